@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CPL_API               __attribute__((visibility("default")))
+#define CPL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define CPL_API
+#define CPL_PRINTF(fmt, args)
+#endif
+
+//------------------------------------ status ------------------------------------
+
+/// Zero is fine, negative is failure, positive is news. Callers test `st < 0` and hand it on.
+#define CPL_STATUS_LIST(X)                                                     \
+  X(CPL_TERMINATE, 3, "a model asked to end the simulation")                   \
+  X(CPL_EVENT, 2, "an event was located")                                      \
+  X(CPL_RETRY, 1, "not at this point; try a shorter step")                     \
+  X(CPL_OK, 0, "success")                                                      \
+  X(CPL_ERR_NOMEM, -1, "out of memory")                                        \
+  X(CPL_ERR_IO, -2, "a file could not be read or written")                     \
+  X(CPL_ERR_INPUT, -3, "bad input: a file, a name, a value or a call")         \
+  X(CPL_ERR_UNSUPPORTED, -4, "the input asks for something couplet cannot do") \
+  X(CPL_ERR_MODEL, -5, "a model call failed")                                  \
+  X(CPL_ERR_SOLVER, -6, "the solver could not go on")                          \
+  X(CPL_ERR_CANCELLED, -7, "the run was interrupted")
+
+typedef enum cpl_status {
+#define X(name, value, text) name = value,
+  CPL_STATUS_LIST(X)
+#undef X
+} cpl_status;
+
+/// The text of a status; never NULL.
+CPL_API const char* cpl_status_text(cpl_status st);
+
+//------------------------------------ context ------------------------------------
+
+typedef enum cpl_log_level {
+  CPL_LOG_ERROR,
+  CPL_LOG_WARNING,
+  CPL_LOG_INFO,
+  CPL_LOG_DEBUG,
+} cpl_log_level;
+
+/// A log sink: `who` names the model or file (never NULL, may be empty), `text` has no newline at
+/// its end.
+typedef void cpl_log_fn(void* user, cpl_log_level level, const char* who, const char* text);
+
+/// Like realloc; size 0 frees and returns NULL.
+typedef void* cpl_realloc_fn(void* user, void* ptr, size_t size);
+
+/// How to make a context. Start from cpl_default_context_def(), then change what you need.
+typedef struct cpl_context_def {
+  cpl_realloc_fn* realloc;  ///< Nullable: the C library's.
+  cpl_log_fn* log;          ///< Nullable: nothing is logged.
+  cpl_log_level log_level;  ///< messages above this level are dropped; CPL_LOG_WARNING by default
+  void* user;               ///< handed to realloc and log
+} cpl_context_def;
+
+/// Owns allocator, log sink and the last error message. One context is used by one thread at a
+/// time.
+typedef struct cpl_context cpl_context;
+
+CPL_API cpl_context_def cpl_default_context_def(void);
+
+/// Owned:    the result by the caller, who calls cpl_context_destroy().
+/// Nullable: def
+/// Returns:  NULL when there is no memory.
+CPL_API cpl_context* cpl_context_create(const cpl_context_def* def);
+CPL_API void cpl_context_destroy(cpl_context* ctx);  ///< Nullable: ctx
+
+/// The message of the last failure: what, where, when. Empty when nothing failed yet.
+CPL_API const char* cpl_context_error(const cpl_context* ctx);
+
+/// Record a failure and return `st`, so that a caller can write `return cpl_fail(...)`.
+CPL_API CPL_PRINTF(3, 4) cpl_status cpl_fail(cpl_context* ctx, cpl_status st, const char* fmt, ...);
+
+/// Put "text: " before the message of the last failure; returns `st`.
+CPL_API CPL_PRINTF(3, 4) cpl_status
+    cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...);
+
+CPL_API CPL_PRINTF(4, 5) void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who,
+                                      const char* fmt, ...);
+
+/// The version of the library, "major.minor.patch".
+CPL_API const char* cpl_version(void);
+
+#ifdef __cplusplus
+}
+#endif

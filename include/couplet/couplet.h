@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// All of couplet.
+#pragma once
+
+#include "couplet/base.h"
+#include "couplet/fmi.h"
+#include "couplet/interface.h"
+#include "couplet/model.h"
+#include "couplet/results.h"
+#include "couplet/run.h"
+#include "couplet/solver.h"
+#include "couplet/table.h"

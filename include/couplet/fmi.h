@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "couplet/interface.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cpl_fmu cpl_fmu;
+
+/// How to open an FMU. Start from cpl_default_fmu_def(), then change what you need.
+typedef struct cpl_fmu_def {
+  const char* path;
+  const char* call_log;  ///< file that records every FMI call with arguments and result. Nullable.
+} cpl_fmu_def;
+
+CPL_API cpl_fmu_def cpl_default_fmu_def(void);
+
+/// Open an .fmu: read its archive and description. Nothing is extracted or loaded before the first
+/// instance is made.
+/// Owned:    *out by the caller, who destroys it through its ops after all instances are gone.
+CPL_API cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** out);
+
+//------------------------------------ crashes ------------------------------------
+
+/// From here on a crash inside an FMU (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) becomes an
+/// ordinary CPL_ERR_MODEL that names the model and the call. Installs signal handlers for the whole
+/// process.
+CPL_API void cpl_guard_crashes(void);
+
+#ifdef __cplusplus
+}
+#endif

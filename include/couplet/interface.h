@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The two interfaces everything is made of: a model gives derivatives and takes no time itself, a
+// stepper can be asked to advance to a time. Both are components: they have a description
+// (variables, structure, capabilities), a life cycle, and values that are read and written by
+// reference.
+#pragma once
+
+#include "couplet/base.h"
+#include "couplet/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//------------------------------------ description ------------------------------------
+
+typedef enum cpl_causality {
+  CPL_PARAMETER,
+  CPL_CALCULATED_PARAMETER,
+  CPL_INPUT,
+  CPL_OUTPUT,
+  CPL_LOCAL,
+  CPL_INDEPENDENT,
+} cpl_causality;
+
+typedef enum cpl_variability {
+  CPL_CONSTANT,
+  CPL_FIXED,
+  CPL_TUNABLE,
+  CPL_DISCRETE,
+  CPL_CONTINUOUS,
+} cpl_variability;
+
+typedef enum cpl_initial {
+  CPL_INITIAL_NONE,
+  CPL_INITIAL_EXACT,
+  CPL_INITIAL_APPROX,
+  CPL_INITIAL_CALCULATED,
+} cpl_initial;
+
+CPL_API const char* cpl_type_name(cpl_type type);                       ///< "Real", ...
+CPL_API const char* cpl_causality_name(cpl_causality causality);        ///< "parameter", ...
+CPL_API const char* cpl_variability_name(cpl_variability variability);  ///< "continuous", ...
+
+/// A unit: value in base units = factor * value + offset.
+typedef struct cpl_unit {
+  const char* name;
+  bool has_base;        ///< exponents, factor and offset are given
+  int8_t exponents[8];  ///< kg m s A K mol cd rad
+  double factor, offset;
+  int32_t
+      display_of;  ///< a display unit of that unit (then value = factor * of + offset); -1: a unit
+} cpl_unit;
+
+typedef struct cpl_enum_item {
+  const char* name;
+  const char* description;  ///< never NULL
+  int32_t value;
+} cpl_enum_item;
+
+/// A declared type, e.g. Modelica.Units.SI.Angle, or the items of an Enumeration.
+typedef struct cpl_type_def {
+  const char* name;
+  const char* quantity;  ///< never NULL
+  cpl_type type;
+  const cpl_enum_item* items;
+  int32_t n_items;
+} cpl_type_def;
+
+typedef struct cpl_variable {
+  const char* name;
+  const char* description;  ///< never NULL
+  uint32_t ref;         ///< reference for get and set: aliases share it; one space per basic type
+  uint8_t type;         ///< cpl_type
+  uint8_t causality;    ///< cpl_causality
+  uint8_t variability;  ///< cpl_variability
+  uint8_t initial;      ///< cpl_initial
+  bool has_start;
+  bool has_nominal;
+  bool can_set_several_times;  ///< false: canHandleMultipleSetPerTimeInstant="false"
+  bool reinit;                 ///< the model may reinitialise this state at events
+  int32_t unit;                ///< index in units; -1: none
+  int32_t display_unit;        ///< index in units; -1: none
+  int32_t declared_type;       ///< index in types; -1: none
+  int32_t derivative_of;       ///< variable whose derivative this is; -1: none
+  int32_t alias_of;        ///< the first variable with the same type and ref; -1: this is the first
+  int32_t line;            ///< in the description file; 0: not known
+  double start, min, max;  ///< of all but Strings; min -INFINITY, max INFINITY when not given
+  double nominal;          ///< 1 when not given
+  const char* start_text;  ///< of a String; Nullable
+} cpl_variable;
+
+typedef enum cpl_dependency_kind {
+  CPL_DEPENDENT,
+  CPL_KIND_CONSTANT,
+  CPL_KIND_FIXED,
+  CPL_KIND_TUNABLE,
+  CPL_KIND_DISCRETE,
+} cpl_dependency_kind;
+
+/// One row of the structure: an output, derivative or initial unknown, and what it depends on.
+typedef struct cpl_unknown {
+  int32_t var;
+  int32_t first;  ///< in deps and kinds
+  int32_t count;  ///< -1: not known, depends on all
+} cpl_unknown;
+
+/// Who depends on whom. Derivatives are in the order of the states.
+typedef struct cpl_structure {
+  const cpl_unknown *outputs, *derivatives, *initial;
+  int32_t n_outputs, n_derivatives, n_initial;
+  const int32_t* deps;   ///< variable indices
+  const uint8_t* kinds;  ///< cpl_dependency_kind, one per dep
+} cpl_structure;
+
+/// What a component can do, as data. A composed one has the weakest of its parts.
+typedef struct cpl_capabilities {
+  bool directional;            ///< directional derivatives
+  bool save_restore;           ///< rolls back
+  bool serialize;              ///< saved states become bytes
+  bool once_per_process;       ///< may be instantiated only once in a process
+  bool needs_tool;             ///< needs an execution tool
+  bool completed_step;         ///< wants to hear of completed steps (models)
+  bool variable_step;          ///< the step size may vary (steppers, as the rest)
+  bool zero_step;              ///< a step of size zero is an event update
+  bool stops_early;            ///< may stop at events before the end of a step
+  bool predicts;               ///< knows the largest step it will accept
+  bool get_after_set;          ///< outputs follow inputs without a step
+  bool dense_output;           ///< outputs inside the last step
+  int32_t input_derivatives;   ///< highest order of input derivatives it interpolates with
+  int32_t output_derivatives;  ///< highest order of output derivatives it gives
+} cpl_capabilities;
+
+typedef struct cpl_default_experiment {
+  bool has_start, has_stop, has_tolerance, has_step;
+  double start, stop, tolerance, step;
+} cpl_default_experiment;
+
+/// All that is known before a component is instantiated. Immutable, shared by all instances.
+typedef struct cpl_description {
+  const char* name;  ///< of the model
+  const char* kind;  ///< where it comes from: "FMI 2.0", "C"
+  const char *description, *author, *version, *copyright, *license, *tool, *date;  ///< never NULL
+  cpl_default_experiment experiment;
+  const cpl_variable* vars;
+  int32_t n_vars;
+  const int32_t* states;       ///< variable index of each continuous state; -1: hidden
+  const int32_t* derivatives;  ///< variable index of each derivative
+  int32_t n_states;
+  int32_t n_indicators;
+  cpl_structure structure;
+  const cpl_unit* units;
+  int32_t n_units;
+  const cpl_type_def* types;
+  int32_t n_types;
+  const void* names;  ///< private: name lookup
+} cpl_description;
+
+/// The index of a variable; -1: there is none of that name.
+CPL_API int32_t cpl_find_variable(const cpl_description* desc, const char* name);
+
+/// Like cpl_find_variable, but fails with a message that offers the nearest names.
+CPL_API cpl_status cpl_require_variable(cpl_context* ctx, const cpl_description* desc,
+                                        const char* name, int32_t* out);
+
+//------------------------------------ component ------------------------------------
+
+/// What a component is told about the run before it is initialised.
+typedef struct cpl_setup {
+  double start_time;
+  bool has_stop_time;
+  double stop_time;
+  bool has_tolerance;
+  double tolerance;  ///< relative; for steppers that control their own error
+} cpl_setup;
+
+typedef struct cpl_component cpl_component;
+
+/// A saved state. Made by save, used by restore any number of times, released by forget.
+typedef struct cpl_snapshot {
+  void* data;  ///< private to the component; NULL: nothing saved yet (save makes it, or reuses it)
+} cpl_snapshot;
+
+/// Operations common to models and steppers.
+/// Order: [set starts] setup, enter_init, [set inputs, get], exit_init, ... , terminate, destroy.
+/// Failures are recorded in the component's context.
+typedef struct cpl_component_ops {
+  const char* kind;  ///< "fmi2-me", "c", "integrate", ...
+  // required
+  void (*destroy)(cpl_component* c);  // accepts NULL
+  cpl_status (*setup)(cpl_component* c, const cpl_setup* setup);
+  cpl_status (*enter_init)(cpl_component* c);
+  cpl_status (*exit_init)(cpl_component* c);
+  cpl_status (*terminate)(cpl_component* c);
+  cpl_status (*reset)(cpl_component* c);  // back to before setup
+  // values by reference (cpl_variable.ref); Integer, Boolean and Enumeration are integers
+  cpl_status (*get_real)(cpl_component* c, const uint32_t* refs, size_t n, double* values);
+  cpl_status (*set_real)(cpl_component* c, const uint32_t* refs, size_t n, const double* values);
+  cpl_status (*get_integer)(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                            int64_t* values);
+  cpl_status (*set_integer)(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                            const int64_t* values);
+  // strings are borrowed until the next call of this component
+  cpl_status (*get_string)(cpl_component* c, const uint32_t* refs, size_t n, const char** values);
+  cpl_status (*set_string)(cpl_component* c, const uint32_t* refs, size_t n,
+                           const char* const* values);
+  // optional: NULL means "cannot"
+  cpl_status (*save)(cpl_component* c, cpl_snapshot* snapshot);  // save, restore and forget
+  cpl_status (*restore)(cpl_component* c, const cpl_snapshot* snapshot);  // come together
+  void (*forget)(cpl_component* c, cpl_snapshot* snapshot);
+  cpl_status (*directional)(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                            const uint32_t* knowns, size_t n_knowns, const double* seed,
+                            double* sensitivity);
+} cpl_component_ops;
+
+/// The head of every model and stepper.
+struct cpl_component {
+  const cpl_component_ops* ops;
+  const cpl_description* desc;
+  cpl_context* ctx;
+  const char* name;  ///< of the instance, for messages
+  cpl_capabilities can;
+};
+
+//------------------------------------ model ------------------------------------
+
+/// What an event update changed.
+typedef struct cpl_event_info {
+  bool again;              ///< another update is wanted at this time
+  bool terminate;          ///< the model wants to stop
+  bool states_changed;     ///< values of states: read them
+  bool nominals_changed;   ///< read them
+  bool structure_changed;  ///< numbers of states or indicators: see the description again
+  double next_time;        ///< next time event; INFINITY: none
+} cpl_event_info;
+
+typedef struct cpl_model cpl_model;
+
+/// Operations of a model. After exit_init it is in event mode; enter_continuous leads to continuous
+/// time, enter_event back. Times, states and inputs are set, then derivatives, outputs and
+/// indicators are asked for; a model caches what has not changed.
+typedef struct cpl_model_ops {
+  // required
+  cpl_status (*enter_event)(cpl_model* m);
+  /// `crossed`: per indicator the direction (+1, -1) of the crossing that is this event, or 0.
+  /// Nullable: crossed (no state event, or not known).
+  cpl_status (*event_update)(cpl_model* m, const int8_t* crossed, bool time_event,
+                             cpl_event_info* info);
+  cpl_status (*enter_continuous)(cpl_model* m);
+  cpl_status (*set_time)(cpl_model* m, double t);
+  cpl_status (*set_states)(cpl_model* m, const double* x);
+  cpl_status (*get_states)(cpl_model* m, double* x);
+  cpl_status (*get_nominals)(cpl_model* m, double* nominals);
+  cpl_status (*get_derivatives)(cpl_model* m, double* dx);
+  cpl_status (*get_indicators)(cpl_model* m, double* z);
+  /// After every accepted step, with the model set to its end.
+  cpl_status (*completed_step)(cpl_model* m, bool* enter_event, bool* terminate);
+} cpl_model_ops;
+
+struct cpl_model {
+  cpl_component base;
+  const cpl_model_ops* ops;
+};
+
+//------------------------------------ stepper ------------------------------------
+
+/// An input over a step: a function of time between the communication points.
+typedef struct cpl_curve {
+  /// The value at t; valid from `from` to `until`. Nullable: the polynomial below.
+  double (*value)(const void* user, double t);
+  const void* user;
+  double from;
+  int32_t order;          ///< of the polynomial: 0 held, 1 linear, ...
+  double coefficient[4];  ///< value(t) = sum coefficient[k] * (t - from)^k
+} cpl_curve;
+
+typedef enum cpl_step_end {
+  CPL_STEP_DONE,       ///< reached the time asked for
+  CPL_STEP_EVENT,      ///< stopped at an event before it; ask again to go on
+  CPL_STEP_REFUSED,    ///< stopped before it because the step was too long
+  CPL_STEP_TERMINATE,  ///< the model ended the simulation here
+} cpl_step_end;
+
+typedef struct cpl_step_result {
+  cpl_step_end end;
+  double time;         ///< reached; outputs belong to it
+  bool event_handled;  ///< an event update took place at `time`; outputs are those after it
+} cpl_step_result;
+
+typedef struct cpl_stepper cpl_stepper;
+
+typedef struct cpl_stepper_ops {
+  // required
+  /// From the present time to t_end. Inputs are known up to t_limit >= t_end: a stepper that has
+  /// dense output may look ahead so far; others ignore it.
+  cpl_status (*step)(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result);
+  // optional
+  /// The curve of an input for the steps that follow. NULL: inputs are held (set_real).
+  cpl_status (*set_curve)(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
+  /// The largest step that will be accepted from here; INFINITY: any.
+  cpl_status (*max_step)(cpl_stepper* s, double* h);
+} cpl_stepper_ops;
+
+struct cpl_stepper {
+  cpl_component base;
+  const cpl_stepper_ops* ops;
+};
+
+//------------------------------------ source ------------------------------------
+
+typedef struct cpl_source cpl_source;
+
+/// An opened .fmu or a compiled .c: a description and a factory of instances.
+typedef struct cpl_source_ops {
+  const char* kind;
+  void (*destroy)(cpl_source* src);  // accepts NULL; instances must be gone
+  // optional: NULL means "this kind of component is not in there"
+  cpl_status (*make_model)(cpl_source* src, const char* name, cpl_model** out);
+  cpl_status (*make_stepper)(cpl_source* src, const char* name, cpl_stepper** out);
+} cpl_source_ops;
+
+struct cpl_source {
+  const cpl_source_ops* ops;
+  const cpl_description* desc;
+  cpl_context* ctx;
+  const char* path;
+};
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Write a model in C: this header is all a model needs, and a model is one file that defines
+// `const cpl_model_def couplet_model`. `couplet run model.c` simulates it, `couplet build model.c`
+// makes an FMU of it. docs/models-in-c.md walks through an example.
+//
+// Every value is a double (an Integer, Boolean or Enumeration too), except Strings. The lists give
+// the order: the third parameter is v->p[2]. An array counts as so many values one after the other.
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CPL_MODEL_EXPORT            __attribute__((visibility("default")))
+#define CPL_MODEL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define CPL_MODEL_EXPORT
+#define CPL_MODEL_PRINTF(fmt, args)
+#endif
+
+typedef enum cpl_type {
+  CPL_REAL,
+  CPL_INTEGER,
+  CPL_BOOLEAN,
+  CPL_ENUMERATION,
+  CPL_STRING,
+} cpl_type;
+
+/// One variable, or an array of them. Only the name is required.
+typedef struct cpl_declaration {
+  const char* name;          ///< "h"; with size 3: "x" stands for x[1], x[2], x[3]
+  double start;              ///< start value of all but Strings
+  const char* unit;          ///< "m/s"; Nullable
+  const char* description;   ///< Nullable
+  int size;                  ///< 0: a scalar, n: an array of n elements
+  cpl_type type;             ///< CPL_REAL by default; states are always Real
+  double min, max;           ///< both 0: no limits
+  double nominal;            ///< 0: not given
+  bool output;               ///< also an output of the model (states and discrete variables)
+  bool tunable;              ///< a parameter that may change at events; others are fixed
+  bool discrete;             ///< an input or output that changes only at events (not Real: always)
+  const char* text;          ///< start value of a String; Nullable: ""
+  const char* const* items;  ///< names of an Enumeration's items 1, 2, ..., NULL at the end
+} cpl_declaration;
+
+/// A String: a parameter unless said otherwise.
+typedef enum cpl_string_role {
+  CPL_STRING_PARAMETER,
+  CPL_STRING_INPUT,
+  CPL_STRING_OUTPUT,
+  CPL_STRING_LOCAL,
+} cpl_string_role;
+
+typedef struct cpl_string_declaration {
+  const char* name;
+  const char* start;  ///< Nullable: ""
+  cpl_string_role role;
+  const char* description;  ///< Nullable
+} cpl_string_declaration;
+
+/// The simulator's side of a model; models use cpl_model_error().
+typedef struct cpl_model_host {
+  void (*report)(const struct cpl_model_host* host, const char* text);
+} cpl_model_host;
+
+/// What a model function sees. Pointers stay valid during the call only.
+typedef struct cpl_values {
+  double t;
+  const double* x;       ///< continuous states
+  const double* u;       ///< inputs
+  const double* p;       ///< parameters
+  const double* w;       ///< discrete variables: they keep their value between events
+  const char* const* s;  ///< Strings
+  void* memory;          ///< def.memory_size bytes, zeroed at the start
+  const cpl_model_host* host;
+} cpl_values;
+
+/// What an event handler may change.
+typedef struct cpl_event_actions {
+  double* x;              ///< states, e.g. a velocity that jumps
+  double* w;              ///< discrete variables, e.g. switches
+  const char** s;         ///< Strings; set to a literal or to text in memory
+  const int8_t* crossed;  ///< per indicator: +1 or -1 when this event is its crossing upwards or
+                          ///< downwards, else 0. Nullable: not known (some simulators do not tell)
+  bool time_event;        ///< the time that next_time asked for has come
+  double next_time;       ///< set it to ask for a time event; INFINITY: none
+  bool again;             ///< set it to be called once more at this time
+  bool terminate;         ///< set it to end the simulation
+} cpl_event_actions;
+
+/// Results of model functions.
+enum {
+  CPL_MODEL_OK = 0,
+  CPL_MODEL_RETRY = 1,   ///< cannot be evaluated here (a logarithm of a negative trial value)
+  CPL_MODEL_ERROR = -1,  ///< ends the run
+};
+
+/// Reports why a function returns CPL_MODEL_ERROR or CPL_MODEL_RETRY. Returns CPL_MODEL_ERROR.
+CPL_MODEL_PRINTF(2, 3)
+static inline int cpl_model_error(const cpl_values* v, const char* fmt, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  v->host->report(v->host, text);
+  return CPL_MODEL_ERROR;
+}
+
+/// A declared dependency: `of` is an output or "der(state)"; `on` lists names of states and inputs
+/// with blanks between them (an array name stands for all its elements). Kinds: NULL (the general
+/// case), "constant", "fixed", "tunable" or "discrete" - how the partial derivative varies.
+typedef struct cpl_dependency {
+  const char* of;
+  const char* on;
+  const char* kind;
+} cpl_dependency;
+
+/// The model. States, inputs, parameters, ... are lists ended by a declaration without a name.
+typedef struct cpl_model_def {
+  const char* name;
+  const char* description;  ///< Nullable
+
+  const cpl_declaration* states;  ///< Nullable, as all lists
+  const cpl_declaration* inputs;
+  const cpl_declaration* outputs;  ///< values that output_values computes
+  const cpl_declaration* parameters;
+  const cpl_declaration* discrete;  ///< values kept between events: switches, counters, samples
+  const cpl_string_declaration* strings;
+  int n_indicators;    ///< number of event indicators
+  size_t memory_size;  ///< bytes of v->memory
+
+  /// dx = f(t, x, u, p, w). Required with states.
+  int (*derivatives)(const cpl_values* v, double* dx);
+  /// y = g(t, x, u, p, w). Required with outputs.
+  int (*output_values)(const cpl_values* v, double* y);
+  /// An event happens where one of z changes between positive and not positive.
+  int (*indicators)(const cpl_values* v, double* z);
+  /// After parameters, inputs and start values are known, before time starts. a->x and a->w may be
+  /// changed; next_time asks for the first time event.
+  int (*initialize)(const cpl_values* v, cpl_event_actions* a);
+  /// Called at every event. Nullable: events change nothing.
+  int (*event)(const cpl_values* v, cpl_event_actions* a);
+  /// Called after every accepted step; set *event to be given one. Nullable.
+  int (*completed_step)(const cpl_values* v, bool* event);
+  /// Directional derivatives: d_dx = df/dx*d_x + df/du*d_u, d_y likewise. d_dx or d_y may be NULL
+  /// when not wanted. Nullable: differences are used.
+  int (*directional)(const cpl_values* v, const double* d_x, const double* d_u, double* d_dx,
+                     double* d_y);
+  /// Releases what initialize put into v->memory. Nullable.
+  void (*release)(const cpl_values* v);
+
+  /// Ended by an entry without `of`. NULL: detected. An output or derivative that is not named in a
+  /// given list depends on everything.
+  const cpl_dependency* dependencies;
+
+  double start_time, stop_time, tolerance, step_size;  ///< default experiment; 0: not given
+  const char *author, *version, *license;              ///< Nullable
+} cpl_model_def;
+
+extern CPL_MODEL_EXPORT const cpl_model_def couplet_model;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "couplet/interface.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cpl_solver_kind {
+  CPL_SOLVER_CVODE,  ///< CVODE, BDF: variable order and step, implicit
+  CPL_SOLVER_ADAMS,  ///< CVODE, Adams-Moulton: for models that are not stiff
+  CPL_SOLVER_RK4,    ///< the classical Runge-Kutta method, fixed step
+  CPL_SOLVER_EULER,  ///< explicit Euler, fixed step
+} cpl_solver_kind;
+
+/// How to integrate. Start from cpl_default_solver_def(), then change what you need.
+typedef struct cpl_solver_def {
+  cpl_solver_kind kind;
+  double rtol;  ///< relative tolerance
+  double atol;  ///< absolute tolerance, times the nominal of each state; 0: rtol
+  double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
+  bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit
+  bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
+  int32_t max_events;      ///< so many events without progress in time are chattering; 0: 100
+} cpl_solver_def;
+
+/// Counters over the whole life of a stepper made by cpl_integrate().
+typedef struct cpl_solver_stats {
+  int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
+  int64_t state_events, time_events, step_events;
+  int64_t restarts;
+} cpl_solver_stats;
+
+CPL_API cpl_solver_def cpl_default_solver_def(void);
+
+/// "cvode", "adams", "rk4", "euler" -> kind. Returns false for any other name.
+CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
+CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
+
+/// Make a stepper of a model: the composer "integrate".
+/// A step that meets an event stops there, before the event update (outputs are those left of it);
+/// a step of size zero then makes the update, and so does the beginning of the next step.
+/// Owned:    *out by the caller, who destroys it through its ops. The model belongs to the stepper
+/// from
+///           here on, also when this function fails.
+CPL_API cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out);
+
+/// Returns: NULL when the stepper was not made by cpl_integrate().
+CPL_API const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory, strings and arrays for every room. All memory comes from the context's allocator, so that
+// a test can let any single allocation fail. Objects that live and die together share an arena.
+#pragma once
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "couplet/base.h"
+
+#define CPLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+//------------------------------------ memory ------------------------------------
+
+/// n * size zeroed bytes; NULL when out of memory (no message is recorded) or n * size overflows.
+/// At least one byte is allocated, so that NULL always means failure.
+void* cpli_alloc(cpl_context* ctx, size_t n, size_t size);
+void* cpli_realloc(cpl_context* ctx, void* ptr, size_t n, size_t size);  // new bytes are not zeroed
+void cpli_free(cpl_context* ctx, void* ptr);                             // Nullable: ptr
+char* cpli_strdup(cpl_context* ctx, const char* text);
+CPL_PRINTF(2, 3) char* cpli_printf(cpl_context* ctx, const char* fmt, ...);
+char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
+
+/// Records "out of memory" and returns CPL_ERR_NOMEM.
+cpl_status cpli_nomem(cpl_context* ctx);
+
+//------------------------------------ arena ------------------------------------
+
+// Many small things with one lifetime: blocks from the context, no single free.
+typedef struct cpli_arena {
+  cpl_context* ctx;
+  struct cpli_arena_block* last;
+} cpli_arena;
+
+void cpli_arena_init(cpli_arena* arena, cpl_context* ctx);
+void cpli_arena_free(cpli_arena* arena);
+void* cpli_arena_alloc(cpli_arena* arena, size_t n,
+                       size_t size);  // zeroed; NULL when out of memory
+char* cpli_arena_strdup(cpli_arena* arena, const char* text);
+char* cpli_arena_strndup(cpli_arena* arena, const char* text, size_t len);
+
+//------------------------------------ arrays ------------------------------------
+
+/// Make room for one more element of `size` bytes in an array that grows by doubling.
+/// `*items` and `*cap` are updated; returns false when out of memory (the array stays valid).
+bool cpli_grow(cpl_context* ctx, void** items, size_t* cap, size_t count, size_t size);
+
+//------------------------------------ names ------------------------------------
+
+// A frozen map from names to indices: built once, looked up often, never in the stepping loop.
+typedef struct cpli_names {
+  cpl_context* ctx;
+  const char** keys;  // borrowed
+  int32_t* values;
+  size_t cap, count;
+} cpli_names;
+
+cpl_status cpli_names_init(cpli_names* names, cpl_context* ctx, size_t expected);
+void cpli_names_free(cpli_names* names);
+/// Returns the value already stored under that key, or `value` when the key is new; negative status
+/// - 1 is not possible for indices >= 0: CPL_ERR_NOMEM on failure.
+int32_t cpli_names_add(cpli_names* names, const char* key, int32_t value);
+int32_t cpli_names_find(const cpli_names* names, const char* key);  // -1: not there
+
+/// The candidates nearest to `name` in edit distance (case counts half), written as
+/// "a, b or c" into `out`; empty when none is near. `at` gives the i-th candidate.
+void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,
+                  size_t n, char* out, size_t out_size);
+
+/// "*" and "?" match as in a shell; everything else is literal, brackets too.
+bool cpli_glob(const char* pattern, const char* text);
+
+//------------------------------------ time ------------------------------------
+
+double cpli_now(void);  // monotonic seconds

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/base.h"
+
+struct cpl_context {
+  cpl_context_def def;
+  char error[2048];
+};
+
+const char* cpl_status_text(cpl_status st) {
+  switch (st) {
+#define X(name, value, text) \
+  case name: return text;
+    CPL_STATUS_LIST(X)
+#undef X
+  }
+  return "unknown status";
+}
+
+const char* cpl_version(void) { return CPL_VERSION; }
+
+static void* libc_realloc(void* user, void* ptr, size_t size) {
+  (void)user;
+  if (size == 0) {
+    free(ptr);
+    return NULL;
+  }
+  return realloc(ptr, size);
+}
+
+cpl_context_def cpl_default_context_def(void) {
+  return (cpl_context_def){.log_level = CPL_LOG_WARNING};
+}
+
+cpl_context* cpl_context_create(const cpl_context_def* def) {
+  cpl_context_def d = def != NULL ? *def : cpl_default_context_def();
+  if (d.realloc == NULL) d.realloc = libc_realloc;
+  cpl_context* ctx = d.realloc(d.user, NULL, sizeof *ctx);
+  if (ctx == NULL) return NULL;
+  ctx->def = d;
+  ctx->error[0] = '\0';
+  return ctx;
+}
+
+void cpl_context_destroy(cpl_context* ctx) {
+  if (ctx == NULL) return;
+  cpl_context_def d = ctx->def;
+  d.realloc(d.user, ctx, 0);
+}
+
+const char* cpl_context_error(const cpl_context* ctx) { return ctx->error; }
+
+cpl_status cpl_fail(cpl_context* ctx, cpl_status st, const char* fmt, ...) {
+  char text[sizeof ctx->error];  // arguments may point into the old message
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  memcpy(ctx->error, text, sizeof text);
+  return st;
+}
+
+cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...) {
+  char text[sizeof ctx->error];
+  va_list args;
+  va_start(args, fmt);
+  int n = vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  if (n < 0 || (size_t)n >= sizeof text) return st;
+  snprintf(text + n, sizeof text - (size_t)n, ": %s", ctx->error);
+  memcpy(ctx->error, text, sizeof text);
+  return st;
+}
+
+void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char* fmt, ...) {
+  if (ctx->def.log == NULL || level > ctx->def.log_level) return;
+  char text[2048];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  size_t n = strlen(text);
+  while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) text[--n] = '\0';
+  ctx->def.log(ctx->def.user, level, who != NULL ? who : "", text);
+}
+
+//------------------------------------ memory ------------------------------------
+
+void* cpli_realloc(cpl_context* ctx, void* ptr, size_t n, size_t size) {
+  if (size != 0 && n > SIZE_MAX / size) return NULL;
+  size_t bytes = n * size > 0 ? n * size : 1;
+  return ctx->def.realloc(ctx->def.user, ptr, bytes);
+}
+
+void* cpli_alloc(cpl_context* ctx, size_t n, size_t size) {
+  void* ptr = cpli_realloc(ctx, NULL, n, size);
+  if (ptr != NULL) memset(ptr, 0, n * size);
+  return ptr;
+}
+
+void cpli_free(cpl_context* ctx, void* ptr) {
+  if (ptr != NULL) ctx->def.realloc(ctx->def.user, ptr, 0);
+}
+
+cpl_status cpli_nomem(cpl_context* ctx) { return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory"); }
+
+double cpli_now(void) {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/base.h"
+
+//------------------------------------ map ------------------------------------
+
+static uint64_t hash(const char* key) {
+  uint64_t h = 1469598103934665603u;  // FNV-1a
+  for (; *key != '\0'; key++) h = (h ^ (unsigned char)*key) * 1099511628211u;
+  return h ^ (h >> 32);
+}
+
+static size_t slot_of(const cpli_names* names, const char* key) {
+  size_t mask = names->cap - 1;
+  size_t i = hash(key) & mask;
+  while (names->keys[i] != NULL && strcmp(names->keys[i], key) != 0) i = (i + 1) & mask;
+  return i;
+}
+
+cpl_status cpli_names_init(cpli_names* names, cpl_context* ctx, size_t expected) {
+  size_t cap = 16;
+  while (cap < 2 * expected) cap *= 2;
+  *names = (cpli_names){.ctx = ctx, .cap = cap};
+  names->keys = cpli_alloc(ctx, cap, sizeof *names->keys);
+  names->values = cpli_alloc(ctx, cap, sizeof *names->values);
+  if (names->keys != NULL && names->values != NULL) return CPL_OK;
+  cpli_names_free(names);
+  return cpli_nomem(ctx);
+}
+
+void cpli_names_free(cpli_names* names) {
+  if (names->ctx == NULL) return;
+  cpli_free(names->ctx, names->keys);
+  cpli_free(names->ctx, names->values);
+  *names = (cpli_names){0};
+}
+
+static bool names_double(cpli_names* names) {
+  cpli_names bigger;
+  if (cpli_names_init(&bigger, names->ctx, names->cap) < 0) return false;
+  for (size_t i = 0; i < names->cap; i++) {
+    if (names->keys[i] == NULL) continue;
+    size_t k = slot_of(&bigger, names->keys[i]);
+    bigger.keys[k] = names->keys[i];
+    bigger.values[k] = names->values[i];
+  }
+  bigger.count = names->count;
+  cpli_names_free(names);
+  *names = bigger;
+  return true;
+}
+
+int32_t cpli_names_add(cpli_names* names, const char* key, int32_t value) {
+  if (2 * (names->count + 1) > names->cap && !names_double(names)) return CPL_ERR_NOMEM;
+  size_t i = slot_of(names, key);
+  if (names->keys[i] != NULL) return names->values[i];
+  names->keys[i] = key;
+  names->values[i] = value;
+  names->count++;
+  return value;
+}
+
+int32_t cpli_names_find(const cpli_names* names, const char* key) {
+  if (names->cap == 0) return -1;
+  size_t i = slot_of(names, key);
+  return names->keys[i] != NULL ? names->values[i] : -1;
+}
+
+//------------------------------------ nearest ------------------------------------
+
+enum { LONGEST = 128 };  // longer names are compared by their first characters
+
+// Edit distance in halves: another letter 2, the same letter in another case 1.
+static int distance(const char* a, const char* b, int limit) {
+  size_t n = strnlen(a, LONGEST), m = strnlen(b, LONGEST);
+  int row[LONGEST + 1];
+  for (size_t j = 0; j <= m; j++) row[j] = (int)(2 * j);
+  for (size_t i = 1; i <= n; i++) {
+    int diagonal = row[0], best = row[0] = (int)(2 * i);
+    for (size_t j = 1; j <= m; j++) {
+      int same = a[i - 1] == b[j - 1]                                                   ? 0
+                 : tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]) ? 1
+                                                                                        : 2;
+      int cost = diagonal + same;
+      diagonal = row[j];
+      if (row[j] + 2 < cost) cost = row[j] + 2;
+      if (row[j - 1] + 2 < cost) cost = row[j - 1] + 2;
+      row[j] = cost;
+      if (cost < best) best = cost;
+    }
+    if (best > limit) return limit + 1;
+  }
+  return row[m];
+}
+
+void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,
+                  size_t n, char* out, size_t out_size) {
+  enum { SHOWN = 3 };
+  const char* best[SHOWN] = {0};
+  int cost[SHOWN];
+  int limit = (int)(2 * (1 + strlen(name) / 3));  // a third of the letters may differ
+  size_t found = 0;
+  for (size_t i = 0; i < n; i++) {
+    const char* candidate = at(user, i);
+    int d = distance(name, candidate, limit);
+    if (d > limit) continue;
+    size_t k = found < SHOWN ? found++ : SHOWN;
+    while (k > 0 && d < cost[k - 1]) {
+      if (k < SHOWN) best[k] = best[k - 1], cost[k] = cost[k - 1];
+      k--;
+    }
+    if (k < SHOWN) best[k] = candidate, cost[k] = d;
+  }
+  size_t used = 0;
+  out[0] = '\0';
+  for (size_t k = 0; k < found && used < out_size; k++) {
+    const char* glue = k == 0 ? "" : k + 1 == found ? " or " : ", ";
+    int len = snprintf(out + used, out_size - used, "%s%s", glue, best[k]);
+    used += len > 0 ? (size_t)len : 0;
+  }
+}
+
+//------------------------------------ glob ------------------------------------
+
+bool cpli_glob(const char* pattern, const char* text) {
+  const char *star = NULL, *resume = NULL;
+  while (*text != '\0') {
+    if (*pattern == '*') {
+      star = pattern++;
+      resume = text;
+    } else if (*pattern == '?' || *pattern == *text) {
+      pattern++;
+      text++;
+    } else if (star != NULL) {
+      pattern = star + 1;
+      text = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*') pattern++;
+  return *pattern == '\0';
+}

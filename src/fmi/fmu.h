@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// An opened .fmu: its description, parsed from modelDescription.xml, and where its files are. It is
+// a cpl_source; the adapters (fmi2_model.c, fmi2_stepper.c) make models and steppers of it.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/fmi.h"
+#include "couplet/interface.h"
+
+// One interface type in an FMU: model exchange or co-simulation.
+typedef struct cpli_fmu_kind {
+  bool present;
+  const char* identifier;  // modelIdentifier: name of the binary and prefix
+  cpl_capabilities can;
+  bool no_memory_functions;   // canNotUseMemoryManagementFunctions
+  const char** source_files;  // names below sources/
+  int32_t n_source_files;
+} cpli_fmu_kind;
+
+struct cpl_fmu {
+  cpl_source base;  // base.desc == &desc
+  cpl_description desc;
+  cpli_arena arena;  // holds everything the description points to
+  cpli_names names;  // variable names
+  int version;       // major FMI version: 1, 2, 3
+  const char* version_text;
+  const char* guid;
+  cpli_fmu_kind me, cs;
+  const char** log_categories;
+  int32_t n_log_categories;
+  const char** platforms;  // folders below binaries/
+  int32_t n_platforms;
+  bool has_sources;
+  char* folder;    // where the archive was extracted; NULL: not yet
+  void* call_log;  // FILE* of the call log; NULL: none
+  int live_instances;
+};
+
+/// Fill fmu->desc and the rest from the text of modelDescription.xml. `where` is used in messages
+/// ("model.fmu: modelDescription.xml").
+cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size_t size);
+
+/// Extract what instances need (binaries of this platform, resources, sources when there is no
+/// binary) into a temporary folder that cpl_fmu_close() removes. Does nothing the second time.
+cpl_status cpli_fmu_extract(cpl_fmu* fmu);
+
+/// fmi2_model.c and fmi2_stepper.c
+cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** out);
+cpl_status cpli_fmi2_make_stepper(cpl_source* src, const char* name, cpl_stepper** out);
