@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// after the above
+
+// cmocka wants the above before it
+
 #include <cmocka.h>
 
 #include "couplet/couplet.h"
@@ -58,7 +60,7 @@ typedef struct test_heap {
   long fail_at, calls, live;
 } test_heap;
 
-static inline void* test_realloc(void* user, void* ptr, size_t size) {
+static inline void* heap_realloc(void* user, void* ptr, size_t size) {
   test_heap* heap = user;
   if (size == 0) {
     if (ptr != NULL) heap->live--;
@@ -79,7 +81,7 @@ static inline cpl_context* test_context(void) {
 
 static inline cpl_context* test_context_with_heap(test_heap* heap) {
   cpl_context_def def = cpl_default_context_def();
-  def.realloc = test_realloc;
+  def.realloc = heap_realloc;
   def.user = heap;
   return cpl_context_create(&def);
 }
