@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "format/number.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+static const char* skip_blanks(const char* text) {
+  while (is_blank(*text)) text++;
+  return text;
+}
+
+// glibc hands out its static C locale here: nothing is allocated, nothing need be freed.
+static locale_t c_locale(void) { return newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+// strtod also reads hexadecimal numbers, nan(text) and the like, which no file format here allows.
+static bool looks_decimal(const char* text) {
+  const char* digits = *text == '+' || *text == '-' ? text + 1 : text;
+  size_t n = strspn(digits, "0123456789.eE+-");
+  if (n > 0 && *skip_blanks(digits + n) == '\0') return true;
+  if (strncasecmp(digits, "inf", 3) != 0 && strncasecmp(digits, "nan", 3) != 0) return false;
+  return *skip_blanks(digits + 3) == '\0';
+}
+
+bool cpli_parse_real(const char* text, double* out) {
+  text = skip_blanks(text);
+  if (!looks_decimal(text)) return false;
+  char* end = NULL;
+  double value = strtod_l(text, &end, c_locale());
+  if (end == text || *skip_blanks(end) != '\0') return false;
+  *out = value;
+  return true;
+}
+
+const char* cpli_scan_integer(const char* text, int64_t min, int64_t max, int64_t* out) {
+  text = skip_blanks(text);
+  bool negative = *text == '-';
+  if (*text == '-' || *text == '+') text++;
+  if (*text < '0' || *text > '9') return NULL;
+  uint64_t value = 0;
+  for (; *text >= '0' && *text <= '9'; text++) {
+    if (value > (UINT64_MAX >> 1) / 10 - 1) return NULL;  // far outside any range we ask for
+    value = 10 * value + (uint64_t)(*text - '0');
+  }
+  int64_t number = negative ? -(int64_t)value : (int64_t)value;
+  if (number < min || number > max) return NULL;
+  *out = number;
+  return text;
+}
+
+bool cpli_parse_integer(const char* text, int64_t min, int64_t max, int64_t* out) {
+  const char* end = cpli_scan_integer(text, min, max, out);
+  return end != NULL && *skip_blanks(end) == '\0';
+}
+
+bool cpli_parse_boolean(const char* text, bool* out) {
+  text = skip_blanks(text);
+  size_t n = strcspn(text, " \t\r\n");
+  if (*skip_blanks(text + n) != '\0') return false;
+  bool yes = (n == 4 && memcmp(text, "true", 4) == 0) || (n == 1 && *text == '1');
+  bool no = (n == 5 && memcmp(text, "false", 5) == 0) || (n == 1 && *text == '0');
+  if (!yes && !no) return false;
+  *out = yes;
+  return true;
+}
+
+const char* cpli_print_real(double value, char out[CPLI_NUMBER_SIZE]) {
+  locale_t before = uselocale(c_locale());
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(out, CPLI_NUMBER_SIZE, "%.*g", digits, value);
+    if (strtod(out, NULL) == value || isnan(value)) break;
+  }
+  uselocale(before);
+  return out;
+}
