@@ -28,8 +28,9 @@ void cpli_findings_init(cpli_findings* findings, cpl_context* ctx);
 void cpli_findings_free(cpli_findings* findings);
 
 /// Running out of memory is not reported here but in `incomplete`, so that rules stay readable.
-CPL_PRINTF(5, 6) void cpli_findings_add(cpli_findings* findings, cpli_severity severity,
-                                        int32_t line, const char* rule, const char* fmt, ...);
+CPL_PRINTF(5, 6)
+void cpli_findings_add(cpli_findings* findings, cpli_severity severity, int32_t line,
+                       const char* rule, const char* fmt, ...);
 
 /// By line; findings of one line stay in the order in which they were added.
 void cpli_findings_sort(cpli_findings* findings);

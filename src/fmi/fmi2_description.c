@@ -207,8 +207,10 @@ static void read_real_range(cpli_parse* p, cpli_range* r) {
 static void read_integer_range(cpli_parse* p, cpli_range* r) {
   r->quantity = cpli_text_once(p, "quantity");
   int64_t n = 0;
-  if (cpli_integer(p, "min", INT32_MIN, INT32_MAX, &n)) r->min = (double)n, r->given |= CPLI_HAS_MIN;
-  if (cpli_integer(p, "max", INT32_MIN, INT32_MAX, &n)) r->max = (double)n, r->given |= CPLI_HAS_MAX;
+  if (cpli_integer(p, "min", INT32_MIN, INT32_MAX, &n))
+    r->min = (double)n, r->given |= CPLI_HAS_MIN;
+  if (cpli_integer(p, "max", INT32_MIN, INT32_MAX, &n))
+    r->max = (double)n, r->given |= CPLI_HAS_MAX;
 }
 
 static cpl_status begin_simple_type(cpli_parse* p) {
@@ -258,8 +260,8 @@ static cpl_status begin_item(cpli_parse* p) {
 
 //------------------------------------ variables ------------------------------------
 
-static const char* const causalities[] = {"parameter", "calculatedParameter", "input",
-                                          "output",    "local",               "independent"};
+static const char* const causalities[] = {"parameter", "calculatedParameter", "input", "output",
+                                          "local",     "independent"};
 static const char* const variabilities[] = {"constant", "fixed", "tunable", "discrete",
                                             "continuous"};
 static const char* const initials[] = {NULL, "exact", "approx", "calculated"};
@@ -309,8 +311,9 @@ static cpl_status begin_variable(cpli_parse* p) {
 static cpl_status end_variable(cpli_parse* p) {
   const cpl_variable* v = &p->vars.items[p->vars.count - 1];
   if (p->var_drafts.items[p->var_drafts.count - 1].given & CPLI_HAS_TYPE) return CPL_OK;
-  return cpli_parse_fail(p, "%.100s has no type: one of <Real>, <Integer>, <Boolean>, <String>, "
-                            "<Enumeration> must be inside",
+  return cpli_parse_fail(p,
+                         "%.100s has no type: one of <Real>, <Integer>, <Boolean>, <String>, "
+                         "<Enumeration> must be inside",
                          v->name);
 }
 
@@ -438,8 +441,7 @@ static cpl_status begin_unknown(cpli_parse* p, int list) {
 
   const char* dependencies = cpli_xml_attribute(p->xml, "dependencies");
   const char* kinds = cpli_xml_attribute(p->xml, "dependenciesKind");
-  cpl_status st =
-      dependencies != NULL ? read_dependencies(p, dependencies, &draft.row) : CPL_OK;
+  cpl_status st = dependencies != NULL ? read_dependencies(p, dependencies, &draft.row) : CPL_OK;
   if (st < 0) return st;
   int32_t n = draft.row.count > 0 ? draft.row.count : 0;
   if (kinds != NULL && !read_kinds(kinds, p->kinds.items + draft.row.first, n)) {

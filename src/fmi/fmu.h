@@ -39,10 +39,10 @@ struct cpl_fmu {
   const char** binaries;  // files of this platform, names below binaries/PLATFORM/
   int32_t n_binaries;
   bool has_sources;
-  bool is_folder;           // opened from an unpacked folder: nothing to extract or remove
-  cpli_findings findings;   // what the parser noticed and could live with
-  char* folder;    // where the archive was extracted, absolute; NULL: not yet
-  void* call_log;  // FILE* of the call log; NULL: none
+  bool is_folder;          // opened from an unpacked folder: nothing to extract or remove
+  cpli_findings findings;  // what the parser noticed and could live with
+  char* folder;            // where the archive was extracted, absolute; NULL: not yet
+  void* call_log;          // FILE* of the call log; NULL: none
   int live_instances;
 };
 

@@ -195,10 +195,9 @@ static cpl_status read_unpacked(cpl_fmu* fmu, char** xml, size_t* size) {
   if (st < 0) return st;
   char* path = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
   if (path == NULL) return cpli_nomem(ctx);
-  st = access(path, F_OK) == 0
-           ? read_file(ctx, path, xml, size)
-           : cpl_fail(ctx, CPL_ERR_INPUT, "%s: not an FMU: no %s inside", fmu->base.path,
-                      description_name);
+  st = access(path, F_OK) == 0 ? read_file(ctx, path, xml, size)
+                               : cpl_fail(ctx, CPL_ERR_INPUT, "%s: not an FMU: no %s inside",
+                                          fmu->base.path, description_name);
   cpli_free(ctx, path);
   return st;
 }
@@ -237,8 +236,7 @@ static cpl_status read_description(cpl_fmu* fmu) {
   cpl_context* ctx = fmu->arena.ctx;
   char* xml = NULL;
   size_t size = 0;
-  cpl_status st =
-      fmu->is_folder ? read_unpacked(fmu, &xml, &size) : read_archive(fmu, &xml, &size);
+  cpl_status st = fmu->is_folder ? read_unpacked(fmu, &xml, &size) : read_archive(fmu, &xml, &size);
   if (st < 0) return st;
   char* where = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
   st = where == NULL ? cpli_nomem(ctx) : cpli_fmu_parse(fmu, where, xml, size);

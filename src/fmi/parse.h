@@ -103,10 +103,10 @@ struct cpli_parse {
   int32_t structure_line;
 };
 
-#define CPLI_PUSH(p, list)                                                                      \
+#define CPLI_PUSH(p, list)                                                                     \
   (cpli_grow((p)->ctx, (void**)&(list).items, &(list).cap, (list).count, sizeof *(list).items) \
-       ? (memset(&(list).items[(list).count], 0, sizeof *(list).items),                         \
-          &(list).items[(list).count++])                                                        \
+       ? (memset(&(list).items[(list).count], 0, sizeof *(list).items),                        \
+          &(list).items[(list).count++])                                                       \
        : NULL)
 
 //------------------------------------ attributes ------------------------------------

@@ -84,7 +84,8 @@ static cpl_status index_units(cpli_parse* p, cpli_names* map) {
     if (p->units.items[i].display_of >= 0) continue;
     int32_t known = cpli_names_add(map, p->units.items[i].name, (int32_t)i);
     if (known == CPL_ERR_NOMEM) return cpli_nomem(p->ctx);
-    if (known != (int32_t)i) WARN(p, 0, "unit", "unit %.60s is defined twice", p->units.items[i].name);
+    if (known != (int32_t)i)
+      WARN(p, 0, "unit", "unit %.60s is defined twice", p->units.items[i].name);
   }
   return st;
 }
@@ -115,7 +116,8 @@ static int32_t find_unit(cpli_parse* p, cpli_names* map, const char* name, int32
     return -1;
   }
   *added = (cpl_unit){.name = name, .factor = 1, .display_of = -1};
-  WARN(p, line, "unit", "unit \"%.60s\" is used but not defined: add it to <UnitDefinitions>", name);
+  WARN(p, line, "unit", "unit \"%.60s\" is used but not defined: add it to <UnitDefinitions>",
+       name);
   return (int32_t)p->units.count - 1;
 }
 
@@ -159,8 +161,7 @@ static void resolve_type(cpli_parse* p, const cpli_names* types, cpl_variable* v
   const cpli_type_draft* type = &p->types.items[t];
   if (type->def.type != v->type) {
     WARN(p, v->line, "type", "%.100s is %s, but its declared type %.100s is %s; it is ignored",
-         v->name, cpl_type_name((cpl_type)v->type), type->def.name,
-         cpl_type_name(type->def.type));
+         v->name, cpl_type_name((cpl_type)v->type), type->def.name, cpl_type_name(type->def.type));
     return;
   }
   v->declared_type = t;
@@ -183,7 +184,8 @@ static void resolve_unit(cpli_parse* p, cpli_names* units, cpl_variable* v,
   }
 }
 
-//------------------------------------ causality, variability, initial ------------------------------------
+//------------------------------------ causality, variability, initial
+//------------------------------------
 
 cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability variability) {
   enum { E = 1 << CPL_INITIAL_EXACT, A = 1 << CPL_INITIAL_APPROX, C = 1 << CPL_INITIAL_CALCULATED };
@@ -235,17 +237,20 @@ static void resolve_initial(cpli_parse* p, cpl_variable* v, const cpli_var_draft
   static const char* const names[] = {"none", "exact", "approx", "calculated"};
   cpli_initial_rule rule =
       cpli_initial_of((cpl_causality)v->causality, (cpl_variability)v->variability);
-  if (!rule.legal) rule.normal = v->causality == CPL_PARAMETER || v->variability == CPL_CONSTANT
-                                     ? CPL_INITIAL_EXACT
-                                 : v->causality == CPL_INPUT ? CPL_INITIAL_NONE
-                                                             : CPL_INITIAL_CALCULATED;
+  if (!rule.legal)
+    rule.normal = v->causality == CPL_PARAMETER || v->variability == CPL_CONSTANT
+                      ? CPL_INITIAL_EXACT
+                  : v->causality == CPL_INPUT ? CPL_INITIAL_NONE
+                                              : CPL_INITIAL_CALCULATED;
   if (!(d->given & CPLI_HAS_INITIAL)) {
     v->initial = rule.normal;
     return;
   }
   if (!rule.legal || (rule.allowed & (1 << v->initial))) return;
-  WARN(p, v->line, "initial", "%.100s: initial %s is not allowed for causality %s, variability %s: "
-       "%s", v->name, names[v->initial], cpl_causality_name((cpl_causality)v->causality),
+  WARN(p, v->line, "initial",
+       "%.100s: initial %s is not allowed for causality %s, variability %s: "
+       "%s",
+       v->name, names[v->initial], cpl_causality_name((cpl_causality)v->causality),
        cpl_variability_name((cpl_variability)v->variability),
        rule.allowed == 0 ? "leave it out" : "the usual one is used");
   v->initial = rule.normal;
@@ -313,8 +318,7 @@ static cpl_status check_rows(cpli_parse* p) {
 
 // The rows of one list in order; `extra` leaves room for rows to be added.
 static cpl_unknown* collect(cpli_parse* p, int list, size_t extra, int32_t* n) {
-  cpl_unknown* rows =
-      cpli_arena_alloc(&p->fmu->arena, p->rows.count + extra, sizeof(cpl_unknown));
+  cpl_unknown* rows = cpli_arena_alloc(&p->fmu->arena, p->rows.count + extra, sizeof(cpl_unknown));
   *n = 0;
   if (rows == NULL) p->no_memory = true;
   for (size_t i = 0; rows != NULL && i < p->rows.count; i++)
@@ -446,8 +450,7 @@ static void freeze_lists(cpli_parse* p) {
   fmu->n_log_categories = (int32_t)p->categories.count;
   cpli_fmu_kind* kinds[] = {&fmu->me, &fmu->cs};
   for (int k = 0; k < 2; k++) {
-    kinds[k]->source_files =
-        freeze(p, p->files[k].items, p->files[k].count, sizeof(const char*));
+    kinds[k]->source_files = freeze(p, p->files[k].items, p->files[k].count, sizeof(const char*));
     kinds[k]->n_source_files = (int32_t)p->files[k].count;
   }
   d->names = &fmu->names;

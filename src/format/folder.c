@@ -16,8 +16,8 @@ cpl_status cpli_temp_folder_make(cpl_context* ctx, char** out) {
   char* path = cpli_printf(ctx, "%s/couplet-XXXXXX", base);
   if (path == NULL) return cpli_nomem(ctx);
   if (mkdtemp(path) == NULL) {
-    cpl_status st =
-        cpl_fail(ctx, CPL_ERR_IO, "cannot make a temporary folder in %s: %s", base, strerror(errno));
+    cpl_status st = cpl_fail(ctx, CPL_ERR_IO, "cannot make a temporary folder in %s: %s", base,
+                             strerror(errno));
     cpli_free(ctx, path);
     return st;
   }
@@ -55,9 +55,9 @@ cpl_status cpli_make_parents(cpl_context* ctx, char* path) {
   for (char* slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
     int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-    cpl_status st = failed ? cpl_fail(ctx, CPL_ERR_IO, "%s: cannot make this folder: %s", path,
-                                      strerror(errno))
-                           : CPL_OK;
+    cpl_status st =
+        failed ? cpl_fail(ctx, CPL_ERR_IO, "%s: cannot make this folder: %s", path, strerror(errno))
+               : CPL_OK;
     *slash = '/';
     if (failed) return st;
   }

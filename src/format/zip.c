@@ -77,6 +77,11 @@ static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* li
       !(info.valid & ZIP_STAT_SIZE)) {
     return bad_entry(zip, i, "", "cannot be read");
   }
+  // some archivers write "./" and "./name"; that is the folder itself and "name"
+  while (info.name[0] == '.' && info.name[1] == '/') info.name += 2;
+  zip->names[i] = info.name;
+  zip->sizes[i] = info.size;
+  if (info.name[0] == '\0' && info.size == 0) return CPL_OK;
   const char* why = bad_name(info.name);
   if (why != NULL) return bad_entry(zip, i, info.name, why);
   if (!is_plain(zip->archive, i)) {
@@ -92,8 +97,6 @@ static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* li
                     (unsigned long long)limits->total_size);
   }
 
-  zip->names[i] = info.name;
-  zip->sizes[i] = info.size;
   int32_t known = cpli_names_add(&zip->index, info.name, (int32_t)i);
   if (known == CPL_ERR_NOMEM) return cpli_nomem(zip->ctx);
   if (known != (int32_t)i) return bad_entry(zip, i, info.name, "is there twice");
@@ -270,8 +273,8 @@ static cpl_status extract_entry(cpli_zip* zip, size_t i, const char* folder) {
       st = cpl_fail(zip->ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
     } else {
       st = unpack(zip, i, take_file, &t);
-      if (close(t.fd) != 0 && st >= 0) st = cpl_fail(zip->ctx, CPL_ERR_IO, "%s: %s", path,
-                                                     strerror(errno));
+      if (close(t.fd) != 0 && st >= 0)
+        st = cpl_fail(zip->ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
     }
   }
   cpli_free(zip->ctx, path);
