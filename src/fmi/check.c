@@ -106,6 +106,10 @@ static void check_alias(inspection* in, const cpl_variable* v) {
 
 //------------------------------------ states and structure ------------------------------------
 
+static int32_t first_alias(const cpl_description* d, int32_t var) {
+  return d->vars[var].alias_of >= 0 ? d->vars[var].alias_of : var;
+}
+
 static void check_state(inspection* in, int32_t i, bool* is_state) {
   const cpl_description* d = in->desc;
   const cpl_variable* dx = &d->vars[d->derivatives[i]];
@@ -126,7 +130,7 @@ static void check_state(inspection* in, int32_t i, bool* is_state) {
   if (x->causality != CPL_LOCAL && x->causality != CPL_OUTPUT) {
     WARN(in, x->line, "state", "%.100s is a state; its causality must be local or output", x->name);
   }
-  int32_t first = x->alias_of >= 0 ? x->alias_of : d->states[i];
+  int32_t first = first_alias(d, d->states[i]);
   if (is_state[first]) {
     WARN(in, dx->line, "state", "%.100s is the second derivative listed for state %.100s", dx->name,
          x->name);
@@ -146,33 +150,28 @@ static void check_derivative(inspection* in, int32_t i) {
   }
 }
 
-// Outputs, calculated parameters, states and derivatives whose value at the start is computed.
-static void check_initial_unknowns(inspection* in, const bool* is_state, bool* listed) {
+// A value computed at the start must stand in the list, under any of its names; told once.
+static void want_listed(inspection* in, bool* listed, int32_t var, const char* what) {
+  const cpl_variable* v = &in->desc->vars[var];
+  bool computed = v->initial == CPL_INITIAL_APPROX || v->initial == CPL_INITIAL_CALCULATED;
+  int32_t first = first_alias(in->desc, var);
+  if (!computed || listed[first]) return;
+  listed[first] = true;
+  WARN(in, v->line, "structure", "%s %.100s is missing in <InitialUnknowns>", what, v->name);
+}
+
+static void check_initial_unknowns(inspection* in, bool* listed) {
   const cpl_description* d = in->desc;
   const cpl_structure* s = &d->structure;
-  for (int32_t i = 0; i < s->n_initial; i++) {
-    int32_t var = s->initial[i].var;
-    if (listed[var]) {
-      WARN(in, d->vars[var].line, "structure", "%.100s stands in <InitialUnknowns> twice",
-           d->vars[var].name);
-    }
-    listed[var] = true;
+  for (int32_t i = 0; i < s->n_initial; i++) listed[first_alias(d, s->initial[i].var)] = true;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    uint8_t causality = d->vars[i].causality;
+    if (causality == CPL_OUTPUT) want_listed(in, listed, i, "output");
+    if (causality == CPL_CALCULATED_PARAMETER) want_listed(in, listed, i, "calculated parameter");
   }
   for (int32_t i = 0; i < d->n_states; i++) {
-    int32_t var = d->derivatives[i];
-    const cpl_variable* v = &d->vars[var];
-    if (v->initial == CPL_INITIAL_EXACT || listed[var] || v->causality == CPL_OUTPUT) continue;
-    listed[var] = true;
-    WARN(in, v->line, "structure", "derivative %.100s is missing in <InitialUnknowns>", v->name);
-  }
-  for (int32_t i = 0; i < d->n_vars; i++) {
-    const cpl_variable* v = &d->vars[i];
-    bool computed = v->initial == CPL_INITIAL_APPROX || v->initial == CPL_INITIAL_CALCULATED;
-    bool wanted = v->causality == CPL_OUTPUT || v->causality == CPL_CALCULATED_PARAMETER ||
-                  (is_state[i] && v->alias_of < 0);
-    if (!computed || !wanted || listed[i]) continue;
-    WARN(in, v->line, "structure", "%s %.100s is missing in <InitialUnknowns>",
-         is_state[i] ? "state" : cpl_causality_name((cpl_causality)v->causality), v->name);
+    if (d->states[i] >= 0) want_listed(in, listed, d->states[i], "state");
+    want_listed(in, listed, d->derivatives[i], "derivative");
   }
 }
 
@@ -188,7 +187,7 @@ static void check_structure(inspection* in, bool* is_state, bool* listed) {
       WARN(in, v->line, "independent", "%.100s is a second independent variable", v->name);
   }
   for (int32_t i = 0; i < d->n_states; i++) check_state(in, i, is_state);
-  check_initial_unknowns(in, is_state, listed);
+  check_initial_unknowns(in, listed);
 }
 
 //------------------------------------ files ------------------------------------

@@ -212,13 +212,16 @@ cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability varia
 static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_draft* d) {
   bool given = d->given & CPLI_HAS_VARIABILITY;
   bool is_parameter = v->causality == CPL_PARAMETER || v->causality == CPL_CALCULATED_PARAMETER;
-  if (!given) v->variability = v->type == CPL_REAL ? CPL_CONTINUOUS : CPL_DISCRETE;
+  if (!given) v->variability = CPL_CONTINUOUS;
   if (v->variability == CPL_CONTINUOUS && v->type != CPL_REAL) {
-    WARN(p, v->line, "variability",
-         "%.100s is %s and cannot be continuous; it is taken as discrete: write "
-         "variability=\"discrete\"",
-         v->name, cpl_type_name((cpl_type)v->type));
+    // also when not given: the standard's default is continuous for all types
     v->variability = CPL_DISCRETE;
+    if (given || !is_parameter) {
+      WARN(p, v->line, "variability",
+           "%.100s is %s and cannot be continuous%s; it is taken as discrete: write "
+           "variability=\"discrete\"",
+           v->name, cpl_type_name((cpl_type)v->type), given ? "" : " (the default)");
+    }
   }
   cpl_causality causality = (cpl_causality)v->causality;
   if (cpli_initial_of(causality, (cpl_variability)v->variability).legal) return;
