@@ -1,10 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include <stdio.h>
+#include "cli.h"
 
-#include "couplet/couplet.h"
+const cli_verb* const cli_verbs[] = {NULL};
 
-int main(void) {
-  printf("couplet %s\n", cpl_version());
-  return 0;
-}
+int main(int argc, char** argv) { return cli_dispatch(argc, argv); }

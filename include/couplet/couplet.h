@@ -5,6 +5,7 @@
 #pragma once
 
 #include "couplet/base.h"
+#include "couplet/csource.h"
 #include "couplet/fmi.h"
 #include "couplet/interface.h"
 #include "couplet/model.h"

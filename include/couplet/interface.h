@@ -244,10 +244,8 @@ typedef struct cpl_model cpl_model;
 typedef struct cpl_model_ops {
   // required
   cpl_status (*enter_event)(cpl_model* m);
-  /// `crossed`: per indicator the direction (+1, -1) of the crossing that is this event, or 0.
-  /// Nullable: crossed (no state event, or not known).
-  cpl_status (*event_update)(cpl_model* m, const int8_t* crossed, bool time_event,
-                             cpl_event_info* info);
+  /// One round of the event iteration: call it until info->again is false everywhere.
+  cpl_status (*event_update)(cpl_model* m, cpl_event_info* info);
   cpl_status (*enter_continuous)(cpl_model* m);
   cpl_status (*set_time)(cpl_model* m, double t);
   cpl_status (*set_states)(cpl_model* m, const double* x);

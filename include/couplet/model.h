@@ -89,8 +89,8 @@ typedef struct cpl_event_actions {
   double* x;              ///< states, e.g. a velocity that jumps
   double* w;              ///< discrete variables, e.g. switches
   const char** s;         ///< Strings; set to a literal or to text in memory
-  const int8_t* crossed;  ///< per indicator: +1 or -1 when this event is its crossing upwards or
-                          ///< downwards, else 0. Nullable: not known (some simulators do not tell)
+  const int8_t* crossed;  ///< per indicator: +1 or -1 when it changed its side upwards or downwards
+                          ///< since the last event, else 0
   bool time_event;        ///< the time that next_time asked for has come
   double next_time;       ///< set it to ask for a time event; INFINITY: none
   bool again;             ///< set it to be called once more at this time

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The command line is a table of verbs, each with a table of options. Parsing, --help, the man page
+// and shell completion all read these tables; a verb is one file that fills in its row and its
+// function.
+#pragma once
+
+#include <stdio.h>
+
+#include "couplet/couplet.h"
+
+typedef enum cli_kind {
+  CLI_FLAG,    // bool
+  CLI_TEXT,    // const char*
+  CLI_NUMBER,  // double; NAN stays when the option is not given
+  CLI_LIST,    // cli_list: may be repeated
+} cli_kind;
+
+typedef struct cli_list {
+  const char** items;
+  size_t n;
+} cli_list;
+
+// An option: its value is written into the verb's arguments at `offset`.
+typedef struct cli_option {
+  const char* name;      // without the dashes
+  char letter;           // 0: none
+  const char* argument;  // name of the value in help; "a|b|c" lists the choices and is checked
+  const char* help;
+  cli_kind kind;
+  size_t offset;
+} cli_option;
+
+typedef struct cli_verb {
+  const char* name;
+  const char* operands;       // "FILE"; upper case: required, in brackets: optional
+  const char* summary;        // one line
+  const char* text;           // more, for --help and the man page. Nullable.
+  const char* suffixes;       // completion: "fmu c"
+  const cli_option* options;  // ended by one without a name
+  size_t args_size;           // of the struct the options are written into
+  // Numbers are NAN, everything else zero, unless given. Returns the exit code.
+  int (*run)(void* args, int n_operands, char** operands);
+} cli_verb;
+
+// Exit codes
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+// verbs, one file each
+extern const cli_verb cli_run, cli_info, cli_check, cli_build, cli_view;
+extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
+
+// options.c
+int cli_dispatch(int argc, char** argv);
+
+// help.c
+void cli_help(FILE* out);
+void cli_help_verb(FILE* out, const cli_verb* verb);
+void cli_man(FILE* out);
+void cli_completion(FILE* out);
+
+// common.c
+int cli_exit_code(cpl_status st);  // 0, 1 or 2 as promised in --help
+// A context that logs to standard error at that level ("error", "warning", "info", "debug"; NULL:
+// warning); NULL and a message for any other level.
+cpl_context* cli_context(const char* level);
+// Prints "couplet: <message>" for a failed call and returns the exit code.
+int cli_report(cpl_context* ctx, cpl_status st);
+CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns CLI_USAGE
+// Writes text of others to a terminal or file: control characters become \xNN.
+void cli_print_safe(FILE* out, const char* text);

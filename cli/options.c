@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli.h"
+
+static const char* option_name(const void* user, size_t i) {
+  return ((const cli_option*)user)[i].name;
+}
+
+static const char* verb_name(const void* user, size_t i) {
+  return ((const cli_verb* const*)user)[i]->name;
+}
+
+static size_t count_options(const cli_option* options) {
+  size_t n = 0;
+  while (options[n].name != NULL) n++;
+  return n;
+}
+
+static const cli_option* find_option(const cli_verb* verb, const char* text, size_t len) {
+  for (const cli_option* o = verb->options; o->name != NULL; o++) {
+    if (strlen(o->name) == len && strncmp(o->name, text, len) == 0) return o;
+  }
+  return NULL;
+}
+
+static const cli_option* find_letter(const cli_verb* verb, char letter) {
+  for (const cli_option* o = verb->options; o->name != NULL; o++) {
+    if (o->letter != 0 && o->letter == letter) return o;
+  }
+  return NULL;
+}
+
+static int unknown_option(const cli_verb* verb, const char* text) {
+  char near[256];
+  cpli_nearest(text + 2, option_name, verb->options, count_options(verb->options), near,
+               sizeof near);
+  if (near[0] != '\0')
+    return cli_usage_error("%s: unknown option %s (is it --%s?)", verb->name, text, near);
+  return cli_usage_error("%s: unknown option %s; see couplet %s --help", verb->name, text,
+                         verb->name);
+}
+
+// "a|b|c" is a list of choices; other argument names take anything.
+static bool is_choice(const char* choices, const char* value) {
+  if (strchr(choices, '|') == NULL) return true;
+  size_t len = strlen(value);
+  for (const char* c = choices; c != NULL; c = strchr(c, '|')) {
+    if (*c == '|') c++;
+    if (strncmp(c, value, len) == 0 && (c[len] == '|' || c[len] == '\0')) return true;
+  }
+  return false;
+}
+
+static int store(const cli_verb* verb, const cli_option* o, const char* value, char* args) {
+  void* target = args + o->offset;
+  if (o->kind == CLI_FLAG) {
+    *(bool*)target = true;
+    return CLI_OK;
+  }
+  if (!is_choice(o->argument, value)) {
+    return cli_usage_error("%s: --%s takes %s, not \"%s\"", verb->name, o->name, o->argument,
+                           value);
+  }
+  if (o->kind == CLI_TEXT) {
+    *(const char**)target = value;
+  } else if (o->kind == CLI_NUMBER) {
+    char* end;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || !isfinite(number)) {
+      return cli_usage_error("%s: --%s takes a number, not \"%s\"", verb->name, o->name, value);
+    }
+    *(double*)target = number;
+  } else {
+    cli_list* list = target;
+    const char** items = realloc(list->items, (list->n + 1) * sizeof *items);
+    if (items == NULL) return cli_usage_error("out of memory");
+    list->items = items;
+    items[list->n++] = value;
+  }
+  return CLI_OK;
+}
+
+// One option at argv[*i], with its value behind "=" or in the next argument.
+static int parse_option(const cli_verb* verb, int argc, char** argv, int* i, char* args) {
+  const char* text = argv[*i];
+  const cli_option* o;
+  const char* value = NULL;
+  if (text[1] == '-') {
+    const char* equals = strchr(text, '=');
+    size_t len = equals != NULL ? (size_t)(equals - text) : strlen(text);
+    o = find_option(verb, text + 2, len - 2);
+    if (o == NULL) return unknown_option(verb, text);
+    if (equals != NULL) value = equals + 1;
+    if (o->kind == CLI_FLAG && value != NULL) {
+      return cli_usage_error("%s: --%s takes no value", verb->name, o->name);
+    }
+  } else {
+    o = find_letter(verb, text[1]);
+    if (o == NULL)
+      return cli_usage_error("%s: unknown option %s; see couplet %s --help", verb->name, text,
+                             verb->name);
+    if (text[2] != '\0') value = text + 2;
+  }
+  if (o->kind != CLI_FLAG && value == NULL) {
+    if (*i + 1 >= argc)
+      return cli_usage_error("%s: --%s needs a value: %s", verb->name, o->name, o->argument);
+    value = argv[++*i];
+  }
+  return store(verb, o, value, args);
+}
+
+static void free_args(const cli_verb* verb, char* args) {
+  if (args == NULL) return;
+  for (const cli_option* o = verb->options; o->name != NULL; o++) {
+    if (o->kind == CLI_LIST) free(((cli_list*)(args + o->offset))->items);
+  }
+  free(args);
+}
+
+static int check_operands(const cli_verb* verb, int n) {
+  bool required = verb->operands[0] != '\0' && verb->operands[0] != '[';
+  bool many = strstr(verb->operands, "...") != NULL;
+  if (required && n == 0) {
+    return cli_usage_error("%s: what? usage: couplet %s %s [options]", verb->name, verb->name,
+                           verb->operands);
+  }
+  if (n > 1 && !many) return cli_usage_error("%s: takes one %s", verb->name, verb->operands);
+  return CLI_OK;
+}
+
+static int run_verb(const cli_verb* verb, int argc, char** argv) {
+  int code = CLI_OK, n = 0;
+  bool only_operands = false;
+  char* args = calloc(1, verb->args_size + 1);
+  char** operands = calloc((size_t)argc + 1, sizeof *operands);
+  if (args == NULL || operands == NULL) code = cli_usage_error("out of memory");
+  for (const cli_option* o = verb->options; code == CLI_OK && o->name != NULL; o++) {
+    if (o->kind == CLI_NUMBER) *(double*)(args + o->offset) = NAN;
+  }
+  for (int i = 0; i < argc && code == CLI_OK; i++) {
+    if (!only_operands && strcmp(argv[i], "--") == 0) {
+      only_operands = true;
+    } else if (!only_operands && argv[i][0] == '-' && argv[i][1] != '\0') {
+      if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+        cli_help_verb(stdout, verb);
+        goto done;
+      }
+      code = parse_option(verb, argc, argv, &i, args);
+    } else {
+      operands[n++] = argv[i];
+    }
+  }
+  if (code == CLI_OK) code = check_operands(verb, n);
+  if (code == CLI_OK) code = verb->run(args, n, operands);
+done:
+  free(operands);
+  free_args(verb, args);
+  return code;
+}
+
+int cli_dispatch(int argc, char** argv) {
+  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+      strcmp(argv[1], "help") == 0) {
+    if (argc > 2) {
+      for (size_t i = 0; cli_verbs[i] != NULL; i++) {
+        if (strcmp(argv[2], cli_verbs[i]->name) == 0)
+          return cli_help_verb(stdout, cli_verbs[i]), CLI_OK;
+      }
+    }
+    cli_help(argc < 2 ? stderr : stdout);
+    return argc < 2 ? CLI_USAGE : CLI_OK;
+  }
+  if (strcmp(argv[1], "--version") == 0) return printf("couplet %s\n", cpl_version()), CLI_OK;
+  if (strcmp(argv[1], "--man") == 0) return cli_man(stdout), CLI_OK;
+  if (strcmp(argv[1], "--completion") == 0) return cli_completion(stdout), CLI_OK;
+  size_t n = 0;
+  for (; cli_verbs[n] != NULL; n++) {
+    if (strcmp(argv[1], cli_verbs[n]->name) == 0) return run_verb(cli_verbs[n], argc - 2, argv + 2);
+  }
+  char near[128];
+  cpli_nearest(argv[1], verb_name, cli_verbs, n, near, sizeof near);
+  if (near[0] != '\0') return cli_usage_error("unknown verb \"%s\" (is it %s?)", argv[1], near);
+  return cli_usage_error("unknown verb \"%s\"; see couplet --help", argv[1]);
+}

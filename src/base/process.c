@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+enum { KEPT = 4096 };  // of what the program prints
+
+static void read_output(int fd, char* text) {
+  size_t used = 0;
+  char rest[1024];
+  for (;;) {
+    bool full = used == KEPT - 1;
+    ssize_t n = full ? read(fd, rest, sizeof rest) : read(fd, text + used, KEPT - 1 - used);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    if (!full) used += (size_t)n;
+  }
+  text[used] = '\0';
+}
+
+cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** output,
+                            int* exit_code) {
+  int ends[2];
+  pid_t pid;
+  *output = NULL;
+  char* text = cpli_alloc(ctx, KEPT, 1);
+  if (text == NULL) return cpli_nomem(ctx);
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    cpli_free(ctx, text);
+    return cpl_fail(ctx, CPL_ERR_IO, "%s could not be started: %s", argv[0], strerror(errno));
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  int failed = posix_spawnp(&pid, argv[0], &actions, NULL, (char* const*)argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (failed != 0) {
+    close(ends[0]);
+    cpli_free(ctx, text);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be started: %s", argv[0], strerror(failed));
+  }
+  read_output(ends[0], text);
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  *output = text;
+  return CPL_OK;
+}
+
+cpl_status cpli_run_compiler(cpl_context* ctx, const char* what, const char* const* args) {
+  const char* compiler = getenv("CC");
+  char* output = NULL;
+  size_t n = 0;
+  int code = 0;
+  if (compiler == NULL || compiler[0] == '\0') compiler = "cc";
+  while (args[n] != NULL) n++;
+  const char** argv = cpli_alloc(ctx, n + 2, sizeof *argv);
+  if (argv == NULL) return cpli_nomem(ctx);
+  argv[0] = compiler;
+  memcpy(argv + 1, args, n * sizeof *argv);
+  cpl_status st = cpli_run_program(ctx, argv, &output, &code);
+  if (st < 0)
+    cpl_fail_prefix(ctx, st, "%s needs a C compiler", what);
+  else if (code != 0)
+    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be compiled:\n%s", what, output);
+  cpli_free(ctx, output);
+  cpli_free(ctx, argv);
+  return st;
+}

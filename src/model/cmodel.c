@@ -1,0 +1,683 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/cmodel.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef enum phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } phase;
+
+typedef struct instance {
+  cpl_model base;
+  cpl_model_host host;
+  const cpli_cmodel* cm;
+  char* name;
+  double t;
+  double next_time;
+  double* v;                             // all numbers, laid out as cm->at says
+  double* start;                         // x and w as they were set before initialize
+  double* fresh_y;                       // ny: outputs before held ones are kept
+  double* z;                             // nz
+  bool* positive;                        // nz: the side each indicator was on after the last event
+  int8_t* crossed;                       // nz
+  double *seed_x, *seed_u, *d_dx, *d_y;  // of directional
+  char** text;                           // ns: owned Strings
+  const char** lent;                     // ns: what a handler sees of them
+  unsigned char* memory;
+  char message[512];  // of the model, in the call under way
+  phase phase;
+  bool dx_known, y_known;
+  bool initialized;
+} instance;
+
+static instance* self_of(cpl_component* c) { return (instance*)c; }
+
+//------------------------------------ calls ------------------------------------
+
+static void take_report(const cpl_model_host* host, const char* text) {
+  instance* in = (instance*)((char*)(uintptr_t)host - offsetof(instance, host));
+  snprintf(in->message, sizeof in->message, "%s", text);
+}
+
+static cpl_values values_of(const instance* in) {
+  const cpli_layout* at = &in->cm->at;
+  return (cpl_values){.t = in->t,
+                      .x = in->v + at->x,
+                      .u = in->v + at->u,
+                      .p = in->v + at->p,
+                      .w = in->v + at->w,
+                      .s = (const char* const*)in->text,
+                      .memory = in->memory,
+                      .host = &in->host};
+}
+
+static cpl_status outcome(instance* in, const char* function, int result) {
+  if (result == CPL_MODEL_OK) return CPL_OK;
+  cpl_status st = result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
+  cpl_fail(in->base.base.ctx, st, "%s: %s at t=%.17g failed%s%s", in->base.base.name, function,
+           in->t, in->message[0] != '\0' ? ": " : "", in->message);
+  in->message[0] = '\0';
+  return st;
+}
+
+static void forget_results(instance* in) { in->dx_known = in->y_known = false; }
+
+//------------------------------------ initialisation ------------------------------------
+
+static void release(instance* in) {
+  if (!in->initialized) return;
+  cpl_values v = values_of(in);
+  if (in->cm->def->release != NULL) in->cm->def->release(&v);
+  in->initialized = false;
+}
+
+static cpl_status set_text(instance* in, uint32_t i, const char* text) {
+  char* copy = cpli_strdup(in->base.base.ctx, text != NULL ? text : "");
+  if (copy == NULL) return cpli_nomem(in->base.base.ctx);
+  cpli_free(in->base.base.ctx, in->text[i]);
+  in->text[i] = copy;
+  return CPL_OK;
+}
+
+// Runs a handler. It gets pointers to the Strings in an array of its own; what it put there is
+// copied.
+static cpl_status call_handler(instance* in, const char* function,
+                               int (*handler)(const cpl_values*, cpl_event_actions*),
+                               cpl_event_actions* a) {
+  const cpli_layout* at = &in->cm->at;
+  a->x = in->v + at->x;
+  a->w = in->v + at->w;
+  a->s = in->lent;
+  for (uint32_t i = 0; i < at->ns; i++) in->lent[i] = in->text[i];
+  cpl_values v = values_of(in);
+  cpl_status st = outcome(in, function, handler(&v, a));
+  for (uint32_t i = 0; i < at->ns && st == CPL_OK; i++) {
+    if (in->lent[i] != in->text[i]) st = set_text(in, i, in->lent[i]);
+  }
+  forget_results(in);
+  return st;
+}
+
+// Between enter_init and exit_init everything may still change, so this runs again after every
+// change.
+static cpl_status initialize(instance* in) {
+  const cpl_model_def* def = in->cm->def;
+  const cpli_layout* at = &in->cm->at;
+  if (in->phase != IN_INIT || in->initialized) return CPL_OK;
+  memcpy(in->v + at->x, in->start, at->nx * sizeof(double));
+  memcpy(in->v + at->w, in->start + at->nx, at->nw * sizeof(double));
+  memset(in->memory, 0, def->memory_size);
+  memset(in->crossed, 0, at->nz);
+  in->next_time = INFINITY;
+  in->initialized = true;
+  forget_results(in);
+  if (def->initialize == NULL) return CPL_OK;
+  cpl_event_actions a = {.crossed = in->crossed, .next_time = INFINITY};
+  cpl_status st = call_handler(in, "initialize", def->initialize, &a);
+  in->next_time = a.next_time;
+  return st;
+}
+
+//------------------------------------ evaluation ------------------------------------
+
+static cpl_status need_derivatives(instance* in) {
+  const cpli_layout* at = &in->cm->at;
+  cpl_status st = initialize(in);
+  if (st < 0 || in->dx_known || at->nx == 0) return st;
+  cpl_values v = values_of(in);
+  int result = in->cm->def->derivatives(&v, in->v + at->dx);
+  if (result != CPL_MODEL_OK) return outcome(in, "derivatives", result);
+  in->dx_known = true;
+  return CPL_OK;
+}
+
+static cpl_status need_outputs(instance* in) {
+  const cpli_layout* at = &in->cm->at;
+  cpl_status st = initialize(in);
+  if (st < 0 || in->y_known || at->ny == 0) return st;
+  bool hold = in->cm->any_held && in->phase == IN_CONTINUOUS;
+  double* y = hold ? in->fresh_y : in->v + at->y;
+  cpl_values v = values_of(in);
+  int result = in->cm->def->output_values(&v, y);
+  if (result != CPL_MODEL_OK) return outcome(in, "output_values", result);
+  for (uint32_t i = 0; hold && i < at->ny; i++) {
+    if (!in->cm->held_output[i]) in->v[at->y + i] = y[i];
+  }
+  in->y_known = true;
+  return CPL_OK;
+}
+
+static cpl_status evaluate_indicators(instance* in, double* z) {
+  if (in->cm->at.nz == 0) return CPL_OK;
+  cpl_values v = values_of(in);
+  int result = in->cm->def->indicators(&v, z);
+  return result == CPL_MODEL_OK ? CPL_OK : outcome(in, "indicators", result);
+}
+
+//------------------------------------ values ------------------------------------
+
+// What the references need computed: derivatives, outputs or nothing.
+static cpl_status need(instance* in, const uint32_t* refs, size_t n) {
+  const cpli_layout* at = &in->cm->at;
+  bool dx = false, y = false, other = false;
+  for (size_t i = 0; i < n; i++) {
+    if (refs[i] >= at->n) {
+      return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: there is no value reference %u",
+                      in->base.base.name, (unsigned)refs[i]);
+    }
+    if (refs[i] >= at->y)
+      y = true;
+    else if (refs[i] >= at->dx)
+      dx = true;
+    else
+      other = true;
+  }
+  cpl_status st = CPL_OK;
+  if (dx) st = need_derivatives(in);
+  if (st == CPL_OK && y) st = need_outputs(in);
+  if (st == CPL_OK && other) st = initialize(in);
+  return st;
+}
+
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  instance* in = self_of(c);
+  cpl_status st = need(in, refs, n);
+  if (st != CPL_OK) return st;
+  for (size_t i = 0; i < n; i++) values[i] = in->v[refs[i]];
+  return CPL_OK;
+}
+
+static void changed(instance* in) {
+  forget_results(in);
+  if (in->phase == IN_INIT) release(in);
+}
+
+static cpl_status set_number(instance* in, uint32_t ref, double value) {
+  const cpli_layout* at = &in->cm->at;
+  if (ref >= at->dx) {
+    return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: value reference %u cannot be set",
+                    in->base.base.name, (unsigned)ref);
+  }
+  in->v[ref] = value;
+  if (in->phase <= IN_INIT) {  // start values, before initialize changes them
+    if (ref >= at->x)
+      in->start[ref - at->x] = value;
+    else if (ref >= at->w && ref < at->u)
+      in->start[at->nx + ref - at->w] = value;
+  }
+  return CPL_OK;
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  instance* in = self_of(c);
+  for (size_t i = 0; i < n; i++) {
+    cpl_status st = set_number(in, refs[i], values[i]);
+    if (st < 0) return st;
+  }
+  changed(in);
+  return CPL_OK;
+}
+
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  instance* in = self_of(c);
+  cpl_status st = need(in, refs, n);
+  if (st != CPL_OK) return st;
+  for (size_t i = 0; i < n; i++) {
+    double value = in->v[refs[i]];
+    if (!(fabs(value) <= 9007199254740992.0)) {
+      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: an integer has the value %g at t=%.17g", c->name,
+                      value, in->t);
+    }
+    values[i] = type == CPL_BOOLEAN ? value != 0 : (int64_t)llround(value);
+  }
+  return CPL_OK;
+}
+
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  instance* in = self_of(c);
+  for (size_t i = 0; i < n; i++) {
+    double value = type == CPL_BOOLEAN ? (values[i] != 0) : (double)values[i];
+    cpl_status st = set_number(in, refs[i], value);
+    if (st < 0) return st;
+  }
+  changed(in);
+  return CPL_OK;
+}
+
+static cpl_status check_string_refs(instance* in, const uint32_t* refs, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (refs[i] >= in->cm->at.ns) {
+      return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: there is no String reference %u",
+                      in->base.base.name, (unsigned)refs[i]);
+    }
+  }
+  return CPL_OK;
+}
+
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  instance* in = self_of(c);
+  cpl_status st = check_string_refs(in, refs, n);
+  if (st >= 0) st = initialize(in);
+  for (size_t i = 0; i < n && st >= 0; i++) values[i] = in->text[refs[i]];
+  return st;
+}
+
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  instance* in = self_of(c);
+  cpl_status st = check_string_refs(in, refs, n);
+  for (size_t i = 0; i < n && st >= 0; i++) st = set_text(in, refs[i], values[i]);
+  changed(in);
+  return st;
+}
+
+//------------------------------------ life ------------------------------------
+
+static cpl_status reset(cpl_component* c) {
+  instance* in = self_of(c);
+  const cpl_description* d = c->desc;
+  release(in);
+  memset(in->v, 0, in->cm->at.n * sizeof(double));
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const cpl_variable* var = &d->vars[i];
+    if (var->type == CPL_STRING) {
+      cpl_status st = set_text(in, var->ref, var->start_text);
+      if (st < 0) return st;
+    } else if (var->has_start) {
+      in->v[var->ref] = var->start;
+    }
+  }
+  const cpli_layout* at = &in->cm->at;
+  memcpy(in->start, in->v + at->x, at->nx * sizeof(double));
+  memcpy(in->start + at->nx, in->v + at->w, at->nw * sizeof(double));
+  in->phase = BEFORE_INIT;
+  in->t = 0;
+  forget_results(in);
+  return CPL_OK;
+}
+
+static cpl_status setup(cpl_component* c, const cpl_setup* s) {
+  self_of(c)->t = s->start_time;
+  return CPL_OK;
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  self_of(c)->phase = IN_INIT;
+  return CPL_OK;
+}
+
+static void remember_sides(instance* in) {
+  for (uint32_t i = 0; i < in->cm->at.nz; i++) in->positive[i] = in->z[i] > 0;
+}
+
+static cpl_status exit_init(cpl_component* c) {
+  instance* in = self_of(c);
+  cpl_status st = initialize(in);
+  if (st < 0) return st;
+  st = need_outputs(in);  // held outputs get their first value
+  if (st < 0) return st;
+  in->phase = IN_EVENT;
+  st = evaluate_indicators(in, in->z);
+  remember_sides(in);
+  return st;
+}
+
+static cpl_status terminate(cpl_component* c) {
+  (void)c;
+  return CPL_OK;
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  instance* in = self_of(c);
+  cpl_context* ctx = c->ctx;
+  release(in);
+  for (uint32_t i = 0; in->text != NULL && i < in->cm->at.ns; i++) cpli_free(ctx, in->text[i]);
+  cpli_free(ctx, in->text);
+  cpli_free(ctx, in->lent);
+  cpli_free(ctx, in->v);
+  cpli_free(ctx, in->positive);
+  cpli_free(ctx, in->crossed);
+  cpli_free(ctx, in->memory);
+  cpli_free(ctx, in->name);
+  cpli_free(ctx, in);
+}
+
+//------------------------------------ model ------------------------------------
+
+static cpl_status enter_event(cpl_model* m) {
+  instance* in = (instance*)m;
+  in->phase = IN_EVENT;
+  forget_results(in);
+  return CPL_OK;
+}
+
+static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
+  instance* in = (instance*)m;
+  const cpli_layout* at = &in->cm->at;
+  const cpl_model_def* def = in->cm->def;
+  double* x_before = in->start;  // not needed any more after initialisation
+
+  // which indicators changed their side since the last event
+  cpl_status st = evaluate_indicators(in, in->z);
+  if (st != CPL_OK) return st;
+  for (uint32_t i = 0; i < at->nz; i++) {
+    bool now = in->z[i] > 0;
+    in->crossed[i] = (int8_t)(now == in->positive[i] ? 0 : now ? 1 : -1);
+  }
+
+  // the handler
+  cpl_event_actions a = {.crossed = in->crossed,
+                         .time_event = in->t >= in->next_time,
+                         .next_time = in->t >= in->next_time ? INFINITY : in->next_time};
+  memcpy(x_before, in->v + at->x, at->nx * sizeof(double));
+  if (def->event != NULL) st = call_handler(in, "event", def->event, &a);
+  if (st != CPL_OK) return st;
+  in->next_time = a.next_time;
+  if (in->next_time <= in->t) {
+    return cpl_fail(m->base.ctx, CPL_ERR_MODEL,
+                    "%s: event at t=%.17g asks for a time event at %.17g, which is not later",
+                    m->base.name, in->t, in->next_time);
+  }
+
+  // where things stand now
+  forget_results(in);
+  st = need_outputs(in);
+  if (st == CPL_OK) st = evaluate_indicators(in, in->z);
+  if (st != CPL_OK) return st;
+  remember_sides(in);
+  *info = (cpl_event_info){
+      .again = a.again,
+      .terminate = a.terminate,
+      .states_changed = memcmp(x_before, in->v + at->x, at->nx * sizeof(double)) != 0,
+      .next_time = in->next_time};
+  return CPL_OK;
+}
+
+static cpl_status enter_continuous(cpl_model* m) {
+  ((instance*)m)->phase = IN_CONTINUOUS;
+  return CPL_OK;
+}
+
+static cpl_status set_time(cpl_model* m, double t) {
+  instance* in = (instance*)m;
+  if (t != in->t) forget_results(in);
+  in->t = t;
+  return CPL_OK;
+}
+
+static cpl_status set_states(cpl_model* m, const double* x) {
+  instance* in = (instance*)m;
+  const cpli_layout* at = &in->cm->at;
+  memcpy(in->v + at->x, x, at->nx * sizeof(double));
+  forget_results(in);
+  return CPL_OK;
+}
+
+static cpl_status get_states(cpl_model* m, double* x) {
+  instance* in = (instance*)m;
+  const cpli_layout* at = &in->cm->at;
+  cpl_status st = initialize(in);
+  memcpy(x, in->v + at->x, at->nx * sizeof(double));
+  return st;
+}
+
+static cpl_status get_nominals(cpl_model* m, double* nominals) {
+  const cpl_description* d = m->base.desc;
+  for (int32_t i = 0; i < d->n_states; i++) nominals[i] = d->vars[d->states[i]].nominal;
+  return CPL_OK;
+}
+
+static cpl_status get_derivatives(cpl_model* m, double* dx) {
+  instance* in = (instance*)m;
+  const cpli_layout* at = &in->cm->at;
+  cpl_status st = need_derivatives(in);
+  memcpy(dx, in->v + at->dx, at->nx * sizeof(double));
+  return st;
+}
+
+static cpl_status get_indicators(cpl_model* m, double* z) {
+  return evaluate_indicators((instance*)m, z);
+}
+
+static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
+  instance* in = (instance*)m;
+  *event = *end = false;
+  if (in->cm->def->completed_step == NULL) return CPL_OK;
+  cpl_values v = values_of(in);
+  return outcome(in, "completed_step", in->cm->def->completed_step(&v, event));
+}
+
+//------------------------------------ directional derivatives ------------------------------------
+
+static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                              const uint32_t* knowns, size_t n_knowns, const double* seed,
+                              double* sensitivity) {
+  instance* in = self_of(c);
+  const cpli_layout* at = &in->cm->at;
+  bool want_dx = false, want_y = false;
+  memset(in->seed_x, 0, at->nx * sizeof(double));
+  memset(in->seed_u, 0, at->nu * sizeof(double));
+  for (size_t i = 0; i < n_knowns; i++) {
+    if (knowns[i] >= at->x && knowns[i] < at->dx)
+      in->seed_x[knowns[i] - at->x] = seed[i];
+    else if (knowns[i] >= at->u && knowns[i] < at->x)
+      in->seed_u[knowns[i] - at->u] = seed[i];
+    else
+      return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: no derivative with respect to value reference %u",
+                      c->name, (unsigned)knowns[i]);
+  }
+  for (size_t i = 0; i < n_unknowns; i++) {
+    want_dx = want_dx || (unknowns[i] >= at->dx && unknowns[i] < at->y);
+    want_y = want_y || unknowns[i] >= at->y;
+  }
+  cpl_status st = initialize(in);
+  if (st < 0) return st;
+  if (want_dx || want_y) {
+    cpl_values v = values_of(in);
+    int result = in->cm->def->directional(&v, in->seed_x, in->seed_u, want_dx ? in->d_dx : NULL,
+                                          want_y ? in->d_y : NULL);
+    if (result != CPL_MODEL_OK) return outcome(in, "directional", result);
+  }
+  for (size_t i = 0; i < n_unknowns; i++) {
+    uint32_t ref = unknowns[i];
+    if (ref >= at->y && ref < at->n)
+      sensitivity[i] = in->d_y[ref - at->y];
+    else if (ref >= at->dx && ref < at->y)
+      sensitivity[i] = in->d_dx[ref - at->dx];
+    else if (ref >= at->x && ref < at->dx)
+      sensitivity[i] = in->seed_x[ref - at->x];  // a state as output
+    else
+      sensitivity[i] = 0;
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ save and restore ------------------------------------
+
+// A saved state: this head, then all numbers, sides, memory, and the Strings one after the other.
+typedef struct saved {
+  size_t size;  // of the whole
+  double t, next_time;
+  int32_t phase, initialized;
+} saved;
+
+static size_t text_size(const instance* in) {
+  size_t n = 0;
+  for (uint32_t i = 0; i < in->cm->at.ns; i++) n += strlen(in->text[i]) + 1;
+  return n;
+}
+
+static size_t fixed_size(const instance* in) {
+  const cpli_layout* at = &in->cm->at;
+  return sizeof(saved) + (at->n + at->nx + at->nw) * sizeof(double) + at->nz * sizeof(bool) +
+         in->cm->def->memory_size;
+}
+
+static unsigned char* put(unsigned char* to, const void* from, size_t n) {
+  if (n > 0) memcpy(to, from, n);
+  return to + n;
+}
+
+static const unsigned char* take(const unsigned char* from, void* to, size_t n) {
+  if (n > 0) memcpy(to, from, n);
+  return from + n;
+}
+
+static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
+  instance* in = self_of(c);
+  const cpli_layout* at = &in->cm->at;
+  size_t size = fixed_size(in) + text_size(in);
+  saved* s = snapshot->data;
+  if (s == NULL || s->size != size) {
+    void* room = cpli_realloc(c->ctx, s, size, 1);
+    if (room == NULL) return cpli_nomem(c->ctx);
+    snapshot->data = s = room;
+  }
+  *s = (saved){.size = size,
+               .t = in->t,
+               .next_time = in->next_time,
+               .phase = (int32_t)in->phase,
+               .initialized = in->initialized};
+  unsigned char* to = (unsigned char*)(s + 1);
+  to = put(to, in->v, at->n * sizeof(double));
+  to = put(to, in->start, (at->nx + at->nw) * sizeof(double));
+  to = put(to, in->positive, at->nz * sizeof(bool));
+  to = put(to, in->memory, in->cm->def->memory_size);
+  for (uint32_t i = 0; i < at->ns; i++) to = put(to, in->text[i], strlen(in->text[i]) + 1);
+  return CPL_OK;
+}
+
+static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  instance* in = self_of(c);
+  const cpli_layout* at = &in->cm->at;
+  const saved* s = snapshot->data;
+  const unsigned char* from = (const unsigned char*)(s + 1);
+  from = take(from, in->v, at->n * sizeof(double));
+  from = take(from, in->start, (at->nx + at->nw) * sizeof(double));
+  from = take(from, in->positive, at->nz * sizeof(bool));
+  from = take(from, in->memory, in->cm->def->memory_size);
+  for (uint32_t i = 0; i < at->ns; i++) {
+    cpl_status st = set_text(in, i, (const char*)from);
+    if (st < 0) return st;
+    from += strlen((const char*)from) + 1;
+  }
+  in->t = s->t;
+  in->next_time = s->next_time;
+  in->phase = (phase)s->phase;
+  in->initialized = s->initialized != 0;
+  forget_results(in);
+  return CPL_OK;
+}
+
+static void forget(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_free(c->ctx, snapshot->data);
+  snapshot->data = NULL;
+}
+
+size_t cpli_cmodel_serialize(const cpl_model* m, const cpl_snapshot* snapshot,
+                             unsigned char* bytes) {
+  (void)m;
+  const saved* s = snapshot->data;
+  if (bytes != NULL) memcpy(bytes, s, s->size);
+  return s->size;
+}
+
+cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, size_t size,
+                                   cpl_snapshot* snapshot) {
+  instance* in = (instance*)m;
+  saved head = {0};
+  size_t fixed = fixed_size(in);
+  if (size >= fixed) memcpy(&head, bytes, sizeof head);
+  uint32_t texts = 0;
+  for (size_t i = fixed; i < size; i++) texts += bytes[i] == '\0';
+  if (size < fixed || head.size != size || texts != in->cm->at.ns ||
+      (size > fixed && bytes[size - 1] != '\0') || head.phase < BEFORE_INIT ||
+      head.phase > IN_CONTINUOUS) {
+    return cpl_fail(m->base.ctx, CPL_ERR_INPUT,
+                    "%s: these %zu bytes are no saved state of this model", m->base.name, size);
+  }
+  void* room = cpli_realloc(m->base.ctx, snapshot->data, size, 1);
+  if (room == NULL) return cpli_nomem(m->base.ctx);
+  memcpy(room, bytes, size);
+  snapshot->data = room;
+  return CPL_OK;
+}
+
+//------------------------------------ instance ------------------------------------
+
+#define COMMON_OPS                                                                      \
+  .kind = "c", .destroy = destroy, .setup = setup, .enter_init = enter_init,            \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
+  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
+  .get_string = get_string, .set_string = set_string, .save = save, .restore = restore, \
+  .forget = forget
+
+static const cpl_component_ops plain_ops = {COMMON_OPS};
+static const cpl_component_ops directional_ops = {COMMON_OPS, .directional = directional};
+
+static const cpl_model_ops model_ops = {.enter_event = enter_event,
+                                        .event_update = event_update,
+                                        .enter_continuous = enter_continuous,
+                                        .set_time = set_time,
+                                        .set_states = set_states,
+                                        .get_states = get_states,
+                                        .get_nominals = get_nominals,
+                                        .get_derivatives = get_derivatives,
+                                        .get_indicators = get_indicators,
+                                        .completed_step = completed_step};
+
+static bool allocate(instance* in, cpl_context* ctx) {
+  const cpli_layout* at = &in->cm->at;
+  size_t numbers =
+      (size_t)at->n + at->nx + at->nw + 2 * (size_t)at->ny + at->nz + 2 * (size_t)at->nx + at->nu;
+  in->v = cpli_alloc(ctx, numbers, sizeof(double));
+  in->positive = cpli_alloc(ctx, at->nz, sizeof(bool));
+  in->crossed = cpli_alloc(ctx, at->nz, 1);
+  in->text = cpli_alloc(ctx, at->ns, sizeof *in->text);
+  in->lent = cpli_alloc(ctx, at->ns, sizeof *in->lent);
+  in->memory = cpli_alloc(ctx, in->cm->def->memory_size, 1);
+  if (in->v == NULL || in->positive == NULL || in->crossed == NULL || in->text == NULL ||
+      in->lent == NULL || in->memory == NULL)
+    return false;
+  in->start = in->v + at->n;
+  in->fresh_y = in->start + at->nx + at->nw;
+  in->z = in->fresh_y + at->ny;
+  in->seed_x = in->z + at->nz;
+  in->seed_u = in->seed_x + at->nx;
+  in->d_dx = in->seed_u + at->nu;
+  in->d_y = in->d_dx + at->nx;
+  return true;
+}
+
+cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
+                                cpl_model** out) {
+  *out = NULL;
+  instance* in = cpli_alloc(ctx, 1, sizeof *in);
+  if (in == NULL) return cpli_nomem(ctx);
+  bool has_directional = cm->def->directional != NULL;
+  in->cm = cm;
+  in->host.report = take_report;
+  in->name = cpli_strdup(ctx, name);
+  in->base = (cpl_model){.base = {.ops = has_directional ? &directional_ops : &plain_ops,
+                                  .desc = &cm->desc,
+                                  .ctx = ctx,
+                                  .name = in->name,
+                                  .can = {.directional = has_directional,
+                                          .save_restore = true,
+                                          .serialize = true,
+                                          .completed_step = cm->def->completed_step != NULL}},
+                         .ops = &model_ops};
+  cpl_status st = CPL_OK;
+  if (in->name == NULL || !allocate(in, ctx)) st = cpli_nomem(ctx);
+  if (st >= 0) st = reset(&in->base.base);
+  if (st < 0) {
+    destroy(&in->base.base);
+    return st;
+  }
+  *out = &in->base;
+  return CPL_OK;
+}

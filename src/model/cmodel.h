@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Models written in C against couplet/model.h. A definition becomes a description once
+// (cpli_cmodel), and any number of instances, which are cpl_models. The same two files are compiled
+// into exported FMUs, so that a C model and the FMU made of it compute the same bits.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/interface.h"
+
+// All numbers of an instance lie in one array; a reference (cpl_variable.ref) is an index into it.
+typedef struct cpli_layout {
+  uint32_t p, w, u, x, dx, y, n;  // where each part begins, and the number of all
+  uint32_t np, nw, nu, nx, ny, nz, ns;
+} cpli_layout;
+
+typedef struct cpli_cmodel {
+  const cpl_model_def* def;
+  cpl_description desc;
+  cpli_layout at;
+  bool* held_output;  // ny: changes only at events
+  bool any_held;
+  cpl_context* ctx;
+  cpli_arena arena;
+  cpli_names names;
+} cpli_cmodel;
+
+/// Describe a definition. `def` and its strings must outlive *out. Dependencies that are not
+/// declared are detected when `detect` is set (it costs evaluations of the model), else everything
+/// depends on all.
+cpl_status cpli_cmodel_create(cpl_context* ctx, const cpl_model_def* def, bool detect,
+                              cpli_cmodel** out);
+void cpli_cmodel_destroy(cpli_cmodel* cm);
+
+/// An instance; destroyed through its ops. `cm` must outlive it.
+cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
+                                cpl_model** out);
+
+/// A saved state as bytes: the number needed, written to `bytes` when it is not NULL.
+size_t cpli_cmodel_serialize(const cpl_model* m, const cpl_snapshot* snapshot,
+                             unsigned char* bytes);
+/// Returns CPL_ERR_INPUT when the bytes are not of this model.
+cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, size_t size,
+                                   cpl_snapshot* snapshot);
+
+/// Fill cm->desc.structure: declared dependencies, or detected ones (dependencies.c).
+cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect);

@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <stdio.h>
+
+#include "model/cmodel.h"
+
+// What a list of declarations turns into.
+typedef struct list_kind {
+  cpl_causality causality;
+  cpl_variability variability;
+  cpl_initial initial;
+  bool has_start;
+} list_kind;
+
+static const list_kind parameter_kind = {CPL_PARAMETER, CPL_FIXED, CPL_INITIAL_EXACT, true};
+static const list_kind discrete_kind = {CPL_LOCAL, CPL_DISCRETE, CPL_INITIAL_EXACT, true};
+static const list_kind input_kind = {CPL_INPUT, CPL_CONTINUOUS, CPL_INITIAL_NONE, true};
+static const list_kind state_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_EXACT, true};
+static const list_kind output_kind = {CPL_OUTPUT, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED, false};
+
+static uint32_t count(const cpl_declaration* list) {
+  uint32_t n = 0;
+  for (; list != NULL && list->name != NULL; list++) n += list->size > 0 ? (uint32_t)list->size : 1;
+  return n;
+}
+
+static cpl_status bad(cpli_cmodel* cm, const char* name, const char* what) {
+  return cpl_fail(cm->ctx, CPL_ERR_INPUT, "model %s: variable %s: %s", cm->def->name, name, what);
+}
+
+//------------------------------------ units and types ------------------------------------
+
+static int32_t unit_index(cpli_cmodel* cm, const char* name) {
+  if (name == NULL || name[0] == '\0') return -1;
+  cpl_unit* units = (cpl_unit*)cm->desc.units;
+  for (int32_t i = 0; i < cm->desc.n_units; i++) {
+    if (strcmp(units[i].name, name) == 0) return i;
+  }
+  units[cm->desc.n_units] = (cpl_unit){.name = name, .factor = 1, .display_of = -1};
+  return cm->desc.n_units++;
+}
+
+static cpl_status enum_index(cpli_cmodel* cm, const cpl_declaration* d, int32_t* out) {
+  *out = -1;
+  if (d->type != CPL_ENUMERATION) return CPL_OK;
+  if (d->items == NULL || d->items[0] == NULL)
+    return bad(cm, d->name, "an Enumeration needs items");
+  int32_t n = 0;
+  while (d->items[n] != NULL) n++;
+  cpl_enum_item* items = cpli_arena_alloc(&cm->arena, (size_t)n, sizeof *items);
+  size_t len = strlen(d->name) + 6;
+  char* name = cpli_arena_alloc(&cm->arena, len, 1);
+  if (items == NULL || name == NULL) return cpli_nomem(cm->ctx);
+  snprintf(name, len, "%s_type", d->name);
+  for (int32_t i = 0; i < n; i++) items[i] = (cpl_enum_item){d->items[i], "", i + 1};
+  cpl_type_def* types = (cpl_type_def*)cm->desc.types;
+  types[cm->desc.n_types] = (cpl_type_def){
+      .name = name, .quantity = "", .type = CPL_ENUMERATION, .items = items, .n_items = n};
+  *out = cm->desc.n_types++;
+  return CPL_OK;
+}
+
+//------------------------------------ variables ------------------------------------
+
+// `element` counts from 1; 0: a scalar.
+static cpl_status add_variable(cpli_cmodel* cm, cpl_variable v, const char* name, int element) {
+  bool derivative = v.derivative_of >= 0;
+  char plain[512];
+  if (element > 0)
+    snprintf(plain, sizeof plain, "%s[%d]", name, element);
+  else
+    snprintf(plain, sizeof plain, derivative ? "der(%s)" : "%s", name);
+  char* text = cpli_arena_strdup(&cm->arena, plain);
+  if (text == NULL) return cpli_nomem(cm->ctx);
+  v.name = text;
+  int32_t index = cm->desc.n_vars;
+  int32_t there = cpli_names_add(&cm->names, text, index);
+  if (there == CPL_ERR_NOMEM) return cpli_nomem(cm->ctx);
+  if (there != index) return bad(cm, text, "the name is used twice");
+  ((cpl_variable*)cm->desc.vars)[cm->desc.n_vars++] = v;
+  return CPL_OK;
+}
+
+static cpl_variable variable_of(const cpl_declaration* d, const list_kind* kind) {
+  cpl_variable v = {.description = d->description != NULL ? d->description : "",
+                    .type = (uint8_t)d->type,
+                    .causality = (uint8_t)kind->causality,
+                    .variability = (uint8_t)kind->variability,
+                    .initial = (uint8_t)kind->initial,
+                    .has_start = kind->has_start,
+                    .has_nominal = d->nominal != 0,
+                    .can_set_several_times = true,
+                    .display_unit = -1,
+                    .derivative_of = -1,
+                    .alias_of = -1,
+                    .start = d->start,
+                    .min = -INFINITY,
+                    .max = INFINITY,
+                    .nominal = d->nominal != 0 ? d->nominal : 1};
+  if (d->min != 0 || d->max != 0) v.min = d->min, v.max = d->max;
+  if (kind == &parameter_kind && d->tunable) v.variability = CPL_TUNABLE;
+  if ((kind == &input_kind || kind == &output_kind) && (d->discrete || d->type != CPL_REAL)) {
+    v.variability = CPL_DISCRETE;
+  }
+  if ((kind == &state_kind || kind == &discrete_kind) && d->output) v.causality = CPL_OUTPUT;
+  return v;
+}
+
+static cpl_status check_declaration(cpli_cmodel* cm, const cpl_declaration* d,
+                                    const list_kind* kind) {
+  if (strlen(d->name) > 400) return bad(cm, d->name, "the name is too long");
+  if (d->type == CPL_STRING) return bad(cm, d->name, "Strings are declared in the list `strings`");
+  if (kind == &state_kind && d->type != CPL_REAL) return bad(cm, d->name, "a state is a Real");
+  if (d->size < 0) return bad(cm, d->name, "the size is negative");
+  if (d->min > d->max) return bad(cm, d->name, "min is greater than max");
+  if (!(d->nominal >= 0) || isinf(d->nominal))
+    return bad(cm, d->name, "the nominal is not positive");
+  return CPL_OK;
+}
+
+static cpl_status add_list(cpli_cmodel* cm, const cpl_declaration* list, const list_kind* kind,
+                           uint32_t first) {
+  for (const cpl_declaration* d = list; d != NULL && d->name != NULL; d++) {
+    cpl_variable v = variable_of(d, kind);
+    cpl_status st = check_declaration(cm, d, kind);
+    if (st >= 0) st = enum_index(cm, d, &v.declared_type);
+    if (st < 0) return st;
+    v.unit = unit_index(cm, d->unit);
+    int n = d->size > 0 ? d->size : 1;
+    for (int i = 0; i < n; i++) {
+      v.ref = first++;
+      st = add_variable(cm, v, d->name, d->size > 0 ? i + 1 : 0);
+      if (st < 0) return st;
+    }
+  }
+  return CPL_OK;
+}
+
+// der(x) for every state x, with the state's unit per second.
+static cpl_status add_derivatives(cpli_cmodel* cm, int32_t first_state) {
+  for (uint32_t k = 0; k < cm->at.nx; k++) {
+    const cpl_variable* x = &cm->desc.vars[first_state + (int32_t)k];
+    char unit[128] = "";
+    char* kept = NULL;
+    if (x->unit >= 0) {
+      snprintf(unit, sizeof unit, "%s/s", cm->desc.units[x->unit].name);
+      kept = cpli_arena_strdup(&cm->arena, unit);
+      if (kept == NULL) return cpli_nomem(cm->ctx);
+    }
+    cpl_declaration d = {.name = x->name, .unit = kept};
+    static const list_kind derivative_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED,
+                                              false};
+    cpl_variable v = variable_of(&d, &derivative_kind);
+    v.declared_type = -1;
+    v.unit = unit_index(cm, kept);
+    v.ref = cm->at.dx + k;
+    v.derivative_of = first_state + (int32_t)k;
+    ((int32_t*)cm->desc.states)[k] = v.derivative_of;
+    ((int32_t*)cm->desc.derivatives)[k] = cm->desc.n_vars;
+    cpl_status st = add_variable(cm, v, x->name, 0);
+    if (st < 0) return st;
+  }
+  return CPL_OK;
+}
+
+static cpl_status add_strings(cpli_cmodel* cm) {
+  static const list_kind kinds[] = {
+      [CPL_STRING_PARAMETER] = {CPL_PARAMETER, CPL_FIXED, CPL_INITIAL_EXACT, true},
+      [CPL_STRING_INPUT] = {CPL_INPUT, CPL_DISCRETE, CPL_INITIAL_NONE, true},
+      [CPL_STRING_OUTPUT] = {CPL_OUTPUT, CPL_DISCRETE, CPL_INITIAL_EXACT, true},
+      [CPL_STRING_LOCAL] = {CPL_LOCAL, CPL_DISCRETE, CPL_INITIAL_EXACT, true},
+  };
+  uint32_t ref = 0;
+  for (const cpl_string_declaration* s = cm->def->strings; s != NULL && s->name != NULL; s++) {
+    if ((unsigned)s->role >= CPLI_COUNT(kinds)) return bad(cm, s->name, "unknown role");
+    cpl_declaration d = {.name = s->name, .description = s->description, .type = CPL_STRING};
+    cpl_variable v = variable_of(&d, &kinds[s->role]);
+    v.unit = v.declared_type = -1;
+    v.start_text = s->start != NULL ? s->start : "";
+    v.ref = ref++;
+    cpl_status st = add_variable(cm, v, s->name, 0);
+    if (st < 0) return st;
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ the whole ------------------------------------
+
+static void lay_out(cpli_cmodel* cm) {
+  const cpl_model_def* def = cm->def;
+  cpli_layout* at = &cm->at;
+  at->np = count(def->parameters);
+  at->nw = count(def->discrete);
+  at->nu = count(def->inputs);
+  at->nx = count(def->states);
+  at->ny = count(def->outputs);
+  at->nz = (uint32_t)def->n_indicators;
+  for (const cpl_string_declaration* s = def->strings; s != NULL && s->name != NULL; s++) at->ns++;
+  at->p = 0;
+  at->w = at->p + at->np;
+  at->u = at->w + at->nw;
+  at->x = at->u + at->nu;
+  at->dx = at->x + at->nx;
+  at->y = at->dx + at->nx;
+  at->n = at->y + at->ny;
+}
+
+static cpl_status check_definition(cpli_cmodel* cm) {
+  const cpl_model_def* def = cm->def;
+  const char* missing = NULL;
+  if (def->name == NULL || def->name[0] == '\0') {
+    return cpl_fail(cm->ctx, CPL_ERR_INPUT, "the model has no name (couplet_model.name)");
+  }
+  if (cm->at.nx > 0 && def->derivatives == NULL) missing = "states but no function `derivatives`";
+  if (cm->at.ny > 0 && def->output_values == NULL)
+    missing = "outputs but no function `output_values`";
+  if (cm->at.nz > 0 && def->indicators == NULL) missing = "indicators but no function `indicators`";
+  if (def->n_indicators < 0) missing = "a negative number of indicators";
+  if (missing != NULL)
+    return cpl_fail(cm->ctx, CPL_ERR_INPUT, "model %s has %s", def->name, missing);
+  return CPL_OK;
+}
+
+static const char* or_empty(const char* text) { return text != NULL ? text : ""; }
+
+static cpl_status allocate(cpli_cmodel* cm) {
+  cpl_description* d = &cm->desc;
+  size_t n = (size_t)cm->at.n + cm->at.ns;
+  d->vars = cpli_arena_alloc(&cm->arena, n, sizeof *d->vars);
+  d->units = cpli_arena_alloc(&cm->arena, n, sizeof *d->units);
+  d->types = cpli_arena_alloc(&cm->arena, n, sizeof *d->types);
+  d->states = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->states);
+  d->derivatives = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->derivatives);
+  cm->held_output = cpli_arena_alloc(&cm->arena, cm->at.ny, sizeof *cm->held_output);
+  if (d->vars == NULL || d->units == NULL || d->types == NULL || d->states == NULL ||
+      d->derivatives == NULL || cm->held_output == NULL) {
+    return cpli_nomem(cm->ctx);
+  }
+  return cpli_names_init(&cm->names, cm->ctx, n);
+}
+
+static cpl_status describe(cpli_cmodel* cm, bool detect) {
+  const cpl_model_def* def = cm->def;
+  lay_out(cm);
+  cpl_status st = check_definition(cm);
+  if (st >= 0) st = allocate(cm);
+  if (st >= 0) st = add_list(cm, def->parameters, &parameter_kind, cm->at.p);
+  if (st >= 0) st = add_list(cm, def->discrete, &discrete_kind, cm->at.w);
+  if (st >= 0) st = add_list(cm, def->inputs, &input_kind, cm->at.u);
+  int32_t first_state = cm->desc.n_vars;
+  if (st >= 0) st = add_list(cm, def->states, &state_kind, cm->at.x);
+  if (st >= 0) st = add_derivatives(cm, first_state);
+  int32_t first_output = cm->desc.n_vars;
+  if (st >= 0) st = add_list(cm, def->outputs, &output_kind, cm->at.y);
+  if (st >= 0) st = add_strings(cm);
+  if (st < 0) return st;
+  for (uint32_t i = 0; i < cm->at.ny; i++) {
+    cm->held_output[i] = cm->desc.vars[first_output + (int32_t)i].variability == CPL_DISCRETE;
+    cm->any_held = cm->any_held || cm->held_output[i];
+  }
+  cpl_default_experiment* e = &cm->desc.experiment;
+  *e = (cpl_default_experiment){.has_start = def->stop_time > def->start_time,
+                                .has_stop = def->stop_time > def->start_time,
+                                .has_tolerance = def->tolerance > 0,
+                                .has_step = def->step_size > 0,
+                                .start = def->start_time,
+                                .stop = def->stop_time,
+                                .tolerance = def->tolerance,
+                                .step = def->step_size};
+  cm->desc.n_states = (int32_t)cm->at.nx;
+  return cpli_cmodel_structure(cm, detect);
+}
+
+cpl_status cpli_cmodel_create(cpl_context* ctx, const cpl_model_def* def, bool detect,
+                              cpli_cmodel** out) {
+  *out = NULL;
+  cpli_cmodel* cm = cpli_alloc(ctx, 1, sizeof *cm);
+  if (cm == NULL) return cpli_nomem(ctx);
+  cm->ctx = ctx;
+  cm->def = def;
+  cpli_arena_init(&cm->arena, ctx);
+  cm->desc.name = or_empty(def->name);
+  cm->desc.kind = "C";
+  cm->desc.description = or_empty(def->description);
+  cm->desc.author = or_empty(def->author);
+  cm->desc.version = or_empty(def->version);
+  cm->desc.license = or_empty(def->license);
+  cm->desc.copyright = cm->desc.date = "";
+  cm->desc.tool = "couplet " CPL_VERSION;
+  cm->desc.n_indicators = def->n_indicators;
+  cm->desc.names = &cm->names;
+  cpl_status st = describe(cm, detect);
+  if (st < 0) {
+    cpli_cmodel_destroy(cm);
+    return st;
+  }
+  *out = cm;
+  return CPL_OK;
+}
+
+void cpli_cmodel_destroy(cpli_cmodel* cm) {
+  if (cm == NULL) return;
+  cpli_names_free(&cm->names);
+  cpli_arena_free(&cm->arena);
+  cpli_free(cm->ctx, cm);
+}

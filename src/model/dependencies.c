@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Which output and derivative of a C model depends on which state and input: as declared, or
+// detected by evaluating the model at many points and seeing what changes when one variable
+// changes. Detection varies parameters, discrete variables and time too, so that a dependency that
+// exists in one mode only is found; one that acts in a corner no sample reaches must be declared.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/cmodel.h"
+
+enum { POINTS = 24 };
+static const double most_work = 5e7;  // evaluated values; above it everything depends on all
+
+typedef struct pattern {
+  cpli_cmodel* cm;
+  uint32_t rows, columns;  // derivatives then outputs; states then inputs
+  uint8_t* kind;           // rows x columns: 0 none, else 1 + cpl_dependency_kind
+  bool* known;             // rows: false, depends on all
+} pattern;
+
+static uint8_t* cell(pattern* p, uint32_t row, uint32_t column) {
+  return &p->kind[(size_t)row * p->columns + column];
+}
+
+//------------------------------------ detection ------------------------------------
+
+static double uniform(uint64_t* seed) {  // 0 <= r < 1; splitmix64
+  uint64_t z = (*seed += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+static double sample(const cpl_variable* v, uint64_t* seed, bool vary) {
+  double r = uniform(seed), size = uniform(seed);
+  if (!vary) return v->start;
+  if (v->type == CPL_BOOLEAN) return r < 0.5 ? 0 : 1;
+  if (v->type != CPL_REAL) {
+    double low = isfinite(v->min) ? v->min : 0, high = isfinite(v->max) ? v->max : low + 4;
+    return floor(low + r * (high - low + 1));
+  }
+  double scale = fmax(v->nominal, fabs(v->start)) * pow(10, -2 + 3 * size);
+  double value = v->start + scale * (2 * r - 1);
+  return fmin(fmax(value, v->min), v->max);
+}
+
+// The first points leave parameters alone (a model may refuse others), the later ones vary
+// everything.
+static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
+  const cpl_description* d = &p->cm->desc;
+  uint64_t seed = (uint64_t)point * 7919;
+  cpl_component* c = &m->base;
+  cpl_setup setup = {.start_time = p->cm->def->start_time};
+  cpl_status st = c->ops->reset(c);
+  bool all = point >= POINTS / 3;
+  for (int32_t i = 0; i < d->n_vars && st == CPL_OK; i++) {
+    const cpl_variable* v = &d->vars[i];
+    bool settable = v->type != CPL_STRING && v->has_start && v->derivative_of < 0;
+    if (!settable) continue;
+    double value = sample(v, &seed, point > 0 && (all || v->causality != CPL_PARAMETER));
+    st = c->ops->set_real(c, &v->ref, 1, &value);
+  }
+  if (st == CPL_OK) st = c->ops->setup(c, &setup);
+  if (st == CPL_OK) st = c->ops->enter_init(c);
+  if (st == CPL_OK) st = c->ops->exit_init(c);
+  if (st == CPL_OK && p->cm->at.nx > 0) st = m->ops->get_states(m, x);
+  return st;
+}
+
+static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
+  const cpli_layout* at = &p->cm->at;
+  cpl_status st = m->ops->get_derivatives(m, out);
+  for (uint32_t i = 0; i < at->ny && st == CPL_OK; i++) {
+    uint32_t ref = at->y + i;
+    st = m->base.ops->get_real(&m->base, &ref, 1, &out[at->nx + i]);
+  }
+  return st;
+}
+
+static bool differs(double a, double b) {
+  return memcmp(&a, &b, sizeof a) != 0 && !(isnan(a) && isnan(b));
+}
+
+static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* base, double* moved,
+                       uint64_t* seed) {
+  const cpli_layout* at = &p->cm->at;
+  bool is_state = column < at->nx;
+  uint32_t ref = is_state ? at->x + column : at->u + column - at->nx;
+  const cpl_variable* v = NULL;
+  for (int32_t i = 0; i < p->cm->desc.n_vars && v == NULL; i++) {
+    if (p->cm->desc.vars[i].ref == ref && p->cm->desc.vars[i].type != CPL_STRING)
+      v = &p->cm->desc.vars[i];
+  }
+  double before, scale = fmax(v->nominal, fabs(v->start));
+  m->base.ops->get_real(&m->base, &ref, 1, &before);
+  for (int trial = 0; trial < 2; trial++) {
+    double after = before + scale * (trial == 0 ? 1e-3 : 2 * uniform(seed) - 1);
+    if (v->type != CPL_REAL) after = before == 0 ? 1 : before - 1;
+    if (m->base.ops->set_real(&m->base, &ref, 1, &after) == CPL_OK &&
+        evaluate(p, m, moved) == CPL_OK) {
+      for (uint32_t row = 0; row < p->rows; row++) {
+        if (differs(base[row], moved[row])) *cell(p, row, column) = 1 + CPL_DEPENDENT;
+      }
+    }
+  }
+  m->base.ops->set_real(&m->base, &ref, 1, &before);
+}
+
+static cpl_status detect(pattern* p) {
+  const cpli_layout* at = &p->cm->at;
+  cpl_context* ctx = p->cm->ctx;
+  cpl_model* m = NULL;
+  int good = 0;
+  double* work = cpli_alloc(ctx, at->nx + 2 * (size_t)p->rows, sizeof *work);
+  cpl_status st =
+      work != NULL ? cpli_cmodel_instance(p->cm, ctx, p->cm->desc.name, &m) : cpli_nomem(ctx);
+  if (st < 0) goto done;
+  double *x = work, *base = x + at->nx, *moved = base + p->rows;
+  for (int point = 0; point < POINTS; point++) {
+    uint64_t seed = (uint64_t)point + 1;
+    st = go_to_point(p, m, point, x);
+    if (st == CPL_ERR_NOMEM) goto done;
+    if (st != CPL_OK || evaluate(p, m, base) != CPL_OK) continue;  // not a point of this model
+    good++;
+    for (uint32_t column = 0; column < p->columns; column++)
+      try_column(p, m, column, base, moved, &seed);
+  }
+  for (uint32_t row = 0; row < p->rows; row++) p->known[row] = good >= 2;
+  st = CPL_OK;
+done:
+  if (m != NULL) m->base.ops->destroy(&m->base);
+  cpli_free(ctx, work);
+  return st;
+}
+
+//------------------------------------ declarations ------------------------------------
+
+static cpl_status bad(pattern* p, const char* of, const char* what, const char* name) {
+  return cpl_fail(p->cm->ctx, CPL_ERR_INPUT, "model %s: dependencies of %s: %s \"%s\"",
+                  p->cm->def->name, of, what, name);
+}
+
+// Calls `use` for the variable of that name, or for every element of the array of that name.
+static cpl_status for_each_named(pattern* p, const char* of, const char* name, size_t len,
+                                 cpl_status (*use)(pattern*, const char* of, int32_t var,
+                                                   void* user),
+                                 void* user) {
+  char text[512];
+  bool any = false;
+  snprintf(text, sizeof text, "%.*s", (int)len, name);
+  int32_t var = cpli_names_find(&p->cm->names, text);
+  if (var >= 0) return use(p, of, var, user);
+  bool derivative = strncmp(text, "der(", 4) == 0;
+  for (int element = 1;; element++) {
+    char indexed[600];
+    if (derivative)
+      snprintf(indexed, sizeof indexed, "%.*s[%d])", (int)strcspn(text, ")"), text, element);
+    else
+      snprintf(indexed, sizeof indexed, "%s[%d]", text, element);
+    var = cpli_names_find(&p->cm->names, indexed);
+    if (var < 0) break;
+    any = true;
+    cpl_status st = use(p, of, var, user);
+    if (st < 0) return st;
+  }
+  return any ? CPL_OK : bad(p, of, "there is no variable", text);
+}
+
+typedef struct target {
+  uint8_t kind;
+  uint32_t row;
+  const cpl_dependency* dep;
+} target;
+
+static cpl_status mark_column(pattern* p, const char* of, int32_t var, void* user) {
+  const target* t = user;
+  const cpli_layout* at = &p->cm->at;
+  const cpl_variable* v = &p->cm->desc.vars[var];
+  bool state = v->ref >= at->x && v->ref < at->dx, input = v->ref >= at->u && v->ref < at->x;
+  if (v->type == CPL_STRING || !(state || input))
+    return bad(p, of, "neither a state nor an input:", v->name);
+  *cell(p, t->row, state ? v->ref - at->x : at->nx + v->ref - at->u) = t->kind;
+  return CPL_OK;
+}
+
+static cpl_status mark_row(pattern* p, const char* of, int32_t var, void* user) {
+  target* t = user;
+  const cpli_layout* at = &p->cm->at;
+  const cpl_variable* v = &p->cm->desc.vars[var];
+  if (v->type == CPL_STRING || v->ref < at->dx)
+    return bad(p, of, "neither an output nor a derivative:", v->name);
+  t->row = v->ref - at->dx;
+  p->known[t->row] = true;
+  const char* name = t->dep->on != NULL ? t->dep->on : "";
+  for (name += strspn(name, " \t\n"); *name != '\0'; name += strspn(name, " \t\n")) {
+    size_t len = strcspn(name, " \t\n");
+    cpl_status st = for_each_named(p, of, name, len, mark_column, t);
+    if (st < 0) return st;
+    name += len;
+  }
+  return CPL_OK;
+}
+
+static cpl_status read_declared(pattern* p) {
+  static const char* const kinds[] = {"dependent", "constant", "fixed", "tunable", "discrete"};
+  for (const cpl_dependency* d = p->cm->def->dependencies; d->of != NULL; d++) {
+    target t = {.kind = 1 + CPL_DEPENDENT, .dep = d};
+    if (d->kind != NULL) {
+      size_t k = 0;
+      while (k < CPLI_COUNT(kinds) && strcmp(d->kind, kinds[k]) != 0) k++;
+      if (k == CPLI_COUNT(kinds)) return bad(p, d->of, "unknown kind", d->kind);
+      t.kind = (uint8_t)(1 + k);
+    }
+    cpl_status st = for_each_named(p, d->of, d->of, strlen(d->of), mark_row, &t);
+    if (st < 0) return st;
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ structure ------------------------------------
+
+static int32_t column_var(const cpli_cmodel* cm, int32_t first_state, int32_t first_input,
+                          uint32_t column) {
+  return column < cm->at.nx ? first_state + (int32_t)column
+                            : first_input + (int32_t)(column - cm->at.nx);
+}
+
+static int32_t var_of_ref(const cpli_cmodel* cm, uint32_t ref) {
+  for (int32_t i = 0; i < cm->desc.n_vars; i++) {
+    if (cm->desc.vars[i].type != CPL_STRING && cm->desc.vars[i].ref == ref) return i;
+  }
+  return -1;
+}
+
+typedef struct writer {
+  pattern* p;
+  int32_t* deps;
+  uint8_t* kinds;
+  int32_t n, first_state, first_input;
+} writer;
+
+static cpl_unknown write_row(writer* w, int32_t var, uint32_t row) {
+  cpl_unknown u = {.var = var, .first = w->n, .count = -1};
+  if (!w->p->known[row]) return u;
+  for (uint32_t column = 0; column < w->p->columns; column++) {
+    uint8_t kind = *cell(w->p, row, column);
+    if (kind == 0) continue;
+    w->deps[w->n] = column_var(w->p->cm, w->first_state, w->first_input, column);
+    w->kinds[w->n++] = (uint8_t)(kind - 1);
+  }
+  u.count = w->n - u.first;
+  return u;
+}
+
+static cpl_status write_structure(pattern* p) {
+  cpli_cmodel* cm = p->cm;
+  const cpli_layout* at = &cm->at;
+  cpl_structure* s = &cm->desc.structure;
+  size_t cells = 0;
+  int32_t n_outputs = 0;
+  for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
+  for (int32_t i = 0; i < cm->desc.n_vars; i++)
+    n_outputs += cm->desc.vars[i].causality == CPL_OUTPUT;
+  // initial unknowns: computed outputs and derivatives, with the same dependencies
+  size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny;
+  cpl_unknown* rows = cpli_arena_alloc(&cm->arena, unknowns, sizeof *rows);
+  writer w = {.p = p,
+              .deps = cpli_arena_alloc(&cm->arena, cells + (size_t)n_outputs, sizeof *w.deps),
+              .kinds = cpli_arena_alloc(&cm->arena, cells + (size_t)n_outputs, 1),
+              .first_state = at->nx > 0 ? var_of_ref(cm, at->x) : 0,
+              .first_input = at->nu > 0 ? var_of_ref(cm, at->u) : 0};
+  if (rows == NULL || w.deps == NULL || w.kinds == NULL) return cpli_nomem(cm->ctx);
+  *s = (cpl_structure){.deps = w.deps,
+                       .kinds = w.kinds,
+                       .outputs = rows,
+                       .derivatives = rows + n_outputs,
+                       .initial = rows + n_outputs + at->nx};
+  cpl_unknown* initial = rows + n_outputs + at->nx;
+  for (int32_t i = 0; i < cm->desc.n_vars; i++) {
+    const cpl_variable* v = &cm->desc.vars[i];
+    if (v->causality != CPL_OUTPUT) continue;
+    cpl_unknown u = {.var = i, .first = w.n, .count = 0};
+    if (v->type != CPL_STRING && v->ref >= at->y) {
+      u = write_row(&w, i, v->ref - at->dx);
+      initial[s->n_initial++] = u;
+    } else if (v->type != CPL_STRING && v->ref >= at->x) {  // a state that is an output
+      w.deps[w.n] = i;
+      w.kinds[w.n++] = CPL_KIND_CONSTANT;
+      u.count = 1;
+    }
+    rows[s->n_outputs++] = u;
+  }
+  for (uint32_t k = 0; k < at->nx; k++) {
+    cpl_unknown u = write_row(&w, cm->desc.derivatives[k], k);
+    rows[n_outputs + s->n_derivatives++] = u;
+    initial[s->n_initial++] = u;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
+  const cpli_layout* at = &cm->at;
+  pattern p = {.cm = cm, .rows = at->nx + at->ny, .columns = at->nx + at->nu};
+  p.kind = cpli_alloc(cm->ctx, (size_t)p.rows * p.columns, 1);
+  p.known = cpli_alloc(cm->ctx, p.rows, sizeof *p.known);
+  cpl_status st = p.kind != NULL && p.known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
+  double work = 2.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
+  if (st >= 0 && cm->def->dependencies != NULL)
+    st = read_declared(&p);
+  else if (st >= 0 && detect_them && work <= most_work)
+    st = detect(&p);
+  if (st >= 0) st = write_structure(&p);
+  cpli_free(cm->ctx, p.kind);
+  cpli_free(cm->ctx, p.known);
+  return st;
+}
