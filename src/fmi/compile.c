@@ -4,22 +4,13 @@
 // FMUs that come as source code: compiled with the system's compiler into the place where a binary
 // would have been.
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/data.h"
+#include "base/process.h"
 #include "fmi/library.h"
-
-extern char** environ;
-
-// lead: src/base/data.h
-extern const char* cpli_data_folder(cpl_context* ctx) __attribute__((weak));
 
 typedef struct command {
   cpli_arena arena;
@@ -93,24 +84,8 @@ static void add_sources(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* k
   cpli_free(cmd->arena.ctx, folder);
 }
 
-// The compiler of $CC may come with options ("ccache gcc -m64"); there is no shell to part them.
-static void add_compiler(command* cmd) {
-  const char* cc = getenv("CC");
-  if (cc == NULL || cc[strspn(cc, " \t")] == '\0') cc = "cc";
-  while (*(cc += strspn(cc, " \t")) != '\0') {
-    size_t n = strcspn(cc, " \t");
-    char* word = cpli_arena_strndup(&cmd->arena, cc, n);
-    if (word == NULL) {
-      cmd->failed = true;
-      return;
-    }
-    add(cmd, word);
-    cc += n;
-  }
-}
-
-static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* path) {
-  add_compiler(cmd);
+static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* data,
+                 const char* path) {
   static const char* const options[] = {"-shared",
                                         "-fPIC",
                                         "-O2",
@@ -119,8 +94,7 @@ static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, co
                                         "-DFMI2_OVERRIDE_FUNCTION_PREFIX"};
   for (size_t i = 0; i < CPLI_COUNT(options); i++) add(cmd, options[i]);
   add_path(cmd, "-I", fmu->folder, "sources");
-  const char* data = cpli_data_folder != NULL ? cpli_data_folder(cmd->arena.ctx) : NULL;
-  if (data != NULL) add_path(cmd, "-I", data, "include/fmi");
+  add_path(cmd, "-I", data, "include/fmi");
   size_t first = cmd->n;
   add_sources(cmd, fmu, kind);
   bool cpp = false;
@@ -129,41 +103,6 @@ static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, co
   add(cmd, path);
   if (cpp) add(cmd, "-lstdc++");
   add(cmd, "-lm");
-}
-
-// Run it and keep the beginning of what it says: that is where a compiler names the cause.
-static int run(char* const* args, char* said, size_t size) {
-  int ends[2], code = -1;
-  pid_t pid;
-  said[0] = '\0';
-  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  int failed = posix_spawnp(&pid, args[0], &actions, NULL, args, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (failed != 0) {
-    snprintf(said, size, "%s", strerror(failed));
-  } else {
-    char block[1024];
-    size_t used = 0;
-    for (ssize_t n; (n = read(ends[0], block, sizeof block)) != 0;) {
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) break;
-      size_t keep = (size_t)n < size - 1 - used ? (size_t)n : size - 1 - used;
-      memcpy(said + used, block, keep);
-      used += keep;
-    }
-    said[used] = '\0';
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  close(ends[0]);
-  return code;
 }
 
 static void make_folders(const cpl_fmu* fmu, const char* path) {
@@ -176,10 +115,11 @@ static void make_folders(const cpl_fmu* fmu, const char* path) {
 
 cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* path) {
   cpl_context* ctx = fmu->base.ctx;
+  const char* data = cpli_data_folder(ctx);
+  if (data == NULL) return CPL_ERR_IO;
   command cmd = {.failed = false};
-  char said[1500];
   cpli_arena_init(&cmd.arena, ctx);
-  fill(&cmd, fmu, kind, path);
+  fill(&cmd, fmu, kind, data, path);
   cpl_status st = CPL_OK;
   if (cmd.failed) {
     st = cpli_nomem(ctx);
@@ -187,13 +127,10 @@ cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, c
   }
   make_folders(fmu, path);
   cpl_log(ctx, CPL_LOG_INFO, fmu->base.path, "compiling the sources of %s", kind->identifier);
-  int code = run(cmd.args, said, sizeof said);
-  if (code != 0) {
-    st = cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: there is no binary for %s, and the sources do not compile (%s%s): %s",
-                  fmu->base.path, cpli_platform(), cmd.args[0],
-                  code < 0 ? " could not be run" : " failed", said);
-  }
+  char what[512];
+  snprintf(what, sizeof what, "%s: there is no binary for %s, and its source code", fmu->base.path,
+           cpli_platform());
+  st = cpli_run_compiler(ctx, what, (const char* const*)cmd.args);
 done:
   cpli_free(ctx, cmd.args);
   cpli_arena_free(&cmd.arena);

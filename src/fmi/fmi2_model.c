@@ -24,11 +24,7 @@ static cpl_status enter_event(cpl_model* m) {
   return st;
 }
 
-// FMI 2.0 has no place for the indicators that crossed: the FMU finds out by itself.
-static cpl_status event_update(cpl_model* m, const int8_t* crossed, bool time_event,
-                               cpl_event_info* info) {
-  (void)crossed;
-  (void)time_event;
+static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
   fmi2EventInfo e = {0};
   *info = (cpl_event_info){.next_time = INFINITY};
   cpl_status st = cpli_fmi2NewDiscreteStates(instance_of(m), &e);
