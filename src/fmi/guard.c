@@ -78,14 +78,20 @@ void cpli_guard_recover(cpli_guard_frame* frame) {
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static void install(void) {
-  if (pthread_key_create(&stack_key, release_stack) != 0) return;
+static bool have_key;
+
+static void make_key(void) { have_key = pthread_key_create(&stack_key, release_stack) == 0; }
+
+// May be called again: who has put handlers of his own in the meantime gets them replaced.
+void cpl_guard_crashes(void) {
+  pthread_once(&once, make_key);
+  if (!have_key) return;
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < CPLI_COUNT(crashes); i++) {
-    sigaction(crashes[i].signal, &action, &former[i]);
+    struct sigaction old;
+    sigaction(crashes[i].signal, &action, &old);
+    if (old.sa_sigaction != on_signal) former[i] = old;
   }
   cpli_guard_on = true;
 }
-
-void cpl_guard_crashes(void) { pthread_once(&once, install); }

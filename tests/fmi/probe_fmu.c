@@ -42,7 +42,7 @@ static int overflow(volatile int* depth) {
 static void crash(const char* kind) {
   if (strcmp(kind, "segv") == 0) *(volatile int*)nowhere = 1;
   if (strcmp(kind, "bus") == 0) raise(SIGBUS);
-  if (strcmp(kind, "fpe") == 0) zero = 1 / zero;
+  if (strcmp(kind, "fpe") == 0) zero = 1000 / zero;
   if (strcmp(kind, "ill") == 0) __builtin_trap();
   if (strcmp(kind, "abort") == 0) abort();
   if (strcmp(kind, "overflow") == 0) zero = overflow(&zero) & 0;
