@@ -13,3 +13,4 @@
 #include "couplet/run.h"
 #include "couplet/solver.h"
 #include "couplet/table.h"
+#include "couplet/view.h"
