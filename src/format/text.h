@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A text that grows. Out of memory is remembered, so that callers look once, at the end.
+// Text of others on its way out: to a terminal, where control characters would be commands, and
+// into JSON, where bytes that are no UTF-8 would break the document.
 #pragma once
+
+#include <stdio.h>
 
 #include "base/base.h"
 
-typedef struct cpli_text {
-  cpl_context* ctx;
-  char* data;  // not ended by '\0'
-  size_t len, cap;
-  bool failed;
-} cpli_text;
+/// The next character of UTF-8 text (not at its end); a byte that begins none is U+FFFD.
+uint32_t cpli_utf8_next(const char** text);
 
-void cpli_text_free(cpli_text* text);
-void cpli_text_put(cpli_text* text, const char* s);
-void cpli_text_bytes(cpli_text* text, const void* bytes, size_t n);
-void cpli_text_number(cpli_text* text, double value);  // in any locale
+/// True for what moves the cursor, changes colours or turns the direction of writing.
+bool cpli_is_control(uint32_t character);
 
-/// Text as content or attribute of XML or HTML: markup is escaped, control characters and broken
-/// UTF-8 become U+FFFD. At most `limit` characters, then an ellipsis.
-void cpli_text_escaped(cpli_text* text, const char* s, size_t limit);
+/// The number of characters that cpli_print_text() would write at most.
+size_t cpli_text_width(const char* text);
+
+/// Write at most `width` characters of `text` (0: all), an ellipsis when there are more; control
+/// characters become a blank (line ends, tabs) or '?'. Returns the number written.
+size_t cpli_print_text(FILE* out, const char* text, size_t width);

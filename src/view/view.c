@@ -10,8 +10,8 @@
 #include <strings.h>
 
 #include "format/file.h"
+#include "format/markup.h"
 #include "format/number.h"
-#include "format/text.h"
 
 enum {
   WIDTH = 960,
