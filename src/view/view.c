@@ -27,19 +27,20 @@ enum {
   NAME_LIMIT = 48,  // characters of a name in a legend
 };
 
+// Colours are written out twice: variables are not known to every program that shows SVG.
 static const char style[] =
-    "svg{--bg:#fff;--fg:#1c2330;--dim:#667085;--grid:#e6e9ef;--axis:#98a2b3;"
-    "--c0:#1f66c1;--c1:#d9660b;--c2:#16875a;--c3:#b0378c;--c4:#94760a;--c5:#5d4bc9;--c6:#c53a3a;"
-    "--c7:#2b8a9e;background:var(--bg);font:12px system-ui,-apple-system,'Segoe UI',sans-serif}"
-    "@media(prefers-color-scheme:dark){svg{--bg:#12161d;--fg:#e6e9ef;--dim:#98a2b3;--grid:#242b36;"
-    "--axis:#4a5565;--c0:#6ea8fe;--c1:#ff9d57;--c2:#4fd19a;--c3:#f08acb;--c4:#e0c04a;--c5:#a99dff;"
-    "--c6:#ff8080;--c7:#6fd0e6}}"
-    ".bg{fill:var(--bg)}text{fill:var(--fg)}.dim{fill:var(--dim)}.title{font-size:18px;"
-    "font-weight:600}.grid{stroke:var(--grid);fill:none}.axis{stroke:var(--axis);fill:none}"
-    ".curve{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}"
-    ".end{text-anchor:end}.mid{text-anchor:middle}"
-    ".k0{stroke:var(--c0)}.k1{stroke:var(--c1)}.k2{stroke:var(--c2)}.k3{stroke:var(--c3)}"
-    ".k4{stroke:var(--c4)}.k5{stroke:var(--c5)}.k6{stroke:var(--c6)}.k7{stroke:var(--c7)}";
+    "text{font:12px system-ui,-apple-system,'Segoe UI',sans-serif}.title{font-size:18px;"
+    "font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}.grid,.axis,.curve{fill:none}"
+    ".curve{stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}"
+    ".bg{fill:#fff}text{fill:#1c2330}.dim{fill:#667085}.grid{stroke:#e6e9ef}.axis{stroke:#98a2b3}"
+    ".k0{stroke:#1f66c1}.k1{stroke:#d9660b}.k2{stroke:#16875a}.k3{stroke:#b0378c}"
+    ".k4{stroke:#94760a}.k5{stroke:#5d4bc9}.k6{stroke:#c53a3a}.k7{stroke:#2b8a9e}"
+    "@media(prefers-color-scheme:dark){"
+    ".bg{fill:#12161d}text{fill:#e6e9ef}.dim{fill:#98a2b3}.grid{stroke:#242b36}.axis{stroke:#"
+    "4a5565}"
+    ".k0{stroke:#6ea8fe}.k1{stroke:#ff9d57}.k2{stroke:#4fd19a}.k3{stroke:#f08acb}"
+    ".k4{stroke:#e0c04a}.k5{stroke:#a99dff}.k6{stroke:#ff8080}.k7{stroke:#6fd0e6}"
+    "}";
 
 // Columns of one unit, drawn into one plot.
 typedef struct panel {
