@@ -79,10 +79,29 @@ static bool changes(const cpl_table* t, size_t column) {
 static bool is_wanted(const view* v, size_t column) {
   if (v->def->n_only == 0) return changes(v->table, column);
   for (size_t i = 0; i < v->def->n_only; i++) {
-    const char* name = v->table->names[column];
-    if (strcmp(v->def->only[i], name) == 0 || cpli_glob(v->def->only[i], name)) return true;
+    if (cpli_glob(v->def->only[i], v->table->names[column])) return true;
   }
   return false;
+}
+
+static const char* name_at(const void* user, size_t i) {
+  return ((const cpl_table*)user)->names[i];
+}
+
+// Every pattern must match something: a misspelt name is not to go unnoticed.
+static cpl_status check_only(cpl_context* ctx, const cpl_table* t, const cpl_view_def* def) {
+  for (size_t i = 0; i < def->n_only; i++) {
+    bool found = false;
+    for (size_t c = 0; c < t->n_columns && !found; c++) {
+      found = cpli_glob(def->only[i], t->names[c]);
+    }
+    if (found) continue;
+    char near[256];
+    cpli_nearest(def->only[i], name_at, t, t->n_columns, near, sizeof near);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "no column matches \"%s\"%s%s%s", def->only[i],
+                    near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
+  }
+  return CPL_OK;
 }
 
 // Room of a legend entry, by a guess at the width of its characters.
@@ -358,21 +377,17 @@ cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table, const cpl_vi
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: pages are written to files that end in .html or .svg",
                     def->path);
   }
+  cpl_status st = check_only(ctx, table, def);
+  if (st < 0) return st;
   view* v = cpli_alloc(ctx, 1, sizeof *v);
   if (v == NULL) return cpli_nomem(ctx);
   v->table = table;
   v->def = def;
   v->out.ctx = ctx;
-  cpl_status st = CPL_OK;
   choose(v, false);
-  if (v->n_shown == 0 && def->n_only == 0) choose(v, true);
-  if (v->n_shown == 0 && def->n_only > 0) {
-    st = cpl_fail(ctx, CPL_ERR_INPUT, "no column matches %s", def->only[0]);
-    goto done;
-  }
+  if (v->n_shown == 0) choose(v, true);  // nothing changes
   draw(v, !svg);
   st = v->out.failed ? cpli_nomem(ctx) : cpli_file_make(ctx, def->path, v->out.data, v->out.len);
-done:
   cpli_text_free(&v->out);
   cpli_free(ctx, v);
   return st;
