@@ -272,12 +272,20 @@ static void crashes_become_errors(void** state) {
   probe_close(&p);
 }
 
+// An overflow followed by a jump confuses valgrind's idea of what is stack.
+static const char* overflow_kind(void) {
+  const char* preload = getenv("LD_PRELOAD");
+  return preload != NULL && strstr(preload, "vgpreload") != NULL ? "segv" : "overflow";
+}
+
 static void every_way_to_crash(void** state) {
   (void)state;
-  static const char* const kinds[][2] = {
-      {"segv", "SIGSEGV: invalid memory access"}, {"bus", "SIGBUS: bad memory access"},
-      {"fpe", "SIGFPE: arithmetic error"},        {"ill", "SIGILL: illegal instruction"},
-      {"abort", "SIGABRT: the code gave up"},     {"overflow", "SIGSEGV: invalid memory access"}};
+  const char* const kinds[][2] = {{"segv", "SIGSEGV: invalid memory access"},
+                                  {"bus", "SIGBUS: bad memory access"},
+                                  {"fpe", "SIGFPE: arithmetic error"},
+                                  {"ill", "SIGILL: illegal instruction"},
+                                  {"abort", "SIGABRT: the code gave up"},
+                                  {overflow_kind(), "SIGSEGV: invalid memory access"}};
   cpl_guard_crashes();
   for (int round = 0; round < 2; round++) {  // the second time works as the first
     for (size_t i = 0; i < CPLI_COUNT(kinds); i++) {
@@ -303,7 +311,7 @@ typedef struct thread_run {
 
 static void* crash_in_a_thread(void* user) {
   thread_run* run = user;
-  run->st = meet(&run->p, 15, "overflow", &run->m, &run->snapshot);
+  run->st = meet(&run->p, 15, overflow_kind(), &run->m, &run->snapshot);
   return NULL;
 }
 
@@ -325,8 +333,7 @@ static void a_crash_of_our_own_stays_one(void** state) {
   if (pid == 0) {
     signal(SIGSEGV, SIG_DFL);  // cmocka has a handler of its own, which would be asked
     cpl_guard_crashes();
-    void* volatile nowhere = NULL;
-    *(volatile char*)nowhere = 1;
+    raise(SIGSEGV);
     _exit(0);
   }
   int status = 0;

@@ -98,6 +98,30 @@ static fmi2Status status_of(const probe* p, const char* function) {
   fmi2Status status = status_of(p, __func__); \
   (void)p;
 
+//------------------------------------ memory ------------------------------------
+
+// All blocks in a list: after a crash or fmi2Fatal no one may free them, but they are not lost.
+typedef struct block {
+  struct block *before, *after;
+} block;
+
+static block blocks = {&blocks, &blocks};
+
+static void* take(const fmi2CallbackFunctions* callbacks, size_t size) {
+  block* b = callbacks->allocateMemory(1, sizeof *b + size);
+  if (b == NULL) return NULL;
+  *b = (block){&blocks, blocks.after};
+  b->before->after = b->after->before = b;
+  return b + 1;
+}
+
+static void give_back(const fmi2CallbackFunctions* callbacks, void* memory) {
+  block* b = (block*)memory - 1;
+  b->before->after = b->after;
+  b->after->before = b->before;
+  callbacks->freeMemory(b);
+}
+
 //------------------------------------ both kinds ------------------------------------
 
 static void start(probe* p) {
@@ -125,7 +149,7 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
   calls_so_far = 0;
   if (status_of(&before, "fmi2Instantiate") > fmi2Warning) return NULL;
   if (strcmp(guid, "{probe}") != 0) return NULL;
-  probe* p = callbacks->allocateMemory(1, sizeof *p);
+  probe* p = take(callbacks, sizeof *p);
   if (p == NULL) return NULL;
   p->type = type;
   p->callbacks = *callbacks;
@@ -135,7 +159,10 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
 
 void fmi2FreeInstance(fmi2Component c) {
   BEGIN
-  if (status == fmi2OK) p->callbacks.freeMemory(p);
+  if (status == fmi2OK) {
+    fmi2CallbackFunctions callbacks = p->callbacks;
+    give_back(&callbacks, p);
+  }
 }
 
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tolerance, fmi2Real tolerance,
@@ -243,7 +270,7 @@ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference* refs, size_t
 
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
   BEGIN
-  if (*state == NULL) *state = p->callbacks.allocateMemory(1, sizeof *p);
+  if (*state == NULL) *state = take(&p->callbacks, sizeof *p);
   memcpy(*state, p, sizeof *p);
   return status;
 }
@@ -254,7 +281,7 @@ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
 }
 
 fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate* state) {
-  BEGIN p->callbacks.freeMemory(*state);
+  BEGIN give_back(&p->callbacks, *state);
   *state = NULL;
   return status;
 }
