@@ -13,4 +13,5 @@
 #include "couplet/results.h"
 #include "couplet/run.h"
 #include "couplet/solver.h"
+#include "couplet/system.h"
 #include "couplet/table.h"
