@@ -64,6 +64,27 @@ static void libraries_beside_the_binary_are_found(void** state) {
   probe_close(&p);
 }
 
+// Exported by this program, as a host linked to a shared SUNDIALS exports it to FMUs with their
+// own.
+__attribute__((visibility("default"))) int probe_interposed(void);
+int probe_interposed(void) { return 2; }
+
+static void the_host_does_not_interpose(void** state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+  skip();  // the sanitizer needs to
+#endif
+  probe_fmu p;
+  probe_open(&p, "probe");
+  cpl_model* m = probe_model(&p);
+  void* address = cpli_library_symbol(p.fmu.libraries, "probe_calls_interposed");
+  int (*call)(void);
+  memcpy(&call, &address, sizeof call);
+  CHECK_INT(call(), 1);
+  m->base.ops->destroy(&m->base);
+  probe_close(&p);
+}
+
 static void missing_libraries_are_named(void** state) {
   (void)state;
   probe_fmu p;
@@ -162,6 +183,24 @@ static void sources_are_compiled(void** state) {
   }
 }
 
+// An unpacked FMU is the user's own folder: what we compile does not go there.
+static void unpacked_sources_stay_untouched(void** state) {
+  (void)state;
+  char text[8192];
+  snprintf(text, sizeof text, "#include \"%s\"\n", test_path("tests/fmi/probe_fmu.c"));
+  probe_fmu p;
+  compile(&p, "unpacked_fmu", text, false);
+  p.fmu.is_folder = true;
+  cpl_model* m = probe_model(&p);
+  CHECK(access("unpacked_fmu/binaries/linux64/src.so", F_OK) != 0);
+  char made[4096];
+  snprintf(made, sizeof made, "%s", p.fmu.libraries->path);
+  CHECK(access(made, F_OK) == 0);
+  m->base.ops->destroy(&m->base);
+  CHECK(access(made, F_OK) != 0);
+  probe_close(&p);
+}
+
 static void sources_that_do_not_compile(void** state) {
   (void)state;
   probe_fmu p;
@@ -180,10 +219,12 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(missing_functions_are_named),
       cmocka_unit_test(libraries_beside_the_binary_are_found),
+      cmocka_unit_test(the_host_does_not_interpose),
       cmocka_unit_test(missing_libraries_are_named),
       cmocka_unit_test(other_platforms_are_listed),
       cmocka_unit_test(files_that_are_no_library),
       cmocka_unit_test(sources_are_compiled),
+      cmocka_unit_test(unpacked_sources_stay_untouched),
       cmocka_unit_test(sources_that_do_not_compile),
       cmocka_unit_test(start_up_code_that_crashes),
   };

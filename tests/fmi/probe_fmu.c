@@ -443,6 +443,12 @@ fmi2Status coupletStopAtEvents(fmi2Component c, fmi2Boolean stop) {
 }
 #endif
 
+// The host has a function of the same name; we must get our own.
+FMI2_Export int probe_interposed(void);
+int probe_interposed(void) { return 1; }
+FMI2_Export int probe_calls_interposed(void);
+int probe_calls_interposed(void) { return probe_interposed(); }
+
 #ifdef PROBE_SIBLING
 extern int probe_sibling(void);
 int probe_use_sibling(void);
