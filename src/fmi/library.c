@@ -137,12 +137,20 @@ static cpl_status find_binary(cpli_library* lib, const cpli_fmu_kind* kind) {
   return cpli_library_compile(fmu, kind, lib->path);
 }
 
+// Destructors of the library run inside dlclose; a crash there comes too late to spoil a run.
+static void close_one(cpli_library* lib, void* handle) {
+  volatile int crash = 0;
+  CPLI_GUARDED(dlclose(handle), crash = crash_signal);
+  if (crash == 0) return;
+  lib->locked = true;
+  cpl_log(lib->fmu->base.ctx, CPL_LOG_WARNING, lib->fmu->base.path,
+          "the clean-up code of %s.so crashed (%s)", lib->identifier, cpli_guard_text(crash));
+}
+
 static void destroy(cpli_library* lib) {
   if (lib == NULL) return;
-  if (!lib->locked) {
-    if (lib->handle != NULL) dlclose(lib->handle);
-    while (lib->n_siblings > 0) dlclose(lib->siblings[--lib->n_siblings]);
-  }
+  if (!lib->locked && lib->handle != NULL) close_one(lib, lib->handle);
+  while (!lib->locked && lib->n_siblings > 0) close_one(lib, lib->siblings[--lib->n_siblings]);
   cpl_context* ctx = lib->fmu->base.ctx;
   if (lib->made_in != NULL) {
     cpli_temp_folder_remove(ctx, lib->made_in);

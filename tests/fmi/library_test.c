@@ -3,6 +3,7 @@
 #include "fmi/library.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "fmi/probe.h"
 
@@ -144,6 +145,23 @@ static void start_up_code_that_crashes(void** state) {
   probe_close(&p);
 }
 
+static void clean_up_code_that_crashes(void** state) {
+  (void)state;
+  pid_t pid = fork();  // at its exit the destructor would run again
+  if (pid == 0) {
+    probe_fmu p;
+    cpl_guard_crashes();
+    probe_open(&p, "probe_badend");
+    cpl_model* m = probe_model(&p);
+    m->base.ops->destroy(&m->base);
+    _exit(strstr(p.logged, "the clean-up code of probe_badend.so crashed (SIGABRT") != NULL ? 0
+                                                                                            : 1);
+  }
+  int status = 0;
+  CHECK_INT(waitpid(pid, &status, 0), pid);
+  CHECK_INT(status, 0);
+}
+
 // Compile the text as the only source of an FMU, named or not, and make a model of it.
 static void compile(probe_fmu* p, const char* folder, const char* text, bool listed) {
   char path[4200];
@@ -226,6 +244,7 @@ int main(void) {
       cmocka_unit_test(sources_are_compiled),
       cmocka_unit_test(unpacked_sources_stay_untouched),
       cmocka_unit_test(sources_that_do_not_compile),
+      cmocka_unit_test(clean_up_code_that_crashes),
       cmocka_unit_test(start_up_code_that_crashes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
