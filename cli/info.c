@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "format/number.h"
+#include "format/scan.h"
 #include "format/text.h"
 
 const info_capability info_capabilities[] = {

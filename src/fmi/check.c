@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "format/number.h"
+#include "format/scan.h"
 
 // One look at an FMU.
 typedef struct inspection {

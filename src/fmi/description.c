@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "fmi/parse.h"
-#include "format/number.h"
+#include "format/scan.h"
 
 //------------------------------------ attributes ------------------------------------
 

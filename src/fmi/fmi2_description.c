@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "fmi/parse.h"
-#include "format/number.h"
+#include "format/scan.h"
 
 //------------------------------------ root ------------------------------------
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "format/number.h"
+#include "format/scan.h"
 #include "format/text.h"
 
 void cpli_json_begin(cpli_json* json, FILE* out) { *json = (cpli_json){.out = out, .empty = true}; }
