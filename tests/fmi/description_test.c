@@ -310,6 +310,17 @@ static void states_follow_from_derivative_attributes(void** state) {
   end(&f);
 }
 
+static void a_structure_without_derivatives_has_no_states(void** state) {
+  (void)state;
+  fixture f;
+  begin(&f, MD_STRUCTURE(VAR("x", "1", "causality=\"output\"", "<Real/>")
+                             VAR("der(x)", "2", "", "<Real derivative=\"1\"/>"),
+                         "<Outputs><Unknown index=\"1\"/></Outputs>"));
+  CHECK_INT(f.fmu.desc.n_states, 0);
+  CHECK_INT(f.fmu.findings.count, 0);
+  end(&f);
+}
+
 static void a_derivative_without_its_state_is_hidden(void** state) {
   (void)state;
   fixture f;
@@ -453,6 +464,7 @@ int main(void) {
       cmocka_unit_test(names_the_nearest_variables),
       cmocka_unit_test(findings_are_no_errors),
       cmocka_unit_test(states_follow_from_derivative_attributes),
+      cmocka_unit_test(a_structure_without_derivatives_has_no_states),
       cmocka_unit_test(a_derivative_without_its_state_is_hidden),
       cmocka_unit_test(errors_have_a_line),
       cmocka_unit_test(other_versions_are_recognised),
