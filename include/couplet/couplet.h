@@ -15,3 +15,4 @@
 #include "couplet/solver.h"
 #include "couplet/system.h"
 #include "couplet/table.h"
+#include "couplet/view.h"
