@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -58,4 +59,13 @@ int cli_usage_error(const char* fmt, ...) {
   fputc('\n', stderr);
   va_end(args);
   return CLI_USAGE;
+}
+
+int cli_close_output(FILE* out, int code) {
+  errno = 0;
+  bool fine = ferror(out) == 0 && (out == stdout ? fflush(out) : fclose(out)) == 0;
+  if (fine || code != CLI_OK) return code;
+  fprintf(stderr, "couplet: standard output: cannot be written: %s\n",
+          errno != 0 ? strerror(errno) : "an earlier write failed");
+  return CLI_FAILED;
 }

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/guard.h"
 #include "cli.h"
 #include "format/json.h"
 
@@ -32,6 +35,9 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
+  FILE* out;      // standard output as it was given to us
+  cpl_status st;  // of the run
+  bool prepared;  // the run could begin
   double began, last_shown;
   bool on_terminal, bar_shown;
 } session;
@@ -40,11 +46,42 @@ typedef struct session {
 
 static volatile int interrupted;
 
-// The first Ctrl-C ends the run in order, the second ends the program.
+// The first Ctrl-C ends the run at its next step, the second leaves a call of the model that does
+// not come back, the third ends the program.
 static void on_interrupt(int signal_number) {
-  interrupted = 1;
+  interrupted++;
+  if (interrupted == 2) cpli_guard_break(signal_number);
+  if (interrupted < 3) return;
   signal(signal_number, SIG_DFL);
+  raise(signal_number);
 }
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_interrupt};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+//------------------------------------ standard output ------------------------------------
+
+// What a model prints must not get between our results: from here on descriptor 1 is standard
+// error, and only we know where standard output is.
+static bool keep_output(session* s) {
+  fflush(stdout);
+  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  s->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (s->out == NULL) {
+    fprintf(stderr, "couplet: standard output: %s\n", strerror(errno));
+    return false;
+  }
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  return true;
+}
+
+// Where the summary goes: not between the results.
+static FILE* summary_of(const session* s) { return strcmp(s->output, "-") == 0 ? stderr : s->out; }
 
 //------------------------------------ progress ------------------------------------
 
@@ -74,6 +111,7 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
   def.path = s->output;
   def.units = s->args->units;
   def.comment = s->path;
+  def.standard_output = fileno(s->out);
   cpl_status st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
   return st == CPL_ERR_IO ? CPL_ERR_INPUT : st;  // nothing was simulated yet: a bad argument
 }
@@ -123,6 +161,7 @@ static cpl_status make_integrated(session* s) {
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, 0);
   s->solver.timing = a->stats || a->json;
+  s->solver.cancel = &interrupted;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double usual =
       s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
@@ -221,7 +260,7 @@ static cpl_status prepare(session* s) {
 //------------------------------------ report ------------------------------------
 
 static void print_summary(const session* s) {
-  FILE* out = strcmp(s->output, "-") == 0 ? stderr : stdout;
+  FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
   long long events = (long long)(v->state_events + v->time_events + v->step_events);
@@ -240,7 +279,7 @@ typedef struct count {
 } count;
 
 static void print_stats(const session* s) {
-  FILE* out = strcmp(s->output, "-") == 0 ? stderr : stdout;
+  FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
   bool integrated = cpl_integrate_stats(s->stepper) != NULL;
@@ -283,7 +322,7 @@ static void print_json(const session* s, cpl_status st) {
       {"points", r->points},
   };
   cpli_json json;
-  cpli_json_begin(&json, strcmp(s->output, "-") == 0 ? stderr : stdout);
+  cpli_json_begin(&json, summary_of(s));
   cpli_json_object(&json, NULL);
   cpli_json_text(&json, "file", s->path);
   cpli_json_text(&json, "result", s->output);
@@ -302,9 +341,57 @@ static void print_json(const session* s, cpl_status st) {
 
 //------------------------------------ the verb ------------------------------------
 
-static void release(session* s) {
+static void simulate(void* user) {
+  session* s = user;
+  s->st = prepare(s);
+  s->prepared = s->st >= 0;
+  if (s->prepared) s->st = cpl_run(s->stepper, &s->run, &s->stats);
+}
+
+static void close_results(void* user) {
+  session* s = user;
+  cpl_results* results = s->results;
+  s->results = NULL;
+  cpl_status closed = cpl_results_close(results);
+  if (s->st >= 0 && closed < 0) s->st = closed;
+}
+
+static void destroy_stepper(void* user) {
+  session* s = user;
   if (s->stepper != NULL) s->stepper->base.ops->destroy(&s->stepper->base);
+}
+
+static void destroy_source(void* user) {
+  session* s = user;
   if (s->source != NULL) s->source->ops->destroy(s->source);
+}
+
+// A model may have damaged our memory, so that we crash ourselves: even then the results are to be
+// kept and the temporary folder removed.
+static void guarded(session* s, void (*function)(void* user)) {
+  const char* crash = cpli_guard_run(function, s);
+  if (crash != NULL) {
+    s->st = cpl_fail(s->ctx, CPL_ERR_MODEL,
+                     "%s: crashed outside of the model's functions (%s): the model has damaged "
+                     "memory, or couplet has a bug",
+                     s->path, crash);
+  }
+}
+
+static int report(session* s) {
+  const run_args* args = s->args;
+  int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
+  if (s->prepared && args->json)
+    print_json(s, s->st);
+  else if (s->st >= 0 && !args->quiet)
+    print_summary(s);
+  if (s->prepared && args->stats && !args->json) print_stats(s);
+  return code;
+}
+
+static void release(session* s) {
+  guarded(s, destroy_stepper);
+  guarded(s, destroy_source);
   cpl_table_destroy(s->table);
   free(s->starts);
   free(s->inputs);
@@ -320,26 +407,17 @@ static int run_file(void* args_, int n, char** operands) {
                .on_terminal = isatty(2) && !args->quiet && !args->json};
   s.ctx = cli_context(args->quiet && args->log_level == NULL ? "error" : args->log_level);
   if (s.ctx == NULL) return cli_usage_error("out of memory");
-  struct sigaction action = {.sa_handler = on_interrupt};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  signal(SIGPIPE, SIG_IGN);
-  cpl_guard_crashes();
-
-  cpl_status st = prepare(&s);
-  bool prepared = st >= 0;
-  if (st >= 0) st = cpl_run(s.stepper, &s.run, &s.stats);
+  if (!keep_output(&s)) {
+    cpl_context_destroy(s.ctx);
+    return CLI_FAILED;
+  }
+  catch_signals();
+  guarded(&s, simulate);
   end_progress(&s);
-  int code = st < 0 ? cli_report(s.ctx, st) : CLI_OK;
-  cpl_status closed = cpl_results_close(s.results);
-  if (st >= 0 && closed < 0) code = cli_report(s.ctx, st = closed);
-  if (prepared && args->json)
-    print_json(&s, st);
-  else if (st >= 0 && !args->quiet)
-    print_summary(&s);
-  if (prepared && args->stats && !args->json) print_stats(&s);
+  guarded(&s, close_results);
+  int code = report(&s);
   release(&s);
-  return code;
+  return cli_close_output(s.out, code);
 }
 
 #define AT(member) offsetof(run_args, member)

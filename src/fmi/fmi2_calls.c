@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fmi/guard.h"
+#include "base/guard.h"
 
 // Beyond the six values of fmi2Status.
 enum { CRASHED = -1 };

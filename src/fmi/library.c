@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "fmi/guard.h"
+#include "base/guard.h"
 #include "format/folder.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -208,10 +208,10 @@ static void fmu_destroy(cpl_source* src) {
   if (src == NULL) return;
   cpl_fmu* fmu = (cpl_fmu*)src;
   cpl_context* ctx = fmu->arena.ctx;
-  assert(fmu->live_instances == 0);
   if (fmu->call_log != NULL) fclose(fmu->call_log);
   if (fmu->folder != NULL && !fmu->is_folder && cpli_temp_folder_remove(ctx, fmu->folder) < 0)
     cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
+  assert(fmu->live_instances == 0);  // after the folder is gone: it must not stay for a mistake
   cpli_free(ctx, fmu->folder);
   cpli_findings_free(&fmu->findings);
   cpli_names_free(&fmu->names);

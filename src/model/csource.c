@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/data.h"
+#include "base/guard.h"
 #include "base/process.h"
 #include "model/cmodel.h"
 
@@ -156,7 +157,7 @@ static cpl_status source_create(cpl_context* ctx, const char* path, csource** ou
 }
 
 static cpl_status describe(csource* src, const cpl_model_def* def) {
-  cpl_status st = cpli_cmodel_create(src->base.ctx, def, true, &src->cm);
+  cpl_status st = cpli_cmodel_create_protected(src->base.ctx, def, true, cpli_guard_run, &src->cm);
   if (st >= 0) src->base.desc = &src->cm->desc;
   return st;
 }

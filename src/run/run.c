@@ -180,7 +180,8 @@ static cpl_status advance(run* r) {
   cpl_status st = record(r);
   while (st >= 0 && !r->ended && r->t < r->def->stop_time) {
     if (r->def->cancel != NULL && *r->def->cancel != 0) {
-      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "interrupted at t=%.17g", r->t);
+      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.17g",
+                      r->s->base.name, r->t);
     }
     st = r->dense ? dense_step(r) : exchange_step(r);
     if (r->def->on_progress != NULL) r->def->on_progress(r->def->user, r->t);

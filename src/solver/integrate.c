@@ -352,6 +352,10 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   // steps of the solver until one reaches t_end or an event stops us
   while (!s->ended && s->t < t_end) {
     bool wants_event = false;
+    if (s->def.cancel != NULL && *s->def.cancel != 0) {
+      return cpl_fail(s->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.17g",
+                      s->base.base.name, s->t);
+    }
     if (t_end < s->t_step) return interpolated(s, t_end, result);
     if (s->step_open || s->at_end != NO_EVENT) {
       st = close_step(s, &wants_event);
