@@ -176,9 +176,11 @@ static cpl_status make_stepper(session* s) {
   const cpl_source_ops* ops = s->source->ops;
   bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
   if (cs && ops->make_stepper == NULL)
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no co-simulation in it", s->path);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
+                    s->path);
   if (!cs && ops->make_model == NULL)
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no model exchange in it", s->path);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as me: there is only co-simulation in it",
+                    s->path);
   if (!cs) return make_integrated(s);
   if (a->solver != NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
@@ -424,8 +426,8 @@ static int run_file(void* args_, int n, char** operands) {
 static const cli_option options[] = {
     {"output", 'o', "FILE", "where results go: .csv, .mat, or - for CSV on standard output",
      CLI_TEXT, AT(output)},
-    {"start-time", 0, "T", "start of the simulation", CLI_NUMBER, AT(start_time)},
-    {"stop-time", 0, "T", "end of the simulation", CLI_NUMBER, AT(stop_time)},
+    {"start-time", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time)},
+    {"stop-time", 0, "TIME", "end of the simulation", CLI_NUMBER, AT(stop_time)},
     {"interval", 0, "DT", "time between output points", CLI_NUMBER, AT(interval)},
     {"step", 0, "DT",
      "communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
@@ -461,11 +463,10 @@ const cli_verb cli_run = {
     .summary = "simulate an FMU or a model in C",
     .text =
         "FILE is an .fmu or a model written in C (.c). Times and tolerances not given are those of "
-        "the\n"
-        "model's default experiment. Results go to NAME.csv in the current folder unless -o says "
-        "otherwise:\n"
-        "a column time, then one per variable; both sides of every event are recorded.\n\n"
-        "  couplet run ball.fmu --stop-time 3 --record h --set 'g=9.81 m/s2' -o ball.csv --stats",
+        "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
+        "says otherwise: a column time, then one per variable; both sides of every event are "
+        "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
+        "  couplet run ball.fmu --stop-time 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c",
     .options = options,
     .args_size = sizeof(run_args),

@@ -30,7 +30,7 @@ cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
 
 static grid grid_make(double start, double stop, double spacing) {
   double n = ceil((stop - start) / spacing * (1 - 1e-12) - 1e-9);
-  return (grid){start, stop, spacing, 1, n < 1 ? 1 : (int64_t)n};
+  return (grid){start, stop, spacing, 1, n >= 1 ? (int64_t)n : 1};
 }
 
 static double grid_next(const grid* g) {
@@ -44,20 +44,22 @@ static void grid_pass(grid* g, double t) {
 static cpl_status check(run* r) {
   const cpl_run_def* d = r->def;
   cpl_context* ctx = r->s->base.ctx;
+  const char* who = r->s->base.name;
   if (!isfinite(d->start_time) || !isfinite(d->stop_time) || d->stop_time < d->start_time) {
-    return cpl_fail(ctx, CPL_ERR_INPUT,
-                    "the run goes from %g to %g: the stop time must not lie before the start time",
-                    d->start_time, d->stop_time);
+    return cpl_fail(
+        ctx, CPL_ERR_INPUT,
+        "%s: the run goes from %g to %g: the stop time must not lie before the start time", who,
+        d->start_time, d->stop_time);
   }
   if (!(d->interval >= 0) || !(d->step >= 0)) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "interval (%g) and step (%g) must be positive", d->interval,
-                    d->step);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: interval (%g) and step (%g) must be positive", who,
+                    d->interval, d->step);
   }
   double span = d->stop_time - d->start_time;
   double finest = fmin(d->interval > 0 ? d->interval : span, d->step > 0 ? d->step : span);
   if (span / finest > 1e12)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%g s in steps of %g s is more than a run can do", span,
-                    finest);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %g s in steps of %g s is more than a run can do", who,
+                    span, finest);
   return CPL_OK;
 }
 

@@ -640,15 +640,16 @@ static cpl_status make_solver(integrate* s, cpl_context* ctx) {
   return st;
 }
 
-static cpl_status check(cpl_context* ctx, const cpl_solver_def* def) {
+static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def* def) {
   if (!(def->rtol > 0) || !(def->rtol < 1))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "the relative tolerance is %g; it must lie between 0 and 1",
+    return cpl_fail(ctx, CPL_ERR_INPUT,
+                    "%s: the relative tolerance is %g; it must lie between 0 and 1", who,
                     def->rtol);
   if (!(def->atol >= 0) || !isfinite(def->atol))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "the absolute tolerance is %g; it must be positive",
-                    def->atol);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the absolute tolerance is %g; it must be positive",
+                    who, def->atol);
   if (!(def->step >= 0))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "the step is %g; it must be positive", def->step);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the step is %g; it must be positive", who, def->step);
   return CPL_OK;
 }
 
@@ -683,7 +684,7 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
                                            .dense_output = true,
                                            .input_derivatives = 3}},
                           .ops = &stepper_ops};
-  cpl_status st = check(ctx, def);
+  cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = allocate(s, ctx);
   if (st >= 0) st = make_jacobian(s);
   if (st >= 0) st = make_solver(s, ctx);
