@@ -105,6 +105,14 @@ static void end_progress(session* s) {
 
 //------------------------------------ results ------------------------------------
 
+// A file that cannot be opened is a bad argument, one that cannot be written to is bad luck.
+static bool can_be_opened(const char* path) {
+  if (strcmp(path, "-") == 0) return true;
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
 static cpl_status open_results(void* user, const cpl_column* columns, size_t n) {
   session* s = user;
   cpl_results_def def = cpl_default_results_def();
@@ -113,7 +121,7 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
   def.comment = s->path;
   def.standard_output = fileno(s->out);
   cpl_status st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
-  return st == CPL_ERR_IO ? CPL_ERR_INPUT : st;  // nothing was simulated yet: a bad argument
+  return st == CPL_ERR_IO && !can_be_opened(s->output) ? CPL_ERR_INPUT : st;
 }
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
@@ -227,6 +235,9 @@ static cpl_status read_inputs(session* s) {
   s->inputs = calloc(s->table->n_columns + 1, sizeof *s->inputs);
   if (s->inputs == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
   for (size_t i = 0; i < s->table->n_columns; i++) {
+    int32_t var;
+    st = cpl_require_variable(s->ctx, s->source->desc, s->table->names[i], &var);
+    if (st < 0) return cpl_fail_prefix(s->ctx, st, "%s", s->args->input);
     s->inputs[i] = (cpl_input){.name = s->table->names[i], .table = s->table, .column = i};
   }
   s->run.inputs = s->inputs;
@@ -306,7 +317,7 @@ static void print_stats(const session* s) {
   fprintf(out, "  time in output       %.3g s\n", r->in_output_s);
 }
 
-static void print_json(const session* s, cpl_status st) {
+static void print_counts(cpli_json* json, const session* s) {
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
   const count counts[] = {
@@ -323,20 +334,24 @@ static void print_json(const session* s, cpl_status st) {
       {"refused_steps", r->refused_steps},
       {"points", r->points},
   };
+  cpli_json_text(json, "result", s->output);
+  cpli_json_real(json, "start_time", s->run.start_time);
+  cpli_json_real(json, "reached", r->reached);
+  cpli_json_real(json, "wall_s", r->wall_s);
+  cpli_json_real(json, "in_models_s", v->in_models_s);
+  cpli_json_real(json, "in_output_s", r->in_output_s);
+  for (size_t i = 0; i < CPLI_COUNT(counts); i++)
+    cpli_json_integer(json, counts[i].key, counts[i].value);
+}
+
+static void print_json(const session* s) {
   cpli_json json;
   cpli_json_begin(&json, summary_of(s));
   cpli_json_object(&json, NULL);
   cpli_json_text(&json, "file", s->path);
-  cpli_json_text(&json, "result", s->output);
-  cpli_json_text(&json, "status", st < 0 ? cpl_context_error(s->ctx) : "ok");
-  cpli_json_integer(&json, "exit_code", cli_exit_code(st));
-  cpli_json_real(&json, "start_time", s->run.start_time);
-  cpli_json_real(&json, "reached", r->reached);
-  cpli_json_real(&json, "wall_s", r->wall_s);
-  cpli_json_real(&json, "in_models_s", v->in_models_s);
-  cpli_json_real(&json, "in_output_s", r->in_output_s);
-  for (size_t i = 0; i < CPLI_COUNT(counts); i++)
-    cpli_json_integer(&json, counts[i].key, counts[i].value);
+  cpli_json_text(&json, "status", s->st < 0 ? cpl_context_error(s->ctx) : "ok");
+  cpli_json_integer(&json, "exit_code", cli_exit_code(s->st));
+  if (s->prepared) print_counts(&json, s);
   cpli_json_close(&json, '}');
   cpli_json_end(&json);
 }
@@ -383,8 +398,8 @@ static void guarded(session* s, void (*function)(void* user)) {
 static int report(session* s) {
   const run_args* args = s->args;
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
-  if (s->prepared && args->json)
-    print_json(s, s->st);
+  if (args->json)
+    print_json(s);
   else if (s->st >= 0 && !args->quiet)
     print_summary(s);
   if (s->prepared && args->stats && !args->json) print_stats(s);

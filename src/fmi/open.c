@@ -277,7 +277,8 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   if (st >= 0 && def->call_log != NULL) {
     fmu->call_log = fopen(def->call_log, "we");
     if (fmu->call_log == NULL)
-      st = cpl_fail(ctx, CPL_ERR_IO, "%s: %s", def->call_log, strerror(errno));
+      st =
+          cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", def->call_log, strerror(errno));
   }
   if (st < 0) {
     fmu_destroy(&fmu->base);

@@ -120,11 +120,15 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_
   }
   for (size_t i = 0; i < r->n; i++) r->columns[i] = column_of(d, order[i]);
   if (!make_groups(r, order)) st = cpli_nomem(c->ctx);
-  if (st >= 0 && def->on_columns != NULL) st = def->on_columns(def->user, r->columns, r->n);
 done:
   cpli_free(c->ctx, order);
   cpli_free(c->ctx, marked);
   return st;
+}
+
+cpl_status cpli_recorder_begin(cpli_recorder* r) {
+  const cpl_run_def* def = r->def;
+  return def->on_columns != NULL ? def->on_columns(def->user, r->columns, r->n) : CPL_OK;
 }
 
 void cpli_recorder_close(cpli_recorder* r) {

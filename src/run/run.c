@@ -205,6 +205,7 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
   if (st >= 0) st = cpli_recorder_open(&r.recorder, &s->base, def);
   if (st >= 0) plan_grids(&r);
   if (st >= 0) st = initialize(&r);
+  if (st >= 0) st = cpli_recorder_begin(&r.recorder);
   if (st >= 0) st = advance(&r);
   if (st >= 0) st = s->base.ops->terminate(&s->base);
   const cpl_solver_stats* solver = cpl_integrate_stats(s);

@@ -210,7 +210,7 @@ static void names_the_nearest_variables(void** state) {
   CHECK_OK(f.ctx, cpl_require_variable(f.ctx, &f.fmu.desc, "gear", &i));
   CHECK_INT(i, 9);
   CHECK_INT(cpl_require_variable(f.ctx, &f.fmu.desc, "geer", &i), CPL_ERR_INPUT);
-  CHECK_CONTAINS(cpl_context_error(f.ctx), "no variable geer (did you mean gear?)");
+  CHECK_CONTAINS(cpl_context_error(f.ctx), "no variable \"geer\" (is it gear?)");
   end(&f);
 }
 
