@@ -27,6 +27,7 @@ typedef struct cvode {
   double max_step;     // what CVODE was told
   int* roots;
   int stuck;  // steps in a row that did not advance the time
+  int quiet;  // steps since the equation asked for a shorter one; its message is the last one then
   int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton;
 } cvode;
 
@@ -98,6 +99,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
   s->t = t;
   s->stuck = 0;
+  s->quiet = 100;
   base->stats->restarts++;
   return CPL_OK;
 }
@@ -149,9 +151,18 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   CVodeSetStopTime(s->mem, t_limit);
   int flag = CVode(s->mem, t_limit, s->x, &reached, CV_ONE_STEP);
   count(s);
+  s->quiet = s->failure == CPL_RETRY ? 0 : s->quiet + 1;
+  if (flag == CV_TOO_CLOSE) {  // a few roundings after a start: nothing can have changed
+    *t = s->t = t_limit;
+    return CPL_OK;
+  }
   if (flag < 0) return failed(s, flag);
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
   if (s->stuck > 10) {  // CVODE only warns and would go on for ever
+    if (s->quiet < 100) {
+      return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL, "%s: the solver stopped at t=%.17g",
+                             base->who, reached);
+    }
     return cpl_fail(base->ctx, CPL_ERR_SOLVER,
                     "%s: time does not advance any more at t=%.17g: the solution has a singularity "
                     "there, or a derivative is far too large",
