@@ -56,7 +56,7 @@ static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* us
   cvode* s = user;
   (void)fx, (void)a, (void)b, (void)c;
   return passed_on(
-      s, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
+      s, t, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
 }
 
 static void take_message(int code, const char* module, const char* function, char* text,
