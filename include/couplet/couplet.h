@@ -8,6 +8,7 @@
 #include "couplet/csource.h"
 #include "couplet/fmi.h"
 #include "couplet/interface.h"
+#include "couplet/jacobian.h"
 #include "couplet/model.h"
 #include "couplet/results.h"
 #include "couplet/run.h"

@@ -81,6 +81,8 @@ typedef struct cpl_variable {
   bool has_nominal;
   bool can_set_several_times;  ///< false: canHandleMultipleSetPerTimeInstant="false"
   bool reinit;                 ///< the model may reinitialise this state at events
+  bool relative_quantity;      ///< a difference: the offsets of units do not apply
+  bool unbounded;              ///< may grow without limit (an angle): for error control
   int32_t unit;                ///< index in units; -1: none
   int32_t display_unit;        ///< index in units; -1: none
   int32_t declared_type;       ///< index in types; -1: none
@@ -90,6 +92,7 @@ typedef struct cpl_variable {
   double start, min, max;  ///< of all but Strings; min -INFINITY, max INFINITY when not given
   double nominal;          ///< 1 when not given
   const char* start_text;  ///< of a String; Nullable
+  const char* quantity;    ///< "Torque"; Nullable
 } cpl_variable;
 
 typedef enum cpl_dependency_kind {

@@ -14,7 +14,7 @@ typedef struct cpl_results cpl_results;
 typedef struct cpl_results_def {
   const char* path;     ///< .csv or .mat; "-": CSV to standard output
   bool units;           ///< CSV: put units into the names, "v [m/s]"
-  const char* comment;  ///< MAT: description of the file. Nullable.
+  const char* comment;  ///< MAT: goes into the description of time. Nullable.
 } cpl_results_def;
 
 CPL_API cpl_results_def cpl_default_results_def(void);
@@ -27,11 +27,15 @@ CPL_API cpl_results_def cpl_default_results_def(void);
 /// Returns:  CPL_ERR_IO when the file cannot be made; *out is then NULL.
 CPL_API cpl_status cpl_results_open(cpl_context* ctx, const cpl_results_def* def,
                                     const cpl_column* columns, size_t n, cpl_results** out);
+/// Nothing is allocated. The row is in the file after a flush: the first at once, others when the
+/// buffer is full or half a second has passed. After a failed write every call fails.
+/// A closed pipe raises SIGPIPE unless the program ignores it; then it is CPL_ERR_IO.
 CPL_API cpl_status cpl_results_record(cpl_results* res, double t, const cpl_value* values);
 CPL_API cpl_status cpl_results_flush(cpl_results* res);
 CPL_API cpl_status cpl_results_close(cpl_results* res);  ///< Nullable: res
 
-/// Read a .csv or .mat file into a table. Columns that are not numbers (Strings) are left out.
+/// Read a .csv or .mat file into a table, also one that an interrupted program left. Columns that
+/// are not numbers (Strings) are left out; values may be NaN.
 /// Owned: *out by the caller, who calls cpl_table_destroy().
 CPL_API cpl_status cpl_results_read(cpl_context* ctx, const char* path, cpl_table** out);
 

@@ -9,6 +9,8 @@
 extern "C" {
 #endif
 
+//------------------------------------ what is recorded ------------------------------------
+
 /// One recorded variable.
 typedef struct cpl_column {
   const char* name;
@@ -31,6 +33,64 @@ typedef cpl_status cpl_columns_fn(void* user, const cpl_column* columns, size_t 
 /// Called at every output point; both sides of an event come with the same t. values[i] belongs to
 /// columns[i] and is valid during the call only.
 typedef cpl_status cpl_point_fn(void* user, double t, const cpl_value* values);
+
+//------------------------------------ what is given ------------------------------------
+
+/// A start value or parameter: "1.2", "true", an item of an Enumeration, a text; a number may be
+/// followed by a unit the model knows ("30 deg") and is converted.
+typedef struct cpl_start {
+  const char* name;
+  const char* value;
+} cpl_start;
+
+/// An input as a function of time: a column of a table, or a callback (a smooth function; jumps
+/// belong into tables).
+typedef struct cpl_input {
+  const char* name;
+  const cpl_table* table;  ///< Nullable: the callback
+  size_t column;
+  double (*value)(const void* user, double t);
+  const void* user;
+} cpl_input;
+
+/// How to run. Start from cpl_default_run_def(), then change what you need.
+typedef struct cpl_run_def {
+  double start_time, stop_time;
+  double interval;   ///< between output points; 0: `step` for steppers, else a 500th of the run
+  double step;       ///< communication step of steppers without dense output; 0: `interval`
+  double tolerance;  ///< told to the component; 0: not told
+  const cpl_start* starts;
+  size_t n_starts;
+  const cpl_input* inputs;
+  size_t n_inputs;
+  const char* const* record;  ///< names or patterns with * and ?; none: every output and state
+  size_t n_record;
+  cpl_columns_fn* on_columns;                 ///< Nullable
+  cpl_point_fn* on_point;                     ///< Nullable
+  void (*on_progress)(void* user, double t);  ///< called after every step of the run. Nullable.
+  void* user;                                 ///< handed to the three
+  const volatile int* cancel;  ///< the run ends soon after *cancel is not 0. Nullable.
+} cpl_run_def;
+
+typedef struct cpl_run_stats {
+  cpl_solver_stats solver;      ///< of a model under integrate; else zero
+  int64_t communication_steps;  ///< of a stepper
+  int64_t refused_steps;        ///< that it cut short
+  int64_t points;               ///< recorded
+  double reached;               ///< simulated time
+  bool terminated;              ///< the model ended the run before the stop time
+  double wall_s, in_output_s;
+} cpl_run_stats;
+
+CPL_API cpl_run_def cpl_default_run_def(void);
+
+/// Initialise the stepper and advance it from start to stop.
+/// Order:    once per stepper; call its reset before the next run.
+/// Nullable: stats
+/// Returns:  CPL_TERMINATE when the model ended the run, CPL_ERR_CANCELLED when it was cancelled.
+/// Points up to
+///           a failure were handed to on_point.
+CPL_API cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats);
 
 #ifdef __cplusplus
 }

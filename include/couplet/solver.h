@@ -23,6 +23,7 @@ typedef struct cpl_solver_def {
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
   bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
+  bool timing;             ///< measure the time spent in the model (stats.in_models_s)
   int32_t max_events;      ///< so many events without progress in time are chattering; 0: 100
 } cpl_solver_def;
 
@@ -31,6 +32,7 @@ typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
   int64_t state_events, time_events, step_events;
   int64_t restarts;
+  double in_models_s;  ///< only with def.timing
 } cpl_solver_stats;
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);

@@ -18,6 +18,23 @@ typedef struct cpl_table {
   const double* values;      ///< column after column: values[column * n_rows + row]
 } cpl_table;
 
+/// Read an input table from a CSV file (RFC 4180; separated by commas, semicolons or tabs): a
+/// header with a column `time` (in any case) and the names of the others, `name [unit]` where a
+/// unit is to be said, then rows of numbers or true and false. The table passes cpl_table_check().
+/// Owned:   *out by the caller, who calls cpl_table_destroy().
+/// Returns: CPL_ERR_INPUT with file, line and column of what is wrong; *out is then NULL.
+CPL_API cpl_status cpl_table_read(cpl_context* ctx, const char* path, cpl_table** out);
+
+/// Only for tables made by cpl_table_read() and cpl_results_read(), not for the caller's own.
+CPL_API void cpl_table_destroy(cpl_table* table);  ///< Nullable: table
+
+/// The index of a column; -1: there is none of that name.
+CPL_API ptrdiff_t cpl_table_find(const cpl_table* table, const char* name);
+
+/// Whether a table can drive an input: it has a row, times are finite and do not decrease, values
+/// are finite. `who` names it in the message.
+CPL_API cpl_status cpl_table_check(cpl_context* ctx, const cpl_table* table, const char* who);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "couplet/fmi.h"
 #include "couplet/interface.h"
+#include "fmi/findings.h"
 
 // One interface type in an FMU: model exchange or co-simulation.
 typedef struct cpli_fmu_kind {
@@ -15,6 +16,8 @@ typedef struct cpli_fmu_kind {
   const char* identifier;  // modelIdentifier: name of the binary and prefix
   cpl_capabilities can;
   bool no_memory_functions;   // canNotUseMemoryManagementFunctions
+  bool asynchronous;          // canRunAsynchronuously (co-simulation)
+  int32_t line;               // of its element in the description
   const char** source_files;  // names below sources/
   int32_t n_source_files;
 } cpli_fmu_kind;
@@ -29,22 +32,33 @@ struct cpl_fmu {
   const char* guid;
   cpli_fmu_kind me, cs;
   const char** log_categories;
+  const char** log_descriptions;  // one per category, never NULL
   int32_t n_log_categories;
   const char** platforms;  // folders below binaries/
   int32_t n_platforms;
+  const char** binaries;  // files of this platform, names below binaries/PLATFORM/
+  int32_t n_binaries;
   bool has_sources;
-  char* folder;    // where the archive was extracted; NULL: not yet
-  void* call_log;  // FILE* of the call log; NULL: none
+  bool is_folder;          // opened from an unpacked folder: nothing to extract or remove
+  cpli_findings findings;  // what the parser noticed and could live with
+  char* folder;            // where the archive was extracted, absolute; NULL: not yet
+  void* call_log;          // FILE* of the call log; NULL: none
   int live_instances;
 };
 
 /// Fill fmu->desc and the rest from the text of modelDescription.xml. `where` is used in messages
-/// ("model.fmu: modelDescription.xml").
+/// ("model.fmu/modelDescription.xml"), which then give the line.
 cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size_t size);
 
 /// Extract what instances need (binaries of this platform, resources, sources when there is no
-/// binary) into a temporary folder that cpl_fmu_close() removes. Does nothing the second time.
+/// binary) into a temporary folder that destroying the FMU removes. Does nothing the second time.
 cpl_status cpli_fmu_extract(cpl_fmu* fmu);
+
+/// The name of this platform's folder below binaries/, e.g. "linux64"; the suffix of its libraries.
+const char* cpli_fmu_platform(void);
+const char* cpli_fmu_library_suffix(void);
+/// Is binaries/PLATFORM/identifier.so inside?
+bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier);
 
 /// fmi2_model.c and fmi2_stepper.c
 cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** out);

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <ctype.h>
+#include <string.h>
+
+#include "cli.h"
+#include "fmi/check.h"
+#include "format/json.h"
+#include "format/text.h"
+
+typedef struct check_args {
+  bool json, all;
+} check_args;
+
+static const char* severity_name(cpli_severity severity) {
+  return severity == CPLI_ERROR ? "error" : "warning";
+}
+
+static void print_finding(FILE* out, const char* path, const cpli_finding* f) {
+  cpli_print_text(out, path, 0);
+  if (f->line > 0) fprintf(out, "/modelDescription.xml:%d", f->line);
+  fprintf(out, ": %s: ", severity_name(f->severity));
+  cpli_print_text(out, f->text, 0);
+  fprintf(out, " [%s]\n", f->rule);
+}
+
+// How often each rule has been met.
+typedef struct tally {
+  const char* rules[64];
+  size_t n[64];
+} tally;
+
+static size_t meet(tally* t, const char* rule) {
+  size_t i = 0;
+  while (i + 1 < 64 && t->rules[i] != NULL && strcmp(t->rules[i], rule) != 0) i++;
+  t->rules[i] = rule;
+  return ++t->n[i];
+}
+
+static size_t count(const cpli_findings* findings, cpli_severity severity) {
+  size_t n = 0;
+  for (size_t i = 0; i < findings->count; i++) n += findings->items[i].severity == severity;
+  return n;
+}
+
+static void print_summary(FILE* out, const char* path, size_t errors, size_t warnings) {
+  cpli_print_text(out, path, 0);
+  if (errors + warnings == 0) {
+    fputs(": no findings\n", out);
+  } else {
+    fprintf(out, ": %zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,
+            warnings == 1 ? "" : "s");
+  }
+}
+
+static void print_text(FILE* out, const char* path, const cpli_findings* findings, bool all) {
+  enum { SHOWN = 10 };  // of one rule; the same mistake is often made for every variable
+  tally met = {0};
+  size_t hidden = 0;
+  for (size_t i = 0; i < findings->count; i++) {
+    bool warning = findings->items[i].severity == CPLI_WARNING;
+    if (warning && meet(&met, findings->items[i].rule) > SHOWN && !all) {
+      hidden++;
+    } else {
+      print_finding(out, path, &findings->items[i]);
+    }
+  }
+  if (hidden > 0) fprintf(out, "... and %zu more of the same kinds (--all shows them)\n", hidden);
+  print_summary(out, path, count(findings, CPLI_ERROR), count(findings, CPLI_WARNING));
+}
+
+static void print_json(FILE* out, const char* path, const cpli_findings* findings) {
+  cpli_json json;
+  cpli_json_begin(&json, out);
+  json.one_line = 3;
+  cpli_json_object(&json, NULL);
+  cpli_json_text(&json, "file", path);
+  cpli_json_integer(&json, "errors", (int64_t)count(findings, CPLI_ERROR));
+  cpli_json_integer(&json, "warnings", (int64_t)count(findings, CPLI_WARNING));
+  cpli_json_array(&json, "findings");
+  for (size_t i = 0; i < findings->count; i++) {
+    const cpli_finding* f = &findings->items[i];
+    cpli_json_object(&json, NULL);
+    cpli_json_text(&json, "severity", severity_name(f->severity));
+    cpli_json_integer(&json, "line", f->line);
+    cpli_json_text(&json, "rule", f->rule);
+    cpli_json_text(&json, "text", f->text);
+    cpli_json_close(&json, '}');
+  }
+  cpli_json_close(&json, ']');
+  cpli_json_close(&json, '}');
+  cpli_json_end(&json);
+}
+
+// An FMU that cannot be opened has one finding: why. Its message begins with the path and perhaps
+// the line, which print_finding() adds again.
+static void add_failure(cpli_findings* findings, const char* path, const char* message) {
+  static const char description[] = "/modelDescription.xml:";
+  int32_t line = 0;
+  size_t n = strlen(path);
+  if (strncmp(message, path, n) == 0) {
+    message += n;
+    if (strncmp(message, description, sizeof description - 1) == 0) {
+      message += sizeof description - 1;
+      for (; isdigit((unsigned char)*message) && line < 100000000; message++)
+        line = 10 * line + (*message - '0');
+    }
+    while (*message == ':' || *message == ' ') message++;
+  }
+  cpli_findings_add(findings, CPLI_ERROR, line, "open", "%s", message);
+}
+
+static int check_file(cpl_context* ctx, const char* path, const check_args* args) {
+  cpl_fmu_def def = cpl_default_fmu_def();
+  def.path = path;
+  cpl_source* src = NULL;
+  cpli_findings findings;
+  cpli_findings_init(&findings, ctx);
+  cpl_status st = cpl_fmu_open(ctx, &def, &src);
+  if (st < 0 && st != CPL_ERR_NOMEM) {
+    add_failure(&findings, path, cpl_context_error(ctx));
+    st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;
+  } else if (st >= 0) {
+    st = cpli_fmu_check((cpl_fmu*)src, &findings);
+  }
+  int code = CLI_OK;
+  if (st < 0) {
+    code = cli_report(ctx, st);
+  } else {
+    if (args->json) print_json(stdout, path, &findings);
+    if (!args->json) print_text(stdout, path, &findings, args->all);
+    if (count(&findings, CPLI_ERROR) > 0) code = CLI_USAGE;
+  }
+  cpli_findings_free(&findings);
+  if (src != NULL) src->ops->destroy(src);
+  return code;
+}
+
+static int run_check(void* user, int n_operands, char** operands) {
+  const check_args* args = user;
+  cpl_context* ctx = cli_context(NULL);
+  if (ctx == NULL) return CLI_FAILED;
+  int code = CLI_OK;
+  for (int i = 0; i < n_operands; i++) {
+    int one = check_file(ctx, operands[i], args);
+    if (one > code) code = one;
+  }
+  cpl_context_destroy(ctx);
+  return code;
+}
+
+static const cli_option options[] = {
+    {.name = "all",
+     .help = "show every finding, also many of one kind",
+     .kind = CLI_FLAG,
+     .offset = offsetof(check_args, all)},
+    {.name = "json",
+     .help = "write the findings as JSON",
+     .kind = CLI_FLAG,
+     .offset = offsetof(check_args, json)},
+    {0},
+};
+
+const cli_verb cli_check = {
+    .name = "check",
+    .operands = "FILE...",
+    .summary = "look for errors in an FMU",
+    .text =
+        "Opens an .fmu (or a folder with an unpacked one), reads its description and looks for "
+        "what breaks the rules of the standard. Errors are what keeps it from being simulated "
+        "here; warnings are the rest. Each finding names the line in modelDescription.xml and "
+        "in brackets its rule. Exit code 2 when there are errors.",
+    .suffixes = "fmu",
+    .options = options,
+    .args_size = sizeof(check_args),
+    .run = run_check,
+};

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What `couplet info` prints, as text (info.c) and as JSON (info_json.c).
+#pragma once
+
+#include <stdio.h>
+
+#include "fmi/fmu.h"
+
+// Capabilities and their names, for both.
+typedef struct info_capability {
+  const char* name;  // in text
+  const char* key;   // in JSON
+  size_t offset;     // of the bool in cpl_capabilities
+  bool me, cs;       // in which kinds it means something
+} info_capability;
+
+extern const info_capability info_capabilities[];  // ended by one without a name
+
+/// Nullable: fmu (a model in C)
+void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all);
+void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu);
+
+const char* info_initial_name(const cpl_variable* v);  // NULL: none

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "couplet/interface.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Partial derivatives of chosen outputs and derivatives of a model with respect to chosen states
+/// and inputs: the matrices A, B, C, D of the linearised model are such blocks, whole or in part.
+typedef struct cpl_jacobian cpl_jacobian;
+
+/// What to differentiate. Start from cpl_default_jacobian_def(), then change what you need.
+typedef struct cpl_jacobian_def {
+  const int32_t* rows;  ///< variables: outputs or derivatives
+  int32_t n_rows;
+  const int32_t* columns;  ///< variables: states or inputs
+  int32_t n_columns;
+  bool central;      ///< differences on both sides: more exact, twice the evaluations
+  bool differences;  ///< do not use the model's own directional derivatives
+} cpl_jacobian_def;
+
+CPL_API cpl_jacobian_def cpl_default_jacobian_def(void);
+
+/// The model's own directional derivatives are used when it offers them, else differences whose
+/// step follows value and nominal of each column; columns that share no row are evaluated together.
+/// Owned:    *out by the caller, who calls cpl_jacobian_destroy() before the model is gone.
+/// Borrowed: def only during the call.
+CPL_API cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def,
+                                       cpl_jacobian** out);
+CPL_API void cpl_jacobian_destroy(cpl_jacobian* j);  ///< Nullable: j
+
+/// Evaluate at the point the model is set to (time, states `x`, inputs); afterwards the model is
+/// there again. out[column * n_rows + row]. Allocates nothing.
+CPL_API cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out);
+
+/// How many evaluations of the model one cpl_jacobian_evaluate() takes.
+CPL_API int32_t cpl_jacobian_cost(const cpl_jacobian* j);
+
+/// The four blocks of the linearisation, whole: 'A' (derivatives by states), 'B' (derivatives by
+/// inputs), 'C' (outputs by states), 'D' (outputs by inputs). Only Real, continuous inputs and
+/// outputs count.
+CPL_API cpl_status cpl_state_space(cpl_model* m, char block, cpl_jacobian** out);
+
+/// Lists of variables: 'x' states, 'd' derivatives, 'u' continuous Real inputs, 'y' continuous Real
+/// outputs. Returns how many; writes at most `n` of them.
+CPL_API int32_t cpl_list_variables(const cpl_description* desc, char which, int32_t* out,
+                                   int32_t n);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "couplet/jacobian.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/base.h"
+#include "graph/pattern.h"
+
+struct cpl_jacobian {
+  cpl_model* m;
+  cpl_context* ctx;
+  cpli_pattern* pattern;
+  bool central, directional;
+  int32_t n_rows, n_columns, n_states;
+  uint32_t* row_ref;
+  int32_t* row_derivative;  // index of the derivative; -1: an output
+  uint32_t* column_ref;
+  int32_t* column_state;  // index of the state; -1: an input
+  double* nominal;        // of the columns
+  double *x, *dx, *base, *plus, *minus, *u, *h;
+  uint32_t* group_ref;  // references of the columns of one colour
+  uint32_t* out_ref;    // references of the outputs among the rows
+  int32_t n_out;
+  double *seed, *product, *got;
+  bool any_derivative;
+};
+
+cpl_jacobian_def cpl_default_jacobian_def(void) { return (cpl_jacobian_def){0}; }
+
+//------------------------------------ differences ------------------------------------
+
+static cpl_status evaluate_rows(cpl_jacobian* j, double* values) {
+  cpl_status st = CPL_OK;
+  if (j->any_derivative) st = j->m->ops->get_derivatives(j->m, j->dx);
+  if (st == CPL_OK && j->n_out > 0) {
+    st = j->m->base.ops->get_real(&j->m->base, j->out_ref, (size_t)j->n_out, j->got);
+  }
+  for (int32_t r = 0, k = 0; r < j->n_rows && st == CPL_OK; r++) {
+    values[r] = j->row_derivative[r] >= 0 ? j->dx[j->row_derivative[r]] : j->got[k++];
+  }
+  return st;
+}
+
+// Moves all columns of a colour by `side` steps away from the base point; side 0 goes back.
+static cpl_status move(cpl_jacobian* j, int32_t colour, double side) {
+  bool states = false;
+  int32_t n = 0;
+  for (int32_t c = 0; c < j->n_columns; c++) {
+    if (j->pattern->colour[c] != colour) continue;
+    double value = side != 0 ? j->base[c] + side * j->h[c] : j->base[c];
+    if (j->column_state[c] >= 0) {
+      j->x[j->column_state[c]] = value;
+      states = true;
+    } else {
+      j->group_ref[n] = j->column_ref[c];
+      j->u[n++] = value;
+    }
+  }
+  cpl_status st = states ? j->m->ops->set_states(j->m, j->x) : CPL_OK;
+  if (st == CPL_OK && n > 0) {
+    st = j->m->base.ops->set_real(&j->m->base, j->group_ref, (size_t)n, j->u);
+  }
+  return st;
+}
+
+static void choose_steps(cpl_jacobian* j) {
+  double root = j->central ? cbrt(DBL_EPSILON) : sqrt(DBL_EPSILON);
+  for (int32_t c = 0; c < j->n_columns; c++) {
+    double size = fmax(fabs(j->base[c]), j->nominal[c]);
+    volatile double there = j->base[c] + root * size;  // a step that is exact in floating point
+    j->h[c] = there - j->base[c];
+  }
+}
+
+static cpl_status base_values(cpl_jacobian* j, const double* x) {
+  if (j->n_states > 0) memcpy(j->x, x, (size_t)j->n_states * sizeof *x);
+  for (int32_t c = 0; c < j->n_columns; c++) {
+    if (j->column_state[c] >= 0) {
+      j->base[c] = x[j->column_state[c]];
+    } else {
+      cpl_status st = j->m->base.ops->get_real(&j->m->base, &j->column_ref[c], 1, &j->base[c]);
+      if (st != CPL_OK) return st;
+    }
+  }
+  return CPL_OK;
+}
+
+static cpl_status by_differences(cpl_jacobian* j, const double* x, double* out) {
+  const cpli_pattern* p = j->pattern;
+  cpl_status st = base_values(j, x);
+  if (st != CPL_OK) return st;
+  choose_steps(j);
+  if (!j->central) st = evaluate_rows(j, j->minus);
+  for (int32_t colour = 0; colour < p->n_colours && st == CPL_OK; colour++) {
+    if (j->central) {
+      st = move(j, colour, -1);
+      if (st == CPL_OK) st = evaluate_rows(j, j->minus);
+    }
+    if (st == CPL_OK) st = move(j, colour, 1);
+    if (st == CPL_OK) st = evaluate_rows(j, j->plus);
+    cpl_status back = move(j, colour, 0);
+    if (st == CPL_OK) st = back;
+    for (int32_t c = 0; c < j->n_columns && st == CPL_OK; c++) {
+      if (p->colour[c] != colour) continue;
+      double width = j->central ? 2 * j->h[c] : j->h[c];
+      double* column = out + (size_t)c * (size_t)j->n_rows;
+      for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
+        column[p->row[e]] = (j->plus[p->row[e]] - j->minus[p->row[e]]) / width;
+      }
+    }
+  }
+  return st;
+}
+
+//------------------------------------ directional derivatives ------------------------------------
+
+static cpl_status by_directions(cpl_jacobian* j, double* out) {
+  const cpli_pattern* p = j->pattern;
+  for (int32_t colour = 0; colour < p->n_colours; colour++) {
+    int32_t n = 0;
+    for (int32_t c = 0; c < j->n_columns; c++) {
+      if (p->colour[c] != colour) continue;
+      j->group_ref[n] = j->column_ref[c];
+      j->seed[n++] = 1;
+    }
+    cpl_status st = j->m->base.ops->directional(&j->m->base, j->row_ref, (size_t)j->n_rows,
+                                                j->group_ref, (size_t)n, j->seed, j->product);
+    if (st != CPL_OK) return st;
+    for (int32_t c = 0; c < j->n_columns; c++) {
+      if (p->colour[c] != colour) continue;
+      double* column = out + (size_t)c * (size_t)j->n_rows;
+      for (int32_t e = p->first[c]; e < p->first[c + 1]; e++)
+        column[p->row[e]] = j->product[p->row[e]];
+    }
+  }
+  return CPL_OK;
+}
+
+cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out) {
+  if (j->n_rows == 0 || j->n_columns == 0) return CPL_OK;
+  memset(out, 0, (size_t)j->n_rows * (size_t)j->n_columns * sizeof *out);
+  return j->directional ? by_directions(j, out) : by_differences(j, x, out);
+}
+
+int32_t cpl_jacobian_cost(const cpl_jacobian* j) {
+  int32_t n = j->pattern->n_colours;
+  return j->directional ? n : j->central ? 2 * n : n + 1;
+}
+
+//------------------------------------ create ------------------------------------
+
+static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r, int32_t var,
+                            const int32_t* derivative_of) {
+  const cpl_variable* v = &d->vars[var];
+  if (v->type != CPL_REAL) {
+    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is not Real: it has no derivatives", v->name);
+  }
+  j->row_ref[r] = v->ref;
+  j->row_derivative[r] = derivative_of[var];
+  if (j->row_derivative[r] >= 0)
+    j->any_derivative = true;
+  else
+    j->out_ref[j->n_out++] = v->ref;
+  return CPL_OK;
+}
+
+static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_t c, int32_t var,
+                               const int32_t* state_of) {
+  const cpl_variable* v = &d->vars[var];
+  if (v->type != CPL_REAL || (state_of[var] < 0 && v->causality != CPL_INPUT)) {
+    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is neither a state nor a Real input", v->name);
+  }
+  j->column_ref[c] = v->ref;
+  j->column_state[c] = state_of[var];
+  j->nominal[c] = v->nominal;
+  return CPL_OK;
+}
+
+// For every variable the index of the state or derivative it is; -1: none.
+static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
+  const cpl_description* d = j->m->base.desc;
+  cpl_status st = CPL_OK;
+  int32_t* derivative_of = cpli_alloc(j->ctx, 2 * (size_t)d->n_vars, sizeof *derivative_of);
+  if (derivative_of == NULL) return cpli_nomem(j->ctx);
+  int32_t* state_of = derivative_of + d->n_vars;
+  for (int32_t i = 0; i < 2 * d->n_vars; i++) derivative_of[i] = -1;
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] >= 0) state_of[d->states[k]] = k;
+    if (d->derivatives[k] >= 0) derivative_of[d->derivatives[k]] = k;
+  }
+  for (int32_t r = 0; r < def->n_rows && st >= 0; r++)
+    st = check_row(j, d, r, def->rows[r], derivative_of);
+  for (int32_t c = 0; c < def->n_columns && st >= 0; c++)
+    st = check_column(j, d, c, def->columns[c], state_of);
+  cpli_free(j->ctx, derivative_of);
+  return st;
+}
+
+static bool allocate(cpl_jacobian* j) {
+  size_t rows = (size_t)j->n_rows, columns = (size_t)j->n_columns, states = (size_t)j->n_states;
+  j->row_ref = cpli_alloc(j->ctx, 2 * rows + 2 * columns, sizeof *j->row_ref);
+  j->row_derivative = cpli_alloc(j->ctx, rows + columns, sizeof *j->row_derivative);
+  j->nominal = cpli_alloc(j->ctx, 5 * columns + 4 * rows + 2 * states, sizeof *j->nominal);
+  if (j->row_ref == NULL || j->row_derivative == NULL || j->nominal == NULL) return false;
+  j->out_ref = j->row_ref + rows;
+  j->column_ref = j->out_ref + rows;
+  j->group_ref = j->column_ref + columns;
+  j->column_state = j->row_derivative + rows;
+  double* next = j->nominal + columns;
+  double** of_columns[] = {&j->base, &j->u, &j->h, &j->seed};
+  double** of_rows[] = {&j->plus, &j->minus, &j->product, &j->got};
+  for (size_t i = 0; i < CPLI_COUNT(of_columns); i++, next += columns) *of_columns[i] = next;
+  for (size_t i = 0; i < CPLI_COUNT(of_rows); i++, next += rows) *of_rows[i] = next;
+  j->x = next;
+  j->dx = next + states;
+  return true;
+}
+
+cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_jacobian** out) {
+  cpl_context* ctx = m->base.ctx;
+  *out = NULL;
+  cpl_jacobian* j = cpli_alloc(ctx, 1, sizeof *j);
+  if (j == NULL) return cpli_nomem(ctx);
+  *j = (cpl_jacobian){.m = m,
+                      .ctx = ctx,
+                      .n_rows = def->n_rows,
+                      .n_columns = def->n_columns,
+                      .n_states = m->base.desc->n_states,
+                      .central = def->central,
+                      .directional = m->base.ops->directional != NULL && !def->differences};
+  cpl_status st = allocate(j) ? CPL_OK : cpli_nomem(ctx);
+  if (st >= 0) st = fill(j, def);
+  if (st >= 0) {
+    st = cpli_pattern_create(ctx, m->base.desc, def->rows, def->n_rows, def->columns,
+                             def->n_columns, &j->pattern);
+  }
+  if (st < 0)
+    cpl_jacobian_destroy(j);
+  else
+    *out = j;
+  return st;
+}
+
+void cpl_jacobian_destroy(cpl_jacobian* j) {
+  if (j == NULL) return;
+  cpli_pattern_destroy(j->pattern);
+  cpli_free(j->ctx, j->row_ref);
+  cpli_free(j->ctx, j->row_derivative);
+  cpli_free(j->ctx, j->nominal);
+  cpli_free(j->ctx, j);
+}
+
+//------------------------------------ whole blocks ------------------------------------
+
+int32_t cpl_list_variables(const cpl_description* d, char which, int32_t* out, int32_t n) {
+  int32_t found = 0;
+  if (which == 'x' || which == 'd') {
+    const int32_t* list = which == 'x' ? d->states : d->derivatives;
+    for (int32_t k = 0; k < d->n_states; k++, found++) {
+      if (found < n) out[found] = list[k];
+    }
+    return found;
+  }
+  cpl_causality wanted = which == 'u' ? CPL_INPUT : CPL_OUTPUT;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const cpl_variable* v = &d->vars[i];
+    if (v->causality != wanted || v->type != CPL_REAL || v->variability != CPL_CONTINUOUS) continue;
+    if (found < n) out[found] = i;
+    found++;
+  }
+  return found;
+}
+
+cpl_status cpl_state_space(cpl_model* m, char block, cpl_jacobian** out) {
+  static const char rows[] = "ddyy", columns[] = "xuxu";
+  const cpl_description* d = m->base.desc;
+  *out = NULL;
+  int k = block - 'A';
+  if (k < 0 || k > 3)
+    return cpl_fail(m->base.ctx, CPL_ERR_INPUT, "a block is A, B, C or D, not %c", block);
+  cpl_jacobian_def def = cpl_default_jacobian_def();
+  def.central = true;
+  def.n_rows = cpl_list_variables(d, rows[k], NULL, 0);
+  def.n_columns = cpl_list_variables(d, columns[k], NULL, 0);
+  int32_t* list = cpli_alloc(m->base.ctx, (size_t)def.n_rows + (size_t)def.n_columns, sizeof *list);
+  if (list == NULL) return cpli_nomem(m->base.ctx);
+  cpl_list_variables(d, rows[k], list, def.n_rows);
+  cpl_list_variables(d, columns[k], list + def.n_rows, def.n_columns);
+  def.rows = list;
+  def.columns = list + def.n_rows;
+  cpl_status st = cpl_jacobian_create(m, &def, out);
+  cpli_free(m->base.ctx, list);
+  return st;
+}

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+
+#include "fmi/parse.h"
+#include "format/scan.h"
+
+//------------------------------------ attributes ------------------------------------
+
+cpl_status cpli_parse_fail(cpli_parse* p, const char* fmt, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  return cpl_fail(p->ctx, CPL_ERR_INPUT, "%s:%d: %s", p->where, cpli_xml_line(p->xml), text);
+}
+
+const char* cpli_text(cpli_parse* p, const char* name) {
+  const char* value = cpli_xml_attribute(p->xml, name);
+  if (value == NULL) return NULL;
+  const char* copy = cpli_arena_strdup(&p->fmu->arena, value);
+  if (copy == NULL) p->no_memory = true;
+  return copy;
+}
+
+const char* cpli_text_or_empty(cpli_parse* p, const char* name) {
+  const char* value = cpli_xml_attribute(p->xml, name);
+  return value == NULL || value[0] == '\0' ? "" : cpli_text(p, name);
+}
+
+const char* cpli_text_once(cpli_parse* p, const char* name) {
+  const char* value = cpli_xml_attribute(p->xml, name);
+  if (value == NULL) return NULL;
+  int32_t known = cpli_names_find(&p->texts, value);
+  // the map stores no pointer to its keys that could be asked for, so the index leads to a list
+  if (known >= 0) return p->often.items[known];
+  const char* copy = cpli_text(p, name);
+  const char** slot = copy != NULL ? CPLI_PUSH(p, p->often) : NULL;
+  if (slot == NULL || cpli_names_add(&p->texts, copy, (int32_t)p->often.count - 1) < 0) {
+    p->no_memory = true;
+    return NULL;
+  }
+  return *slot = copy;
+}
+
+static void unreadable(cpli_parse* p, const char* name, const char* value, const char* wanted) {
+  cpli_findings_add(&p->fmu->findings, CPLI_WARNING, cpli_xml_line(p->xml), "value",
+                    "%s=\"%.60s\" is not %s and is ignored", name, value, wanted);
+}
+
+bool cpli_real(cpli_parse* p, const char* name, double* out) {
+  const char* value = cpli_xml_attribute(p->xml, name);
+  if (value == NULL) return false;
+  double x = 0;
+  if (!cpli_parse_real(value, &x) || x != x) {
+    unreadable(p, name, value, "a number");
+    return false;
+  }
+  *out = x;
+  return true;
+}
+
+bool cpli_integer(cpli_parse* p, const char* name, int64_t min, int64_t max, int64_t* out) {
+  const char* value = cpli_xml_attribute(p->xml, name);
+  if (value == NULL) return false;
+  if (cpli_parse_integer(value, min, max, out)) return true;
+  // some tools write integers as 1.0 or 1e3
+  double x = 0;
+  if (cpli_parse_real(value, &x) && x >= (double)min && x <= (double)max &&
+      x == (double)(int64_t)x) {
+    cpli_findings_add(&p->fmu->findings, CPLI_WARNING, cpli_xml_line(p->xml), "value",
+                      "%s=\"%.60s\" should be written as an integer: %lld", name, value,
+                      (long long)x);
+    *out = (int64_t)x;
+    return true;
+  }
+  char wanted[96];
+  snprintf(wanted, sizeof wanted, "an integer between %lld and %lld", (long long)min,
+           (long long)max);
+  unreadable(p, name, value, wanted);
+  return false;
+}
+
+bool cpli_boolean(cpli_parse* p, const char* name, bool* out) {
+  const char* value = cpli_xml_attribute(p->xml, name);
+  if (value == NULL) return false;
+  if (cpli_parse_boolean(value, out)) return true;
+  unreadable(p, name, value, "true or false");
+  return false;
+}
+
+bool cpli_choice(cpli_parse* p, const char* name, const char* const* names, size_t n,
+                 uint8_t* out) {
+  const char* value = cpli_xml_attribute(p->xml, name);
+  if (value == NULL) return false;
+  for (size_t i = 0; i < n; i++) {
+    if (names[i] == NULL || strcmp(names[i], value) != 0) continue;
+    *out = (uint8_t)i;
+    return true;
+  }
+  unreadable(p, name, value, "a known word");
+  return false;
+}
+
+//------------------------------------ driver ------------------------------------
+
+static cpl_status choose_version(cpli_parse* p, const char* element) {
+  if (strcmp(element, "fmiModelDescription") != 0) {
+    return cpli_parse_fail(p, "the root element is <%.60s>, not <fmiModelDescription>", element);
+  }
+  const char* version = cpli_xml_attribute(p->xml, "fmiVersion");
+  if (version == NULL) return cpli_parse_fail(p, "<fmiModelDescription> has no fmiVersion");
+  p->fmu->version_text = cpli_text(p, "fmiVersion");
+  if (strncmp(version, "2.", 2) == 0) {
+    p->fmu->version = 2;
+    p->rules = &cpli_fmi2_rules;
+    if (strcmp(version, "2.0") != 0) {
+      cpli_findings_add(&p->fmu->findings, CPLI_WARNING, cpli_xml_line(p->xml), "version",
+                        "fmiVersion=\"%.20s\" must be \"2.0\" for every FMI 2.0.x", version);
+    }
+    return CPL_OK;
+  }
+  if (strncmp(version, "1.", 2) == 0 || strncmp(version, "3.", 2) == 0) {
+    return cpl_fail(p->ctx, CPL_ERR_UNSUPPORTED, "%s:%d: FMI %c.0 is not supported yet", p->where,
+                    cpli_xml_line(p->xml), version[0]);
+  }
+  return cpli_parse_fail(p, "fmiVersion=\"%.60s\" is no known version of FMI", version);
+}
+
+static int find_rule(const cpli_parse* p, const char* element) {
+  if (p->depth == 0) return 0;
+  uint8_t parent = p->stack[p->depth - 1];
+  for (size_t i = 1; i < p->rules->n; i++) {
+    const cpli_rule* rule = &p->rules->rules[i];
+    if (rule->parent == parent && strcmp(rule->element, element) == 0) return (int)i;
+  }
+  return -1;
+}
+
+static void remark_unused(cpli_parse* p, const char* element) {
+  for (const char* name; (name = cpli_xml_unused_attribute(p->xml)) != NULL;) {
+    cpli_findings_add(&p->fmu->findings, CPLI_WARNING, cpli_xml_line(p->xml), "unknown",
+                      "<%.60s> has an unknown attribute %.60s, which is ignored", element, name);
+  }
+}
+
+static cpl_status memory_status(const cpli_parse* p) {
+  return p->no_memory || p->fmu->findings.incomplete ? cpli_nomem(p->ctx) : CPL_OK;
+}
+
+static cpl_status on_begin(void* user, cpli_xml* xml, const char* element) {
+  cpli_parse* p = user;
+  p->xml = xml;
+  if (p->skipped > 0) {
+    p->skipped++;
+    return CPL_OK;
+  }
+  if (p->depth == 0) {
+    cpl_status st = choose_version(p, element);
+    if (st < 0) return st;
+  }
+  int k = find_rule(p, element);
+  if (k < 0 || p->rules->rules[k].ignored || p->depth == (int)CPLI_COUNT(p->stack)) {
+    p->skipped = 1;
+    if (k < 0) {
+      cpli_findings_add(&p->fmu->findings, CPLI_WARNING, cpli_xml_line(xml), "unknown",
+                        "<%.60s> is not known here and is ignored", element);
+    }
+    return memory_status(p);
+  }
+  p->stack[p->depth++] = (uint8_t)k;
+  const cpli_rule* rule = &p->rules->rules[k];
+  cpl_status st = rule->begin != NULL ? rule->begin(p) : CPL_OK;
+  if (st >= 0) remark_unused(p, element);
+  return st < 0 ? st : memory_status(p);
+}
+
+static cpl_status on_end(void* user, cpli_xml* xml, const char* element) {
+  (void)element;
+  cpli_parse* p = user;
+  p->xml = xml;
+  if (p->skipped > 0) {
+    p->skipped--;
+    return CPL_OK;
+  }
+  const cpli_rule* rule = &p->rules->rules[p->stack[--p->depth]];
+  cpl_status st = rule->end != NULL ? rule->end(p) : CPL_OK;
+  return st < 0 ? st : memory_status(p);
+}
+
+static void free_drafts(cpli_parse* p) {
+  cpli_names_free(&p->texts);
+  void* lists[] = {p->often.items,      p->vars.items,           p->var_drafts.items,
+                   p->units.items,      p->types.items,          p->items.items,
+                   p->rows.items,       p->deps.items,           p->kinds.items,
+                   p->categories.items, p->category_texts.items, p->files[0].items,
+                   p->files[1].items};
+  for (size_t i = 0; i < CPLI_COUNT(lists); i++) cpli_free(p->ctx, lists[i]);
+}
+
+cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size_t size) {
+  cpl_context* ctx = fmu->arena.ctx;
+  cpli_parse* p = cpli_alloc(ctx, 1, sizeof *p);
+  if (p == NULL) return cpli_nomem(ctx);
+  p->ctx = ctx;
+  p->fmu = fmu;
+  p->where = where;
+  if (fmu->findings.ctx == NULL) cpli_findings_init(&fmu->findings, ctx);
+
+  static const cpli_xml_handler handler = {.begin = on_begin, .end = on_end};
+  cpl_status st = cpli_names_init(&p->texts, ctx, 64);
+  if (st >= 0) st = cpli_xml_parse(ctx, where, xml, size, &handler, p);
+  if (st >= 0) st = cpli_resolve(p);
+  if (st >= 0) st = memory_status(p);
+  free_drafts(p);
+  cpli_free(ctx, p);
+  return st;
+}

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What is wrong with an FMU although it can be simulated, or why it cannot: each finding has a line
+// in the description, the name of its rule, and a text that says how to mend it.
+#pragma once
+
+#include "base/base.h"
+
+typedef enum cpli_severity { CPLI_WARNING, CPLI_ERROR } cpli_severity;
+
+typedef struct cpli_finding {
+  cpli_severity severity;
+  int32_t line;      // in modelDescription.xml; 0: the FMU as a whole
+  const char* rule;  // a short fixed word: "alias", "start", ...
+  char* text;
+  size_t order;  // in which it was added
+} cpli_finding;
+
+typedef struct cpli_findings {
+  cpl_context* ctx;
+  cpli_finding* items;
+  size_t count, cap;
+  bool incomplete;  // memory ran out while adding one
+} cpli_findings;
+
+void cpli_findings_init(cpli_findings* findings, cpl_context* ctx);
+void cpli_findings_free(cpli_findings* findings);
+
+/// Running out of memory is not reported here but in `incomplete`, so that rules stay readable.
+CPL_PRINTF(5, 6)
+void cpli_findings_add(cpli_findings* findings, cpli_severity severity, int32_t line,
+                       const char* rule, const char* fmt, ...);
+
+/// By line; findings of one line stay in the order in which they were added.
+void cpli_findings_sort(cpli_findings* findings);

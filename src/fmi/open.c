@@ -1,0 +1,334 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fmi/fmu.h"
+#include "format/folder.h"
+#include "format/zip.h"
+
+enum { LARGEST_DESCRIPTION = 1 << 30 };
+
+//------------------------------------ platform ------------------------------------
+
+const char* cpli_fmu_platform(void) {
+#if defined(__APPLE__)
+  return "darwin64";
+#elif defined(__x86_64__)
+  return "linux64";
+#elif defined(__i386__)
+  return "linux32";
+#elif defined(__aarch64__)
+  return "aarch64-linux";
+#else
+  return "unknown";
+#endif
+}
+
+const char* cpli_fmu_library_suffix(void) {
+#if defined(__APPLE__)
+  return ".dylib";
+#else
+  return ".so";
+#endif
+}
+
+bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier) {
+  size_t len = strlen(identifier);
+  for (int32_t i = 0; i < fmu->n_binaries; i++) {
+    const char* file = fmu->binaries[i];
+    if (strncmp(file, identifier, len) == 0 && strcmp(file + len, cpli_fmu_library_suffix()) == 0)
+      return true;
+  }
+  return false;
+}
+
+//------------------------------------ what is inside ------------------------------------
+
+// Names collected while looking through an archive or a folder.
+typedef struct name_list {
+  const char** items;
+  size_t count, cap;
+} name_list;
+
+typedef struct contents {
+  cpl_fmu* fmu;
+  name_list platforms, binaries;
+} contents;
+
+static bool add_name(cpl_fmu* fmu, name_list* list, const char* name, size_t len) {
+  for (size_t i = 0; i < list->count; i++)
+    if (strncmp(list->items[i], name, len) == 0 && list->items[i][len] == '\0') return true;
+  if (!cpli_grow(fmu->arena.ctx, (void**)&list->items, &list->cap, list->count,
+                 sizeof *list->items))
+    return false;
+  list->items[list->count] = cpli_arena_strndup(&fmu->arena, name, len);
+  return list->items[list->count++] != NULL;
+}
+
+// One file of the FMU, named as in an archive. False: no memory.
+static bool note_file(contents* c, const char* name) {
+  static const char binaries[] = "binaries/", sources[] = "sources/";
+  size_t len = strlen(name);
+  if (len == 0 || name[len - 1] == '/') return true;
+  if (strncmp(name, sources, sizeof sources - 1) == 0) c->fmu->has_sources = true;
+  if (strncmp(name, binaries, sizeof binaries - 1) != 0) return true;
+  const char* platform = name + sizeof binaries - 1;
+  size_t n = strcspn(platform, "/");
+  if (platform[n] != '/') return true;
+  if (!add_name(c->fmu, &c->platforms, platform, n)) return false;
+  const char* mine = cpli_fmu_platform();
+  if (n != strlen(mine) || memcmp(platform, mine, n) != 0) return true;
+  const char* file = platform + n + 1;
+  if (strchr(file, '/') != NULL) return true;  // a library is not looked for in deeper folders
+  return add_name(c->fmu, &c->binaries, file, strlen(file));
+}
+
+static const char** keep_names(cpl_fmu* fmu, const name_list* list, int32_t* n) {
+  const char** kept = cpli_arena_alloc(&fmu->arena, list->count, sizeof *kept);
+  if (kept == NULL) return NULL;
+  if (list->count > 0) memcpy(kept, list->items, list->count * sizeof *kept);
+  *n = (int32_t)list->count;
+  return kept;
+}
+
+// `ok`: nothing failed while the names were noted.
+static cpl_status keep_contents(contents* c, bool ok) {
+  cpl_fmu* fmu = c->fmu;
+  cpl_context* ctx = fmu->arena.ctx;
+  if (ok) {
+    fmu->platforms = keep_names(fmu, &c->platforms, &fmu->n_platforms);
+    fmu->binaries = keep_names(fmu, &c->binaries, &fmu->n_binaries);
+    ok = fmu->platforms != NULL && fmu->binaries != NULL;
+  }
+  cpli_free(ctx, c->platforms.items);
+  cpli_free(ctx, c->binaries.items);
+  return ok ? CPL_OK : cpli_nomem(ctx);
+}
+
+//------------------------------------ archive ------------------------------------
+
+static const char description_name[] = "modelDescription.xml";
+
+static cpl_status read_archive(cpl_fmu* fmu, char** xml, size_t* size) {
+  cpli_zip* zip = NULL;
+  cpl_status st = cpli_zip_open(fmu->arena.ctx, fmu->base.path, NULL, &zip);
+  if (st < 0) return st;
+  contents c = {.fmu = fmu};
+  bool ok = true;
+  for (size_t i = 0; ok && i < cpli_zip_count(zip); i++) ok = note_file(&c, cpli_zip_name(zip, i));
+  st = keep_contents(&c, ok);
+  if (st >= 0 && !cpli_zip_has(zip, description_name)) {
+    st = cpl_fail(fmu->arena.ctx, CPL_ERR_INPUT, "%s: not an FMU: no %s inside", fmu->base.path,
+                  description_name);
+  }
+  if (st >= 0) st = cpli_zip_read(zip, description_name, LARGEST_DESCRIPTION, xml, size);
+  cpli_zip_close(zip);
+  return st;
+}
+
+//------------------------------------ folder ------------------------------------
+
+static bool note_folder(contents* c, const char* root, const char* below, int depth) {
+  cpl_context* ctx = c->fmu->arena.ctx;
+  char* path = cpli_printf(ctx, "%s/%s", root, below);
+  if (path == NULL) return false;
+  DIR* dir = opendir(path);
+  cpli_free(ctx, path);
+  if (dir == NULL) return true;  // not there: nothing inside
+  bool ok = true;
+  for (struct dirent* e = readdir(dir); ok && e != NULL; e = readdir(dir)) {
+    if (e->d_name[0] == '.') continue;
+    char* name = cpli_printf(ctx, "%s/%s", below, e->d_name);
+    struct stat info;
+    if (name == NULL) {
+      ok = false;
+    } else if (fstatat(dirfd(dir), e->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode)) {
+      if (depth > 0) ok = note_folder(c, root, name, depth - 1);
+    } else {
+      ok = note_file(c, name);
+    }
+    cpli_free(ctx, name);
+  }
+  closedir(dir);
+  return ok;
+}
+
+static cpl_status read_file(cpl_context* ctx, const char* path, char** out, size_t* size) {
+  FILE* file = fopen(path, "rbe");
+  if (file == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
+  cpl_status st = CPL_OK;
+  char* text = NULL;
+  struct stat info;
+  if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_size > LARGEST_DESCRIPTION) {
+    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: no file, or too large", path);
+  } else if ((text = cpli_realloc(ctx, NULL, (size_t)info.st_size + 1, 1)) == NULL) {
+    st = cpli_nomem(ctx);
+  } else {
+    *size = fread(text, 1, (size_t)info.st_size, file);
+    text[*size] = '\0';
+    if (ferror(file)) st = cpl_fail(ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
+  }
+  fclose(file);
+  if (st < 0) {
+    cpli_free(ctx, text);
+    return st;
+  }
+  *out = text;
+  return CPL_OK;
+}
+
+static cpl_status read_unpacked(cpl_fmu* fmu, char** xml, size_t* size) {
+  cpl_context* ctx = fmu->arena.ctx;
+  contents c = {.fmu = fmu};
+  bool ok = note_folder(&c, fmu->base.path, "binaries", 1);
+  ok = ok && note_folder(&c, fmu->base.path, "sources", 0);
+  cpl_status st = keep_contents(&c, ok);
+  if (st < 0) return st;
+  char* path = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
+  if (path == NULL) return cpli_nomem(ctx);
+  st = access(path, F_OK) == 0 ? read_file(ctx, path, xml, size)
+                               : cpl_fail(ctx, CPL_ERR_INPUT, "%s: not an FMU: no %s inside",
+                                          fmu->base.path, description_name);
+  cpli_free(ctx, path);
+  return st;
+}
+
+//------------------------------------ open, destroy ------------------------------------
+
+static void fmu_destroy(cpl_source* src) {
+  if (src == NULL) return;
+  cpl_fmu* fmu = (cpl_fmu*)src;
+  cpl_context* ctx = fmu->arena.ctx;
+  assert(fmu->live_instances == 0);
+  if (fmu->call_log != NULL) fclose(fmu->call_log);
+  if (fmu->folder != NULL && !fmu->is_folder && cpli_temp_folder_remove(ctx, fmu->folder) < 0)
+    cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
+  cpli_free(ctx, fmu->folder);
+  cpli_findings_free(&fmu->findings);
+  cpli_names_free(&fmu->names);
+  cpli_arena_free(&fmu->arena);
+  cpli_free(ctx, fmu);
+}
+
+// What an FMU offers decides which operations it has.
+static const cpl_source_ops* ops_of(const cpl_fmu* fmu) {
+  static const cpl_source_ops both = {.kind = "FMI 2.0",
+                                      .destroy = fmu_destroy,
+                                      .make_model = cpli_fmi2_make_model,
+                                      .make_stepper = cpli_fmi2_make_stepper};
+  static const cpl_source_ops me = {
+      .kind = "FMI 2.0", .destroy = fmu_destroy, .make_model = cpli_fmi2_make_model};
+  static const cpl_source_ops cs = {
+      .kind = "FMI 2.0", .destroy = fmu_destroy, .make_stepper = cpli_fmi2_make_stepper};
+  return fmu->me.present && fmu->cs.present ? &both : fmu->me.present ? &me : &cs;
+}
+
+static cpl_status read_description(cpl_fmu* fmu) {
+  cpl_context* ctx = fmu->arena.ctx;
+  char* xml = NULL;
+  size_t size = 0;
+  cpl_status st = fmu->is_folder ? read_unpacked(fmu, &xml, &size) : read_archive(fmu, &xml, &size);
+  if (st < 0) return st;
+  char* where = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
+  st = where == NULL ? cpli_nomem(ctx) : cpli_fmu_parse(fmu, where, xml, size);
+  cpli_free(ctx, where);
+  cpli_free(ctx, xml);
+  return st;
+}
+
+static void log_findings(const cpl_fmu* fmu) {
+  const cpli_findings* f = &fmu->findings;
+  if (f->count == 0) return;
+  cpl_log(f->ctx, CPL_LOG_INFO, fmu->base.path,
+          "%zu findings in the model description; couplet check lists them", f->count);
+  for (size_t i = 0; i < f->count; i++) {
+    cpl_log(f->ctx, CPL_LOG_DEBUG, fmu->base.path, "modelDescription.xml:%d: %s", f->items[i].line,
+            f->items[i].text);
+  }
+}
+
+cpl_fmu_def cpl_default_fmu_def(void) { return (cpl_fmu_def){0}; }
+
+cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** out) {
+  *out = NULL;
+  struct stat info;
+  if (def->path == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "no FMU is named");
+  if (stat(def->path, &info) != 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", def->path, strerror(errno));
+  cpl_fmu* fmu = cpli_alloc(ctx, 1, sizeof *fmu);
+  if (fmu == NULL) return cpli_nomem(ctx);
+  cpli_arena_init(&fmu->arena, ctx);
+  cpli_findings_init(&fmu->findings, ctx);
+  fmu->is_folder = S_ISDIR(info.st_mode);
+  fmu->base.ctx = ctx;
+  fmu->base.desc = &fmu->desc;
+  fmu->base.path = cpli_arena_strdup(&fmu->arena, def->path);
+
+  cpl_status st = fmu->base.path == NULL ? cpli_nomem(ctx) : read_description(fmu);
+  if (st >= 0 && def->call_log != NULL) {
+    fmu->call_log = fopen(def->call_log, "we");
+    if (fmu->call_log == NULL)
+      st = cpl_fail(ctx, CPL_ERR_IO, "%s: %s", def->call_log, strerror(errno));
+  }
+  if (st < 0) {
+    fmu_destroy(&fmu->base);
+    return st;
+  }
+  fmu->base.ops = ops_of(fmu);
+  log_findings(fmu);
+  *out = &fmu->base;
+  return CPL_OK;
+}
+
+//------------------------------------ extract ------------------------------------
+
+static bool all_binaries_here(const cpl_fmu* fmu) {
+  return (!fmu->me.present || cpli_fmu_has_binary(fmu, fmu->me.identifier)) &&
+         (!fmu->cs.present || cpli_fmu_has_binary(fmu, fmu->cs.identifier));
+}
+
+cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
+  cpl_context* ctx = fmu->arena.ctx;
+  if (fmu->folder != NULL) return CPL_OK;
+  if (fmu->is_folder) {
+    char path[PATH_MAX];
+    if (realpath(fmu->base.path, path) == NULL)
+      return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", fmu->base.path, strerror(errno));
+    fmu->folder = cpli_strdup(ctx, path);
+    return fmu->folder != NULL ? CPL_OK : cpli_nomem(ctx);
+  }
+
+  // some FMUs read their own description, so it comes along
+  const char* prefixes[4] = {"resources/", description_name};
+  size_t n = 2;
+  char binaries[64];
+  snprintf(binaries, sizeof binaries, "binaries/%s/", cpli_fmu_platform());
+  prefixes[n++] = binaries;
+  if (!all_binaries_here(fmu)) prefixes[n++] = "sources/";
+
+  cpli_zip* zip = NULL;
+  char* folder = NULL;
+  cpl_status st = cpli_zip_open(ctx, fmu->base.path, NULL, &zip);
+  if (st >= 0) st = cpli_temp_folder_make(ctx, &folder);
+  if (st >= 0) st = cpli_zip_extract(zip, prefixes, n, folder);
+  cpli_zip_close(zip);
+  if (st < 0 && folder != NULL) {
+    char why[1024];  // removing may fail too, and the first reason is the one to tell
+    snprintf(why, sizeof why, "%s", cpl_context_error(ctx));
+    cpli_temp_folder_remove(ctx, folder);
+    cpl_fail(ctx, st, "%s", why);
+    cpli_free(ctx, folder);
+    return st;
+  }
+  fmu->folder = folder;
+  return st;
+}

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Folders: a private temporary one that nobody else can enter, and its removal. Removing never
+// follows a symbolic link, so that nothing outside the folder can be harmed.
+#pragma once
+
+#include "base/base.h"
+
+/// A new folder under $TMPDIR or /tmp that only this user may enter. Its path is absolute.
+/// Owned:    *out by the caller: cpli_temp_folder_remove(), then cpli_free().
+cpl_status cpli_temp_folder_make(cpl_context* ctx, char** out);
+
+/// Remove a folder and all that is in it. Returns CPL_ERR_IO when something stays.
+/// Nullable: path
+cpl_status cpli_temp_folder_remove(cpl_context* ctx, const char* path);
+
+/// Make the folders on the way to `path` (its last part is taken as a file), mode 0700.
+/// `path` is changed during the call and restored.
+cpl_status cpli_make_parents(cpl_context* ctx, char* path);

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "format/xml.h"
+
+#include <libxml/SAX2.h>
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <limits.h>
+#include <stdio.h>
+
+enum { MOST_ATTRIBUTES = 64 };
+
+struct cpli_xml {
+  cpl_context* ctx;
+  const char* where;
+  const cpli_xml_handler* handler;
+  void* user;
+  xmlParserCtxtPtr parser;
+  cpl_status status;
+  int32_t line_hint;  // line of the first fatal error
+  char problem[512];  // its text
+  // attributes of the present element
+  const char* names[MOST_ATTRIBUTES];
+  size_t values[MOST_ATTRIBUTES];  // offsets in text
+  bool used[MOST_ATTRIBUTES];
+  int n_attributes;
+  char* text;  // all values, each ended by a zero byte
+  size_t text_cap;
+};
+
+//------------------------------------ errors ------------------------------------
+
+static void stop(cpli_xml* xml, cpl_status st) {
+  if (xml->status >= 0) xml->status = st;
+  xmlStopParser(xml->parser);
+}
+
+#if LIBXML_VERSION >= 21200
+static void on_error(void* user, const xmlError* error) {
+#else
+static void on_error(void* user, xmlErrorPtr error) {
+#endif
+  cpli_xml* xml = user;
+  if (error->level < XML_ERR_ERROR || xml->problem[0] != '\0') return;
+  if (error->domain == XML_FROM_NAMESPACE) return;  // an undeclared prefix harms nobody
+  snprintf(xml->problem, sizeof xml->problem, "%s",
+           error->message != NULL ? error->message : "not well-formed");
+  xml->problem[strcspn(xml->problem, "\r\n")] = '\0';
+  xml->line_hint = error->line;
+}
+
+// Declarations are refused as a whole: no format here has one, and entities live there.
+static void on_doctype(void* user, const xmlChar* name, const xmlChar* external,
+                       const xmlChar* system) {
+  (void)name, (void)external, (void)system;
+  cpli_xml* xml = user;
+  if (xml->status < 0) return;
+  stop(xml, cpl_fail(xml->ctx, CPL_ERR_INPUT,
+                     "%s:%d: a document type declaration (<!DOCTYPE ...>) is not allowed here",
+                     xml->where, cpli_xml_line(xml)));
+}
+
+//------------------------------------ elements ------------------------------------
+
+// libxml2 gives five pointers an attribute: name, prefix, name space, begin and end of the value.
+static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attributes) {
+  size_t total = 0;
+  xml->n_attributes = 0;
+  for (int i = 0; i < n; i++) total += (size_t)(attributes[5 * i + 4] - attributes[5 * i + 3]) + 1;
+  if (total > xml->text_cap) {
+    size_t cap = total > SIZE_MAX / 2 ? total : 2 * total;
+    char* moved = cpli_realloc(xml->ctx, xml->text, cap, 1);
+    if (moved == NULL) return cpli_nomem(xml->ctx);
+    xml->text = moved;
+    xml->text_cap = cap;
+  }
+  size_t at = 0;
+  for (int i = 0; i < n; i++) {
+    const xmlChar** a = attributes + 5 * i;
+    if (a[1] != NULL) continue;  // another name space
+    if (xml->n_attributes == MOST_ATTRIBUTES) {
+      return cpl_fail(xml->ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", xml->where,
+                      cpli_xml_line(xml), MOST_ATTRIBUTES);
+    }
+    size_t len = (size_t)(a[4] - a[3]);
+    int k = xml->n_attributes++;
+    xml->names[k] = (const char*)a[0];
+    xml->values[k] = at;
+    xml->used[k] = false;
+    memcpy(xml->text + at, a[3], len);
+    xml->text[at + len] = '\0';
+    at += len + 1;
+  }
+  return CPL_OK;
+}
+
+static void on_begin(void* user, const xmlChar* name, const xmlChar* prefix, const xmlChar* uri,
+                     int n_spaces, const xmlChar** spaces, int n, int n_defaulted,
+                     const xmlChar** attributes) {
+  (void)prefix, (void)uri, (void)n_spaces, (void)spaces, (void)n_defaulted;
+  cpli_xml* xml = user;
+  if (xml->status < 0) return;
+  cpl_status st = take_attributes(xml, n, attributes);
+  if (st >= 0) st = xml->handler->begin(xml->user, xml, (const char*)name);
+  if (st < 0) stop(xml, st);
+}
+
+static void on_end(void* user, const xmlChar* name, const xmlChar* prefix, const xmlChar* uri) {
+  (void)prefix, (void)uri;
+  cpli_xml* xml = user;
+  if (xml->status < 0) return;
+  xml->n_attributes = 0;
+  cpl_status st = xml->handler->end(xml->user, xml, (const char*)name);
+  if (st < 0) stop(xml, st);
+}
+
+const char* cpli_xml_attribute(cpli_xml* xml, const char* name) {
+  for (int i = 0; i < xml->n_attributes; i++) {
+    if (strcmp(xml->names[i], name) != 0) continue;
+    xml->used[i] = true;
+    return xml->text + xml->values[i];
+  }
+  return NULL;
+}
+
+const char* cpli_xml_unused_attribute(cpli_xml* xml) {
+  for (int i = 0; i < xml->n_attributes; i++) {
+    if (xml->used[i]) continue;
+    xml->used[i] = true;
+    return xml->names[i];
+  }
+  return NULL;
+}
+
+int32_t cpli_xml_line(const cpli_xml* xml) { return xmlSAX2GetLineNumber(xml->parser); }
+
+//------------------------------------ parse ------------------------------------
+
+cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text, size_t size,
+                          const cpli_xml_handler* handler, void* user) {
+  if (size == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s:1: the file is empty", where);
+  if (size >= INT_MAX) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: larger than 2 GiB", where);
+  xmlInitParser();
+  cpli_xml xml = {.ctx = ctx, .where = where, .handler = handler, .user = user};
+  xml.parser = xmlCreateMemoryParserCtxt(text, (int)size);
+  if (xml.parser == NULL) return cpli_nomem(ctx);
+
+  // without XML_PARSE_HUGE libxml2 limits depth (256), names and attribute values (10 MB)
+  xmlCtxtUseOptions(xml.parser, XML_PARSE_NONET);
+  memset(xml.parser->sax, 0, sizeof *xml.parser->sax);
+  xml.parser->sax->initialized = XML_SAX2_MAGIC;
+  xml.parser->sax->startElementNs = on_begin;
+  xml.parser->sax->endElementNs = on_end;
+  xml.parser->sax->internalSubset = on_doctype;
+  xml.parser->sax->serror = on_error;
+  xml.parser->userData = &xml;
+
+  xmlParseDocument(xml.parser);
+  cpl_status st = xml.status;
+  if (st >= 0 && !xml.parser->wellFormed) {
+    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s:%d: %s", where, xml.line_hint > 0 ? xml.line_hint : 1,
+                  xml.problem[0] != '\0' ? xml.problem : "not well-formed XML");
+  }
+  xmlFreeParserCtxt(xml.parser);
+  cpli_free(ctx, xml.text);
+  return st;
+}

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// XML that nobody vouches for, walked element by element. A handler hears where each element begins
+// and ends and asks for its attributes; texts between elements are not needed by anything here.
+// There is no network, no document type declaration, hence no entities, and nothing is printed.
+#pragma once
+
+#include "base/base.h"
+
+typedef struct cpli_xml cpli_xml;
+
+/// Handlers return a negative status to stop. Names and attributes are valid during the call only.
+typedef struct cpli_xml_handler {
+  cpl_status (*begin)(void* user, cpli_xml* xml, const char* element);
+  cpl_status (*end)(void* user, cpli_xml* xml, const char* element);
+} cpli_xml_handler;
+
+/// Walk through a document. `where` names it in messages: "where:line: text".
+cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text, size_t size,
+                          const cpli_xml_handler* handler, void* user);
+
+/// The value of an attribute of the element that begins; NULL: it has none of that name.
+const char* cpli_xml_attribute(cpli_xml* xml, const char* name);
+/// An attribute nobody has asked for yet, for remarks about misspelt ones; NULL: none left.
+/// Attributes of other name spaces (xsi:...) do not count.
+const char* cpli_xml_unused_attribute(cpli_xml* xml);
+int32_t cpli_xml_line(const cpli_xml* xml);

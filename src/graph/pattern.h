@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The sparsity pattern of a block of partial derivatives, taken from a model's structure, and a
+// colouring of its columns: columns of one colour share no row, so one evaluation gives all of
+// them.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/interface.h"
+
+typedef struct cpli_pattern {
+  cpl_context* ctx;
+  int32_t n_rows, n_columns, n_entries;
+  int32_t* first;   // n_columns + 1: where each column begins in `row`
+  int32_t* row;     // n_entries, ascending within a column
+  int32_t* colour;  // n_columns
+  int32_t n_colours;
+} cpli_pattern;
+
+/// rows: variables that are outputs or derivatives; columns: variables that are states or inputs.
+/// A row whose dependencies are not known depends on every column.
+cpl_status cpli_pattern_create(cpl_context* ctx, const cpl_description* desc, const int32_t* rows,
+                               int32_t n_rows, const int32_t* columns, int32_t n_columns,
+                               cpli_pattern** out);
+void cpli_pattern_destroy(cpli_pattern* p);

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
+#include "model/table.h"
+
+// The last row with the time of `row`.
+static size_t group_end(const cpli_curve* c, size_t row) {
+  while (row + 1 < c->n_rows && c->time[row + 1] == c->time[row]) row++;
+  return row;
+}
+
+// Cut the rows into pieces; with `pieces` NULL they are only counted.
+static size_t cut(const cpli_curve* c, cpli_piece* pieces) {
+  size_t n = 0;
+  size_t first = 0;
+  for (size_t row = 0, end; row < c->n_rows; row = end + 1) {
+    end = group_end(c, row);
+    const double left = c->held ? c->values[first] : c->values[row];
+    if (c->values[end] == left) continue;
+    if (pieces != NULL) pieces[n] = (cpli_piece){first, row};
+    n++;
+    first = end;
+  }
+  if (pieces != NULL) pieces[n] = (cpli_piece){first, c->n_rows - 1};
+  return n + 1;
+}
+
+cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table* table,
+                           size_t column, bool held) {
+  *curve = (cpli_curve){.ctx = ctx,
+                        .time = table->time,
+                        .values = table->values + column * table->n_rows,
+                        .n_rows = table->n_rows,
+                        .held = held};
+  curve->n_pieces = cut(curve, NULL);
+  curve->pieces = cpli_alloc(ctx, curve->n_pieces, sizeof *curve->pieces);
+  if (curve->pieces == NULL) return cpli_nomem(ctx);
+  cut(curve, curve->pieces);
+  return CPL_OK;
+}
+
+void cpli_curve_free(cpli_curve* curve) {
+  if (curve->pieces != NULL) cpli_free(curve->ctx, curve->pieces);
+  curve->pieces = NULL;
+}
+
+//------------------------------------ cursor ------------------------------------
+
+// The last piece that begins at or before t, at least the first.
+static size_t find_piece(const cpli_curve* c, double t) {
+  size_t low = 0, high = c->n_pieces;  // low begins at or before t (or is 0), high after it
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    if (c->time[c->pieces[middle].first] <= t) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+cpli_cursor cpli_cursor_at(const cpli_curve* curve, double t) {
+  cpli_cursor cursor = {.curve = curve, .piece = find_piece(curve, t)};
+  cursor.row = curve->pieces[cursor.piece].first;
+  return cursor;
+}
+
+bool cpli_cursor_pass(cpli_cursor* cursor, double t) {
+  const cpli_curve* c = cursor->curve;
+  const size_t before = cursor->piece;
+  // mostly the next one, if any
+  if (cpli_cursor_next_jump(cursor) <= t) cursor->piece++;
+  if (cpli_cursor_next_jump(cursor) <= t || t < c->time[c->pieces[cursor->piece].first]) {
+    cursor->piece = find_piece(c, t);
+  }
+  if (cursor->piece == before) return false;
+  cursor->row = c->pieces[cursor->piece].first;
+  return true;
+}
+
+double cpli_cursor_next_jump(const cpli_cursor* cursor) {
+  const cpli_curve* c = cursor->curve;
+  if (cursor->piece + 1 == c->n_pieces) return (double)INFINITY;
+  return c->time[c->pieces[cursor->piece].last];
+}
+
+// Move to the segment [row, row + 1] that holds t. Returns false outside of the piece, where the
+// row is the one whose value is held.
+static bool find_segment(cpli_cursor* cursor, double t) {
+  const cpli_curve* c = cursor->curve;
+  const cpli_piece piece = c->pieces[cursor->piece];
+  size_t row = cursor->row;
+  while (row > piece.first && t <= c->time[row]) row--;
+  while (row < piece.last && t > c->time[row + 1]) row++;
+  cursor->row = row;
+  return row < piece.last && t >= c->time[row];
+}
+
+double cpli_cursor_value(cpli_cursor* cursor, double t) {
+  const cpli_curve* c = cursor->curve;
+  if (c->held) return c->values[c->pieces[cursor->piece].first];
+  const bool inside = find_segment(cursor, t);
+  const size_t row = cursor->row;
+  if (!inside) return c->values[row];
+  if (t == c->time[row]) return c->values[row];
+  if (t == c->time[row + 1]) return c->values[row + 1];  // to the bit
+  const double part = (t - c->time[row]) / (c->time[row + 1] - c->time[row]);
+  return c->values[row] + (c->values[row + 1] - c->values[row]) * part;
+}
+
+double cpli_cursor_slope(cpli_cursor* cursor, double t) {
+  const cpli_curve* c = cursor->curve;
+  if (c->held || !find_segment(cursor, t)) return 0;
+  const size_t row = cursor->row;
+  const double dt = c->time[row + 1] - c->time[row];
+  return dt > 0 ? (c->values[row + 1] - c->values[row]) / dt : 0;
+}
+
+static double curve_value(const void* user, double t) {
+  return cpli_cursor_value((cpli_cursor*)user, t);  // the cursor only remembers where it looked
+}
+
+cpl_curve cpli_curve_table(cpli_cursor* cursor) {
+  const cpli_curve* c = cursor->curve;
+  return (cpl_curve){
+      .value = curve_value, .user = cursor, .from = c->time[c->pieces[cursor->piece].first]};
+}

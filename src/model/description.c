@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/base.h"
+#include "couplet/interface.h"
+
+const char* cpl_type_name(cpl_type type) {
+  switch (type) {
+    case CPL_REAL: return "Real";
+    case CPL_INTEGER: return "Integer";
+    case CPL_BOOLEAN: return "Boolean";
+    case CPL_ENUMERATION: return "Enumeration";
+    case CPL_STRING: return "String";
+  }
+  return "unknown type";
+}
+
+const char* cpl_causality_name(cpl_causality causality) {
+  switch (causality) {
+    case CPL_PARAMETER: return "parameter";
+    case CPL_CALCULATED_PARAMETER: return "calculatedParameter";
+    case CPL_INPUT: return "input";
+    case CPL_OUTPUT: return "output";
+    case CPL_LOCAL: return "local";
+    case CPL_INDEPENDENT: return "independent";
+  }
+  return "unknown causality";
+}
+
+const char* cpl_variability_name(cpl_variability variability) {
+  switch (variability) {
+    case CPL_CONSTANT: return "constant";
+    case CPL_FIXED: return "fixed";
+    case CPL_TUNABLE: return "tunable";
+    case CPL_DISCRETE: return "discrete";
+    case CPL_CONTINUOUS: return "continuous";
+  }
+  return "unknown variability";
+}
+
+int32_t cpl_find_variable(const cpl_description* desc, const char* name) {
+  return desc->names != NULL ? cpli_names_find(desc->names, name) : -1;
+}
+
+static const char* variable_name(const void* user, size_t i) {
+  return ((const cpl_description*)user)->vars[i].name;
+}
+
+cpl_status cpl_require_variable(cpl_context* ctx, const cpl_description* desc, const char* name,
+                                int32_t* out) {
+  *out = cpl_find_variable(desc, name);
+  if (*out >= 0) return CPL_OK;
+  char near[512];
+  cpli_nearest(name, variable_name, desc, (size_t)desc->n_vars, near, sizeof near);
+  return cpl_fail(ctx, CPL_ERR_INPUT, "%s has no variable %s%s%s%s", desc->name, name,
+                  near[0] != '\0' ? " (did you mean " : "", near, near[0] != '\0' ? "?)" : "");
+}

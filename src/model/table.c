@@ -1,0 +1,334 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "format/csv.h"
+#include "format/number.h"
+
+static const size_t max_columns = 1000000;
+
+//------------------------------------ making ------------------------------------
+
+cpl_status cpli_table_create(cpl_context* ctx, size_t n_columns, size_t n_rows, cpli_table** out) {
+  *out = NULL;
+  cpli_table* t = cpli_alloc(ctx, 1, sizeof *t);
+  if (t == NULL) return cpli_nomem(ctx);
+  cpli_arena_init(&t->arena, ctx);
+  t->names = cpli_arena_alloc(&t->arena, n_columns, sizeof *t->names);
+  t->units = cpli_arena_alloc(&t->arena, n_columns, sizeof *t->units);
+  const bool fits = n_rows == 0 || n_columns + 1 <= SIZE_MAX / sizeof(double) / n_rows;
+  if (fits) t->time = cpli_realloc(ctx, NULL, (n_columns + 1) * n_rows, sizeof(double));
+  if (t->names == NULL || t->units == NULL || t->time == NULL) {
+    cpl_table_destroy(&t->table);
+    return cpli_nomem(ctx);
+  }
+  t->values = t->time + n_rows;
+  t->table = (cpl_table){n_rows, n_columns, t->names, t->units, t->time, t->values};
+  *out = t;
+  return CPL_OK;
+}
+
+void cpl_table_destroy(cpl_table* table) {
+  if (table == NULL) return;
+  cpli_table* t = (cpli_table*)table;
+  cpl_context* ctx = t->arena.ctx;
+  cpli_free(ctx, t->time);
+  cpli_arena_free(&t->arena);
+  cpli_free(ctx, t);
+}
+
+// Where " [unit]" begins at the end of a name; NULL: it has none.
+static const char* unit_of(const char* name, size_t len) {
+  if (len < 4 || name[len - 1] != ']') return NULL;
+  for (size_t i = len - 1; i > 1; i--) {
+    if (name[i - 1] == '[') return i > 2 && name[i - 2] == ' ' && i < len - 1 ? name + i - 2 : NULL;
+  }
+  return NULL;
+}
+
+cpl_status cpli_table_name(cpli_table* t, size_t column, const char* name, size_t len) {
+  const char* unit = unit_of(name, len);
+  const size_t name_len = unit != NULL ? (size_t)(unit - name) : len;
+  t->names[column] = cpli_arena_strndup(&t->arena, name, name_len);
+  if (unit != NULL) {
+    t->units[column] = cpli_arena_strndup(&t->arena, unit + 2, len - name_len - 3);
+    if (t->units[column] == NULL) return cpli_nomem(t->arena.ctx);
+  }
+  return t->names[column] != NULL ? CPL_OK : cpli_nomem(t->arena.ctx);
+}
+
+//------------------------------------ public ------------------------------------
+
+ptrdiff_t cpl_table_find(const cpl_table* table, const char* name) {
+  for (size_t i = 0; i < table->n_columns; i++) {
+    if (strcmp(table->names[i], name) == 0) return (ptrdiff_t)i;
+  }
+  // a name that itself ends in brackets was taken for one with a unit
+  const char* unit = unit_of(name, strlen(name));
+  for (size_t i = 0; unit != NULL && table->units != NULL && i < table->n_columns; i++) {
+    const char* u = table->units[i];
+    const size_t n = (size_t)(unit - name), m = strlen(unit) - 3;
+    if (u != NULL && strlen(u) == m && strncmp(u, unit + 2, m) == 0 &&
+        strlen(table->names[i]) == n && strncmp(table->names[i], name, n) == 0) {
+      return (ptrdiff_t)i;
+    }
+  }
+  return -1;
+}
+
+cpl_status cpl_table_check(cpl_context* ctx, const cpl_table* table, const char* who) {
+  char a[CPLI_NUMBER_SIZE], b[CPLI_NUMBER_SIZE];
+  if (table->n_rows == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: has no rows", who);
+  for (size_t i = 0; i < table->n_rows; i++) {
+    if (!isfinite(table->time[i])) {
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: row %zu: time is not finite", who, i + 1);
+    }
+    if (i > 0 && table->time[i] < table->time[i - 1]) {
+      cpli_format_double(a, table->time[i]);
+      cpli_format_double(b, table->time[i - 1]);
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: row %zu: time goes back from %s to %s", who, i + 1,
+                      b, a);
+    }
+  }
+  for (size_t i = 0; i < table->n_columns * table->n_rows; i++) {
+    if (!isfinite(table->values[i])) {
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: row %zu: %s is not finite", who,
+                      i % table->n_rows + 1, table->names[i / table->n_rows]);
+    }
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ reading ------------------------------------
+
+enum { SKIPPED = -2, TIME = -1 };  // places in the file that are no columns of the table
+
+// Places in the file and what stands there: `target[i]` is a column of the table, TIME or SKIPPED.
+typedef struct header {
+  cpli_csv_field* fields;
+  ptrdiff_t* target;
+  size_t n, cap;
+  size_t n_columns;
+} header;
+
+static bool is_time(const cpli_csv_field* f) {
+  const char* unit = unit_of(f->text, f->len);
+  const size_t len = unit != NULL ? (size_t)(unit - f->text) : f->len;
+  return len == 4 && strncasecmp(f->text, "time", 4) == 0;
+}
+
+// "a, b, c" of what was found, cut where it gets long.
+static cpl_status no_time(const cpli_csv* csv, const header* h) {
+  char list[512];
+  size_t used = 0;
+  for (size_t i = 0; i < h->n && used < sizeof list; i++) {
+    const cpli_csv_field* f = &h->fields[i];
+    const int n = snprintf(list + used, sizeof list - used, "%s%.*s", i > 0 ? ", " : "",
+                           (int)(f->len < 100 ? f->len : 100), f->text);
+    used += (size_t)n;
+  }
+  if (used >= sizeof list) strcpy(list + sizeof list - 4, "...");
+  return cpli_csv_error(csv, h->n > 0 ? h->fields[0].line : 1, 1,
+                        "there is no column \"time\"; the columns are: %s", list);
+}
+
+static cpl_status read_header(cpli_csv* csv, header* h) {
+  cpl_context* ctx = csv->ctx;
+  if (!cpli_csv_next_row(csv)) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is empty", csv->path);
+  cpli_csv_field field = {0};
+  while (!field.last) {
+    cpl_status st = cpli_csv_next_field(csv, &field);
+    if (st < 0) return st;
+    if (h->n == max_columns) {
+      return cpli_csv_error(csv, field.line, field.column, "more than %zu columns", max_columns);
+    }
+    if (!cpli_grow(ctx, (void**)&h->fields, &h->cap, h->n, sizeof *h->fields)) {
+      return cpli_nomem(ctx);
+    }
+    h->fields[h->n++] = field;
+  }
+  h->target = cpli_alloc(ctx, h->n, sizeof *h->target);
+  if (h->target == NULL) return cpli_nomem(ctx);
+
+  bool has_time = false;
+  for (size_t i = 0; i < h->n; i++) {
+    if (!has_time && is_time(&h->fields[i])) {
+      h->target[i] = TIME;
+      has_time = true;
+    } else if (h->fields[i].len == 0) {
+      h->target[i] = SKIPPED;  // behind a separator at the end of the line
+    } else {
+      h->target[i] = (ptrdiff_t)h->n_columns++;
+    }
+  }
+  return has_time ? CPL_OK : no_time(csv, h);
+}
+
+static cpl_status name_columns(const cpli_csv* csv, const header* h, cpli_table* t) {
+  cpli_names seen = {0};
+  cpl_status st = cpli_names_init(&seen, csv->ctx, h->n_columns);
+  for (size_t i = 0; i < h->n && st >= 0; i++) {
+    if (h->target[i] < 0) continue;
+    const cpli_csv_field* f = &h->fields[i];
+    const size_t column = (size_t)h->target[i];
+    st = cpli_table_name(t, column, f->text, f->len);
+    if (st < 0) break;
+    const int32_t first = cpli_names_add(&seen, t->names[column], (int32_t)column);
+    if (first < 0) {
+      st = cpli_nomem(csv->ctx);
+    } else if (first != (int32_t)column) {
+      st =
+          cpli_csv_error(csv, f->line, f->column, "there are two columns \"%s\"", t->names[column]);
+    }
+  }
+  cpli_names_free(&seen);
+  return st;
+}
+
+static cpl_status not_a_number(const cpli_csv* csv, const cpli_csv_field* f, const char* name) {
+  if (f->len == 0) return cpli_csv_error(csv, f->line, f->column, "%s has no value here", name);
+  const bool comma = memchr(f->text, ',', f->len) != NULL;
+  return cpli_csv_error(csv, f->line, f->column, "%s: \"%.*s\" is not a number%s", name,
+                        (int)(f->len < 60 ? f->len : 60), f->text,
+                        comma ? " (decimals have a point, no comma)" : "");
+}
+
+// The last line has no end: an interrupted program may have left it.
+static bool is_cut_short(const cpli_csv* csv) {
+  return csv->at == csv->end && csv->end[-1] != '\n' && csv->end[-1] != '\r';
+}
+
+// One value. A column of text is marked SKIPPED by the lenient reader.
+static cpl_status take_field(const cpli_csv* csv, header* h, size_t i, const cpli_csv_field* f,
+                             bool lenient, cpli_table* t, size_t stride, size_t row) {
+  if (h->target[i] == SKIPPED) return CPL_OK;
+  const bool time = h->target[i] == TIME;
+  double v;
+  if (!cpli_csv_number(f, &v)) {
+    if (time || !lenient) return not_a_number(csv, f, time ? "time" : t->names[h->target[i]]);
+    if ((f->len == 0 && !f->quoted) || is_cut_short(csv)) {
+      v = (double)NAN;
+    } else {
+      h->target[i] = SKIPPED;
+      return CPL_OK;
+    }
+  }
+  if ((time || !lenient) && !isfinite(v)) {
+    return cpli_csv_error(csv, f->line, f->column, "%s is not finite",
+                          time ? "time" : t->names[h->target[i]]);
+  }
+  if (!time) {
+    t->values[(size_t)h->target[i] * stride + row] = v;
+    return CPL_OK;
+  }
+  if (row > 0 && v < t->time[row - 1]) {
+    char a[CPLI_NUMBER_SIZE], b[CPLI_NUMBER_SIZE];
+    cpli_format_double(a, t->time[row - 1]);
+    cpli_format_double(b, v);
+    return cpli_csv_error(csv, f->line, f->column, "time goes back from %s to %s", a, b);
+  }
+  t->time[row] = v;
+  return CPL_OK;
+}
+
+static cpl_status read_row(cpli_csv* csv, header* h, bool lenient, cpli_table* t, size_t stride,
+                           size_t row) {
+  cpli_csv_field field = {0};
+  size_t i = 0;
+  for (; !field.last; i++) {
+    cpl_status st = cpli_csv_next_field(csv, &field);
+    if (st < 0) return st;
+    if (i == h->n) {
+      return cpli_csv_error(csv, field.line, field.column,
+                            "more fields than the %zu names of the header", h->n);
+    }
+    st = take_field(csv, h, i, &field, lenient, t, stride, row);
+    if (st < 0) return st;
+  }
+  if (i < h->n) {
+    return cpli_csv_error(csv, field.line, field.column,
+                          "the row has %zu fields, the header has %zu", i, h->n);
+  }
+  return CPL_OK;
+}
+
+static cpl_status read_rows(cpli_csv* csv, header* h, bool lenient, cpli_table* t, size_t stride,
+                            size_t* n_rows) {
+  size_t row = 0;
+  for (; cpli_csv_next_row(csv); row++) {
+    cpl_status st = read_row(csv, h, lenient, t, stride, row);
+    if (st < 0 && lenient && is_cut_short(csv)) break;
+    if (st < 0) return st;
+  }
+  *n_rows = row;
+  return CPL_OK;
+}
+
+// Drop columns of text and close the gaps between `stride` and the number of rows.
+static void compact(const header* h, cpli_table* t, size_t stride, size_t n_rows) {
+  size_t kept = 0, column = 0;
+  double* values = t->time + n_rows;
+  for (size_t i = 0; i < h->n; i++) {
+    if (h->target[i] == TIME || h->fields[i].len == 0) continue;
+    if (h->target[i] != SKIPPED) {
+      memmove(values + kept * n_rows, t->values + column * stride, n_rows * sizeof(double));
+      t->names[kept] = t->names[column];
+      t->units[kept] = t->units[column];
+      kept++;
+    }
+    column++;
+  }
+  t->values = values;
+  t->table.values = values;
+  t->table.n_rows = n_rows;
+  t->table.n_columns = kept;
+}
+
+static cpl_status table_from(cpli_csv* csv, bool lenient, header* h, cpli_table** t) {
+  cpl_status st = read_header(csv, h);
+  if (st < 0) return st;
+  // every row has a byte for each separator and its end, so that a file cannot ask for more memory
+  // than about eight times its size
+  size_t stride = cpli_csv_rows_left(csv);
+  const size_t bound = (size_t)(csv->end - csv->at) / h->n + 1;
+  if (stride > bound) stride = bound;
+  st = cpli_table_create(csv->ctx, h->n_columns, stride, t);
+  if (st >= 0) st = name_columns(csv, h, *t);
+  size_t n_rows = 0;
+  if (st >= 0) st = read_rows(csv, h, lenient, *t, stride, &n_rows);
+  if (st >= 0) compact(h, *t, stride, n_rows);
+  return st;
+}
+
+cpl_status cpli_table_from_csv(cpl_context* ctx, const char* path, bool lenient, cpl_table** out) {
+  cpli_csv csv = {0};
+  header h = {0};
+  cpli_table* t = NULL;
+  *out = NULL;
+  cpl_status st = cpli_csv_open(ctx, path, &csv);
+  if (st < 0) return st;
+  st = table_from(&csv, lenient, &h, &t);
+  if (st >= 0) {
+    *out = &t->table;
+    t = NULL;
+  }
+  if (t != NULL) cpl_table_destroy(&t->table);
+  cpli_free(ctx, h.target);
+  cpli_free(ctx, h.fields);
+  cpli_csv_close(&csv);
+  return st;
+}
+
+cpl_status cpl_table_read(cpl_context* ctx, const char* path, cpl_table** out) {
+  cpl_status st = cpli_table_from_csv(ctx, path, false, out);
+  if (st >= 0) st = cpl_table_check(ctx, *out, path);
+  if (st < 0) {
+    cpl_table_destroy(*out);
+    *out = NULL;
+  }
+  return st;
+}

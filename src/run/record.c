@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "run/run.h"
+
+// Columns of one type: read in one call, then scattered into the row.
+struct cpli_record_group {
+  cpl_type type;
+  size_t n;
+  uint32_t* refs;
+  size_t* place;
+  union {
+    double* real;
+    int64_t* integer;
+    const char** string;
+  } got;
+};
+
+//------------------------------------ choice ------------------------------------
+
+static void mark_states(const cpl_description* d, bool* state) {
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] >= 0) state[d->states[k]] = true;
+  }
+}
+
+// An exact name wins over a pattern: x[1] and a*b are names when variables are called so.
+static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen, int32_t* order,
+                         size_t* n) {
+  const cpl_description* d = c->desc;
+  for (size_t i = 0; i < def->n_record; i++) {
+    const char* pattern = def->record[i];
+    int32_t exact = cpl_find_variable(d, pattern);
+    bool any = exact >= 0;
+    if (exact >= 0 && !chosen[exact]) chosen[exact] = true, order[(*n)++] = exact;
+    for (int32_t v = 0; exact < 0 && v < d->n_vars; v++) {
+      if (!cpli_glob(pattern, d->vars[v].name)) continue;
+      any = true;
+      if (!chosen[v]) chosen[v] = true, order[(*n)++] = v;
+    }
+    if (any) continue;
+    if (strpbrk(pattern, "*?") != NULL) {
+      return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: no variable matches \"%s\"", d->name, pattern);
+    }
+    return cpl_require_variable(c->ctx, d, pattern, &exact);
+  }
+  return CPL_OK;
+}
+
+static void choose_default(const cpl_description* d, const bool* state, int32_t* order, size_t* n) {
+  for (int32_t v = 0; v < d->n_vars; v++) {
+    if (d->vars[v].causality == CPL_OUTPUT || state[v]) order[(*n)++] = v;
+  }
+}
+
+//------------------------------------ groups ------------------------------------
+
+static size_t group_of(cpli_recorder* r, cpl_type type) {
+  size_t g = 0;
+  while (g < r->n_groups && r->groups[g].type != type) g++;
+  return g;
+}
+
+static bool make_groups(cpli_recorder* r, const int32_t* order) {
+  cpl_context* ctx = r->c->ctx;
+  r->groups = cpli_alloc(ctx, CPL_STRING + 1, sizeof *r->groups);
+  if (r->groups == NULL) return false;
+  for (size_t i = 0; i < r->n; i++) {
+    size_t g = group_of(r, r->columns[i].type);
+    if (g == r->n_groups) r->groups[r->n_groups++].type = r->columns[i].type;
+    r->groups[g].n++;
+  }
+  for (size_t g = 0; g < r->n_groups; g++) {
+    struct cpli_record_group* group = &r->groups[g];
+    group->refs = cpli_alloc(ctx, group->n, sizeof *group->refs);
+    group->place = cpli_alloc(ctx, group->n, sizeof *group->place);
+    group->got.real = cpli_alloc(ctx, group->n, sizeof(cpl_value));
+    if (group->refs == NULL || group->place == NULL || group->got.real == NULL) return false;
+    group->n = 0;
+  }
+  for (size_t i = 0; i < r->n; i++) {
+    struct cpli_record_group* group = &r->groups[group_of(r, r->columns[i].type)];
+    group->refs[group->n] = r->c->desc->vars[order[i]].ref;
+    group->place[group->n++] = i;
+  }
+  return true;
+}
+
+static cpl_column column_of(const cpl_description* d, int32_t var) {
+  const cpl_variable* v = &d->vars[var];
+  bool constant = v->variability <= CPL_FIXED;
+  return (cpl_column){.name = v->name,
+                      .unit = v->unit >= 0 ? d->units[v->unit].name : NULL,
+                      .description = v->description,
+                      .type = (cpl_type)v->type,
+                      .constant = constant};
+}
+
+cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_def* def) {
+  const cpl_description* d = c->desc;
+  cpl_status st = CPL_OK;
+  *r = (cpli_recorder){.c = c, .def = def};
+  int32_t* order = cpli_alloc(c->ctx, (size_t)d->n_vars, sizeof *order);
+  bool* marked = cpli_alloc(c->ctx, (size_t)d->n_vars, sizeof *marked);
+  if (order == NULL || marked == NULL) {
+    st = cpli_nomem(c->ctx);
+    goto done;
+  }
+  if (def->n_record > 0) {
+    st = choose(c, def, marked, order, &r->n);
+    if (st < 0) goto done;
+  } else {
+    mark_states(d, marked);
+    choose_default(d, marked, order, &r->n);
+  }
+  r->columns = cpli_alloc(c->ctx, r->n, sizeof *r->columns);
+  r->row = cpli_alloc(c->ctx, r->n, sizeof *r->row);
+  if (r->columns == NULL || r->row == NULL) {
+    st = cpli_nomem(c->ctx);
+    goto done;
+  }
+  for (size_t i = 0; i < r->n; i++) r->columns[i] = column_of(d, order[i]);
+  if (!make_groups(r, order)) st = cpli_nomem(c->ctx);
+  if (st >= 0 && def->on_columns != NULL) st = def->on_columns(def->user, r->columns, r->n);
+done:
+  cpli_free(c->ctx, order);
+  cpli_free(c->ctx, marked);
+  return st;
+}
+
+void cpli_recorder_close(cpli_recorder* r) {
+  if (r->c == NULL) return;
+  cpl_context* ctx = r->c->ctx;
+  for (size_t g = 0; g < r->n_groups; g++) {
+    cpli_free(ctx, r->groups[g].refs);
+    cpli_free(ctx, r->groups[g].place);
+    cpli_free(ctx, r->groups[g].got.real);
+  }
+  cpli_free(ctx, r->groups);
+  cpli_free(ctx, r->columns);
+  cpli_free(ctx, r->row);
+}
+
+//------------------------------------ points ------------------------------------
+
+static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g) {
+  cpl_component* c = r->c;
+  cpl_status st;
+  if (g->type == CPL_REAL) {
+    st = c->ops->get_real(c, g->refs, g->n, g->got.real);
+    for (size_t i = 0; i < g->n; i++) r->row[g->place[i]].real = g->got.real[i];
+  } else if (g->type == CPL_STRING) {
+    st = c->ops->get_string(c, g->refs, g->n, g->got.string);
+    for (size_t i = 0; i < g->n; i++) r->row[g->place[i]].string = g->got.string[i];
+  } else {
+    st = c->ops->get_integer(c, g->type, g->refs, g->n, g->got.integer);
+    for (size_t i = 0; i < g->n; i++) r->row[g->place[i]].integer = g->got.integer[i];
+  }
+  return st;
+}
+
+cpl_status cpli_recorder_point(cpli_recorder* r, double t) {
+  for (size_t g = 0; g < r->n_groups; g++) {
+    cpl_status st = read_group(r, &r->groups[g]);
+    if (st == CPL_RETRY)
+      return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.17g", r->c->name, t);
+    if (st < 0) return st;
+  }
+  r->points++;
+  if (r->def->on_point == NULL) return CPL_OK;
+  double since = cpli_now();
+  cpl_status st = r->def->on_point(r->def->user, t, r->row);
+  r->spent_s += cpli_now() - since;
+  return st;
+}

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "run/run.h"
+
+#include <math.h>
+
+// Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
+// accumulates.
+typedef struct grid {
+  double start, stop, spacing;
+  int64_t next, last;
+} grid;
+
+typedef struct run {
+  cpl_stepper* s;
+  const cpl_run_def* def;
+  cpl_run_stats* stats;
+  cpli_inputs inputs;
+  cpli_recorder recorder;
+  grid output, exchange;
+  double t;
+  bool dense;
+  bool ended;
+  bool recorded;  // t is recorded with the values that hold now
+} run;
+
+cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
+
+//------------------------------------ time ------------------------------------
+
+static grid grid_make(double start, double stop, double spacing) {
+  double n = ceil((stop - start) / spacing * (1 - 1e-12) - 1e-9);
+  return (grid){start, stop, spacing, 1, n < 1 ? 1 : (int64_t)n};
+}
+
+static double grid_next(const grid* g) {
+  return g->next >= g->last ? g->stop : g->start + (double)g->next * g->spacing;
+}
+
+static void grid_pass(grid* g, double t) {
+  while (g->next < g->last && grid_next(g) <= t) g->next++;
+}
+
+static cpl_status check(run* r) {
+  const cpl_run_def* d = r->def;
+  cpl_context* ctx = r->s->base.ctx;
+  if (!isfinite(d->start_time) || !isfinite(d->stop_time) || d->stop_time < d->start_time) {
+    return cpl_fail(ctx, CPL_ERR_INPUT,
+                    "the run goes from %g to %g: the stop time must not lie before the start time",
+                    d->start_time, d->stop_time);
+  }
+  if (!(d->interval >= 0) || !(d->step >= 0)) {
+    return cpl_fail(ctx, CPL_ERR_INPUT, "interval (%g) and step (%g) must be positive", d->interval,
+                    d->step);
+  }
+  double span = d->stop_time - d->start_time;
+  double finest = fmin(d->interval > 0 ? d->interval : span, d->step > 0 ? d->step : span);
+  if (span / finest > 1e12)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%g s in steps of %g s is more than a run can do", span,
+                    finest);
+  return CPL_OK;
+}
+
+static void plan_grids(run* r) {
+  const cpl_run_def* d = r->def;
+  double span = d->stop_time - d->start_time;
+  double interval = d->interval, step = r->dense ? 0 : d->step;
+  if (interval == 0) interval = step > 0 ? step : span / 500;
+  if (step == 0) step = interval;
+  r->output = grid_make(d->start_time, d->stop_time, interval);
+  r->exchange = r->dense ? r->output : grid_make(d->start_time, d->stop_time, step);
+}
+
+//------------------------------------ points ------------------------------------
+
+static cpl_status record(run* r) {
+  if (r->recorded) return CPL_OK;
+  r->recorded = true;
+  return cpli_recorder_point(&r->recorder, r->t);
+}
+
+// Output points between communication points show the last values known.
+static cpl_status record_passed(run* r, double until) {
+  double now = r->t;
+  cpl_status st = CPL_OK;
+  while (st >= 0 && r->output.next < r->output.last && grid_next(&r->output) < until) {
+    r->t = grid_next(&r->output);
+    if (r->t > now) st = cpli_recorder_point(&r->recorder, r->t);
+    r->output.next++;
+  }
+  r->t = now;
+  return st;
+}
+
+static cpl_status update_event(run* r) {
+  cpl_step_result result;
+  cpl_status st = r->s->ops->step(r->s, r->t, r->t, &result);
+  r->ended = st >= 0 && result.end == CPL_STEP_TERMINATE;
+  r->recorded = false;
+  return st;
+}
+
+//------------------------------------ steps ------------------------------------
+
+// A stepper with dense output goes from output point to output point; events and jumps of inputs
+// lie between.
+static cpl_status dense_step(run* r) {
+  cpl_step_result result;
+  double jump = cpli_inputs_next_jump(&r->inputs);
+  double limit = fmin(jump, r->def->stop_time);
+  double target = fmin(grid_next(&r->output), limit);
+  cpl_status st = r->s->ops->step(r->s, target, limit, &result);
+  if (st < 0) return st;
+  r->t = result.time;
+  r->recorded = false;
+  r->ended = result.end == CPL_STEP_TERMINATE;
+  grid_pass(&r->output, r->t);
+  st = record(r);
+  if (st < 0 || r->ended) return st;
+  bool at_jump = r->t >= jump;
+  if (at_jump) st = cpli_inputs_set(&r->inputs, r->t);
+  if (st >= 0 && (at_jump || result.end == CPL_STEP_EVENT)) {
+    st = update_event(r);  // both sides are recorded
+    if (st >= 0) st = record(r);
+  }
+  return st;
+}
+
+static cpl_status refused(run* r, double target, double reached, double* h) {
+  r->stats->refused_steps++;
+  if (reached > r->t) return CPL_OK;
+  *h *= 0.5;
+  if (r->t + *h > r->t && *h > 1e-10 * (target - r->t)) return CPL_OK;
+  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL, "%s: refuses every step at t=%.17g, however short",
+                  r->s->base.name, r->t);
+}
+
+// A stepper without: from communication point to communication point, inputs set at each.
+static cpl_status exchange_step(run* r) {
+  double target = grid_next(&r->exchange), h = target - r->t;
+  cpl_status st = cpli_inputs_set(&r->inputs, r->t);
+  while (st >= 0 && !r->ended && r->t < target) {
+    cpl_step_result result;
+    double end = h < target - r->t ? r->t + h : target;
+    st = r->s->ops->step(r->s, end, end, &result);
+    if (st < 0) return st;
+    r->stats->communication_steps++;
+    if (result.end == CPL_STEP_REFUSED) st = refused(r, target, result.time, &h);
+    if (st >= 0 && result.time > r->t) st = record_passed(r, result.time);
+    if (result.time > r->t) r->recorded = false;
+    r->t = result.time;
+    r->ended = result.end == CPL_STEP_TERMINATE;
+    if (st >= 0 && (result.end == CPL_STEP_EVENT || r->ended)) st = record(r);
+  }
+  if (st < 0) return st;
+  grid_pass(&r->exchange, r->t);
+  if (r->t < r->def->stop_time && r->t < grid_next(&r->output)) return CPL_OK;
+  grid_pass(&r->output, r->t);
+  return record(r);
+}
+
+//------------------------------------ the run ------------------------------------
+
+static cpl_status initialize(run* r) {
+  cpl_component* c = &r->s->base;
+  cpl_setup setup = {.start_time = r->def->start_time,
+                     .has_stop_time = true,
+                     .stop_time = r->def->stop_time,
+                     .has_tolerance = r->def->tolerance > 0,
+                     .tolerance = r->def->tolerance};
+  cpl_status st = cpli_set_starts(c, r->def->starts, r->def->n_starts);
+  if (st >= 0) st = c->ops->setup(c, &setup);
+  if (st >= 0) st = cpli_inputs_start(&r->inputs, r->def->start_time);
+  if (st >= 0) st = c->ops->enter_init(c);
+  if (st >= 0) st = c->ops->exit_init(c);
+  return st;
+}
+
+static cpl_status advance(run* r) {
+  cpl_status st = record(r);
+  while (st >= 0 && !r->ended && r->t < r->def->stop_time) {
+    if (r->def->cancel != NULL && *r->def->cancel != 0) {
+      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "interrupted at t=%.17g", r->t);
+    }
+    st = r->dense ? dense_step(r) : exchange_step(r);
+    if (r->def->on_progress != NULL) r->def->on_progress(r->def->user, r->t);
+  }
+  return st;
+}
+
+cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
+  cpl_run_stats own;
+  run r = {.s = s,
+           .def = def,
+           .stats = stats != NULL ? stats : &own,
+           .t = def->start_time,
+           .dense = s->base.can.dense_output};
+  *r.stats = (cpl_run_stats){0};
+  double since = cpli_now();
+  cpl_status st = check(&r);
+  if (st >= 0) st = cpli_inputs_open(&r.inputs, s, def);
+  if (st >= 0) st = cpli_recorder_open(&r.recorder, &s->base, def);
+  if (st >= 0) plan_grids(&r);
+  if (st >= 0) st = initialize(&r);
+  if (st >= 0) st = advance(&r);
+  if (st >= 0) st = s->base.ops->terminate(&s->base);
+  const cpl_solver_stats* solver = cpl_integrate_stats(s);
+  if (solver != NULL) r.stats->solver = *solver;
+  r.stats->reached = r.t;
+  r.stats->terminated = r.ended;
+  r.stats->points = r.recorder.points;
+  r.stats->in_output_s = r.recorder.spent_s;
+  r.stats->wall_s = cpli_now() - since;
+  cpli_recorder_close(&r.recorder);
+  cpli_inputs_close(&r.inputs);
+  return st >= 0 && r.ended ? CPL_TERMINATE : st < 0 ? st : CPL_OK;
+}

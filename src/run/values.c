@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <stdio.h>
+
+#include "couplet/interface.h"
+#include "format/number.h"
+#include "run/run.h"
+
+static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
+  return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s cannot be set to \"%s\": %s", c->desc->name,
+                  s->name, s->value, what);
+}
+
+//------------------------------------ units ------------------------------------
+
+// value in the unit `from` -> value in the variable's unit
+static cpl_status convert(cpl_component* c, const cpl_variable* v, const cpl_start* s,
+                          const char* from, double* value) {
+  const cpl_description* d = c->desc;
+  if (v->unit < 0) return bad(c, s, "it has no unit");
+  const cpl_unit* own = &d->units[v->unit];
+  if (strcmp(own->name, from) == 0) return CPL_OK;
+  for (int32_t i = 0; i < d->n_units; i++) {
+    const cpl_unit* u = &d->units[i];
+    if (strcmp(u->name, from) != 0) continue;
+    if (u->display_of == v->unit) {
+      *value = (*value - u->offset) / u->factor;
+      return CPL_OK;
+    }
+    if (u->display_of < 0 && u->has_base && own->has_base &&
+        memcmp(u->exponents, own->exponents, sizeof u->exponents) == 0) {
+      *value = (u->factor * *value + u->offset - own->offset) / own->factor;
+      return CPL_OK;
+    }
+  }
+  char text[256];
+  snprintf(text, sizeof text, "its unit is %s, and the model knows no conversion from \"%s\"",
+           own->name, from);
+  return bad(c, s, text);
+}
+
+static cpl_status parse_number(cpl_component* c, const cpl_variable* v, const cpl_start* s,
+                               double* value) {
+  const char* text = s->value + strspn(s->value, " ");
+  size_t len = strcspn(text, " ");
+  const char* unit = text + len + strspn(text + len, " ");
+  if (!cpli_parse_double(text, len, value)) {  // "30deg": the number ends where a letter begins
+    while (len > 0 && !cpli_parse_double(text, len, value)) len--;
+    if (len == 0) return bad(c, s, "this is not a number");
+    unit = text + len;
+  }
+  if (!isfinite(*value)) return bad(c, s, "this is not a finite number");
+  return unit[0] != '\0' ? convert(c, v, s, unit, value) : CPL_OK;
+}
+
+//------------------------------------ values of a type ------------------------------------
+
+static bool parse_boolean(const char* text, int64_t* value) {
+  bool yes = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+  *value = yes;
+  return yes || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+static bool parse_item(const cpl_description* d, const cpl_variable* v, const char* text,
+                       int64_t* value) {
+  const cpl_type_def* type = v->declared_type >= 0 ? &d->types[v->declared_type] : NULL;
+  for (int32_t i = 0; type != NULL && i < type->n_items; i++) {
+    if (strcmp(type->items[i].name, text) != 0) continue;
+    *value = type->items[i].value;
+    return true;
+  }
+  return false;
+}
+
+static cpl_status parse_integer(cpl_component* c, const cpl_variable* v, const cpl_start* s,
+                                int64_t* value) {
+  double number;
+  if (v->type == CPL_BOOLEAN)
+    return parse_boolean(s->value, value) ? CPL_OK : bad(c, s, "a Boolean is true or false");
+  if (v->type == CPL_ENUMERATION && parse_item(c->desc, v, s->value, value)) return CPL_OK;
+  if (!cpli_parse_double(s->value, strlen(s->value), &number) || number != floor(number) ||
+      fabs(number) > 9e15) {
+    return bad(c, s,
+               v->type == CPL_ENUMERATION ? "this is neither an item nor a number of one"
+                                          : "this is not an integer");
+  }
+  *value = (int64_t)number;
+  return CPL_OK;
+}
+
+static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cpl_start* s,
+                               double value) {
+  char text[128];
+  if (value >= v->min && value <= v->max) return CPL_OK;
+  if (value < v->min)
+    snprintf(text, sizeof text, "its least value is %g", v->min);
+  else
+    snprintf(text, sizeof text, "its greatest value is %g", v->max);
+  return bad(c, s, text);
+}
+
+static cpl_status check_settable(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
+  if (v->variability == CPL_CONSTANT) return bad(c, s, "it is a constant");
+  if (v->causality == CPL_INDEPENDENT) return bad(c, s, "it is the time");
+  bool computed = v->causality == CPL_CALCULATED_PARAMETER || v->initial == CPL_INITIAL_CALCULATED;
+  if (v->causality != CPL_INPUT && computed) return bad(c, s, "the model computes it");
+  return CPL_OK;
+}
+
+static cpl_status set_start(cpl_component* c, const cpl_start* s) {
+  int32_t index;
+  cpl_status st = cpl_require_variable(c->ctx, c->desc, s->name, &index);
+  if (st < 0) return st;
+  const cpl_variable* v = &c->desc->vars[index];
+  st = check_settable(c, v, s);
+  if (st < 0) return st;
+  if (v->type == CPL_STRING) return c->ops->set_string(c, &v->ref, 1, &s->value);
+  if (v->type == CPL_REAL) {
+    double value;
+    st = parse_number(c, v, s, &value);
+    if (st >= 0) st = check_limits(c, v, s, value);
+    return st < 0 ? st : c->ops->set_real(c, &v->ref, 1, &value);
+  }
+  int64_t value;
+  st = parse_integer(c, v, s, &value);
+  if (st >= 0) st = check_limits(c, v, s, (double)value);
+  return st < 0 ? st : c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &value);
+}
+
+cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) st = set_start(c, &starts[i]);
+  return st;
+}

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// CVODE of SUNDIALS: BDF with Newton's method and a dense matrix, or Adams with functional
+// iteration.
+#include <cvode/cvode.h>
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+#include "solver/solver.h"
+
+typedef struct cvode {
+  cpli_solver base;
+  cpli_ode ode;
+  double rtol;
+  SUNContext sun;
+  void* mem;
+  N_Vector x, atol, lent;  // lent: an array of the caller
+  SUNMatrix matrix;
+  SUNLinearSolver linear;
+  SUNNonlinearSolver fixed_point;
+  cpl_status failure;  // what a function of the equation returned last when it was no success
+  double t;            // end of the last step
+  double max_step;     // what CVODE was told
+  int* roots;
+  int stuck;  // steps in a row that did not advance the time
+  int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton;
+} cvode;
+
+//------------------------------------ callbacks ------------------------------------
+
+// SUNDIALS wants 0, positive (recoverable) or negative.
+static int passed_on(cvode* s, cpl_status st) {
+  if (st != CPL_OK) s->failure = st;
+  return st < 0 ? -1 : st > 0 ? 1 : 0;
+}
+
+static int rhs(realtype t, N_Vector x, N_Vector dx, void* user) {
+  cvode* s = user;
+  s->base.stats->rhs_evals++;
+  return passed_on(s, s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx)));
+}
+
+static int roots(realtype t, N_Vector x, realtype* z, void* user) {
+  cvode* s = user;
+  return passed_on(s, s->ode.roots(s->ode.user, t, N_VGetArrayPointer(x), z));
+}
+
+static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* user, N_Vector a,
+                    N_Vector b, N_Vector c) {
+  cvode* s = user;
+  (void)fx, (void)a, (void)b, (void)c;
+  return passed_on(
+      s, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
+}
+
+static void take_message(int code, const char* module, const char* function, char* text,
+                         void* user) {
+  cvode* s = user;
+  (void)module;
+  if (code == CV_WARNING)
+    cpl_log(s->base.ctx, CPL_LOG_DEBUG, s->base.who, "%s: %s", function, text);
+}
+
+//------------------------------------ steps ------------------------------------
+
+// CVODE's counters begin again at every restart; ours go on.
+static void count(cvode* s) {
+  long steps = 0, failed = 0, jacobians = 0, newton = 0, convergence = 0;
+  CVodeGetNumSteps(s->mem, &steps);
+  CVodeGetNumErrTestFails(s->mem, &failed);
+  CVodeGetNumNonlinSolvConvFails(s->mem, &convergence);
+  CVodeGetNumNonlinSolvIters(s->mem, &newton);
+  if (s->linear != NULL) CVodeGetNumJacEvals(s->mem, &jacobians);
+  cpl_solver_stats* stats = s->base.stats;
+  stats->steps += steps - s->counted_steps;
+  stats->rejected += failed + convergence - s->counted_rejected;
+  stats->jac_evals += jacobians - s->counted_jacobians;
+  stats->newton_iters += newton - s->counted_newton;
+  s->counted_steps = steps;
+  s->counted_rejected = failed + convergence;
+  s->counted_jacobians = jacobians;
+  s->counted_newton = newton;
+}
+
+static cpl_status start(cpli_solver* base, double t, const double* x, const double* atol) {
+  cvode* s = (cvode*)base;
+  memcpy(N_VGetArrayPointer(s->x), x, s->ode.n * sizeof *x);
+  memcpy(N_VGetArrayPointer(s->atol), atol, s->ode.n * sizeof *atol);
+  int flag = CVodeReInit(s->mem, t, s->x);
+  if (flag < 0)
+    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.17g (%s)",
+                    base->who, t, CVodeGetReturnFlagName(flag));
+  s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
+  s->t = t;
+  s->stuck = 0;
+  base->stats->restarts++;
+  return CPL_OK;
+}
+
+typedef struct cause {
+  int flag;
+  const char* text;
+} cause;
+
+static const cause causes[] = {
+    {CV_TOO_MUCH_ACC, "the tolerance is finer than the machine can compute"},
+    {CV_ERR_FAILURE, "the error test fails even with the shortest step"},
+    {CV_CONV_FAILURE, "Newton's iteration does not converge even with the shortest step"},
+    {CV_LSETUP_FAIL, "the Jacobian cannot be evaluated or factorised"},
+    {CV_RHSFUNC_FAIL, "the derivatives cannot be evaluated"},
+    {CV_FIRST_RHSFUNC_ERR, "the derivatives cannot be evaluated at the start"},
+    {CV_REPTD_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step"},
+    {CV_UNREC_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step"},
+    {CV_RTFUNC_FAIL, "the event indicators cannot be evaluated"},
+};
+
+// The model's own message (it is the last one recorded) is worth more than CVODE's code.
+static cpl_status failed(cvode* s, int flag) {
+  double h = 0;
+  CVodeGetCurrentStep(s->mem, &h);
+  const char* text = CVodeGetReturnFlagName(flag);
+  for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
+    if (causes[i].flag == flag) text = causes[i].text;
+  }
+  if (s->failure < 0) return s->failure;
+  if (s->failure == CPL_RETRY && flag != CV_ERR_FAILURE) {
+    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL,
+                           "%s: the solver stopped at t=%.17g (step %.3g): %s", s->base.who, s->t,
+                           h, text);
+  }
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, "%s: the solver stopped at t=%.17g (step %.3g): %s",
+                  s->base.who, s->t, h, text);
+}
+
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
+                       int8_t* crossed) {
+  cvode* s = (cvode*)base;
+  if (max_step != s->max_step) {
+    CVodeSetMaxStep(s->mem, isinf(max_step) ? 0 : max_step);
+    s->max_step = max_step;
+  }
+  s->failure = CPL_OK;
+  double reached = s->t;
+  CVodeSetStopTime(s->mem, t_limit);
+  int flag = CVode(s->mem, t_limit, s->x, &reached, CV_ONE_STEP);
+  count(s);
+  if (flag < 0) return failed(s, flag);
+  s->stuck = reached > s->t ? 0 : s->stuck + 1;
+  if (s->stuck > 10) {  // CVODE only warns and would go on for ever
+    return cpl_fail(base->ctx, CPL_ERR_SOLVER,
+                    "%s: time does not advance any more at t=%.17g: the solution has a singularity "
+                    "there, or a derivative is far too large",
+                    base->who, reached);
+  }
+  *t = s->t = reached;
+  memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
+  if (flag != CV_ROOT_RETURN) return CPL_OK;
+  CVodeGetRootInfo(s->mem, s->roots);
+  for (size_t i = 0; i < s->ode.n_roots; i++) crossed[i] = (int8_t)s->roots[i];
+  return CPL_EVENT;
+}
+
+static cpl_status interpolate(cpli_solver* base, double t, double* x) {
+  cvode* s = (cvode*)base;
+  N_VSetArrayPointer(x, s->lent);
+  int flag = CVodeGetDky(s->mem, t, 0, s->lent);
+  return flag < 0 ? failed(s, flag) : CPL_OK;
+}
+
+//------------------------------------ create ------------------------------------
+
+static void destroy(cpli_solver* base) {
+  if (base == NULL) return;
+  cvode* s = (cvode*)base;
+  if (s->mem != NULL) CVodeFree(&s->mem);
+  if (s->linear != NULL) SUNLinSolFree(s->linear);
+  if (s->matrix != NULL) SUNMatDestroy(s->matrix);
+  if (s->fixed_point != NULL) SUNNonlinSolFree(s->fixed_point);
+  if (s->x != NULL) N_VDestroy(s->x);
+  if (s->atol != NULL) N_VDestroy(s->atol);
+  if (s->lent != NULL) N_VDestroy(s->lent);
+  if (s->sun != NULL) SUNContext_Free(&s->sun);
+  cpli_free(base->ctx, s->roots);
+  cpli_free(base->ctx, s);
+}
+
+static const cpli_solver_ops ops = {
+    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+
+static bool attach_linear_solver(cvode* s) {
+  s->matrix = SUNDenseMatrix((sunindextype)s->ode.n, (sunindextype)s->ode.n, s->sun);
+  if (s->matrix == NULL) return false;
+  s->linear = SUNLinSol_Dense(s->x, s->matrix, s->sun);
+  if (s->linear == NULL || CVodeSetLinearSolver(s->mem, s->linear, s->matrix) < 0) return false;
+  return s->ode.jacobian == NULL || CVodeSetJacFn(s->mem, jacobian) >= 0;
+}
+
+static bool attach_fixed_point(cvode* s) {
+  s->fixed_point = SUNNonlinSol_FixedPoint(s->x, 0, s->sun);
+  return s->fixed_point != NULL && CVodeSetNonlinearSolver(s->mem, s->fixed_point) >= 0;
+}
+
+static bool set_up(cvode* s, bool adams) {
+  if (SUNContext_Create(NULL, &s->sun) < 0) return false;
+  s->x = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
+  s->atol = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
+  s->lent = N_VNewEmpty_Serial((sunindextype)s->ode.n, s->sun);
+  s->mem = CVodeCreate(adams ? CV_ADAMS : CV_BDF, s->sun);
+  if (s->x == NULL || s->atol == NULL || s->lent == NULL || s->mem == NULL) return false;
+  N_VConst(0, s->x);
+  N_VConst(1, s->atol);
+  return CVodeInit(s->mem, rhs, 0, s->x) >= 0 && CVodeSetUserData(s->mem, s) >= 0 &&
+         CVodeSetErrHandlerFn(s->mem, take_message, s) >= 0 &&
+         CVodeSVtolerances(s->mem, s->rtol, s->atol) >= 0 && CVodeSetMaxNumSteps(s->mem, -1) >= 0 &&
+         CVodeSetMaxHnilWarns(s->mem, -1) >= 0 &&
+         (s->ode.n_roots == 0 || (CVodeRootInit(s->mem, (int)s->ode.n_roots, roots) >= 0 &&
+                                  CVodeSetNoInactiveRootWarn(s->mem) >= 0)) &&
+         (adams ? attach_fixed_point(s) : attach_linear_solver(s));
+}
+
+cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                             cpl_solver_stats* stats, cpli_solver** out) {
+  *out = NULL;
+  cvode* s = cpli_alloc(ctx, 1, sizeof *s);
+  if (s == NULL) return cpli_nomem(ctx);
+  *s = (cvode){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+               .ode = *ode,
+               .rtol = def->rtol,
+               .max_step = INFINITY};
+  s->roots = cpli_alloc(ctx, ode->n_roots, sizeof *s->roots);
+  if (s->roots == NULL || !set_up(s, def->kind == CPL_SOLVER_ADAMS)) {
+    destroy(&s->base);
+    return cpli_nomem(ctx);
+  }
+  *out = &s->base;
+  return CPL_OK;
+}

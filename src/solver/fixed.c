@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Methods with a fixed step: explicit Euler and the classical Runge-Kutta method. A sign change of
+// a root function within a step is located by taking shorter steps from its beginning, so that the
+// state at an event has the order of the method.
+#include <float.h>
+#include <math.h>
+
+#include "solver/solver.h"
+
+typedef struct fixed {
+  cpli_solver base;
+  cpli_ode ode;
+  double h;
+  bool rk4;
+  double t0, t1;    // the last step
+  double *x0, *x1;  // its ends
+  double *d0, *d1;  // derivatives at its ends
+  double *k, *stage, *sum;
+  double *z0, *z1, *zm;
+  bool d0_known;  // d0 belongs to (t1, x1)
+} fixed;
+
+static cpl_status rhs(fixed* s, double t, const double* x, double* dx) {
+  s->base.stats->rhs_evals++;
+  return s->ode.rhs(s->ode.user, t, x, dx);
+}
+
+// x = one step of length h from (t, x0), whose derivative is d0.
+static cpl_status advance(fixed* s, double t, double h, double* x) {
+  static const double node[] = {0, 0.5, 0.5, 1}, weight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  size_t n = s->ode.n;
+  if (!s->rk4) {
+    for (size_t i = 0; i < n; i++) x[i] = s->x0[i] + h * s->d0[i];
+    return CPL_OK;
+  }
+  for (size_t i = 0; i < n; i++) s->sum[i] = weight[0] * s->d0[i];
+  const double* before = s->d0;
+  for (int k = 1; k < 4; k++) {
+    for (size_t i = 0; i < n; i++) s->stage[i] = s->x0[i] + node[k] * h * before[i];
+    cpl_status st = rhs(s, k == 3 ? t + h : t + node[k] * h, s->stage, s->k);
+    if (st != CPL_OK) return st;
+    for (size_t i = 0; i < n; i++) s->sum[i] += weight[k] * s->k[i];
+    before = s->k;
+  }
+  for (size_t i = 0; i < n; i++) x[i] = s->x0[i] + h * s->sum[i];
+  return CPL_OK;
+}
+
+//------------------------------------ roots ------------------------------------
+
+static bool changed_sign(const double* a, const double* b, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if ((a[i] > 0) != (b[i] > 0)) return true;
+  }
+  return false;
+}
+
+// A shorter step that still ends past the first sign change: bisection with a secant guess, to
+// rounding.
+static cpl_status locate(fixed* s, int8_t* crossed) {
+  size_t n = s->ode.n_roots;
+  double low = 0, high = s->t1 - s->t0;
+  memcpy(s->zm, s->z0, n * sizeof *s->zm);  // at low
+  double tiny = 4 * DBL_EPSILON * fmax(fabs(s->t0), fabs(s->t1));
+  for (int round = 0; round < 200 && high - low > tiny; round++) {
+    double h = 0.5 * (low + high);
+    if (round % 3 != 2) {  // the earliest secant root of all that change; every third round halves
+      double best = high;
+      for (size_t i = 0; i < n; i++) {
+        if ((s->zm[i] > 0) == (s->z1[i] > 0)) continue;
+        double guess = low + (high - low) * s->zm[i] / (s->zm[i] - s->z1[i]);
+        if (guess < best) best = guess;
+      }
+      double margin = 0.01 * (high - low);
+      h = fmin(fmax(best + tiny, low + margin), high - margin);
+    }
+    cpl_status st = advance(s, s->t0, h, s->x1);
+    if (st == CPL_OK) st = s->ode.roots(s->ode.user, s->t0 + h, s->x1, s->k);
+    if (st != CPL_OK) return st;
+    if (changed_sign(s->z0, s->k, n)) {
+      high = h;
+      memcpy(s->z1, s->k, n * sizeof *s->z1);
+    } else {
+      low = h;
+      memcpy(s->zm, s->k, n * sizeof *s->zm);
+    }
+  }
+  s->t1 = s->t0 + high;
+  for (size_t i = 0; i < n; i++)
+    crossed[i] = (int8_t)((s->z0[i] > 0) == (s->z1[i] > 0) ? 0 : s->z1[i] > 0 ? 1 : -1);
+  return advance(s, s->t0, high, s->x1);
+}
+
+//------------------------------------ steps ------------------------------------
+
+static cpl_status start(cpli_solver* base, double t, const double* x, const double* atol) {
+  fixed* s = (fixed*)base;
+  (void)atol;
+  s->t0 = s->t1 = t;
+  memcpy(s->x1, x, s->ode.n * sizeof *x);
+  s->d0_known = false;
+  base->stats->restarts++;
+  return s->ode.n_roots > 0 ? s->ode.roots(s->ode.user, t, x, s->z1) : CPL_OK;
+}
+
+static void swap(double** a, double** b) {
+  double* kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
+                       int8_t* crossed) {
+  fixed* s = (fixed*)base;
+  double h = fmin(s->h, max_step);
+  s->t0 = s->t1;
+  s->t1 = s->t0 + h;
+  // a last step that is a rounding error longer than the others is one step, not two
+  if (s->t1 > t_limit || t_limit - s->t1 < 1e-9 * h) s->t1 = t_limit;
+  if (!(s->t1 > s->t0)) {
+    return cpl_fail(base->ctx, CPL_ERR_SOLVER,
+                    "%s: the step %g is too short to advance the time t=%.17g", base->who, h,
+                    s->t0);
+  }
+  swap(&s->x0, &s->x1);
+  swap(&s->z0, &s->z1);
+  swap(&s->d0, &s->d1);
+  cpl_status st = s->d0_known ? CPL_OK : rhs(s, s->t0, s->x0, s->d0);
+  if (st == CPL_OK) st = advance(s, s->t0, s->t1 - s->t0, s->x1);
+  bool event = false;
+  if (st == CPL_OK && s->ode.n_roots > 0) {
+    st = s->ode.roots(s->ode.user, s->t1, s->x1, s->z1);
+    event = st == CPL_OK && changed_sign(s->z0, s->z1, s->ode.n_roots);
+    if (event) st = locate(s, crossed);
+  }
+  if (st == CPL_OK) st = rhs(s, s->t1, s->x1, s->d1);  // for the next step and for interpolation
+  if (st == CPL_RETRY)
+    return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL,
+                           "%s: a solver with a fixed step cannot try a shorter one at t=%.17g",
+                           base->who, s->t0);
+  if (st < 0) return st;
+  s->d0_known = true;
+  base->stats->steps++;
+  *t = s->t1;
+  memcpy(x, s->x1, s->ode.n * sizeof *x);
+  return event ? CPL_EVENT : CPL_OK;
+}
+
+// Cubic Hermite between the ends of the step; Euler: linear, all its order allows.
+static cpl_status interpolate(cpli_solver* base, double t, double* x) {
+  fixed* s = (fixed*)base;
+  double h = s->t1 - s->t0;
+  double r = h > 0 ? (t - s->t0) / h : 1;
+  for (size_t i = 0; i < s->ode.n; i++) {
+    double d = s->x1[i] - s->x0[i];
+    x[i] = s->x0[i] + r * d;
+    if (s->rk4) x[i] += r * (r - 1) * ((1 - 2 * r) * d + h * ((r - 1) * s->d0[i] + r * s->d1[i]));
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ create ------------------------------------
+
+static void destroy(cpli_solver* base) {
+  if (base == NULL) return;
+  fixed* s = (fixed*)base;
+  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->k, s->stage, s->sum, s->z0, s->z1, s->zm};
+  for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(base->ctx, all[i]);
+  cpli_free(base->ctx, s);
+}
+
+static const cpli_solver_ops ops = {
+    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+
+cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                             cpl_solver_stats* stats, cpli_solver** out) {
+  *out = NULL;
+  fixed* s = cpli_alloc(ctx, 1, sizeof *s);
+  if (s == NULL) return cpli_nomem(ctx);
+  *s = (fixed){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+               .ode = *ode,
+               .h = def->step,
+               .rk4 = def->kind == CPL_SOLVER_RK4};
+  size_t n = ode->n, nz = ode->n_roots, most = n > nz ? n : nz;
+  double** of_states[] = {&s->x0, &s->x1, &s->d0, &s->d1, &s->stage, &s->sum};
+  double** of_roots[] = {&s->z0, &s->z1, &s->zm};
+  bool fine = (s->k = cpli_alloc(ctx, most, sizeof(double))) != NULL;
+  for (size_t i = 0; i < CPLI_COUNT(of_states); i++)
+    fine = (*of_states[i] = cpli_alloc(ctx, n, sizeof(double))) != NULL && fine;
+  for (size_t i = 0; i < CPLI_COUNT(of_roots); i++)
+    fine = (*of_roots[i] = cpli_alloc(ctx, nz, sizeof(double))) != NULL && fine;
+  if (!fine) {
+    destroy(&s->base);
+    return cpli_nomem(ctx);
+  }
+  *out = &s->base;
+  return CPL_OK;
+}

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A solver takes steps of an ordinary differential equation x' = f(t, x) and finds where root
+// functions change their sign. It knows nothing of models: integrate.c hands it the functions. One
+// file a method.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/solver.h"
+
+/// The equation. Functions return CPL_OK, CPL_RETRY (try a shorter step) or a failure.
+typedef struct cpli_ode {
+  size_t n, n_roots;
+  void* user;
+  cpl_status (*rhs)(void* user, double t, const double* x, double* dx);
+  /// Never zero, NaN or of extreme size: integrate.c maps indicators to that.
+  cpl_status (*roots)(void* user, double t, const double* x, double* z);
+  /// df/dx, column after column. Nullable: the solver uses differences.
+  cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
+} cpli_ode;
+
+typedef struct cpli_solver cpli_solver;
+
+typedef struct cpli_solver_ops {
+  void (*destroy)(cpli_solver* s);
+  /// Begin anew at (t, x) with absolute tolerances atol[n].
+  cpl_status (*start)(cpli_solver* s, double t, const double* x, const double* atol);
+  /// One step of the method, not past t_limit and not longer than max_step; *t and x are its end.
+  /// CPL_EVENT when a root was found: *t is just past it, and crossed[i] is not zero for the roots
+  /// that were.
+  cpl_status (*step)(cpli_solver* s, double t_limit, double max_step, double* t, double* x,
+                     int8_t* crossed);
+  /// The solution inside the last step.
+  cpl_status (*interpolate)(cpli_solver* s, double t, double* x);
+} cpli_solver_ops;
+
+struct cpli_solver {
+  const cpli_solver_ops* ops;
+  cpl_context* ctx;
+  const char* who;          // name of the model, for messages
+  cpl_solver_stats* stats;  // counted into
+};
+
+cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                             cpl_solver_stats* stats, cpli_solver** out);
+cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                             cpl_solver_stats* stats, cpli_solver** out);
