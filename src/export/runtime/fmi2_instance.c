@@ -6,8 +6,10 @@
 #include "export/runtime/fmu.h"
 
 static const char* const categories[FMU_LOGS] = {
-    [FMU_LOG_EVENTS] = "logEvents",         [FMU_LOG_WARNING] = "logStatusWarning",
-    [FMU_LOG_DISCARD] = "logStatusDiscard", [FMU_LOG_ERROR] = "logStatusError",
+    [FMU_LOG_EVENTS] = "logEvents",
+    [FMU_LOG_WARNING] = "logStatusWarning",
+    [FMU_LOG_DISCARD] = "logStatusDiscard",
+    [FMU_LOG_ERROR] = "logStatusError",
     [FMU_LOG_ALL] = "logAll",
 };
 

@@ -264,9 +264,8 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
   }
   cpl_component* m = &f->model->base;
   if (m->ops->directional != NULL) {
-    return fmu_result(
-        f, __func__,
-        m->ops->directional(m, unknown, nUnknown, knowns, nKnown, dKnown, dUnknown));
+    return fmu_result(f, __func__,
+                      m->ops->directional(m, unknown, nUnknown, knowns, nKnown, dKnown, dUnknown));
   }
   double* work = cpli_alloc(f->ctx, nKnown + nUnknown, sizeof *work);
   cpl_status st = work == NULL ? cpli_nomem(f->ctx)

@@ -23,8 +23,8 @@ enum {
   FMU_INITIALIZING = 2,
   FMU_EVENT = 4,
   FMU_CONTINUOUS = 8,
-  FMU_STEPPED = 16,       // co-simulation: a step is complete
-  FMU_STEP_FAILED = 32,   // a step was discarded
+  FMU_STEPPED = 16,      // co-simulation: a step is complete
+  FMU_STEP_FAILED = 32,  // a step was discarded
   FMU_TERMINATED = 64,
   FMU_FAILED = 128,
   FMU_RUNNING = FMU_EVENT | FMU_CONTINUOUS | FMU_STEPPED | FMU_STEP_FAILED,
