@@ -14,4 +14,6 @@
 #include "couplet/results.h"
 #include "couplet/run.h"
 #include "couplet/solver.h"
+#include "couplet/system.h"
 #include "couplet/table.h"
+#include "couplet/view.h"

@@ -44,6 +44,8 @@ struct cpl_fmu {
   char* folder;            // where the archive was extracted, absolute; NULL: not yet
   void* call_log;          // FILE* of the call log; NULL: none
   int live_instances;
+  bool logging;                    // ask instances for debug messages (loggingOn)
+  struct cpli_library* libraries;  // loaded binaries; library.h
 };
 
 /// Fill fmu->desc and the rest from the text of modelDescription.xml. `where` is used in messages

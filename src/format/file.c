@@ -11,7 +11,7 @@ static cpl_status read_all(cpl_context* ctx, const char* path, int fd, size_t li
                            size_t* len) {
   struct stat info;
   if (fstat(fd, &info) < 0) return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
-  if (S_ISDIR(info.st_mode)) return cpl_fail(ctx, CPL_ERR_IO, "%s: is a folder", path);
+  if (S_ISDIR(info.st_mode)) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is a folder", path);
   // one byte more than the file has, so that its end is seen without growing
   size_t cap = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 1 : 65536;
   for (;;) {
@@ -41,7 +41,7 @@ cpl_status cpli_file_read(cpl_context* ctx, const char* path, size_t limit, char
   *out = NULL;
   *len = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
+  if (fd < 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
   cpl_status st = read_all(ctx, path, fd, limit, out, len);
   close(fd);
   if (st < 0) {
@@ -61,4 +61,16 @@ size_t cpli_file_write(int fd, const void* bytes, size_t len) {
     done += (size_t)n;
   }
   return done;
+}
+
+cpl_status cpli_file_make(cpl_context* ctx, const char* path, const void* bytes, size_t len) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool ok = fd >= 0 && cpli_file_write(fd, bytes, len) == len;
+  int cause = errno;
+  if (fd >= 0 && close(fd) < 0 && ok) {
+    ok = false;
+    cause = errno;
+  }
+  if (ok) return CPL_OK;
+  return cpl_fail(ctx, CPL_ERR_IO, "%s: cannot be written: %s", path, strerror(cause));
 }

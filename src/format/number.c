@@ -52,7 +52,7 @@ static char* put_digits(char* end, uint64_t value) {
   return end;
 }
 
-size_t cpli_format_integer(char out[CPLI_NUMBER_SIZE], int64_t value) {
+static size_t put_integer(char* out, int64_t value) {
   char digits[24];
   char* end = digits + sizeof digits;
   uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -62,6 +62,10 @@ size_t cpli_format_integer(char out[CPLI_NUMBER_SIZE], int64_t value) {
   memcpy(out, first, n);
   out[n] = '\0';
   return n;
+}
+
+size_t cpli_format_integer(char out[CPLI_NUMBER_SIZE], int64_t value) {
+  return put_integer(out, value);
 }
 
 //------------------------------------ printing ------------------------------------
@@ -146,7 +150,7 @@ static char* lay_out(char* out, const char* digits, int n, int exponent) {
     out += n - 1;
   }
   *out++ = 'e';
-  return out + cpli_format_integer(out, point - 1);
+  return out + put_integer(out, point - 1);
 }
 
 size_t cpli_format_double(char out[CPLI_NUMBER_SIZE], double value) {
@@ -166,7 +170,7 @@ size_t cpli_format_double(char out[CPLI_NUMBER_SIZE], double value) {
   // whole numbers, zero included, are common and need no search
   const double size = fabs(value);
   if (size < 9007199254740992.0 && size == (double)(int64_t)size) {
-    return (size_t)(p - out) + cpli_format_integer(p, (int64_t)size);
+    return (size_t)(p - out) + put_integer(p, (int64_t)size);
   }
 
   const uint64_t c = biased != 0 ? fraction | UINT64_C(1) << 52 : fraction;

@@ -113,7 +113,10 @@ double cpli_cursor_value(cpli_cursor* cursor, double t) {
 double cpli_cursor_slope(cpli_cursor* cursor, double t) {
   const cpli_curve* c = cursor->curve;
   if (c->held || !find_segment(cursor, t)) return 0;
-  const size_t row = cursor->row;
+  // a step goes on from t, so that at a row the segment behind it counts, if the piece has one
+  const size_t last = c->pieces[cursor->piece].last;
+  size_t row = cursor->row;
+  while (row + 1 < last && c->time[row + 1] <= t) row++;
   const double dt = c->time[row + 1] - c->time[row];
   return dt > 0 ? (c->values[row + 1] - c->values[row]) / dt : 0;
 }

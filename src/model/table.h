@@ -82,8 +82,8 @@ cpli_cursor cpli_cursor_at(const cpli_curve* curve, double t);
 /// held. Nothing is allocated; the search goes on from where the last one ended.
 double cpli_cursor_value(cpli_cursor* cursor, double t);
 
-/// The derivative at t on the present piece; at a row that of the segment before it, except at the
-/// first. Zero for held columns and outside of the piece.
+/// The derivative at t on the present piece; at a row that of the segment behind it, at the end of
+/// the piece that of the segment before. Zero for held columns and outside of the piece.
 double cpli_cursor_slope(cpli_cursor* cursor, double t);
 
 /// The time where the present piece ends in a jump; INFINITY: never. It is greater than the t last

@@ -170,8 +170,8 @@ static cpl_status initialize(run* r) {
                      .tolerance = r->def->tolerance};
   cpl_status st = cpli_set_starts(c, r->def->starts, r->def->n_starts);
   if (st >= 0) st = c->ops->setup(c, &setup);
-  if (st >= 0) st = cpli_inputs_start(&r->inputs, r->def->start_time);
   if (st >= 0) st = c->ops->enter_init(c);
+  if (st >= 0) st = cpli_inputs_start(&r->inputs, r->def->start_time);
   if (st >= 0) st = c->ops->exit_init(c);
   return st;
 }

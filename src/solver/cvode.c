@@ -91,6 +91,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   memcpy(N_VGetArrayPointer(s->x), x, s->ode.n * sizeof *x);
   memcpy(N_VGetArrayPointer(s->atol), atol, s->ode.n * sizeof *atol);
   int flag = CVodeReInit(s->mem, t, s->x);
+  if (flag >= 0) flag = CVodeSVtolerances(s->mem, s->rtol, s->atol);  // CVODE keeps a copy
   if (flag < 0)
     return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.17g (%s)",
                     base->who, t, CVodeGetReturnFlagName(flag));

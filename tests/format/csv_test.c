@@ -74,9 +74,9 @@ static void errors_have_a_place(void** state) {
   cpli_csv csv;
   CHECK_INT(cpli_csv_open(ctx, path, &csv), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "byte 5 is zero");
-  CHECK_INT(cpli_csv_open(ctx, "none.csv", &csv), CPL_ERR_IO);
+  CHECK_INT(cpli_csv_open(ctx, "none.csv", &csv), CPL_ERR_INPUT);
   CHECK_STR(cpl_context_error(ctx), "none.csv: No such file or directory");
-  CHECK_INT(cpli_csv_open(ctx, ".", &csv), CPL_ERR_IO);
+  CHECK_INT(cpli_csv_open(ctx, ".", &csv), CPL_ERR_INPUT);
   CHECK_STR(cpl_context_error(ctx), ".: is a folder");
   cpl_context_destroy(ctx);
 }

@@ -1,0 +1,395 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli.h"
+#include "format/json.h"
+
+typedef struct run_args {
+  const char *output, *as, *solver, *input, *log_level, *call_log;
+  double start_time, stop_time, interval, step, rtol, atol;
+  cli_list set, record;
+  bool stats, json, quiet, units;
+} run_args;
+
+// All that one run needs, from the file to the results.
+typedef struct session {
+  const run_args* args;
+  cpl_context* ctx;
+  const char* path;
+  char output[4096];
+  cpl_source* source;
+  cpl_stepper* stepper;
+  cpl_solver_def solver;
+  cpl_table* table;
+  cpl_start* starts;
+  cpl_input* inputs;
+  cpl_run_def run;
+  cpl_run_stats stats;
+  cpl_results* results;
+  double began, last_shown;
+  bool on_terminal, bar_shown;
+} session;
+
+//------------------------------------ interruption ------------------------------------
+
+static volatile int interrupted;
+
+// The first Ctrl-C ends the run in order, the second ends the program.
+static void on_interrupt(int signal_number) {
+  interrupted = 1;
+  signal(signal_number, SIG_DFL);
+}
+
+//------------------------------------ progress ------------------------------------
+
+static void show_progress(void* user, double t) {
+  session* s = user;
+  double now = cpli_now();
+  if (!s->on_terminal || now - s->began < 1 || now - s->last_shown < 0.1) return;
+  s->last_shown = now;
+  s->bar_shown = true;
+  double part = (t - s->run.start_time) / (s->run.stop_time - s->run.start_time);
+  char bar[31];
+  for (int i = 0; i < 30; i++) bar[i] = i < (int)(30 * part) ? '#' : '.';
+  bar[30] = '\0';
+  double left = part > 0 ? (now - s->began) * (1 - part) / part : 0;
+  fprintf(stderr, "\r[%s] %3.0f %%  t = %.6g  %.0f s left \033[K", bar, 100 * part, t, left);
+}
+
+static void end_progress(session* s) {
+  if (s->bar_shown) fputs("\r\033[K", stderr);
+}
+
+//------------------------------------ results ------------------------------------
+
+static cpl_status open_results(void* user, const cpl_column* columns, size_t n) {
+  session* s = user;
+  cpl_results_def def = cpl_default_results_def();
+  def.path = s->output;
+  def.units = s->args->units;
+  def.comment = s->path;
+  cpl_status st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
+  return st == CPL_ERR_IO ? CPL_ERR_INPUT : st;  // nothing was simulated yet: a bad argument
+}
+
+static cpl_status write_point(void* user, double t, const cpl_value* values) {
+  return cpl_results_record(((session*)user)->results, t, values);
+}
+
+// "model.fmu" -> "model.csv" in the current folder.
+static void default_output(session* s) {
+  const char* name = strrchr(s->path, '/');
+  name = name != NULL ? name + 1 : s->path;
+  const char* dot = strrchr(name, '.');
+  int len = dot != NULL && dot > name ? (int)(dot - name) : (int)strlen(name);
+  snprintf(s->output, sizeof s->output, "%.*s.csv", len, name);
+}
+
+//------------------------------------ preparation ------------------------------------
+
+static double given(double value, double otherwise) { return isnan(value) ? otherwise : value; }
+
+static cpl_status choose_times(session* s) {
+  const run_args* a = s->args;
+  const cpl_default_experiment* e = &s->source->desc->experiment;
+  s->run.start_time = given(a->start_time, e->has_start ? e->start : 0);
+  double stop = e->has_stop ? e->stop : s->run.start_time + 1;
+  s->run.stop_time = given(a->stop_time, stop);
+  s->run.interval = given(a->interval, 0);
+  if (isnan(a->stop_time) && !e->has_stop) {
+    cpl_log(s->ctx, CPL_LOG_INFO, s->source->desc->name,
+            "no stop time is given, neither by --stop-time nor by the model: simulating 1 s");
+  }
+  if (!isnan(a->interval) && !(a->interval > 0))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--interval must be positive, not %g", a->interval);
+  if (!isnan(a->step) && !(a->step > 0))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--step must be positive, not %g", a->step);
+  return CPL_OK;
+}
+
+static cpl_status make_integrated(session* s) {
+  const run_args* a = s->args;
+  const cpl_default_experiment* e = &s->source->desc->experiment;
+  cpl_model* model = NULL;
+  s->solver = cpl_default_solver_def();
+  if (a->solver != NULL) cpl_solver_by_name(a->solver, &s->solver.kind);
+  s->solver.rtol =
+      given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
+  s->solver.atol = given(a->atol, 0);
+  s->solver.timing = a->stats || a->json;
+  bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
+  double usual =
+      s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
+  s->solver.step = given(a->step, !fixed ? 0 : e->has_step && e->step > 0 ? e->step : usual);
+  cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
+  return st < 0 ? st : cpl_integrate(model, &s->solver, &s->stepper);
+}
+
+static cpl_status make_stepper(session* s) {
+  const run_args* a = s->args;
+  const cpl_default_experiment* e = &s->source->desc->experiment;
+  const cpl_source_ops* ops = s->source->ops;
+  bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
+  if (cs && ops->make_stepper == NULL)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no co-simulation in it", s->path);
+  if (!cs && ops->make_model == NULL)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no model exchange in it", s->path);
+  if (!cs) return make_integrated(s);
+  if (a->solver != NULL) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: --solver %s: a co-simulation FMU brings its own solver (--as me takes the "
+                    "model exchange side, if there is one)",
+                    s->path, a->solver);
+  }
+  s->run.step = given(a->step, s->run.interval == 0 && e->has_step && e->step > 0 ? e->step : 0);
+  s->run.tolerance = given(a->rtol, e->has_tolerance ? e->tolerance : 0);
+  return ops->make_stepper(s->source, s->source->desc->name, &s->stepper);
+}
+
+static cpl_status read_starts(session* s) {
+  const cli_list* set = &s->args->set;
+  s->starts = calloc(set->n + 1, sizeof *s->starts);
+  if (s->starts == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+  for (size_t i = 0; i < set->n; i++) {
+    // a name may hold a "=": the first place where what is before it is a variable
+    char* text = (char*)set->items[i];
+    char* equals = strchr(text, '=');
+    if (equals == NULL)
+      return cpl_fail(s->ctx, CPL_ERR_INPUT, "--set %s: write it as name=value", text);
+    for (char* e = equals; e != NULL; e = strchr(e + 1, '=')) {
+      *e = '\0';
+      bool found = cpl_find_variable(s->source->desc, text) >= 0;
+      *e = '=';
+      if (found) {
+        equals = e;
+        break;
+      }
+    }
+    *equals = '\0';
+    s->starts[i] = (cpl_start){text, equals + 1};
+  }
+  s->run.starts = s->starts;
+  s->run.n_starts = set->n;
+  return CPL_OK;
+}
+
+static cpl_status read_inputs(session* s) {
+  if (s->args->input == NULL) return CPL_OK;
+  cpl_status st = cpl_table_read(s->ctx, s->args->input, &s->table);
+  if (st < 0) return st;
+  s->inputs = calloc(s->table->n_columns + 1, sizeof *s->inputs);
+  if (s->inputs == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+  for (size_t i = 0; i < s->table->n_columns; i++) {
+    s->inputs[i] = (cpl_input){.name = s->table->names[i], .table = s->table, .column = i};
+  }
+  s->run.inputs = s->inputs;
+  s->run.n_inputs = s->table->n_columns;
+  return CPL_OK;
+}
+
+static cpl_status prepare(session* s) {
+  const run_args* a = s->args;
+  cpl_open_def def = cpl_default_open_def();
+  def.path = s->path;
+  def.call_log = a->call_log;
+  s->run = cpl_default_run_def();
+  cpl_status st = cpl_open(s->ctx, &def, &s->source);
+  if (st >= 0) st = choose_times(s);
+  if (st >= 0) st = make_stepper(s);
+  if (st >= 0) st = read_starts(s);
+  if (st >= 0) st = read_inputs(s);
+  if (a->output != NULL)
+    snprintf(s->output, sizeof s->output, "%s", a->output);
+  else
+    default_output(s);
+  s->run.record = a->record.items;
+  s->run.n_record = a->record.n;
+  s->run.on_columns = open_results;
+  s->run.on_point = write_point;
+  s->run.on_progress = show_progress;
+  s->run.user = s;
+  s->run.cancel = &interrupted;
+  return st;
+}
+
+//------------------------------------ report ------------------------------------
+
+static void print_summary(const session* s) {
+  FILE* out = strcmp(s->output, "-") == 0 ? stderr : stdout;
+  const cpl_run_stats* r = &s->stats;
+  const cpl_solver_stats* v = &r->solver;
+  long long events = (long long)(v->state_events + v->time_events + v->step_events);
+  cli_print_safe(out, s->source->desc->name);
+  fprintf(out, ": t = %g to %g in %.3g s, %lld points", s->run.start_time, r->reached, r->wall_s,
+          (long long)r->points);
+  if (events > 0) fprintf(out, ", %lld event%s", events, events == 1 ? "" : "s");
+  if (r->terminated) fprintf(out, " (the model ended the run)");
+  if (strcmp(s->output, "-") != 0) fprintf(out, " -> %s", s->output);
+  fputc('\n', out);
+}
+
+typedef struct count {
+  const char* key;
+  int64_t value;
+} count;
+
+static void print_stats(const session* s) {
+  FILE* out = strcmp(s->output, "-") == 0 ? stderr : stdout;
+  const cpl_run_stats* r = &s->stats;
+  const cpl_solver_stats* v = &r->solver;
+  bool integrated = cpl_integrate_stats(s->stepper) != NULL;
+  if (integrated) {
+    fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver.kind),
+            s->solver.rtol);
+    fprintf(out, "  steps                %lld\n", (long long)v->steps);
+    fprintf(out, "  rejected steps       %lld\n", (long long)v->rejected);
+    fprintf(out, "  right-hand sides     %lld\n", (long long)v->rhs_evals);
+    fprintf(out, "  Jacobians            %lld\n", (long long)v->jac_evals);
+    fprintf(out, "  Newton iterations    %lld\n", (long long)v->newton_iters);
+    fprintf(out, "  events               %lld state, %lld time, %lld step\n",
+            (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
+    fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+  } else {
+    fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
+    fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
+  }
+  double in_models = integrated ? v->in_models_s : r->wall_s - r->in_output_s;
+  fprintf(out, "  time in models       %.3g s\n", in_models);
+  fprintf(out, "  time in solver       %.3g s\n", fmax(0, r->wall_s - r->in_output_s - in_models));
+  fprintf(out, "  time in output       %.3g s\n", r->in_output_s);
+}
+
+static void print_json(const session* s, cpl_status st) {
+  const cpl_run_stats* r = &s->stats;
+  const cpl_solver_stats* v = &r->solver;
+  const count counts[] = {
+      {"steps", v->steps},
+      {"rejected_steps", v->rejected},
+      {"rhs_evals", v->rhs_evals},
+      {"jacobians", v->jac_evals},
+      {"newton_iterations", v->newton_iters},
+      {"state_events", v->state_events},
+      {"time_events", v->time_events},
+      {"step_events", v->step_events},
+      {"restarts", v->restarts},
+      {"communication_steps", r->communication_steps},
+      {"refused_steps", r->refused_steps},
+      {"points", r->points},
+  };
+  cpli_json json;
+  cpli_json_begin(&json, strcmp(s->output, "-") == 0 ? stderr : stdout);
+  cpli_json_object(&json, NULL);
+  cpli_json_text(&json, "file", s->path);
+  cpli_json_text(&json, "result", s->output);
+  cpli_json_text(&json, "status", st < 0 ? cpl_context_error(s->ctx) : "ok");
+  cpli_json_integer(&json, "exit_code", cli_exit_code(st));
+  cpli_json_real(&json, "start_time", s->run.start_time);
+  cpli_json_real(&json, "reached", r->reached);
+  cpli_json_real(&json, "wall_s", r->wall_s);
+  cpli_json_real(&json, "in_models_s", v->in_models_s);
+  cpli_json_real(&json, "in_output_s", r->in_output_s);
+  for (size_t i = 0; i < CPLI_COUNT(counts); i++)
+    cpli_json_integer(&json, counts[i].key, counts[i].value);
+  cpli_json_close(&json, '}');
+  cpli_json_end(&json);
+}
+
+//------------------------------------ the verb ------------------------------------
+
+static void release(session* s) {
+  if (s->stepper != NULL) s->stepper->base.ops->destroy(&s->stepper->base);
+  if (s->source != NULL) s->source->ops->destroy(s->source);
+  cpl_table_destroy(s->table);
+  free(s->starts);
+  free(s->inputs);
+  cpl_context_destroy(s->ctx);
+}
+
+static int run_file(void* args_, int n, char** operands) {
+  const run_args* args = args_;
+  (void)n;
+  session s = {.args = args,
+               .path = operands[0],
+               .began = cpli_now(),
+               .on_terminal = isatty(2) && !args->quiet && !args->json};
+  s.ctx = cli_context(args->quiet && args->log_level == NULL ? "error" : args->log_level);
+  if (s.ctx == NULL) return cli_usage_error("out of memory");
+  struct sigaction action = {.sa_handler = on_interrupt};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  cpl_guard_crashes();
+
+  cpl_status st = prepare(&s);
+  bool prepared = st >= 0;
+  if (st >= 0) st = cpl_run(s.stepper, &s.run, &s.stats);
+  end_progress(&s);
+  int code = st < 0 ? cli_report(s.ctx, st) : CLI_OK;
+  cpl_status closed = cpl_results_close(s.results);
+  if (st >= 0 && closed < 0) code = cli_report(s.ctx, st = closed);
+  if (prepared && args->json)
+    print_json(&s, st);
+  else if (st >= 0 && !args->quiet)
+    print_summary(&s);
+  if (prepared && args->stats && !args->json) print_stats(&s);
+  release(&s);
+  return code;
+}
+
+#define AT(member) offsetof(run_args, member)
+static const cli_option options[] = {
+    {"output", 'o', "FILE", "where results go: .csv, .mat, or - for CSV on standard output",
+     CLI_TEXT, AT(output)},
+    {"start-time", 0, "T", "start of the simulation", CLI_NUMBER, AT(start_time)},
+    {"stop-time", 0, "T", "end of the simulation", CLI_NUMBER, AT(stop_time)},
+    {"interval", 0, "DT", "time between output points", CLI_NUMBER, AT(interval)},
+    {"step", 0, "DT",
+     "communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
+     CLI_NUMBER, AT(step)},
+    {"solver", 0, "cvode|adams|rk4|euler", "how models are integrated; cvode is the default",
+     CLI_TEXT, AT(solver)},
+    {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
+    {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
+     CLI_NUMBER, AT(atol)},
+    {"as", 0, "me|cs", "model exchange or co-simulation, for FMUs with both", CLI_TEXT, AT(as)},
+    {"set", 0, "NAME=VALUE",
+     "a parameter or start value, with a unit the model knows if you like; may be repeated",
+     CLI_LIST, AT(set)},
+    {"input", 0, "FILE", "CSV with a column time and columns named after inputs", CLI_TEXT,
+     AT(input)},
+    {"record", 0, "NAME",
+     "what to record: a name, or a pattern with * and ?; may be repeated; default: outputs and "
+     "states",
+     CLI_LIST, AT(record)},
+    {"units", 0, NULL, "CSV: units in the column names, as in \"v [m/s]\"", CLI_FLAG, AT(units)},
+    {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
+    {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
+    {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},
+    {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    {"call-log", 0, "FILE", "record every FMI call with arguments and result", CLI_TEXT,
+     AT(call_log)},
+    {0},
+};
+
+const cli_verb cli_run = {
+    .name = "run",
+    .operands = "FILE",
+    .summary = "simulate an FMU or a model in C",
+    .text =
+        "FILE is an .fmu or a model written in C (.c). Times and tolerances not given are those of "
+        "the\n"
+        "model's default experiment. Results go to NAME.csv in the current folder unless -o says "
+        "otherwise:\n"
+        "a column time, then one per variable; both sides of every event are recorded.\n\n"
+        "  couplet run ball.fmu --stop-time 3 --record h --set 'g=9.81 m/s2' -o ball.csv --stats",
+    .suffixes = "fmu c",
+    .options = options,
+    .args_size = sizeof(run_args),
+    .run = run_file,
+};

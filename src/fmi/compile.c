@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// FMUs that come as source code: compiled with the system's compiler into the place where a binary
+// would have been.
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/data.h"
+#include "base/process.h"
+#include "fmi/library.h"
+
+typedef struct command {
+  cpli_arena arena;
+  char** args;
+  size_t n, cap;
+  bool failed;
+} command;
+
+static void add(command* cmd, const char* text) {
+  char* copy = cpli_arena_strdup(&cmd->arena, text);
+  if (copy == NULL ||
+      !cpli_grow(cmd->arena.ctx, (void**)&cmd->args, &cmd->cap, cmd->n + 1, sizeof *cmd->args)) {
+    cmd->failed = true;
+    return;
+  }
+  cmd->args[cmd->n++] = copy;
+  cmd->args[cmd->n] = NULL;
+}
+
+static void add_path(command* cmd, const char* before, const char* folder, const char* name) {
+  char* text = cpli_printf(cmd->arena.ctx, "%s%s/%s", before, folder, name);
+  if (text == NULL) cmd->failed = true;
+  if (text != NULL) add(cmd, text);
+  cpli_free(cmd->arena.ctx, text);
+}
+
+static bool ends_with(const char* text, const char* end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_cpp(const char* name) {
+  return ends_with(name, ".cpp") || ends_with(name, ".cc") || ends_with(name, ".cxx");
+}
+
+static int by_name(const void* a, const void* b) {
+  return strcmp(*(char* const*)a, *(char* const*)b);
+}
+
+// Older FMUs do not list their source files: all of them, unless one includes the others.
+static void add_unlisted(command* cmd, const char* folder) {
+  DIR* dir = opendir(folder);
+  if (dir == NULL) return;
+  size_t first = cmd->n;
+  for (struct dirent* entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+    if (strcmp(entry->d_name, "all.c") == 0) {
+      cmd->n = first;
+      add_path(cmd, "", folder, entry->d_name);
+      break;
+    }
+    if (ends_with(entry->d_name, ".c") || is_cpp(entry->d_name)) {
+      add_path(cmd, "", folder, entry->d_name);
+    }
+  }
+  closedir(dir);
+  if (!cmd->failed) qsort(cmd->args + first, cmd->n - first, sizeof *cmd->args, by_name);
+}
+
+static void add_sources(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
+  char* folder = cpli_printf(cmd->arena.ctx, "%s/sources", fmu->folder);
+  if (folder == NULL) {
+    cmd->failed = true;
+    return;
+  }
+  size_t first = cmd->n;
+  for (int32_t i = 0; i < kind->n_source_files; i++) {
+    const char* name = kind->source_files[i];
+    if (ends_with(name, ".c") || is_cpp(name)) add_path(cmd, "", folder, name);
+  }
+  if (cmd->n == first) add_unlisted(cmd, folder);
+  cpli_free(cmd->arena.ctx, folder);
+}
+
+static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* data,
+                 const char* path) {
+  static const char* const options[] = {"-shared",
+                                        "-fPIC",
+                                        "-O2",
+                                        "-w",  // other people's warnings
+                                        "-ffp-contract=off",
+                                        "-DFMI2_OVERRIDE_FUNCTION_PREFIX"};
+  for (size_t i = 0; i < CPLI_COUNT(options); i++) add(cmd, options[i]);
+  add_path(cmd, "-I", fmu->folder, "sources");
+  add_path(cmd, "-I", data, "include/fmi");
+  size_t first = cmd->n;
+  add_sources(cmd, fmu, kind);
+  bool cpp = false;
+  for (size_t i = first; i < cmd->n; i++) cpp = cpp || is_cpp(cmd->args[i]);
+  add(cmd, "-o");
+  add(cmd, path);
+  if (cpp) add(cmd, "-lstdc++");
+  add(cmd, "-lm");
+}
+
+static void make_folders(const cpl_fmu* fmu, const char* path) {
+  char folder[4096];
+  for (const char* at = path + strlen(fmu->folder) + 1; (at = strchr(at, '/')) != NULL; at++) {
+    snprintf(folder, sizeof folder, "%.*s", (int)(at - path), path);
+    mkdir(folder, 0700);  // when it fails, the compiler will say so
+  }
+}
+
+cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* path) {
+  cpl_context* ctx = fmu->base.ctx;
+  const char* data = cpli_data_folder(ctx);
+  if (data == NULL) return CPL_ERR_IO;
+  command cmd = {.failed = false};
+  cpli_arena_init(&cmd.arena, ctx);
+  fill(&cmd, fmu, kind, data, path);
+  cpl_status st = CPL_OK;
+  if (cmd.failed) {
+    st = cpli_nomem(ctx);
+    goto done;
+  }
+  make_folders(fmu, path);
+  cpl_log(ctx, CPL_LOG_INFO, fmu->base.path, "compiling the sources of %s", kind->identifier);
+  char what[512];
+  snprintf(what, sizeof what, "%s: there is no binary for %s, and its source code", fmu->base.path,
+           cpli_platform());
+  st = cpli_run_compiler(ctx, what, (const char* const*)cmd.args);
+done:
+  cpli_free(ctx, cmd.args);
+  cpli_arena_free(&cmd.arena);
+  return st;
+}

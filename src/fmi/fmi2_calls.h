@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The one place where FMI 2.0 functions are called. Each call is guarded against crashes, recorded
+// in the call log when there is one, and its status mapped: fmi2OK and fmi2Warning are CPL_OK,
+// fmi2Discard is CPL_RETRY where the standard allows it, everything else is CPL_ERR_MODEL with a
+// message that names instance, function, time and what the FMU said.
+// Callers leave out calls with empty arrays, which some FMUs cannot bear.
+#pragma once
+
+#include "fmi/fmi2_instance.h"
+
+/// Fill in->fn. Fails with the names of required functions that are not exported.
+cpl_status cpli_fmi2_bind(cpli_fmi2* in);
+
+/// The callbacks handed to the FMU.
+fmi2CallbackFunctions cpli_fmi2_callbacks(cpli_fmi2* in);
+
+const char* cpli_fmi2_status_name(int status);
+
+cpl_status cpli_fmi2GetTypesPlatform(cpli_fmi2* in, const char** out);
+cpl_status cpli_fmi2GetVersion(cpli_fmi2* in, const char** out);
+cpl_status cpli_fmi2Instantiate(cpli_fmi2* in);
+cpl_status cpli_fmi2FreeInstance(cpli_fmi2* in);
+cpl_status cpli_fmi2SetupExperiment(cpli_fmi2* in, const cpl_setup* setup);
+cpl_status cpli_fmi2EnterInitializationMode(cpli_fmi2* in);
+cpl_status cpli_fmi2ExitInitializationMode(cpli_fmi2* in);
+cpl_status cpli_fmi2Terminate(cpli_fmi2* in);
+cpl_status cpli_fmi2Reset(cpli_fmi2* in);
+
+cpl_status cpli_fmi2GetReal(cpli_fmi2* in, const uint32_t* refs, size_t n, double* values);
+cpl_status cpli_fmi2GetInteger(cpli_fmi2* in, const uint32_t* refs, size_t n, int* values);
+cpl_status cpli_fmi2GetBoolean(cpli_fmi2* in, const uint32_t* refs, size_t n, int* values);
+cpl_status cpli_fmi2GetString(cpli_fmi2* in, const uint32_t* refs, size_t n, const char** values);
+cpl_status cpli_fmi2SetReal(cpli_fmi2* in, const uint32_t* refs, size_t n, const double* values);
+cpl_status cpli_fmi2SetInteger(cpli_fmi2* in, const uint32_t* refs, size_t n, const int* values);
+cpl_status cpli_fmi2SetBoolean(cpli_fmi2* in, const uint32_t* refs, size_t n, const int* values);
+cpl_status cpli_fmi2SetString(cpli_fmi2* in, const uint32_t* refs, size_t n,
+                              const char* const* values);
+
+cpl_status cpli_fmi2GetFMUstate(cpli_fmi2* in, fmi2FMUstate* state);
+cpl_status cpli_fmi2SetFMUstate(cpli_fmi2* in, fmi2FMUstate state);
+cpl_status cpli_fmi2FreeFMUstate(cpli_fmi2* in, fmi2FMUstate* state);
+cpl_status cpli_fmi2GetDirectionalDerivative(cpli_fmi2* in, const uint32_t* unknowns,
+                                             size_t n_unknowns, const uint32_t* knowns,
+                                             size_t n_knowns, const double* seed, double* result);
+
+cpl_status cpli_fmi2EnterEventMode(cpli_fmi2* in);
+cpl_status cpli_fmi2NewDiscreteStates(cpli_fmi2* in, fmi2EventInfo* info);
+cpl_status cpli_fmi2EnterContinuousTimeMode(cpli_fmi2* in);
+cpl_status cpli_fmi2CompletedIntegratorStep(cpli_fmi2* in, int no_way_back, int* enter_event,
+                                            int* terminate);
+cpl_status cpli_fmi2SetTime(cpli_fmi2* in, double t);
+cpl_status cpli_fmi2SetContinuousStates(cpli_fmi2* in, const double* x, size_t n);
+cpl_status cpli_fmi2GetDerivatives(cpli_fmi2* in, double* dx, size_t n);
+cpl_status cpli_fmi2GetEventIndicators(cpli_fmi2* in, double* z, size_t n);
+cpl_status cpli_fmi2GetContinuousStates(cpli_fmi2* in, double* x, size_t n);
+cpl_status cpli_fmi2GetNominalsOfContinuousStates(cpli_fmi2* in, double* nominals, size_t n);
+
+cpl_status cpli_fmi2SetRealInputDerivatives(cpli_fmi2* in, const uint32_t* refs, size_t n,
+                                            const int* orders, const double* values);
+/// CPL_RETRY: discarded, or pending; in->last tells.
+cpl_status cpli_fmi2DoStep(cpli_fmi2* in, double h, int no_way_back);
+cpl_status cpli_fmi2GetStatus(cpli_fmi2* in, fmi2StatusKind kind, fmi2Status* value);
+cpl_status cpli_fmi2GetRealStatus(cpli_fmi2* in, fmi2StatusKind kind, double* value);
+cpl_status cpli_fmi2GetBooleanStatus(cpli_fmi2* in, fmi2StatusKind kind, int* value);
+cpl_status cpli_fmi2GetMaxStepSize(cpli_fmi2* in, double* h);
+cpl_status cpli_coupletStopAtEvents(cpli_fmi2* in, int stop);
+
+/// What a failed step means for the instance, once the stepper has found out (asynchronous FMUs).
+cpl_status cpli_fmi2_step_ended(cpli_fmi2* in, fmi2Status status);
+
+//------------------------------------ call log ------------------------------------
+
+/// fmi2_trace.c. `types` says what follows, a letter each: d double, i int, s string, and with a
+/// length after them R references, D doubles, I integers, S strings.
+void cpli_fmi2_trace_begin(const cpli_fmi2* in, const char* function, const char* types, ...);
+void cpli_fmi2_trace_end(const cpli_fmi2* in, const char* status, const char* types, ...);

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A model over a model exchange FMU of FMI 2.0.
+#include <float.h>
+#include <math.h>
+
+#include "fmi/fmi2_calls.h"
+
+static cpli_fmi2* instance_of(cpl_model* m) { return (cpli_fmi2*)m; }
+
+static size_t n_states(const cpli_fmi2* in) { return (size_t)in->fmu->desc.n_states; }
+
+static cpl_status exit_init(cpl_component* c) {
+  return cpli_fmi2_exit_init((cpli_fmi2*)c, CPLI_FMI2_EVENT);
+}
+
+//------------------------------------ events ------------------------------------
+
+static cpl_status enter_event(cpl_model* m) {
+  cpli_fmi2* in = instance_of(m);
+  cpl_status st = cpli_fmi2EnterEventMode(in);
+  if (st >= 0) in->phase = CPLI_FMI2_EVENT;
+  return st;
+}
+
+static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
+  fmi2EventInfo e = {0};
+  *info = (cpl_event_info){.next_time = INFINITY};
+  cpl_status st = cpli_fmi2NewDiscreteStates(instance_of(m), &e);
+  if (st != CPL_OK) return st;
+  info->again = e.newDiscreteStatesNeeded != fmi2False;
+  info->terminate = e.terminateSimulation != fmi2False;
+  info->states_changed = e.valuesOfContinuousStatesChanged != fmi2False;
+  info->nominals_changed = e.nominalsOfContinuousStatesChanged != fmi2False;
+  if (e.nextEventTimeDefined != fmi2False) info->next_time = e.nextEventTime;
+  return st;
+}
+
+static cpl_status enter_continuous(cpl_model* m) {
+  cpli_fmi2* in = instance_of(m);
+  cpl_status st = cpli_fmi2EnterContinuousTimeMode(in);
+  if (st >= 0) in->phase = CPLI_FMI2_CONTINUOUS;
+  return st;
+}
+
+static cpl_status completed_step(cpl_model* m, bool* enter, bool* terminate) {
+  cpli_fmi2* in = instance_of(m);
+  *enter = *terminate = false;
+  if (!m->base.can.completed_step) return CPL_OK;
+  fmi2Boolean event = fmi2False, end = fmi2False;
+  cpl_status st = cpli_fmi2CompletedIntegratorStep(in, in->snapshots == 0, &event, &end);
+  *enter = event != fmi2False;
+  *terminate = end != fmi2False;
+  return st;
+}
+
+//------------------------------------ continuous time ------------------------------------
+
+static cpl_status set_time(cpl_model* m, double t) {
+  cpli_fmi2* in = instance_of(m);
+  in->time = t;
+  return cpli_fmi2SetTime(in, t);
+}
+
+static cpl_status set_states(cpl_model* m, const double* x) {
+  cpli_fmi2* in = instance_of(m);
+  return n_states(in) == 0 ? CPL_OK : cpli_fmi2SetContinuousStates(in, x, n_states(in));
+}
+
+static cpl_status get_states(cpl_model* m, double* x) {
+  cpli_fmi2* in = instance_of(m);
+  return n_states(in) == 0 ? CPL_OK : cpli_fmi2GetContinuousStates(in, x, n_states(in));
+}
+
+static cpl_status get_derivatives(cpl_model* m, double* dx) {
+  cpli_fmi2* in = instance_of(m);
+  return n_states(in) == 0 ? CPL_OK : cpli_fmi2GetDerivatives(in, dx, n_states(in));
+}
+
+static cpl_status get_indicators(cpl_model* m, double* z) {
+  cpli_fmi2* in = instance_of(m);
+  size_t n = (size_t)in->fmu->desc.n_indicators;
+  return n == 0 ? CPL_OK : cpli_fmi2GetEventIndicators(in, z, n);
+}
+
+// Some FMUs leave the array untouched or put zeros into it; either would ruin the tolerances.
+static cpl_status get_nominals(cpl_model* m, double* nominals) {
+  cpli_fmi2* in = instance_of(m);
+  for (size_t i = 0; i < n_states(in); i++) nominals[i] = 1;
+  if (n_states(in) == 0) return CPL_OK;
+  cpl_status st = cpli_fmi2GetNominalsOfContinuousStates(in, nominals, n_states(in));
+  for (size_t i = 0; i < n_states(in); i++) {
+    if (!(nominals[i] >= DBL_MIN) || isinf(nominals[i])) nominals[i] = 1;
+  }
+  return st;
+}
+
+static const cpl_model_ops model_ops = {
+    .enter_event = enter_event,
+    .event_update = event_update,
+    .enter_continuous = enter_continuous,
+    .set_time = set_time,
+    .set_states = set_states,
+    .get_states = get_states,
+    .get_nominals = get_nominals,
+    .get_derivatives = get_derivatives,
+    .get_indicators = get_indicators,
+    .completed_step = completed_step,
+};
+
+cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** out) {
+  cpli_fmi2* in = NULL;
+  *out = NULL;
+  cpl_status st = cpli_fmi2_create(src, name, fmi2ModelExchange, &in);
+  if (st < 0) return st;
+  in->component_ops.kind = "fmi2-me";
+  in->component_ops.exit_init = exit_init;
+  in->head.model.ops = &model_ops;
+  *out = &in->head.model;
+  return CPL_OK;
+}

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The call log: "TIME INSTANCE FUNCTION(arguments) -> STATUS results", one line a call. The first
+// half is on disk before the call is made, so that a crash leaves its cause as the last line.
+#include <math.h>
+#include <stdio.h>
+
+#include "fmi/fmi2_calls.h"
+
+enum { MOST = 20 };  // values of an array that are written out
+
+static void put_real(FILE* out, double value) {
+  char text[32];
+  for (int digits = 15; digits <= 17; digits++) {  // the shortest that reads back the same
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    double back = 0;
+    if (sscanf(text, "%lf", &back) == 1 && (back == value || isnan(value))) break;
+  }
+  fputs(text, out);
+}
+
+static void put_text(FILE* out, const char* text) {
+  if (text == NULL) {
+    fputs("NULL", out);
+    return;
+  }
+  fputc('"', out);
+  for (; *text != '\0'; text++) {
+    if (*text == '"' || *text == '\\') fputc('\\', out);
+    if (*text == '\n') fputs("\\n", out);
+    if (*text != '\n') fputc(*text, out);
+  }
+  fputc('"', out);
+}
+
+static void put_array(FILE* out, char type, const void* values, size_t n) {
+  fputc('[', out);
+  for (size_t i = 0; i < n && i < MOST; i++) {
+    if (i > 0) fputs(", ", out);
+    switch (type) {
+      case 'R': fprintf(out, "%u", ((const uint32_t*)values)[i]); break;
+      case 'I': fprintf(out, "%d", ((const int*)values)[i]); break;
+      case 'D': put_real(out, ((const double*)values)[i]); break;
+      default: put_text(out, ((const char* const*)values)[i]); break;
+    }
+  }
+  if (n > MOST) fprintf(out, ", ... %zu in all", n);
+  fputc(']', out);
+}
+
+static void put_values(FILE* out, const char* types, const char* between, va_list args) {
+  for (const char* at = types; *at != '\0'; at++) {
+    if (at > types) fputs(between, out);
+    switch (*at) {
+      case 'd': put_real(out, va_arg(args, double)); break;
+      case 'i': fprintf(out, "%d", va_arg(args, int)); break;
+      case 's': put_text(out, va_arg(args, const char*)); break;
+      default: {
+        const void* values = va_arg(args, const void*);
+        put_array(out, *at, values, va_arg(args, size_t));
+      }
+    }
+  }
+}
+
+void cpli_fmi2_trace_begin(const cpli_fmi2* in, const char* function, const char* types, ...) {
+  FILE* out = in->fmu->call_log;
+  if (isnan(in->time)) {
+    fputc('-', out);
+  } else {
+    put_real(out, in->time);
+  }
+  fprintf(out, " %s %s(", in->name, function);
+  va_list args;
+  va_start(args, types);
+  put_values(out, types, ", ", args);
+  va_end(args);
+  fputc(')', out);
+  fflush(out);
+}
+
+void cpli_fmi2_trace_end(const cpli_fmi2* in, const char* status, const char* types, ...) {
+  FILE* out = in->fmu->call_log;
+  fprintf(out, " -> %s", status);
+  if (types[0] != '\0') fputc(' ', out);
+  va_list args;
+  va_start(args, types);
+  put_values(out, types, " ", args);
+  va_end(args);
+  fputc('\n', out);
+  fflush(out);
+}

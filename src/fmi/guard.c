@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fmi/guard.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "base/base.h"
+#include "couplet/fmi.h"
+
+bool cpli_guard_on;
+CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
+CPLI_GUARD_TLS bool cpli_guard_thread_ready;
+
+static const struct {
+  int signal;
+  const char* text;
+} crashes[] = {
+    {SIGSEGV, "SIGSEGV: invalid memory access"}, {SIGBUS, "SIGBUS: bad memory access"},
+    {SIGFPE, "SIGFPE: arithmetic error"},        {SIGILL, "SIGILL: illegal instruction"},
+    {SIGABRT, "SIGABRT: the code gave up"},
+};
+
+static struct sigaction former[CPLI_COUNT(crashes)];
+static pthread_key_t stack_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// The handler itself needs little, but the kernel stores all vector registers there.
+static const size_t stack_size = 128 * 1024;
+
+static size_t crash_index(int signal) {
+  size_t i = 0;
+  while (i + 1 < CPLI_COUNT(crashes) && crashes[i].signal != signal) i++;
+  return i;
+}
+
+const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].text; }
+
+static void on_signal(int signal, siginfo_t* info, void* machine) {
+  (void)info;
+  (void)machine;
+  cpli_guard_frame* frame = cpli_guard_top;
+  if (frame != NULL) {
+    frame->signal = signal;
+    cpli_guard_top = frame->outer;
+    siglongjmp(frame->env, 1);
+  }
+  // not ours: as if we had never been here
+  sigaction(signal, &former[crash_index(signal)], NULL);
+  raise(signal);  // arrives when this handler returns
+}
+
+static void release_stack(void* memory) {
+  stack_t off = {.ss_flags = SS_DISABLE};
+  sigaltstack(&off, NULL);
+  munmap(memory, stack_size);
+}
+
+void cpli_guard_prepare_thread(void) {
+  cpli_guard_thread_ready = true;
+  stack_t have;
+  if (sigaltstack(NULL, &have) == 0 && !(have.ss_flags & SS_DISABLE)) return;  // someone gave one
+  void* memory = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return;  // without it only a stack overflow stays deadly
+  stack_t stack = {.ss_sp = memory, .ss_size = stack_size};
+  if (sigaltstack(&stack, NULL) != 0 || pthread_setspecific(stack_key, memory) != 0) {
+    release_stack(memory);
+  }
+}
+
+void cpli_guard_recover(cpli_guard_frame* frame) {
+  cpli_guard_top = frame->outer;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, frame->signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static bool have_key;
+
+static void make_key(void) { have_key = pthread_key_create(&stack_key, release_stack) == 0; }
+
+// May be called again: who has put handlers of his own in the meantime gets them replaced.
+void cpl_guard_crashes(void) {
+  pthread_once(&once, make_key);
+  if (!have_key) return;
+  struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < CPLI_COUNT(crashes); i++) {
+    struct sigaction old;
+    sigaction(crashes[i].signal, &action, &old);
+    if (old.sa_sigaction != on_signal) former[i] = old;
+  }
+  cpli_guard_on = true;
+}

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A crash inside an FMU becomes a status. While a guarded call runs, the thread has a frame to jump
+// back to; the signal handler jumps there from an alternate stack, so that a stack overflow is
+// caught too. Outside guarded calls a crash stays a crash: the former action is restored and taken.
+#pragma once
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cpli_guard_frame {
+  sigjmp_buf env;
+  struct cpli_guard_frame* outer;
+  int signal;  // set when the call crashed
+} cpli_guard_frame;
+
+extern bool cpli_guard_on;  // cpl_guard_crashes() was called
+
+// initial-exec: one load instead of a call, also inside a shared library
+#define CPLI_GUARD_TLS _Thread_local __attribute__((tls_model("initial-exec")))
+extern CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
+extern CPLI_GUARD_TLS bool cpli_guard_thread_ready;
+
+/// Gives this thread its alternate stack; released when the thread ends.
+void cpli_guard_prepare_thread(void);
+
+/// To be called after the jump: lets the signal through again, which is blocked in the handler.
+void cpli_guard_recover(cpli_guard_frame* frame);
+
+/// "SIGSEGV: invalid memory access"
+const char* cpli_guard_text(int signal);
+
+static inline void cpli_guard_enter(cpli_guard_frame* frame) {
+  if (!cpli_guard_thread_ready) cpli_guard_prepare_thread();
+  frame->signal = 0;
+  frame->outer = cpli_guard_top;
+}
+
+static inline void cpli_guard_leave(const cpli_guard_frame* frame) {
+  cpli_guard_top = frame->outer;
+}
+
+// Run `statement`; when it crashes, run `on_crash`, which sees the signal as `crash_signal`. What
+// the statement assigns must be volatile. The mask is not saved, that would be a system call; the
+// frame counts only once sigsetjmp has filled it.
+#define CPLI_GUARDED(statement, on_crash)        \
+  do {                                           \
+    if (!cpli_guard_on) {                        \
+      statement;                                 \
+    } else {                                     \
+      cpli_guard_frame guard_frame_;             \
+      cpli_guard_enter(&guard_frame_);           \
+      if (sigsetjmp(guard_frame_.env, 0) == 0) { \
+        cpli_guard_top = &guard_frame_;          \
+        statement;                               \
+        cpli_guard_leave(&guard_frame_);         \
+      } else {                                   \
+        int crash_signal = guard_frame_.signal;  \
+        cpli_guard_recover(&guard_frame_);       \
+        on_crash;                                \
+      }                                          \
+    }                                            \
+  } while (0)

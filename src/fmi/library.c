@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fmi/library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "fmi/guard.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define DEEPBIND 0  // the sanitizer must interpose, and refuses to run with it
+#else
+#define DEEPBIND RTLD_DEEPBIND
+#endif
+
+const char* cpli_platform(void) {
+#if defined(__x86_64__)
+  return "linux64";
+#elif defined(__i386__)
+  return "linux32";
+#elif defined(__aarch64__)
+  return "aarch64-linux";
+#else
+  return "unknown";
+#endif
+}
+
+//------------------------------------ opening ------------------------------------
+
+typedef struct opening {
+  cpli_library* lib;
+  char problem[1024];  // the last dlerror()
+} opening;
+
+// Constructors of the library run inside dlopen, so it can crash as any other call into the FMU.
+static void* open_one(opening* op, const char* path, int flags) {
+  void* volatile handle = NULL;
+  volatile int crash = 0;
+  CPLI_GUARDED(handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags), crash = crash_signal);
+  const char* text = handle == NULL && crash == 0 ? dlerror() : NULL;
+  if (crash != 0) {
+    op->lib->locked = true;
+    snprintf(op->problem, sizeof op->problem, "its start-up code crashed (%s)",
+             cpli_guard_text(crash));
+  } else if (text != NULL) {
+    snprintf(op->problem, sizeof op->problem, "%s", text);
+  }
+  return handle;
+}
+
+// The library that the last dlopen missed, from "NAME: cannot open shared object file: ...".
+static bool missing_name(const char* problem, char* name, size_t size) {
+  const char* end = strstr(problem, ": cannot open shared object file");
+  if (end == NULL || (size_t)(end - problem) >= size) return false;
+  memcpy(name, problem, (size_t)(end - problem));
+  name[end - problem] = '\0';
+  return strchr(name, '/') == NULL;
+}
+
+// Many FMUs bring libraries without telling the loader where they are (no rpath): open them by full
+// path first; the loader then finds them by name among those already there.
+static void* open_with_siblings(opening* op, const char* path, int depth) {
+  char name[256], last[256] = "";
+  for (;;) {
+    void* handle = open_one(op, path, DEEPBIND);
+    if (handle != NULL || depth > 8 || !missing_name(op->problem, name, sizeof name) ||
+        strcmp(name, last) == 0) {
+      return handle;
+    }
+    memcpy(last, name, sizeof last);
+    char sibling[4096];
+    int folder = (int)(strrchr(path, '/') - path);
+    int n = snprintf(sibling, sizeof sibling, "%.*s/%s", folder, path, name);
+    if (n < 0 || (size_t)n >= sizeof sibling || access(sibling, R_OK) != 0) return NULL;
+    if (op->lib->n_siblings == (int)CPLI_COUNT(op->lib->siblings)) return NULL;
+    void* needed = open_with_siblings(op, sibling, depth + 1);
+    if (needed == NULL) return NULL;
+    op->lib->siblings[op->lib->n_siblings++] = needed;
+  }
+}
+
+static cpl_status open_failed(cpl_context* ctx, const opening* op) {
+  const cpli_library* lib = op->lib;
+  char name[256];
+  if (missing_name(op->problem, name, sizeof name)) {
+    char hint[1024];
+    snprintf(hint, sizeof hint, "%s/binaries/%s/%s", lib->fmu->folder, cpli_platform(), name);
+    bool there = access(hint, R_OK) == 0;
+    return cpl_fail(
+        ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so: it needs the library %s%s (%s)",
+        lib->fmu->base.path, cpli_platform(), lib->identifier, name,
+        there ? ", which is beside it but is not found under that name: add the folder "
+                "to LD_LIBRARY_PATH"
+              : ", which is not installed: install the package that has it, or name its "
+                "folder in LD_LIBRARY_PATH",
+        op->problem);
+  }
+  bool machine = strstr(op->problem, "wrong ELF class") != NULL ||
+                 strstr(op->problem, "invalid ELF header") != NULL ||
+                 strstr(op->problem, "cannot open shared object file: No") != NULL;
+  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so%s: %s",
+                  lib->fmu->base.path, cpli_platform(), lib->identifier,
+                  machine ? ", it is not a library for this machine" : "", op->problem);
+}
+
+//------------------------------------ finding ------------------------------------
+
+static cpl_status no_binary(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
+  char there[512] = "";
+  size_t used = 0;
+  bool folder = false;
+  for (int32_t i = 0; i < fmu->n_platforms && used < sizeof there; i++) {
+    folder = folder || strcmp(fmu->platforms[i], cpli_platform()) == 0;
+    used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", i > 0 ? ", " : "",
+                             fmu->platforms[i]);
+  }
+  if (folder) {
+    return cpl_fail(fmu->base.ctx, CPL_ERR_INPUT, "%s: binaries/%s/%s.so is missing",
+                    fmu->base.path, cpli_platform(), kind->identifier);
+  }
+  return cpl_fail(fmu->base.ctx, CPL_ERR_UNSUPPORTED,
+                  "%s: no binary for this platform (%s) and no source code; there are binaries "
+                  "for: %s",
+                  fmu->base.path, cpli_platform(), there[0] != '\0' ? there : "no platform");
+}
+
+static cpl_status find_binary(cpli_library* lib, const cpli_fmu_kind* kind) {
+  cpl_fmu* fmu = lib->fmu;
+  lib->path = cpli_printf(fmu->base.ctx, "%s/binaries/%s/%s.so", fmu->folder, cpli_platform(),
+                          kind->identifier);
+  if (lib->path == NULL) return cpli_nomem(fmu->base.ctx);
+  if (access(lib->path, F_OK) == 0) return CPL_OK;
+  if (!fmu->has_sources && kind->n_source_files == 0) return no_binary(fmu, kind);
+  return cpli_library_compile(fmu, kind, lib->path);
+}
+
+static void destroy(cpli_library* lib) {
+  if (lib == NULL) return;
+  if (!lib->locked) {
+    if (lib->handle != NULL) dlclose(lib->handle);
+    while (lib->n_siblings > 0) dlclose(lib->siblings[--lib->n_siblings]);
+  }
+  cpli_free(lib->fmu->base.ctx, lib->path);
+  cpli_free(lib->fmu->base.ctx, lib);
+}
+
+cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_library** out) {
+  cpl_context* ctx = fmu->base.ctx;
+  *out = NULL;
+  for (cpli_library* lib = fmu->libraries; lib != NULL; lib = lib->next) {
+    if (strcmp(lib->identifier, kind->identifier) != 0) continue;
+    lib->users++;
+    *out = lib;
+    return CPL_OK;
+  }
+
+  cpli_library* lib = cpli_alloc(ctx, 1, sizeof *lib);
+  if (lib == NULL) return cpli_nomem(ctx);
+  lib->fmu = fmu;
+  lib->identifier = kind->identifier;
+  cpl_status st = find_binary(lib, kind);
+  if (st < 0) goto done;
+
+  // some binaries use sin and friends without naming libm: have it where everyone looks
+  dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
+  opening op = {.lib = lib};
+  lib->handle = open_with_siblings(&op, lib->path, 0);
+  if (lib->handle == NULL) {
+    st = open_failed(ctx, &op);
+    goto done;
+  }
+  lib->users = 1;
+  lib->next = fmu->libraries;
+  fmu->libraries = lib;
+  *out = lib;
+  lib = NULL;
+done:
+  destroy(lib);
+  return st;
+}
+
+void cpli_library_release(cpli_library* lib) {
+  if (lib == NULL || --lib->users > 0) return;
+  cpli_library** at = &lib->fmu->libraries;
+  while (*at != lib) at = &(*at)->next;
+  *at = lib->next;
+  destroy(lib);
+}
+
+void* cpli_library_symbol(const cpli_library* lib, const char* name) {
+  void* address = dlsym(lib->handle, name);
+  char prefixed[512];
+  int n = snprintf(prefixed, sizeof prefixed, "%s_%s", lib->identifier, name);
+  if (address == NULL && n > 0 && (size_t)n < sizeof prefixed) {
+    address = dlsym(lib->handle, prefixed);
+  }
+  return address;
+}

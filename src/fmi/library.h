@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The binary of an FMU, opened where neither side can interpose on the other's symbols. When the
+// archive has sources but no binary for this machine, they are compiled first. One library is
+// shared by all instances of a cpl_fmu and closed with the last of them.
+#pragma once
+
+#include "fmi/fmu.h"
+
+typedef struct cpli_library {
+  struct cpli_library* next;  // in fmu->libraries
+  cpl_fmu* fmu;
+  char* path;
+  const char* identifier;  // borrowed from the description
+  void* handle;
+  void* siblings[16];  // libraries beside the binary that it needs
+  int n_siblings;
+  int users;
+  bool fatal;   // an instance said that all are lost: no call is possible any more
+  bool locked;  // code of it may still be on its way (a crash, a thread): never dlclose
+} cpli_library;
+
+/// The folder of this machine's binaries, "linux64".
+const char* cpli_platform(void);
+
+/// Load the binary of `kind` or take another reference to it. fmu->folder must be there.
+/// Owned: *out by the caller, who calls cpli_library_release().
+cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_library** out);
+void cpli_library_release(cpli_library* lib);  // Nullable: lib
+
+/// The address of a function, with or without the prefix "identifier_"; NULL: not exported.
+void* cpli_library_symbol(const cpli_library* lib, const char* name);
+
+/// compile.c: make `path` from the sources of `kind` with the system's compiler ($CC or cc).
+cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* path);

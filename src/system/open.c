@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/base.h"
+#include "couplet/csource.h"
+#include "couplet/fmi.h"
+#include "couplet/system.h"
+
+static cpl_status open_fmu(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
+  cpl_fmu_def fmu = cpl_default_fmu_def();
+  fmu.path = def->path;
+  fmu.call_log = def->call_log;
+  return cpl_fmu_open(ctx, &fmu, out);
+}
+
+static cpl_status open_c(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
+  return cpl_c_open(ctx, def->path, out);
+}
+
+typedef struct format {
+  const char* ending;
+  cpl_status (*open)(cpl_context* ctx, const cpl_open_def* def, cpl_source** out);
+} format;
+
+static const format formats[] = {{".fmu", open_fmu}, {".c", open_c}};
+
+cpl_open_def cpl_default_open_def(void) { return (cpl_open_def){0}; }
+
+cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
+  struct stat info;
+  *out = NULL;
+  if (stat(def->path, &info) != 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", def->path, strerror(errno));
+  if (S_ISDIR(info.st_mode)) return open_fmu(ctx, def, out);
+  const char* ending = strrchr(def->path, '.');
+  for (size_t i = 0; ending != NULL && i < CPLI_COUNT(formats); i++) {
+    if (strcmp(ending, formats[i].ending) == 0) return formats[i].open(ctx, def, out);
+  }
+  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the name ends neither in .fmu nor in .c: what is it?",
+                  def->path);
+}
