@@ -31,10 +31,6 @@ const char* info_initial_name(const cpl_variable* v) {
 
 //------------------------------------ fields ------------------------------------
 
-static void print_padded(FILE* out, const char* text, size_t width) {
-  for (size_t n = cpli_print_text(out, text, width); n < width; n++) fputc(' ', out);
-}
-
 static void print_field(FILE* out, const char* name, const char* value) {
   if (value[0] == '\0') return;
   fprintf(out, "  %-12s ", name);
@@ -168,7 +164,9 @@ static void print_unit(FILE* out, const cpl_description* d, int32_t i) {
   const cpl_unit* u = &d->units[i];
   char text[CPLI_NUMBER_SIZE];
   fputs(u->display_of >= 0 ? "    " : "  ", out);
-  print_padded(out, u->name, u->display_of >= 0 ? 12 : 14);
+  size_t n = cpli_print_text(out, u->name, 0), width = u->display_of >= 0 ? 12 : 14;
+  bool known = u->display_of >= 0 || u->has_base;
+  if (known && n < width) fprintf(out, "%*s", (int)(width - n), "");
   if (u->display_of >= 0) {
     fprintf(out, "  = %s", cpli_print_real(u->factor, text));
     fputs(" * ", out);

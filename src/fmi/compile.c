@@ -6,11 +6,11 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/data.h"
 #include "base/process.h"
 #include "fmi/library.h"
+#include "format/folder.h"
 
 typedef struct command {
   cpli_arena arena;
@@ -105,15 +105,7 @@ static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, co
   add(cmd, "-lm");
 }
 
-static void make_folders(const cpl_fmu* fmu, const char* path) {
-  char folder[4096];
-  for (const char* at = path + strlen(fmu->folder) + 1; (at = strchr(at, '/')) != NULL; at++) {
-    snprintf(folder, sizeof folder, "%.*s", (int)(at - path), path);
-    mkdir(folder, 0700);  // when it fails, the compiler will say so
-  }
-}
-
-cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* path) {
+cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, char* path) {
   cpl_context* ctx = fmu->base.ctx;
   const char* data = cpli_data_folder(ctx);
   if (data == NULL) return CPL_ERR_IO;
@@ -125,11 +117,12 @@ cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, c
     st = cpli_nomem(ctx);
     goto done;
   }
-  make_folders(fmu, path);
+  st = cpli_make_parents(ctx, path);
+  if (st < 0) goto done;
   cpl_log(ctx, CPL_LOG_INFO, fmu->base.path, "compiling the sources of %s", kind->identifier);
   char what[512];
   snprintf(what, sizeof what, "%s: there is no binary for %s, and its source code", fmu->base.path,
-           cpli_platform());
+           cpli_fmu_platform());
   st = cpli_run_compiler(ctx, what, (const char* const*)cmd.args);
 done:
   cpli_free(ctx, cmd.args);

@@ -42,7 +42,7 @@ cpl_status cpli_fmi2_bind(cpli_fmi2* in) {
   if (used == 0) return CPL_OK;
   return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
                   "%s: binaries/%s/%s.so does not export what a %s FMU needs: %s",
-                  in->fmu->base.path, cpli_platform(), in->kind->identifier,
+                  in->fmu->base.path, cpli_fmu_platform(), in->kind->identifier,
                   in->type == fmi2ModelExchange ? "model exchange" : "co-simulation", missing);
 }
 

@@ -7,24 +7,13 @@
 #include <unistd.h>
 
 #include "fmi/guard.h"
+#include "format/folder.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define DEEPBIND 0  // the sanitizer must interpose, and refuses to run with it
 #else
 #define DEEPBIND RTLD_DEEPBIND
 #endif
-
-const char* cpli_platform(void) {
-#if defined(__x86_64__)
-  return "linux64";
-#elif defined(__i386__)
-  return "linux32";
-#elif defined(__aarch64__)
-  return "aarch64-linux";
-#else
-  return "unknown";
-#endif
-}
 
 //------------------------------------ opening ------------------------------------
 
@@ -85,11 +74,11 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
   char name[256];
   if (missing_name(op->problem, name, sizeof name)) {
     char hint[1024];
-    snprintf(hint, sizeof hint, "%s/binaries/%s/%s", lib->fmu->folder, cpli_platform(), name);
+    snprintf(hint, sizeof hint, "%s/binaries/%s/%s", lib->fmu->folder, cpli_fmu_platform(), name);
     bool there = access(hint, R_OK) == 0;
     return cpl_fail(
         ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so: it needs the library %s%s (%s)",
-        lib->fmu->base.path, cpli_platform(), lib->identifier, name,
+        lib->fmu->base.path, cpli_fmu_platform(), lib->identifier, name,
         there ? ", which is beside it but is not found under that name: add the folder "
                 "to LD_LIBRARY_PATH"
               : ", which is not installed: install the package that has it, or name its "
@@ -100,7 +89,7 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
                  strstr(op->problem, "invalid ELF header") != NULL ||
                  strstr(op->problem, "cannot open shared object file: No") != NULL;
   return cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so%s: %s",
-                  lib->fmu->base.path, cpli_platform(), lib->identifier,
+                  lib->fmu->base.path, cpli_fmu_platform(), lib->identifier,
                   machine ? ", it is not a library for this machine" : "", op->problem);
 }
 
@@ -111,38 +100,64 @@ static cpl_status no_binary(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
   size_t used = 0;
   bool folder = false;
   for (int32_t i = 0; i < fmu->n_platforms && used < sizeof there; i++) {
-    folder = folder || strcmp(fmu->platforms[i], cpli_platform()) == 0;
+    folder = folder || strcmp(fmu->platforms[i], cpli_fmu_platform()) == 0;
     used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", i > 0 ? ", " : "",
                              fmu->platforms[i]);
   }
   if (folder) {
     return cpl_fail(fmu->base.ctx, CPL_ERR_INPUT, "%s: binaries/%s/%s.so is missing",
-                    fmu->base.path, cpli_platform(), kind->identifier);
+                    fmu->base.path, cpli_fmu_platform(), kind->identifier);
   }
   return cpl_fail(fmu->base.ctx, CPL_ERR_UNSUPPORTED,
                   "%s: no binary for this platform (%s) and no source code; there are binaries "
                   "for: %s",
-                  fmu->base.path, cpli_platform(), there[0] != '\0' ? there : "no platform");
+                  fmu->base.path, cpli_fmu_platform(), there[0] != '\0' ? there : "no platform");
+}
+
+// Where a binary is, or where it is to be compiled to.
+static cpl_status choose_path(cpli_library* lib, const char* folder, const char* below) {
+  cpl_context* ctx = lib->fmu->base.ctx;
+  cpli_free(ctx, lib->path);
+  lib->path = cpli_printf(ctx, "%s%s/%s.so", folder, below, lib->identifier);
+  return lib->path != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
 static cpl_status find_binary(cpli_library* lib, const cpli_fmu_kind* kind) {
   cpl_fmu* fmu = lib->fmu;
-  lib->path = cpli_printf(fmu->base.ctx, "%s/binaries/%s/%s.so", fmu->folder, cpli_platform(),
-                          kind->identifier);
-  if (lib->path == NULL) return cpli_nomem(fmu->base.ctx);
-  if (access(lib->path, F_OK) == 0) return CPL_OK;
+  char below[64];
+  snprintf(below, sizeof below, "/binaries/%s", cpli_fmu_platform());
+  cpl_status st = choose_path(lib, fmu->folder, below);
+  if (st < 0 || access(lib->path, F_OK) == 0) return st;
   if (!fmu->has_sources && kind->n_source_files == 0) return no_binary(fmu, kind);
+  if (fmu->is_folder) {
+    st = cpli_temp_folder_make(fmu->base.ctx, &lib->made_in);
+    if (st >= 0) st = choose_path(lib, lib->made_in, "");
+    if (st < 0) return st;
+  }
   return cpli_library_compile(fmu, kind, lib->path);
+}
+
+// Destructors of the library run inside dlclose; a crash there comes too late to spoil a run.
+static void close_one(cpli_library* lib, void* handle) {
+  volatile int crash = 0;
+  CPLI_GUARDED(dlclose(handle), crash = crash_signal);
+  if (crash == 0) return;
+  lib->locked = true;
+  cpl_log(lib->fmu->base.ctx, CPL_LOG_WARNING, lib->fmu->base.path,
+          "the clean-up code of %s.so crashed (%s)", lib->identifier, cpli_guard_text(crash));
 }
 
 static void destroy(cpli_library* lib) {
   if (lib == NULL) return;
-  if (!lib->locked) {
-    if (lib->handle != NULL) dlclose(lib->handle);
-    while (lib->n_siblings > 0) dlclose(lib->siblings[--lib->n_siblings]);
+  if (!lib->locked && lib->handle != NULL) close_one(lib, lib->handle);
+  while (!lib->locked && lib->n_siblings > 0) close_one(lib, lib->siblings[--lib->n_siblings]);
+  cpl_context* ctx = lib->fmu->base.ctx;
+  if (lib->made_in != NULL) {
+    cpli_temp_folder_remove(ctx, lib->made_in);
+    cpli_free(ctx, lib->made_in);
   }
-  cpli_free(lib->fmu->base.ctx, lib->path);
-  cpli_free(lib->fmu->base.ctx, lib);
+  cpli_free(ctx, lib->path);
+  cpli_free(ctx, lib);
 }
 
 cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_library** out) {

@@ -12,6 +12,7 @@ typedef struct cpli_library {
   struct cpli_library* next;  // in fmu->libraries
   cpl_fmu* fmu;
   char* path;
+  char* made_in;  // temporary folder of a binary compiled for an unpacked FMU, which stays as it is
   const char* identifier;  // borrowed from the description
   void* handle;
   void* siblings[16];  // libraries beside the binary that it needs
@@ -20,9 +21,6 @@ typedef struct cpli_library {
   bool fatal;   // an instance said that all are lost: no call is possible any more
   bool locked;  // code of it may still be on its way (a crash, a thread): never dlclose
 } cpli_library;
-
-/// The folder of this machine's binaries, "linux64".
-const char* cpli_platform(void);
 
 /// Load the binary of `kind` or take another reference to it. fmu->folder must be there.
 /// Owned: *out by the caller, who calls cpli_library_release().
@@ -33,4 +31,4 @@ void cpli_library_release(cpli_library* lib);  // Nullable: lib
 void* cpli_library_symbol(const cpli_library* lib, const char* name);
 
 /// compile.c: make `path` from the sources of `kind` with the system's compiler ($CC or cc).
-cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, const char* path);
+cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, char* path);

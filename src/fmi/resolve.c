@@ -358,8 +358,9 @@ static void resolve_outputs(cpli_parse* p, bool* seen) {
   s->n_outputs = kept;
 }
 
-// Without a list the derivative attributes tell the states of a model; a derivative of an input or
-// of a second name of a state is no state.
+// Without any list the derivative attributes tell the states of a model; a derivative of an input
+// or of a second name of a state is no state. Where other lists are given, none of derivatives
+// means none: Dymola's models with inline integration have derivative attributes but no states.
 static cpl_unknown* guess_derivatives(cpli_parse* p, bool* seen, int32_t* n) {
   cpl_unknown* rows = cpli_arena_alloc(&p->fmu->arena, p->vars.count, sizeof *rows);
   *n = 0;
@@ -386,9 +387,10 @@ static cpl_unknown* guess_derivatives(cpli_parse* p, bool* seen, int32_t* n) {
 static void resolve_states(cpli_parse* p, bool* seen) {
   cpl_description* d = &p->fmu->desc;
   int32_t n = 0;
-  cpl_unknown* rows = p->has_list[CPLI_DERIVATIVES] || !p->fmu->me.present
-                          ? collect(p, CPLI_DERIVATIVES, 0, &n)
-                          : guess_derivatives(p, seen, &n);
+  bool listed = false;
+  for (int k = 0; k < CPLI_N_LISTS; k++) listed = listed || p->has_list[k];
+  cpl_unknown* rows = listed || !p->fmu->me.present ? collect(p, CPLI_DERIVATIVES, 0, &n)
+                                                    : guess_derivatives(p, seen, &n);
   int32_t* states = cpli_arena_alloc(&p->fmu->arena, (size_t)n, sizeof *states);
   int32_t* derivatives = cpli_arena_alloc(&p->fmu->arena, (size_t)n, sizeof *derivatives);
   if (rows == NULL || states == NULL || derivatives == NULL) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Values in attributes of files: numbers and Booleans with blanks around them allowed, and nothing else.
+// Values in attributes of files: numbers and Booleans with blanks around them allowed, and nothing
+// else.
 #pragma once
 
 #include "format/number.h"

@@ -146,7 +146,9 @@ cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text,
   if (xml.parser == NULL) return cpli_nomem(ctx);
 
   // without XML_PARSE_HUGE libxml2 limits depth (256), names and attribute values (10 MB)
-  xmlCtxtUseOptions(xml.parser, XML_PARSE_NONET);
+  // NOENT turns &amp; in attributes into & (else SAX hears "&#38;"); there are no other entities,
+  // as declarations are refused before they are read
+  xmlCtxtUseOptions(xml.parser, XML_PARSE_NONET | XML_PARSE_NOENT);
   memset(xml.parser->sax, 0, sizeof *xml.parser->sax);
   xml.parser->sax->initialized = XML_SAX2_MAGIC;
   xml.parser->sax->startElementNs = on_begin;

@@ -15,9 +15,11 @@
 enum {
   DEFAULT_MAX_EVENTS = 100,  // events without progress in time
   MOST_ROUNDS = 1000,        // of one event iteration
-  ACCUMULATING = 10,  // events of one indicator, each closer than `close_by` to the one before
+  CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
+  ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
 };
-static const double close_by = 1e-9;  // relative to the time simulated
+static const double close_by = 1e-9;   // relative to the time simulated
+static const double shrinking = 0.98;  // ratio of distances that accumulate
 
 typedef enum cause { NO_EVENT, STATE_EVENT, TIME_EVENT, STEP_EVENT, INPUT_EVENT } cause;
 
@@ -49,9 +51,12 @@ typedef struct integrate {
   double* curve_values;
   size_t n_curves, cap_curves;
 
-  // events that come closer and closer
-  double* last_event;     // per indicator and direction: when; 2 nz
-  int32_t* close_events;  // per indicator and direction: how many in a row were close; 2 nz
+  // events that come closer and closer, per indicator and direction
+  struct trail {
+    double last;             // when it happened last
+    double distance, begin;  // the last distance, and where distances began to shrink
+    int32_t close, shrunk;   // how many in a row were close, or closer than the one before
+  } * trails;                // 2 nz
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
@@ -214,29 +219,46 @@ static cpl_status handle_event(integrate* s) {
   return st;
 }
 
-// Watches events of the same indicator in the same direction. When they come in ever shorter time,
-// steps after them are kept shorter than the last distance, so that no event is jumped over, until
-// it is clear that they accumulate.
+static cpl_status chattering(integrate* s, size_t indicator, const struct trail* k,
+                             const char* how) {
+  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
+                  "%s: chattering: the events of indicator %zu %s at t=%.17g (%d of them in a row, "
+                  "the last two %.2g "
+                  "apart); the model must leave this behaviour, or the run must end before it",
+                  s->base.base.name, indicator + 1, how, s->t,
+                  k->close > k->shrunk ? k->close : k->shrunk, k->distance);
+}
+
+static cpl_status watch_crossing(integrate* s, size_t indicator, struct trail* k) {
+  double distance = s->t - k->last;
+  k->last = s->t;
+  if (!isfinite(distance)) return CPL_OK;
+  if (s->t + distance > s->careful_until) {
+    s->careful_until = s->t + distance;
+    s->careful_step = distance / 4;
+  }
+  k->close = distance < close_by * fmax(fabs(s->t), s->t - s->t_start) ? k->close + 1 : 0;
+  bool shrunk = distance < shrinking * k->distance;
+  if (!shrunk || k->shrunk == 0) k->begin = s->t - distance;
+  k->shrunk = shrunk ? k->shrunk + 1 : 0;
+  k->distance = distance;
+  if (k->close >= CHATTERING) return chattering(s, indicator, k, "do not leave each other");
+  // An accumulation point is ahead. Between two events an indicator moves by the square of their
+  // distance, and what it moves must stay above the tolerance for the next event to be seen.
+  bool near = distance < fmax(sqrt(s->def.rtol), close_by) * (s->t - k->begin);
+  if (k->shrunk >= ACCUMULATING && near) return chattering(s, indicator, k, "accumulate");
+  return CPL_OK;
+}
+
+// Watches events of the same indicator in the same direction. Steps after an event are kept shorter
+// than the last distance between two of them, so that none is jumped over when they come in ever
+// shorter time.
 static cpl_status watch_crossings(integrate* s) {
-  double scale = fmax(fabs(s->t), fabs(s->t - s->t_start));
   s->careful_until = -INFINITY;
   for (size_t i = 0; i < s->nz; i++) {
     if (s->crossed[i] == 0) continue;
-    size_t k = 2 * i + (s->crossed[i] > 0);
-    double distance = s->t - s->last_event[k];
-    s->last_event[k] = s->t;
-    if (!isfinite(distance)) continue;
-    if (s->t + distance > s->careful_until) {
-      s->careful_until = s->t + distance;
-      s->careful_step = distance / 4;
-    }
-    s->close_events[k] = distance < close_by * scale ? s->close_events[k] + 1 : 0;
-    if (s->close_events[k] < ACCUMULATING) continue;
-    return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                    "%s: chattering: the events of indicator %zu accumulate at t=%.17g (%d of them "
-                    "in a row, each less than %.2g after the one before); the model must leave "
-                    "this behaviour, or the run must end before it",
-                    s->base.base.name, i + 1, s->t, ACCUMULATING, close_by * scale);
+    cpl_status st = watch_crossing(s, i, &s->trails[2 * i + (s->crossed[i] > 0)]);
+    if (st < 0) return st;
   }
   return CPL_OK;
 }
@@ -441,10 +463,8 @@ static void forget_run(integrate* s) {
   s->at_end = s->pending = NO_EVENT;
   s->careful_until = s->stuck_since = -INFINITY;
   s->stuck = 0;
-  for (size_t i = 0; i < 2 * s->nz; i++) {
-    s->last_event[i] = -INFINITY;
-    s->close_events[i] = 0;
-  }
+  for (size_t i = 0; i < 2 * s->nz; i++)
+    s->trails[i] = (struct trail){.last = -INFINITY, .distance = INFINITY};
 }
 
 static cpl_status terminate(cpl_component* c) {
@@ -466,7 +486,7 @@ static void destroy(cpl_component* c) {
   if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
   cpli_free(ctx, s->x);
   cpli_free(ctx, s->crossed);
-  cpli_free(ctx, s->close_events);
+  cpli_free(ctx, s->trails);
   cpli_free(ctx, s->curves);
   cpli_free(ctx, s->curve_refs);
   cpli_free(ctx, s->curve_values);
@@ -482,11 +502,11 @@ typedef struct saved {
   int32_t stuck;
   cause pending;
   bool running, in_event, ended;
-  double numbers[];  // x, last_event
+  double x[];  // and the trails behind them
 } saved;
 
 static size_t saved_size(const integrate* s) {
-  return sizeof(saved) + (s->n + 2 * s->nz) * sizeof(double);
+  return sizeof(saved) + s->n * sizeof(double) + 2 * s->nz * sizeof *s->trails;
 }
 
 static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
@@ -500,8 +520,8 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   *k =
       (saved){inner,    s->t,       s->next_time, s->careful_until, s->careful_step, s->stuck_since,
               s->stuck, s->pending, s->running,   s->in_event,      s->ended};
-  memcpy(k->numbers, s->x, s->n * sizeof(double));
-  memcpy(k->numbers + s->n, s->last_event, 2 * s->nz * sizeof(double));
+  memcpy(k->x, s->x, s->n * sizeof(double));
+  memcpy(k->x + s->n, s->trails, 2 * s->nz * sizeof *s->trails);
   return model_of(c)->ops->save(model_of(c), &k->model);
 }
 
@@ -520,8 +540,8 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   s->ended = k->ended;
   s->step_open = false;
   s->at_end = NO_EVENT;
-  memcpy(s->x, k->numbers, s->n * sizeof(double));
-  memcpy(s->last_event, k->numbers + s->n, 2 * s->nz * sizeof(double));
+  memcpy(s->x, k->x, s->n * sizeof(double));
+  memcpy(s->trails, k->x + s->n, 2 * s->nz * sizeof *s->trails);
   return model_of(c)->ops->restore(model_of(c), &k->model);
 }
 
@@ -599,14 +619,13 @@ cpl_solver_def cpl_default_solver_def(void) {
 }
 
 static cpl_status allocate(integrate* s, cpl_context* ctx) {
-  s->x = cpli_alloc(ctx, 4 * s->n + 2 * s->nz, sizeof(double));
+  s->x = cpli_alloc(ctx, 4 * s->n, sizeof(double));
   s->crossed = cpli_alloc(ctx, s->nz, 1);
-  s->close_events = cpli_alloc(ctx, 2 * s->nz, sizeof *s->close_events);
-  if (s->x == NULL || s->crossed == NULL || s->close_events == NULL) return cpli_nomem(ctx);
+  s->trails = cpli_alloc(ctx, 2 * s->nz, sizeof *s->trails);
+  if (s->x == NULL || s->crossed == NULL || s->trails == NULL) return cpli_nomem(ctx);
   s->x_at = s->x + s->n;
   s->atol = s->x_at + s->n;
   s->nominal = s->atol + s->n;
-  s->last_event = s->nominal + s->n;
   forget_run(s);
   return CPL_OK;
 }

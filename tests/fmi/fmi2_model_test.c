@@ -293,6 +293,33 @@ static void resources_are_a_uri(void** state) {
   rmdir(folder);
 }
 
+// The whole way from a file to both kinds of components, with the call log of the public interface.
+static void opened_like_any_other(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  cpl_fmu_def def = cpl_default_fmu_def();
+  def.path = getenv("COUPLET_PROBE");
+  def.call_log = "opened.txt";
+  cpl_source* src = NULL;
+  CHECK_OK(ctx, cpl_fmu_open(ctx, &def, &src));
+  cpl_model* m = NULL;
+  cpl_stepper* s = NULL;
+  CHECK_OK(ctx, src->ops->make_model(src, "left", &m));
+  CHECK_OK(ctx, src->ops->make_stepper(src, "right", &s));
+  CHECK(m->base.can.completed_step && m->base.can.save_restore && m->base.can.directional);
+  CHECK_OK(ctx, probe_init(&m->base));
+  CHECK_OK(ctx, probe_init(&s->base));
+  cpl_step_result r;
+  double dx[2];
+  CHECK_OK(ctx, s->ops->step(s, 0.5, 0.5, &r));
+  CHECK_OK(ctx, m->ops->get_derivatives(m, dx));
+  CHECK(dx[0] == 0 && dx[1] == -4);
+  m->base.ops->destroy(&m->base);
+  s->base.ops->destroy(&s->base);
+  src->ops->destroy(src);
+  cpl_context_destroy(ctx);
+}
+
 static void survives_every_failed_allocation(void** state) {
   (void)state;
   for (long n = 0;; n++) {
@@ -327,6 +354,7 @@ int main(void) {
       cmocka_unit_test(two_instances_are_apart),
       cmocka_unit_test(one_instance_where_only_one_is_allowed),
       cmocka_unit_test(resources_are_a_uri),
+      cmocka_unit_test(opened_like_any_other),
       cmocka_unit_test(survives_every_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

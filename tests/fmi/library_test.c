@@ -3,6 +3,7 @@
 #include "fmi/library.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "fmi/probe.h"
 
@@ -61,6 +62,27 @@ static void libraries_beside_the_binary_are_found(void** state) {
   CHECK(cpli_library_symbol(p.fmu.libraries, "no_such_function") == NULL);
   a->base.ops->destroy(&a->base);
   b->base.ops->destroy(&b->base);
+  probe_close(&p);
+}
+
+// Exported by this program, as a host linked to a shared SUNDIALS exports it to FMUs with their
+// own.
+__attribute__((visibility("default"))) int probe_interposed(void);
+int probe_interposed(void) { return 2; }
+
+static void the_host_does_not_interpose(void** state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+  skip();  // the sanitizer needs to
+#endif
+  probe_fmu p;
+  probe_open(&p, "probe");
+  cpl_model* m = probe_model(&p);
+  void* address = cpli_library_symbol(p.fmu.libraries, "probe_calls_interposed");
+  int (*call)(void);
+  memcpy(&call, &address, sizeof call);
+  CHECK_INT(call(), 1);
+  m->base.ops->destroy(&m->base);
   probe_close(&p);
 }
 
@@ -123,6 +145,23 @@ static void start_up_code_that_crashes(void** state) {
   probe_close(&p);
 }
 
+static void clean_up_code_that_crashes(void** state) {
+  (void)state;
+  pid_t pid = fork();  // at its exit the destructor would run again
+  if (pid == 0) {
+    probe_fmu p;
+    cpl_guard_crashes();
+    probe_open(&p, "probe_badend");
+    cpl_model* m = probe_model(&p);
+    m->base.ops->destroy(&m->base);
+    _exit(strstr(p.logged, "the clean-up code of probe_badend.so crashed (SIGABRT") != NULL ? 0
+                                                                                            : 1);
+  }
+  int status = 0;
+  CHECK_INT(waitpid(pid, &status, 0), pid);
+  CHECK_INT(status, 0);
+}
+
 // Compile the text as the only source of an FMU, named or not, and make a model of it.
 static void compile(probe_fmu* p, const char* folder, const char* text, bool listed) {
   char path[4200];
@@ -162,6 +201,24 @@ static void sources_are_compiled(void** state) {
   }
 }
 
+// An unpacked FMU is the user's own folder: what we compile does not go there.
+static void unpacked_sources_stay_untouched(void** state) {
+  (void)state;
+  char text[8192];
+  snprintf(text, sizeof text, "#include \"%s\"\n", test_path("tests/fmi/probe_fmu.c"));
+  probe_fmu p;
+  compile(&p, "unpacked_fmu", text, false);
+  p.fmu.is_folder = true;
+  cpl_model* m = probe_model(&p);
+  CHECK(access("unpacked_fmu/binaries/linux64/src.so", F_OK) != 0);
+  char made[4096];
+  snprintf(made, sizeof made, "%s", p.fmu.libraries->path);
+  CHECK(access(made, F_OK) == 0);
+  m->base.ops->destroy(&m->base);
+  CHECK(access(made, F_OK) != 0);
+  probe_close(&p);
+}
+
 static void sources_that_do_not_compile(void** state) {
   (void)state;
   probe_fmu p;
@@ -171,7 +228,7 @@ static void sources_that_do_not_compile(void** state) {
   CHECK_CONTAINS(cpl_context_error(p.ctx), "surely_not_known");
   setenv("CC", "no-such-compiler", 1);
   expect_failure(&p, CPL_ERR_INPUT);
-  CHECK_CONTAINS(cpl_context_error(p.ctx), "no-such-compiler");
+  CHECK_CONTAINS(cpl_context_error(p.ctx), "its source code");
   unsetenv("CC");
   probe_close(&p);
 }
@@ -180,11 +237,14 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(missing_functions_are_named),
       cmocka_unit_test(libraries_beside_the_binary_are_found),
+      cmocka_unit_test(the_host_does_not_interpose),
       cmocka_unit_test(missing_libraries_are_named),
       cmocka_unit_test(other_platforms_are_listed),
       cmocka_unit_test(files_that_are_no_library),
       cmocka_unit_test(sources_are_compiled),
+      cmocka_unit_test(unpacked_sources_stay_untouched),
       cmocka_unit_test(sources_that_do_not_compile),
+      cmocka_unit_test(clean_up_code_that_crashes),
       cmocka_unit_test(start_up_code_that_crashes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,11 +4,13 @@
 // An FMU for tests: an oscillator x1' = x2, x2' = -k x1 + u, y = x1 + 2 u, with all basic types, a
 // state event at x1 = 0, a time event every 0.5 s, and a fault on demand. The environment variable
 // PROBE_FAULT="FUNCTION:N:KIND" makes the N-th call of that function return warning, discard,
-// error, fatal or 42, crash (segv, bus, fpe, ill, abort, overflow), give nan, or print to the
+// error, fatal or 42, crash (segv, bus, fpe, ill, abort, overflow), give nan (Reals, derivatives,
+// indicators), or print to the
 // logger with odd arguments (odd).
 //
 // Variants: PROBE_BARE lacks all optional functions, PROBE_BROKEN lacks required ones, PROBE_EXTRAS
-// has the two beyond the standard, PROBE_SIBLING needs a library beside it.
+// has the two beyond the standard, PROBE_SIBLING needs a library beside it, PROBE_BAD_START and
+// PROBE_BAD_END crash when loaded and unloaded.
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +31,7 @@ enum { X1, X2, DX1, DX2, K, U, Y, N_REALS };
 
 //------------------------------------ faults ------------------------------------
 
-static int calls_so_far;
+static int calls_so_far, nan_wanted;
 static volatile int zero;
 static void* volatile nowhere;
 
@@ -84,6 +86,7 @@ static const char* fault(const probe* p, const char* function) {
 static fmi2Status status_of(const probe* p, const char* function) {
   static const char* const names[] = {"ok", "warning", "discard", "error", "fatal"};
   const char* kind = fault(p, function);
+  nan_wanted = kind != NULL && strcmp(kind, "nan") == 0;
   if (kind != NULL && strcmp(kind, "42") == 0) return (fmi2Status)42;
   for (int i = 1; kind != NULL && i < 5; i++) {
     if (strcmp(kind, names[i]) != 0) continue;
@@ -97,6 +100,30 @@ static fmi2Status status_of(const probe* p, const char* function) {
   probe* p = c;                               \
   fmi2Status status = status_of(p, __func__); \
   (void)p;
+
+//------------------------------------ memory ------------------------------------
+
+// All blocks in a list: after a crash or fmi2Fatal no one may free them, but they are not lost.
+typedef struct block {
+  struct block *before, *after;
+} block;
+
+static block blocks = {&blocks, &blocks};
+
+static void* take(const fmi2CallbackFunctions* callbacks, size_t size) {
+  block* b = callbacks->allocateMemory(1, sizeof *b + size);
+  if (b == NULL) return NULL;
+  *b = (block){&blocks, blocks.after};
+  b->before->after = b->after->before = b;
+  return b + 1;
+}
+
+static void give_back(const fmi2CallbackFunctions* callbacks, void* memory) {
+  block* b = (block*)memory - 1;
+  b->before->after = b->after;
+  b->after->before = b->before;
+  callbacks->freeMemory(b);
+}
 
 //------------------------------------ both kinds ------------------------------------
 
@@ -125,7 +152,7 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
   calls_so_far = 0;
   if (status_of(&before, "fmi2Instantiate") > fmi2Warning) return NULL;
   if (strcmp(guid, "{probe}") != 0) return NULL;
-  probe* p = callbacks->allocateMemory(1, sizeof *p);
+  probe* p = take(callbacks, sizeof *p);
   if (p == NULL) return NULL;
   p->type = type;
   p->callbacks = *callbacks;
@@ -135,7 +162,10 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
 
 void fmi2FreeInstance(fmi2Component c) {
   BEGIN
-  if (status == fmi2OK) p->callbacks.freeMemory(p);
+  if (status == fmi2OK) {
+    fmi2CallbackFunctions callbacks = p->callbacks;
+    give_back(&callbacks, p);
+  }
 }
 
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tolerance, fmi2Real tolerance,
@@ -166,7 +196,7 @@ static double real_of(const probe* p, unsigned int ref) {
 fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference* refs, size_t n,
                        fmi2Real* values) {
   BEGIN
-  for (size_t i = 0; i < n; i++) values[i] = real_of(p, refs[i]);
+  for (size_t i = 0; i < n; i++) values[i] = nan_wanted ? NAN : real_of(p, refs[i]);
   return status;
 }
 
@@ -243,7 +273,7 @@ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference* refs, size_t
 
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
   BEGIN
-  if (*state == NULL) *state = p->callbacks.allocateMemory(1, sizeof *p);
+  if (*state == NULL) *state = take(&p->callbacks, sizeof *p);
   memcpy(*state, p, sizeof *p);
   return status;
 }
@@ -254,7 +284,7 @@ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
 }
 
 fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate* state) {
-  BEGIN p->callbacks.freeMemory(*state);
+  BEGIN give_back(&p->callbacks, *state);
   *state = NULL;
   return status;
 }
@@ -316,7 +346,7 @@ fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real* x, size_t n) {
 
 fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real* z, size_t n) {
   BEGIN
-  if (n > 0) z[0] = p->x[0];
+  if (n > 0) z[0] = nan_wanted ? NAN : p->x[0];
   return status;
 }
 
@@ -330,7 +360,7 @@ fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real* nominals
 #ifndef PROBE_BROKEN
 fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real* dx, size_t n) {
   BEGIN
-  for (size_t i = 0; i < n; i++) dx[i] = real_of(p, DX1 + (unsigned int)i);
+  for (size_t i = 0; i < n; i++) dx[i] = nan_wanted ? NAN : real_of(p, DX1 + (unsigned int)i);
   return status;
 }
 
@@ -416,6 +446,12 @@ fmi2Status coupletStopAtEvents(fmi2Component c, fmi2Boolean stop) {
 }
 #endif
 
+// The host has a function of the same name; we must get our own.
+FMI2_Export int probe_interposed(void);
+int probe_interposed(void) { return 1; }
+FMI2_Export int probe_calls_interposed(void);
+int probe_calls_interposed(void) { return probe_interposed(); }
+
 #ifdef PROBE_SIBLING
 extern int probe_sibling(void);
 int probe_use_sibling(void);
@@ -423,4 +459,7 @@ int probe_use_sibling(void) { return probe_sibling(); }
 #endif
 #ifdef PROBE_BAD_START
 __attribute__((constructor)) static void begin_badly(void) { abort(); }
+#endif
+#ifdef PROBE_BAD_END
+__attribute__((destructor)) static void end_badly(void) { abort(); }
 #endif
