@@ -6,6 +6,8 @@
 #include <cvode/cvode.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -126,7 +128,11 @@ static const cause causes[] = {
 static cpl_status failed(cvode* s, int flag) {
   double h = 0;
   CVodeGetCurrentStep(s->mem, &h);
-  const char* text = CVodeGetReturnFlagName(flag);
+  char code[32];
+  char* name = CVodeGetReturnFlagName(flag);  // ours to free
+  snprintf(code, sizeof code, "%s", name != NULL ? name : "");
+  free(name);
+  const char* text = code;
   for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
     if (causes[i].flag == flag) text = causes[i].text;
   }
