@@ -106,6 +106,28 @@ static void start_values_are_checked(void** state) {
   CHECK_INT(run_ball_with("h", "1 furlong", &g), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "furlong");
   CHECK_INT(run_ball_with("g", "nan", &g), CPL_ERR_INPUT);
+  CHECK_INT(run_ball_with("g", "9.81 m/s2", &g), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "it has no unit");
+}
+
+static double height_after(const char* value) {
+  cpl_start start = {"h", value};
+  recording* r = recording_make(ctx, &ball_model);
+  r->run.starts = &start;
+  r->run.n_starts = 1;
+  r->run.stop_time = 0;
+  CHECK_OK(ctx, recording_run(r));
+  double h = last_of(r)[0];
+  recording_free(r);
+  return h;
+}
+
+static void units_of_start_values_are_converted(void** state) {
+  (void)state;
+  CHECK_NEAR(height_after("2"), 2, 0);
+  CHECK_NEAR(height_after("2 m"), 2, 0);
+  CHECK_NEAR(height_after("250 cm"), 2.5, 1e-15);
+  CHECK_NEAR(height_after("0.003km"), 3, 1e-15);
 }
 
 //------------------------------------ points ------------------------------------
@@ -225,6 +247,7 @@ int main(void) {
       cmocka_unit_test(callbacks_are_evaluated_in_every_right_hand_side),
       cmocka_unit_test(inputs_that_fit_nothing_are_refused),
       cmocka_unit_test(start_values_are_checked),
+      cmocka_unit_test(units_of_start_values_are_converted),
       cmocka_unit_test(output_points_are_computed_not_summed),
       cmocka_unit_test(runs_that_make_no_sense_are_refused),
       cmocka_unit_test(a_run_of_no_length_records_the_start),
