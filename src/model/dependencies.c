@@ -96,8 +96,10 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
   }
   double before, scale = fmax(v->nominal, fabs(v->start));
   m->base.ops->get_real(&m->base, &ref, 1, &before);
-  for (int trial = 0; trial < 2; trial++) {
-    double after = before + scale * (trial == 0 ? 1e-3 : 2 * uniform(seed) - 1);
+  static const double sizes[] = {1e-3, 1, 10, 100};  // the first one as it is, the others at random
+  int trials = v->type == CPL_REAL ? (int)CPLI_COUNT(sizes) : 1;
+  for (int trial = 0; trial < trials; trial++) {
+    double after = before + scale * sizes[trial] * (trial == 0 ? 1 : 2 * uniform(seed) - 1);
     if (v->type != CPL_REAL) after = before == 0 ? 1 : before - 1;
     if (m->base.ops->set_real(&m->base, &ref, 1, &after) == CPL_OK &&
         evaluate(p, m, moved) == CPL_OK) {
@@ -264,7 +266,8 @@ static cpl_status write_structure(pattern* p) {
   for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
   for (int32_t i = 0; i < cm->desc.n_vars; i++)
     n_outputs += cm->desc.vars[i].causality == CPL_OUTPUT;
-  // initial unknowns: computed outputs and derivatives, with the same dependencies
+  // initial unknowns: computed outputs and derivatives, with the same dependencies unless
+  // `initialize` comes in between, which may make anything depend on anything
   size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny;
   cpl_unknown* rows = cpli_arena_alloc(&cm->arena, unknowns, sizeof *rows);
   writer w = {.p = p,
@@ -298,6 +301,7 @@ static cpl_status write_structure(pattern* p) {
     rows[n_outputs + s->n_derivatives++] = u;
     initial[s->n_initial++] = u;
   }
+  for (int32_t i = 0; cm->def->initialize != NULL && i < s->n_initial; i++) initial[i].count = -1;
   return CPL_OK;
 }
 
@@ -307,7 +311,7 @@ cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
   p.kind = cpli_alloc(cm->ctx, (size_t)p.rows * p.columns, 1);
   p.known = cpli_alloc(cm->ctx, p.rows, sizeof *p.known);
   cpl_status st = p.kind != NULL && p.known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
-  double work = 2.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
+  double work = 4.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
   if (st >= 0 && cm->def->dependencies != NULL)
     st = read_declared(&p);
   else if (st >= 0 && detect_them && work <= most_work)
