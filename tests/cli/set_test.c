@@ -120,11 +120,11 @@ static void units(void** state) {
   CHECK_NEAR(atof(first_value("units.fmu", "T", "T=20 degC")), 293.15, 1e-12);
   CHECK_NEAR(atof(first_value("units.fmu", "T", "T=212 degF")), 373.15, 1e-10);
   CHECK_FAILS(2,
-              "units: angle cannot be set to \"30 gon\": its unit is rad, and the model knows no "
+              "units: angle cannot be set to \"30 gon\": its unit is rad, and there is no "
               "conversion from \"gon\"",
               "run", "units.fmu", "--set", "angle=30 gon");
   CHECK_FAILS(2,
-              "units: angle cannot be set to \"3 mm\": its unit is rad, and the model knows no "
+              "units: angle cannot be set to \"3 mm\": its unit is rad, and there is no "
               "conversion from \"mm\"",
               "run", "units.fmu", "--set", "angle=3 mm");
   CHECK_FAILS(2, "units: plain cannot be set to \"3 mm\": it has no unit", "run", "units.fmu",
