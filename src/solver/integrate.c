@@ -18,8 +18,9 @@ enum {
   CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
   ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
 };
-static const double close_by = 1e-9;   // relative to the time simulated
-static const double shrinking = 0.98;  // ratio of distances that accumulate
+static const double close_by = 1e-9;      // relative to the time simulated
+static const double no_progress = 1e-13;  // likewise: some hundred roundings
+static const double shrinking = 0.98;     // ratio of distances that accumulate
 
 typedef enum cause { NO_EVENT, STATE_EVENT, TIME_EVENT, STEP_EVENT, INPUT_EVENT } cause;
 
@@ -265,8 +266,10 @@ static cpl_status watch_crossings(integrate* s) {
 
 static cpl_status watch_progress(integrate* s) {
   int32_t most = s->def.max_events > 0 ? s->def.max_events : DEFAULT_MAX_EVENTS;
-  if (s->t > s->stuck_since) s->stuck = 0;
-  s->stuck_since = s->t;
+  if (s->t - s->stuck_since > no_progress * fmax(fabs(s->t), s->t - s->t_start)) {
+    s->stuck = 0;
+    s->stuck_since = s->t;
+  }
   if (++s->stuck <= most) return CPL_OK;
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
                   "%s: chattering: %d events at t=%.17g without progress in time",
