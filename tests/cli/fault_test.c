@@ -67,11 +67,13 @@ static void fails(const fault* f, const char* as, const char* kind, const char* 
   for (int i = 0; i < 2; i++) {
     unlink(files[i]);
     provoke(f->function, f->n, kind);
-    CHECK_CODE(1, "run", "probe.fmu", "--as", as, "--set", "k=4", "--log-level", "error", "-o",
-               files[i], "--interval", "0.01");
+    CHECK_CODE(1, "run", "probe.fmu", "--as", as, "--set", "k=4", "-o", files[i], "--interval",
+               "0.01");
     snprintf(head, sizeof head, "probe: %s", f->function);
     CHECK_CONTAINS(complained, head);
     CHECK_CONTAINS(complained, how);
+    CHECK(strncmp(complained, "couplet: probe: ", 16) == 0);
+    CHECK(strchr(complained, '\n')[1] == '\0');  // one message
     bool timeless =
         strcmp(f->function, "fmi2Instantiate") == 0 || strcmp(f->function, "fmi2SetReal") == 0;
     if (!timeless) CHECK_CONTAINS(complained, " at t=");
