@@ -71,5 +71,7 @@ CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns 
 // Closes or flushes standard output; a message and CLI_FAILED when it could not be written and the
 // code was CLI_OK.
 int cli_close_output(FILE* out, int code);
+// The number of columns; 0: `out` is no terminal.
+size_t cli_terminal_width(FILE* out);
 // Writes text of others to a terminal or file: control characters become \xNN.
 void cli_print_safe(FILE* out, const char* text);

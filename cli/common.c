@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -98,4 +100,10 @@ int cli_close_output(FILE* out, int code) {
   fprintf(stderr, "couplet: standard output: cannot be written: %s\n",
           errno != 0 ? strerror(errno) : "an earlier write failed");
   return CLI_FAILED;
+}
+
+size_t cli_terminal_width(FILE* out) {
+  struct winsize size;
+  if (!isatty(fileno(out))) return 0;
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
