@@ -15,7 +15,7 @@ set(FMU_OPTIONS -O2 -g0 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sec
   -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-format-truncation)
 
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/dependencies.c
-  src/model/description.c src/graph/*.c src/aggregate/*.c src/solver/*.c)
+  src/model/description.c src/graph/*.c src/aggregate/jacobian.c src/solver/*.c)
 list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(data|process)\\.c$")
 add_library(couplet_fmu_parts STATIC ${FMU_PARTS})
 target_include_directories(couplet_fmu_parts PRIVATE include src)
