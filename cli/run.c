@@ -77,6 +77,7 @@ static bool keep_output(session* s) {
     return false;
   }
   dup2(STDERR_FILENO, STDOUT_FILENO);
+  setvbuf(stdout, NULL, _IOLBF, 0);  // its words come in order with ours
   return true;
 }
 
@@ -117,6 +118,11 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
   session* s = user;
   cpl_results_def def = cpl_default_results_def();
   def.path = s->output;
+  if (n == 0) {
+    cpl_log(s->ctx, CPL_LOG_WARNING, s->source->desc->name,
+            "it has neither outputs nor states, so that only time is recorded; --record '*' "
+            "records all variables");
+  }
   def.units = s->args->units;
   def.comment = s->path;
   def.standard_output = fileno(s->out);

@@ -113,11 +113,11 @@ static cpl_status invoke(instance* in, const char* function, void (*run)(void*),
   if (crash == NULL && c->result == CPL_MODEL_OK) return CPL_OK;
   if (crash != NULL) {
     in->dead = true;
-    return cpl_fail(in->base.base.ctx, CPL_ERR_MODEL, "%s: %s at t=%.17g crashed (%s)",
+    return cpl_fail(in->base.base.ctx, CPL_ERR_MODEL, "%s: %s at t=%.12g crashed (%s)",
                     in->base.base.name, function, in->t, crash);
   }
   cpl_status st = c->result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
-  cpl_fail(in->base.base.ctx, st, "%s: %s at t=%.17g failed%s%s", in->base.base.name, function,
+  cpl_fail(in->base.base.ctx, st, "%s: %s at t=%.12g failed%s%s", in->base.base.name, function,
            in->t, in->message[0] != '\0' ? ": " : "", in->message);
   in->message[0] = '\0';
   return st;
@@ -282,7 +282,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   for (size_t i = 0; i < n; i++) {
     double value = in->v[refs[i]];
     if (!(fabs(value) <= 9007199254740992.0)) {
-      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: an integer has the value %g at t=%.17g", c->name,
+      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: an integer has the value %g at t=%.12g", c->name,
                       value, in->t);
     }
     values[i] = type == CPL_BOOLEAN ? value != 0 : (int64_t)llround(value);

@@ -166,7 +166,7 @@ cpl_status cpli_recorder_point(cpli_recorder* r, double t) {
   for (size_t g = 0; g < r->n_groups; g++) {
     cpl_status st = read_group(r, &r->groups[g]);
     if (st == CPL_RETRY)
-      return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.17g", r->c->name, t);
+      return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.12g", r->c->name, t);
     if (st < 0) return st;
   }
   r->points++;

@@ -133,7 +133,7 @@ static cpl_status refused(run* r, double target, double reached, double* h) {
   if (reached > r->t) return CPL_OK;
   *h *= 0.5;
   if (r->t + *h > r->t && *h > 1e-10 * (target - r->t)) return CPL_OK;
-  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL, "%s: refuses every step at t=%.17g, however short",
+  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL, "%s: refuses every step at t=%.12g, however short",
                   r->s->base.name, r->t);
 }
 
@@ -182,7 +182,7 @@ static cpl_status advance(run* r) {
   cpl_status st = record(r);
   while (st >= 0 && !r->ended && r->t < r->def->stop_time) {
     if (r->def->cancel != NULL && *r->def->cancel != 0) {
-      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.17g",
+      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
                       r->s->base.name, r->t);
     }
     st = r->dense ? dense_step(r) : exchange_step(r);

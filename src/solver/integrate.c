@@ -98,7 +98,7 @@ static cpl_status not_finite(integrate* s, double t, const double* dx) {
   for (size_t i = 0; i < s->n; i++) {
     if (isfinite(dx[i])) continue;
     const char* name = d->derivatives[i] >= 0 ? d->vars[d->derivatives[i]].name : "a derivative";
-    return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.17g", s->base.base.name, name,
+    return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.12g", s->base.base.name, name,
                     dx[i], t);
   }
   return CPL_OK;
@@ -126,7 +126,7 @@ static cpl_status roots(void* user, double t, const double* x, double* z) {
   account(s, since);
   for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
     if (isnan(z[i])) {
-      st = cpl_fail(s->base.base.ctx, CPL_ERR_MODEL, "%s: event indicator %zu is NaN at t=%.17g",
+      st = cpl_fail(s->base.base.ctx, CPL_ERR_MODEL, "%s: event indicator %zu is NaN at t=%.12g",
                     s->base.base.name, i + 1, t);
     }
     z[i] = z[i] > 0 ? fmin(fmax(z[i], 1e-150), 1e150) : -fmin(fmax(-z[i], 1e-150), 1e150);
@@ -144,7 +144,7 @@ static cpl_status jacobian(void* user, double t, const double* x, double* out) {
     double sum = 0;
     for (size_t i = 0; i < s->n * s->n; i++) sum += out[i] - out[i];
     if (sum != 0)
-      st = cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.17g",
+      st = cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
                     s->base.base.name, t);
   }
   return st;
@@ -203,7 +203,7 @@ static cpl_status event_iteration(integrate* s) {
     if (round == MOST_ROUNDS) {
       return cpl_fail(
           s->base.base.ctx, CPL_ERR_MODEL,
-          "%s: the event at t=%.17g does not settle: %d updates, and the model asks for another",
+          "%s: the event at t=%.12g does not settle: %d updates, and the model asks for another",
           s->base.base.name, s->t, MOST_ROUNDS);
     }
     info = (cpl_event_info){.next_time = INFINITY};
@@ -216,7 +216,7 @@ static cpl_status event_iteration(integrate* s) {
   s->next_time = info.next_time;
   if (info.structure_changed) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: the model changed its structure at t=%.17g", s->base.base.name, s->t);
+                    "%s: the model changed its structure at t=%.12g", s->base.base.name, s->t);
   }
   if (s->ended) return CPL_OK;
   st = s->m->ops->enter_continuous(s->m);
@@ -237,7 +237,7 @@ static cpl_status handle_event(integrate* s) {
 static cpl_status chattering(integrate* s, size_t indicator, const struct trail* k,
                              const char* how) {
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                  "%s: chattering: the events of indicator %zu %s at t=%.17g (%d of them in a row, "
+                  "%s: chattering: the events of indicator %zu %s at t=%.12g (%d of them in a row, "
                   "the last two %.2g "
                   "apart); the model must leave this behaviour, or the run must end before it",
                   s->base.base.name, indicator + 1, how, s->t,
@@ -286,7 +286,7 @@ static cpl_status watch_progress(integrate* s) {
   }
   if (++s->stuck <= most) return CPL_OK;
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                  "%s: chattering: %d events at t=%.17g without progress in time",
+                  "%s: chattering: %d events at t=%.12g without progress in time",
                   s->base.base.name, most, s->t);
 }
 
@@ -371,7 +371,7 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   while (!s->ended && s->t < t_end) {
     bool wants_event = false;
     if (s->def.cancel != NULL && *s->def.cancel != 0) {
-      return cpl_fail(s->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.17g",
+      return cpl_fail(s->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
                       s->base.base.name, s->t);
     }
     if (t_end < s->t_step) return interpolated(s, t_end, result);
