@@ -50,7 +50,8 @@ static volatile int interrupted;
 // not come back, the third ends the program.
 static void on_interrupt(int signal_number) {
   interrupted++;
-  if (interrupted == 2) cpli_guard_break(signal_number);
+  bool in_model = cpli_guard_top != NULL && cpli_guard_top->outer != NULL;  // behind simulate()
+  if (interrupted == 2 && in_model) cpli_guard_break(signal_number);
   if (interrupted < 3) return;
   signal(signal_number, SIG_DFL);
   raise(signal_number);

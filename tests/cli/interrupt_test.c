@@ -127,6 +127,35 @@ static void a_call_that_hangs(void** state) {
   check_table("stuck.csv");
 }
 
+// A crash of our own, wherever we are: the results are kept, the temporary folder is removed.
+static void crash_from_nowhere(void** state) {
+  (void)state;
+  static const int signals[] = {SIGSEGV, SIGABRT, SIGFPE};
+  for (int i = 0; i < 3; i++) {
+    pid_t pid = begin((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time", "1e6",
+                                            "--step", "1e-3", NULL},
+                      "probe.csv");
+    kill(pid, signals[i]);
+    CHECK_INT(end_of(pid), 1);
+    CHECK_CONTAINS(text_of("stderr.txt"), "crashed");
+    CHECK(is_empty("tmp"));
+    CHECK(count_rows("probe.csv") > 5);
+  }
+}
+
+// Impatience does no harm.
+static void interrupted_twice(void** state) {
+  (void)state;
+  pid_t pid = begin((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time", "1e6",
+                                          "--step", "1e-3", NULL},
+                    "probe.csv");
+  kill(pid, SIGINT);
+  kill(pid, SIGTERM);
+  CHECK_INT(end_of(pid), 1);
+  CHECK(is_empty("tmp"));
+  check_table("probe.csv");
+}
+
 //------------------------------------ progress ------------------------------------
 
 // What a terminal sees during two seconds of a run.
@@ -183,6 +212,8 @@ int main(void) {
       cmocka_unit_test(interrupted_between_points),
       cmocka_unit_test(fmu_interrupted),
       cmocka_unit_test(a_call_that_hangs),
+      cmocka_unit_test(crash_from_nowhere),
+      cmocka_unit_test(interrupted_twice),
       cmocka_unit_test(progress_on_a_terminal),
       cmocka_unit_test(no_progress_in_a_pipe),
   };

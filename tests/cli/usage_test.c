@@ -10,7 +10,7 @@ static void help(void** state) {
   CHECK_CONTAINS(printed, "usage: couplet VERB");
   CHECK_CONTAINS(printed, "Exit codes: 0 success, 1 ");
   CHECK_STR(complained, "");
-  static const char* const verbs[] = {"run", "info", "check", "view"};
+  static const char* const verbs[] = {"run", "info", "check", "build", "view"};
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
     char head[64];
     snprintf(head, sizeof head, "couplet %s ", verbs[i]);
@@ -29,7 +29,7 @@ static void help(void** state) {
 // Nothing is wider than a terminal.
 static void help_fits_80_columns(void** state) {
   (void)state;
-  static const char* const verbs[] = {"run", "info", "check", "view"};
+  static const char* const verbs[] = {"run", "info", "check", "build", "view"};
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
     CHECK_CODE(0, verbs[i], "--help");
     for (const char *line = printed, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
