@@ -167,13 +167,16 @@ static void watch_terminal(const char* const* args, char* seen, size_t size) {
   pid_t pid = start_couplet(args, end, end);
   close(end);
   size_t used = 0;
-  for (int i = 0; i < 30; i++) {
+  bool killed = false;
+  time_t began = time(NULL);
+  for (;;) {  // until no one is on the other side
     struct pollfd ready = {.fd = terminal, .events = POLLIN};
-    if (poll(&ready, 1, 100) == 1 && used + 1 < size) {
+    if (poll(&ready, 1, 100) == 1) {
       ssize_t n = read(terminal, seen + used, size - 1 - used);
-      if (n > 0) used += (size_t)n;
+      if (n <= 0) break;
+      used += (size_t)n;
     }
-    if (i == 22) kill(pid, SIGINT);
+    if (!killed && time(NULL) - began > 2) killed = kill(pid, SIGINT) == 0;
   }
   CHECK_INT(end_of(pid), 1);
   seen[used] = '\0';
