@@ -554,8 +554,8 @@ static cpl_status prepare(maker* k) {
   for (int i = CPLI_PLAN_INITIAL; i <= CPLI_PLAN_CONTINUOUS && st >= 0; i++) {
     st = cpli_plan_make(a, (cpli_plan_kind)i, &a->plans[i]);
   }
-  bool known = all_states_known(a);
-  if (st >= 0 && known) st = cpli_newton_make(a, &a->newton);
+  bool known = st >= 0 && all_states_known(a);
+  if (known) st = cpli_newton_make(a, &a->newton);
   a->base.ops = known ? &newton_ops : &plain_ops;
   return st;
 }
