@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli.h"
 
-const cli_verb* const cli_verbs[] = {&cli_run, &cli_info, &cli_check, &cli_view, NULL};
+const cli_verb* const cli_verbs[] = {&cli_run, &cli_info, &cli_check, &cli_build, &cli_view, NULL};
 
 int main(int argc, char** argv) { return cli_dispatch(argc, argv); }

@@ -1,13 +1,69 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 set(CPL_DATA "${CMAKE_BINARY_DIR}/lib/couplet")
-# configure_file takes a folder that is not there for the name of a file
-file(MAKE_DIRECTORY "${CPL_DATA}/include/couplet" "${CPL_DATA}/include/fmi")
-file(GLOB MODEL_HEADERS CONFIGURE_DEPENDS include/couplet/model.h)
 file(GLOB FMI_HEADERS CONFIGURE_DEPENDS src/fmi/headers/*.h)
-foreach(header ${MODEL_HEADERS})
-  configure_file(${header} ${CPL_DATA}/include/couplet/ COPYONLY)
-endforeach()
+configure_file(include/couplet/model.h ${CPL_DATA}/include/couplet/model.h COPYONLY)
 foreach(header ${FMI_HEADERS})
-  configure_file(${header} ${CPL_DATA}/include/fmi/ COPYONLY)
+  get_filename_component(name ${header} NAME)
+  configure_file(${header} ${CPL_DATA}/include/fmi/${name} COPYONLY)
 endforeach()
+
+#------------------------------------ what couplet build links ------------------------------------
+
+# Compiled apart from the library: neither sanitizers nor coverage may get into an FMU.
+set(FMU_OPTIONS -O2 -g0 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+  -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-format-truncation)
+
+file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/dependencies.c
+  src/model/description.c src/graph/*.c src/aggregate/*.c src/solver/*.c)
+list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(data|process)\\.c$")
+add_library(couplet_fmu_parts STATIC ${FMU_PARTS})
+target_include_directories(couplet_fmu_parts PRIVATE include src)
+
+# Objects, not an archive: --exclude-libs would hide the FMI functions too.
+file(GLOB FMU_RUNTIME CONFIGURE_DEPENDS src/export/runtime/*.c)
+add_library(couplet_fmu_runtime OBJECT ${FMU_RUNTIME})
+target_include_directories(couplet_fmu_runtime PRIVATE include src src/fmi/headers)
+target_compile_definitions(couplet_fmu_runtime PRIVATE CPL_FMU_CO_SIMULATION)
+
+foreach(target couplet_fmu_parts couplet_fmu_runtime)
+  set_target_properties(${target} PROPERTIES COMPILE_OPTIONS "${FMU_OPTIONS}")
+  target_include_directories(${target} SYSTEM PRIVATE "${CPL_DEPS}/sundials/include")
+endforeach()
+
+add_custom_command(OUTPUT ${CPL_DATA}/fmu_runtime.o
+  COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${CPL_DATA}/fmu_runtime.o
+    $<TARGET_OBJECTS:couplet_fmu_runtime>
+  DEPENDS couplet_fmu_runtime $<TARGET_OBJECTS:couplet_fmu_runtime>
+  COMMAND_EXPAND_LISTS VERBATIM)
+
+set(script "CREATE ${CPL_DATA}/libcouplet_fmu.a\nADDLIB $<TARGET_FILE:couplet_fmu_parts>\n")
+foreach(library ${SUNDIALS_LIBS})
+  string(APPEND script "ADDLIB ${library}\n")
+endforeach()
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/libcouplet_fmu.mri CONTENT "${script}SAVE\nEND\n")
+add_custom_command(OUTPUT ${CPL_DATA}/libcouplet_fmu.a
+  COMMAND ${CMAKE_AR} -M < ${CMAKE_BINARY_DIR}/libcouplet_fmu.mri
+  DEPENDS couplet_fmu_parts ${SUNDIALS_LIBS})
+
+configure_file(src/export/runtime/fmu.map ${CPL_DATA}/fmu.map COPYONLY)
+
+#------------------------------------ what couplet build ships ------------------------------------
+
+# For model exchange: everything a C compiler needs but the FMI headers.
+set(FMU_SOURCES
+  include/couplet/base.h include/couplet/interface.h include/couplet/model.h
+  src/base/base.h src/base/context.c src/base/memory.c src/base/names.c
+  src/model/cmodel.h src/model/cmodel.c src/model/cmodel_describe.c src/model/dependencies.c
+  src/export/runtime/fmu.h src/export/runtime/fmi2_instance.c src/export/runtime/fmi2_values.c
+  src/export/runtime/fmi2_state.c src/export/runtime/fmi2_model_exchange.c)
+list(TRANSFORM FMU_SOURCES PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE fmu_source_paths)
+add_custom_command(OUTPUT ${CPL_DATA}/fmu_sources/base_base.h
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CPL_DATA}/fmu_sources
+    -DVERSION=${PROJECT_VERSION} "-DFILES=${FMU_SOURCES}" -P ${CMAKE_SOURCE_DIR}/cmake/flatten.cmake
+  DEPENDS ${fmu_source_paths} ${CMAKE_SOURCE_DIR}/cmake/flatten.cmake
+  VERBATIM)
+
+add_custom_target(couplet_data ALL DEPENDS ${CPL_DATA}/fmu_runtime.o ${CPL_DATA}/libcouplet_fmu.a
+  ${CPL_DATA}/fmu_sources/base_base.h)
+add_dependencies(couplet_cli couplet_data)

@@ -6,6 +6,7 @@
 
 #include "couplet/base.h"
 #include "couplet/csource.h"
+#include "couplet/export.h"
 #include "couplet/fmi.h"
 #include "couplet/interface.h"
 #include "couplet/jacobian.h"

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/base.h"
 
@@ -107,9 +106,3 @@ void cpli_free(cpl_context* ctx, void* ptr) {
 }
 
 cpl_status cpli_nomem(cpl_context* ctx) { return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory"); }
-
-double cpli_now(void) {
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}

@@ -440,7 +440,8 @@ static cpl_status get_derivatives(cpl_model* m, double* dx) {
 }
 
 static cpl_status get_indicators(cpl_model* m, double* z) {
-  return evaluate_indicators((instance*)m, z);
+  cpl_status st = initialize((instance*)m);
+  return st < 0 ? st : evaluate_indicators((instance*)m, z);
 }
 
 static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {

@@ -156,6 +156,7 @@ static cpl_status add_derivatives(cpli_cmodel* cm, int32_t first_state) {
     v.unit = unit_index(cm, kept);
     v.ref = cm->at.dx + k;
     v.derivative_of = first_state + (int32_t)k;
+    ((cpl_variable*)x)->reinit = cm->def->event != NULL;
     ((int32_t*)cm->desc.states)[k] = v.derivative_of;
     ((int32_t*)cm->desc.derivatives)[k] = cm->desc.n_vars;
     cpl_status st = add_variable(cm, v, x->name, 0);

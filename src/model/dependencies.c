@@ -264,7 +264,8 @@ static cpl_status write_structure(pattern* p) {
   for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
   for (int32_t i = 0; i < cm->desc.n_vars; i++)
     n_outputs += cm->desc.vars[i].causality == CPL_OUTPUT;
-  // initial unknowns: computed outputs and derivatives, with the same dependencies
+  // initial unknowns: computed outputs and derivatives, with the same dependencies unless
+  // `initialize` comes in between, which may make anything depend on anything
   size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny;
   cpl_unknown* rows = cpli_arena_alloc(&cm->arena, unknowns, sizeof *rows);
   writer w = {.p = p,
@@ -298,6 +299,7 @@ static cpl_status write_structure(pattern* p) {
     rows[n_outputs + s->n_derivatives++] = u;
     initial[s->n_initial++] = u;
   }
+  for (int32_t i = 0; cm->def->initialize != NULL && i < s->n_initial; i++) initial[i].count = -1;
   return CPL_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "couplet/jacobian.h"
+#include "solver/integrate.h"
 #include "solver/solver.h"
 
 enum {
@@ -504,11 +505,14 @@ typedef struct saved {
   double x[];  // and the trails behind them
 } saved;
 
+static size_t saved_size(const integrate* s) {
+  return sizeof(saved) + s->n * sizeof(double) + 2 * s->nz * sizeof *s->trails;
+}
+
 static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   integrate* s = (integrate*)c;
   if (snapshot->data == NULL) {
-    snapshot->data = cpli_alloc(
-        c->ctx, 1, sizeof(saved) + s->n * sizeof(double) + 2 * s->nz * sizeof *s->trails);
+    snapshot->data = cpli_alloc(c->ctx, 1, saved_size(s));
     if (snapshot->data == NULL) return cpli_nomem(c->ctx);
   }
   saved* k = snapshot->data;
@@ -547,6 +551,35 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   model_of(c)->ops->forget(model_of(c), &k->model);
   cpli_free(c->ctx, k);
   snapshot->data = NULL;
+}
+
+size_t cpli_integrate_serialize(const cpl_stepper* s, const cpl_snapshot* snapshot,
+                                unsigned char* bytes) {
+  size_t size = saved_size((const integrate*)s);
+  if (bytes == NULL) return size;
+  memcpy(bytes, snapshot->data, size);
+  memset(bytes + offsetof(saved, model), 0, sizeof(cpl_snapshot));  // an address means nothing
+  return size;
+}
+
+cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes, size_t size,
+                                      cpl_snapshot* snapshot, size_t* used) {
+  size_t own = saved_size((const integrate*)s);
+  if (size < own) {
+    return cpl_fail(s->base.ctx, CPL_ERR_INPUT, "%s: %zu bytes are too few for a saved state",
+                    s->base.name, size);
+  }
+  if (snapshot->data == NULL) snapshot->data = cpli_alloc(s->base.ctx, 1, own);
+  if (snapshot->data == NULL) return cpli_nomem(s->base.ctx);
+  cpl_snapshot model = *cpli_integrate_model_snapshot(snapshot);
+  memcpy(snapshot->data, bytes, own);
+  *cpli_integrate_model_snapshot(snapshot) = model;
+  *used = own;
+  return CPL_OK;
+}
+
+cpl_snapshot* cpli_integrate_model_snapshot(const cpl_snapshot* snapshot) {
+  return &((saved*)snapshot->data)->model;
 }
 
 //------------------------------------ create ------------------------------------

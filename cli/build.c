@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <limits.h>
+#include <string.h>
+
+#include "cli.h"
+#include "couplet/export.h"
+
+typedef struct build_args {
+  const char* output;
+  const char* log_level;
+  bool quiet;
+} build_args;
+
+static const cli_option options[] = {
+    {"output", 'o', "FILE", "the FMU to write (default: the model's name with .fmu)", CLI_TEXT,
+     offsetof(build_args, output)},
+    {"quiet", 'q', NULL, "say nothing when all is well", CLI_FLAG, offsetof(build_args, quiet)},
+    {"log-level", 0, "error|warning|info|debug", "how much to tell (default: warning)", CLI_TEXT,
+     offsetof(build_args, log_level)},
+    {0},
+};
+
+static int run(void* args, int n_operands, char** operands) {
+  const build_args* a = args;
+  (void)n_operands;
+  cpl_context* ctx = cli_context(a->log_level);
+  if (ctx == NULL) return cli_usage_error("out of memory");
+  char output[PATH_MAX];
+  cpl_build_def def = cpl_default_build_def();
+  def.model = operands[0];
+  def.output = a->output;
+  cpl_status st = cpl_build_fmu(ctx, &def, output, sizeof output);
+  int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
+  if (st >= 0 && !a->quiet) printf("%s\n", output);
+  cpl_context_destroy(ctx);
+  return code;
+}
+
+const cli_verb cli_build = {
+    .name = "build",
+    .operands = "MODEL.c",
+    .summary = "make an FMU of a model in C",
+    .text =
+        "The FMU is of FMI 2.0, for model exchange and for co-simulation (with CVODE inside), and "
+        "has a binary for this platform, sources for model exchange, and a page of documentation. "
+        "The same model gives the same FMU, to the byte.",
+    .suffixes = "c",
+    .options = options,
+    .args_size = sizeof(build_args),
+    .run = run,
+};

@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/data.h"
+#include "base/process.h"
+#include "couplet/csource.h"
+#include "couplet/export.h"
+#include "export/description.h"
+#include "export/sources.h"
+#include "format/file.h"
+#include "format/folder.h"
+#include "format/zip_writer.h"
+
+// All that one FMU is made of on its way.
+typedef struct job {
+  cpl_context* ctx;
+  const cpl_build_def* def;
+  const char* data;  // couplet's data folder
+  char include[PATH_MAX];
+  char* folder;  // temporary
+  cpl_source* source;
+  char identifier[128];
+  char guid[40];
+  cpli_fmu_facts facts;
+  const char** c_files;  // the names of the sources that are compiled
+  cpli_source_files sources;
+  cpli_writer config, description, page;
+  char* binary;
+  size_t binary_size;
+} job;
+
+cpl_build_def cpl_default_build_def(void) { return (cpl_build_def){.model = NULL}; }
+
+//------------------------------------ names ------------------------------------
+
+static void make_identifier(const char* name, char* out, size_t size) {
+  size_t n = 0;
+  if (isdigit((unsigned char)name[0])) out[n++] = '_';
+  for (; *name != '\0' && n + 1 < size; name++) {
+    unsigned char c = (unsigned char)*name;
+    out[n++] = (char)(c < 0x80 && isalnum(c) ? c : '_');
+  }
+  out[n] = '\0';
+}
+
+static void hash_bytes(uint64_t hash[2], const char* bytes, size_t n) {
+  for (size_t i = 0; i < n; i++) {  // two FNV-1a hashes with different bases
+    hash[0] = (hash[0] ^ (unsigned char)bytes[i]) * 1099511628211u;
+    hash[1] = (hash[1] ^ (unsigned char)bytes[i]) * 1099511628211u;
+    hash[1] ^= hash[1] >> 29;
+  }
+}
+
+// The GUID is a hash of the description and all sources: it changes with the model, and with what
+// couplet makes of it.
+static cpl_status make_guid(job* j) {
+  uint64_t hash[2] = {14695981039346656037u, 0x6c62272e07bb0142u};
+  cpli_writer text = {.ctx = j->ctx};
+  j->facts.guid = "";
+  cpl_status st = cpli_write_description(&text, &j->facts);
+  if (st >= 0) hash_bytes(hash, text.text, text.len);
+  for (size_t i = 0; i < j->sources.n; i++) {
+    hash_bytes(hash, j->sources.items[i].text, j->sources.items[i].size);
+  }
+  snprintf(j->guid, sizeof j->guid, "{%08x-%04x-%04x-%04x-%012llx}", (unsigned)(hash[0] >> 32),
+           (unsigned)(hash[0] >> 16 & 0xffff), (unsigned)(hash[0] & 0xffff),
+           (unsigned)(hash[1] >> 48), (unsigned long long)(hash[1] & 0xffffffffffffu));
+  j->facts.guid = j->guid;
+  cpli_writer_free(&text);
+  return st;
+}
+
+//------------------------------------ configuration ------------------------------------
+
+static const char* const kind_names[] = {"dependent", "constant", "fixed", "tunable", "discrete"};
+
+static bool can_list_names(const cpl_description* d) {
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    if (strpbrk(d->vars[i].name, " \t\n") != NULL) return false;
+  }
+  return true;
+}
+
+static void write_dependencies(cpli_writer* w, const cpl_description* d, const cpl_unknown* u,
+                               int kind) {
+  const cpl_structure* s = &d->structure;
+  bool any = false, first_kind = kind == 0;
+  for (int32_t i = 0; i < u->count; i++) any = any || s->kinds[u->first + i] == kind;
+  if (!any && !(first_kind && u->count == 0)) return;
+  cpli_write(w, "    {");
+  cpli_write_literal(w, d->vars[u->var].name);
+  cpli_write(w, ", \"\"");  // pieces of one literal: compilers limit the length of lines
+  for (int32_t i = 0; i < u->count; i++) {
+    if (s->kinds[u->first + i] != kind) continue;
+    cpli_write(w, "\n     \" \" ");
+    cpli_write_literal(w, d->vars[s->deps[u->first + i]].name);
+  }
+  cpli_writef(w, ", \"%s\"},\n", kind_names[kind]);
+}
+
+// What was found out about the model when the FMU was built, so that instances need not find it
+// out again: who depends on whom.
+static cpl_status write_config(job* j) {
+  const cpl_description* d = j->facts.desc;
+  const cpl_structure* s = &d->structure;
+  cpli_writer* w = &j->config;
+  bool listed = can_list_names(d);
+  cpli_write(w, "// Written by couplet build.\n#include \"couplet_model.h\"\n\n");
+  cpli_write(w, "extern const char cpl_fmu_guid[];\n");
+  cpli_write(w, "extern const cpl_dependency* const cpl_fmu_dependencies;\n\n");
+  cpli_writef(w, "const char cpl_fmu_guid[] = \"%s\";\n\n", j->guid);
+  if (listed) cpli_write(w, "static const cpl_dependency dependencies[] = {\n");
+  for (int32_t i = 0; listed && i < s->n_derivatives + s->n_outputs; i++) {
+    const cpl_unknown* u =
+        i < s->n_derivatives ? &s->derivatives[i] : &s->outputs[i - s->n_derivatives];
+    // states and discrete variables that are outputs depend on themselves, which goes unsaid
+    if (i >= s->n_derivatives && d->vars[u->var].initial != CPL_INITIAL_CALCULATED) continue;
+    for (int kind = 0; kind < (int)CPLI_COUNT(kind_names); kind++) {
+      write_dependencies(w, d, u, kind);
+    }
+  }
+  if (listed) cpli_write(w, "    {NULL, NULL, NULL}};\n\n");
+  cpli_writef(w, "const cpl_dependency* const cpl_fmu_dependencies = %s;\n",
+              listed ? "dependencies" : "NULL");
+  return cpli_writer_status(w);
+}
+
+//------------------------------------ binary ------------------------------------
+
+static cpl_status write_file(cpl_context* ctx, const char* path, const char* text, size_t size) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  bool good = fd >= 0 && cpli_file_write(fd, text, size) == size;
+  if (fd >= 0) good = close(fd) == 0 && good;
+  return good ? CPL_OK
+              : cpl_fail(ctx, CPL_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
+}
+
+// The model is compiled with the flags couplet run uses, so that both compute the same bits.
+static cpl_status compile(job* j) {
+  char config[PATH_MAX + 32], library[PATH_MAX + 32], runtime[PATH_MAX + 32];
+  char archive[PATH_MAX + 32], script[PATH_MAX + 64], flat[PATH_MAX + 32];
+  snprintf(config, sizeof config, "%s/fmu_config.c", j->folder);
+  snprintf(library, sizeof library, "%s/fmu.so", j->folder);
+  snprintf(runtime, sizeof runtime, "%s/fmu_runtime.o", j->data);
+  snprintf(archive, sizeof archive, "%s/libcouplet_fmu.a", j->data);
+  snprintf(script, sizeof script, "-Wl,--version-script=%s/fmu.map", j->data);
+  snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
+  const char* args[] = {"-std=c17",
+                        "-O2",
+                        "-fPIC",
+                        "-ffp-contract=off",
+                        "-fvisibility=hidden",
+                        "-ffunction-sections",
+                        "-fdata-sections",
+                        "-shared",
+                        "-I",
+                        j->include,
+                        "-I",
+                        flat,
+                        "-o",
+                        library,
+                        j->def->model,
+                        config,
+                        runtime,
+                        archive,
+                        "-lm",
+                        script,
+                        "-Wl,--exclude-libs,ALL",
+                        "-Wl,-z,defs",
+                        "-Wl,-z,text",
+                        "-Wl,--gc-sections",
+                        "-Wl,-s",
+                        NULL};
+  cpl_status st = write_file(j->ctx, config, j->config.text, j->config.len);
+  if (st >= 0) st = cpli_run_compiler(j->ctx, j->def->model, args);
+  if (st >= 0) {
+    st = cpli_file_read(j->ctx, library, (size_t)1 << 30, &j->binary, &j->binary_size);
+  }
+  return st;
+}
+
+//------------------------------------ steps ------------------------------------
+
+static cpl_status open_model(job* j) {
+  cpl_model* m = NULL;
+  j->data = cpli_data_folder(j->ctx);
+  if (j->data == NULL) return CPL_ERR_INPUT;
+  snprintf(j->include, sizeof j->include, "%s/include", j->data);
+  cpl_status st = cpl_c_open(j->ctx, j->def->model, &j->source);
+  if (st >= 0) st = j->source->ops->make_model(j->source, "model", &m);
+  if (st < 0) return st;
+  make_identifier(j->source->desc->name, j->identifier, sizeof j->identifier);
+  j->facts =
+      (cpli_fmu_facts){.desc = j->source->desc, .can = m->base.can, .identifier = j->identifier};
+  m->base.ops->destroy(&m->base);
+  return CPL_OK;
+}
+
+static cpl_status collect_sources(job* j) {
+  char flat[PATH_MAX + 32];
+  snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
+  cpl_status st = cpli_collect_model(&j->sources, j->def->model, j->include, j->folder);
+  if (st >= 0) st = cpli_collect_folder(&j->sources, flat);
+  if (st < 0) return st;
+  j->c_files = cpli_alloc(j->ctx, j->sources.n + 1, sizeof *j->c_files);
+  if (j->c_files == NULL) return cpli_nomem(j->ctx);
+  size_t n = 0;
+  for (size_t i = 0; i < j->sources.n; i++) {
+    const char* name = j->sources.items[i].name;
+    size_t len = strlen(name);
+    if (len > 2 && strcmp(name + len - 2, ".c") == 0) j->c_files[n++] = name;
+  }
+  j->c_files[n++] = "fmu_config.c";
+  j->facts.source_files = j->c_files;
+  j->facts.n_source_files = n;
+  return CPL_OK;
+}
+
+static cpl_status write_archive(job* j, const char* path) {
+  enum { OTHERS = 3 };
+  char library[256];
+  cpl_status st = CPL_OK;
+  size_t n = 0;
+  snprintf(library, sizeof library, "binaries/linux64/%s.so", j->identifier);
+  cpli_zip_entry* entries = cpli_alloc(j->ctx, OTHERS + j->sources.n, sizeof *entries);
+  char** names = cpli_alloc(j->ctx, j->sources.n, sizeof *names);
+  if (entries == NULL || names == NULL) st = cpli_nomem(j->ctx);
+  if (st < 0) goto done;
+  entries[n++] =
+      (cpli_zip_entry){"modelDescription.xml", j->description.text, j->description.len, false};
+  entries[n++] = (cpli_zip_entry){library, j->binary, j->binary_size, true};
+  entries[n++] = (cpli_zip_entry){"documentation/index.html", j->page.text, j->page.len, false};
+  for (size_t i = 0; i < j->sources.n; i++) {
+    names[i] = cpli_printf(j->ctx, "sources/%s", j->sources.items[i].name);
+    if (names[i] == NULL) st = cpli_nomem(j->ctx);
+    if (st < 0) goto done;
+    entries[n++] =
+        (cpli_zip_entry){names[i], j->sources.items[i].text, j->sources.items[i].size, false};
+  }
+  st = cpli_zip_write(j->ctx, path, entries, n);
+done:
+  for (size_t i = 0; names != NULL && i < j->sources.n; i++) cpli_free(j->ctx, names[i]);
+  cpli_free(j->ctx, names);
+  cpli_free(j->ctx, entries);
+  return st;
+}
+
+cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* output, size_t size) {
+  job j = {.ctx = ctx,
+           .def = def,
+           .sources = {.ctx = ctx},
+           .config = {.ctx = ctx},
+           .description = {.ctx = ctx},
+           .page = {.ctx = ctx}};
+  char path[PATH_MAX];
+
+  // what goes in
+  cpl_status st = open_model(&j);
+  if (st >= 0) st = cpli_temp_folder_make(ctx, &j.folder);
+  if (st >= 0) st = collect_sources(&j);
+  if (st >= 0) st = make_guid(&j);
+
+  // what is made of it
+  if (st >= 0) st = write_config(&j);
+  if (st >= 0) st = cpli_collect_text(&j.sources, "fmu_config.c", j.config.text);
+  if (st >= 0) st = cpli_write_description(&j.description, &j.facts);
+  if (st >= 0) st = cpli_write_page(&j.page, &j.facts);
+  if (st >= 0) st = compile(&j);
+
+  // the archive
+  snprintf(path, sizeof path, "%s%s", def->output != NULL ? def->output : j.identifier,
+           def->output != NULL ? "" : ".fmu");
+  if (st >= 0) st = write_archive(&j, path);
+  if (st >= 0 && output != NULL) snprintf(output, size, "%s", path);
+
+  if (j.folder != NULL) cpli_temp_folder_remove(ctx, j.folder);
+  cpli_free(ctx, j.folder);
+  cpli_free(ctx, j.binary);
+  cpli_free(ctx, j.c_files);
+  cpli_writer_free(&j.config);
+  cpli_writer_free(&j.description);
+  cpli_writer_free(&j.page);
+  cpli_source_files_free(&j.sources);
+  if (j.source != NULL) j.source->ops->destroy(j.source);
+  return st;
+}

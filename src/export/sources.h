@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The sources that go into an FMU: the model, the headers beside it that it includes, and the
+// runtime, whose files lie in couplet's data folder with their folders in their names
+// (base/base.h is base_base.h there), so that one folder holds all.
+#pragma once
+
+#include "base/base.h"
+
+typedef struct cpli_source_file {
+  char* name;  // below sources/
+  char* text;
+  size_t size;
+} cpli_source_file;
+
+typedef struct cpli_source_files {
+  cpl_context* ctx;
+  cpli_source_file* items;
+  size_t n, cap;
+} cpli_source_files;
+
+void cpli_source_files_free(cpli_source_files* files);
+
+/// The model and its own headers. `include` is the folder that has couplet/model.h.
+cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const char* include,
+                              const char* work_folder);
+/// Every file of a folder, in the order of names.
+cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder);
+/// A text made elsewhere; it is copied.
+cpl_status cpli_collect_text(cpli_source_files* files, const char* name, const char* text);
