@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Tests of the project as a whole: what is installed, who includes whom, what the documents say.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+#------------------------------------ what is installed ------------------------------------
+
+set(STAGE ${CMAKE_CURRENT_BINARY_DIR}/stage)
+add_test(NAME install/stage
+  COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${STAGE})
+set_tests_properties(install/stage PROPERTIES FIXTURES_SETUP stage TIMEOUT 60)
+set(INSTALL_TESTS command)
+if(NOT CPL_SANITIZE AND NOT CPL_COVERAGE) # those libraries need their runtime in every program
+  list(APPEND INSTALL_TESTS cmake pkg-config symbols)
+endif()
+foreach(what ${INSTALL_TESTS})
+  add_test(NAME install/${what} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${what} ${STAGE}
+    ${CMAKE_CURRENT_BINARY_DIR}/work/install_${what})
+  set_tests_properties(install/${what} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 120 ENVIRONMENT
+    "CC=${CMAKE_C_COMPILER};COUPLET_VERSION=${PROJECT_VERSION};EXAMPLES=${CMAKE_SOURCE_DIR}/examples")
+endforeach()
