@@ -20,3 +20,12 @@ foreach(what ${INSTALL_TESTS})
   set_tests_properties(install/${what} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 120 ENVIRONMENT
     "CC=${CMAKE_C_COMPILER};COUPLET_VERSION=${PROJECT_VERSION};EXAMPLES=${CMAKE_SOURCE_DIR}/examples")
 endforeach()
+
+#------------------------------------ the rules of the project ------------------------------------
+
+function(cpl_project_test name)
+  add_test(NAME project/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(project/${name} PROPERTIES TIMEOUT 120)
+endfunction()
+cpl_project_test(layers ${Python3_EXECUTABLE} tools/check_layers.py)
+cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --self-test)
