@@ -10,6 +10,7 @@ CTEST = ctest --output-on-failure -j $(JOBS)
 # configures folder $(1) with options $(2); shows the log only when that fails
 configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 || { cat $(1)/configure.log; exit 1; }; }
 
+MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
 .PHONY: help setup dev-setup build run test install asan valgrind coverage format format-check tidy \
   check-style bench images clean distclean

@@ -94,6 +94,7 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
     if (p->cm->desc.vars[i].ref == ref && p->cm->desc.vars[i].type != CPL_STRING)
       v = &p->cm->desc.vars[i];
   }
+  if (v == NULL) return;  // every reference has a variable
   double before, scale = fmax(v->nominal, fabs(v->start));
   m->base.ops->get_real(&m->base, &ref, 1, &before);
   for (int trial = 0; trial < 2; trial++) {
