@@ -63,8 +63,8 @@ tidy: dev-setup build  ## clang-tidy over src and cli
 
 check-style: format-check tidy  ## format-check and tidy
 
-bench: build  ## measure
-	@if [ -x bench/run ]; then bench/run $(BUILD); else echo "bench: there is no benchmark yet"; fi
+bench: build  ## measure speed, each number beside its goal
+	@python3 bench/run.py $(BUILD)
 
 images: build  ## make the pictures of the documents anew
 	@scripts/make-images $(BUILD)/couplet

@@ -90,7 +90,7 @@ typedef struct cpl_event_actions {
   double* w;              ///< discrete variables, e.g. switches
   const char** s;         ///< Strings; set to a literal or to text in memory
   const int8_t* crossed;  ///< per indicator: +1 or -1 when it changed its side upwards or downwards
-                          ///< since the last event, else 0
+                          ///< in the step that led here, else 0
   bool time_event;        ///< the time that next_time asked for has come
   double next_time;       ///< set it to ask for a time event; INFINITY: none
   bool again;             ///< set it to be called once more at this time

@@ -75,7 +75,9 @@ enum { LONGEST = 128 };  // longer names are compared by their first characters
 
 // Edit distance in halves: another letter 2, the same letter in another case 1.
 static int distance(const char* a, const char* b, int limit) {
-  size_t n = strnlen(a, LONGEST), m = strnlen(b, LONGEST);
+  size_t n = strlen(a), m = strlen(b);
+  if (n > LONGEST) n = LONGEST;
+  if (m > LONGEST) m = LONGEST;
   int row[LONGEST + 1];
   for (size_t j = 0; j <= m; j++) row[j] = (int)(2 * j);
   for (size_t i = 1; i <= n; i++) {

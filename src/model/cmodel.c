@@ -14,12 +14,14 @@ typedef struct instance {
   char* name;
   double t;
   double next_time;
-  double* v;                             // all numbers, laid out as cm->at says
-  double* start;                         // x and w as they were set before initialize
-  double* fresh_y;                       // ny: outputs before held ones are kept
-  double* z;                             // nz
-  bool* positive;                        // nz: the side each indicator was on after the last event
-  int8_t* crossed;                       // nz
+  double* v;           // all numbers, laid out as cm->at says
+  double* start;       // x and w as they were set before initialize
+  double* fresh_y;     // ny: outputs before held ones are kept
+  double* z;           // nz
+  bool* positive;      // nz: the side each indicator was on before the step that led here
+  bool* recent;        // nz: the side at the last accepted step or event
+  double recent_time;  // of that
+  int8_t* crossed;     // nz
   double *seed_x, *seed_u, *d_dx, *d_y;  // of directional
   char** text;                           // ns: owned Strings
   const char** lent;                     // ns: what a handler sees of them
@@ -309,8 +311,16 @@ static cpl_status enter_init(cpl_component* c) {
   return CPL_OK;
 }
 
+// After an event there is no step that led here.
 static void remember_sides(instance* in) {
-  for (uint32_t i = 0; i < in->cm->at.nz; i++) in->positive[i] = in->z[i] > 0;
+  for (uint32_t i = 0; i < in->cm->at.nz; i++) in->positive[i] = in->recent[i] = in->z[i] > 0;
+  in->recent_time = in->t;
+}
+
+// Sides are compared with those before the last step, not with those after the last event: some
+// importers make no event of an indicator that leaves zero right after one.
+static void let_sides_pass(instance* in) {
+  if (in->t > in->recent_time) memcpy(in->positive, in->recent, in->cm->at.nz * sizeof(bool));
 }
 
 static cpl_status exit_init(cpl_component* c) {
@@ -361,9 +371,10 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
   const cpl_model_def* def = in->cm->def;
   double* x_before = in->start;  // not needed any more after initialisation
 
-  // which indicators changed their side since the last event
+  // which indicators changed their side in the step that led here
   cpl_status st = evaluate_indicators(in, in->z);
   if (st != CPL_OK) return st;
+  let_sides_pass(in);
   for (uint32_t i = 0; i < at->nz; i++) {
     bool now = in->z[i] > 0;
     in->crossed[i] = (int8_t)(now == in->positive[i] ? 0 : now ? 1 : -1);
@@ -447,6 +458,11 @@ static cpl_status get_indicators(cpl_model* m, double* z) {
 static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   instance* in = (instance*)m;
   *event = *end = false;
+  cpl_status st = evaluate_indicators(in, in->z);
+  if (st != CPL_OK) return st;
+  let_sides_pass(in);
+  for (uint32_t i = 0; i < in->cm->at.nz; i++) in->recent[i] = in->z[i] > 0;
+  in->recent_time = in->t;
   if (in->cm->def->completed_step == NULL) return CPL_OK;
   cpl_values v = values_of(in);
   return outcome(in, "completed_step", in->cm->def->completed_step(&v, event));
@@ -502,7 +518,7 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 // A saved state: this head, then all numbers, sides, memory, and the Strings one after the other.
 typedef struct saved {
   size_t size;  // of the whole
-  double t, next_time;
+  double t, next_time, recent_time;
   int32_t phase, initialized;
 } saved;
 
@@ -514,7 +530,7 @@ static size_t text_size(const instance* in) {
 
 static size_t fixed_size(const instance* in) {
   const cpli_layout* at = &in->cm->at;
-  return sizeof(saved) + (at->n + at->nx + at->nw) * sizeof(double) + at->nz * sizeof(bool) +
+  return sizeof(saved) + (at->n + at->nx + at->nw) * sizeof(double) + 2 * at->nz * sizeof(bool) +
          in->cm->def->memory_size;
 }
 
@@ -541,12 +557,14 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   *s = (saved){.size = size,
                .t = in->t,
                .next_time = in->next_time,
+               .recent_time = in->recent_time,
                .phase = (int32_t)in->phase,
                .initialized = in->initialized};
   unsigned char* to = (unsigned char*)(s + 1);
   to = put(to, in->v, at->n * sizeof(double));
   to = put(to, in->start, (at->nx + at->nw) * sizeof(double));
   to = put(to, in->positive, at->nz * sizeof(bool));
+  to = put(to, in->recent, at->nz * sizeof(bool));
   to = put(to, in->memory, in->cm->def->memory_size);
   for (uint32_t i = 0; i < at->ns; i++) to = put(to, in->text[i], strlen(in->text[i]) + 1);
   return CPL_OK;
@@ -560,6 +578,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   from = take(from, in->v, at->n * sizeof(double));
   from = take(from, in->start, (at->nx + at->nw) * sizeof(double));
   from = take(from, in->positive, at->nz * sizeof(bool));
+  from = take(from, in->recent, at->nz * sizeof(bool));
   from = take(from, in->memory, in->cm->def->memory_size);
   for (uint32_t i = 0; i < at->ns; i++) {
     cpl_status st = set_text(in, i, (const char*)from);
@@ -568,6 +587,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   }
   in->t = s->t;
   in->next_time = s->next_time;
+  in->recent_time = s->recent_time;
   in->phase = (phase)s->phase;
   in->initialized = s->initialized != 0;
   forget_results(in);
@@ -636,7 +656,7 @@ static bool allocate(instance* in, cpl_context* ctx) {
   size_t numbers =
       (size_t)at->n + at->nx + at->nw + 2 * (size_t)at->ny + at->nz + 2 * (size_t)at->nx + at->nu;
   in->v = cpli_alloc(ctx, numbers, sizeof(double));
-  in->positive = cpli_alloc(ctx, at->nz, sizeof(bool));
+  in->positive = cpli_alloc(ctx, 2 * (size_t)at->nz, sizeof(bool));
   in->crossed = cpli_alloc(ctx, at->nz, 1);
   in->text = cpli_alloc(ctx, at->ns, sizeof *in->text);
   in->lent = cpli_alloc(ctx, at->ns, sizeof *in->lent);
@@ -644,6 +664,7 @@ static bool allocate(instance* in, cpl_context* ctx) {
   if (in->v == NULL || in->positive == NULL || in->crossed == NULL || in->text == NULL ||
       in->lent == NULL || in->memory == NULL)
     return false;
+  in->recent = in->positive + at->nz;
   in->start = in->v + at->n;
   in->fresh_y = in->start + at->nx + at->nw;
   in->z = in->fresh_y + at->ny;
@@ -660,6 +681,7 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   instance* in = cpli_alloc(ctx, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(ctx);
   bool has_directional = cm->def->directional != NULL;
+  bool wants_steps = cm->def->completed_step != NULL || (cm->at.nz > 0 && cm->def->event != NULL);
   in->cm = cm;
   in->host.report = take_report;
   in->name = cpli_strdup(ctx, name);
@@ -670,7 +692,7 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
                                   .can = {.directional = has_directional,
                                           .save_restore = true,
                                           .serialize = true,
-                                          .completed_step = cm->def->completed_step != NULL}},
+                                          .completed_step = wants_steps}},
                          .ops = &model_ops};
   cpl_status st = CPL_OK;
   if (in->name == NULL || !allocate(in, ctx)) st = cpli_nomem(ctx);

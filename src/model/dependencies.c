@@ -97,8 +97,10 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
   if (v == NULL) return;  // every reference has a variable
   double before, scale = fmax(v->nominal, fabs(v->start));
   m->base.ops->get_real(&m->base, &ref, 1, &before);
-  for (int trial = 0; trial < 2; trial++) {
-    double after = before + scale * (trial == 0 ? 1e-3 : 2 * uniform(seed) - 1);
+  static const double sizes[] = {1e-3, 1, 10, 100};  // the first one as it is, the others at random
+  int trials = v->type == CPL_REAL ? (int)CPLI_COUNT(sizes) : 1;
+  for (int trial = 0; trial < trials; trial++) {
+    double after = before + scale * sizes[trial] * (trial == 0 ? 1 : 2 * uniform(seed) - 1);
     if (v->type != CPL_REAL) after = before == 0 ? 1 : before - 1;
     if (m->base.ops->set_real(&m->base, &ref, 1, &after) == CPL_OK &&
         evaluate(p, m, moved) == CPL_OK) {
@@ -310,7 +312,7 @@ cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
   p.kind = cpli_alloc(cm->ctx, (size_t)p.rows * p.columns, 1);
   p.known = cpli_alloc(cm->ctx, p.rows, sizeof *p.known);
   cpl_status st = p.kind != NULL && p.known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
-  double work = 2.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
+  double work = 4.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
   if (st >= 0 && cm->def->dependencies != NULL)
     st = read_declared(&p);
   else if (st >= 0 && detect_them && work <= most_work)

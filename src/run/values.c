@@ -5,6 +5,7 @@
 
 #include "couplet/interface.h"
 #include "format/number.h"
+#include "model/units.h"
 #include "run/run.h"
 
 static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
@@ -14,29 +15,36 @@ static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
 
 //------------------------------------ units ------------------------------------
 
+// A unit of the model by name (not a display unit), or any that can be read.
+static bool find_unit(const cpl_description* d, const char* name, cpl_unit* out) {
+  for (int32_t i = 0; i < d->n_units; i++) {
+    *out = d->units[i];
+    if (strcmp(out->name, name) == 0 && out->display_of < 0 && out->has_base) return true;
+  }
+  return cpli_unit_parse(name, out);
+}
+
 // value in the unit `from` -> value in the variable's unit
 static cpl_status convert(cpl_component* c, const cpl_variable* v, const cpl_start* s,
                           const char* from, double* value) {
   const cpl_description* d = c->desc;
+  cpl_unit given, own;
   if (v->unit < 0) return bad(c, s, "it has no unit");
-  const cpl_unit* own = &d->units[v->unit];
-  if (strcmp(own->name, from) == 0) return CPL_OK;
+  const char* name = d->units[v->unit].name;
+  if (strcmp(name, from) == 0) return CPL_OK;
   for (int32_t i = 0; i < d->n_units; i++) {
     const cpl_unit* u = &d->units[i];
-    if (strcmp(u->name, from) != 0) continue;
-    if (u->display_of == v->unit) {
-      *value = (*value - u->offset) / u->factor;
-      return CPL_OK;
-    }
-    if (u->display_of < 0 && u->has_base && own->has_base &&
-        memcmp(u->exponents, own->exponents, sizeof u->exponents) == 0) {
-      *value = (u->factor * *value + u->offset - own->offset) / own->factor;
-      return CPL_OK;
-    }
+    if (u->display_of != v->unit || strcmp(u->name, from) != 0) continue;
+    *value = (*value - u->offset) / u->factor;
+    return CPL_OK;
+  }
+  bool known = find_unit(d, from, &given) && find_unit(d, name, &own);
+  if (known && memcmp(given.exponents, own.exponents, sizeof own.exponents) == 0) {
+    *value = (given.factor * *value + given.offset - own.offset) / own.factor;
+    return CPL_OK;
   }
   char text[256];
-  snprintf(text, sizeof text, "its unit is %s, and the model knows no conversion from \"%s\"",
-           own->name, from);
+  snprintf(text, sizeof text, "its unit is %s, and there is no conversion from \"%s\"", name, from);
   return bad(c, s, text);
 }
 

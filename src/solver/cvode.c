@@ -6,6 +6,8 @@
 #include <cvode/cvode.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -25,6 +27,7 @@ typedef struct cvode {
   cpl_status failure;  // what a function of the equation returned last when it was no success
   double t;            // end of the last step
   double max_step;     // what CVODE was told
+  double refused_at;   // where the model last could not be evaluated
   int* roots;
   int stuck;  // steps in a row that did not advance the time
   int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton;
@@ -33,20 +36,21 @@ typedef struct cvode {
 //------------------------------------ callbacks ------------------------------------
 
 // SUNDIALS wants 0, positive (recoverable) or negative.
-static int passed_on(cvode* s, cpl_status st) {
+static int passed_on(cvode* s, double t, cpl_status st) {
   if (st != CPL_OK) s->failure = st;
+  if (st == CPL_RETRY) s->refused_at = t;
   return st < 0 ? -1 : st > 0 ? 1 : 0;
 }
 
 static int rhs(realtype t, N_Vector x, N_Vector dx, void* user) {
   cvode* s = user;
   s->base.stats->rhs_evals++;
-  return passed_on(s, s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx)));
+  return passed_on(s, t, s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx)));
 }
 
 static int roots(realtype t, N_Vector x, realtype* z, void* user) {
   cvode* s = user;
-  return passed_on(s, s->ode.roots(s->ode.user, t, N_VGetArrayPointer(x), z));
+  return passed_on(s, t, s->ode.roots(s->ode.user, t, N_VGetArrayPointer(x), z));
 }
 
 static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* user, N_Vector a,
@@ -54,7 +58,7 @@ static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* us
   cvode* s = user;
   (void)fx, (void)a, (void)b, (void)c;
   return passed_on(
-      s, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
+      s, t, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
 }
 
 static void take_message(int code, const char* module, const char* function, char* text,
@@ -98,6 +102,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
   s->t = t;
   s->stuck = 0;
+  s->refused_at = INFINITY;
   base->stats->restarts++;
   return CPL_OK;
 }
@@ -123,7 +128,11 @@ static const cause causes[] = {
 static cpl_status failed(cvode* s, int flag) {
   double h = 0;
   CVodeGetCurrentStep(s->mem, &h);
-  const char* text = CVodeGetReturnFlagName(flag);
+  char code[32];
+  char* name = CVodeGetReturnFlagName(flag);  // ours to free
+  snprintf(code, sizeof code, "%s", name != NULL ? name : "");
+  free(name);
+  const char* text = code;
   for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
     if (causes[i].flag == flag) text = causes[i].text;
   }
@@ -135,6 +144,19 @@ static cpl_status failed(cvode* s, int flag) {
   }
   return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, "%s: the solver stopped at t=%.17g (step %.3g): %s",
                   s->base.who, s->t, h, text);
+}
+
+static cpl_status stuck(cvode* s) {
+  // the last message recorded is that of the model, if it refuses to go on from here
+  if (fabs(s->refused_at - s->t) <= 1e-9 * fabs(s->t)) {
+    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, "%s: the solver cannot go on at t=%.17g",
+                           s->base.who, s->t);
+  }
+  return cpl_fail(
+      s->base.ctx, CPL_ERR_SOLVER,
+      "%s: time does not advance any more at t=%.17g: the solution has a singularity there, or a "
+      "derivative is far too large",
+      s->base.who, s->t);
 }
 
 static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
@@ -151,12 +173,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   count(s);
   if (flag < 0) return failed(s, flag);
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
-  if (s->stuck > 10) {  // CVODE only warns and would go on for ever
-    return cpl_fail(base->ctx, CPL_ERR_SOLVER,
-                    "%s: time does not advance any more at t=%.17g: the solution has a singularity "
-                    "there, or a derivative is far too large",
-                    base->who, reached);
-  }
+  if (s->stuck > 10) return stuck(s);  // CVODE only warns and would go on for ever
   *t = s->t = reached;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
   if (flag != CV_ROOT_RETURN) return CPL_OK;
@@ -231,7 +248,8 @@ cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
   *s = (cvode){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
                .ode = *ode,
                .rtol = def->rtol,
-               .max_step = INFINITY};
+               .max_step = INFINITY,
+               .refused_at = INFINITY};
   s->roots = cpli_alloc(ctx, ode->n_roots, sizeof *s->roots);
   if (s->roots == NULL || !set_up(s, def->kind == CPL_SOLVER_ADAMS)) {
     destroy(&s->base);

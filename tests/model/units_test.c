@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/units.h"
+
+#include "testing.h"
+
+static void reads(const char* text, const int8_t (*exponents)[8], double factor, double offset) {
+  cpl_unit unit = {0};
+  if (!cpli_unit_parse(text, &unit)) fail_msg("%s is not read", text);
+  for (int i = 0; i < 8; i++) {
+    if (unit.exponents[i] != (*exponents)[i])
+      fail_msg("%s: exponent %d is %d", text, i, unit.exponents[i]);
+  }
+  CHECK_NEAR(unit.factor, factor, 1e-15 * fabs(factor));
+  CHECK_NEAR(unit.offset, offset, 1e-12);
+  CHECK(unit.has_base);
+}
+
+#define EXPONENTS(...) (&(const int8_t[8]){__VA_ARGS__})
+
+static void units_are_read(void** state) {
+  (void)state;  // kg m s A K mol cd rad
+  reads("1", EXPONENTS(0), 1, 0);
+  reads("m", EXPONENTS(0, 1), 1, 0);
+  reads("kg", EXPONENTS(1), 1, 0);
+  reads("g", EXPONENTS(1), 1e-3, 0);
+  reads("m/s2", EXPONENTS(0, 1, -2), 1, 0);
+  reads("m/s/s", EXPONENTS(0, 1, -2), 1, 0);
+  reads("m.s-2", EXPONENTS(0, 1, -2), 1, 0);
+  reads("m*s^-2", EXPONENTS(0, 1, -2), 1, 0);
+  reads("N.m", EXPONENTS(1, 2, -2), 1, 0);
+  reads("N.m/rad", EXPONENTS(1, 2, -2, 0, 0, 0, 0, -1), 1, 0);
+  reads("J/(kg.K)", EXPONENTS(0, 2, -2, 0, -1), 1, 0);
+  reads("rad/s", EXPONENTS(0, 0, -1, 0, 0, 0, 0, 1), 1, 0);
+  reads("1/s", EXPONENTS(0, 0, -1), 1, 0);
+  reads("Hz", EXPONENTS(0, 0, -1), 1, 0);
+  reads("kW", EXPONENTS(1, 2, -3), 1e3, 0);
+  reads("mm2", EXPONENTS(0, 2), 1e-6, 0);
+  reads("km/h", EXPONENTS(0, 1, -1), 1 / 3.6, 0);
+  reads("min", EXPONENTS(0, 0, 1), 60, 0);
+  reads("rpm", EXPONENTS(0, 0, -1, 0, 0, 0, 0, 1), 3.14159265358979323846 / 30, 0);
+  reads("degC", EXPONENTS(0, 0, 0, 0, 1), 1, 273.15);
+  reads("W/degC", EXPONENTS(1, 2, -3, 0, -1), 1, 0);
+  reads("degF", EXPONENTS(0, 0, 0, 0, 1), 5.0 / 9, 459.67 * 5 / 9);
+  reads("Ohm", EXPONENTS(1, 2, -3, -2), 1, 0);
+  reads("\xc2\xb5V", EXPONENTS(1, 2, -3, -1), 1e-6, 0);
+}
+
+static void others_are_only_names(void** state) {
+  (void)state;
+  static const char* const texts[] = {"",     "furlong", "m/",       "/s",
+                                      "m s",  "(m",      "m)",       "kkg",
+                                      "kmin", "m..s",    "m2000000", "((((((((((m))))))))))"};
+  for (size_t i = 0; i < CPLI_COUNT(texts); i++) {
+    cpl_unit unit = {0};
+    if (cpli_unit_parse(texts[i], &unit)) fail_msg("\"%s\" is read", texts[i]);
+    CHECK(!unit.has_base);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(units_are_read),
+                                     cmocka_unit_test(others_are_only_names)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
