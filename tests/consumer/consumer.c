@@ -21,6 +21,7 @@ static cpl_status keep_last(void* user, double t, const cpl_value* values) {
   return CPL_OK;
 }
 
+// doc:begin consumer
 static cpl_status simulate(cpl_context* ctx, double* x_end) {
   cpl_source* source = NULL;
   cpl_model* model = NULL;
@@ -42,6 +43,7 @@ static cpl_status simulate(cpl_context* ctx, double* x_end) {
   if (source != NULL) source->ops->destroy(source);
   return st;
 }
+// doc:end
 
 int main(void) {
   double x_end = NAN;
