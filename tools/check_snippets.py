@@ -4,11 +4,13 @@
 """Checks that code shown in documents is code that is compiled.
 
 A document says `<!-- snippet: PATH NAME -->` before a fenced block; PATH has the lines of the block between
-`// doc:begin NAME` and `// doc:end`. C blocks without that line are not allowed in docs/ and README.md.
+`// doc:begin NAME` and `// doc:end`. A C block without that line may show declarations: each of its lines stands in a
+file of src/ or include/.
 
     check_snippets.py            prints what differs; exit 1 when there is something
     check_snippets.py --update   puts the regions into the documents
 """
+import functools
 import pathlib
 import re
 import sys
@@ -16,6 +18,11 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?:<!-- snippet: (\S+) (\S+) -->\n)?```c\n(.*?)```\n", re.S)
+
+
+@functools.cache
+def sources():
+    return "\n".join(p.read_text() for folder in ("src", "include") for p in sorted((ROOT / folder).rglob("*.[ch]")))
 
 
 def region(path, name):
@@ -36,7 +43,8 @@ def check(document, update):
         line = text.count("\n", 0, match.start()) + 1
         place = f"{document.relative_to(ROOT)}:{line}"
         if path is None:
-            findings.append(f"{place}: C code without a snippet line before it")
+            strange = [row for row in shown.splitlines() if row.strip() and row.strip() not in sources()]
+            findings.extend(f"{place}: neither a snippet nor a declaration in src or include: {row}" for row in strange)
             return match.group()
         wanted = region(path, name)
         if wanted is None:
@@ -59,7 +67,7 @@ def main():
         found, count = check(document, update)
         findings += found
         snippets += count
-    print("\n".join(findings) if findings else f"{snippets} snippets are regions of compiled files")
+    print("\n".join(findings) if findings else f"{snippets} snippets are parts of compiled files")
     sys.exit(1 if findings else 0)
 
 
