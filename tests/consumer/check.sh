@@ -67,7 +67,10 @@ check_command() {
   for verb in run info check build view; do
     grep -q "^.SS couplet $verb" "$man" || fail "the man page does not know $verb"
   done
+  couplet --man | cmp - "$man"
   completion=$stage/share/bash-completion/completions/couplet
+  couplet --completion | cmp - "$completion"
+  for verb in run info check build view; do couplet $verb --help >/dev/null; done
   expect "$(complete_with couplet bu)" "build"
   expect "$(complete_with couplet run --solv)" "--solver"
   expect "$(complete_with couplet run --solver r)" "rk4"
