@@ -34,3 +34,4 @@ cpl_project_test(documents ${Python3_EXECUTABLE} tools/check_readme.py $<TARGET_
   README.md CONTRIBUTING.md docs/architecture.md docs/fmi-extensions.md docs/models-in-c.md)
 cpl_project_test(run_example scripts/run-example $<TARGET_FILE:couplet_cli>
   ${CMAKE_CURRENT_BINARY_DIR}/work/run_example)
+cpl_project_test(setup tests/setup_test.sh ${CMAKE_CURRENT_BINARY_DIR}/work/setup)
