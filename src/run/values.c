@@ -101,10 +101,8 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
                                double value) {
   char text[128];
   if (value >= v->min && value <= v->max) return CPL_OK;
-  if (value < v->min)
-    snprintf(text, sizeof text, "its least value is %g", v->min);
-  else
-    snprintf(text, sizeof text, "its greatest value is %g", v->max);
+  if (value < v->min) snprintf(text, sizeof text, "its least value is %g", v->min);
+  else snprintf(text, sizeof text, "its greatest value is %g", v->max);
   return bad(c, s, text);
 }
 
