@@ -129,7 +129,8 @@ double expr_idle_indicator(expr_op op, double held) {
 
 static void power_slopes(double x, double y, double v, double* dx, double* dy) {
   if (x != 0) {
-    *dx = y == 0 ? 0 : y * pow(x, y - 1);
+    bool normal = fabs(v) > 1e-290;  // else v has lost digits that the slope still has
+    *dx = y == 0 ? 0 : normal ? y * (v / x) : y * pow(x, y - 1);
   } else {
     *dx = y == 1;  // y > 1: 0; below 1 infinite
   }

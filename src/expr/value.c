@@ -176,6 +176,8 @@ static void backwards(const run* u, const double* r, double* w) {
       case OP_ADD: w[in.a] += weight, w[in.b] += weight; continue;
       case OP_SUB: w[in.a] += weight, w[in.b] -= weight; continue;
       case OP_MUL: w[in.a] += weight * y, w[in.b] += weight * x; continue;
+      case OP_DIV: w[in.a] += weight / y, w[in.b] -= weight * (r[first + pc] / y); continue;
+      case OP_NEG: w[in.a] -= weight; continue;
       case OP_SELECT: w[r[in.c] != 0 ? in.a : in.b] += weight; continue;
       case OP_MOD:
       case OP_REM:
