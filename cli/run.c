@@ -263,10 +263,8 @@ static cpl_status prepare(session* s) {
   if (st >= 0) st = make_stepper(s);
   if (st >= 0) st = read_starts(s);
   if (st >= 0) st = read_inputs(s);
-  if (a->output != NULL)
-    snprintf(s->output, sizeof s->output, "%s", a->output);
-  else
-    default_output(s);
+  if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
+  else default_output(s);
   s->run.record = a->record.items;
   s->run.n_record = a->record.n;
   s->run.on_columns = open_results;
@@ -405,10 +403,8 @@ static void guarded(session* s, void (*function)(void* user)) {
 static int report(session* s) {
   const run_args* args = s->args;
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
-  if (args->json)
-    print_json(s);
-  else if (s->st >= 0 && !args->quiet)
-    print_summary(s);
+  if (args->json) print_json(s);
+  else if (s->st >= 0 && !args->quiet) print_summary(s);
   if (s->prepared && args->stats && !args->json) print_stats(s);
   return code;
 }

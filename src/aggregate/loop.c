@@ -133,8 +133,11 @@ cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct
   loop* l = cpli_alloc(p->ctx, 1, sizeof *l);
   *out = l;
   if (l == NULL) return cpli_nomem(p->ctx);
-  *l =
-      (loop){.ctx = p->ctx, .n = b->first[block + 1] - b->first[block], .n_torn = b->n_torn[block]};
+  *l = (loop){.ctx = p->ctx,
+              .blocks = b,
+              .block = block,
+              .n = b->first[block + 1] - b->first[block],
+              .n_torn = b->n_torn[block]};
   cpl_status st = allocate(l);
   if (st < 0) return st;
   memcpy(l->nodes, b->order + b->first[block], (size_t)l->n * sizeof *l->nodes);
@@ -222,17 +225,23 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
   for (int32_t j = 0; j < l->n_torn; j++) {
     double* column = l->matrix + (size_t)j * (size_t)l->n_torn;
     for (int32_t i = 0; i < l->n; i++) {
-      if (i < l->n_torn)
-        l->sensitivity[i] = i == j;
+      if (i < l->n_torn) l->sensitivity[i] = i == j;
       else if (a->nodes[l->nodes[i]].kind == CPLI_NODE_OUTPUT)
         l->sensitivity[i] = through_part(l, i);
-      else
-        l->sensitivity[i] = through_link(a, l, l->nodes[i]);
+      else l->sensitivity[i] = through_link(a, l, l->nodes[i]);
     }
     for (int32_t i = 0; i < l->n_torn; i++) column[i] = through_link(a, l, l->nodes[i]) - (i == j);
   }
   l->factored = cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
   return CPL_OK;
+}
+
+// df/ds - I loses its -I when df/ds comes near to 1: a pivot that is small against 1 tells it.
+static bool nearly_singular(const loop* l) {
+  for (int32_t k = 0; k < l->n_torn; k++) {
+    if (fabs(l->matrix[(size_t)k * (size_t)l->n_torn + (size_t)k]) < 1e-6) return true;
+  }
+  return false;
 }
 
 //------------------------------------ messages ------------------------------------
@@ -339,6 +348,8 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
     st = damped_move(a, l);
   }
   if (st != CPL_OK) return st;
+  bool near = nearly_singular(l);
   l->factored = false;
-  return failed(a, l, "finds no solution");
+  return failed(
+      a, l, near ? "is singular: its equations do not determine its values" : "finds no solution");
 }

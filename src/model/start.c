@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include "model/start.h"
+
 #include <math.h>
 #include <stdio.h>
 
-#include "couplet/interface.h"
+#include "base/base.h"
 #include "format/number.h"
 #include "model/units.h"
-#include "run/run.h"
 
 static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
   return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s cannot be set to \"%s\": %s", c->desc->name,
