@@ -70,11 +70,11 @@ static cpl_status unknown(const reader* r, const cpli_yaml* node, const char* wh
                           const char* const* known, size_t n) {
   char near[512];
   cpli_did_you_mean(node->text, text_at, known, n, near, sizeof near);
+  bool list = near[0] == '\0';
   size_t used = 0;
-  for (size_t i = 0; near[0] == '\0' && i < n && used < 400; i++)
-    used += (size_t)snprintf(near + used, sizeof near - used, "%s%s", i == 0 ? " (known: " : ", ",
-                             known[i]);
-  if (used > 0) snprintf(near + used, sizeof near - used, ")");
+  for (size_t i = 0; list && i < n && used < sizeof near; i++)
+    used += (size_t)snprintf(near + used, sizeof near - used, "%s%s%s",
+                             i == 0 ? " (known: " : ", ", known[i], i + 1 == n ? ")" : "");
   return fail(r, node, "unknown %s %s%s", what, node->text, near);
 }
 
