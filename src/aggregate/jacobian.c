@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "couplet/jacobian.h"
+#include "aggregate/jacobian.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/base.h"
-#include "graph/pattern.h"
 
 struct cpl_jacobian {
   cpl_model* m;
@@ -143,6 +142,8 @@ cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out) 
   memset(out, 0, (size_t)j->n_rows * (size_t)j->n_columns * sizeof *out);
   return j->directional ? by_directions(j, out) : by_differences(j, x, out);
 }
+
+const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j) { return j->pattern; }
 
 int32_t cpl_jacobian_cost(const cpl_jacobian* j) {
   int32_t n = j->pattern->n_colours;
