@@ -75,3 +75,6 @@ int cli_close_output(FILE* out, int code);
 size_t cli_terminal_width(FILE* out);
 // Writes text of others to a terminal or file: control characters become \xNN.
 void cli_print_safe(FILE* out, const char* text);
+
+// Opens an .fmu, a model in C or a system (.yaml). call_log: Nullable.
+cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out);

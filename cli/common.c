@@ -105,3 +105,14 @@ size_t cli_terminal_width(FILE* out) {
   if (!isatty(fileno(out))) return 0;
   return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
+
+cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out) {
+  const char* ending = strrchr(path, '.');
+  if (ending != NULL && (strcmp(ending, ".yaml") == 0 || strcmp(ending, ".yml") == 0)) {
+    return cpl_system_open(ctx, path, out);
+  }
+  cpl_open_def def = cpl_default_open_def();
+  def.path = path;
+  def.call_log = call_log;
+  return cpl_open(ctx, &def, out);
+}

@@ -29,6 +29,8 @@ typedef struct session {
   cpl_source* source;
   cpl_stepper* stepper;
   cpl_solver_def solver;
+  cpl_experiment_def experiment;  // of a system file
+  const char** record;            // of a system file
   cpl_table* table;
   cpl_start* starts;
   cpl_input* inputs;
@@ -148,13 +150,27 @@ static void default_output(session* s) {
 
 static double given(double value, double otherwise) { return isnan(value) ? otherwise : value; }
 
+// What a system file says about running it.
+static cpl_status take_system(session* s) {
+  const cpl_system_def* def = cpl_system_definition(s->source);
+  if (def == NULL) return CPL_OK;
+  s->experiment = cpl_system_def_experiment(def);
+  size_t n = cpl_system_record(def, NULL, 0);
+  s->record = calloc(n + 1, sizeof *s->record);
+  if (s->record == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+  cpl_system_record(def, s->record, n);
+  s->run.record = s->record;
+  s->run.n_record = n;
+  return CPL_OK;
+}
+
 static cpl_status choose_times(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
   s->run.start_time = given(a->start_time, e->has_start ? e->start : 0);
   double stop = e->has_stop ? e->stop : s->run.start_time + 1;
   s->run.stop_time = given(a->stop_time, stop);
-  s->run.interval = given(a->interval, 0);
+  s->run.interval = given(a->interval, given(s->experiment.interval, 0));
   if (isnan(a->stop_time) && !e->has_stop) {
     cpl_log(s->ctx, CPL_LOG_INFO, s->source->desc->name,
             "no stop time is given, neither by --stop-time nor by the model: simulating 1 s");
@@ -171,16 +187,21 @@ static cpl_status make_integrated(session* s) {
   const cpl_default_experiment* e = &s->source->desc->experiment;
   cpl_model* model = NULL;
   s->solver = cpl_default_solver_def();
-  if (a->solver != NULL) cpl_solver_by_name(a->solver, &s->solver.kind);
+  const char* solver = a->solver != NULL ? a->solver : s->experiment.solver;
+  if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (cvode, adams, rk4, euler)",
+                    s->path, solver);
+  }
   s->solver.rtol =
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
-  s->solver.atol = given(a->atol, 0);
+  s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
   s->solver.timing = a->stats || a->json;
   s->solver.cancel = &interrupted;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double usual =
       s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
-  s->solver.step = given(a->step, !fixed ? 0 : e->has_step && e->step > 0 ? e->step : usual);
+  double preferred = e->has_step && e->step > 0 ? e->step : usual;
+  s->solver.step = given(a->step, given(s->experiment.step, fixed ? preferred : 0));
   cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
   return st < 0 ? st : cpl_integrate(model, &s->solver, &s->stepper);
 }
@@ -254,19 +275,20 @@ static cpl_status read_inputs(session* s) {
 
 static cpl_status prepare(session* s) {
   const run_args* a = s->args;
-  cpl_open_def def = cpl_default_open_def();
-  def.path = s->path;
-  def.call_log = a->call_log;
   s->run = cpl_default_run_def();
-  cpl_status st = cpl_open(s->ctx, &def, &s->source);
+  s->experiment = cpl_default_experiment_def();
+  cpl_status st = cli_open(s->ctx, s->path, a->call_log, &s->source);
+  if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
   if (st >= 0) st = read_starts(s);
   if (st >= 0) st = read_inputs(s);
   if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
   else default_output(s);
-  s->run.record = a->record.items;
-  s->run.n_record = a->record.n;
+  if (a->record.n > 0) {
+    s->run.record = a->record.items;
+    s->run.n_record = a->record.n;
+  }
   s->run.on_columns = open_results;
   s->run.on_point = write_point;
   s->run.on_progress = show_progress;
@@ -413,6 +435,7 @@ static void release(session* s) {
   guarded(s, destroy_stepper);
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
+  free(s->record);
   free(s->starts);
   free(s->inputs);
   cpl_context_destroy(s->ctx);
@@ -478,14 +501,15 @@ static const cli_option options[] = {
 const cli_verb cli_run = {
     .name = "run",
     .operands = "FILE",
-    .summary = "simulate an FMU or a model in C",
+    .summary = "simulate an FMU, a model in C or a system",
     .text =
-        "FILE is an .fmu or a model written in C (.c). Times and tolerances not given are those of "
+        "FILE is an .fmu, a model written in C (.c) or a system of them (.yaml). Times and "
+        "tolerances not given are those of "
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "
         "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
         "  couplet run ball.fmu --stop-time 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
-    .suffixes = "fmu c",
+    .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(run_args),
     .run = run_file,

@@ -6,9 +6,8 @@
 // doc:begin mass
 #include <couplet/model.h>
 
-static const cpl_declaration states[] = {{"x", .unit = "m", .output = true},
-                                         {"v", .unit = "m/s", .output = true},
-                                         {0}};
+static const cpl_declaration states[] = {
+    {"x", .unit = "m", .output = true}, {"v", .unit = "m/s", .output = true}, {0}};
 static const cpl_declaration inputs[] = {{"F", .unit = "N"}, {0}};
 static const cpl_declaration parameters[] = {{"m", .start = 1, .unit = "kg"}, {0}};
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "couplet/interface.h"
+#include "couplet/system.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,9 +41,10 @@ typedef struct cpl_function {
 
 /// A signal: a named value of the aggregate itself.
 typedef enum cpl_signal_kind {
-  CPL_SIGNAL_INNER,   ///< computed by a coupling, not visible outside
-  CPL_SIGNAL_INPUT,   ///< set from outside
-  CPL_SIGNAL_OUTPUT,  ///< computed by a coupling, visible outside
+  CPL_SIGNAL_INNER,      ///< computed by a coupling, not visible outside
+  CPL_SIGNAL_INPUT,      ///< set from outside
+  CPL_SIGNAL_OUTPUT,     ///< computed by a coupling, visible outside
+  CPL_SIGNAL_PARAMETER,  ///< set before the start, constant from then on
 } cpl_signal_kind;
 
 typedef struct cpl_signal {
@@ -91,6 +93,23 @@ typedef struct cpl_aggregate_def {
 ///           also when this function fails.
 /// Borrowed: def during the call; what its functions' `user` point to for the life of *out.
 CPL_API cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out);
+
+//------------------------------------ systems ------------------------------------
+
+/// Build a system: open its models, find the names in its texts, aggregate.
+/// Owned:    *out by the caller, who destroys it through its ops after all instances are gone.
+/// Borrowed: def as long as *out lives.
+/// Returns:  CPL_ERR_INPUT with file, line and column of what is wrong.
+CPL_API cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_source** out);
+
+/// Read a system file and build it. *out owns the definition.
+CPL_API cpl_status cpl_system_open(cpl_context* ctx, const char* path, cpl_source** out);
+
+/// The definition a system was built from; NULL: the source is no system.
+CPL_API const cpl_system_def* cpl_system_definition(const cpl_source* source);
+
+/// What the definition says should be recorded. Returns how many; writes at most `n` of them.
+CPL_API size_t cpl_system_record(const cpl_system_def* def, const char** out, size_t n);
 
 #ifdef __cplusplus
 }

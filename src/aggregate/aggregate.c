@@ -22,7 +22,7 @@ static int32_t part_of(const cpli_aggregate* a, uint32_t ref) {
 }
 
 static bool bad_ref(const cpli_aggregate* a, uint32_t ref) {
-  return ref >= (uint32_t)a->desc.n_vars;
+  return ref >= (uint32_t)a->desc->n_vars;
 }
 
 static cpl_status refuse(cpli_aggregate* a, uint32_t ref) {
@@ -71,7 +71,8 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
     count = 1;
     if (part < 0) {
       int32_t signal = (int32_t)refs[i] - a->n_part_vars;
-      if (a->signals[signal].kind != CPL_SIGNAL_INPUT) return refuse(a, refs[i]);
+      cpl_signal_kind kind = a->signals[signal].kind;
+      if (kind != CPL_SIGNAL_INPUT && kind != CPL_SIGNAL_PARAMETER) return refuse(a, refs[i]);
       a->value[a->first_signal + signal] = values[i];
       continue;
     }
@@ -222,7 +223,7 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, a->nodes);
   cpli_free(ctx, a->x);
   cpli_free(ctx, a->gathered_integers);
-  cpli_names_free(&a->names);
+  cpli_box_release(a->box);
   cpli_arena_free(&a->arena);
   cpli_free(ctx, a);
 }
@@ -388,7 +389,7 @@ static cpl_status nodes_for(maker* k, const cpl_port* ports, int32_t n, int32_t*
 static cpl_status add_target(maker* k, int32_t i) {
   const cpl_coupling* c = &k->def->couplings[i];
   cpli_aggregate* a = k->a;
-  cpli_link* l = &a->links[i];
+  cpli_tie* l = &a->links[i];
   cpl_status st = node_for(k, c->target, CPLI_NODE_INPUT, &l->target);
   if (st < 0) return st;
   cpli_node* node = &a->nodes[l->target];
@@ -405,7 +406,7 @@ static cpl_status add_target(maker* k, int32_t i) {
 
 static cpl_status add_sources(maker* k, int32_t i) {
   cpli_aggregate* a = k->a;
-  cpli_link* l = &a->links[i];
+  cpli_tie* l = &a->links[i];
   l->def = k->def->couplings[i];
   if (l->def.factor == 0) l->def.factor = 1;
   bool plain = l->def.function.value == NULL;
@@ -540,7 +541,7 @@ static cpl_status allocate(cpli_aggregate* a) {
 
 static bool all_states_known(const cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_states; i++) {
-    if (a->desc.states[i] < 0 || a->desc.derivatives[i] < 0) return false;
+    if (a->desc->states[i] < 0 || a->desc->derivatives[i] < 0) return false;
   }
   return true;
 }
@@ -566,14 +567,25 @@ static cpl_status prepare(maker* k) {
 cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {
   *out = NULL;
   cpli_aggregate* a = cpli_alloc(ctx, 1, sizeof *a);
-  if (a != NULL) {
+  cpli_box* box = cpli_alloc(ctx, 1, sizeof *box);
+  if (a != NULL && box != NULL) {
     cpli_arena_init(&a->arena, ctx);
-    a->base.base = (cpl_component){.ops = &component_ops, .desc = &a->desc, .ctx = ctx};
+    cpli_arena_init(&box->arena, ctx);
+    box->ctx = ctx;
+    box->holders = 1;
+    a->box = box;
+    a->desc = &box->desc;
+    a->base.base = (cpl_component){.ops = &component_ops, .desc = a->desc, .ctx = ctx};
     a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def->name);
   }
-  if (a == NULL || a->name == NULL) {
+  if (a == NULL || box == NULL || a->name == NULL) {
     destroy_parts(def);
-    destroy(a != NULL ? &a->base.base : NULL);
+    if (a != NULL && box != NULL) {
+      destroy(&a->base.base);
+    } else {
+      cpli_free(ctx, a);
+      cpli_free(ctx, box);
+    }
     return cpli_nomem(ctx);
   }
   maker k = {.a = a, .def = def};

@@ -28,14 +28,14 @@ typedef struct cpli_node {
 } cpli_node;
 
 // A coupling with its sources as nodes.
-typedef struct cpli_link {
+typedef struct cpli_tie {
   cpl_coupling def;
   int32_t target;               // node
   int32_t n_sources, *sources;  // nodes
   double* values;               // of the sources, gathered
   double* gradient;             // d target / d sources
   bool known;                   // a constant gradient that has been computed
-} cpli_link;
+} cpli_tie;
 
 typedef struct cpli_outside {  // condition and assignment of an external event
   cpl_external_event def;
@@ -85,11 +85,20 @@ typedef struct cpli_plan {
   size_t n_loops, cap_loops;
 } cpli_plan;
 
-typedef struct cpli_aggregate {
-  cpl_model base;
-  cpl_description desc;
+// A description that outlives the aggregate it was made for, as long as someone holds it.
+typedef struct cpli_box {
+  cpl_context* ctx;
+  int32_t holders;
   cpli_arena arena;
   cpli_names names;
+  cpl_description desc;
+} cpli_box;
+
+typedef struct cpli_aggregate {
+  cpl_model base;
+  cpli_box* box;
+  cpl_description* desc;  // = &box->desc
+  cpli_arena arena;
   char* name;
 
   cpli_part* parts;
@@ -98,7 +107,7 @@ typedef struct cpli_aggregate {
   int32_t n_signals;
   cpli_node* nodes;
   int32_t n_nodes;
-  cpli_link* links;
+  cpli_tie* links;
   int32_t n_links;
   cpli_outside* outside;
   int32_t n_outside;
@@ -124,6 +133,8 @@ typedef struct cpli_aggregate {
 void cpli_aggregate_lay_out(
     cpli_aggregate* a);  // where each part's variables, states and indicators begin
 cpl_status cpli_aggregate_describe(cpli_aggregate* a);
+cpli_box* cpli_box_hold(cpl_model* aggregate);  // one holder more
+void cpli_box_release(cpli_box* box);           // Nullable
 
 //------------------------------------ plan.c ------------------------------------
 
@@ -140,8 +151,8 @@ cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const
 cpl_status cpli_evaluate(cpli_aggregate* a);
 /// Walk some ops of a plan.
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
-cpl_status cpli_link_value(cpli_aggregate* a, cpli_link* l, double* out);
-cpl_status cpli_link_gradient(cpli_aggregate* a, cpli_link* l);
+cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out);
+cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l);
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out);
 
 //------------------------------------ loop.c ------------------------------------

@@ -8,9 +8,15 @@
 
 #include "aggregate/aggregate.h"
 
+static const char* copied(cpli_aggregate* a, const char* text, bool* fine) {
+  const char* copy = text != NULL ? cpli_arena_strdup(&a->box->arena, text) : "";
+  *fine = *fine && copy != NULL;
+  return copy;
+}
+
 static const char* joined(cpli_aggregate* a, const char* part, const char* name) {
   size_t n = strlen(part), m = strlen(name);
-  char* text = cpli_arena_alloc(&a->arena, n + m + 2, 1);
+  char* text = cpli_arena_alloc(&a->box->arena, n + m + 2, 1);
   if (text == NULL) return NULL;
   memcpy(text, part, n);
   text[n] = '.';
@@ -28,7 +34,7 @@ static bool coupled(const cpli_aggregate* a, int32_t part, int32_t var, const bo
 static cpl_status add_part(cpli_aggregate* a, int32_t k, int32_t unit, int32_t type,
                            const bool* is_target) {
   const cpl_description* d = a->parts[k].m->base.desc;
-  cpl_variable* vars = (cpl_variable*)a->desc.vars;
+  cpl_variable* vars = (cpl_variable*)a->desc->vars;
   int32_t first = a->parts[k].first_var;
   for (int32_t i = 0; i < d->n_vars; i++) {
     cpl_variable v = d->vars[i];
@@ -44,41 +50,52 @@ static cpl_status add_part(cpli_aggregate* a, int32_t k, int32_t unit, int32_t t
     if (v.causality == CPL_INPUT && coupled(a, k, i, is_target)) v.causality = CPL_LOCAL;
     if (v.causality == CPL_OUTPUT) v.causality = CPL_LOCAL, v.inner_output = true;
     vars[first + i] = v;
-    if (cpli_names_add(&a->names, v.name, first + i) == CPL_ERR_NOMEM)
+    if (cpli_names_add(&a->box->names, v.name, first + i) == CPL_ERR_NOMEM)
       return cpli_nomem(a->base.base.ctx);
   }
-  cpl_unit* units = (cpl_unit*)a->desc.units;
+  cpl_unit* units = (cpl_unit*)a->desc->units;
   for (int32_t i = 0; i < d->n_units; i++) {
     units[unit + i] = d->units[i];
     units[unit + i].display_of = moved(d->units[i].display_of, unit);
   }
-  cpl_type_def* types = (cpl_type_def*)a->desc.types;
+  cpl_type_def* types = (cpl_type_def*)a->desc->types;
   for (int32_t i = 0; i < d->n_types; i++) types[type + i] = d->types[i];
   for (int32_t i = 0; i < d->n_states; i++) {
     int32_t at = a->parts[k].first_state + i;
-    ((int32_t*)a->desc.states)[at] = moved(d->states[i], first);
-    ((int32_t*)a->desc.derivatives)[at] = moved(d->derivatives[i], first);
+    ((int32_t*)a->desc->states)[at] = moved(d->states[i], first);
+    ((int32_t*)a->desc->derivatives)[at] = moved(d->derivatives[i], first);
   }
   return CPL_OK;
 }
 
 static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
-  cpl_variable* vars = (cpl_variable*)a->desc.vars;
+  cpl_variable* vars = (cpl_variable*)a->desc->vars;
   for (int32_t i = 0; i < a->n_signals; i++) {
-    const cpl_signal* s = &a->signals[i];
-    bool input = s->kind == CPL_SIGNAL_INPUT;
+    bool fine = true;
+    cpl_signal copy = a->signals[i];
+    const cpl_signal* s = &copy;
+    bool has_unit = copy.unit != NULL;
+    copy.name = copied(a, copy.name, &fine);
+    copy.description = copied(a, copy.description, &fine);
+    copy.unit = copied(a, copy.unit, &fine);
+    if (!fine) return cpli_nomem(a->base.base.ctx);
+    static const cpl_causality causality[] = {[CPL_SIGNAL_INNER] = CPL_LOCAL,
+                                              [CPL_SIGNAL_INPUT] = CPL_INPUT,
+                                              [CPL_SIGNAL_OUTPUT] = CPL_OUTPUT,
+                                              [CPL_SIGNAL_PARAMETER] = CPL_PARAMETER};
+    bool parameter = s->kind == CPL_SIGNAL_PARAMETER, input = s->kind == CPL_SIGNAL_INPUT;
     cpl_variable v = {.name = s->name,
-                      .description = s->description != NULL ? s->description : "",
+                      .description = s->description,
                       .ref = (uint32_t)(first + i),
                       .type = CPL_REAL,
-                      .causality = input                          ? CPL_INPUT
-                                   : s->kind == CPL_SIGNAL_OUTPUT ? CPL_OUTPUT
-                                                                  : CPL_LOCAL,
-                      .variability = CPL_CONTINUOUS,
-                      .initial = input ? CPL_INITIAL_NONE : CPL_INITIAL_CALCULATED,
-                      .has_start = input,
+                      .causality = (uint8_t)causality[s->kind],
+                      .variability = parameter ? CPL_FIXED : CPL_CONTINUOUS,
+                      .initial = parameter ? CPL_INITIAL_EXACT
+                                 : input   ? CPL_INITIAL_NONE
+                                           : CPL_INITIAL_CALCULATED,
+                      .has_start = input || parameter,
                       .can_set_several_times = true,
-                      .unit = s->unit != NULL ? unit + i : -1,
+                      .unit = has_unit ? unit + i : -1,
                       .display_unit = -1,
                       .declared_type = -1,
                       .derivative_of = -1,
@@ -87,10 +104,10 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
                       .min = -INFINITY,
                       .max = INFINITY,
                       .nominal = 1};
-    ((cpl_unit*)a->desc.units)[unit + i] =
-        (cpl_unit){.name = s->unit != NULL ? s->unit : "", .factor = 1, .display_of = -1};
+    ((cpl_unit*)a->desc->units)[unit + i] =
+        (cpl_unit){.name = s->unit, .factor = 1, .display_of = -1};
     vars[first + i] = v;
-    int32_t there = cpli_names_add(&a->names, v.name, first + i);
+    int32_t there = cpli_names_add(&a->box->names, v.name, first + i);
     if (there == CPL_ERR_NOMEM) return cpli_nomem(a->base.base.ctx);
     if (there != first + i) {
       return cpl_fail(a->base.base.ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", a->name,
@@ -106,17 +123,17 @@ static cpl_status add_structure(cpli_aggregate* a, int32_t first_signal) {
   int32_t n = 0;
   for (int32_t i = 0; i < a->n_signals; i++) n += a->signals[i].kind == CPL_SIGNAL_OUTPUT;
   cpl_unknown* rows =
-      cpli_arena_alloc(&a->arena, (size_t)n + (size_t)a->desc.n_states, sizeof *rows);
+      cpli_arena_alloc(&a->box->arena, (size_t)n + (size_t)a->desc->n_states, sizeof *rows);
   if (rows == NULL) return cpli_nomem(a->base.base.ctx);
   int32_t k = 0;
   for (int32_t i = 0; i < a->n_signals; i++) {
     if (a->signals[i].kind == CPL_SIGNAL_OUTPUT)
       rows[k++] = (cpl_unknown){.var = first_signal + i, .count = -1};
   }
-  for (int32_t i = 0; i < a->desc.n_states; i++)
-    rows[k++] = (cpl_unknown){.var = a->desc.derivatives[i], .count = -1};
-  a->desc.structure = (cpl_structure){
-      .outputs = rows, .n_outputs = n, .derivatives = rows + n, .n_derivatives = a->desc.n_states};
+  for (int32_t i = 0; i < a->desc->n_states; i++)
+    rows[k++] = (cpl_unknown){.var = a->desc->derivatives[i], .count = -1};
+  a->desc->structure = (cpl_structure){
+      .outputs = rows, .n_outputs = n, .derivatives = rows + n, .n_derivatives = a->desc->n_states};
   return CPL_OK;
 }
 
@@ -139,11 +156,24 @@ void cpli_aggregate_lay_out(cpli_aggregate* a) {
   a->n_part_indicators = indicators;
 }
 
+cpli_box* cpli_box_hold(cpl_model* aggregate) {
+  cpli_box* box = ((cpli_aggregate*)aggregate)->box;
+  box->holders++;
+  return box;
+}
+
+void cpli_box_release(cpli_box* box) {
+  if (box == NULL || --box->holders > 0) return;
+  cpli_names_free(&box->names);
+  cpli_arena_free(&box->arena);
+  cpli_free(box->ctx, box);
+}
+
 cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
-  cpl_description* d = &a->desc;
+  cpl_description* d = a->desc;
   int32_t n_vars = 0, n_units = a->n_signals, n_types = 0;
-  *d = (cpl_description){.name = a->name,
+  *d = (cpl_description){.name = cpli_arena_strdup(&a->box->arena, a->name),
                          .kind = "aggregate",
                          .description = "",
                          .author = "",
@@ -152,7 +182,7 @@ cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
                          .license = "",
                          .tool = "couplet " CPL_VERSION,
                          .date = "",
-                         .names = &a->names};
+                         .names = &a->box->names};
   for (int32_t k = 0; k < a->n_parts; k++) {
     const cpl_description* p = a->parts[k].m->base.desc;
     n_vars += p->n_vars;
@@ -165,17 +195,17 @@ cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
   d->n_vars = n_vars + a->n_signals;
   d->n_units = n_units;
   d->n_types = n_types;
-  d->vars = cpli_arena_alloc(&a->arena, (size_t)d->n_vars, sizeof *d->vars);
-  d->units = cpli_arena_alloc(&a->arena, (size_t)n_units, sizeof *d->units);
-  d->types = cpli_arena_alloc(&a->arena, (size_t)n_types, sizeof *d->types);
-  d->states = cpli_arena_alloc(&a->arena, (size_t)d->n_states, sizeof *d->states);
-  d->derivatives = cpli_arena_alloc(&a->arena, (size_t)d->n_states, sizeof *d->derivatives);
+  d->vars = cpli_arena_alloc(&a->box->arena, (size_t)d->n_vars, sizeof *d->vars);
+  d->units = cpli_arena_alloc(&a->box->arena, (size_t)n_units, sizeof *d->units);
+  d->types = cpli_arena_alloc(&a->box->arena, (size_t)n_types, sizeof *d->types);
+  d->states = cpli_arena_alloc(&a->box->arena, (size_t)d->n_states, sizeof *d->states);
+  d->derivatives = cpli_arena_alloc(&a->box->arena, (size_t)d->n_states, sizeof *d->derivatives);
   bool* is_target = cpli_alloc(ctx, (size_t)d->n_vars, sizeof *is_target);
-  cpl_status st = d->vars != NULL && d->units != NULL && d->types != NULL && d->states != NULL &&
-                          d->derivatives != NULL && is_target != NULL
+  cpl_status st = d->name != NULL && d->vars != NULL && d->units != NULL && d->types != NULL &&
+                          d->states != NULL && d->derivatives != NULL && is_target != NULL
                       ? CPL_OK
                       : cpli_nomem(ctx);
-  if (st >= 0) st = cpli_names_init(&a->names, ctx, (size_t)d->n_vars);
+  if (st >= 0) st = cpli_names_init(&a->box->names, ctx, (size_t)d->n_vars);
   for (int32_t i = 0; i < a->n_nodes && st >= 0; i++) {
     const cpli_node* node = &a->nodes[i];
     if (node->kind == CPLI_NODE_INPUT) is_target[a->parts[node->part].first_var + node->var] = true;

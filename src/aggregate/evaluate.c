@@ -11,7 +11,7 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 
 //------------------------------------ couplings ------------------------------------
 
-cpl_status cpli_link_value(cpli_aggregate* a, cpli_link* l, double* out) {
+cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out) {
   const cpl_coupling* c = &l->def;
   if (c->function.value == NULL) {
     *out = c->factor * a->value[l->sources[0]] + c->offset;
@@ -21,7 +21,7 @@ cpl_status cpli_link_value(cpli_aggregate* a, cpli_link* l, double* out) {
   return c->function.value(c->function.user, a->t, l->values, out);
 }
 
-static cpl_status by_differences(cpli_aggregate* a, cpli_link* l) {
+static cpl_status by_differences(cpli_aggregate* a, cpli_tie* l) {
   const cpl_function* f = &l->def.function;
   double plus, minus;
   for (int32_t k = 0; k < l->n_sources; k++) {
@@ -37,7 +37,7 @@ static cpl_status by_differences(cpli_aggregate* a, cpli_link* l) {
   return CPL_OK;
 }
 
-cpl_status cpli_link_gradient(cpli_aggregate* a, cpli_link* l) {
+cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l) {
   const cpl_function* f = &l->def.function;
   if (l->known) return CPL_OK;
   cpl_status st = CPL_OK;
@@ -93,7 +93,7 @@ static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
 static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
   for (int32_t i = 0; i < op->count; i++) {
     int32_t node = p->nodes[op->first + i];
-    cpl_status st = cpli_link_value(a, &a->links[a->nodes[node].coupling], &a->value[node]);
+    cpl_status st = cpli_tie_value(a, &a->links[a->nodes[node].coupling], &a->value[node]);
     if (st != CPL_OK) return st;
   }
   return CPL_OK;

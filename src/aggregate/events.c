@@ -33,7 +33,7 @@ cpl_status cpli_aggregate_indicators(cpl_model* m, double* z) {
   }
   z += a->n_part_indicators;
   for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
-    cpli_link* l = &a->links[i];
+    cpli_tie* l = &a->links[i];
     st = function_indicators(a, &l->def.function, l->sources, l->n_sources, l->values, z);
     z += l->def.function.n_indicators;
   }
@@ -152,7 +152,7 @@ cpl_status cpli_aggregate_enter_event(cpl_model* m) {
 static cpl_status settle_links(cpli_aggregate* a, bool* changed) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
-    cpli_link* l = &a->links[i];
+    cpli_tie* l = &a->links[i];
     const cpl_function* f = &l->def.function;
     bool moved = false;
     if (f->settle == NULL) continue;
@@ -187,7 +187,7 @@ static cpl_status carry_over(cpli_aggregate* a, bool* changed) {
 
 static cpl_status carry_strings(cpli_aggregate* a, bool* changed) {
   for (int32_t i = 0; i < a->n_links; i++) {
-    const cpli_link* l = &a->links[i];
+    const cpli_tie* l = &a->links[i];
     const cpli_node *to = &a->nodes[l->target],
                     *from = &a->nodes[l->sources != NULL ? l->sources[0] : 0];
     if (to->type != CPL_STRING) continue;

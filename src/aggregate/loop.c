@@ -178,7 +178,7 @@ static cpl_status walk(cpli_aggregate* a, loop* l, const double* s, double* f) {
   }
   if (st == CPL_OK) st = cpli_walk(a, l->rest, l->rest->ops, l->rest->n_ops);
   for (int32_t i = 0; i < l->n_torn && st == CPL_OK; i++) {
-    st = cpli_link_value(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
+    st = cpli_tie_value(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
   }
   return st;
 }
@@ -192,7 +192,7 @@ static int32_t index_of(const loop* l, int32_t node) {
 }
 
 static double through_link(const cpli_aggregate* a, const loop* l, int32_t node) {
-  const cpli_link* k = &a->links[a->nodes[node].coupling];
+  const cpli_tie* k = &a->links[a->nodes[node].coupling];
   double sum = 0;
   for (int32_t i = 0; i < k->n_sources; i++) {
     int32_t at = index_of(l, k->sources[i]);
@@ -215,7 +215,7 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < l->n && st == CPL_OK; i++) {
     int32_t coupling = a->nodes[l->nodes[i]].coupling;
-    if (coupling >= 0) st = cpli_link_gradient(a, &a->links[coupling]);
+    if (coupling >= 0) st = cpli_tie_gradient(a, &a->links[coupling]);
   }
   for (int32_t i = 0; i < l->n_members && st == CPL_OK; i++) {
     member* m = &l->members[i];
@@ -252,7 +252,7 @@ static void name_nodes(const cpli_aggregate* a, const loop* l, char* text, size_
   for (int32_t i = 0; i < l->n && used + 8 < size; i++) {
     const cpli_node* node = &a->nodes[l->nodes[i]];
     const char* name = node->part >= 0
-                           ? a->desc.vars[a->parts[node->part].first_var + node->var].name
+                           ? a->desc->vars[a->parts[node->part].first_var + node->var].name
                            : a->signals[node->var].name;
     int n = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", i == 12 ? "..." : name);
     used += n > 0 ? (size_t)n : 0;

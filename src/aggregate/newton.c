@@ -142,7 +142,7 @@ static bool add_all_terms(const cpli_aggregate* a, newton* w) {
     if (!add_block_terms(a, w, k)) return false;
   }
   for (int32_t l = 0; l < a->n_links; l++) {
-    const cpli_link* link = &a->links[l];
+    const cpli_tie* link = &a->links[l];
     for (int32_t s = 0; s < link->n_sources; s++) {
       int32_t row = w->unknown[link->target], column = w->unknown[link->sources[s]];
       if (row >= 0 && column >= 0 && !add_term(w, row, column, -2 - l, s)) return false;
@@ -236,7 +236,7 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
       st = cpl_jacobian_evaluate(blk->jac, a->x + a->parts[k].first_state, blk->values);
   }
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
-    if (w->unknown[a->links[l].target] >= 0) st = cpli_link_gradient(a, &a->links[l]);
+    if (w->unknown[a->links[l].target] >= 0) st = cpli_tie_gradient(a, &a->links[l]);
   }
   return st;
 }
@@ -257,12 +257,12 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
   int32_t column = w->common.singular_col;
   const char* name = "";
   if (column >= 0 && column < w->n_states) {
-    name = a->desc.states[column] >= 0 ? a->desc.vars[a->desc.states[column]].name : "a state";
+    name = a->desc->states[column] >= 0 ? a->desc->vars[a->desc->states[column]].name : "a state";
   }
   for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
     const cpli_node* node = &a->nodes[i];
     if (w->unknown[i] != column) continue;
-    name = node->part >= 0 ? a->desc.vars[a->parts[node->part].first_var + node->var].name
+    name = node->part >= 0 ? a->desc->vars[a->parts[node->part].first_var + node->var].name
                            : a->signals[node->var].name;
   }
   return cpl_fail(w->ctx, CPL_RETRY, "%s: the coupled Jacobian is singular at t=%.17g, near %s",

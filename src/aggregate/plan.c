@@ -82,7 +82,7 @@ static cpl_status add_output(builder* b, int32_t i) {
   return st;
 }
 
-static cpl_status add_link(builder* b, const cpli_link* l) {
+static cpl_status add_link(builder* b, const cpli_tie* l) {
   cpl_status st = CPL_OK;
   if (!in_plan(&b->a->nodes[l->target], b->kind)) return CPL_OK;
   for (int32_t k = 0; k < l->n_sources && st >= 0; k++) {

@@ -40,6 +40,7 @@ cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out)
   for (size_t i = 0; ending != NULL && i < CPLI_COUNT(formats); i++) {
     if (strcmp(ending, formats[i].ending) == 0) return formats[i].open(ctx, def, out);
   }
-  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the name ends neither in .fmu nor in .c: what is it?",
+  return cpl_fail(ctx, CPL_ERR_INPUT,
+                  "%s: the name ends neither in .fmu nor in .c nor in .yaml: what is it?",
                   def->path);
 }

@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "aggregate/function.h"
+
+#include <math.h>
+#include <stdio.h>
+
+//------------------------------------ what is kept ------------------------------------
+
+typedef struct cpli_kept {
+  struct cpli_kept* next;
+  cpli_expr* expr;
+  cpl_table* table;
+  cpli_curve* curve;
+} kept;
+
+static cpl_status keep(cpli_functions* f, kept what) {
+  kept* k = cpli_arena_alloc(&f->arena, 1, sizeof *k);
+  if (k == NULL) {
+    cpli_expr_destroy(what.expr);
+    cpl_table_destroy(what.table);
+    if (what.curve != NULL) cpli_curve_free(what.curve);
+    return cpli_nomem(f->ctx);
+  }
+  *k = what;
+  k->next = f->kept;
+  f->kept = k;
+  return CPL_OK;
+}
+
+cpl_status cpli_keep_table(cpli_functions* f, cpl_table* table) {
+  return keep(f, (kept){.table = table});
+}
+
+void cpli_functions_free(cpli_functions* f) {
+  for (kept* k = f->kept; k != NULL; k = k->next) {
+    cpli_expr_destroy(k->expr);
+    if (k->curve != NULL) cpli_curve_free(k->curve);
+  }
+  for (kept* k = f->kept; k != NULL; k = k->next) cpl_table_destroy(k->table);  // curves read them
+  cpli_arena_free(&f->arena);
+  f->kept = NULL;
+}
+
+//------------------------------------ names ------------------------------------
+
+cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref) {
+  if (ref.kind == CPLI_REF_PARAMETER) return (cpl_port){-1, f->first_parameter + ref.index};
+  if (ref.kind == CPLI_REF_INPUT) return (cpl_port){-1, f->first_input + ref.index};
+  return (cpl_port){ref.model, ref.index};
+}
+
+// Slots are numbered as names are met.
+typedef struct names {
+  cpli_functions* f;
+  cpli_ref* refs;
+  size_t n, cap;
+  bool no_memory, constants_only;
+} names;
+
+static int32_t resolve(void* user, const char* name, cpl_type* type) {
+  names* s = user;
+  cpli_ref ref;
+  if (!cpli_resolver_find(s->f->resolver, name, &ref) ||
+      (s->constants_only && ref.kind != CPLI_REF_PARAMETER)) {
+    cpli_resolver_miss(s->f->resolver, name);
+    return -1;
+  }
+  const cpl_variable* v = cpli_ref_variable(s->f->resolver, ref);
+  *type = v != NULL ? (cpl_type)v->type : CPL_REAL;
+  for (size_t i = 0; i < s->n; i++) {
+    if (memcmp(&s->refs[i], &ref, sizeof ref) == 0) return (int32_t)i;
+  }
+  if (!cpli_grow(s->f->ctx, (void**)&s->refs, &s->cap, s->n, sizeof *s->refs)) {
+    s->no_memory = true;
+    return -1;
+  }
+  s->refs[s->n] = ref;
+  return (int32_t)s->n++;
+}
+
+static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {
+  cpli_scope scope = {.resolve = resolve,
+                      .candidate = cpli_resolver_candidate,
+                      .n_candidates = CPLI_NEAREST,
+                      .user = s};
+  scope.user = s;
+  cpl_status st = cpli_expr_parse(s->f->ctx, text->place, text->text, &scope, out);
+  return s->no_memory ? cpli_nomem(s->f->ctx) : st;
+}
+
+//------------------------------------ one expression ------------------------------------
+
+typedef struct formula {
+  cpl_context* ctx;
+  const cpli_expr* expr;
+  size_t n_relations;
+  double *frozen, *before;
+} formula;
+
+static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
+  const formula* q = user;
+  return cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, out);
+}
+
+static cpl_status formula_gradient(void* user, double t, const double* sources, double* out) {
+  const formula* q = user;
+  return cpli_expr_gradient(q->expr, q->ctx, t, sources, q->frozen, NULL, out, NULL);
+}
+
+static cpl_status formula_indicators(void* user, double t, const double* sources, double* z) {
+  const formula* q = user;
+  return cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, z);
+}
+
+static cpl_status formula_settle(void* user, double t, const double* sources, bool* changed) {
+  formula* q = user;
+  memcpy(q->before, q->frozen, q->n_relations * sizeof *q->frozen);
+  cpl_status st = cpli_expr_settle(q->expr, q->ctx, t, sources, q->frozen);
+  *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
+  return st;
+}
+
+static bool make_formula(cpli_functions* f, const cpli_expr* expr, formula* q) {
+  *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = cpli_expr_relations(expr)};
+  q->frozen = cpli_arena_alloc(&f->arena, 2 * q->n_relations, sizeof *q->frozen);
+  q->before = q->frozen != NULL ? q->frozen + q->n_relations : NULL;
+  return q->frozen != NULL;
+}
+
+// Whether the gradient never changes once the parameters are set.
+static bool is_linear(cpli_functions* f, const cpli_expr* expr, const cpli_ref* refs,
+                      const int32_t* slots, size_t n) {
+  bool* fixed = cpli_alloc(f->ctx, n, sizeof *fixed);
+  if (fixed == NULL) return false;
+  for (size_t i = 0; i < n; i++) fixed[i] = refs[slots[i]].kind == CPLI_REF_PARAMETER;
+  bool linear = cpli_expr_linearity(expr, fixed) == CPLI_LINEAR;
+  cpli_free(f->ctx, fixed);
+  return linear;
+}
+
+static const char* text_for_messages(cpli_functions* f, const cpli_text* text) {
+  char place[CPLI_PLACE_SIZE], whole[CPLI_PLACE_SIZE + 256];
+  snprintf(whole, sizeof whole, "%s%s", cpli_place_text(&text->place, place), text->text);
+  return cpli_arena_strdup(&f->arena, whole);
+}
+
+static cpl_status fill(cpli_functions* f, names* s, const cpli_text* text, cpli_expr* expr,
+                       cpl_function* out) {
+  const int32_t* slots;
+  size_t n = cpli_expr_slots(expr, &slots);
+  formula* q = cpli_arena_alloc(&f->arena, 1, sizeof *q);
+  cpl_port* ports = cpli_arena_alloc(&f->arena, n, sizeof *ports);
+  const char* shown = text_for_messages(f, text);
+  if (q == NULL || ports == NULL || shown == NULL || !make_formula(f, expr, q))
+    return cpli_nomem(f->ctx);
+  for (size_t i = 0; i < n; i++) ports[i] = cpli_port_of(f, s->refs[slots[i]]);
+  *out = (cpl_function){.sources = ports,
+                        .n_sources = (int32_t)n,
+                        .value = formula_value,
+                        .gradient = formula_gradient,
+                        .linear = is_linear(f, expr, s->refs, slots, n),
+                        .user = q,
+                        .text = shown};
+  if (q->n_relations > 0) {
+    out->n_indicators = (int32_t)q->n_relations;
+    out->indicators = formula_indicators;
+    out->settle = formula_settle;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_function* out,
+                                 cpl_type* type) {
+  names s = {.f = f};
+  cpli_expr* expr = NULL;
+  cpl_status st = parse(&s, text, &expr);
+  if (st >= 0) st = keep(f, (kept){.expr = expr});
+  if (st >= 0 && type != NULL) *type = cpli_expr_type(expr);
+  if (st >= 0) st = fill(f, &s, text, expr, out);
+  cpli_free(f->ctx, s.refs);
+  return st;
+}
+
+cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,
+                                 const bool* known, double* out) {
+  names s = {.f = f, .constants_only = true};
+  cpli_expr* expr = NULL;
+  cpl_status st = parse(&s, text, &expr);
+  const int32_t* slots = NULL;
+  size_t n = st >= 0 ? cpli_expr_slots(expr, &slots) : 0;
+  double* values = st >= 0 ? cpli_alloc(f->ctx, n, sizeof *values) : NULL;
+  if (st >= 0 && values == NULL) st = cpli_nomem(f->ctx);
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    int32_t index = s.refs[slots[i]].index;
+    values[i] = parameters[index];
+    if (!known[index])
+      st = cpli_fail_at(f->ctx, CPL_RETRY, &text->place, "%s needs the parameter %s first",
+                        text->text, f->resolver->def->parameters[index].name.text);
+    if (st == CPL_RETRY) break;
+  }
+  if (st >= 0 && st != CPL_RETRY && cpli_expr_uses_time(expr)) {
+    st = cpli_fail_at(f->ctx, CPL_ERR_INPUT, &text->place,
+                      "%s depends on time: a constant is needed here", text->text);
+  }
+  if (st == CPL_OK) {
+    st = cpli_expr_value(expr, f->ctx, 0, values, NULL, out);
+    if (st == CPL_RETRY) st = CPL_ERR_INPUT;
+  }
+  cpli_expr_destroy(expr);
+  cpli_free(f->ctx, values);
+  cpli_free(f->ctx, s.refs);
+  return st;
+}
+
+//------------------------------------ several expressions ------------------------------------
+
+typedef struct bundle {
+  cpl_function* items;
+  int32_t n;
+  int32_t** place;  // of each item's sources among those of the bundle
+  double* gathered;
+} bundle;
+
+static void gather(const bundle* b, int32_t i, const double* sources) {
+  for (int32_t k = 0; k < b->items[i].n_sources; k++) b->gathered[k] = sources[b->place[i][k]];
+}
+
+static cpl_status bundle_value(void* user, double t, const double* sources, double* out) {
+  const bundle* b = user;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st == CPL_OK; i++) {
+    gather(b, i, sources);
+    st = b->items[i].value(b->items[i].user, t, b->gathered, &out[i]);
+  }
+  return st;
+}
+
+static cpl_status bundle_settle(void* user, double t, const double* sources, bool* changed) {
+  const bundle* b = user;
+  cpl_status st = CPL_OK;
+  *changed = false;
+  for (int32_t i = 0; i < b->n && st == CPL_OK; i++) {
+    bool one = false;
+    gather(b, i, sources);
+    if (b->items[i].settle != NULL) st = b->items[i].settle(b->items[i].user, t, b->gathered, &one);
+    *changed = *changed || one;
+  }
+  return st;
+}
+
+cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
+                                  cpl_function* out) {
+  cpl_status st = CPL_OK;
+  size_t total = 0;
+  bundle* b = cpli_arena_alloc(&f->arena, 1, sizeof *b);
+  cpl_function* items = cpli_arena_alloc(&f->arena, n, sizeof *items);
+  int32_t** place = cpli_arena_alloc(&f->arena, n, sizeof *place);
+  if (b == NULL || items == NULL || place == NULL) return cpli_nomem(f->ctx);
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    st = cpli_function_of_text(f, &texts[i], &items[i], NULL);
+    total += st >= 0 ? (size_t)items[i].n_sources : 0;
+  }
+  if (st < 0) return st;
+  cpl_port* ports = cpli_arena_alloc(&f->arena, total, sizeof *ports);
+  *b = (bundle){.items = items,
+                .n = (int32_t)n,
+                .place = place,
+                .gathered = cpli_arena_alloc(&f->arena, total, sizeof(double))};
+  if (ports == NULL || b->gathered == NULL) return cpli_nomem(f->ctx);
+  int32_t used = 0;
+  for (size_t i = 0; i < n; i++) {
+    place[i] = cpli_arena_alloc(&f->arena, (size_t)items[i].n_sources, sizeof **place);
+    if (place[i] == NULL) return cpli_nomem(f->ctx);
+    for (int32_t k = 0; k < items[i].n_sources; k++) {
+      ports[used] = items[i].sources[k];
+      place[i][k] = used++;
+    }
+  }
+  *out = (cpl_function){.sources = ports,
+                        .n_sources = used,
+                        .value = bundle_value,
+                        .settle = bundle_settle,
+                        .user = b};
+  return CPL_OK;
+}
+
+//------------------------------------ tables ------------------------------------
+
+typedef struct table_input {
+  cpli_curve curve;
+  cpli_cursor cursor;
+  bool begun;
+} table_input;
+
+static cpl_status table_value(void* user, double t, const double* sources, double* out) {
+  table_input* in = user;
+  (void)sources;
+  if (!in->begun) in->cursor = cpli_cursor_at(&in->curve, t), in->begun = true;
+  *out = cpli_cursor_value(&in->cursor, t);
+  return CPL_OK;
+}
+
+static cpl_status table_settle(void* user, double t, const double* sources, bool* changed) {
+  table_input* in = user;
+  (void)sources;
+  *changed = in->begun && cpli_cursor_pass(&in->cursor, t);
+  if (!in->begun) in->cursor = cpli_cursor_at(&in->curve, t), in->begun = true;
+  return CPL_OK;
+}
+
+cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
+                                  bool held, cpl_function* out, const double** jumps,
+                                  int32_t* n_jumps) {
+  table_input* in = cpli_arena_alloc(&f->arena, 1, sizeof *in);
+  if (in == NULL) return cpli_nomem(f->ctx);
+  cpl_status st = cpli_curve_init(&in->curve, f->ctx, table, column, held);
+  if (st < 0) {
+    cpli_curve_free(&in->curve);
+    return st;
+  }
+  st = keep(f, (kept){.curve = &in->curve});
+  if (st < 0) return st;
+  double* times = cpli_arena_alloc(&f->arena, in->curve.n_pieces, sizeof *times);
+  if (times == NULL) return cpli_nomem(f->ctx);
+  for (size_t i = 0; i + 1 < in->curve.n_pieces; i++)
+    times[i] = table->time[in->curve.pieces[i].last];
+  *jumps = times;
+  *n_jumps = (int32_t)in->curve.n_pieces - 1;
+  *out = (cpl_function){.value = table_value, .settle = table_settle, .user = in};
+  return CPL_OK;
+}

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Texts of a system file as functions of an aggregate: an expression with its sources and the state
+// of its comparisons, a table over time, several expressions that are assigned at once.
+#pragma once
+
+#include "couplet/aggregate.h"
+#include "expr/expr.h"
+#include "model/table.h"
+#include "system/resolve.h"
+
+// Where functions live, and how references of the system become ports of the aggregate.
+typedef struct cpli_functions {
+  cpl_context* ctx;
+  cpli_arena arena;
+  cpli_resolver* resolver;
+  int32_t first_parameter, first_input;  // signals
+  struct cpli_kept* kept;                // what must be destroyed
+} cpli_functions;
+
+void cpli_functions_free(cpli_functions* f);
+
+cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref);
+
+/// An expression over names of the system. *type, Nullable, gets its type.
+cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_function* out,
+                                 cpl_type* type);
+
+/// Several expressions at once.
+cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
+                                  cpl_function* out);
+
+/// A column of a table over time; *jumps are the times where it is not continuous.
+cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
+                                  bool held, cpl_function* out, const double** jumps,
+                                  int32_t* n_jumps);
+
+/// Keep a table until cpli_functions_free().
+cpl_status cpli_keep_table(cpli_functions* f, cpl_table* table);
+
+/// The value of a constant expression over parameters whose values are known.
+cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,
+                                 const bool* known, double* out);
