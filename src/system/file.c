@@ -73,8 +73,8 @@ static cpl_status unknown(const reader* r, const cpli_yaml* node, const char* wh
   bool list = near[0] == '\0';
   size_t used = 0;
   for (size_t i = 0; list && i < n && used < sizeof near; i++)
-    used += (size_t)snprintf(near + used, sizeof near - used, "%s%s%s",
-                             i == 0 ? " (known: " : ", ", known[i], i + 1 == n ? ")" : "");
+    used += (size_t)snprintf(near + used, sizeof near - used, "%s%s%s", i == 0 ? " (known: " : ", ",
+                             known[i], i + 1 == n ? ")" : "");
   return fail(r, node, "unknown %s %s%s", what, node->text, near);
 }
 

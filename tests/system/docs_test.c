@@ -56,20 +56,20 @@ static void the_example_resolves(void** state) {
   for (size_t i = 0; i < 2; i++)
     CHECK_OK(ctx, cpl_c_open(ctx, def->models[i].path.text, &models[i]));
   cpli_resolver r;
-  cpli_links links;
+  cpli_wires wires;
   CHECK_OK(ctx, cpli_resolver_init(&r, ctx, def, (const cpl_source* const*)models));
   CHECK_OK(ctx, cpli_check_starts(&r));
-  CHECK_OK(ctx, cpli_links_init(&links, &r));
-  CHECK_INT(links.count, 2);
+  CHECK_OK(ctx, cpli_wires_init(&wires, &r));
+  CHECK_INT(wires.count, 2);
   for (size_t i = 0; i < def->n_events; i++) {
     cpli_ref ref;
-    CHECK_OK(ctx, cpli_resolve_set(&r, &links, &def->events[i].sets[0].name, &ref));
+    CHECK_OK(ctx, cpli_resolve_set(&r, &wires, &def->events[i].sets[0].name, &ref));
   }
   for (size_t i = 0; i < def->n_record; i++) {
     cpli_ref ref;
     CHECK_OK(ctx, cpli_resolver_require(&r, &def->record[i], &ref));
   }
-  cpli_links_free(&links);
+  cpli_wires_free(&wires);
   for (size_t i = 0; i < 2; i++) models[i]->ops->destroy(models[i]);
   cpl_system_def_destroy(def);
   cpli_free(ctx, text);
