@@ -12,7 +12,10 @@ endforeach()
 
 # Compiled apart from the library: neither sanitizers nor coverage may get into an FMU.
 set(FMU_OPTIONS -O2 -g0 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
-  -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-format-truncation)
+  -ffp-contract=off -fno-math-errno -Wall -Wextra)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  list(APPEND FMU_OPTIONS -Wno-format-truncation)
+endif()
 
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/dependencies.c
   src/model/description.c src/graph/*.c src/aggregate/jacobian.c src/solver/*.c)

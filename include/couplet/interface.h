@@ -180,6 +180,13 @@ typedef struct cpl_setup {
   double tolerance;  ///< relative; for steppers that control their own error
 } cpl_setup;
 
+/// A start value or parameter: "1.2", "true", an item of an Enumeration, a text; a number may be
+/// followed by a unit the model knows ("30 deg") and is converted.
+typedef struct cpl_start {
+  const char* name;
+  const char* value;
+} cpl_start;
+
 typedef struct cpl_component cpl_component;
 
 /// A saved state. Made by save, used by restore any number of times, released by forget.

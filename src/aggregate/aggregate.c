@@ -15,10 +15,8 @@ static int32_t part_of(const cpli_aggregate* a, uint32_t ref) {
   int32_t low = 0, high = a->n_parts - 1;
   while (low < high) {
     int32_t middle = (low + high + 1) / 2;
-    if (a->parts[middle].first_var <= (int32_t)ref)
-      low = middle;
-    else
-      high = middle - 1;
+    if (a->parts[middle].first_var <= (int32_t)ref) low = middle;
+    else high = middle - 1;
   }
   return low;
 }
@@ -469,6 +467,11 @@ static int by_name(const void* x, const void* y) {
   return strcmp((*a)->base.name, (*b)->base.name);
 }
 
+// Parts belong to the aggregate also when it cannot be made.
+static void destroy_parts(const cpl_aggregate_def* def) {
+  for (int32_t i = 0; i < def->n_parts; i++) def->parts[i]->base.ops->destroy(&def->parts[i]->base);
+}
+
 static cpl_status take_parts(maker* k) {
   cpli_aggregate* a = k->a;
   cpl_context* ctx = a->base.base.ctx;
@@ -477,8 +480,8 @@ static cpl_status take_parts(maker* k) {
   a->parts = cpli_arena_alloc(&a->arena, n, sizeof *a->parts);
   k->place = cpli_alloc(ctx, n, sizeof *k->place);
   cpl_status st = sorted != NULL && a->parts != NULL && k->place != NULL ? CPL_OK : cpli_nomem(ctx);
-  if (st < 0) {  // they are ours to destroy all the same
-    for (size_t i = 0; i < n; i++) k->def->parts[i]->base.ops->destroy(&k->def->parts[i]->base);
+  if (st < 0) {
+    destroy_parts(k->def);
     cpli_free(ctx, sorted);
     return st;
   }
@@ -563,22 +566,21 @@ static cpl_status prepare(maker* k) {
 cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {
   *out = NULL;
   cpli_aggregate* a = cpli_alloc(ctx, 1, sizeof *a);
-  if (a == NULL) {
-    for (int32_t i = 0; i < def->n_parts; i++)
-      def->parts[i]->base.ops->destroy(&def->parts[i]->base);
+  if (a != NULL) {
+    cpli_arena_init(&a->arena, ctx);
+    a->base.base = (cpl_component){.ops = &component_ops, .desc = &a->desc, .ctx = ctx};
+    a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def->name);
+  }
+  if (a == NULL || a->name == NULL) {
+    destroy_parts(def);
+    destroy(a != NULL ? &a->base.base : NULL);
     return cpli_nomem(ctx);
   }
-  cpli_arena_init(&a->arena, ctx);
-  a->base.base = (cpl_component){.ops = &component_ops, .desc = &a->desc, .ctx = ctx};
-  a->name = cpli_arena_strdup(&a->arena, def->name);
-  a->base.base.name = a->name;
   maker k = {.a = a, .def = def};
-  cpl_status st = a->name != NULL ? prepare(&k) : cpli_nomem(ctx);
+  cpl_status st = prepare(&k);
   cpli_free(ctx, k.place);
   cpli_free(ctx, k.node_of);
-  if (st < 0)
-    destroy(&a->base.base);
-  else
-    *out = &a->base;
+  if (st < 0) destroy(&a->base.base);
+  else *out = &a->base;
   return st;
 }

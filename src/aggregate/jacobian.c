@@ -160,10 +160,8 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
   }
   j->row_ref[r] = v->ref;
   j->row_derivative[r] = derivative_of[var];
-  if (j->row_derivative[r] >= 0)
-    j->any_derivative = true;
-  else
-    j->out_ref[j->n_out++] = v->ref;
+  if (j->row_derivative[r] >= 0) j->any_derivative = true;
+  else j->out_ref[j->n_out++] = v->ref;
   return CPL_OK;
 }
 
@@ -237,10 +235,8 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
     st = cpli_pattern_create(ctx, m->base.desc, def->rows, def->n_rows, def->columns,
                              def->n_columns, &j->pattern);
   }
-  if (st < 0)
-    cpl_jacobian_destroy(j);
-  else
-    *out = j;
+  if (st < 0) cpl_jacobian_destroy(j);
+  else *out = j;
   return st;
 }
 

@@ -225,12 +225,10 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
   for (int32_t j = 0; j < l->n_torn; j++) {
     double* column = l->matrix + (size_t)j * (size_t)l->n_torn;
     for (int32_t i = 0; i < l->n; i++) {
-      if (i < l->n_torn)
-        l->sensitivity[i] = i == j;
+      if (i < l->n_torn) l->sensitivity[i] = i == j;
       else if (a->nodes[l->nodes[i]].kind == CPLI_NODE_OUTPUT)
         l->sensitivity[i] = through_part(l, i);
-      else
-        l->sensitivity[i] = through_link(a, l, l->nodes[i]);
+      else l->sensitivity[i] = through_link(a, l, l->nodes[i]);
     }
     for (int32_t i = 0; i < l->n_torn; i++) column[i] = through_link(a, l, l->nodes[i]) - (i == j);
   }

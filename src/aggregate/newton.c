@@ -95,10 +95,8 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
     w->unknown[i] = counts(node) ? w->n++ : -1;
     if (node->part < 0 || !counts(node)) continue;
     block* blk = &w->blocks[node->part];
-    if (node->kind == CPLI_NODE_OUTPUT)
-      blk->n_outputs++;
-    else
-      blk->n_inputs++;
+    if (node->kind == CPLI_NODE_OUTPUT) blk->n_outputs++;
+    else blk->n_inputs++;
   }
   for (int32_t k = 0; k < a->n_parts; k++) {
     block* blk = &w->blocks[k];
@@ -112,10 +110,8 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
     const cpli_node* node = &a->nodes[i];
     if (node->part < 0 || !counts(node)) continue;
     block* blk = &w->blocks[node->part];
-    if (node->kind == CPLI_NODE_OUTPUT)
-      blk->outputs[blk->n_outputs++] = i;
-    else
-      blk->inputs[blk->n_inputs++] = i;
+    if (node->kind == CPLI_NODE_OUTPUT) blk->outputs[blk->n_outputs++] = i;
+    else blk->inputs[blk->n_inputs++] = i;
   }
   return CPL_OK;
 }

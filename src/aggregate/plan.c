@@ -212,10 +212,8 @@ static cpl_status schedule(cpli_aggregate* a, cpli_plan* p, cpli_plan_kind kind)
     size_t count = 0, since = p->n_ops;
     int32_t level = items[i].level;
     for (; i < n && items[i].level == level && st >= 0; i++) {
-      if (items[i].block >= 0)
-        st = add_loop(a, p, items[i].block), since = p->n_ops;
-      else
-        nodes[count++] = items[i].node;
+      if (items[i].block >= 0) st = add_loop(a, p, items[i].block), since = p->n_ops;
+      else nodes[count++] = items[i].node;
     }
     if (st >= 0) st = cpli_plan_extend(a, p, since, nodes, count);
   }
@@ -233,10 +231,8 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** ou
   builder b = {.a = a, .kind = kind};
   cpl_status st = find_blocks(&b, p);
   if (st >= 0) st = schedule(a, p, kind);
-  if (st < 0)
-    cpli_plan_destroy(p);
-  else
-    *out = p;
+  if (st < 0) cpli_plan_destroy(p);
+  else *out = p;
   return st;
 }
 

@@ -111,10 +111,8 @@ static void find_blocks(search* s, cpli_blocks* b) {
         continue;
       }
       int32_t w = s->next.item[s->edge[v]++];
-      if (s->index[w] == 0)
-        enter(s, w);
-      else if (s->on_stack[w] && s->index[w] < s->low[v])
-        s->low[v] = s->index[w];
+      if (s->index[w] == 0) enter(s, w);
+      else if (s->on_stack[w] && s->index[w] < s->low[v]) s->low[v] = s->index[w];
     }
   }
   // number the blocks in their order, and find where each begins
@@ -247,10 +245,8 @@ cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_bloc
   for (int32_t i = 0; i < b->n; i++) b->position[b->order[i]] = i;
 done:
   search_free(g->ctx, &s);
-  if (st < 0)
-    cpli_blocks_destroy(b);
-  else
-    *out = b;
+  if (st < 0) cpli_blocks_destroy(b);
+  else *out = b;
   return st;
 }
 

@@ -733,10 +733,8 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
   if (st >= 0) st = allocate(s, ctx);
   if (st >= 0) st = make_jacobian(s);
   if (st >= 0) st = make_solver(s, ctx);
-  if (st < 0)
-    destroy(&s->base.base);
-  else
-    *out = &s->base;
+  if (st < 0) destroy(&s->base.base);
+  else *out = &s->base;
   return st;
 }
 

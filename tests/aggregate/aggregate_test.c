@@ -564,7 +564,6 @@ static void every_failed_allocation_is_survived(void** state) {
       }
       cpl_context_destroy(small);
     }
-    if (heap.live != 0) printf("failed allocation %ld leaves %ld blocks\n", n, heap.live);
     CHECK_INT(heap.live, 0);
     if (st == CPL_OK) break;
     CHECK_INT(st, CPL_ERR_NOMEM);

@@ -64,10 +64,8 @@ static void advance(me_run* r, double t_end, double h) {
     bool event = crosses(r, step, x);
     for (int i = 0; event && i < 60; i++) {
       double middle = (low + high) / 2;
-      if (crosses(r, middle, x))
-        high = middle;
-      else
-        low = middle;
+      if (crosses(r, middle, x)) high = middle;
+      else low = middle;
     }
     if (event) crosses(r, high, x);
     r->t = !event && last ? limit : r->t + (event ? high : step);

@@ -42,12 +42,20 @@ static void extract(const char* text, const char* language) {
   }
 }
 
+static void copy_model(cpl_context* ctx) {
+  char* text;
+  size_t len;
+  CHECK_OK(ctx, cpli_file_read(ctx, test_path("tests/system/mass.c"), 1 << 20, &text, &len));
+  CHECK_OK(ctx, cpli_file_make(ctx, "mass.c", text, len));
+  cpli_free(ctx, text);
+}
+
 static void the_example_resolves(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
   char* text = manual(ctx);
   extract(text, "yaml");
-  extract(text, "c");
+  copy_model(ctx);
   cpl_system_def* def;
   CHECK_OK(ctx, cpl_system_def_read(ctx, "chain.yaml", &def));
   CHECK_INT(def->n_models, 2);

@@ -123,10 +123,8 @@ cpl_status fmu_make_model(fmu* f) {
 }
 
 void fmu_drop_model(fmu* f) {
-  if (f->stepper != NULL)
-    f->stepper->base.ops->destroy(&f->stepper->base);  // and the model in it
-  else if (f->model != NULL)
-    f->model->base.ops->destroy(&f->model->base);
+  if (f->stepper != NULL) f->stepper->base.ops->destroy(&f->stepper->base);  // and the model in it
+  else if (f->model != NULL) f->model->base.ops->destroy(&f->model->base);
   f->stepper = NULL;
   f->model = NULL;
 }

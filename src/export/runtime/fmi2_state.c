@@ -62,10 +62,8 @@ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
   if (f->cm->at.nu > 0) memcpy(s->slopes, f->input_slopes, f->cm->at.nu * sizeof(double));
   cpl_component* part = fmu_component(f);
   cpl_status st = part->ops->save(part, &s->part);
-  if (st >= 0)
-    *state = s;
-  else if (*state == NULL)
-    drop(f, s);
+  if (st >= 0) *state = s;
+  else if (*state == NULL) drop(f, s);
   return fmu_result(f, __func__, st);
 }
 

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Expressions of system files: parsed once into a short list of operations, evaluated and
+// differentiated exactly without allocating. Names are the caller's: a scope turns each into a slot
+// number, and values are handed over as an array. Comparisons, floor, ceil, round, sign and mod are
+// relations: they stand still between events, and each has an indicator that finds the next one.
+//
+// Language, loosest first:
+//   if c then a else b     nests; inside an operation it stands in parentheses
+//   or   and   not         the right side is looked at only when the left one does not decide
+//   < <= > >= == !=        do not chain; == and != take Integers or Booleans, never Reals
+//   + -    * /    -x +x    ^    -x^2 is -(x^2), 2^3^2 is 2^(3^2), 2^-1 is 0.5
+//   1 2.5e-3 pi inf true false time    left.y1    'm.der(h)'    'x[1]'    f(a, b)
+// A name that is no identifier (with dots) stands in single quotes, a quote inside it is doubled;
+// a text that is as a whole a known name is that name without quotes.
+// Types: a number without point and exponent is an Integer; + - * min max abs mod rem and if give
+// an Integer for Integers, floor ceil round sign always, / and the rest a Real. An Integer is taken
+// where a Real is wanted; Booleans and numbers do not mix. An Enumeration counts as Integer.
+// mod(x, y) = x - y*floor(x/y), rem(x, y) = fmod(x, y) = x - y*trunc(x/y), round rounds halves away
+// from zero, 0^0 = 1, atan2(0, 0) = 0.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/model.h"
+#include "format/place.h"
+
+typedef struct cpli_expr cpli_expr;
+
+//------------------------------------ parse ------------------------------------
+
+enum {
+  CPLI_EXPR_NESTING = 200,  // deepest nesting of parentheses, if and ^
+  CPLI_EXPR_SIZE = 8192,    // most names, constants and operations together
+};
+
+/// The names an expression may use.
+typedef struct cpli_scope {
+  /// The slot (>= 0) of a name, and its type; -1: unknown.
+  int32_t (*resolve)(void* user, const char* name, cpl_type* type);
+  const char* (*candidate)(const void* user, size_t i);  // known names, to suggest. Nullable
+  size_t n_candidates;
+  void* user;
+} cpli_scope;
+
+/// Owned:    *out by the caller, who calls cpli_expr_destroy().
+/// Borrowed: place.file as long as *out lives; the rest only during the call. Without a file
+///           messages give the column only.
+/// Nullable: scope (no names: a constant, or a function of time)
+/// Returns:  CPL_ERR_INPUT with "file:line:column: what" of the very spot; *out is then NULL.
+cpl_status cpli_expr_parse(cpl_context* ctx, cpli_place place, const char* text,
+                           const cpli_scope* scope, cpli_expr** out);
+void cpli_expr_destroy(cpli_expr* expr);  // Nullable: expr
+
+//------------------------------------ properties ------------------------------------
+
+typedef enum cpli_linearity {
+  CPLI_NONLINEAR,
+  CPLI_LINEAR_BETWEEN_EVENTS,  // the gradient changes only where a relation or an Integer does
+  CPLI_LINEAR,                 // the gradient never changes
+} cpli_linearity;
+
+cpl_type cpli_expr_type(const cpli_expr* expr);  // CPL_REAL, CPL_INTEGER or CPL_BOOLEAN
+const char* cpli_expr_text(const cpli_expr* expr);
+/// The distinct slots it reads, in order of first use. A "position" below is an index into them.
+size_t cpli_expr_slots(const cpli_expr* expr, const int32_t** slots);  // Nullable: slots
+bool cpli_expr_uses_time(const cpli_expr* expr);
+bool cpli_expr_is_constant(const cpli_expr* expr);  // neither names nor time
+bool cpli_expr_is_name(const cpli_expr* expr);      // a bare name: a one-to-one coupling
+/// How the gradient in the slots varies with slots and time. `fixed` says per position that a value
+/// never changes (a parameter), so that k*x is linear in x; Nullable: all may change.
+cpli_linearity cpli_expr_linearity(const cpli_expr* expr, const bool* fixed);
+
+//------------------------------------ values ------------------------------------
+
+// `values` has one number per position (Booleans: 0 or not 0), `frozen` one per relation. An
+// expression is immutable: threads share it, each with its own context. Nothing allocates; at most
+// 16 * CPLI_EXPR_SIZE bytes of stack are used. Only the branch of an `if` that its condition takes
+// is evaluated, the same for the right sides of and, or.
+//
+// Frozen relations and domains: a trial point may lie past the crossing of `if x > 0 then sqrt(x)
+// else 0`, where the frozen branch has no value. When the frozen evaluation fails there, the one
+// with present relations counts instead; if that fails too, or all relations are still right, it is
+// a failure.
+//
+// Failures: division by zero, a value outside the domain of a function, overflow, a name whose
+// value is not a number. All return CPL_RETRY (a solver may try a shorter step; whoever cannot
+// turns it into an error) with the message "file:line:column: expression: what at t=...". Infinity
+// is no failure where it was handed in: min(x, inf).
+
+/// Nullable: ctx (no message), frozen (relations are looked at afresh, as at events)
+cpl_status cpli_expr_value(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
+                           const double* frozen, double* out);
+
+/// The exact derivative by every position and by time, by one reverse sweep. Where a slope is
+/// infinite or undefined it counts as 0: sqrt, cbrt and x^p (p < 1) at 0, asin and acos at -1 and
+/// 1, acosh at 1, hypot(0, 0), atan2(0, 0), abs at 0, x^p in p at x <= 0. At ties min and max
+/// follow their first argument. Relations have slope 0, except mod and rem, whose quotient stands
+/// still. Nullable: ctx, frozen, value, gradient, by_time
+cpl_status cpli_expr_gradient(const cpli_expr* expr, cpl_context* ctx, double t,
+                              const double* values, const double* frozen, double* value,
+                              double* gradient, double* by_time);
+
+//------------------------------------ relations ------------------------------------
+
+/// The number of comparisons, floor, ceil, round, sign, mod and rem that can change between events,
+/// that is, with something Real in them that is not frozen itself.
+size_t cpli_expr_relations(const cpli_expr* expr);
+
+/// At the start and at events: freeze the relations at their present values. A comparison's is 1
+/// or 0, that of floor, ceil, round and sign the result, that of mod and rem the whole quotient.
+/// Those in branches that are not taken stay as they are. Zero `frozen` before the first call.
+/// Returns:  CPL_RETRY as above; `frozen` is then half new.
+/// Nullable: ctx
+cpl_status cpli_expr_settle(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
+                            double* frozen);
+
+/// One indicator a relation; zero belongs to the not-positive side. An event is due when one has
+/// changed its side since the relations settled.
+/// a > b: a - b, a < b: b - a (positive: true); a >= b: b - a, a <= b: a - b (positive: false).
+/// Others: not positive while the frozen value is right, and the distance from there in x (mod,
+/// rem: in x/y) where it is wrong. In branches not taken: 1 or -1, on the side of the frozen value.
+/// Nullable: ctx
+cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double t,
+                                const double* values, const double* frozen, double* z);

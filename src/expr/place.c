@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+
+#include "expr/code.h"
+
+void expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size) {
+  int line = place.line, column = place.column;
+  for (size_t i = 0; i < at; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c == '\n') {
+      line++;
+      column = 1;
+    } else if ((c & 0xC0) != 0x80) {  // not inside a character of several bytes
+      column++;
+    }
+  }
+  if (place.file == NULL) {
+    snprintf(out, size, "column %d", column);
+  } else {
+    snprintf(out, size, "%.400s:%d:%d", place.file, line, column);
+  }
+}
