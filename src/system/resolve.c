@@ -185,7 +185,7 @@ static bool is_state(const cpl_description* d, int32_t var) {
   return false;
 }
 
-cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_wires* wires, const cpli_text* target,
+cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links, const cpli_text* target,
                             cpli_ref* out) {
   cpl_status st = cpli_resolver_require(r, target, out);
   if (st < 0) return st;
@@ -195,10 +195,10 @@ cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_wires* wires, const cpl
                         target->text);
   const cpl_description* d = desc_of(r, out->model);
   const cpl_variable* v = &d->vars[out->index];
-  int32_t wire = cpli_wires_find(wires, r, out->model, out->index);
-  if (v->causality == CPL_INPUT && wire >= 0) {
+  int32_t link = cpli_links_find(links, r, out->model, out->index);
+  if (v->causality == CPL_INPUT && link >= 0) {
     char place[CPLI_PLACE_SIZE];
-    int32_t c = wires->items[wire].connection;
+    int32_t c = links->items[link].connection;
     cpli_place_text(&r->def->connections[c].target.place, place);
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
                         "%s is connected (%s...), so an event cannot set it", target->text, place);
@@ -223,13 +223,13 @@ static bool has_start(const cpli_member* member, const cpl_description* d, int32
   return false;
 }
 
-void cpli_warn_unconnected(const cpli_resolver* r, const cpli_wires* wires) {
+void cpli_warn_unconnected(const cpli_resolver* r, const cpli_links* links) {
   for (size_t m = 0; m < r->def->n_models; m++) {
     const cpli_member* member = &r->def->models[m];
     const cpl_description* d = desc_of(r, (int32_t)m);
     for (int32_t v = 0; v < d->n_vars; v++) {
       if (d->vars[v].causality != CPL_INPUT || has_start(member, d, v)) continue;
-      if (cpli_wires_find(wires, r, (int32_t)m, v) >= 0) continue;
+      if (cpli_links_find(links, r, (int32_t)m, v) >= 0) continue;
       char place[CPLI_PLACE_SIZE];
       cpl_log(r->ctx, CPL_LOG_WARNING, "",
               "%sinput %s.%s is not connected and has no start value: it is 0",

@@ -65,29 +65,29 @@ cpli_unit_relation cpli_relate_units(const cpl_unit* from, const cpl_unit* to, b
 
 //------------------------------------ connections ------------------------------------
 
-typedef struct cpli_wire {
+typedef struct cpli_link {
   int32_t connection;     // index in def->connections
   int32_t model, var;     // target
   cpli_ref source;        // of a bare reference; NONE: an expression or a coupling
   double factor, offset;  // bare references: target = factor * source + offset
-} cpli_wire;
+} cpli_link;
 
-typedef struct cpli_wires {
+typedef struct cpli_links {
   cpl_context* ctx;
-  cpli_wire* items;    // one per def->connections, in that order
+  cpli_link* items;    // one per def->connections, in that order
   int32_t* by_target;  // indices of items in order of model and variable (the first of aliases)
   size_t count;
-} cpli_wires;
+} cpli_links;
 
 /// Find the targets of all connections and the sources of the bare ones. Targets are inputs of
 /// models, each connected once (aliases count as one); types and units of bare references agree or
 /// are converted. Doubtful units are logged as warnings.
-/// Owned: wires by the caller, who calls cpli_wires_free() (also fine after a failure).
-cpl_status cpli_wires_init(cpli_wires* wires, cpli_resolver* r);
-void cpli_wires_free(cpli_wires* wires);
+/// Owned: links by the caller, who calls cpli_links_free() (also fine after a failure).
+cpl_status cpli_links_init(cpli_links* links, cpli_resolver* r);
+void cpli_links_free(cpli_links* links);
 
-/// The wire of an input or one of its aliases; -1: it is not connected.
-int32_t cpli_wires_find(const cpli_wires* wires, const cpli_resolver* r, int32_t model,
+/// The link of an input or one of its aliases; -1: it is not connected.
+int32_t cpli_links_find(const cpli_links* links, const cpli_resolver* r, int32_t model,
                         int32_t var);
 
 //------------------------------------ the rest ------------------------------------
@@ -96,8 +96,8 @@ int32_t cpli_wires_find(const cpli_wires* wires, const cpli_resolver* r, int32_t
 cpl_status cpli_check_starts(cpli_resolver* r);
 
 /// Warn of inputs that are neither connected nor have a start value.
-void cpli_warn_unconnected(const cpli_resolver* r, const cpli_wires* wires);
+void cpli_warn_unconnected(const cpli_resolver* r, const cpli_links* links);
 
 /// The target of an event's `set`: a state, an input that is not connected, or a tunable parameter.
-cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_wires* wires, const cpli_text* target,
+cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links, const cpli_text* target,
                             cpli_ref* out);

@@ -30,23 +30,15 @@ static const char* next_block(const char* from, const char* language, char* name
   return at;
 }
 
-static void extract(const char* text, const char* language) {
-  char name[64];
-  size_t len;
-  for (const char* at = text; (at = next_block(at, language, name, &len)) != NULL; at += len) {
-    if (name[0] == '\0') continue;
-    FILE* file = fopen(name, "wb");
-    assert_non_null(file);
-    fwrite(at, 1, len, file);
-    fclose(file);
-  }
-}
-
-static void copy_model(cpl_context* ctx) {
-  char* text;
-  size_t len;
-  CHECK_OK(ctx, cpli_file_read(ctx, test_path("tests/system/mass.c"), 1 << 20, &text, &len));
-  CHECK_OK(ctx, cpli_file_make(ctx, "mass.c", text, len));
+// The example of the manual is the one in examples/.
+static void check_example(cpl_context* ctx, const char* manual_text, const char* path) {
+  char name[64], *text;
+  size_t len, file_len;
+  const char* at = next_block(manual_text, "yaml", name, &len);
+  CHECK_STR(name, "two_masses.yaml");
+  CHECK_OK(ctx, cpli_file_read(ctx, path, 1 << 20, &text, &file_len));
+  CHECK_INT(len, file_len);
+  CHECK(memcmp(at, text, len) == 0);
   cpli_free(ctx, text);
 }
 
@@ -54,30 +46,30 @@ static void the_example_resolves(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
   char* text = manual(ctx);
-  extract(text, "yaml");
-  copy_model(ctx);
+  const char* path = test_path("examples/two_masses/two_masses.yaml");
+  check_example(ctx, text, path);
   cpl_system_def* def;
-  CHECK_OK(ctx, cpl_system_def_read(ctx, "chain.yaml", &def));
+  CHECK_OK(ctx, cpl_system_def_read(ctx, path, &def));
   CHECK_INT(def->n_models, 2);
   CHECK_INT(def->n_events, 2);
   cpl_source* models[2];
   for (size_t i = 0; i < 2; i++)
     CHECK_OK(ctx, cpl_c_open(ctx, def->models[i].path.text, &models[i]));
   cpli_resolver r;
-  cpli_wires wires;
+  cpli_links links;
   CHECK_OK(ctx, cpli_resolver_init(&r, ctx, def, (const cpl_source* const*)models));
   CHECK_OK(ctx, cpli_check_starts(&r));
-  CHECK_OK(ctx, cpli_wires_init(&wires, &r));
-  CHECK_INT(wires.count, 2);
+  CHECK_OK(ctx, cpli_links_init(&links, &r));
+  CHECK_INT(links.count, 2);
   for (size_t i = 0; i < def->n_events; i++) {
     cpli_ref ref;
-    CHECK_OK(ctx, cpli_resolve_set(&r, &wires, &def->events[i].sets[0].name, &ref));
+    CHECK_OK(ctx, cpli_resolve_set(&r, &links, &def->events[i].sets[0].name, &ref));
   }
   for (size_t i = 0; i < def->n_record; i++) {
     cpli_ref ref;
     CHECK_OK(ctx, cpli_resolver_require(&r, &def->record[i], &ref));
   }
-  cpli_wires_free(&wires);
+  cpli_links_free(&links);
   for (size_t i = 0; i < 2; i++) models[i]->ops->destroy(models[i]);
   cpl_system_def_destroy(def);
   cpli_free(ctx, text);

@@ -212,21 +212,21 @@ static void connections_are_resolved(void** state) {
         "inputs: {w: 1}\nconnections:\n  right.u: left.y\n  left.u: 2*right.y\n  left.km: w\n"
         "  left.plain: left.yn\n  right.e: left.ye\n  right.s: left.ys\n  right.b: left.yb\n"
         "  right.n: left.yn\n");
-  cpli_wires wires;
-  CHECK_OK(w.ctx, cpli_wires_init(&wires, &w.resolver));
-  CHECK_INT(wires.count, 8);
-  CHECK(wires.items[0].model == 1 && wires.items[0].var == 0);
-  CHECK(wires.items[0].source.kind == CPLI_REF_VARIABLE && wires.items[0].source.index == 15);
-  CHECK(wires.items[0].factor == 1 && wires.items[0].offset == 0);
-  CHECK(wires.items[1].source.kind == CPLI_REF_NONE);
-  CHECK(wires.items[2].source.kind == CPLI_REF_INPUT);
-  CHECK_INT(cpli_wires_find(&wires, &w.resolver, 1, 0), 0);
-  CHECK_INT(cpli_wires_find(&wires, &w.resolver, 1, 14), 0);  // by its alias
-  CHECK_INT(cpli_wires_find(&wires, &w.resolver, 0, 0), 1);
-  CHECK_INT(cpli_wires_find(&wires, &w.resolver, 0, 1), 2);
-  CHECK_INT(cpli_wires_find(&wires, &w.resolver, 1, 1), -1);
+  cpli_links links;
+  CHECK_OK(w.ctx, cpli_links_init(&links, &w.resolver));
+  CHECK_INT(links.count, 8);
+  CHECK(links.items[0].model == 1 && links.items[0].var == 0);
+  CHECK(links.items[0].source.kind == CPLI_REF_VARIABLE && links.items[0].source.index == 15);
+  CHECK(links.items[0].factor == 1 && links.items[0].offset == 0);
+  CHECK(links.items[1].source.kind == CPLI_REF_NONE);
+  CHECK(links.items[2].source.kind == CPLI_REF_INPUT);
+  CHECK_INT(cpli_links_find(&links, &w.resolver, 1, 0), 0);
+  CHECK_INT(cpli_links_find(&links, &w.resolver, 1, 14), 0);  // by its alias
+  CHECK_INT(cpli_links_find(&links, &w.resolver, 0, 0), 1);
+  CHECK_INT(cpli_links_find(&links, &w.resolver, 0, 1), 2);
+  CHECK_INT(cpli_links_find(&links, &w.resolver, 1, 1), -1);
   CHECK_INT(w.warnings, 0);
-  cpli_wires_free(&wires);
+  cpli_links_free(&links);
   end(&w);
 }
 
@@ -236,19 +236,19 @@ static void units_are_converted(void** state) {
   begin(&w,
         "connections: {left.km: right.y, left.T: right.yT, left.dT: right.yT, right.T: left.ydT, "
         "left.plain: right.yT, left.odd: right.yodd, left.turn: right.yturn}\n");
-  cpli_wires wires;
-  CHECK_OK(w.ctx, cpli_wires_init(&wires, &w.resolver));
-  CHECK_NEAR(wires.items[0].factor, 1e-3, 1e-18);
-  CHECK(wires.items[0].offset == 0);
-  CHECK_NEAR(300 * wires.items[1].factor + wires.items[1].offset, 26.85, 1e-12);
-  CHECK(wires.items[2].factor == 1 && wires.items[2].offset == 0);  // a difference
-  CHECK(wires.items[3].factor == 1 && wires.items[3].offset == 0);
-  CHECK(wires.items[4].factor == 1 && wires.items[4].offset == 0);  // no unit
+  cpli_links links;
+  CHECK_OK(w.ctx, cpli_links_init(&links, &w.resolver));
+  CHECK_NEAR(links.items[0].factor, 1e-3, 1e-18);
+  CHECK(links.items[0].offset == 0);
+  CHECK_NEAR(300 * links.items[1].factor + links.items[1].offset, 26.85, 1e-12);
+  CHECK(links.items[2].factor == 1 && links.items[2].offset == 0);  // a difference
+  CHECK(links.items[3].factor == 1 && links.items[3].offset == 0);
+  CHECK(links.items[4].factor == 1 && links.items[4].offset == 0);  // no unit
   CHECK_INT(w.warnings, 2);
   CHECK_CONTAINS(w.warning,
                  "r.yaml:6:144: the units differ in rad, nothing is converted: left.turn (Real "
                  "input in 1/s; thing.fmu) and right.yturn (Real output in rad/s; thing.fmu)");
-  cpli_wires_free(&wires);
+  cpli_links_free(&links);
   end(&w);
 }
 
@@ -284,19 +284,19 @@ static void bad_connections_have_a_place(void** state) {
     char text[512];
     snprintf(text, sizeof text, "connections: {%s}\n", cases[i].text);
     begin(&w, text);
-    cpli_wires wires;
-    CHECK_INT(cpli_wires_init(&wires, &w.resolver), CPL_ERR_INPUT);
+    cpli_links links;
+    CHECK_INT(cpli_links_init(&links, &w.resolver), CPL_ERR_INPUT);
     CHECK_CONTAINS(cpl_context_error(w.ctx), cases[i].message);
-    cpli_wires_free(&wires);
+    cpli_links_free(&links);
     end(&w);
   }
   world w;
   begin(&w, "connections: {left.u: 1}\n");
   CHECK_OK(w.ctx, cpl_system_def_connect(w.def, "left.u", "2"));
-  cpli_wires wires;
-  CHECK_INT(cpli_wires_init(&wires, &w.resolver), CPL_ERR_INPUT);
+  cpli_links links;
+  CHECK_INT(cpli_links_init(&links, &w.resolver), CPL_ERR_INPUT);
   CHECK_STR(cpl_context_error(w.ctx), "left.u is connected twice, first at r.yaml:6:15");
-  cpli_wires_free(&wires);
+  cpli_links_free(&links);
   end(&w);
 }
 
@@ -317,13 +317,13 @@ static void unconnected_inputs_are_warned_of(void** state) {
   (void)state;
   world w;
   begin(&w, "connections: {left.lost: 1, left.plain: 2, right.plain: 2}\n");
-  cpli_wires wires;
-  CHECK_OK(w.ctx, cpli_wires_init(&wires, &w.resolver));
-  cpli_warn_unconnected(&w.resolver, &wires);
+  cpli_links links;
+  CHECK_OK(w.ctx, cpli_links_init(&links, &w.resolver));
+  cpli_warn_unconnected(&w.resolver, &links);
   CHECK_INT(w.warnings, 1);
   CHECK_STR(w.warning,
             "r.yaml:4:3: input right.lost is not connected and has no start value: it is 0");
-  cpli_wires_free(&wires);
+  cpli_links_free(&links);
   end(&w);
 }
 
@@ -340,21 +340,21 @@ static void events_set_what_can_be_set(void** state) {
   };
   world w;
   begin(&w, "connections: {left.u: 1}\n");
-  cpli_wires wires;
+  cpli_links links;
   cpli_ref ref;
-  CHECK_OK(w.ctx, cpli_wires_init(&wires, &w.resolver));
+  CHECK_OK(w.ctx, cpli_links_init(&links, &w.resolver));
   static const char* const good[] = {"left.x", "left.q", "right.u"};
   for (size_t i = 0; i < CPLI_COUNT(good); i++) {
     cpli_text name = {good[i], {0}};
-    CHECK_OK(w.ctx, cpli_resolve_set(&w.resolver, &wires, &name, &ref));
+    CHECK_OK(w.ctx, cpli_resolve_set(&w.resolver, &links, &name, &ref));
     CHECK(ref.kind == CPLI_REF_VARIABLE);
   }
   for (size_t i = 0; i < CPLI_COUNT(bad); i++) {
     cpli_text name = {bad[i].name, {0}};
-    CHECK_INT(cpli_resolve_set(&w.resolver, &wires, &name, &ref), CPL_ERR_INPUT);
+    CHECK_INT(cpli_resolve_set(&w.resolver, &links, &name, &ref), CPL_ERR_INPUT);
     CHECK_CONTAINS(cpl_context_error(w.ctx), bad[i].message);
   }
-  cpli_wires_free(&wires);
+  cpli_links_free(&links);
   end(&w);
 }
 
@@ -383,15 +383,15 @@ static void many_connections_are_resolved(void** state) {
   test_heap heap = {.fail_at = -1};
   cpl_context* ctx = test_context_with_heap(&heap);
   cpli_resolver r;
-  cpli_wires wires;
+  cpli_links links;
   double before = cpli_now();
   CHECK_OK(ctx, cpli_resolver_init(&r, ctx, w.def, models));
-  CHECK_OK(ctx, cpli_wires_init(&wires, &r));
-  cpli_warn_unconnected(&r, &wires);
+  CHECK_OK(ctx, cpli_links_init(&links, &r));
+  cpli_warn_unconnected(&r, &links);
   printf("%d models: %.3f s\n", N, cpli_now() - before);
   CHECK_INT(heap.calls, 4);
-  for (int32_t i = 0; i < N; i++) CHECK_INT(cpli_wires_find(&wires, &r, i + 2, 0), 2 * i);
-  cpli_wires_free(&wires);
+  for (int32_t i = 0; i < N; i++) CHECK_INT(cpli_links_find(&links, &r, i + 2, 0), 2 * i);
+  cpli_links_free(&links);
   cpl_context_destroy(ctx);
   free(models);
   end(&w);
@@ -405,10 +405,10 @@ static void survives_every_failed_allocation(void** state) {
     test_heap heap = {.fail_at = n};
     cpl_context* ctx = test_context_with_heap(&heap);
     cpli_resolver r;
-    cpli_wires wires;
+    cpli_links links;
     cpl_status st = cpli_resolver_init(&r, ctx, w.def, w.models);
-    if (st >= 0) st = cpli_wires_init(&wires, &r);
-    cpli_wires_free(&wires);
+    if (st >= 0) st = cpli_links_init(&links, &r);
+    cpli_links_free(&links);
     cpl_context_destroy(ctx);
     CHECK_INT(heap.live, 0);
     if (st == CPL_OK) break;

@@ -50,11 +50,11 @@ static const char* declaration(const cpli_resolver* r, int32_t model, int32_t va
 }
 
 // "...: what: TARGET and SOURCE"
-static cpl_status mismatch(const cpli_resolver* r, const cpli_wire* wire, const char* what) {
+static cpl_status mismatch(const cpli_resolver* r, const cpli_link* link, const char* what) {
   char target[DECLARATION], source[DECLARATION];
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &r->def->connections[wire->connection].source.place,
-                      "%s: %s and %s", what, declaration(r, wire->model, wire->var, target),
-                      declaration(r, wire->source.model, wire->source.index, source));
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &r->def->connections[link->connection].source.place,
+                      "%s: %s and %s", what, declaration(r, link->model, link->var, target),
+                      declaration(r, link->source.model, link->source.index, source));
 }
 
 //------------------------------------ what fits ------------------------------------
@@ -71,43 +71,43 @@ static bool same_items(const cpl_description* a, const cpl_variable* v, const cp
   return true;
 }
 
-static cpl_status check_types(const cpli_resolver* r, const cpli_wire* wire) {
-  const cpl_description* d = r->models[wire->model]->desc;
-  const cpl_variable* target = &d->vars[wire->var];
-  const cpl_variable* source = cpli_ref_variable(r, wire->source);
+static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
+  const cpl_description* d = r->models[link->model]->desc;
+  const cpl_variable* target = &d->vars[link->var];
+  const cpl_variable* source = cpli_ref_variable(r, link->source);
   if (source == NULL) {  // inputs and parameters of the system are numbers
     if (target->type != CPL_STRING) return CPL_OK;
     char text[DECLARATION];
-    const cpli_text* name = &r->def->connections[wire->connection].source;
+    const cpli_text* name = &r->def->connections[link->connection].source;
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "%s is a number, not a text for %s",
-                        name->text, declaration(r, wire->model, wire->var, text));
+                        name->text, declaration(r, link->model, link->var, text));
   }
   bool widened = target->type == CPL_REAL && source->type == CPL_INTEGER;
-  if (target->type != source->type && !widened) return mismatch(r, wire, "the types differ");
-  const cpl_description* s = r->models[wire->source.model]->desc;
+  if (target->type != source->type && !widened) return mismatch(r, link, "the types differ");
+  const cpl_description* s = r->models[link->source.model]->desc;
   if (target->type == CPL_ENUMERATION && !same_items(s, source, d, target))
-    return mismatch(r, wire, "the items of the Enumerations differ");
+    return mismatch(r, link, "the items of the Enumerations differ");
   return CPL_OK;
 }
 
-static cpl_status check_units(const cpli_resolver* r, cpli_wire* wire) {
-  const cpl_variable* target = &r->models[wire->model]->desc->vars[wire->var];
-  const cpl_variable* source = cpli_ref_variable(r, wire->source);
+static cpl_status check_units(const cpli_resolver* r, cpli_link* link) {
+  const cpl_variable* target = &r->models[link->model]->desc->vars[link->var];
+  const cpl_variable* source = cpli_ref_variable(r, link->source);
   if (source == NULL || target->type != CPL_REAL || source->type != CPL_REAL) return CPL_OK;
   if (source->unit < 0 || target->unit < 0) return CPL_OK;
-  const cpl_unit* from = &r->models[wire->source.model]->desc->units[source->unit];
-  const cpl_unit* to = &r->models[wire->model]->desc->units[target->unit];
+  const cpl_unit* from = &r->models[link->source.model]->desc->units[source->unit];
+  const cpl_unit* to = &r->models[link->model]->desc->units[target->unit];
   bool difference = source->relative_quantity || target->relative_quantity;
-  cpli_unit_relation found = cpli_relate_units(from, to, difference, &wire->factor, &wire->offset);
-  if (found == CPLI_UNITS_DIFFER) return mismatch(r, wire, "the units differ");
+  cpli_unit_relation found = cpli_relate_units(from, to, difference, &link->factor, &link->offset);
+  if (found == CPLI_UNITS_DIFFER) return mismatch(r, link, "the units differ");
   if (found == CPLI_UNITS_SAME || found == CPLI_UNITS_CONVERT) return CPL_OK;
   char place[CPLI_PLACE_SIZE], a[DECLARATION], b[DECLARATION];
-  const cpli_text* at = &r->def->connections[wire->connection].source;
+  const cpli_text* at = &r->def->connections[link->connection].source;
   cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s, nothing is converted: %s and %s",
           cpli_place_text(&at->place, place),
           found == CPLI_UNITS_ANGLE ? "the units differ in rad" : "the units cannot be compared",
-          declaration(r, wire->model, wire->var, a),
-          declaration(r, wire->source.model, wire->source.index, b));
+          declaration(r, link->model, link->var, a),
+          declaration(r, link->source.model, link->source.index, b));
   return CPL_OK;
 }
 
@@ -126,17 +126,17 @@ static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_r
                       declaration(r, out->model, out->index, text));
 }
 
-static cpl_status resolve_wire(cpli_resolver* r, size_t i, cpli_wire* wire) {
+static cpl_status resolve_link(cpli_resolver* r, size_t i, cpli_link* link) {
   const cpli_connection* c = &r->def->connections[i];
   cpli_ref target;
-  *wire = (cpli_wire){.connection = (int32_t)i, .factor = 1, .source = {CPLI_REF_NONE, -1, -1}};
+  *link = (cpli_link){.connection = (int32_t)i, .factor = 1, .source = {CPLI_REF_NONE, -1, -1}};
   cpl_status st = check_target(r, &c->target, &target);
-  wire->model = target.model;
-  wire->var = target.index;
+  link->model = target.model;
+  link->var = target.index;
   if (st < 0 || c->source.text == NULL) return st;
-  if (!cpli_resolver_find(r, c->source.text, &wire->source)) return CPL_OK;
-  st = check_types(r, wire);
-  return st < 0 ? st : check_units(r, wire);
+  if (!cpli_resolver_find(r, c->source.text, &link->source)) return CPL_OK;
+  st = check_types(r, link);
+  return st < 0 ? st : check_units(r, link);
 }
 
 //------------------------------------ order of targets ------------------------------------
@@ -169,17 +169,17 @@ static cpl_status connected_twice(const cpli_resolver* r, int32_t first, int32_t
                       alias ? ", which is the same input" : "");
 }
 
-static cpl_status sort_targets(cpli_wires* wires, const cpli_resolver* r) {
-  target_order* order = cpli_alloc(r->ctx, wires->count, sizeof *order);
+static cpl_status sort_targets(cpli_links* links, const cpli_resolver* r) {
+  target_order* order = cpli_alloc(r->ctx, links->count, sizeof *order);
   if (order == NULL) return cpli_nomem(r->ctx);
-  for (size_t i = 0; i < wires->count; i++) {
-    const cpli_wire* wire = &wires->items[i];
-    order[i] = (target_order){wire->model, first_alias(r, wire->model, wire->var), (int32_t)i};
+  for (size_t i = 0; i < links->count; i++) {
+    const cpli_link* link = &links->items[i];
+    order[i] = (target_order){link->model, first_alias(r, link->model, link->var), (int32_t)i};
   }
-  qsort(order, wires->count, sizeof *order, compare_targets);
+  qsort(order, links->count, sizeof *order, compare_targets);
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < wires->count && st >= 0; i++) {
-    wires->by_target[i] = order[i].item;
+  for (size_t i = 0; i < links->count && st >= 0; i++) {
+    links->by_target[i] = order[i].item;
     if (i > 0 && order[i].model == order[i - 1].model && order[i].var == order[i - 1].var)
       st = connected_twice(r, order[i - 1].item, order[i].item);
   }
@@ -187,34 +187,34 @@ static cpl_status sort_targets(cpli_wires* wires, const cpli_resolver* r) {
   return st;
 }
 
-cpl_status cpli_wires_init(cpli_wires* wires, cpli_resolver* r) {
+cpl_status cpli_links_init(cpli_links* links, cpli_resolver* r) {
   size_t n = r->def->n_connections;
-  *wires = (cpli_wires){.ctx = r->ctx, .count = n};
-  wires->items = cpli_alloc(r->ctx, n, sizeof *wires->items);
-  wires->by_target = cpli_alloc(r->ctx, n, sizeof *wires->by_target);
-  if (wires->items == NULL || wires->by_target == NULL) return cpli_nomem(r->ctx);
+  *links = (cpli_links){.ctx = r->ctx, .count = n};
+  links->items = cpli_alloc(r->ctx, n, sizeof *links->items);
+  links->by_target = cpli_alloc(r->ctx, n, sizeof *links->by_target);
+  if (links->items == NULL || links->by_target == NULL) return cpli_nomem(r->ctx);
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) st = resolve_wire(r, i, &wires->items[i]);
-  return st < 0 ? st : sort_targets(wires, r);
+  for (size_t i = 0; i < n && st >= 0; i++) st = resolve_link(r, i, &links->items[i]);
+  return st < 0 ? st : sort_targets(links, r);
 }
 
-void cpli_wires_free(cpli_wires* wires) {
-  if (wires->ctx == NULL) return;
-  cpli_free(wires->ctx, wires->items);
-  cpli_free(wires->ctx, wires->by_target);
-  *wires = (cpli_wires){0};
+void cpli_links_free(cpli_links* links) {
+  if (links->ctx == NULL) return;
+  cpli_free(links->ctx, links->items);
+  cpli_free(links->ctx, links->by_target);
+  *links = (cpli_links){0};
 }
 
-int32_t cpli_wires_find(const cpli_wires* wires, const cpli_resolver* r, int32_t model,
+int32_t cpli_links_find(const cpli_links* links, const cpli_resolver* r, int32_t model,
                         int32_t var) {
   target_order wanted = {model, first_alias(r, model, var), 0};
-  size_t low = 0, high = wires->count;
+  size_t low = 0, high = links->count;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    const cpli_wire* wire = &wires->items[wires->by_target[middle]];
-    target_order here = {wire->model, first_alias(r, wire->model, wire->var), 0};
+    const cpli_link* link = &links->items[links->by_target[middle]];
+    target_order here = {link->model, first_alias(r, link->model, link->var), 0};
     int side = compare_targets(&here, &wanted);
-    if (side == 0) return wires->by_target[middle];
+    if (side == 0) return links->by_target[middle];
     if (side < 0) {
       low = middle + 1;
     } else {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The model of docs/system-file.md.
+// A mass that a force moves.
+
 // doc:begin mass
 #include <couplet/model.h>
 
