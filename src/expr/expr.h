@@ -44,7 +44,8 @@ typedef struct cpli_scope {
 } cpli_scope;
 
 /// Owned:    *out by the caller, who calls cpli_expr_destroy().
-/// Borrowed: place.file as long as *out lives; the rest only during the call.
+/// Borrowed: place.file as long as *out lives; the rest only during the call. Without a file
+///           messages give the column only.
 /// Nullable: scope (no names: a constant, or a function of time)
 /// Returns:  CPL_ERR_INPUT with "file:line:column: what" of the very spot; *out is then NULL.
 cpl_status cpli_expr_parse(cpl_context* ctx, cpli_place place, const char* text,

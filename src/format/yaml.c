@@ -243,6 +243,18 @@ static cpl_status parse_events(builder* b, struct fy_parser* parser, struct fy_d
   return st;
 }
 
+// libfyaml looks at bytes behind the end of a text that stops inside a block scalar: it gets a copy
+// that ends with a line and has some room behind.
+static char* padded(cpli_yaml_file* f, const char* text, size_t* len) {
+  enum { ROOM = 16 };
+  char* copy = cpli_realloc(f->ctx, NULL, *len + ROOM + 1, 1);
+  if (copy == NULL) return NULL;
+  memcpy(copy, text, *len);
+  memset(copy + *len, 0, ROOM + 1);
+  if (*len > 0 && copy[*len - 1] != '\n') copy[(*len)++] = '\n';
+  return copy;
+}
+
 static cpl_status parse_text(cpli_yaml_file* f, const char* text, size_t len) {
   builder b = {.file = f, .here = {.file = f->path, .line = 1, .column = 1}};
   struct fy_diag_cfg quiet;
@@ -286,7 +298,10 @@ cpl_status cpli_yaml_parse(cpl_context* ctx, const char* path, const char* text,
   cpli_place place = {.file = f->path};
   const char* bad = st >= 0 ? bad_bytes(text, len, &place) : NULL;
   if (bad != NULL) st = cpli_fail_at(ctx, CPL_ERR_INPUT, &place, "%s", bad);
-  if (st >= 0) st = parse_text(f, text, len);
+  char* copy = NULL;
+  if (st >= 0 && (copy = padded(f, text, &len)) == NULL) st = cpli_nomem(ctx);
+  if (st >= 0) st = parse_text(f, copy, len);
+  cpli_free(ctx, copy);
 
   if (st < 0) {
     cpli_yaml_close(f);

@@ -84,7 +84,7 @@ typedef struct cpli_event {
   size_t n_sets;
 } cpli_event;
 
-// The experiment and the places of its values, in the order of cpl_experiment_def.
+// places[] has those of the values.
 enum { CPLI_START, CPLI_STOP, CPLI_INTERVAL, CPLI_STEP, CPLI_RTOL, CPLI_ATOL, CPLI_SOLVER };
 typedef struct cpli_experiment {
   cpl_experiment_def values;

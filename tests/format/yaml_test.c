@@ -129,6 +129,20 @@ static void depth_is_limited(void** state) {
   cpl_context_destroy(ctx);
 }
 
+static void size_is_limited(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  FILE* file = fopen("huge.yaml", "wb");
+  assert_non_null(file);
+  CHECK_INT(ftruncate(fileno(file), ((off_t)CPLI_YAML_MEGABYTES << 20) + 1), 0);
+  fclose(file);
+  cpli_yaml_file* yaml;
+  CHECK_INT(cpli_yaml_read(ctx, "huge.yaml", &yaml), CPL_ERR_INPUT);
+  CHECK_STR(cpl_context_error(ctx), "huge.yaml: is larger than 64 MB");
+  unlink("huge.yaml");
+  cpl_context_destroy(ctx);
+}
+
 static void values_have_types(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
@@ -255,9 +269,13 @@ static void many_keys_are_found(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(keeps_texts_and_places), cmocka_unit_test(refuses_with_a_place),
-      cmocka_unit_test(depth_is_limited),       cmocka_unit_test(values_have_types),
-      cmocka_unit_test(survives_mutations),     cmocka_unit_test(survives_every_failed_allocation),
+      cmocka_unit_test(keeps_texts_and_places),
+      cmocka_unit_test(refuses_with_a_place),
+      cmocka_unit_test(depth_is_limited),
+      cmocka_unit_test(size_is_limited),
+      cmocka_unit_test(values_have_types),
+      cmocka_unit_test(survives_mutations),
+      cmocka_unit_test(survives_every_failed_allocation),
       cmocka_unit_test(many_keys_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -358,6 +358,45 @@ static void events_set_what_can_be_set(void** state) {
   end(&w);
 }
 
+// A ring of many models: the nearest names are looked for only after a failure, and every
+// connection is found by its hash.
+static void many_connections_are_resolved(void** state) {
+  (void)state;
+  enum { N = 10000 };
+  world w;
+  begin(&w, "");
+  cpl_member_def member = cpl_default_member_def();
+  member.path = "a.fmu";
+  char name[32], target[32], source[32];
+  for (int i = 0; i < N; i++) {
+    sprintf(name, "m%d", i);
+    member.name = name;
+    CHECK_OK(w.ctx, cpl_system_def_add_model(w.def, &member));
+    sprintf(source, "m%d.y", (i + 1) % N);
+    for (int k = 0; k < 2; k++) {
+      sprintf(target, "m%d.%s", i, k == 0 ? "u" : "plain");
+      CHECK_OK(w.ctx, cpl_system_def_connect(w.def, target, source));
+    }
+  }
+  const cpl_source** models = malloc((N + 2) * sizeof *models);
+  for (int i = 0; i < N + 2; i++) models[i] = &w.source;
+  test_heap heap = {.fail_at = -1};
+  cpl_context* ctx = test_context_with_heap(&heap);
+  cpli_resolver r;
+  cpli_links links;
+  double before = cpli_now();
+  CHECK_OK(ctx, cpli_resolver_init(&r, ctx, w.def, models));
+  CHECK_OK(ctx, cpli_links_init(&links, &r));
+  cpli_warn_unconnected(&r, &links);
+  printf("%d models: %.3f s\n", N, cpli_now() - before);
+  CHECK_INT(heap.calls, 4);
+  for (int32_t i = 0; i < N; i++) CHECK_INT(cpli_links_find(&links, &r, i + 2, 0), 2 * i);
+  cpli_links_free(&links);
+  cpl_context_destroy(ctx);
+  free(models);
+  end(&w);
+}
+
 static void survives_every_failed_allocation(void** state) {
   (void)state;
   world w;
@@ -389,6 +428,7 @@ int main(void) {
       cmocka_unit_test(start_values_name_variables),
       cmocka_unit_test(unconnected_inputs_are_warned_of),
       cmocka_unit_test(events_set_what_can_be_set),
+      cmocka_unit_test(many_connections_are_resolved),
       cmocka_unit_test(survives_every_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
