@@ -1,24 +1,76 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A thin layer over CMake: make (build), make run, make test, make help.
+# A thin layer over CMake. `make help` lists the targets.
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
+DESTDIR ?=
+CTEST = ctest --output-on-failure -j $(JOBS)
+# configures folder $(1) with options $(2); shows the log only when that fails
+configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 || { cat $(1)/configure.log; exit 1; }; }
 
-.PHONY: all setup build test clean help
-all: build
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := build
+.PHONY: help setup dev-setup build run test install asan valgrind coverage format format-check tidy \
+  check-style bench images clean distclean
 
-setup:
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 22
+	@echo
+	@echo "  BUILD=build JOBS=$(JOBS) PREFIX=$(PREFIX) DESTDIR= can be set behind them"
+
+setup:  ## install what is missing (build does it by itself)
 	@scripts/setup
 
-build: setup
-	@cmake -S . -B $(BUILD) -DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
+dev-setup:
+	@scripts/setup --dev
+
+build: setup  ## build everything; the command is then build/couplet
+	@$(call configure,$(BUILD),-DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	@cmake --build $(BUILD) -j $(JOBS)
 
-test: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+run: build  ## build, simulate the example and tell where to look
+	@scripts/run-example $(BUILD)/couplet
 
-clean:
-	rm -rf build build-asan build-coverage out
+test: build  ## build and run every test
+	@$(CTEST) --test-dir $(BUILD)
+
+install: build  ## install to PREFIX (below DESTDIR)
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+
+asan: setup  ## every test with address and undefined behaviour sanitizers (build-asan)
+	@$(call configure,build-asan,-DCMAKE_BUILD_TYPE=Debug -DCPL_WERROR=ON -DCPL_SANITIZE=ON)
+	@cmake --build build-asan -j $(JOBS)
+	@$(CTEST) --test-dir build-asan
+
+valgrind: dev-setup build  ## every test program under valgrind
+	@tools/valgrind.py $(BUILD) $(JOBS)
+
+coverage: dev-setup  ## every test with coverage; the page is build-coverage/html/index.html
+	@$(call configure,build-coverage,-DCMAKE_BUILD_TYPE=Debug -DCPL_COVERAGE=ON)
+	@cmake --build build-coverage -j $(JOBS)
+	@tools/coverage.sh build-coverage $(JOBS)
+
+format: dev-setup  ## format every C file
+	@tools/format.sh
+
+format-check: dev-setup  ## fail when a C file is not formatted
+	@tools/format.sh --check
+
+tidy: dev-setup build  ## clang-tidy over src and cli
+	@tools/tidy.sh $(BUILD) $(JOBS)
+
+check-style: format-check tidy  ## format-check and tidy
+
+bench: build  ## measure speed, each number beside its goal
+	@python3 bench/run.py $(BUILD)
+
+images: build  ## make the pictures of the documents anew
+	@scripts/make-images $(BUILD)/couplet
+
+clean:  ## remove what was built
+	rm -rf $(BUILD) build build-asan build-coverage out
+
+distclean: clean  ## remove what was built and what setup put into .deps
+	rm -rf .deps

@@ -16,10 +16,8 @@ int cli_exit_code(cpl_status st) {
 void cli_print_safe(FILE* out, const char* text) {
   for (; *text != '\0'; text++) {
     unsigned char c = (unsigned char)*text;
-    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-      fprintf(out, "\\x%02x", c);
-    else
-      fputc(c, out);
+    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) fprintf(out, "\\x%02x", c);
+    else fputc(c, out);
   }
 }
 

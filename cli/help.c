@@ -35,10 +35,8 @@ void cli_help_verb(FILE* out, const cli_verb* verb) {
   for (const cli_option* o = verb->options; o->name != NULL; o++) {
     char head[96];
     option_head(head, sizeof head, o);
-    if (strlen(head) > 30)
-      fprintf(out, "  %s\n  %-30s %s\n", head, "", o->help);
-    else
-      fprintf(out, "  %-30s %s\n", head, o->help);
+    if (strlen(head) > 30) fprintf(out, "  %s\n  %-30s %s\n", head, "", o->help);
+    else fprintf(out, "  %-30s %s\n", head, o->help);
   }
   fprintf(out, "  %-30s %s\n", "-h, --help", "this text");
 }

@@ -138,7 +138,10 @@ static int run_verb(const cli_verb* verb, int argc, char** argv) {
   bool only_operands = false;
   char* args = calloc(1, verb->args_size + 1);
   char** operands = calloc((size_t)argc + 1, sizeof *operands);
-  if (args == NULL || operands == NULL) code = cli_usage_error("out of memory");
+  if (args == NULL || operands == NULL) {
+    code = cli_usage_error("out of memory");
+    goto done;
+  }
   for (const cli_option* o = verb->options; code == CLI_OK && o->name != NULL; o++) {
     if (o->kind == CLI_NUMBER) *(double*)(args + o->offset) = NAN;
   }

@@ -204,10 +204,8 @@ static cpl_status prepare(session* s) {
   if (st >= 0) st = make_stepper(s);
   if (st >= 0) st = read_starts(s);
   if (st >= 0) st = read_inputs(s);
-  if (a->output != NULL)
-    snprintf(s->output, sizeof s->output, "%s", a->output);
-  else
-    default_output(s);
+  if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
+  else default_output(s);
   s->run.record = a->record.items;
   s->run.n_record = a->record.n;
   s->run.on_columns = open_results;
@@ -333,10 +331,8 @@ static int run_file(void* args_, int n, char** operands) {
   int code = st < 0 ? cli_report(s.ctx, st) : CLI_OK;
   cpl_status closed = cpl_results_close(s.results);
   if (st >= 0 && closed < 0) code = cli_report(s.ctx, st = closed);
-  if (prepared && args->json)
-    print_json(&s, st);
-  else if (st >= 0 && !args->quiet)
-    print_summary(&s);
+  if (prepared && args->json) print_json(&s, st);
+  else if (st >= 0 && !args->quiet) print_summary(&s);
   if (prepared && args->stats && !args->json) print_stats(&s);
   release(&s);
   return code;

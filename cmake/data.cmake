@@ -12,10 +12,13 @@ endforeach()
 
 # Compiled apart from the library: neither sanitizers nor coverage may get into an FMU.
 set(FMU_OPTIONS -O2 -g0 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
-  -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-format-truncation)
+  -ffp-contract=off -fno-math-errno -Wall -Wextra)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  list(APPEND FMU_OPTIONS -Wno-format-truncation)
+endif()
 
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/dependencies.c
-  src/model/description.c src/graph/*.c src/aggregate/*.c src/solver/*.c)
+  src/model/description.c src/graph/*.c src/aggregate/jacobian.c src/solver/*.c)
 list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(data|process)\\.c$")
 add_library(couplet_fmu_parts STATIC ${FMU_PARTS})
 target_include_directories(couplet_fmu_parts PRIVATE include src)
@@ -37,13 +40,20 @@ add_custom_command(OUTPUT ${CPL_DATA}/fmu_runtime.o
   DEPENDS couplet_fmu_runtime $<TARGET_OBJECTS:couplet_fmu_runtime>
   COMMAND_EXPAND_LISTS VERBATIM)
 
-set(script "CREATE ${CPL_DATA}/libcouplet_fmu.a\nADDLIB $<TARGET_FILE:couplet_fmu_parts>\n")
-foreach(library ${SUNDIALS_LIBS})
-  string(APPEND script "ADDLIB ${library}\n")
+# ar's scripts cannot name files with blanks or signs in their path, so it works on copies.
+set(script "CREATE libcouplet_fmu.a\nADDLIB parts.a\n")
+foreach(part ${SUNDIALS_LIBS})
+  get_filename_component(name ${part} NAME)
+  string(APPEND script "ADDLIB ${name}\n")
 endforeach()
-file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/libcouplet_fmu.mri CONTENT "${script}SAVE\nEND\n")
+set(merge_folder ${CMAKE_BINARY_DIR}/CMakeFiles/couplet_fmu_merge)
+file(WRITE ${merge_folder}/merge.mri "${script}SAVE\nEND\n")
 add_custom_command(OUTPUT ${CPL_DATA}/libcouplet_fmu.a
-  COMMAND ${CMAKE_AR} -M < ${CMAKE_BINARY_DIR}/libcouplet_fmu.mri
+  COMMAND ${CMAKE_COMMAND} -E copy ${SUNDIALS_LIBS} ${merge_folder}
+  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:couplet_fmu_parts> ${merge_folder}/parts.a
+  COMMAND ${CMAKE_AR} -M < merge.mri
+  COMMAND ${CMAKE_COMMAND} -E copy libcouplet_fmu.a ${CPL_DATA}/libcouplet_fmu.a
+  WORKING_DIRECTORY ${merge_folder}
   DEPENDS couplet_fmu_parts ${SUNDIALS_LIBS})
 
 configure_file(src/export/runtime/fmu.map ${CPL_DATA}/fmu.map COPYONLY)

@@ -4,7 +4,8 @@
 // Two states and next to nothing to compute: whatever a step costs besides the solver shows here.
 #include <couplet/model.h>
 
-static const cpl_declaration states[] = {{"x", .start = 2, .output = true}, {"v", .output = true}, {0}};
+static const cpl_declaration states[] = {
+    {"x", .start = 2, .output = true}, {"v", .output = true}, {0}};
 
 static int oscillate(const cpl_values* v, double* dx) {
   dx[0] = v->x[1];

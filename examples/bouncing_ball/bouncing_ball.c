@@ -4,6 +4,7 @@
 // A ball falls and bounces: two states and one state event.
 #include <couplet/model.h>
 
+// doc:begin variables
 enum { H, V };  // states
 enum { G, E };  // parameters
 
@@ -16,13 +17,17 @@ static const cpl_declaration parameters[] = {
     {"g", .start = 9.81, .unit = "m/s2", .description = "gravity"},
     {"e", .start = 0.8, .unit = "1", .min = 0, .max = 1, .description = "restitution"},
     {0}};
+// doc:end
 
+// doc:begin derivatives
 static int fall(const cpl_values* v, double* dx) {
   dx[H] = v->x[V];
   dx[V] = -v->p[G];
   return CPL_MODEL_OK;
 }
+// doc:end
 
+// doc:begin event
 static int height_above_ground(const cpl_values* v, double* z) {
   z[0] = v->x[H];
   return CPL_MODEL_OK;
@@ -36,6 +41,7 @@ static int bounce(const cpl_values* v, cpl_event_actions* a) {
   }
   return CPL_MODEL_OK;
 }
+// doc:end
 
 static int linear(const cpl_values* v, const double* d_x, const double* d_u, double* d_dx,
                   double* d_y) {
@@ -47,8 +53,11 @@ static int linear(const cpl_values* v, const double* d_x, const double* d_u, dou
   return CPL_MODEL_OK;
 }
 
+// doc:begin dependencies
 static const cpl_dependency dependencies[] = {{"der(h)", "v", "constant"}, {"der(v)", ""}, {0}};
+// doc:end
 
+// doc:begin definition
 const cpl_model_def couplet_model = {
     .name = "bouncing_ball",
     .description = "A ball that falls and bounces",
@@ -64,3 +73,4 @@ const cpl_model_def couplet_model = {
     .tolerance = 1e-8,
     .step_size = 0.01,
 };
+// doc:end

@@ -26,11 +26,13 @@ static const cpl_declaration parameters[] = {
     {"capacity", .start = 2e5, .unit = "J/K", .description = "heat capacity of the room"},
     {0}};
 
+// doc:begin discrete
 static const cpl_declaration discrete[] = {
     {"heat", .unit = "W", .description = "of the heater, held between samples", .output = true},
     {"integral", .unit = "K.s", .description = "of the control error"},
     {"samples", .type = CPL_INTEGER, .description = "taken so far", .output = true},
     {0}};
+// doc:end
 
 static int heat_balance(const cpl_values* v, double* dx) {
   double lost = v->p[COUPLING] * (v->x[T] - v->u[T_OUTSIDE]);
@@ -38,6 +40,7 @@ static int heat_balance(const cpl_values* v, double* dx) {
   return CPL_MODEL_OK;
 }
 
+// doc:begin time_events
 static int first_sample(const cpl_values* v, cpl_event_actions* a) {
   if (v->p[PERIOD] <= 0) return cpl_model_error(v, "period = %g is not positive", v->p[PERIOD]);
   a->next_time = v->t + v->p[PERIOD];
@@ -54,6 +57,7 @@ static int sample(const cpl_values* v, cpl_event_actions* a) {
   a->next_time = (a->w[SAMPLES] + 1) * v->p[PERIOD];
   return CPL_MODEL_OK;
 }
+// doc:end
 
 const cpl_model_def couplet_model = {
     .name = "sampler",

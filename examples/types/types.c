@@ -7,17 +7,21 @@
 
 enum { N = 3 };  // elements of the arrays
 
+// doc:begin types
 static const char* const gears[] = {"reverse", "neutral", "drive", NULL};
+// doc:end
 
 static const cpl_declaration states[] = {
     {"x", .size = N, .start = 1, .unit = "m", .description = "positions"}, {0}};
 
+// doc:begin inputs
 static const cpl_declaration inputs[] = {
     {"u", .size = N, .unit = "m/s", .description = "velocities"},
     {"count_in", .type = CPL_INTEGER, .start = 1, .min = -1000, .max = 1000},
     {"switch_in", .type = CPL_BOOLEAN},
     {"gear_in", .type = CPL_ENUMERATION, .start = 2, .items = gears},
     {0}};
+// doc:end
 
 static const cpl_declaration parameters[] = {
     {"scale", .start = 2, .tunable = true, .description = "of the outputs"},

@@ -19,6 +19,7 @@ static int derivatives(const cpl_values* v, double* dx) {
   return CPL_MODEL_OK;
 }
 
+// doc:begin directional
 static int directional(const cpl_values* v, const double* d_x, const double* d_u, double* d_dx,
                        double* d_y) {
   double x = v->x[0], y = v->x[1], mu = v->p[0];
@@ -29,6 +30,7 @@ static int directional(const cpl_values* v, const double* d_x, const double* d_u
   }
   return CPL_MODEL_OK;
 }
+// doc:end
 
 const cpl_model_def couplet_model = {
     .name = "van_der_pol",

@@ -4,6 +4,7 @@
 // All of couplet.
 #pragma once
 
+#include "couplet/aggregate.h"
 #include "couplet/base.h"
 #include "couplet/csource.h"
 #include "couplet/export.h"

@@ -80,13 +80,14 @@ typedef struct cpl_variable {
   bool has_start;
   bool has_nominal;
   bool can_set_several_times;  ///< false: canHandleMultipleSetPerTimeInstant="false"
-  bool reinit;                 ///< the model may reinitialise this state at events
-  bool relative_quantity;      ///< a difference: the offsets of units do not apply
-  bool unbounded;              ///< may grow without limit (an angle): for error control
-  int32_t unit;                ///< index in units; -1: none
-  int32_t display_unit;        ///< index in units; -1: none
-  int32_t declared_type;       ///< index in types; -1: none
-  int32_t derivative_of;       ///< variable whose derivative this is; -1: none
+  bool inner_output;       ///< an output of a part of an aggregate: recorded unless told otherwise
+  bool reinit;             ///< the model may reinitialise this state at events
+  bool relative_quantity;  ///< a difference: the offsets of units do not apply
+  bool unbounded;          ///< may grow without limit (an angle): for error control
+  int32_t unit;            ///< index in units; -1: none
+  int32_t display_unit;    ///< index in units; -1: none
+  int32_t declared_type;   ///< index in types; -1: none
+  int32_t derivative_of;   ///< variable whose derivative this is; -1: none
   int32_t alias_of;        ///< the first variable with the same type and ref; -1: this is the first
   int32_t line;            ///< in the description file; 0: not known
   double start, min, max;  ///< of all but Strings; min -INFINITY, max INFINITY when not given
@@ -179,6 +180,13 @@ typedef struct cpl_setup {
   double tolerance;  ///< relative; for steppers that control their own error
 } cpl_setup;
 
+/// A start value or parameter: "1.2", "true", an item of an Enumeration, a text; a number may be
+/// followed by a unit the model knows ("30 deg") and is converted.
+typedef struct cpl_start {
+  const char* name;
+  const char* value;
+} cpl_start;
+
 typedef struct cpl_component cpl_component;
 
 /// A saved state. Made by save, used by restore any number of times, released by forget.
@@ -258,6 +266,12 @@ typedef struct cpl_model_ops {
   cpl_status (*get_indicators)(cpl_model* m, double* z);
   /// After every accepted step, with the model set to its end.
   cpl_status (*completed_step)(cpl_model* m, bool* enter_event, bool* terminate);
+  // optional: both or none
+  /// The linear system of Newton's method, (I - gamma J) dx = r with J the derivatives by the
+  /// states at the present point: prepare it (`fresh`: with a new J), then solve it any number of
+  /// times.
+  cpl_status (*newton_setup)(cpl_model* m, double gamma, bool fresh);
+  cpl_status (*newton_solve)(cpl_model* m, const double* r, double* dx);
 } cpl_model_ops;
 
 struct cpl_model {

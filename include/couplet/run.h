@@ -36,13 +36,6 @@ typedef cpl_status cpl_point_fn(void* user, double t, const cpl_value* values);
 
 //------------------------------------ what is given ------------------------------------
 
-/// A start value or parameter: "1.2", "true", an item of an Enumeration, a text; a number may be
-/// followed by a unit the model knows ("30 deg") and is converted.
-typedef struct cpl_start {
-  const char* name;
-  const char* value;
-} cpl_start;
-
 /// An input as a function of time: a column of a table, or a callback (a smooth function; jumps
 /// belong into tables).
 typedef struct cpl_input {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "couplet/jacobian.h"
+#include "aggregate/jacobian.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/base.h"
-#include "graph/pattern.h"
 
 struct cpl_jacobian {
   cpl_model* m;
@@ -144,6 +143,8 @@ cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out) 
   return j->directional ? by_directions(j, out) : by_differences(j, x, out);
 }
 
+const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j) { return j->pattern; }
+
 int32_t cpl_jacobian_cost(const cpl_jacobian* j) {
   int32_t n = j->pattern->n_colours;
   return j->directional ? n : j->central ? 2 * n : n + 1;
@@ -159,10 +160,8 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
   }
   j->row_ref[r] = v->ref;
   j->row_derivative[r] = derivative_of[var];
-  if (j->row_derivative[r] >= 0)
-    j->any_derivative = true;
-  else
-    j->out_ref[j->n_out++] = v->ref;
+  if (j->row_derivative[r] >= 0) j->any_derivative = true;
+  else j->out_ref[j->n_out++] = v->ref;
   return CPL_OK;
 }
 
@@ -236,10 +235,8 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
     st = cpli_pattern_create(ctx, m->base.desc, def->rows, def->n_rows, def->columns,
                              def->n_columns, &j->pattern);
   }
-  if (st < 0)
-    cpl_jacobian_destroy(j);
-  else
-    *out = j;
+  if (st < 0) cpl_jacobian_destroy(j);
+  else *out = j;
   return st;
 }
 

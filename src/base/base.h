@@ -26,6 +26,12 @@ char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 
+#ifdef __clang_analyzer__  // what these return, in sight of make tidy
+#define cpl_fail(ctx, st, ...)        (cpl_fail(ctx, st, __VA_ARGS__), (st))
+#define cpl_fail_prefix(ctx, st, ...) (cpl_fail_prefix(ctx, st, __VA_ARGS__), (st))
+#define cpli_nomem(ctx)               (cpli_nomem(ctx), CPL_ERR_NOMEM)
+#endif
+
 //------------------------------------ arena ------------------------------------
 
 // Many small things with one lifetime: blocks from the context, no single free.

@@ -5,6 +5,10 @@
 
 #include "base/base.h"
 
+#undef cpl_fail
+#undef cpl_fail_prefix
+#undef cpli_nomem
+
 struct cpl_context {
   cpl_context_def def;
   char error[2048];

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "installed_data.h"  // made by CMake
+
 static char found[PATH_MAX];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

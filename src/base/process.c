@@ -72,8 +72,7 @@ cpl_status cpli_run_compiler(cpl_context* ctx, const char* what, const char* con
   argv[0] = compiler;
   memcpy(argv + 1, args, n * sizeof *argv);
   cpl_status st = cpli_run_program(ctx, argv, &output, &code);
-  if (st < 0)
-    cpl_fail_prefix(ctx, st, "%s needs a C compiler", what);
+  if (st < 0) cpl_fail_prefix(ctx, st, "%s needs a C compiler", what);
   else if (code != 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be compiled:\n%s", what, output);
   cpli_free(ctx, output);

@@ -14,12 +14,9 @@ static void flag(cpli_writer* w, const char* name, bool value) {
 
 // XML Schema writes these two in its own way.
 static void real(cpli_writer* w, const char* name, double value) {
-  if (isnan(value))
-    cpli_write_attribute(w, name, "NaN");
-  else if (isinf(value))
-    cpli_write_attribute(w, name, value > 0 ? "INF" : "-INF");
-  else
-    cpli_write_attribute_number(w, name, value);
+  if (isnan(value)) cpli_write_attribute(w, name, "NaN");
+  else if (isinf(value)) cpli_write_attribute(w, name, value > 0 ? "INF" : "-INF");
+  else cpli_write_attribute_number(w, name, value);
 }
 
 //------------------------------------ names ------------------------------------

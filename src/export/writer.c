@@ -59,20 +59,14 @@ void cpli_write_escaped(cpli_writer* w, const char* text) {
     const char* begin = text;
     uint32_t c = cpli_utf8_next(&text);
     bool space = c == '\n' || c == '\t';
-    if (c == '&')
-      cpli_write(w, "&amp;");
-    else if (c == '<')
-      cpli_write(w, "&lt;");
-    else if (c == '>')
-      cpli_write(w, "&gt;");
-    else if (c == '"')
-      cpli_write(w, "&quot;");
-    else if (space)
-      cpli_writef(w, "&#%u;", (unsigned)c);
+    if (c == '&') cpli_write(w, "&amp;");
+    else if (c == '<') cpli_write(w, "&lt;");
+    else if (c == '>') cpli_write(w, "&gt;");
+    else if (c == '"') cpli_write(w, "&quot;");
+    else if (space) cpli_writef(w, "&#%u;", (unsigned)c);
     else if (c < 0x20 || c == 0x7f || c == 0xfffd || c == 0xfffe || c == 0xffff)
       cpli_write(w, "\xef\xbf\xbd");
-    else
-      cpli_write_bytes(w, begin, (size_t)(text - begin));
+    else cpli_write_bytes(w, begin, (size_t)(text - begin));
   }
 }
 
@@ -86,12 +80,9 @@ void cpli_write_literal(cpli_writer* w, const char* text) {
   cpli_write(w, "\"");
   for (; *text != '\0'; text++) {
     unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\')
-      cpli_writef(w, "\\%c", c);
-    else if (c < 0x20 || c >= 0x7f || c == '?')
-      cpli_writef(w, "\\%03o", c);
-    else
-      cpli_write_bytes(w, text, 1);
+    if (c == '"' || c == '\\') cpli_writef(w, "\\%c", c);
+    else if (c < 0x20 || c >= 0x7f || c == '?') cpli_writef(w, "\\%03o", c);
+    else cpli_write_bytes(w, text, 1);
   }
   cpli_write(w, "\"");
 }

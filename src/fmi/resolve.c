@@ -178,7 +178,7 @@ static void resolve_unit(cpli_parse* p, cpli_names* units, cpl_variable* v,
     return;
   }
   v->display_unit = find_display_unit(p, v->unit, d->display_unit);
-  if (v->display_unit < 0 && strcmp(d->display_unit, d->unit) != 0) {
+  if (v->display_unit < 0 && d->unit != NULL && strcmp(d->display_unit, d->unit) != 0) {
     WARN(p, v->line, "unit", "displayUnit \"%.60s\" of %.100s is not defined below unit \"%.60s\"",
          d->display_unit, v->name, d->unit);
   }

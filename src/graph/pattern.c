@@ -59,10 +59,8 @@ static cpl_status find_entries(cpli_pattern* p, const cpl_description* d, const 
   }
   p->n_entries = p->first[p->n_columns];
   p->row = cpli_alloc(p->ctx, (size_t)p->n_entries, sizeof *p->row);
-  if (p->row == NULL)
-    st = cpli_nomem(p->ctx);
-  else
-    walk(d, of, column_of, rows, p, count, seen, true);
+  if (p->row == NULL) st = cpli_nomem(p->ctx);
+  else walk(d, of, column_of, rows, p, count, seen, true);
 done:
   cpli_free(p->ctx, of);
   cpli_free(p->ctx, column_of);
@@ -123,10 +121,8 @@ cpl_status cpli_pattern_create(cpl_context* ctx, const cpl_description* desc, co
   cpl_status st = p->first != NULL && p->colour != NULL ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = find_entries(p, desc, rows, columns);
   if (st >= 0) st = colour_columns(p);
-  if (st < 0)
-    cpli_pattern_destroy(p);
-  else
-    *out = p;
+  if (st < 0) cpli_pattern_destroy(p);
+  else *out = p;
   return st;
 }
 

@@ -167,12 +167,9 @@ static cpl_status need(instance* in, const uint32_t* refs, size_t n) {
       return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: there is no value reference %u",
                       in->base.base.name, (unsigned)refs[i]);
     }
-    if (refs[i] >= at->y)
-      y = true;
-    else if (refs[i] >= at->dx)
-      dx = true;
-    else
-      other = true;
+    if (refs[i] >= at->y) y = true;
+    else if (refs[i] >= at->dx) dx = true;
+    else other = true;
   }
   cpl_status st = CPL_OK;
   if (dx) st = need_derivatives(in);
@@ -202,10 +199,8 @@ static cpl_status set_number(instance* in, uint32_t ref, double value) {
   }
   in->v[ref] = value;
   if (in->phase <= IN_INIT) {  // start values, before initialize changes them
-    if (ref >= at->x)
-      in->start[ref - at->x] = value;
-    else if (ref >= at->w && ref < at->u)
-      in->start[at->nx + ref - at->w] = value;
+    if (ref >= at->x) in->start[ref - at->x] = value;
+    else if (ref >= at->w && ref < at->u) in->start[at->nx + ref - at->w] = value;
   }
   return CPL_OK;
 }
@@ -479,10 +474,8 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
   memset(in->seed_x, 0, at->nx * sizeof(double));
   memset(in->seed_u, 0, at->nu * sizeof(double));
   for (size_t i = 0; i < n_knowns; i++) {
-    if (knowns[i] >= at->x && knowns[i] < at->dx)
-      in->seed_x[knowns[i] - at->x] = seed[i];
-    else if (knowns[i] >= at->u && knowns[i] < at->x)
-      in->seed_u[knowns[i] - at->u] = seed[i];
+    if (knowns[i] >= at->x && knowns[i] < at->dx) in->seed_x[knowns[i] - at->x] = seed[i];
+    else if (knowns[i] >= at->u && knowns[i] < at->x) in->seed_u[knowns[i] - at->u] = seed[i];
     else
       return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: no derivative with respect to value reference %u",
                       c->name, (unsigned)knowns[i]);
@@ -501,14 +494,11 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
   }
   for (size_t i = 0; i < n_unknowns; i++) {
     uint32_t ref = unknowns[i];
-    if (ref >= at->y && ref < at->n)
-      sensitivity[i] = in->d_y[ref - at->y];
-    else if (ref >= at->dx && ref < at->y)
-      sensitivity[i] = in->d_dx[ref - at->dx];
+    if (ref >= at->y && ref < at->n) sensitivity[i] = in->d_y[ref - at->y];
+    else if (ref >= at->dx && ref < at->y) sensitivity[i] = in->d_dx[ref - at->dx];
     else if (ref >= at->x && ref < at->dx)
       sensitivity[i] = in->seed_x[ref - at->x];  // a state as output
-    else
-      sensitivity[i] = 0;
+    else sensitivity[i] = 0;
   }
   return CPL_OK;
 }

@@ -67,10 +67,8 @@ static cpl_status enum_index(cpli_cmodel* cm, const cpl_declaration* d, int32_t*
 static cpl_status add_variable(cpli_cmodel* cm, cpl_variable v, const char* name, int element) {
   bool derivative = v.derivative_of >= 0;
   char plain[512];
-  if (element > 0)
-    snprintf(plain, sizeof plain, "%s[%d]", name, element);
-  else
-    snprintf(plain, sizeof plain, derivative ? "der(%s)" : "%s", name);
+  if (element > 0) snprintf(plain, sizeof plain, "%s[%d]", name, element);
+  else snprintf(plain, sizeof plain, derivative ? "der(%s)" : "%s", name);
   char* text = cpli_arena_strdup(&cm->arena, plain);
   if (text == NULL) return cpli_nomem(cm->ctx);
   v.name = text;

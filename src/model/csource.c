@@ -59,14 +59,12 @@ static bool cache_folder(char* out, size_t size) {
   const char* tmp = getenv("TMPDIR");
   struct stat info;
   for (int choice = 0; choice < 3; choice++) {
-    if (choice == 0 && xdg != NULL && xdg[0] == '/')
-      snprintf(out, size, "%s/couplet", xdg);
+    if (choice == 0 && xdg != NULL && xdg[0] == '/') snprintf(out, size, "%s/couplet", xdg);
     else if (choice == 1 && home != NULL && home[0] == '/')
       snprintf(out, size, "%s/.cache/couplet", home);
     else if (choice == 2)
       snprintf(out, size, "%s/couplet-%u", tmp != NULL ? tmp : "/tmp", (unsigned)getuid());
-    else
-      continue;
+    else continue;
     // a folder that belongs to somebody else must not decide what we load
     if (make_folders(out) && lstat(out, &info) == 0 && S_ISDIR(info.st_mode) &&
         info.st_uid == getuid() && access(out, W_OK | X_OK) == 0) {
@@ -175,10 +173,8 @@ static cpl_status load(csource* src, const char* library, const cpl_model_def** 
 }
 
 static cpl_status finish(csource* src, cpl_status st, cpl_source** out) {
-  if (st < 0)
-    destroy(src != NULL ? &src->base : NULL);
-  else
-    *out = &src->base;
+  if (st < 0) destroy(src != NULL ? &src->base : NULL);
+  else *out = &src->base;
   return st;
 }
 

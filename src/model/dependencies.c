@@ -94,6 +94,7 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
     if (p->cm->desc.vars[i].ref == ref && p->cm->desc.vars[i].type != CPL_STRING)
       v = &p->cm->desc.vars[i];
   }
+  if (v == NULL) return;  // every reference has a variable
   double before, scale = fmax(v->nominal, fabs(v->start));
   m->base.ops->get_real(&m->base, &ref, 1, &before);
   static const double sizes[] = {1e-3, 1, 10, 100};  // the first one as it is, the others at random
@@ -160,8 +161,7 @@ static cpl_status for_each_named(pattern* p, const char* of, const char* name, s
     char indexed[600];
     if (derivative)
       snprintf(indexed, sizeof indexed, "%.*s[%d])", (int)strcspn(text, ")"), text, element);
-    else
-      snprintf(indexed, sizeof indexed, "%s[%d]", text, element);
+    else snprintf(indexed, sizeof indexed, "%s[%d]", text, element);
     var = cpli_names_find(&p->cm->names, indexed);
     if (var < 0) break;
     any = true;
@@ -312,10 +312,8 @@ cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
   p.known = cpli_alloc(cm->ctx, p.rows, sizeof *p.known);
   cpl_status st = p.kind != NULL && p.known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
   double work = 4.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
-  if (st >= 0 && cm->def->dependencies != NULL)
-    st = read_declared(&p);
-  else if (st >= 0 && detect_them && work <= most_work)
-    st = detect(&p);
+  if (st >= 0 && cm->def->dependencies != NULL) st = read_declared(&p);
+  else if (st >= 0 && detect_them && work <= most_work) st = detect(&p);
   if (st >= 0) st = write_structure(&p);
   cpli_free(cm->ctx, p.kind);
   cpli_free(cm->ctx, p.known);

@@ -294,7 +294,7 @@ static cpl_status table_from(cpli_csv* csv, bool lenient, header* h, cpli_table*
   // every row has a byte for each separator and its end, so that a file cannot ask for more memory
   // than about eight times its size
   size_t stride = cpli_csv_rows_left(csv);
-  const size_t bound = (size_t)(csv->end - csv->at) / h->n + 1;
+  const size_t bound = (size_t)(csv->end - csv->at) / h->n + 1;  // NOLINT: n > 0
   if (stride > bound) stride = bound;
   st = cpli_table_create(csv->ctx, h->n_columns, stride, t);
   if (st >= 0) st = name_columns(csv, h, *t);

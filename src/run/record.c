@@ -48,7 +48,8 @@ static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen,
 
 static void choose_default(const cpl_description* d, const bool* state, int32_t* order, size_t* n) {
   for (int32_t v = 0; v < d->n_vars; v++) {
-    if (d->vars[v].causality == CPL_OUTPUT || state[v]) order[(*n)++] = v;
+    if (d->vars[v].causality == CPL_OUTPUT || d->vars[v].inner_output || state[v])
+      order[(*n)++] = v;
   }
 }
 

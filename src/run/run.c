@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "model/start.h"
+
 // Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
 // accumulates.
 typedef struct grid {

@@ -9,11 +9,6 @@
 #include "couplet/run.h"
 #include "model/table.h"
 
-//------------------------------------ values.c ------------------------------------
-
-/// Set start values by name, before the component is initialised.
-cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);
-
 //------------------------------------ inputs.c ------------------------------------
 
 // One input that follows a table or a callback.

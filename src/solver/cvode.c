@@ -61,6 +61,67 @@ static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* us
       s, t, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
 }
 
+//------------------------------------ the equation's own linear solver
+//------------------------------------
+
+// CVODE gets an empty matrix and a solver that hands everything on. As a direct solver with a
+// function for the whole linear system, it is asked with gamma and with CVODE's word whether an old
+// Jacobian will do.
+static SUNMatrix_ID no_matrix(SUNMatrix m) {
+  (void)m;
+  return SUNMATRIX_CUSTOM;
+}
+
+static SUNLinearSolver_Type own_type(SUNLinearSolver s) {
+  (void)s;
+  return SUNLINEARSOLVER_DIRECT;
+}
+
+static int own_nothing(SUNLinearSolver s, SUNMatrix m) {
+  (void)s, (void)m;
+  return 0;
+}
+
+static int own_initialize(SUNLinearSolver s) {
+  (void)s;
+  return 0;
+}
+
+static int own_system(realtype t, N_Vector x, N_Vector fx, SUNMatrix m, booleantype old_will_do,
+                      booleantype* is_new, realtype gamma, void* user, N_Vector a, N_Vector b,
+                      N_Vector c) {
+  cvode* s = user;
+  (void)fx, (void)m, (void)a, (void)b, (void)c;
+  *is_new = !old_will_do;
+  s->base.stats->jac_evals += !old_will_do;
+  return passed_on(s, t,
+                   s->ode.newton_setup(s->ode.user, t, N_VGetArrayPointer(x), gamma, !old_will_do));
+}
+
+static int own_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b,
+                     realtype tolerance) {
+  cvode* s = linear->content;
+  (void)m, (void)tolerance;
+  return passed_on(s, s->t,
+                   s->ode.newton_solve(s->ode.user, N_VGetArrayPointer(b), N_VGetArrayPointer(x)));
+}
+
+static bool attach_own_solver(cvode* s) {
+  s->matrix = SUNMatNewEmpty(s->sun);
+  s->linear = SUNLinSolNewEmpty(s->sun);
+  if (s->matrix == NULL || s->linear == NULL) return false;
+  s->matrix->ops->getid = no_matrix;
+  s->linear->ops->gettype = own_type;
+  s->linear->ops->initialize = own_initialize;
+  s->linear->ops->setup = own_nothing;
+  s->linear->ops->solve = own_solve;
+  s->linear->content = s;
+  return CVodeSetLinearSolver(s->mem, s->linear, s->matrix) >= 0 &&
+         CVodeSetLinSysFn(s->mem, own_system) >= 0;
+}
+
+//------------------------------------ messages ------------------------------------
+
 static void take_message(int code, const char* module, const char* function, char* text,
                          void* user) {
   cvode* s = user;
@@ -78,7 +139,7 @@ static void count(cvode* s) {
   CVodeGetNumErrTestFails(s->mem, &failed);
   CVodeGetNumNonlinSolvConvFails(s->mem, &convergence);
   CVodeGetNumNonlinSolvIters(s->mem, &newton);
-  if (s->linear != NULL) CVodeGetNumJacEvals(s->mem, &jacobians);
+  if (s->linear != NULL && s->ode.newton_setup == NULL) CVodeGetNumJacEvals(s->mem, &jacobians);
   cpl_solver_stats* stats = s->base.stats;
   stats->steps += steps - s->counted_steps;
   stats->rejected += failed + convergence - s->counted_rejected;
@@ -195,8 +256,11 @@ static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   cvode* s = (cvode*)base;
   if (s->mem != NULL) CVodeFree(&s->mem);
-  if (s->linear != NULL) SUNLinSolFree(s->linear);
-  if (s->matrix != NULL) SUNMatDestroy(s->matrix);
+  bool own = s->ode.newton_setup != NULL;  // empty objects have no way to free themselves
+  if (s->linear != NULL && own) SUNLinSolFreeEmpty(s->linear);
+  if (s->linear != NULL && !own) SUNLinSolFree(s->linear);
+  if (s->matrix != NULL && own) SUNMatFreeEmpty(s->matrix);
+  if (s->matrix != NULL && !own) SUNMatDestroy(s->matrix);
   if (s->fixed_point != NULL) SUNNonlinSolFree(s->fixed_point);
   if (s->x != NULL) N_VDestroy(s->x);
   if (s->atol != NULL) N_VDestroy(s->atol);
@@ -210,6 +274,7 @@ static const cpli_solver_ops ops = {
     .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
 
 static bool attach_linear_solver(cvode* s) {
+  if (s->ode.newton_setup != NULL) return attach_own_solver(s);
   s->matrix = SUNDenseMatrix((sunindextype)s->ode.n, (sunindextype)s->ode.n, s->sun);
   if (s->matrix == NULL) return false;
   s->linear = SUNLinSol_Dense(s->x, s->matrix, s->sun);

@@ -149,6 +149,20 @@ static cpl_status jacobian(void* user, double t, const double* x, double* out) {
   return st;
 }
 
+static cpl_status newton_setup(void* user, double t, const double* x, double gamma, bool fresh) {
+  integrate* s = user;
+  double since = clock_if(s);
+  cpl_status st = place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
+  account(s, since);
+  return st;
+}
+
+static cpl_status newton_solve(void* user, const double* r, double* dx) {
+  integrate* s = user;
+  return s->m->ops->newton_solve(s->m, r, dx);
+}
+
 //------------------------------------ events ------------------------------------
 
 static cpl_status restart(integrate* s) {
@@ -632,7 +646,8 @@ static cpl_status allocate(integrate* s, cpl_context* ctx) {
 
 static cpl_status make_jacobian(integrate* s) {
   const cpl_description* d = s->base.base.desc;
-  if (s->def.kind != CPL_SOLVER_CVODE || s->n == 0) return CPL_OK;
+  if (s->def.kind != CPL_SOLVER_CVODE || s->n == 0 || s->m->ops->newton_setup != NULL)
+    return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
       return CPL_OK;  // hidden states: CVODE's differences
@@ -651,6 +666,8 @@ static cpl_status make_solver(integrate* s, cpl_context* ctx) {
                   .rhs = rhs,
                   .roots = roots,
                   .jacobian = s->jac != NULL ? jacobian : NULL};
+  if (s->m->ops->newton_setup != NULL)
+    ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   cpl_solver_def def = s->def;
   bool variable = def.kind == CPL_SOLVER_CVODE || def.kind == CPL_SOLVER_ADAMS;
   cpl_status st;
@@ -716,10 +733,8 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
   if (st >= 0) st = allocate(s, ctx);
   if (st >= 0) st = make_jacobian(s);
   if (st >= 0) st = make_solver(s, ctx);
-  if (st < 0)
-    destroy(&s->base.base);
-  else
-    *out = &s->base;
+  if (st < 0) destroy(&s->base.base);
+  else *out = &s->base;
   return st;
 }
 

@@ -18,6 +18,10 @@ typedef struct cpli_ode {
   cpl_status (*roots)(void* user, double t, const double* x, double* z);
   /// df/dx, column after column. Nullable: the solver uses differences.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
+  /// The linear system (I - gamma df/dx) dx = r of Newton's method, solved by the equation itself:
+  /// it knows its structure. Nullable, both: the solver factorises a dense matrix.
+  cpl_status (*newton_setup)(void* user, double t, const double* x, double gamma, bool fresh);
+  cpl_status (*newton_solve)(void* user, const double* r, double* dx);
 } cpli_ode;
 
 typedef struct cpli_solver cpli_solver;

@@ -104,6 +104,29 @@ static void input_derivatives_make_lines(void** state) {
   driver_close(&d);
 }
 
+static void lines_end_with_a_reset(void** state) {
+  (void)state;
+  driver d;
+  driver_open(&d, "examples/types/types.c", "types");
+  fmi2Component c = driver_start(&d, fmi2CoSimulation, NULL, 1e-8);
+  fmi2ValueReference u = driver_ref(&d, "u[1]");
+  fmi2Integer order = 1;
+  double slope = 1;
+  CHECK_FMI(d.fmi2SetRealInputDerivatives(c, &u, 1, &order, &slope), fmi2OK);
+  CHECK_FMI(d.fmi2DoStep(c, 0, 1, fmi2True), fmi2OK);
+  CHECK_NEAR(driver_real(&d, c, "u[1]"), 1, 1e-12);
+  CHECK_FMI(d.fmi2DoStep(c, 1, 1, fmi2True), fmi2OK);  // held where the line ended
+  CHECK_NEAR(driver_real(&d, c, "u[1]"), 1, 1e-12);
+  CHECK_FMI(d.fmi2Reset(c), fmi2OK);
+  CHECK_FMI(driver_set_real(&d, c, "u[1]", 5), fmi2OK);
+  CHECK_FMI(d.fmi2EnterInitializationMode(c), fmi2OK);
+  CHECK_FMI(d.fmi2ExitInitializationMode(c), fmi2OK);
+  CHECK_FMI(d.fmi2DoStep(c, 0, 1, fmi2True), fmi2OK);
+  CHECK_NEAR(driver_real(&d, c, "x[1]"), 5 - 4 * exp(-1), 1e-6);
+  d.fmi2FreeInstance(c);
+  driver_close(&d);
+}
+
 //------------------------------------ states ------------------------------------
 
 typedef struct trace {
@@ -277,6 +300,7 @@ int main(void) {
       cmocka_unit_test(a_step_can_stop_at_events),
       cmocka_unit_test(sampled_values_follow_the_recursion),
       cmocka_unit_test(input_derivatives_make_lines),
+      cmocka_unit_test(lines_end_with_a_reset),
       cmocka_unit_test(going_back_changes_no_bit),
       cmocka_unit_test(a_new_instance_takes_a_state),
       cmocka_unit_test(instances_do_not_meet),

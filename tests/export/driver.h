@@ -113,7 +113,7 @@ static inline fmi2Component driver_start(driver* d, fmi2Type type, heard* h, dou
 // The value reference of a variable, read from the description.
 static inline fmi2ValueReference driver_ref(const driver* d, const char* name) {
   char pattern[256];
-  unsigned ref;
+  unsigned ref = 0;
   snprintf(pattern, sizeof pattern, "<ScalarVariable name=\"%s\" valueReference=\"", name);
   const char* at = strstr(d->xml, pattern);
   if (at == NULL || sscanf(at + strlen(pattern), "%u", &ref) != 1) fail_msg("no %s", name);

@@ -58,7 +58,10 @@ cpl_status fmu_make_stepper(fmu* f) {
     if (st < 0) return st;
   }
   cpl_solver_def def = cpl_default_solver_def();
-  def.rtol = f->rtol = rtol;
+  // beginning anew costs about one tolerance of error at every communication point, so that a run
+  // of a hundred steps would be a hundred times worse than what was asked for
+  f->rtol = rtol;
+  def.rtol = fmin(rtol, fmax(0.01 * rtol, 1e-12));
   def.restart_each_step = true;
   memset(f->has_curve, 0, f->cm->at.nu * sizeof *f->has_curve);
   cpl_status st = cpl_integrate(f->model, &def, &f->stepper);
@@ -108,21 +111,34 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReferenc
   return fmu_refuse(f, __func__, "derivatives of outputs are not offered");
 }
 
+// From here on the input is a line through its present value.
+static cpl_status draw_line(fmu* f, uint32_t input, double slope) {
+  uint32_t ref = f->cm->at.u + input;
+  cpl_curve line = {.from = f->time, .order = 1, .coefficient = {0, slope}};
+  cpl_status st = f->model->base.ops->get_real(&f->model->base, &ref, 1, &line.coefficient[0]);
+  if (st >= 0) st = f->stepper->ops->set_curve(f->stepper, ref, &line);
+  f->has_curve[input] = st >= 0;
+  return st;
+}
+
 // Inputs with a slope are lines over the step that comes; those that were lines before are held
 // again.
-static cpl_status draw_inputs(fmu* f, double t) {
-  const cpli_layout* at = &f->cm->at;
-  for (uint32_t i = 0; i < at->nu; i++) {
+static cpl_status draw_inputs(fmu* f) {
+  for (uint32_t i = 0; i < f->cm->at.nu; i++) {
     if (!f->has_curve[i] && f->input_slopes[i] == 0) continue;
-    uint32_t ref = at->u + i;
-    cpl_curve line = {.from = t, .order = 1, .coefficient = {0, f->input_slopes[i]}};
-    cpl_status st = f->model->base.ops->get_real(&f->model->base, &ref, 1, &line.coefficient[0]);
-    if (st >= 0) st = f->stepper->ops->set_curve(f->stepper, ref, &line);
+    cpl_status st = draw_line(f, i, f->input_slopes[i]);
     if (st < 0) return st;
-    f->has_curve[i] = true;
     f->input_slopes[i] = 0;  // slopes are given anew for every step
   }
   return CPL_OK;
+}
+
+cpl_status fmu_hold_inputs(fmu* f) {
+  cpl_status st = CPL_OK;
+  for (uint32_t i = 0; i < f->cm->at.nu && st >= 0; i++) {
+    if (f->has_curve[i]) st = draw_line(f, i, 0);
+  }
+  return st;
 }
 
 //------------------------------------ steps ------------------------------------
@@ -179,7 +195,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real currentCommunicationPoint,
   }
   cpl_step_result result = {.time = f->time};
   double t_end = currentCommunicationPoint + communicationStepSize;
-  cpl_status st = draw_inputs(f, f->time);
+  cpl_status st = draw_inputs(f);
   if (st >= 0) st = advance(f, fmax(t_end, f->time), &result);
   f->reached = result.time;
   if (st < 0) {

@@ -123,10 +123,8 @@ cpl_status fmu_make_model(fmu* f) {
 }
 
 void fmu_drop_model(fmu* f) {
-  if (f->stepper != NULL)
-    f->stepper->base.ops->destroy(&f->stepper->base);  // and the model in it
-  else if (f->model != NULL)
-    f->model->base.ops->destroy(&f->model->base);
+  if (f->stepper != NULL) f->stepper->base.ops->destroy(&f->stepper->base);  // and the model in it
+  else if (f->model != NULL) f->model->base.ops->destroy(&f->model->base);
   f->stepper = NULL;
   f->model = NULL;
 }
@@ -283,7 +281,9 @@ fmi2Status fmi2Reset(fmi2Component c) {
   f->end_wanted = false;
   f->setup = (cpl_setup){.start_time = 0};
   f->time = f->reached = 0;
-  // a stepper that is there stays: saved states of it must be released by it
+  // a stepper that is there stays until the next initialisation: it may be needed to release saved
+  // states, but it remembers the lines its inputs were
+  f->rtol = 0;
   cpl_component* part = f->model != NULL ? fmu_component(f) : NULL;
   cpl_status st = part != NULL ? part->ops->reset(part) : fmu_make_model(f);
   f->state = st >= 0 ? FMU_INSTANTIATED : FMU_FAILED;
@@ -295,6 +295,11 @@ fmi2Status fmi2Reset(fmi2Component c) {
 #ifndef CPL_FMU_CO_SIMULATION
 cpl_status fmu_make_stepper(fmu* f) {
   return cpl_fail(f->ctx, CPL_ERR_UNSUPPORTED, "the sources are for model exchange only");
+}
+
+cpl_status fmu_hold_inputs(fmu* f) {
+  (void)f;
+  return CPL_OK;
 }
 
 size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char* bytes) {

@@ -62,10 +62,8 @@ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
   if (f->cm->at.nu > 0) memcpy(s->slopes, f->input_slopes, f->cm->at.nu * sizeof(double));
   cpl_component* part = fmu_component(f);
   cpl_status st = part->ops->save(part, &s->part);
-  if (st >= 0)
-    *state = s;
-  else if (*state == NULL)
-    drop(f, s);
+  if (st >= 0) *state = s;
+  else if (*state == NULL) drop(f, s);
   return fmu_result(f, __func__, st);
 }
 
@@ -76,12 +74,13 @@ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
   if (s == NULL || s->part.data == NULL) return fmu_refuse(f, __func__, "there is no state");
   cpl_component* part = keeper(f, s);
   cpl_status st = part != NULL ? part->ops->restore(part, &s->part) : CPL_ERR_NOMEM;
+  if (st >= 0) f->time = s->frame.time;
+  if (st >= 0) st = fmu_hold_inputs(f);
   if (st < 0) {
     f->state = FMU_FAILED;
     return fmu_result(f, __func__, st);
   }
   f->setup = s->frame.setup;
-  f->time = s->frame.time;
   f->reached = s->frame.reached;
   f->state = s->frame.state;
   f->stop_at_events = s->frame.stop_at_events;

@@ -48,7 +48,7 @@ typedef struct cpl_fmu_instance {
   cpl_stepper* stepper;  // co-simulation, from initialisation on: owns the model. Nullable.
   cpl_setup setup;
   // co-simulation
-  double rtol;           // the stepper's
+  double rtol;           // the stepper's; 0: it is to be made anew
   double time;           // of the last communication point
   double reached;        // of the last step, successful or not
   double* input_slopes;  // nu: derivatives of the inputs in the next step
@@ -81,6 +81,8 @@ void fmu_drop_model(fmu* f);
 
 /// A stepper with the tolerance of f->setup, made of the model as it is.
 cpl_status fmu_make_stepper(fmu* f);
+/// Inputs that were lines in the last step stay at their present value.
+cpl_status fmu_hold_inputs(fmu* f);
 /// A saved state of the stepper as bytes, as cpli_cmodel_serialize() does it for the model.
 size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char* bytes);
 cpl_status fmu_deserialize_stepper(fmu* f, const unsigned char* bytes, size_t size,

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include "model/start.h"
+
 #include <math.h>
 #include <stdio.h>
 
-#include "couplet/interface.h"
+#include "base/base.h"
 #include "format/number.h"
 #include "model/units.h"
-#include "run/run.h"
 
 static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
   return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s cannot be set to \"%s\": %s", c->desc->name,
@@ -101,10 +102,8 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
                                double value) {
   char text[128];
   if (value >= v->min && value <= v->max) return CPL_OK;
-  if (value < v->min)
-    snprintf(text, sizeof text, "its least value is %g", v->min);
-  else
-    snprintf(text, sizeof text, "its greatest value is %g", v->max);
+  if (value < v->min) snprintf(text, sizeof text, "its least value is %g", v->min);
+  else snprintf(text, sizeof text, "its greatest value is %g", v->max);
   return bad(c, s, text);
 }
 

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The composer "aggregate": models and the couplings between them become one model, whose coupling
+// relations hold at every evaluation of its derivatives. A system file is one way to describe an
+// aggregate; this is the other one, for programs.
+#pragma once
+
+#include "couplet/interface.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A variable of a part, or a signal of the aggregate itself.
+typedef struct cpl_port {
+  int32_t part;  ///< index of the part; -1: a signal
+  int32_t var;   ///< index of the variable in the part's description, or of the signal
+} cpl_port;
+
+/// A function of several values, the same in every use: couplings, conditions and assignments.
+/// `value` writes n_values results. Nullable: gradient (differences are used) and everything about
+/// relations.
+typedef struct cpl_function {
+  const cpl_port* sources;
+  int32_t n_sources;
+  cpl_status (*value)(void* user, double t, const double* sources, double* out);
+  /// d value / d sources, for functions with one result.
+  cpl_status (*gradient)(void* user, double t, const double* sources, double* out);
+  bool linear;  ///< the gradient is constant
+  /// Comparisons inside the function stand still between events: each has an indicator whose change
+  /// of sign is an event, and settle takes over what they say at the present point; *changed tells
+  /// whether any did.
+  int32_t n_indicators;
+  cpl_status (*indicators)(void* user, double t, const double* sources, double* z);
+  cpl_status (*settle)(void* user, double t, const double* sources, bool* changed);
+  void* user;
+  const char* text;  ///< for messages: where it stands and what it says. Nullable.
+} cpl_function;
+
+/// A signal: a named value of the aggregate itself.
+typedef enum cpl_signal_kind {
+  CPL_SIGNAL_INNER,   ///< computed by a coupling, not visible outside
+  CPL_SIGNAL_INPUT,   ///< set from outside
+  CPL_SIGNAL_OUTPUT,  ///< computed by a coupling, visible outside
+} cpl_signal_kind;
+
+typedef struct cpl_signal {
+  const char* name;
+  cpl_signal_kind kind;
+  double start;             ///< of an input
+  const char* unit;         ///< Nullable
+  const char* description;  ///< Nullable
+} cpl_signal;
+
+/// What an input of a part, or an inner or output signal, follows: the source itself (scaled by
+/// factor and offset, as units need it), or a function of sources.
+typedef struct cpl_coupling {
+  cpl_port target;
+  cpl_port source;        ///< without a function
+  double factor, offset;  ///< factor 0 counts as 1
+  cpl_function function;  ///< function.value NULL: the source itself
+} cpl_coupling;
+
+/// An event that no part knows of. It fires when its condition turns from false to true, or at
+/// given times.
+typedef struct cpl_external_event {
+  const char* name;
+  cpl_function condition;  ///< value > 0: it holds. value NULL: only at the times
+  const double* times;     ///< ascending
+  int32_t n_times;
+  const cpl_port* targets;  ///< states of parts, inputs nothing is coupled to, tunable parameters
+  int32_t n_targets;
+  cpl_function assign;  ///< one result per target, all computed before any is set
+} cpl_external_event;
+
+typedef struct cpl_aggregate_def {
+  const char* name;
+  cpl_model* const* parts;  ///< their names (base.name) become prefixes of variables: "left.x1"
+  int32_t n_parts;
+  const cpl_signal* signals;
+  int32_t n_signals;
+  const cpl_coupling* couplings;
+  int32_t n_couplings;
+  const cpl_external_event* events;
+  int32_t n_events;
+} cpl_aggregate_def;
+
+/// Owned:    *out by the caller, who destroys it through its ops. The parts belong to the aggregate
+/// from here on,
+///           also when this function fails.
+/// Borrowed: def during the call; what its functions' `user` point to for the life of *out.
+CPL_API cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out);
+
+#ifdef __cplusplus
+}
+#endif

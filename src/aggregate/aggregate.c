@@ -1,0 +1,586 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "aggregate/aggregate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static cpli_aggregate* self_of(cpl_component* c) { return (cpli_aggregate*)c; }
+
+//------------------------------------ values ------------------------------------
+
+// The part a reference belongs to: the last one that begins at or before it; -1: a signal.
+static int32_t part_of(const cpli_aggregate* a, uint32_t ref) {
+  if ((int32_t)ref >= a->n_part_vars) return -1;
+  int32_t low = 0, high = a->n_parts - 1;
+  while (low < high) {
+    int32_t middle = (low + high + 1) / 2;
+    if (a->parts[middle].first_var <= (int32_t)ref) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+static bool bad_ref(const cpli_aggregate* a, uint32_t ref) {
+  return ref >= (uint32_t)a->desc.n_vars;
+}
+
+static cpl_status refuse(cpli_aggregate* a, uint32_t ref) {
+  return cpl_fail(a->base.base.ctx, CPL_ERR_INPUT,
+                  "%s: there is no variable %u, or it cannot be used so", a->name, (unsigned)ref);
+}
+
+// References of one part that follow each other go to it in one call.
+static size_t run_of(const cpli_aggregate* a, const uint32_t* refs, size_t n, int32_t part,
+                     uint32_t* out) {
+  const cpl_variable* vars = a->parts[part].m->base.desc->vars;
+  int32_t first = a->parts[part].first_var, last = first + a->parts[part].m->base.desc->n_vars;
+  size_t i = 0;
+  for (; i < n && (int32_t)refs[i] >= first && (int32_t)refs[i] < last && i < CPLI_RUN; i++) {
+    out[i] = vars[(int32_t)refs[i] - first].ref;
+  }
+  return i;
+}
+
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  cpli_aggregate* a = self_of(c);
+  uint32_t inner[CPLI_RUN];
+  cpl_status st = cpli_evaluate(a);
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
+    int32_t part = part_of(a, refs[i]);
+    count = 1;
+    if (part < 0) {
+      values[i] = a->value[a->first_signal + (int32_t)refs[i] - a->n_part_vars];
+      continue;
+    }
+    cpl_component* p = &a->parts[part].m->base;
+    count = run_of(a, refs + i, n - i, part, inner);
+    st = p->ops->get_real(p, inner, count, values + i);
+  }
+  return st;
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  cpli_aggregate* a = self_of(c);
+  uint32_t inner[CPLI_RUN];
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
+    int32_t part = part_of(a, refs[i]);
+    count = 1;
+    if (part < 0) {
+      int32_t signal = (int32_t)refs[i] - a->n_part_vars;
+      if (a->signals[signal].kind != CPL_SIGNAL_INPUT) return refuse(a, refs[i]);
+      a->value[a->first_signal + signal] = values[i];
+      continue;
+    }
+    cpl_component* p = &a->parts[part].m->base;
+    count = run_of(a, refs + i, n - i, part, inner);
+    st = p->ops->set_real(p, inner, count, values + i);
+  }
+  a->fresh = false;
+  return st;
+}
+
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = cpli_evaluate(a);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    uint32_t inner;
+    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
+    if (part < 0) return refuse(a, refs[i]);
+    run_of(a, refs + i, 1, part, &inner);
+    st = a->parts[part].m->base.ops->get_integer(&a->parts[part].m->base, type, &inner, 1,
+                                                 values + i);
+  }
+  return st;
+}
+
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    uint32_t inner;
+    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
+    if (part < 0) return refuse(a, refs[i]);
+    run_of(a, refs + i, 1, part, &inner);
+    st = a->parts[part].m->base.ops->set_integer(&a->parts[part].m->base, type, &inner, 1,
+                                                 values + i);
+  }
+  a->fresh = false;
+  return st;
+}
+
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    uint32_t inner;
+    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
+    if (part < 0) return refuse(a, refs[i]);
+    run_of(a, refs + i, 1, part, &inner);
+    st = a->parts[part].m->base.ops->get_string(&a->parts[part].m->base, &inner, 1, values + i);
+  }
+  return st;
+}
+
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    uint32_t inner;
+    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
+    if (part < 0) return refuse(a, refs[i]);
+    run_of(a, refs + i, 1, part, &inner);
+    st = a->parts[part].m->base.ops->set_string(&a->parts[part].m->base, &inner, 1, values + i);
+  }
+  a->fresh = false;
+  return st;
+}
+
+//------------------------------------ life ------------------------------------
+
+// What happens to every part in the same way.
+#define FOR_EACH_PART(a, st, call)                             \
+  for (int32_t k_ = 0; k_ < (a)->n_parts && (st) >= 0; k_++) { \
+    cpl_model* part = (a)->parts[k_].m;                        \
+    (st) = (call);                                             \
+  }
+
+static void start_signals(cpli_aggregate* a) {
+  for (int32_t i = 0; i < a->n_signals; i++) a->value[a->first_signal + i] = a->signals[i].start;
+}
+
+static cpl_status setup(cpl_component* c, const cpl_setup* s) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = CPL_OK;
+  a->t = s->start_time;
+  FOR_EACH_PART(a, st, part->base.ops->setup(&part->base, s));
+  return st;
+}
+
+// Loops begin to iterate from the start values of their inputs.
+static void start_guesses(cpli_aggregate* a) {
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (node->part >= 0) a->settled[i] = a->parts[node->part].m->base.desc->vars[node->var].start;
+  }
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = CPL_OK;
+  FOR_EACH_PART(a, st, part->base.ops->enter_init(&part->base));
+  a->phase = CPLI_PLAN_INITIAL;
+  a->fresh = false;
+  start_guesses(a);
+  return st;
+}
+
+static void accept_point(cpli_aggregate* a) {
+  memcpy(a->settled, a->value, (size_t)a->n_nodes * sizeof *a->value);
+}
+
+static cpl_status exit_init(cpl_component* c) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = cpli_aggregate_settle_start(a);
+  if (st < 0) return st;
+  accept_point(a);
+  FOR_EACH_PART(a, st, part->base.ops->exit_init(&part->base));
+  a->phase = CPLI_PLAN_EVENT;
+  a->fresh = false;
+  return st;
+}
+
+static cpl_status terminate(cpl_component* c) {
+  cpl_status st = CPL_OK;
+  FOR_EACH_PART(self_of(c), st, part->base.ops->terminate(&part->base));
+  return st;
+}
+
+static cpl_status reset(cpl_component* c) {
+  cpl_status st = CPL_OK;
+  start_signals(self_of(c));
+  FOR_EACH_PART(self_of(c), st, part->base.ops->reset(&part->base));
+  return st;
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_aggregate* a = self_of(c);
+  cpl_context* ctx = c->ctx;
+  cpli_newton_destroy(a->newton);
+  for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) cpli_plan_destroy(a->plans[i]);
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    if (a->parts[k].m != NULL) a->parts[k].m->base.ops->destroy(&a->parts[k].m->base);
+  }
+  cpli_free(ctx, a->nodes);
+  cpli_free(ctx, a->x);
+  cpli_free(ctx, a->gathered_integers);
+  cpli_names_free(&a->names);
+  cpli_arena_free(&a->arena);
+  cpli_free(ctx, a);
+}
+
+//------------------------------------ model ------------------------------------
+
+static cpl_status enter_continuous(cpl_model* m) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status st = CPL_OK;
+  FOR_EACH_PART(a, st, part->ops->enter_continuous(part));
+  a->phase = CPLI_PLAN_CONTINUOUS;
+  accept_point(a);  // the event is over: what it left is where loops go on from
+  return st;
+}
+
+static cpl_status set_time(cpl_model* m, double t) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status st = CPL_OK;
+  a->t = t;
+  a->fresh = false;
+  FOR_EACH_PART(a, st, part->ops->set_time(part, t));
+  return st;
+}
+
+static cpl_status set_states(cpl_model* m, const double* x) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  memcpy(a->x, x, (size_t)a->n_states * sizeof *x);
+  a->fresh = false;
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    cpli_part* part = &a->parts[k];
+    cpl_status st =
+        part->n_states > 0 ? part->m->ops->set_states(part->m, x + part->first_state) : CPL_OK;
+    if (st != CPL_OK) return st;
+  }
+  return CPL_OK;
+}
+
+static cpl_status get_states(cpl_model* m, double* x) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    cpli_part* part = &a->parts[k];
+    cpl_status st =
+        part->n_states > 0 ? part->m->ops->get_states(part->m, x + part->first_state) : CPL_OK;
+    if (st != CPL_OK) return st;
+  }
+  memcpy(a->x, x, (size_t)a->n_states * sizeof *x);
+  return CPL_OK;
+}
+
+static cpl_status get_nominals(cpl_model* m, double* nominals) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    cpli_part* part = &a->parts[k];
+    cpl_status st = part->n_states > 0
+                        ? part->m->ops->get_nominals(part->m, nominals + part->first_state)
+                        : CPL_OK;
+    if (st != CPL_OK) return st;
+  }
+  return CPL_OK;
+}
+
+static cpl_status get_derivatives(cpl_model* m, double* dx) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status st = cpli_evaluate(a);
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    cpli_part* part = &a->parts[k];
+    if (part->n_states > 0) st = part->m->ops->get_derivatives(part->m, dx + part->first_state);
+  }
+  return st;
+}
+
+static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status st = cpli_evaluate(a);
+  *event = *end = false;
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    bool one = false, stop = false;
+    st = a->parts[k].m->ops->completed_step(a->parts[k].m, &one, &stop);
+    *event = *event || one;
+    *end = *end || stop;
+  }
+  if (st == CPL_OK) accept_point(a);
+  return st;
+}
+
+static const cpl_component_ops component_ops = {.kind = "aggregate",
+                                                .destroy = destroy,
+                                                .setup = setup,
+                                                .enter_init = enter_init,
+                                                .exit_init = exit_init,
+                                                .terminate = terminate,
+                                                .reset = reset,
+                                                .get_real = get_real,
+                                                .set_real = set_real,
+                                                .get_integer = get_integer,
+                                                .set_integer = set_integer,
+                                                .get_string = get_string,
+                                                .set_string = set_string};
+#define MODEL_OPS                                                                             \
+  .enter_event = cpli_aggregate_enter_event, .event_update = cpli_aggregate_event_update,     \
+  .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,       \
+  .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives, \
+  .get_indicators = cpli_aggregate_indicators, .completed_step = completed_step
+static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
+                                         .newton_solve = cpli_newton_solve};
+static const cpl_model_ops plain_ops = {MODEL_OPS};
+
+//------------------------------------ nodes ------------------------------------
+
+typedef struct maker {
+  cpli_aggregate* a;
+  const cpl_aggregate_def* def;
+  int32_t* place;    // of each part of the definition in ours (by name, so that the order of a file
+                     // changes no bit)
+  int32_t* node_of;  // each variable of parts; -1: none
+  size_t cap;
+} maker;
+
+static cpl_status bad(maker* k, const cpl_coupling* c, const char* what) {
+  const char* where = c->function.text != NULL ? c->function.text : k->a->name;
+  return cpl_fail(k->a->base.base.ctx, CPL_ERR_INPUT, "%s: %s", where, what);
+}
+
+static cpl_status node_for(maker* k, cpl_port port, cpli_node_kind kind, int32_t* out) {
+  cpli_aggregate* a = k->a;
+  if (port.part < 0) {
+    *out = port.var;  // signals are the first nodes
+    return CPL_OK;
+  }
+  int32_t part = k->place[port.part];
+  int32_t* there = &k->node_of[a->parts[part].first_var + port.var];
+  if (*there < 0) {
+    const cpl_variable* v = &a->parts[part].m->base.desc->vars[port.var];
+    if (!cpli_grow(a->base.base.ctx, (void**)&a->nodes, &k->cap, (size_t)a->n_nodes,
+                   sizeof *a->nodes)) {
+      return cpli_nomem(a->base.base.ctx);
+    }
+    bool discrete = v->type != CPL_REAL || v->variability <= CPL_DISCRETE;
+    a->nodes[*there = a->n_nodes++] = (cpli_node){.kind = kind,
+                                                  .part = part,
+                                                  .var = port.var,
+                                                  .ref = v->ref,
+                                                  .type = v->type,
+                                                  .discrete = discrete,
+                                                  .coupling = -1};
+  }
+  *out = *there;
+  return CPL_OK;
+}
+
+static cpl_status nodes_for(maker* k, const cpl_port* ports, int32_t n, int32_t** out) {
+  cpli_arena* arena = &k->a->arena;
+  int32_t* nodes = cpli_arena_alloc(arena, (size_t)n, sizeof *nodes);
+  *out = nodes;
+  if (nodes == NULL) return cpli_nomem(k->a->base.base.ctx);
+  for (int32_t i = 0; i < n; i++) {
+    cpl_status st = node_for(k, ports[i], CPLI_NODE_OUTPUT, &nodes[i]);
+    if (st < 0) return st;
+  }
+  return CPL_OK;
+}
+
+static cpl_status add_target(maker* k, int32_t i) {
+  const cpl_coupling* c = &k->def->couplings[i];
+  cpli_aggregate* a = k->a;
+  cpli_link* l = &a->links[i];
+  cpl_status st = node_for(k, c->target, CPLI_NODE_INPUT, &l->target);
+  if (st < 0) return st;
+  cpli_node* node = &a->nodes[l->target];
+  if (node->coupling >= 0) return bad(k, c, "the target is coupled twice");
+  if (node->part >= 0 && a->parts[node->part].m->base.desc->vars[node->var].causality != CPL_INPUT)
+    return bad(k, c, "the target is no input");
+  if (node->part < 0 && a->signals[node->var].kind == CPL_SIGNAL_INPUT)
+    return bad(k, c, "an input of the system is set from outside");
+  if (node->type == CPL_STRING && c->function.value != NULL)
+    return bad(k, c, "a String cannot be computed");
+  node->coupling = i;
+  return CPL_OK;
+}
+
+static cpl_status add_sources(maker* k, int32_t i) {
+  cpli_aggregate* a = k->a;
+  cpli_link* l = &a->links[i];
+  l->def = k->def->couplings[i];
+  if (l->def.factor == 0) l->def.factor = 1;
+  bool plain = l->def.function.value == NULL;
+  l->n_sources = plain ? 1 : l->def.function.n_sources;
+  cpl_status st =
+      nodes_for(k, plain ? &l->def.source : l->def.function.sources, l->n_sources, &l->sources);
+  l->values = cpli_arena_alloc(&a->arena, 2 * (size_t)l->n_sources, sizeof *l->values);
+  if (st < 0 || l->values == NULL) return st < 0 ? st : cpli_nomem(a->base.base.ctx);
+  l->gradient = l->values + l->n_sources;
+  a->n_link_indicators += l->def.function.n_indicators;
+  return CPL_OK;
+}
+
+static cpl_status add_outside(maker* k, int32_t i) {
+  cpli_aggregate* a = k->a;
+  cpli_outside* o = &a->outside[i];
+  o->def = k->def->events[i];
+  o->n_condition = o->def.condition.value != NULL ? o->def.condition.n_sources : 0;
+  o->n_assign = o->def.n_targets > 0 ? o->def.assign.n_sources : 0;
+  cpl_port* targets = cpli_arena_alloc(&a->arena, (size_t)o->def.n_targets, sizeof *targets);
+  o->condition_values = cpli_arena_alloc(
+      &a->arena, (size_t)o->n_condition + (size_t)o->n_assign + (size_t)o->def.n_targets,
+      sizeof(double));
+  if (targets == NULL || o->condition_values == NULL) return cpli_nomem(a->base.base.ctx);
+  o->assign_values = o->condition_values + o->n_condition;
+  o->results = o->assign_values + o->n_assign;
+  for (int32_t t = 0; t < o->def.n_targets; t++) {
+    targets[t] = o->def.targets[t];
+    if (targets[t].part >= 0) targets[t].part = k->place[targets[t].part];
+  }
+  o->def.targets = targets;
+  a->n_link_indicators += o->def.condition.n_indicators;
+  cpl_status st = nodes_for(k, o->def.condition.sources, o->n_condition, &o->condition);
+  return st < 0 ? st : nodes_for(k, o->def.assign.sources, o->n_assign, &o->assign);
+}
+
+static cpl_status make_nodes(maker* k) {
+  cpli_aggregate* a = k->a;
+  cpl_context* ctx = a->base.base.ctx;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < a->n_part_vars; i++) k->node_of[i] = -1;
+  for (int32_t i = 0; i < a->n_signals; i++) {
+    if (!cpli_grow(ctx, (void**)&a->nodes, &k->cap, (size_t)a->n_nodes, sizeof *a->nodes))
+      return cpli_nomem(ctx);
+    a->nodes[a->n_nodes++] = (cpli_node){
+        .kind = CPLI_NODE_SIGNAL, .part = -1, .var = i, .type = CPL_REAL, .coupling = -1};
+  }
+  // targets first, so that an input that is also read is known as an input
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_target(k, i);
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_sources(k, i);
+  for (int32_t i = 0; i < a->n_outside && st >= 0; i++) st = add_outside(k, i);
+  return st;
+}
+
+//------------------------------------ create ------------------------------------
+
+static int by_name(const void* x, const void* y) {
+  cpl_model *const *a = x, *const *b = y;
+  return strcmp((*a)->base.name, (*b)->base.name);
+}
+
+// Parts belong to the aggregate also when it cannot be made.
+static void destroy_parts(const cpl_aggregate_def* def) {
+  for (int32_t i = 0; i < def->n_parts; i++) def->parts[i]->base.ops->destroy(&def->parts[i]->base);
+}
+
+static cpl_status take_parts(maker* k) {
+  cpli_aggregate* a = k->a;
+  cpl_context* ctx = a->base.base.ctx;
+  size_t n = (size_t)k->def->n_parts;
+  cpl_model** sorted = cpli_alloc(ctx, n, sizeof *sorted);
+  a->parts = cpli_arena_alloc(&a->arena, n, sizeof *a->parts);
+  k->place = cpli_alloc(ctx, n, sizeof *k->place);
+  cpl_status st = sorted != NULL && a->parts != NULL && k->place != NULL ? CPL_OK : cpli_nomem(ctx);
+  if (st < 0) {
+    destroy_parts(k->def);
+    cpli_free(ctx, sorted);
+    return st;
+  }
+  memcpy(sorted, k->def->parts, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, by_name);
+  for (size_t i = 0; i < n; i++)
+    a->parts[i] = (cpli_part){.m = sorted[i], .mark = -1, .next_time = INFINITY};
+  a->n_parts = (int32_t)n;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    cpl_model** found = bsearch(&k->def->parts[i], sorted, n, sizeof *sorted, by_name);
+    k->place[i] = (int32_t)(found - sorted);
+    if (*found != k->def->parts[i])
+      st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: two models are called %s", a->name,
+                    (*found)->base.name);
+  }
+  cpli_free(ctx, sorted);
+  return st;
+}
+
+static cpl_status take_lists(maker* k) {
+  cpli_aggregate* a = k->a;
+  const cpl_aggregate_def* d = k->def;
+  a->n_signals = d->n_signals;
+  a->n_links = d->n_couplings;
+  a->n_outside = d->n_events;
+  a->signals = cpli_arena_alloc(&a->arena, (size_t)d->n_signals, sizeof *a->signals);
+  a->links = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->links);
+  a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
+  k->node_of = cpli_alloc(a->base.base.ctx, (size_t)a->n_part_vars, sizeof *k->node_of);
+  if (a->signals == NULL || a->links == NULL || a->outside == NULL || k->node_of == NULL)
+    return cpli_nomem(a->base.base.ctx);
+  for (int32_t i = 0; i < d->n_signals; i++) {
+    cpl_signal s = d->signals[i];
+    s.name = cpli_arena_strdup(&a->arena, s.name);
+    if (s.unit != NULL) s.unit = cpli_arena_strdup(&a->arena, s.unit);
+    if (s.description != NULL) s.description = cpli_arena_strdup(&a->arena, s.description);
+    if (s.name == NULL) return cpli_nomem(a->base.base.ctx);
+    a->signals[i] = s;
+  }
+  return CPL_OK;
+}
+
+static cpl_status allocate(cpli_aggregate* a) {
+  cpl_context* ctx = a->base.base.ctx;
+  size_t n = (size_t)a->n_nodes;
+  a->x = cpli_alloc(ctx, (size_t)a->n_states + 4 * n, sizeof *a->x);
+  a->gathered_integers = cpli_alloc(ctx, n, sizeof *a->gathered_integers);
+  if (a->x == NULL || a->gathered_integers == NULL) return cpli_nomem(ctx);
+  a->value = a->x + a->n_states;
+  a->settled = a->value + n;
+  a->before = a->settled + n;
+  a->gathered = a->before + n;
+  start_signals(a);
+  return CPL_OK;
+}
+
+static bool all_states_known(const cpli_aggregate* a) {
+  for (int32_t i = 0; i < a->n_states; i++) {
+    if (a->desc.states[i] < 0 || a->desc.derivatives[i] < 0) return false;
+  }
+  return true;
+}
+
+static cpl_status prepare(maker* k) {
+  cpli_aggregate* a = k->a;
+  cpl_status st = take_parts(k);
+  if (st < 0) return st;
+  cpli_aggregate_lay_out(a);
+  st = take_lists(k);
+  if (st >= 0) st = make_nodes(k);
+  if (st >= 0) st = cpli_aggregate_describe(a);
+  if (st >= 0) st = allocate(a);
+  for (int i = CPLI_PLAN_INITIAL; i <= CPLI_PLAN_CONTINUOUS && st >= 0; i++) {
+    st = cpli_plan_make(a, (cpli_plan_kind)i, &a->plans[i]);
+  }
+  bool known = st >= 0 && all_states_known(a);
+  if (known) st = cpli_newton_make(a, &a->newton);
+  a->base.ops = known ? &newton_ops : &plain_ops;
+  return st;
+}
+
+cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {
+  *out = NULL;
+  cpli_aggregate* a = cpli_alloc(ctx, 1, sizeof *a);
+  if (a != NULL) {
+    cpli_arena_init(&a->arena, ctx);
+    a->base.base = (cpl_component){.ops = &component_ops, .desc = &a->desc, .ctx = ctx};
+    a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def->name);
+  }
+  if (a == NULL || a->name == NULL) {
+    destroy_parts(def);
+    destroy(a != NULL ? &a->base.base : NULL);
+    return cpli_nomem(ctx);
+  }
+  maker k = {.a = a, .def = def};
+  cpl_status st = prepare(&k);
+  cpli_free(ctx, k.place);
+  cpli_free(ctx, k.node_of);
+  if (st < 0) destroy(&a->base.base);
+  else *out = &a->base;
+  return st;
+}

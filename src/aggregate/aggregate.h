@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Inside of an aggregate. Its values are nodes: inputs of parts that are coupled, variables of
+// parts that couplings read, and signals. A plan walks the nodes in an order in which everything is
+// known before it is needed; blocks of nodes that need each other are loops. Every room file has
+// one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
+// loop.c the loops, newton.c the linear system of the integrator, events.c the event iteration,
+// aggregate.c the operations of a model.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/aggregate.h"
+#include "couplet/jacobian.h"
+#include "graph/blocks.h"
+
+enum { CPLI_RUN = 64 };  // references handed on to a part in one call
+
+typedef enum cpli_node_kind { CPLI_NODE_INPUT, CPLI_NODE_OUTPUT, CPLI_NODE_SIGNAL } cpli_node_kind;
+
+typedef struct cpli_node {
+  cpli_node_kind kind;
+  int32_t part, var;  // part -1: signal `var`
+  uint32_t ref;       // of the part's variable
+  uint8_t type;       // cpl_type
+  bool discrete;      // changes at events only
+  int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
+} cpli_node;
+
+// A coupling with its sources as nodes.
+typedef struct cpli_link {
+  cpl_coupling def;
+  int32_t target;               // node
+  int32_t n_sources, *sources;  // nodes
+  double* values;               // of the sources, gathered
+  double* gradient;             // d target / d sources
+  bool known;                   // a constant gradient that has been computed
+} cpli_link;
+
+typedef struct cpli_outside {  // condition and assignment of an external event
+  cpl_external_event def;
+  int32_t n_condition, *condition;  // nodes
+  int32_t n_assign, *assign;
+  double *condition_values, *assign_values, *results;
+  bool held;  // the condition, at the last event
+  bool firing;
+  int32_t next;  // of its times
+} cpli_outside;
+
+typedef struct cpli_part {
+  cpl_model* m;
+  int32_t first_var;  // in the aggregate's variables
+  int32_t first_state, n_states;
+  int32_t first_indicator, n_indicators;
+  double next_time;
+  int32_t mark;  // scratch while plans are made; -1: none
+} cpli_part;
+
+// One call on one part, or a run of couplings, or a loop.
+typedef enum cpli_op_kind { CPLI_OP_GET, CPLI_OP_SET, CPLI_OP_COUPLE, CPLI_OP_LOOP } cpli_op_kind;
+
+typedef struct cpli_op {
+  cpli_op_kind kind;
+  int32_t part;          // of get and set
+  uint8_t type;          // cpl_type of get and set
+  int32_t first, count;  // in plan->nodes; a loop: its index
+} cpli_op;
+
+// Which nodes a plan brings up to date, and by which dependencies.
+typedef enum cpli_plan_kind {
+  CPLI_PLAN_INITIAL,     // all, as they depend on each other before time starts
+  CPLI_PLAN_EVENT,       // all
+  CPLI_PLAN_CONTINUOUS,  // those that are not discrete
+} cpli_plan_kind;
+
+typedef struct cpli_plan {
+  cpl_context* ctx;
+  cpli_blocks* blocks;
+  cpli_op* ops;
+  size_t n_ops, cap_ops;
+  int32_t* nodes;  // that the ops work on
+  uint32_t* refs;  // of those nodes, for get and set
+  size_t n_nodes, cap_nodes, cap_refs;
+  struct cpli_loop** loops;
+  size_t n_loops, cap_loops;
+} cpli_plan;
+
+typedef struct cpli_aggregate {
+  cpl_model base;
+  cpl_description desc;
+  cpli_arena arena;
+  cpli_names names;
+  char* name;
+
+  cpli_part* parts;
+  int32_t n_parts, n_part_vars, n_states, n_part_indicators;
+  cpl_signal* signals;
+  int32_t n_signals;
+  cpli_node* nodes;
+  int32_t n_nodes;
+  cpli_link* links;
+  int32_t n_links;
+  cpli_outside* outside;
+  int32_t n_outside;
+  int32_t first_signal;       // node of signal 0
+  int32_t n_link_indicators;  // behind those of the parts
+
+  cpli_plan* plans[3];  // by cpli_plan_kind
+  struct cpli_newton* newton;
+
+  double t;
+  double* x;         // states of all parts
+  double* value;     // of the nodes
+  double* before;    // of the nodes, at the beginning of a round of events
+  double* settled;   // of the nodes, at the last accepted point: where loops begin to iterate
+  double* gathered;  // scratch of get and set
+  int64_t* gathered_integers;
+  cpli_plan_kind phase;
+  bool fresh;  // value[] belongs to the present point
+} cpli_aggregate;
+
+//------------------------------------ describe.c ------------------------------------
+
+void cpli_aggregate_lay_out(
+    cpli_aggregate* a);  // where each part's variables, states and indicators begin
+cpl_status cpli_aggregate_describe(cpli_aggregate* a);
+
+//------------------------------------ plan.c ------------------------------------
+
+cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** out);
+void cpli_plan_destroy(cpli_plan* p);
+/// Append what brings these nodes, independent of each other, up to date: gets, couplings, sets.
+/// Operations from number `since` on may be extended.
+cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
+                            size_t n);
+
+//------------------------------------ evaluate.c ------------------------------------
+
+/// Bring all nodes up to date at the present point.
+cpl_status cpli_evaluate(cpli_aggregate* a);
+/// Walk some ops of a plan.
+cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
+cpl_status cpli_link_value(cpli_aggregate* a, cpli_link* l, double* out);
+cpl_status cpli_link_gradient(cpli_aggregate* a, cpli_link* l);
+void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out);
+
+//------------------------------------ loop.c ------------------------------------
+
+cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct cpli_loop** out);
+void cpli_loop_destroy(struct cpli_loop* l);
+cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
+
+//------------------------------------ newton.c ------------------------------------
+
+cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out);
+void cpli_newton_destroy(struct cpli_newton* n);
+cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
+cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
+
+//------------------------------------ events.c ------------------------------------
+
+cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
+cpl_status cpli_aggregate_enter_event(cpl_model* m);
+cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
+cpl_status cpli_aggregate_settle_start(
+    cpli_aggregate* a);  // conditions and comparisons at the start

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "aggregate/dense.h"
+
+#include <float.h>
+#include <math.h>
+
+static double largest_of(const double* column, int32_t n) {
+  double most = 0;
+  for (int32_t i = 0; i < n; i++) most = fmax(most, fabs(column[i]));
+  return most;
+}
+
+int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
+  for (int32_t k = 0; k < n; k++) {
+    double* column = m + (size_t)k * (size_t)n;
+    double size = largest_of(column, n);
+    // bring the column up to date with the columns before it
+    for (int32_t j = 0; j < k; j++) {
+      const double* before = m + (size_t)j * (size_t)n;
+      double top = column[pivot[j]];
+      column[pivot[j]] = column[j];
+      column[j] = top;
+      for (int32_t i = j + 1; i < n; i++) column[i] -= before[i] * top;
+    }
+    int32_t best = k;
+    for (int32_t i = k + 1; i < n; i++) {
+      if (fabs(column[i]) > fabs(column[best])) best = i;
+    }
+    if (!(fabs(column[best]) > 16 * DBL_EPSILON * fmax(size, DBL_MIN))) return k;
+    pivot[k] = best;
+    double top = column[best];
+    column[best] = column[k];
+    column[k] = top;
+    for (int32_t i = k + 1; i < n; i++) column[i] /= top;
+    for (int32_t j = 0; j < k; j++) {  // rows of the finished columns move with it
+      double* before = m + (size_t)j * (size_t)n;
+      double kept = before[best];
+      before[best] = before[k];
+      before[k] = kept;
+    }
+  }
+  return -1;
+}
+
+void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) {
+  for (int32_t k = 0; k < n; k++) {
+    double top = b[pivot[k]];
+    b[pivot[k]] = b[k];
+    b[k] = top;
+  }
+  for (int32_t k = 0; k < n; k++) {
+    const double* column = m + (size_t)k * (size_t)n;
+    for (int32_t i = k + 1; i < n; i++) b[i] -= column[i] * b[k];
+  }
+  for (int32_t k = n - 1; k >= 0; k--) {
+    const double* column = m + (size_t)k * (size_t)n;
+    b[k] /= column[k];
+    for (int32_t i = 0; i < k; i++) b[i] -= column[i] * b[k];
+  }
+}

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The aggregate seen from outside: all variables of its parts as "part.variable", then its signals.
+// A reference is the index of the variable, so that get and set find the part without a search.
+#include <math.h>
+#include <stdio.h>
+
+#include "aggregate/aggregate.h"
+
+static const char* joined(cpli_aggregate* a, const char* part, const char* name) {
+  size_t n = strlen(part), m = strlen(name);
+  char* text = cpli_arena_alloc(&a->arena, n + m + 2, 1);
+  if (text == NULL) return NULL;
+  memcpy(text, part, n);
+  text[n] = '.';
+  memcpy(text + n + 1, name, m + 1);
+  return text;
+}
+
+// An index of the part's description, moved to ours; "none" stays.
+static int32_t moved(int32_t index, int32_t by) { return index < 0 ? index : index + by; }
+
+static bool coupled(const cpli_aggregate* a, int32_t part, int32_t var, const bool* is_target) {
+  return is_target[a->parts[part].first_var + var];
+}
+
+static cpl_status add_part(cpli_aggregate* a, int32_t k, int32_t unit, int32_t type,
+                           const bool* is_target) {
+  const cpl_description* d = a->parts[k].m->base.desc;
+  cpl_variable* vars = (cpl_variable*)a->desc.vars;
+  int32_t first = a->parts[k].first_var;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    cpl_variable v = d->vars[i];
+    v.name = joined(a, a->parts[k].m->base.name, v.name);
+    if (v.name == NULL) return cpli_nomem(a->base.base.ctx);
+    v.ref = (uint32_t)(first + i);
+    v.unit = moved(v.unit, unit);
+    v.display_unit = moved(v.display_unit, unit);
+    v.declared_type = moved(v.declared_type, type);
+    v.derivative_of = moved(v.derivative_of, first);
+    v.alias_of = moved(v.alias_of, first);
+    // inputs and outputs of parts are inner matters; only an input nothing feeds can still be set
+    if (v.causality == CPL_INPUT && coupled(a, k, i, is_target)) v.causality = CPL_LOCAL;
+    if (v.causality == CPL_OUTPUT) v.causality = CPL_LOCAL, v.inner_output = true;
+    vars[first + i] = v;
+    if (cpli_names_add(&a->names, v.name, first + i) == CPL_ERR_NOMEM)
+      return cpli_nomem(a->base.base.ctx);
+  }
+  cpl_unit* units = (cpl_unit*)a->desc.units;
+  for (int32_t i = 0; i < d->n_units; i++) {
+    units[unit + i] = d->units[i];
+    units[unit + i].display_of = moved(d->units[i].display_of, unit);
+  }
+  cpl_type_def* types = (cpl_type_def*)a->desc.types;
+  for (int32_t i = 0; i < d->n_types; i++) types[type + i] = d->types[i];
+  for (int32_t i = 0; i < d->n_states; i++) {
+    int32_t at = a->parts[k].first_state + i;
+    ((int32_t*)a->desc.states)[at] = moved(d->states[i], first);
+    ((int32_t*)a->desc.derivatives)[at] = moved(d->derivatives[i], first);
+  }
+  return CPL_OK;
+}
+
+static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
+  cpl_variable* vars = (cpl_variable*)a->desc.vars;
+  for (int32_t i = 0; i < a->n_signals; i++) {
+    const cpl_signal* s = &a->signals[i];
+    bool input = s->kind == CPL_SIGNAL_INPUT;
+    cpl_variable v = {.name = s->name,
+                      .description = s->description != NULL ? s->description : "",
+                      .ref = (uint32_t)(first + i),
+                      .type = CPL_REAL,
+                      .causality = input                          ? CPL_INPUT
+                                   : s->kind == CPL_SIGNAL_OUTPUT ? CPL_OUTPUT
+                                                                  : CPL_LOCAL,
+                      .variability = CPL_CONTINUOUS,
+                      .initial = input ? CPL_INITIAL_NONE : CPL_INITIAL_CALCULATED,
+                      .has_start = input,
+                      .can_set_several_times = true,
+                      .unit = s->unit != NULL ? unit + i : -1,
+                      .display_unit = -1,
+                      .declared_type = -1,
+                      .derivative_of = -1,
+                      .alias_of = -1,
+                      .start = s->start,
+                      .min = -INFINITY,
+                      .max = INFINITY,
+                      .nominal = 1};
+    ((cpl_unit*)a->desc.units)[unit + i] =
+        (cpl_unit){.name = s->unit != NULL ? s->unit : "", .factor = 1, .display_of = -1};
+    vars[first + i] = v;
+    int32_t there = cpli_names_add(&a->names, v.name, first + i);
+    if (there == CPL_ERR_NOMEM) return cpli_nomem(a->base.base.ctx);
+    if (there != first + i) {
+      return cpl_fail(a->base.base.ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", a->name,
+                      s->name);
+    }
+  }
+  return CPL_OK;
+}
+
+// Who depends on whom is kept inside (the integrator gets the aggregate's own linear system); to
+// the outside every output depends on every input and state.
+static cpl_status add_structure(cpli_aggregate* a, int32_t first_signal) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < a->n_signals; i++) n += a->signals[i].kind == CPL_SIGNAL_OUTPUT;
+  cpl_unknown* rows =
+      cpli_arena_alloc(&a->arena, (size_t)n + (size_t)a->desc.n_states, sizeof *rows);
+  if (rows == NULL) return cpli_nomem(a->base.base.ctx);
+  int32_t k = 0;
+  for (int32_t i = 0; i < a->n_signals; i++) {
+    if (a->signals[i].kind == CPL_SIGNAL_OUTPUT)
+      rows[k++] = (cpl_unknown){.var = first_signal + i, .count = -1};
+  }
+  for (int32_t i = 0; i < a->desc.n_states; i++)
+    rows[k++] = (cpl_unknown){.var = a->desc.derivatives[i], .count = -1};
+  a->desc.structure = (cpl_structure){
+      .outputs = rows, .n_outputs = n, .derivatives = rows + n, .n_derivatives = a->desc.n_states};
+  return CPL_OK;
+}
+
+void cpli_aggregate_lay_out(cpli_aggregate* a) {
+  int32_t vars = 0, states = 0, indicators = 0;
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    cpli_part* part = &a->parts[k];
+    const cpl_description* d = part->m->base.desc;
+    part->first_var = vars;
+    part->first_state = states;
+    part->n_states = d->n_states;
+    part->first_indicator = indicators;
+    part->n_indicators = d->n_indicators;
+    vars += d->n_vars;
+    states += d->n_states;
+    indicators += d->n_indicators;
+  }
+  a->n_part_vars = vars;
+  a->n_states = states;
+  a->n_part_indicators = indicators;
+}
+
+cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
+  cpl_context* ctx = a->base.base.ctx;
+  cpl_description* d = &a->desc;
+  int32_t n_vars = 0, n_units = a->n_signals, n_types = 0;
+  *d = (cpl_description){.name = a->name,
+                         .kind = "aggregate",
+                         .description = "",
+                         .author = "",
+                         .version = "",
+                         .copyright = "",
+                         .license = "",
+                         .tool = "couplet " CPL_VERSION,
+                         .date = "",
+                         .names = &a->names};
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    const cpl_description* p = a->parts[k].m->base.desc;
+    n_vars += p->n_vars;
+    n_units += p->n_units;
+    n_types += p->n_types;
+    d->n_states += p->n_states;
+    d->n_indicators += p->n_indicators;
+  }
+  d->n_indicators += a->n_link_indicators;
+  d->n_vars = n_vars + a->n_signals;
+  d->n_units = n_units;
+  d->n_types = n_types;
+  d->vars = cpli_arena_alloc(&a->arena, (size_t)d->n_vars, sizeof *d->vars);
+  d->units = cpli_arena_alloc(&a->arena, (size_t)n_units, sizeof *d->units);
+  d->types = cpli_arena_alloc(&a->arena, (size_t)n_types, sizeof *d->types);
+  d->states = cpli_arena_alloc(&a->arena, (size_t)d->n_states, sizeof *d->states);
+  d->derivatives = cpli_arena_alloc(&a->arena, (size_t)d->n_states, sizeof *d->derivatives);
+  bool* is_target = cpli_alloc(ctx, (size_t)d->n_vars, sizeof *is_target);
+  cpl_status st = d->vars != NULL && d->units != NULL && d->types != NULL && d->states != NULL &&
+                          d->derivatives != NULL && is_target != NULL
+                      ? CPL_OK
+                      : cpli_nomem(ctx);
+  if (st >= 0) st = cpli_names_init(&a->names, ctx, (size_t)d->n_vars);
+  for (int32_t i = 0; i < a->n_nodes && st >= 0; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (node->kind == CPLI_NODE_INPUT) is_target[a->parts[node->part].first_var + node->var] = true;
+  }
+  int32_t unit = 0, type = 0;
+  for (int32_t k = 0; k < a->n_parts && st >= 0; k++) {
+    st = add_part(a, k, unit, type, is_target);
+    unit += a->parts[k].m->base.desc->n_units;
+    type += a->parts[k].m->base.desc->n_types;
+  }
+  if (st >= 0) st = add_signals(a, n_vars, unit);
+  if (st >= 0) st = add_structure(a, n_vars);
+  cpli_free(ctx, is_target);
+  return st;
+}

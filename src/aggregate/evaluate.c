@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <float.h>
+#include <math.h>
+
+#include "aggregate/aggregate.h"
+
+void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out) {
+  for (int32_t i = 0; i < n; i++) out[i] = a->value[nodes[i]];
+}
+
+//------------------------------------ couplings ------------------------------------
+
+cpl_status cpli_link_value(cpli_aggregate* a, cpli_link* l, double* out) {
+  const cpl_coupling* c = &l->def;
+  if (c->function.value == NULL) {
+    *out = c->factor * a->value[l->sources[0]] + c->offset;
+    return CPL_OK;
+  }
+  cpli_gather(a, l->sources, l->n_sources, l->values);
+  return c->function.value(c->function.user, a->t, l->values, out);
+}
+
+static cpl_status by_differences(cpli_aggregate* a, cpli_link* l) {
+  const cpl_function* f = &l->def.function;
+  double plus, minus;
+  for (int32_t k = 0; k < l->n_sources; k++) {
+    double at = l->values[k], h = cbrt(DBL_EPSILON) * fmax(fabs(at), 1);
+    l->values[k] = at + h;
+    cpl_status st = f->value(f->user, a->t, l->values, &plus);
+    l->values[k] = at - h;
+    if (st == CPL_OK) st = f->value(f->user, a->t, l->values, &minus);
+    l->values[k] = at;
+    if (st != CPL_OK) return st;
+    l->gradient[k] = (plus - minus) / (2 * h);
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_link_gradient(cpli_aggregate* a, cpli_link* l) {
+  const cpl_function* f = &l->def.function;
+  if (l->known) return CPL_OK;
+  cpl_status st = CPL_OK;
+  if (f->value == NULL) {
+    l->gradient[0] = l->def.factor;
+  } else {
+    cpli_gather(a, l->sources, l->n_sources, l->values);
+    st = f->gradient != NULL ? f->gradient(f->user, a->t, l->values, l->gradient)
+                             : by_differences(a, l);
+  }
+  l->known = st == CPL_OK && (f->value == NULL || f->linear);
+  return st;
+}
+
+//------------------------------------ operations ------------------------------------
+
+static cpl_status get(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+  cpl_component* c = &a->parts[op->part].m->base;
+  const uint32_t* refs = p->refs + op->first;
+  const int32_t* nodes = p->nodes + op->first;
+  size_t n = (size_t)op->count;
+  if (op->type == CPL_REAL) {
+    cpl_status st = c->ops->get_real(c, refs, n, a->gathered);
+    for (size_t i = 0; i < n; i++) a->value[nodes[i]] = a->gathered[i];
+    return st;
+  }
+  cpl_status st = c->ops->get_integer(c, (cpl_type)op->type, refs, n, a->gathered_integers);
+  for (size_t i = 0; i < n; i++) a->value[nodes[i]] = (double)a->gathered_integers[i];
+  return st;
+}
+
+static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+  cpl_component* c = &a->parts[op->part].m->base;
+  const uint32_t* refs = p->refs + op->first;
+  const int32_t* nodes = p->nodes + op->first;
+  size_t n = (size_t)op->count;
+  if (op->type == CPL_REAL) {
+    for (size_t i = 0; i < n; i++) a->gathered[i] = a->value[nodes[i]];
+    return c->ops->set_real(c, refs, n, a->gathered);
+  }
+  for (size_t i = 0; i < n; i++) {
+    double value = a->value[nodes[i]];
+    if (!(fabs(value) < 9e15)) {
+      return cpl_fail(c->ctx, CPL_ERR_MODEL,
+                      "%s: an integer input would get the value %g at t=%.17g", c->name, value,
+                      a->t);
+    }
+    a->gathered_integers[i] = llround(value);
+  }
+  return c->ops->set_integer(c, (cpl_type)op->type, refs, n, a->gathered_integers);
+}
+
+static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+  for (int32_t i = 0; i < op->count; i++) {
+    int32_t node = p->nodes[op->first + i];
+    cpl_status st = cpli_link_value(a, &a->links[a->nodes[node].coupling], &a->value[node]);
+    if (st != CPL_OK) return st;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    cpl_status st = CPL_OK;
+    switch (ops[i].kind) {
+      case CPLI_OP_GET: st = get(a, p, &ops[i]); break;
+      case CPLI_OP_SET: st = set(a, p, &ops[i]); break;
+      case CPLI_OP_COUPLE: st = couple(a, p, &ops[i]); break;
+      case CPLI_OP_LOOP: st = cpli_loop_solve(a, p, p->loops[ops[i].first]); break;
+    }
+    if (st != CPL_OK) return st;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_evaluate(cpli_aggregate* a) {
+  if (a->fresh) return CPL_OK;
+  const cpli_plan* p = a->plans[a->phase];
+  cpl_status st = cpli_walk(a, p, p->ops, p->n_ops);
+  a->fresh = st == CPL_OK;
+  return st;
+}

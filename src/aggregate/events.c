@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Events of all parts together: one round updates every part and carries discrete values over the
+// couplings; rounds go on until no part asks for another and nothing changed on the way.
+#include <math.h>
+
+#include "aggregate/aggregate.h"
+
+// In an event there is no shorter step to try.
+static cpl_status final(cpli_aggregate* a, cpl_status st) {
+  return st == CPL_RETRY
+             ? cpl_fail_prefix(a->base.base.ctx, CPL_ERR_MODEL, "%s: in an event", a->name)
+             : st;
+}
+
+//------------------------------------ indicators ------------------------------------
+
+static cpl_status function_indicators(cpli_aggregate* a, const cpl_function* f,
+                                      const int32_t* nodes, int32_t n, double* values, double* z) {
+  if (f->n_indicators == 0) return CPL_OK;
+  cpli_gather(a, nodes, n, values);
+  return f->indicators(f->user, a->t, values, z);
+}
+
+cpl_status cpli_aggregate_indicators(cpl_model* m, double* z) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status st = cpli_evaluate(a);
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    cpli_part* part = &a->parts[k];
+    if (part->n_indicators > 0)
+      st = part->m->ops->get_indicators(part->m, z + part->first_indicator);
+  }
+  z += a->n_part_indicators;
+  for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
+    cpli_link* l = &a->links[i];
+    st = function_indicators(a, &l->def.function, l->sources, l->n_sources, l->values, z);
+    z += l->def.function.n_indicators;
+  }
+  for (int32_t i = 0; i < a->n_outside && st == CPL_OK; i++) {
+    cpli_outside* o = &a->outside[i];
+    st = function_indicators(a, &o->def.condition, o->condition, o->n_condition,
+                             o->condition_values, z);
+    z += o->def.condition.n_indicators;
+  }
+  return st;
+}
+
+//------------------------------------ events from outside ------------------------------------
+
+static cpl_status condition_holds(cpli_aggregate* a, cpli_outside* o, bool* holds) {
+  const cpl_function* f = &o->def.condition;
+  bool changed;
+  double value = 0;
+  cpli_gather(a, o->condition, o->n_condition, o->condition_values);
+  cpl_status st =
+      f->settle != NULL ? f->settle(f->user, a->t, o->condition_values, &changed) : CPL_OK;
+  if (st == CPL_OK) st = f->value(f->user, a->t, o->condition_values, &value);
+  *holds = value > 0;
+  return st;
+}
+
+// Which events fire here, and what each would assign; nothing is set yet.
+static cpl_status look_outside(cpli_aggregate* a, bool* any) {
+  cpl_status st = cpli_evaluate(a);
+  *any = false;
+  for (int32_t i = 0; i < a->n_outside && st == CPL_OK; i++) {
+    cpli_outside* o = &a->outside[i];
+    bool holds = o->held;
+    o->firing = o->next < o->def.n_times && a->t >= o->def.times[o->next];
+    while (o->next < o->def.n_times && a->t >= o->def.times[o->next]) o->next++;
+    if (o->def.condition.value != NULL) st = condition_holds(a, o, &holds);
+    o->firing = o->firing || (holds && !o->held);
+    o->held = holds;
+    *any = *any || o->firing;
+  }
+  for (int32_t i = 0; i < a->n_outside && st == CPL_OK && *any; i++) {
+    cpli_outside* o = &a->outside[i];
+    if (!o->firing || o->def.n_targets == 0) continue;
+    bool changed;
+    const cpl_function* f = &o->def.assign;
+    cpli_gather(a, o->assign, o->n_assign, o->assign_values);
+    if (f->settle != NULL) st = f->settle(f->user, a->t, o->assign_values, &changed);
+    if (st == CPL_OK) st = f->value(f->user, a->t, o->assign_values, o->results);
+  }
+  return st;
+}
+
+static int32_t state_of(const cpli_aggregate* a, cpl_port port) {
+  const cpl_description* d = a->parts[port.part].m->base.desc;
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] == port.var) return a->parts[port.part].first_state + k;
+  }
+  return -1;
+}
+
+// States are set in continuous time, everything else in event mode.
+static cpl_status assign(cpli_aggregate* a, bool states) {
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    cpli_outside* o = &a->outside[i];
+    for (int32_t k = 0; k < o->def.n_targets && o->firing; k++) {
+      cpl_port port = o->def.targets[k];
+      int32_t state = port.part >= 0 ? state_of(a, port) : -1;
+      if (state >= 0 && states) a->x[state] = o->results[k];
+      if (state >= 0 || states) continue;
+      cpl_component* c = port.part >= 0 ? &a->parts[port.part].m->base : NULL;
+      if (c == NULL) {
+        a->value[a->first_signal + port.var] = o->results[k];
+        continue;
+      }
+      const cpl_variable* v = &c->desc->vars[port.var];
+      int64_t integer = llround(o->results[k]);
+      cpl_status st = v->type == CPL_REAL
+                          ? c->ops->set_real(c, &v->ref, 1, &o->results[k])
+                          : c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
+      if (st < 0) return st;
+    }
+  }
+  a->fresh = false;
+  return CPL_OK;
+}
+
+static cpl_status enter_parts(cpli_aggregate* a) {
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < a->n_parts && st >= 0; k++)
+    st = a->parts[k].m->ops->enter_event(a->parts[k].m);
+  a->phase = CPLI_PLAN_EVENT;
+  a->fresh = false;
+  return st;
+}
+
+static cpl_status fire(cpli_aggregate* a) {
+  cpl_status st = assign(a, true);
+  for (int32_t k = 0; k < a->n_parts && st >= 0; k++) {
+    cpli_part* part = &a->parts[k];
+    if (part->n_states > 0) st = part->m->ops->set_states(part->m, a->x + part->first_state);
+  }
+  if (st >= 0) st = enter_parts(a);
+  return st < 0 ? st : assign(a, false);
+}
+
+cpl_status cpli_aggregate_enter_event(cpl_model* m) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  bool any = false;
+  cpl_status st = a->n_outside > 0 ? final(a, look_outside(a, &any)) : CPL_OK;
+  if (st < 0) return st;
+  return any ? fire(a) : enter_parts(a);
+}
+
+//------------------------------------ iteration ------------------------------------
+
+static cpl_status settle_links(cpli_aggregate* a, bool* changed) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
+    cpli_link* l = &a->links[i];
+    const cpl_function* f = &l->def.function;
+    bool moved = false;
+    if (f->settle == NULL) continue;
+    cpli_gather(a, l->sources, l->n_sources, l->values);
+    st = f->settle(f->user, a->t, l->values, &moved);
+    *changed = *changed || moved;
+  }
+  return st;
+}
+
+// Values over all couplings, until comparisons inside of couplings stand still; tells whether a
+// discrete value is another than before.
+static cpl_status carry_over(cpli_aggregate* a, bool* changed) {
+  for (int32_t i = 0; i < a->n_nodes; i++) a->before[i] = a->value[i];
+  for (int round = 0; round < 100; round++) {
+    bool moved = false;
+    a->fresh = false;
+    cpl_status st = cpli_evaluate(a);
+    if (st == CPL_OK) st = settle_links(a, &moved);
+    if (st != CPL_OK) return final(a, st);
+    if (!moved) {
+      for (int32_t i = 0; i < a->n_nodes; i++) {
+        *changed = *changed || (a->nodes[i].discrete && a->value[i] != a->before[i]);
+      }
+      return CPL_OK;
+    }
+    *changed = true;
+  }
+  return cpl_fail(a->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: comparisons in the couplings do not settle at t=%.17g", a->name, a->t);
+}
+
+static cpl_status carry_strings(cpli_aggregate* a, bool* changed) {
+  for (int32_t i = 0; i < a->n_links; i++) {
+    const cpli_link* l = &a->links[i];
+    const cpli_node *to = &a->nodes[l->target],
+                    *from = &a->nodes[l->sources != NULL ? l->sources[0] : 0];
+    if (to->type != CPL_STRING) continue;
+    cpl_component *source = &a->parts[from->part].m->base, *target = &a->parts[to->part].m->base;
+    const char *text = NULL, *old = NULL;
+    cpl_status st = source->ops->get_string(source, &from->ref, 1, &text);
+    if (st == CPL_OK) st = target->ops->get_string(target, &to->ref, 1, &old);
+    if (st != CPL_OK) return final(a, st);
+    if (old != NULL && text != NULL && strcmp(old, text) == 0) continue;
+    st = target->ops->set_string(target, &to->ref, 1, &text);
+    if (st != CPL_OK) return final(a, st);
+    *changed = true;
+  }
+  return CPL_OK;
+}
+
+static cpl_status update_parts(cpli_aggregate* a, cpl_event_info* info) {
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    cpl_event_info one = {.next_time = INFINITY};
+    cpl_model* m = a->parts[k].m;
+    cpl_status st = final(a, m->ops->event_update(m, &one));
+    if (st < 0) return st;
+    info->again = info->again || one.again;
+    info->terminate = info->terminate || one.terminate;
+    info->states_changed = info->states_changed || one.states_changed;
+    info->nominals_changed = info->nominals_changed || one.nominals_changed;
+    info->structure_changed = info->structure_changed || one.structure_changed;
+    a->parts[k].next_time = one.next_time;
+  }
+  return CPL_OK;
+}
+
+static cpl_status read_states(cpli_aggregate* a) {
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    cpli_part* part = &a->parts[k];
+    if (part->n_states > 0) st = part->m->ops->get_states(part->m, a->x + part->first_state);
+  }
+  a->fresh = false;
+  return st;
+}
+
+// Conditions that an update made true fire as well: a wall hit by a jump.
+static cpl_status fire_again(cpli_aggregate* a, cpl_event_info* info) {
+  bool any = false;
+  cpl_status st = final(a, look_outside(a, &any));
+  if (st < 0 || !any) return st;
+  for (int32_t k = 0; k < a->n_parts && st >= 0; k++)
+    st = a->parts[k].m->ops->enter_continuous(a->parts[k].m);
+  if (st >= 0) st = fire(a);
+  info->again = info->states_changed = true;
+  return st;
+}
+
+cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  bool changed = false;
+  *info = (cpl_event_info){.next_time = INFINITY};
+  cpl_status st = carry_over(a, &changed);
+  if (st >= 0) st = carry_strings(a, &changed);
+  if (st >= 0) st = update_parts(a, info);
+  if (st >= 0) st = read_states(a);
+  changed = false;
+  if (st >= 0) st = carry_over(a, &changed);
+  if (st >= 0) st = carry_strings(a, &changed);
+  info->again = info->again || changed;
+  if (st >= 0 && !info->again && a->n_outside > 0) st = fire_again(a, info);
+  for (int32_t k = 0; k < a->n_parts; k++)
+    info->next_time = fmin(info->next_time, a->parts[k].next_time);
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    const cpli_outside* o = &a->outside[i];
+    if (o->next < o->def.n_times) info->next_time = fmin(info->next_time, o->def.times[o->next]);
+  }
+  return st;
+}
+
+// A condition that is true at the start does not fire.
+cpl_status cpli_aggregate_settle_start(cpli_aggregate* a) {
+  bool changed = false;
+  cpl_status st = carry_over(a, &changed);
+  for (int32_t i = 0; i < a->n_outside && st >= 0; i++) {
+    cpli_outside* o = &a->outside[i];
+    o->next = 0;
+    while (o->next < o->def.n_times && o->def.times[o->next] < a->t) o->next++;
+    if (o->def.condition.value != NULL) st = final(a, condition_holds(a, o, &o->held));
+  }
+  return st;
+}

@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The linear system of the integrator. The Jacobian of an aggregate, A + B L (I - D L)^-1 C, is
+// full as soon as there is feed-through, so it is never formed: unknowns are the states and all
+// nodes, and the matrix
+//     [ I - gamma A   -gamma B ]
+//     [     -C         I - D, -L ]
+// is sparse with a fixed pattern. It is analysed once and then refactorised (KLU).
+#include <klu.h>
+#include <math.h>
+
+#include "aggregate/aggregate.h"
+#include "aggregate/jacobian.h"
+
+typedef struct block {  // a part's partial derivatives
+  cpl_jacobian* jac;
+  double* values;  // rows: derivatives, then outputs; columns: states, then inputs
+  int32_t n_rows;
+  int32_t* outputs;  // node of each output row
+  int32_t* inputs;   // node of each input column
+  int32_t n_outputs, n_inputs;
+} block;
+
+// One contribution to an entry of the matrix.
+typedef struct term {
+  int32_t row, column;  // unknowns
+  int32_t from;         // part: index in its values; link: index of the source; diagonal: 0
+  int32_t owner;        // >= 0: part; < -1: link -(owner + 2); -1: diagonal
+  int32_t entry;        // in the matrix
+} term;
+
+typedef struct cpli_newton {
+  cpl_context* ctx;
+  int32_t n_states, n;
+  int32_t* unknown;  // of each node; -1: not part of the system
+  block* blocks;
+  int32_t n_blocks;
+  term* terms;
+  size_t n_terms, cap_terms;
+  int32_t *first, *row;
+  double *entries, *b;
+  klu_common common;
+  klu_symbolic* symbolic;
+  klu_numeric* numeric;
+} newton;
+
+//------------------------------------ make ------------------------------------
+
+static bool counts(const cpli_node* node) { return node->type == CPL_REAL && !node->discrete; }
+
+static bool add_term(newton* w, int32_t row, int32_t column, int32_t owner, int32_t from) {
+  if (!cpli_grow(w->ctx, (void**)&w->terms, &w->cap_terms, w->n_terms, sizeof *w->terms))
+    return false;
+  w->terms[w->n_terms++] = (term){.row = row, .column = column, .owner = owner, .from = from};
+  return true;
+}
+
+static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
+  block* blk = &w->blocks[k];
+  const cpli_part* part = &a->parts[k];
+  const cpl_description* d = part->m->base.desc;
+  size_t n = (size_t)part->n_states, in = (size_t)blk->n_inputs, out = (size_t)blk->n_outputs;
+  blk->n_rows = part->n_states + blk->n_outputs;
+  int32_t* vars = cpli_alloc(w->ctx, 2 * n + in + out, sizeof *vars);
+  blk->values = cpli_alloc(w->ctx, (n + out) * (n + in), sizeof *blk->values);
+  if (vars == NULL || blk->values == NULL) {
+    cpli_free(w->ctx, vars);
+    return cpli_nomem(w->ctx);
+  }
+  int32_t *rows = vars, *columns = vars + n + out;
+  for (size_t i = 0; i < n; i++) rows[i] = d->derivatives[i], columns[i] = d->states[i];
+  for (size_t i = 0; i < out; i++) rows[n + i] = a->nodes[blk->outputs[i]].var;
+  for (size_t i = 0; i < in; i++) columns[n + i] = a->nodes[blk->inputs[i]].var;
+  cpl_jacobian_def def = cpl_default_jacobian_def();
+  def.rows = rows;
+  def.n_rows = (int32_t)(n + out);
+  def.columns = columns;
+  def.n_columns = (int32_t)(n + in);
+  cpl_status st =
+      def.n_rows > 0 && def.n_columns > 0 ? cpl_jacobian_create(part->m, &def, &blk->jac) : CPL_OK;
+  cpli_free(w->ctx, vars);
+  return st;
+}
+
+// Which nodes belong to which part.
+static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
+  w->blocks = cpli_alloc(w->ctx, (size_t)a->n_parts, sizeof *w->blocks);
+  w->unknown = cpli_alloc(w->ctx, (size_t)a->n_nodes, sizeof *w->unknown);
+  if (w->blocks == NULL || w->unknown == NULL) return cpli_nomem(w->ctx);
+  w->n_blocks = a->n_parts;
+  w->n = w->n_states = a->n_states;
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    w->unknown[i] = counts(node) ? w->n++ : -1;
+    if (node->part < 0 || !counts(node)) continue;
+    block* blk = &w->blocks[node->part];
+    if (node->kind == CPLI_NODE_OUTPUT) blk->n_outputs++;
+    else blk->n_inputs++;
+  }
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    block* blk = &w->blocks[k];
+    blk->outputs =
+        cpli_alloc(w->ctx, (size_t)blk->n_outputs + (size_t)blk->n_inputs, sizeof *blk->outputs);
+    if (blk->outputs == NULL) return cpli_nomem(w->ctx);
+    blk->inputs = blk->outputs + blk->n_outputs;
+    blk->n_outputs = blk->n_inputs = 0;
+  }
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (node->part < 0 || !counts(node)) continue;
+    block* blk = &w->blocks[node->part];
+    if (node->kind == CPLI_NODE_OUTPUT) blk->outputs[blk->n_outputs++] = i;
+    else blk->inputs[blk->n_inputs++] = i;
+  }
+  return CPL_OK;
+}
+
+static bool add_block_terms(const cpli_aggregate* a, newton* w, int32_t k) {
+  const block* blk = &w->blocks[k];
+  const cpli_part* part = &a->parts[k];
+  if (blk->jac == NULL) return true;
+  const cpli_pattern* p = cpli_jacobian_pattern(blk->jac);
+  for (int32_t c = 0; c < p->n_columns; c++) {
+    int32_t column =
+        c < part->n_states ? part->first_state + c : w->unknown[blk->inputs[c - part->n_states]];
+    for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
+      int32_t r = p->row[e];
+      int32_t row =
+          r < part->n_states ? part->first_state + r : w->unknown[blk->outputs[r - part->n_states]];
+      if (!add_term(w, row, column, k, c * blk->n_rows + r)) return false;
+    }
+  }
+  return true;
+}
+
+static bool add_all_terms(const cpli_aggregate* a, newton* w) {
+  for (int32_t i = 0; i < w->n; i++) {
+    if (!add_term(w, i, i, -1, 0)) return false;
+  }
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    if (!add_block_terms(a, w, k)) return false;
+  }
+  for (int32_t l = 0; l < a->n_links; l++) {
+    const cpli_link* link = &a->links[l];
+    for (int32_t s = 0; s < link->n_sources; s++) {
+      int32_t row = w->unknown[link->target], column = w->unknown[link->sources[s]];
+      if (row >= 0 && column >= 0 && !add_term(w, row, column, -2 - l, s)) return false;
+    }
+  }
+  return true;
+}
+
+// Compressed columns: terms are spread over columns, rows sorted within each, equal places merged.
+static cpl_status compress(newton* w) {
+  cpl_status st = CPL_OK;
+  size_t n = (size_t)w->n;
+  int32_t* start = cpli_alloc(w->ctx, n + 2, sizeof *start);
+  int32_t* by_row = cpli_alloc(w->ctx, w->n_terms, sizeof *by_row);
+  int32_t* sorted = cpli_alloc(w->ctx, w->n_terms, sizeof *sorted);
+  w->first = cpli_alloc(w->ctx, n + 1, sizeof *w->first);
+  w->row = cpli_alloc(w->ctx, w->n_terms, sizeof *w->row);
+  if (start == NULL || by_row == NULL || sorted == NULL || w->first == NULL || w->row == NULL) {
+    st = cpli_nomem(w->ctx);
+    goto done;
+  }
+  // two counting sorts: by row, then (stable) by column
+  for (size_t i = 0; i < w->n_terms; i++) start[w->terms[i].row + 2]++;
+  for (size_t i = 0; i < n; i++) start[i + 2] += start[i + 1];
+  for (size_t i = 0; i < w->n_terms; i++) by_row[start[w->terms[i].row + 1]++] = (int32_t)i;
+  memset(start, 0, (n + 2) * sizeof *start);
+  for (size_t i = 0; i < w->n_terms; i++) start[w->terms[i].column + 2]++;
+  for (size_t i = 0; i < n; i++) start[i + 2] += start[i + 1];
+  for (size_t i = 0; i < w->n_terms; i++)
+    sorted[start[w->terms[by_row[i]].column + 1]++] = by_row[i];
+  int32_t entries = 0, column = -1, row = -1;
+  for (size_t i = 0; i < w->n_terms; i++) {
+    term* t = &w->terms[sorted[i]];
+    while (column < t->column) w->first[++column] = entries, row = -1;
+    if (t->row != row) w->row[entries++] = row = t->row;
+    t->entry = entries - 1;
+  }
+  while (column < w->n) w->first[++column] = entries;
+done:
+  cpli_free(w->ctx, start);
+  cpli_free(w->ctx, by_row);
+  cpli_free(w->ctx, sorted);
+  return st;
+}
+
+cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
+  cpl_context* ctx = a->base.base.ctx;
+  newton* w = cpli_alloc(ctx, 1, sizeof *w);
+  *out = w;
+  if (w == NULL) return cpli_nomem(ctx);
+  w->ctx = ctx;
+  klu_defaults(&w->common);
+  cpl_status st = sort_nodes(a, w);
+  for (int32_t k = 0; k < a->n_parts && st >= 0; k++) st = make_block(a, w, k);
+  if (st >= 0 && !add_all_terms(a, w)) st = cpli_nomem(ctx);
+  if (st >= 0) st = compress(w);
+  if (st < 0) return st;
+  w->entries = cpli_alloc(ctx, w->n_terms, sizeof *w->entries);
+  w->b = cpli_alloc(ctx, (size_t)w->n, sizeof *w->b);
+  if (w->entries == NULL || w->b == NULL) return cpli_nomem(ctx);
+  w->symbolic = klu_analyze(w->n, w->first, w->row, &w->common);
+  return w->symbolic != NULL || w->n == 0 ? CPL_OK : cpli_nomem(ctx);
+}
+
+void cpli_newton_destroy(struct cpli_newton* w) {
+  if (w == NULL) return;
+  if (w->numeric != NULL) klu_free_numeric(&w->numeric, &w->common);
+  if (w->symbolic != NULL) klu_free_symbolic(&w->symbolic, &w->common);
+  for (int32_t k = 0; k < w->n_blocks; k++) {
+    cpl_jacobian_destroy(w->blocks[k].jac);
+    cpli_free(w->ctx, w->blocks[k].values);
+    cpli_free(w->ctx, w->blocks[k].outputs);
+  }
+  cpli_free(w->ctx, w->blocks);
+  cpli_free(w->ctx, w->unknown);
+  cpli_free(w->ctx, w->terms);
+  cpli_free(w->ctx, w->first);
+  cpli_free(w->ctx, w->row);
+  cpli_free(w->ctx, w->entries);
+  cpli_free(w->ctx, w->b);
+  cpli_free(w->ctx, w);
+}
+
+//------------------------------------ use ------------------------------------
+
+static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
+  cpl_status st = cpli_evaluate(a);
+  for (int32_t k = 0; k < w->n_blocks && st == CPL_OK; k++) {
+    block* blk = &w->blocks[k];
+    if (blk->jac != NULL)
+      st = cpl_jacobian_evaluate(blk->jac, a->x + a->parts[k].first_state, blk->values);
+  }
+  for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
+    if (w->unknown[a->links[l].target] >= 0) st = cpli_link_gradient(a, &a->links[l]);
+  }
+  return st;
+}
+
+static void assemble(const cpli_aggregate* a, newton* w, double gamma) {
+  memset(w->entries, 0, (size_t)w->first[w->n] * sizeof *w->entries);
+  for (size_t i = 0; i < w->n_terms; i++) {
+    const term* t = &w->terms[i];
+    double value = t->owner == -1  ? -1
+                   : t->owner >= 0 ? w->blocks[t->owner].values[t->from]
+                                   : a->links[-2 - t->owner].gradient[t->from];
+    bool scaled = t->row < w->n_states && t->owner >= 0;  // only the states' rows carry gamma
+    w->entries[t->entry] -= scaled ? gamma * value : value;
+  }
+}
+
+static cpl_status singular(cpli_aggregate* a, newton* w) {
+  int32_t column = w->common.singular_col;
+  const char* name = "";
+  if (column >= 0 && column < w->n_states) {
+    name = a->desc.states[column] >= 0 ? a->desc.vars[a->desc.states[column]].name : "a state";
+  }
+  for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (w->unknown[i] != column) continue;
+    name = node->part >= 0 ? a->desc.vars[a->parts[node->part].first_var + node->var].name
+                           : a->signals[node->var].name;
+  }
+  return cpl_fail(w->ctx, CPL_RETRY, "%s: the coupled Jacobian is singular at t=%.17g, near %s",
+                  a->name, a->t, name);
+}
+
+cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  newton* w = a->newton;
+  cpl_status st = fresh ? evaluate_blocks(a, w) : CPL_OK;
+  if (st != CPL_OK || w->n == 0) return st;
+  assemble(a, w, gamma);
+  if (w->numeric != NULL &&
+      klu_refactor(w->first, w->row, w->entries, w->symbolic, w->numeric, &w->common) &&
+      klu_rcond(w->symbolic, w->numeric, &w->common) && w->common.rcond > 1e-14) {
+    return CPL_OK;  // the old pivots still serve
+  }
+  if (w->numeric != NULL) klu_free_numeric(&w->numeric, &w->common);
+  w->numeric = klu_factor(w->first, w->row, w->entries, w->symbolic, &w->common);
+  return w->numeric != NULL ? CPL_OK : singular(a, w);
+}
+
+cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  newton* w = a->newton;
+  if (w->n == 0) return CPL_OK;
+  memcpy(w->b, r, (size_t)w->n_states * sizeof *r);
+  memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
+  if (!klu_solve(w->symbolic, w->numeric, w->n, 1, w->b, &w->common)) return singular(a, w);
+  memcpy(dx, w->b, (size_t)w->n_states * sizeof *dx);
+  return CPL_OK;
+}

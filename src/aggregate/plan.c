@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The order of evaluation. Nodes are single inputs, outputs and signals; what needs what comes from
+// the couplings and from the structure of the parts. Blocks of the same level are independent of
+// each other, so all gets of one part on a level become one call, and so do all sets.
+#include <stdlib.h>
+
+#include "aggregate/aggregate.h"
+
+static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
+  return node->type != CPL_STRING && !(kind == CPLI_PLAN_CONTINUOUS && node->discrete);
+}
+
+//------------------------------------ dependencies ------------------------------------
+
+// The row of the part's structure for each of its variables; NULL: depends on everything.
+static void note(const cpl_unknown* list, int32_t n, const cpl_unknown** of) {
+  for (int32_t i = 0; i < n; i++) of[list[i].var] = &list[i];
+}
+
+typedef struct builder {
+  cpli_aggregate* a;
+  cpli_plan_kind kind;
+  cpli_graph graph;
+  const cpl_unknown** row;  // of all variables of parts
+  int32_t* node_of;         // input node of each variable of parts; -1: none
+} builder;
+
+static cpl_status note_rows(builder* b) {
+  cpl_context* ctx = b->a->base.base.ctx;
+  size_t n = (size_t)b->a->n_part_vars;
+  b->row = cpli_alloc(ctx, n, sizeof *b->row);
+  b->node_of = cpli_alloc(ctx, n, sizeof *b->node_of);
+  if (b->row == NULL || b->node_of == NULL) return cpli_nomem(ctx);
+  for (size_t i = 0; i < n; i++) b->node_of[i] = -1;
+  for (int32_t k = 0; k < b->a->n_parts; k++) {
+    const cpli_part* part = &b->a->parts[k];
+    const cpl_structure* s = &part->m->base.desc->structure;
+    note(s->derivatives, s->n_derivatives, b->row + part->first_var);
+    note(s->outputs, s->n_outputs, b->row + part->first_var);
+    if (b->kind == CPLI_PLAN_INITIAL) note(s->initial, s->n_initial, b->row + part->first_var);
+  }
+  for (int32_t i = 0; i < b->a->n_nodes; i++) {
+    const cpli_node* node = &b->a->nodes[i];
+    if (node->kind == CPLI_NODE_INPUT)
+      b->node_of[b->a->parts[node->part].first_var + node->var] = i;
+  }
+  return CPL_OK;
+}
+
+static bool is_state(const cpl_description* d, int32_t var) {
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] == var) return true;
+  }
+  return false;
+}
+
+static cpl_status edge_from_input(builder* b, int32_t input, int32_t output) {
+  if (input < 0 || !in_plan(&b->a->nodes[input], b->kind)) return CPL_OK;
+  return cpli_graph_edge(&b->graph, input, output);
+}
+
+static cpl_status add_output(builder* b, int32_t i) {
+  const cpli_node* node = &b->a->nodes[i];
+  const cpli_part* part = &b->a->parts[node->part];
+  const cpl_description* d = part->m->base.desc;
+  const cpl_unknown* row = b->row[part->first_var + node->var];
+  cpl_status st = CPL_OK;
+  if (row == NULL && is_state(d, node->var)) return CPL_OK;
+  if (row == NULL && d->vars[node->var].variability < CPL_DISCRETE) return CPL_OK;  // a parameter
+  if (row != NULL && row->count >= 0) {
+    for (int32_t k = 0; k < row->count && st >= 0; k++) {
+      int32_t var = d->structure.deps[row->first + k];
+      st = edge_from_input(b, b->node_of[part->first_var + var], i);
+    }
+    return st;
+  }
+  for (int32_t var = 0; var < d->n_vars && st >= 0; var++) {
+    st = edge_from_input(b, b->node_of[part->first_var + var], i);
+  }
+  return st;
+}
+
+static cpl_status add_link(builder* b, const cpli_link* l) {
+  cpl_status st = CPL_OK;
+  if (!in_plan(&b->a->nodes[l->target], b->kind)) return CPL_OK;
+  for (int32_t k = 0; k < l->n_sources && st >= 0; k++) {
+    if (in_plan(&b->a->nodes[l->sources[k]], b->kind))
+      st = cpli_graph_edge(&b->graph, l->sources[k], l->target);
+  }
+  return st;
+}
+
+static cpl_status find_blocks(builder* b, cpli_plan* p) {
+  cpli_aggregate* a = b->a;
+  cpl_context* ctx = a->base.base.ctx;
+  cpli_graph_init(&b->graph, ctx, a->n_nodes);
+  bool* may_tear = cpli_alloc(ctx, (size_t)a->n_nodes, sizeof *may_tear);
+  cpl_status st = may_tear != NULL ? note_rows(b) : cpli_nomem(ctx);
+  for (int32_t i = 0; i < a->n_nodes && st >= 0; i++) {
+    may_tear[i] = a->nodes[i].coupling >= 0;
+    if (a->nodes[i].kind == CPLI_NODE_OUTPUT && in_plan(&a->nodes[i], b->kind))
+      st = add_output(b, i);
+  }
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_link(b, &a->links[i]);
+  if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, &p->blocks);
+  cpli_graph_free(&b->graph);
+  cpli_free(ctx, may_tear);
+  cpli_free(ctx, b->row);
+  cpli_free(ctx, b->node_of);
+  return st;
+}
+
+//------------------------------------ operations ------------------------------------
+
+static bool add_op(cpli_plan* p, cpli_op op) {
+  if (!cpli_grow(p->ctx, (void**)&p->ops, &p->cap_ops, p->n_ops, sizeof *p->ops)) return false;
+  p->ops[p->n_ops++] = op;
+  return true;
+}
+
+static bool add_node(cpli_plan* p, int32_t node, uint32_t ref) {
+  if (!cpli_grow(p->ctx, (void**)&p->nodes, &p->cap_nodes, p->n_nodes, sizeof *p->nodes) ||
+      !cpli_grow(p->ctx, (void**)&p->refs, &p->cap_refs, p->n_nodes, sizeof *p->refs)) {
+    return false;
+  }
+  p->nodes[p->n_nodes] = node;
+  p->refs[p->n_nodes++] = ref;
+  return true;
+}
+
+/// Adds a node to the last operation when that is of the same kind, on the same part and not older
+/// than `since`, else to a new one.
+static bool extend(cpli_plan* p, size_t since, cpli_op_kind kind, const cpli_node* node,
+                   int32_t index) {
+  bool on_part = kind == CPLI_OP_GET || kind == CPLI_OP_SET;
+  cpli_op* last = p->n_ops > since ? &p->ops[p->n_ops - 1] : NULL;
+  bool same = last != NULL && last->kind == kind &&
+              (!on_part || (last->part == node->part && last->type == node->type));
+  if (!same) {
+    cpli_op op = {.kind = kind,
+                  .part = on_part ? node->part : -1,
+                  .type = node->type,
+                  .first = (int32_t)p->n_nodes};
+    if (!add_op(p, op)) return false;
+  }
+  p->ops[p->n_ops - 1].count++;
+  return add_node(p, index, node->ref);
+}
+
+cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
+                            size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (a->nodes[nodes[i]].kind == CPLI_NODE_OUTPUT &&
+        !extend(p, since, CPLI_OP_GET, &a->nodes[nodes[i]], nodes[i]))
+      return cpli_nomem(p->ctx);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (a->nodes[nodes[i]].coupling >= 0 &&
+        !extend(p, since, CPLI_OP_COUPLE, &a->nodes[nodes[i]], nodes[i]))
+      return cpli_nomem(p->ctx);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (a->nodes[nodes[i]].kind == CPLI_NODE_INPUT &&
+        !extend(p, since, CPLI_OP_SET, &a->nodes[nodes[i]], nodes[i]))
+      return cpli_nomem(p->ctx);
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ levels ------------------------------------
+
+typedef struct item {
+  int32_t level, part, type, node, block;  // block >= 0: a loop
+} item;
+
+static int compare(const void* x, const void* y) {
+  const item *a = x, *b = y;
+  if (a->level != b->level) return a->level < b->level ? -1 : 1;
+  if (a->part != b->part) return a->part < b->part ? -1 : 1;
+  if (a->type != b->type) return a->type < b->type ? -1 : 1;
+  return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static cpl_status add_loop(cpli_aggregate* a, cpli_plan* p, int32_t block) {
+  if (!cpli_grow(p->ctx, (void**)&p->loops, &p->cap_loops, p->n_loops, sizeof *p->loops))
+    return cpli_nomem(p->ctx);
+  p->loops[p->n_loops] = NULL;
+  cpli_op op = {.kind = CPLI_OP_LOOP, .part = -1, .first = (int32_t)p->n_loops++};
+  cpl_status st = cpli_loop_make(a, p, block, &p->loops[p->n_loops - 1]);
+  if (st >= 0 && !add_op(p, op)) st = cpli_nomem(p->ctx);
+  return st;
+}
+
+static cpl_status schedule(cpli_aggregate* a, cpli_plan* p, cpli_plan_kind kind) {
+  const cpli_blocks* b = p->blocks;
+  cpl_status st = CPL_OK;
+  size_t n = 0;
+  item* items = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *items);
+  int32_t* nodes = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *nodes);
+  if (items == NULL || nodes == NULL) st = cpli_nomem(p->ctx);
+  for (int32_t k = 0; k < b->n_blocks && st >= 0; k++) {
+    int32_t node = b->order[b->first[k]];
+    bool loop = b->n_torn[k] > 0;
+    if (!in_plan(&a->nodes[node], kind)) continue;
+    items[n++] = (item){b->level[k], loop ? -1 : a->nodes[node].part, a->nodes[node].type, node,
+                        loop ? k : -1};
+  }
+  if (st >= 0) qsort(items, n, sizeof *items, compare);
+  for (size_t i = 0; i < n && st >= 0;) {
+    size_t count = 0, since = p->n_ops;
+    int32_t level = items[i].level;
+    for (; i < n && items[i].level == level && st >= 0; i++) {
+      if (items[i].block >= 0) st = add_loop(a, p, items[i].block), since = p->n_ops;
+      else nodes[count++] = items[i].node;
+    }
+    if (st >= 0) st = cpli_plan_extend(a, p, since, nodes, count);
+  }
+  cpli_free(p->ctx, items);
+  cpli_free(p->ctx, nodes);
+  return st;
+}
+
+cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** out) {
+  cpl_context* ctx = a->base.base.ctx;
+  *out = NULL;
+  cpli_plan* p = cpli_alloc(ctx, 1, sizeof *p);
+  if (p == NULL) return cpli_nomem(ctx);
+  p->ctx = ctx;
+  builder b = {.a = a, .kind = kind};
+  cpl_status st = find_blocks(&b, p);
+  if (st >= 0) st = schedule(a, p, kind);
+  if (st < 0) cpli_plan_destroy(p);
+  else *out = p;
+  return st;
+}
+
+void cpli_plan_destroy(cpli_plan* p) {
+  if (p == NULL) return;
+  for (size_t i = 0; i < p->n_loops; i++) cpli_loop_destroy(p->loops[i]);
+  cpli_blocks_destroy(p->blocks);
+  cpli_free(p->ctx, p->ops);
+  cpli_free(p->ctx, p->nodes);
+  cpli_free(p->ctx, p->refs);
+  cpli_free(p->ctx, p->loops);
+  cpli_free(p->ctx, p);
+}

@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "graph/blocks.h"
+
+//------------------------------------ graph ------------------------------------
+
+void cpli_graph_init(cpli_graph* g, cpl_context* ctx, int32_t n) {
+  *g = (cpli_graph){.ctx = ctx, .n = n};
+}
+
+void cpli_graph_free(cpli_graph* g) {
+  if (g->ctx == NULL) return;
+  cpli_free(g->ctx, g->from);
+  cpli_free(g->ctx, g->to);
+  *g = (cpli_graph){0};
+}
+
+cpl_status cpli_graph_edge(cpli_graph* g, int32_t from, int32_t to) {
+  if (!cpli_grow(g->ctx, (void**)&g->from, &g->cap_from, g->n_edges, sizeof *g->from) ||
+      !cpli_grow(g->ctx, (void**)&g->to, &g->cap_to, g->n_edges, sizeof *g->to)) {
+    return cpli_nomem(g->ctx);
+  }
+  g->from[g->n_edges] = from;
+  g->to[g->n_edges++] = to;
+  return CPL_OK;
+}
+
+// Successors (or predecessors) of every node, one after the other.
+typedef struct lists {
+  int32_t *first, *item;
+} lists;
+
+static bool lists_make(const cpli_graph* g, const int32_t* key, const int32_t* value, lists* out) {
+  out->first = cpli_alloc(g->ctx, (size_t)g->n + 2, sizeof *out->first);
+  out->item = cpli_alloc(g->ctx, g->n_edges, sizeof *out->item);
+  if (out->first == NULL || out->item == NULL) return false;
+  for (size_t e = 0; e < g->n_edges; e++) out->first[key[e] + 2]++;
+  for (int32_t i = 0; i < g->n; i++) out->first[i + 2] += out->first[i + 1];
+  for (size_t e = 0; e < g->n_edges; e++) out->item[out->first[key[e] + 1]++] = value[e];
+  return true;
+}
+
+static void lists_free(cpl_context* ctx, lists* l) {
+  cpli_free(ctx, l->first);
+  cpli_free(ctx, l->item);
+}
+
+//------------------------------------ Tarjan ------------------------------------
+
+// Without recursion: a chain of 100,000 models must not need a stack of that depth.
+typedef struct search {
+  lists next;
+  int32_t *index, *low, *edge, *path, *stack;
+  bool* on_stack;
+  int32_t n_path, n_stack, counter;
+} search;
+
+static bool search_make(const cpli_graph* g, search* s) {
+  size_t n = (size_t)g->n;
+  s->index = cpli_alloc(g->ctx, 5 * n, sizeof *s->index);
+  s->on_stack = cpli_alloc(g->ctx, n, sizeof *s->on_stack);
+  if (s->index == NULL || s->on_stack == NULL) return false;
+  s->low = s->index + n;
+  s->edge = s->low + n;
+  s->path = s->edge + n;
+  s->stack = s->path + n;
+  return lists_make(g, g->from, g->to, &s->next);
+}
+
+static void search_free(cpl_context* ctx, search* s) {
+  lists_free(ctx, &s->next);
+  cpli_free(ctx, s->index);
+  cpli_free(ctx, s->on_stack);
+}
+
+static void enter(search* s, int32_t v) {
+  s->index[v] = s->low[v] = ++s->counter;  // 0: not seen yet
+  s->edge[v] = s->next.first[v];
+  s->path[s->n_path++] = v;
+  s->stack[s->n_stack++] = v;
+  s->on_stack[v] = true;
+}
+
+// Blocks come out last ones first; they are written from the end of order[].
+static void leave(search* s, cpli_blocks* b, int32_t* free_place) {
+  int32_t v = s->path[--s->n_path];
+  if (s->n_path > 0) {
+    int32_t above = s->path[s->n_path - 1];
+    if (s->low[v] < s->low[above]) s->low[above] = s->low[v];
+  }
+  if (s->low[v] != s->index[v]) return;
+  int32_t w;
+  do {
+    w = s->stack[--s->n_stack];
+    s->on_stack[w] = false;
+    b->block[w] = b->n_blocks;
+    b->order[--*free_place] = w;
+  } while (w != v);
+  b->n_blocks++;
+}
+
+static void find_blocks(search* s, cpli_blocks* b) {
+  int32_t free_place = b->n;
+  for (int32_t root = b->n - 1; root >= 0; root--) {
+    if (s->index[root] != 0) continue;
+    enter(s, root);
+    while (s->n_path > 0) {
+      int32_t v = s->path[s->n_path - 1];
+      if (s->edge[v] == s->next.first[v + 1]) {
+        leave(s, b, &free_place);
+        continue;
+      }
+      int32_t w = s->next.item[s->edge[v]++];
+      if (s->index[w] == 0) enter(s, w);
+      else if (s->on_stack[w] && s->index[w] < s->low[v]) s->low[v] = s->index[w];
+    }
+  }
+  // number the blocks in their order, and find where each begins
+  for (int32_t i = 0; i < b->n; i++) b->block[i] = b->n_blocks - 1 - b->block[i];
+  for (int32_t i = 0; i < b->n; i++) b->first[b->block[b->order[i]] + 1] = i + 1;
+}
+
+//------------------------------------ tearing ------------------------------------
+
+// Orders a loop's nodes by repeated removal of those without predecessors left in it; when none is
+// left, the node with the most successors in the loop that may be torn is cut.
+typedef struct tearing {
+  const lists* next;
+  int32_t* waiting;  // predecessors of a node in its loop that are not placed yet
+  int32_t* reach;    // successors in the loop
+  int32_t* ready;
+  int32_t* placed;  // the new order
+  bool* done;
+} tearing;
+
+static void place(tearing* t, const cpli_blocks* b, int32_t v, int32_t* n_ready) {
+  t->done[v] = true;
+  for (int32_t e = t->next->first[v]; e < t->next->first[v + 1]; e++) {
+    int32_t w = t->next->item[e];
+    if (b->block[w] == b->block[v] && --t->waiting[w] == 0 && !t->done[w])
+      t->ready[(*n_ready)++] = w;
+  }
+}
+
+static void tear(tearing* t, cpli_blocks* b, int32_t k, const bool* may_tear) {
+  int32_t begin = b->first[k], end = b->first[k + 1], n_ready = 0, torn = 0, ordered = 0,
+          n = end - begin;
+  for (int32_t i = begin; i < end; i++) {
+    int32_t v = b->order[i];
+    for (int32_t e = t->next->first[v]; e < t->next->first[v + 1]; e++) {
+      int32_t w = t->next->item[e];
+      if (b->block[w] != k) continue;
+      t->waiting[w]++;
+      t->reach[v]++;
+    }
+  }
+  int32_t* cut = t->placed;          // torn nodes from the front,
+  int32_t* rest = t->placed + b->n;  // others in a second half
+  int32_t candidate = begin;         // a pointer that only moves on keeps this linear for rings
+  while (torn + ordered < n) {
+    while (n_ready > 0) {
+      int32_t v = t->ready[--n_ready];
+      if (t->done[v]) continue;
+      rest[ordered++] = v;
+      place(t, b, v, &n_ready);
+    }
+    if (torn + ordered == n) break;
+    int32_t best = -1;
+    for (int32_t i = candidate; i < end && (best < 0 || i < candidate + 64); i++) {
+      int32_t v = b->order[i];
+      if (t->done[v] || (may_tear != NULL && !may_tear[v])) continue;
+      if (best < 0 || t->reach[v] > t->reach[best]) best = v;
+    }
+    while (candidate < end && t->done[b->order[candidate]]) candidate++;
+    if (best < 0)
+      break;  // a cycle without a node that may be torn: the caller promised there is none
+    cut[torn++] = best;
+    place(t, b, best, &n_ready);
+  }
+  b->n_torn[k] = torn;
+  memcpy(b->order + begin, cut, (size_t)torn * sizeof *cut);
+  memcpy(b->order + begin + torn, rest, (size_t)ordered * sizeof *rest);
+}
+
+static cpl_status tear_loops(const cpli_graph* g, const search* s, cpli_blocks* b,
+                             const bool* may_tear) {
+  cpl_status st = CPL_OK;
+  size_t n = (size_t)g->n;
+  tearing t = {.next = &s->next};
+  t.waiting = cpli_alloc(g->ctx, 5 * n, sizeof *t.waiting);
+  t.done = cpli_alloc(g->ctx, n, sizeof *t.done);
+  bool* self = cpli_alloc(g->ctx, n, sizeof *self);
+  if (t.waiting == NULL || t.done == NULL || self == NULL) {
+    st = cpli_nomem(g->ctx);
+    goto done;
+  }
+  t.reach = t.waiting + n;
+  t.ready = t.reach + n;
+  t.placed = t.ready + n;
+  for (size_t e = 0; e < g->n_edges; e++)
+    self[g->from[e]] = self[g->from[e]] || g->from[e] == g->to[e];
+  for (int32_t k = 0; k < b->n_blocks; k++) {
+    if (b->first[k + 1] - b->first[k] > 1 || self[b->order[b->first[k]]]) tear(&t, b, k, may_tear);
+  }
+done:
+  cpli_free(g->ctx, t.waiting);
+  cpli_free(g->ctx, t.done);
+  cpli_free(g->ctx, self);
+  return st;
+}
+
+//------------------------------------ the whole ------------------------------------
+
+static void find_levels(const lists* next, cpli_blocks* b) {
+  for (int32_t i = 0; i < b->n; i++) {
+    int32_t v = b->order[i], level = b->level[b->block[v]];
+    for (int32_t e = next->first[v]; e < next->first[v + 1]; e++) {
+      int32_t k = b->block[next->item[e]];
+      if (k != b->block[v] && b->level[k] <= level) b->level[k] = level + 1;
+    }
+  }
+}
+
+cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_blocks** out) {
+  cpl_status st = CPL_OK;
+  search s = {0};
+  size_t n = (size_t)g->n;
+  *out = NULL;
+  cpli_blocks* b = cpli_alloc(g->ctx, 1, sizeof *b);
+  if (b == NULL) return cpli_nomem(g->ctx);
+  *b = (cpli_blocks){.ctx = g->ctx, .n = g->n};
+  b->order = cpli_alloc(g->ctx, 6 * n + 2, sizeof *b->order);
+  if (b->order == NULL || !search_make(g, &s)) {
+    st = cpli_nomem(g->ctx);
+    goto done;
+  }
+  b->block = b->order + n;
+  b->n_torn = b->block + n;
+  b->level = b->n_torn + n;
+  b->position = b->level + n;
+  b->first = b->position + n;
+  find_blocks(&s, b);
+  st = tear_loops(g, &s, b, may_tear);
+  if (st >= 0) find_levels(&s.next, b);
+  for (int32_t i = 0; i < b->n; i++) b->position[b->order[i]] = i;
+done:
+  search_free(g->ctx, &s);
+  if (st < 0) cpli_blocks_destroy(b);
+  else *out = b;
+  return st;
+}
+
+void cpli_blocks_destroy(cpli_blocks* b) {
+  if (b == NULL) return;
+  cpli_free(b->ctx, b->order);
+  cpli_free(b->ctx, b);
+}

@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "couplet/interface.h"
+
+/// Set start values and parameters by name, before the component is initialised: types, limits and units are
+/// checked, and whether the variable can be set at all.
+cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);

@@ -1,0 +1,37 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Tests of the project as a whole: what is installed, who includes whom, what the documents say.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+#------------------------------------ what is installed ------------------------------------
+
+set(STAGE ${CMAKE_CURRENT_BINARY_DIR}/stage)
+add_test(NAME install/stage
+  COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${STAGE})
+set_tests_properties(install/stage PROPERTIES FIXTURES_SETUP stage TIMEOUT 60)
+set(INSTALL_TESTS command)
+if(NOT CPL_SANITIZE AND NOT CPL_COVERAGE) # those libraries need their runtime in every program
+  list(APPEND INSTALL_TESTS cmake pkg-config symbols)
+endif()
+foreach(what ${INSTALL_TESTS})
+  add_test(NAME install/${what} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${what} ${STAGE}
+    ${CMAKE_CURRENT_BINARY_DIR}/work/install_${what})
+  set_tests_properties(install/${what} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 120 ENVIRONMENT
+    "CC=${CMAKE_C_COMPILER};COUPLET_VERSION=${PROJECT_VERSION};EXAMPLES=${CMAKE_SOURCE_DIR}/examples")
+endforeach()
+
+#------------------------------------ the rules of the project ------------------------------------
+
+function(cpl_project_test name)
+  add_test(NAME project/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(project/${name} PROPERTIES TIMEOUT 120)
+endfunction()
+cpl_project_test(layers ${Python3_EXECUTABLE} tools/check_layers.py)
+cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --self-test)
+cpl_project_test(snippets ${Python3_EXECUTABLE} tools/check_snippets.py)
+cpl_project_test(documents ${Python3_EXECUTABLE} tools/check_readme.py $<TARGET_FILE:couplet_cli>
+  README.md CONTRIBUTING.md docs/architecture.md docs/fmi-extensions.md docs/models-in-c.md)
+cpl_project_test(run_example scripts/run-example $<TARGET_FILE:couplet_cli>
+  ${CMAKE_CURRENT_BINARY_DIR}/work/run_example)
+cpl_project_test(setup tests/setup_test.sh ${CMAKE_CURRENT_BINARY_DIR}/work/setup)

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+"""valgrind.py BUILD [JOBS [NAME...]]: the test programs of BUILD, and the couplet they start, under
+valgrind's memcheck. Fails on any finding that tests/valgrind.supp does not name.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+VALGRIND = ["valgrind", "-q", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect",
+            "--show-leak-kinds=definite,indirect", "--error-exitcode=99", "--trace-children=yes",
+            "--trace-children-skip=/usr/*,/bin/*",
+            f"--suppressions={ROOT / 'tests/valgrind.supp'}"]
+# A child that a test lets die leaks what it had, and its exit code is the test's business; these are not.
+FINDING = re.compile(r"^==\d+== (Invalid|Conditional|Use of|Mismatched|Syscall|Source and)", re.M)
+
+
+def run(test):
+    properties = {p["name"]: p["value"] for p in test["properties"]}
+    environment = dict(os.environ, CPL_UNDER_VALGRIND="1")
+    environment.update(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
+    began = time.monotonic()
+    try:
+        done = subprocess.run(VALGRIND + test["command"], cwd=properties["WORKING_DIRECTORY"], env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1500, errors="replace")
+        code, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as expired:
+        code, output = "time limit", str(expired.stdout)
+    return test["name"], code, output, time.monotonic() - began
+
+
+def main():
+    build, jobs, names = sys.argv[1], int((sys.argv[2:] or ["2"])[0]), sys.argv[3:]
+    if shutil.which("valgrind") is None:
+        sys.exit("valgrind is missing; scripts/setup --dev installs it")
+    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True,
+                             stdout=subprocess.PIPE).stdout
+    tests = [t for t in json.loads(listing)["tests"]
+             if os.path.basename(t.get("command", [""])[0]).startswith("test_") and (not names or t["name"] in names)]
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for name, code, output, seconds in pool.map(run, tests):
+            found = code != 0 or FINDING.search(output) is not None
+            print(f"{'FAILED' if found else 'passed'}  {name}  {seconds:.1f} s", flush=True)
+            if found:
+                bad += 1
+                print(output[-8000:])
+    print(f"{len(tests) - bad} of {len(tests)} test programs run without a finding")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
