@@ -539,7 +539,7 @@ static cpl_status parse_text(draft* d, operand* out) {
 cpl_status cpli_expr_parse(cpl_context* ctx, cpli_place place, const char* text,
                            const cpli_scope* scope, cpli_expr** out) {
   draft d = {.ctx = ctx, .place = place, .text = text, .scope = scope};
-  operand result;
+  operand result = {0};
   bool found = false;
   *out = NULL;
   d.name = cpli_alloc(ctx, strlen(text) + 1, 1);

@@ -202,6 +202,7 @@ static void backwards(const run* u, const double* r, double* w) {
         break;
       default: break;
     }
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): only what was executed has a weight
     cpli_expr_slopes(in.op, x, y, r[first + pc], held, &dx, &dy);
     if (dx != 0) w[in.a] += weight * dx;
     if (dy != 0) w[in.b] += weight * dy;
