@@ -76,10 +76,10 @@ struct cpli_expr {
   const char* text;
   uint32_t n_slots, n_constants, n_code, n_relations;
   uint32_t result;  // register
-  cpli_type type;
+  cpl_type type;
   bool uses_time;
   const int32_t* slots;
-  const cpli_type* slot_types;
+  const cpl_type* slot_types;
   const char* const* names;  // of the slots, for messages
   const double* constants;
   const expr_instr* code;

@@ -10,7 +10,7 @@ static cpl_status check_size(draft* d, size_t at) {
 
 //------------------------------------ operands ------------------------------------
 
-cpl_status cpli_draft_constant(draft* d, double value, cpli_type type, size_t at, operand* out) {
+cpl_status cpli_draft_constant(draft* d, double value, cpl_type type, size_t at, operand* out) {
   cpl_status st = check_size(d, at);
   if (st < 0) return st;
   if (!cpli_grow(d->ctx, (void**)&d->constants, &d->cap_constants, d->n_constants, sizeof value)) {
@@ -21,7 +21,7 @@ cpl_status cpli_draft_constant(draft* d, double value, cpli_type type, size_t at
   return CPL_OK;
 }
 
-cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpli_type type, const char* name, size_t at,
+cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpl_type type, const char* name, size_t at,
                               operand* out) {
   size_t i = 0;
   while (i < d->n_slots && d->slots[i].slot != slot) i++;
@@ -36,13 +36,13 @@ cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpli_type type, const char
     d->slots[d->n_slots++] = (draft_slot){.slot = slot, .type = type, .name = copy};
   }
   *out = (operand){.kind = IN_SLOT, .i = (uint32_t)i, .type = type, .at = at};
-  out->moving = type == CPLI_REAL;
+  out->moving = type == CPL_REAL;
   return CPL_OK;
 }
 
 operand cpli_draft_time(draft* d, size_t at) {
   d->uses_time = true;
-  return (operand){.kind = IN_TIME, .type = CPLI_REAL, .moving = true, .at = at};
+  return (operand){.kind = IN_TIME, .type = CPL_REAL, .moving = true, .at = at};
 }
 
 double cpli_draft_value(const draft* d, operand constant) { return d->constants[constant.i]; }
@@ -97,7 +97,7 @@ static bool fold(const draft* d, expr_op op, operand a, operand b, double* out) 
   return isfinite(*out) || !cpli_expr_trouble(op, x, y, *out, what, sizeof what);
 }
 
-cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpli_type type, size_t at,
+cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type, size_t at,
                            operand* out) {
   double value;
   if (fold(d, op, a, b, &value)) {
@@ -118,7 +118,7 @@ cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpli_type
   return CPL_OK;
 }
 
-cpl_status cpli_draft_select(draft* d, operand c, operand a, operand b, cpli_type type, size_t at,
+cpl_status cpli_draft_select(draft* d, operand c, operand a, operand b, cpl_type type, size_t at,
                              operand* out) {
   draft_op new = {.op = OP_SELECT, .a = a, .b = b, .c = c, .at = (uint32_t)at};
   cpl_status st = append(d, new);
@@ -158,7 +158,7 @@ static void* carve(layout* l, size_t n, size_t size) {
 static size_t block_size(const draft* d) {
   size_t size = sizeof(cpli_expr) + d->n_constants * sizeof(double) + strlen(d->text) + 1;
   for (size_t i = 0; i < d->n_slots; i++) size += strlen(d->slots[i].name) + 1;
-  size += d->n_slots * (sizeof(char*) + sizeof(int32_t) + sizeof(cpli_type));
+  size += d->n_slots * (sizeof(char*) + sizeof(int32_t) + sizeof(cpl_type));
   return size + d->n_code * (sizeof(expr_instr) + sizeof(uint32_t));
 }
 
@@ -187,7 +187,7 @@ cpl_status cpli_draft_finish(const draft* d, operand result, cpli_expr** out) {
   double* constants = carve(&l, d->n_constants, sizeof(double));
   const char** names = carve(&l, d->n_slots, sizeof(char*));
   int32_t* slots = carve(&l, d->n_slots, sizeof(int32_t));
-  cpli_type* types = carve(&l, d->n_slots, sizeof(cpli_type));
+  cpl_type* types = carve(&l, d->n_slots, sizeof(cpl_type));
   uint32_t* at = carve(&l, d->n_code, sizeof(uint32_t));
   expr_instr* code = carve(&l, d->n_code, sizeof(expr_instr));
   *e = (cpli_expr){.ctx = d->ctx,

@@ -44,9 +44,9 @@ typedef enum operand_kind { IN_SLOT, IN_TIME, IN_CONSTANT, IN_CODE } operand_kin
 typedef struct operand {
   operand_kind kind;
   uint32_t i;
-  cpli_type type;  // CPLI_REAL, CPLI_INTEGER or CPLI_BOOLEAN
-  bool moving;     // can change between events
-  size_t at;       // where it begins
+  cpl_type type;  // CPL_REAL, CPL_INTEGER or CPL_BOOLEAN
+  bool moving;    // can change between events
+  size_t at;      // where it begins
 } operand;
 
 typedef struct draft_op {
@@ -58,7 +58,7 @@ typedef struct draft_op {
 
 typedef struct draft_slot {
   int32_t slot;
-  cpli_type type;
+  cpl_type type;
   char* name;
 } draft_slot;
 
@@ -100,16 +100,16 @@ size_t cpli_lex_bracketed(const draft* d, size_t at);
 
 //------------------------------------ operations (draft.c) ------------------------------------
 
-cpl_status cpli_draft_constant(draft* d, double value, cpli_type type, size_t at, operand* out);
-cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpli_type type, const char* name, size_t at,
+cpl_status cpli_draft_constant(draft* d, double value, cpl_type type, size_t at, operand* out);
+cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpl_type type, const char* name, size_t at,
                               operand* out);
 operand cpli_draft_time(draft* d, size_t at);
 double cpli_draft_value(const draft* d, operand constant);
 
 /// Unary operations are given their operand twice. Real, Integer or Boolean as `type` says.
-cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpli_type type, size_t at,
+cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type, size_t at,
                            operand* out);
-cpl_status cpli_draft_select(draft* d, operand c, operand a, operand b, cpli_type type, size_t at,
+cpl_status cpli_draft_select(draft* d, operand c, operand a, operand b, cpl_type type, size_t at,
                              operand* out);
 /// A jump whose target is set later; its index is d->n_code - 1.
 cpl_status cpli_draft_jump(draft* d, expr_op op, operand condition, size_t at);

@@ -22,17 +22,9 @@
 #pragma once
 
 #include "base/base.h"
+#include "couplet/model.h"
 
 typedef struct cpli_expr cpli_expr;
-
-/// cpl_type of couplet/model.h, number for number: a cast converts. This room lies below that one.
-typedef enum cpli_type {
-  CPLI_REAL,
-  CPLI_INTEGER,
-  CPLI_BOOLEAN,
-  CPLI_ENUMERATION,
-  CPLI_STRING,
-} cpli_type;
 
 //------------------------------------ parse ------------------------------------
 
@@ -50,7 +42,7 @@ typedef struct cpli_place {
 /// The names an expression may use.
 typedef struct cpli_scope {
   /// The slot (>= 0) of a name, and its type; -1: unknown.
-  int32_t (*resolve)(void* user, const char* name, cpli_type* type);
+  int32_t (*resolve)(void* user, const char* name, cpl_type* type);
   const char* (*candidate)(const void* user, size_t i);  // known names, to suggest. Nullable
   size_t n_candidates;
   void* user;
@@ -72,7 +64,7 @@ typedef enum cpli_linearity {
   CPLI_LINEAR,                 // the gradient never changes
 } cpli_linearity;
 
-cpli_type cpli_expr_type(const cpli_expr* expr);  // CPLI_REAL, CPLI_INTEGER or CPLI_BOOLEAN
+cpl_type cpli_expr_type(const cpli_expr* expr);  // CPL_REAL, CPL_INTEGER or CPL_BOOLEAN
 const char* cpli_expr_text(const cpli_expr* expr);
 /// The distinct slots it reads, in order of first use. A "position" below is an index into them.
 size_t cpli_expr_slots(const cpli_expr* expr, const int32_t** slots);  // Nullable: slots

@@ -4,7 +4,7 @@
 // Properties of a parsed expression; above all, how its gradient varies.
 #include "expr/code.h"
 
-cpli_type cpli_expr_type(const cpli_expr* expr) { return expr->type; }
+cpl_type cpli_expr_type(const cpli_expr* expr) { return expr->type; }
 const char* cpli_expr_text(const cpli_expr* expr) { return expr->text; }
 bool cpli_expr_uses_time(const cpli_expr* expr) { return expr->uses_time; }
 size_t cpli_expr_relations(const cpli_expr* expr) { return expr->n_relations; }
@@ -85,7 +85,7 @@ cpli_linearity cpli_expr_linearity(const cpli_expr* expr, const bool* fixed) {
   variation of[CPLI_EXPR_SIZE];
   const uint32_t first = expr_first(expr);
   for (uint32_t i = 0; i < expr->n_slots; i++) {
-    bool discrete = expr->slot_types[i] != CPLI_REAL;
+    bool discrete = expr->slot_types[i] != CPL_REAL;
     bool still = fixed != NULL && fixed[i];
     of[i] = (variation){.kind = still || discrete ? CONSTANT : AFFINE, .steps = discrete && !still};
   }

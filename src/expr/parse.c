@@ -34,18 +34,18 @@ static cpl_status expect(draft* d, token_kind kind, const char* wanted) {
 //------------------------------------ types ------------------------------------
 
 static cpl_status need_number(draft* d, operand o, const char* what) {
-  if (o.type != CPLI_BOOLEAN) return CPL_OK;
+  if (o.type != CPL_BOOLEAN) return CPL_OK;
   return cpli_draft_fail(d, o.at, "%s takes numbers, this is a Boolean: write if ... then 1 else 0",
                          what);
 }
 
 static cpl_status need_boolean(draft* d, operand o, const char* what) {
-  if (o.type == CPLI_BOOLEAN) return CPL_OK;
+  if (o.type == CPL_BOOLEAN) return CPL_OK;
   return cpli_draft_fail(d, o.at, "%s takes Booleans, this is %s", what,
-                         o.type == CPLI_REAL ? "a Real" : "an Integer");
+                         o.type == CPL_REAL ? "a Real" : "an Integer");
 }
 
-static cpli_type common_type(cpli_type a, cpli_type b) { return a == b ? a : CPLI_REAL; }
+static cpl_type common_type(cpl_type a, cpl_type b) { return a == b ? a : CPL_REAL; }
 
 //------------------------------------ names ------------------------------------
 
@@ -90,16 +90,16 @@ static cpl_status fail_name(draft* d, size_t at) {
                          near[0] != '\0' ? "?)" : "");
 }
 
-static int32_t resolve(const draft* d, cpli_type* type) {
-  *type = CPLI_REAL;
+static int32_t resolve(const draft* d, cpl_type* type) {
+  *type = CPL_REAL;
   return d->scope != NULL ? d->scope->resolve(d->scope->user, d->name, type) : -1;
 }
 
-static cpl_status use_name(draft* d, int32_t slot, cpli_type type, size_t at, operand* out) {
-  if (type == CPLI_STRING) {
+static cpl_status use_name(draft* d, int32_t slot, cpl_type type, size_t at, operand* out) {
+  if (type == CPL_STRING) {
     return cpli_draft_fail(d, at, "%.200s is a String, which no expression can use", d->name);
   }
-  if (type == CPLI_ENUMERATION) type = CPLI_INTEGER;
+  if (type == CPL_ENUMERATION) type = CPL_INTEGER;
   return cpli_draft_slot_of(d, slot, type, d->name, at, out);
 }
 
@@ -111,7 +111,7 @@ static cpl_status check_brackets(draft* d, size_t at, bool call) {
   snprintf(first, sizeof first, "%.60s", d->name);
   memcpy(d->name, d->text + at, end - at);
   d->name[end - at] = '\0';
-  cpli_type type;
+  cpl_type type;
   bool known = resolve(d, &type) >= 0;
   if (!known && call && strchr(first, '.') == NULL && strcmp(first, "der") != 0) return CPL_OK;
   return cpli_draft_fail(d, at, "a name with brackets stands in single quotes: '%.200s'", d->name);
@@ -121,7 +121,7 @@ static cpl_status parse_name(draft* d, operand* out) {
   size_t at = d->now.at;
   bool plain = d->now.kind == T_NAME;
   cpli_lex_name(d);
-  cpli_type type;
+  cpl_type type;
   int32_t slot = resolve(d, &type);
   if (plain && d->text[at + d->now.len] == '[') {
     cpl_status st = check_brackets(d, at, false);
@@ -134,7 +134,7 @@ static cpl_status parse_name(draft* d, operand* out) {
 //------------------------------------ functions ------------------------------------
 
 static cpl_status fail_function(draft* d, size_t at) {
-  cpli_type type;
+  cpl_type type;
   cpli_lex_name(d);
   if (resolve(d, &type) >= 0) return cpli_draft_fail(d, at, "%.200s is no function", d->name);
   cpl_status st = check_brackets(d, at, true);
@@ -150,32 +150,32 @@ static cpl_status fail_function(draft* d, size_t at) {
 // x^2 and its like without a call of pow().
 static cpl_status emit_power(draft* d, operand x, operand y, size_t at, operand* out) {
   double p = is_constant(y) && !is_constant(x) ? cpli_draft_value(d, y) : 0;
-  if (p == 2) return cpli_draft_emit(d, OP_MUL, x, x, CPLI_REAL, at, out);
+  if (p == 2) return cpli_draft_emit(d, OP_MUL, x, x, CPL_REAL, at, out);
   if (p == 1) {
     *out = x;
-    out->type = CPLI_REAL;
+    out->type = CPL_REAL;
     return CPL_OK;
   }
   if (p == -1) {
     operand one;
-    cpl_status st = cpli_draft_constant(d, 1, CPLI_REAL, x.at, &one);
-    return st < 0 ? st : cpli_draft_emit(d, OP_DIV, one, x, CPLI_REAL, at, out);
+    cpl_status st = cpli_draft_constant(d, 1, CPL_REAL, x.at, &one);
+    return st < 0 ? st : cpli_draft_emit(d, OP_DIV, one, x, CPL_REAL, at, out);
   }
-  return cpli_draft_emit(d, OP_POW, x, y, CPLI_REAL, at, out);
+  return cpli_draft_emit(d, OP_POW, x, y, CPL_REAL, at, out);
 }
 
-static cpli_type function_type(expr_op op, cpli_type a, cpli_type b) {
+static cpl_type function_type(expr_op op, cpl_type a, cpl_type b) {
   switch (op) {
     case OP_FLOOR:
     case OP_CEIL:
     case OP_ROUND:
-    case OP_SIGN: return CPLI_INTEGER;
+    case OP_SIGN: return CPL_INTEGER;
     case OP_ABS:
     case OP_MIN:
     case OP_MAX:
     case OP_MOD:
     case OP_REM: return common_type(a, b);
-    default: return CPLI_REAL;
+    default: return CPL_REAL;
   }
 }
 
@@ -219,7 +219,7 @@ static cpl_status parse_call(draft* d, int f, operand* out) {
 
 //------------------------------------ primary ------------------------------------
 
-static cpl_status parse_constant(draft* d, double value, cpli_type type, operand* out) {
+static cpl_status parse_constant(draft* d, double value, cpl_type type, operand* out) {
   cpl_status st = cpli_draft_constant(d, value, type, d->now.at, out);
   return st < 0 ? st : cpli_lex_next(d);
 }
@@ -242,11 +242,11 @@ static bool before_parenthesis(const draft* d) {
 static cpl_status parse_primary(draft* d, operand* out) {
   const token t = d->now;
   switch (t.kind) {
-    case T_NUMBER: return parse_constant(d, t.number, t.whole ? CPLI_INTEGER : CPLI_REAL, out);
-    case T_PI: return parse_constant(d, 3.14159265358979323846, CPLI_REAL, out);
-    case T_INF: return parse_constant(d, INFINITY, CPLI_REAL, out);
-    case T_TRUE: return parse_constant(d, 1, CPLI_BOOLEAN, out);
-    case T_FALSE: return parse_constant(d, 0, CPLI_BOOLEAN, out);
+    case T_NUMBER: return parse_constant(d, t.number, t.whole ? CPL_INTEGER : CPL_REAL, out);
+    case T_PI: return parse_constant(d, 3.14159265358979323846, CPL_REAL, out);
+    case T_INF: return parse_constant(d, INFINITY, CPL_REAL, out);
+    case T_TRUE: return parse_constant(d, 1, CPL_BOOLEAN, out);
+    case T_FALSE: return parse_constant(d, 0, CPL_BOOLEAN, out);
     case T_TIME: *out = cpli_draft_time(d, t.at); return cpli_lex_next(d);
     case T_OPEN: return parse_parentheses(d, out);
     case T_QUOTED: return parse_name(d, out);
@@ -309,7 +309,7 @@ static cpl_status parse_product(draft* d, operand* out) {
     if (st >= 0) st = need_number(d, x, cpli_expr_op_name(t.op));
     if (st >= 0) st = need_number(d, y, cpli_expr_op_name(t.op));
     if (st < 0) return st;
-    cpli_type type = t.op == OP_MUL ? common_type(x.type, y.type) : CPLI_REAL;
+    cpl_type type = t.op == OP_MUL ? common_type(x.type, y.type) : CPL_REAL;
     st = cpli_draft_emit(d, t.op, x, y, type, t.at, out);
   }
   return st;
@@ -342,7 +342,7 @@ static cpl_status check_comparison(draft* d, token t, operand x, operand y) {
     cpl_status st = need_number(d, x, name);
     return st < 0 ? st : need_number(d, y, name);
   }
-  if (x.type == CPLI_REAL || y.type == CPLI_REAL) {
+  if (x.type == CPL_REAL || y.type == CPL_REAL) {
     return cpli_draft_fail(
         d, t.at, "%s compares Integers or Booleans; Reals are compared with < <= > >=", name);
   }
@@ -363,7 +363,7 @@ static cpl_status parse_comparison(draft* d, operand* out) {
   if (at_comparison(d)) {
     return cpli_draft_fail(d, d->now.at, "comparisons do not chain: write a < b and b < c");
   }
-  return cpli_draft_emit(d, t.op, x, y, CPLI_BOOLEAN, t.at, out);
+  return cpli_draft_emit(d, t.op, x, y, CPL_BOOLEAN, t.at, out);
 }
 
 static cpl_status parse_not(draft* d, operand* out) {
@@ -373,7 +373,7 @@ static cpl_status parse_not(draft* d, operand* out) {
   for (; st >= 0 && d->now.kind == T_NOT; st = cpli_lex_next(d)) any = true, turned = !turned;
   if (st >= 0) st = parse_comparison(d, out);
   if (st >= 0 && any) st = need_boolean(d, *out, "not");
-  if (st >= 0 && turned) st = cpli_draft_emit(d, OP_NOT, *out, *out, CPLI_BOOLEAN, at, out);
+  if (st >= 0 && turned) st = cpli_draft_emit(d, OP_NOT, *out, *out, CPL_BOOLEAN, at, out);
   if (any) out->at = at;
   return st;
 }
@@ -404,9 +404,9 @@ static cpl_status parse_right_side(draft* d, bool is_and, size_t at, operand* le
     d->code[mark.n_code].extra = (uint32_t)(is_and ? d->n_code : begin);
     if (!is_and) d->code[begin - 1].extra = (uint32_t)d->n_code;
   }
-  st = cpli_draft_constant(d, !is_and, CPLI_BOOLEAN, at, &other);
+  st = cpli_draft_constant(d, !is_and, CPL_BOOLEAN, at, &other);
   if (st < 0) return st;
-  return cpli_draft_select(d, *left, is_and ? right : other, is_and ? other : right, CPLI_BOOLEAN,
+  return cpli_draft_select(d, *left, is_and ? right : other, is_and ? other : right, CPL_BOOLEAN,
                            left->at, left);
 }
 
@@ -440,17 +440,17 @@ static cpl_status parse_branch(draft* d, bool dead, operand* out) {
   return st;
 }
 
-static cpl_status branch_type(draft* d, operand a, operand b, cpli_type* type) {
+static cpl_status branch_type(draft* d, operand a, operand b, cpl_type* type) {
   *type = common_type(a.type, b.type);
-  if ((a.type == CPLI_BOOLEAN) == (b.type == CPLI_BOOLEAN)) return CPL_OK;
+  if ((a.type == CPL_BOOLEAN) == (b.type == CPL_BOOLEAN)) return CPL_OK;
   return cpli_draft_fail(d, b.at, "then gives a %s, else a %s",
-                         a.type == CPLI_BOOLEAN ? "Boolean" : "number",
-                         b.type == CPLI_BOOLEAN ? "Boolean" : "number");
+                         a.type == CPL_BOOLEAN ? "Boolean" : "number",
+                         b.type == CPL_BOOLEAN ? "Boolean" : "number");
 }
 
 static cpl_status parse_known_if(draft* d, bool taken, operand* out) {
   operand a, b;
-  cpli_type type;
+  cpl_type type;
   cpl_status st = parse_branch(d, !taken, &a);
   if (st >= 0) st = expect(d, T_ELSE, "else");
   if (st >= 0) st = parse_branch(d, taken, &b);
@@ -463,7 +463,7 @@ static cpl_status parse_known_if(draft* d, bool taken, operand* out) {
 
 static cpl_status parse_open_if(draft* d, operand condition, size_t at, operand* out) {
   operand a, b;
-  cpli_type type;
+  cpl_type type;
   const size_t first = d->n_code;
   cpl_status st = cpli_draft_jump(d, OP_JUMP_UNLESS, condition, at);
   if (st >= 0) st = parse_expression(d, &a);
@@ -520,7 +520,7 @@ static cpl_status parse_whole_name(draft* d, bool* found, operand* out) {
   while (len > 0 && strchr(" \t\r\n", begin[len - 1]) != NULL) len--;
   memcpy(d->name, begin, len);
   d->name[len] = '\0';
-  cpli_type type;
+  cpl_type type;
   int32_t slot = len > 0 && !is_word(d->name) ? resolve(d, &type) : -1;
   *found = slot >= 0;
   return slot >= 0 ? use_name(d, slot, type, (size_t)(begin - d->text), out) : CPL_OK;

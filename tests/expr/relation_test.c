@@ -76,7 +76,7 @@ static void test_indicators_change_sides_exactly(void** state) {
   cpl_context* ctx = test_context();
   for (size_t i = 0; i < CPLI_COUNT(texts); i++) {
     cpli_expr* e = parse(ctx, texts[i]);
-    bool comparison = cpli_expr_type(e) == CPLI_BOOLEAN;
+    bool comparison = cpli_expr_type(e) == CPL_BOOLEAN;
     for (int p = 0; p < n; p++) {
       double here[MOST], there[MOST], z[1], z0[1];
       settle(ctx, e, 0, &points[p], here);

@@ -9,18 +9,18 @@
 
 static const struct {
   const char* name;
-  cpli_type type;
+  cpl_type type;
 } known_names[] = {
-    {"x", CPLI_REAL},       {"y", CPLI_REAL},           {"k", CPLI_REAL},
-    {"left.y1", CPLI_REAL}, {"right.y1", CPLI_REAL},    {"m.der(h)", CPLI_REAL},
-    {"v[1]", CPLI_REAL},    {"m.'a b'", CPLI_REAL},     {"i", CPLI_INTEGER},
-    {"j", CPLI_INTEGER},    {"mode", CPLI_ENUMERATION}, {"on", CPLI_BOOLEAN},
-    {"off", CPLI_BOOLEAN},  {"label", CPLI_STRING},     {"a", CPLI_REAL},
-    {"b", CPLI_REAL},       {"c", CPLI_REAL},           {"d", CPLI_REAL},
-    {"w", CPLI_REAL},       {"w2", CPLI_REAL},          {"min", CPLI_REAL},
+    {"x", CPL_REAL},       {"y", CPL_REAL},           {"k", CPL_REAL},
+    {"left.y1", CPL_REAL}, {"right.y1", CPL_REAL},    {"m.der(h)", CPL_REAL},
+    {"v[1]", CPL_REAL},    {"m.'a b'", CPL_REAL},     {"i", CPL_INTEGER},
+    {"j", CPL_INTEGER},    {"mode", CPL_ENUMERATION}, {"on", CPL_BOOLEAN},
+    {"off", CPL_BOOLEAN},  {"label", CPL_STRING},     {"a", CPL_REAL},
+    {"b", CPL_REAL},       {"c", CPL_REAL},           {"d", CPL_REAL},
+    {"w", CPL_REAL},       {"w2", CPL_REAL},          {"min", CPL_REAL},
 };
 
-static inline int32_t test_resolve(void* user, const char* name, cpli_type* type) {
+static inline int32_t test_resolve(void* user, const char* name, cpl_type* type) {
   (void)user;
   for (size_t i = 0; i < CPLI_COUNT(known_names); i++) {
     if (strcmp(known_names[i].name, name) != 0) continue;
