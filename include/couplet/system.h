@@ -3,10 +3,13 @@
 #pragma once
 
 #include "couplet/interface.h"
+#include "couplet/table.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+//------------------------------------ opening a file ------------------------------------
 
 /// How to open a model file. Start from cpl_default_open_def(), then change what you need.
 typedef struct cpl_open_def {
@@ -20,6 +23,159 @@ CPL_API cpl_open_def cpl_default_open_def(void);
 /// Open a model file by the ending of its name.
 /// Owned:    *out by the caller, who destroys it through its ops after all instances are gone.
 CPL_API cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out);
+
+//------------------------------------ definition of a system ------------------------------------
+
+/// Models and what connects them, as a system file says it (docs/system-file.md): texts that are
+/// checked against the models when the system is built. It can be read from a file, made by calls,
+/// or read and then changed. All texts given to the functions below are copied.
+typedef struct cpl_system_def cpl_system_def;
+
+/// Owned: *out by the caller, who calls cpl_system_def_destroy().
+CPL_API cpl_status cpl_system_def_create(cpl_context* ctx, cpl_system_def** out);
+CPL_API void cpl_system_def_destroy(cpl_system_def* def);  ///< Nullable: def
+
+/// Read a system file. Nested systems are not read yet.
+/// Owned:   *out by the caller, who calls cpl_system_def_destroy().
+/// Returns: CPL_ERR_INPUT with file, line and column of what is wrong; *out is then NULL.
+CPL_API cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_def** out);
+
+/// Name the system.
+CPL_API cpl_status cpl_system_def_set_name(cpl_system_def* def, const char* name);
+
+/// "name: value". Values are numbers or expressions, of Strings and Enumerations also texts.
+typedef struct cpl_assignment {
+  const char* name;
+  const char* value;
+} cpl_assignment;
+
+typedef enum cpl_member_kind {
+  CPL_MEMBER_FMU,
+  CPL_MEMBER_C,
+  CPL_MEMBER_SYSTEM,
+} cpl_member_kind;
+
+typedef enum cpl_member_as {
+  CPL_AS_DEFAULT,         ///< what the file has; model exchange where it has both
+  CPL_AS_MODEL_EXCHANGE,  ///< `as: me`
+  CPL_AS_CO_SIMULATION,   ///< `as: cs`
+} cpl_member_as;
+
+/// A model of the system. Start from cpl_default_member_def(), then change what you need.
+typedef struct cpl_member_def {
+  const char* name;  ///< without dots
+  cpl_member_kind kind;
+  const char* path;              ///< Nullable when `source` or `system` is given
+  cpl_source* source;            ///< an opened model instead of a path. Nullable.
+  const cpl_system_def* system;  ///< CPL_MEMBER_SYSTEM: a definition instead of a path. Nullable.
+  cpl_member_as as;
+  const cpl_assignment* starts;  ///< of its variables
+  size_t n_starts;
+} cpl_member_def;
+
+CPL_API cpl_member_def cpl_default_member_def(void);
+
+/// Borrowed: source and system, until the definition and what was built from it are gone.
+CPL_API cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* member);
+
+/// A constant that expressions may use; its value may be an expression of other parameters.
+CPL_API cpl_status cpl_system_def_add_parameter(cpl_system_def* def, const char* name,
+                                                const char* value);
+CPL_API cpl_status cpl_system_def_add_number(cpl_system_def* def, const char* name, double value);
+
+typedef enum cpl_interpolation {
+  CPL_LINEAR,
+  CPL_HOLD,
+} cpl_interpolation;
+
+/// An input of the system: exactly one of expression, file, table or callback, or none of them:
+/// then it is an input of the whole, which a surrounding system sets.
+/// Start from cpl_default_input_def(), then change what you need.
+typedef struct cpl_input_def {
+  const char* name;
+  const char* expression;                 ///< of time, parameters and other inputs. Nullable.
+  const char* file;                       ///< a CSV file. Nullable.
+  const cpl_table* table;                 ///< Nullable
+  const char* column;                     ///< of file or table. Nullable: the input's name.
+  cpl_interpolation interpolation;        ///< of file or table
+  double (*value)(void* user, double t);  ///< a smooth function. Nullable.
+  void* user;                             ///< handed to value
+  const char* start;                      ///< of an input of the whole. Nullable.
+} cpl_input_def;
+
+CPL_API cpl_input_def cpl_default_input_def(void);
+
+/// Borrowed: table and user, until the definition and what was built from it are gone.
+CPL_API cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input_def* input);
+
+/// A coupling function u = c(t, y) of a program. Functions return 0, 1: cannot be evaluated here
+/// (a shorter step may help), or a negative number, which ends the run.
+/// Start from cpl_default_coupling_def(), then change what you need.
+typedef struct cpl_coupling_def {
+  /// Names of what it reads, "model.variable", inputs and parameters, in the order of y.
+  const char* const* reads;
+  size_t n_reads;
+  /// `reads` is not given: y holds every output of every model, models in the order in which they
+  /// were added, outputs in the order of their descriptions.
+  bool reads_all;
+  int (*value)(void* user, double t, const double* y, double* u);
+  /// du[i] is the derivative of u in y[i]. Nullable: differences are used.
+  int (*gradient)(void* user, double t, const double* y, double* du);
+  bool constant;  ///< the gradient never changes: it is asked for once
+  void* user;     ///< handed to both
+} cpl_coupling_def;
+
+CPL_API cpl_coupling_def cpl_default_coupling_def(void);
+
+/// Connect an input, "model.input", to a source: a name, or an expression over outputs, inputs and
+/// parameters.
+CPL_API cpl_status cpl_system_def_connect(cpl_system_def* def, const char* target,
+                                          const char* source);
+/// The same to a function of the program.
+/// Borrowed: user, until the definition and what was built from it are gone.
+CPL_API cpl_status cpl_system_def_couple(cpl_system_def* def, const char* target,
+                                         const cpl_coupling_def* coupling);
+
+/// An output of the whole, for a surrounding system.
+CPL_API cpl_status cpl_system_def_add_output(cpl_system_def* def, const char* name,
+                                             const char* source);
+
+/// Something that happens from outside: when a condition becomes true, or at given times.
+/// Start from cpl_default_event_def(), then change what you need.
+typedef struct cpl_event_def {
+  const char* name;
+  const char* when;       ///< a condition. Nullable: `at`.
+  const char* const* at;  ///< times: numbers or constant expressions. Nullable: `when`.
+  size_t n_at;
+  const cpl_assignment* sets;  ///< all at once, from the values before the event
+  size_t n_sets;
+} cpl_event_def;
+
+CPL_API cpl_event_def cpl_default_event_def(void);
+CPL_API cpl_status cpl_system_def_add_event(cpl_system_def* def, const cpl_event_def* event);
+
+/// Record this too: a name, or a pattern with * and ?. Without any: every output and state.
+CPL_API cpl_status cpl_system_def_add_record(cpl_system_def* def, const char* name);
+
+/// How to simulate; NAN and NULL: not said. Start from cpl_default_experiment_def().
+typedef struct cpl_experiment_def {
+  double start, stop;
+  double interval;     ///< between output points
+  double step;         ///< fixed-step solvers: the step; others: the longest step
+  double rtol, atol;   ///< tolerances
+  const char* solver;  ///< Nullable
+} cpl_experiment_def;
+
+CPL_API cpl_experiment_def cpl_default_experiment_def(void);
+
+/// Takes over what is said; the rest stays as it was.
+CPL_API cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
+                                                 const cpl_experiment_def* experiment);
+CPL_API cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def);
+
+/// Give "model.variable" another start value, or a parameter or an input of the whole another
+/// value.
+CPL_API cpl_status cpl_system_def_set(cpl_system_def* def, const char* name, const char* value);
 
 #ifdef __cplusplus
 }

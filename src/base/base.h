@@ -75,6 +75,11 @@ int32_t cpli_names_find(const cpli_names* names, const char* key);  // -1: not t
 void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,
                   size_t n, char* out, size_t out_size);
 
+/// The same as separate texts, nearest first; returns how many.
+enum { CPLI_NEAREST = 3 };
+size_t cpli_nearest_few(const char* name, const char* (*at)(const void* user, size_t i),
+                        const void* user, size_t n, const char* best[CPLI_NEAREST]);
+
 /// "*" and "?" match as in a shell; everything else is literal, brackets too.
 bool cpli_glob(const char* pattern, const char* text);
 

@@ -98,25 +98,29 @@ static int distance(const char* a, const char* b, int limit) {
   return row[m];
 }
 
-void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,
-                  size_t n, char* out, size_t out_size) {
-  enum { SHOWN = 3 };
-  const char* best[SHOWN] = {0};
-  int cost[SHOWN];
+size_t cpli_nearest_few(const char* name, const char* (*at)(const void* user, size_t i),
+                        const void* user, size_t n, const char* best[CPLI_NEAREST]) {
+  int cost[CPLI_NEAREST];
   int limit = (int)(2 * (1 + strlen(name) / 3));  // a third of the letters may differ
   size_t found = 0;
   for (size_t i = 0; i < n; i++) {
     const char* candidate = at(user, i);
     int d = distance(name, candidate, limit);
     if (d > limit) continue;
-    size_t k = found < SHOWN ? found++ : SHOWN;
+    size_t k = found < CPLI_NEAREST ? found++ : CPLI_NEAREST;
     while (k > 0 && d < cost[k - 1]) {
-      if (k < SHOWN) best[k] = best[k - 1], cost[k] = cost[k - 1];
+      if (k < CPLI_NEAREST) best[k] = best[k - 1], cost[k] = cost[k - 1];
       k--;
     }
-    if (k < SHOWN) best[k] = candidate, cost[k] = d;
+    if (k < CPLI_NEAREST) best[k] = candidate, cost[k] = d;
   }
-  size_t used = 0;
+  return found;
+}
+
+void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,
+                  size_t n, char* out, size_t out_size) {
+  const char* best[CPLI_NEAREST];
+  size_t found = cpli_nearest_few(name, at, user, n, best), used = 0;
   out[0] = '\0';
   for (size_t k = 0; k < found && used < out_size; k++) {
     const char* glue = k == 0 ? "" : k + 1 == found ? " or " : ", ";

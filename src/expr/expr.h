@@ -23,6 +23,7 @@
 
 #include "base/base.h"
 #include "couplet/model.h"
+#include "format/place.h"
 
 typedef struct cpli_expr cpli_expr;
 
@@ -32,12 +33,6 @@ enum {
   CPLI_EXPR_NESTING = 200,  // deepest nesting of parentheses, if and ^
   CPLI_EXPR_SIZE = 8192,    // most names, constants and operations together
 };
-
-/// Where a text begins. With file NULL messages give the column only.
-typedef struct cpli_place {
-  const char* file;  // Nullable, borrowed: stays alive as long as the expression
-  int line, column;  // 1-based; columns count characters, not bytes
-} cpli_place;
 
 /// The names an expression may use.
 typedef struct cpli_scope {

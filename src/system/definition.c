@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "system/definition.h"
+
+#include <math.h>
+
+enum { LONGEST_NAME = 200, NAMES_AT_FIRST = 16 };
+
+static cpl_experiment_def no_experiment(void) {
+  return (cpl_experiment_def){NAN, NAN, NAN, NAN, NAN, NAN, NULL};
+}
+
+cpl_status cpl_system_def_create(cpl_context* ctx, cpl_system_def** out) {
+  *out = NULL;
+  cpl_system_def* def = cpli_alloc(ctx, 1, sizeof *def);
+  if (def == NULL) return cpli_nomem(ctx);
+  def->ctx = ctx;
+  cpli_arena_init(&def->arena, ctx);
+  def->experiment.values = no_experiment();
+  cpl_status st = cpli_names_init(&def->model_names, ctx, NAMES_AT_FIRST);
+  if (st >= 0) st = cpli_names_init(&def->value_names, ctx, NAMES_AT_FIRST);
+  if (st >= 0) st = cpli_names_init(&def->output_names, ctx, NAMES_AT_FIRST);
+  if (st >= 0) st = cpli_names_init(&def->event_names, ctx, NAMES_AT_FIRST);
+  if (st < 0) {
+    cpl_system_def_destroy(def);
+    return st;
+  }
+  *out = def;
+  return CPL_OK;
+}
+
+void cpl_system_def_destroy(cpl_system_def* def) {
+  if (def == NULL) return;
+  cpl_context* ctx = def->ctx;
+  cpli_names_free(&def->model_names);
+  cpli_names_free(&def->value_names);
+  cpli_names_free(&def->output_names);
+  cpli_names_free(&def->event_names);
+  cpli_free(ctx, def->models);
+  cpli_free(ctx, def->parameters);
+  cpli_free(ctx, def->inputs);
+  cpli_free(ctx, def->connections);
+  cpli_free(ctx, def->outputs);
+  cpli_free(ctx, def->events);
+  cpli_free(ctx, def->record);
+  cpli_arena_free(&def->arena);
+  cpli_free(ctx, def);
+}
+
+//------------------------------------ texts ------------------------------------
+
+cpli_text cpli_def_text(cpl_system_def* def, const char* text, cpli_place place) {
+  cpli_text kept = {.place = place};
+  if (text == NULL) return kept;
+  kept.text = cpli_arena_strdup(&def->arena, text);
+  if (kept.text == NULL) def->no_memory = true;
+  return kept;
+}
+
+void* cpli_def_array(cpl_system_def* def, size_t n, size_t size) {
+  if (n == 0) return NULL;
+  void* array = cpli_arena_alloc(&def->arena, n, size);
+  if (array == NULL) def->no_memory = true;
+  return array;
+}
+
+// After a failure the definition can be used again.
+static cpl_status check_memory(cpl_system_def* def) {
+  if (!def->no_memory) return CPL_OK;
+  def->no_memory = false;
+  return cpli_nomem(def->ctx);
+}
+
+//------------------------------------ names ------------------------------------
+
+static cpl_status bad_name(const cpl_system_def* def, const char* what, const cpli_text* name,
+                           const char* why) {
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s \"%s\": %s", what, name->text,
+                      why);
+}
+
+static cpl_status check_name(const cpl_system_def* def, const char* what, const cpli_text* name) {
+  const char* text = name->text;
+  size_t n = text != NULL ? strlen(text) : 0;
+  if (n == 0) return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s needs a name", what);
+  if (n > LONGEST_NAME)
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place,
+                        "the name of %s is longer than %d bytes", what, LONGEST_NAME);
+  for (size_t i = 0; i < n; i++) {
+    if ((unsigned char)text[i] < 0x20 || text[i] == '\'' || text[i] == 0x7f)
+      return bad_name(def, what, name, "a name has no quotes or control characters");
+  }
+  if (text[0] == ' ' || text[n - 1] == ' ')
+    return bad_name(def, what, name, "a name begins and ends without blanks");
+  return CPL_OK;
+}
+
+static cpl_status check_not_reserved(const cpl_system_def* def, const char* what,
+                                     const cpli_text* name) {
+  static const char* const reserved[] = {"time", "pi",   "true", "false", "if",
+                                         "then", "else", "and",  "or",    "not"};
+  for (size_t i = 0; i < CPLI_COUNT(reserved); i++) {
+    if (strcmp(name->text, reserved[i]) == 0)
+      return bad_name(def, what, name, "this word has a meaning in expressions");
+  }
+  return CPL_OK;
+}
+
+static cpl_status stands_twice(const cpl_system_def* def, const char* what, const cpli_text* name,
+                               const cpli_text* first) {
+  char text[CPLI_PLACE_SIZE];
+  size_t n = strlen(cpli_place_text(&first->place, text));
+  if (n > 2) text[n - 2] = '\0';
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s \"%s\" stands twice%s%s%s", what,
+                      name->text, n > 0 ? " (first at " : "", text, n > 0 ? ")" : "");
+}
+
+// Room for one more, then its name. *index is that of the one that has the name already, or -1.
+static cpl_status append_name(cpl_system_def* def, cpli_names* names, const char* name,
+                              int32_t value, int32_t* taken) {
+  int32_t found = cpli_names_add(names, name, value);
+  if (found < 0) return cpli_nomem(def->ctx);
+  *taken = found != value ? found : -1;
+  return CPL_OK;
+}
+
+static const cpli_text* value_name(const cpl_system_def* def, int32_t value) {
+  return value % 2 == 0 ? &def->parameters[value / 2].name : &def->inputs[value / 2].name;
+}
+
+static cpl_status grow(cpl_system_def* def, void* items, size_t* cap, size_t count, size_t size) {
+  void** at = items;
+  return cpli_grow(def->ctx, at, cap, count, size) ? CPL_OK : cpli_nomem(def->ctx);
+}
+
+//------------------------------------ items ------------------------------------
+
+static cpl_status check_member(const cpl_system_def* def, const cpli_member* m) {
+  int given = (m->path.text != NULL) + (m->source != NULL) + (m->system != NULL);
+  const char* why = NULL;
+  if (given == 0) why = "it needs one of fmu, c and system";
+  if (given > 1) why = "it needs only one of path, source and system";
+  if (m->path.text != NULL && m->path.text[0] == '\0') why = "the path is empty";
+  if (m->system != NULL && m->kind != CPL_MEMBER_SYSTEM) why = "a definition makes a system";
+  if (m->system == def) why = "it would hold itself";
+  if (why != NULL) return bad_name(def, "model", &m->name, why);
+  if (m->as != CPL_AS_DEFAULT && m->kind != CPL_MEMBER_FMU)
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &m->as_place,
+                        "model \"%s\": only an FMU can be taken as me or cs", m->name.text);
+  return CPL_OK;
+}
+
+cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item) {
+  int32_t taken = -1;
+  cpl_status st = check_memory(def);
+  if (st >= 0) st = check_name(def, "model", &item.name);
+  if (st >= 0 && strchr(item.name.text, '.') != NULL)
+    st = bad_name(def, "model", &item.name, "the name of a model has no dots");
+  if (st >= 0) st = check_member(def, &item);
+  if (st >= 0) st = grow(def, &def->models, &def->cap_models, def->n_models, sizeof item);
+  if (st >= 0)
+    st = append_name(def, &def->model_names, item.name.text, (int32_t)def->n_models, &taken);
+  if (st >= 0 && taken >= 0) st = stands_twice(def, "model", &item.name, &def->models[taken].name);
+  if (st >= 0) def->models[def->n_models++] = item;
+  return st;
+}
+
+cpl_status cpli_def_add_parameter(cpl_system_def* def, cpli_parameter item) {
+  int32_t taken = -1;
+  cpl_status st = check_memory(def);
+  if (st >= 0) st = check_name(def, "parameter", &item.name);
+  if (st >= 0) st = check_not_reserved(def, "parameter", &item.name);
+  if (st >= 0 && (item.value.text == NULL || item.value.text[0] == '\0'))
+    st = bad_name(def, "parameter", &item.name, "it needs a value");
+  if (st >= 0)
+    st = grow(def, &def->parameters, &def->cap_parameters, def->n_parameters, sizeof item);
+  if (st >= 0)
+    st =
+        append_name(def, &def->value_names, item.name.text, 2 * (int32_t)def->n_parameters, &taken);
+  if (st >= 0 && taken >= 0)
+    st = stands_twice(def, "parameter", &item.name, value_name(def, taken));
+  if (st >= 0) def->parameters[def->n_parameters++] = item;
+  return st;
+}
+
+cpl_status cpli_def_add_input(cpl_system_def* def, cpli_input item) {
+  int32_t taken = -1;
+  cpl_status st = check_memory(def);
+  if (st >= 0) st = check_name(def, "input", &item.name);
+  if (st >= 0) st = check_not_reserved(def, "input", &item.name);
+  if (st >= 0) st = grow(def, &def->inputs, &def->cap_inputs, def->n_inputs, sizeof item);
+  if (st >= 0)
+    st =
+        append_name(def, &def->value_names, item.name.text, 2 * (int32_t)def->n_inputs + 1, &taken);
+  if (st >= 0 && taken >= 0) st = stands_twice(def, "input", &item.name, value_name(def, taken));
+  if (item.column.text == NULL) item.column = item.name;
+  if (st >= 0) def->inputs[def->n_inputs++] = item;
+  return st;
+}
+
+cpl_status cpli_def_add_connection(cpl_system_def* def, cpli_connection item) {
+  cpl_status st = check_memory(def);
+  bool text = item.source.text != NULL && item.source.text[0] != '\0';
+  if (st >= 0 && (item.target.text == NULL || item.target.text[0] == '\0'))
+    st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.target.place, "a connection needs a target");
+  if (st >= 0 && !text && item.coupling == NULL)
+    st = bad_name(def, "connection of", &item.target, "it needs a source");
+  if (st >= 0)
+    st = grow(def, &def->connections, &def->cap_connections, def->n_connections, sizeof item);
+  if (st >= 0) def->connections[def->n_connections++] = item;
+  return st;
+}
+
+cpl_status cpli_def_add_output(cpl_system_def* def, cpli_output item) {
+  int32_t taken = -1;
+  cpl_status st = check_memory(def);
+  if (st >= 0) st = check_name(def, "output", &item.name);
+  if (st >= 0 && (item.source.text == NULL || item.source.text[0] == '\0'))
+    st = bad_name(def, "output", &item.name, "it needs a source");
+  if (st >= 0) st = grow(def, &def->outputs, &def->cap_outputs, def->n_outputs, sizeof item);
+  if (st >= 0)
+    st = append_name(def, &def->output_names, item.name.text, (int32_t)def->n_outputs, &taken);
+  if (st >= 0 && taken >= 0)
+    st = stands_twice(def, "output", &item.name, &def->outputs[taken].name);
+  if (st >= 0) def->outputs[def->n_outputs++] = item;
+  return st;
+}
+
+cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item) {
+  int32_t taken = -1;
+  cpl_status st = check_memory(def);
+  if (st >= 0) st = check_name(def, "event", &item.name);
+  if (st >= 0 && (item.when.text != NULL) == (item.n_at > 0))
+    st = bad_name(def, "event", &item.name, "it needs either `when` or `at`");
+  if (st >= 0 && item.n_sets == 0)
+    st = bad_name(def, "event", &item.name, "it needs something to `set`");
+  if (st >= 0) st = grow(def, &def->events, &def->cap_events, def->n_events, sizeof item);
+  if (st >= 0)
+    st = append_name(def, &def->event_names, item.name.text, (int32_t)def->n_events, &taken);
+  if (st >= 0 && taken >= 0) st = stands_twice(def, "event", &item.name, &def->events[taken].name);
+  if (st >= 0) def->events[def->n_events++] = item;
+  return st;
+}
+
+cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item) {
+  cpl_status st = check_memory(def);
+  if (st >= 0 && (item.text == NULL || item.text[0] == '\0'))
+    st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.place, "record: a name is empty");
+  if (st >= 0) st = grow(def, &def->record, &def->cap_record, def->n_record, sizeof item);
+  if (st >= 0) def->record[def->n_record++] = item;
+  return st;
+}
+
+//------------------------------------ experiment ------------------------------------
+
+static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
+  double* old[] = {&to->values.start, &to->values.stop, &to->values.interval,
+                   &to->values.step,  &to->values.rtol, &to->values.atol};
+  const double said[] = {from->values.start, from->values.stop, from->values.interval,
+                         from->values.step,  from->values.rtol, from->values.atol};
+  for (size_t i = 0; i < CPLI_COUNT(said); i++) {
+    if (isnan(said[i])) continue;
+    *old[i] = said[i];
+    to->places[i] = from->places[i];
+  }
+  if (from->values.solver == NULL) return;
+  to->values.solver = from->values.solver;
+  to->places[CPLI_SOLVER] = from->places[CPLI_SOLVER];
+}
+
+static cpl_status check_experiment(cpl_context* ctx, const cpli_experiment* e) {
+  const cpl_experiment_def* v = &e->values;
+  const struct {
+    const char* name;
+    double value;
+    bool positive;
+  } all[] = {{"start", v->start, false}, {"stop", v->stop, false}, {"interval", v->interval, true},
+             {"step", v->step, true},    {"rtol", v->rtol, true},  {"atol", v->atol, true}};
+  for (size_t i = 0; i < CPLI_COUNT(all); i++) {
+    if (isinf(all[i].value))
+      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[i], "%s must be finite", all[i].name);
+    if (all[i].positive && all[i].value <= 0)
+      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[i], "%s must be greater than 0, not %g",
+                          all[i].name, all[i].value);
+  }
+  if (v->stop < v->start)  // false when one is not said
+    return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[CPLI_STOP], "stop (%g) is before start (%g)",
+                        v->stop, v->start);
+  return CPL_OK;
+}
+
+cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item) {
+  cpli_experiment next = def->experiment;
+  merge_experiment(&next, item);
+  cpl_status st = check_memory(def);
+  if (st >= 0) st = check_experiment(def->ctx, &next);
+  if (st >= 0) def->experiment = next;
+  return st;
+}
+
+cpl_experiment_def cpl_default_experiment_def(void) { return no_experiment(); }

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A definition as plain arrays in the order of the file, for the builder to walk. Every item and
+// every text keeps its place for messages. Texts are as written: what they name is found by
+// system/resolve.h, what they compute by expr.
+#pragma once
+
+#include "couplet/system.h"
+#include "format/place.h"
+
+// A name or an expression, and where it stands.
+typedef struct cpli_text {
+  const char* text;  // Nullable where said
+  cpli_place place;
+} cpli_text;
+
+typedef struct cpli_setting {
+  cpli_text name, value;
+} cpli_setting;
+
+typedef struct cpli_member {
+  cpli_text name;
+  cpl_member_kind kind;
+  cpli_text path;                // resolved against the file's folder. Nullable: source or system.
+  cpl_source* source;            // borrowed. Nullable.
+  const cpl_system_def* system;  // borrowed. Nullable.
+  cpl_member_as as;
+  cpli_place as_place;
+  cpli_setting* starts;
+  size_t n_starts, cap_starts;
+} cpli_member;
+
+typedef struct cpli_parameter {
+  cpli_text name, value;
+} cpli_parameter;
+
+typedef enum cpli_input_kind {
+  CPLI_INPUT_FREE,  // an input of the whole
+  CPLI_INPUT_EXPRESSION,
+  CPLI_INPUT_FILE,
+  CPLI_INPUT_TABLE,
+  CPLI_INPUT_CALLBACK,
+} cpli_input_kind;
+
+typedef struct cpli_input {
+  cpli_text name;
+  cpli_input_kind kind;
+  cpli_text expression;    // EXPRESSION
+  cpli_text file;          // FILE: resolved against the file's folder
+  const cpl_table* table;  // TABLE: borrowed
+  cpli_text column;        // FILE, TABLE: the input's name when not said
+  cpl_interpolation interpolation;
+  double (*value)(void* user, double t);  // CALLBACK
+  void* user;
+  cpli_text start;  // FREE. Nullable.
+} cpli_input;
+
+typedef struct cpli_coupling {
+  const cpli_text* reads;
+  size_t n_reads;
+  bool reads_all, constant;
+  int (*value)(void* user, double t, const double* y, double* u);
+  int (*gradient)(void* user, double t, const double* y, double* du);  // Nullable
+  void* user;
+} cpli_coupling;
+
+typedef struct cpli_connection {
+  cpli_text target;
+  cpli_text source;               // Nullable: coupling
+  const cpli_coupling* coupling;  // Nullable: source
+} cpli_connection;
+
+typedef struct cpli_output {
+  cpli_text name, source;
+} cpli_output;
+
+typedef struct cpli_event {
+  cpli_text name;
+  cpli_text when;       // Nullable: at
+  const cpli_text* at;  // times, constant expressions
+  size_t n_at;
+  const cpli_setting* sets;
+  size_t n_sets;
+} cpli_event;
+
+// The experiment and the places of its values, in the order of cpl_experiment_def.
+enum { CPLI_START, CPLI_STOP, CPLI_INTERVAL, CPLI_STEP, CPLI_RTOL, CPLI_ATOL, CPLI_SOLVER };
+typedef struct cpli_experiment {
+  cpl_experiment_def values;
+  cpli_place places[CPLI_SOLVER + 1];
+} cpli_experiment;
+
+// definition invariants: 1 names of models are unique and without dots; 2 parameters and inputs
+// share one space of unique names; 3 names of outputs and of events are unique; 4 a target is not
+// empty, but may stand twice when a program adds it so.
+struct cpl_system_def {
+  cpl_context* ctx;
+  cpli_arena arena;       // all texts
+  bool no_memory;         // cpli_def_text() or cpli_def_array() failed
+  const char* file;       // as given, for messages. Nullable: made by a program.
+  const char* canonical;  // absolute path without links, for cycles. Nullable.
+  cpli_text name;         // Nullable
+  cpli_member* models;
+  cpli_parameter* parameters;
+  cpli_input* inputs;
+  cpli_connection* connections;
+  cpli_output* outputs;
+  cpli_event* events;
+  cpli_text* record;
+  size_t n_models, n_parameters, n_inputs, n_connections, n_outputs, n_events, n_record;
+  size_t cap_models, cap_parameters, cap_inputs, cap_connections, cap_outputs, cap_events,
+      cap_record;
+  cpli_experiment experiment;
+  cpli_names model_names;   // -> index in models
+  cpli_names value_names;   // parameters: 2 * index, inputs: 2 * index + 1
+  cpli_names output_names;  // -> index in outputs
+  cpli_names event_names;   // -> index in events
+};
+
+//------------------------------------ adding with places ------------------------------------
+
+// What the public functions do, with places: they check the item and append it. All texts and
+// arrays of an item live in the definition's arena already; cpli_def_text() puts them there, and
+// running out of memory there is reported by the next cpli_def_add_...().
+cpli_text cpli_def_text(cpl_system_def* def, const char* text, cpli_place place);  // Nullable: text
+void* cpli_def_array(cpl_system_def* def, size_t n, size_t size);  // n = 0 gives NULL
+
+cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item);
+cpl_status cpli_def_add_parameter(cpl_system_def* def, cpli_parameter item);
+cpl_status cpli_def_add_input(cpl_system_def* def, cpli_input item);
+cpl_status cpli_def_add_connection(cpl_system_def* def, cpli_connection item);
+cpl_status cpli_def_add_output(cpl_system_def* def, cpli_output item);
+cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item);
+cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item);
+/// Times and tolerances make sense together with what was said before.
+cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item);
+
+//------------------------------------ nested files ------------------------------------
+
+// The definitions around the present one, innermost first.
+typedef struct cpli_chain {
+  const struct cpli_chain* outer;  // Nullable
+  const cpl_system_def* def;
+} cpli_chain;
+
+/// The definition of a model of kind CPL_MEMBER_SYSTEM: the one a program gave, or the file, which
+/// is read. A system that holds itself, directly or through others, is an error that names the
+/// cycle. chain->def is the definition the model stands in.
+/// Owned: *owned by the caller, who calls cpl_system_def_destroy(); NULL when *inner is borrowed.
+cpl_status cpli_def_enter(cpl_context* ctx, const cpli_chain* chain, const cpli_member* member,
+                          const cpl_system_def** inner, cpl_system_def** owned);

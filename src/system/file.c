@@ -1,0 +1,387 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The system file: YAML -> definition. Every section has a table of its keys; what a text names or
+// computes is not looked at here.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "format/yaml.h"
+#include "system/definition.h"
+
+typedef struct reader {
+  cpl_context* ctx;
+  cpl_system_def* def;
+  const cpli_yaml_file* yaml;
+  size_t folder;  // length of the folder in def->file, with its slash
+} reader;
+
+//------------------------------------ places, texts ------------------------------------
+
+static cpli_place place_of(const reader* r, const cpli_yaml* node) {
+  return (cpli_place){.file = r->def->file, .line = node->line, .column = node->column};
+}
+
+CPL_PRINTF(3, 4)
+static cpl_status fail(const reader* r, const cpli_yaml* node, const char* fmt, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  cpli_place place = place_of(r, node);
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &place, "%s", text);
+}
+
+// The text of a scalar, with its place, in the definition.
+static cpl_status read_text(reader* r, const cpli_yaml* node, const char* what, cpli_text* out) {
+  const char* text;
+  cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
+  if (st >= 0) *out = cpli_def_text(r->def, text, place_of(r, node));
+  return st;
+}
+
+static cpli_text key_text(reader* r, const cpli_yaml* child) {
+  return cpli_def_text(r->def, child->key->text, place_of(r, child->key));
+}
+
+// A path, relative to the folder of the file.
+static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what, cpli_text* out) {
+  const char* text;
+  cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
+  if (st < 0) return st;
+  if (text[0] == '\0') return fail(r, node, "%s: the path is empty", what);
+  size_t folder = text[0] == '/' ? 0 : r->folder, n = strlen(text);
+  out->place = place_of(r, node);
+  char* path = cpli_def_array(r->def, folder + n + 1, 1);
+  out->text = path;
+  if (path == NULL) return CPL_OK;  // reported when the item is added
+  memcpy(path, r->def->file, folder);
+  memcpy(path + folder, text, n + 1);
+  return CPL_OK;
+}
+
+//------------------------------------ keys ------------------------------------
+
+static const char* text_at(const void* user, size_t i) { return ((const char* const*)user)[i]; }
+
+// "unknown ... (did you mean ...?)" or "(known: ...)".
+static cpl_status unknown(const reader* r, const cpli_yaml* node, const char* what,
+                          const char* const* known, size_t n) {
+  char near[512];
+  cpli_did_you_mean(node->text, text_at, known, n, near, sizeof near);
+  bool list = near[0] == '\0';
+  size_t used = 0;
+  for (size_t i = 0; list && i < n && used < sizeof near; i++)
+    used += (size_t)snprintf(near + used, sizeof near - used, "%s%s%s",
+                             i == 0 ? " (known: " : ", ", known[i], i + 1 == n ? ")" : "");
+  return fail(r, node, "unknown %s %s%s", what, node->text, near);
+}
+
+static cpl_status check_keys(const reader* r, const cpli_yaml* mapping, const char* const* known,
+                             size_t n) {
+  for (const cpli_yaml* c = mapping->first; c != NULL; c = c->next) {
+    size_t i = 0;
+    while (i < n && strcmp(known[i], c->key->text) != 0) i++;
+    if (i == n) return unknown(r, c->key, "key", known, n);
+  }
+  return CPL_OK;
+}
+
+// The index of a text among known ones.
+static cpl_status read_choice(const reader* r, const cpli_yaml* node, const char* what,
+                              const char* const* known, size_t n, size_t* out) {
+  const char* text;
+  cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
+  if (st < 0) return st;
+  for (*out = 0; *out < n; (*out)++) {
+    if (strcmp(known[*out], text) == 0) return CPL_OK;
+  }
+  return unknown(r, node, what, known, n);
+}
+
+// Names and values, each a text.
+static cpl_status read_settings(reader* r, const cpli_yaml* node, const char* what,
+                                cpli_setting** out, size_t* n) {
+  cpl_status st = cpli_yaml_mapping(r->yaml, node, what);
+  if (st < 0) return st;
+  *out = cpli_def_array(r->def, node->count, sizeof **out);
+  if (*out == NULL) return CPL_OK;
+  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next) {
+    (*out)[*n].name = key_text(r, c);
+    st = read_text(r, c, c->key->text, &(*out)[(*n)++].value);
+  }
+  return st;
+}
+
+//------------------------------------ sections ------------------------------------
+
+static cpl_status read_name(reader* r, const cpli_yaml* node) {
+  return read_text(r, node, "name", &r->def->name);
+}
+
+static cpl_status read_model(reader* r, const cpli_yaml* node) {
+  static const char* const keys[] = {"fmu", "c", "system", "as", "start"};
+  static const char* const kinds[] = {"me", "cs"};
+  cpli_member m = {.name = key_text(r, node)};
+  cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
+  if (st >= 0) st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  int given = 0;
+  for (size_t i = CPL_MEMBER_FMU; i <= CPL_MEMBER_SYSTEM && st >= 0; i++) {
+    const cpli_yaml* path = cpli_yaml_get(node, keys[i]);
+    if (path == NULL) continue;
+    if (given++ > 0)
+      return fail(r, path->key, "model \"%s\" has more than one of fmu, c and system",
+                  node->key->text);
+    m.kind = (cpl_member_kind)i;
+    st = read_path(r, path, keys[i], &m.path);
+  }
+  if (st >= 0 && given == 0)
+    return fail(r, node->key, "model \"%s\" needs one of fmu, c and system", node->key->text);
+
+  const cpli_yaml* as = st >= 0 ? cpli_yaml_get(node, "as") : NULL;
+  if (as != NULL) {
+    size_t choice = 0;
+    st = read_choice(r, as, "as", kinds, CPLI_COUNT(kinds), &choice);
+    m.as = choice == 0 ? CPL_AS_MODEL_EXCHANGE : CPL_AS_CO_SIMULATION;
+    m.as_place = place_of(r, as);
+  }
+  const cpli_yaml* start = st >= 0 ? cpli_yaml_get(node, "start") : NULL;
+  if (start != NULL) st = read_settings(r, start, "start", &m.starts, &m.n_starts);
+  m.cap_starts = m.n_starts;
+  return st < 0 ? st : cpli_def_add_model(r->def, m);
+}
+
+static cpl_status read_parameter(reader* r, const cpli_yaml* node) {
+  cpli_parameter p = {.name = key_text(r, node)};
+  cpl_status st = read_text(r, node, node->key->text, &p.value);
+  return st < 0 ? st : cpli_def_add_parameter(r->def, p);
+}
+
+static cpl_status read_input(reader* r, const cpli_yaml* node) {
+  static const char* const keys[] = {"file", "column", "interpolation", "start"};
+  static const char* const kinds[] = {"linear", "hold"};
+  cpli_input in = {.name = key_text(r, node), .kind = CPLI_INPUT_EXPRESSION};
+  cpl_status st = CPL_OK;
+  if (node->kind != CPLI_YAML_MAPPING) {
+    st = read_text(r, node, node->key->text, &in.expression);
+    if (st >= 0 && node->text[0] == '\0')
+      st = fail(r, node, "input \"%s\": the expression is empty", node->key->text);
+    return st < 0 ? st : cpli_def_add_input(r->def, in);
+  }
+  st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  if (st < 0) return st;
+  const cpli_yaml *file = cpli_yaml_get(node, "file"), *column = cpli_yaml_get(node, "column");
+  const cpli_yaml *how = cpli_yaml_get(node, "interpolation"),
+                  *start = cpli_yaml_get(node, "start");
+  const cpli_yaml* lost = column != NULL ? column : how;
+  if (file == NULL && lost != NULL) return fail(r, lost->key, "%s needs `file`", lost->key->text);
+  if (file != NULL && start != NULL)
+    return fail(r, start->key, "an input that follows a file has no start value");
+  if (file == NULL && start == NULL)
+    return fail(r, node, "input \"%s\" needs `file` or `start`", node->key->text);
+
+  in.kind = file != NULL ? CPLI_INPUT_FILE : CPLI_INPUT_FREE;
+  size_t choice = 0;
+  if (file != NULL) st = read_path(r, file, "file", &in.file);
+  if (st >= 0 && column != NULL) st = read_text(r, column, "column", &in.column);
+  if (st >= 0 && how != NULL)
+    st = read_choice(r, how, "interpolation", kinds, CPLI_COUNT(kinds), &choice);
+  in.interpolation = choice == 0 ? CPL_LINEAR : CPL_HOLD;
+  if (st >= 0 && start != NULL) st = read_text(r, start, "start", &in.start);
+  return st < 0 ? st : cpli_def_add_input(r->def, in);
+}
+
+static cpl_status read_connection(reader* r, const cpli_yaml* node) {
+  cpli_connection c = {.target = key_text(r, node)};
+  cpl_status st = read_text(r, node, node->key->text, &c.source);
+  return st < 0 ? st : cpli_def_add_connection(r->def, c);
+}
+
+static cpl_status read_output(reader* r, const cpli_yaml* node) {
+  cpli_output o = {.name = key_text(r, node)};
+  cpl_status st = read_text(r, node, node->key->text, &o.source);
+  return st < 0 ? st : cpli_def_add_output(r->def, o);
+}
+
+// One time or a list of them.
+static cpl_status read_times(reader* r, const cpli_yaml* node, cpli_event* e) {
+  bool list = node->kind == CPLI_YAML_SEQUENCE;
+  cpl_status st = CPL_OK;
+  if (list && node->count == 0) return fail(r, node, "at: the list is empty");
+  cpli_text* times = cpli_def_array(r->def, list ? node->count : 1, sizeof *times);
+  e->at = times;
+  if (times == NULL) return cpli_nomem(r->ctx);
+  for (const cpli_yaml* c = list ? node->first : node; c != NULL && st >= 0; c = c->next) {
+    st = read_text(r, c, "at", &times[e->n_at++]);
+    if (st >= 0 && c->text[0] == '\0') st = fail(r, c, "at: a time is empty");
+    if (!list) break;
+  }
+  return st;
+}
+
+static cpl_status read_event(reader* r, const cpli_yaml* node) {
+  static const char* const keys[] = {"when", "at", "set"};
+  cpli_event e = {.name = key_text(r, node)};
+  cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
+  if (st >= 0) st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  if (st < 0) return st;
+  const cpli_yaml *when = cpli_yaml_get(node, "when"), *at = cpli_yaml_get(node, "at");
+  const cpli_yaml* set = cpli_yaml_get(node, "set");
+  if ((when != NULL) == (at != NULL))
+    return fail(r, when != NULL ? at->key : node->key, "event \"%s\" needs either `when` or `at`",
+                node->key->text);
+  if (set == NULL)
+    return fail(r, node->key, "event \"%s\" needs something to `set`", node->key->text);
+
+  cpli_setting* sets = NULL;
+  if (when != NULL) st = read_text(r, when, "when", &e.when);
+  if (st >= 0 && when != NULL && when->text[0] == '\0')
+    st = fail(r, when, "when: the condition is empty");
+  if (st >= 0 && at != NULL) st = read_times(r, at, &e);
+  if (st >= 0) st = read_settings(r, set, "set", &sets, &e.n_sets);
+  e.sets = sets;
+  return st < 0 ? st : cpli_def_add_event(r->def, e);
+}
+
+static cpl_status read_record(reader* r, const cpli_yaml* node) {
+  cpli_text text;
+  cpl_status st = read_text(r, node, "record", &text);
+  return st < 0 ? st : cpli_def_add_record(r->def, text);
+}
+
+static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
+  static const char* const keys[] = {
+      [CPLI_START] = "start",  [CPLI_STOP] = "stop", [CPLI_INTERVAL] = "interval",
+      [CPLI_STEP] = "step",    [CPLI_RTOL] = "rtol", [CPLI_ATOL] = "atol",
+      [CPLI_SOLVER] = "solver"};
+  cpli_experiment e = {.values = cpl_default_experiment_def()};
+  cpl_experiment_def* v = &e.values;
+  double* numbers[] = {&v->start, &v->stop, &v->interval, &v->step, &v->rtol, &v->atol};
+  cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  for (size_t i = 0; i < CPLI_COUNT(keys) && st >= 0; i++) {
+    const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
+    if (value == NULL) continue;
+    e.places[i] = place_of(r, value);
+    cpli_text solver;
+    if (i != CPLI_SOLVER) {
+      st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
+    } else {
+      st = read_text(r, value, keys[i], &solver);
+      if (st >= 0) v->solver = solver.text;
+    }
+  }
+  return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
+}
+
+//------------------------------------ file ------------------------------------
+
+typedef enum form { ONE, EACH_KEY, EACH_ITEM, MAPPING, LATER, VERSION } form;
+
+static const struct section {
+  const char* name;
+  form form;
+  cpl_status (*read)(reader* r, const cpli_yaml* node);  // of the whole, or of each child
+} sections[] = {
+    {"couplet", VERSION, NULL},
+    {"name", ONE, read_name},
+    {"models", EACH_KEY, read_model},
+    {"parameters", EACH_KEY, read_parameter},
+    {"inputs", EACH_KEY, read_input},
+    {"connections", EACH_KEY, read_connection},
+    {"outputs", EACH_KEY, read_output},
+    {"events", EACH_KEY, read_event},
+    {"record", EACH_ITEM, read_record},
+    {"experiment", MAPPING, read_experiment},
+    {"modes", LATER, NULL},
+    {"master", LATER, NULL},
+    {"tlm", LATER, NULL},
+    {"constraints", LATER, NULL},
+    {"interfaces", LATER, NULL},
+};
+
+// Names for messages: those that can be used now.
+static cpl_status unknown_section(const reader* r, const cpli_yaml* key) {
+  const char* known[CPLI_COUNT(sections)];
+  size_t n = 0;
+  for (size_t i = 0; i < CPLI_COUNT(sections); i++) {
+    if (sections[i].form != LATER) known[n++] = sections[i].name;
+  }
+  return unknown(r, key, "key", known, n);
+}
+
+static cpl_status read_section(reader* r, const struct section* s, const cpli_yaml* node) {
+  cpl_status st = CPL_OK;
+  if (s->form == VERSION) return CPL_OK;
+  if (s->form == LATER) {
+    cpli_place place = place_of(r, node->key);
+    return cpli_fail_at(r->ctx, CPL_ERR_UNSUPPORTED, &place, "%s: not supported yet", s->name);
+  }
+  if (s->form == ONE) return s->read(r, node);
+  bool nothing = node->kind == CPLI_YAML_SCALAR && node->text[0] == '\0' && !node->quoted;
+  if (nothing) return CPL_OK;
+  st = s->form == EACH_ITEM ? cpli_yaml_sequence(r->yaml, node, s->name)
+                            : cpli_yaml_mapping(r->yaml, node, s->name);
+  if (s->form == MAPPING) return st < 0 ? st : s->read(r, node);
+  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next) st = s->read(r, c);
+  return st;
+}
+
+static cpl_status check_version(reader* r, const cpli_yaml* root) {
+  const cpli_yaml* version = cpli_yaml_get(root, "couplet");
+  char got[64];
+  if (version == NULL)
+    return fail(r, root, "this is no system file: the key `couplet: 1` is missing");
+  if (version->kind == CPLI_YAML_SCALAR && strcmp(version->text, "1") == 0) return CPL_OK;
+  return fail(r, version, "couplet: this version reads files of version 1, not %s",
+              cpli_yaml_what(version, got));
+}
+
+static cpl_status read_root(reader* r, const cpli_yaml* root) {
+  cpl_status st = cpli_yaml_mapping(r->yaml, root, "a system file");
+  if (st >= 0) st = check_version(r, root);
+  for (const cpli_yaml* c = root->first; c != NULL && st >= 0; c = c->next) {
+    size_t i = 0;
+    while (i < CPLI_COUNT(sections) && strcmp(sections[i].name, c->key->text) != 0) i++;
+    if (i == CPLI_COUNT(sections)) return unknown_section(r, c->key);
+    st = read_section(r, &sections[i], c);
+  }
+  if (st < 0 || r->def->n_models > 0) return st;
+  const cpli_yaml* models = cpli_yaml_get(root, "models");
+  return fail(r, models != NULL ? models->key : root, "the system has no models");
+}
+
+// Where the file is, for messages and cycles.
+static cpl_status keep_path(cpl_system_def* def, const char* path) {
+  char* real = realpath(path, NULL);
+  def->file = cpli_arena_strdup(&def->arena, path);
+  if (real != NULL) def->canonical = cpli_arena_strdup(&def->arena, real);
+  bool lost = def->file == NULL || (real != NULL && def->canonical == NULL);
+  free(real);
+  return lost ? cpli_nomem(def->ctx) : CPL_OK;
+}
+
+cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_def** out) {
+  cpli_yaml_file* yaml = NULL;
+  cpl_system_def* def = NULL;
+  *out = NULL;
+  cpl_status st = cpli_yaml_read(ctx, path, &yaml);
+  if (st >= 0) st = cpl_system_def_create(ctx, &def);
+  if (st >= 0) st = keep_path(def, path);
+  if (st >= 0) {
+    const char* slash = strrchr(path, '/');
+    reader r = {.ctx = ctx,
+                .def = def,
+                .yaml = yaml,
+                .folder = slash != NULL ? (size_t)(slash - path) + 1 : 0};
+    st = read_root(&r, yaml->root);
+  }
+  cpli_yaml_close(yaml);
+  if (st >= 0 && def->no_memory) st = cpli_nomem(ctx);
+  if (st < 0) {
+    cpl_system_def_destroy(def);
+    return st;
+  }
+  *out = def;
+  return CPL_OK;
+}

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Connections: what they lead to, where the bare ones come from, and whether the two fit.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/units.h"
+#include "system/resolve.h"
+
+//------------------------------------ units ------------------------------------
+
+static bool with_base(const cpl_unit* given, cpl_unit* out) {
+  *out = *given;
+  return given->has_base || cpli_unit_parse(given->name, out);
+}
+
+cpli_unit_relation cpli_relate_units(const cpl_unit* from, const cpl_unit* to, bool difference,
+                                     double* factor, double* offset) {
+  enum { RAD = 7 };
+  cpl_unit a, b;
+  *factor = 1;
+  *offset = 0;
+  if (strcmp(from->name, to->name) == 0) return CPLI_UNITS_SAME;
+  if (!with_base(from, &a) || !with_base(to, &b)) return CPLI_UNITS_UNKNOWN;
+  if (memcmp(a.exponents, b.exponents, RAD) != 0) return CPLI_UNITS_DIFFER;
+  if (a.exponents[RAD] != b.exponents[RAD]) return CPLI_UNITS_ANGLE;
+  if (a.factor == b.factor && (difference || a.offset == b.offset)) return CPLI_UNITS_SAME;
+  if (a.factor != b.factor) *factor = a.factor / b.factor;
+  if (!difference) *offset = (a.offset - b.offset) / b.factor;
+  return CPLI_UNITS_CONVERT;
+}
+
+//------------------------------------ declarations ------------------------------------
+
+enum { DECLARATION = 400 };
+
+// "left.y1 (Real output in m; pendulum.fmu, line 12)"
+static const char* declaration(const cpli_resolver* r, int32_t model, int32_t var, char* out) {
+  const cpl_source* source = r->models[model];
+  const cpl_description* d = source->desc;
+  const cpl_variable* v = &d->vars[var];
+  char line[32] = "";
+  if (v->line > 0) snprintf(line, sizeof line, ", line %d", v->line);
+  snprintf(out, DECLARATION, "%s.%s (%s %s%s%s%s%s%s)", r->def->models[model].name.text, v->name,
+           cpl_type_name((cpl_type)v->type), cpl_causality_name((cpl_causality)v->causality),
+           v->unit >= 0 ? " in " : "", v->unit >= 0 ? d->units[v->unit].name : "",
+           source->path != NULL ? "; " : "", source->path != NULL ? source->path : "", line);
+  return out;
+}
+
+// "...: what: TARGET and SOURCE"
+static cpl_status mismatch(const cpli_resolver* r, const cpli_link* link, const char* what) {
+  char target[DECLARATION], source[DECLARATION];
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &r->def->connections[link->connection].source.place,
+                      "%s: %s and %s", what, declaration(r, link->model, link->var, target),
+                      declaration(r, link->source.model, link->source.index, source));
+}
+
+//------------------------------------ what fits ------------------------------------
+
+static bool same_items(const cpl_description* a, const cpl_variable* v, const cpl_description* b,
+                       const cpl_variable* w) {
+  if (v->declared_type < 0 || w->declared_type < 0) return true;
+  const cpl_type_def *s = &a->types[v->declared_type], *t = &b->types[w->declared_type];
+  if (s->n_items != t->n_items) return false;
+  for (int32_t i = 0; i < s->n_items; i++) {
+    if (s->items[i].value != t->items[i].value || strcmp(s->items[i].name, t->items[i].name) != 0)
+      return false;
+  }
+  return true;
+}
+
+static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
+  const cpl_description* d = r->models[link->model]->desc;
+  const cpl_variable* target = &d->vars[link->var];
+  const cpl_variable* source = cpli_ref_variable(r, link->source);
+  if (source == NULL) {  // inputs and parameters of the system are numbers
+    if (target->type != CPL_STRING) return CPL_OK;
+    char text[DECLARATION];
+    const cpli_text* name = &r->def->connections[link->connection].source;
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "%s is a number, not a text for %s",
+                        name->text, declaration(r, link->model, link->var, text));
+  }
+  bool widened = target->type == CPL_REAL && source->type == CPL_INTEGER;
+  if (target->type != source->type && !widened) return mismatch(r, link, "the types differ");
+  const cpl_description* s = r->models[link->source.model]->desc;
+  if (target->type == CPL_ENUMERATION && !same_items(s, source, d, target))
+    return mismatch(r, link, "the items of the Enumerations differ");
+  return CPL_OK;
+}
+
+static cpl_status check_units(const cpli_resolver* r, cpli_link* link) {
+  const cpl_variable* target = &r->models[link->model]->desc->vars[link->var];
+  const cpl_variable* source = cpli_ref_variable(r, link->source);
+  if (source == NULL || target->type != CPL_REAL || source->type != CPL_REAL) return CPL_OK;
+  if (source->unit < 0 || target->unit < 0) return CPL_OK;
+  const cpl_unit* from = &r->models[link->source.model]->desc->units[source->unit];
+  const cpl_unit* to = &r->models[link->model]->desc->units[target->unit];
+  bool difference = source->relative_quantity || target->relative_quantity;
+  cpli_unit_relation found = cpli_relate_units(from, to, difference, &link->factor, &link->offset);
+  if (found == CPLI_UNITS_DIFFER) return mismatch(r, link, "the units differ");
+  if (found == CPLI_UNITS_SAME || found == CPLI_UNITS_CONVERT) return CPL_OK;
+  char place[CPLI_PLACE_SIZE], a[DECLARATION], b[DECLARATION];
+  const cpli_text* at = &r->def->connections[link->connection].source;
+  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s, nothing is converted: %s and %s",
+          cpli_place_text(&at->place, place),
+          found == CPLI_UNITS_ANGLE ? "the units differ in rad" : "the units cannot be compared",
+          declaration(r, link->model, link->var, a),
+          declaration(r, link->source.model, link->source.index, b));
+  return CPL_OK;
+}
+
+static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_ref* out) {
+  char text[DECLARATION];
+  cpl_status st = cpli_resolver_require(r, target, out);
+  if (st < 0) return st;
+  const cpl_variable* v = cpli_ref_variable(r, *out);
+  if (v == NULL)
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
+                        "%s is no input of a model, so nothing can be connected to it",
+                        target->text);
+  if (v->causality == CPL_INPUT) return CPL_OK;
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
+                      "only inputs can be connected to something, not %s",
+                      declaration(r, out->model, out->index, text));
+}
+
+static cpl_status resolve_link(cpli_resolver* r, size_t i, cpli_link* link) {
+  const cpli_connection* c = &r->def->connections[i];
+  cpli_ref target;
+  *link = (cpli_link){.connection = (int32_t)i, .factor = 1, .source = {CPLI_REF_NONE, -1, -1}};
+  cpl_status st = check_target(r, &c->target, &target);
+  link->model = target.model;
+  link->var = target.index;
+  if (st < 0 || c->source.text == NULL) return st;
+  if (!cpli_resolver_find(r, c->source.text, &link->source)) return CPL_OK;
+  st = check_types(r, link);
+  return st < 0 ? st : check_units(r, link);
+}
+
+//------------------------------------ order of targets ------------------------------------
+
+typedef struct target_order {
+  int32_t model, var, item;
+} target_order;
+
+static int compare_targets(const void* a, const void* b) {
+  const target_order *x = a, *y = b;
+  if (x->model != y->model) return x->model < y->model ? -1 : 1;
+  if (x->var != y->var) return x->var < y->var ? -1 : 1;
+  return x->item < y->item ? -1 : x->item > y->item;
+}
+
+static int32_t first_alias(const cpli_resolver* r, int32_t model, int32_t var) {
+  const cpl_variable* v = &r->models[model]->desc->vars[var];
+  return v->alias_of >= 0 ? v->alias_of : var;
+}
+
+static cpl_status connected_twice(const cpli_resolver* r, int32_t first, int32_t again) {
+  const cpli_text* a = &r->def->connections[first].target;
+  const cpli_text* b = &r->def->connections[again].target;
+  char place[CPLI_PLACE_SIZE];
+  size_t n = strlen(cpli_place_text(&a->place, place));
+  if (n > 2) place[n - 2] = '\0';
+  bool alias = strcmp(a->text, b->text) != 0;
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &b->place, "%s is connected twice%s%s%s%s%s", b->text,
+                      n > 0 ? ", first at " : "", place, alias ? " as " : "", alias ? a->text : "",
+                      alias ? ", which is the same input" : "");
+}
+
+static cpl_status sort_targets(cpli_links* links, const cpli_resolver* r) {
+  target_order* order = cpli_alloc(r->ctx, links->count, sizeof *order);
+  if (order == NULL) return cpli_nomem(r->ctx);
+  for (size_t i = 0; i < links->count; i++) {
+    const cpli_link* link = &links->items[i];
+    order[i] = (target_order){link->model, first_alias(r, link->model, link->var), (int32_t)i};
+  }
+  qsort(order, links->count, sizeof *order, compare_targets);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < links->count && st >= 0; i++) {
+    links->by_target[i] = order[i].item;
+    if (i > 0 && order[i].model == order[i - 1].model && order[i].var == order[i - 1].var)
+      st = connected_twice(r, order[i - 1].item, order[i].item);
+  }
+  cpli_free(r->ctx, order);
+  return st;
+}
+
+cpl_status cpli_links_init(cpli_links* links, cpli_resolver* r) {
+  size_t n = r->def->n_connections;
+  *links = (cpli_links){.ctx = r->ctx, .count = n};
+  links->items = cpli_alloc(r->ctx, n, sizeof *links->items);
+  links->by_target = cpli_alloc(r->ctx, n, sizeof *links->by_target);
+  if (links->items == NULL || links->by_target == NULL) return cpli_nomem(r->ctx);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) st = resolve_link(r, i, &links->items[i]);
+  return st < 0 ? st : sort_targets(links, r);
+}
+
+void cpli_links_free(cpli_links* links) {
+  if (links->ctx == NULL) return;
+  cpli_free(links->ctx, links->items);
+  cpli_free(links->ctx, links->by_target);
+  *links = (cpli_links){0};
+}
+
+int32_t cpli_links_find(const cpli_links* links, const cpli_resolver* r, int32_t model,
+                        int32_t var) {
+  target_order wanted = {model, first_alias(r, model, var), 0};
+  size_t low = 0, high = links->count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    const cpli_link* link = &links->items[links->by_target[middle]];
+    target_order here = {link->model, first_alias(r, link->model, link->var), 0};
+    int side = compare_targets(&here, &wanted);
+    if (side == 0) return links->by_target[middle];
+    if (side < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From the texts of a definition to variables of its opened models. A name is "model.variable"
+// (model names have no dots, variables may), an input or a parameter of the system. A text that is
+// exactly a known name is that name; any other is an expression and none of this room's business,
+// but its names are found here. Failures have the place and the nearest known names.
+#pragma once
+
+#include "system/definition.h"
+
+//------------------------------------ names ------------------------------------
+
+typedef enum cpli_ref_kind {
+  CPLI_REF_NONE,
+  CPLI_REF_VARIABLE,   // of a model
+  CPLI_REF_INPUT,      // of the system
+  CPLI_REF_PARAMETER,  // of the system
+} cpli_ref_kind;
+
+typedef struct cpli_ref {
+  cpli_ref_kind kind;
+  int32_t model;  // VARIABLE: index in def->models; else -1
+  int32_t index;  // of the variable, or in def->inputs or def->parameters
+} cpli_ref;
+
+typedef struct cpli_resolver {
+  cpl_context* ctx;
+  const cpl_system_def* def;        // borrowed
+  const cpl_source* const* models;  // borrowed: the opened models, one per def->models
+  char near[CPLI_NEAREST][512];     // known names near the one last not found; "" when fewer
+} cpli_resolver;
+
+/// Returns: CPL_ERR_INPUT when an input or parameter is named as if it belonged to a model.
+cpl_status cpli_resolver_init(cpli_resolver* r, cpl_context* ctx, const cpl_system_def* def,
+                              const cpl_source* const* models);
+
+/// Whether `name` is exactly a known name; else *out is {NONE, -1, -1} and nothing is recorded.
+bool cpli_resolver_find(const cpli_resolver* r, const char* name, cpli_ref* out);
+
+/// Like cpli_resolver_find(), but fails at the place of the name, offering the nearest ones.
+cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_text* name, cpli_ref* out);
+
+/// For a parser that reports unknown names itself: cpli_resolver_miss() after a name was not found,
+/// then cpli_resolver_candidate(r, i) for i < CPLI_NEAREST are the names to offer.
+void cpli_resolver_miss(cpli_resolver* r, const char* name);
+const char* cpli_resolver_candidate(const void* resolver, size_t i);
+
+/// The variable a reference names; NULL: it is an input or parameter of the system.
+const cpl_variable* cpli_ref_variable(const cpli_resolver* r, cpli_ref ref);
+
+//------------------------------------ units ------------------------------------
+
+typedef enum cpli_unit_relation {
+  CPLI_UNITS_SAME,     // the same name, or the same meaning
+  CPLI_UNITS_CONVERT,  // to = factor * from + offset
+  CPLI_UNITS_UNKNOWN,  // names differ, and one of them means nothing to us
+  CPLI_UNITS_ANGLE,    // they differ in rad only, which many tools take for 1
+  CPLI_UNITS_DIFFER,   // of different dimensions
+} cpli_unit_relation;
+
+/// `difference`: offsets do not apply. factor and offset are 1 and 0 unless CONVERT.
+cpli_unit_relation cpli_relate_units(const cpl_unit* from, const cpl_unit* to, bool difference,
+                                     double* factor, double* offset);
+
+//------------------------------------ connections ------------------------------------
+
+typedef struct cpli_link {
+  int32_t connection;     // index in def->connections
+  int32_t model, var;     // target
+  cpli_ref source;        // of a bare reference; NONE: an expression or a coupling
+  double factor, offset;  // bare references: target = factor * source + offset
+} cpli_link;
+
+typedef struct cpli_links {
+  cpl_context* ctx;
+  cpli_link* items;    // one per def->connections, in that order
+  int32_t* by_target;  // indices of items in order of model and variable (the first of aliases)
+  size_t count;
+} cpli_links;
+
+/// Find the targets of all connections and the sources of the bare ones. Targets are inputs of
+/// models, each connected once (aliases count as one); types and units of bare references agree or
+/// are converted. Doubtful units are logged as warnings.
+/// Owned: links by the caller, who calls cpli_links_free() (also fine after a failure).
+cpl_status cpli_links_init(cpli_links* links, cpli_resolver* r);
+void cpli_links_free(cpli_links* links);
+
+/// The link of an input or one of its aliases; -1: it is not connected.
+int32_t cpli_links_find(const cpli_links* links, const cpli_resolver* r, int32_t model,
+                        int32_t var);
+
+//------------------------------------ the rest ------------------------------------
+
+/// Start values name variables of their models.
+cpl_status cpli_check_starts(cpli_resolver* r);
+
+/// Warn of inputs that are neither connected nor have a start value.
+void cpli_warn_unconnected(const cpli_resolver* r, const cpli_links* links);
+
+/// The target of an event's `set`: a state, an input that is not connected, or a tunable parameter.
+cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links, const cpli_text* target,
+                            cpli_ref* out);
