@@ -117,5 +117,5 @@ bool cpli_expr_trouble(expr_op op, double x, double y, double v, char* out, size
 
 //------------------------------------ places (place.c) ------------------------------------
 
-/// "file:line:column" of the byte `at` in a text that begins at `place`.
+/// "file:line:column" of the byte `at` in a text that begins at `place`; "column n" without a file.
 void cpli_expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size);

@@ -17,6 +17,8 @@ void cpli_expr_where(cpli_place place, const char* text, size_t at, char* out, s
   }
   if (place.file == NULL) {
     snprintf(out, size, "column %d", column);
+  } else if (place.line < 1) {
+    snprintf(out, size, "%.400s", place.file);  // the file as a whole
   } else {
     snprintf(out, size, "%.400s:%d:%d", place.file, line, column);
   }
