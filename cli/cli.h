@@ -68,5 +68,10 @@ cpl_context* cli_context(const char* level);
 // Prints "couplet: <message>" for a failed call and returns the exit code.
 int cli_report(cpl_context* ctx, cpl_status st);
 CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns CLI_USAGE
+// Closes or flushes standard output; a message and CLI_FAILED when it could not be written and the
+// code was CLI_OK.
+int cli_close_output(FILE* out, int code);
+// The number of columns; 0: `out` is no terminal.
+size_t cli_terminal_width(FILE* out);
 // Writes text of others to a terminal or file: control characters become \xNN.
 void cli_print_safe(FILE* out, const char* text);

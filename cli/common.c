@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -21,14 +24,41 @@ void cli_print_safe(FILE* out, const char* text) {
   }
 }
 
-static void log_to_stderr(void* user, cpl_log_level level, const char* who, const char* text) {
-  (void)user;
-  static const char* const names[] = {"error", "warning", "info", "debug"};
-  fprintf(stderr, "couplet: %s: ", names[level]);
+static void print_log(const char* level, const char* who, const char* text) {
+  fprintf(stderr, "couplet: %s: ", level);
   cli_print_safe(stderr, who);
   if (who[0] != '\0') fputs(": ", stderr);
   cli_print_safe(stderr, text);
   fputc('\n', stderr);
+}
+
+// The last error a model logged. A call that failed mostly repeats it, and it is to be told once:
+// it waits here until something else is printed.
+static char held_who[256], held_text[2048];
+
+static void print_held(void) {
+  if (held_text[0] != '\0') print_log("error", held_who, held_text);
+  held_text[0] = '\0';
+}
+
+// Forget it when the message tells it too.
+static void drop_held(const char* message) {
+  const char* text = held_text;
+  const char* end = text[0] == '[' ? strstr(text, "] ") : NULL;  // the category
+  if (end != NULL) text = end + 2;
+  if (text[0] != '\0' && strstr(message, text) != NULL) held_text[0] = '\0';
+}
+
+static void log_to_stderr(void* user, cpl_log_level level, const char* who, const char* text) {
+  (void)user;
+  static const char* const names[] = {"error", "warning", "info", "debug"};
+  print_held();
+  if (level != CPL_LOG_ERROR) {
+    print_log(names[level], who, text);
+    return;
+  }
+  snprintf(held_who, sizeof held_who, "%s", who);
+  snprintf(held_text, sizeof held_text, "%s", text);
 }
 
 cpl_context* cli_context(const char* level) {
@@ -42,6 +72,8 @@ cpl_context* cli_context(const char* level) {
 }
 
 int cli_report(cpl_context* ctx, cpl_status st) {
+  drop_held(cpl_context_error(ctx));
+  print_held();
   fputs("couplet: ", stderr);
   cli_print_safe(stderr, cpl_context_error(ctx));
   fputc('\n', stderr);
@@ -56,4 +88,20 @@ int cli_usage_error(const char* fmt, ...) {
   fputc('\n', stderr);
   va_end(args);
   return CLI_USAGE;
+}
+
+int cli_close_output(FILE* out, int code) {
+  print_held();
+  errno = 0;
+  bool fine = ferror(out) == 0 && (out == stdout ? fflush(out) : fclose(out)) == 0;
+  if (fine || code != CLI_OK) return code;
+  fprintf(stderr, "couplet: standard output: cannot be written: %s\n",
+          errno != 0 ? strerror(errno) : "an earlier write failed");
+  return CLI_FAILED;
+}
+
+size_t cli_terminal_width(FILE* out) {
+  struct winsize size;
+  if (!isatty(fileno(out))) return 0;
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }

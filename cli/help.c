@@ -10,6 +10,8 @@ static const char exits[] =
     "Exit codes: 0 success, 1 the simulation failed (results up to there are on disk), 2 bad usage "
     "or bad input.";
 
+static const char* put_wrapped(FILE* out, const char* text, int at, int indent);
+
 void cli_help(FILE* out) {
   fprintf(out, "couplet %s: %s\n\nusage: couplet VERB [operands] [options]\n\n", cpl_version(),
           synopsis);
@@ -17,8 +19,8 @@ void cli_help(FILE* out) {
     fprintf(out, "  %-8s %-12s %s\n", cli_verbs[i]->name, cli_verbs[i]->operands,
             cli_verbs[i]->summary);
   }
-  fprintf(out, "\ncouplet VERB --help tells more.  couplet --version prints the version.\n%s\n",
-          exits);
+  fprintf(out, "\ncouplet VERB --help tells more, couplet --version prints the version.\n");
+  put_wrapped(out, exits, 0, 0);
 }
 
 static void option_head(char* head, size_t size, const cli_option* o) {
@@ -28,17 +30,64 @@ static void option_head(char* head, size_t size, const cli_option* o) {
            o->argument != NULL ? o->argument : "");
 }
 
+enum { WIDTH = 80, COLUMN = 26 };  // of a terminal, and where the help of options begins
+
+// Words up to the end of `text` or a line break, from column `at` on; lines are broken before WIDTH
+// and begin at `indent`. Returns where it stopped.
+static const char* put_wrapped(FILE* out, const char* text, int at, int indent) {
+  bool first = true;
+  while (*text != '\0' && *text != '\n') {
+    int n = (int)strcspn(text, " \n");
+    if (!first && at + 1 + n > WIDTH) {
+      fprintf(out, "\n%*s", indent, "");
+      at = indent;
+    } else if (!first) {
+      fputc(' ', out);
+      at++;
+    }
+    fprintf(out, "%.*s", n, text);
+    at += n;
+    text += n;
+    text += strspn(text, " ");
+    first = false;
+  }
+  fputc('\n', out);
+  return text;
+}
+
+// Paragraphs are wrapped, lines that begin with a blank are kept.
+static void put_text(FILE* out, const char* text) {
+  while (*text != '\0') {
+    if (*text == ' ') {
+      int n = (int)strcspn(text, "\n");
+      fprintf(out, "%.*s\n", n, text);
+      text += n;
+    } else {
+      text = put_wrapped(out, text, 0, 0);
+    }
+    if (*text == '\n') text++;
+  }
+}
+
 void cli_help_verb(FILE* out, const cli_verb* verb) {
   fprintf(out, "couplet %s %s [options]\n%s\n", verb->name, verb->operands, verb->summary);
-  if (verb->text != NULL) fprintf(out, "\n%s\n", verb->text);
-  fprintf(out, "\n");
+  if (verb->text != NULL) {
+    fputc('\n', out);
+    put_text(out, verb->text);
+  }
+  fputc('\n', out);
   for (const cli_option* o = verb->options; o->name != NULL; o++) {
     char head[96];
     option_head(head, sizeof head, o);
-    if (strlen(head) > 30) fprintf(out, "  %s\n  %-30s %s\n", head, "", o->help);
-    else fprintf(out, "  %-30s %s\n", head, o->help);
+    int n = fprintf(out, "  %s", head);
+    if (n > COLUMN - 2) {
+      fputc('\n', out);
+      n = 0;
+    }
+    fprintf(out, "%*s", COLUMN - n, "");
+    put_wrapped(out, o->help, COLUMN, COLUMN);
   }
-  fprintf(out, "  %-30s %s\n", "-h, --help", "this text");
+  fprintf(out, "  %-*s%s\n", COLUMN - 2, "-h, --help", "this text");
 }
 
 //------------------------------------ man page ------------------------------------
@@ -51,6 +100,26 @@ static void man_text(FILE* out, const char* text) {
     fputc(*text, out);
     line_start = *text == '\n';
   }
+}
+
+// Lines that begin with a blank are kept, all others are filled.
+static void man_paragraphs(FILE* out, const char* text) {
+  bool kept = false;
+  fprintf(out, ".PP\n");
+  for (const char* end; *text != '\0'; text = *end == '\n' ? end + 1 : end) {
+    end = text + strcspn(text, "\n");
+    if (kept != (*text == ' ')) fprintf(out, kept ? ".fi\n" : ".nf\n");
+    kept = *text == ' ';
+    if (end == text) {
+      fprintf(out, ".PP\n");
+      continue;
+    }
+    char line[1024];
+    snprintf(line, sizeof line, "%.*s", (int)(end - text), text);
+    man_text(out, line);
+    fputc('\n', out);
+  }
+  if (kept) fprintf(out, ".fi\n");
 }
 
 void cli_man(FILE* out) {
@@ -66,11 +135,7 @@ void cli_man(FILE* out) {
     fprintf(out, "\n");
     man_text(out, v->summary);
     fprintf(out, ".\n");
-    if (v->text != NULL) {
-      fprintf(out, ".PP\n.nf\n");
-      man_text(out, v->text);
-      fprintf(out, "\n.fi\n");
-    }
+    if (v->text != NULL) man_paragraphs(out, v->text);
     for (const cli_option* o = v->options; o->name != NULL; o++) {
       char head[96];
       option_head(head, sizeof head, o);

@@ -40,10 +40,21 @@ static void print_field(FILE* out, const char* name, const char* value) {
 
 static void print_list(FILE* out, const char* name, const char* const* items, int32_t n) {
   if (n == 0) return;
+  enum { WIDTH = 80, INDENT = 15 };
   fprintf(out, "  %-12s ", name);
+  size_t at = INDENT;
   for (int32_t i = 0; i < n; i++) {
-    if (i > 0) fputs(", ", out);
+    size_t len = cpli_text_width(items[i]) + (i + 1 < n ? 1 : 0);
+    if (i > 0 && at + 1 + len > WIDTH) {
+      fprintf(out, "\n%*s", INDENT, "");
+      at = INDENT;
+    } else if (i > 0) {
+      fputc(' ', out);
+      at++;
+    }
     cpli_print_text(out, items[i], 0);
+    if (i + 1 < n) fputc(',', out);
+    at += len;
   }
   fputc('\n', out);
 }
@@ -87,6 +98,7 @@ typedef struct table {
   FILE* out;
   const cpl_description* desc;
   size_t name, type, unit, start;  // widths
+  size_t screen;                   // of the terminal; 0: it is none
 } table;
 
 static size_t wider(size_t width, const char* text, size_t most) {
@@ -112,6 +124,16 @@ static size_t print_cell(const table* t, size_t owed, const char* text, size_t w
   return (n < width ? width - n : 0) + 2;
 }
 
+// Descriptions are cut where the line of a terminal ends.
+static size_t description_width(const table* t, size_t name) {
+  enum { USUAL = 72, LEAST = 16 };
+  if (t->screen == 0) return USUAL;
+  size_t before = 2 + (name > t->name ? name : t->name) + 2 + t->type + 2;
+  if (t->unit > 0) before += t->unit + 2;
+  if (t->start > 0) before += t->start + 2;
+  return before + LEAST > t->screen ? LEAST : t->screen - before;
+}
+
 static void print_row(const table* t, const char* name, const char* type, const char* unit,
                       const char* start, const char* description) {
   size_t len = cpli_text_width(name);  // a name is never cut: it is what one types elsewhere
@@ -119,7 +141,7 @@ static void print_row(const table* t, const char* name, const char* type, const 
   owed = print_cell(t, owed, type, t->type);
   owed = print_cell(t, owed, unit, t->unit);
   owed = print_cell(t, owed, start, t->start);
-  print_cell(t, owed, description, 72);
+  print_cell(t, owed, description, description_width(t, len));
   fputc('\n', t->out);
 }
 
@@ -129,7 +151,7 @@ static void print_table(FILE* out, const cpl_description* d, const char* title, 
   enum { SHOWN = 30 };
   if (n == 0) return;
   int32_t shown = all || n <= SHOWN + 5 ? n : SHOWN;
-  table t = {.out = out, .desc = d};
+  table t = {.out = out, .desc = d, .screen = cli_terminal_width(out)};
   for (int32_t i = 0; i < shown; i++)
     if (vars[i] >= 0) measure(&t, &d->vars[vars[i]]);
   fprintf(out, "\n%s (%d)\n", title, n);

@@ -4,4 +4,7 @@
 
 const cli_verb* const cli_verbs[] = {&cli_run, &cli_info, &cli_check, &cli_build, &cli_view, NULL};
 
-int main(int argc, char** argv) { return cli_dispatch(argc, argv); }
+int main(int argc, char** argv) {
+  cpl_guard_crashes();
+  return cli_close_output(stdout, cli_dispatch(argc, argv));
+}

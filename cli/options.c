@@ -7,18 +7,8 @@
 #include "base/base.h"
 #include "cli.h"
 
-static const char* option_name(const void* user, size_t i) {
-  return ((const cli_option*)user)[i].name;
-}
-
 static const char* verb_name(const void* user, size_t i) {
   return ((const cli_verb* const*)user)[i]->name;
-}
-
-static size_t count_options(const cli_option* options) {
-  size_t n = 0;
-  while (options[n].name != NULL) n++;
-  return n;
 }
 
 static const cli_option* find_option(const cli_verb* verb, const char* text, size_t len) {
@@ -35,14 +25,23 @@ static const cli_option* find_letter(const cli_verb* verb, char letter) {
   return NULL;
 }
 
-static int unknown_option(const cli_verb* verb, const char* text) {
-  char near[256];
-  cpli_nearest(text + 2, option_name, verb->options, count_options(verb->options), near,
-               sizeof near);
-  if (near[0] != '\0')
-    return cli_usage_error("%s: unknown option %s (is it --%s?)", verb->name, text, near);
-  return cli_usage_error("%s: unknown option %s; see couplet %s --help", verb->name, text,
-                         verb->name);
+typedef char dashed_name[40];
+
+static const char* dashed_at(const void* user, size_t i) { return ((const dashed_name*)user)[i]; }
+
+static int unknown_option(const cli_verb* verb, const char* text, size_t len) {
+  enum { MOST = 64 };
+  dashed_name names[MOST];
+  char given[64], near[256];
+  size_t n = 0;
+  for (const cli_option* o = verb->options; o->name != NULL && n < MOST; o++)
+    snprintf(names[n++], sizeof names[0], "--%s", o->name);
+  snprintf(given, sizeof given, "%.*s", (int)len, text);
+  cpli_nearest(given, dashed_at, names, n, near, sizeof near);
+  if (near[0] == '\0')
+    return cli_usage_error("%s: unknown option %s; see couplet %s --help", verb->name, given,
+                           verb->name);
+  return cli_usage_error("%s: unknown option %s (is it %s?)", verb->name, given, near);
 }
 
 // "a|b|c" is a list of choices; other argument names take anything.
@@ -94,7 +93,7 @@ static int parse_option(const cli_verb* verb, int argc, char** argv, int* i, cha
     const char* equals = strchr(text, '=');
     size_t len = equals != NULL ? (size_t)(equals - text) : strlen(text);
     o = find_option(verb, text + 2, len - 2);
-    if (o == NULL) return unknown_option(verb, text);
+    if (o == NULL) return unknown_option(verb, text, len);
     if (equals != NULL) value = equals + 1;
     if (o->kind == CLI_FLAG && value != NULL) {
       return cli_usage_error("%s: --%s takes no value", verb->name, o->name);
@@ -122,14 +121,17 @@ static void free_args(const cli_verb* verb, char* args) {
   free(args);
 }
 
-static int check_operands(const cli_verb* verb, int n) {
+static int check_operands(const cli_verb* verb, int n, char** operands) {
   bool required = verb->operands[0] != '\0' && verb->operands[0] != '[';
   bool many = strstr(verb->operands, "...") != NULL;
   if (required && n == 0) {
-    return cli_usage_error("%s: what? usage: couplet %s %s [options]", verb->name, verb->name,
-                           verb->operands);
+    return cli_usage_error("%s: %s is missing; usage: couplet %s %s [options]", verb->name,
+                           many ? "FILE" : verb->operands, verb->name, verb->operands);
   }
-  if (n > 1 && !many) return cli_usage_error("%s: takes one %s", verb->name, verb->operands);
+  if (n > 1 && !many) {
+    return cli_usage_error("%s: takes one %s, not %s and %s", verb->name, verb->operands,
+                           operands[0], operands[1]);
+  }
   return CLI_OK;
 }
 
@@ -158,7 +160,7 @@ static int run_verb(const cli_verb* verb, int argc, char** argv) {
       operands[n++] = argv[i];
     }
   }
-  if (code == CLI_OK) code = check_operands(verb, n);
+  if (code == CLI_OK) code = check_operands(verb, n, operands);
   if (code == CLI_OK) code = verb->run(args, n, operands);
 done:
   free(operands);
@@ -166,27 +168,39 @@ done:
   return code;
 }
 
-int cli_dispatch(int argc, char** argv) {
-  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-      strcmp(argv[1], "help") == 0) {
-    if (argc > 2) {
-      for (size_t i = 0; cli_verbs[i] != NULL; i++) {
-        if (strcmp(argv[2], cli_verbs[i]->name) == 0)
-          return cli_help_verb(stdout, cli_verbs[i]), CLI_OK;
-      }
-    }
-    cli_help(argc < 2 ? stderr : stdout);
-    return argc < 2 ? CLI_USAGE : CLI_OK;
+static const cli_verb* find_verb(const char* name) {
+  for (size_t i = 0; cli_verbs[i] != NULL; i++) {
+    if (strcmp(name, cli_verbs[i]->name) == 0) return cli_verbs[i];
   }
-  if (strcmp(argv[1], "--version") == 0) return printf("couplet %s\n", cpl_version()), CLI_OK;
-  if (strcmp(argv[1], "--man") == 0) return cli_man(stdout), CLI_OK;
-  if (strcmp(argv[1], "--completion") == 0) return cli_completion(stdout), CLI_OK;
-  size_t n = 0;
-  for (; cli_verbs[n] != NULL; n++) {
-    if (strcmp(argv[1], cli_verbs[n]->name) == 0) return run_verb(cli_verbs[n], argc - 2, argv + 2);
-  }
+  return NULL;
+}
+
+static int unknown_verb(const char* name) {
   char near[128];
-  cpli_nearest(argv[1], verb_name, cli_verbs, n, near, sizeof near);
-  if (near[0] != '\0') return cli_usage_error("unknown verb \"%s\" (is it %s?)", argv[1], near);
-  return cli_usage_error("unknown verb \"%s\"; see couplet --help", argv[1]);
+  size_t n = 0;
+  while (cli_verbs[n] != NULL) n++;
+  cpli_nearest(name, verb_name, cli_verbs, n, near, sizeof near);
+  if (near[0] != '\0') return cli_usage_error("unknown verb \"%s\" (is it %s?)", name, near);
+  return cli_usage_error("unknown verb \"%s\"; see couplet --help", name);
+}
+
+static int help_about(const char* name) {
+  const cli_verb* verb = find_verb(name);
+  if (verb == NULL) return unknown_verb(name);
+  cli_help_verb(stdout, verb);
+  return CLI_OK;
+}
+
+int cli_dispatch(int argc, char** argv) {
+  if (argc < 2) return cli_help(stderr), CLI_USAGE;
+  const char* word = argv[1];
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+    if (argc > 2) return help_about(argv[2]);
+    return cli_help(stdout), CLI_OK;
+  }
+  if (strcmp(word, "--version") == 0) return printf("couplet %s\n", cpl_version()), CLI_OK;
+  if (strcmp(word, "--man") == 0) return cli_man(stdout), CLI_OK;
+  if (strcmp(word, "--completion") == 0) return cli_completion(stdout), CLI_OK;
+  const cli_verb* verb = find_verb(word);
+  return verb != NULL ? run_verb(verb, argc - 2, argv + 2) : unknown_verb(word);
 }

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/guard.h"
 #include "cli.h"
 #include "format/json.h"
 
@@ -32,6 +35,9 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
+  FILE* out;      // standard output as it was given to us
+  cpl_status st;  // of the run
+  bool prepared;  // the run could begin
   double began, last_shown;
   bool on_terminal, bar_shown;
 } session;
@@ -40,11 +46,44 @@ typedef struct session {
 
 static volatile int interrupted;
 
-// The first Ctrl-C ends the run in order, the second ends the program.
+// The first Ctrl-C ends the run at its next step, the second leaves a call of the model that does
+// not come back, the third ends the program.
 static void on_interrupt(int signal_number) {
-  interrupted = 1;
+  interrupted++;
+  bool in_model = cpli_guard_top != NULL && cpli_guard_top->outer != NULL;  // behind simulate()
+  if (interrupted == 2 && in_model) cpli_guard_break(signal_number);
+  if (interrupted < 3) return;
   signal(signal_number, SIG_DFL);
+  raise(signal_number);
 }
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_interrupt};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+//------------------------------------ standard output ------------------------------------
+
+// What a model prints must not get between our results: from here on descriptor 1 is standard
+// error, and only we know where standard output is.
+static bool keep_output(session* s) {
+  fflush(stdout);
+  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  s->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (s->out == NULL) {
+    fprintf(stderr, "couplet: standard output: %s\n", strerror(errno));
+    return false;
+  }
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  setvbuf(stdout, NULL, _IOLBF, 0);  // its words come in order with ours
+  return true;
+}
+
+// Where the summary goes: not between the results.
+static FILE* summary_of(const session* s) { return strcmp(s->output, "-") == 0 ? stderr : s->out; }
 
 //------------------------------------ progress ------------------------------------
 
@@ -68,14 +107,28 @@ static void end_progress(session* s) {
 
 //------------------------------------ results ------------------------------------
 
+// A file that cannot be opened is a bad argument, one that cannot be written to is bad luck.
+static bool can_be_opened(const char* path) {
+  if (strcmp(path, "-") == 0) return true;
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
 static cpl_status open_results(void* user, const cpl_column* columns, size_t n) {
   session* s = user;
   cpl_results_def def = cpl_default_results_def();
   def.path = s->output;
+  if (n == 0) {
+    cpl_log(s->ctx, CPL_LOG_WARNING, s->source->desc->name,
+            "it has neither outputs nor states, so that only time is recorded; --record '*' "
+            "records all variables");
+  }
   def.units = s->args->units;
   def.comment = s->path;
+  def.standard_output = fileno(s->out);
   cpl_status st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
-  return st == CPL_ERR_IO ? CPL_ERR_INPUT : st;  // nothing was simulated yet: a bad argument
+  return st == CPL_ERR_IO && !can_be_opened(s->output) ? CPL_ERR_INPUT : st;
 }
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
@@ -123,6 +176,7 @@ static cpl_status make_integrated(session* s) {
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, 0);
   s->solver.timing = a->stats || a->json;
+  s->solver.cancel = &interrupted;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double usual =
       s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
@@ -137,9 +191,11 @@ static cpl_status make_stepper(session* s) {
   const cpl_source_ops* ops = s->source->ops;
   bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
   if (cs && ops->make_stepper == NULL)
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no co-simulation in it", s->path);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
+                    s->path);
   if (!cs && ops->make_model == NULL)
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no model exchange in it", s->path);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as me: there is only co-simulation in it",
+                    s->path);
   if (!cs) return make_integrated(s);
   if (a->solver != NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
@@ -186,6 +242,9 @@ static cpl_status read_inputs(session* s) {
   s->inputs = calloc(s->table->n_columns + 1, sizeof *s->inputs);
   if (s->inputs == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
   for (size_t i = 0; i < s->table->n_columns; i++) {
+    int32_t var;
+    st = cpl_require_variable(s->ctx, s->source->desc, s->table->names[i], &var);
+    if (st < 0) return cpl_fail_prefix(s->ctx, st, "%s", s->args->input);
     s->inputs[i] = (cpl_input){.name = s->table->names[i], .table = s->table, .column = i};
   }
   s->run.inputs = s->inputs;
@@ -219,7 +278,7 @@ static cpl_status prepare(session* s) {
 //------------------------------------ report ------------------------------------
 
 static void print_summary(const session* s) {
-  FILE* out = strcmp(s->output, "-") == 0 ? stderr : stdout;
+  FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
   long long events = (long long)(v->state_events + v->time_events + v->step_events);
@@ -238,7 +297,7 @@ typedef struct count {
 } count;
 
 static void print_stats(const session* s) {
-  FILE* out = strcmp(s->output, "-") == 0 ? stderr : stdout;
+  FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
   bool integrated = cpl_integrate_stats(s->stepper) != NULL;
@@ -263,7 +322,7 @@ static void print_stats(const session* s) {
   fprintf(out, "  time in output       %.3g s\n", r->in_output_s);
 }
 
-static void print_json(const session* s, cpl_status st) {
+static void print_counts(cpli_json* json, const session* s) {
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
   const count counts[] = {
@@ -280,29 +339,79 @@ static void print_json(const session* s, cpl_status st) {
       {"refused_steps", r->refused_steps},
       {"points", r->points},
   };
+  cpli_json_text(json, "result", s->output);
+  cpli_json_real(json, "start_time", s->run.start_time);
+  cpli_json_real(json, "reached", r->reached);
+  cpli_json_real(json, "wall_s", r->wall_s);
+  cpli_json_real(json, "in_models_s", v->in_models_s);
+  cpli_json_real(json, "in_output_s", r->in_output_s);
+  for (size_t i = 0; i < CPLI_COUNT(counts); i++)
+    cpli_json_integer(json, counts[i].key, counts[i].value);
+}
+
+static void print_json(const session* s) {
   cpli_json json;
-  cpli_json_begin(&json, strcmp(s->output, "-") == 0 ? stderr : stdout);
+  cpli_json_begin(&json, summary_of(s));
   cpli_json_object(&json, NULL);
   cpli_json_text(&json, "file", s->path);
-  cpli_json_text(&json, "result", s->output);
-  cpli_json_text(&json, "status", st < 0 ? cpl_context_error(s->ctx) : "ok");
-  cpli_json_integer(&json, "exit_code", cli_exit_code(st));
-  cpli_json_real(&json, "start_time", s->run.start_time);
-  cpli_json_real(&json, "reached", r->reached);
-  cpli_json_real(&json, "wall_s", r->wall_s);
-  cpli_json_real(&json, "in_models_s", v->in_models_s);
-  cpli_json_real(&json, "in_output_s", r->in_output_s);
-  for (size_t i = 0; i < CPLI_COUNT(counts); i++)
-    cpli_json_integer(&json, counts[i].key, counts[i].value);
+  cpli_json_text(&json, "status", s->st < 0 ? cpl_context_error(s->ctx) : "ok");
+  cpli_json_integer(&json, "exit_code", cli_exit_code(s->st));
+  if (s->prepared) print_counts(&json, s);
   cpli_json_close(&json, '}');
   cpli_json_end(&json);
 }
 
 //------------------------------------ the verb ------------------------------------
 
-static void release(session* s) {
+static void simulate(void* user) {
+  session* s = user;
+  s->st = prepare(s);
+  s->prepared = s->st >= 0;
+  if (s->prepared) s->st = cpl_run(s->stepper, &s->run, &s->stats);
+}
+
+static void close_results(void* user) {
+  session* s = user;
+  cpl_results* results = s->results;
+  s->results = NULL;
+  cpl_status closed = cpl_results_close(results);
+  if (s->st >= 0 && closed < 0) s->st = closed;
+}
+
+static void destroy_stepper(void* user) {
+  session* s = user;
   if (s->stepper != NULL) s->stepper->base.ops->destroy(&s->stepper->base);
+}
+
+static void destroy_source(void* user) {
+  session* s = user;
   if (s->source != NULL) s->source->ops->destroy(s->source);
+}
+
+// A model may have damaged our memory, so that we crash ourselves: even then the results are to be
+// kept and the temporary folder removed.
+static void guarded(session* s, void (*function)(void* user)) {
+  const char* crash = cpli_guard_run(function, s);
+  if (crash != NULL) {
+    s->st = cpl_fail(s->ctx, CPL_ERR_MODEL,
+                     "%s: crashed outside of the model's functions (%s): the model has damaged "
+                     "memory, or couplet has a bug",
+                     s->path, crash);
+  }
+}
+
+static int report(session* s) {
+  const run_args* args = s->args;
+  int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
+  if (args->json) print_json(s);
+  else if (s->st >= 0 && !args->quiet) print_summary(s);
+  if (s->prepared && args->stats && !args->json) print_stats(s);
+  return code;
+}
+
+static void release(session* s) {
+  guarded(s, destroy_stepper);
+  guarded(s, destroy_source);
   cpl_table_destroy(s->table);
   free(s->starts);
   free(s->inputs);
@@ -318,32 +427,25 @@ static int run_file(void* args_, int n, char** operands) {
                .on_terminal = isatty(2) && !args->quiet && !args->json};
   s.ctx = cli_context(args->quiet && args->log_level == NULL ? "error" : args->log_level);
   if (s.ctx == NULL) return cli_usage_error("out of memory");
-  struct sigaction action = {.sa_handler = on_interrupt};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  signal(SIGPIPE, SIG_IGN);
-  cpl_guard_crashes();
-
-  cpl_status st = prepare(&s);
-  bool prepared = st >= 0;
-  if (st >= 0) st = cpl_run(s.stepper, &s.run, &s.stats);
+  if (!keep_output(&s)) {
+    cpl_context_destroy(s.ctx);
+    return CLI_FAILED;
+  }
+  catch_signals();
+  guarded(&s, simulate);
   end_progress(&s);
-  int code = st < 0 ? cli_report(s.ctx, st) : CLI_OK;
-  cpl_status closed = cpl_results_close(s.results);
-  if (st >= 0 && closed < 0) code = cli_report(s.ctx, st = closed);
-  if (prepared && args->json) print_json(&s, st);
-  else if (st >= 0 && !args->quiet) print_summary(&s);
-  if (prepared && args->stats && !args->json) print_stats(&s);
+  guarded(&s, close_results);
+  int code = report(&s);
   release(&s);
-  return code;
+  return cli_close_output(s.out, code);
 }
 
 #define AT(member) offsetof(run_args, member)
 static const cli_option options[] = {
     {"output", 'o', "FILE", "where results go: .csv, .mat, or - for CSV on standard output",
      CLI_TEXT, AT(output)},
-    {"start-time", 0, "T", "start of the simulation", CLI_NUMBER, AT(start_time)},
-    {"stop-time", 0, "T", "end of the simulation", CLI_NUMBER, AT(stop_time)},
+    {"start-time", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time)},
+    {"stop-time", 0, "TIME", "end of the simulation", CLI_NUMBER, AT(stop_time)},
     {"interval", 0, "DT", "time between output points", CLI_NUMBER, AT(interval)},
     {"step", 0, "DT",
      "communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
@@ -379,11 +481,10 @@ const cli_verb cli_run = {
     .summary = "simulate an FMU or a model in C",
     .text =
         "FILE is an .fmu or a model written in C (.c). Times and tolerances not given are those of "
-        "the\n"
-        "model's default experiment. Results go to NAME.csv in the current folder unless -o says "
-        "otherwise:\n"
-        "a column time, then one per variable; both sides of every event are recorded.\n\n"
-        "  couplet run ball.fmu --stop-time 3 --record h --set 'g=9.81 m/s2' -o ball.csv --stats",
+        "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
+        "says otherwise: a column time, then one per variable; both sides of every event are "
+        "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
+        "  couplet run ball.fmu --stop-time 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c",
     .options = options,
     .args_size = sizeof(run_args),

@@ -92,6 +92,13 @@ CPL_API CPL_PRINTF(3, 4) cpl_status
 CPL_API CPL_PRINTF(4, 5) void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who,
                                       const char* fmt, ...);
 
+//------------------------------------ crashes ------------------------------------
+
+/// From here on a crash inside an FMU or a C model (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT)
+/// or a call of exit() there becomes an ordinary CPL_ERR_MODEL that names the model and the call.
+/// Installs signal handlers for the whole process.
+CPL_API void cpl_guard_crashes(void);
+
 /// The version of the library, "major.minor.patch".
 CPL_API const char* cpl_version(void);
 

@@ -23,13 +23,6 @@ CPL_API cpl_fmu_def cpl_default_fmu_def(void);
 /// Owned:    *out by the caller, who destroys it through its ops after all instances are gone.
 CPL_API cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** out);
 
-//------------------------------------ crashes ------------------------------------
-
-/// From here on a crash inside an FMU (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) becomes an
-/// ordinary CPL_ERR_MODEL that names the model and the call. Installs signal handlers for the whole
-/// process.
-CPL_API void cpl_guard_crashes(void);
-
 #ifdef __cplusplus
 }
 #endif

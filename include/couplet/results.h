@@ -15,6 +15,7 @@ typedef struct cpl_results_def {
   const char* path;     ///< .csv or .mat; "-": CSV to standard output
   bool units;           ///< CSV: put units into the names, "v [m/s]"
   const char* comment;  ///< MAT: goes into the description of time. Nullable.
+  int standard_output;  ///< the descriptor that "-" stands for; 0: 1, where models may print too
 } cpl_results_def;
 
 CPL_API cpl_results_def cpl_default_results_def(void);

@@ -25,6 +25,8 @@ typedef struct cpl_solver_def {
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
   bool timing;             ///< measure the time spent in the model (stats.in_models_s)
   int32_t max_events;      ///< so many events without progress in time are chattering; 0: 100
+  const volatile int* cancel;  ///< a step ends with CPL_ERR_CANCELLED soon after *cancel is not 0.
+                               ///< Nullable.
 } cpl_solver_def;
 
 /// Counters over the whole life of a stepper made by cpl_integrate().

@@ -122,10 +122,12 @@ static cpl_status choose_version(cpli_parse* p, const char* element) {
     return CPL_OK;
   }
   if (strncmp(version, "1.", 2) == 0 || strncmp(version, "3.", 2) == 0) {
-    return cpl_fail(p->ctx, CPL_ERR_UNSUPPORTED, "%s:%d: FMI %c.0 is not supported yet", p->where,
+    return cpl_fail(p->ctx, CPL_ERR_UNSUPPORTED,
+                    "%s:%d: this is an FMU of FMI %c.0; only FMI 2.0 can be read yet", p->where,
                     cpli_xml_line(p->xml), version[0]);
   }
-  return cpli_parse_fail(p, "fmiVersion=\"%.60s\" is no known version of FMI", version);
+  return cpli_parse_fail(p, "fmiVersion=\"%.60s\" is no known version of FMI (2.0 can be read)",
+                         version);
 }
 
 static int find_rule(const cpli_parse* p, const char* element) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fmi/guard.h"
+#include "base/guard.h"
 
 // Beyond the six values of fmi2Status.
 enum { CRASHED = -1 };
@@ -180,7 +180,7 @@ static void on_message(fmi2ComponentEnvironment environment, fmi2String instance
     raw[0] = '\0';
   }
   va_end(args);
-  resolve_names(&in->fmu->desc, raw, text, sizeof text);
+  resolve_names(&in->fmu->desc, raw + strspn(raw, " \t\r\n"), text, sizeof text);
   size_t n = strlen(text);
   while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r' || text[n - 1] == ' ')) {
     text[--n] = '\0';

@@ -291,7 +291,7 @@ static cpl_status load(cpli_fmi2* in, const char* name) {
   if (st < 0) return st;
   in->head.component.name = in->name;
   st = cpli_library_acquire(in->fmu, in->kind, &in->lib);
-  if (st < 0) return cpl_fail_prefix(ctx, st, "%s", name);
+  if (st < 0) return st;
   if (in->kind->can.once_per_process && in->lib->users > 1) {
     return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
                     "%s: %s can be instantiated only once per process, and there is an instance "
@@ -303,7 +303,7 @@ static cpl_status load(cpli_fmi2* in, const char* name) {
                     in->fmu->base.path);
   }
   st = cpli_fmi2_bind(in);
-  if (st < 0) return cpl_fail_prefix(ctx, st, "%s", name);
+  if (st < 0) return st;
   trim(in);
   return check_version(in);
 }

@@ -55,7 +55,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   *result = (cpl_step_result){.end = CPL_STEP_DONE, .time = in->time};
   double h = t_end - in->time;
   if (!(h >= 0)) {
-    return cpl_fail(s->base.ctx, CPL_ERR_INPUT, "%s: cannot step from t=%.17g back to t=%.17g",
+    return cpl_fail(s->base.ctx, CPL_ERR_INPUT, "%s: cannot step from t=%.12g back to t=%.12g",
                     in->name, in->time, t_end);
   }
   // FMI 2.0 demands steps greater than zero; to those who did not ask for more it is no step at all

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "fmi/guard.h"
+#include "base/guard.h"
 #include "format/folder.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -87,6 +87,7 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
   }
   bool machine = strstr(op->problem, "wrong ELF class") != NULL ||
                  strstr(op->problem, "invalid ELF header") != NULL ||
+                 strstr(op->problem, "file too short") != NULL ||
                  strstr(op->problem, "cannot open shared object file: No") != NULL;
   return cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so%s: %s",
                   lib->fmu->base.path, cpli_fmu_platform(), lib->identifier,

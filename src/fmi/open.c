@@ -208,10 +208,10 @@ static void fmu_destroy(cpl_source* src) {
   if (src == NULL) return;
   cpl_fmu* fmu = (cpl_fmu*)src;
   cpl_context* ctx = fmu->arena.ctx;
-  assert(fmu->live_instances == 0);
   if (fmu->call_log != NULL) fclose(fmu->call_log);
   if (fmu->folder != NULL && !fmu->is_folder && cpli_temp_folder_remove(ctx, fmu->folder) < 0)
     cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
+  assert(fmu->live_instances == 0);  // after the folder is gone: it must not stay for a mistake
   cpli_free(ctx, fmu->folder);
   cpli_findings_free(&fmu->findings);
   cpli_names_free(&fmu->names);
@@ -277,7 +277,8 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   if (st >= 0 && def->call_log != NULL) {
     fmu->call_log = fopen(def->call_log, "we");
     if (fmu->call_log == NULL)
-      st = cpl_fail(ctx, CPL_ERR_IO, "%s: %s", def->call_log, strerror(errno));
+      st =
+          cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", def->call_log, strerror(errno));
   }
   if (st < 0) {
     fmu_destroy(&fmu->base);

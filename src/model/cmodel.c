@@ -30,6 +30,7 @@ typedef struct instance {
   phase phase;
   bool dx_known, y_known;
   bool initialized;
+  bool dead;  // a function of the model crashed
 } instance;
 
 static instance* self_of(cpl_component* c) { return (instance*)c; }
@@ -53,10 +54,68 @@ static cpl_values values_of(const instance* in) {
                       .host = &in->host};
 }
 
-static cpl_status outcome(instance* in, const char* function, int result) {
-  if (result == CPL_MODEL_OK) return CPL_OK;
-  cpl_status st = result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
-  cpl_fail(in->base.base.ctx, st, "%s: %s at t=%.17g failed%s%s", in->base.base.name, function,
+// One call of a function of the model: what goes in, and what it returned.
+typedef struct call {
+  const cpl_model_def* def;
+  cpl_values v;
+  double* out;
+  int (*handler)(const cpl_values*, cpl_event_actions*);
+  cpl_event_actions* actions;
+  bool* event;
+  double *d_x, *d_u, *d_dx, *d_y;
+  int result;
+} call;
+
+static void run_derivatives(void* user) {
+  call* c = user;
+  c->result = c->def->derivatives(&c->v, c->out);
+}
+static void run_output_values(void* user) {
+  call* c = user;
+  c->result = c->def->output_values(&c->v, c->out);
+}
+static void run_indicators(void* user) {
+  call* c = user;
+  c->result = c->def->indicators(&c->v, c->out);
+}
+static void run_handler(void* user) {
+  call* c = user;
+  c->result = c->handler(&c->v, c->actions);
+}
+static void run_completed_step(void* user) {
+  call* c = user;
+  c->result = c->def->completed_step(&c->v, c->event);
+}
+static void run_directional(void* user) {
+  call* c = user;
+  c->result = c->def->directional(&c->v, c->d_x, c->d_u, c->d_dx, c->d_y);
+}
+static void run_release(void* user) {
+  call* c = user;
+  c->def->release(&c->v);
+}
+
+// Calls a function of the model through `run`. After a crash it is called no more.
+static cpl_status invoke(instance* in, const char* function, void (*run)(void*), call* c) {
+  const char* crash = NULL;
+  c->def = in->cm->def;
+  c->v = values_of(in);
+  c->result = CPL_MODEL_OK;
+  if (in->dead) {
+    return cpl_fail(in->base.base.ctx, CPL_ERR_MODEL,
+                    "%s: %s cannot be called any more: the model crashed before",
+                    in->base.base.name, function);
+  }
+  if (in->cm->protect != NULL) crash = in->cm->protect(run, c);
+  else run(c);
+  if (crash == NULL && c->result == CPL_MODEL_OK) return CPL_OK;
+  if (crash != NULL) {
+    in->dead = true;
+    return cpl_fail(in->base.base.ctx, CPL_ERR_MODEL, "%s: %s at t=%.12g crashed (%s)",
+                    in->base.base.name, function, in->t, crash);
+  }
+  cpl_status st = c->result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
+  cpl_fail(in->base.base.ctx, st, "%s: %s at t=%.12g failed%s%s", in->base.base.name, function,
            in->t, in->message[0] != '\0' ? ": " : "", in->message);
   in->message[0] = '\0';
   return st;
@@ -68,9 +127,8 @@ static void forget_results(instance* in) { in->dx_known = in->y_known = false; }
 
 static void release(instance* in) {
   if (!in->initialized) return;
-  cpl_values v = values_of(in);
-  if (in->cm->def->release != NULL) in->cm->def->release(&v);
   in->initialized = false;
+  if (in->cm->def->release != NULL && !in->dead) invoke(in, "release", run_release, &(call){0});
 }
 
 static cpl_status set_text(instance* in, uint32_t i, const char* text) {
@@ -91,8 +149,7 @@ static cpl_status call_handler(instance* in, const char* function,
   a->w = in->v + at->w;
   a->s = in->lent;
   for (uint32_t i = 0; i < at->ns; i++) in->lent[i] = in->text[i];
-  cpl_values v = values_of(in);
-  cpl_status st = outcome(in, function, handler(&v, a));
+  cpl_status st = invoke(in, function, run_handler, &(call){.handler = handler, .actions = a});
   for (uint32_t i = 0; i < at->ns && st == CPL_OK; i++) {
     if (in->lent[i] != in->text[i]) st = set_text(in, i, in->lent[i]);
   }
@@ -126,11 +183,9 @@ static cpl_status need_derivatives(instance* in) {
   const cpli_layout* at = &in->cm->at;
   cpl_status st = initialize(in);
   if (st < 0 || in->dx_known || at->nx == 0) return st;
-  cpl_values v = values_of(in);
-  int result = in->cm->def->derivatives(&v, in->v + at->dx);
-  if (result != CPL_MODEL_OK) return outcome(in, "derivatives", result);
-  in->dx_known = true;
-  return CPL_OK;
+  st = invoke(in, "derivatives", run_derivatives, &(call){.out = in->v + at->dx});
+  in->dx_known = st == CPL_OK;
+  return st;
 }
 
 static cpl_status need_outputs(instance* in) {
@@ -139,9 +194,8 @@ static cpl_status need_outputs(instance* in) {
   if (st < 0 || in->y_known || at->ny == 0) return st;
   bool hold = in->cm->any_held && in->phase == IN_CONTINUOUS;
   double* y = hold ? in->fresh_y : in->v + at->y;
-  cpl_values v = values_of(in);
-  int result = in->cm->def->output_values(&v, y);
-  if (result != CPL_MODEL_OK) return outcome(in, "output_values", result);
+  st = invoke(in, "output_values", run_output_values, &(call){.out = y});
+  if (st != CPL_OK) return st;
   for (uint32_t i = 0; hold && i < at->ny; i++) {
     if (!in->cm->held_output[i]) in->v[at->y + i] = y[i];
   }
@@ -151,9 +205,7 @@ static cpl_status need_outputs(instance* in) {
 
 static cpl_status evaluate_indicators(instance* in, double* z) {
   if (in->cm->at.nz == 0) return CPL_OK;
-  cpl_values v = values_of(in);
-  int result = in->cm->def->indicators(&v, z);
-  return result == CPL_MODEL_OK ? CPL_OK : outcome(in, "indicators", result);
+  return invoke(in, "indicators", run_indicators, &(call){.out = z});
 }
 
 //------------------------------------ values ------------------------------------
@@ -223,7 +275,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   for (size_t i = 0; i < n; i++) {
     double value = in->v[refs[i]];
     if (!(fabs(value) <= 9007199254740992.0)) {
-      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: an integer has the value %g at t=%.17g", c->name,
+      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: an integer has the value %g at t=%.12g", c->name,
                       value, in->t);
     }
     values[i] = type == CPL_BOOLEAN ? value != 0 : (int64_t)llround(value);
@@ -291,6 +343,7 @@ static cpl_status reset(cpl_component* c) {
   memcpy(in->start, in->v + at->x, at->nx * sizeof(double));
   memcpy(in->start + at->nx, in->v + at->w, at->nw * sizeof(double));
   in->phase = BEFORE_INIT;
+  in->dead = false;
   in->t = 0;
   forget_results(in);
   return CPL_OK;
@@ -459,8 +512,7 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   for (uint32_t i = 0; i < in->cm->at.nz; i++) in->recent[i] = in->z[i] > 0;
   in->recent_time = in->t;
   if (in->cm->def->completed_step == NULL) return CPL_OK;
-  cpl_values v = values_of(in);
-  return outcome(in, "completed_step", in->cm->def->completed_step(&v, event));
+  return invoke(in, "completed_step", run_completed_step, &(call){.event = event});
 }
 
 //------------------------------------ directional derivatives ------------------------------------
@@ -487,10 +539,12 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
   cpl_status st = initialize(in);
   if (st < 0) return st;
   if (want_dx || want_y) {
-    cpl_values v = values_of(in);
-    int result = in->cm->def->directional(&v, in->seed_x, in->seed_u, want_dx ? in->d_dx : NULL,
-                                          want_y ? in->d_y : NULL);
-    if (result != CPL_MODEL_OK) return outcome(in, "directional", result);
+    call k = {.d_x = in->seed_x,
+              .d_u = in->seed_u,
+              .d_dx = want_dx ? in->d_dx : NULL,
+              .d_y = want_y ? in->d_y : NULL};
+    st = invoke(in, "directional", run_directional, &k);
+    if (st != CPL_OK) return st;
   }
   for (size_t i = 0; i < n_unknowns; i++) {
     uint32_t ref = unknowns[i];

@@ -15,8 +15,12 @@ typedef struct cpli_layout {
   uint32_t np, nw, nu, nx, ny, nz, ns;
 } cpli_layout;
 
+/// Runs a function so that a crash in it comes back as a text; NULL: no crash.
+typedef const char* cpli_protect_fn(void (*function)(void* user), void* user);
+
 typedef struct cpli_cmodel {
   const cpl_model_def* def;
+  cpli_protect_fn* protect;  // Nullable: the model is part of the program, as in an FMU
   cpl_description desc;
   cpli_layout at;
   bool* held_output;  // ny: changes only at events
@@ -31,6 +35,9 @@ typedef struct cpli_cmodel {
 /// depends on all.
 cpl_status cpli_cmodel_create(cpl_context* ctx, const cpl_model_def* def, bool detect,
                               cpli_cmodel** out);
+/// The same for a definition whose functions are run by `protect`. Nullable: protect
+cpl_status cpli_cmodel_create_protected(cpl_context* ctx, const cpl_model_def* def, bool detect,
+                                        cpli_protect_fn* protect, cpli_cmodel** out);
 void cpli_cmodel_destroy(cpli_cmodel* cm);
 
 /// An instance; destroyed through its ops. `cm` must outlive it.

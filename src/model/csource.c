@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/data.h"
+#include "base/guard.h"
 #include "base/process.h"
 #include "model/cmodel.h"
 
@@ -154,20 +155,22 @@ static cpl_status source_create(cpl_context* ctx, const char* path, csource** ou
 }
 
 static cpl_status describe(csource* src, const cpl_model_def* def) {
-  cpl_status st = cpli_cmodel_create(src->base.ctx, def, true, &src->cm);
-  if (st >= 0) src->base.desc = &src->cm->desc;
+  cpl_status st = cpli_cmodel_create_protected(src->base.ctx, def, true, cpli_guard_run, &src->cm);
+  if (st < 0)
+    return src->library != NULL ? cpl_fail_prefix(src->base.ctx, st, "%s", src->path) : st;
+  src->base.desc = &src->cm->desc;
   return st;
 }
 
 static cpl_status load(csource* src, const char* library, const cpl_model_def** def) {
   src->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (src->library == NULL) {
-    return cpl_fail(src->base.ctx, CPL_ERR_INPUT, "%s cannot be loaded: %s", src->path, dlerror());
+    return cpl_fail(src->base.ctx, CPL_ERR_INPUT, "%s: cannot be loaded: %s", src->path, dlerror());
   }
   *def = dlsym(src->library, "couplet_model");
   if (*def == NULL) {
     return cpl_fail(src->base.ctx, CPL_ERR_INPUT,
-                    "%s defines no `const cpl_model_def couplet_model`", src->path);
+                    "%s: defines no `const cpl_model_def couplet_model`", src->path);
   }
   return CPL_OK;
 }

@@ -49,16 +49,30 @@ static cpl_status convert(cpl_component* c, const cpl_variable* v, const cpl_sta
   return bad(c, s, text);
 }
 
+// How many bytes of a text look like a number, whether or not it fits a double.
+static size_t number_length(const char* text) {
+  static const char digits[] = "0123456789";
+  size_t n = strspn(text, "+-"), mantissa = strspn(text + n, "0123456789.");
+  n += mantissa;
+  if (mantissa > 0 && (text[n] == 'e' || text[n] == 'E')) {
+    size_t sign = strspn(text + n + 1, "+-"), exponent = strspn(text + n + 1 + sign, digits);
+    if (sign <= 1 && exponent > 0) n += 1 + sign + exponent;
+  }
+  return n;
+}
+
+// A number and perhaps a unit, with or without blanks between them.
 static cpl_status parse_number(cpl_component* c, const cpl_variable* v, const cpl_start* s,
                                double* value) {
   const char* text = s->value + strspn(s->value, " ");
-  size_t len = strcspn(text, " ");
+  size_t len = number_length(text);
+  if (len == 0) len = strcspn(text, " ");  // nan, inf
   const char* unit = text + len + strspn(text + len, " ");
-  if (!cpli_parse_double(text, len, value)) {  // "30deg": the number ends where a letter begins
-    while (len > 0 && !cpli_parse_double(text, len, value)) len--;
-    if (len == 0) return bad(c, s, "this is not a number");
-    unit = text + len;
-  }
+  *value = (double)NAN;
+  bool number = cpli_parse_double(text, len, value),
+       overflow = len > 0 && len == number_length(text);
+  if (!number && !overflow) return bad(c, s, "this is not a number");
+  if (*unit == ',') return bad(c, s, "this is not a number (decimals have a point)");
   if (!isfinite(*value)) return bad(c, s, "this is not a finite number");
   return unit[0] != '\0' ? convert(c, v, s, unit, value) : CPL_OK;
 }
@@ -82,6 +96,27 @@ static bool parse_item(const cpl_description* d, const cpl_variable* v, const ch
   return false;
 }
 
+// "it is one of off, on, half on"
+static cpl_status no_item(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
+  char text[256] = "it has no such item";
+  const cpl_type_def* type = v->declared_type >= 0 ? &c->desc->types[v->declared_type] : NULL;
+  size_t used = 0;
+  for (int32_t i = 0; type != NULL && i < type->n_items && used < sizeof text; i++) {
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                             i > 0 ? ", " : "it is one of ", type->items[i].name);
+  }
+  if (used >= sizeof text) strcpy(text + sizeof text - 4, "...");
+  return bad(c, s, text);
+}
+
+static bool has_item(const cpl_description* d, const cpl_variable* v, int64_t value) {
+  const cpl_type_def* type = v->declared_type >= 0 ? &d->types[v->declared_type] : NULL;
+  for (int32_t i = 0; type != NULL && i < type->n_items; i++) {
+    if (type->items[i].value == value) return true;
+  }
+  return type == NULL;
+}
+
 static cpl_status parse_integer(cpl_component* c, const cpl_variable* v, const cpl_start* s,
                                 int64_t* value) {
   double number;
@@ -90,11 +125,10 @@ static cpl_status parse_integer(cpl_component* c, const cpl_variable* v, const c
   if (v->type == CPL_ENUMERATION && parse_item(c->desc, v, s->value, value)) return CPL_OK;
   if (!cpli_parse_double(s->value, strlen(s->value), &number) || number != floor(number) ||
       fabs(number) > 9e15) {
-    return bad(c, s,
-               v->type == CPL_ENUMERATION ? "this is neither an item nor a number of one"
-                                          : "this is not an integer");
+    return v->type == CPL_ENUMERATION ? no_item(c, v, s) : bad(c, s, "this is not an integer");
   }
   *value = (int64_t)number;
+  if (v->type == CPL_ENUMERATION && !has_item(c->desc, v, *value)) return no_item(c, v, s);
   return CPL_OK;
 }
 
@@ -102,8 +136,9 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
                                double value) {
   char text[128];
   if (value >= v->min && value <= v->max) return CPL_OK;
-  if (value < v->min) snprintf(text, sizeof text, "its least value is %g", v->min);
-  else snprintf(text, sizeof text, "its greatest value is %g", v->max);
+  const char* unit = v->unit >= 0 ? c->desc->units[v->unit].name : "";
+  snprintf(text, sizeof text, "its %s value is %g%s%s", value < v->min ? "least" : "greatest",
+           value < v->min ? v->min : v->max, unit[0] != '\0' ? " " : "", unit);
   return bad(c, s, text);
 }
 

@@ -4,6 +4,6 @@
 
 #include "couplet/interface.h"
 
-/// Set start values and parameters by name, before the component is initialised: types, limits and units are
-/// checked, and whether the variable can be set at all.
+/// Set start values and parameters by name, before the component is initialised: types, limits and
+/// units are checked, and whether the variable can be set at all.
 cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);

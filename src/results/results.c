@@ -23,7 +23,7 @@ static double coarse_now(void) {
 }
 
 static cpl_status io_failed(cpl_results* res) {
-  const char* name = res->fd == STDOUT_FILENO && !res->own_fd ? "standard output" : res->path;
+  const char* name = !res->own_fd && res->fd >= 0 ? "standard output" : res->path;
   res->failed = cpl_fail(res->ctx, CPL_ERR_IO, "%s: cannot be written: %s", name, strerror(errno));
   return res->failed;
 }
@@ -49,10 +49,10 @@ static cpl_status find_format(cpl_context* ctx, const char* path, const cpli_wri
                   formats[0]->ending, formats[1]->ending);
 }
 
-static cpl_status open_file(cpl_results* res) {
+static cpl_status open_file(cpl_results* res, int standard_output) {
   if (strcmp(res->path, "-") == 0) {
     fflush(stdout);  // what was printed before stands before
-    res->fd = STDOUT_FILENO;
+    res->fd = standard_output > 0 ? standard_output : STDOUT_FILENO;
   } else {
     res->fd = open(res->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     res->own_fd = true;
@@ -89,7 +89,7 @@ static cpl_status prepare(cpl_results* res, const cpl_results_def* def, const cp
   if (res->path == NULL || res->types == NULL || res->buffer == NULL) return cpli_nomem(res->ctx);
   for (size_t i = 0; i < n; i++) res->types[i] = columns[i].type;
   res->n_columns = n;
-  cpl_status st = open_file(res);
+  cpl_status st = open_file(res, def->standard_output);
   return st < 0 ? st : res->ops->begin(res, def, columns);
 }
 

@@ -121,11 +121,15 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_
   }
   for (size_t i = 0; i < r->n; i++) r->columns[i] = column_of(d, order[i]);
   if (!make_groups(r, order)) st = cpli_nomem(c->ctx);
-  if (st >= 0 && def->on_columns != NULL) st = def->on_columns(def->user, r->columns, r->n);
 done:
   cpli_free(c->ctx, order);
   cpli_free(c->ctx, marked);
   return st;
+}
+
+cpl_status cpli_recorder_begin(cpli_recorder* r) {
+  const cpl_run_def* def = r->def;
+  return def->on_columns != NULL ? def->on_columns(def->user, r->columns, r->n) : CPL_OK;
 }
 
 void cpli_recorder_close(cpli_recorder* r) {
@@ -163,7 +167,7 @@ cpl_status cpli_recorder_point(cpli_recorder* r, double t) {
   for (size_t g = 0; g < r->n_groups; g++) {
     cpl_status st = read_group(r, &r->groups[g]);
     if (st == CPL_RETRY)
-      return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.17g", r->c->name, t);
+      return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.12g", r->c->name, t);
     if (st < 0) return st;
   }
   r->points++;

@@ -32,7 +32,7 @@ cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
 
 static grid grid_make(double start, double stop, double spacing) {
   double n = ceil((stop - start) / spacing * (1 - 1e-12) - 1e-9);
-  return (grid){start, stop, spacing, 1, n < 1 ? 1 : (int64_t)n};
+  return (grid){start, stop, spacing, 1, n >= 1 ? (int64_t)n : 1};
 }
 
 static double grid_next(const grid* g) {
@@ -46,20 +46,22 @@ static void grid_pass(grid* g, double t) {
 static cpl_status check(run* r) {
   const cpl_run_def* d = r->def;
   cpl_context* ctx = r->s->base.ctx;
+  const char* who = r->s->base.name;
   if (!isfinite(d->start_time) || !isfinite(d->stop_time) || d->stop_time < d->start_time) {
-    return cpl_fail(ctx, CPL_ERR_INPUT,
-                    "the run goes from %g to %g: the stop time must not lie before the start time",
-                    d->start_time, d->stop_time);
+    return cpl_fail(
+        ctx, CPL_ERR_INPUT,
+        "%s: the run goes from %g to %g: the stop time must not lie before the start time", who,
+        d->start_time, d->stop_time);
   }
   if (!(d->interval >= 0) || !(d->step >= 0)) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "interval (%g) and step (%g) must be positive", d->interval,
-                    d->step);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: interval (%g) and step (%g) must be positive", who,
+                    d->interval, d->step);
   }
   double span = d->stop_time - d->start_time;
   double finest = fmin(d->interval > 0 ? d->interval : span, d->step > 0 ? d->step : span);
   if (span / finest > 1e12)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%g s in steps of %g s is more than a run can do", span,
-                    finest);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %g s in steps of %g s is more than a run can do", who,
+                    span, finest);
   return CPL_OK;
 }
 
@@ -133,7 +135,7 @@ static cpl_status refused(run* r, double target, double reached, double* h) {
   if (reached > r->t) return CPL_OK;
   *h *= 0.5;
   if (r->t + *h > r->t && *h > 1e-10 * (target - r->t)) return CPL_OK;
-  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL, "%s: refuses every step at t=%.17g, however short",
+  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL, "%s: refuses every step at t=%.12g, however short",
                   r->s->base.name, r->t);
 }
 
@@ -182,7 +184,8 @@ static cpl_status advance(run* r) {
   cpl_status st = record(r);
   while (st >= 0 && !r->ended && r->t < r->def->stop_time) {
     if (r->def->cancel != NULL && *r->def->cancel != 0) {
-      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "interrupted at t=%.17g", r->t);
+      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
+                      r->s->base.name, r->t);
     }
     st = r->dense ? dense_step(r) : exchange_step(r);
     if (r->def->on_progress != NULL) r->def->on_progress(r->def->user, r->t);
@@ -204,6 +207,7 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
   if (st >= 0) st = cpli_recorder_open(&r.recorder, &s->base, def);
   if (st >= 0) plan_grids(&r);
   if (st >= 0) st = initialize(&r);
+  if (st >= 0) st = cpli_recorder_begin(&r.recorder);
   if (st >= 0) st = advance(&r);
   if (st >= 0) st = s->base.ops->terminate(&s->base);
   const cpl_solver_stats* solver = cpl_integrate_stats(s);

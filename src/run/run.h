@@ -55,5 +55,8 @@ typedef struct cpli_recorder {
 } cpli_recorder;
 
 cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_def* def);
+/// Announce the columns: to be called when the component is initialised, so that a run that cannot
+/// begin touches no result.
+cpl_status cpli_recorder_begin(cpli_recorder* r);
 void cpli_recorder_close(cpli_recorder* r);
 cpl_status cpli_recorder_point(cpli_recorder* r, double t);

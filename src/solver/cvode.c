@@ -158,7 +158,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   int flag = CVodeReInit(s->mem, t, s->x);
   if (flag >= 0) flag = CVodeSVtolerances(s->mem, s->rtol, s->atol);  // CVODE keeps a copy
   if (flag < 0)
-    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.17g (%s)",
+    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.12g (%s)",
                     base->who, t, CVodeGetReturnFlagName(flag));
   s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
   s->t = t;
@@ -200,22 +200,22 @@ static cpl_status failed(cvode* s, int flag) {
   if (s->failure < 0) return s->failure;
   if (s->failure == CPL_RETRY && flag != CV_ERR_FAILURE) {
     return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL,
-                           "%s: the solver stopped at t=%.17g (step %.3g): %s", s->base.who, s->t,
+                           "%s: the solver stopped at t=%.12g (step %.3g): %s", s->base.who, s->t,
                            h, text);
   }
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, "%s: the solver stopped at t=%.17g (step %.3g): %s",
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, "%s: the solver stopped at t=%.12g (step %.3g): %s",
                   s->base.who, s->t, h, text);
 }
 
 static cpl_status stuck(cvode* s) {
   // the last message recorded is that of the model, if it refuses to go on from here
   if (fabs(s->refused_at - s->t) <= 1e-9 * fabs(s->t)) {
-    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, "%s: the solver cannot go on at t=%.17g",
+    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, "%s: the solver cannot go on at t=%.12g",
                            s->base.who, s->t);
   }
   return cpl_fail(
       s->base.ctx, CPL_ERR_SOLVER,
-      "%s: time does not advance any more at t=%.17g: the solution has a singularity there, or a "
+      "%s: time does not advance any more at t=%.12g: the solution has a singularity there, or a "
       "derivative is far too large",
       s->base.who, s->t);
 }
@@ -232,6 +232,10 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   CVodeSetStopTime(s->mem, t_limit);
   int flag = CVode(s->mem, t_limit, s->x, &reached, CV_ONE_STEP);
   count(s);
+  if (flag == CV_TOO_CLOSE) {  // a few roundings after a start: nothing can have changed
+    *t = s->t = t_limit;
+    return CPL_OK;
+  }
   if (flag < 0) return failed(s, flag);
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
   if (s->stuck > 10) return stuck(s);  // CVODE only warns and would go on for ever

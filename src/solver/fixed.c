@@ -121,7 +121,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (s->t1 > t_limit || t_limit - s->t1 < 1e-9 * h) s->t1 = t_limit;
   if (!(s->t1 > s->t0)) {
     return cpl_fail(base->ctx, CPL_ERR_SOLVER,
-                    "%s: the step %g is too short to advance the time t=%.17g", base->who, h,
+                    "%s: the step %g is too short to advance the time t=%.12g", base->who, h,
                     s->t0);
   }
   swap(&s->x0, &s->x1);
@@ -138,7 +138,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (st == CPL_OK) st = rhs(s, s->t1, s->x1, s->d1);  // for the next step and for interpolation
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL,
-                           "%s: a solver with a fixed step cannot try a shorter one at t=%.17g",
+                           "%s: a solver with a fixed step cannot try a shorter one at t=%.12g",
                            base->who, s->t0);
   if (st < 0) return st;
   s->d0_known = true;

@@ -18,8 +18,9 @@ enum {
   CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
   ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
 };
-static const double close_by = 1e-9;   // relative to the time simulated
-static const double shrinking = 0.98;  // ratio of distances that accumulate
+static const double close_by = 1e-9;      // relative to the time simulated
+static const double no_progress = 1e-13;  // likewise: some hundred roundings
+static const double shrinking = 0.98;     // ratio of distances that accumulate
 
 typedef enum cause { NO_EVENT, STATE_EVENT, TIME_EVENT, STEP_EVENT, INPUT_EVENT } cause;
 
@@ -97,7 +98,7 @@ static cpl_status not_finite(integrate* s, double t, const double* dx) {
   for (size_t i = 0; i < s->n; i++) {
     if (isfinite(dx[i])) continue;
     const char* name = d->derivatives[i] >= 0 ? d->vars[d->derivatives[i]].name : "a derivative";
-    return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.17g", s->base.base.name, name,
+    return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.12g", s->base.base.name, name,
                     dx[i], t);
   }
   return CPL_OK;
@@ -125,7 +126,7 @@ static cpl_status roots(void* user, double t, const double* x, double* z) {
   account(s, since);
   for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
     if (isnan(z[i])) {
-      st = cpl_fail(s->base.base.ctx, CPL_ERR_MODEL, "%s: event indicator %zu is NaN at t=%.17g",
+      st = cpl_fail(s->base.base.ctx, CPL_ERR_MODEL, "%s: event indicator %zu is NaN at t=%.12g",
                     s->base.base.name, i + 1, t);
     }
     z[i] = z[i] > 0 ? fmin(fmax(z[i], 1e-150), 1e150) : -fmin(fmax(-z[i], 1e-150), 1e150);
@@ -143,7 +144,7 @@ static cpl_status jacobian(void* user, double t, const double* x, double* out) {
     double sum = 0;
     for (size_t i = 0; i < s->n * s->n; i++) sum += out[i] - out[i];
     if (sum != 0)
-      st = cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.17g",
+      st = cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
                     s->base.base.name, t);
   }
   return st;
@@ -202,7 +203,7 @@ static cpl_status event_iteration(integrate* s) {
     if (round == MOST_ROUNDS) {
       return cpl_fail(
           s->base.base.ctx, CPL_ERR_MODEL,
-          "%s: the event at t=%.17g does not settle: %d updates, and the model asks for another",
+          "%s: the event at t=%.12g does not settle: %d updates, and the model asks for another",
           s->base.base.name, s->t, MOST_ROUNDS);
     }
     info = (cpl_event_info){.next_time = INFINITY};
@@ -215,7 +216,7 @@ static cpl_status event_iteration(integrate* s) {
   s->next_time = info.next_time;
   if (info.structure_changed) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: the model changed its structure at t=%.17g", s->base.base.name, s->t);
+                    "%s: the model changed its structure at t=%.12g", s->base.base.name, s->t);
   }
   if (s->ended) return CPL_OK;
   st = s->m->ops->enter_continuous(s->m);
@@ -236,7 +237,7 @@ static cpl_status handle_event(integrate* s) {
 static cpl_status chattering(integrate* s, size_t indicator, const struct trail* k,
                              const char* how) {
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                  "%s: chattering: the events of indicator %zu %s at t=%.17g (%d of them in a row, "
+                  "%s: chattering: the events of indicator %zu %s at t=%.12g (%d of them in a row, "
                   "the last two %.2g "
                   "apart); the model must leave this behaviour, or the run must end before it",
                   s->base.base.name, indicator + 1, how, s->t,
@@ -279,11 +280,13 @@ static cpl_status watch_crossings(integrate* s) {
 
 static cpl_status watch_progress(integrate* s) {
   int32_t most = s->def.max_events > 0 ? s->def.max_events : DEFAULT_MAX_EVENTS;
-  if (s->t > s->stuck_since) s->stuck = 0;
-  s->stuck_since = s->t;
+  if (s->t - s->stuck_since > no_progress * fmax(fabs(s->t), s->t - s->t_start)) {
+    s->stuck = 0;
+    s->stuck_since = s->t;
+  }
   if (++s->stuck <= most) return CPL_OK;
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                  "%s: chattering: %d events at t=%.17g without progress in time",
+                  "%s: chattering: %d events at t=%.12g without progress in time",
                   s->base.base.name, most, s->t);
 }
 
@@ -367,6 +370,10 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   // steps of the solver until one reaches t_end or an event stops us
   while (!s->ended && s->t < t_end) {
     bool wants_event = false;
+    if (s->def.cancel != NULL && *s->def.cancel != 0) {
+      return cpl_fail(s->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
+                      s->base.base.name, s->t);
+    }
     if (t_end < s->t_step) return interpolated(s, t_end, result);
     if (s->step_open || s->at_end != NO_EVENT) {
       st = close_step(s, &wants_event);
@@ -686,15 +693,16 @@ static cpl_status make_solver(integrate* s, cpl_context* ctx) {
   return st;
 }
 
-static cpl_status check(cpl_context* ctx, const cpl_solver_def* def) {
+static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def* def) {
   if (!(def->rtol > 0) || !(def->rtol < 1))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "the relative tolerance is %g; it must lie between 0 and 1",
+    return cpl_fail(ctx, CPL_ERR_INPUT,
+                    "%s: the relative tolerance is %g; it must lie between 0 and 1", who,
                     def->rtol);
   if (!(def->atol >= 0) || !isfinite(def->atol))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "the absolute tolerance is %g; it must be positive",
-                    def->atol);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the absolute tolerance is %g; it must be positive",
+                    who, def->atol);
   if (!(def->step >= 0))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "the step is %g; it must be positive", def->step);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the step is %g; it must be positive", who, def->step);
   return CPL_OK;
 }
 
@@ -729,7 +737,7 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
                                            .dense_output = true,
                                            .input_derivatives = 3}},
                           .ops = &stepper_ops};
-  cpl_status st = check(ctx, def);
+  cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = allocate(s, ctx);
   if (st >= 0) st = make_jacobian(s);
   if (st >= 0) st = make_solver(s, ctx);

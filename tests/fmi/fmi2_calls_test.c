@@ -283,7 +283,7 @@ static void every_way_to_crash(void** state) {
   const char* const kinds[][2] = {
       {"segv", "SIGSEGV: invalid memory access"},
       {"bus", "SIGBUS: bad memory access"},
-      {"fpe", "SIGFPE: arithmetic error"},
+      {"fpe", "SIGFPE: division by zero or the like"},
       {"ill", "SIGILL: illegal instruction"},
       {"abort", "SIGABRT: the code gave up"},
       {under_valgrind() ? "segv" : "overflow", "SIGSEGV: invalid memory access"}};

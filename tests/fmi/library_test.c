@@ -43,7 +43,7 @@ static void missing_functions_are_named(void** state) {
   probe_open(&p, "probe_broken");
   expect_failure(&p, CPL_ERR_INPUT);
   CHECK_STR(cpl_context_error(p.ctx),
-            "left: probe.fmu: binaries/linux64/probe_broken.so does not export what a model "
+            "probe.fmu: binaries/linux64/probe_broken.so does not export what a model "
             "exchange FMU needs: fmi2GetDerivatives");
   cpl_stepper* s = NULL;
   CHECK_INT(cpli_fmi2_make_stepper(&p.fmu.base, "left", &s), CPL_ERR_INPUT);
@@ -96,7 +96,7 @@ static void missing_libraries_are_named(void** state) {
   make_fmu(&p, "orphan", links);
   expect_failure(&p, CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(p.ctx),
-                 "left: probe.fmu: cannot load binaries/linux64/probe_family.so: it needs the "
+                 "probe.fmu: cannot load binaries/linux64/probe_family.so: it needs the "
                  "library probe_cousin.so, which is not installed");
   probe_close(&p);
 }
@@ -106,13 +106,13 @@ static void other_platforms_are_listed(void** state) {
   probe_fmu p;
   probe_open(&p, "absent");
   expect_failure(&p, CPL_ERR_INPUT);
-  CHECK_STR(cpl_context_error(p.ctx), "left: probe.fmu: binaries/linux64/absent.so is missing");
+  CHECK_STR(cpl_context_error(p.ctx), "probe.fmu: binaries/linux64/absent.so is missing");
   const char* platforms[] = {"win32", "win64"};
   p.fmu.platforms = platforms;
   p.fmu.n_platforms = 2;
   expect_failure(&p, CPL_ERR_UNSUPPORTED);
   CHECK_STR(cpl_context_error(p.ctx),
-            "left: probe.fmu: no binary for this platform (linux64) and no source code; there are "
+            "probe.fmu: no binary for this platform (linux64) and no source code; there are "
             "binaries for: win32, win64");
   probe_close(&p);
 }
@@ -128,7 +128,7 @@ static void files_that_are_no_library(void** state) {
              "to hold the header of one; or so it seems");
   expect_failure(&p, CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(p.ctx),
-                 "left: probe.fmu: cannot load binaries/linux64/text.so, "
+                 "probe.fmu: cannot load binaries/linux64/text.so, "
                  "it is not a library for this machine: ");
   probe_close(&p);
 }
@@ -140,7 +140,7 @@ static void start_up_code_that_crashes(void** state) {
   probe_open(&p, "probe_badstart");
   expect_failure(&p, CPL_ERR_INPUT);
   CHECK_STR(cpl_context_error(p.ctx),
-            "left: probe.fmu: cannot load binaries/linux64/probe_badstart.so: its start-up code "
+            "probe.fmu: cannot load binaries/linux64/probe_badstart.so: its start-up code "
             "crashed (SIGABRT: the code gave up)");
   probe_close(&p);
 }
@@ -224,7 +224,7 @@ static void sources_that_do_not_compile(void** state) {
   probe_fmu p;
   compile(&p, "sources_bad", "int f(void) { return surely_not_known; }\n", true);
   expect_failure(&p, CPL_ERR_INPUT);
-  CHECK_CONTAINS(cpl_context_error(p.ctx), "left: probe.fmu: there is no binary for linux64");
+  CHECK_CONTAINS(cpl_context_error(p.ctx), "probe.fmu: there is no binary for linux64");
   CHECK_CONTAINS(cpl_context_error(p.ctx), "surely_not_known");
   setenv("CC", "no-such-compiler", 1);
   expect_failure(&p, CPL_ERR_INPUT);

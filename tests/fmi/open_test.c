@@ -158,7 +158,7 @@ static void the_call_log_is_made(void** state) {
   def.path = path;
   def.call_log = "no/such/calls.txt";
   cpl_source* src = NULL;
-  CHECK_INT(cpl_fmu_open(ctx, &def, &src), CPL_ERR_IO);
+  CHECK_INT(cpl_fmu_open(ctx, &def, &src), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "no/such/calls.txt");
   def.call_log = "calls.txt";
   CHECK_OK(ctx, cpl_fmu_open(ctx, &def, &src));

@@ -1,28 +1,39 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "fmi/guard.h"
+#include "base/guard.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/base.h"
-#include "couplet/fmi.h"
+#include "couplet/base.h"
 
 bool cpli_guard_on;
 CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
 CPLI_GUARD_TLS bool cpli_guard_thread_ready;
 
+enum {
+  CAUGHT = 5,   // the first in the list; the rest is only to be named
+  EXITED = -1,  // no signal
+};
+
 static const struct {
   int signal;
   const char* text;
 } crashes[] = {
-    {SIGSEGV, "SIGSEGV: invalid memory access"}, {SIGBUS, "SIGBUS: bad memory access"},
-    {SIGFPE, "SIGFPE: arithmetic error"},        {SIGILL, "SIGILL: illegal instruction"},
+    {SIGSEGV, "SIGSEGV: invalid memory access"},
+    {SIGBUS, "SIGBUS: bad memory access"},
+    {SIGFPE, "SIGFPE: division by zero or the like"},
+    {SIGILL, "SIGILL: illegal instruction"},
     {SIGABRT, "SIGABRT: the code gave up"},
+    {SIGINT, "SIGINT: broken off by the user"},
+    {SIGTERM, "SIGTERM: broken off"},
+    {EXITED, "it called exit() to end the whole program"},
 };
 
-static struct sigaction former[CPLI_COUNT(crashes)];
+static struct sigaction former[CAUGHT];
 static pthread_key_t stack_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -37,18 +48,30 @@ static size_t crash_index(int signal) {
 
 const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].text; }
 
+bool cpli_guard_break(int signal) {
+  cpli_guard_frame* frame = cpli_guard_top;
+  if (frame == NULL) return false;
+  frame->signal = signal;
+  cpli_guard_top = frame->outer;
+  siglongjmp(frame->env, 1);
+}
+
 static void on_signal(int signal, siginfo_t* info, void* machine) {
   (void)info;
   (void)machine;
-  cpli_guard_frame* frame = cpli_guard_top;
-  if (frame != NULL) {
-    frame->signal = signal;
-    cpli_guard_top = frame->outer;
-    siglongjmp(frame->env, 1);
-  }
+  cpli_guard_break(signal);
   // not ours: as if we had never been here
   sigaction(signal, &former[crash_index(signal)], NULL);
   raise(signal);  // arrives when this handler returns
+}
+
+// A model that calls exit() would take the results and the temporary folder with it. C allows no
+// jump out of exit(); the C libraries at hand go on with the remaining functions when the program
+// ends.
+static void on_exit_of_model(void) {
+  if (cpli_guard_top == NULL) return;
+  atexit(on_exit_of_model);
+  cpli_guard_break(EXITED);
 }
 
 static void release_stack(void* memory) {
@@ -70,11 +93,17 @@ void cpli_guard_prepare_thread(void) {
   }
 }
 
+const char* cpli_guard_run(void (*function)(void* user), void* user) {
+  volatile int crash = 0;
+  CPLI_GUARDED(function(user), crash = crash_signal);
+  return crash != 0 ? cpli_guard_text(crash) : NULL;
+}
+
 void cpli_guard_recover(cpli_guard_frame* frame) {
   cpli_guard_top = frame->outer;
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, frame->signal);
+  if (frame->signal > 0) sigaddset(&set, frame->signal);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -86,9 +115,10 @@ static void make_key(void) { have_key = pthread_key_create(&stack_key, release_s
 void cpl_guard_crashes(void) {
   pthread_once(&once, make_key);
   if (!have_key) return;
+  if (!cpli_guard_on) atexit(on_exit_of_model);
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < CPLI_COUNT(crashes); i++) {
+  for (size_t i = 0; i < CAUGHT; i++) {
     struct sigaction old;
     sigaction(crashes[i].signal, &action, &old);
     if (old.sa_sigaction != on_signal) former[i] = old;

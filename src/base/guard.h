@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A crash inside an FMU becomes a status. While a guarded call runs, the thread has a frame to jump
-// back to; the signal handler jumps there from an alternate stack, so that a stack overflow is
-// caught too. Outside guarded calls a crash stays a crash: the former action is restored and taken.
+// A crash inside the code of a model becomes a status. While a guarded call runs, the thread has a
+// frame to jump back to; the signal handler jumps there from an alternate stack, so that a stack
+// overflow is caught too. Outside guarded calls a crash stays a crash: the former action is
+// restored and taken.
 #pragma once
 
 #include <setjmp.h>
@@ -28,6 +29,13 @@ void cpli_guard_prepare_thread(void);
 
 /// To be called after the jump: lets the signal through again, which is blocked in the handler.
 void cpli_guard_recover(cpli_guard_frame* frame);
+
+/// Run a function; what its crash was, as cpli_guard_text() says it; NULL: it came back.
+const char* cpli_guard_run(void (*function)(void* user), void* user);
+
+/// For signal handlers: leave the guarded call this thread is in, as if it had crashed with that
+/// signal. Returns false: there is none.
+bool cpli_guard_break(int signal);
 
 /// "SIGSEGV: invalid memory access"
 const char* cpli_guard_text(int signal);

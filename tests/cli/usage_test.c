@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the command says about itself, and about arguments it does not understand.
+#include "command.h"
+
+static void help(void** state) {
+  (void)state;
+  CHECK_CODE(0, "--help");
+  CHECK_CONTAINS(printed, "usage: couplet VERB");
+  CHECK_CONTAINS(printed, "Exit codes: 0 success, 1 ");
+  CHECK_STR(complained, "");
+  static const char* const verbs[] = {"run", "info", "check", "build", "view"};
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    char head[64];
+    snprintf(head, sizeof head, "couplet %s ", verbs[i]);
+    CHECK_CODE(0, "--help");
+    CHECK_CONTAINS(printed, verbs[i]);
+    CHECK_CODE(0, verbs[i], "--help");
+    CHECK(strncmp(printed, head, strlen(head)) == 0);
+    CHECK_CONTAINS(printed, "--help");
+    CHECK_CODE(0, "help", verbs[i]);
+    CHECK(strncmp(printed, head, strlen(head)) == 0);
+    CHECK_CODE(0, verbs[i], "-h");
+  }
+  CHECK_FAILS(2, "unknown verb \"rum\" (is it run?)", "help", "rum");
+}
+
+// Nothing is wider than a terminal.
+static void help_fits_80_columns(void** state) {
+  (void)state;
+  static const char* const verbs[] = {"run", "info", "check", "build", "view"};
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    CHECK_CODE(0, verbs[i], "--help");
+    for (const char *line = printed, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+      if (end - line > 80) fail_msg("%s: %.*s", verbs[i], (int)(end - line), line);
+    }
+  }
+}
+
+static void run_lists_every_option(void** state) {
+  (void)state;
+  static const char* const options[] = {
+      "--output", "--as",    "--start-time", "--stop-time", "--interval",  "--step",
+      "--solver", "--rtol",  "--atol",       "--set",       "--input",     "--record",
+      "--units",  "--stats", "--json",       "--quiet",     "--log-level", "--call-log"};
+  CHECK_CODE(0, "run", "--help");
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) CHECK_CONTAINS(printed, options[i]);
+}
+
+static void version(void** state) {
+  (void)state;
+  CHECK_CODE(0, "--version");
+  CHECK_CONTAINS(printed, "couplet ");
+  CHECK_CONTAINS(printed, cpl_version());
+}
+
+static void man_and_completion(void** state) {
+  (void)state;
+  CHECK_CODE(0, "--man");
+  CHECK_CONTAINS(printed, ".TH COUPLET 1");
+  CHECK_CONTAINS(printed, "\\-\\-stop\\-time");
+  CHECK_CODE(0, "--completion");
+  CHECK_CONTAINS(printed, "complete -o filenames -F _couplet couplet");
+  CHECK_CONTAINS(printed, "run,--solver) words=\"cvode adams rk4 euler\"");
+}
+
+static void no_arguments(void** state) {
+  (void)state;
+  CHECK_INT(run_couplet((const char* const[]){NULL}), 2);
+  CHECK_CONTAINS(complained, "usage: couplet VERB");
+  CHECK_STR(printed, "");
+}
+
+static void unknown_words(void** state) {
+  (void)state;
+  CHECK_FAILS(2, "unknown verb \"rnu\" (is it run?)", "rnu");
+  CHECK_FAILS(2, "unknown verb \"simulate-it\"; see couplet --help", "simulate-it");
+  CHECK_FAILS(2, "run: unknown option --stop-tme (is it --stop-time or --start-time?)", "run",
+              "m.c", "--stop-tme", "1");
+  CHECK_FAILS(2, "run: unknown option --stop-tme (is it --stop-time or --start-time?)", "run",
+              "m.c", "--stop-tme=1");
+  CHECK_FAILS(2, "run: unknown option --zzzzzz; see couplet run --help", "run", "--zzzzzz");
+  CHECK_FAILS(2, "run: unknown option -z; see couplet run --help", "run", "-z");
+  CHECK_FAILS(2, "info: unknown option --josn (is it --json?)", "info", "--josn", "m.fmu");
+  CHECK_FAILS(2, "check: unknown option --al (is it --all?)", "check", "--al", "m.fmu");
+}
+
+static void misuse(void** state) {
+  (void)state;
+  CHECK_FAILS(2, "run: FILE is missing; usage: couplet run FILE [options]", "run");
+  CHECK_FAILS(2, "check: FILE is missing; usage: couplet check FILE... [options]", "check");
+  CHECK_FAILS(2, "run: takes one FILE, not a.c and b.c", "run", "a.c", "b.c");
+  CHECK_FAILS(2, "run: --stop-time needs a value: TIME", "run", "m.c", "--stop-time");
+  CHECK_FAILS(2, "run: --stop-time takes a number, not \"soon\"", "run", "m.c", "--stop-time",
+              "soon");
+  CHECK_FAILS(2, "run: --stop-time takes a number, not \"inf\"", "run", "m.c", "--stop-time=inf");
+  CHECK_FAILS(2, "run: --stop-time takes a number, not \"\"", "run", "m.c", "--stop-time=");
+  CHECK_FAILS(2, "run: --json takes no value", "run", "m.c", "--json=yes");
+  CHECK_FAILS(2, "run: --solver takes cvode|adams|rk4|euler, not \"cvod\"", "run", "m.c",
+              "--solver", "cvod");
+  CHECK_FAILS(2, "run: --solver takes cvode|adams|rk4|euler, not \"\"", "run", "m.c", "--solver=");
+  CHECK_FAILS(2, "run: --as takes me|cs, not \"ms\"", "run", "m.c", "--as", "ms");
+  CHECK_FAILS(2, "run: --log-level takes error|warning|info|debug, not \"all\"", "run", "m.c",
+              "--log-level", "all");
+}
+
+static void standard_output_that_is_full(void** state) {
+  (void)state;
+  int full = open("/dev/full", O_WRONLY), err = create("stderr.txt");
+  CHECK_INT(end_of(start_couplet((const char* const[]){"--help", NULL}, full, err)), 1);
+  CHECK_STR(text_of("stderr.txt"),
+            "couplet: standard output: cannot be written: No space left on device\n");
+  close(full);
+  close(err);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(help),
+      cmocka_unit_test(help_fits_80_columns),
+      cmocka_unit_test(run_lists_every_option),
+      cmocka_unit_test(version),
+      cmocka_unit_test(man_and_completion),
+      cmocka_unit_test(no_arguments),
+      cmocka_unit_test(unknown_words),
+      cmocka_unit_test(misuse),
+      cmocka_unit_test(standard_output_that_is_full),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
