@@ -93,28 +93,29 @@ static inline uint32_t expr_registers(const cpli_expr* e) { return expr_first(e)
 //------------------------------------ operations (op.c) ------------------------------------
 
 /// "sin", "+", ...
-const char* expr_op_name(expr_op op);
+const char* cpli_expr_op_name(expr_op op);
 static inline bool expr_is_relation(expr_op op) {
   return (op >= OP_LT && op <= OP_GE) || (op >= OP_FLOOR && op <= OP_SIGN) || op == OP_MOD ||
          op == OP_REM;
 }
 
 /// The value of any operation but SELECT and jumps; what stands still is looked at afresh.
-double expr_apply(expr_op op, double x, double y);
+double cpli_expr_apply(expr_op op, double x, double y);
 
 /// Relations: what stands still between events, the value that follows from it, its indicator.
-double expr_hold(expr_op op, double x, double y);
-double expr_value_held(expr_op op, double x, double y, double held);
-double expr_indicator(expr_op op, double x, double y, double held);
-double expr_idle_indicator(expr_op op, double held);
+double cpli_expr_hold(expr_op op, double x, double y);
+double cpli_expr_value_held(expr_op op, double x, double y, double held);
+double cpli_expr_indicator(expr_op op, double x, double y, double held);
+double cpli_expr_idle_indicator(expr_op op, double held);
 
 /// The slopes of v = op(x, y); `held` is the quotient of mod and rem.
-void expr_slopes(expr_op op, double x, double y, double v, double held, double* dx, double* dy);
+void cpli_expr_slopes(expr_op op, double x, double y, double v, double held, double* dx,
+                      double* dy);
 
 /// Why a value that is not finite is a failure, as text; false when infinity was handed in.
-bool expr_trouble(expr_op op, double x, double y, double v, char* out, size_t size);
+bool cpli_expr_trouble(expr_op op, double x, double y, double v, char* out, size_t size);
 
 //------------------------------------ places (place.c) ------------------------------------
 
-/// "file:line:column" of the byte `at` in a text that begins at `place`.
-void expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size);
+/// "file:line:column" of the byte `at` in a text that begins at `place`; "column n" without a file.
+void cpli_expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size);

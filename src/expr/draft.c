@@ -4,13 +4,13 @@
 
 static cpl_status check_size(draft* d, size_t at) {
   if (d->n_slots + 1 + d->n_constants + d->n_code < CPLI_EXPR_SIZE) return CPL_OK;
-  return draft_fail(d, at, "the expression is too long (more than %d names and operations)",
-                    CPLI_EXPR_SIZE);
+  return cpli_draft_fail(d, at, "the expression is too long (more than %d names and operations)",
+                         CPLI_EXPR_SIZE);
 }
 
 //------------------------------------ operands ------------------------------------
 
-cpl_status draft_constant(draft* d, double value, cpl_type type, size_t at, operand* out) {
+cpl_status cpli_draft_constant(draft* d, double value, cpl_type type, size_t at, operand* out) {
   cpl_status st = check_size(d, at);
   if (st < 0) return st;
   if (!cpli_grow(d->ctx, (void**)&d->constants, &d->cap_constants, d->n_constants, sizeof value)) {
@@ -21,8 +21,8 @@ cpl_status draft_constant(draft* d, double value, cpl_type type, size_t at, oper
   return CPL_OK;
 }
 
-cpl_status draft_slot_of(draft* d, int32_t slot, cpl_type type, const char* name, size_t at,
-                         operand* out) {
+cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpl_type type, const char* name, size_t at,
+                              operand* out) {
   size_t i = 0;
   while (i < d->n_slots && d->slots[i].slot != slot) i++;
   if (i == d->n_slots) {
@@ -40,14 +40,14 @@ cpl_status draft_slot_of(draft* d, int32_t slot, cpl_type type, const char* name
   return CPL_OK;
 }
 
-operand draft_time(draft* d, size_t at) {
+operand cpli_draft_time(draft* d, size_t at) {
   d->uses_time = true;
   return (operand){.kind = IN_TIME, .type = CPL_REAL, .moving = true, .at = at};
 }
 
-double draft_value(const draft* d, operand constant) { return d->constants[constant.i]; }
+double cpli_draft_value(const draft* d, operand constant) { return d->constants[constant.i]; }
 
-draft_mark draft_now(const draft* d) {
+draft_mark cpli_draft_now(const draft* d) {
   return (draft_mark){.n_code = d->n_code,
                       .n_constants = d->n_constants,
                       .n_slots = d->n_slots,
@@ -55,7 +55,7 @@ draft_mark draft_now(const draft* d) {
                       .uses_time = d->uses_time};
 }
 
-void draft_back_to(draft* d, draft_mark mark) {
+void cpli_draft_back_to(draft* d, draft_mark mark) {
   while (d->n_slots > mark.n_slots) cpli_free(d->ctx, d->slots[--d->n_slots].name);
   d->n_code = mark.n_code;
   d->n_constants = mark.n_constants;
@@ -63,8 +63,8 @@ void draft_back_to(draft* d, draft_mark mark) {
   d->uses_time = mark.uses_time;
 }
 
-void draft_free(draft* d) {
-  draft_back_to(d, (draft_mark){0});
+void cpli_draft_free(draft* d) {
+  cpli_draft_back_to(d, (draft_mark){0});
   cpli_free(d->ctx, d->code);
   cpli_free(d->ctx, d->constants);
   cpli_free(d->ctx, d->slots);
@@ -92,18 +92,18 @@ static void drop_constant(draft* d, operand constant) {
 static bool fold(const draft* d, expr_op op, operand a, operand b, double* out) {
   if (a.kind != IN_CONSTANT || b.kind != IN_CONSTANT) return false;
   char what[160];
-  double x = draft_value(d, a), y = draft_value(d, b);
-  *out = expr_apply(op, x, y);
-  return isfinite(*out) || !expr_trouble(op, x, y, *out, what, sizeof what);
+  double x = cpli_draft_value(d, a), y = cpli_draft_value(d, b);
+  *out = cpli_expr_apply(op, x, y);
+  return isfinite(*out) || !cpli_expr_trouble(op, x, y, *out, what, sizeof what);
 }
 
-cpl_status draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type, size_t at,
-                      operand* out) {
+cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type, size_t at,
+                           operand* out) {
   double value;
   if (fold(d, op, a, b, &value)) {
     drop_constant(d, b);
     drop_constant(d, a);
-    return draft_constant(d, value, type, a.at, out);
+    return cpli_draft_constant(d, value, type, a.at, out);
   }
   bool moving = a.moving || b.moving;
   draft_op new = {.op = op, .a = a, .b = b, .at = (uint32_t)at};
@@ -118,8 +118,8 @@ cpl_status draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type,
   return CPL_OK;
 }
 
-cpl_status draft_select(draft* d, operand c, operand a, operand b, cpl_type type, size_t at,
-                        operand* out) {
+cpl_status cpli_draft_select(draft* d, operand c, operand a, operand b, cpl_type type, size_t at,
+                             operand* out) {
   draft_op new = {.op = OP_SELECT, .a = a, .b = b, .c = c, .at = (uint32_t)at};
   cpl_status st = append(d, new);
   if (st < 0) return st;
@@ -128,7 +128,7 @@ cpl_status draft_select(draft* d, operand c, operand a, operand b, cpl_type type
   return CPL_OK;
 }
 
-cpl_status draft_jump(draft* d, expr_op op, operand condition, size_t at) {
+cpl_status cpli_draft_jump(draft* d, expr_op op, operand condition, size_t at) {
   return append(d, (draft_op){.op = op, .a = condition, .b = condition, .at = (uint32_t)at});
 }
 
@@ -179,7 +179,7 @@ static void finish_code(const draft* d, const cpli_expr* e, expr_instr* code, ui
   }
 }
 
-cpl_status draft_finish(const draft* d, operand result, cpli_expr** out) {
+cpl_status cpli_draft_finish(const draft* d, operand result, cpli_expr** out) {
   cpli_expr* e = cpli_alloc(d->ctx, 1, block_size(d));
   if (e == NULL) return cpli_nomem(d->ctx);
   layout l = {.next = (char*)e};

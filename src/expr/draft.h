@@ -87,36 +87,36 @@ typedef struct draft_mark {
 } draft_mark;
 
 /// "file:line:column: what"; returns CPL_ERR_INPUT.
-CPL_PRINTF(3, 4) cpl_status draft_fail(draft* d, size_t at, const char* fmt, ...);
+CPL_PRINTF(3, 4) cpl_status cpli_draft_fail(draft* d, size_t at, const char* fmt, ...);
 
 //------------------------------------ tokens (lex.c) ------------------------------------
 
 /// The next token into d->now.
-cpl_status lex_next(draft* d);
+cpl_status cpli_lex_next(draft* d);
 /// The name of the current T_NAME or T_QUOTED, in d->name.
-void lex_name(draft* d);
+void cpli_lex_name(draft* d);
 /// The end of a name with brackets that begins at `at`: m.der(h), x[1,2]; `at` if it has none.
-size_t lex_bracketed(const draft* d, size_t at);
+size_t cpli_lex_bracketed(const draft* d, size_t at);
 
 //------------------------------------ operations (draft.c) ------------------------------------
 
-cpl_status draft_constant(draft* d, double value, cpl_type type, size_t at, operand* out);
-cpl_status draft_slot_of(draft* d, int32_t slot, cpl_type type, const char* name, size_t at,
-                         operand* out);
-operand draft_time(draft* d, size_t at);
-double draft_value(const draft* d, operand constant);
+cpl_status cpli_draft_constant(draft* d, double value, cpl_type type, size_t at, operand* out);
+cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpl_type type, const char* name, size_t at,
+                              operand* out);
+operand cpli_draft_time(draft* d, size_t at);
+double cpli_draft_value(const draft* d, operand constant);
 
 /// Unary operations are given their operand twice. Real, Integer or Boolean as `type` says.
-cpl_status draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type, size_t at,
-                      operand* out);
-cpl_status draft_select(draft* d, operand c, operand a, operand b, cpl_type type, size_t at,
-                        operand* out);
+cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type, size_t at,
+                           operand* out);
+cpl_status cpli_draft_select(draft* d, operand c, operand a, operand b, cpl_type type, size_t at,
+                             operand* out);
 /// A jump whose target is set later; its index is d->n_code - 1.
-cpl_status draft_jump(draft* d, expr_op op, operand condition, size_t at);
+cpl_status cpli_draft_jump(draft* d, expr_op op, operand condition, size_t at);
 
-void draft_free(draft* d);
-draft_mark draft_now(const draft* d);
-void draft_back_to(draft* d, draft_mark mark);
+void cpli_draft_free(draft* d);
+draft_mark cpli_draft_now(const draft* d);
+void cpli_draft_back_to(draft* d, draft_mark mark);
 
 /// The finished expression in one block of memory.
-cpl_status draft_finish(const draft* d, operand result, cpli_expr** out);
+cpl_status cpli_draft_finish(const draft* d, operand result, cpli_expr** out);

@@ -67,16 +67,16 @@ size_t cpli_expr_slots(const cpli_expr* expr, const int32_t** slots);  // Nullab
 bool cpli_expr_uses_time(const cpli_expr* expr);
 bool cpli_expr_is_constant(const cpli_expr* expr);  // neither names nor time
 bool cpli_expr_is_name(const cpli_expr* expr);      // a bare name: a one-to-one coupling
-/// How the gradient in the slots varies with slots and time. `fixed` says per position that a value
-/// never changes (a parameter), so that k*x is linear in x; Nullable: all may change.
+/// How the derivatives by the Real slots vary with slots and time. `fixed` says per position that a
+/// value never changes (a parameter), so that k*x is linear in x; Nullable: all may change.
 cpli_linearity cpli_expr_linearity(const cpli_expr* expr, const bool* fixed);
 
 //------------------------------------ values ------------------------------------
 
 // `values` has one number per position (Booleans: 0 or not 0), `frozen` one per relation. An
-// expression is immutable: threads share it, each with its own context. Nothing allocates; at most
-// 16 * CPLI_EXPR_SIZE bytes of stack are used. Only the branch of an `if` that its condition takes
-// is evaluated, the same for the right sides of and, or.
+// expression is immutable: threads share it, each with its own context. Nothing allocates; up to
+// 16 * CPLI_EXPR_SIZE bytes of stack are used, 2 KB for up to 128 names and operations. Only the
+// branch of an `if` that its condition takes is evaluated, the same for the right sides of and, or.
 //
 // Frozen relations and domains: a trial point may lie past the crossing of `if x > 0 then sqrt(x)
 // else 0`, where the frozen branch has no value. When the frozen evaluation fails there, the one

@@ -6,13 +6,13 @@
 #include "expr/draft.h"
 #include "format/number.h"
 
-cpl_status draft_fail(draft* d, size_t at, const char* fmt, ...) {
+cpl_status cpli_draft_fail(draft* d, size_t at, const char* fmt, ...) {
   char where[512], what[1024];
   va_list args;
   va_start(args, fmt);
   vsnprintf(what, sizeof what, fmt, args);
   va_end(args);
-  expr_where(d->place, d->text, at, where, sizeof where);
+  cpli_expr_where(d->place, d->text, at, where, sizeof where);
   return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: %s", where, what);
 }
 
@@ -35,7 +35,8 @@ static cpl_status lex_number(draft* d) {
     size_t point = n++;
     while (is_digit(s[n])) n++;
     if (point == 0 || n == point + 1) {
-      return draft_fail(d, d->now.at, "a number has digits on both sides of its point: 0.5, 1.0");
+      return cpli_draft_fail(d, d->now.at,
+                             "a number has digits on both sides of its point: 0.5, 1.0");
     }
   }
   size_t digits = s[n] == 'e' || s[n] == 'E' ? n + 1 : 0;
@@ -46,9 +47,9 @@ static cpl_status lex_number(draft* d) {
   }
   d->now.kind = T_NUMBER;
   d->now.len = n;
-  if (s[n] == '.') return draft_fail(d, d->now.at + n, "a number has one point");
+  if (s[n] == '.') return cpli_draft_fail(d, d->now.at + n, "a number has one point");
   if (cpli_parse_double(s, n, &d->now.number)) return CPL_OK;
-  return draft_fail(d, d->now.at, "the number %.*s is too large", n < 60 ? (int)n : 60, s);
+  return cpli_draft_fail(d, d->now.at, "the number %.*s is too large", n < 60 ? (int)n : 60, s);
 }
 
 //------------------------------------ names ------------------------------------
@@ -68,9 +69,10 @@ static cpl_status lex_identifier(draft* d) {
     if (s[n] != '.') break;
     n++;
     if (!is_letter(s[n])) {
-      return draft_fail(d, d->now.at + n,
-                        "a name goes on after its point with a letter; any other name stands as a "
-                        "whole in single quotes");
+      return cpli_draft_fail(
+          d, d->now.at + n,
+          "a name goes on after its point with a letter; any other name stands as a "
+          "whole in single quotes");
     }
   }
   d->now.kind = T_NAME;
@@ -87,14 +89,14 @@ static cpl_status lex_quoted(draft* d) {
   const char* s = d->text + d->now.at;
   size_t n = 1;
   while (s[n] != '\0' && (s[n] != '\'' || s[n + 1] == '\'')) n += s[n] == '\'' ? 2 : 1;
-  if (s[n] == '\0') return draft_fail(d, d->now.at, "the single quote is not closed");
-  if (n == 1) return draft_fail(d, d->now.at, "there is no name between the quotes");
+  if (s[n] == '\0') return cpli_draft_fail(d, d->now.at, "the single quote is not closed");
+  if (n == 1) return cpli_draft_fail(d, d->now.at, "there is no name between the quotes");
   d->now.kind = T_QUOTED;
   d->now.len = n + 1;
   return CPL_OK;
 }
 
-void lex_name(draft* d) {
+void cpli_lex_name(draft* d) {
   const char* s = d->text + d->now.at;
   size_t end = d->now.len, used = 0;
   if (d->now.kind == T_QUOTED) {
@@ -109,7 +111,7 @@ void lex_name(draft* d) {
   d->name[used] = '\0';
 }
 
-size_t lex_bracketed(const draft* d, size_t at) {
+size_t cpli_lex_bracketed(const draft* d, size_t at) {
   const char* s = d->text;
   size_t i = at;
   int open = 0;
@@ -140,16 +142,16 @@ static cpl_status lex_unknown(draft* d) {
   const char* s = d->text + d->now.at;
   for (size_t i = 0; i < CPLI_COUNT(hints); i++) {
     if (s[0] == hints[i].text[0]) {
-      return draft_fail(d, d->now.at, "unexpected %c: %s", s[0], hints[i].hint);
+      return cpli_draft_fail(d, d->now.at, "unexpected %c: %s", s[0], hints[i].hint);
     }
   }
   if ((unsigned char)s[0] < 0x20 || s[0] == 0x7f) {
-    return draft_fail(d, d->now.at, "unexpected character 0x%02x", (unsigned char)s[0]);
+    return cpli_draft_fail(d, d->now.at, "unexpected character 0x%02x", (unsigned char)s[0]);
   }
   int n = 1;
   while (n < 4 && ((unsigned char)s[n] & 0xC0) == 0x80) n++;
-  return draft_fail(d, d->now.at, "unexpected %.*s%s", n, s,
-                    n > 1 ? ": names with such letters stand in single quotes" : "");
+  return cpli_draft_fail(d, d->now.at, "unexpected %.*s%s", n, s,
+                         n > 1 ? ": names with such letters stand in single quotes" : "");
 }
 
 static cpl_status lex_operator(draft* d) {
@@ -163,7 +165,7 @@ static cpl_status lex_operator(draft* d) {
                    {"/", T_OPERATOR, OP_DIV}, {"^", T_OPERATOR, OP_POW}, {"(", T_OPEN, OP_ADD},
                    {")", T_CLOSE, OP_ADD},    {",", T_COMMA, OP_ADD}};
   const char* s = d->text + d->now.at;
-  if (s[0] == '*' && s[1] == '*') return draft_fail(d, d->now.at, "unexpected **: write ^");
+  if (s[0] == '*' && s[1] == '*') return cpli_draft_fail(d, d->now.at, "unexpected **: write ^");
   for (size_t i = 0; i < CPLI_COUNT(operators); i++) {
     size_t n = strlen(operators[i].text);
     if (strncmp(s, operators[i].text, n) != 0) continue;
@@ -175,7 +177,7 @@ static cpl_status lex_operator(draft* d) {
   return lex_unknown(d);
 }
 
-cpl_status lex_next(draft* d) {
+cpl_status cpli_lex_next(draft* d) {
   size_t at = d->now.at + d->now.len;
   while (is_blank(d->text[at])) at++;
   d->now = (token){.kind = T_END, .at = at};

@@ -7,7 +7,7 @@
 #include "expr/code.h"
 #include "format/number.h"
 
-const char* expr_op_name(expr_op op) {
+const char* cpli_expr_op_name(expr_op op) {
   switch (op) {
 #define X(id, name, least, most) \
   case id: return name;
@@ -35,7 +35,7 @@ const char* expr_op_name(expr_op op) {
 
 //------------------------------------ values ------------------------------------
 
-double expr_hold(expr_op op, double x, double y) {
+double cpli_expr_hold(expr_op op, double x, double y) {
   switch (op) {
     case OP_LT: return x < y;
     case OP_LE: return x <= y;
@@ -51,11 +51,11 @@ double expr_hold(expr_op op, double x, double y) {
   }
 }
 
-double expr_value_held(expr_op op, double x, double y, double held) {
+double cpli_expr_value_held(expr_op op, double x, double y, double held) {
   return op == OP_MOD || op == OP_REM ? x - y * held : held;
 }
 
-double expr_apply(expr_op op, double x, double y) {
+double cpli_expr_apply(expr_op op, double x, double y) {
   switch (op) {
     case OP_ADD: return x + y;
     case OP_SUB: return x - y;
@@ -89,7 +89,7 @@ double expr_apply(expr_op op, double x, double y) {
     case OP_EQ: return x == y;
     case OP_NE: return x != y;
     case OP_NOT: return x == 0;
-    default: return expr_value_held(op, x, y, expr_hold(op, x, y));
+    default: return cpli_expr_value_held(op, x, y, cpli_expr_hold(op, x, y));
   }
 }
 
@@ -98,7 +98,7 @@ double expr_apply(expr_op op, double x, double y) {
 static double difference(double x, double y) { return x == y ? 0 : x - y; }  // also of infinities
 
 // The interval around a held whole number n in which it is right; who owns the borders is asked of
-// expr_hold().
+// cpli_expr_hold().
 static void borders(expr_op op, double n, double* low, double* high) {
   switch (op) {
     case OP_CEIL: *low = n - 1, *high = n; break;
@@ -109,17 +109,17 @@ static void borders(expr_op op, double n, double* low, double* high) {
   }
 }
 
-double expr_indicator(expr_op op, double x, double y, double held) {
+double cpli_expr_indicator(expr_op op, double x, double y, double held) {
   const double smallest = 1e-150;  // what the root finder tells from zero
   if (op == OP_GT || op == OP_LE) return difference(x, y);
   if (op == OP_LT || op == OP_GE) return difference(y, x);
   double q = op == OP_MOD || op == OP_REM ? x / y : x, low, high;
   borders(op, held, &low, &high);
   double beyond = fmax(low - q, q - high);
-  return expr_hold(op, x, y) == held ? fmin(beyond, 0) : fmax(beyond, smallest);
+  return cpli_expr_hold(op, x, y) == held ? fmin(beyond, 0) : fmax(beyond, smallest);
 }
 
-double expr_idle_indicator(expr_op op, double held) {
+double cpli_expr_idle_indicator(expr_op op, double held) {
   if (op == OP_GT || op == OP_LT) return held != 0 ? 1 : -1;
   if (op == OP_GE || op == OP_LE) return held != 0 ? -1 : 1;
   return -1;
@@ -139,7 +139,8 @@ static void power_slopes(double x, double y, double v, double* dx, double* dy) {
 
 static double one_over(double x) { return x != 0 ? 1 / x : 0; }  // where a slope is infinite: 0
 
-void expr_slopes(expr_op op, double x, double y, double v, double held, double* dx, double* dy) {
+void cpli_expr_slopes(expr_op op, double x, double y, double v, double held, double* dx,
+                      double* dy) {
   *dx = *dy = 0;
   switch (op) {
     case OP_ADD: *dx = *dy = 1; break;
@@ -194,11 +195,11 @@ static bool outside_domain(expr_op op, double x, double v) {
          (op == OP_ATANH && fabs(x) == 1);
 }
 
-bool expr_trouble(expr_op op, double x, double y, double v, char* out, size_t size) {
+bool cpli_expr_trouble(expr_op op, double x, double y, double v, char* out, size_t size) {
   char left[CPLI_NUMBER_SIZE], right[CPLI_NUMBER_SIZE];
   cpli_format_double(left, x);
   cpli_format_double(right, y);
-  const char* name = expr_op_name(op);
+  const char* name = cpli_expr_op_name(op);
   const bool infix = op >= OP_ADD && op != OP_NEG;
   if (divides_by_zero(op, x, y)) {
     snprintf(out, size, "division by zero%s%s", op == OP_DIV ? "" : " in ",

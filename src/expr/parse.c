@@ -16,32 +16,33 @@ static bool at_operator(const draft* d, expr_op op) {
 
 static cpl_status enter(draft* d) {
   if (++d->depth <= CPLI_EXPR_NESTING) return CPL_OK;
-  return draft_fail(d, d->now.at, "nested more than %d deep", CPLI_EXPR_NESTING);
+  return cpli_draft_fail(d, d->now.at, "nested more than %d deep", CPLI_EXPR_NESTING);
 }
 
 static cpl_status unexpected(draft* d, const char* wanted) {
   const token* t = &d->now;
-  if (t->kind == T_END) return draft_fail(d, t->at, "expected %s, but the text ends here", wanted);
+  if (t->kind == T_END)
+    return cpli_draft_fail(d, t->at, "expected %s, but the text ends here", wanted);
   int len = t->len < 60 ? (int)t->len : 60;
-  return draft_fail(d, t->at, "expected %s instead of \"%.*s\"", wanted, len, d->text + t->at);
+  return cpli_draft_fail(d, t->at, "expected %s instead of \"%.*s\"", wanted, len, d->text + t->at);
 }
 
 static cpl_status expect(draft* d, token_kind kind, const char* wanted) {
-  return d->now.kind == kind ? lex_next(d) : unexpected(d, wanted);
+  return d->now.kind == kind ? cpli_lex_next(d) : unexpected(d, wanted);
 }
 
 //------------------------------------ types ------------------------------------
 
 static cpl_status need_number(draft* d, operand o, const char* what) {
   if (o.type != CPL_BOOLEAN) return CPL_OK;
-  return draft_fail(d, o.at, "%s takes numbers, this is a Boolean: write if ... then 1 else 0",
-                    what);
+  return cpli_draft_fail(d, o.at, "%s takes numbers, this is a Boolean: write if ... then 1 else 0",
+                         what);
 }
 
 static cpl_status need_boolean(draft* d, operand o, const char* what) {
   if (o.type == CPL_BOOLEAN) return CPL_OK;
-  return draft_fail(d, o.at, "%s takes Booleans, this is %s", what,
-                    o.type == CPL_REAL ? "a Real" : "an Integer");
+  return cpli_draft_fail(d, o.at, "%s takes Booleans, this is %s", what,
+                         o.type == CPL_REAL ? "a Real" : "an Integer");
 }
 
 static cpl_type common_type(cpl_type a, cpl_type b) { return a == b ? a : CPL_REAL; }
@@ -79,13 +80,14 @@ static const char* known_name(const void* user, size_t i) {
 
 static cpl_status fail_name(draft* d, size_t at) {
   if (find_function(d->name) >= 0) {
-    return draft_fail(d, at, "%s is a function: write %s(...)", d->name, d->name);
+    return cpli_draft_fail(d, at, "%s is a function: write %s(...)", d->name, d->name);
   }
   char near[256];
   size_t n = d->scope != NULL && d->scope->candidate != NULL ? d->scope->n_candidates : 0;
   cpli_nearest(d->name, known_name, d->scope, n + CPLI_COUNT(words), near, sizeof near);
-  return draft_fail(d, at, "unknown name \"%.200s\"%s%s%s", d->name,
-                    near[0] != '\0' ? " (did you mean " : "", near, near[0] != '\0' ? "?)" : "");
+  return cpli_draft_fail(d, at, "unknown name \"%.200s\"%s%s%s", d->name,
+                         near[0] != '\0' ? " (did you mean " : "", near,
+                         near[0] != '\0' ? "?)" : "");
 }
 
 static int32_t resolve(const draft* d, cpl_type* type) {
@@ -95,15 +97,15 @@ static int32_t resolve(const draft* d, cpl_type* type) {
 
 static cpl_status use_name(draft* d, int32_t slot, cpl_type type, size_t at, operand* out) {
   if (type == CPL_STRING) {
-    return draft_fail(d, at, "%.200s is a String, which no expression can use", d->name);
+    return cpli_draft_fail(d, at, "%.200s is a String, which no expression can use", d->name);
   }
   if (type == CPL_ENUMERATION) type = CPL_INTEGER;
-  return draft_slot_of(d, slot, type, d->name, at, out);
+  return cpli_draft_slot_of(d, slot, type, d->name, at, out);
 }
 
 // m.der(h) or x[1] without its quotes?
 static cpl_status check_brackets(draft* d, size_t at, bool call) {
-  size_t end = lex_bracketed(d, at);
+  size_t end = cpli_lex_bracketed(d, at);
   if (end == at) return CPL_OK;
   char first[64];
   snprintf(first, sizeof first, "%.60s", d->name);
@@ -112,13 +114,13 @@ static cpl_status check_brackets(draft* d, size_t at, bool call) {
   cpl_type type;
   bool known = resolve(d, &type) >= 0;
   if (!known && call && strchr(first, '.') == NULL && strcmp(first, "der") != 0) return CPL_OK;
-  return draft_fail(d, at, "a name with brackets stands in single quotes: '%.200s'", d->name);
+  return cpli_draft_fail(d, at, "a name with brackets stands in single quotes: '%.200s'", d->name);
 }
 
 static cpl_status parse_name(draft* d, operand* out) {
   size_t at = d->now.at;
   bool plain = d->now.kind == T_NAME;
-  lex_name(d);
+  cpli_lex_name(d);
   cpl_type type;
   int32_t slot = resolve(d, &type);
   if (plain && d->text[at + d->now.len] == '[') {
@@ -126,28 +128,29 @@ static cpl_status parse_name(draft* d, operand* out) {
     if (st < 0) return st;
   }
   cpl_status st = slot < 0 ? fail_name(d, at) : use_name(d, slot, type, at, out);
-  return st < 0 ? st : lex_next(d);
+  return st < 0 ? st : cpli_lex_next(d);
 }
 
 //------------------------------------ functions ------------------------------------
 
 static cpl_status fail_function(draft* d, size_t at) {
   cpl_type type;
-  lex_name(d);
-  if (resolve(d, &type) >= 0) return draft_fail(d, at, "%.200s is no function", d->name);
+  cpli_lex_name(d);
+  if (resolve(d, &type) >= 0) return cpli_draft_fail(d, at, "%.200s is no function", d->name);
   cpl_status st = check_brackets(d, at, true);
   if (st < 0) return st;
   char near[256];
-  lex_name(d);
+  cpli_lex_name(d);
   cpli_nearest(d->name, function_name, NULL, CPLI_COUNT(functions), near, sizeof near);
-  return draft_fail(d, at, "unknown function \"%.200s\"%s%s%s", d->name,
-                    near[0] != '\0' ? " (did you mean " : "", near, near[0] != '\0' ? "?)" : "");
+  return cpli_draft_fail(d, at, "unknown function \"%.200s\"%s%s%s", d->name,
+                         near[0] != '\0' ? " (did you mean " : "", near,
+                         near[0] != '\0' ? "?)" : "");
 }
 
 // x^2 and its like without a call of pow().
 static cpl_status emit_power(draft* d, operand x, operand y, size_t at, operand* out) {
-  double p = is_constant(y) && !is_constant(x) ? draft_value(d, y) : 0;
-  if (p == 2) return draft_emit(d, OP_MUL, x, x, CPL_REAL, at, out);
+  double p = is_constant(y) && !is_constant(x) ? cpli_draft_value(d, y) : 0;
+  if (p == 2) return cpli_draft_emit(d, OP_MUL, x, x, CPL_REAL, at, out);
   if (p == 1) {
     *out = x;
     out->type = CPL_REAL;
@@ -155,10 +158,10 @@ static cpl_status emit_power(draft* d, operand x, operand y, size_t at, operand*
   }
   if (p == -1) {
     operand one;
-    cpl_status st = draft_constant(d, 1, CPL_REAL, x.at, &one);
-    return st < 0 ? st : draft_emit(d, OP_DIV, one, x, CPL_REAL, at, out);
+    cpl_status st = cpli_draft_constant(d, 1, CPL_REAL, x.at, &one);
+    return st < 0 ? st : cpli_draft_emit(d, OP_DIV, one, x, CPL_REAL, at, out);
   }
-  return draft_emit(d, OP_POW, x, y, CPL_REAL, at, out);
+  return cpli_draft_emit(d, OP_POW, x, y, CPL_REAL, at, out);
 }
 
 static cpl_type function_type(expr_op op, cpl_type a, cpl_type b) {
@@ -187,27 +190,28 @@ static cpl_status parse_call(draft* d, int f, operand* out) {
   expr_op op = functions[f].op;
   size_t at = d->now.at;
   int n = 1;
-  cpl_status st = lex_next(d);
-  if (st >= 0) st = lex_next(d);  // the name and the parenthesis
+  cpl_status st = cpli_lex_next(d);
+  if (st >= 0) st = cpli_lex_next(d);  // the name and the parenthesis
   if (st >= 0) st = parse_argument(d, name, out);
   while (st >= 0 && d->now.kind == T_COMMA) {
     if (++n > functions[f].most) break;
     operand next = *out, left = *out;
-    st = lex_next(d);
+    st = cpli_lex_next(d);
     if (st >= 0) st = parse_argument(d, name, &next);
     if (st < 0) return st;
     st = op == OP_POW
              ? emit_power(d, left, next, at, out)
-             : draft_emit(d, op, left, next, function_type(op, left.type, next.type), at, out);
+             : cpli_draft_emit(d, op, left, next, function_type(op, left.type, next.type), at, out);
   }
   if (st < 0) return st;
   if (n < functions[f].least || n > functions[f].most) {
-    return draft_fail(d, at, "%s takes %s", name,
-                      functions[f].most == 1   ? "one argument"
-                      : functions[f].most == 2 ? "two arguments"
-                                               : "two or more arguments");
+    return cpli_draft_fail(d, at, "%s takes %s", name,
+                           functions[f].most == 1   ? "one argument"
+                           : functions[f].most == 2 ? "two arguments"
+                                                    : "two or more arguments");
   }
-  if (n == 1) st = draft_emit(d, op, *out, *out, function_type(op, out->type, out->type), at, out);
+  if (n == 1)
+    st = cpli_draft_emit(d, op, *out, *out, function_type(op, out->type, out->type), at, out);
   if (st >= 0) st = expect(d, T_CLOSE, "a comma or )");
   out->at = at;
   return st;
@@ -216,13 +220,13 @@ static cpl_status parse_call(draft* d, int f, operand* out) {
 //------------------------------------ primary ------------------------------------
 
 static cpl_status parse_constant(draft* d, double value, cpl_type type, operand* out) {
-  cpl_status st = draft_constant(d, value, type, d->now.at, out);
-  return st < 0 ? st : lex_next(d);
+  cpl_status st = cpli_draft_constant(d, value, type, d->now.at, out);
+  return st < 0 ? st : cpli_lex_next(d);
 }
 
 static cpl_status parse_parentheses(draft* d, operand* out) {
   size_t at = d->now.at;
-  cpl_status st = lex_next(d);
+  cpl_status st = cpli_lex_next(d);
   if (st >= 0) st = parse_expression(d, out);
   if (st >= 0) st = expect(d, T_CLOSE, "an operator or )");
   if (st >= 0) out->at = at;
@@ -243,19 +247,19 @@ static cpl_status parse_primary(draft* d, operand* out) {
     case T_INF: return parse_constant(d, INFINITY, CPL_REAL, out);
     case T_TRUE: return parse_constant(d, 1, CPL_BOOLEAN, out);
     case T_FALSE: return parse_constant(d, 0, CPL_BOOLEAN, out);
-    case T_TIME: *out = draft_time(d, t.at); return lex_next(d);
+    case T_TIME: *out = cpli_draft_time(d, t.at); return cpli_lex_next(d);
     case T_OPEN: return parse_parentheses(d, out);
     case T_QUOTED: return parse_name(d, out);
     case T_NAME: {
       if (!before_parenthesis(d)) return parse_name(d, out);
-      lex_name(d);
+      cpli_lex_name(d);
       int f = find_function(d->name);
       return f < 0 ? fail_function(d, t.at) : parse_call(d, f, out);
     }
     case T_IF:
     case T_NOT:
-      return draft_fail(d, t.at, "inside an operation, %s stands in parentheses",
-                        t.kind == T_IF ? "if" : "not");
+      return cpli_draft_fail(d, t.at, "inside an operation, %s stands in parentheses",
+                             t.kind == T_IF ? "if" : "not");
     default: return unexpected(d, "a value");
   }
 }
@@ -268,7 +272,7 @@ static cpl_status parse_power(draft* d, operand* out) {
   size_t at = d->now.at;
   operand x = *out, y;
   st = enter(d);
-  if (st >= 0) st = lex_next(d);
+  if (st >= 0) st = cpli_lex_next(d);
   if (st >= 0) st = parse_unary(d, &y);
   if (st >= 0) st = need_number(d, x, "^");
   if (st >= 0) st = need_number(d, y, "^");
@@ -286,11 +290,11 @@ static cpl_status parse_unary(draft* d, operand* out) {
   while (st >= 0 && (at_operator(d, OP_SUB) || at_operator(d, OP_ADD))) {
     sign = true;
     minus ^= d->now.op == OP_SUB;
-    st = lex_next(d);
+    st = cpli_lex_next(d);
   }
   if (st >= 0) st = parse_power(d, out);
   if (st >= 0 && sign) st = need_number(d, *out, "a sign");
-  if (st >= 0 && minus) st = draft_emit(d, OP_NEG, *out, *out, out->type, at, out);
+  if (st >= 0 && minus) st = cpli_draft_emit(d, OP_NEG, *out, *out, out->type, at, out);
   if (sign) out->at = at;
   return st;
 }
@@ -300,13 +304,13 @@ static cpl_status parse_product(draft* d, operand* out) {
   while (st >= 0 && (at_operator(d, OP_MUL) || at_operator(d, OP_DIV))) {
     token t = d->now;
     operand x = *out, y;
-    st = lex_next(d);
+    st = cpli_lex_next(d);
     if (st >= 0) st = parse_unary(d, &y);
-    if (st >= 0) st = need_number(d, x, expr_op_name(t.op));
-    if (st >= 0) st = need_number(d, y, expr_op_name(t.op));
+    if (st >= 0) st = need_number(d, x, cpli_expr_op_name(t.op));
+    if (st >= 0) st = need_number(d, y, cpli_expr_op_name(t.op));
     if (st < 0) return st;
     cpl_type type = t.op == OP_MUL ? common_type(x.type, y.type) : CPL_REAL;
-    st = draft_emit(d, t.op, x, y, type, t.at, out);
+    st = cpli_draft_emit(d, t.op, x, y, type, t.at, out);
   }
   return st;
 }
@@ -316,12 +320,12 @@ static cpl_status parse_sum(draft* d, operand* out) {
   while (st >= 0 && (at_operator(d, OP_ADD) || at_operator(d, OP_SUB))) {
     token t = d->now;
     operand x = *out, y;
-    st = lex_next(d);
+    st = cpli_lex_next(d);
     if (st >= 0) st = parse_product(d, &y);
-    if (st >= 0) st = need_number(d, x, expr_op_name(t.op));
-    if (st >= 0) st = need_number(d, y, expr_op_name(t.op));
+    if (st >= 0) st = need_number(d, x, cpli_expr_op_name(t.op));
+    if (st >= 0) st = need_number(d, y, cpli_expr_op_name(t.op));
     if (st < 0) return st;
-    st = draft_emit(d, t.op, x, y, common_type(x.type, y.type), t.at, out);
+    st = cpli_draft_emit(d, t.op, x, y, common_type(x.type, y.type), t.at, out);
   }
   return st;
 }
@@ -333,16 +337,17 @@ static bool at_comparison(const draft* d) {
 }
 
 static cpl_status check_comparison(draft* d, token t, operand x, operand y) {
-  const char* name = expr_op_name(t.op);
+  const char* name = cpli_expr_op_name(t.op);
   if (t.op != OP_EQ && t.op != OP_NE) {
     cpl_status st = need_number(d, x, name);
     return st < 0 ? st : need_number(d, y, name);
   }
   if (x.type == CPL_REAL || y.type == CPL_REAL) {
-    return draft_fail(d, t.at,
-                      "%s compares Integers or Booleans; Reals are compared with < <= > >=", name);
+    return cpli_draft_fail(
+        d, t.at, "%s compares Integers or Booleans; Reals are compared with < <= > >=", name);
   }
-  if (x.type != y.type) return draft_fail(d, t.at, "%s compares a Boolean with a number", name);
+  if (x.type != y.type)
+    return cpli_draft_fail(d, t.at, "%s compares a Boolean with a number", name);
   return CPL_OK;
 }
 
@@ -351,24 +356,24 @@ static cpl_status parse_comparison(draft* d, operand* out) {
   if (st < 0 || !at_comparison(d)) return st;
   token t = d->now;
   operand x = *out, y;
-  st = lex_next(d);
+  st = cpli_lex_next(d);
   if (st >= 0) st = parse_sum(d, &y);
   if (st >= 0) st = check_comparison(d, t, x, y);
   if (st < 0) return st;
   if (at_comparison(d)) {
-    return draft_fail(d, d->now.at, "comparisons do not chain: write a < b and b < c");
+    return cpli_draft_fail(d, d->now.at, "comparisons do not chain: write a < b and b < c");
   }
-  return draft_emit(d, t.op, x, y, CPL_BOOLEAN, t.at, out);
+  return cpli_draft_emit(d, t.op, x, y, CPL_BOOLEAN, t.at, out);
 }
 
 static cpl_status parse_not(draft* d, operand* out) {
   size_t at = d->now.at;
   bool any = false, turned = false;
   cpl_status st = CPL_OK;
-  for (; st >= 0 && d->now.kind == T_NOT; st = lex_next(d)) any = true, turned = !turned;
+  for (; st >= 0 && d->now.kind == T_NOT; st = cpli_lex_next(d)) any = true, turned = !turned;
   if (st >= 0) st = parse_comparison(d, out);
   if (st >= 0 && any) st = need_boolean(d, *out, "not");
-  if (st >= 0 && turned) st = draft_emit(d, OP_NOT, *out, *out, CPL_BOOLEAN, at, out);
+  if (st >= 0 && turned) st = cpli_draft_emit(d, OP_NOT, *out, *out, CPL_BOOLEAN, at, out);
   if (any) out->at = at;
   return st;
 }
@@ -377,19 +382,19 @@ static cpl_status parse_not(draft* d, operand* out) {
 static cpl_status parse_right_side(draft* d, bool is_and, size_t at, operand* left,
                                    cpl_status (*side)(draft*, operand*)) {
   const char* name = is_and ? "and" : "or";
-  const draft_mark mark = draft_now(d);
+  const draft_mark mark = cpli_draft_now(d);
   const bool known = is_constant(*left);
   operand right, other;
   cpl_status st = need_boolean(d, *left, name);
-  if (st >= 0 && !known) st = draft_jump(d, OP_JUMP_UNLESS, *left, at);
-  if (st >= 0 && !known && !is_and) st = draft_jump(d, OP_JUMP, *left, at);
+  if (st >= 0 && !known) st = cpli_draft_jump(d, OP_JUMP_UNLESS, *left, at);
+  if (st >= 0 && !known && !is_and) st = cpli_draft_jump(d, OP_JUMP, *left, at);
   const size_t begin = d->n_code;
   if (st >= 0) st = side(d, &right);
   if (st >= 0) st = need_boolean(d, right, name);
   if (st < 0) return st;
   if (known) {  // false and ..., true or ...: the right side is never looked at
-    bool decided = (draft_value(d, *left) != 0) != is_and;
-    if (decided) draft_back_to(d, mark);
+    bool decided = (cpli_draft_value(d, *left) != 0) != is_and;
+    if (decided) cpli_draft_back_to(d, mark);
     if (!decided) *left = right;
     return CPL_OK;
   }
@@ -399,17 +404,17 @@ static cpl_status parse_right_side(draft* d, bool is_and, size_t at, operand* le
     d->code[mark.n_code].extra = (uint32_t)(is_and ? d->n_code : begin);
     if (!is_and) d->code[begin - 1].extra = (uint32_t)d->n_code;
   }
-  st = draft_constant(d, !is_and, CPL_BOOLEAN, at, &other);
+  st = cpli_draft_constant(d, !is_and, CPL_BOOLEAN, at, &other);
   if (st < 0) return st;
-  return draft_select(d, *left, is_and ? right : other, is_and ? other : right, CPL_BOOLEAN,
-                      left->at, left);
+  return cpli_draft_select(d, *left, is_and ? right : other, is_and ? other : right, CPL_BOOLEAN,
+                           left->at, left);
 }
 
 static cpl_status parse_and(draft* d, operand* out) {
   cpl_status st = parse_not(d, out);
   while (st >= 0 && d->now.kind == T_AND) {
     size_t at = d->now.at;
-    st = lex_next(d);
+    st = cpli_lex_next(d);
     if (st >= 0) st = parse_right_side(d, true, at, out, parse_not);
   }
   return st;
@@ -419,7 +424,7 @@ static cpl_status parse_or(draft* d, operand* out) {
   cpl_status st = parse_and(d, out);
   while (st >= 0 && d->now.kind == T_OR) {
     size_t at = d->now.at;
-    st = lex_next(d);
+    st = cpli_lex_next(d);
     if (st >= 0) st = parse_right_side(d, false, at, out, parse_and);
   }
   return st;
@@ -429,18 +434,18 @@ static cpl_status parse_or(draft* d, operand* out) {
 
 // A branch; what stands in a dead one is taken back.
 static cpl_status parse_branch(draft* d, bool dead, operand* out) {
-  draft_mark mark = draft_now(d);
+  draft_mark mark = cpli_draft_now(d);
   cpl_status st = parse_expression(d, out);
-  if (st >= 0 && dead) draft_back_to(d, mark);
+  if (st >= 0 && dead) cpli_draft_back_to(d, mark);
   return st;
 }
 
 static cpl_status branch_type(draft* d, operand a, operand b, cpl_type* type) {
   *type = common_type(a.type, b.type);
   if ((a.type == CPL_BOOLEAN) == (b.type == CPL_BOOLEAN)) return CPL_OK;
-  return draft_fail(d, b.at, "then gives a %s, else a %s",
-                    a.type == CPL_BOOLEAN ? "Boolean" : "number",
-                    b.type == CPL_BOOLEAN ? "Boolean" : "number");
+  return cpli_draft_fail(d, b.at, "then gives a %s, else a %s",
+                         a.type == CPL_BOOLEAN ? "Boolean" : "number",
+                         b.type == CPL_BOOLEAN ? "Boolean" : "number");
 }
 
 static cpl_status parse_known_if(draft* d, bool taken, operand* out) {
@@ -460,11 +465,11 @@ static cpl_status parse_open_if(draft* d, operand condition, size_t at, operand*
   operand a, b;
   cpl_type type;
   const size_t first = d->n_code;
-  cpl_status st = draft_jump(d, OP_JUMP_UNLESS, condition, at);
+  cpl_status st = cpli_draft_jump(d, OP_JUMP_UNLESS, condition, at);
   if (st >= 0) st = parse_expression(d, &a);
   if (st >= 0) st = expect(d, T_ELSE, "else");
   const size_t second = d->n_code;
-  if (st >= 0) st = draft_jump(d, OP_JUMP, condition, at);
+  if (st >= 0) st = cpli_draft_jump(d, OP_JUMP, condition, at);
   if (st >= 0) st = parse_expression(d, &b);
   if (st >= 0) st = branch_type(d, a, b, &type);
   if (st < 0) return st;
@@ -474,18 +479,18 @@ static cpl_status parse_open_if(draft* d, operand condition, size_t at, operand*
     d->code[first].extra = (uint32_t)second + 1;
     d->code[second].extra = (uint32_t)d->n_code;
   }
-  return draft_select(d, condition, a, b, type, at, out);
+  return cpli_draft_select(d, condition, a, b, type, at, out);
 }
 
 static cpl_status parse_if(draft* d, operand* out) {
   size_t at = d->now.at;
   operand condition;
-  cpl_status st = lex_next(d);
+  cpl_status st = cpli_lex_next(d);
   if (st >= 0) st = parse_expression(d, &condition);
   if (st >= 0) st = need_boolean(d, condition, "if");
   if (st >= 0) st = expect(d, T_THEN, "then");
   if (st < 0) return st;
-  st = is_constant(condition) ? parse_known_if(d, draft_value(d, condition) != 0, out)
+  st = is_constant(condition) ? parse_known_if(d, cpli_draft_value(d, condition) != 0, out)
                               : parse_open_if(d, condition, at, out);
   if (st >= 0) out->at = at;
   return st;
@@ -522,26 +527,26 @@ static cpl_status parse_whole_name(draft* d, bool* found, operand* out) {
 }
 
 static cpl_status parse_text(draft* d, operand* out) {
-  cpl_status st = lex_next(d);
+  cpl_status st = cpli_lex_next(d);
   if (st < 0) return st;
-  if (d->now.kind == T_END) return draft_fail(d, 0, "an expression is missing");
+  if (d->now.kind == T_END) return cpli_draft_fail(d, 0, "an expression is missing");
   st = parse_expression(d, out);
   if (st < 0) return st;
-  if (d->now.kind == T_CLOSE) return draft_fail(d, d->now.at, "there is no ( for this )");
+  if (d->now.kind == T_CLOSE) return cpli_draft_fail(d, d->now.at, "there is no ( for this )");
   return d->now.kind == T_END ? CPL_OK : unexpected(d, "an operator");
 }
 
 cpl_status cpli_expr_parse(cpl_context* ctx, cpli_place place, const char* text,
                            const cpli_scope* scope, cpli_expr** out) {
   draft d = {.ctx = ctx, .place = place, .text = text, .scope = scope};
-  operand result;
+  operand result = {0};
   bool found = false;
   *out = NULL;
   d.name = cpli_alloc(ctx, strlen(text) + 1, 1);
   if (d.name == NULL) return cpli_nomem(ctx);
   cpl_status st = parse_whole_name(&d, &found, &result);
   if (st >= 0 && !found) st = parse_text(&d, &result);
-  if (st >= 0) st = draft_finish(&d, result, out);
-  draft_free(&d);
+  if (st >= 0) st = cpli_draft_finish(&d, result, out);
+  cpli_draft_free(&d);
   return st;
 }

@@ -4,7 +4,7 @@
 
 #include "expr/code.h"
 
-void expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size) {
+void cpli_expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size) {
   int line = place.line, column = place.column;
   for (size_t i = 0; i < at; i++) {
     unsigned char c = (unsigned char)text[i];
@@ -17,6 +17,8 @@ void expr_where(cpli_place place, const char* text, size_t at, char* out, size_t
   }
   if (place.file == NULL) {
     snprintf(out, size, "column %d", column);
+  } else if (place.line < 1) {
+    snprintf(out, size, "%.400s", place.file);  // the file as a whole
   } else {
     snprintf(out, size, "%.400s:%d:%d", place.file, line, column);
   }

@@ -29,7 +29,7 @@ static cpl_status fail_at(const run* u, size_t at, const char* what) {
   enum { LONGEST = 200 };
   const char* text = u->e->text;
   char where[512], when[CPLI_NUMBER_SIZE];
-  expr_where(u->e->place, text, at, where, sizeof where);
+  cpli_expr_where(u->e->place, text, at, where, sizeof where);
   cpli_format_double(when, u->t);
   const char* dots = strlen(text) > LONGEST ? "..." : "";
   if (cpli_expr_is_constant(u->e)) {
@@ -43,7 +43,7 @@ static cpl_status fail_operation(const run* u, const double* r, int pc) {
   const expr_instr* in = &u->e->code[pc];
   char what[160];
   double v = r[expr_first(u->e) + (uint32_t)pc];
-  expr_trouble(in->op, r[in->a], r[in->b], v, what, sizeof what);
+  cpli_expr_trouble(in->op, r[in->a], r[in->b], v, what, sizeof what);
   return fail_at(u, u->e->at[pc], what);
 }
 
@@ -67,11 +67,11 @@ static int load(const run* u, double* r) {
 
 static double relation(const run* u, const expr_instr* in, double x, double y) {
   uint32_t k = in->c - 1u;
-  if (u->z != NULL) u->z[k] = expr_indicator(in->op, x, y, u->held[k]);
-  if (u->frozen != NULL) return expr_value_held(in->op, x, y, u->frozen[k]);
-  double hold = expr_hold(in->op, x, y);
+  if (u->z != NULL) u->z[k] = cpli_expr_indicator(in->op, x, y, u->held[k]);
+  if (u->frozen != NULL) return cpli_expr_value_held(in->op, x, y, u->frozen[k]);
+  double hold = cpli_expr_hold(in->op, x, y);
   if (u->settled != NULL && isfinite(hold)) u->settled[k] = hold;
-  return expr_value_held(in->op, x, y, hold);
+  return cpli_expr_value_held(in->op, x, y, hold);
 }
 
 static int execute(const run* u, double* restrict r) {
@@ -94,12 +94,13 @@ static int execute(const run* u, double* restrict r) {
         if (x == 0) pc = in.c - 1;
         continue;
       default:
-        v = expr_is_relation(in.op) && in.c != 0 ? relation(u, &in, x, y) : expr_apply(in.op, x, y);
+        v = expr_is_relation(in.op) && in.c != 0 ? relation(u, &in, x, y)
+                                                 : cpli_expr_apply(in.op, x, y);
     }
     out[pc] = v;
     if (!(fabs(v) <= DBL_MAX)) {
       char what[160];
-      if (expr_trouble(in.op, x, y, v, what, sizeof what)) return pc;
+      if (cpli_expr_trouble(in.op, x, y, v, what, sizeof what)) return pc;
     }
   }
   return DONE;
@@ -125,21 +126,37 @@ static cpl_status forwards(run* u, double* r) {
   return fail_operation(u, r, failed);
 }
 
+// Registers live on the stack: a small frame for what people write by hand, a large one for the
+// rest (tools that watch the stack pay for its size).
+enum { FEW = 128 };
+
+__attribute__((noinline)) static cpl_status evaluate_many(run* u, double* out) {
+  double r[CPLI_EXPR_SIZE];
+  cpl_status st = forwards(u, r);
+  if (st == CPL_OK) *out = r[u->e->result];
+  return st;
+}
+
+static cpl_status evaluate(run* u, double* out) {
+  if (expr_registers(u->e) > FEW) return evaluate_many(u, out);
+  double r[FEW];
+  cpl_status st = forwards(u, r);
+  if (st == CPL_OK) *out = r[u->e->result];
+  return st;
+}
+
 cpl_status cpli_expr_value(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
                            const double* frozen, double* out) {
-  double r[CPLI_EXPR_SIZE];
   run u = {.e = expr, .ctx = ctx, .t = t, .values = values, .frozen = frozen};
-  cpl_status st = forwards(&u, r);
-  if (st == CPL_OK) *out = r[expr->result];
-  return st;
+  return evaluate(&u, out);
 }
 
 cpl_status cpli_expr_settle(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
                             double* frozen) {
   if (expr->n_relations == 0) return CPL_OK;
-  double r[CPLI_EXPR_SIZE];
+  double value;
   run u = {.e = expr, .ctx = ctx, .t = t, .values = values, .settled = frozen};
-  return forwards(&u, r);
+  return evaluate(&u, &value);
 }
 
 cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double t,
@@ -148,13 +165,13 @@ cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double 
   for (uint32_t i = 0; i < expr->n_code; i++) {
     const expr_instr* in = &expr->code[i];
     if (!expr_is_relation(in->op) || in->c == 0) continue;
-    z[in->c - 1] = expr_idle_indicator(in->op, frozen[in->c - 1]);
+    z[in->c - 1] = cpli_expr_idle_indicator(in->op, frozen[in->c - 1]);
   }
-  double r[CPLI_EXPR_SIZE];
+  double value;
   run u = {.e = expr, .ctx = ctx, .t = t, .values = values, .frozen = frozen};
   u.held = frozen;
   u.z = z;
-  return forwards(&u, r);
+  return evaluate(&u, &value);
 }
 
 //------------------------------------ backwards ------------------------------------
@@ -181,11 +198,12 @@ static void backwards(const run* u, const double* r, double* w) {
       case OP_SELECT: w[r[in.c] != 0 ? in.a : in.b] += weight; continue;
       case OP_MOD:
       case OP_REM:
-        held = in.c != 0 && u->frozen != NULL ? u->frozen[in.c - 1] : expr_hold(in.op, x, y);
+        held = in.c != 0 && u->frozen != NULL ? u->frozen[in.c - 1] : cpli_expr_hold(in.op, x, y);
         break;
       default: break;
     }
-    expr_slopes(in.op, x, y, r[first + pc], held, &dx, &dy);
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): only what was executed has a weight
+    cpli_expr_slopes(in.op, x, y, r[first + pc], held, &dx, &dy);
     if (dx != 0) w[in.a] += weight * dx;
     if (dy != 0) w[in.b] += weight * dy;
   }
@@ -202,18 +220,34 @@ static cpl_status check_gradient(const run* u, const double* w) {
   return fail_at(u, 0, "the derivative by time is not finite");
 }
 
+// The value, the gradient and the derivative by time, where they are wanted.
+typedef struct slopes {
+  double *value, *gradient, *by_time;
+} slopes;
+
+static cpl_status sweep(run* u, double* r, double* w, slopes out) {
+  cpl_status st = forwards(u, r);
+  if (st != CPL_OK) return st;
+  backwards(u, r, w);
+  st = check_gradient(u, w);
+  if (st != CPL_OK) return st;
+  if (out.value != NULL) *out.value = r[u->e->result];
+  for (uint32_t i = 0; out.gradient != NULL && i < u->e->n_slots; i++) out.gradient[i] = w[i];
+  if (out.by_time != NULL) *out.by_time = w[expr_time(u->e)];
+  return CPL_OK;
+}
+
+__attribute__((noinline)) static cpl_status sweep_many(run* u, slopes out) {
+  double r[CPLI_EXPR_SIZE], w[CPLI_EXPR_SIZE];
+  return sweep(u, r, w, out);
+}
+
 cpl_status cpli_expr_gradient(const cpli_expr* expr, cpl_context* ctx, double t,
                               const double* values, const double* frozen, double* value,
                               double* gradient, double* by_time) {
-  double r[CPLI_EXPR_SIZE], w[CPLI_EXPR_SIZE];
   run u = {.e = expr, .ctx = ctx, .t = t, .values = values, .frozen = frozen};
-  cpl_status st = forwards(&u, r);
-  if (st != CPL_OK) return st;
-  backwards(&u, r, w);
-  st = check_gradient(&u, w);
-  if (st != CPL_OK) return st;
-  if (value != NULL) *value = r[expr->result];
-  if (gradient != NULL) memcpy(gradient, w, expr->n_slots * sizeof *w);
-  if (by_time != NULL) *by_time = w[expr_time(expr)];
-  return CPL_OK;
+  slopes out = {.value = value, .gradient = gradient, .by_time = by_time};
+  if (expr_registers(expr) > FEW) return sweep_many(&u, out);
+  double r[FEW], w[FEW];
+  return sweep(&u, r, w, out);
 }
