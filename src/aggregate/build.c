@@ -74,6 +74,22 @@ static cpl_status check_kind(built* b, size_t i) {
                       m->name.text);
 }
 
+// Models of the same file share one source: it is opened, parsed and compiled once.
+static cpl_status open_members(built* b, const cpli_chain* chain) {
+  cpli_names opened;
+  cpl_status st = cpli_names_init(&opened, b->base.ctx, b->def->n_models);
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+    const char* path = b->def->models[i].path.text;
+    int32_t same = path != NULL ? cpli_names_add(&opened, path, (int32_t)i) : (int32_t)i;
+    if (same == CPL_ERR_NOMEM) return cpli_names_free(&opened), cpli_nomem(b->base.ctx);
+    if (same == (int32_t)i) st = open_member(b, i, chain);
+    else b->sources[i] = b->sources[same], b->borrowed[i] = true;
+    if (st >= 0) st = check_kind(b, i);
+  }
+  cpli_names_free(&opened);
+  return st;
+}
+
 //------------------------------------ parameters ------------------------------------
 
 // Parameters may use each other in any order: rounds go on as long as one more becomes known.
@@ -552,10 +568,7 @@ static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_
   b->def = def;
   cpli_chain chain = {.outer = outer, .def = def};
   cpl_status st = allocate(b);
-  for (size_t i = 0; i < def->n_models && st >= 0; i++) {
-    st = open_member(b, i, &chain);
-    if (st >= 0) st = check_kind(b, i);
-  }
+  if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
   if (st >= 0) st = assemble(b, b->name, &b->prototype);
   if (st < 0) {
