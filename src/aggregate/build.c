@@ -5,6 +5,7 @@
 // opened once, and every instance is assembled from instances of them, with functions of its own.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "aggregate/aggregate.h"
 #include "aggregate/function.h"
@@ -150,14 +151,32 @@ static cpl_status set_start(built* b, cpli_functions* f, const cpli_setting* s, 
   return st;
 }
 
+typedef struct named {
+  const char* name;
+  size_t index;
+} named;
+
+static int by_name(const void* x, const void* y) {
+  return strcmp(((const named*)x)->name, ((const named*)y)->name);
+}
+
+// In the order of names, which is the order the aggregate walks them in: neighbours in time are
+// neighbours in memory.
 static cpl_status make_parts(built* b, cpli_functions* f, cpl_model** parts) {
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+  size_t n = b->def->n_models;
+  named* order = cpli_alloc(b->base.ctx, n, sizeof *order);
+  if (order == NULL) return cpli_nomem(b->base.ctx);
+  for (size_t i = 0; i < n; i++) order[i] = (named){b->def->models[i].name.text, i};
+  qsort(order, n, sizeof *order, by_name);
+  for (size_t j = 0; j < n && st >= 0; j++) {
+    size_t i = order[j].index;
     const cpli_member* m = &b->def->models[i];
     st = b->sources[i]->ops->make_model(b->sources[i], m->name.text, &parts[i]);
     for (size_t k = 0; k < m->n_starts && st >= 0; k++)
       st = set_start(b, f, &m->starts[k], &parts[i]->base);
   }
+  cpli_free(b->base.ctx, order);
   return st;
 }
 
