@@ -13,6 +13,7 @@
 
 enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
 static const double enough = 1e-11;  // change of a torn value, relative to its size and nominal
+static const double lost = 1e-10;    // df/ds - 1 against df/ds: what is left is but rounding
 static const double slow = 0.1;      // a change that shrinks less than this wants a new Jacobian
 
 typedef struct member {  // a part's share in the loop
@@ -232,7 +233,8 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
     }
     for (int32_t i = 0; i < l->n_torn; i++) column[i] = through_link(a, l, l->nodes[i]) - (i == j);
   }
-  l->factored = cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
+  bool cancelled = l->n_torn == 1 && !(fabs(l->matrix[0]) > lost * fmax(1, fabs(l->matrix[0] + 1)));
+  l->factored = !cancelled && cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
   return CPL_OK;
 }
 
