@@ -269,6 +269,14 @@ static cpl_status failed(cpli_aggregate* a, const loop* l, const char* why) {
                   a->name, names, why, a->t);
 }
 
+static cpl_status cannot_begin(cpli_aggregate* a, const loop* l) {
+  char names[1024];
+  name_nodes(a, l, names, sizeof names);
+  return cpl_fail_prefix(a->base.base.ctx, CPL_RETRY,
+                         "the algebraic loop through %s cannot begin to iterate at its %s values",
+                         names, a->phase == CPLI_PLAN_INITIAL ? "start" : "last");
+}
+
 //------------------------------------ solve ------------------------------------
 
 static double size_of_step(const loop* l) {
@@ -323,6 +331,7 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
   for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->settled[l->nodes[i]];
   if (l->discrete) return solve_discrete(a, l);
   cpl_status st = walk(a, l, l->s, l->f);
+  if (st == CPL_RETRY) return cannot_begin(a, l);
   double last = INFINITY;
   bool fresh = false;
   for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
