@@ -135,9 +135,10 @@ static void pendulums_hit_the_walls_in_time(void** state) {
                right[] = {0.766784348, 2.307343090, 3.877467770};
   prepare("pendulums_cartesian");
   copy_example("pendulums_walls");
-  const char* files[] = {"pendulums_walls/pendulums_walls.yaml", "pendulums_walls/fmus.yaml"};
-  for (size_t k = 0; k < 2; k++) {
-    CHECK_INT(couplet("run %s -o walls.csv", files[k]), 0);
+  const char* files[] = {"pendulums_walls/pendulums_walls.yaml", "pendulums_walls/fmus.yaml",
+                         "pendulums_walls/monolithic.c"};
+  for (size_t k = 0; k < 3; k++) {
+    CHECK_INT(couplet("run %s --rtol 1e-10 --atol 1e-10 -o walls.csv", files[k]), 0);
     cpl_table* t = read_table(*state, "walls.csv");
     check_impacts(t, "left.x3", left, 4);
     check_impacts(t, "right.x3", right, 3);
