@@ -116,6 +116,26 @@ static void both_coordinates_agree(void** state) {
   cpl_table_destroy(p);
 }
 
+// Coupling costs no accuracy: the same tolerance gives the same numbers as the one model.
+static void coupled_and_monolithic_give_the_same(void** state) {
+  const char* names[] = {"pendulums_cartesian", "pendulums_polar"};
+  for (size_t k = 0; k < 2; k++) {
+    char path[256];
+    copy_example(names[k]);
+    snprintf(path, sizeof path, "%s/%s.yaml", names[k], names[k]);
+    cpl_table* coupled = run_with(*state, path, 1e-8);
+    snprintf(path, sizeof path, "%s/monolithic.c --interval 0.05", names[k]);
+    cpl_table* one = run_with(*state, path, 1e-8);
+    CHECK_INT(coupled->n_rows, one->n_rows);
+    for (size_t i = 0; i < one->n_rows; i++) {
+      CHECK_NEAR(column(coupled, "left.x1")[i], column(one, "left.x1")[i], 1e-9);
+      CHECK_NEAR(column(coupled, "right.x1")[i], column(one, "right.x1")[i], 1e-9);
+    }
+    cpl_table_destroy(coupled);
+    cpl_table_destroy(one);
+  }
+}
+
 //------------------------------------ walls ------------------------------------
 
 static void check_impacts(const cpl_table* t, const char* name, const double* times, int n) {
@@ -152,6 +172,7 @@ int main(void) {
       cmocka_unit_test(the_reference_is_that_of_the_readme),
       cmocka_unit_test(polar_pendulums_meet_the_reference),
       cmocka_unit_test(both_coordinates_agree),
+      cmocka_unit_test(coupled_and_monolithic_give_the_same),
       cmocka_unit_test(pendulums_hit_the_walls_in_time),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
