@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -68,21 +67,6 @@ static void catch_signals(void) {
 }
 
 //------------------------------------ standard output ------------------------------------
-
-// What a model prints must not get between our results: from here on descriptor 1 is standard
-// error, and only we know where standard output is.
-static bool keep_output(session* s) {
-  fflush(stdout);
-  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  s->out = fd >= 0 ? fdopen(fd, "w") : NULL;
-  if (s->out == NULL) {
-    fprintf(stderr, "couplet: standard output: %s\n", strerror(errno));
-    return false;
-  }
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  setvbuf(stdout, NULL, _IOLBF, 0);  // its words come in order with ours
-  return true;
-}
 
 // Where the summary goes: not between the results.
 static FILE* summary_of(const session* s) { return strcmp(s->output, "-") == 0 ? stderr : s->out; }
@@ -230,30 +214,10 @@ static cpl_status make_stepper(session* s) {
 }
 
 static cpl_status read_starts(session* s) {
-  const cli_list* set = &s->args->set;
-  s->starts = calloc(set->n + 1, sizeof *s->starts);
-  if (s->starts == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
-  for (size_t i = 0; i < set->n; i++) {
-    // a name may hold a "=": the first place where what is before it is a variable
-    char* text = (char*)set->items[i];
-    char* equals = strchr(text, '=');
-    if (equals == NULL)
-      return cpl_fail(s->ctx, CPL_ERR_INPUT, "--set %s: write it as name=value", text);
-    for (char* e = equals; e != NULL; e = strchr(e + 1, '=')) {
-      *e = '\0';
-      bool found = cpl_find_variable(s->source->desc, text) >= 0;
-      *e = '=';
-      if (found) {
-        equals = e;
-        break;
-      }
-    }
-    *equals = '\0';
-    s->starts[i] = (cpl_start){text, equals + 1};
-  }
+  s->run.n_starts = s->args->set.n;
+  cpl_status st = cli_read_starts(s->source, &s->args->set, &s->starts);
   s->run.starts = s->starts;
-  s->run.n_starts = set->n;
-  return CPL_OK;
+  return st;
 }
 
 static cpl_status read_inputs(session* s) {
@@ -450,7 +414,8 @@ static int run_file(void* args_, int n, char** operands) {
                .on_terminal = isatty(2) && !args->quiet && !args->json};
   s.ctx = cli_context(args->quiet && args->log_level == NULL ? "error" : args->log_level);
   if (s.ctx == NULL) return cli_usage_error("out of memory");
-  if (!keep_output(&s)) {
+  s.out = cli_keep_output();
+  if (s.out == NULL) {
     cpl_context_destroy(s.ctx);
     return CLI_FAILED;
   }

@@ -12,6 +12,7 @@ extern "C" {
 typedef struct cpl_linearize_def {
   const char* const* only;  ///< states, inputs and outputs: names, or patterns with * and ?
   size_t n_only;            ///< 0: all
+  bool lenient;             ///< items of `only` that match nothing are no error
   const char* prefix;       ///< stands before every name, also when `only` is looked up. Nullable.
 } cpl_linearize_def;
 

@@ -109,7 +109,7 @@ static cpl_status find_ports(linear* l) {
 
 static cpl_status check_only(const linear* l) {
   for (size_t i = 0; i < l->def->n_only; i++) {
-    if (l->used[i]) continue;
+    if (l->used[i] || l->def->lenient) continue;
     return cpl_fail(l->m->base.ctx, CPL_ERR_INPUT,
                     "%s: \"%s\" is none of the states, inputs and outputs of the linearisation",
                     l->m->base.name, l->def->only[i]);
