@@ -11,12 +11,13 @@
 #include "base/guard.h"
 #include "cli.h"
 #include "format/json.h"
+#include "split.h"
 
 typedef struct run_args {
   const char *output, *as, *solver, *input, *log_level, *call_log;
   double start_time, stop_time, interval, step, rtol, atol;
   cli_list set, record;
-  bool stats, json, quiet, units;
+  bool stats, json, quiet, units, per_model;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -36,6 +37,7 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
+  split split;    // results of a system, one file a model
   FILE* out;      // standard output as it was given to us
   cpl_status st;  // of the run
   bool prepared;  // the run could begin
@@ -113,12 +115,23 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
   def.units = s->args->units;
   def.comment = s->path;
   def.standard_output = fileno(s->out);
-  cpl_status st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
-  return st == CPL_ERR_IO && !can_be_opened(s->output) ? CPL_ERR_INPUT : st;
+  cpl_status st = CPL_OK;
+  bool fine = true;
+  if (s->args->per_model) {
+    st = split_open(&s->split, s->ctx, cpl_system_definition(s->source), &def, columns, n);
+    for (size_t i = 0; i < s->split.n && st == CPL_ERR_IO; i++)
+      fine = fine && (s->split.files[i].path == NULL || can_be_opened(s->split.files[i].path));
+  } else {
+    st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
+    fine = st != CPL_ERR_IO || can_be_opened(s->output);
+  }
+  return fine ? st : CPL_ERR_INPUT;
 }
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
-  return cpl_results_record(((session*)user)->results, t, values);
+  session* s = user;
+  return s->args->per_model ? split_record(&s->split, t, values)
+                            : cpl_results_record(s->results, t, values);
 }
 
 // "model.fmu" -> "model.csv" in the current folder.
@@ -237,6 +250,16 @@ static cpl_status read_inputs(session* s) {
   return CPL_OK;
 }
 
+static cpl_status check_per_model(const session* s) {
+  if (!s->args->per_model) return CPL_OK;
+  if (cpl_system_definition(s->source) == NULL)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--per-model: %s is no system", s->path);
+  if (strcmp(s->output, "-") == 0)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "--per-model: %s: give the results a file, not standard output", s->path);
+  return CPL_OK;
+}
+
 static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
@@ -249,6 +272,7 @@ static cpl_status prepare(session* s) {
   if (st >= 0) st = read_inputs(s);
   if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
   else default_output(s);
+  if (st >= 0) st = check_per_model(s);
   if (a->record.n > 0) {
     s->run.record = a->record.items;
     s->run.n_record = a->record.n;
@@ -273,7 +297,14 @@ static void print_summary(const session* s) {
           (long long)r->points);
   if (events > 0) fprintf(out, ", %lld event%s", events, events == 1 ? "" : "s");
   if (r->terminated) fprintf(out, " (the model ended the run)");
-  if (strcmp(s->output, "-") != 0) fprintf(out, " -> %s", s->output);
+  if (strcmp(s->output, "-") != 0 && !s->args->per_model) fprintf(out, " -> %s", s->output);
+  const char* before = " -> ";
+  for (size_t i = 0; i < s->split.n; i++) {
+    if (s->split.files[i].path == NULL) continue;
+    fputs(before, out);
+    cli_print_safe(out, s->split.files[i].path);
+    before = ", ";
+  }
   fputc('\n', out);
 }
 
@@ -325,7 +356,15 @@ static void print_counts(cpli_json* json, const session* s) {
       {"refused_steps", r->refused_steps},
       {"points", r->points},
   };
-  cpli_json_text(json, "result", s->output);
+  if (s->args->per_model) {
+    cpli_json_array(json, "results");
+    for (size_t i = 0; i < s->split.n; i++) {
+      if (s->split.files[i].path != NULL) cpli_json_text(json, NULL, s->split.files[i].path);
+    }
+    cpli_json_close(json, ']');
+  } else {
+    cpli_json_text(json, "result", s->output);
+  }
   cpli_json_real(json, "start_time", s->run.start_time);
   cpli_json_real(json, "reached", r->reached);
   cpli_json_real(json, "wall_s", r->wall_s);
@@ -338,6 +377,7 @@ static void print_counts(cpli_json* json, const session* s) {
 static void print_json(const session* s) {
   cpli_json json;
   cpli_json_begin(&json, summary_of(s));
+  json.one_line = 2;
   cpli_json_object(&json, NULL);
   cpli_json_text(&json, "file", s->path);
   cpli_json_text(&json, "status", s->st < 0 ? cpl_context_error(s->ctx) : "ok");
@@ -361,6 +401,8 @@ static void close_results(void* user) {
   cpl_results* results = s->results;
   s->results = NULL;
   cpl_status closed = cpl_results_close(results);
+  cpl_status rest = split_close(&s->split);
+  if (closed >= 0) closed = rest;
   if (s->st >= 0 && closed < 0) s->st = closed;
 }
 
@@ -399,6 +441,7 @@ static void release(session* s) {
   guarded(s, destroy_stepper);
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
+  split_free(&s->split);
   free(s->record);
   free(s->starts);
   free(s->inputs);
@@ -454,6 +497,9 @@ static const cli_option options[] = {
      "states",
      CLI_LIST, AT(record)},
     {"units", 0, NULL, "CSV: units in the column names, as in \"v [m/s]\"", CLI_FLAG, AT(units)},
+    {"per-model", 0, NULL,
+     "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
+     CLI_FLAG, AT(per_model)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
     {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},

@@ -84,16 +84,20 @@ static void begin(built* b) {
   CHECK_OK(ctx, cpl_system_def_create(ctx, &b->def));
 }
 
-static void start(built* b) {
+static void start_source(built* b) {
   cpl_setup setup = {0};
   cpl_event_info info = {0};
-  CHECK_OK(ctx, cpl_system_build(ctx, b->def, &b->source));
   CHECK_OK(ctx, b->source->ops->make_model(b->source, "whole", &b->m));
   CHECK_OK(ctx, b->m->base.ops->setup(&b->m->base, &setup));
   CHECK_OK(ctx, b->m->base.ops->enter_init(&b->m->base));
   CHECK_OK(ctx, b->m->base.ops->exit_init(&b->m->base));
   CHECK_OK(ctx, b->m->ops->event_update(b->m, &info));
   CHECK_OK(ctx, b->m->ops->enter_continuous(b->m));
+}
+
+static void start(built* b) {
+  CHECK_OK(ctx, cpl_system_build(ctx, b->def, &b->source));
+  start_source(b);
 }
 
 static void end(built* b) {
@@ -214,6 +218,20 @@ static void the_linear_loop_has_the_known_matrix(void** state) {
   CHECK_NEAR(l->c[1], 1.0 / 3, 1e-14);
   cpl_linear_destroy(l);
   check_differences(b.m, 1e-8);
+  end(&b);
+}
+
+static void an_example_agrees_with_differences(void** state) {
+  (void)state;
+  built b;
+  begin(&b);
+  CHECK_OK(ctx, cpl_system_open(ctx, test_path("examples/two_masses/two_masses.yaml"), &b.source));
+  start_source(&b);
+  check_differences(b.m, 1e-8);
+  cpl_linear* l = linearized(b.m, (const char* const[]){"left.v", "right.x", "stretch"}, 3);
+  CHECK_NEAR(l->a[2], 10, 1e-7);  // k / m, from right.x to left.v
+  CHECK_NEAR(l->c[1], 1, 1e-12);
+  cpl_linear_destroy(l);
   end(&b);
 }
 
@@ -427,6 +445,7 @@ static void events_join_groups_and_time_does_not(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_linear_loop_has_the_known_matrix),
+      cmocka_unit_test(an_example_agrees_with_differences),
       cmocka_unit_test(a_curved_loop_agrees_with_differences),
       cmocka_unit_test(a_nested_system_agrees_with_differences),
       cmocka_unit_test(only_restricts_rows_and_columns),
