@@ -84,5 +84,9 @@ FILE* cli_keep_output(void);
 // failure. The items are cut at their "=".
 cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_start** out);
 
+// Whether the name ends so (".c", ".yaml").
+bool cli_ends_with(const char* path, const char* ending);
+bool cli_is_system(const char* path);
+
 // Opens an .fmu, a model in C or a system (.yaml). call_log: Nullable.
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out);
