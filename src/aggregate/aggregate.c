@@ -339,6 +339,19 @@ static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_
                                          .newton_solve = cpli_newton_solve};
 static const cpl_model_ops plain_ops = {MODEL_OPS};
 
+cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {
+  return c->ops == &component_ops ? (cpli_aggregate*)c : NULL;
+}
+
+int32_t cpl_aggregate_count(const cpl_model* m) {
+  const cpli_aggregate* a = cpli_as_aggregate(&m->base);
+  return a != NULL ? a->n_parts : 0;
+}
+
+cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i) {
+  return cpli_as_aggregate(&m->base)->parts[i].m;
+}
+
 //------------------------------------ nodes ------------------------------------
 
 typedef struct maker {

@@ -169,6 +169,8 @@ void cpli_loop_destroy(struct cpli_loop* l) {
   cpli_free(l->ctx, l);
 }
 
+int32_t cpli_loop_block(const struct cpli_loop* l) { return l->block; }
+
 //------------------------------------ walk ------------------------------------
 
 // f(s): sets the torn values and lets everything follow.
