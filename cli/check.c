@@ -116,11 +116,12 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   cpl_source* src = NULL;
   cpli_findings findings;
   cpli_findings_init(&findings, ctx);
-  cpl_status st = cpl_fmu_open(ctx, &def, &src);
+  bool fmu = !cli_is_system(path) && !cli_ends_with(path, ".c");
+  cpl_status st = fmu ? cpl_fmu_open(ctx, &def, &src) : cli_open(ctx, path, NULL, &src);
   if (st < 0 && st != CPL_ERR_NOMEM) {
     add_failure(&findings, path, cpl_context_error(ctx));
     st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;
-  } else if (st >= 0) {
+  } else if (st >= 0 && fmu) {
     st = cpli_fmu_check((cpl_fmu*)src, &findings);
   }
   int code = CLI_OK;

@@ -76,5 +76,8 @@ size_t cli_terminal_width(FILE* out);
 // Writes text of others to a terminal or file: control characters become \xNN.
 void cli_print_safe(FILE* out, const char* text);
 
+// Whether the name ends so (".c", ".yaml").
+bool cli_ends_with(const char* path, const char* ending);
+bool cli_is_system(const char* path);
 // Opens an .fmu, a model in C or a system (.yaml). call_log: Nullable.
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out);

@@ -106,11 +106,17 @@ size_t cli_terminal_width(FILE* out) {
   return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+bool cli_ends_with(const char* path, const char* ending) {
+  size_t n = strlen(path), m = strlen(ending);
+  return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+bool cli_is_system(const char* path) {
+  return cli_ends_with(path, ".yaml") || cli_ends_with(path, ".yml");
+}
+
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out) {
-  const char* ending = strrchr(path, '.');
-  if (ending != NULL && (strcmp(ending, ".yaml") == 0 || strcmp(ending, ".yml") == 0)) {
-    return cpl_system_open(ctx, path, out);
-  }
+  if (cli_is_system(path)) return cpl_system_open(ctx, path, out);
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
   def.call_log = call_log;

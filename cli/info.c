@@ -316,11 +316,6 @@ typedef struct info_args {
   bool json, all;
 } info_args;
 
-static bool is_c_file(const char* path) {
-  size_t n = strlen(path);
-  return n > 2 && strcmp(path + n - 2, ".c") == 0;
-}
-
 static int run_info(void* user, int n_operands, char** operands) {
   (void)n_operands;
   const info_args* args = user;
@@ -330,8 +325,8 @@ static int run_info(void* user, int n_operands, char** operands) {
   cpl_source* src = NULL;
   const cpl_fmu* fmu = NULL;
   cpl_status st;
-  if (is_c_file(path)) {
-    st = cpl_c_open(ctx, path, &src);
+  if (cli_ends_with(path, ".c") || cli_is_system(path)) {
+    st = cli_open(ctx, path, NULL, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
     def.path = path;

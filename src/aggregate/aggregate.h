@@ -73,14 +73,21 @@ typedef enum cpli_plan_kind {
   CPLI_PLAN_CONTINUOUS,  // those that are not discrete
 } cpli_plan_kind;
 
+// A coupling as the walk needs it, close together in memory.
+typedef struct cpli_wire {
+  int32_t source;  // node of a plain coupling; -1: a function
+  double factor, offset;
+} cpli_wire;
+
 typedef struct cpli_plan {
   cpl_context* ctx;
   cpli_blocks* blocks;
   cpli_op* ops;
   size_t n_ops, cap_ops;
-  int32_t* nodes;  // that the ops work on
-  uint32_t* refs;  // of those nodes, for get and set
-  size_t n_nodes, cap_nodes, cap_refs;
+  int32_t* nodes;    // that the ops work on
+  uint32_t* refs;    // of those nodes, for get and set
+  cpli_wire* wires;  // of those nodes, for couplings
+  size_t n_nodes, cap_nodes, cap_refs, cap_wires;
   struct cpli_loop** loops;
   size_t n_loops, cap_loops;
 } cpli_plan;

@@ -5,6 +5,7 @@
 // opened once, and every instance is assembled from instances of them, with functions of its own.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "aggregate/aggregate.h"
 #include "aggregate/function.h"
@@ -74,6 +75,22 @@ static cpl_status check_kind(built* b, size_t i) {
                       m->name.text);
 }
 
+// Models of the same file share one source: it is opened, parsed and compiled once.
+static cpl_status open_members(built* b, const cpli_chain* chain) {
+  cpli_names opened;
+  cpl_status st = cpli_names_init(&opened, b->base.ctx, b->def->n_models);
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+    const char* path = b->def->models[i].path.text;
+    int32_t same = path != NULL ? cpli_names_add(&opened, path, (int32_t)i) : (int32_t)i;
+    if (same == CPL_ERR_NOMEM) return cpli_names_free(&opened), cpli_nomem(b->base.ctx);
+    if (same == (int32_t)i) st = open_member(b, i, chain);
+    else b->sources[i] = b->sources[same], b->borrowed[i] = true;
+    if (st >= 0) st = check_kind(b, i);
+  }
+  cpli_names_free(&opened);
+  return st;
+}
+
 //------------------------------------ parameters ------------------------------------
 
 // Parameters may use each other in any order: rounds go on as long as one more becomes known.
@@ -134,14 +151,32 @@ static cpl_status set_start(built* b, cpli_functions* f, const cpli_setting* s, 
   return st;
 }
 
+typedef struct named {
+  const char* name;
+  size_t index;
+} named;
+
+static int by_name(const void* x, const void* y) {
+  return strcmp(((const named*)x)->name, ((const named*)y)->name);
+}
+
+// In the order of names, which is the order the aggregate walks them in: neighbours in time are
+// neighbours in memory.
 static cpl_status make_parts(built* b, cpli_functions* f, cpl_model** parts) {
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+  size_t n = b->def->n_models;
+  named* order = cpli_alloc(b->base.ctx, n, sizeof *order);
+  if (order == NULL) return cpli_nomem(b->base.ctx);
+  for (size_t i = 0; i < n; i++) order[i] = (named){b->def->models[i].name.text, i};
+  qsort(order, n, sizeof *order, by_name);
+  for (size_t j = 0; j < n && st >= 0; j++) {
+    size_t i = order[j].index;
     const cpli_member* m = &b->def->models[i];
     st = b->sources[i]->ops->make_model(b->sources[i], m->name.text, &parts[i]);
     for (size_t k = 0; k < m->n_starts && st >= 0; k++)
       st = set_start(b, f, &m->starts[k], &parts[i]->base);
   }
+  cpli_free(b->base.ctx, order);
   return st;
 }
 
@@ -552,10 +587,7 @@ static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_
   b->def = def;
   cpli_chain chain = {.outer = outer, .def = def};
   cpl_status st = allocate(b);
-  for (size_t i = 0; i < def->n_models && st >= 0; i++) {
-    st = open_member(b, i, &chain);
-    if (st >= 0) st = check_kind(b, i);
-  }
+  if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
   if (st >= 0) st = assemble(b, b->name, &b->prototype);
   if (st < 0) {

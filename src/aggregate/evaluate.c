@@ -91,9 +91,14 @@ static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
 }
 
 static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+  const int32_t* nodes = p->nodes + op->first;
+  const cpli_wire* wires = p->wires + op->first;
   for (int32_t i = 0; i < op->count; i++) {
-    int32_t node = p->nodes[op->first + i];
-    cpl_status st = cpli_tie_value(a, &a->links[a->nodes[node].coupling], &a->value[node]);
+    if (wires[i].source >= 0) {
+      a->value[nodes[i]] = wires[i].factor * a->value[wires[i].source] + wires[i].offset;
+      continue;
+    }
+    cpl_status st = cpli_tie_value(a, &a->links[a->nodes[nodes[i]].coupling], &a->value[nodes[i]]);
     if (st != CPL_OK) return st;
   }
   return CPL_OK;

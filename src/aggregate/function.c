@@ -79,12 +79,16 @@ static int32_t resolve(void* user, const char* name, cpl_type* type) {
   return (int32_t)s->n++;
 }
 
+static const char* candidate(const void* user, size_t i) {
+  return cpli_resolver_candidate(((const names*)user)->f->resolver, i);
+}
+
 static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {
   cpli_scope scope = {.resolve = resolve,
-                      .candidate = cpli_resolver_candidate,
+
+                      .candidate = candidate,
                       .n_candidates = CPLI_NEAREST,
                       .user = s};
-  scope.user = s;
   cpl_status st = cpli_expr_parse(s->f->ctx, text->place, text->text, &scope, out);
   return s->no_memory ? cpli_nomem(s->f->ctx) : st;
 }

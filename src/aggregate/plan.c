@@ -120,20 +120,26 @@ static bool add_op(cpli_plan* p, cpli_op op) {
   return true;
 }
 
-static bool add_node(cpli_plan* p, int32_t node, uint32_t ref) {
+static bool add_node(const cpli_aggregate* a, cpli_plan* p, int32_t node) {
   if (!cpli_grow(p->ctx, (void**)&p->nodes, &p->cap_nodes, p->n_nodes, sizeof *p->nodes) ||
-      !cpli_grow(p->ctx, (void**)&p->refs, &p->cap_refs, p->n_nodes, sizeof *p->refs)) {
+      !cpli_grow(p->ctx, (void**)&p->refs, &p->cap_refs, p->n_nodes, sizeof *p->refs) ||
+      !cpli_grow(p->ctx, (void**)&p->wires, &p->cap_wires, p->n_nodes, sizeof *p->wires)) {
     return false;
   }
+  const cpli_tie* tie = a->nodes[node].coupling >= 0 ? &a->links[a->nodes[node].coupling] : NULL;
+  bool plain = tie != NULL && tie->def.function.value == NULL && tie->n_sources == 1;
   p->nodes[p->n_nodes] = node;
-  p->refs[p->n_nodes++] = ref;
+  p->refs[p->n_nodes] = a->nodes[node].ref;
+  p->wires[p->n_nodes++] = plain ? (cpli_wire){tie->sources[0], tie->def.factor, tie->def.offset}
+                                 : (cpli_wire){.source = -1};
   return true;
 }
 
 /// Adds a node to the last operation when that is of the same kind, on the same part and not older
 /// than `since`, else to a new one.
-static bool extend(cpli_plan* p, size_t since, cpli_op_kind kind, const cpli_node* node,
+static bool extend(const cpli_aggregate* a, cpli_plan* p, size_t since, cpli_op_kind kind,
                    int32_t index) {
+  const cpli_node* node = &a->nodes[index];
   bool on_part = kind == CPLI_OP_GET || kind == CPLI_OP_SET;
   cpli_op* last = p->n_ops > since ? &p->ops[p->n_ops - 1] : NULL;
   bool same = last != NULL && last->kind == kind &&
@@ -146,24 +152,21 @@ static bool extend(cpli_plan* p, size_t since, cpli_op_kind kind, const cpli_nod
     if (!add_op(p, op)) return false;
   }
   p->ops[p->n_ops - 1].count++;
-  return add_node(p, index, node->ref);
+  return add_node(a, p, index);
 }
 
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
                             size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (a->nodes[nodes[i]].kind == CPLI_NODE_OUTPUT &&
-        !extend(p, since, CPLI_OP_GET, &a->nodes[nodes[i]], nodes[i]))
+    if (a->nodes[nodes[i]].kind == CPLI_NODE_OUTPUT && !extend(a, p, since, CPLI_OP_GET, nodes[i]))
       return cpli_nomem(p->ctx);
   }
   for (size_t i = 0; i < n; i++) {
-    if (a->nodes[nodes[i]].coupling >= 0 &&
-        !extend(p, since, CPLI_OP_COUPLE, &a->nodes[nodes[i]], nodes[i]))
+    if (a->nodes[nodes[i]].coupling >= 0 && !extend(a, p, since, CPLI_OP_COUPLE, nodes[i]))
       return cpli_nomem(p->ctx);
   }
   for (size_t i = 0; i < n; i++) {
-    if (a->nodes[nodes[i]].kind == CPLI_NODE_INPUT &&
-        !extend(p, since, CPLI_OP_SET, &a->nodes[nodes[i]], nodes[i]))
+    if (a->nodes[nodes[i]].kind == CPLI_NODE_INPUT && !extend(a, p, since, CPLI_OP_SET, nodes[i]))
       return cpli_nomem(p->ctx);
   }
   return CPL_OK;
@@ -243,6 +246,7 @@ void cpli_plan_destroy(cpli_plan* p) {
   cpli_free(p->ctx, p->ops);
   cpli_free(p->ctx, p->nodes);
   cpli_free(p->ctx, p->refs);
+  cpli_free(p->ctx, p->wires);
   cpli_free(p->ctx, p->loops);
   cpli_free(p->ctx, p);
 }
