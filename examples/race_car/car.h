@@ -190,7 +190,7 @@ typedef struct car_wheel {
 
 static const double bump_at = 0.022, rebound_at = -0.012, knee = 0.12;
 static const double slip_scale_x = 0.10, slip_scale_y = 0.11;  // slip at the peak
-static const double hot_at = 88, cold_at = 76, duct_at = 325, lock_at = 0.085;
+static const double hot_at = 82, cold_at = 76, duct_at = 325, lock_at = 0.085;
 
 static inline double spring_force(const car_wheel* f, const double* p, const double* w,
                                   double anti_roll) {

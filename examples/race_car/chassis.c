@@ -12,14 +12,17 @@
 
 static const cpl_declaration inputs[] = {WHEEL_TO_CHASSIS(PORT, fl) WHEEL_TO_CHASSIS(
     PORT, fr) WHEEL_TO_CHASSIS(PORT, rl) WHEEL_TO_CHASSIS(PORT, rr){0}};
-static const cpl_declaration outputs[] = {CHASSIS_TO_WHEEL(OUTPUT, fl) CHASSIS_TO_WHEEL(
-    OUTPUT, fr) CHASSIS_TO_WHEEL(OUTPUT, rl) CHASSIS_TO_WHEEL(OUTPUT, rr){0}};
+static const cpl_declaration outputs[] = {
+    CHASSIS_TO_WHEEL(OUTPUT, fl) CHASSIS_TO_WHEEL(OUTPUT, fr) CHASSIS_TO_WHEEL(OUTPUT, rl)
+        CHASSIS_TO_WHEEL(OUTPUT, rr){"v", .unit = "m/s", .description = "speed"},
+    {0}};
 static const cpl_declaration states[] = {CHASSIS_STATES(STATE){0}};
 static const cpl_declaration discrete[] = {CHASSIS_SWITCHES(SWITCH){0}};
 static const cpl_declaration parameters[] = {CHASSIS_PARAMETERS, {0}};
 
 static int get_outputs(const cpl_values* v, double* y) {
   chassis_outputs(v->x, v->u, y);
+  y[N_WHEELS * N_TO_WHEEL] = y[U_air_speed];
   return CPL_MODEL_OK;
 }
 
