@@ -266,6 +266,10 @@ typedef struct cpl_model_ops {
   cpl_status (*get_indicators)(cpl_model* m, double* z);
   /// After every accepted step, with the model set to its end.
   cpl_status (*completed_step)(cpl_model* m, bool* enter_event, bool* terminate);
+  // optional
+  /// Who an indicator belongs to, for messages: writes text into `out`. NULL: they are only
+  /// numbered.
+  void (*name_indicator)(const cpl_model* m, size_t indicator, char* out, size_t size);
   // optional: both or none
   /// The linear system of Newton's method, (I - gamma J) dx = r with J the derivatives by the
   /// states at the present point: prepare it (`fresh`: with a new J), then solve it any number of

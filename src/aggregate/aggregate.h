@@ -178,6 +178,7 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
 //------------------------------------ events.c ------------------------------------
 
 cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
+void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size);
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
 cpl_status cpli_aggregate_settle_start(

@@ -4,6 +4,7 @@
 // Events of all parts together: one round updates every part and carries discrete values over the
 // couplings; rounds go on until no part asks for another and nothing changed on the way.
 #include <math.h>
+#include <stdio.h>
 
 #include "aggregate/aggregate.h"
 
@@ -44,6 +45,38 @@ cpl_status cpli_aggregate_indicators(cpl_model* m, double* z) {
     z += o->def.condition.n_indicators;
   }
   return st;
+}
+
+static void name_in_part(const cpli_part* part, size_t i, char* out, size_t size) {
+  const cpl_model* m = part->m;
+  char inner[256];
+  snprintf(inner, sizeof inner, "indicator %zu", i + 1);
+  if (m->ops->name_indicator != NULL) m->ops->name_indicator(m, i, inner, sizeof inner);
+  snprintf(out, size, "%s: %s", m->base.name, inner);
+}
+
+void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size) {
+  const cpli_aggregate* a = (const cpli_aggregate*)m;
+  int32_t i = (int32_t)indicator, k = a->n_parts - 1;
+  while (k > 0 && (a->parts[k].first_indicator > i || a->parts[k].n_indicators == 0)) k--;
+  if (i < a->n_part_indicators) {
+    name_in_part(&a->parts[k], (size_t)(i - a->parts[k].first_indicator), out, size);
+    return;
+  }
+  i -= a->n_part_indicators;
+  for (int32_t l = 0; l < a->n_links; i -= a->links[l++].def.function.n_indicators) {
+    const cpl_function* f = &a->links[l].def.function;
+    if (i < f->n_indicators) {
+      snprintf(out, size, "a comparison in %s", f->text != NULL ? f->text : "a coupling");
+      return;
+    }
+  }
+  for (int32_t o = 0; o < a->n_outside; i -= a->outside[o++].def.condition.n_indicators) {
+    if (i < a->outside[o].def.condition.n_indicators) {
+      snprintf(out, size, "event %s", a->outside[o].def.name);
+      return;
+    }
+  }
 }
 
 //------------------------------------ events from outside ------------------------------------

@@ -23,6 +23,9 @@ char* cpli_strdup(cpl_context* ctx, const char* text);
 CPL_PRINTF(2, 3) char* cpli_printf(cpl_context* ctx, const char* fmt, ...);
 char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
 
+/// Whether a message of that level would reach anyone: worth asking before making it.
+bool cpli_logs(const cpl_context* ctx, cpl_log_level level);
+
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 

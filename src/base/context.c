@@ -79,8 +79,12 @@ cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...
   return st;
 }
 
+bool cpli_logs(const cpl_context* ctx, cpl_log_level level) {
+  return ctx->def.log != NULL && level <= ctx->def.log_level;
+}
+
 void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char* fmt, ...) {
-  if (ctx->def.log == NULL || level > ctx->def.log_level) return;
+  if (!cpli_logs(ctx, level)) return;
   char text[2048];
   va_list args;
   va_start(args, fmt);

@@ -234,14 +234,21 @@ static cpl_status handle_event(integrate* s) {
   return st;
 }
 
+static void name_indicator(const integrate* s, size_t indicator, char* out, size_t size) {
+  snprintf(out, size, "indicator %zu", indicator + 1);
+  if (s->m->ops->name_indicator != NULL) s->m->ops->name_indicator(s->m, indicator, out, size);
+}
+
 static cpl_status chattering(integrate* s, size_t indicator, const struct trail* k,
                              const char* how) {
+  char name[256];
+  name_indicator(s, indicator, name, sizeof name);
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                  "%s: chattering: the events of indicator %zu %s at t=%.12g (%d of them in a row, "
-                  "the last two %.2g "
-                  "apart); the model must leave this behaviour, or the run must end before it",
-                  s->base.base.name, indicator + 1, how, s->t,
-                  k->close > k->shrunk ? k->close : k->shrunk, k->distance);
+                  "%s: chattering: the events of %s %s at t=%.12g (%d of them in a row, the last "
+                  "two %.2g apart); the "
+                  "model must leave this behaviour, or the run must end before it",
+                  s->base.base.name, name, how, s->t, k->close > k->shrunk ? k->close : k->shrunk,
+                  k->distance);
 }
 
 static cpl_status watch_crossing(integrate* s, size_t indicator, struct trail* k) {
@@ -292,7 +299,25 @@ static cpl_status watch_progress(integrate* s) {
 
 //------------------------------------ steps ------------------------------------
 
+// Who fired, for people who look for it (--log-level debug).
+static void log_event(integrate* s, cause why) {
+  static const char* const names[] = {
+      [TIME_EVENT] = "time event", [STEP_EVENT] = "step event", [STATE_EVENT] = ""};
+  cpl_context* ctx = s->base.base.ctx;
+  if (!cpli_logs(ctx, CPL_LOG_DEBUG)) return;
+  if (why != STATE_EVENT)
+    cpl_log(ctx, CPL_LOG_DEBUG, s->base.base.name, "%s at t=%.12g", names[why], s->t);
+  for (size_t i = 0; i < s->nz && why == STATE_EVENT; i++) {
+    char name[256];
+    if (s->crossed[i] == 0) continue;
+    name_indicator(s, i, name, sizeof name);
+    cpl_log(ctx, CPL_LOG_DEBUG, s->base.base.name, "state event at t=%.12g: %s turns %s", s->t,
+            name, s->crossed[i] > 0 ? "positive" : "not positive");
+  }
+}
+
 static cpl_status stop_at_event(integrate* s, cause why, cpl_step_result* result) {
+  log_event(s, why);
   cpl_status st = watch_progress(s);
   if (st >= 0 && why == STATE_EVENT) st = watch_crossings(s);
   s->pending = why;
