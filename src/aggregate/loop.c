@@ -10,6 +10,7 @@
 
 #include "aggregate/aggregate.h"
 #include "aggregate/dense.h"
+#include "aggregate/fallback.h"
 
 enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
 static const double enough = 1e-11;  // change of a torn value, relative to its size and nominal
@@ -316,11 +317,36 @@ static cpl_status solve_discrete(cpli_aggregate* a, loop* l) {
   return failed(a, l, "does not settle: its discrete values keep changing");
 }
 
+typedef struct both {
+  cpli_aggregate* a;
+  loop* l;
+} both;
+
+static cpl_status residual(void* user, const double* s, double* r) {
+  const both* k = user;
+  cpl_status st = walk(k->a, k->l, s, r);
+  for (int32_t i = 0; i < k->l->n_torn && st == CPL_OK; i++) r[i] -= s[i];
+  return st;
+}
+
+// The last try, from where the loop stood at the last accepted point.
+static cpl_status fall_back(cpli_aggregate* a, loop* l, bool singular) {
+  both k = {a, l};
+  for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->settled[l->nodes[i]];
+  cpl_status st = cpli_fallback_solve(l->ctx, l->n_torn, l->s, l->scale, residual, &k);
+  if (st == CPL_OK) return walk(a, l, l->s, l->f);
+  if (st < 0) return st;
+  return failed(
+      a, l,
+      singular ? "is singular: its equations do not determine its values" : "finds no solution");
+}
+
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l) {
   (void)p;
   for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->settled[l->nodes[i]];
   if (l->discrete) return solve_discrete(a, l);
   cpl_status st = walk(a, l, l->s, l->f);
+  if (st != CPL_OK) return st;
   double last = INFINITY;
   bool fresh = false;
   for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
@@ -330,7 +356,6 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
       if (st != CPL_OK) return st;
       if (!l->factored)
         return failed(a, l, "is singular: its equations do not determine its values");
-      // differences moved the parts' inputs: they are back, and so is everything that follows
     }
     newton_step(l);
     double size = size_of_step(l);
@@ -347,9 +372,8 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
     last = size;
     st = damped_move(a, l);
   }
-  if (st != CPL_OK) return st;
+  if (st < 0) return st;
   bool near = nearly_singular(l);
   l->factored = false;
-  return failed(
-      a, l, near ? "is singular: its equations do not determine its values" : "finds no solution");
+  return fall_back(a, l, near);
 }
