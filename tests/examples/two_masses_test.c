@@ -44,8 +44,8 @@ static void advance(long i, double* x) {
 static void the_system_follows_the_equations(void** state) {
   (void)state;
   char command[8192];
-  snprintf(command, sizeof command, "'%s' run '%s' -q --rtol 1e-11 -o masses.csv", getenv("COUPLET"),
-           test_path("examples/two_masses/two_masses.yaml"));
+  snprintf(command, sizeof command, "'%s' run '%s' -q --rtol 1e-10 -o masses.csv",
+           getenv("COUPLET"), test_path("examples/two_masses/two_masses.yaml"));
   CHECK_INT(system(command), 0);
   cpl_context* ctx = test_context();
   cpl_table* table;
@@ -59,8 +59,8 @@ static void the_system_follows_the_equations(void** state) {
     long at = lround(table->time[row] / step);
     if (fabs(table->time[row] - (double)at * step) > 1e-12) continue;  // an event between the steps
     for (; i < at; i++) advance(i, x);
-    CHECK_NEAR(left[row], x[XL], 1e-7);
-    CHECK_NEAR(right[row], x[XR], 1e-7);
+    CHECK_NEAR(left[row], x[XL], 3e-7);
+    CHECK_NEAR(right[row], x[XR], 3e-7);
     compared++;
   }
   CHECK(compared > 1000);
