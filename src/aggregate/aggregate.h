@@ -115,6 +115,7 @@ typedef struct cpli_aggregate {
   int32_t n_signals;
   cpli_node* nodes;
   int32_t n_nodes;
+  int32_t* node_of;  // of each variable of the parts; -1: none
   cpli_tie* links;
   int32_t n_links;
   cpli_outside* outside;

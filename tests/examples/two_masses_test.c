@@ -44,8 +44,8 @@ static void advance(long i, double* x) {
 static void the_system_follows_the_equations(void** state) {
   (void)state;
   char command[8192];
-  snprintf(command, sizeof command, "'%s' run '%s' -q --rtol 1e-10 -o masses.csv", getenv("COUPLET"),
-           test_path("examples/two_masses/two_masses.yaml"));
+  snprintf(command, sizeof command, "'%s' run '%s' -q --rtol 1e-10 -o masses.csv",
+           getenv("COUPLET"), test_path("examples/two_masses/two_masses.yaml"));
   CHECK_INT(system(command), 0);
   cpl_context* ctx = test_context();
   cpl_table* table;
