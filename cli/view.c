@@ -7,6 +7,7 @@
 
 typedef struct view_args {
   const char* output;
+  const char* xy;
   cli_list only;
 } view_args;
 
@@ -16,6 +17,8 @@ static const cli_option options[] = {
      offsetof(view_args, output)},
     {"only", 0, "NAME", "show this column; * and ? match as in a shell; may be repeated", CLI_LIST,
      offsetof(view_args, only)},
+    {"xy", 0, "X,Y", "draw column Y over column X first: a path in the plane", CLI_TEXT,
+     offsetof(view_args, xy)},
     {0},
 };
 
@@ -26,13 +29,29 @@ static char* page_of(cpl_context* ctx, const char* result) {
   return cpli_printf(ctx, "%.*s.html", (int)n, result);
 }
 
+// "x,y" -> two names. A name may hold commas itself (an element of an array): the first comma that
+// leaves a column before it counts.
+static cpl_status split_xy(cpl_context* ctx, const cpl_table* t, char* text, cpl_view_def* def) {
+  for (char* comma = strchr(text, ','); comma != NULL; comma = strchr(comma + 1, ',')) {
+    *comma = '\0';
+    if (cpl_table_find(t, text) >= 0 || strchr(comma + 1, ',') == NULL) {
+      def->across = text;
+      def->up = comma + 1;
+      return CPL_OK;
+    }
+    *comma = ',';
+  }
+  return cpl_fail(ctx, CPL_ERR_INPUT, "--xy wants two columns with a comma between them: X,Y");
+}
+
 static cpl_status show(cpl_context* ctx, const view_args* args, const char* result) {
   cpl_table* table = NULL;
-  char* page = NULL;
+  char *page = NULL, *xy = NULL;
   cpl_status st = cpl_results_read(ctx, result, &table);
   if (st < 0) goto done;
   page = args->output != NULL ? cpli_strdup(ctx, args->output) : page_of(ctx, result);
-  if (page == NULL) {
+  xy = cpli_strdup(ctx, args->xy != NULL ? args->xy : "");
+  if (page == NULL || xy == NULL) {
     st = cpli_nomem(ctx);
     goto done;
   }
@@ -42,13 +61,15 @@ static cpl_status show(cpl_context* ctx, const view_args* args, const char* resu
   def.title = slash != NULL ? slash + 1 : result;
   def.only = args->only.items;
   def.n_only = args->only.n;
-  st = cpl_view_write(ctx, table, &def);
+  if (args->xy != NULL) st = split_xy(ctx, table, xy, &def);
+  if (st >= 0) st = cpl_view_write(ctx, table, &def);
   if (st >= 0 && args->output == NULL) {
     cli_print_safe(stdout, page);
     fputc('\n', stdout);
   }
 done:
   cpli_free(ctx, page);
+  cpli_free(ctx, xy);
   cpl_table_destroy(table);
   return st;
 }
@@ -69,7 +90,8 @@ const cli_verb cli_view = {
     .summary = "draw a result file as a page for the browser",
     .text =
         "Reads a .csv or .mat file and writes one page that needs nothing else: the columns over "
-        "time, one panel a unit. Columns that never change are left out unless named.",
+        "time, one panel a unit, and with --xy one column over another. Columns that never change "
+        "are left out unless named.",
     .suffixes = "csv mat",
     .options = options,
     .args_size = sizeof(view_args),

@@ -19,6 +19,7 @@ enum {
   RIGHT = 20,
   PLOT_WIDTH = WIDTH - LEFT - RIGHT,
   PLOT_HEIGHT = 200,
+  PLANE_HEIGHT = 460,  // of the plot of one column over another
   LEGEND_LINE = 20,
   TOP = 60,  // title
   GAP = 58,  // below a plot: tick labels, the axis' name, air
@@ -54,6 +55,7 @@ typedef struct view {
   const cpl_view_def* def;
   panel panels[MAX_COLUMNS];
   size_t n_panels, n_shown, n_left_out;
+  ptrdiff_t across, up;  // -1: no such plot
   cpli_text out;
 } view;
 
@@ -88,6 +90,13 @@ static const char* name_at(const void* user, size_t i) {
   return ((const cpl_table*)user)->names[i];
 }
 
+static cpl_status unknown_column(cpl_context* ctx, const cpl_table* t, const char* name) {
+  char near[256];
+  cpli_nearest(name, name_at, t, t->n_columns, near, sizeof near);
+  return cpl_fail(ctx, CPL_ERR_INPUT, "no column matches \"%s\"%s%s%s", name,
+                  near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
+}
+
 // Every pattern must match something: a misspelt name is not to go unnoticed.
 static cpl_status check_only(cpl_context* ctx, const cpl_table* t, const cpl_view_def* def) {
   for (size_t i = 0; i < def->n_only; i++) {
@@ -95,13 +104,19 @@ static cpl_status check_only(cpl_context* ctx, const cpl_table* t, const cpl_vie
     for (size_t c = 0; c < t->n_columns && !found; c++) {
       found = cpli_glob(def->only[i], t->names[c]);
     }
-    if (found) continue;
-    char near[256];
-    cpli_nearest(def->only[i], name_at, t, t->n_columns, near, sizeof near);
-    return cpl_fail(ctx, CPL_ERR_INPUT, "no column matches \"%s\"%s%s%s", def->only[i],
-                    near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
+    if (!found) return unknown_column(ctx, t, def->only[i]);
   }
   return CPL_OK;
+}
+
+static cpl_status find_plane(view* v) {
+  const cpl_view_def* def = v->def;
+  v->across = v->up = -1;
+  if (def->across == NULL || def->up == NULL) return CPL_OK;
+  v->across = cpl_table_find(v->table, def->across);
+  v->up = cpl_table_find(v->table, def->up);
+  if (v->across < 0) return unknown_column(v->out.ctx, v->table, def->across);
+  return v->up < 0 ? unknown_column(v->out.ctx, v->table, def->up) : CPL_OK;
 }
 
 // Room of a legend entry, by a guess at the width of its characters.
@@ -188,10 +203,10 @@ static range widened(range r) {
   return (range){r.from - half, r.to + half};
 }
 
-static range values_of(const view* v, const panel* p) {
+static range values_of(const view* v, const size_t* columns, size_t n) {
   range r = {(double)INFINITY, (double)-INFINITY};
-  for (size_t k = 0; k < p->n; k++) {
-    const double* values = v->table->values + p->columns[k] * v->table->n_rows;
+  for (size_t k = 0; k < n; k++) {
+    const double* values = v->table->values + columns[k] * v->table->n_rows;
     for (size_t i = 0; i < v->table->n_rows; i++) {
       if (!isfinite(values[i])) continue;
       if (values[i] < r.from) r.from = values[i];
@@ -225,8 +240,8 @@ static size_t find_ticks(range r, double wanted, double ticks[16]) {
   return n;
 }
 
-static void draw_axes(view* v, range x, range y, double top) {
-  const double bottom = top + PLOT_HEIGHT, right = LEFT + PLOT_WIDTH;
+static void draw_axes(view* v, range x, range y, double top, double bottom) {
+  const double right = LEFT + PLOT_WIDTH;
   double ticks[16];
   char label[CPLI_NUMBER_SIZE];
   for (size_t i = 0, n = find_ticks(x, 9, ticks); i < n; i++) {
@@ -235,7 +250,7 @@ static void draw_axes(view* v, range x, range y, double top) {
     put_line(v, "grid", at, top, at, bottom);
     put_text(v, "dim mid", at, bottom + 18, label, sizeof label);
   }
-  for (size_t i = 0, n = find_ticks(y, 5, ticks); i < n; i++) {
+  for (size_t i = 0, n = find_ticks(y, (bottom - top) / 40, ticks); i < n; i++) {
     const double at = scale(y, ticks[i], bottom, top);
     cpli_format_double(label, ticks[i]);
     put_line(v, "grid", LEFT, at, right, at);
@@ -303,19 +318,80 @@ static void draw_curve(view* v, size_t column, int colour, range x, range y, dou
 }
 
 static double draw_panel(view* v, const panel* p, range x, double top) {
-  const range y = values_of(v, p);
+  const range y = values_of(v, p->columns, p->n);
   const char* unit = unit_of(v->table, p->columns[0]);
   draw_legend(v, p, top + 14);
   top += p->legend_lines * LEGEND_LINE + 8;
   if (unit[0] != '\0') put_text(v, "dim end", LEFT - 8, top - 14, unit, 10);
-  draw_axes(v, x, y, top);
+  draw_axes(v, x, y, top, top + PLOT_HEIGHT);
   for (size_t k = 0; k < p->n; k++) draw_curve(v, p->columns[k], (int)k, x, y, top);
   put_text(v, "dim end", LEFT + PLOT_WIDTH, top + PLOT_HEIGHT + 36, "time [s]", 24);
   return top + PLOT_HEIGHT + GAP;
 }
 
+//------------------------------------ one over another ------------------------------------
+
+// Widens one of two ranges so that a unit is as long across as up.
+static void same_scale(range* x, range* y) {
+  const double wide = (x->to - x->from) / PLOT_WIDTH, high = (y->to - y->from) / PLANE_HEIGHT;
+  range* r = wide < high ? x : y;
+  const double half = 0.5 * (wide < high ? high * PLOT_WIDTH : wide * PLANE_HEIGHT);
+  const double middle = r->from + 0.5 * (r->to - r->from);
+  if (isfinite(middle - half) && isfinite(middle + half))
+    *r = (range){middle - half, middle + half};
+}
+
+static char* axis_name(view* v, size_t column) {
+  const char* unit = unit_of(v->table, column);
+  return cpli_printf(v->out.ctx, unit[0] != '\0' ? "%s [%s]" : "%s", v->table->names[column], unit);
+}
+
+// A point is left out where it falls on the place of the one before.
+static void draw_trace(view* v, range x, range y, double top) {
+  const cpl_table* t = v->table;
+  const double* across = t->values + (size_t)v->across * t->n_rows;
+  const double* up = t->values + (size_t)v->up * t->n_rows;
+  double last_x = -1, last_y = -1;
+  bool down = false;
+  put(v, "<path class=\"curve k0\" d=\"");
+  for (size_t i = 0; i < t->n_rows; i++) {
+    if (!isfinite(across[i]) || !isfinite(up[i])) {
+      down = false;
+      continue;
+    }
+    const double at_x = round(2 * scale(x, across[i], LEFT, LEFT + PLOT_WIDTH)) / 2;
+    const double at_y = round(2 * scale(y, up[i], top + PLANE_HEIGHT, top)) / 2;
+    if (down && at_x == last_x && at_y == last_y) continue;
+    put_pair(v, down ? "L" : "M", at_x, " ", at_y);
+    last_x = at_x;
+    last_y = at_y;
+    down = true;
+  }
+  put(v, "\"/>\n");
+}
+
+static double draw_plane(view* v, double top) {
+  const size_t across = (size_t)v->across, up = (size_t)v->up;
+  range x = values_of(v, &across, 1), y = values_of(v, &up, 1);
+  if (strcmp(unit_of(v->table, across), unit_of(v->table, up)) == 0) same_scale(&x, &y);
+  char *name_x = axis_name(v, across), *name_y = axis_name(v, up);
+  if (name_x == NULL || name_y == NULL) v->out.failed = true;
+  top += LEGEND_LINE;
+  put_text(v, "dim", LEFT, top - 8, name_y != NULL ? name_y : "", NAME_LIMIT);
+  draw_axes(v, x, y, top, top + PLANE_HEIGHT);
+  draw_trace(v, x, y, top);
+  put_text(v, "dim end", LEFT + PLOT_WIDTH, top + PLANE_HEIGHT + 36, name_x != NULL ? name_x : "",
+           NAME_LIMIT);
+  cpli_free(v->out.ctx, name_x);
+  cpli_free(v->out.ctx, name_y);
+  return top + PLANE_HEIGHT + GAP;
+}
+
+//------------------------------------ the whole ------------------------------------
+
 static double height_of(const view* v) {
   double h = TOP + (v->n_left_out > 0 ? 20 : 0);
+  if (v->up >= 0) h += LEGEND_LINE + PLANE_HEIGHT + GAP;
   for (size_t i = 0; i < v->n_panels; i++) {
     h += v->panels[i].legend_lines * LEGEND_LINE + 8 + PLOT_HEIGHT + GAP;
   }
@@ -351,6 +427,7 @@ static void draw(view* v, bool page) {
   range x = {0, 1};
   if (t->n_rows > 0) x = widened((range){t->time[0], t->time[t->n_rows - 1]});
   double top = TOP;
+  if (v->up >= 0) top = draw_plane(v, top);
   for (size_t i = 0; i < v->n_panels; i++) top = draw_panel(v, &v->panels[i], x, top);
   if (v->n_left_out > 0) {
     char note[96];
@@ -384,6 +461,11 @@ cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table, const cpl_vi
   v->table = table;
   v->def = def;
   v->out.ctx = ctx;
+  st = find_plane(v);
+  if (st < 0) {
+    cpli_free(ctx, v);
+    return st;
+  }
   choose(v, false);
   if (v->n_shown == 0) choose(v, true);  // nothing changes
   draw(v, !svg);

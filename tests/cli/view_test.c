@@ -45,6 +45,8 @@ static void draws_a_page(void** state) {
 static void explains_failures(void** state) {
   (void)state;
   write_result();
+  CHECK_INT(view("out.csv --xy h,none"), 2);
+  CHECK_INT(view("out.csv --xy h"), 2);
   CHECK_INT(view("none.csv"), 2);
   CHECK_STR(printed(), "couplet: none.csv: No such file or directory\n");
   CHECK_INT(view("out.csv --only x"), 2);

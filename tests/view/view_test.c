@@ -72,6 +72,43 @@ static void draws_a_panel_for_each_unit(void** state) {
   cpl_context_destroy(ctx);
 }
 
+static void draws_one_column_over_another(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  cpl_table t = example();
+  static const char* const only[] = {"on"};
+  cpl_view_def def = {
+      .path = "plane.svg", .only = only, .n_only = 1, .across = "ball.h", .up = "ball.v"};
+  CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
+  char* page = slurp("plane.svg");
+  CHECK_CONTAINS(page, ">ball.h [m]</text>");
+  CHECK_CONTAINS(page, ">ball.v [m/s]</text>");
+  CHECK_INT(count(page, "class=\"axis\""), 2);
+  free(page);
+
+  // equal units: a circle stays round, its width in pixels is its height
+  for (int i = 0; i < N; i++) values[i] = 30 * sin(times[i]);
+  t.units = NULL;
+  CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
+  page = slurp("plane.svg");
+  const char* d = strstr(page, "<path class=\"curve k0\" d=\"");
+  assert_non_null(d);
+  double x[2] = {1e9, 0}, y[2] = {1e9, 0}, at_x, at_y;
+  for (d += 26; sscanf(d, "%*c%lf %lf", &at_x, &at_y) == 2;) {
+    x[0] = fmin(x[0], at_x), x[1] = fmax(x[1], at_x);
+    y[0] = fmin(y[0], at_y), y[1] = fmax(y[1], at_y);
+    d += 1 + strcspn(d + 1, "LM\"");
+  }
+  CHECK(x[1] - x[0] > 300);
+  CHECK_NEAR(x[1] - x[0], y[1] - y[0], 1.5);
+  free(page);
+
+  def.up = "ball.w";
+  CHECK_INT(cpl_view_write(ctx, &t, &def), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "ball.v");
+  cpl_context_destroy(ctx);
+}
+
 static void names_cannot_become_markup(void** state) {
   (void)state;
   static const char* hostile[3] = {"</title></svg><script>alert(1)</script>",
@@ -210,9 +247,13 @@ static void survives_failed_allocations(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(draws_a_panel_for_each_unit),  cmocka_unit_test(names_cannot_become_markup),
-      cmocka_unit_test(long_results_are_thinned_out), cmocka_unit_test(odd_tables_are_drawn_too),
-      cmocka_unit_test(many_columns_are_cut),         cmocka_unit_test(says_what_is_wrong),
+      cmocka_unit_test(draws_one_column_over_another),
+      cmocka_unit_test(draws_a_panel_for_each_unit),
+      cmocka_unit_test(names_cannot_become_markup),
+      cmocka_unit_test(long_results_are_thinned_out),
+      cmocka_unit_test(odd_tables_are_drawn_too),
+      cmocka_unit_test(many_columns_are_cut),
+      cmocka_unit_test(says_what_is_wrong),
       cmocka_unit_test(survives_failed_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
