@@ -15,12 +15,16 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
   for (int32_t k = 0; k < n; k++) {
     double* column = m + (size_t)k * (size_t)n;
     double size = largest_of(column, n);
-    // bring the column up to date with the columns before it
+    // bring the column up to date with the columns before it: all exchanges of rows first, since
+    // the finished columns have them all
     for (int32_t j = 0; j < k; j++) {
-      const double* before = m + (size_t)j * (size_t)n;
       double top = column[pivot[j]];
       column[pivot[j]] = column[j];
       column[j] = top;
+    }
+    for (int32_t j = 0; j < k; j++) {
+      const double* before = m + (size_t)j * (size_t)n;
+      double top = column[j];
       for (int32_t i = j + 1; i < n; i++) column[i] -= before[i] * top;
     }
     int32_t best = k;
