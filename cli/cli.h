@@ -48,7 +48,7 @@ typedef struct cli_verb {
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 // verbs, one file each
-extern const cli_verb cli_run, cli_info, cli_check, cli_build, cli_view;
+extern const cli_verb cli_run, cli_info, cli_check, cli_graph, cli_linearize, cli_build, cli_view;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
 // options.c
@@ -76,8 +76,17 @@ size_t cli_terminal_width(FILE* out);
 // Writes text of others to a terminal or file: control characters become \xNN.
 void cli_print_safe(FILE* out, const char* text);
 
+// What a model prints must not get between our results: from here on descriptor 1 is standard
+// error, and only the file returned is standard output. NULL and a message when it cannot be done.
+FILE* cli_keep_output(void);
+
+// The items of --set, NAME=VALUE. *out, of as many items, is freed by the caller, also after a
+// failure. The items are cut at their "=".
+cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_start** out);
+
 // Whether the name ends so (".c", ".yaml").
 bool cli_ends_with(const char* path, const char* ending);
 bool cli_is_system(const char* path);
+
 // Opens an .fmu, a model in C or a system (.yaml). call_log: Nullable.
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out);

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -104,6 +106,43 @@ size_t cli_terminal_width(FILE* out) {
   struct winsize size;
   if (!isatty(fileno(out))) return 0;
   return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+FILE* cli_keep_output(void) {
+  fflush(stdout);
+  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  FILE* out = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (out == NULL) {
+    fprintf(stderr, "couplet: standard output: %s\n", strerror(errno));
+    return NULL;
+  }
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  setvbuf(stdout, NULL, _IOLBF, 0);  // its words come in order with ours
+  return out;
+}
+
+cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_start** out) {
+  cpl_start* starts = *out = calloc(set->n + 1, sizeof *starts);
+  if (starts == NULL) return cpl_fail(source->ctx, CPL_ERR_NOMEM, "out of memory");
+  for (size_t i = 0; i < set->n; i++) {
+    // a name may hold a "=": the first place where what is before it is a variable
+    char* text = (char*)set->items[i];
+    char* equals = strchr(text, '=');
+    if (equals == NULL)
+      return cpl_fail(source->ctx, CPL_ERR_INPUT, "--set %s: write it as name=value", text);
+    for (char* e = equals; e != NULL; e = strchr(e + 1, '=')) {
+      *e = '\0';
+      bool found = cpl_find_variable(source->desc, text) >= 0;
+      *e = '=';
+      if (found) {
+        equals = e;
+        break;
+      }
+    }
+    *equals = '\0';
+    starts[i] = (cpl_start){text, equals + 1};
+  }
+  return CPL_OK;
 }
 
 bool cli_ends_with(const char* path, const char* ending) {

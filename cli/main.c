@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli.h"
 
-const cli_verb* const cli_verbs[] = {&cli_run, &cli_info, &cli_check, &cli_build, &cli_view, NULL};
+const cli_verb* const cli_verbs[] = {&cli_run,       &cli_info,  &cli_check, &cli_graph,
+                                     &cli_linearize, &cli_build, &cli_view,  NULL};
 
 int main(int argc, char** argv) {
   cpl_guard_crashes();

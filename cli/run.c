@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -12,12 +11,13 @@
 #include "base/guard.h"
 #include "cli.h"
 #include "format/json.h"
+#include "split.h"
 
 typedef struct run_args {
   const char *output, *as, *solver, *input, *log_level, *call_log;
   double start_time, stop_time, interval, step, rtol, atol;
   cli_list set, record;
-  bool stats, json, quiet, units;
+  bool stats, json, quiet, units, per_model;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -37,6 +37,7 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
+  split split;    // results of a system, one file a model
   FILE* out;      // standard output as it was given to us
   cpl_status st;  // of the run
   bool prepared;  // the run could begin
@@ -68,21 +69,6 @@ static void catch_signals(void) {
 }
 
 //------------------------------------ standard output ------------------------------------
-
-// What a model prints must not get between our results: from here on descriptor 1 is standard
-// error, and only we know where standard output is.
-static bool keep_output(session* s) {
-  fflush(stdout);
-  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  s->out = fd >= 0 ? fdopen(fd, "w") : NULL;
-  if (s->out == NULL) {
-    fprintf(stderr, "couplet: standard output: %s\n", strerror(errno));
-    return false;
-  }
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  setvbuf(stdout, NULL, _IOLBF, 0);  // its words come in order with ours
-  return true;
-}
 
 // Where the summary goes: not between the results.
 static FILE* summary_of(const session* s) { return strcmp(s->output, "-") == 0 ? stderr : s->out; }
@@ -129,12 +115,23 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
   def.units = s->args->units;
   def.comment = s->path;
   def.standard_output = fileno(s->out);
-  cpl_status st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
-  return st == CPL_ERR_IO && !can_be_opened(s->output) ? CPL_ERR_INPUT : st;
+  cpl_status st = CPL_OK;
+  bool fine = true;
+  if (s->args->per_model) {
+    st = split_open(&s->split, s->ctx, cpl_system_definition(s->source), &def, columns, n);
+    for (size_t i = 0; i < s->split.n && st == CPL_ERR_IO; i++)
+      fine = fine && (s->split.files[i].path == NULL || can_be_opened(s->split.files[i].path));
+  } else {
+    st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
+    fine = st != CPL_ERR_IO || can_be_opened(s->output);
+  }
+  return fine ? st : CPL_ERR_INPUT;
 }
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
-  return cpl_results_record(((session*)user)->results, t, values);
+  session* s = user;
+  return s->args->per_model ? split_record(&s->split, t, values)
+                            : cpl_results_record(s->results, t, values);
 }
 
 // "model.fmu" -> "model.csv" in the current folder.
@@ -230,30 +227,10 @@ static cpl_status make_stepper(session* s) {
 }
 
 static cpl_status read_starts(session* s) {
-  const cli_list* set = &s->args->set;
-  s->starts = calloc(set->n + 1, sizeof *s->starts);
-  if (s->starts == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
-  for (size_t i = 0; i < set->n; i++) {
-    // a name may hold a "=": the first place where what is before it is a variable
-    char* text = (char*)set->items[i];
-    char* equals = strchr(text, '=');
-    if (equals == NULL)
-      return cpl_fail(s->ctx, CPL_ERR_INPUT, "--set %s: write it as name=value", text);
-    for (char* e = equals; e != NULL; e = strchr(e + 1, '=')) {
-      *e = '\0';
-      bool found = cpl_find_variable(s->source->desc, text) >= 0;
-      *e = '=';
-      if (found) {
-        equals = e;
-        break;
-      }
-    }
-    *equals = '\0';
-    s->starts[i] = (cpl_start){text, equals + 1};
-  }
+  s->run.n_starts = s->args->set.n;
+  cpl_status st = cli_read_starts(s->source, &s->args->set, &s->starts);
   s->run.starts = s->starts;
-  s->run.n_starts = set->n;
-  return CPL_OK;
+  return st;
 }
 
 static cpl_status read_inputs(session* s) {
@@ -273,6 +250,16 @@ static cpl_status read_inputs(session* s) {
   return CPL_OK;
 }
 
+static cpl_status check_per_model(const session* s) {
+  if (!s->args->per_model) return CPL_OK;
+  if (cpl_system_definition(s->source) == NULL)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--per-model: %s is no system", s->path);
+  if (strcmp(s->output, "-") == 0)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "--per-model: %s: give the results a file, not standard output", s->path);
+  return CPL_OK;
+}
+
 static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
@@ -285,6 +272,7 @@ static cpl_status prepare(session* s) {
   if (st >= 0) st = read_inputs(s);
   if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
   else default_output(s);
+  if (st >= 0) st = check_per_model(s);
   if (a->record.n > 0) {
     s->run.record = a->record.items;
     s->run.n_record = a->record.n;
@@ -309,7 +297,14 @@ static void print_summary(const session* s) {
           (long long)r->points);
   if (events > 0) fprintf(out, ", %lld event%s", events, events == 1 ? "" : "s");
   if (r->terminated) fprintf(out, " (the model ended the run)");
-  if (strcmp(s->output, "-") != 0) fprintf(out, " -> %s", s->output);
+  if (strcmp(s->output, "-") != 0 && !s->args->per_model) fprintf(out, " -> %s", s->output);
+  const char* before = " -> ";
+  for (size_t i = 0; i < s->split.n; i++) {
+    if (s->split.files[i].path == NULL) continue;
+    fputs(before, out);
+    cli_print_safe(out, s->split.files[i].path);
+    before = ", ";
+  }
   fputc('\n', out);
 }
 
@@ -361,7 +356,15 @@ static void print_counts(cpli_json* json, const session* s) {
       {"refused_steps", r->refused_steps},
       {"points", r->points},
   };
-  cpli_json_text(json, "result", s->output);
+  if (s->args->per_model) {
+    cpli_json_array(json, "results");
+    for (size_t i = 0; i < s->split.n; i++) {
+      if (s->split.files[i].path != NULL) cpli_json_text(json, NULL, s->split.files[i].path);
+    }
+    cpli_json_close(json, ']');
+  } else {
+    cpli_json_text(json, "result", s->output);
+  }
   cpli_json_real(json, "start_time", s->run.start_time);
   cpli_json_real(json, "reached", r->reached);
   cpli_json_real(json, "wall_s", r->wall_s);
@@ -374,6 +377,7 @@ static void print_counts(cpli_json* json, const session* s) {
 static void print_json(const session* s) {
   cpli_json json;
   cpli_json_begin(&json, summary_of(s));
+  json.one_line = 2;
   cpli_json_object(&json, NULL);
   cpli_json_text(&json, "file", s->path);
   cpli_json_text(&json, "status", s->st < 0 ? cpl_context_error(s->ctx) : "ok");
@@ -397,6 +401,8 @@ static void close_results(void* user) {
   cpl_results* results = s->results;
   s->results = NULL;
   cpl_status closed = cpl_results_close(results);
+  cpl_status rest = split_close(&s->split);
+  if (closed >= 0) closed = rest;
   if (s->st >= 0 && closed < 0) s->st = closed;
 }
 
@@ -435,6 +441,7 @@ static void release(session* s) {
   guarded(s, destroy_stepper);
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
+  split_free(&s->split);
   free(s->record);
   free(s->starts);
   free(s->inputs);
@@ -450,7 +457,8 @@ static int run_file(void* args_, int n, char** operands) {
                .on_terminal = isatty(2) && !args->quiet && !args->json};
   s.ctx = cli_context(args->quiet && args->log_level == NULL ? "error" : args->log_level);
   if (s.ctx == NULL) return cli_usage_error("out of memory");
-  if (!keep_output(&s)) {
+  s.out = cli_keep_output();
+  if (s.out == NULL) {
     cpl_context_destroy(s.ctx);
     return CLI_FAILED;
   }
@@ -489,6 +497,9 @@ static const cli_option options[] = {
      "states",
      CLI_LIST, AT(record)},
     {"units", 0, NULL, "CSV: units in the column names, as in \"v [m/s]\"", CLI_FLAG, AT(units)},
+    {"per-model", 0, NULL,
+     "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
+     CLI_FLAG, AT(per_model)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
     {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},

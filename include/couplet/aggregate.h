@@ -36,7 +36,8 @@ typedef struct cpl_function {
   cpl_status (*indicators)(void* user, double t, const double* sources, double* z);
   cpl_status (*settle)(void* user, double t, const double* sources, bool* changed);
   void* user;
-  const char* text;  ///< for messages: where it stands and what it says. Nullable.
+  const char* text;        ///< for messages: where it stands and what it says. Nullable.
+  const char* expression;  ///< what it says, without the place. Nullable.
 } cpl_function;
 
 /// A signal: a named value of the aggregate itself.
@@ -93,6 +94,11 @@ typedef struct cpl_aggregate_def {
 ///           also when this function fails.
 /// Borrowed: def during the call; what its functions' `user` point to for the life of *out.
 CPL_API cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out);
+
+/// The parts of an aggregate, in order of their names; 0: it is no aggregate. They still belong to
+/// it.
+CPL_API int32_t cpl_aggregate_count(const cpl_model* m);
+CPL_API cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i);
 
 //------------------------------------ systems ------------------------------------
 

@@ -111,12 +111,22 @@ typedef struct cpl_unknown {
   int32_t count;  ///< -1: not known, depends on all
 } cpl_unknown;
 
+/// Where the structure of a model comes from.
+typedef enum cpl_origin {
+  CPL_ORIGIN_ASSUMED,   ///< nothing is known: everything depends on everything
+  CPL_ORIGIN_DECLARED,  ///< by the model or its FMU
+  CPL_ORIGIN_DETECTED,  ///< by evaluating the model at many points
+} cpl_origin;
+
+CPL_API const char* cpl_origin_name(cpl_origin origin);  ///< "assumed", "declared", "detected"
+
 /// Who depends on whom. Derivatives are in the order of the states.
 typedef struct cpl_structure {
   const cpl_unknown *outputs, *derivatives, *initial;
   int32_t n_outputs, n_derivatives, n_initial;
   const int32_t* deps;   ///< variable indices
   const uint8_t* kinds;  ///< cpl_dependency_kind, one per dep
+  cpl_origin origin;     ///< of what is known; rows whose count is -1 are assumed in any case
 } cpl_structure;
 
 /// What a component can do, as data. A composed one has the weakest of its parts.

@@ -61,6 +61,12 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   return st;
 }
 
+// A coupled input that is set from outside: not its value, but where its loop begins to iterate.
+static void guess(cpli_aggregate* a, uint32_t ref, double value) {
+  int32_t node = a->node_of[ref];
+  if (node >= 0 && a->nodes[node].kind == CPLI_NODE_INPUT) a->settled[node] = value;
+}
+
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
   cpli_aggregate* a = self_of(c);
   uint32_t inner[CPLI_RUN];
@@ -79,6 +85,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
     cpl_component* p = &a->parts[part].m->base;
     count = run_of(a, refs + i, n - i, part, inner);
     st = p->ops->set_real(p, inner, count, values + i);
+    for (size_t k = i; k < i + count; k++) guess(a, refs[k], values[k]);
   }
   a->fresh = false;
   return st;
@@ -157,14 +164,6 @@ static void start_signals(cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_signals; i++) a->value[a->first_signal + i] = a->signals[i].start;
 }
 
-static cpl_status setup(cpl_component* c, const cpl_setup* s) {
-  cpli_aggregate* a = self_of(c);
-  cpl_status st = CPL_OK;
-  a->t = s->start_time;
-  FOR_EACH_PART(a, st, part->base.ops->setup(&part->base, s));
-  return st;
-}
-
 // Loops begin to iterate from the start values of their inputs.
 static void start_guesses(cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_nodes; i++) {
@@ -173,13 +172,20 @@ static void start_guesses(cpli_aggregate* a) {
   }
 }
 
+static cpl_status setup(cpl_component* c, const cpl_setup* s) {
+  cpli_aggregate* a = self_of(c);
+  cpl_status st = CPL_OK;
+  a->t = s->start_time;
+  FOR_EACH_PART(a, st, part->base.ops->setup(&part->base, s));
+  return st;
+}
+
 static cpl_status enter_init(cpl_component* c) {
   cpli_aggregate* a = self_of(c);
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->base.ops->enter_init(&part->base));
   a->phase = CPLI_PLAN_INITIAL;
   a->fresh = false;
-  start_guesses(a);
   return st;
 }
 
@@ -207,6 +213,7 @@ static cpl_status terminate(cpl_component* c) {
 static cpl_status reset(cpl_component* c) {
   cpl_status st = CPL_OK;
   start_signals(self_of(c));
+  start_guesses(self_of(c));
   FOR_EACH_PART(self_of(c), st, part->base.ops->reset(&part->base));
   return st;
 }
@@ -332,14 +339,26 @@ static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_
                                          .newton_solve = cpli_newton_solve};
 static const cpl_model_ops plain_ops = {MODEL_OPS};
 
+cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {
+  return c->ops == &component_ops ? (cpli_aggregate*)c : NULL;
+}
+
+int32_t cpl_aggregate_count(const cpl_model* m) {
+  const cpli_aggregate* a = cpli_as_aggregate(&m->base);
+  return a != NULL ? a->n_parts : 0;
+}
+
+cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i) {
+  return cpli_as_aggregate(&m->base)->parts[i].m;
+}
+
 //------------------------------------ nodes ------------------------------------
 
 typedef struct maker {
   cpli_aggregate* a;
   const cpl_aggregate_def* def;
-  int32_t* place;    // of each part of the definition in ours (by name, so that the order of a file
-                     // changes no bit)
-  int32_t* node_of;  // each variable of parts; -1: none
+  int32_t* place;  // of each part of the definition in ours (by name, so that the order of a file
+                   // changes no bit)
   size_t cap;
 } maker;
 
@@ -355,7 +374,7 @@ static cpl_status node_for(maker* k, cpl_port port, cpli_node_kind kind, int32_t
     return CPL_OK;
   }
   int32_t part = k->place[port.part];
-  int32_t* there = &k->node_of[a->parts[part].first_var + port.var];
+  int32_t* there = &a->node_of[a->parts[part].first_var + port.var];
   if (*there < 0) {
     const cpl_variable* v = &a->parts[part].m->base.desc->vars[port.var];
     if (!cpli_grow(a->base.base.ctx, (void**)&a->nodes, &k->cap, (size_t)a->n_nodes,
@@ -448,7 +467,7 @@ static cpl_status make_nodes(maker* k) {
   cpli_aggregate* a = k->a;
   cpl_context* ctx = a->base.base.ctx;
   cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < a->n_part_vars; i++) k->node_of[i] = -1;
+  for (int32_t i = 0; i < a->n_part_vars; i++) a->node_of[i] = -1;
   for (int32_t i = 0; i < a->n_signals; i++) {
     if (!cpli_grow(ctx, (void**)&a->nodes, &k->cap, (size_t)a->n_nodes, sizeof *a->nodes))
       return cpli_nomem(ctx);
@@ -512,8 +531,8 @@ static cpl_status take_lists(maker* k) {
   a->signals = cpli_arena_alloc(&a->arena, (size_t)d->n_signals, sizeof *a->signals);
   a->links = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->links);
   a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
-  k->node_of = cpli_alloc(a->base.base.ctx, (size_t)a->n_part_vars, sizeof *k->node_of);
-  if (a->signals == NULL || a->links == NULL || a->outside == NULL || k->node_of == NULL)
+  a->node_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->node_of);
+  if (a->signals == NULL || a->links == NULL || a->outside == NULL || a->node_of == NULL)
     return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < d->n_signals; i++) {
     cpl_signal s = d->signals[i];
@@ -537,6 +556,7 @@ static cpl_status allocate(cpli_aggregate* a) {
   a->before = a->settled + n;
   a->gathered = a->before + n;
   start_signals(a);
+  start_guesses(a);
   return CPL_OK;
 }
 
@@ -592,7 +612,6 @@ cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_mod
   maker k = {.a = a, .def = def};
   cpl_status st = prepare(&k);
   cpli_free(ctx, k.place);
-  cpli_free(ctx, k.node_of);
   if (st < 0) destroy(&a->base.base);
   else *out = &a->base;
   return st;

@@ -6,6 +6,7 @@
 // known before it is needed; blocks of nodes that need each other are loops. Every room file has
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c the linear system of the integrator, events.c the event iteration,
+// linearize.c the partial derivatives of the whole, report.c what a reader wants to know,
 // aggregate.c the operations of a model.
 #pragma once
 
@@ -114,6 +115,7 @@ typedef struct cpli_aggregate {
   int32_t n_signals;
   cpli_node* nodes;
   int32_t n_nodes;
+  int32_t* node_of;  // of each variable of the parts; -1: none
   cpli_tie* links;
   int32_t n_links;
   cpli_outside* outside;
@@ -134,6 +136,11 @@ typedef struct cpli_aggregate {
   cpli_plan_kind phase;
   bool fresh;  // value[] belongs to the present point
 } cpli_aggregate;
+
+//------------------------------------ aggregate.c ------------------------------------
+
+/// The aggregate a component is; NULL: it is something else.
+cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
 
 //------------------------------------ describe.c ------------------------------------
 
@@ -166,6 +173,7 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 
 cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct cpli_loop** out);
 void cpli_loop_destroy(struct cpli_loop* l);
+int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
 
 //------------------------------------ newton.c ------------------------------------

@@ -180,6 +180,26 @@ static cpl_status make_parts(built* b, cpli_functions* f, cpl_model** parts) {
   return st;
 }
 
+// The aggregate hears of start values of inputs too: a loop begins to iterate from them.
+static cpl_status set_guesses(built* b, cpli_functions* f, cpl_model* aggregate) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+    const cpli_member* m = &b->def->models[i];
+    const cpl_description* d = b->sources[i]->desc;
+    for (size_t k = 0; k < m->n_starts && st >= 0; k++) {
+      int32_t var = cpl_find_variable(d, m->starts[k].name.text);
+      if (var < 0 || d->vars[var].causality != CPL_INPUT || d->vars[var].type != CPL_REAL) continue;
+      char name[1024];
+      int n = snprintf(name, sizeof name, "%s.%s", m->name.text, m->starts[k].name.text);
+      if (n < 0 || (size_t)n >= sizeof name) continue;
+      cpli_setting s = m->starts[k];
+      s.name.text = name;
+      st = set_start(b, f, &s, &aggregate->base);
+    }
+  }
+  return st;
+}
+
 //------------------------------------ signals and couplings ------------------------------------
 
 typedef struct lists {
@@ -487,6 +507,11 @@ static cpl_status assemble(built* b, const char* name, cpl_model** out) {
                              .events = l.events,
                              .n_events = l.n_events};
     st = cpl_aggregate(ctx, &def, out);
+    if (st >= 0) st = set_guesses(b, &one->functions, *out);
+    if (st < 0 && *out != NULL) {
+      (*out)->base.ops->destroy(&(*out)->base);
+      *out = NULL;
+    }
   } else {
     for (size_t i = 0; i < d->n_models; i++) {
       if (parts[i] != NULL) parts[i]->base.ops->destroy(&parts[i]->base);

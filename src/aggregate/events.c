@@ -10,9 +10,9 @@
 
 // In an event there is no shorter step to try.
 static cpl_status final(cpli_aggregate* a, cpl_status st) {
-  return st == CPL_RETRY
-             ? cpl_fail_prefix(a->base.base.ctx, CPL_ERR_MODEL, "%s: in an event", a->name)
-             : st;
+  const char* when = a->phase == CPLI_PLAN_INITIAL ? "at the start" : "in an event";
+  return st == CPL_RETRY ? cpl_fail_prefix(a->base.base.ctx, CPL_ERR_MODEL, "%s: %s", a->name, when)
+                         : st;
 }
 
 //------------------------------------ indicators ------------------------------------

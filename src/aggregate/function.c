@@ -156,7 +156,8 @@ static cpl_status fill(cpli_functions* f, names* s, const cpli_text* text, cpli_
   formula* q = cpli_arena_alloc(&f->arena, 1, sizeof *q);
   cpl_port* ports = cpli_arena_alloc(&f->arena, n, sizeof *ports);
   const char* shown = text_for_messages(f, text);
-  if (q == NULL || ports == NULL || shown == NULL || !make_formula(f, expr, q))
+  const char* said = cpli_arena_strdup(&f->arena, text->text);
+  if (q == NULL || ports == NULL || shown == NULL || said == NULL || !make_formula(f, expr, q))
     return cpli_nomem(f->ctx);
   for (size_t i = 0; i < n; i++) ports[i] = cpli_port_of(f, s->refs[slots[i]]);
   *out = (cpl_function){.sources = ports,
@@ -165,7 +166,8 @@ static cpl_status fill(cpli_functions* f, names* s, const cpli_text* text, cpli_
                         .gradient = formula_gradient,
                         .linear = is_linear(f, expr, s->refs, slots, n),
                         .user = q,
-                        .text = shown};
+                        .text = shown,
+                        .expression = said};
   if (q->n_relations > 0) {
     out->n_indicators = (int32_t)q->n_relations;
     out->indicators = formula_indicators;

@@ -14,6 +14,7 @@
 
 enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
 static const double enough = 1e-11;  // change of a torn value, relative to its size and nominal
+static const double lost = 1e-10;    // df/ds - 1 against df/ds: what is left is but rounding
 static const double slow = 0.1;      // a change that shrinks less than this wants a new Jacobian
 
 typedef struct member {  // a part's share in the loop
@@ -168,6 +169,8 @@ void cpli_loop_destroy(struct cpli_loop* l) {
   cpli_free(l->ctx, l);
 }
 
+int32_t cpli_loop_block(const struct cpli_loop* l) { return l->block; }
+
 //------------------------------------ walk ------------------------------------
 
 // f(s): sets the torn values and lets everything follow.
@@ -233,7 +236,8 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
     }
     for (int32_t i = 0; i < l->n_torn; i++) column[i] = through_link(a, l, l->nodes[i]) - (i == j);
   }
-  l->factored = cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
+  bool cancelled = l->n_torn == 1 && !(fabs(l->matrix[0]) > lost * fmax(1, fabs(l->matrix[0] + 1)));
+  l->factored = !cancelled && cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
   return CPL_OK;
 }
 
@@ -266,6 +270,14 @@ static cpl_status failed(cpli_aggregate* a, const loop* l, const char* why) {
   name_nodes(a, l, names, sizeof names);
   return cpl_fail(a->base.base.ctx, CPL_RETRY, "%s: the algebraic loop through %s %s at t=%.17g",
                   a->name, names, why, a->t);
+}
+
+static cpl_status cannot_begin(cpli_aggregate* a, const loop* l) {
+  char names[1024];
+  name_nodes(a, l, names, sizeof names);
+  return cpl_fail_prefix(a->base.base.ctx, CPL_RETRY,
+                         "the algebraic loop through %s cannot begin to iterate at its %s values",
+                         names, a->phase == CPLI_PLAN_INITIAL ? "start" : "last");
 }
 
 //------------------------------------ solve ------------------------------------
@@ -346,7 +358,7 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
   for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->settled[l->nodes[i]];
   if (l->discrete) return solve_discrete(a, l);
   cpl_status st = walk(a, l, l->s, l->f);
-  if (st != CPL_OK) return st;
+  if (st != CPL_OK) return st == CPL_RETRY ? cannot_begin(a, l) : st;
   double last = INFINITY;
   bool fresh = false;
   for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {

@@ -55,6 +55,11 @@ cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** ou
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  // where exec fails in the child, only its exit code tells
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && text[0] == '\0') {
+    cpli_free(ctx, text);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be started: %s", argv[0], strerror(ENOENT));
+  }
   *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   *output = text;
   return CPL_OK;

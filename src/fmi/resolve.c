@@ -421,6 +421,9 @@ static cpl_status resolve_structure(cpli_parse* p) {
   s->initial = collect(p, CPLI_INITIAL_UNKNOWNS, 0, &s->n_initial);
   s->deps = freeze(p, p->deps.items, p->deps.count, sizeof *p->deps.items);
   s->kinds = freeze(p, p->kinds.items, p->kinds.count, sizeof *p->kinds.items);
+  for (size_t i = 0; i < p->rows.count; i++) {  // rows without dependencies depend on everything
+    if (p->rows.items[i].row.count >= 0) s->origin = CPL_ORIGIN_DECLARED;
+  }
   cpli_free(p->ctx, seen);
   return CPL_OK;
 }

@@ -19,6 +19,7 @@ typedef struct pattern {
   uint32_t rows, columns;  // derivatives then outputs; states then inputs
   uint8_t* kind;           // rows x columns: 0 none, else 1 + cpl_dependency_kind
   bool* known;             // rows: false, depends on all
+  cpl_origin origin;
 } pattern;
 
 static uint8_t* cell(pattern* p, uint32_t row, uint32_t column) {
@@ -132,6 +133,7 @@ static cpl_status detect(pattern* p) {
       try_column(p, m, column, base, moved, &seed);
   }
   for (uint32_t row = 0; row < p->rows; row++) p->known[row] = good >= 2;
+  if (good >= 2) p->origin = CPL_ORIGIN_DETECTED;
   st = CPL_OK;
 done:
   if (m != NULL) m->base.ops->destroy(&m->base);
@@ -207,6 +209,7 @@ static cpl_status mark_row(pattern* p, const char* of, int32_t var, void* user) 
 }
 
 static cpl_status read_declared(pattern* p) {
+  p->origin = CPL_ORIGIN_DECLARED;
   static const char* const kinds[] = {"dependent", "constant", "fixed", "tunable", "discrete"};
   for (const cpl_dependency* d = p->cm->def->dependencies; d->of != NULL; d++) {
     target t = {.kind = 1 + CPL_DEPENDENT, .dep = d};
@@ -280,7 +283,8 @@ static cpl_status write_structure(pattern* p) {
                        .kinds = w.kinds,
                        .outputs = rows,
                        .derivatives = rows + n_outputs,
-                       .initial = rows + n_outputs + at->nx};
+                       .initial = rows + n_outputs + at->nx,
+                       .origin = p->origin};
   cpl_unknown* initial = rows + n_outputs + at->nx;
   for (int32_t i = 0; i < cm->desc.n_vars; i++) {
     const cpl_variable* v = &cm->desc.vars[i];

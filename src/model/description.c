@@ -37,6 +37,15 @@ const char* cpl_variability_name(cpl_variability variability) {
   return "unknown variability";
 }
 
+const char* cpl_origin_name(cpl_origin origin) {
+  switch (origin) {
+    case CPL_ORIGIN_ASSUMED: return "assumed";
+    case CPL_ORIGIN_DECLARED: return "declared";
+    case CPL_ORIGIN_DETECTED: return "detected";
+  }
+  return "unknown origin";
+}
+
 int32_t cpl_find_variable(const cpl_description* desc, const char* name) {
   return desc->names != NULL ? cpli_names_find(desc->names, name) : -1;
 }

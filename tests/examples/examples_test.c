@@ -3,53 +3,9 @@
 //
 // The examples through the command line: the C model and the FMU made of it give the same bytes,
 // and the numbers are those of the READMEs.
-#include "testing.h"
+#include "running.h"
 
 #define RTOL " --rtol 1e-8"
-
-// Runs "couplet ARGUMENTS" with errors in err.txt; returns the exit code.
-CPL_PRINTF(1, 2) static int couplet(const char* fmt, ...) {
-  char arguments[4096], command[8192];
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(arguments, sizeof arguments, fmt, args);
-  va_end(args);
-  snprintf(command, sizeof command, "'%s' %s >out.txt 2>err.txt", getenv("COUPLET"), arguments);
-  int status = system(command);
-  return status < 0 || (status & 0x7f) != 0 ? -1 : (status >> 8) & 0xff;
-}
-
-static char* read_all(const char* path, size_t* size) {
-  FILE* f = fopen(path, "rb");
-  if (f == NULL) fail_msg("%s is missing", path);
-  fseek(f, 0, SEEK_END);
-  *size = (size_t)ftell(f);
-  rewind(f);
-  char* text = malloc(*size + 1);
-  CHECK(fread(text, 1, *size, f) == *size);
-  text[*size] = '\0';
-  fclose(f);
-  return text;
-}
-
-static void check_message(const char* part) {
-  size_t n;
-  char* text = read_all("err.txt", &n);
-  CHECK_CONTAINS(text, part);
-  free(text);
-}
-
-static cpl_table* read_table(cpl_context* ctx, const char* path) {
-  cpl_table* table;
-  CHECK_OK(ctx, cpl_results_read(ctx, path, &table));
-  return table;
-}
-
-static const double* column(const cpl_table* t, const char* name) {
-  ptrdiff_t c = cpl_table_find(t, name);
-  if (c < 0) fail_msg("no column %s", name);
-  return t->values + (size_t)c * t->n_rows;
-}
 
 static void source_and_fmu_give_the_same_bytes(void** state) {
   (void)state;
@@ -129,15 +85,6 @@ static void co_simulation_agrees_with_model_exchange(void** state) {
     cpl_table_destroy(me);
     cpl_table_destroy(cs);
   }
-}
-
-static int make_context(void** state) {
-  *state = test_context();
-  return 0;
-}
-static int drop_context(void** state) {
-  cpl_context_destroy(*state);
-  return 0;
 }
 
 int main(void) {

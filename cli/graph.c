@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "graph.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "format/number.h"
+#include "format/text.h"
+
+typedef struct graph_args {
+  bool dot, json;
+  const char* log_level;
+} graph_args;
+
+enum { WIDTH = 80 };
+
+const char* graph_step_name(cpl_graph_step_kind kind) {
+  static const char* const names[] = {"get", "set", "compute", "solve"};
+  return names[kind];
+}
+
+const char* graph_signal_name(cpl_signal_kind kind) {
+  static const char* const names[] = {"inner", "input", "output", "parameter"};
+  return names[kind];
+}
+
+bool graph_is_between(const cpl_graph_connection* c) { return c->target.model >= 0; }
+
+//------------------------------------ lines ------------------------------------
+
+// Words that flow into lines: where the line is, and where the next ones begin.
+typedef struct flow {
+  FILE* out;
+  size_t at, indent;
+  bool begun;
+} flow;
+
+static void put_word(flow* f, const char* word, size_t len, const char* behind) {
+  size_t width = len + strlen(behind);
+  if (f->begun && f->at + 1 + width > WIDTH) {
+    fprintf(f->out, "\n%*s", (int)f->indent, "");
+    f->at = f->indent;
+  } else if (f->begun) {
+    fputc(' ', f->out);
+    f->at++;
+  }
+  char text[256];
+  for (size_t done = 0; done < len;) {  // whole characters, as many as there is room for
+    size_t n = len - done < sizeof text - 1 ? len - done : sizeof text - 1;
+    while (n < len - done && n > 0 && ((unsigned char)word[done + n] & 0xc0) == 0x80) n--;
+    memcpy(text, word + done, n);
+    text[n] = '\0';
+    f->at += cpli_print_text(f->out, text, 0);
+    done += n > 0 ? n : len;
+  }
+  fputs(behind, f->out);
+  f->at += strlen(behind);
+  f->begun = true;
+}
+
+static void put_words(flow* f, const char* text) {
+  while (*text != '\0') {
+    size_t n = strcspn(text, " \t\n");
+    if (n > 0) put_word(f, text, n, "");
+    text += n;
+    text += strspn(text, " \t\n");
+  }
+}
+
+static void put_values(flow* f, const cpl_graph_value* values, int32_t n, bool full) {
+  for (int32_t i = 0; i < n; i++) {
+    const char* name = full ? values[i].name : values[i].variable;
+    put_word(f, name, strlen(name), i + 1 < n ? "," : "");
+  }
+}
+
+static void put_count(FILE* out, int32_t n, const char* one, const char* behind) {
+  if (n == 0) fprintf(out, "no %ss%s", one, behind);
+  else fprintf(out, "%d %s%s%s", n, one, n == 1 ? "" : "s", behind);
+}
+
+// A column of `width` characters, cut when the text is longer.
+static void put_column(FILE* out, const char* text, size_t width) {
+  size_t n = cpli_print_text(out, text, width);
+  fprintf(out, "%*s", (int)(width - n), "");
+}
+
+//------------------------------------ sections ------------------------------------
+
+static size_t longest_name(const cpl_graph* g) {
+  size_t most = 5;
+  for (int32_t i = 0; i < g->n_models; i++) {
+    size_t n = cpli_text_width(g->models[i].name);
+    if (n > most) most = n;
+  }
+  return most < 22 ? most : 22;
+}
+
+static void print_models(FILE* out, const cpl_graph* g) {
+  size_t width = longest_name(g);
+  fprintf(out, "\nModels\n  %-*s  %-8s %6s %6s %7s %6s  %s\n", (int)width, "", "", "states",
+          "inputs", "outputs", "events", "feed-through");
+  for (int32_t i = 0; i < g->n_models; i++) {
+    const cpl_graph_model* m = &g->models[i];
+    fputs("  ", out);
+    put_column(out, m->name, width);
+    fputs("  ", out);
+    put_column(out, m->kind, 8);
+    fprintf(out, " %6d %6d %7d %6d  %s", m->n_states, m->n_inputs, m->n_outputs, m->n_indicators,
+            m->n_outputs + m->n_assumed == 0 ? "-" : cpl_origin_name(m->feed_through));
+    if (m->n_assumed > 0 && m->feed_through != CPL_ORIGIN_ASSUMED)
+      fprintf(out, ", %d assumed", m->n_assumed);
+    fputc('\n', out);
+  }
+}
+
+static void print_assumed(FILE* out, const cpl_graph* g) {
+  for (int32_t i = 0; i < g->n_models; i++) {
+    if (g->models[i].n_assumed == 0) continue;
+    fputs("  assumed: nothing is known, so that it counts as depending on every input\n", out);
+    return;
+  }
+}
+
+static void print_connections(FILE* out, const cpl_graph* g, bool between, const char* title) {
+  bool any = false;
+  for (int32_t i = 0; i < g->n_connections; i++) {
+    const cpl_graph_connection* c = &g->connections[i];
+    if (graph_is_between(c) != between) continue;
+    if (!any) fprintf(out, "\n%s\n", title);
+    any = true;
+    flow f = {.out = out, .at = 2, .indent = 6};
+    fputs("  ", out);
+    put_word(&f, c->target.name, strlen(c->target.name), " =");
+    if (c->text != NULL) {
+      put_words(&f, c->text);
+    } else {
+      put_words(&f, c->n_sources > 0 ? "a function of" : "a function of time");
+      put_values(&f, c->sources, c->n_sources, true);
+    }
+    if (c->loop >= 0) {
+      char text[32];
+      snprintf(text, sizeof text, "(loop %d)", c->loop + 1);
+      put_word(&f, text, strlen(text), "");
+    }
+    fputc('\n', out);
+  }
+}
+
+static void print_steps(FILE* out, const cpl_graph* g) {
+  if (g->n_steps == 0) return;
+  fputs("\nEvaluation, one line a call\n", out);
+  for (int32_t i = 0, last = -1, shown = 0; i < g->n_steps; i++) {
+    const cpl_graph_step* s = &g->steps[i];
+    if (s->level != last) fprintf(out, "  %3d  ", ++shown);
+    else fputs("       ", out);
+    last = s->level;
+    int n = fprintf(out, "%-8s", graph_step_name(s->kind));
+    flow f = {.out = out, .at = 7 + (size_t)n, .indent = 17};
+    if (s->kind == CPL_GRAPH_LOOP) {
+      char text[32];
+      snprintf(text, sizeof text, "loop %d", s->loop + 1);
+      put_words(&f, text);
+    } else {
+      const char* name = s->model >= 0 ? g->models[s->model].name : "";
+      if (s->model >= 0) put_word(&f, name, strlen(name), ":");
+      put_values(&f, s->values, s->n_values, s->model < 0);
+    }
+    fputc('\n', out);
+  }
+}
+
+static void print_loops(FILE* out, const cpl_graph* g) {
+  if (g->n_loops == 0) return;
+  fputs("\nLoops\n", out);
+  for (int32_t i = 0; i < g->n_loops; i++) {
+    const cpl_graph_loop* l = &g->loops[i];
+    fprintf(out, "  %3d  %d values, %d torn; %s\n", i + 1, l->n_values, l->n_torn,
+            l->linear ? "linear" : "not known to be linear");
+    flow torn = {.out = out, .at = 15, .indent = 17};
+    fputs("       torn    ", out);
+    put_values(&torn, l->values, l->n_torn, true);
+    flow rest = {.out = out, .at = 15, .indent = 17};
+    fputs("\n       then    ", out);
+    put_values(&rest, l->values + l->n_torn, l->n_values - l->n_torn, true);
+    fputc('\n', out);
+  }
+}
+
+static void print_groups(FILE* out, const cpl_graph* g) {
+  if (g->n_groups < 2) return;
+  fputs("\nGroups without a path between them\n", out);
+  for (int32_t k = 0; k < g->n_groups; k++) {
+    flow f = {.out = out, .at = 7, .indent = 9};
+    fprintf(out, "  %3d  ", k + 1);
+    for (int32_t i = 0, left = -1; i < g->n_models; i++) {
+      if (g->models[i].group != k) continue;
+      if (left < 0) {
+        left = 0;
+        for (int32_t j = i; j < g->n_models; j++) left += g->models[j].group == k;
+      }
+      put_word(&f, g->models[i].name, strlen(g->models[i].name), --left > 0 ? "," : "");
+    }
+    fputc('\n', out);
+  }
+}
+
+static void print_unconnected(FILE* out, const cpl_graph* g) {
+  if (g->n_unconnected == 0) return;
+  fputs("\nUnconnected inputs\n", out);
+  for (int32_t i = 0; i < g->n_unconnected; i++) {
+    const cpl_graph_open* u = &g->unconnected[i];
+    char number[CPLI_NUMBER_SIZE];
+    cpli_format_double(number, u->start);
+    fputs("  ", out);
+    cpli_print_text(out, u->input.name, 0);
+    fprintf(out, "%s%s\n", u->has_start ? " = " : "", u->has_start ? number : "");
+  }
+}
+
+static void print_text(FILE* out, const cpl_graph* g) {
+  int32_t between = 0;
+  for (int32_t i = 0; i < g->n_connections; i++) between += graph_is_between(&g->connections[i]);
+  cpli_print_text(out, g->name, 0);
+  fputs("\n  ", out);
+  put_count(out, g->n_models, "model", ", ");
+  put_count(out, between, "connection", ", ");
+  put_count(out, g->n_states, "state", ", ");
+  put_count(out, g->n_indicators, "event indicator", ", ");
+  put_count(out, g->n_loops, "loop", "\n");
+  print_models(out, g);
+  print_assumed(out, g);
+  print_connections(out, g, true, "Connections");
+  print_connections(out, g, false, "Inputs and outputs of the system");
+  print_steps(out, g);
+  print_loops(out, g);
+  print_groups(out, g);
+  print_unconnected(out, g);
+}
+
+//------------------------------------ the verb ------------------------------------
+
+static cpl_status make_component(cpl_source* source, cpl_component** out) {
+  cpl_model* model = NULL;
+  cpl_stepper* stepper = NULL;
+  bool me = source->ops->make_model != NULL;
+  cpl_status st = me ? source->ops->make_model(source, source->desc->name, &model)
+                     : source->ops->make_stepper(source, source->desc->name, &stepper);
+  if (st >= 0) *out = me ? &model->base : &stepper->base;
+  return st;
+}
+
+static int run_graph(void* args_, int n, char** operands) {
+  const graph_args* args = args_;
+  cpl_source* source = NULL;
+  cpl_component* component = NULL;
+  cpl_graph* graph = NULL;
+  (void)n;
+  if (args->dot && args->json) return cli_usage_error("graph: --dot and --json exclude each other");
+  cpl_context* ctx = cli_context(args->log_level);
+  if (ctx == NULL) return cli_usage_error("out of memory");
+  FILE* out = cli_keep_output();
+  if (out == NULL) {
+    cpl_context_destroy(ctx);
+    return CLI_FAILED;
+  }
+  cpl_status st = cli_open(ctx, operands[0], NULL, &source);
+  if (st >= 0) st = make_component(source, &component);
+  if (st >= 0) st = cpl_graph_create(component, &graph);
+  int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
+  if (graph != NULL && args->dot) graph_print_dot(out, graph);
+  else if (graph != NULL && args->json) graph_print_json(out, graph, operands[0]);
+  else if (graph != NULL) print_text(out, graph);
+  cpl_graph_destroy(graph);
+  if (component != NULL) component->ops->destroy(component);
+  if (source != NULL) source->ops->destroy(source);
+  cpl_context_destroy(ctx);
+  return cli_close_output(out, code);
+}
+
+#define AT(member) offsetof(graph_args, member)
+static const cli_option options[] = {
+    {"dot", 0, NULL, "a picture for Graphviz: couplet graph F --dot | dot -Tsvg > F.svg", CLI_FLAG,
+     AT(dot)},
+    {"json", 0, NULL, "all of it for machines", CLI_FLAG, AT(json)},
+    {"log-level", 0, "error|warning|info|debug", "what is told on the way", CLI_TEXT,
+     AT(log_level)},
+    {0},
+};
+
+const cli_verb cli_graph = {
+    .name = "graph",
+    .operands = "FILE",
+    .summary = "show how a system hangs together",
+    .text =
+        "Shows the models of a system (.yaml) with their connections, the order in which values "
+        "are computed in continuous time, the algebraic loops with the values they are cut at, "
+        "groups of models that do not influence each other, and inputs nothing is connected to. "
+        "Which output depends on which input is declared by a model, detected by evaluating it, "
+        "or assumed where nothing is known. Of an .fmu or a model in C it shows that one model.",
+    .suffixes = "yaml fmu c",
+    .options = options,
+    .args_size = sizeof(graph_args),
+    .run = run_graph,
+};

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The three ways a graph is shown, one file each: graph.c for people, graph_dot.c for Graphviz,
+// graph_json.c for tools.
+#pragma once
+
+#include "cli.h"
+
+const char* graph_step_name(cpl_graph_step_kind kind);  // "get", "set", "compute", "solve"
+const char* graph_signal_name(cpl_signal_kind kind);    // "input", "output", ...
+bool graph_is_between(const cpl_graph_connection* c);   // its target is an input of a model
+
+void graph_print_dot(FILE* out, const cpl_graph* g);
+void graph_print_json(FILE* out, const cpl_graph* g, const char* path);

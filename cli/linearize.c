@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "linearize.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/base.h"
+#include "model/start.h"
+
+typedef struct linearize_args {
+  const char *output, *solver, *log_level;
+  double at, start_time, rtol, atol;
+  cli_list set, only;
+  bool models, json;
+} linearize_args;
+
+typedef struct session {
+  const linearize_args* args;
+  cpl_context* ctx;
+  FILE* out;
+  const char* path;
+  cpl_source* source;
+  cpl_model* model;  // belongs to the stepper
+  cpl_stepper* stepper;
+  cpl_start* starts;
+  double start, at;
+  cpl_linear* whole;
+  cpl_linear** parts;
+  const char** names;
+  int32_t n_parts;
+} session;
+
+static volatile int interrupted;
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+//------------------------------------ to the point ------------------------------------
+
+static double given(double value, double otherwise) { return isnan(value) ? otherwise : value; }
+
+static cpl_status choose_times(session* s) {
+  const cpl_default_experiment* e = &s->source->desc->experiment;
+  s->start = given(s->args->start_time, e->has_start ? e->start : 0);
+  s->at = given(s->args->at, s->start);
+  if (isfinite(s->at) && isfinite(s->start) && s->at >= s->start) return CPL_OK;
+  return cpl_fail(s->ctx, CPL_ERR_INPUT, "--at %g: lies before the start time %g", s->at, s->start);
+}
+
+static cpl_status make_stepper(session* s) {
+  const linearize_args* a = s->args;
+  const cpl_default_experiment* e = &s->source->desc->experiment;
+  const cpl_system_def* system = cpl_system_definition(s->source);
+  cpl_experiment_def said =
+      system != NULL ? cpl_system_def_experiment(system) : cpl_default_experiment_def();
+  cpl_solver_def def = cpl_default_solver_def();
+  const char* solver = a->solver != NULL ? a->solver : said.solver;
+  if (solver != NULL && !cpl_solver_by_name(solver, &def.kind))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (cvode, adams, rk4, euler)",
+                    s->path, solver);
+  bool fixed = def.kind == CPL_SOLVER_RK4 || def.kind == CPL_SOLVER_EULER;
+  double usual = s->at > s->start ? (s->at - s->start) / 500 : 1;
+  def.rtol = given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : def.rtol);
+  def.atol = given(a->atol, given(said.atol, 0));
+  def.step = given(said.step, fixed ? usual : 0);
+  def.cancel = &interrupted;
+  if (s->source->ops->make_model == NULL) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: there is only co-simulation in it, which has no states to linearise by",
+                    s->path);
+  }
+  cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &s->model);
+  return st < 0 ? st : cpl_integrate(s->model, &def, &s->stepper);
+}
+
+static cpl_status initialize(session* s) {
+  cpl_component* c = &s->stepper->base;
+  cpl_setup setup = {.start_time = s->start};
+  cpl_status st = cli_read_starts(s->source, &s->args->set, &s->starts);
+  if (st >= 0) st = cpli_set_starts(c, s->starts, s->args->set.n);
+  if (st >= 0) st = c->ops->setup(c, &setup);
+  if (st >= 0) st = c->ops->enter_init(c);
+  return st < 0 ? st : c->ops->exit_init(c);
+}
+
+// To the time asked for, and behind the events that happen there.
+static cpl_status advance(session* s) {
+  cpl_step_result result = {.time = s->start};
+  cpl_status st = CPL_OK;
+  while (st >= 0 && result.time < s->at && result.end != CPL_STEP_TERMINATE)
+    st = s->stepper->ops->step(s->stepper, s->at, s->at, &result);
+  if (st >= 0 && s->at > s->start && result.end != CPL_STEP_TERMINATE)
+    st = s->stepper->ops->step(s->stepper, s->at, s->at, &result);
+  if (st >= 0 && result.end == CPL_STEP_TERMINATE)
+    return cpl_fail(s->ctx, CPL_ERR_MODEL, "%s: the model ended the run at t=%.12g",
+                    s->source->desc->name, result.time);
+  return st;
+}
+
+//------------------------------------ there ------------------------------------
+
+static cpl_status linearize_models(session* s) {
+  int32_t n = cpl_aggregate_count(s->model);
+  s->parts = calloc((size_t)n + 1, sizeof *s->parts);
+  s->names = calloc((size_t)n + 1, sizeof *s->names);
+  if (s->parts == NULL || s->names == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < n && st >= 0; i++) {
+    cpl_model* part = cpl_aggregate_part(s->model, i);
+    char* prefix = cpli_printf(s->ctx, "%s.", part->base.name);
+    if (prefix == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+    cpl_linearize_def def = {
+        .only = s->args->only.items, .n_only = s->args->only.n, .lenient = true, .prefix = prefix};
+    s->names[i] = part->base.name;
+    st = cpl_linearize(part, &def, &s->parts[i]);
+    cpli_free(s->ctx, prefix);
+    s->n_parts = i + 1;
+  }
+  return st;
+}
+
+static cpl_status linearize(session* s) {
+  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->source);
+  if (st >= 0) st = choose_times(s);
+  if (st >= 0) st = make_stepper(s);
+  if (st >= 0) st = initialize(s);
+  if (st >= 0) st = advance(s);
+  cpl_linearize_def def = {
+      .only = s->args->only.items, .n_only = s->args->only.n, .lenient = s->args->models};
+  if (st >= 0) st = cpl_linearize(s->model, &def, &s->whole);
+  if (st >= 0 && s->args->models) st = linearize_models(s);
+  return st;
+}
+
+//------------------------------------ output ------------------------------------
+
+static linearize_writer* writer_of(const linearize_args* args) {
+  if (args->output == NULL) return args->json ? linearize_json : linearize_text;
+  const char* dot = strrchr(args->output, '.');
+  if (dot == NULL) return NULL;
+  return strcasecmp(dot, ".json") == 0  ? linearize_json
+         : strcasecmp(dot, ".csv") == 0 ? linearize_csv
+         : strcasecmp(dot, ".mat") == 0 ? linearize_mat
+                                        : NULL;
+}
+
+static int write_result(const session* s, linearize_writer* write) {
+  const char* path = s->args->output;
+  linearized l = {.file = s->path,
+                  .name = s->source->desc->name,
+                  .time = s->at,
+                  .whole = s->whole,
+                  .model_names = s->names,
+                  .models = (const cpl_linear* const*)s->parts,
+                  .n_models = s->n_parts};
+  if (path == NULL) {
+    write(s->out, &l);
+    return CLI_OK;
+  }
+  FILE* file = fopen(path, "wb");
+  if (file == NULL) return cli_usage_error("%s: cannot be written: %s", path, strerror(errno));
+  write(file, &l);
+  bool fine = ferror(file) == 0;
+  if (fclose(file) != 0 || !fine) {
+    fprintf(stderr, "couplet: %s: cannot be written: %s\n", path, strerror(errno));
+    return CLI_FAILED;
+  }
+  return CLI_OK;
+}
+
+static void release(session* s) {
+  cpl_linear_destroy(s->whole);
+  for (int32_t i = 0; i < s->n_parts; i++) cpl_linear_destroy(s->parts[i]);
+  free(s->parts);
+  free(s->names);
+  free(s->starts);
+  if (s->stepper != NULL) s->stepper->base.ops->destroy(&s->stepper->base);
+  if (s->source != NULL) s->source->ops->destroy(s->source);
+  cpl_context_destroy(s->ctx);
+}
+
+static int run_linearize(void* args_, int n, char** operands) {
+  const linearize_args* args = args_;
+  linearize_writer* write = writer_of(args);
+  (void)n;
+  if (write == NULL)
+    return cli_usage_error(
+        "%s: linearisations are written to files that end in .json, .csv or .mat", args->output);
+  session s = {.args = args, .path = operands[0], .ctx = cli_context(args->log_level)};
+  if (s.ctx == NULL) return cli_usage_error("out of memory");
+  s.out = cli_keep_output();
+  if (s.out == NULL) {
+    cpl_context_destroy(s.ctx);
+    return CLI_FAILED;
+  }
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  cpl_status st = linearize(&s);
+  int code = st < 0 ? cli_report(s.ctx, st) : write_result(&s, write);
+  release(&s);
+  return cli_close_output(s.out, code);
+}
+
+#define AT(member) offsetof(linearize_args, member)
+static const cli_option options[] = {
+    {"at", 0, "TIME", "simulate until then; default: the start, after initialisation", CLI_NUMBER,
+     AT(at)},
+    {"output", 'o', "FILE", "where it goes: .json, .csv or .mat; default: tables on the terminal",
+     CLI_TEXT, AT(output)},
+    {"only", 0, "NAME",
+     "rows and columns of these only: a name, or a pattern with * and ?; may be repeated", CLI_LIST,
+     AT(only)},
+    {"models", 0, NULL, "of a system: also the matrices of each of its models", CLI_FLAG,
+     AT(models)},
+    {"json", 0, NULL, "JSON on standard output", CLI_FLAG, AT(json)},
+    {"set", 0, "NAME=VALUE",
+     "a parameter or start value, with a unit the model knows if you like; may be repeated",
+     CLI_LIST, AT(set)},
+    {"start-time", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time)},
+    {"solver", 0, "cvode|adams|rk4|euler", "how models are integrated; cvode is the default",
+     CLI_TEXT, AT(solver)},
+    {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
+    {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
+     CLI_NUMBER, AT(atol)},
+    {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    {0},
+};
+
+const cli_verb cli_linearize = {
+    .name = "linearize",
+    .operands = "FILE",
+    .summary = "give the matrices A, B, C, D at a time",
+    .text =
+        "Simulates FILE, an .fmu, a model in C (.c) or a system (.yaml), until a time, and gives "
+        "x' = A x + B u, y = C x + D u for small deviations from there, after the events of that "
+        "time. Inputs and outputs of a system are those of the whole (inputs without a value, "
+        "outputs); if it has none, the unconnected inputs and all outputs of its models. A system "
+        "is linearised exactly, loops included, as far as its models give exact derivatives; "
+        "others are differenced.\n\n"
+        "  couplet linearize pendulums.yaml --at 2.5 --only 'left.*' -o left.json",
+    .suffixes = "yaml fmu c",
+    .options = options,
+    .args_size = sizeof(linearize_args),
+    .run = run_linearize,
+};

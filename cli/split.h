@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Results of a system in one file a model: out.csv becomes out.left.csv, out.right.csv, with the
+// names the variables have in their models. What belongs to no model stays in out.csv. Files
+// without columns are not written.
+#pragma once
+
+#include "cli.h"
+
+typedef struct split_file {
+  const char* model;  // NULL: no model
+  char* path;         // NULL: there is no such file
+  cpl_results* results;
+  size_t* places;  // of its columns among all columns
+  size_t n;
+  cpl_value* row;
+} split_file;
+
+typedef struct split {
+  split_file* files;
+  size_t n;
+} split;
+
+/// def->path is that of the whole. The caller calls split_free(), also after a failure.
+cpl_status split_open(split* s, cpl_context* ctx, const cpl_system_def* system,
+                      const cpl_results_def* def, const cpl_column* columns, size_t n);
+cpl_status split_record(split* s, double t, const cpl_value* values);
+cpl_status split_close(split* s);
+void split_free(split* s);

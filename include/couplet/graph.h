@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What an aggregate looks like inside: its models and connections, the order in which values are
+// computed, and the loops among them.
+#pragma once
+
+#include "couplet/aggregate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cpl_graph_model {
+  const char* name;
+  const char* kind;   ///< "FMI 2.0", "C", "system"
+  const char* title;  ///< the name the model gives itself, "pendulum"
+  int32_t n_states, n_inputs, n_outputs, n_indicators;
+  cpl_origin feed_through;  ///< where it is known from which output depends on which input
+  int32_t n_assumed;  ///< outputs, and other variables that are read, that count as depending on
+                      ///< every input since nothing is known of them
+  int32_t group;      ///< models of different groups do not influence each other
+} cpl_graph_model;
+
+/// A variable of a model, or a signal of the whole.
+typedef struct cpl_graph_value {
+  const char* name;      ///< "left.x", "push"
+  const char* variable;  ///< "x", "push"
+  int32_t model;         ///< -1: a signal
+} cpl_graph_value;
+
+typedef struct cpl_graph_signal {
+  const char* name;
+  cpl_signal_kind kind;
+} cpl_graph_signal;
+
+typedef struct cpl_graph_connection {
+  cpl_graph_value target;
+  const char* text;  ///< what the target is: "right.y", "k*(right.x - left.x)". Nullable: a
+                     ///< function of the program.
+  const cpl_graph_value* sources;
+  int32_t n_sources;
+  bool linear;   ///< known to have a constant gradient
+  int32_t loop;  ///< it is part of; -1: none
+} cpl_graph_connection;
+
+/// One step of the evaluation in continuous time.
+typedef enum cpl_graph_step_kind {
+  CPL_GRAPH_GET,     ///< variables of a model are read, in one call
+  CPL_GRAPH_SET,     ///< inputs of a model are set, in one call
+  CPL_GRAPH_COUPLE,  ///< connections are computed
+  CPL_GRAPH_LOOP,    ///< a loop is solved
+} cpl_graph_step_kind;
+
+typedef struct cpl_graph_step {
+  cpl_graph_step_kind kind;
+  int32_t level;  ///< steps of one level do not need each other's values, but for get, couple, set
+  int32_t model;  ///< of get and set; else -1
+  int32_t loop;   ///< of a loop; else -1
+  const cpl_graph_value* values;
+  int32_t n_values;
+} cpl_graph_step;
+
+/// Values that need each other.
+typedef struct cpl_graph_loop {
+  const cpl_graph_value* values;  ///< the torn ones first, then the others in their order
+  int32_t n_values, n_torn;
+  bool linear;  ///< known to be: solved by one linear system as long as nothing happens
+} cpl_graph_loop;
+
+/// An input that nothing is connected to.
+typedef struct cpl_graph_open {
+  cpl_graph_value input;
+  double start;    ///< of a number
+  bool has_start;  ///< the model gives one
+} cpl_graph_open;
+
+typedef struct cpl_graph {
+  const char* name;
+  const cpl_graph_model* models;
+  const cpl_graph_signal* signals;
+  const cpl_graph_connection* connections;
+  const cpl_graph_step* steps;
+  const cpl_graph_loop* loops;
+  const cpl_graph_open* unconnected;
+  int32_t n_models, n_signals, n_connections, n_steps, n_loops, n_unconnected;
+  int32_t n_groups;
+  int32_t n_states, n_indicators;  ///< of the whole: conditions and comparisons have indicators too
+} cpl_graph;
+
+/// A component that is no aggregate is a graph of one model.
+/// Owned:    *out by the caller, who calls cpl_graph_destroy(). It does not need the component any
+///           more.
+CPL_API cpl_status cpl_graph_create(const cpl_component* c, cpl_graph** out);
+CPL_API void cpl_graph_destroy(cpl_graph* g);  ///< Nullable: g
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "aggregate/aggregate.h"
+#include "aggregate/linearize.h"
+
+cpl_linearize_def cpl_default_linearize_def(void) { return (cpl_linearize_def){0}; }
+
+typedef struct linear {
+  cpl_linear shown;
+  cpli_arena arena;
+  cpl_model* m;
+  const cpl_linearize_def* def;
+  bool* used;                              // items of `only` that matched something
+  int32_t *states, *derivatives, *places;  // variables, and which states they are
+  int32_t *inputs, *outputs;               // variables
+} linear;
+
+//------------------------------------ choice ------------------------------------
+
+static bool is_signal(const cpli_aggregate* a, int32_t var) {
+  return a != NULL && var >= a->n_part_vars;
+}
+
+static bool counts(const cpl_variable* v) {
+  return v->type == CPL_REAL && v->variability == CPL_CONTINUOUS;
+}
+
+// Inputs (or outputs) of the whole; of an aggregate that has none, those of its parts.
+static int32_t list_ports(const cpl_model* m, cpl_causality which, int32_t* out) {
+  const cpl_description* d = m->base.desc;
+  const cpli_aggregate* a = cpli_as_aggregate(&m->base);
+  int32_t n = 0, own = 0;
+  for (int32_t i = 0; i < d->n_vars; i++)
+    own += d->vars[i].causality == which && is_signal(a, i) && counts(&d->vars[i]);
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const cpl_variable* v = &d->vars[i];
+    bool inner = which == CPL_OUTPUT && v->inner_output;
+    if ((v->causality != which && !inner) || !counts(v)) continue;
+    if (own > 0 && !is_signal(a, i)) continue;
+    out[n++] = i;
+  }
+  return n;
+}
+
+static bool wanted(linear* l, const char* name) {
+  bool any = l->def->n_only == 0;
+  for (size_t i = 0; i < l->def->n_only; i++) {
+    if (strcmp(l->def->only[i], name) != 0 && !cpli_glob(l->def->only[i], name)) continue;
+    any = l->used[i] = true;
+  }
+  return any;
+}
+
+// "prefix.name", in memory that lives as long as the result; NULL: out of memory.
+static const char* full_name(linear* l, const char* name) {
+  const char* prefix = l->def->prefix != NULL ? l->def->prefix : "";
+  size_t n = strlen(prefix), k = strlen(name);
+  char* text = cpli_arena_alloc(&l->arena, n + k + 1, 1);
+  if (text == NULL) return NULL;
+  memcpy(text, prefix, n);
+  memcpy(text + n, name, k + 1);
+  return text;
+}
+
+// Keeps what is wanted of a list of variables; names[] gets their names.
+static cpl_status choose(linear* l, int32_t* list, int32_t* n, const char* const** names) {
+  const cpl_description* d = l->m->base.desc;
+  const char** kept = cpli_arena_alloc(&l->arena, (size_t)*n, sizeof *kept);
+  int32_t count = 0;
+  if (kept == NULL) return cpli_nomem(l->m->base.ctx);
+  for (int32_t i = 0; i < *n; i++) {
+    const char* name = full_name(l, d->vars[list[i]].name);
+    if (name == NULL) return cpli_nomem(l->m->base.ctx);
+    if (!wanted(l, name)) continue;
+    list[count] = list[i];
+    kept[count++] = name;
+  }
+  *n = count;
+  *names = kept;
+  return CPL_OK;
+}
+
+static cpl_status find_states(linear* l) {
+  const cpl_description* d = l->m->base.desc;
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] < 0 || d->derivatives[k] < 0) {
+      return cpl_fail(l->m->base.ctx, CPL_ERR_UNSUPPORTED,
+                      "%s: state %d has no variable, so that the model cannot be linearised",
+                      l->m->base.name, k + 1);
+    }
+    l->states[k] = d->states[k];
+  }
+  l->shown.n_states = d->n_states;
+  cpl_status st = choose(l, l->states, &l->shown.n_states, &l->shown.states);
+  for (int32_t i = 0, k = 0; i < l->shown.n_states && st >= 0; i++, k++) {
+    while (d->states[k] != l->states[i]) k++;
+    l->places[i] = k;
+    l->derivatives[i] = d->derivatives[k];
+  }
+  return st;
+}
+
+static cpl_status find_ports(linear* l) {
+  l->shown.n_inputs = list_ports(l->m, CPL_INPUT, l->inputs);
+  l->shown.n_outputs = list_ports(l->m, CPL_OUTPUT, l->outputs);
+  cpl_status st = choose(l, l->inputs, &l->shown.n_inputs, &l->shown.inputs);
+  return st < 0 ? st : choose(l, l->outputs, &l->shown.n_outputs, &l->shown.outputs);
+}
+
+static cpl_status check_only(const linear* l) {
+  for (size_t i = 0; i < l->def->n_only; i++) {
+    if (l->used[i] || l->def->lenient) continue;
+    return cpl_fail(l->m->base.ctx, CPL_ERR_INPUT,
+                    "%s: \"%s\" is none of the states, inputs and outputs of the linearisation",
+                    l->m->base.name, l->def->only[i]);
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ values ------------------------------------
+
+static cpl_status read_values(linear* l, const int32_t* vars, int32_t n, const double** out) {
+  cpl_component* c = &l->m->base;
+  double* values = cpli_arena_alloc(&l->arena, (size_t)n, sizeof *values);
+  cpl_status st = values != NULL ? CPL_OK : cpli_nomem(c->ctx);
+  for (int32_t i = 0; i < n && st == CPL_OK; i++)
+    st = c->ops->get_real(c, &c->desc->vars[vars[i]].ref, 1, &values[i]);
+  *out = values;
+  return st;
+}
+
+static cpl_status read_point(linear* l, const double* x, double* dx) {
+  cpl_linear* s = &l->shown;
+  double* point = cpli_arena_alloc(&l->arena, 2 * (size_t)s->n_states, sizeof *point);
+  if (point == NULL) return cpli_nomem(l->m->base.ctx);
+  cpl_status st = l->m->base.desc->n_states > 0 ? l->m->ops->get_derivatives(l->m, dx) : CPL_OK;
+  for (int32_t i = 0; i < s->n_states; i++) {
+    point[i] = x[l->places[i]];
+    point[s->n_states + i] = dx[l->places[i]];
+  }
+  s->x = point;
+  s->dx = point + s->n_states;
+  if (st == CPL_OK) st = read_values(l, l->inputs, s->n_inputs, &s->u);
+  if (st == CPL_OK) st = read_values(l, l->outputs, s->n_outputs, &s->y);
+  return st;
+}
+
+static void copy_block(const double* all, int32_t n_all, int32_t row, int32_t column, int32_t rows,
+                       int32_t columns, double* out) {
+  for (int32_t c = 0; c < columns; c++) {
+    const double* from = all + (size_t)(column + c) * (size_t)n_all + row;
+    if (rows > 0) memcpy(out + (size_t)c * (size_t)rows, from, (size_t)rows * sizeof *out);
+  }
+}
+
+// All four blocks at once: rows are derivatives and outputs, columns states and inputs.
+static cpl_status fill_blocks(linear* l, const double* x) {
+  cpl_linear* s = &l->shown;
+  cpl_context* ctx = l->m->base.ctx;
+  int32_t n = s->n_states, m = s->n_inputs, p = s->n_outputs, rows = n + p, columns = n + m;
+  size_t size = (size_t)rows * (size_t)columns;
+  int32_t* vars = cpli_alloc(ctx, (size_t)rows + (size_t)columns, sizeof *vars);
+  double* all = cpli_alloc(ctx, size, sizeof *all);
+  double* blocks = cpli_arena_alloc(&l->arena, size, sizeof *blocks);
+  cpl_status st = vars != NULL && all != NULL && blocks != NULL ? CPL_OK : cpli_nomem(ctx);
+  if (st >= 0) {
+    memcpy(vars, l->derivatives, (size_t)n * sizeof *vars);
+    memcpy(vars + n, l->outputs, (size_t)p * sizeof *vars);
+    memcpy(vars + rows, l->states, (size_t)n * sizeof *vars);
+    memcpy(vars + rows + n, l->inputs, (size_t)m * sizeof *vars);
+    st = cpli_partials(l->m, x, vars, rows, vars + rows, columns, all);
+  }
+  if (st >= 0) {
+    double* next = blocks;
+    const double** block[] = {&s->a, &s->b, &s->c, &s->d};
+    for (int k = 0; k < 4; k++) {
+      int32_t height = k < 2 ? n : p, width = k % 2 == 0 ? n : m;
+      copy_block(all, rows, k < 2 ? 0 : n, k % 2 == 0 ? 0 : n, height, width, next);
+      *block[k] = next;
+      next += (size_t)height * (size_t)width;
+    }
+  }
+  cpli_free(ctx, vars);
+  cpli_free(ctx, all);
+  return st;
+}
+
+static cpl_status linearise(linear* l) {
+  const cpl_description* d = l->m->base.desc;
+  size_t n = (size_t)d->n_states, vars = (size_t)d->n_vars;
+  double* x = cpli_arena_alloc(&l->arena, 2 * n, sizeof *x);
+  l->used = cpli_arena_alloc(&l->arena, l->def->n_only, sizeof *l->used);
+  l->states = cpli_arena_alloc(&l->arena, 3 * n + 2 * vars, sizeof *l->states);
+  if (x == NULL || l->used == NULL || l->states == NULL) return cpli_nomem(l->m->base.ctx);
+  l->derivatives = l->states + n;
+  l->places = l->derivatives + n;
+  l->inputs = l->places + n;
+  l->outputs = l->inputs + vars;
+  cpl_status st = find_states(l);
+  if (st >= 0) st = find_ports(l);
+  if (st >= 0) st = check_only(l);
+  if (st >= 0 && n > 0) st = l->m->ops->get_states(l->m, x);
+  if (st >= 0) st = read_point(l, x, x + n);
+  if (st == CPL_OK) st = fill_blocks(l, x);
+  return st == CPL_RETRY ? CPL_ERR_MODEL : st;  // nobody will try a shorter step
+}
+
+cpl_status cpl_linearize(cpl_model* m, const cpl_linearize_def* def, cpl_linear** out) {
+  *out = NULL;
+  linear* l = cpli_alloc(m->base.ctx, 1, sizeof *l);
+  if (l == NULL) return cpli_nomem(m->base.ctx);
+  cpli_arena_init(&l->arena, m->base.ctx);
+  l->m = m;
+  l->def = def;
+  cpl_status st = linearise(l);
+  if (st < 0) cpl_linear_destroy(&l->shown);
+  else *out = &l->shown;
+  return st;
+}
+
+void cpl_linear_destroy(cpl_linear* l) {
+  if (l == NULL) return;
+  linear* self = (linear*)l;
+  cpl_context* ctx = self->arena.ctx;
+  cpli_arena_free(&self->arena);
+  cpli_free(ctx, self);
+}

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command.h"
+#include "format/mat4.h"
+
+static const char two_file[] =
+    "couplet: 1\n"
+    "name: two\n"
+    "models:\n"
+    "  a: {c: decay.c}\n"
+    "  b: {c: decay.c, start: {a: 2}}\n"
+    "inputs: {w: {start: 0}}\n"
+    "connections:\n"
+    "  a.u: w\n"
+    "  b.u: 3*a.y\n"
+    "outputs: {z: b.y + w}\n"
+    "events: {kick: {at: [0.5], set: {a.x: 7}}}\n";
+
+static void write_files(void) {
+  write_text("decay.c", decay_model);
+  write_text("two.yaml", two_file);
+}
+
+// a.x' = -a.x + w, b.x' = -2 b.x + 6 a.x, z = 2 b.x + w
+static void a_system_has_matrices(void** state) {
+  (void)state;
+  write_files();
+  CHECK_CODE(0, "linearize", "two.yaml", "-o", "two.csv");
+  CHECK_STR(printed, "");
+  double value;
+  const char* text = text_of("two.csv");
+  CHECK(strncmp(text, "A,a.x,b.x\na.x,-", 15) == 0);
+  CHECK_INT(sscanf(strstr(text, "\nb.x,") + 5, "%lf", &value), 1);
+  CHECK_NEAR(value, 6, 1e-8);
+  CHECK_CONTAINS(text, "\n\nB,w\na.x,");
+  CHECK_CONTAINS(text, "\n\nC,a.x,b.x\nz,0,");
+  CHECK_CONTAINS(text, "\n\nD,w\nz,1\n");
+  CHECK_CODE(0, "linearize", "two.yaml");
+  CHECK_CONTAINS(printed, "two at t = 0: 2 states, 1 input, 1 output\n");
+  CHECK_CONTAINS(printed, "A, derivatives by states\n");
+  CHECK_CONTAINS(printed, "D, outputs by inputs\n                  w\n  z               1\n");
+}
+
+static void the_point_lies_behind_the_events(void** state) {
+  (void)state;
+  write_files();
+  CHECK_CODE(0, "linearize", "two.yaml", "--at", "0.5", "--json", "--set", "b.x=3");
+  CHECK_CONTAINS(printed, "\"time\": 0.5,");
+  CHECK_CONTAINS(printed, "\"states\": [\n    \"a.x\",");
+  CHECK_CONTAINS(printed, "\"x\": [\n    7,");
+  CHECK_CONTAINS(printed, "\"D\": [\n    [1]\n  ]");
+}
+
+static void models_and_choices(void** state) {
+  (void)state;
+  write_files();
+  CHECK_CODE(0, "linearize", "two.yaml", "--models", "--only", "b.*");
+  CHECK_CONTAINS(printed, "two at t = 0: 1 state, 0 inputs, 0 outputs\n");
+  CHECK_CONTAINS(printed, "\nb: 1 state, 1 input, 1 output\n");
+  CHECK_CONTAINS(printed, "\na: 0 states, 0 inputs, 0 outputs\n");
+  CHECK_CODE(0, "linearize", "two.yaml", "--models", "-o", "two.csv");
+  CHECK_CONTAINS(text_of("two.csv"), "\n\nb:B,b.u\nb.x,");
+  CHECK_FAILS(2, "two: \"c.x\" is none of the states, inputs and outputs of the linearisation",
+              "linearize", "two.yaml", "--only", "c.x");
+}
+
+static void a_mat_file_has_everything(void** state) {
+  (void)state;
+  size_t len, at = 0;
+  cpl_context* ctx = test_context();
+  write_files();
+  CHECK_CODE(0, "linearize", "two.yaml", "--models", "-o", "two.mat");
+  char* bytes = read_bytes("two.mat", &len);
+  bool has_a = false, has_states = false, has_b_d = false;
+  for (;;) {
+    cpli_mat m;
+    CHECK_OK(ctx, cpli_mat_next(ctx, "two.mat", bytes, len, &at, &m));
+    if (m.name == NULL) break;
+    if (strcmp(m.name, "A") == 0) {
+      has_a = true;
+      CHECK_INT(m.rows, 2);
+      CHECK_NEAR(cpli_mat_number(&m, 1, 0), 6, 1e-8);
+      CHECK_NEAR(cpli_mat_number(&m, 0, 1), 0, 1e-8);
+    }
+    if (strcmp(m.name, "states") == 0) {
+      has_states = true;
+      CHECK_INT(m.rows, 2);
+      CHECK_INT(m.columns, 3);
+      CHECK_INT(cpli_mat_number(&m, 1, 0), 'b');
+    }
+    has_b_d = has_b_d || strcmp(m.name, "b_D") == 0;
+  }
+  CHECK(has_a && has_states && has_b_d);
+  free(bytes);
+  cpl_context_destroy(ctx);
+}
+
+static void one_model_has_matrices(void** state) {
+  (void)state;
+  write_files();
+  CHECK_CODE(0, "build", "decay.c", "-o", "decay.fmu");
+  CHECK_CODE(0, "linearize", "decay.fmu", "--at", "0.3", "--rtol", "1e-8");
+  CHECK_CONTAINS(printed, "decay at t = 0.3: 1 state, 1 input, 1 output\n");
+  CHECK_CONTAINS(printed, "B, derivatives by inputs\n                  u\n  x               1\n");
+}
+
+static void bad_requests_are_told(void** state) {
+  (void)state;
+  write_files();
+  CHECK_FAILS(2, "x.txt: linearisations are written to files that end in .json, .csv or .mat",
+              "linearize", "two.yaml", "-o", "x.txt");
+  CHECK_FAILS(2, "--at -1: lies before the start time 0", "linearize", "two.yaml", "--at", "-1");
+  CHECK_FAILS(2, "no/such/x.csv: cannot be written: No such file or directory", "linearize",
+              "two.yaml", "-o", "no/such/x.csv");
+  CHECK_FAILS_WITH(2, "b.q", "linearize", "two.yaml", "--set", "b.q=3");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_system_has_matrices),  cmocka_unit_test(the_point_lies_behind_the_events),
+      cmocka_unit_test(models_and_choices),     cmocka_unit_test(a_mat_file_has_everything),
+      cmocka_unit_test(one_model_has_matrices), cmocka_unit_test(bad_requests_are_told),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
