@@ -23,21 +23,40 @@ static const cpl_declaration parameters[] = {
     {"stiffness", .start = 90e3, .unit = "N/m", .description = "of the spring"},
     {0}};
 
+// Outputs and derivatives at one point share most of their work, and a solver asks for one after
+// the other: the last point is kept with what was computed there.
+typedef struct kept {
+  double x[N_WHEEL_X], u[N_TO_WHEEL], w[N_WHEEL_W];
+  car_wheel flow;
+  bool known;
+} kept;
+
+static const car_wheel* flow_at(const cpl_values* v) {
+  kept* k = v->memory;
+  if (k->known && memcmp(k->x, v->x, sizeof k->x) == 0 && memcmp(k->u, v->u, sizeof k->u) == 0 &&
+      memcmp(k->w, v->w, sizeof k->w) == 0) {
+    return &k->flow;
+  }
+  memcpy(k->x, v->x, sizeof k->x);
+  memcpy(k->u, v->u, sizeof k->u);
+  memcpy(k->w, v->w, sizeof k->w);
+  k->flow = wheel_flow(v->x, v->u, v->w, v->p);
+  k->known = true;
+  return &k->flow;
+}
+
 static int get_outputs(const cpl_values* v, double* y) {
-  const car_wheel f = wheel_flow(v->x, v->u, v->w, v->p);
-  wheel_outputs(&f, v->x, v->u, y);
+  wheel_outputs(flow_at(v), v->x, v->u, y);
   return CPL_MODEL_OK;
 }
 
 static int get_derivatives(const cpl_values* v, double* dx) {
-  const car_wheel f = wheel_flow(v->x, v->u, v->w, v->p);
-  wheel_derivatives(&f, v->x, v->u, v->w, dx);
+  wheel_derivatives(flow_at(v), v->x, v->u, v->w, dx);
   return CPL_MODEL_OK;
 }
 
 static int get_indicators(const cpl_values* v, double* z) {
-  const car_wheel f = wheel_flow(v->x, v->u, v->w, v->p);
-  wheel_indicators(&f, v->x, v->w, z);
+  wheel_indicators(flow_at(v), v->x, v->w, z);
   return CPL_MODEL_OK;
 }
 
@@ -57,6 +76,7 @@ const cpl_model_def couplet_model = {.name = "wheel",
                                      .parameters = parameters,
                                      .discrete = discrete,
                                      .n_indicators = N_WHEEL_W,
+                                     .memory_size = sizeof(kept),
                                      .derivatives = get_derivatives,
                                      .output_values = get_outputs,
                                      .indicators = get_indicators,

@@ -7,7 +7,10 @@
 
 static double largest_of(const double* column, int32_t n) {
   double most = 0;
-  for (int32_t i = 0; i < n; i++) most = fmax(most, fabs(column[i]));
+  for (int32_t i = 0; i < n; i++) {
+    double size = fabs(column[i]);
+    if (!(size <= most)) most = size;  // also when it is no number
+  }
   return most;
 }
 
@@ -15,12 +18,17 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
   for (int32_t k = 0; k < n; k++) {
     double* column = m + (size_t)k * (size_t)n;
     double size = largest_of(column, n);
-    // bring the column up to date with the columns before it
+    // bring the column up to date with the columns before it: all exchanges of rows first, since
+    // the finished columns have them all
     for (int32_t j = 0; j < k; j++) {
-      const double* before = m + (size_t)j * (size_t)n;
       double top = column[pivot[j]];
       column[pivot[j]] = column[j];
       column[j] = top;
+    }
+    for (int32_t j = 0; j < k; j++) {
+      const double* before = m + (size_t)j * (size_t)n;
+      double top = column[j];
+      if (top == 0) continue;  // blocks of models that do not see each other
       for (int32_t i = j + 1; i < n; i++) column[i] -= before[i] * top;
     }
     int32_t best = k;

@@ -7,11 +7,12 @@
 //     [ I - gamma A   -gamma B ]
 //     [     -C         I - D, -L ]
 // is sparse with a fixed pattern; inputs that only follow an output are left out. It is analysed
-// once and then refactorised (KLU).
+// once and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
 #include <klu.h>
 #include <math.h>
 
 #include "aggregate/aggregate.h"
+#include "aggregate/eliminate.h"
 #include "aggregate/jacobian.h"
 
 typedef struct block {  // a part's partial derivatives
@@ -23,14 +24,7 @@ typedef struct block {  // a part's partial derivatives
   int32_t n_outputs, n_inputs;
 } block;
 
-// One contribution to an entry of the matrix.
-typedef struct term {
-  int32_t row, column;  // unknowns
-  int32_t from;         // part: index in its values; link: index of the source; diagonal: 0
-  int32_t owner;        // >= 0: part; < -1: link -(owner + 2); -1: diagonal
-  int32_t entry;        // in the matrix
-  double weight;        // of a coupling that only scales
-} term;
+typedef cpli_term term;
 
 typedef struct cpli_newton {
   cpl_context* ctx;
@@ -44,6 +38,8 @@ typedef struct cpli_newton {
   size_t n_terms, cap_terms;
   int32_t *first, *row;
   double *entries, *b;
+  cpli_elimination* dense;  // in place of all below. Nullable.
+  double* values;           // of the terms, for it
   klu_common common;
   klu_symbolic* symbolic;
   klu_numeric* numeric;
@@ -232,6 +228,15 @@ done:
   return st;
 }
 
+// Dense where that is no more work than the sparse factors: they hold as many numbers.
+static cpl_status make_dense(newton* w) {
+  double n = w->n_states;
+  if (w->n == 0 || n * n > w->symbolic->lnz + w->symbolic->unz) return CPL_OK;
+  w->values = cpli_alloc(w->ctx, w->n_terms, sizeof *w->values);
+  if (w->values == NULL) return cpli_nomem(w->ctx);
+  return cpli_elimination_make(w->ctx, w->n_states, w->n, w->terms, w->n_terms, &w->dense);
+}
+
 cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   cpl_context* ctx = a->base.base.ctx;
   newton* w = cpli_alloc(ctx, 1, sizeof *w);
@@ -248,7 +253,8 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   w->b = cpli_alloc(ctx, (size_t)w->n, sizeof *w->b);
   if (w->entries == NULL || w->b == NULL) return cpli_nomem(ctx);
   w->symbolic = klu_analyze(w->n, w->first, w->row, &w->common);
-  return w->symbolic != NULL || w->n == 0 ? CPL_OK : cpli_nomem(ctx);
+  if (w->symbolic == NULL && w->n > 0) return cpli_nomem(ctx);
+  return make_dense(w);
 }
 
 void cpli_newton_destroy(struct cpli_newton* w) {
@@ -268,6 +274,8 @@ void cpli_newton_destroy(struct cpli_newton* w) {
   cpli_free(w->ctx, w->row);
   cpli_free(w->ctx, w->entries);
   cpli_free(w->ctx, w->b);
+  cpli_free(w->ctx, w->values);
+  cpli_elimination_destroy(w->dense);
   cpli_free(w->ctx, w);
 }
 
@@ -286,15 +294,19 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   return st;
 }
 
+static double value_of(const cpli_aggregate* a, const newton* w, const term* t) {
+  if (t->owner == -1) return -1;
+  return t->weight * (t->owner >= 0 ? w->blocks[t->owner].values[t->from]
+                                    : a->links[-2 - t->owner].gradient[t->from]);
+}
+
 static void assemble(const cpli_aggregate* a, newton* w, double gamma) {
   memset(w->entries, 0, (size_t)w->first[w->n] * sizeof *w->entries);
   for (size_t i = 0; i < w->n_terms; i++) {
     const term* t = &w->terms[i];
-    double value = t->owner == -1  ? -1
-                   : t->owner >= 0 ? w->blocks[t->owner].values[t->from]
-                                   : a->links[-2 - t->owner].gradient[t->from];
+    double value = value_of(a, w, t);
     bool scaled = t->row < w->n_states && t->owner >= 0;  // only the states' rows carry gamma
-    w->entries[t->entry] -= t->weight * (scaled ? gamma * value : value);
+    w->entries[t->entry] -= scaled ? gamma * value : value;
   }
 }
 
@@ -314,11 +326,19 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
                   a->name, a->t, name);
 }
 
+static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma, bool fresh) {
+  for (size_t i = 0; fresh && i < w->n_terms; i++) w->values[i] = value_of(a, w, &w->terms[i]);
+  if (fresh) cpli_elimination_refresh(w->dense, w->values);
+  w->common.singular_col = cpli_elimination_factor(w->dense, gamma);
+  return w->common.singular_col < 0 ? CPL_OK : singular(a, w);
+}
+
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   newton* w = a->newton;
   cpl_status st = fresh ? evaluate_blocks(a, w) : CPL_OK;
   if (st != CPL_OK || w->n == 0) return st;
+  if (w->dense != NULL) return setup_dense(a, w, gamma, fresh);
   assemble(a, w, gamma);
   if (w->numeric != NULL &&
       klu_refactor(w->first, w->row, w->entries, w->symbolic, w->numeric, &w->common) &&
@@ -334,6 +354,10 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   newton* w = a->newton;
   if (w->n == 0) return CPL_OK;
+  if (w->dense != NULL) {
+    cpli_elimination_solve(w->dense, r, dx);
+    return CPL_OK;
+  }
   memcpy(w->b, r, (size_t)w->n_states * sizeof *r);
   memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
   if (!klu_solve(w->symbolic, w->numeric, w->n, 1, w->b, &w->common)) return singular(a, w);

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "aggregate/eliminate.h"
+
+#include "aggregate/dense.h"
+
+typedef struct item {  // a term, in the order of use
+  int32_t column, value;
+} item;
+
+struct cpli_elimination {
+  cpl_context* ctx;
+  int32_t n_states, n;
+  int32_t* order;  // unknowns: nodes as they can be computed, then the states
+  int32_t* first;  // items of the unknown order[k]: first[k] to first[k + 1]
+  item* items;
+  double* rows;    // derivatives of each unknown in the states; of a state: of its derivative
+  double* matrix;  // factors
+  int32_t* pivot;
+};
+
+//------------------------------------ make ------------------------------------
+
+// Unknowns that wait for no other node any more, again and again. Returns how many nodes came.
+static int32_t order_nodes(cpli_elimination* e, const cpli_term* terms, size_t n_terms,
+                           const int32_t* start, const int32_t* by_column, int32_t* waits) {
+  int32_t n = 0;
+  for (size_t i = 0; i < n_terms; i++) {
+    if (terms[i].owner != -1 && terms[i].column >= e->n_states) waits[terms[i].row]++;
+  }
+  for (int32_t u = e->n_states; u < e->n; u++) {
+    if (waits[u] == 0) e->order[n++] = u;
+  }
+  for (int32_t k = 0; k < n; k++) {
+    int32_t u = e->order[k];
+    for (int32_t i = start[u]; i < start[u + 1]; i++) {
+      int32_t row = terms[by_column[i]].row;
+      if (row >= e->n_states && --waits[row] == 0) e->order[n++] = row;
+    }
+  }
+  return n;
+}
+
+// Indices of all terms but the diagonal, sorted by row or column.
+static void sort_terms(const cpli_term* terms, size_t n_terms, bool by_row, int32_t n,
+                       int32_t* start, int32_t* sorted) {
+  memset(start, 0, ((size_t)n + 2) * sizeof *start);
+  for (size_t i = 0; i < n_terms; i++) {
+    if (terms[i].owner != -1) start[(by_row ? terms[i].row : terms[i].column) + 2]++;
+  }
+  for (int32_t i = 0; i < n; i++) start[i + 2] += start[i + 1];
+  for (size_t i = 0; i < n_terms; i++) {
+    if (terms[i].owner == -1) continue;
+    sorted[start[(by_row ? terms[i].row : terms[i].column) + 1]++] = (int32_t)i;
+  }
+}
+
+static void fill_items(cpli_elimination* e, const cpli_term* terms, const int32_t* start,
+                       const int32_t* by_row) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < e->n; k++) {
+    int32_t u = e->order[k];
+    e->first[k] = n;
+    for (int32_t i = start[u]; i < start[u + 1]; i++) {
+      e->items[n++] = (item){terms[by_row[i]].column, by_row[i]};
+    }
+  }
+  e->first[e->n] = n;
+}
+
+static bool allocate(cpli_elimination* e, size_t n_terms) {
+  size_t states = (size_t)e->n_states, n = (size_t)e->n;
+  e->order = cpli_alloc(e->ctx, n, sizeof *e->order);
+  e->first = cpli_alloc(e->ctx, n + 1, sizeof *e->first);
+  e->items = cpli_alloc(e->ctx, n_terms, sizeof *e->items);
+  e->rows = cpli_alloc(e->ctx, n * states, sizeof *e->rows);
+  e->matrix = cpli_alloc(e->ctx, states * states, sizeof *e->matrix);
+  e->pivot = cpli_alloc(e->ctx, states, sizeof *e->pivot);
+  return e->order != NULL && e->first != NULL && e->items != NULL && e->rows != NULL &&
+         e->matrix != NULL && e->pivot != NULL;
+}
+
+cpl_status cpli_elimination_make(cpl_context* ctx, int32_t n_states, int32_t n,
+                                 const cpli_term* terms, size_t n_terms, cpli_elimination** out) {
+  *out = NULL;
+  cpl_status st = CPL_OK;
+  int32_t *start = NULL, *sorted = NULL, *waits = NULL;
+  cpli_elimination* e = cpli_alloc(ctx, 1, sizeof *e);
+  if (e == NULL) return cpli_nomem(ctx);
+  *e = (cpli_elimination){.ctx = ctx, .n_states = n_states, .n = n};
+  start = cpli_alloc(ctx, (size_t)n + 2, sizeof *start);
+  sorted = cpli_alloc(ctx, n_terms, sizeof *sorted);
+  waits = cpli_alloc(ctx, (size_t)n, sizeof *waits);
+  if (start == NULL || sorted == NULL || waits == NULL || !allocate(e, n_terms)) {
+    st = cpli_nomem(ctx);
+    goto done;
+  }
+  sort_terms(terms, n_terms, false, n, start, sorted);
+  if (order_nodes(e, terms, n_terms, start, sorted, waits) < n - n_states) goto done;
+  for (int32_t k = 0; k < n_states; k++) e->order[n - n_states + k] = k;
+  sort_terms(terms, n_terms, true, n, start, sorted);
+  fill_items(e, terms, start, sorted);
+  *out = e;
+  e = NULL;
+done:
+  cpli_elimination_destroy(e);
+  cpli_free(ctx, start);
+  cpli_free(ctx, sorted);
+  cpli_free(ctx, waits);
+  return st;
+}
+
+void cpli_elimination_destroy(cpli_elimination* e) {
+  if (e == NULL) return;
+  cpli_free(e->ctx, e->order);
+  cpli_free(e->ctx, e->first);
+  cpli_free(e->ctx, e->items);
+  cpli_free(e->ctx, e->rows);
+  cpli_free(e->ctx, e->matrix);
+  cpli_free(e->ctx, e->pivot);
+  cpli_free(e->ctx, e);
+}
+
+//------------------------------------ use ------------------------------------
+
+void cpli_elimination_refresh(cpli_elimination* e, const double* values) {
+  size_t width = (size_t)e->n_states;
+  for (int32_t k = 0; k < e->n; k++) {
+    double* row = e->rows + (size_t)e->order[k] * width;
+    memset(row, 0, width * sizeof *row);
+    for (int32_t i = e->first[k]; i < e->first[k + 1]; i++) {
+      int32_t column = e->items[i].column;
+      double value = values[e->items[i].value];
+      if (column < e->n_states) {
+        row[column] += value;
+        continue;
+      }
+      const double* other = e->rows + (size_t)column * width;
+      for (size_t c = 0; c < width; c++) row[c] += value * other[c];
+    }
+  }
+}
+
+int32_t cpli_elimination_factor(cpli_elimination* e, double gamma) {
+  size_t n = (size_t)e->n_states;
+  for (size_t c = 0; c < n; c++) {
+    for (size_t r = 0; r < n; r++) {
+      e->matrix[c * n + r] = (r == c ? 1 : 0) - gamma * e->rows[r * n + c];
+    }
+  }
+  return cpli_lu_factor(e->matrix, e->pivot, e->n_states);
+}
+
+void cpli_elimination_solve(const cpli_elimination* e, const double* r, double* dx) {
+  memcpy(dx, r, (size_t)e->n_states * sizeof *dx);
+  cpli_lu_solve(e->matrix, e->pivot, e->n_states, dx);
+}
