@@ -14,6 +14,12 @@ static double largest_of(const double* column, int32_t n) {
   return most;
 }
 
+// The inner loop of both functions, for the compiler to make vector instructions of.
+static inline void subtract(double* restrict to, const double* restrict from, double times,
+                            int32_t first, int32_t end) {
+  for (int32_t i = first; i < end; i++) to[i] -= from[i] * times;
+}
+
 int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
   for (int32_t k = 0; k < n; k++) {
     double* column = m + (size_t)k * (size_t)n;
@@ -29,7 +35,7 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
       const double* before = m + (size_t)j * (size_t)n;
       double top = column[j];
       if (top == 0) continue;  // blocks of models that do not see each other
-      for (int32_t i = j + 1; i < n; i++) column[i] -= before[i] * top;
+      subtract(column, before, top, j + 1, n);
     }
     int32_t best = k;
     for (int32_t i = k + 1; i < n; i++) {
@@ -59,11 +65,11 @@ void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) 
   }
   for (int32_t k = 0; k < n; k++) {
     const double* column = m + (size_t)k * (size_t)n;
-    for (int32_t i = k + 1; i < n; i++) b[i] -= column[i] * b[k];
+    subtract(b, column, b[k], k + 1, n);
   }
   for (int32_t k = n - 1; k >= 0; k--) {
     const double* column = m + (size_t)k * (size_t)n;
     b[k] /= column[k];
-    for (int32_t i = 0; i < k; i++) b[i] -= column[i] * b[k];
+    subtract(b, column, b[k], 0, k);
   }
 }
