@@ -42,6 +42,15 @@ static size_t run_of(const cpli_aggregate* a, const uint32_t* refs, size_t n, in
   return i;
 }
 
+// The part a single reference belongs to, and what it is called there.
+static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, uint32_t* inner) {
+  int32_t k = bad_ref(a, ref) ? -1 : part_of(a, ref);
+  if (k < 0) return refuse(a, ref);
+  run_of(a, &ref, 1, k, inner);
+  *part = &a->parts[k].m->base;
+  return CPL_OK;
+}
+
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_aggregate* a = self_of(c);
   uint32_t inner[CPLI_RUN];
@@ -97,11 +106,9 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = cpli_evaluate(a);
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
     uint32_t inner;
-    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
-    if (part < 0) return refuse(a, refs[i]);
-    run_of(a, refs + i, 1, part, &inner);
-    st = a->parts[part].m->base.ops->get_integer(&a->parts[part].m->base, type, &inner, 1,
-                                                 values + i);
+    cpl_component* part;
+    st = locate(a, refs[i], &part, &inner);
+    if (st == CPL_OK) st = part->ops->get_integer(part, type, &inner, 1, values + i);
   }
   return st;
 }
@@ -112,11 +119,9 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
     uint32_t inner;
-    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
-    if (part < 0) return refuse(a, refs[i]);
-    run_of(a, refs + i, 1, part, &inner);
-    st = a->parts[part].m->base.ops->set_integer(&a->parts[part].m->base, type, &inner, 1,
-                                                 values + i);
+    cpl_component* part;
+    st = locate(a, refs[i], &part, &inner);
+    if (st == CPL_OK) st = part->ops->set_integer(part, type, &inner, 1, values + i);
   }
   a->fresh = false;
   return st;
@@ -128,10 +133,9 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
     uint32_t inner;
-    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
-    if (part < 0) return refuse(a, refs[i]);
-    run_of(a, refs + i, 1, part, &inner);
-    st = a->parts[part].m->base.ops->get_string(&a->parts[part].m->base, &inner, 1, values + i);
+    cpl_component* part;
+    st = locate(a, refs[i], &part, &inner);
+    if (st == CPL_OK) st = part->ops->get_string(part, &inner, 1, values + i);
   }
   return st;
 }
@@ -142,10 +146,9 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
     uint32_t inner;
-    int32_t part = bad_ref(a, refs[i]) ? -1 : part_of(a, refs[i]);
-    if (part < 0) return refuse(a, refs[i]);
-    run_of(a, refs + i, 1, part, &inner);
-    st = a->parts[part].m->base.ops->set_string(&a->parts[part].m->base, &inner, 1, values + i);
+    cpl_component* part;
+    st = locate(a, refs[i], &part, &inner);
+    if (st == CPL_OK) st = part->ops->set_string(part, &inner, 1, values + i);
   }
   a->fresh = false;
   return st;

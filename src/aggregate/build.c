@@ -27,6 +27,7 @@ typedef struct built {
   cpl_source** sources;    // one per model
   bool* borrowed;          // that source belongs to the program
   double* parameters;      // values
+  bool* known;             // which of them have been computed; all, once the system is built
   cpli_resolver resolver;
   cpli_links links;
   assembly* assemblies;
@@ -98,8 +99,7 @@ static cpl_status evaluate_parameters(built* b, cpli_functions* f) {
   size_t n = b->def->n_parameters;
   cpl_status st = CPL_OK;
   bool progress = true;
-  bool* known = cpli_alloc(b->base.ctx, n, sizeof *known);
-  if (known == NULL) return cpli_nomem(b->base.ctx);
+  bool* known = b->known;
   while (progress && st >= 0) {
     progress = false;
     for (size_t i = 0; i < n && st >= 0; i++) {
@@ -117,7 +117,6 @@ static cpl_status evaluate_parameters(built* b, cpli_functions* f) {
     st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &p->value.place,
                       "the parameter %s depends on itself", p->name.text);
   }
-  cpli_free(b->base.ctx, known);
   return st;
 }
 
@@ -134,11 +133,7 @@ static cpl_status set_start(built* b, cpli_functions* f, const cpli_setting* s, 
       cpli_parse_double(text, strlen(text), &value) || (type != CPL_REAL && type != CPL_INTEGER);
   bool with_unit = !plain && strchr("0123456789.+-", text[0]) != NULL && strchr(text, ' ') != NULL;
   if (!plain) {
-    bool* known = cpli_alloc(b->base.ctx, b->def->n_parameters, sizeof *known);
-    if (known == NULL) return cpli_nomem(b->base.ctx);
-    for (size_t i = 0; i < b->def->n_parameters; i++) known[i] = true;
-    cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, known, &value);
-    cpli_free(b->base.ctx, known);
+    cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &value);
     if (st < 0 && !with_unit) return st;
     if (st >= 0) cpli_format_double(number, value), text = number;
   }
@@ -274,19 +269,12 @@ static cpl_status callback_value(void* user, double t, const double* sources, do
 }
 
 static cpl_status add_input(built* b, cpli_functions* f, lists* l, const cpli_input* in) {
-  bool* known = NULL;
-  cpl_status st = CPL_OK;
   cpl_signal* s = add_signal(l, in->name.text,
                              in->kind == CPLI_INPUT_FREE ? CPL_SIGNAL_INPUT : CPL_SIGNAL_INNER);
   switch (in->kind) {
     case CPLI_INPUT_FREE:
       if (in->start.text == NULL) return CPL_OK;
-      known = cpli_alloc(b->base.ctx, b->def->n_parameters, sizeof *known);
-      if (known == NULL) return cpli_nomem(b->base.ctx);
-      for (size_t i = 0; i < b->def->n_parameters; i++) known[i] = true;
-      st = cpli_constant_of_text(f, &in->start, b->parameters, known, &s->start);
-      cpli_free(b->base.ctx, known);
-      return st;
+      return cpli_constant_of_text(f, &in->start, b->parameters, b->known, &s->start);
     case CPLI_INPUT_EXPRESSION:
       return cpli_function_of_text(f, &in->expression, &couple_signal(l)->function, NULL);
     case CPLI_INPUT_FILE:
@@ -323,18 +311,17 @@ static cpl_status program_gradient(void* user, double t, const double* y, double
   return program_result(p, t, p->def->gradient(p->def->user, t, y, du));
 }
 
-static cpl_status count_outputs(const built* b, size_t* n) {
-  *n = 0;
+static size_t count_outputs(const built* b) {
+  size_t n = 0;
   for (size_t i = 0; i < b->def->n_models; i++)
-    *n += (size_t)b->sources[i]->desc->structure.n_outputs;
-  return CPL_OK;
+    n += (size_t)b->sources[i]->desc->structure.n_outputs;
+  return n;
 }
 
 static cpl_status add_program(built* b, cpli_functions* f, const cpli_connection* c,
                               cpl_function* out) {
   const cpli_coupling* def = c->coupling;
-  size_t n = def->n_reads;
-  if (def->reads_all) count_outputs(b, &n);
+  size_t n = def->reads_all ? count_outputs(b) : def->n_reads;
   program* p = cpli_arena_alloc(&f->arena, 1, sizeof *p);
   cpl_port* ports = cpli_arena_alloc(&f->arena, n, sizeof *ports);
   if (p == NULL || ports == NULL) return cpli_nomem(b->base.ctx);
@@ -409,18 +396,15 @@ static cpl_status event_times(built* b, cpli_functions* f, const cpli_event* e,
                               cpl_external_event* out) {
   cpl_status st = CPL_OK;
   double* times = cpli_arena_alloc(&f->arena, e->n_at, sizeof *times);
-  bool* known = cpli_alloc(b->base.ctx, b->def->n_parameters, sizeof *known);
-  if (times == NULL || known == NULL) st = cpli_nomem(b->base.ctx);
-  for (size_t i = 0; i < b->def->n_parameters && st >= 0; i++) known[i] = true;
+  if (times == NULL) return cpli_nomem(b->base.ctx);
   for (size_t i = 0; i < e->n_at && st >= 0; i++) {
     double t;
-    st = cpli_constant_of_text(f, &e->at[i], b->parameters, known, &t);
+    st = cpli_constant_of_text(f, &e->at[i], b->parameters, b->known, &t);
     size_t k = i;
     for (; st >= 0 && k > 0 && times[k - 1] > t; k--)
       times[k] = times[k - 1];  // ascending, whatever the file says
     if (st >= 0) times[k] = t;
   }
-  cpli_free(b->base.ctx, known);
   out->times = times;
   out->n_times = (int32_t)e->n_at;
   return st;
@@ -555,6 +539,7 @@ static void destroy(cpl_source* source) {
   cpli_free(ctx, b->borrowed);
   cpli_free(ctx, b->inner);
   cpli_free(ctx, b->parameters);
+  cpli_free(ctx, b->known);
   cpli_free(ctx, b->name);
   cpl_system_def_destroy(b->owned);
   cpli_free(ctx, b);
@@ -582,9 +567,10 @@ static cpl_status allocate(built* b) {
   b->borrowed = cpli_alloc(ctx, n, sizeof *b->borrowed);
   b->inner = cpli_alloc(ctx, n, sizeof *b->inner);
   b->parameters = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->parameters);
+  b->known = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->known);
   b->name = cpli_strdup(ctx, name);
   bool fine = b->sources != NULL && b->borrowed != NULL && b->inner != NULL &&
-              b->parameters != NULL && b->name != NULL;
+              b->parameters != NULL && b->known != NULL && b->name != NULL;
   return fine ? CPL_OK : cpli_nomem(ctx);
 }
 
