@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Systems built from definitions that a program makes: coupling functions, inputs as callbacks and
+// arrays, nesting.
+#include "models.h"
+
+static cpl_context* ctx;
+
+static void add_model(cpl_system_def* def, const char* name, cpl_source* source) {
+  cpl_member_def m = cpl_default_member_def();
+  m.name = name;
+  m.source = source;
+  CHECK_OK(ctx, cpl_system_def_add_model(def, &m));
+}
+
+// Runs a built system and keeps the chosen columns.
+static recording* run_system(cpl_source* system, double stop, const char* const* record, size_t n) {
+  recording* r = calloc(1, sizeof *r);
+  cpl_model* m;
+  r->run = cpl_default_run_def();
+  r->run.stop_time = stop;
+  r->run.record = record;
+  r->run.n_record = n;
+  r->run.on_columns = keep_columns;
+  r->run.on_point = keep_point;
+  r->run.user = r;
+  r->solver = cpl_default_solver_def();
+  r->solver.rtol = 1e-9;
+  CHECK_OK(ctx, system->ops->make_model(system, "s", &m));
+  CHECK_OK(ctx, cpl_integrate(m, &r->solver, &r->stepper));
+  CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
+  return r;
+}
+
+static void drop_run(recording* r) {
+  r->stepper->base.ops->destroy(&r->stepper->base);
+  free(r);
+}
+
+static int spring(void* user, double t, const double* y, double* u) {
+  (void)t;
+  *u = -*(double*)user * y[0];
+  return 0;
+}
+static int spring_gradient(void* user, double t, const double* y, double* du) {
+  (void)t, (void)y;
+  *du = -*(double*)user;
+  return 0;
+}
+
+// x'' = -k x from two integrators x' = u: v.u = spring(x), x.u = v
+static void a_coupling_function_closes_an_oscillator(void** state) {
+  (void)state;
+  for (int variant = 0; variant < 3; variant++) {  // a gradient, a constant one, none
+    double k = 4;
+    cpl_source *integrator, *system;
+    cpl_system_def* def;
+    CHECK_OK(ctx, cpl_c_define(ctx, &gain_model, &integrator));
+    CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+    add_model(def, "x", integrator);
+    add_model(def, "v", integrator);
+    CHECK_OK(ctx, cpl_system_def_set(def, "x.x", "1"));
+    CHECK_OK(ctx, cpl_system_def_connect(def, "x.u", "v.x"));
+    const char* reads[] = {"x.x"};
+    cpl_coupling_def c = cpl_default_coupling_def();
+    c.reads = reads;
+    c.n_reads = 1;
+    c.value = spring;
+    c.gradient = variant < 2 ? spring_gradient : NULL;
+    c.constant = variant == 1;
+    c.user = &k;
+    CHECK_OK(ctx, cpl_system_def_couple(def, "v.u", &c));
+    CHECK_OK(ctx, cpl_system_build(ctx, def, &system));
+    const char* record[] = {"x.x", "v.x"};
+    recording* r = run_system(system, 3, record, 2);
+    for (size_t i = 0; i < r->n; i++) {
+      CHECK_NEAR(r->value[i][0], cos(2 * r->t[i]), 1e-6);
+      CHECK_NEAR(r->value[i][1], -2 * sin(2 * r->t[i]), 2e-6);
+    }
+    drop_run(r);
+    system->ops->destroy(system);
+    cpl_system_def_destroy(def);
+    integrator->ops->destroy(integrator);
+  }
+}
+
+static double ramp(void* user, double t) { return *(double*)user * t; }
+
+// u = 2 t (a callback) + a table with a jump: the integral is known
+static void inputs_are_callbacks_and_arrays(void** state) {
+  (void)state;
+  static const double time[] = {0, 1, 1, 2}, values[] = {1, 1, 3, 3};
+  static const char* const names[] = {"step"};
+  static const cpl_table table = {
+      .n_rows = 4, .n_columns = 1, .names = names, .time = time, .values = values};
+  double slope = 2;
+  cpl_source *integrator, *system;
+  cpl_system_def* def;
+  CHECK_OK(ctx, cpl_c_define(ctx, &gain_model, &integrator));
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+  add_model(def, "m", integrator);
+  cpl_input_def in = cpl_default_input_def();
+  in.name = "ramp";
+  in.value = ramp;
+  in.user = &slope;
+  CHECK_OK(ctx, cpl_system_def_add_input(def, &in));
+  in = cpl_default_input_def();
+  in.name = "step";
+  in.table = &table;
+  CHECK_OK(ctx, cpl_system_def_add_input(def, &in));
+  CHECK_OK(ctx, cpl_system_def_add_number(def, "half", 0.5));
+  CHECK_OK(ctx, cpl_system_def_connect(def, "m.u", "half*ramp + step"));
+  CHECK_OK(ctx, cpl_system_build(ctx, def, &system));
+  const char* record[] = {"m.x", "step"};
+  recording* r = run_system(system, 2, record, 2);
+  CHECK_INT(r->stats.solver.time_events, 1);
+  for (size_t i = 0; i < r->n; i++) {
+    double t = r->t[i];
+    CHECK_NEAR(r->value[i][0], t * t / 2 + (t <= 1 ? t : 1 + 3 * (t - 1)), 1e-7);
+  }
+  drop_run(r);
+  // a second instance has inputs of its own
+  r = run_system(system, 2, record, 2);
+  CHECK_NEAR(last_of(r)[0], 6, 1e-7);
+  drop_run(r);
+  system->ops->destroy(system);
+  cpl_system_def_destroy(def);
+  integrator->ops->destroy(integrator);
+}
+
+// An oscillator nested in a system that drives it, against the same system flat: the same to
+// round-off.
+static cpl_system_def* oscillator(cpl_source* integrator, bool flat) {
+  cpl_system_def* def;
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+  add_model(def, "v", integrator);
+  add_model(def, "x", integrator);
+  CHECK_OK(ctx, cpl_system_def_add_number(def, "k", 4));
+  cpl_input_def in = cpl_default_input_def();
+  in.name = "push";
+  in.expression = flat ? "sin(3*time)" : NULL;
+  in.start = flat ? NULL : "0";
+  CHECK_OK(ctx, cpl_system_def_add_input(def, &in));
+  CHECK_OK(ctx, cpl_system_def_connect(def, "v.u", "-k*x.x + push"));
+  CHECK_OK(ctx, cpl_system_def_connect(def, "x.u", "v.x"));
+  CHECK_OK(ctx, cpl_system_def_add_output(def, "place", "x.x"));
+  return def;
+}
+
+static void nested_and_flat_are_the_same(void** state) {
+  (void)state;
+  cpl_source *integrator, *nested, *flat;
+  cpl_system_def* outer;
+  CHECK_OK(ctx, cpl_c_define(ctx, &gain_model, &integrator));
+  cpl_system_def *inner = oscillator(integrator, false), *whole = oscillator(integrator, true);
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &outer));
+  cpl_member_def m = cpl_default_member_def();
+  m.name = "box";
+  m.kind = CPL_MEMBER_SYSTEM;
+  m.system = inner;
+  CHECK_OK(ctx, cpl_system_def_add_model(outer, &m));
+  CHECK_OK(ctx, cpl_system_def_connect(outer, "box.push", "sin(3*time)"));
+  CHECK_OK(ctx, cpl_system_build(ctx, outer, &nested));
+  CHECK_OK(ctx, cpl_system_build(ctx, whole, &flat));
+  const char *in_box[] = {"box.place", "box.v.x"}, *in_flat[] = {"place", "v.x"};
+  recording *a = run_system(nested, 5, in_box, 2), *b = run_system(flat, 5, in_flat, 2);
+  CHECK_INT(a->n, b->n);
+  CHECK_INT(a->stats.solver.steps, b->stats.solver.steps);
+  for (size_t i = 0; i < a->n; i++) {
+    CHECK_NEAR(a->value[i][0], b->value[i][0], 1e-9);
+    CHECK_NEAR(a->value[i][0], (sin(3 * b->t[i]) - 1.5 * sin(2 * b->t[i])) / -5,
+               1e-6);  // x'' + 4 x = sin 3t
+  }
+  drop_run(a);
+  drop_run(b);
+  nested->ops->destroy(nested);
+  flat->ops->destroy(flat);
+  cpl_system_def_destroy(outer);
+  cpl_system_def_destroy(inner);
+  cpl_system_def_destroy(whole);
+  integrator->ops->destroy(integrator);
+}
+
+static cpl_status build_all(cpl_context* with) {
+  cpl_source *integrator = NULL, *system = NULL;
+  cpl_system_def* def = NULL;
+  const cpl_assignment sets[] = {{"x.x", "x.x + 1"}};
+  cpl_event_def e = cpl_default_event_def();
+  cpl_member_def m = cpl_default_member_def();
+  cpl_input_def in = cpl_default_input_def();
+  in.name = "w";
+  in.expression = "if time < 0.5 then 1 else 0";
+  e.name = "jump";
+  e.when = "x.x > 2 and v.x < 1";
+  e.sets = sets;
+  e.n_sets = 1;
+  cpl_status st = cpl_c_define(with, &gain_model, &integrator);
+  m.source = integrator;
+  if (st >= 0) st = cpl_system_def_create(with, &def);
+  m.name = "x";
+  if (st >= 0) st = cpl_system_def_add_model(def, &m);
+  m.name = "v";
+  if (st >= 0) st = cpl_system_def_add_model(def, &m);
+  if (st >= 0) st = cpl_system_def_add_parameter(def, "b", "2*a");
+  if (st >= 0) st = cpl_system_def_add_parameter(def, "a", "1.5");
+  if (st >= 0) st = cpl_system_def_add_input(def, &in);
+  if (st >= 0) st = cpl_system_def_connect(def, "x.u", "v.y");
+  if (st >= 0) st = cpl_system_def_connect(def, "v.u", "w - b*x.y/10");
+  if (st >= 0) st = cpl_system_def_add_event(def, &e);
+  if (st >= 0) st = cpl_system_build(with, def, &system);
+  if (system != NULL) system->ops->destroy(system);
+  cpl_system_def_destroy(def);
+  if (integrator != NULL) integrator->ops->destroy(integrator);
+  return st;
+}
+
+static void every_failed_allocation_is_survived(void** state) {
+  (void)state;
+  for (long n = 0;; n++) {
+    test_heap heap = {.fail_at = n};
+    cpl_context* small = test_context_with_heap(&heap);
+    cpl_status st = small != NULL ? build_all(small) : CPL_ERR_NOMEM;
+    cpl_context_destroy(small);
+    CHECK_INT(heap.live, 0);
+    if (st == CPL_OK) break;
+    CHECK_INT(st, CPL_ERR_NOMEM);
+  }
+}
+
+// Bad texts, each with what is said about it.
+static void bad(const char* target, const char* source, const char* when, const char* message) {
+  cpl_source *integrator, *system;
+  cpl_system_def* def;
+  CHECK_OK(ctx, cpl_c_define(ctx, &gain_model, &integrator));
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+  add_model(def, "m", integrator);
+  CHECK_OK(ctx, cpl_system_def_connect(def, target, source));
+  cpl_event_def e = cpl_default_event_def();
+  const cpl_assignment sets[] = {{"m.x", "0"}};
+  e.name = "e";
+  e.when = when;
+  e.sets = sets;
+  e.n_sets = 1;
+  if (when != NULL) CHECK_OK(ctx, cpl_system_def_add_event(def, &e));
+  CHECK_INT(cpl_system_build(ctx, def, &system), CPL_ERR_INPUT);
+  CHECK(system == NULL);
+  CHECK_CONTAINS(cpl_context_error(ctx), message);
+  cpl_system_def_destroy(def);
+  integrator->ops->destroy(integrator);
+}
+
+static void texts_that_make_no_sense_are_refused(void** state) {
+  (void)state;
+  bad("m.u", "m.z", NULL, "m.z");
+  bad("m.u", "1 +", NULL, "the text ends here");
+  bad("m.u", "m.x > 1", NULL, "m.u is Real, but m.x > 1 gives Boolean");
+  bad("m.y", "1", NULL, "m.y");
+  bad("m.u", "1", "m.x", "m.x is no condition");
+}
+
+int main(void) {
+  ctx = cpl_context_create(NULL);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_coupling_function_closes_an_oscillator),
+      cmocka_unit_test(inputs_are_callbacks_and_arrays),
+      cmocka_unit_test(nested_and_flat_are_the_same),
+      cmocka_unit_test(every_failed_allocation_is_survived),
+      cmocka_unit_test(texts_that_make_no_sense_are_refused),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  cpl_context_destroy(ctx);
+  return failed;
+}
