@@ -21,10 +21,9 @@ typedef struct cpl_view_def {
 CPL_API cpl_view_def cpl_default_view_def(void);
 
 /// Draw columns of a table over time: one panel a unit, at most 64 columns; before them `up` over
-/// `across`, to the same scale where they have the same unit. Names, units and title are text in the
-/// page, whatever they hold.
-/// Returns: CPL_ERR_INPUT when one of `only`, `across` or `up` matches nothing, CPL_ERR_IO when the file cannot be
-/// made.
+/// `across`, to the same scale where they have the same unit. Names, units and title are text in
+/// the page, whatever they hold. Returns: CPL_ERR_INPUT when one of `only`, `across` or `up`
+/// matches nothing, CPL_ERR_IO when the file cannot be made.
 CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
                                   const cpl_view_def* def);
 
