@@ -94,7 +94,7 @@ static size_t longest_name(const cpl_graph* g) {
     size_t n = cpli_text_width(g->models[i].name);
     if (n > most) most = n;
   }
-  return most < 22 ? most : 22;
+  return most < 16 ? most : 16;
 }
 
 static void print_models(FILE* out, const cpl_graph* g) {

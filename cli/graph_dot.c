@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include <string.h>
-
 #include "format/text.h"
 #include "graph.h"
 
@@ -38,18 +36,11 @@ static void print_model(FILE* out, const cpl_graph* g, int32_t i) {
   fprintf(out, ")\\n%d state%s\"];\n", m->n_states, m->n_states == 1 ? "" : "s");
 }
 
-static bool is_shown(const cpl_graph* g, const char* name) {
-  for (int32_t i = 0; i < g->n_signals; i++) {
-    if (strcmp(g->signals[i].name, name) == 0) return g->signals[i].kind != CPL_SIGNAL_PARAMETER;
-  }
-  return false;
-}
-
 // An arrow from each source; those of loops are red.
 static void print_connection(FILE* out, const cpl_graph* g, const cpl_graph_connection* c) {
   for (int32_t i = 0; i < c->n_sources; i++) {
     const cpl_graph_value* source = &c->sources[i];
-    if (source->model < 0 && !is_shown(g, source->name)) continue;
+    if (source->signal >= 0 && g->signals[source->signal].kind == CPL_SIGNAL_PARAMETER) continue;
     fputs("  ", out);
     put_node(out, g, source);
     fputs(" -> ", out);

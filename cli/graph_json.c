@@ -21,6 +21,8 @@ static void write_models(cpli_json* j, const cpl_graph* g) {
     cpli_json_integer(j, "inputs", m->n_inputs);
     cpli_json_integer(j, "outputs", m->n_outputs);
     cpli_json_integer(j, "event_indicators", m->n_indicators);
+    cpli_json_boolean(j, "directional_derivatives", m->directional);
+    cpli_json_boolean(j, "rolls_back", m->rolls_back);
     cpli_json_text(j, "feed_through", cpl_origin_name(m->feed_through));
     cpli_json_integer(j, "assumed", m->n_assumed);
     cpli_json_integer(j, "group", m->group + 1);

@@ -100,7 +100,7 @@ static void text_sizes(FILE* out, const cpl_linear* l) {
 
 void linearize_text(FILE* out, const linearized* l) {
   cpli_print_text(out, l->name, 0);
-  fprintf(out, " at t = %g: ", l->time);
+  fprintf(out, "\n  t = %g: ", l->time);
   text_sizes(out, l->whole);
   text_one(out, l->whole);
   for (int32_t i = 0; i < l->n_models; i++) {

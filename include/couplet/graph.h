@@ -16,6 +16,8 @@ typedef struct cpl_graph_model {
   const char* kind;   ///< "FMI 2.0", "C", "system"
   const char* title;  ///< the name the model gives itself, "pendulum"
   int32_t n_states, n_inputs, n_outputs, n_indicators;
+  bool directional;         ///< gives directional derivatives; others are differenced
+  bool rolls_back;          ///< can save and restore its state
   cpl_origin feed_through;  ///< where it is known from which output depends on which input
   int32_t n_assumed;  ///< outputs, and other variables that are read, that count as depending on
                       ///< every input since nothing is known of them
@@ -27,6 +29,7 @@ typedef struct cpl_graph_value {
   const char* name;      ///< "left.x", "push"
   const char* variable;  ///< "x", "push"
   int32_t model;         ///< -1: a signal
+  int32_t signal;        ///< -1: a variable of a model
 } cpl_graph_value;
 
 typedef struct cpl_graph_signal {

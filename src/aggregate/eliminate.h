@@ -14,6 +14,7 @@ typedef struct cpli_term {
   int32_t from;         // part: index in its values; link: index of the source; diagonal: 0
   int32_t owner;        // >= 0: part; < -1: link -(owner + 2); -1: diagonal
   int32_t entry;        // in the matrix
+  double weight;        // of the plain couplings between the column and the one who reads it
 } cpli_term;
 
 typedef struct cpli_elimination cpli_elimination;

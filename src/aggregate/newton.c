@@ -6,8 +6,8 @@
 // nodes, and the matrix
 //     [ I - gamma A   -gamma B ]
 //     [     -C         I - D, -L ]
-// is sparse with a fixed pattern. It is analysed once and then refactorised (KLU). A small system
-// without loops is the exception: eliminate.h.
+// is sparse with a fixed pattern; inputs that only follow an output are left out. It is analysed
+// once and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
 #include <klu.h>
 #include <math.h>
 
@@ -29,7 +29,9 @@ typedef cpli_term term;
 typedef struct cpli_newton {
   cpl_context* ctx;
   int32_t n_states, n;
-  int32_t* unknown;  // of each node; -1: not part of the system
+  int32_t* unknown;  // of each node; -1: it does not move with the states. A node that only follows
+                     // another has that one's, times its weight.
+  double* weight;
   block* blocks;
   int32_t n_blocks;
   term* terms;
@@ -47,10 +49,12 @@ typedef struct cpli_newton {
 
 static bool counts(const cpli_node* node) { return node->type == CPL_REAL && !node->discrete; }
 
-static bool add_term(newton* w, int32_t row, int32_t column, int32_t owner, int32_t from) {
+static bool add_term(newton* w, int32_t row, int32_t column, double weight, int32_t owner,
+                     int32_t from) {
   if (!cpli_grow(w->ctx, (void**)&w->terms, &w->cap_terms, w->n_terms, sizeof *w->terms))
     return false;
-  w->terms[w->n_terms++] = (term){.row = row, .column = column, .owner = owner, .from = from};
+  w->terms[w->n_terms++] =
+      (term){.row = row, .column = column, .owner = owner, .from = from, .weight = weight};
   return true;
 }
 
@@ -81,16 +85,45 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
   return st;
 }
 
+static bool moves(const cpli_aggregate* a, int32_t i) {
+  bool set_from_outside = a->nodes[i].kind == CPLI_NODE_SIGNAL && a->nodes[i].coupling < 0;
+  return counts(&a->nodes[i]) && !set_from_outside;
+}
+
+// The node that this one follows through plain couplings; itself: none.
+static int32_t leader(const cpli_aggregate* a, int32_t i) {
+  for (int32_t hops = 0; hops < a->n_nodes; hops++) {
+    const cpli_tie* l = a->nodes[i].coupling >= 0 ? &a->links[a->nodes[i].coupling] : NULL;
+    if (l == NULL || l->def.function.value != NULL) return i;
+    i = l->sources[0];
+  }
+  return i;
+}
+
+// A node that only follows another is no unknown of its own.
+static void follow(const cpli_aggregate* a, newton* w) {
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    int32_t to = leader(a, i);
+    if (!counts(&a->nodes[i]) || to == i) continue;
+    w->unknown[i] = w->unknown[to];
+    for (int32_t k = i; k != to; k = a->links[a->nodes[k].coupling].sources[0]) {
+      w->weight[i] *= a->links[a->nodes[k].coupling].def.factor;
+    }
+  }
+}
+
 // Which nodes belong to which part.
 static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
   w->blocks = cpli_alloc(w->ctx, (size_t)a->n_parts, sizeof *w->blocks);
   w->unknown = cpli_alloc(w->ctx, (size_t)a->n_nodes, sizeof *w->unknown);
-  if (w->blocks == NULL || w->unknown == NULL) return cpli_nomem(w->ctx);
+  w->weight = cpli_alloc(w->ctx, (size_t)a->n_nodes, sizeof *w->weight);
+  if (w->blocks == NULL || w->unknown == NULL || w->weight == NULL) return cpli_nomem(w->ctx);
   w->n_blocks = a->n_parts;
   w->n = w->n_states = a->n_states;
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
-    w->unknown[i] = counts(node) ? w->n++ : -1;
+    w->weight[i] = 1;
+    w->unknown[i] = moves(a, i) && leader(a, i) == i ? w->n++ : -1;
     if (node->part < 0 || !counts(node)) continue;
     block* blk = &w->blocks[node->part];
     if (node->kind == CPLI_NODE_OUTPUT) blk->n_outputs++;
@@ -111,6 +144,7 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
     if (node->kind == CPLI_NODE_OUTPUT) blk->outputs[blk->n_outputs++] = i;
     else blk->inputs[blk->n_inputs++] = i;
   }
+  follow(a, w);
   return CPL_OK;
 }
 
@@ -120,30 +154,38 @@ static bool add_block_terms(const cpli_aggregate* a, newton* w, int32_t k) {
   if (blk->jac == NULL) return true;
   const cpli_pattern* p = cpli_jacobian_pattern(blk->jac);
   for (int32_t c = 0; c < p->n_columns; c++) {
-    int32_t column =
-        c < part->n_states ? part->first_state + c : w->unknown[blk->inputs[c - part->n_states]];
+    int32_t node = c < part->n_states ? -1 : blk->inputs[c - part->n_states];
+    int32_t column = node < 0 ? part->first_state + c : w->unknown[node];
+    if (column < 0) continue;
+    double weight = node < 0 ? 1 : w->weight[node];
     for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
       int32_t r = p->row[e];
       int32_t row =
           r < part->n_states ? part->first_state + r : w->unknown[blk->outputs[r - part->n_states]];
-      if (!add_term(w, row, column, k, c * blk->n_rows + r)) return false;
+      if (!add_term(w, row, column, weight, k, c * blk->n_rows + r)) return false;
     }
   }
   return true;
 }
 
+static bool has_row(const cpli_aggregate* a, const newton* w, const cpli_tie* link) {
+  return w->unknown[link->target] >= 0 && leader(a, link->target) == link->target;
+}
+
 static bool add_all_terms(const cpli_aggregate* a, newton* w) {
   for (int32_t i = 0; i < w->n; i++) {
-    if (!add_term(w, i, i, -1, 0)) return false;
+    if (!add_term(w, i, i, 1, -1, 0)) return false;
   }
   for (int32_t k = 0; k < a->n_parts; k++) {
     if (!add_block_terms(a, w, k)) return false;
   }
   for (int32_t l = 0; l < a->n_links; l++) {
     const cpli_tie* link = &a->links[l];
+    if (!has_row(a, w, link)) continue;
     for (int32_t s = 0; s < link->n_sources; s++) {
       int32_t row = w->unknown[link->target], column = w->unknown[link->sources[s]];
-      if (row >= 0 && column >= 0 && !add_term(w, row, column, -2 - l, s)) return false;
+      double weight = w->weight[link->sources[s]];
+      if (column >= 0 && !add_term(w, row, column, weight, -2 - l, s)) return false;
     }
   }
   return true;
@@ -226,6 +268,7 @@ void cpli_newton_destroy(struct cpli_newton* w) {
   }
   cpli_free(w->ctx, w->blocks);
   cpli_free(w->ctx, w->unknown);
+  cpli_free(w->ctx, w->weight);
   cpli_free(w->ctx, w->terms);
   cpli_free(w->ctx, w->first);
   cpli_free(w->ctx, w->row);
@@ -246,15 +289,15 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
       st = cpl_jacobian_evaluate(blk->jac, a->x + a->parts[k].first_state, blk->values);
   }
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
-    if (w->unknown[a->links[l].target] >= 0) st = cpli_tie_gradient(a, &a->links[l]);
+    if (has_row(a, w, &a->links[l])) st = cpli_tie_gradient(a, &a->links[l]);
   }
   return st;
 }
 
 static double value_of(const cpli_aggregate* a, const newton* w, const term* t) {
-  return t->owner == -1  ? -1
-         : t->owner >= 0 ? w->blocks[t->owner].values[t->from]
-                         : a->links[-2 - t->owner].gradient[t->from];
+  if (t->owner == -1) return -1;
+  return t->weight * (t->owner >= 0 ? w->blocks[t->owner].values[t->from]
+                                    : a->links[-2 - t->owner].gradient[t->from]);
 }
 
 static void assemble(const cpli_aggregate* a, newton* w, double gamma) {

@@ -37,13 +37,14 @@ static cpl_graph_value value_at(report* r, int32_t index) {
   const cpli_node* node = &a->nodes[index];
   if (node->part < 0) {
     const char* name = copied(r, a->signals[node->var].name);
-    return (cpl_graph_value){.name = name, .variable = name, .model = -1};
+    return (cpl_graph_value){.name = name, .variable = name, .model = -1, .signal = node->var};
   }
   const cpli_part* part = &a->parts[node->part];
   const char* name = copied(r, a->desc->vars[part->first_var + node->var].name);
   return (cpl_graph_value){.name = name,
                            .variable = name != NULL ? name + strlen(part->m->base.name) + 1 : NULL,
-                           .model = node->part};
+                           .model = node->part,
+                           .signal = -1};
 }
 
 static const cpl_graph_value* values_of(report* r, const int32_t* nodes, int32_t n) {
@@ -76,6 +77,8 @@ static cpl_graph_model model_of(report* r, const cpl_component* c) {
                            .n_inputs = count(d, CPL_INPUT),
                            .n_outputs = count(d, CPL_OUTPUT),
                            .n_indicators = d->n_indicators,
+                           .directional = c->ops->directional != NULL,
+                           .rolls_back = c->ops->save != NULL,
                            .feed_through = d->structure.origin,
                            .n_assumed = count_assumed(d)};
 }
@@ -336,10 +339,10 @@ static void add_open(report* r, const cpl_description* d, int32_t model, const c
     if (name == NULL) return;
     if (n > 0) memcpy(name, prefix, n - 1), name[n - 1] = '.';
     memcpy(name + n, v->name, strlen(v->name) + 1);
-    list[r->shown.n_unconnected++] =
-        (cpl_graph_open){.input = {.name = name, .variable = name + n, .model = model},
-                         .start = v->start,
-                         .has_start = v->has_start && v->type != CPL_STRING};
+    list[r->shown.n_unconnected++] = (cpl_graph_open){
+        .input = {.name = name, .variable = name + n, .model = model, .signal = -1},
+        .start = v->start,
+        .has_start = v->has_start && v->type != CPL_STRING};
   }
 }
 

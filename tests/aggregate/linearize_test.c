@@ -235,6 +235,34 @@ static void an_example_agrees_with_differences(void** state) {
   end(&b);
 }
 
+// Every other example whose models are in C, at its start.
+static void all_examples_agree_with_differences(void** state) {
+  (void)state;
+  static const char* const files[] = {"algebraic_loop/algebraic_loop.yaml",
+                                      "simple_coupling/simple_coupling.yaml",
+                                      "loops/chain.yaml",
+                                      "loops/two_loops.yaml",
+                                      "loops/branch.yaml",
+                                      "loops/fold.yaml",
+                                      "loops/singular.yaml",
+                                      "loops/turns.yaml",
+                                      "nonlinear_loop/nonlinear_loop.yaml",
+                                      "nonlinear_loop/other_branch.yaml",
+                                      "pendulums_cartesian/pendulums_cartesian.yaml",
+                                      "pendulums_polar/pendulums_polar.yaml",
+                                      "pendulums_walls/pendulums_walls.yaml"};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char path[128];
+    built b;
+    begin(&b);
+    snprintf(path, sizeof path, "examples/%s", files[i]);
+    CHECK_OK(ctx, cpl_system_open(ctx, test_path(path), &b.source));
+    start_source(&b);
+    check_differences(b.m, 1e-6);
+    end(&b);
+  }
+}
+
 static void a_curved_loop_agrees_with_differences(void** state) {
   (void)state;
   built b;
@@ -446,6 +474,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_linear_loop_has_the_known_matrix),
       cmocka_unit_test(an_example_agrees_with_differences),
+      cmocka_unit_test(all_examples_agree_with_differences),
       cmocka_unit_test(a_curved_loop_agrees_with_differences),
       cmocka_unit_test(a_nested_system_agrees_with_differences),
       cmocka_unit_test(only_restricts_rows_and_columns),

@@ -36,7 +36,7 @@ static void a_system_has_matrices(void** state) {
   CHECK_CONTAINS(text, "\n\nC,a.x,b.x\nz,0,");
   CHECK_CONTAINS(text, "\n\nD,w\nz,1\n");
   CHECK_CODE(0, "linearize", "two.yaml");
-  CHECK_CONTAINS(printed, "two at t = 0: 2 states, 1 input, 1 output\n");
+  CHECK_CONTAINS(printed, "two\n  t = 0: 2 states, 1 input, 1 output\n");
   CHECK_CONTAINS(printed, "A, derivatives by states\n");
   CHECK_CONTAINS(printed, "D, outputs by inputs\n                  w\n  z               1\n");
 }
@@ -55,7 +55,7 @@ static void models_and_choices(void** state) {
   (void)state;
   write_files();
   CHECK_CODE(0, "linearize", "two.yaml", "--models", "--only", "b.*");
-  CHECK_CONTAINS(printed, "two at t = 0: 1 state, 0 inputs, 0 outputs\n");
+  CHECK_CONTAINS(printed, "two\n  t = 0: 1 state, 0 inputs, 0 outputs\n");
   CHECK_CONTAINS(printed, "\nb: 1 state, 1 input, 1 output\n");
   CHECK_CONTAINS(printed, "\na: 0 states, 0 inputs, 0 outputs\n");
   CHECK_CODE(0, "linearize", "two.yaml", "--models", "-o", "two.csv");
@@ -100,7 +100,7 @@ static void one_model_has_matrices(void** state) {
   write_files();
   CHECK_CODE(0, "build", "decay.c", "-o", "decay.fmu");
   CHECK_CODE(0, "linearize", "decay.fmu", "--at", "0.3", "--rtol", "1e-8");
-  CHECK_CONTAINS(printed, "decay at t = 0.3: 1 state, 1 input, 1 output\n");
+  CHECK_CONTAINS(printed, "decay\n  t = 0.3: 1 state, 1 input, 1 output\n");
   CHECK_CONTAINS(printed, "B, derivatives by inputs\n                  u\n  x               1\n");
 }
 
