@@ -140,6 +140,14 @@ class Bench:
                      self.path("bare.csv")]
             self.system_against_bare(f"chain of {n} masses as FMUs", file, floor, 1.5)
 
+    def race_car(self):
+        car = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "race_car")
+        whole, parts = os.path.join(car, "monolithic.c"), os.path.join(car, "race_car.yaml")
+        one = coupled = float("inf")
+        for _ in range(ROUNDS):
+            one, coupled = min(one, self.simulated(whole)), min(coupled, self.simulated(parts))
+        self.report("race car: coupled / monolithic", coupled / one, f"({1e3 * coupled:.0f} ms / {1e3 * one:.0f} ms)", 1.3)
+
     def ring_of_groups(self, n, source):
         connections = []
         for i in range(n):
@@ -183,6 +191,7 @@ def main():
         bench.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
         bench.start_up()
         bench.small_systems()
+        bench.race_car()
         bench.large_systems()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)

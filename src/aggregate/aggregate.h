@@ -5,9 +5,9 @@
 // parts that couplings read, and signals. A plan walks the nodes in an order in which everything is
 // known before it is needed; blocks of nodes that need each other are loops. Every room file has
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
-// loop.c the loops, newton.c the linear system of the integrator, events.c the event iteration,
-// linearize.c the partial derivatives of the whole, report.c what a reader wants to know,
-// aggregate.c the operations of a model.
+// loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
+// event iteration, linearize.c the partial derivatives of the whole, report.c what a reader wants
+// to know, aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"

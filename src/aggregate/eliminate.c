@@ -17,6 +17,9 @@ struct cpli_elimination {
   double* rows;    // derivatives of each unknown in the states; of a state: of its derivative
   double* matrix;  // factors
   int32_t* pivot;
+  int32_t*
+      place;      // states in the order of the matrix: those with few partners first, to keep zeros
+  double* right;  // right-hand side in that order
 };
 
 //------------------------------------ make ------------------------------------
@@ -76,8 +79,32 @@ static bool allocate(cpli_elimination* e, size_t n_terms) {
   e->rows = cpli_alloc(e->ctx, n * states, sizeof *e->rows);
   e->matrix = cpli_alloc(e->ctx, states * states, sizeof *e->matrix);
   e->pivot = cpli_alloc(e->ctx, states, sizeof *e->pivot);
+  e->place = cpli_alloc(e->ctx, states, sizeof *e->place);
+  e->right = cpli_alloc(e->ctx, states, sizeof *e->right);
+  if (e->place == NULL || e->right == NULL) return false;
   return e->order != NULL && e->first != NULL && e->items != NULL && e->rows != NULL &&
          e->matrix != NULL && e->pivot != NULL;
+}
+
+// Sorts the states by how many entries their rows and columns of the Jacobian can have: with all
+// values 1 nothing cancels.
+static void place_states(cpli_elimination* e, double* ones, size_t n_terms) {
+  int32_t n = e->n_states;
+  int32_t* partners = e->pivot;  // not needed yet
+  for (size_t i = 0; i < n_terms; i++) ones[i] = 1;
+  cpli_elimination_refresh(e, ones);
+  memset(partners, 0, (size_t)n * sizeof *partners);
+  for (int32_t r = 0; r < n; r++) {
+    for (int32_t c = 0; c < n; c++) {
+      if (e->rows[(size_t)r * (size_t)n + (size_t)c] != 0) partners[r]++, partners[c]++;
+    }
+  }
+  for (int32_t k = 0; k < n; k++) {  // by insertion: equal ones keep their order
+    int32_t at = k;
+    for (; at > 0 && partners[e->place[at - 1]] > partners[k]; at--)
+      e->place[at] = e->place[at - 1];
+    e->place[at] = k;
+  }
 }
 
 cpl_status cpli_elimination_make(cpl_context* ctx, int32_t n_states, int32_t n,
@@ -85,13 +112,15 @@ cpl_status cpli_elimination_make(cpl_context* ctx, int32_t n_states, int32_t n,
   *out = NULL;
   cpl_status st = CPL_OK;
   int32_t *start = NULL, *sorted = NULL, *waits = NULL;
+  double* ones = NULL;
   cpli_elimination* e = cpli_alloc(ctx, 1, sizeof *e);
   if (e == NULL) return cpli_nomem(ctx);
   *e = (cpli_elimination){.ctx = ctx, .n_states = n_states, .n = n};
   start = cpli_alloc(ctx, (size_t)n + 2, sizeof *start);
   sorted = cpli_alloc(ctx, n_terms, sizeof *sorted);
   waits = cpli_alloc(ctx, (size_t)n, sizeof *waits);
-  if (start == NULL || sorted == NULL || waits == NULL || !allocate(e, n_terms)) {
+  ones = cpli_alloc(ctx, n_terms, sizeof *ones);
+  if (ones == NULL || start == NULL || sorted == NULL || waits == NULL || !allocate(e, n_terms)) {
     st = cpli_nomem(ctx);
     goto done;
   }
@@ -100,6 +129,7 @@ cpl_status cpli_elimination_make(cpl_context* ctx, int32_t n_states, int32_t n,
   for (int32_t k = 0; k < n_states; k++) e->order[n - n_states + k] = k;
   sort_terms(terms, n_terms, true, n, start, sorted);
   fill_items(e, terms, start, sorted);
+  place_states(e, ones, n_terms);
   *out = e;
   e = NULL;
 done:
@@ -107,6 +137,7 @@ done:
   cpli_free(ctx, start);
   cpli_free(ctx, sorted);
   cpli_free(ctx, waits);
+  cpli_free(ctx, ones);
   return st;
 }
 
@@ -118,6 +149,8 @@ void cpli_elimination_destroy(cpli_elimination* e) {
   cpli_free(e->ctx, e->rows);
   cpli_free(e->ctx, e->matrix);
   cpli_free(e->ctx, e->pivot);
+  cpli_free(e->ctx, e->place);
+  cpli_free(e->ctx, e->right);
   cpli_free(e->ctx, e);
 }
 
@@ -143,15 +176,18 @@ void cpli_elimination_refresh(cpli_elimination* e, const double* values) {
 
 int32_t cpli_elimination_factor(cpli_elimination* e, double gamma) {
   size_t n = (size_t)e->n_states;
-  for (size_t c = 0; c < n; c++) {
-    for (size_t r = 0; r < n; r++) {
-      e->matrix[c * n + r] = (r == c ? 1 : 0) - gamma * e->rows[r * n + c];
+  for (size_t r = 0; r < n; r++) {
+    const double* row = e->rows + (size_t)e->place[r] * n;
+    for (size_t c = 0; c < n; c++) {
+      e->matrix[c * n + r] = (r == c ? 1 : 0) - gamma * row[e->place[c]];
     }
   }
-  return cpli_lu_factor(e->matrix, e->pivot, e->n_states);
+  int32_t bad = cpli_lu_factor(e->matrix, e->pivot, e->n_states);
+  return bad >= 0 ? e->place[bad] : -1;
 }
 
-void cpli_elimination_solve(const cpli_elimination* e, const double* r, double* dx) {
-  memcpy(dx, r, (size_t)e->n_states * sizeof *dx);
-  cpli_lu_solve(e->matrix, e->pivot, e->n_states, dx);
+void cpli_elimination_solve(cpli_elimination* e, const double* r, double* dx) {
+  for (int32_t k = 0; k < e->n_states; k++) e->right[k] = r[e->place[k]];
+  cpli_lu_solve(e->matrix, e->pivot, e->n_states, e->right);
+  for (int32_t k = 0; k < e->n_states; k++) dx[e->place[k]] = e->right[k];
 }

@@ -29,4 +29,4 @@ void cpli_elimination_destroy(cpli_elimination* e);  // Nullable: e
 void cpli_elimination_refresh(cpli_elimination* e, const double* values);
 /// Factorise I - gamma J. Returns -1, or the state in whose column no pivot was found.
 int32_t cpli_elimination_factor(cpli_elimination* e, double gamma);
-void cpli_elimination_solve(const cpli_elimination* e, const double* r, double* dx);
+void cpli_elimination_solve(cpli_elimination* e, const double* r, double* dx);
