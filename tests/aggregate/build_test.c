@@ -228,6 +228,63 @@ static void every_failed_allocation_is_survived(void** state) {
   }
 }
 
+// Allocations of the context at every point: none between the first and the last.
+static long calls_at[MOST_POINTS];
+static size_t n_calls;
+static cpl_status count_calls(void* user, double t, const cpl_value* values) {
+  (void)t, (void)values;
+  calls_at[n_calls++] = ((test_heap*)user)->calls;
+  return CPL_OK;
+}
+
+// Loops, a nonlinear coupling with comparisons, and events from outside are all in it.
+static void the_stepping_loop_of_a_system_allocates_nothing(void** state) {
+  (void)state;
+  test_heap heap = {.fail_at = -1};
+  cpl_context* counted = test_context_with_heap(&heap);
+  cpl_source *gain, *system;
+  cpl_system_def* def;
+  cpl_member_def m = cpl_default_member_def();
+  cpl_event_def e = cpl_default_event_def();
+  const cpl_assignment sets[] = {{"a.x", "-a.x"}};
+  const char* times[] = {"0.3", "0.7"};
+  CHECK_OK(counted, cpl_c_define(counted, &gain_model, &gain));
+  CHECK_OK(counted, cpl_system_def_create(counted, &def));
+  m.source = gain;
+  m.name = "a";
+  CHECK_OK(counted, cpl_system_def_add_model(def, &m));
+  m.name = "b";
+  CHECK_OK(counted, cpl_system_def_add_model(def, &m));
+  CHECK_OK(counted, cpl_system_def_set(def, "a.x", "1"));
+  CHECK_OK(counted,
+           cpl_system_def_connect(def, "a.u", "if b.y > 0.2 then -0.2*b.y else 0.1*b.y^2"));
+  CHECK_OK(counted, cpl_system_def_connect(def, "b.u", "0.3*a.y"));
+  e.name = "turn";
+  e.at = times;
+  e.n_at = 2;
+  e.sets = sets;
+  e.n_sets = 1;
+  CHECK_OK(counted, cpl_system_def_add_event(def, &e));
+  CHECK_OK(counted, cpl_system_build(counted, def, &system));
+  cpl_model* model;
+  cpl_stepper* s;
+  cpl_solver_def solver = cpl_default_solver_def();
+  cpl_run_def run = cpl_default_run_def();
+  run.on_point = count_calls;
+  run.user = &heap;
+  CHECK_OK(counted, system->ops->make_model(system, "s", &model));
+  CHECK_OK(counted, cpl_integrate(model, &solver, &s));
+  CHECK_OK(counted, cpl_run(s, &run, NULL));
+  CHECK(n_calls > 500);
+  for (size_t i = 1; i < n_calls; i++) CHECK_INT(calls_at[i], calls_at[0]);
+  s->base.ops->destroy(&s->base);
+  system->ops->destroy(system);
+  cpl_system_def_destroy(def);
+  gain->ops->destroy(gain);
+  cpl_context_destroy(counted);
+  CHECK_INT(heap.live, 0);
+}
+
 // Bad texts, each with what is said about it.
 static void bad(const char* target, const char* source, const char* when, const char* message) {
   cpl_source *integrator, *system;
@@ -266,6 +323,7 @@ int main(void) {
       cmocka_unit_test(inputs_are_callbacks_and_arrays),
       cmocka_unit_test(nested_and_flat_are_the_same),
       cmocka_unit_test(every_failed_allocation_is_survived),
+      cmocka_unit_test(the_stepping_loop_of_a_system_allocates_nothing),
       cmocka_unit_test(texts_that_make_no_sense_are_refused),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
