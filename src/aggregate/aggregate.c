@@ -240,13 +240,32 @@ static void destroy(cpl_component* c) {
 
 //------------------------------------ model ------------------------------------
 
+static cpl_status make_plans(cpli_aggregate* a) {
+  cpl_status st = CPL_OK;
+  for (int i = CPLI_PLAN_INITIAL; i <= CPLI_PLAN_CONTINUOUS && st >= 0; i++) {
+    cpli_plan_destroy(a->plans[i]);
+    a->plans[i] = NULL;
+    st = cpli_plan_make(a, (cpli_plan_kind)i, &a->plans[i]);
+  }
+  return st;
+}
+
+// Once, before time starts.
+static cpl_status verify(cpli_aggregate* a) {
+  bool distrust = false;
+  cpl_status st = cpli_aggregate_verify(a, &distrust);
+  a->verified = true;
+  a->fresh = false;
+  return st >= 0 && distrust ? make_plans(a) : st;
+}
+
 static cpl_status enter_continuous(cpl_model* m) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->ops->enter_continuous(part));
   a->phase = CPLI_PLAN_CONTINUOUS;
   accept_point(a);  // the event is over: what it left is where loops go on from
-  return st;
+  return st < 0 || a->verified ? st : verify(a);
 }
 
 static cpl_status set_time(cpl_model* m, double t) {
@@ -579,9 +598,7 @@ static cpl_status prepare(maker* k) {
   if (st >= 0) st = make_nodes(k);
   if (st >= 0) st = cpli_aggregate_describe(a);
   if (st >= 0) st = allocate(a);
-  for (int i = CPLI_PLAN_INITIAL; i <= CPLI_PLAN_CONTINUOUS && st >= 0; i++) {
-    st = cpli_plan_make(a, (cpli_plan_kind)i, &a->plans[i]);
-  }
+  if (st >= 0) st = make_plans(a);
   bool known = st >= 0 && all_states_known(a);
   if (known) st = cpli_newton_make(a, &a->newton);
   a->base.ops = known ? &newton_ops : &plain_ops;

@@ -54,7 +54,8 @@ typedef struct cpli_part {
   int32_t first_state, n_states;
   int32_t first_indicator, n_indicators;
   double next_time;
-  int32_t mark;  // scratch while plans are made; -1: none
+  bool distrusted;  // its description is wrong about dependencies: everything depends on everything
+  int32_t mark;     // scratch while plans are made; -1: none
 } cpli_part;
 
 // One call on one part, or a run of couplings, or a loop.
@@ -134,7 +135,8 @@ typedef struct cpli_aggregate {
   double* gathered;  // scratch of get and set
   int64_t* gathered_integers;
   cpli_plan_kind phase;
-  bool fresh;  // value[] belongs to the present point
+  bool verified;  // the parts' dependencies have been looked at
+  bool fresh;     // value[] belongs to the present point
 } cpli_aggregate;
 
 //------------------------------------ aggregate.c ------------------------------------
@@ -158,6 +160,12 @@ void cpli_plan_destroy(cpli_plan* p);
 /// Operations from number `since` on may be extended.
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
                             size_t n);
+
+//------------------------------------ verify.c ------------------------------------
+
+/// Whether the parts' outputs follow only the inputs their descriptions say; marks those that do
+/// not.
+cpl_status cpli_aggregate_verify(cpli_aggregate* a, bool* distrust);
 
 //------------------------------------ evaluate.c ------------------------------------
 

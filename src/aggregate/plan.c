@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
+#include "graph/pattern.h"
 
 static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
   return node->type != CPL_STRING && !(kind == CPLI_PLAN_CONTINUOUS && node->discrete);
@@ -15,8 +16,9 @@ static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
 //------------------------------------ dependencies ------------------------------------
 
 // The row of the part's structure for each of its variables; NULL: depends on everything.
-static void note(const cpl_unknown* list, int32_t n, const cpl_unknown** of) {
-  for (int32_t i = 0; i < n; i++) of[list[i].var] = &list[i];
+static void note(const cpl_description* d, const cpl_unknown* list, int32_t n,
+                 const cpl_unknown** of) {
+  for (int32_t i = 0; i < n; i++) of[cpli_root_variable(d, list[i].var)] = &list[i];
 }
 
 typedef struct builder {
@@ -36,15 +38,17 @@ static cpl_status note_rows(builder* b) {
   for (size_t i = 0; i < n; i++) b->node_of[i] = -1;
   for (int32_t k = 0; k < b->a->n_parts; k++) {
     const cpli_part* part = &b->a->parts[k];
-    const cpl_structure* s = &part->m->base.desc->structure;
-    note(s->derivatives, s->n_derivatives, b->row + part->first_var);
-    note(s->outputs, s->n_outputs, b->row + part->first_var);
-    if (b->kind == CPLI_PLAN_INITIAL) note(s->initial, s->n_initial, b->row + part->first_var);
+    const cpl_description* d = part->m->base.desc;
+    const cpl_structure* s = &d->structure;
+    note(d, s->derivatives, s->n_derivatives, b->row + part->first_var);
+    note(d, s->outputs, s->n_outputs, b->row + part->first_var);
+    if (b->kind == CPLI_PLAN_INITIAL) note(d, s->initial, s->n_initial, b->row + part->first_var);
   }
   for (int32_t i = 0; i < b->a->n_nodes; i++) {
     const cpli_node* node = &b->a->nodes[i];
-    if (node->kind == CPLI_NODE_INPUT)
-      b->node_of[b->a->parts[node->part].first_var + node->var] = i;
+    if (node->kind != CPLI_NODE_INPUT) continue;
+    const cpli_part* part = &b->a->parts[node->part];
+    b->node_of[part->first_var + cpli_root_variable(part->m->base.desc, node->var)] = i;
   }
   return CPL_OK;
 }
@@ -65,13 +69,13 @@ static cpl_status add_output(builder* b, int32_t i) {
   const cpli_node* node = &b->a->nodes[i];
   const cpli_part* part = &b->a->parts[node->part];
   const cpl_description* d = part->m->base.desc;
-  const cpl_unknown* row = b->row[part->first_var + node->var];
+  const cpl_unknown* row = b->row[part->first_var + cpli_root_variable(d, node->var)];
   cpl_status st = CPL_OK;
   if (row == NULL && is_state(d, node->var)) return CPL_OK;
   if (row == NULL && d->vars[node->var].variability < CPL_DISCRETE) return CPL_OK;  // a parameter
-  if (row != NULL && row->count >= 0) {
+  if (row != NULL && row->count >= 0 && !part->distrusted) {
     for (int32_t k = 0; k < row->count && st >= 0; k++) {
-      int32_t var = d->structure.deps[row->first + k];
+      int32_t var = cpli_root_variable(d, d->structure.deps[row->first + k]);
       st = edge_from_input(b, b->node_of[part->first_var + var], i);
     }
     return st;

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "graph/pattern.h"
 
-// A variable and its aliases are one unknown.
-static int32_t root_of(const cpl_description* d, int32_t var) {
+int32_t cpli_root_variable(const cpl_description* d, int32_t var) {
   return d->vars[var].alias_of >= 0 ? d->vars[var].alias_of : var;
 }
 
 static void note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n,
                       const cpl_unknown** of) {
-  for (int32_t i = 0; i < n; i++) of[root_of(d, list[i].var)] = &list[i];
+  for (int32_t i = 0; i < n; i++) of[cpli_root_variable(d, list[i].var)] = &list[i];
 }
 
 //------------------------------------ entries ------------------------------------
@@ -18,13 +17,15 @@ static void note_rows(const cpl_description* d, const cpl_unknown* list, int32_t
 static void walk(const cpl_description* d, const cpl_unknown* const* of, const int32_t* column_of,
                  const int32_t* rows, cpli_pattern* p, int32_t* count, int32_t* seen, bool fill) {
   for (int32_t r = 0; r < p->n_rows; r++) {
-    const cpl_unknown* u = of[root_of(d, rows[r])];
-    int32_t own = column_of[root_of(d, rows[r])];  // a state that is an output depends on itself
+    const cpl_unknown* u = of[cpli_root_variable(d, rows[r])];
+    int32_t own =
+        column_of[cpli_root_variable(d, rows[r])];  // a state that is an output depends on itself
     int32_t n = u == NULL || u->count < 0 ? p->n_columns : u->count + 1;
     for (int32_t k = 0; k < n; k++) {
       int32_t c = u == NULL || u->count < 0 ? k
-                  : k == u->count           ? own
-                                  : column_of[root_of(d, d->structure.deps[u->first + k])];
+                  : k == u->count
+                      ? own
+                      : column_of[cpli_root_variable(d, d->structure.deps[u->first + k])];
       if (c < 0 || seen[c] == r) continue;
       seen[c] = r;
       if (fill) p->row[p->first[c] + count[c]] = r;
@@ -48,7 +49,7 @@ static cpl_status find_entries(cpli_pattern* p, const cpl_description* d, const 
   note_rows(d, d->structure.outputs, d->structure.n_outputs, of);
   note_rows(d, d->structure.derivatives, d->structure.n_derivatives, of);
   for (size_t i = 0; i < n_vars; i++) column_of[i] = -1;
-  for (int32_t c = 0; c < p->n_columns; c++) column_of[root_of(d, columns[c])] = c;
+  for (int32_t c = 0; c < p->n_columns; c++) column_of[cpli_root_variable(d, columns[c])] = c;
 
   for (int32_t c = 0; c < p->n_columns; c++) seen[c] = -1;
   walk(d, of, column_of, rows, p, count, seen, false);

@@ -9,6 +9,9 @@
 #include "base/base.h"
 #include "couplet/interface.h"
 
+/// A variable and its aliases are one unknown: the first of them stands for all.
+int32_t cpli_root_variable(const cpl_description* d, int32_t var);
+
 typedef struct cpli_pattern {
   cpl_context* ctx;
   int32_t n_rows, n_columns, n_entries;

@@ -298,6 +298,38 @@ static void a_loop_that_becomes_singular_is_reported(void** state) {
   CHECK_NEAR(reached, 0.5, 0.01);
 }
 
+// y = u, but the description says that y depends on nothing: read in that order, every part would
+// be late.
+static int follow_outputs(const cpl_values* v, double* y) {
+  y[0] = v->u[0];
+  return CPL_MODEL_OK;
+}
+static void a_description_that_is_wrong_is_found_out(void** state) {
+  (void)state;
+  static const cpl_dependency wrong[] = {{"y", "", NULL}, {0}};
+  static const cpl_model_def follower = {.name = "follower",
+                                         .inputs = gain_inputs,
+                                         .outputs = gain_output_list,
+                                         .output_values = follow_outputs,
+                                         .dependencies = wrong};
+  system_maker s = {0};
+  add_part(&s, "A", &simple_a);
+  add_part(&s, "f1", &follower);
+  add_part(&s, "f2", &follower);
+  add_part(&s, "f3", &follower);
+  connect(&s, "f1.u", "A.y");
+  connect(&s, "f2.u", "f1.y");
+  connect(&s, "f3.u", "f2.y");
+  cpl_model* m;
+  CHECK_OK(ctx, aggregate(&s, "late", &m));
+  const char* record[] = {"A.x", "f3.y"};
+  recording* r = run_model(m, 2, 1e-6, record, 2);
+  CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
+  for (size_t i = 0; i < r->n; i++) CHECK_NEAR(r->value[i][1], r->value[i][0], 0);
+  drop_run(r);
+  drop_sources(&s);
+}
+
 //------------------------------------ many parts ------------------------------------
 
 // A ring of parts in groups of five with feed-through inside a group, coupled to the next group
@@ -580,6 +612,7 @@ int main(void) {
       cmocka_unit_test(the_nonlinear_loop_of_two_models_is_solved),
       cmocka_unit_test(direct_loops_have_the_exact_value_at_once),
       cmocka_unit_test(a_loop_that_becomes_singular_is_reported),
+      cmocka_unit_test(a_description_that_is_wrong_is_found_out),
       cmocka_unit_test(the_order_of_parts_changes_no_bit),
       cmocka_unit_test(the_linear_system_is_that_of_the_whole_right_hand_side),
       cmocka_unit_test(discrete_values_are_carried_over_in_events),
