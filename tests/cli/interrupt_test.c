@@ -161,7 +161,8 @@ static void interrupted_twice(void** state) {
 // What a terminal sees during two seconds of a run.
 static void watch_terminal(const char* const* args, char* seen, size_t size) {
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
+    skip();  // a chroot has none
   int end = open(ptsname(terminal), O_RDWR | O_NOCTTY);
   assert_true(end >= 0);
   pid_t pid = start_couplet(args, end, end);
