@@ -15,7 +15,9 @@ struct cpli_zip {
   cpl_context* ctx;
   zip_t* archive;
   char* path;
-  const char** names;  // borrowed from libzip, which keeps them until the archive is closed
+  const char**
+      names;  // borrowed from libzip, which keeps them until the archive is closed, or mended
+  cpli_arena mended;  // names that were written with backslashes
   uint64_t* sizes;
   size_t count;
   cpli_names index;
@@ -36,7 +38,6 @@ static const char* bad_name(const char* name) {
   if (name[0] == '/') return "has an absolute name";
   for (const char* c = name; *c != '\0'; c++) {
     if ((unsigned char)*c < 0x20 || *c == 0x7f) return "has a control character in its name";
-    if (*c == '\\') return "has a backslash in its name (zip names use '/')";
   }
   if (name[1] == ':') return "has a name with a drive letter";
   for (const char* part = name; *part != '\0';) {
@@ -69,6 +70,17 @@ static cpl_status bad_entry(cpli_zip* zip, size_t i, const char* name, const cha
   return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: entry %zu (%s) %s", zip->path, i + 1, shown, why);
 }
 
+// Some tools on Windows write "binaries\\linux64"; the standard knows '/' only. The checks come
+// after this.
+static const char* with_slashes(cpli_zip* zip, const char* name) {
+  if (strchr(name, '\\') == NULL) return name;
+  char* copy = cpli_arena_strdup(&zip->mended, name);
+  for (char* c = copy; c != NULL && *c != '\0'; c++) {
+    if (*c == '\\') *c = '/';
+  }
+  return copy;
+}
+
 static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* limits,
                               uint64_t* total) {
   zip_stat_t info;
@@ -78,6 +90,8 @@ static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* li
     return bad_entry(zip, i, "", "cannot be read");
   }
   // some archivers write "./" and "./name"; that is the folder itself and "name"
+  info.name = with_slashes(zip, info.name);
+  if (info.name == NULL) return cpli_nomem(zip->ctx);
   while (info.name[0] == '.' && info.name[1] == '/') info.name += 2;
   zip->names[i] = info.name;
   zip->sizes[i] = info.size;
@@ -134,6 +148,7 @@ static cpl_status check_entries(cpli_zip* zip, const cpli_zip_limits* limits) {
     return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: too many entries (%lld; at most %llu)", zip->path,
                     (long long)count, (unsigned long long)limits->entries);
   }
+  cpli_arena_init(&zip->mended, zip->ctx);
   zip->names = cpli_alloc(zip->ctx, (size_t)count, sizeof *zip->names);
   zip->sizes = cpli_alloc(zip->ctx, (size_t)count, sizeof *zip->sizes);
   if (zip->names == NULL || zip->sizes == NULL) return cpli_nomem(zip->ctx);
@@ -167,6 +182,7 @@ void cpli_zip_close(cpli_zip* zip) {
   if (zip == NULL) return;
   if (zip->archive != NULL) zip_discard(zip->archive);
   cpli_names_free(&zip->index);
+  cpli_arena_free(&zip->mended);
   cpli_free(zip->ctx, zip->names);
   cpli_free(zip->ctx, zip->sizes);
   cpli_free(zip->ctx, zip->path);
