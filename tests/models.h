@@ -141,3 +141,27 @@ static inline void recording_free(recording* r) {
 }
 
 static inline double* last_of(recording* r) { return r->value[r->n - 1]; }
+
+// Integrates a model that is given to it, recording the chosen columns. Followed by cpl_run().
+static inline recording* recording_of(cpl_context* ctx, cpl_model* m, double stop, double rtol,
+                                      const char* const* record, size_t n) {
+  recording* r = calloc(1, sizeof *r);
+  assert_non_null(r);
+  r->ctx = ctx;
+  r->run = cpl_default_run_def();
+  r->run.stop_time = stop;
+  r->run.record = record;
+  r->run.n_record = n;
+  r->run.on_columns = keep_columns;
+  r->run.on_point = keep_point;
+  r->run.user = r;
+  r->solver = cpl_default_solver_def();
+  r->solver.rtol = rtol;
+  CHECK_OK(ctx, cpl_integrate(m, &r->solver, &r->stepper));
+  return r;
+}
+
+static inline void drop_run(recording* r) {
+  r->stepper->base.ops->destroy(&r->stepper->base);
+  free(r);
+}

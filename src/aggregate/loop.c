@@ -39,7 +39,7 @@ typedef struct cpli_loop {
   int32_t *member_of,
       *row_of;       // per node of the loop: its part's share, and its row or column there
   int32_t* next_of;  // per node: another one of the same part
-  double *s, *f, *step, *trial, *scale, *sensitivity, *matrix, *kept_s;
+  double *s, *f, *step, *trial, *scale, *sensitivity, *matrix;
   int32_t* pivot;
   bool factored;
 } loop;
@@ -113,15 +113,15 @@ static cpl_status make_members(cpli_aggregate* a, loop* l) {
 static cpl_status allocate(loop* l) {
   size_t n = (size_t)l->n, t = (size_t)l->n_torn;
   l->nodes = cpli_alloc(l->ctx, 4 * n + t, sizeof *l->nodes);
-  l->s = cpli_alloc(l->ctx, 6 * t + n + t * t, sizeof *l->s);
+  l->s = cpli_alloc(l->ctx, 5 * t + n + t * t, sizeof *l->s);
   if (l->nodes == NULL || l->s == NULL) return cpli_nomem(l->ctx);
   l->member_of = l->nodes + n;
   l->row_of = l->member_of + n;
   l->next_of = l->row_of + n;
   l->pivot = l->next_of + n;
-  double** of_torn[] = {&l->f, &l->step, &l->trial, &l->scale, &l->kept_s};
+  double** of_torn[] = {&l->f, &l->step, &l->trial, &l->scale};
   for (size_t i = 0; i < CPLI_COUNT(of_torn); i++) *of_torn[i] = l->s + (i + 1) * t;
-  l->sensitivity = l->s + 6 * t;
+  l->sensitivity = l->s + 5 * t;
   l->matrix = l->sensitivity + n;
   return CPL_OK;
 }

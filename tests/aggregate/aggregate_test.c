@@ -81,29 +81,6 @@ static void drop_sources(system_maker* s) {
   for (int32_t i = 0; i < s->n_parts; i++) s->sources[i]->ops->destroy(s->sources[i]);
 }
 
-// Runs an aggregate and keeps the chosen columns.
-static recording* run_model(cpl_model* m, double stop, double rtol, const char* const* record,
-                            size_t n) {
-  recording* r = calloc(1, sizeof *r);
-  r->ctx = ctx;
-  r->run = cpl_default_run_def();
-  r->run.stop_time = stop;
-  r->run.record = record;
-  r->run.n_record = n;
-  r->run.on_columns = keep_columns;
-  r->run.on_point = keep_point;
-  r->run.user = r;
-  r->solver = cpl_default_solver_def();
-  r->solver.rtol = rtol;
-  CHECK_OK(ctx, cpl_integrate(m, &r->solver, &r->stepper));
-  return r;
-}
-
-static void drop_run(recording* r) {
-  r->stepper->base.ops->destroy(&r->stepper->base);
-  free(r);
-}
-
 //------------------------------------ sections 4.1 and 4.2 ------------------------------------
 
 // x' = a x + b u, y = c x + d u
@@ -141,7 +118,7 @@ static void the_simple_system_follows_its_solution(void** state) {
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "simple", &m));
   const char* record[] = {"A.x", "B.x", "B.u"};
-  recording* r = run_model(m, 2, 1e-8, record, 3);
+  recording* r = recording_of(ctx, m, 2, 1e-8, record, 3);
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   for (size_t i = 0; i < r->n; i++) {
     CHECK_NEAR(r->value[i][0], 9 * exp(-r->t[i]), 1e-6);
@@ -153,7 +130,7 @@ static void the_simple_system_follows_its_solution(void** state) {
 }
 
 static void check_loop_solution(cpl_model* m, const char* const* record) {
-  recording* r = run_model(m, 2, 1e-8, record, 4);
+  recording* r = recording_of(ctx, m, 2, 1e-8, record, 4);
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   for (size_t i = 0; i < r->n; i++) {
     double t = r->t[i], a = 9 * exp(-2 * t / 3);
@@ -237,7 +214,7 @@ static void the_nonlinear_loop_of_two_models_is_solved(void** state) {
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "geometry", &m));
   const char* record[] = {"one.a", "one.b", "two.c"};
-  recording* r = run_model(m, 1, 1e-6, record, 3);
+  recording* r = recording_of(ctx, m, 1, 1e-6, record, 3);
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   CHECK_NEAR(last_of(r)[0], 1.164575131, 1e-9);
   CHECK_NEAR(last_of(r)[1], -1.8, 1e-9);
@@ -268,7 +245,7 @@ static cpl_status run_feedback(double k, double rate, double* y, double* reached
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "feedback", &m));
   const char* record[] = {"m.y"};
-  recording* r = run_model(m, 1, 1e-6, record, 1);
+  recording* r = recording_of(ctx, m, 1, 1e-6, record, 1);
   cpl_status st = cpl_run(r->stepper, &r->run, &r->stats);
   if (r->n > 0) *y = last_of(r)[0];
   *reached = r->n > 0 ? r->t[r->n - 1] : -1;
@@ -323,7 +300,7 @@ static void a_description_that_is_wrong_is_found_out(void** state) {
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "late", &m));
   const char* record[] = {"A.x", "f3.y"};
-  recording* r = run_model(m, 2, 1e-6, record, 2);
+  recording* r = recording_of(ctx, m, 2, 1e-6, record, 2);
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   for (size_t i = 0; i < r->n; i++) CHECK_NEAR(r->value[i][1], r->value[i][0], 0);
   drop_run(r);
@@ -350,7 +327,7 @@ static void run_ring(int n, bool backwards, recording** out) {
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "ring", &m));
   static const char* record[] = {"p00.x", "p07.x", "p19.y"};
-  *out = run_model(m, 1, 1e-8, record, 3);
+  *out = recording_of(ctx, m, 1, 1e-8, record, 3);
   CHECK_OK(ctx, cpl_run((*out)->stepper, &(*out)->run, &(*out)->stats));
   (*out)->stepper->base.ops->destroy(&(*out)->stepper->base);
   (*out)->stepper = NULL;
@@ -444,7 +421,7 @@ static void discrete_values_are_carried_over_in_events(void** state) {
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "count", &m));
   const char* record[] = {"ball.hits", "again.twice", "ball.h"};
-  recording* r = run_model(m, 3, 1e-8, record, 3);
+  recording* r = recording_of(ctx, m, 3, 1e-8, record, 3);
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   for (size_t i = 0; i < r->n; i++) CHECK_INT(r->value[i][1], 4 * r->value[i][0]);
   CHECK_INT(last_of(r)[0], 6);
@@ -518,7 +495,7 @@ static void walls_can_be_added_from_outside(void** state) {
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "walls", &m));
   const char* record[] = {"m.x", "m.v"};
-  recording* r = run_model(m, 4, 1e-8, record, 2);
+  recording* r = recording_of(ctx, m, 4, 1e-8, record, 2);
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   for (size_t i = 0; i < r->n; i++) {  // a triangle wave, turned round at t = 3
     double t = r->t[i] <= 3 ? r->t[i] : 6 - r->t[i];
@@ -556,7 +533,7 @@ static void a_failing_part_is_named(void** state) {
   cpl_model* m;
   CHECK_OK(ctx, aggregate(&s, "two", &m));
   const char* record[] = {"nobody.x"};
-  recording* r = run_model(m, 1, 1e-6, record, 1);
+  recording* r = recording_of(ctx, m, 1, 1e-6, record, 1);
   CHECK_INT(cpl_run(r->stepper, &r->run, &r->stats), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "nobody.x");
   drop_run(r);

@@ -16,26 +16,11 @@ static void add_model(cpl_system_def* def, const char* name, cpl_source* source)
 
 // Runs a built system and keeps the chosen columns.
 static recording* run_system(cpl_source* system, double stop, const char* const* record, size_t n) {
-  recording* r = calloc(1, sizeof *r);
   cpl_model* m;
-  r->run = cpl_default_run_def();
-  r->run.stop_time = stop;
-  r->run.record = record;
-  r->run.n_record = n;
-  r->run.on_columns = keep_columns;
-  r->run.on_point = keep_point;
-  r->run.user = r;
-  r->solver = cpl_default_solver_def();
-  r->solver.rtol = 1e-9;
   CHECK_OK(ctx, system->ops->make_model(system, "s", &m));
-  CHECK_OK(ctx, cpl_integrate(m, &r->solver, &r->stepper));
+  recording* r = recording_of(ctx, m, stop, 1e-9, record, n);
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   return r;
-}
-
-static void drop_run(recording* r) {
-  r->stepper->base.ops->destroy(&r->stepper->base);
-  free(r);
 }
 
 static int spring(void* user, double t, const double* y, double* u) {
