@@ -40,7 +40,25 @@ typedef enum cpl_initial {
   CPL_INITIAL_CALCULATED,
 } cpl_initial;
 
+/// How a Real or Integer is stored in the model, where that is narrower or wider than the basic
+/// type's own form (double, and 32 bits with a sign). Values are handed over as double and int64_t
+/// all the same; those of UInt64 by their bits.
+typedef enum cpl_width {
+  CPL_WIDTH_OWN,
+  CPL_FLOAT32,
+  CPL_FLOAT64,
+  CPL_INT8,
+  CPL_UINT8,
+  CPL_INT16,
+  CPL_UINT16,
+  CPL_INT32,
+  CPL_UINT32,
+  CPL_INT64,
+  CPL_UINT64,
+} cpl_width;
+
 CPL_API const char* cpl_type_name(cpl_type type);                       ///< "Real", ...
+CPL_API const char* cpl_width_name(cpl_width width);                    ///< "Float32", ...; own: ""
 CPL_API const char* cpl_causality_name(cpl_causality causality);        ///< "parameter", ...
 CPL_API const char* cpl_variability_name(cpl_variability variability);  ///< "continuous", ...
 
@@ -77,6 +95,8 @@ typedef struct cpl_variable {
   uint8_t causality;    ///< cpl_causality
   uint8_t variability;  ///< cpl_variability
   uint8_t initial;      ///< cpl_initial
+  uint8_t width;        ///< cpl_width
+  bool structural;      ///< a parameter that sizes of arrays depend on: fixed once opened
   bool has_start;
   bool has_nominal;
   bool can_set_several_times;  ///< false: canHandleMultipleSetPerTimeInstant="false"
@@ -89,12 +109,23 @@ typedef struct cpl_variable {
   int32_t declared_type;   ///< index in types; -1: none
   int32_t derivative_of;   ///< variable whose derivative this is; -1: none
   int32_t alias_of;        ///< the first variable with the same type and ref; -1: this is the first
+  int32_t array;           ///< an element of the array with this number, from 1; 0: a scalar
   int32_t line;            ///< in the description file; 0: not known
   double start, min, max;  ///< of all but Strings; min -INFINITY, max INFINITY when not given
   double nominal;          ///< 1 when not given
   const char* start_text;  ///< of a String; Nullable
   const char* quantity;    ///< "Torque"; Nullable
 } cpl_variable;
+
+/// An array. Its elements are variables of their own, named x[1,2], next to each other, the last
+/// index running fastest.
+typedef struct cpl_array {
+  const char* name;
+  int32_t first;  ///< variable of its first element
+  int32_t count;  ///< of elements; may be 0
+  const int32_t* sizes;
+  int32_t n_sizes;
+} cpl_array;
 
 typedef enum cpl_dependency_kind {
   CPL_DEPENDENT,
@@ -160,6 +191,8 @@ typedef struct cpl_description {
   cpl_default_experiment experiment;
   const cpl_variable* vars;
   int32_t n_vars;
+  const cpl_array* arrays;
+  int32_t n_arrays;
   const int32_t* states;       ///< variable index of each continuous state; -1: hidden
   const int32_t* derivatives;  ///< variable index of each derivative
   int32_t n_states;
@@ -199,6 +232,12 @@ typedef struct cpl_start {
 
 typedef struct cpl_component cpl_component;
 
+/// The value of a Binary.
+typedef struct cpl_binary {
+  const uint8_t* data;  ///< Nullable when size is 0
+  size_t size;
+} cpl_binary;
+
 /// A saved state. Made by save, used by restore any number of times, released by forget.
 typedef struct cpl_snapshot {
   void* data;  ///< private to the component; NULL: nothing saved yet (save makes it, or reuses it)
@@ -216,7 +255,7 @@ typedef struct cpl_component_ops {
   cpl_status (*exit_init)(cpl_component* c);
   cpl_status (*terminate)(cpl_component* c);
   cpl_status (*reset)(cpl_component* c);  // back to before setup
-  // values by reference (cpl_variable.ref); Integer, Boolean and Enumeration are integers
+  // values by reference (cpl_variable.ref); Integer, Boolean, Enumeration, Clock are integers
   cpl_status (*get_real)(cpl_component* c, const uint32_t* refs, size_t n, double* values);
   cpl_status (*set_real)(cpl_component* c, const uint32_t* refs, size_t n, const double* values);
   cpl_status (*get_integer)(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
@@ -228,6 +267,10 @@ typedef struct cpl_component_ops {
   cpl_status (*set_string)(cpl_component* c, const uint32_t* refs, size_t n,
                            const char* const* values);
   // optional: NULL means "cannot"
+  /// Bytes are borrowed until the next call of this component.
+  cpl_status (*get_binary)(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values);
+  cpl_status (*set_binary)(cpl_component* c, const uint32_t* refs, size_t n,
+                           const cpl_binary* values);
   cpl_status (*save)(cpl_component* c, cpl_snapshot* snapshot);  // save, restore and forget
   cpl_status (*restore)(cpl_component* c, const cpl_snapshot* snapshot);  // come together
   void (*forget)(cpl_component* c, cpl_snapshot* snapshot);

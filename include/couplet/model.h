@@ -33,6 +33,8 @@ typedef enum cpl_type {
   CPL_BOOLEAN,
   CPL_ENUMERATION,
   CPL_STRING,
+  CPL_BINARY,  ///< bytes; not in models written in C, as the next
+  CPL_CLOCK,   ///< active (1) or not (0) at an event
 } cpl_type;
 
 /// One variable, or an array of them. Only the name is required.

@@ -335,6 +335,8 @@ static void read_start(cpli_parse* p, cpl_variable* v) {
       v->start_text = cpli_text(p, "start");
       v->has_start = v->start_text != NULL;
       return;
+    case CPL_BINARY:
+    case CPL_CLOCK: return;  // not in FMI 2.0
   }
 }
 

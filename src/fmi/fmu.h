@@ -22,6 +22,16 @@ typedef struct cpli_fmu_kind {
   int32_t n_source_files;
 } cpli_fmu_kind;
 
+// What a reference of the description stands for in the FMU, where it is not simply a value
+// reference: an element of an array (FMI 3.0), a negated alias (FMI 1.0).
+typedef struct cpli_slot {
+  uint32_t value_ref;
+  int32_t element;  // in the array of value_ref, from 0; 0 for scalars
+  int32_t count;    // of elements value_ref has; 1 for scalars
+  uint8_t width;    // cpl_width
+  bool negated;
+} cpli_slot;
+
 struct cpl_fmu {
   cpl_source base;  // base.desc == &desc
   cpl_description desc;
@@ -30,7 +40,9 @@ struct cpl_fmu {
   int version;       // major FMI version: 1, 2, 3
   const char* version_text;
   const char* guid;
-  cpli_fmu_kind me, cs;
+  cpli_fmu_kind me, cs, se;  // se: scheduled execution, described only
+  const cpli_slot* slots;    // by reference of the description; NULL: they are value references
+  uint32_t n_slots;
   const char** log_categories;
   const char** log_descriptions;  // one per category, never NULL
   int32_t n_log_categories;

@@ -10,8 +10,16 @@ const char* cpl_type_name(cpl_type type) {
     case CPL_BOOLEAN: return "Boolean";
     case CPL_ENUMERATION: return "Enumeration";
     case CPL_STRING: return "String";
+    case CPL_BINARY: return "Binary";
+    case CPL_CLOCK: return "Clock";
   }
   return "unknown type";
+}
+
+const char* cpl_width_name(cpl_width width) {
+  static const char* const names[] = {"",       "Float32", "Float64", "Int8",  "UInt8", "Int16",
+                                      "UInt16", "Int32",   "UInt32",  "Int64", "UInt64"};
+  return (size_t)width < CPLI_COUNT(names) ? names[width] : "unknown width";
 }
 
 const char* cpl_causality_name(cpl_causality causality) {
