@@ -26,6 +26,10 @@ char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
 /// Whether a message of that level would reach anyone: worth asking before making it.
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level);
 
+/// From now on the errors of this thread go to `text` (NULL: to the context again). Returns where
+/// they went before.
+char* cpli_divert_errors(char* text, size_t size);
+
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 

@@ -57,13 +57,29 @@ void cpl_context_destroy(cpl_context* ctx) {
 
 const char* cpl_context_error(const cpl_context* ctx) { return ctx->error; }
 
+static _Thread_local char* diverted;
+static _Thread_local size_t diverted_size;
+
+char* cpli_divert_errors(char* text, size_t size) {
+  char* before = diverted;
+  diverted = text;
+  diverted_size = size;
+  if (text != NULL) text[0] = '\0';
+  return before;
+}
+
+static void keep_error(cpl_context* ctx, const char* text) {
+  if (diverted != NULL) snprintf(diverted, diverted_size, "%s", text);
+  else memcpy(ctx->error, text, sizeof ctx->error);
+}
+
 cpl_status cpl_fail(cpl_context* ctx, cpl_status st, const char* fmt, ...) {
   char text[sizeof ctx->error];  // arguments may point into the old message
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  memcpy(ctx->error, text, sizeof text);
+  keep_error(ctx, text);
   return st;
 }
 
@@ -74,8 +90,8 @@ cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...
   int n = vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   if (n < 0 || (size_t)n >= sizeof text) return st;
-  snprintf(text + n, sizeof text - (size_t)n, ": %s", ctx->error);
-  memcpy(ctx->error, text, sizeof text);
+  snprintf(text + n, sizeof text - (size_t)n, ": %s", diverted != NULL ? diverted : ctx->error);
+  keep_error(ctx, text);
   return st;
 }
 

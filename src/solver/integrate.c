@@ -50,7 +50,9 @@ typedef struct integrate {
   cpl_curve* curves;
   uint32_t* curve_refs;
   double* curve_values;
-  size_t n_curves, cap_curves;
+  size_t n_curves, cap_curves, last_curve;
+  bool moved, stale;  // curves were given since the last step; the model has not seen them yet
+  double* z_before;   // indicators before they were given
 
   // events that come closer and closer, per indicator and direction
   struct trail {
@@ -85,6 +87,12 @@ static cpl_status place(integrate* s, double t, const double* x) {
   if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, x);
   if (st == CPL_OK) st = set_inputs(s, t);
   return st;
+}
+
+static cpl_status refresh(integrate* s) {
+  if (!s->stale || s->in_event) return CPL_OK;
+  s->stale = false;
+  return set_inputs(s, s->t);
 }
 
 static double clock_if(const integrate* s) { return s->def.timing ? cpli_now() : 0; }
@@ -375,15 +383,19 @@ static cpl_status interpolated(integrate* s, double t_end, cpl_step_result* resu
   return st < 0 ? st : finish(s, result);
 }
 
+static cpl_status watch_jump(integrate* s, bool* jumped);
+
 static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
   integrate* s = (integrate*)base;
-  cpl_status st = CPL_OK;
+  bool jumped = false;
+  cpl_status st = watch_jump(s, &jumped);
+  if (st != CPL_OK) return st;
   *result = (cpl_step_result){.time = s->t};
   if (s->def.stop_at_steps_end || s->def.restart_each_step) t_limit = t_end;
 
   // an event that waits, or a step of size zero: the update
   if (s->ended) return finish(s, result);
-  if (s->pending != NO_EVENT || t_end <= s->t) {
+  if (s->pending != NO_EVENT || jumped || t_end <= s->t) {
     st = handle_event(s);
     result->event_handled = true;
     if (st < 0) return st;
@@ -427,11 +439,13 @@ static cpl_status before_set(integrate* s) {
 }
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  return model_of(c)->ops->get_real(model_of(c), refs, n, values);
+  cpl_status st = refresh((integrate*)c);
+  return st != CPL_OK ? st : model_of(c)->ops->get_real(model_of(c), refs, n, values);
 }
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
-  return model_of(c)->ops->get_integer(model_of(c), type, refs, n, values);
+  cpl_status st = refresh((integrate*)c);
+  return st != CPL_OK ? st : model_of(c)->ops->get_integer(model_of(c), type, refs, n, values);
 }
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
@@ -458,10 +472,38 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
                                        sensitivity);
 }
 
+// A curve may begin elsewhere than the one before ended. When an indicator of the model changes its
+// sign there, it is an event.
+static cpl_status before_curve(integrate* s) {
+  cpl_status st = CPL_OK;
+  if (s->running && !s->moved && !s->in_event && s->nz > 0)
+    st = s->m->ops->get_indicators(s->m, s->z_before);
+  s->moved = s->stale = s->running;
+  return st;
+}
+
+static cpl_status watch_jump(integrate* s, bool* jumped) {
+  cpl_status st = CPL_OK;
+  if (s->moved && !s->in_event && s->nz > 0) {
+    double* z = s->z_before + s->nz;
+    st = set_inputs(s, s->t);
+    if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, z);
+    for (size_t i = 0; i < s->nz && st == CPL_OK; i++)
+      *jumped = *jumped || (z[i] > 0) != (s->z_before[i] > 0);
+  }
+  s->moved = s->stale = false;
+  return st;
+}
+
 static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* curve) {
   integrate* s = (integrate*)base;
-  size_t i = 0;
-  while (i < s->n_curves && s->curve_refs[i] != ref) i++;
+  cpl_status st = before_curve(s);
+  if (st != CPL_OK) return st;
+  size_t i = s->last_curve + 1;  // they mostly come in the same order
+  if (i >= s->n_curves || s->curve_refs[i] != ref)
+    for (i = 0; i < s->n_curves && s->curve_refs[i] != ref; i++) {
+    }
+  s->last_curve = i;
   if (i == s->cap_curves) {
     size_t cap = s->cap_curves > 0 ? 2 * s->cap_curves : 8;
     cpl_context* ctx = base->base.ctx;
@@ -505,7 +547,7 @@ static cpl_status exit_init(cpl_component* c) {
 }
 
 static void forget_run(integrate* s) {
-  s->running = s->in_event = s->ended = s->step_open = false;
+  s->running = s->in_event = s->ended = s->step_open = s->moved = s->stale = false;
   s->at_end = s->pending = NO_EVENT;
   s->careful_until = s->stuck_since = -INFINITY;
   s->stuck = 0;
@@ -532,6 +574,7 @@ static void destroy(cpl_component* c) {
   if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
   cpli_free(ctx, s->x);
   cpli_free(ctx, s->crossed);
+  cpli_free(ctx, s->z_before);
   cpli_free(ctx, s->trails);
   cpli_free(ctx, s->curves);
   cpli_free(ctx, s->curve_refs);
@@ -584,7 +627,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   s->running = k->running;
   s->in_event = k->in_event;
   s->ended = k->ended;
-  s->step_open = false;
+  s->step_open = s->moved = s->stale = false;
   s->at_end = NO_EVENT;
   memcpy(s->x, k->x, s->n * sizeof(double));
   memcpy(s->trails, k->x + s->n, 2 * s->nz * sizeof *s->trails);
@@ -667,8 +710,10 @@ cpl_solver_def cpl_default_solver_def(void) {
 static cpl_status allocate(integrate* s, cpl_context* ctx) {
   s->x = cpli_alloc(ctx, 4 * s->n, sizeof(double));
   s->crossed = cpli_alloc(ctx, s->nz, 1);
+  s->z_before = cpli_alloc(ctx, 2 * s->nz, sizeof(double));
   s->trails = cpli_alloc(ctx, 2 * s->nz, sizeof *s->trails);
-  if (s->x == NULL || s->crossed == NULL || s->trails == NULL) return cpli_nomem(ctx);
+  if (s->x == NULL || s->crossed == NULL || s->z_before == NULL || s->trails == NULL)
+    return cpli_nomem(ctx);
   s->x_at = s->x + s->n;
   s->atol = s->x_at + s->n;
   s->nominal = s->atol + s->n;
