@@ -69,8 +69,10 @@ typedef struct cpl_coupling {
 /// given times.
 typedef struct cpl_external_event {
   const char* name;
-  cpl_function condition;  ///< value > 0: it holds. value NULL: only at the times
-  const double* times;     ///< ascending
+  /// value > 0: it holds. value NULL: only at the times; sources, if any, then say what else the
+  /// event belongs to.
+  cpl_function condition;
+  const double* times;  ///< ascending
   int32_t n_times;
   const cpl_port* targets;  ///< states of parts, inputs nothing is coupled to, tunable parameters
   int32_t n_targets;

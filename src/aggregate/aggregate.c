@@ -356,7 +356,7 @@ static const cpl_component_ops component_ops = {.kind = "aggregate",
   .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,         \
   .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives,   \
   .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator, \
-  .completed_step = completed_step
+  .completed_step = completed_step, .split = cpli_aggregate_split
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
                                          .newton_solve = cpli_newton_solve};
 static const cpl_model_ops plain_ops = {MODEL_OPS};

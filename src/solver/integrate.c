@@ -13,7 +13,7 @@ enum { MOST_ROUNDS = 1000 };  // of one event iteration
 
 //------------------------------------ events ------------------------------------
 
-static cpl_status restart(cpli_integrate* s) {
+cpl_status cpli_integrate_restart(cpli_integrate* s) {
   cpl_status st = s->n > 0 ? s->m->ops->get_nominals(s->m, s->nominal) : CPL_OK;
   if (st < 0) return st;
   double atol = s->def.atol > 0 ? s->def.atol : s->def.rtol;
@@ -69,10 +69,10 @@ static cpl_status event_iteration(cpli_integrate* s) {
   st = s->m->ops->enter_continuous(s->m);
   s->in_event = false;
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
-  return st < 0 ? st : restart(s);
+  return st < 0 ? st : cpli_integrate_restart(s);
 }
 
-static cpl_status handle_event(cpli_integrate* s) {
+cpl_status cpli_integrate_update(cpli_integrate* s) {
   double since = cpli_clock_if(s);
   cpl_status st = enter_event_mode(s);
   if (st >= 0) st = event_iteration(s);
@@ -83,7 +83,7 @@ static cpl_status handle_event(cpli_integrate* s) {
 
 //------------------------------------ steps ------------------------------------
 
-static cpl_status stop_at_event(cpli_integrate* s, cpli_cause why, cpl_step_result* result) {
+static cpl_status stop_at_event(cpli_integrate* s, cpli_cause why) {
   cpli_log_event(s, why);
   cpl_status st = cpli_watch_event(s, why);
   s->pending = why;
@@ -91,8 +91,6 @@ static cpl_status stop_at_event(cpli_integrate* s, cpli_cause why, cpl_step_resu
   s->stats.state_events += why == STATE_EVENT;
   s->stats.time_events += why == TIME_EVENT;
   s->stats.step_events += why == STEP_EVENT;
-  result->end = CPL_STEP_EVENT;
-  result->time = s->t;
   return st;
 }
 
@@ -124,62 +122,57 @@ static cpl_status solver_step(cpli_integrate* s, double t_limit) {
   return CPL_OK;
 }
 
-static cpl_status finish(cpli_integrate* s, cpl_step_result* result) {
-  result->end = s->ended ? CPL_STEP_TERMINATE : CPL_STEP_DONE;
-  result->time = s->t;
-  return CPL_OK;
+cpl_status cpli_integrate_close(cpli_integrate* s) {
+  bool wants_event = false;
+  cpl_status st = close_step(s, &wants_event);
+  if (st < 0 || s->ended) return st;
+  if (s->at_end != NO_EVENT) return stop_at_event(s, s->at_end);
+  return wants_event ? stop_at_event(s, STEP_EVENT) : CPL_OK;
 }
 
-// A point inside the solver's last step.
-static cpl_status interpolated(cpli_integrate* s, double t_end, cpl_step_result* result) {
-  cpl_status st = s->solver->ops->interpolate(s->solver, t_end, s->x_at);
-  s->t = t_end;
-  if (st >= 0) st = cpli_place(s, t_end, s->x_at);
-  if (st == CPL_RETRY)
-    st = cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL, "%s: at an output point",
-                         s->base.base.name);
-  return st < 0 ? st : finish(s, result);
+cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit) {
+  if (s->def.cancel != NULL && *s->def.cancel != 0) {
+    return cpl_fail(s->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
+                    s->base.base.name, s->t);
+  }
+  if (s->next_time <= s->t) return stop_at_event(s, TIME_EVENT);
+  return solver_step(s, s->def.stop_at_steps_end || s->def.restart_each_step ? t_end : t_limit);
+}
+
+cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
+  if (s->t == t) return CPL_OK;
+  cpl_status st = s->solver->ops->interpolate(s->solver, t, s->x_at);
+  s->t = t;
+  if (st >= 0) st = cpli_place(s, t, s->x_at);
+  return st == CPL_RETRY ? cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
+                                           "%s: at an output point", s->base.base.name)
+                         : st;
 }
 
 static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
   cpli_integrate* s = (cpli_integrate*)base;
   cpl_status st = CPL_OK;
   *result = (cpl_step_result){.time = s->t};
-  if (s->def.stop_at_steps_end || s->def.restart_each_step) t_limit = t_end;
 
   // an event that waits, or a step of size zero: the update
-  if (s->ended) return finish(s, result);
-  if (s->pending != NO_EVENT || t_end <= s->t) {
-    st = handle_event(s);
+  if (!s->ended && (s->pending != NO_EVENT || t_end <= s->t)) {
+    st = cpli_integrate_update(s);
     result->event_handled = true;
-    if (st < 0) return st;
-  } else if (s->def.restart_each_step) {
-    st = restart(s);
-    if (st < 0) return st;
+  } else if (!s->ended && s->def.restart_each_step) {
+    st = cpli_integrate_restart(s);
   }
 
   // steps of the solver until one reaches t_end or an event stops us
-  while (!s->ended && s->t < t_end) {
-    bool wants_event = false;
-    if (s->def.cancel != NULL && *s->def.cancel != 0) {
-      return cpl_fail(s->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
-                      s->base.base.name, s->t);
-    }
-    if (t_end < s->t_step) return interpolated(s, t_end, result);
-    if (s->step_open || s->at_end != NO_EVENT) {
-      st = close_step(s, &wants_event);
-      if (st < 0) return st;
-      if (s->ended) break;
-      if (s->at_end != NO_EVENT) return stop_at_event(s, s->at_end, result);
-      if (wants_event) return stop_at_event(s, STEP_EVENT, result);
-    } else if (s->next_time <= s->t) {
-      return stop_at_event(s, TIME_EVENT, result);
-    } else {
-      st = solver_step(s, t_limit);
-      if (st < 0) return st;
-    }
+  while (st >= 0 && !s->ended && s->pending == NO_EVENT && s->t < t_end) {
+    if (t_end < s->t_step) st = cpli_integrate_at(s, t_end);
+    else if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
+    else st = cpli_integrate_ahead(s, t_end, t_limit);
   }
-  return finish(s, result);
+  result->end = s->ended                 ? CPL_STEP_TERMINATE
+                : s->pending != NO_EVENT ? CPL_STEP_EVENT
+                                         : CPL_STEP_DONE;
+  result->time = s->t;
+  return st;
 }
 
 //------------------------------------ values ------------------------------------
@@ -364,7 +357,7 @@ static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def*
   return CPL_OK;
 }
 
-cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
+cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
   cpl_context* ctx = model->base.ctx;
   *out = NULL;
   cpli_integrate* s = cpli_alloc(ctx, 1, sizeof *s);
@@ -379,6 +372,7 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
                         .def = *def,
                         .n = (size_t)model->base.desc->n_states,
                         .nz = (size_t)model->base.desc->n_indicators,
+                        .stats.groups = 1,
                         .next_time = INFINITY};
   s->base = (cpl_stepper){.base = {.ops = &component_ops[rolls_back][has_directional],
                                    .desc = model->base.desc,
@@ -403,6 +397,17 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
   return st;
 }
 
+cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
+  cpl_pieces pieces = {0};
+  *out = NULL;
+  cpl_status st = CPL_OK;
+  if (!def->one_solver && model->ops->split != NULL) st = model->ops->split(model, &pieces);
+  if (st < 0) model->base.ops->destroy(&model->base);
+  if (st < 0) return st;
+  return pieces.n > 1 ? cpli_integrate_pieces(model, &pieces, def, out)
+                      : cpli_integrate_one(model, def, out);
+}
+
 const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s) {
-  return s->ops == &stepper_ops ? &((const cpli_integrate*)s)->stats : NULL;
+  return s->ops == &stepper_ops ? &((const cpli_integrate*)s)->stats : cpli_pieces_stats(s);
 }

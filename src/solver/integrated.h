@@ -3,7 +3,7 @@
 //
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
 // the model for the solver, watch.c looks for events that come ever closer, saved.c saves and
-// restores, integrate.c steps.
+// restores, integrate.c steps; pieces.c steps several side by side.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -60,6 +60,37 @@ static inline double cpli_clock_if(const cpli_integrate* s) {
 static inline void cpli_account(cpli_integrate* s, double since) {
   if (s->def.timing) s->stats.in_models_s += cpli_now() - since;
 }
+
+//------------------------------------ integrate.c ------------------------------------
+
+// One by one what step() does, for who steps several side by side. s->ended and s->pending say what
+// came of it.
+
+/// Whether the end of the solver's last step is still to be closed.
+static inline bool cpli_integrate_open(const cpli_integrate* s) {
+  return s->step_open || s->at_end != NO_EVENT;
+}
+/// Go to the end of the solver's last step: the model hears of it, and an event there stops us.
+cpl_status cpli_integrate_close(cpli_integrate* s);
+/// One step of the solver from where a closed one ended. Outputs up to s->t_step can be had then.
+cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit);
+/// Outputs at t, inside the solver's last step.
+cpl_status cpli_integrate_at(cpli_integrate* s, double t);
+/// The event update at s->t.
+cpl_status cpli_integrate_update(cpli_integrate* s);
+/// Forget the solver's history.
+cpl_status cpli_integrate_restart(cpli_integrate* s);
+
+/// A stepper for the model as a whole.
+cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out);
+
+//------------------------------------ pieces.c ------------------------------------
+
+/// A stepper for a model that was taken apart. Both belong to it from here on, also when it fails.
+cpl_status cpli_integrate_pieces(cpl_model* whole, const cpl_pieces* pieces,
+                                 const cpl_solver_def* def, cpl_stepper** out);
+/// NULL: the stepper is something else.
+const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
 
 //------------------------------------ point.c ------------------------------------
 
