@@ -35,6 +35,10 @@ typedef struct cpl_function {
   int32_t n_indicators;
   cpl_status (*indicators)(void* user, double t, const double* sources, double* z);
   cpl_status (*settle)(void* user, double t, const double* sources, bool* changed);
+  /// After every accepted step.
+  cpl_status (*accept)(void* user, double t, const double* sources);
+  /// When settle is to be called next without an indicator that tells; asked after events.
+  double (*next_time)(void* user, double t, const double* sources);
   void* user;
   const char* text;        ///< for messages: where it stands and what it says. Nullable.
   const char* expression;  ///< what it says, without the place. Nullable.

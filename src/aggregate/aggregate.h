@@ -119,6 +119,8 @@ typedef struct cpli_aggregate {
   int32_t* node_of;  // of each variable of the parts; -1: none
   cpli_tie* links;
   int32_t n_links;
+  int32_t* settling;  // links with comparisons, or others that settle at events
+  int32_t n_settling;
   cpli_outside* outside;
   int32_t n_outside;
   int32_t first_signal;       // node of signal 0
@@ -214,5 +216,6 @@ cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
 void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size);
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
+cpl_status cpli_aggregate_accept(cpli_aggregate* a);  // an accepted step, at its end
 cpl_status cpli_aggregate_settle_start(
     cpli_aggregate* a);  // conditions and comparisons at the start
