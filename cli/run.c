@@ -17,7 +17,7 @@ typedef struct run_args {
   const char *output, *as, *solver, *input, *log_level, *call_log;
   double start_time, stop_time, interval, step, rtol, atol;
   cli_list set, record;
-  bool stats, json, quiet, units, per_model;
+  bool stats, json, quiet, units, per_model, one_solver;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -194,6 +194,7 @@ static cpl_status make_integrated(session* s) {
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
   s->solver.timing = a->stats;  // two looks at the clock per evaluation
   s->solver.cancel = &interrupted;
+  s->solver.one_solver = a->one_solver;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double usual =
       s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
@@ -321,6 +322,8 @@ static void print_stats(const session* s) {
   if (integrated) {
     fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver.kind),
             s->solver.rtol);
+    if (v->groups > 1)
+      fprintf(out, "  groups               %d, each with a solver of its own\n", v->groups);
     fprintf(out, "  steps                %lld\n", (long long)v->steps);
     fprintf(out, "  rejected steps       %lld\n", (long long)v->rejected);
     fprintf(out, "  right-hand sides     %lld\n", (long long)v->rhs_evals);
@@ -352,6 +355,7 @@ static void print_counts(cpli_json* json, const session* s) {
       {"time_events", v->time_events},
       {"step_events", v->step_events},
       {"restarts", v->restarts},
+      {"groups", v->groups},
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},
       {"points", r->points},
@@ -500,6 +504,9 @@ static const cli_option options[] = {
     {"per-model", 0, NULL,
      "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
      CLI_FLAG, AT(per_model)},
+    {"one-solver", 0, NULL,
+     "of a system: one solver for all models, also for groups that do not influence each other",
+     CLI_FLAG, AT(one_solver)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
     {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},

@@ -23,6 +23,7 @@ typedef struct cpl_solver_def {
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
   bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
+  bool one_solver;         ///< also for parts of the model that do not influence each other
   bool timing;             ///< measure the time spent in the model (stats.in_models_s)
   int32_t max_events;      ///< so many events without progress in time are chattering; 0: 100
   const volatile int* cancel;  ///< a step ends with CPL_ERR_CANCELLED soon after *cancel is not 0.
@@ -34,6 +35,7 @@ typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
   int64_t state_events, time_events, step_events;
   int64_t restarts;
+  int32_t groups;      ///< of parts that do not influence each other: as many solvers
   double in_models_s;  ///< only with def.timing
 } cpl_solver_stats;
 
@@ -43,7 +45,9 @@ CPL_API cpl_solver_def cpl_default_solver_def(void);
 CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
 
-/// Make a stepper of a model: the composer "integrate".
+/// Make a stepper of a model: the composer "integrate". A model that consists of parts that do not
+/// influence each other gets a solver for each, unless def->one_solver: an event in one of them
+/// costs the others nothing.
 /// A step that meets an event stops there, before the event update (outputs are those left of it);
 /// a step of size zero then makes the update, and so does the beginning of the next step.
 /// Owned:    *out by the caller, who destroys it through its ops. The model belongs to the stepper

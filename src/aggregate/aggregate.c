@@ -335,7 +335,7 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
     *end = *end || stop;
   }
   if (st == CPL_OK) accept_point(a);
-  return st;
+  return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
 
 static const cpl_component_ops component_ops = {.kind = "aggregate",
@@ -356,7 +356,7 @@ static const cpl_component_ops component_ops = {.kind = "aggregate",
   .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,         \
   .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives,   \
   .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator, \
-  .completed_step = completed_step
+  .completed_step = completed_step, .split = cpli_aggregate_split
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
                                          .newton_solve = cpli_newton_solve};
 static const cpl_model_ops plain_ops = {MODEL_OPS};
@@ -459,6 +459,7 @@ static cpl_status add_sources(maker* k, int32_t i) {
   if (st < 0 || l->values == NULL) return st < 0 ? st : cpli_nomem(a->base.base.ctx);
   l->gradient = l->values + l->n_sources;
   a->n_link_indicators += l->def.function.n_indicators;
+  if (l->def.function.settle != NULL) a->settling[a->n_settling++] = i;
   return CPL_OK;
 }
 
@@ -552,9 +553,11 @@ static cpl_status take_lists(maker* k) {
   a->n_outside = d->n_events;
   a->signals = cpli_arena_alloc(&a->arena, (size_t)d->n_signals, sizeof *a->signals);
   a->links = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->links);
+  a->settling = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->settling);
   a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
   a->node_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->node_of);
-  if (a->signals == NULL || a->links == NULL || a->outside == NULL || a->node_of == NULL)
+  if (a->signals == NULL || a->links == NULL || a->settling == NULL || a->outside == NULL ||
+      a->node_of == NULL)
     return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < d->n_signals; i++) {
     cpl_signal s = d->signals[i];

@@ -6,8 +6,8 @@
 // known before it is needed; blocks of nodes that need each other are loops. Every room file has
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
-// event iteration, linearize.c the partial derivatives of the whole, report.c what a reader wants
-// to know, aggregate.c the operations of a model.
+// event iteration, groups.c what can be solved apart, linearize.c the partial derivatives of the
+// whole, report.c what a reader wants to know, aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"
@@ -119,6 +119,8 @@ typedef struct cpli_aggregate {
   int32_t* node_of;  // of each variable of the parts; -1: none
   cpli_tie* links;
   int32_t n_links;
+  int32_t* settling;  // links with comparisons, or others that settle at events
+  int32_t n_settling;
   cpli_outside* outside;
   int32_t n_outside;
   int32_t first_signal;       // node of signal 0
@@ -191,11 +193,29 @@ void cpli_newton_destroy(struct cpli_newton* n);
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
 
+//------------------------------------ groups.c ------------------------------------
+
+// Parts without a path between them, numbered from 0 in the order of the first part of each.
+// Signals that all may have a copy of, such as parameters and smooth functions of time, join
+// nobody.
+typedef struct cpli_groups {
+  cpl_context* ctx;
+  int32_t n;
+  int32_t* of_part;
+  int32_t* of_signal;  // -1: a copy in each group that uses it
+  int32_t* of_event;   // from outside
+} cpli_groups;
+
+cpl_status cpli_groups_find(const cpli_aggregate* a, cpli_groups* out);
+void cpli_groups_free(cpli_groups* g);
+cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
+
 //------------------------------------ events.c ------------------------------------
 
 cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
 void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size);
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
+cpl_status cpli_aggregate_accept(cpli_aggregate* a);  // an accepted step, at its end
 cpl_status cpli_aggregate_settle_start(
     cpli_aggregate* a);  // conditions and comparisons at the start

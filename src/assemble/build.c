@@ -250,11 +250,16 @@ static cpl_status add_table(built* b, cpli_functions* f, lists* l, const cpli_in
     st = cpli_function_of_table(f, table, column, in->interpolation == CPL_HOLD,
                                 &couple_signal(l)->function, &jumps, &n_jumps);
   }
-  if (st >= 0 && n_jumps > 0) {  // an event at every jump, which changes nothing itself
-    l->events[l->n_events++] =
-        (cpl_external_event){.name = in->name.text, .times = jumps, .n_times = n_jumps};
-  }
-  return st;
+  if (st < 0 || n_jumps == 0) return st;
+  cpl_port* signal = cpli_arena_alloc(&f->arena, 1, sizeof *signal);
+  if (signal == NULL) return cpli_nomem(b->base.ctx);
+  *signal = (cpl_port){-1, l->n_signals - 1};
+  // an event at every jump, which changes nothing itself
+  l->events[l->n_events++] = (cpl_external_event){.name = in->name.text,
+                                                  .condition = {.sources = signal, .n_sources = 1},
+                                                  .times = jumps,
+                                                  .n_times = n_jumps};
+  return CPL_OK;
 }
 
 typedef struct callback {
