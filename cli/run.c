@@ -179,10 +179,13 @@ static cpl_status choose_times(session* s) {
   return CPL_OK;
 }
 
-static cpl_status make_integrated(session* s) {
+static double usual_step(const session* s) {
+  return s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
+}
+
+static cpl_status choose_solver(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
-  cpl_model* model = NULL;
   s->solver = cpl_default_solver_def();
   const char* solver = a->solver != NULL ? a->solver : s->experiment.solver;
   if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
@@ -196,18 +199,39 @@ static cpl_status make_integrated(session* s) {
   s->solver.cancel = &interrupted;
   s->solver.one_solver = a->one_solver;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
-  double usual =
-      s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
-  double preferred = e->has_step && e->step > 0 ? e->step : usual;
+  double preferred = e->has_step && e->step > 0 ? e->step : usual_step(s);
   s->solver.step = given(a->step, given(s->experiment.step, fixed ? preferred : 0));
-  cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
+  return CPL_OK;
+}
+
+static cpl_status make_integrated(session* s) {
+  cpl_model* model = NULL;
+  cpl_status st = choose_solver(s);
+  if (st >= 0) st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
   return st < 0 ? st : cpl_integrate(model, &s->solver, &s->stepper);
+}
+
+// A system with co-simulation models: --step is the communication step.
+static cpl_status make_coupled(session* s) {
+  const cpl_default_experiment* e = &s->source->desc->experiment;
+  cpl_stepper_def def = cpl_default_stepper_def();
+  cpl_status st = choose_solver(s);
+  if (st < 0) return st;
+  if (!isnan(s->args->step)) s->solver.step = given(s->experiment.step, 0);
+  def.solver = s->solver;
+  def.step = given(s->args->step, 0);
+  def.usual_step = usual_step(s);
+  s->run.tolerance = given(s->args->rtol, e->has_tolerance ? e->tolerance : 0);
+  st = cpl_system_stepper(s->source, &def, &s->stepper);
+  if (st >= 0 && s->run.interval == 0) s->run.interval = cpl_master_step(s->stepper);
+  return st;
 }
 
 static cpl_status make_stepper(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
   const cpl_source_ops* ops = s->source->ops;
+  if (cpl_system_definition(s->source) != NULL && ops->make_model == NULL) return make_coupled(s);
   bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
   if (cs && ops->make_stepper == NULL)
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
@@ -314,6 +338,28 @@ typedef struct count {
   int64_t value;
 } count;
 
+static void print_master(FILE* out, const cpl_stepper* s) {
+  const cpl_master_stats* m = cpl_master_get_stats(s);
+  fprintf(out, "  communication steps  %lld\n", (long long)m->steps);
+  fprintf(out, "  repeated steps       %lld\n", (long long)m->repeated);
+  fprintf(out, "  loop iterations      %lld\n", (long long)m->iterations);
+  fprintf(out, "  events               %lld\n", (long long)m->events);
+  for (int32_t i = 0; i < cpl_master_count(s); i++) {
+    cpl_master_part_stats p = cpl_master_part_stats_at(s, i);
+    fputs("  ", out);
+    cli_print_safe(out, p.name);
+    fprintf(out, ": %s, %lld steps, %lld rejected, %lld rolled back, %lld updates",
+            cpl_master_class_name(p.kind), (long long)p.steps, (long long)p.rejected,
+            (long long)p.rollbacks, (long long)p.updates);
+    const cpl_solver_stats* v = cpl_integrate_stats(cpl_master_part_at(s, i));
+    if (v != NULL)
+      fprintf(out, "; solver: %lld steps, %lld right-hand sides, %lld events", (long long)v->steps,
+              (long long)v->rhs_evals,
+              (long long)(v->state_events + v->time_events + v->step_events));
+    fputc('\n', out);
+  }
+}
+
 static void print_stats(const session* s) {
   FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
@@ -332,6 +378,8 @@ static void print_stats(const session* s) {
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+  } else if (cpl_master_get_stats(s->stepper) != NULL) {
+    print_master(out, s->stepper);
   } else {
     fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
     fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);

@@ -112,6 +112,8 @@ typedef struct cpl_master_stats {
 
 /// Returns: NULL when the stepper was not made by cpl_master().
 CPL_API const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s);
+/// Its communication step; 0: as far as it is asked to go, or not made by cpl_master().
+CPL_API double cpl_master_step(const cpl_stepper* s);
 /// How many steppers it has; 0: it was not made by cpl_master().
 CPL_API int32_t cpl_master_count(const cpl_stepper* s);
 CPL_API cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i);

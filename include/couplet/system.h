@@ -58,7 +58,7 @@ typedef enum cpl_member_kind {
 typedef enum cpl_member_as {
   CPL_AS_DEFAULT,         ///< what the file has; model exchange where it has both
   CPL_AS_MODEL_EXCHANGE,  ///< `as: me`
-  CPL_AS_CO_SIMULATION,   ///< `as: cs`
+  CPL_AS_CO_SIMULATION,   ///< `as: cs`: what has no solver of its own gets one
 } cpl_member_as;
 
 /// A model of the system. Start from cpl_default_member_def(), then change what you need.
@@ -172,6 +172,27 @@ CPL_API cpl_experiment_def cpl_default_experiment_def(void);
 CPL_API cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
                                                  const cpl_experiment_def* experiment);
 CPL_API cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def);
+
+/// How steppers in the system are coupled (couplet/master.h says what the words mean); NAN, -1 and
+/// NULL: not said. Start from cpl_default_cosimulation_def(), then change what you need.
+typedef struct cpl_cosimulation_def {
+  const char* algorithm;  ///< "determinate", "jacobi", "gauss-seidel", "iterative"
+  const char* on_loop;    ///< "auto", "iterate", "delay", "error"
+  const char* estimate;   ///< "predictor", "richardson", "energy"
+  const char* legacy;     ///< "warn", "error"
+  double step, tolerance, min_step, loop_tolerance;
+  int32_t order, iterations, threads;
+  const cpl_assignment* steps;  ///< steps of single models: name, number
+  size_t n_steps;
+  const cpl_assignment* bonds;  ///< power bonds: the input with the effort, the one with the flow
+  size_t n_bonds;
+} cpl_cosimulation_def;
+
+CPL_API cpl_cosimulation_def cpl_default_cosimulation_def(void);
+
+/// Takes the place of what was said before. All texts are copied.
+CPL_API cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def,
+                                                   const cpl_cosimulation_def* how);
 
 /// Give "model.variable" another start value, or a parameter or an input of the whole another
 /// value.

@@ -47,7 +47,8 @@ void cpli_functions_free(cpli_functions* f) {
 cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref) {
   if (ref.kind == CPLI_REF_PARAMETER) return (cpl_port){-1, f->first_parameter + ref.index};
   if (ref.kind == CPLI_REF_INPUT) return (cpl_port){-1, f->first_input + ref.index};
-  return (cpl_port){ref.model, ref.index};
+  int32_t part = f->part_of_model != NULL ? f->part_of_model[ref.model] : ref.model;
+  return part >= 0 ? (cpl_port){part, ref.index} : f->bridge(f->bridge_user, ref);
 }
 
 // Slots are numbered as names are met.

@@ -16,9 +16,10 @@ enum { MOST = 256 };  // values routed at a time
 // References that follow each other and belong to one part, as references of that part.
 static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32_t* out,
                     cpl_component** part) {
-  int32_t p = m->part_of_var[refs[0]];
+  int32_t p = m->merged->part_of_var[refs[0]];
   size_t k = 0;
-  for (; k < n && k < MOST && m->part_of_var[refs[k]] == p; k++) out[k] = m->ref_of_var[refs[k]];
+  for (; k < n && k < MOST && m->merged->part_of_var[refs[k]] == p; k++)
+    out[k] = m->merged->ref_of_var[refs[k]];
   *part = &m->parts[p].s->base;
   return k;
 }
@@ -50,7 +51,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
 // What is set from outside while time stands still is an event for its part.
 static void note_set(cpli_master* m, const uint32_t* refs, size_t n) {
   for (size_t i = 0; i < n && m->running; i++) {
-    cpli_master_part* p = &m->parts[m->part_of_var[refs[i]]];
+    cpli_master_part* p = &m->parts[m->merged->part_of_var[refs[i]]];
     if (p->s->base.can.zero_step) p->pending = m->pending = true;
   }
 }
@@ -72,8 +73,8 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_master* m = (cpli_master*)s;
-  cpl_stepper* p = m->parts[m->part_of_var[ref]].s;
-  uint32_t own = m->ref_of_var[ref];
+  cpl_stepper* p = m->parts[m->merged->part_of_var[ref]].s;
+  uint32_t own = m->merged->ref_of_var[ref];
   if (p->ops->set_curve != NULL) return p->ops->set_curve(p, own, curve);
   double value =
       curve->value != NULL ? curve->value(curve->user, m->t) : cpli_curve_at(curve, m->t);
@@ -144,7 +145,7 @@ static void destroy(cpl_component* c) {
     p->s->base.ops->destroy(&p->s->base);
   }
   for (int32_t i = 0; i < m->n_outs && m->outs != NULL; i++) cpli_free(ctx, m->outs[i].bytes);
-  cpli_names_free(&m->names);
+  cpli_merged_release(m->merged);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
 }
@@ -537,6 +538,23 @@ static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
   return CPL_OK;
 }
 
+static cpl_status describe(cpli_master* m) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpli_merge_part* parts = cpli_alloc(ctx, (size_t)m->n_parts, sizeof *parts);
+  cpl_master_link* links = cpli_alloc(ctx, (size_t)m->n_links, sizeof *links);
+  cpl_status st = parts == NULL || links == NULL ? cpli_nomem(ctx) : CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    const cpl_component* c = &m->parts[i].s->base;
+    parts[i] = (cpli_merge_part){c->name, c->desc, m->parts[i].plain};
+  }
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++)
+    links[i] = (cpl_master_link){.target_part = m->links[i].part, .target_var = m->links[i].var};
+  if (st >= 0) st = cpli_merge(ctx, m->name, parts, m->n_parts, links, m->n_links, &m->merged);
+  cpli_free(ctx, parts);
+  cpli_free(ctx, links);
+  return st;
+}
+
 static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place) {
   cpl_context* ctx = m->base.base.ctx;
   cpl_status st = take_parts(m, def, place);
@@ -547,7 +565,8 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place
   if (st >= 0 && (m->outs == NULL || m->links == NULL)) st = cpli_nomem(ctx);
   if (st >= 0) st = take_links(m, def, place);
   if (st >= 0) st = take_bonds(m, def, place);
-  if (st >= 0) st = cpli_master_describe(m);
+  if (st >= 0 && m->merged == NULL) st = describe(m);
+  if (st >= 0) m->base.base.desc = &m->merged->desc;
   if (st >= 0) st = cpli_master_plan(m);
   if (st >= 0) st = allocate_work(m);
   if (st >= 0) set_capabilities(m);
@@ -556,6 +575,11 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place
 }
 
 cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper** out) {
+  return cpli_master_create(ctx, def, NULL, out);
+}
+
+cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
+                              cpl_stepper** out) {
   *out = NULL;
   cpl_status st = CPL_OK;
   cpli_master* m = cpli_alloc(ctx, 1, sizeof *m);
@@ -576,10 +600,10 @@ cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper**
   }
   m->def = *def;
   if (m->def.order < 0) m->def.order = def->algorithm == CPL_MASTER_ITERATIVE ? 1 : 0;
-  m->base = (cpl_stepper){
-      .base = {.ops = &m->component_ops, .desc = &m->desc, .ctx = ctx, .name = m->name},
-      .ops = &m->stepper_ops};
+  m->base = (cpl_stepper){.base = {.ops = &m->component_ops, .ctx = ctx, .name = m->name},
+                          .ops = &m->stepper_ops};
   m->component_ops.destroy = destroy;
+  if (merged != NULL) m->merged = cpli_merged_hold(merged);
   st = fill(m, def, place);
   cpli_free(ctx, place);
   if (st < 0) destroy(&m->base.base);
@@ -596,6 +620,11 @@ static const cpli_master* as_master(const cpl_stepper* s) {
 const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s) {
   const cpli_master* m = as_master(s);
   return m != NULL ? &m->stats : NULL;
+}
+
+double cpl_master_step(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? m->def.step : 0;
 }
 
 int32_t cpl_master_count(const cpl_stepper* s) {

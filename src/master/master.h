@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "couplet/master.h"
+#include "master/merged.h"
 
 enum { CPLI_SAMPLES = 3, CPLI_MESSAGE_SIZE = 2048 };
 
@@ -101,8 +102,7 @@ typedef struct cpli_master {
   char* name;
   cpli_arena arena;
   cpl_master_def def;
-  cpl_description desc;
-  cpli_names names;
+  struct cpli_merged* merged;  // the description
   cpli_master_part* parts;
   cpli_out* outs;
   cpli_master_link* links;
@@ -194,10 +194,6 @@ cpl_status cpli_master_update(cpli_master* m);
 
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);
-
-//------------------------------------ describe.c ------------------------------------
-
-cpl_status cpli_master_describe(cpli_master* m);
 
 //------------------------------------ crew.c ------------------------------------
 

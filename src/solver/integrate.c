@@ -194,7 +194,8 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
   cpl_status st = cpli_curves_refresh((cpli_integrate*)c);
-  return st != CPL_OK ? st : cpli_model_of(c)->ops->get_integer(cpli_model_of(c), type, refs, n, values);
+  return st != CPL_OK ? st
+                      : cpli_model_of(c)->ops->get_integer(cpli_model_of(c), type, refs, n, values);
 }
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {

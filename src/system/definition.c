@@ -144,9 +144,6 @@ static cpl_status check_member(const cpl_system_def* def, const cpli_member* m) 
   if (m->system != NULL && m->kind != CPL_MEMBER_SYSTEM) why = "a definition makes a system";
   if (m->system == def) why = "it would hold itself";
   if (why != NULL) return bad_name(def, "model", &m->name, why);
-  if (m->as != CPL_AS_DEFAULT && m->kind != CPL_MEMBER_FMU)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &m->as_place,
-                        "model \"%s\": only an FMU can be taken as me or cs", m->name.text);
   return CPL_OK;
 }
 

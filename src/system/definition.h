@@ -91,6 +91,17 @@ typedef struct cpli_experiment {
   cpli_place places[CPLI_SOLVER + 1];
 } cpli_experiment;
 
+// `master:`. Texts are Nullable, numbers NAN and -1 when not said.
+typedef struct cpli_cosimulation {
+  bool given;
+  cpli_place place;
+  cpli_text algorithm, on_loop, estimate, legacy;
+  double step, tolerance, min_step, loop_tolerance;
+  double order, iterations, threads;
+  const cpli_setting *steps, *bonds;
+  size_t n_steps, n_bonds;
+} cpli_cosimulation;
+
 // definition invariants: 1 names of models are unique and without dots; 2 parameters and inputs
 // share one space of unique names; 3 names of outputs and of events are unique; 4 a target is not
 // empty, but may stand twice when a program adds it so.
@@ -112,6 +123,7 @@ struct cpl_system_def {
   size_t cap_models, cap_parameters, cap_inputs, cap_connections, cap_outputs, cap_events,
       cap_record;
   cpli_experiment experiment;
+  cpli_cosimulation cosimulation;
   cpli_names model_names;   // -> index in models
   cpli_names value_names;   // parameters: 2 * index, inputs: 2 * index + 1
   cpli_names output_names;  // -> index in outputs
@@ -135,6 +147,8 @@ cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item);
 cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item);
 /// Times and tolerances make sense together with what was said before.
 cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item);
+cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulation* item);
+cpli_cosimulation cpli_default_cosimulation(void);
 
 //------------------------------------ nested files ------------------------------------
 
