@@ -8,6 +8,7 @@
 
 typedef struct build_args {
   const char* output;
+  const char* fmi;
   const char* log_level;
   bool quiet;
 } build_args;
@@ -15,6 +16,7 @@ typedef struct build_args {
 static const cli_option options[] = {
     {"output", 'o', "FILE", "the FMU to write (default: the model's name with .fmu)", CLI_TEXT,
      offsetof(build_args, output)},
+    {"fmi", 0, "2|3", "the version of FMI (default: 2)", CLI_TEXT, offsetof(build_args, fmi)},
     {"quiet", 'q', NULL, "say nothing when all is well", CLI_FLAG, offsetof(build_args, quiet)},
     {"log-level", 0, "error|warning|info|debug", "how much to tell (default: warning)", CLI_TEXT,
      offsetof(build_args, log_level)},
@@ -24,12 +26,16 @@ static const cli_option options[] = {
 static int run(void* args, int n_operands, char** operands) {
   const build_args* a = args;
   (void)n_operands;
+  bool three = a->fmi != NULL && strcmp(a->fmi, "3") == 0;
+  if (a->fmi != NULL && !three && strcmp(a->fmi, "2") != 0)
+    return cli_usage_error("--fmi %s: FMI 2 and 3 can be written", a->fmi);
   cpl_context* ctx = cli_context(a->log_level);
   if (ctx == NULL) return cli_usage_error("out of memory");
   char output[PATH_MAX];
   cpl_build_def def = cpl_default_build_def();
   def.model = operands[0];
   def.output = a->output;
+  def.fmi_version = three ? 3 : 2;
   cpl_status st = cpl_build_fmu(ctx, &def, output, sizeof output);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (st >= 0 && !a->quiet) printf("%s\n", output);
@@ -42,7 +48,8 @@ const cli_verb cli_build = {
     .operands = "MODEL.c",
     .summary = "make an FMU of a model in C",
     .text =
-        "The FMU is of FMI 2.0, for model exchange and for co-simulation (with CVODE inside), and "
+        "The FMU is of FMI 2.0, or 3.0 with --fmi 3, for model exchange and for co-simulation "
+        "(with CVODE inside), and "
         "has a binary for this platform, sources for model exchange, and a page of documentation. "
         "The same model gives the same FMU, to the byte.",
     .suffixes = "c",
