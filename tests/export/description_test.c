@@ -26,7 +26,7 @@ static void write_both(cpl_context* ctx, cpli_writer* xml, cpli_writer* page, cp
   *xml = *page = (cpli_writer){.ctx = ctx};
   *st = cpl_c_define(ctx, &model, &source);
   if (*st >= 0) {
-    cpli_fmu_facts facts = {.desc = source->desc, .identifier = "id", .guid = "{1}"};
+    cpli_fmu_facts facts = {.fmi = 2, .desc = source->desc, .identifier = "id", .guid = "{1}"};
     *st = cpli_write_description(xml, &facts);
     if (*st >= 0) *st = cpli_write_page(page, &facts);
     source->ops->destroy(source);
