@@ -26,16 +26,13 @@ static const cli_option options[] = {
 static int run(void* args, int n_operands, char** operands) {
   const build_args* a = args;
   (void)n_operands;
-  bool three = a->fmi != NULL && strcmp(a->fmi, "3") == 0;
-  if (a->fmi != NULL && !three && strcmp(a->fmi, "2") != 0)
-    return cli_usage_error("--fmi %s: FMI 2 and 3 can be written", a->fmi);
   cpl_context* ctx = cli_context(a->log_level);
   if (ctx == NULL) return cli_usage_error("out of memory");
   char output[PATH_MAX];
   cpl_build_def def = cpl_default_build_def();
   def.model = operands[0];
   def.output = a->output;
-  def.fmi_version = three ? 3 : 2;
+  if (a->fmi != NULL) def.fmi_version = a->fmi[0] - '0';  // one of the choices above
   cpl_status st = cpl_build_fmu(ctx, &def, output, sizeof output);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (st >= 0 && !a->quiet) printf("%s\n", output);
