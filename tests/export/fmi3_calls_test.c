@@ -5,6 +5,21 @@
 #include "base/process.h"
 #include "export/driver3.h"
 
+// Built once for all tests that use it.
+static driver3 types;
+
+static int set_up(void** state) {
+  (void)state;
+  driver3_open(&types, "examples/types/types.c", "types");
+  return 0;
+}
+
+static int tear_down(void** state) {
+  (void)state;
+  driver3_close(&types);
+  return 0;
+}
+
 static const cs_options plain = {.event_mode = false};
 static const cs_options with_events = {.event_mode = true, .early_return = true};
 
@@ -17,8 +32,7 @@ static void refused_with(heard3* h, fmi3Status status, const char* text) {
 
 static void instantiation_is_checked(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/types/types.c", "types");
+  driver3 d = types;
   heard3 h = {0};
   CHECK_STR(d.GetVersion(), "3.0");
   CHECK(d.InstantiateModelExchange("i", "{other}", "", 0, 0, &h, log_to_heard3) == NULL);
@@ -35,7 +49,6 @@ static void instantiation_is_checked(void** state) {
   d.FreeInstance(c);
   d.FreeInstance(NULL);
   CHECK_FMI3(d.Reset(NULL), fmi3Error);
-  driver3_close(&d);
 }
 
 static fmi3Status update(driver3* d, fmi3Instance c) {
@@ -44,8 +57,7 @@ static fmi3Status update(driver3* d, fmi3Instance c) {
 
 static void the_order_of_calls_is_checked_in_model_exchange(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/types/types.c", "types");
+  driver3 d = types;
   heard3 h = {0};
   fmi3Instance c = driver3_instance(&d, NULL, &h);
   double x[3];
@@ -75,13 +87,11 @@ static void the_order_of_calls_is_checked_in_model_exchange(void** state) {
   CHECK_FMI3(d.Reset(c), fmi3OK);
   driver3_initialize(&d, c, 0);
   d.FreeInstance(c);
-  driver3_close(&d);
 }
 
 static void the_order_of_calls_is_checked_in_co_simulation(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/types/types.c", "types");
+  driver3 d = types;
   heard3 h = {0};
   double x[3];
   fmi3Int32 order = 1;
@@ -110,13 +120,11 @@ static void the_order_of_calls_is_checked_in_co_simulation(void** state) {
   CHECK_FMI3(d.ExitInitializationMode(c), fmi3OK);
   refused_with(&h, d.DoStep(c, 0, 1.5, true, NULL, NULL, NULL, NULL), "past the stop time");
   d.FreeInstance(c);
-  driver3_close(&d);
 }
 
 static void values_are_checked(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/types/types.c", "types");
+  driver3 d = types;
   heard3 h = {0};
   fmi3Instance c = driver3_instance(&d, NULL, &h);
   fmi3ValueReference none = 1000, count = driver3_ref(&d, "count_in");
@@ -156,13 +164,11 @@ static void values_are_checked(void** state) {
   whole = 1;
   refused_with(&h, d.SetInt32(c, &count, 1, &whole, 1), "only be set in Event Mode");
   d.FreeInstance(c);
-  driver3_close(&d);
 }
 
 static void every_type_comes_through(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/types/types.c", "types");
+  driver3 d = types;
   const cs_options* kinds[] = {NULL, &plain, &with_events};
   for (size_t k = 0; k < CPLI_COUNT(kinds); k++) {
     fmi3Instance c = driver3_instance(&d, kinds[k], NULL);
@@ -197,7 +203,6 @@ static void every_type_comes_through(void** state) {
     CHECK_STR(spoken[1], "excited");
     d.FreeInstance(c);
   }
-  driver3_close(&d);
 }
 
 //------------------------------------ archive ------------------------------------
@@ -285,5 +290,5 @@ int main(void) {
       cmocka_unit_test(sources_are_enough_for_model_exchange),
       cmocka_unit_test(other_versions_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -5,6 +5,21 @@
 #include "export/driver.h"
 #include "export/driver3.h"
 
+// Built once for all tests that use it.
+static driver3 ball;
+
+static int set_up(void** state) {
+  (void)state;
+  driver3_open(&ball, "examples/bouncing_ball/bouncing_ball.c", "bouncing_ball");
+  return 0;
+}
+
+static int tear_down(void** state) {
+  (void)state;
+  driver3_close(&ball);
+  return 0;
+}
+
 static const cs_options plain = {.event_mode = false};
 static const cs_options with_events = {.event_mode = true, .early_return = true};
 
@@ -42,8 +57,7 @@ static void both_versions_compute_the_same_bits(void** state) {
 // Without leave to return early, event mode gets only what lies at the end of a step.
 static void events_inside_are_handled_when_steps_may_not_end_early(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/bouncing_ball/bouncing_ball.c", "bouncing_ball");
+  driver3 d = ball;
   cs_options cs = {.event_mode = true, .early_return = false};
   fmi3Instance c = driver3_start(&d, &cs, NULL, 1e-8);
   CHECK_FMI3(d.EnterStepMode(c), fmi3OK);
@@ -55,7 +69,6 @@ static void events_inside_are_handled_when_steps_may_not_end_early(void** state)
     CHECK_NEAR(driver3_real(&d, c, "h"), height, 1e-5);
   }
   d.FreeInstance(c);
-  driver3_close(&d);
 }
 
 //------------------------------------ event mode ------------------------------------
@@ -75,8 +88,7 @@ static update3 update(driver3* d, fmi3Instance c) {
 
 static void steps_end_at_events(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/bouncing_ball/bouncing_ball.c", "bouncing_ball");
+  driver3 d = ball;
   fmi3Instance c = driver3_start(&d, &with_events, NULL, 1e-10);
   double t = 0;
   int impacts = 0;
@@ -102,7 +114,6 @@ static void steps_end_at_events(void** state) {
     CHECK_NEAR(before, -driver3_real(&d, c, "v") / 0.8, 1e-9);
   }
   d.FreeInstance(c);
-  driver3_close(&d);
 }
 
 // The sampler's recursion, every sample an event that the importer handles; its clock ticks there.
@@ -229,9 +240,8 @@ static step3 watched_step(driver3* d, watcher* w, bool early) {
 
 static void the_importer_can_look_in_and_return(void** state) {
   (void)state;
-  driver3 d;
+  driver3 d = ball;
   double height, speed;
-  driver3_open(&d, "examples/bouncing_ball/bouncing_ball.c", "bouncing_ball");
   for (int early = 0; early < 2; early++) {     // it only looks
     watcher w = {.return_wanted = early == 0};  // the wish counts only where it is allowed
     step3 s = watched_step(&d, &w, early != 0);
@@ -257,7 +267,6 @@ static void the_importer_can_look_in_and_return(void** state) {
   ball_exact(0.7, &height, &speed);
   CHECK_NEAR(driver3_real(&d, w.c, "h"), height, 1e-6);
   d.FreeInstance(w.c);
-  driver3_close(&d);
 }
 
 //------------------------------------ states ------------------------------------
@@ -272,8 +281,7 @@ static void record(driver3* d, fmi3Instance c, double from, double* out) {
 
 static void going_back_changes_no_bit(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/bouncing_ball/bouncing_ball.c", "bouncing_ball");
+  driver3 d = ball;
   fmi3Instance c = driver3_start(&d, &plain, NULL, 1e-8);
   fmi3FMUState saved = NULL, again = NULL;
   double one[30], two[30], three[30];
@@ -301,14 +309,12 @@ static void going_back_changes_no_bit(void** state) {
   CHECK(saved == NULL && again == NULL);
   d.FreeInstance(other);
   d.FreeInstance(c);
-  driver3_close(&d);
 }
 
 // A state saved between a step that ended at an event and the event mode that handles it.
 static void a_waiting_event_is_saved(void** state) {
   (void)state;
-  driver3 d;
-  driver3_open(&d, "examples/bouncing_ball/bouncing_ball.c", "bouncing_ball");
+  driver3 d = ball;
   fmi3Instance c = driver3_start(&d, &with_events, NULL, 1e-8);
   fmi3FMUState step = NULL, event = NULL;
   CHECK_FMI3(d.EnterStepMode(c), fmi3OK);
@@ -328,7 +334,6 @@ static void a_waiting_event_is_saved(void** state) {
   CHECK_FMI3(d.FreeFMUState(c, &step), fmi3OK);
   CHECK_FMI3(d.FreeFMUState(c, &event), fmi3OK);
   d.FreeInstance(c);
-  driver3_close(&d);
 }
 
 //------------------------------------ ends ------------------------------------
@@ -394,5 +399,5 @@ int main(void) {
       cmocka_unit_test(a_model_can_end_the_simulation),
       cmocka_unit_test(a_failing_model_is_an_error_with_its_words),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, set_up, tear_down);
 }
