@@ -183,12 +183,19 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   return st;
 }
 
+// Gradients of linear couplings may have parameters as factors, and those change here.
+static void forget_gradients(cpli_aggregate* a) {
+  for (int32_t i = 0; i < a->n_links; i++) a->links[i].known = false;
+}
+
 static cpl_status enter_init(cpl_component* c) {
   cpli_aggregate* a = self_of(c);
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->base.ops->enter_init(&part->base));
   a->phase = CPLI_PLAN_INITIAL;
   a->fresh = false;
+  a->runs++;
+  forget_gradients(a);
   return st;
 }
 
@@ -264,6 +271,8 @@ static cpl_status enter_continuous(cpl_model* m) {
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->ops->enter_continuous(part));
   a->phase = CPLI_PLAN_CONTINUOUS;
+  a->events++;
+  forget_gradients(a);
   accept_point(a);  // the event is over: what it left is where loops go on from
   return st < 0 || a->verified ? st : verify(a);
 }
@@ -271,6 +280,7 @@ static cpl_status enter_continuous(cpl_model* m) {
 static cpl_status set_time(cpl_model* m, double t) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = CPL_OK;
+  if (a->fresh && t == a->t) return CPL_OK;
   a->t = t;
   a->fresh = false;
   FOR_EACH_PART(a, st, part->ops->set_time(part, t));
@@ -279,7 +289,10 @@ static cpl_status set_time(cpl_model* m, double t) {
 
 static cpl_status set_states(cpl_model* m, const double* x) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  memcpy(a->x, x, (size_t)a->n_states * sizeof *x);
+  size_t size = (size_t)a->n_states * sizeof *x;
+  // the end of a step is looked at twice: for indicators, and to tell that it is complete
+  if (a->fresh && memcmp(a->x, x, size) == 0) return CPL_OK;
+  memcpy(a->x, x, size);
   a->fresh = false;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];

@@ -66,6 +66,7 @@ typedef struct cpli_op {
   int32_t part;          // of get and set
   uint8_t type;          // cpl_type of get and set
   int32_t first, count;  // in plan->nodes; a loop: its index
+  bool merged;           // couplings that the sets of their inputs compute on the way
 } cpli_op;
 
 // Which nodes a plan brings up to date, and by which dependencies.
@@ -88,7 +89,7 @@ typedef struct cpli_plan {
   size_t n_ops, cap_ops;
   int32_t* nodes;    // that the ops work on
   uint32_t* refs;    // of those nodes, for get and set
-  cpli_wire* wires;  // of those nodes, for couplings
+  cpli_wire* wires;  // of those nodes, for couplings; for sets where they compute them
   size_t n_nodes, cap_nodes, cap_refs, cap_wires;
   struct cpli_loop** loops;
   size_t n_loops, cap_loops;
@@ -135,8 +136,9 @@ typedef struct cpli_aggregate {
   double* gathered;  // scratch of get and set
   int64_t* gathered_integers;
   cpli_plan_kind phase;
-  bool verified;  // the parts' dependencies have been looked at
-  bool fresh;     // value[] belongs to the present point
+  int64_t runs, events;  // counted: what is constant in a run or between events is kept that long
+  bool verified;         // the parts' dependencies have been looked at
+  bool fresh;            // value[] belongs to the present point
 } cpli_aggregate;
 
 //------------------------------------ aggregate.c ------------------------------------
@@ -160,6 +162,8 @@ void cpli_plan_destroy(cpli_plan* p);
 /// Operations from number `since` on may be extended.
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
                             size_t n);
+/// Where all couplings of an operation are plain, let the sets of their inputs compute them.
+cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_plan* p);
 
 //------------------------------------ verify.c ------------------------------------
 
@@ -175,6 +179,11 @@ cpl_status cpli_evaluate(cpli_aggregate* a);
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
 cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out);
 cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l);
+/// A part's partial derivatives at the present point; constant ones are evaluated once. `out` is
+/// the caller's for this jacobian and has what it had after the last call. Sets *changed when
+/// anything was evaluated.
+cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, double* out,
+                              bool* changed);
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out);
 
 //------------------------------------ loop.c ------------------------------------

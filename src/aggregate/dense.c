@@ -21,12 +21,13 @@ static inline void subtract(double* restrict to, const double* restrict from, do
 }
 
 int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
+  int32_t exchanged = 0;  // behind the last column that exchanged rows
   for (int32_t k = 0; k < n; k++) {
     double* column = m + (size_t)k * (size_t)n;
     double size = largest_of(column, n);
     // bring the column up to date with the columns before it: all exchanges of rows first, since
     // the finished columns have them all
-    for (int32_t j = 0; j < k; j++) {
+    for (int32_t j = 0; j < exchanged; j++) {
       double top = column[pivot[j]];
       column[pivot[j]] = column[j];
       column[j] = top;
@@ -47,7 +48,8 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
     column[best] = column[k];
     column[k] = top;
     for (int32_t i = k + 1; i < n; i++) column[i] /= top;
-    for (int32_t j = 0; j < k; j++) {  // rows of the finished columns move with it
+    if (best != k) exchanged = k + 1;
+    for (int32_t j = 0; best != k && j < k; j++) {  // rows of the finished columns move with it
       double* before = m + (size_t)j * (size_t)n;
       double kept = before[best];
       before[best] = before[k];

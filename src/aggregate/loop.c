@@ -150,6 +150,7 @@ cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct
   }
   st = make_plan(a, l->nodes, l->n_torn, &l->cut);
   if (st >= 0) st = make_plan(a, l->nodes + l->n_torn, l->n - l->n_torn, &l->rest);
+  if (st >= 0) st = cpli_plan_merge(a, l->rest);
   if (st >= 0 && !l->discrete) st = make_members(a, l);
   return st;
 }
@@ -217,13 +218,14 @@ static double through_part(const loop* l, int32_t i) {
 // matrix = df/ds - I, factorised
 static cpl_status factorise(cpli_aggregate* a, loop* l) {
   cpl_status st = CPL_OK;
+  bool changed = false;
   for (int32_t i = 0; i < l->n && st == CPL_OK; i++) {
     int32_t coupling = a->nodes[l->nodes[i]].coupling;
     if (coupling >= 0) st = cpli_tie_gradient(a, &a->links[coupling]);
   }
   for (int32_t i = 0; i < l->n_members && st == CPL_OK; i++) {
     member* m = &l->members[i];
-    st = cpl_jacobian_evaluate(m->jac, a->x + a->parts[m->part].first_state, m->d);
+    st = cpli_part_jacobian(a, m->part, m->jac, m->d, &changed);
   }
   if (st != CPL_OK) return st;
   for (int32_t j = 0; j < l->n_torn; j++) {

@@ -38,6 +38,7 @@ typedef struct cpli_newton {
   size_t n_terms, cap_terms;
   int32_t *first, *row;
   double *entries, *b;
+  bool changed;             // the derivatives, since the last time they were used
   cpli_elimination* dense;  // in place of all below. Nullable.
   double* values;           // of the terms, for it
   klu_common common;
@@ -285,12 +286,14 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   cpl_status st = cpli_evaluate(a);
   for (int32_t k = 0; k < w->n_blocks && st == CPL_OK; k++) {
     block* blk = &w->blocks[k];
-    if (blk->jac != NULL)
-      st = cpl_jacobian_evaluate(blk->jac, a->x + a->parts[k].first_state, blk->values);
+    if (blk->jac != NULL) st = cpli_part_jacobian(a, k, blk->jac, blk->values, &w->changed);
   }
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
-    if (has_row(a, w, &a->links[l])) st = cpli_tie_gradient(a, &a->links[l]);
+    if (!has_row(a, w, &a->links[l])) continue;
+    w->changed = w->changed || !a->links[l].known;  // known ones do not change
+    st = cpli_tie_gradient(a, &a->links[l]);
   }
+  if (st != CPL_OK) a->fresh = false;  // a part may have been left where it was moved to
   return st;
 }
 
@@ -326,9 +329,12 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
                   a->name, a->t, name);
 }
 
-static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma, bool fresh) {
-  for (size_t i = 0; fresh && i < w->n_terms; i++) w->values[i] = value_of(a, w, &w->terms[i]);
-  if (fresh) cpli_elimination_refresh(w->dense, w->values);
+static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma) {
+  if (w->changed) {
+    for (size_t i = 0; i < w->n_terms; i++) w->values[i] = value_of(a, w, &w->terms[i]);
+    cpli_elimination_refresh(w->dense, w->values);
+  }
+  w->changed = false;
   w->common.singular_col = cpli_elimination_factor(w->dense, gamma);
   return w->common.singular_col < 0 ? CPL_OK : singular(a, w);
 }
@@ -338,7 +344,7 @@ cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
   newton* w = a->newton;
   cpl_status st = fresh ? evaluate_blocks(a, w) : CPL_OK;
   if (st != CPL_OK || w->n == 0) return st;
-  if (w->dense != NULL) return setup_dense(a, w, gamma, fresh);
+  if (w->dense != NULL) return setup_dense(a, w, gamma);
   assemble(a, w, gamma);
   if (w->numeric != NULL &&
       klu_refactor(w->first, w->row, w->entries, w->symbolic, w->numeric, &w->common) &&
