@@ -66,7 +66,7 @@ typedef struct cpli_op {
   int32_t part;          // of get and set
   uint8_t type;          // cpl_type of get and set
   int32_t first, count;  // in plan->nodes; a loop: its index
-  bool merged;           // couplings that the sets of their inputs compute on the way
+  int32_t merged;        // so many of its couplings, the last ones, are computed by sets on the way
 } cpli_op;
 
 // Which nodes a plan brings up to date, and by which dependencies.
@@ -162,7 +162,7 @@ void cpli_plan_destroy(cpli_plan* p);
 /// Operations from number `since` on may be extended.
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
                             size_t n);
-/// Where all couplings of an operation are plain, let the sets of their inputs compute them.
+/// Let the sets of inputs compute the couplings of these, where those are plain.
 cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_plan* p);
 
 //------------------------------------ verify.c ------------------------------------

@@ -14,9 +14,9 @@ struct cpli_elimination {
   int32_t* order;  // unknowns: nodes as they can be computed, then the states
   int32_t* first;  // items of the unknown order[k]: first[k] to first[k + 1]
   item* items;
-  double* rows;    // derivatives of each unknown in the states; of a state: of its derivative
+  double* rows;      // derivatives of each unknown in the states; of a state: of its derivative
   double* jacobian;  // the rows of the states, as the matrix has them: columns, in its order
-  double* matrix;  // factors
+  double* matrix;    // factors
   int32_t* pivot;
   int32_t*
       place;      // states in the order of the matrix: those with few partners first, to keep zeros

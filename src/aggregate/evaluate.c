@@ -99,7 +99,7 @@ static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
 static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
   const int32_t* nodes = p->nodes + op->first;
   const cpli_wire* wires = p->wires + op->first;
-  for (int32_t i = 0; i < op->count; i++) {
+  for (int32_t i = 0; i < op->count - op->merged; i++) {
     if (wires[i].source >= 0) {
       a->value[nodes[i]] = wires[i].factor * a->value[wires[i].source] + wires[i].offset;
       continue;
@@ -113,7 +113,6 @@ static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* o
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n) {
   for (size_t i = 0; i < n; i++) {
     cpl_status st = CPL_OK;
-    if (ops[i].merged) continue;
     switch (ops[i].kind) {
       case CPLI_OP_GET: st = get(a, p, &ops[i]); break;
       case CPLI_OP_SET: st = set(a, p, &ops[i]); break;

@@ -105,8 +105,7 @@ static cpl_status base_values(cpl_jacobian* j, const double* x) {
   for (int32_t c = 0; c < j->n_columns; c++) {
     if (j->column_state[c] < 0) j->group_ref[n++] = j->column_ref[c];
   }
-  cpl_status st =
-      n > 0 ? j->m->base.ops->get_real(&j->m->base, j->group_ref, n, j->u) : CPL_OK;
+  cpl_status st = n > 0 ? j->m->base.ops->get_real(&j->m->base, j->group_ref, n, j->u) : CPL_OK;
   for (int32_t c = 0, k = 0; c < j->n_columns; c++) {
     j->base[c] = j->column_state[c] >= 0 ? x[j->column_state[c]] : j->u[k++];
   }

@@ -131,11 +131,12 @@ static bool add_node(const cpli_aggregate* a, cpli_plan* p, int32_t node, bool s
     return false;
   }
   const cpli_tie* tie = a->nodes[node].coupling >= 0 ? &a->links[a->nodes[node].coupling] : NULL;
-  bool plain = tie != NULL && tie->def.function.value == NULL && tie->n_sources == 1;
+  bool plain = tie != NULL && tie->def.function.value == NULL;
   p->nodes[p->n_nodes] = node;
   p->refs[p->n_nodes] = a->nodes[node].ref;
-  p->wires[p->n_nodes++] = plain && !set ? (cpli_wire){tie->sources[0], tie->def.factor, tie->def.offset}
-                                 : (cpli_wire){.source = -1};
+  p->wires[p->n_nodes++] = plain && !set
+                               ? (cpli_wire){tie->sources[0], tie->def.factor, tie->def.offset}
+                               : (cpli_wire){.source = -1};
   return true;
 }
 
@@ -159,14 +160,22 @@ static bool extend(const cpli_aggregate* a, cpli_plan* p, size_t since, cpli_op_
   return add_node(a, p, index, kind == CPLI_OP_SET);
 }
 
+static bool may_merge(const cpli_aggregate* a, int32_t node) {
+  const cpli_node* k = &a->nodes[node];
+  if (k->kind != CPLI_NODE_INPUT || k->type != CPL_REAL || k->coupling < 0) return false;
+  return a->links[k->coupling].def.function.value == NULL;
+}
+
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
                             size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (a->nodes[nodes[i]].kind == CPLI_NODE_OUTPUT && !extend(a, p, since, CPLI_OP_GET, nodes[i]))
       return cpli_nomem(p->ctx);
   }
-  for (size_t i = 0; i < n; i++) {
-    if (a->nodes[nodes[i]].coupling >= 0 && !extend(a, p, since, CPLI_OP_COUPLE, nodes[i]))
+  for (size_t i = 0; i < 2 * n; i++) {  // those that a set can compute come last
+    int32_t node = nodes[i % n];
+    bool turn = may_merge(a, node) == (i >= n);
+    if (turn && a->nodes[node].coupling >= 0 && !extend(a, p, since, CPLI_OP_COUPLE, node))
       return cpli_nomem(p->ctx);
   }
   for (size_t i = 0; i < n; i++) {
@@ -176,25 +185,17 @@ cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const
   return CPL_OK;
 }
 
-static bool all_plain(const cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
-  for (int32_t i = op->first; i < op->first + op->count; i++) {
-    const cpli_node* node = &a->nodes[p->nodes[i]];
-    if (p->wires[i].source < 0 || node->kind != CPLI_NODE_INPUT || node->type != CPL_REAL)
-      return false;
-  }
-  return true;
-}
-
 cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_plan* p) {
   int32_t* place = cpli_alloc(p->ctx, (size_t)a->n_nodes, sizeof *place);  // of its wire, plus one
   if (place == NULL) return cpli_nomem(p->ctx);
   for (size_t k = 0; k < p->n_ops; k++) {
     cpli_op* op = &p->ops[k];
-    op->merged = op->kind == CPLI_OP_COUPLE && all_plain(a, p, op);
-    for (int32_t i = op->first; i < op->first + op->count; i++) {
-      if (op->merged) place[p->nodes[i]] = i + 1;
-      else if (op->kind == CPLI_OP_SET && place[p->nodes[i]] > 0)
-        p->wires[i] = p->wires[place[p->nodes[i]] - 1];
+    int32_t end = op->first + op->count;
+    while (op->kind == CPLI_OP_COUPLE && op->merged < op->count &&
+           may_merge(a, p->nodes[end - 1 - op->merged]))
+      place[p->nodes[end - 1 - op->merged]] = end - op->merged, op->merged++;
+    for (int32_t i = op->first; op->kind == CPLI_OP_SET && i < end; i++) {
+      if (place[p->nodes[i]] > 0) p->wires[i] = p->wires[place[p->nodes[i]] - 1];
     }
   }
   cpli_free(p->ctx, place);
