@@ -233,6 +233,7 @@ static void destroy(cpl_component* c) {
   cpli_aggregate* a = self_of(c);
   cpl_context* ctx = c->ctx;
   cpli_newton_destroy(a->newton);
+  cpli_direction_destroy(a->direction);
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) cpli_plan_destroy(a->plans[i]);
   for (int32_t k = 0; k < a->n_parts; k++) {
     if (a->parts[k].m != NULL) a->parts[k].m->base.ops->destroy(&a->parts[k].m->base);
@@ -372,6 +373,9 @@ static const cpl_component_ops component_ops = {.kind = "aggregate",
   .completed_step = completed_step
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
                                          .newton_solve = cpli_newton_solve};
+static const cpl_model_ops direction_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
+                                            .newton_solve = cpli_newton_solve,
+                                            .jacobian_times = cpli_jacobian_times};
 static const cpl_model_ops plain_ops = {MODEL_OPS};
 
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {
@@ -614,7 +618,8 @@ static cpl_status prepare(maker* k) {
   if (st >= 0) st = make_plans(a);
   bool known = st >= 0 && all_states_known(a);
   if (known) st = cpli_newton_make(a, &a->newton);
-  a->base.ops = known ? &newton_ops : &plain_ops;
+  if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
+  a->base.ops = a->direction != NULL ? &direction_ops : known ? &newton_ops : &plain_ops;
   return st;
 }
 

@@ -6,7 +6,8 @@
 // known before it is needed; blocks of nodes that need each other are loops. Every room file has
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
-// event iteration, linearize.c the partial derivatives of the whole, report.c what a reader wants
+// event iteration, direction.c its product with a vector,
+// linearize.c the partial derivatives of the whole, report.c what a reader wants
 // to know, aggregate.c the operations of a model.
 #pragma once
 
@@ -127,6 +128,7 @@ typedef struct cpli_aggregate {
 
   cpli_plan* plans[3];  // by cpli_plan_kind
   struct cpli_newton* newton;
+  struct cpli_direction* direction;  // Nullable: a part has no directional derivatives
 
   double t;
   double* x;         // states of all parts
@@ -192,6 +194,22 @@ cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct
 void cpli_loop_destroy(struct cpli_loop* l);
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
+
+/// The change of a loop's nodes, from the change of everything before them.
+cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l);
+
+//------------------------------------ direction.c ------------------------------------
+
+/// *out is NULL, with CPL_OK, when a part cannot.
+cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out);
+void cpli_direction_destroy(struct cpli_direction* d);
+/// The Jacobian of the whole times a vector.
+cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out);
+/// Changes of the nodes of some ops; changes of what they need are known.
+cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
+/// The change of a coupling's target.
+cpl_status cpli_tie_direction(cpli_aggregate* a, cpli_tie* l, double* out);
+double* cpli_direction_of(cpli_aggregate* a, int32_t node);
 
 //------------------------------------ newton.c ------------------------------------
 

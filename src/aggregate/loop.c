@@ -391,3 +391,42 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
   l->factored = false;
   return fall_back(a, l, near);
 }
+
+//------------------------------------ changes ------------------------------------
+
+// How the torn values change when they are said to change by `s`.
+static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, double* f) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < l->n_torn; i++) *cpli_direction_of(a, l->nodes[i]) = s[i];
+  for (size_t i = 0; i < l->cut->n_ops && st == CPL_OK; i++) {
+    if (l->cut->ops[i].kind == CPLI_OP_SET)
+      st = cpli_direction_walk(a, l->cut, &l->cut->ops[i], 1);
+  }
+  if (st == CPL_OK) st = cpli_direction_walk(a, l->rest, l->rest->ops, l->rest->n_ops);
+  for (int32_t i = 0; i < l->n_torn && st == CPL_OK; i++)
+    st = cpli_tie_direction(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
+  return st;
+}
+
+// A linear system whose matrix is what Newton's method keeps factorised, if perhaps from a point
+// nearby: corrected until the changes agree.
+cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l) {
+  if (l->discrete) return CPL_OK;
+  memset(l->s, 0, (size_t)l->n_torn * sizeof *l->s);
+  cpl_status st = walk_direction(a, l, l->s, l->f);
+  double first = 0;
+  for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
+    if (!l->factored || k == 4) st = factorise(a, l);  // the old one does not carry any more
+    if (st != CPL_OK || !l->factored) break;
+    newton_step(l);
+    double most = 0;
+    for (int32_t i = 0; i < l->n_torn; i++) {
+      l->s[i] += l->step[i];
+      most = fmax(most, fabs(l->step[i]) / l->scale[i]);
+    }
+    if (k == 0) first = most;
+    if (most <= enough * first) return CPL_OK;
+    st = walk_direction(a, l, l->s, l->f);
+  }
+  return st != CPL_OK ? st : failed(a, l, "is singular: its derivatives cannot be found");
+}

@@ -164,6 +164,16 @@ static cpl_status newton_solve(void* user, const double* r, double* dx) {
   return s->m->ops->newton_solve(s->m, r, dx);
 }
 
+static cpl_status jacobian_times(void* user, double t, const double* x, const double* v,
+                                 double* out) {
+  integrate* s = user;
+  double since = clock_if(s);
+  cpl_status st = place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->jacobian_times(s->m, v, out);
+  account(s, since);
+  return st;
+}
+
 //------------------------------------ events ------------------------------------
 
 static cpl_status restart(integrate* s) {
@@ -700,6 +710,7 @@ static cpl_status make_solver(integrate* s, cpl_context* ctx) {
                   .jacobian = s->jac != NULL ? jacobian : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
+  if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   cpl_solver_def def = s->def;
   bool variable = def.kind == CPL_SOLVER_CVODE || def.kind == CPL_SOLVER_ADAMS;
   cpl_status st;
