@@ -75,3 +75,41 @@ void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) 
     subtract(b, column, b[k], 0, k);
   }
 }
+
+static void multiply(const double* m, int32_t n, const double* v, double* out) {
+  for (int32_t i = 0; i < n; i++) out[i] = 0;
+  for (int32_t j = 0; j < n; j++) {
+    for (int32_t i = 0; i < n; i++) out[i] += m[(size_t)j * (size_t)n + (size_t)i] * v[j];
+  }
+}
+
+// Powers of a matrix without negative entries: the ratio of two vectors that follow each other
+// bounds the radius from above and comes down to it. Near a singular matrix the first is all there
+// is to it.
+double cpli_lu_growth(const double* m, const int32_t* pivot, int32_t n, const double* sizes,
+                      const double* nominal, double* work) {
+  enum { POWERS = 4 };
+  size_t size = (size_t)n;
+  double *inverse = work, *v = work + size * size, *product = v + size, *next = product + size;
+  for (int32_t j = 0; j < n; j++) {
+    double* column = inverse + (size_t)j * size;
+    for (int32_t i = 0; i < n; i++) column[i] = i == j;
+    cpli_lu_solve(m, pivot, n, column);
+    for (int32_t i = 0; i < n; i++) column[i] = fabs(column[i]);
+  }
+  double ratio = 0;
+  for (int32_t i = 0; i < n; i++) v[i] = nominal[i];
+  for (int power = 0; power < POWERS; power++) {
+    double largest = 0;
+    ratio = 0;
+    multiply(sizes, n, v, product);
+    multiply(inverse, n, product, next);
+    for (int32_t i = 0; i < n; i++) {
+      if (!(next[i] < INFINITY)) return INFINITY;
+      if (v[i] > 0) ratio = fmax(ratio, next[i] / v[i]);
+      largest = fmax(largest, next[i]);
+    }
+    for (int32_t i = 0; i < n; i++) v[i] = largest > 0 ? next[i] / largest : 0;
+  }
+  return ratio;
+}

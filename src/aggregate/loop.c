@@ -14,7 +14,8 @@
 
 enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
 static const double enough = 1e-11;  // change of a torn value, relative to its size and nominal
-static const double lost = 1e-10;    // df/ds - 1 against df/ds: what is left is but rounding
+static const double lost = 1e10;     // errors of df/ds that grow so much leave nothing but rounding
+static const double doubtful = 1e6;  // and here a failure has to do with it
 static const double slow = 0.1;      // a change that shrinks less than this wants a new Jacobian
 
 typedef struct member {  // a part's share in the loop
@@ -40,6 +41,8 @@ typedef struct cpli_loop {
       *row_of;       // per node of the loop: its part's share, and its row or column there
   int32_t* next_of;  // per node: another one of the same part
   double *s, *f, *step, *trial, *scale, *sensitivity, *matrix;
+  double *sizes, *work;  // to see whether the matrix is nearly singular
+  double growth;         // of errors: cpli_lu_growth()
   int32_t* pivot;
   bool factored;
 } loop;
@@ -113,7 +116,7 @@ static cpl_status make_members(cpli_aggregate* a, loop* l) {
 static cpl_status allocate(loop* l) {
   size_t n = (size_t)l->n, t = (size_t)l->n_torn;
   l->nodes = cpli_alloc(l->ctx, 4 * n + t, sizeof *l->nodes);
-  l->s = cpli_alloc(l->ctx, 5 * t + n + t * t, sizeof *l->s);
+  l->s = cpli_alloc(l->ctx, 8 * t + n + 3 * t * t, sizeof *l->s);
   if (l->nodes == NULL || l->s == NULL) return cpli_nomem(l->ctx);
   l->member_of = l->nodes + n;
   l->row_of = l->member_of + n;
@@ -123,6 +126,8 @@ static cpl_status allocate(loop* l) {
   for (size_t i = 0; i < CPLI_COUNT(of_torn); i++) *of_torn[i] = l->s + (i + 1) * t;
   l->sensitivity = l->s + 5 * t;
   l->matrix = l->sensitivity + n;
+  l->sizes = l->matrix + t * t;
+  l->work = l->sizes + t * t;
   return CPL_OK;
 }
 
@@ -236,19 +241,17 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
         l->sensitivity[i] = through_part(l, i);
       else l->sensitivity[i] = through_link(a, l, l->nodes[i]);
     }
-    for (int32_t i = 0; i < l->n_torn; i++) column[i] = through_link(a, l, l->nodes[i]) - (i == j);
+    for (int32_t i = 0; i < l->n_torn; i++) {
+      double df = through_link(a, l, l->nodes[i]);
+      column[i] = df - (i == j);
+      l->sizes[(size_t)j * (size_t)l->n_torn + (size_t)i] = fabs(df) + (i == j);
+    }
   }
-  bool cancelled = l->n_torn == 1 && !(fabs(l->matrix[0]) > lost * fmax(1, fabs(l->matrix[0] + 1)));
-  l->factored = !cancelled && cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
+  bool pivots = cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
+  l->growth = pivots ? cpli_lu_growth(l->matrix, l->pivot, l->n_torn, l->sizes, l->scale, l->work)
+                     : INFINITY;
+  l->factored = l->growth < lost;
   return CPL_OK;
-}
-
-// df/ds - I loses its -I when df/ds comes near to 1: a pivot that is small against 1 tells it.
-static bool nearly_singular(const loop* l) {
-  for (int32_t k = 0; k < l->n_torn; k++) {
-    if (fabs(l->matrix[(size_t)k * (size_t)l->n_torn + (size_t)k]) < 1e-6) return true;
-  }
-  return false;
 }
 
 //------------------------------------ messages ------------------------------------
@@ -387,7 +390,7 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
     st = damped_move(a, l);
   }
   if (st < 0) return st;
-  bool near = nearly_singular(l);
+  bool near = !(l->growth < doubtful);
   l->factored = false;
   return fall_back(a, l, near);
 }
