@@ -26,8 +26,8 @@ typedef enum cpl_linear_solver {
 typedef struct cpl_solver_def {
   cpl_solver_kind kind;
   cpl_linear_solver linear;  ///< CPL_SOLVER_CVODE only
-  double rtol;  ///< relative tolerance
-  double atol;  ///< absolute tolerance, times the nominal of each state; 0: rtol
+  double rtol;               ///< relative tolerance
+  double atol;               ///< absolute tolerance, times the nominal of each state; 0: rtol
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
   bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
@@ -44,7 +44,7 @@ typedef struct cpl_solver_stats {
   int64_t restarts;
   int64_t linear_iters;  ///< of GMRES
   int64_t products;      ///< Jacobian times vector, by the model's directional derivatives
-  double in_models_s;  ///< only with def.timing
+  double in_models_s;    ///< only with def.timing
 } cpl_solver_stats;
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);

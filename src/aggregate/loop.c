@@ -402,8 +402,7 @@ static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, do
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < l->n_torn; i++) *cpli_direction_of(a, l->nodes[i]) = s[i];
   for (size_t i = 0; i < l->cut->n_ops && st == CPL_OK; i++) {
-    if (l->cut->ops[i].kind == CPLI_OP_SET)
-      st = cpli_direction_walk(a, l->cut, &l->cut->ops[i], 1);
+    if (l->cut->ops[i].kind == CPLI_OP_SET) st = cpli_direction_walk(a, l->cut, &l->cut->ops[i], 1);
   }
   if (st == CPL_OK) st = cpli_direction_walk(a, l->rest, l->rest->ops, l->rest->n_ops);
   for (int32_t i = 0; i < l->n_torn && st == CPL_OK; i++)

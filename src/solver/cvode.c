@@ -142,8 +142,8 @@ static bool attach_gmres(cvode* s) {
   return s->ode.jacobian_times == NULL || CVodeSetJacTimes(s->mem, NULL, times) >= 0;
 }
 
-static const char* const linear_names[] = {[CPL_LINEAR_DIRECT] = "direct",
-                                           [CPL_LINEAR_GMRES] = "gmres"};
+static const char* const linear_names[] = {
+    [CPL_LINEAR_DIRECT] = "direct", [CPL_LINEAR_GMRES] = "gmres"};
 
 bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out) {
   for (size_t i = 0; i < CPLI_COUNT(linear_names); i++) {
@@ -299,7 +299,8 @@ static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   cvode* s = (cvode*)base;
   if (s->mem != NULL) CVodeFree(&s->mem);
-  bool own = s->ode.newton_setup != NULL && !s->gmres;  // empty objects have no way to free themselves
+  bool own =
+      s->ode.newton_setup != NULL && !s->gmres;  // empty objects have no way to free themselves
   if (s->linear != NULL && own) SUNLinSolFreeEmpty(s->linear);
   if (s->linear != NULL && !own) SUNLinSolFree(s->linear);
   if (s->matrix != NULL && own) SUNMatFreeEmpty(s->matrix);
