@@ -194,6 +194,10 @@ static cpl_status make_integrated(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
                     s->path, linear);
   }
+  if (s->solver.linear != CPL_LINEAR_DIRECT && s->solver.kind != CPL_SOLVER_CVODE) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: solver %s has no linear systems for %s", s->path,
+                    cpl_solver_name(s->solver.kind), linear);
+  }
   s->solver.rtol =
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
