@@ -9,13 +9,13 @@ static cpli_aggregate* self_of(cpl_component* c) { return (cpli_aggregate*)c; }
 
 //------------------------------------ values ------------------------------------
 
-// The part a reference belongs to: the last one that begins at or before it; -1: a signal.
-static int32_t part_of(const cpli_aggregate* a, uint32_t ref) {
-  if ((int32_t)ref >= a->n_part_vars) return -1;
+// The last one that begins at or before it.
+int32_t cpli_part_of(const cpli_aggregate* a, int32_t var) {
+  if (var >= a->n_part_vars) return -1;
   int32_t low = 0, high = a->n_parts - 1;
   while (low < high) {
     int32_t middle = (low + high + 1) / 2;
-    if (a->parts[middle].first_var <= (int32_t)ref) low = middle;
+    if (a->parts[middle].first_var <= var) low = middle;
     else high = middle - 1;
   }
   return low;
@@ -44,7 +44,7 @@ static size_t run_of(const cpli_aggregate* a, const uint32_t* refs, size_t n, in
 
 // The part a single reference belongs to, and what it is called there.
 static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, uint32_t* inner) {
-  int32_t k = bad_ref(a, ref) ? -1 : part_of(a, ref);
+  int32_t k = bad_ref(a, ref) ? -1 : cpli_part_of(a, (int32_t)ref);
   if (k < 0) return refuse(a, ref);
   run_of(a, &ref, 1, k, inner);
   *part = &a->parts[k].m->base;
@@ -57,7 +57,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   cpl_status st = cpli_evaluate(a);
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
     if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
-    int32_t part = part_of(a, refs[i]);
+    int32_t part = cpli_part_of(a, (int32_t)refs[i]);
     count = 1;
     if (part < 0) {
       values[i] = a->value[a->first_signal + (int32_t)refs[i] - a->n_part_vars];
@@ -82,7 +82,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
   cpl_status st = CPL_OK;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
     if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
-    int32_t part = part_of(a, refs[i]);
+    int32_t part = cpli_part_of(a, (int32_t)refs[i]);
     count = 1;
     if (part < 0) {
       int32_t signal = (int32_t)refs[i] - a->n_part_vars;

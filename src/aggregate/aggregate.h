@@ -29,6 +29,11 @@ typedef struct cpli_node {
   int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
 } cpli_node;
 
+// Whether it has derivatives.
+static inline bool cpli_is_smooth(const cpli_node* node) {
+  return node->type == CPL_REAL && !node->discrete;
+}
+
 // A coupling with its sources as nodes.
 typedef struct cpli_tie {
   cpl_coupling def;
@@ -147,6 +152,8 @@ typedef struct cpli_aggregate {
 
 /// The aggregate a component is; NULL: it is something else.
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
+/// The part a variable of the aggregate belongs to; -1: a signal.
+int32_t cpli_part_of(const cpli_aggregate* a, int32_t var);
 
 //------------------------------------ describe.c ------------------------------------
 

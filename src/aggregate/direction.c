@@ -28,8 +28,6 @@ typedef struct cpli_direction {
 
 //------------------------------------ make ------------------------------------
 
-static bool counts(const cpli_node* node) { return node->type == CPL_REAL && !node->discrete; }
-
 // FMI lets outputs and derivatives be differentiated, no other variables.
 static bool may_be_asked(const cpl_description* d, int32_t var) {
   return d->vars[var].causality == CPL_OUTPUT;
@@ -48,7 +46,7 @@ static bool place_nodes(const cpli_aggregate* a, direction* d) {
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
     d->place[i] = -1;
-    if (node->part < 0 || !counts(node)) continue;
+    if (node->part < 0 || !cpli_is_smooth(node)) continue;
     const cpl_component* c = &a->parts[node->part].m->base;
     if (node->kind == CPLI_NODE_INPUT) d->place[i] = d->shares[node->part].n_known++;
     else d->place[i] = state_index(c->desc, node->var);
@@ -163,7 +161,7 @@ static cpl_status walk_one(cpli_aggregate* a, const cpli_plan* p, const cpli_op*
   if (op->kind == CPLI_OP_GET) return op->type == CPL_REAL ? get(a, p, op) : CPL_OK;
   for (int32_t i = op->first; i < op->first + op->count && st == CPL_OK; i++) {
     int32_t node = p->nodes[i];
-    if (!counts(&a->nodes[node])) continue;
+    if (!cpli_is_smooth(&a->nodes[node])) continue;
     if (op->kind == CPLI_OP_SET) d->seed[d->place[node]] = d->change[node];
     else st = cpli_tie_direction(a, &a->links[a->nodes[node].coupling], &d->change[node]);
   }

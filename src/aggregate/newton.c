@@ -48,8 +48,6 @@ typedef struct cpli_newton {
 
 //------------------------------------ make ------------------------------------
 
-static bool counts(const cpli_node* node) { return node->type == CPL_REAL && !node->discrete; }
-
 static bool add_term(newton* w, int32_t row, int32_t column, double weight, int32_t owner,
                      int32_t from) {
   if (!cpli_grow(w->ctx, (void**)&w->terms, &w->cap_terms, w->n_terms, sizeof *w->terms))
@@ -88,7 +86,7 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
 
 static bool moves(const cpli_aggregate* a, int32_t i) {
   bool set_from_outside = a->nodes[i].kind == CPLI_NODE_SIGNAL && a->nodes[i].coupling < 0;
-  return counts(&a->nodes[i]) && !set_from_outside;
+  return cpli_is_smooth(&a->nodes[i]) && !set_from_outside;
 }
 
 // The node that this one follows through plain couplings; itself: none.
@@ -105,7 +103,7 @@ static int32_t leader(const cpli_aggregate* a, int32_t i) {
 static void follow(const cpli_aggregate* a, newton* w) {
   for (int32_t i = 0; i < a->n_nodes; i++) {
     int32_t to = leader(a, i);
-    if (!counts(&a->nodes[i]) || to == i) continue;
+    if (!cpli_is_smooth(&a->nodes[i]) || to == i) continue;
     w->unknown[i] = w->unknown[to];
     for (int32_t k = i; k != to; k = a->links[a->nodes[k].coupling].sources[0]) {
       w->weight[i] *= a->links[a->nodes[k].coupling].def.factor;
@@ -125,7 +123,7 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
     const cpli_node* node = &a->nodes[i];
     w->weight[i] = 1;
     w->unknown[i] = moves(a, i) && leader(a, i) == i ? w->n++ : -1;
-    if (node->part < 0 || !counts(node)) continue;
+    if (node->part < 0 || !cpli_is_smooth(node)) continue;
     block* blk = &w->blocks[node->part];
     if (node->kind == CPLI_NODE_OUTPUT) blk->n_outputs++;
     else blk->n_inputs++;
@@ -140,7 +138,7 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
   }
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
-    if (node->part < 0 || !counts(node)) continue;
+    if (node->part < 0 || !cpli_is_smooth(node)) continue;
     block* blk = &w->blocks[node->part];
     if (node->kind == CPLI_NODE_OUTPUT) blk->outputs[blk->n_outputs++] = i;
     else blk->inputs[blk->n_inputs++] = i;
