@@ -14,7 +14,7 @@
 #include "split.h"
 
 typedef struct run_args {
-  const char *output, *as, *solver, *input, *log_level, *call_log;
+  const char *output, *as, *solver, *linear, *input, *log_level, *call_log;
   double start_time, stop_time, interval, step, rtol, atol;
   cli_list set, record;
   bool stats, json, quiet, units, per_model, one_solver;
@@ -191,6 +191,15 @@ static cpl_status choose_solver(session* s) {
   if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (cvode, adams, rk4, euler)",
                     s->path, solver);
+  }
+  const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
+  if (linear != NULL && !cpl_linear_solver_by_name(linear, &s->solver.linear)) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
+                    s->path, linear);
+  }
+  if (s->solver.linear != CPL_LINEAR_DIRECT && s->solver.kind != CPL_SOLVER_CVODE) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: solver %s has no linear systems for %s", s->path,
+                    cpl_solver_name(s->solver.kind), linear);
   }
   s->solver.rtol =
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
@@ -375,6 +384,10 @@ static void print_stats(const session* s) {
     fprintf(out, "  right-hand sides     %lld\n", (long long)v->rhs_evals);
     fprintf(out, "  Jacobians            %lld\n", (long long)v->jac_evals);
     fprintf(out, "  Newton iterations    %lld\n", (long long)v->newton_iters);
+    if (s->solver.linear == CPL_LINEAR_GMRES) {
+      fprintf(out, "  GMRES iterations     %lld\n", (long long)v->linear_iters);
+      fprintf(out, "  Jacobian products    %lld\n", (long long)v->products);
+    }
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
@@ -399,6 +412,8 @@ static void print_counts(cpli_json* json, const session* s) {
       {"rhs_evals", v->rhs_evals},
       {"jacobians", v->jac_evals},
       {"newton_iterations", v->newton_iters},
+      {"gmres_iterations", v->linear_iters},
+      {"jacobian_products", v->products},
       {"state_events", v->state_events},
       {"time_events", v->time_events},
       {"step_events", v->step_events},
@@ -535,6 +550,9 @@ static const cli_option options[] = {
      CLI_NUMBER, AT(step)},
     {"solver", 0, "cvode|adams|rk4|euler", "how models are integrated; cvode is the default",
      CLI_TEXT, AT(solver)},
+    {"linear", 0, "direct|gmres",
+     "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
+     AT(linear)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},

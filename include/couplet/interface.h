@@ -351,6 +351,9 @@ typedef struct cpl_model_ops {
   /// times.
   cpl_status (*newton_setup)(cpl_model* m, double gamma, bool fresh);
   cpl_status (*newton_solve)(cpl_model* m, const double* r, double* dx);
+  // optional
+  /// out = J v at the present point, without J.
+  cpl_status (*jacobian_times)(cpl_model* m, const double* v, double* out);
 } cpl_model_ops;
 
 struct cpl_model {

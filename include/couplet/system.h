@@ -164,6 +164,7 @@ typedef struct cpl_experiment_def {
   double step;         ///< fixed-step solvers: the step; others: the longest step
   double rtol, atol;   ///< tolerances
   const char* solver;  ///< Nullable
+  const char* linear;  ///< how cvode solves its linear systems: "direct", "gmres". Nullable
 } cpl_experiment_def;
 
 CPL_API cpl_experiment_def cpl_default_experiment_def(void);

@@ -97,6 +97,16 @@ static cpl_status newton_solve(void* user, const double* r, double* dx) {
   return s->m->ops->newton_solve(s->m, r, dx);
 }
 
+static cpl_status jacobian_times(void* user, double t, const double* x, const double* v,
+                                 double* out) {
+  cpli_integrate* s = user;
+  double since = cpli_clock_if(s);
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->jacobian_times(s->m, v, out);
+  cpli_account(s, since);
+  return st;
+}
+
 //------------------------------------ the solver of it ------------------------------------
 
 static cpl_status make_jacobian(cpli_integrate* s) {
@@ -126,6 +136,7 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .jacobian = s->jac != NULL ? jacobian : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
+  if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   cpl_solver_def def = s->def;
   bool variable = def.kind == CPL_SOLVER_CVODE || def.kind == CPL_SOLVER_ADAMS;
   if (s->n == 0) {  // nothing to integrate: one step to every point asked for

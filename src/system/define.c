@@ -157,6 +157,7 @@ cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
                                          const cpl_experiment_def* experiment) {
   cpli_experiment item = {.values = *experiment};
   item.values.solver = keep(def, experiment->solver).text;
+  item.values.linear = keep(def, experiment->linear).text;
   return cpli_def_set_experiment(def, &item);
 }
 

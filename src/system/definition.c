@@ -260,9 +260,14 @@ static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
     *old[i] = said[i];
     to->places[i] = from->places[i];
   }
-  if (from->values.solver == NULL) return;
-  to->values.solver = from->values.solver;
-  to->places[CPLI_SOLVER] = from->places[CPLI_SOLVER];
+  if (from->values.solver != NULL) {
+    to->values.solver = from->values.solver;
+    to->places[CPLI_SOLVER] = from->places[CPLI_SOLVER];
+  }
+  if (from->values.linear != NULL) {
+    to->values.linear = from->values.linear;
+    to->places[CPLI_LINEAR_KEY] = from->places[CPLI_LINEAR_KEY];
+  }
 }
 
 static cpl_status check_experiment(cpl_context* ctx, const cpli_experiment* e) {

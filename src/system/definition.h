@@ -85,10 +85,19 @@ typedef struct cpli_event {
 } cpli_event;
 
 // places[] has those of the values.
-enum { CPLI_START, CPLI_STOP, CPLI_INTERVAL, CPLI_STEP, CPLI_RTOL, CPLI_ATOL, CPLI_SOLVER };
+enum {
+  CPLI_START,
+  CPLI_STOP,
+  CPLI_INTERVAL,
+  CPLI_STEP,
+  CPLI_RTOL,
+  CPLI_ATOL,
+  CPLI_SOLVER,
+  CPLI_LINEAR_KEY
+};
 typedef struct cpli_experiment {
   cpl_experiment_def values;
-  cpli_place places[CPLI_SOLVER + 1];
+  cpli_place places[CPLI_LINEAR_KEY + 1];
 } cpli_experiment;
 
 // `master:`. Texts are Nullable, numbers NAN and -1 when not said.

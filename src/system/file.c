@@ -252,9 +252,9 @@ static cpl_status read_record(reader* r, const cpli_yaml* node) {
 
 static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {
-      [CPLI_START] = "start",  [CPLI_STOP] = "stop", [CPLI_INTERVAL] = "interval",
-      [CPLI_STEP] = "step",    [CPLI_RTOL] = "rtol", [CPLI_ATOL] = "atol",
-      [CPLI_SOLVER] = "solver"};
+      [CPLI_START] = "start",   [CPLI_STOP] = "stop",        [CPLI_INTERVAL] = "interval",
+      [CPLI_STEP] = "step",     [CPLI_RTOL] = "rtol",        [CPLI_ATOL] = "atol",
+      [CPLI_SOLVER] = "solver", [CPLI_LINEAR_KEY] = "linear"};
   cpli_experiment e = {.values = cpl_default_experiment_def()};
   cpl_experiment_def* v = &e.values;
   double* numbers[] = {&v->start, &v->stop, &v->interval, &v->step, &v->rtol, &v->atol};
@@ -263,12 +263,12 @@ static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
     if (value == NULL) continue;
     e.places[i] = place_of(r, value);
-    cpli_text solver;
-    if (i != CPLI_SOLVER) {
+    cpli_text name;
+    if (i < CPLI_SOLVER) {
       st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
     } else {
-      st = read_text(r, value, keys[i], &solver);
-      if (st >= 0) v->solver = solver.text;
+      st = read_text(r, value, keys[i], &name);
+      if (st >= 0) *(i == CPLI_SOLVER ? &v->solver : &v->linear) = name.text;
     }
   }
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
