@@ -154,6 +154,10 @@ cpl_status cpli_aggregate_describe(cpli_aggregate* a);
 cpli_box* cpli_box_hold(cpl_model* aggregate);  // one holder more
 void cpli_box_release(cpli_box* box);           // Nullable
 
+//------------------------------------ structure.c ------------------------------------
+
+cpl_status cpli_aggregate_structure(cpli_aggregate* a);  // of its description
+
 //------------------------------------ plan.c ------------------------------------
 
 cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** out);

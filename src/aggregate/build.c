@@ -175,22 +175,69 @@ static cpl_status make_parts(built* b, cpli_functions* f, cpl_model** parts) {
   return st;
 }
 
-// The aggregate hears of start values of inputs too: a loop begins to iterate from them.
-static cpl_status set_guesses(built* b, cpli_functions* f, cpl_model* aggregate) {
+// Stands in for the aggregate where start values are set: they are written into its description.
+// References of an aggregate are indices of its variables.
+typedef struct noter {
+  cpl_component base;
+  cpli_box* box;
+} noter;
+
+static cpl_variable* noted(cpl_component* c, uint32_t ref) {
+  cpl_variable* v = (cpl_variable*)&c->desc->vars[ref];
+  v->has_start = true;
+  return v;
+}
+
+static cpl_status note_real(cpl_component* c, const uint32_t* refs, size_t n,
+                            const double* values) {
+  for (size_t i = 0; i < n; i++) noted(c, refs[i])->start = values[i];
+  return CPL_OK;
+}
+
+static cpl_status note_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                               const int64_t* values) {
+  (void)type;
+  for (size_t i = 0; i < n; i++) noted(c, refs[i])->start = (double)values[i];
+  return CPL_OK;
+}
+
+static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
+                              const char* const* values) {
+  for (size_t i = 0; i < n; i++) {
+    const char* text = cpli_arena_strdup(&((noter*)c)->box->arena, values[i]);
+    if (text == NULL) return cpli_nomem(c->ctx);
+    noted(c, refs[i])->start_text = text;
+  }
+  return CPL_OK;
+}
+
+static const cpl_component_ops noter_ops = {
+    .kind = "note", .set_real = note_real, .set_integer = note_integer, .set_string = note_string};
+
+// The description says what the file says. The aggregate itself hears of start values of inputs: a
+// loop begins to iterate from them.
+static cpl_status note_start(built* b, cpli_functions* f, size_t i, size_t k,
+                             cpl_model* aggregate) {
+  const cpli_member* m = &b->def->models[i];
+  const cpl_description* d = b->sources[i]->desc;
+  char name[1024];
+  cpli_setting s = m->starts[k];
+  int32_t var = cpl_find_variable(d, s.name.text);
+  int n = snprintf(name, sizeof name, "%s.%s", m->name.text, s.name.text);
+  if (var < 0 || n < 0 || (size_t)n >= sizeof name) return CPL_OK;
+  s.name.text = name;
+  noter note = {aggregate->base, ((cpli_aggregate*)aggregate)->box};
+  note.base.ops = &noter_ops;
+  cpl_status st = set_start(b, f, &s, &note.base);
+  bool input = d->vars[var].causality == CPL_INPUT && d->vars[var].type == CPL_REAL;
+  return st >= 0 && input ? set_start(b, f, &s, &aggregate->base) : st;
+}
+
+static cpl_status note_starts(built* b, cpli_functions* f, cpl_model* aggregate) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
-    const cpli_member* m = &b->def->models[i];
-    const cpl_description* d = b->sources[i]->desc;
-    for (size_t k = 0; k < m->n_starts && st >= 0; k++) {
-      int32_t var = cpl_find_variable(d, m->starts[k].name.text);
-      if (var < 0 || d->vars[var].causality != CPL_INPUT || d->vars[var].type != CPL_REAL) continue;
-      char name[1024];
-      int n = snprintf(name, sizeof name, "%s.%s", m->name.text, m->starts[k].name.text);
-      if (n < 0 || (size_t)n >= sizeof name) continue;
-      cpli_setting s = m->starts[k];
-      s.name.text = name;
-      st = set_start(b, f, &s, &aggregate->base);
-    }
+    for (size_t k = 0; k < b->def->models[i].n_starts && st >= 0; k++)
+      st = note_start(b, f, i, k, aggregate);
   }
   return st;
 }
@@ -496,7 +543,7 @@ static cpl_status assemble(built* b, const char* name, cpl_model** out) {
                              .events = l.events,
                              .n_events = l.n_events};
     st = cpl_aggregate(ctx, &def, out);
-    if (st >= 0) st = set_guesses(b, &one->functions, *out);
+    if (st >= 0) st = note_starts(b, &one->functions, *out);
     if (st < 0 && *out != NULL) {
       (*out)->base.ops->destroy(&(*out)->base);
       *out = NULL;
