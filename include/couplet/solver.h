@@ -59,7 +59,8 @@ CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out)
 
 /// Make a stepper of a model: the composer "integrate". A model that consists of parts that do not
 /// influence each other gets a solver for each, unless def->one_solver: an event in one of them
-/// costs the others nothing.
+/// costs the others nothing. Such a model is taken apart: who wants to ask it on its own later
+/// (cpl_linearize) needs def->one_solver.
 /// A step that meets an event stops there, before the event update (outputs are those left of it);
 /// a step of size zero then makes the update, and so does the beginning of the next step.
 /// Owned:    *out by the caller, who destroys it through its ops. The model belongs to the stepper

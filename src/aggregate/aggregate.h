@@ -6,8 +6,8 @@
 // known before it is needed; blocks of nodes that need each other are loops. Every room file has
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
-// event iteration, groups.c what can be solved apart, direction.c the product of the Jacobian with a
-// vector, linearize.c the partial derivatives of the whole, report.c what a reader wants to know,
+// event iteration, groups.c what can be solved apart, direction.c the product of the Jacobian with
+// a vector, linearize.c the partial derivatives of the whole, report.c what a reader wants to know,
 // aggregate.c the operations of a model.
 #pragma once
 
@@ -164,6 +164,10 @@ void cpli_aggregate_lay_out(
 cpl_status cpli_aggregate_describe(cpli_aggregate* a);
 cpli_box* cpli_box_hold(cpl_model* aggregate);  // one holder more
 void cpli_box_release(cpli_box* box);           // Nullable
+
+//------------------------------------ structure.c ------------------------------------
+
+cpl_status cpli_aggregate_structure(cpli_aggregate* a);  // of its description
 
 //------------------------------------ plan.c ------------------------------------
 

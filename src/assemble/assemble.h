@@ -82,8 +82,13 @@ typedef struct cpli_built {
 
 /// The members of another instance. Owned: *out by the caller, who calls cpli_members_free().
 cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out);
+
+//------------------------------------ starts.c ------------------------------------
+
 cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
                           cpl_component* c);
+/// Write start values of members into the description of the aggregate.
+cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate);
 
 //------------------------------------ bridges.c ------------------------------------
 

@@ -101,32 +101,7 @@ static cpl_status evaluate_parameters(built* b, cpli_functions* f) {
   return st;
 }
 
-//------------------------------------ start values ------------------------------------
-
-// A number, an item, a text, a value with a unit; or a constant expression over parameters.
-cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
-                          cpl_component* c) {
-  char number[CPLI_NUMBER_SIZE];
-  double value;
-  int32_t index = cpl_find_variable(c->desc, s->name.text);
-  cpl_type type = index >= 0 ? (cpl_type)c->desc->vars[index].type : CPL_REAL;
-  const char* text = s->value.text;
-  bool plain =
-      cpli_parse_double(text, strlen(text), &value) || (type != CPL_REAL && type != CPL_INTEGER);
-  bool with_unit = !plain && strchr("0123456789.+-", text[0]) != NULL && strchr(text, ' ') != NULL;
-  if (!plain) {
-    cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &value);
-    if (st < 0 && !with_unit) return st;
-    if (st >= 0) cpli_format_double(number, value), text = number;
-  }
-  cpl_start start = {s->name.text, text};
-  cpl_status st = cpli_set_starts(c, &start, 1);
-  if (st < 0) {
-    char place[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_place_text(&s->name.place, place), c->name);
-  }
-  return st;
-}
+//------------------------------------ members ------------------------------------
 
 typedef struct named {
   const char* name;
@@ -167,27 +142,6 @@ static cpl_status make_members(built* b, cpli_members* d) {
       st = cpli_set_start(b, &d->assembly->functions, &m->starts[k], c);
   }
   cpli_free(b->base.ctx, order);
-  return st;
-}
-
-// The aggregate hears of start values of inputs too: a loop begins to iterate from them.
-static cpl_status set_guesses(built* b, cpli_functions* f, cpl_model* aggregate) {
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
-    const cpli_member* m = &b->def->models[i];
-    const cpl_description* d = b->sources[i]->desc;
-    for (size_t k = 0; k < m->n_starts && st >= 0; k++) {
-      int32_t var = cpl_find_variable(d, m->starts[k].name.text);
-      if (var < 0 || d->vars[var].causality != CPL_INPUT || d->vars[var].type != CPL_REAL) continue;
-      if (b->is_stepper[i]) continue;
-      char name[1024];
-      int n = snprintf(name, sizeof name, "%s.%s", m->name.text, m->starts[k].name.text);
-      if (n < 0 || (size_t)n >= sizeof name) continue;
-      cpli_setting s = m->starts[k];
-      s.name.text = name;
-      st = cpli_set_start(b, f, &s, &aggregate->base);
-    }
-  }
   return st;
 }
 
@@ -533,7 +487,7 @@ static cpl_status make_inner(built* b, const char* name, const lists* l, cpli_me
                            .n_events = l->n_events};
   cpl_status st = cpl_aggregate(ctx, &def, &draft->inner);
   cpli_free(ctx, parts);
-  return st < 0 ? st : set_guesses(b, &draft->assembly->functions, draft->inner);
+  return st < 0 ? st : cpli_note_starts(b, &draft->assembly->functions, draft->inner);
 }
 
 static cpli_members* new_draft(built* b) {
