@@ -36,8 +36,9 @@ static void bad_systems_are_refused_with_their_place(void** state) {
       {"couplet: 1\nmodels:\n  a: {c: mass.c, start: {m: 20}}\n", "s.yaml:3:26: model a"},
       {"couplet: 1\nmodels:\n  a: {c: mass.c, start: {x: time}}\n",
        "depends on time: a constant is needed here"},
-      {"couplet: 1\nmodels:\n  a: {fmu: probe.fmu, as: cs}\n",
-       "co-simulation in a system is not supported yet"},
+      {"couplet: 1\nmodels:\n  a: {fmu: probe.fmu, as: cs}\nmaster: {algorithm: jacobo}\n",
+       "s.yaml:4:21: algorithm: jacobo is not known (determinate, jacobi, gauss-seidel, "
+       "iterative)"},
       {HEAD "parameters: {k: 2*d, d: k/2}\n", "the parameter k depends on itself"},
       {HEAD "inputs: {w: {file: table.csv}}\n", "the table has no column w"},
       {HEAD "inputs: {w: {file: none.csv}}\n", "none.csv"},
