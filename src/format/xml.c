@@ -114,6 +114,13 @@ static void on_end(void* user, const xmlChar* name, const xmlChar* prefix, const
   if (st < 0) stop(xml, st);
 }
 
+static void on_text(void* user, const xmlChar* text, int len) {
+  cpli_xml* xml = user;
+  if (xml->status < 0) return;
+  cpl_status st = xml->handler->text(xml->user, xml, (const char*)text, (size_t)len);
+  if (st < 0) stop(xml, st);
+}
+
 const char* cpli_xml_attribute(cpli_xml* xml, const char* name) {
   for (int i = 0; i < xml->n_attributes; i++) {
     if (strcmp(xml->names[i], name) != 0) continue;
@@ -153,6 +160,7 @@ cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text,
   xml.parser->sax->initialized = XML_SAX2_MAGIC;
   xml.parser->sax->startElementNs = on_begin;
   xml.parser->sax->endElementNs = on_end;
+  if (handler->text != NULL) xml.parser->sax->characters = xml.parser->sax->cdataBlock = on_text;
   xml.parser->sax->internalSubset = on_doctype;
   xml.parser->sax->serror = on_error;
   xml.parser->userData = &xml;
