@@ -251,6 +251,8 @@ cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size
   p->ctx = ctx;
   p->fmu = fmu;
   p->where = where;
+  p->given = fmu->given;
+  p->n_given = fmu->n_given;
   if (fmu->findings.ctx == NULL) cpli_findings_init(&fmu->findings, ctx);
 
   static const cpli_xml_handler handler = {.begin = on_begin, .end = on_end, .text = on_text};

@@ -355,8 +355,9 @@ cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs) {
       dependencies != NULL ? read_dependencies(p, dependencies, refs, &draft.row) : CPL_OK;
   if (st < 0) return st;
   int32_t n = draft.row.count > 0 ? draft.row.count : 0;
-  if (kinds != NULL && !read_kinds(kinds, p->kinds.items + draft.row.first, n)) {
-    if (n > 0) memset(p->kinds.items + draft.row.first, CPL_DEPENDENT, (size_t)n);
+  uint8_t* own = n > 0 ? p->kinds.items + draft.row.first : NULL;
+  if (kinds != NULL && !read_kinds(kinds, own, n)) {
+    if (n > 0) memset(own, CPL_DEPENDENT, (size_t)n);
     cpli_findings_add(&p->fmu->findings, CPLI_WARNING, draft.line, "structure",
                       "dependenciesKind does not give one known word per dependency; all are taken "
                       "as dependent");

@@ -23,6 +23,7 @@ struct cpli_xml {
   const char* names[MOST_ATTRIBUTES];
   size_t values[MOST_ATTRIBUTES];  // offsets in text
   bool used[MOST_ATTRIBUTES];
+  bool foreign[MOST_ATTRIBUTES];  // of another name space
   int n_attributes;
   char* text;  // all values, each ended by a zero byte
   size_t text_cap;
@@ -77,7 +78,6 @@ static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attribut
   size_t at = 0;
   for (int i = 0; i < n; i++) {
     const xmlChar** a = attributes + 5 * i;
-    if (a[1] != NULL) continue;  // another name space
     if (xml->n_attributes == MOST_ATTRIBUTES) {
       return cpl_fail(xml->ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", xml->where,
                       cpli_xml_line(xml), MOST_ATTRIBUTES);
@@ -86,7 +86,7 @@ static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attribut
     int k = xml->n_attributes++;
     xml->names[k] = (const char*)a[0];
     xml->values[k] = at;
-    xml->used[k] = false;
+    xml->used[k] = xml->foreign[k] = a[1] != NULL;
     memcpy(xml->text + at, a[3], len);
     xml->text[at + len] = '\0';
     at += len + 1;
@@ -121,13 +121,21 @@ static void on_text(void* user, const xmlChar* text, int len) {
   if (st < 0) stop(xml, st);
 }
 
-const char* cpli_xml_attribute(cpli_xml* xml, const char* name) {
+static const char* find_attribute(cpli_xml* xml, const char* name, bool foreign) {
   for (int i = 0; i < xml->n_attributes; i++) {
-    if (strcmp(xml->names[i], name) != 0) continue;
+    if (xml->foreign[i] != foreign || strcmp(xml->names[i], name) != 0) continue;
     xml->used[i] = true;
     return xml->text + xml->values[i];
   }
   return NULL;
+}
+
+const char* cpli_xml_attribute(cpli_xml* xml, const char* name) {
+  return find_attribute(xml, name, false);
+}
+
+const char* cpli_xml_foreign_attribute(cpli_xml* xml, const char* name) {
+  return find_attribute(xml, name, true);
 }
 
 const char* cpli_xml_unused_attribute(cpli_xml* xml) {

@@ -27,4 +27,6 @@ const char* cpli_xml_attribute(cpli_xml* xml, const char* name);
 /// An attribute nobody has asked for yet, for remarks about misspelt ones; NULL: none left.
 /// Attributes of other name spaces (xsi:...) do not count.
 const char* cpli_xml_unused_attribute(cpli_xml* xml);
+/// An attribute of another name space by its name without prefix; NULL: it has none of that name.
+const char* cpli_xml_foreign_attribute(cpli_xml* xml, const char* name);
 int32_t cpli_xml_line(const cpli_xml* xml);
