@@ -326,7 +326,7 @@ static int run_info(void* user, int n_operands, char** operands) {
   const cpl_fmu* fmu = NULL;
   cpl_status st;
   if (cli_ends_with(path, ".c") || cli_is_system(path)) {
-    st = cli_open(ctx, path, NULL, &src);
+    st = cli_open(ctx, path, NULL, NULL, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
     def.path = path;

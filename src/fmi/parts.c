@@ -342,7 +342,7 @@ cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs) {
   cpli_row_draft draft = {.list = (uint8_t)list, .line = cpli_xml_line(p->xml)};
   int64_t index = 0;
   const char* text = cpli_xml_attribute(p->xml, attribute);
-  if (text == NULL) return cpli_parse_fail(p, "an unknown has no %s", attribute);
+  if (text == NULL) return cpli_parse_fail(p, "an <%s> has no %s", p->rule->element, attribute);
   if (!cpli_parse_integer(text, refs ? 0 : 1, refs ? UINT32_MAX : INT32_MAX, &index)) {
     return cpli_parse_fail(p, "%s=\"%.60s\" is no %s of a variable", attribute, text, attribute);
   }
