@@ -107,8 +107,10 @@ static int32_t find_unit(cpli_parse* p, cpli_names* map, const char* name, int32
     return -1;
   }
   *added = (cpl_unit){.name = name, .factor = 1, .display_of = -1};
-  WARN(p, line, "unit", "unit \"%.60s\" is used but not defined: add it to <UnitDefinitions>",
-       name);
+  if (p->fmu->version != 1) {  // where only units with display units are defined
+    WARN(p, line, "unit", "unit \"%.60s\" is used but not defined: add it to <UnitDefinitions>",
+         name);
+  }
   return (int32_t)p->units.count - 1;
 }
 
