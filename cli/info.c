@@ -20,8 +20,8 @@ const info_capability info_capabilities[] = {
     {"only one instance", "once_per_process", AT(can.once_per_process), true, true, true, 1},
     {"needs its tool", "needs_tool", AT(can.needs_tool), true, true, true, 1},
     {"wants completed steps", "completed_step", AT(can.completed_step), true, false, false, 1},
-    {"evaluates discrete states", "evaluate_discrete_states", AT(evaluate_discrete), true, true,
-     false, 3},
+    {"evaluates discretes", "evaluate_discrete_states", AT(evaluate_discrete), true, true, false,
+     3},
     {"variable step size", "variable_step", AT(can.variable_step), false, true, false, 1},
     {"event mode", "event_mode", AT(event_mode), false, true, false, 3},
     {"may return early", "early_return", AT(early_return), false, true, false, 3},
@@ -265,7 +265,7 @@ enum { KINDS = 3 };
 
 // A line of the table of capabilities: NULL where a kind is not in there.
 static void print_capability(FILE* out, const char* name, const char* const cells[KINDS]) {
-  fprintf(out, "  %-25s", name);
+  fprintf(out, "  %-24s", name);
   int last = KINDS - 1;
   while (last > 0 && cells[last] == NULL) last--;
   for (int k = 0; k <= last; k++) {

@@ -234,13 +234,15 @@ cpl_status cpli_part_type(cpli_parse* p, const char* element) {
 cpl_status cpli_part_item(cpli_parse* p) {
   const char* name = cpli_text(p, "name");
   int64_t value = 0;
-  bool has_value = cpli_integer(p, "value", INT32_MIN, INT32_MAX, &value);
+  bool wide = p->fmu->version == 3;
+  bool has_value =
+      cpli_integer(p, "value", wide ? INT64_MIN : INT32_MIN, wide ? INT64_MAX : INT32_MAX, &value);
   if ((name == NULL || !has_value) && !p->no_memory) {
     return cpli_parse_fail(p, "an <Item> needs a name and an integer value");
   }
   cpl_enum_item* item = CPLI_PUSH(p, p->items);
   if (item == NULL) return cpli_nomem(p->ctx);
-  *item = (cpl_enum_item){.name = name, .value = (int32_t)value};
+  *item = (cpl_enum_item){.name = name, .value = value};
   item->description = cpli_text_or_empty(p, "description");
   p->types.items[p->types.count - 1].def.n_items++;
   return CPL_OK;

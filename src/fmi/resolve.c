@@ -307,14 +307,14 @@ static cpl_status check_rows(cpli_parse* p) {
     }
     r->row.var--;
     for (int32_t k = 0; k < r->row.count; k++) {
-      int32_t* dep = &p->deps.items[r->row.first + k];
-      if ((size_t)*dep > p->vars.count) {
-        return fail_at(p, r->line, "dependencies: %d is no variable; there are only %zu", *dep,
+      int32_t dep = p->deps.items[r->row.first + k];
+      if ((size_t)dep > p->vars.count) {
+        return fail_at(p, r->line, "dependencies: %d is no variable; there are only %zu", dep,
                        p->vars.count);
       }
-      --*dep;
     }
   }
+  for (size_t k = 0; k < p->deps.count; k++) p->deps.items[k]--;  // rows of an array share them
   return CPL_OK;
 }
 
