@@ -445,7 +445,8 @@ const cli_verb cli_info = {
     .operands = "FILE",
     .summary = "show what a model is",
     .text =
-        "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, "
+        "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
+        "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
         "one) or of a model in C.",
     .suffixes = "fmu c",
