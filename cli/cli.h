@@ -90,3 +90,7 @@ bool cli_is_system(const char* path);
 
 // Opens an .fmu, a model in C or a system (.yaml). call_log: Nullable.
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out);
+// The same with models in processes of their own, whose calls may take call_timeout [s]; NAN or 0:
+// any time is fine.
+cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
+                             double call_timeout, cpl_source** out);

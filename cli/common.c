@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,5 +160,30 @@ cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cp
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
   def.call_log = call_log;
+  return cpl_open(ctx, &def, out);
+}
+
+static cpl_status open_system_isolated(cpl_context* ctx, const char* path, double call_timeout,
+                                       cpl_source** out) {
+  cpl_system_def* def = NULL;
+  cpl_status st = cpl_system_def_read(ctx, path, &def);
+  if (st >= 0) st = cpl_system_def_isolate(def, true, call_timeout);
+  if (st >= 0) return cpl_system_build_owned(ctx, def, out);
+  cpl_system_def_destroy(def);
+  return st;
+}
+
+cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
+                             double call_timeout, cpl_source** out) {
+  *out = NULL;
+  if (call_timeout < 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "--call-timeout must be positive, not %g", call_timeout);
+  if (isnan(call_timeout)) call_timeout = 0;
+  if (cli_is_system(path)) return open_system_isolated(ctx, path, call_timeout, out);
+  cpl_open_def def = cpl_default_open_def();
+  def.path = path;
+  def.call_log = call_log;
+  def.isolate = true;
+  def.call_timeout = call_timeout;
   return cpl_open(ctx, &def, out);
 }

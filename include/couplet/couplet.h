@@ -11,6 +11,7 @@
 #include "couplet/fmi.h"
 #include "couplet/graph.h"
 #include "couplet/interface.h"
+#include "couplet/isolate.h"
 #include "couplet/jacobian.h"
 #include "couplet/linearize.h"
 #include "couplet/model.h"

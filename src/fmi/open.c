@@ -219,16 +219,27 @@ static void fmu_destroy(cpl_source* src) {
   cpli_free(ctx, fmu);
 }
 
+static cpl_status fmu_prepare(cpl_source* src, int* keep) {
+  cpl_fmu* fmu = (cpl_fmu*)src;
+  *keep = fmu->call_log != NULL ? fileno(fmu->call_log) : -1;
+  return cpli_fmu_extract(fmu);
+}
+
 // What an FMU offers decides which operations it has.
 static const cpl_source_ops* ops_of(const cpl_fmu* fmu) {
   static const cpl_source_ops both = {.kind = "FMI 2.0",
                                       .destroy = fmu_destroy,
+                                      .prepare = fmu_prepare,
                                       .make_model = cpli_fmi2_make_model,
                                       .make_stepper = cpli_fmi2_make_stepper};
-  static const cpl_source_ops me = {
-      .kind = "FMI 2.0", .destroy = fmu_destroy, .make_model = cpli_fmi2_make_model};
-  static const cpl_source_ops cs = {
-      .kind = "FMI 2.0", .destroy = fmu_destroy, .make_stepper = cpli_fmi2_make_stepper};
+  static const cpl_source_ops me = {.kind = "FMI 2.0",
+                                    .destroy = fmu_destroy,
+                                    .prepare = fmu_prepare,
+                                    .make_model = cpli_fmi2_make_model};
+  static const cpl_source_ops cs = {.kind = "FMI 2.0",
+                                    .destroy = fmu_destroy,
+                                    .prepare = fmu_prepare,
+                                    .make_stepper = cpli_fmi2_make_stepper};
   return fmu->me.present && fmu->cs.present ? &both : fmu->me.present ? &me : &cs;
 }
 
@@ -285,6 +296,7 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
     return st;
   }
   fmu->base.ops = ops_of(fmu);
+  fmu->base.once_per_process = fmu->me.can.once_per_process || fmu->cs.can.once_per_process;
   log_findings(fmu);
   *out = &fmu->base;
   return CPL_OK;
