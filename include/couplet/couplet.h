@@ -14,6 +14,7 @@
 #include "couplet/isolate.h"
 #include "couplet/jacobian.h"
 #include "couplet/linearize.h"
+#include "couplet/match.h"
 #include "couplet/model.h"
 #include "couplet/results.h"
 #include "couplet/run.h"
