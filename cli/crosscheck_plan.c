@@ -176,7 +176,7 @@ static void choose_step(xcheck_case* c) {
     return;
   }
   take(&p->interval, (p->stop - p->start) / output_points);
-  if (!(spacing > 0) || !(p->step < 0.999 * spacing)) p->step = NAN;
+  if (!(p->step > 0 && p->step < 0.999 * spacing)) p->step = NAN;
 }
 
 bool xcheck_make_plan(xcheck* x, xcheck_case* c) {
