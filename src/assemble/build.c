@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
-#include "aggregate/function.h"
+#include "assemble/function.h"
+#include "couplet/assemble.h"
 #include "couplet/isolate.h"
 #include "format/number.h"
 #include "model/start.h"
