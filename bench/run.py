@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 ROUNDS = 15
@@ -25,6 +26,12 @@ def cpu_seconds(command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def wall_seconds(command):
+    before = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - before
 
 
 def peak_megabytes(command):
@@ -91,6 +98,23 @@ class Bench:
         open_it = [self.couplet, "run", fmu, "--stop-time", "0", "--record", "x[1]", "-q", "-o", self.path("x.csv")]
         self.report("FMU with 20,000 variables: open, parse, instantiate, initialise", least(open_it)[0], "s", 0.2)
         self.report("FMU with 20,000 variables: memory", peak_megabytes(open_it), "MB", 60)
+
+    def isolation(self):
+        # a call of an isolated model, there and back: what euler's evaluations cost more than in the same process
+        fmu = self.fmu("oscillator2")
+        steps = 100000
+        run = [self.couplet, "run", fmu, "--as", "me", "--solver", "euler", "--step", "1", "--interval", str(steps),
+               "--stop-time", str(steps), "-q", "-o", self.path("x.csv")]
+        log = self.path("calls.txt")
+        short = run[:run.index("--interval")] + ["--interval", "100", "--stop-time", "100", "-q", "-o",
+                                                 self.path("x.csv"), "--call-log", log]
+        subprocess.run(short, check=True, stdout=subprocess.DEVNULL)
+        calls = len(open(log, encoding="utf-8").read().splitlines()) / 100 * steps
+        inside, isolated = math.inf, math.inf
+        for _ in range(5):
+            inside = min(inside, wall_seconds(run))
+            isolated = min(isolated, wall_seconds(run + ["--isolate"]))
+        self.report("--isolate: a call there and back", 1e6 * (isolated - inside) / calls, "microseconds", 3)
 
     #------------------------------------ systems ------------------------------------
 
@@ -190,6 +214,7 @@ def main():
         bench.against_bare("oscillator2", 2, 5000, "bdf", 1.5)
         bench.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
         bench.start_up()
+        bench.isolation()
         bench.small_systems()
         bench.race_car()
         bench.large_systems()
