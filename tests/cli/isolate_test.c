@@ -182,7 +182,7 @@ static void every_function_hangs(void** state) {
                                                        "--interval", "0.01",
                                                        "-o",         out,
                                                        "--isolate",  "--call-timeout",
-                                                       "2",          NULL},
+                                                       "4",          NULL},
                                  fd, fd);
       close(fd);
     }
@@ -203,7 +203,7 @@ static void crash_when_all_is_done(void** state) {
   static const char* const kinds[] = {"segv", "quit", "kill", "hang"};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     provoke("fmi2FreeInstance", 1, kinds[i]);
-    CHECK_CODE(0, "run", "probe.fmu", "--set", "n=100", "--isolate", "--call-timeout", "1");
+    CHECK_CODE(0, "run", "probe.fmu", "--set", "n=100", "--isolate", "--call-timeout", "3");
     CHECK_NEAR(last_value("probe.csv", 0), 2, 0);
   }
 }
