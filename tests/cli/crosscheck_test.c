@@ -128,6 +128,8 @@ static void plain_folder_with_settings(void** state) {
   CHECK_CODE(0, "crosscheck", "plain", "--settings", "settings.yaml");
   check_line("a.fmu", "a.fmu yes yes yes");
   CHECK_CONTAINS(printed, "-        -     -");
+  CHECK_CODE(1, "crosscheck", "plain", "--settings", test_path("docs/fmi-cross-check.yaml"));
+  CHECK_STR(complained, "");  // none of its patterns fits
   write_text("settings.yaml", "\"none\": {stopp: 1}\n");
   CHECK_FAILS_WITH(2, "settings.yaml:1:10: unknown key stopp", "crosscheck", "plain", "--settings",
                    "settings.yaml");
