@@ -100,7 +100,7 @@ static void take_option(xcheck_plan* plan, const char* line) {
                {"StopTime", &plan->stop},
                {"StepSize", &plan->step},
                {"RelTol", &plan->rtol}};
-  char clean[256];
+  char clean[256] = "";
   size_t n = 0;
   for (const char* p = line; *p != '\0' && *p != '\n' && n + 1 < sizeof clean; p++) {
     if (*p != '"' && !isspace((unsigned char)*p)) clean[n++] = *p;

@@ -88,12 +88,22 @@ typedef struct letter {
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;  // the child's threads
 static pthread_t server;                                       // who answers requests
 
+// The log is a ring: what does not fit before its end goes on at its beginning.
+static size_t before_end(uint32_t at, size_t n) {
+  size_t room = CPLI_CHANNEL_LOG - at % CPLI_CHANNEL_LOG;
+  return n < room ? n : room;
+}
+
 static void copy_in(cpli_shared* s, uint32_t at, const void* data, size_t n) {
-  for (size_t i = 0; i < n; i++) s->log[(at + i) % CPLI_CHANNEL_LOG] = ((const char*)data)[i];
+  size_t first = before_end(at, n);
+  memcpy(s->log + at % CPLI_CHANNEL_LOG, data, first);
+  memcpy(s->log, (const char*)data + first, n - first);
 }
 
 static void copy_out(const cpli_shared* s, uint32_t at, void* data, size_t n) {
-  for (size_t i = 0; i < n; i++) ((char*)data)[i] = s->log[(at + i) % CPLI_CHANNEL_LOG];
+  size_t first = before_end(at, n);
+  memcpy(data, s->log + at % CPLI_CHANNEL_LOG, first);
+  memcpy((char*)data + first, s->log, n - first);
 }
 
 static void await_parent(cpli_shared* s) {

@@ -323,7 +323,7 @@ static cpl_status fetch(proxy* p, void* out, size_t size) {
   int32_t last = p->request->n_args - 1;
   const void* from = last >= 0 ? p->request->args[last].data : NULL;
   cpl_status st = ask(p);
-  if (!p->dead && !p->too_large && size > 0) memcpy(out, from, size);
+  if (!p->dead && !p->too_large && from != NULL && size > 0) memcpy(out, from, size);
   return st;
 }
 
