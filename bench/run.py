@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 ROUNDS = 15
@@ -25,6 +26,12 @@ def cpu_seconds(command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def wall_seconds(command):
+    before = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - before
 
 
 def peak_megabytes(command):
@@ -109,6 +116,24 @@ class Bench:
         small, large = least(self.description(100000), self.description(400000))
         self.report("description with 100,000 variables: couplet info", small, "s", 0.5)
         self.report("description with 400,000 variables / 100,000", large / small, "times as long", 5)
+
+    def isolation(self):
+        # a call of an isolated model, there and back: what euler's evaluations cost more than in the same process
+        fmu = self.fmu("oscillator2")
+        log = self.path("calls.txt")
+
+        def run(stop):
+            return [self.couplet, "run", fmu, "--as", "me", "--solver", "euler", "--step", "1e-4", "--interval",
+                    str(stop), "--stop-time", str(stop), "-q", "-o", self.path("x.csv")]
+
+        short, long = run(0.1) + ["--call-log", log], run(2)
+        subprocess.run(short, check=True, stdout=subprocess.DEVNULL)
+        calls = len(open(log, encoding="utf-8").read().splitlines()) * 2 / 0.1
+        inside, isolated = math.inf, math.inf
+        for _ in range(5):
+            inside = min(inside, wall_seconds(long))
+            isolated = min(isolated, wall_seconds(long + ["--isolate"]))
+        self.report("--isolate: a call there and back", 1e6 * (isolated - inside) / calls, "microseconds", 3)
 
     #------------------------------------ systems ------------------------------------
 
@@ -234,6 +259,7 @@ def main():
         bench.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
         bench.start_up()
         bench.descriptions()
+        bench.isolation()
         bench.small_systems()
         bench.race_car()
         bench.gmres()

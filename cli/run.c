@@ -15,9 +15,9 @@
 
 typedef struct run_args {
   const char *output, *as, *solver, *linear, *input, *log_level, *call_log;
-  double start_time, stop_time, interval, step, rtol, atol;
+  double start_time, stop_time, interval, step, rtol, atol, call_timeout;
   cli_list set, record;
-  bool stats, json, quiet, units, per_model, one_solver;
+  bool stats, json, quiet, units, per_model, one_solver, isolate;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -298,7 +298,10 @@ static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  cpl_status st = cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
+  bool isolate = a->isolate || !isnan(a->call_timeout);
+  cpl_status st = isolate ? cli_open_isolated(s->ctx, s->path, a->call_log, &a->set,
+                                              a->call_timeout, &s->source)
+                          : cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
@@ -573,6 +576,12 @@ static const cli_option options[] = {
     {"one-solver", 0, NULL,
      "of a system: one solver for all models, also for groups that do not influence each other",
      CLI_FLAG, AT(one_solver)},
+    {"isolate", 0, NULL,
+     "run every model in a process of its own: what it does to it does no harm to the run",
+     CLI_FLAG, AT(isolate)},
+    {"call-timeout", 0, "SECONDS",
+     "end the run when one call of a model takes longer; models are isolated then", CLI_NUMBER,
+     AT(call_timeout)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
     {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},

@@ -19,6 +19,9 @@ extern "C" {
 /// Returns:  CPL_ERR_INPUT with file, line and column of what is wrong.
 CPL_API cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_source** out);
 
+/// The same, but *out owns the definition; after a failure it is gone, too.
+CPL_API cpl_status cpl_system_build_owned(cpl_context* ctx, cpl_system_def* def, cpl_source** out);
+
 /// Read a system file and build it. *out owns the definition.
 CPL_API cpl_status cpl_system_open(cpl_context* ctx, const char* path, cpl_source** out);
 

@@ -417,6 +417,9 @@ typedef struct cpl_source_ops {
   // optional: NULL means "this kind of component is not in there"
   cpl_status (*make_model)(cpl_source* src, const char* name, cpl_model** out);
   cpl_status (*make_stepper)(cpl_source* src, const char* name, cpl_stepper** out);
+  /// Make all files that instances need: called before an instance is made in a process of its
+  /// own. *keep gets a descriptor that instances write to, or -1.
+  cpl_status (*prepare)(cpl_source* src, int* keep);
 } cpl_source_ops;
 
 struct cpl_source {
@@ -424,6 +427,7 @@ struct cpl_source {
   const cpl_description* desc;
   cpl_context* ctx;
   const char* path;
+  bool once_per_process;  ///< its instances cannot share a process with each other
 };
 
 #ifdef __cplusplus

@@ -18,6 +18,8 @@ typedef struct cpl_open_def {
       call_log;  ///< FMUs: file that records every FMI call with arguments and result. Nullable.
   const cpl_start* starts;  ///< FMUs: start values that will be set (see cpl_fmu_def). Nullable.
   size_t n_starts;
+  bool isolate;         ///< instances run in processes of their own (couplet/isolate.h)
+  double call_timeout;  ///< then: [s] that a call may take; 0: any time is fine
 } cpl_open_def;
 
 CPL_API cpl_open_def cpl_default_open_def(void);
@@ -71,6 +73,7 @@ typedef struct cpl_member_def {
   cpl_source* source;            ///< an opened model instead of a path. Nullable.
   const cpl_system_def* system;  ///< CPL_MEMBER_SYSTEM: a definition instead of a path. Nullable.
   cpl_member_as as;
+  bool isolate;                  ///< run it in a process of its own (couplet/isolate.h)
   const cpl_assignment* starts;  ///< of its variables
   size_t n_starts;
 } cpl_member_def;
@@ -79,6 +82,10 @@ CPL_API cpl_member_def cpl_default_member_def(void);
 
 /// Borrowed: source and system, until the definition and what was built from it are gone.
 CPL_API cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* member);
+
+/// Run all models, those of nested systems too, in processes of their own (`all`), or only those
+/// whose members say so. A call that takes longer than call_timeout [s] ends the run; 0: none does.
+CPL_API cpl_status cpl_system_def_isolate(cpl_system_def* def, bool all, double call_timeout);
 
 /// A constant that expressions may use; its value may be an expression of other parameters.
 CPL_API cpl_status cpl_system_def_add_parameter(cpl_system_def* def, const char* name,

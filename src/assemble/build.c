@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "assemble/assemble.h"
+#include "couplet/isolate.h"
 #include "format/number.h"
 #include "model/start.h"
 
@@ -30,7 +31,9 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
   if (m->kind == CPL_MEMBER_SYSTEM) {
     const cpl_system_def* inner = NULL;
     cpl_status st = cpli_def_enter(ctx, chain, m, &inner, &b->inner[i]);
-    return st < 0 ? st : build(ctx, inner, chain, &b->sources[i]);
+    cpli_chain outer = *chain;
+    outer.isolate = chain->isolate || m->isolate;
+    return st < 0 ? st : build(ctx, inner, &outer, &b->sources[i]);
   }
   cpl_open_def open = cpl_default_open_def();
   open.path = m->path.text;
@@ -40,6 +43,8 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
     starts[k] = (cpl_start){m->starts[k].name.text, m->starts[k].value.text};
   open.starts = starts;
   open.n_starts = m->n_starts;
+  open.isolate = chain->isolate || m->isolate;
+  open.call_timeout = chain->call_timeout;
   cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
   cpli_free(ctx, starts);
   if (st < 0) {
@@ -64,6 +69,25 @@ static cpl_status choose_kind(built* b, size_t i) {
   return CPL_OK;
 }
 
+// Some FMUs must be alone in their process: where there are more, each gets one of its own.
+static cpl_status separate(built* b, size_t i) {
+  cpl_source* inner = b->sources[i];
+  size_t n = 0;
+  for (size_t j = 0; j < b->def->n_models; j++) n += b->sources[j] == inner;
+  if (n < 2 || b->borrowed[i] || !inner->once_per_process) return CPL_OK;
+  cpl_source* apart = NULL;
+  cpl_status st = cpl_isolate(inner, NULL, &apart);
+  if (st < 0) return st;
+  cpl_log(b->base.ctx, CPL_LOG_INFO, inner->path,
+          "can be instantiated only once per process, and is there %zu times: every instance gets "
+          "a process of its own",
+          n);
+  for (size_t j = 0; j < b->def->n_models; j++) {
+    if (b->sources[j] == inner) b->sources[j] = apart;
+  }
+  return CPL_OK;
+}
+
 // Models of the same file share one source: it is opened, parsed and compiled once.
 static cpl_status open_members(built* b, const cpli_chain* chain) {
   cpli_names opened;
@@ -72,10 +96,13 @@ static cpl_status open_members(built* b, const cpli_chain* chain) {
     const char* path = b->def->models[i].path.text;
     int32_t same = path != NULL ? cpli_names_add(&opened, path, (int32_t)i) : (int32_t)i;
     if (same == CPL_ERR_NOMEM) return cpli_names_free(&opened), cpli_nomem(b->base.ctx);
+    if (same != (int32_t)i && b->def->models[same].isolate != b->def->models[i].isolate)
+      same = (int32_t)i;
     if (same == (int32_t)i) st = open_member(b, i, chain);
     else b->sources[i] = b->sources[same], b->borrowed[i] = true;
     if (st >= 0) st = choose_kind(b, i);
   }
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) st = separate(b, i);
   cpli_names_free(&opened);
   return st;
 }
@@ -659,7 +686,11 @@ static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_
   b->base = (cpl_source){
       .ops = &ops, .desc = &b->desc, .ctx = ctx, .path = def->file != NULL ? def->file : ""};
   b->def = def;
-  cpli_chain chain = {.outer = outer, .def = def};
+  cpli_chain chain = {.outer = outer,
+                      .def = def,
+                      .isolate = def->isolate || (outer != NULL && outer->isolate),
+                      .call_timeout = def->call_timeout};
+  if (chain.call_timeout == 0 && outer != NULL) chain.call_timeout = outer->call_timeout;
   cpl_status st = allocate(b);
   if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
@@ -683,14 +714,18 @@ cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_sou
   return build(ctx, def, NULL, out);
 }
 
+cpl_status cpl_system_build_owned(cpl_context* ctx, cpl_system_def* def, cpl_source** out) {
+  cpl_status st = build(ctx, def, NULL, out);
+  if (st >= 0) ((built*)*out)->owned = def;
+  else cpl_system_def_destroy(def);
+  return st;
+}
+
 cpl_status cpl_system_open(cpl_context* ctx, const char* path, cpl_source** out) {
   cpl_system_def* def = NULL;
   *out = NULL;
   cpl_status st = cpl_system_def_read(ctx, path, &def);
-  if (st >= 0) st = build(ctx, def, NULL, out);
-  if (st >= 0) ((built*)*out)->owned = def;
-  else cpl_system_def_destroy(def);
-  return st;
+  return st < 0 ? st : cpl_system_build_owned(ctx, def, out);
 }
 
 const cpl_system_def* cpl_system_definition(const cpl_source* source) {

@@ -30,6 +30,9 @@ bool cpli_logs(const cpl_context* ctx, cpl_log_level level);
 /// they went before.
 char* cpli_divert_errors(char* text, size_t size);
 
+/// From here on messages of this context go there, at the same level.
+void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user);
+
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 

@@ -11,6 +11,7 @@
 
 struct cpl_context {
   cpl_context_def def;
+  void* log_user;  // of def.log; def.user until cpli_log_to()
   char error[2048];
 };
 
@@ -45,6 +46,7 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   cpl_context* ctx = d.realloc(d.user, NULL, sizeof *ctx);
   if (ctx == NULL) return NULL;
   ctx->def = d;
+  ctx->log_user = d.user;
   ctx->error[0] = '\0';
   return ctx;
 }
@@ -99,6 +101,11 @@ bool cpli_logs(const cpl_context* ctx, cpl_log_level level) {
   return ctx->def.log != NULL && level <= ctx->def.log_level;
 }
 
+void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user) {
+  ctx->def.log = log;
+  ctx->log_user = user;
+}
+
 void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char* fmt, ...) {
   if (!cpli_logs(ctx, level)) return;
   char text[2048];
@@ -108,7 +115,7 @@ void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char*
   va_end(args);
   size_t n = strlen(text);
   while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) text[--n] = '\0';
-  ctx->def.log(ctx->def.user, level, who != NULL ? who : "", text);
+  ctx->def.log(ctx->log_user, level, who != NULL ? who : "", text);
 }
 
 //------------------------------------ memory ------------------------------------

@@ -227,6 +227,7 @@ fmi2CallbackFunctions cpli_fmi2_callbacks(cpli_fmi2* in) {
     if (!callable(in, CALL_##name, exported)) return refused(in, CALL_##name, exported); \
     in->message[0] = '\0';                                                               \
     if (in->fmu->call_log != NULL) cpli_fmi2_trace_begin(in, #name, LIST BEFORE);        \
+    cpli_guard_noted(#name);                                                             \
     CPLI_GUARDED(status = (INVOKE), signal = crash_signal);                              \
     in->last = (fmi2Status)status;                                                       \
     if (in->fmu->call_log != NULL) {                                                     \

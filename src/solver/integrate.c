@@ -69,6 +69,7 @@ static cpl_status event_iteration(cpli_integrate* s) {
   st = s->m->ops->enter_continuous(s->m);
   s->in_event = false;
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
+  if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no step can be tried at all
   return st < 0 ? st : cpli_integrate_restart(s);
 }
 

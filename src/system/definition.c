@@ -143,6 +143,7 @@ static cpl_status check_member(const cpl_system_def* def, const cpli_member* m) 
   if (m->path.text != NULL && m->path.text[0] == '\0') why = "the path is empty";
   if (m->system != NULL && m->kind != CPL_MEMBER_SYSTEM) why = "a definition makes a system";
   if (m->system == def) why = "it would hold itself";
+  if (m->isolate && m->source != NULL) why = "isolate an opened model by cpl_isolate()";
   if (why != NULL) return bad_name(def, "model", &m->name, why);
   return CPL_OK;
 }

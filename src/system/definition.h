@@ -27,6 +27,7 @@ typedef struct cpli_member {
   const cpl_system_def* system;  // borrowed. Nullable.
   cpl_member_as as;
   cpli_place as_place;
+  bool isolate;  // instances run in processes of their own
   cpli_setting* starts;
   size_t n_starts, cap_starts;
 } cpli_member;
@@ -133,6 +134,8 @@ struct cpl_system_def {
       cap_record;
   cpli_experiment experiment;
   cpli_cosimulation cosimulation;
+  bool isolate;             // all models, those of nested systems too
+  double call_timeout;      // of isolated ones [s]; 0: none
   cpli_names model_names;   // -> index in models
   cpli_names value_names;   // parameters: 2 * index, inputs: 2 * index + 1
   cpli_names output_names;  // -> index in outputs
@@ -165,6 +168,8 @@ cpli_cosimulation cpli_default_cosimulation(void);
 typedef struct cpli_chain {
   const struct cpli_chain* outer;  // Nullable
   const cpl_system_def* def;
+  bool isolate;         // said outside or here: all models are to be isolated
+  double call_timeout;  // of isolated models; 0: none
 } cpli_chain;
 
 /// The definition of a model of kind CPL_MEMBER_SYSTEM: the one a program gave, or the file, which

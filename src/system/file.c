@@ -121,7 +121,7 @@ static cpl_status read_name(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_model(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"fmu", "c", "system", "as", "start"};
+  static const char* const keys[] = {"fmu", "c", "system", "as", "start", "isolate"};
   static const char* const kinds[] = {"me", "cs"};
   cpli_member m = {.name = key_text(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
@@ -146,6 +146,8 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
     m.as = choice == 0 ? CPL_AS_MODEL_EXCHANGE : CPL_AS_CO_SIMULATION;
     m.as_place = place_of(r, as);
   }
+  const cpli_yaml* isolate = st >= 0 ? cpli_yaml_get(node, "isolate") : NULL;
+  if (isolate != NULL) st = cpli_yaml_boolean(r->yaml, isolate, "isolate", &m.isolate);
   const cpli_yaml* start = st >= 0 ? cpli_yaml_get(node, "start") : NULL;
   if (start != NULL) st = read_settings(r, start, "start", &m.starts, &m.n_starts);
   m.cap_starts = m.n_starts;

@@ -4,8 +4,9 @@
 // An FMU for tests: an oscillator x1' = x2, x2' = -k x1 + u, y = x1 + 2 u, with all basic types, a
 // state event at x1 = 0, a time event every 0.5 s, and a fault on demand. The environment variable
 // PROBE_FAULT="FUNCTION:N:KIND" makes the N-th call of that function return warning, discard,
-// error, fatal or 42, crash (segv, bus, fpe, ill, abort, overflow, exit), give nan (Reals,
-// derivatives, indicators), or print to the logger with odd arguments (odd).
+// error, fatal or 42, crash (segv, bus, fpe, ill, abort, overflow, exit), end the process
+// (quit, kill), hang, give nan (Reals, derivatives, indicators), or print to the logger with odd
+// arguments (odd).
 //
 // Variants: PROBE_BARE lacks all optional functions, PROBE_BROKEN lacks required ones, PROBE_EXTRAS
 // has the two beyond the standard, PROBE_SIBLING needs a library beside it, PROBE_BAD_START and
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fmi2Functions.h"
 
@@ -47,6 +49,9 @@ static void crash(const char* kind) {
   if (strcmp(kind, "ill") == 0) __builtin_trap();
   if (strcmp(kind, "abort") == 0) abort();
   if (strcmp(kind, "exit") == 0) exit(0);
+  if (strcmp(kind, "quit") == 0) _exit(7);
+  if (strcmp(kind, "kill") == 0) raise(SIGKILL);
+  while (strcmp(kind, "hang") == 0) pause();
   if (strcmp(kind, "overflow") == 0) zero = overflow(&zero) & 0;
 }
 

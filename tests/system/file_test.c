@@ -147,8 +147,6 @@ static const struct bad_file {
     {"couplet: 1\nmodels: {m: {c: ''}}\n", "s.yaml:2:18: c: the path is empty"},
     {"couplet: 1\nmodels: {m: {fmu: a, as: mee}}\n",
      "s.yaml:2:26: unknown as mee (did you mean me?)"},
-    {"couplet: 1\nmodels: {m: {c: a, as: me}}\n",
-     "s.yaml:2:24: model \"m\": only an FMU can be taken as me or cs"},
     {"couplet: 1\nmodels: {m.n: {c: a}}\n",
      "s.yaml:2:10: model \"m.n\": the name of a model has no dots"},
     {"couplet: 1\nmodels: {\"it's\": {c: a}}\n",
