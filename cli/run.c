@@ -189,8 +189,8 @@ static cpl_status choose_solver(session* s) {
   s->solver = cpl_default_solver_def();
   const char* solver = a->solver != NULL ? a->solver : s->experiment.solver;
   if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (cvode, adams, rk4, euler)",
-                    s->path, solver);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (%s)", s->path, solver,
+                    cpl_solver_names());
   }
   const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &s->solver.linear)) {
@@ -551,8 +551,8 @@ static const cli_option options[] = {
     {"step", 0, "DT",
      "communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
      CLI_NUMBER, AT(step)},
-    {"solver", 0, "cvode|adams|rk4|euler", "how models are integrated; cvode is the default",
-     CLI_TEXT, AT(solver)},
+    {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
+     "how models are integrated; cvode is the default", CLI_TEXT, AT(solver)},
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},

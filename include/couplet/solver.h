@@ -9,10 +9,15 @@ extern "C" {
 #endif
 
 typedef enum cpl_solver_kind {
-  CPL_SOLVER_CVODE,  ///< CVODE, BDF: variable order and step, implicit
-  CPL_SOLVER_ADAMS,  ///< CVODE, Adams-Moulton: for models that are not stiff
-  CPL_SOLVER_RK4,    ///< the classical Runge-Kutta method, fixed step
-  CPL_SOLVER_EULER,  ///< explicit Euler, fixed step
+  CPL_SOLVER_CVODE,    ///< CVODE, BDF: variable order and step, implicit
+  CPL_SOLVER_ADAMS,    ///< CVODE, Adams-Moulton: for models that are not stiff
+  CPL_SOLVER_RK4,      ///< the classical Runge-Kutta method, fixed step
+  CPL_SOLVER_EULER,    ///< explicit Euler, fixed step
+  CPL_SOLVER_RADAU,    ///< Radau IIA of order 5, implicit, one step
+  CPL_SOLVER_DOPRI5,   ///< Dormand and Prince 5(4), explicit, one step (ARKODE)
+  CPL_SOLVER_ERK8,     ///< Fehlberg 8(7), explicit, one step (ARKODE)
+  CPL_SOLVER_ESDIRK5,  ///< ESDIRK of order 5(4), implicit, one step (ARKODE)
+  CPL_SOLVER_IDA,      ///< IDA, BDF, with the equation as a residual
 } cpl_solver_kind;
 
 /// How CVODE solves the linear systems of its Newton iteration.
@@ -51,9 +56,12 @@ typedef struct cpl_solver_stats {
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);
 
-/// "cvode", "adams", "rk4", "euler" -> kind. Returns false for any other name.
+/// "cvode", "adams", "rk4", "euler", "radau", "dopri5", "erk8", "esdirk5", "ida" -> kind. Returns
+/// false for any other name.
 CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
+/// All names, with commas, for messages.
+CPL_API const char* cpl_solver_names(void);
 /// "direct", "gmres". Returns false for any other name.
 CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
 

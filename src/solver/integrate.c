@@ -297,10 +297,10 @@ static const cpl_component_ops component_ops[2][2] = {
 };
 static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = cpli_curves_set};
 
-static const char* const solver_names[] = {[CPL_SOLVER_CVODE] = "cvode",
-                                           [CPL_SOLVER_ADAMS] = "adams",
-                                           [CPL_SOLVER_RK4] = "rk4",
-                                           [CPL_SOLVER_EULER] = "euler"};
+static const char* const solver_names[] = {
+    [CPL_SOLVER_CVODE] = "cvode", [CPL_SOLVER_ADAMS] = "adams",     [CPL_SOLVER_RK4] = "rk4",
+    [CPL_SOLVER_EULER] = "euler", [CPL_SOLVER_RADAU] = "radau",     [CPL_SOLVER_DOPRI5] = "dopri5",
+    [CPL_SOLVER_ERK8] = "erk8",   [CPL_SOLVER_ESDIRK5] = "esdirk5", [CPL_SOLVER_IDA] = "ida"};
 
 bool cpl_solver_by_name(const char* name, cpl_solver_kind* out) {
   for (size_t i = 0; i < CPLI_COUNT(solver_names); i++) {
@@ -312,6 +312,10 @@ bool cpl_solver_by_name(const char* name, cpl_solver_kind* out) {
 }
 
 const char* cpl_solver_name(cpl_solver_kind kind) { return solver_names[kind]; }
+
+const char* cpl_solver_names(void) {
+  return "cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida";
+}
 
 cpl_solver_def cpl_default_solver_def(void) {
   return (cpl_solver_def){.kind = CPL_SOLVER_CVODE, .rtol = 1e-6};

@@ -109,10 +109,35 @@ static cpl_status jacobian_times(void* user, double t, const double* x, const do
 
 //------------------------------------ the solver of it ------------------------------------
 
+// What a method needs, and who makes it.
+typedef struct method {
+  cpl_status (*create)(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                       cpl_solver_stats* stats, cpli_solver** out);
+  bool implicit;       // it needs a Jacobian
+  bool takes_systems;  // it can leave linear systems to the model
+  bool fixed;          // it needs a step
+  bool not_dense;      // its interpolation has a lower order: output points are ends of steps
+} method;
+
+static const method methods[] = {
+    [CPL_SOLVER_CVODE] = {cpli_cvode_create, .implicit = true, .takes_systems = true},
+    [CPL_SOLVER_ADAMS] = {cpli_cvode_create},
+    [CPL_SOLVER_RK4] = {cpli_fixed_create, .fixed = true},
+    [CPL_SOLVER_EULER] = {cpli_fixed_create, .fixed = true},
+    [CPL_SOLVER_RADAU] = {cpli_radau_create, .implicit = true},
+#ifndef CPL_FMU_PARTS  // FMUs get along with fewer
+    [CPL_SOLVER_DOPRI5] = {cpli_arkode_create},
+    [CPL_SOLVER_ERK8] = {cpli_arkode_create, .not_dense = true},
+    [CPL_SOLVER_ESDIRK5] = {cpli_arkode_create, .implicit = true, .takes_systems = true},
+    [CPL_SOLVER_IDA] = {cpli_ida_create, .implicit = true, .takes_systems = true},
+#endif
+};
+
 static cpl_status make_jacobian(cpli_integrate* s) {
   const cpl_description* d = s->base.base.desc;
-  if (s->def.kind != CPL_SOLVER_CVODE || s->n == 0 || s->m->ops->newton_setup != NULL)
-    return CPL_OK;
+  const method* how = &methods[s->def.kind];
+  bool own = how->takes_systems && s->m->ops->newton_setup != NULL;
+  if (!how->implicit || s->n == 0 || own) return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
       return CPL_OK;  // hidden states: CVODE's differences
@@ -138,17 +163,16 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   cpl_solver_def def = s->def;
-  bool variable = def.kind == CPL_SOLVER_CVODE || def.kind == CPL_SOLVER_ADAMS;
+  const method* how = &methods[def.kind];
   if (s->n == 0) {  // nothing to integrate: one step to every point asked for
     if (!(def.step > 0)) def.step = INFINITY;
     s->def.stop_at_steps_end = true;
     st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);
-  } else if (variable) {
-    st = cpli_cvode_create(ctx, &ode, &def, &s->stats, &s->solver);
-  } else if (def.step > 0) {
-    st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);
-  } else {
+  } else if (how->fixed && !(def.step > 0)) {
     return cpl_fail(ctx, CPL_ERR_INPUT, "solver %s needs a step", cpl_solver_name(def.kind));
+  } else {
+    s->def.stop_at_steps_end = s->def.stop_at_steps_end || how->not_dense;
+    st = how->create(ctx, &ode, &def, &s->stats, &s->solver);
   }
   if (st >= 0) s->solver->who = s->base.base.name;
   return st;
