@@ -14,7 +14,7 @@
 #include "split.h"
 
 typedef struct run_args {
-  const char *output, *as, *solver, *linear, *input, *log_level, *call_log;
+  const char *output, *as, *solver, *projection, *linear, *input, *log_level, *call_log;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout;
   cli_list set, record;
   bool stats, json, quiet, units, per_model, one_solver, isolate;
@@ -191,6 +191,11 @@ static cpl_status choose_solver(session* s) {
   if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (%s)", s->path, solver,
                     cpl_solver_names());
+  }
+  if (a->projection != NULL && !cpl_projection_by_name(a->projection, &s->solver.projection)) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: --projection %s: it is one of lazy, every, events, off", s->path,
+                    a->projection);
   }
   const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &s->solver.linear)) {
@@ -394,6 +399,11 @@ static void print_stats(const session* s) {
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+    if (v->projections > 0)
+      fprintf(out, "  projections          %lld (%s), the largest %.3g times the tolerance\n"
+              "  largest residual     %.3g, before a projection\n",
+              (long long)v->projections, cpl_projection_name(s->solver.projection),
+              v->largest_projection, v->largest_residual);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
     print_master(out, s->stepper);
   } else {
@@ -573,6 +583,10 @@ static const cli_option options[] = {
     {"per-model", 0, NULL,
      "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
      CLI_FLAG, AT(per_model)},
+    {"projection", 0, "lazy|every|events|off",
+     "when states are brought back onto the constraints of a model; lazy (where a residual is "
+     "larger than the tolerance) is the default",
+     CLI_TEXT, AT(projection)},
     {"one-solver", 0, NULL,
      "of a system: one solver for all models, also for groups that do not influence each other",
      CLI_FLAG, AT(one_solver)},

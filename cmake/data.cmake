@@ -68,7 +68,8 @@ endforeach()
 set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
   src/base/base.h src/base/context.c src/base/memory.c src/base/names.c
-  src/model/cmodel.h src/model/cmodel.c src/model/cmodel_describe.c src/model/dependencies.c)
+  src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
+  src/model/cmodel_describe.c src/model/dependencies.c)
 foreach(name fmu.h instance.c values.c state.c model_exchange.c fmi2_functions.c fmi3_refs.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})

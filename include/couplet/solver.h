@@ -27,10 +27,20 @@ typedef enum cpl_linear_solver {
                       ///< directional derivatives where it has them, else by differences
 } cpl_linear_solver;
 
+/// When states are brought back onto the constraints of a model that has some.
+typedef enum cpl_projection {
+  CPL_PROJECT_LAZILY,      ///< where a residual is larger than the absolute tolerance, or going back
+                           ///< would take more than the error test allows
+  CPL_PROJECT_EVERY_STEP,
+  CPL_PROJECT_BY_EVENTS,  ///< as lazily, but by an event and a restart of the solver
+  CPL_PROJECT_NEVER,
+} cpl_projection;
+
 /// How to integrate. Start from cpl_default_solver_def(), then change what you need.
 typedef struct cpl_solver_def {
   cpl_solver_kind kind;
   cpl_linear_solver linear;  ///< CPL_SOLVER_CVODE only
+  cpl_projection projection;
   double rtol;               ///< relative tolerance
   double atol;               ///< absolute tolerance, times the nominal of each state; 0: rtol
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
@@ -50,6 +60,9 @@ typedef struct cpl_solver_stats {
   int64_t restarts;
   int64_t linear_iters;  ///< of GMRES
   int64_t products;      ///< Jacobian times vector, by the model's directional derivatives
+  int64_t projections;   ///< onto constraints, of step ends, output points and events
+  double largest_projection;  ///< in units of the tolerance
+  double largest_residual;    ///< of constraints, seen before a projection
   int32_t groups;        ///< of parts that do not influence each other: as many solvers
   double in_models_s;    ///< only with def.timing
 } cpl_solver_stats;
@@ -62,6 +75,9 @@ CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
 /// All names, with commas, for messages.
 CPL_API const char* cpl_solver_names(void);
+/// "lazy", "every", "events", "off". Returns false for any other name.
+CPL_API bool cpl_projection_by_name(const char* name, cpl_projection* out);
+CPL_API const char* cpl_projection_name(cpl_projection when);
 /// "direct", "gmres". Returns false for any other name.
 CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
 

@@ -50,9 +50,16 @@ static cpl_status advance(fixed* s, double t, double h, double* x) {
 
 //------------------------------------ roots ------------------------------------
 
+static cpl_status whole_step(fixed* s, double h) {
+  cpl_status st = advance(s, s->t0, h, s->x1);
+  if (st == CPL_OK && s->ode.project != NULL)
+    st = s->ode.project(s->ode.user, s->t0 + h, s->x1, INFINITY);
+  return st;
+}
+
 static cpl_status attempt(void* user, double h, double* z) {
   fixed* s = user;
-  cpl_status st = advance(s, s->t0, h, s->x1);
+  cpl_status st = whole_step(s, h);
   return st == CPL_OK ? s->ode.roots(s->ode.user, s->t0 + h, s->x1, z) : st;
 }
 
@@ -70,7 +77,7 @@ static cpl_status locate(fixed* s, int8_t* crossed) {
   cpl_status st = cpli_locate(&k, crossed);
   if (st != CPL_OK) return st;
   s->t1 = s->t0 + k.high;
-  return advance(s, s->t0, k.high, s->x1);
+  return whole_step(s, k.high);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -108,7 +115,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   swap(&s->z0, &s->z1);
   swap(&s->d0, &s->d1);
   cpl_status st = s->d0_known ? CPL_OK : rhs(s, s->t0, s->x0, s->d0);
-  if (st == CPL_OK) st = advance(s, s->t0, s->t1 - s->t0, s->x1);
+  if (st == CPL_OK) st = whole_step(s, s->t1 - s->t0);
   bool event = false;
   if (st == CPL_OK && s->ode.n_roots > 0) {
     st = s->ode.roots(s->ode.user, s->t1, s->x1, s->z1);

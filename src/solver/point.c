@@ -54,7 +54,13 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
 static cpl_status roots(void* user, double t, const double* x, double* z) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = CPL_OK;
+  if (s->projected != NULL) {  // an event is where the projected solution has it
+    memcpy(s->projected, x, s->n * sizeof *x);
+    st = cpli_projection_apply(s, t, s->projected, INFINITY);
+    x = s->projected;
+  }
+  if (st == CPL_OK) st = cpli_place(s, t, x);
   if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, z);
   cpli_account(s, since);
   for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
@@ -105,6 +111,15 @@ static cpl_status jacobian_times(void* user, double t, const double* x, const do
   if (st == CPL_OK) st = s->m->ops->jacobian_times(s->m, v, out);
   cpli_account(s, since);
   return st;
+}
+
+static cpl_status project(void* user, double t, double* x, double limit) {
+  return cpli_projection_apply(user, t, x, limit);
+}
+
+static cpl_status correct(void* user, double t, const double* x, double* correction,
+                          double* error) {
+  return cpli_projection_correct(user, t, x, correction, error);
 }
 
 //------------------------------------ the solver of it ------------------------------------
@@ -162,6 +177,11 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
+  if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
+    ode.project = project, ode.correct = correct;
+    if (s->nz > 0) s->projected = cpli_alloc(ctx, s->n, sizeof(double));
+    if (s->nz > 0 && s->projected == NULL) return cpli_nomem(ctx);
+  }
   cpl_solver_def def = s->def;
   const method* how = &methods[def.kind];
   if (s->n == 0) {  // nothing to integrate: one step to every point asked for
