@@ -400,7 +400,8 @@ static void print_stats(const session* s) {
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
     if (v->projections > 0)
-      fprintf(out, "  projections          %lld (%s), the largest %.3g times the tolerance\n"
+      fprintf(out,
+              "  projections          %lld (%s), the largest %.3g times the tolerance\n"
               "  largest residual     %.3g, before a projection\n",
               (long long)v->projections, cpl_projection_name(s->solver.projection),
               v->largest_projection, v->largest_residual);

@@ -29,8 +29,8 @@ typedef enum cpl_linear_solver {
 
 /// When states are brought back onto the constraints of a model that has some.
 typedef enum cpl_projection {
-  CPL_PROJECT_LAZILY,      ///< where a residual is larger than the absolute tolerance, or going back
-                           ///< would take more than the error test allows
+  CPL_PROJECT_LAZILY,  ///< where a residual is larger than the absolute tolerance, or going back
+                       ///< would take more than the error test allows
   CPL_PROJECT_EVERY_STEP,
   CPL_PROJECT_BY_EVENTS,  ///< as lazily, but by an event and a restart of the solver
   CPL_PROJECT_NEVER,
@@ -41,8 +41,8 @@ typedef struct cpl_solver_def {
   cpl_solver_kind kind;
   cpl_linear_solver linear;  ///< CPL_SOLVER_CVODE only
   cpl_projection projection;
-  double rtol;               ///< relative tolerance
-  double atol;               ///< absolute tolerance, times the nominal of each state; 0: rtol
+  double rtol;  ///< relative tolerance
+  double atol;  ///< absolute tolerance, times the nominal of each state; 0: rtol
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
   bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
@@ -58,13 +58,13 @@ typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
   int64_t state_events, time_events, step_events;
   int64_t restarts;
-  int64_t linear_iters;  ///< of GMRES
-  int64_t products;      ///< Jacobian times vector, by the model's directional derivatives
-  int64_t projections;   ///< onto constraints, of step ends, output points and events
+  int64_t linear_iters;       ///< of GMRES
+  int64_t products;           ///< Jacobian times vector, by the model's directional derivatives
+  int64_t projections;        ///< onto constraints, of step ends, output points and events
   double largest_projection;  ///< in units of the tolerance
   double largest_residual;    ///< of constraints, seen before a projection
-  int32_t groups;        ///< of parts that do not influence each other: as many solvers
-  double in_models_s;    ///< only with def.timing
+  int32_t groups;             ///< of parts that do not influence each other: as many solvers
+  double in_models_s;         ///< only with def.timing
 } cpl_solver_stats;
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);

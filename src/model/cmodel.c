@@ -56,7 +56,8 @@ static void run_release(void* user) {
 }
 
 // Calls a function of the model through `run`. After a crash it is called no more.
-cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*run)(void*), cpli_call* c) {
+cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*run)(void*),
+                              cpli_call* c) {
   const char* crash = NULL;
   c->def = in->cm->def;
   c->v = values_of(in);
@@ -88,7 +89,8 @@ static void forget_results(cpli_instance* in) { in->dx_known = in->y_known = fal
 static void release(cpli_instance* in) {
   if (!in->initialized) return;
   in->initialized = false;
-  if (in->cm->def->release != NULL && !in->dead) cpli_cmodel_invoke(in, "release", run_release, &(cpli_call){0});
+  if (in->cm->def->release != NULL && !in->dead)
+    cpli_cmodel_invoke(in, "release", run_release, &(cpli_call){0});
 }
 
 static cpl_status set_text(cpli_instance* in, uint32_t i, const char* text) {
@@ -109,7 +111,8 @@ static cpl_status call_handler(cpli_instance* in, const char* function,
   a->w = in->v + at->w;
   a->s = in->lent;
   for (uint32_t i = 0; i < at->ns; i++) in->lent[i] = in->text[i];
-  cpl_status st = cpli_cmodel_invoke(in, function, run_handler, &(cpli_call){.handler = handler, .actions = a});
+  cpl_status st =
+      cpli_cmodel_invoke(in, function, run_handler, &(cpli_call){.handler = handler, .actions = a});
   for (uint32_t i = 0; i < at->ns && st == CPL_OK; i++) {
     if (in->lent[i] != in->text[i]) st = set_text(in, i, in->lent[i]);
   }
@@ -511,9 +514,9 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
   if (st < 0) return st;
   if (want_dx || want_y) {
     cpli_call k = {.d_x = in->seed_x,
-              .d_u = in->seed_u,
-              .d_dx = want_dx ? in->d_dx : NULL,
-              .d_y = want_y ? in->d_y : NULL};
+                   .d_u = in->seed_u,
+                   .d_dx = want_dx ? in->d_dx : NULL,
+                   .d_y = want_y ? in->d_y : NULL};
     st = cpli_cmodel_invoke(in, "directional", run_directional, &k);
     if (st != CPL_OK) return st;
   }

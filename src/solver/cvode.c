@@ -70,9 +70,9 @@ static int correct(realtype t, N_Vector x, N_Vector correction, realtype reach, 
   cvode* s = user;
   (void)reach;
   double* e = error != NULL ? N_VGetArrayPointer(error) : NULL;
-  return passed_on(s, t,
-                   s->ode.correct(s->ode.user, t, N_VGetArrayPointer(x),
-                                  N_VGetArrayPointer(correction), e));
+  return passed_on(
+      s, t,
+      s->ode.correct(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(correction), e));
 }
 
 //------------------------------------ the equation's own linear solver
@@ -359,8 +359,8 @@ static bool set_up(cvode* s, bool adams) {
          CVodeSetMaxHnilWarns(s->mem, -1) >= 0 &&
          (s->ode.n_roots == 0 || (CVodeRootInit(s->mem, (int)s->ode.n_roots, roots) >= 0 &&
                                   CVodeSetNoInactiveRootWarn(s->mem) >= 0)) &&
-         (s->ode.correct == NULL || adams || (CVodeSetProjFn(s->mem, correct) >= 0 &&
-                                              CVodeSetProjErrEst(s->mem, SUNTRUE) >= 0)) &&
+         (s->ode.correct == NULL || adams ||
+          (CVodeSetProjFn(s->mem, correct) >= 0 && CVodeSetProjErrEst(s->mem, SUNTRUE) >= 0)) &&
          (adams ? attach_fixed_point(s) : attach_linear_solver(s));
 }
 

@@ -8,9 +8,9 @@
 #include "solver/integrated.h"
 
 enum { MOST_ITERATIONS = 10 };
-static const double small_step = 1e-4;   // of the tolerance: the projection has arrived
-static const double dependent = 1e-8;    // what is left of a gradient in the span of the others
-static const double hopeless = 100;      // residuals in units of the tolerance, after all
+static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
+static const double dependent = 1e-8;   // what is left of a gradient in the span of the others
+static const double hopeless = 100;     // residuals in units of the tolerance, after all
 
 struct cpli_projection {
   size_t n, most, active;
@@ -19,9 +19,9 @@ struct cpli_projection {
   double* block;
   double *x, *before, *change, *weight, *perturbed;  // n
   double *c, *c_at, *size, *coefficient;             // most
-  double *jac;    // most x n, row after row
-  double *basis;  // rank x n, row after row: orthonormal
-  double *r;      // most x most: gradients in the basis
+  double* jac;                                       // most x n, row after row
+  double* basis;                                     // rank x n, row after row: orthonormal
+  double* r;                                         // most x most: gradients in the basis
   size_t* order;  // most: the constraint each basis vector came from
   size_t rank;
   double last_residual;
@@ -270,8 +270,8 @@ cpl_status cpli_projection_apply(cpli_integrate* s, double t, double* x, double 
   return st;
 }
 
-cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x,
-                                   double* correction, double* error) {
+cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x, double* correction,
+                                   double* error) {
   static const double limit = 10;
   struct cpli_projection* p = s->projection;
   bool moved = false;
@@ -334,25 +334,24 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
   size_t n = s->n, m = (size_t)s->base.base.desc->n_constraints;
   const cpl_model_ops* ops = s->m->ops;
-  if (m == 0 || n == 0 || ops->count_constraints == NULL ||
-      s->def.projection == CPL_PROJECT_NEVER)
+  if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
     return CPL_OK;
   bool cannot_project = s->def.kind == CPL_SOLVER_ADAMS || s->def.kind == CPL_SOLVER_IDA;
   if (cannot_project && s->def.projection != CPL_PROJECT_BY_EVENTS) return refuse(s);
   struct cpli_projection* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
   s->projection = p;
-  *p = (struct cpli_projection){.n = n,
-                                .most = m,
-                                .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
-                                .own = ops->projection != NULL,
-                                .by_steps = ops->projection == NULL &&
-                                            ops->projection_step != NULL};
+  *p =
+      (struct cpli_projection){.n = n,
+                               .most = m,
+                               .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
+                               .own = ops->projection != NULL,
+                               .by_steps = ops->projection == NULL && ops->projection_step != NULL};
   struct {
     double** to;
     size_t size;
-  } rooms[] = {{&p->x, n},         {&p->before, n},    {&p->change, n},   {&p->weight, n},
-               {&p->perturbed, n}, {&p->c, m},         {&p->c_at, m},     {&p->size, m},
+  } rooms[] = {{&p->x, n},           {&p->before, n},  {&p->change, n},    {&p->weight, n},
+               {&p->perturbed, n},   {&p->c, m},       {&p->c_at, m},      {&p->size, m},
                {&p->coefficient, m}, {&p->jac, m * n}, {&p->basis, m * n}, {&p->r, m * m}};
   size_t total = 0;
   for (size_t i = 0; i < CPLI_COUNT(rooms); i++) total += rooms[i].size;
