@@ -14,6 +14,9 @@ typedef struct cpl_fmu cpl_fmu;
 typedef struct cpl_fmu_def {
   const char* path;
   const char* call_log;  ///< file that records every FMI call with arguments and result. Nullable.
+  const cpl_start* starts;  ///< start values that will be set: those of structural parameters give
+                            ///< arrays their sizes, the others are passed over. Nullable.
+  size_t n_starts;
 } cpl_fmu_def;
 
 CPL_API cpl_fmu_def cpl_default_fmu_def(void);

@@ -195,7 +195,7 @@ static void check_structure(inspection* in, bool* is_state, bool* listed) {
 static void check_kind(inspection* in, const cpli_fmu_kind* kind) {
   const cpl_fmu* fmu = in->fmu;
   if (!kind->present || cpli_fmu_has_binary(fmu, kind->identifier)) return;
-  const char *platform = cpli_fmu_platform(), *suffix = cpli_fmu_library_suffix();
+  const char *platform = fmu->platform, *suffix = cpli_fmu_library_suffix();
   cpli_severity severity = fmu->has_sources ? CPLI_WARNING : CPLI_ERROR;
   const char* rest = fmu->has_sources ? "; it will be compiled from sources" : "";
   if (fmu->n_binaries > 0) {

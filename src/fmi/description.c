@@ -105,6 +105,12 @@ bool cpli_choice(cpli_parse* p, const char* name, const char* const* names, size
 
 //------------------------------------ driver ------------------------------------
 
+const char* cpli_interval_name(cpli_interval interval) {
+  static const char* const names[] = {"constant", "fixed",     "calculated", "tunable",
+                                      "changing", "countdown", "triggered"};
+  return names[interval];
+}
+
 static cpl_status choose_version(cpli_parse* p, const char* element) {
   if (strcmp(element, "fmiModelDescription") != 0) {
     return cpli_parse_fail(p, "the root element is <%.60s>, not <fmiModelDescription>", element);

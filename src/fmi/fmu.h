@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // An opened .fmu: its description, parsed from modelDescription.xml, and where its files are. It is
-// a cpl_source; the adapters (fmi2_model.c, fmi2_stepper.c) make models and steppers of it.
+// a cpl_source; the adapters (fmiN_model.c, fmiN_stepper.c) make models and steppers of it.
 #pragma once
 
 #include "base/base.h"
@@ -10,16 +10,36 @@
 #include "couplet/interface.h"
 #include "fmi/findings.h"
 
-// One interface type in an FMU: model exchange or co-simulation.
+// A list of texts; NULL when it is empty.
+typedef struct cpli_texts {
+  const char** items;
+  int32_t n;
+} cpli_texts;
+
+// One interface type in an FMU: model exchange, co-simulation or scheduled execution.
 typedef struct cpli_fmu_kind {
   bool present;
   const char* identifier;  // modelIdentifier: name of the binary and prefix
   cpl_capabilities can;
-  bool no_memory_functions;   // canNotUseMemoryManagementFunctions
-  bool asynchronous;          // canRunAsynchronuously (co-simulation)
+  bool no_memory_functions;   // canNotUseMemoryManagementFunctions (FMI 2.0)
+  bool asynchronous;          // canRunAsynchronuously (co-simulation of FMI 1.0 and 2.0)
   int32_t line;               // of its element in the description
   const char** source_files;  // names below sources/
   int32_t n_source_files;
+  cpli_texts definitions;   // for the compiler, NAME or NAME=VALUE (sources/buildDescription.xml)
+  cpli_texts include_dirs;  // below sources/
+  // FMI 1.0
+  bool tool_coupling;  // CoSimulation_Tool: runs inside its tool only
+  // FMI 3.0
+  bool adjoint;                  // providesAdjointDerivatives
+  bool per_element;              // providesPerElementDependencies
+  bool evaluate_discrete;        // providesEvaluateDiscreteStates
+  bool event_mode;               // hasEventMode (co-simulation)
+  bool early_return;             // mightReturnEarlyFromDoStep
+  bool early_return_on_request;  // canReturnEarlyAfterIntermediateUpdate
+  bool intermediate_update;      // providesIntermediateUpdate
+  double fixed_step;             // fixedInternalStepSize; 0: not given
+  int32_t input_smoothness;      // recommendedIntermediateInputSmoothness
 } cpli_fmu_kind;
 
 // What a reference of the description stands for in the FMU, where it is not simply a value
@@ -32,6 +52,71 @@ typedef struct cpli_slot {
   bool negated;
 } cpli_slot;
 
+typedef enum cpli_interval {
+  CPLI_INTERVAL_CONSTANT,
+  CPLI_INTERVAL_FIXED,
+  CPLI_INTERVAL_CALCULATED,
+  CPLI_INTERVAL_TUNABLE,
+  CPLI_INTERVAL_CHANGING,
+  CPLI_INTERVAL_COUNTDOWN,
+  CPLI_INTERVAL_TRIGGERED,
+} cpli_interval;
+
+const char* cpli_interval_name(cpli_interval interval);  // "constant", ...
+
+// A Clock of FMI 3.0. Times in seconds, or in ticks of 1/resolution with supportsFraction.
+typedef struct cpli_clock {
+  int32_t var;       // in desc.vars; its causality tells input from output
+  uint32_t ref;      // of the description
+  uint8_t interval;  // cpli_interval
+  bool can_be_deactivated;
+  bool supports_fraction;
+  bool has_interval;  // interval_decimal is given
+  double interval_decimal, shift_decimal;
+  bool has_counter;  // interval_counter and resolution are given
+  uint64_t resolution, interval_counter, shift_counter;
+  bool has_priority;
+  uint32_t priority;
+} cpli_clock;
+
+// One clock of a clocked variable; sorted by variable.
+typedef struct cpli_clocked {
+  int32_t var;
+  int32_t clock;  // in clocks
+} cpli_clocked;
+
+// What FMI 3.0 says of a variable beyond cpl_variable; those without any of it have none.
+typedef struct cpli_extra {
+  int32_t var;
+  int32_t previous;          // variable with the value of the last tick; -1: none
+  bool intermediate_update;  // may be set or read during intermediate updates
+  const char* mime_type;     // of a Binary; Nullable
+  uint64_t max_size;         // of a Binary; 0: not given
+} cpli_extra;
+
+// A terminal of terminalsAndIcons.xml: variables that are connected together.
+typedef struct cpli_terminal {
+  const char *name, *kind, *rule, *description;  // never NULL
+  int32_t parent;                                // in terminals; -1: none
+  int32_t first, count;                          // in terminal_members
+} cpli_terminal;
+
+typedef struct cpli_terminal_member {
+  const char *variable, *member, *kind;  // never NULL
+} cpli_terminal_member;
+
+// A layered standard the FMU says it follows.
+typedef struct cpli_layer {
+  const char *name, *version, *description;  // never NULL
+} cpli_layer;
+
+// One way to compile the sources, from buildDescription.xml.
+typedef struct cpli_build {
+  const char *identifier, *platform, *description;  // platform "": any; never NULL
+  const char *language, *compiler, *options;        // of the first set that says so; never NULL
+  cpli_texts files, definitions, include_dirs, libraries;
+} cpli_build;
+
 struct cpl_fmu {
   cpl_source base;  // base.desc == &desc
   cpl_description desc;
@@ -43,11 +128,28 @@ struct cpl_fmu {
   cpli_fmu_kind me, cs, se;  // se: scheduled execution, described only
   const cpli_slot* slots;    // by reference of the description; NULL: they are value references
   uint32_t n_slots;
+  const cpli_clock* clocks;
+  int32_t n_clocks;
+  const cpli_clocked* clocked;
+  int32_t n_clocked;
+  const cpli_extra* extras;  // by variable
+  int32_t n_extras;
+  const cpl_start* starts;  // the start values of structural parameters the arrays were sized with
+  size_t n_starts;
+  const cpli_terminal* terminals;
+  int32_t n_terminals;
+  const cpli_terminal_member* terminal_members;
+  const cpli_layer* layers;
+  int32_t n_layers;
+  const cpli_build* builds;
+  int32_t n_builds;
+  bool has_icon;
   const char** log_categories;
   const char** log_descriptions;  // one per category, never NULL
   int32_t n_log_categories;
   const char** platforms;  // folders below binaries/
   int32_t n_platforms;
+  const char* platform;   // folder of this platform, "linux64" or "x86_64-linux", as found inside
   const char** binaries;  // files of this platform, names below binaries/PLATFORM/
   int32_t n_binaries;
   bool has_sources;
@@ -68,12 +170,18 @@ cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size
 /// binary) into a temporary folder that destroying the FMU removes. Does nothing the second time.
 cpl_status cpli_fmu_extract(cpl_fmu* fmu);
 
-/// The name of this platform's folder below binaries/, e.g. "linux64"; the suffix of its libraries.
+/// The usual name of this platform's folder below binaries/, e.g. "linux64" (FMI 1.0 and 2.0) or
+/// "x86_64-linux" (FMI 3.0); fmu->platform says which is there. The suffix of its libraries.
 const char* cpli_fmu_platform(void);
+const char* cpli_fmu_platform_tuple(void);
 const char* cpli_fmu_library_suffix(void);
 /// Is binaries/PLATFORM/identifier.so inside?
 bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier);
 
-/// fmi2_model.c and fmi2_stepper.c
+/// fmiN_model.c and fmiN_stepper.c; open.c has the table of those that are there.
+cpl_status cpli_fmi1_make_model(cpl_source* src, const char* name, cpl_model** out);
+cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper** out);
 cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** out);
 cpl_status cpli_fmi2_make_stepper(cpl_source* src, const char* name, cpl_stepper** out);
+cpl_status cpli_fmi3_make_model(cpl_source* src, const char* name, cpl_model** out);
+cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper** out);

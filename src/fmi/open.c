@@ -32,6 +32,22 @@ const char* cpli_fmu_platform(void) {
 #endif
 }
 
+const char* cpli_fmu_platform_tuple(void) {
+#if defined(__APPLE__) && defined(__aarch64__)
+  return "aarch64-darwin";
+#elif defined(__APPLE__)
+  return "x86_64-darwin";
+#elif defined(__x86_64__)
+  return "x86_64-linux";
+#elif defined(__i386__)
+  return "x86-linux";
+#elif defined(__aarch64__)
+  return "aarch64-linux";
+#else
+  return "unknown";
+#endif
+}
+
 const char* cpli_fmu_library_suffix(void) {
 #if defined(__APPLE__)
   return ".dylib";
@@ -60,8 +76,16 @@ typedef struct name_list {
 
 typedef struct contents {
   cpl_fmu* fmu;
-  name_list platforms, binaries;
+  name_list platforms, binaries[2];  // of the two names this platform has
 } contents;
+
+// Which of the two names of this platform a folder has; -1: it is another one.
+static int own_platform(const char* folder, size_t len) {
+  const char* names[2] = {cpli_fmu_platform(), cpli_fmu_platform_tuple()};
+  for (int k = 0; k < 2; k++)
+    if (len == strlen(names[k]) && memcmp(folder, names[k], len) == 0) return k;
+  return -1;
+}
 
 static bool add_name(cpl_fmu* fmu, name_list* list, const char* name, size_t len) {
   for (size_t i = 0; i < list->count; i++)
@@ -84,11 +108,11 @@ static bool note_file(contents* c, const char* name) {
   size_t n = strcspn(platform, "/");
   if (platform[n] != '/') return true;
   if (!add_name(c->fmu, &c->platforms, platform, n)) return false;
-  const char* mine = cpli_fmu_platform();
-  if (n != strlen(mine) || memcmp(platform, mine, n) != 0) return true;
+  int k = own_platform(platform, n);
+  if (k < 0) return true;
   const char* file = platform + n + 1;
   if (strchr(file, '/') != NULL) return true;  // a library is not looked for in deeper folders
-  return add_name(c->fmu, &c->binaries, file, strlen(file));
+  return add_name(c->fmu, &c->binaries[k], file, strlen(file));
 }
 
 static const char** keep_names(cpl_fmu* fmu, const name_list* list, int32_t* n) {
@@ -105,11 +129,13 @@ static cpl_status keep_contents(contents* c, bool ok) {
   cpl_context* ctx = fmu->arena.ctx;
   if (ok) {
     fmu->platforms = keep_names(fmu, &c->platforms, &fmu->n_platforms);
-    fmu->binaries = keep_names(fmu, &c->binaries, &fmu->n_binaries);
+    int k = c->binaries[1].count > 0 ? 1 : 0;  // each version of FMI has one of them only
+    fmu->platform = k == 1 ? cpli_fmu_platform_tuple() : cpli_fmu_platform();
+    fmu->binaries = keep_names(fmu, &c->binaries[k], &fmu->n_binaries);
     ok = fmu->platforms != NULL && fmu->binaries != NULL;
   }
   cpli_free(ctx, c->platforms.items);
-  cpli_free(ctx, c->binaries.items);
+  for (int k = 0; k < 2; k++) cpli_free(ctx, c->binaries[k].items);
   return ok ? CPL_OK : cpli_nomem(ctx);
 }
 
@@ -219,17 +245,63 @@ static void fmu_destroy(cpl_source* src) {
   cpli_free(ctx, fmu);
 }
 
+// The adapters of each version; NULL: there is none yet.
+typedef struct adapter {
+  const char* kind;
+  cpl_status (*make_model)(cpl_source* src, const char* name, cpl_model** out);
+  cpl_status (*make_stepper)(cpl_source* src, const char* name, cpl_stepper** out);
+} adapter;
+
+static const adapter adapters[] = {
+    [1] = {"FMI 1.0", NULL, NULL},
+    [2] = {"FMI 2.0", cpli_fmi2_make_model, cpli_fmi2_make_stepper},
+    [3] = {"FMI 3.0", NULL, NULL},
+};
+
+// An FMU that can be described but not run says why.
+static cpl_status refuse(cpl_source* src) {
+  const cpl_fmu* fmu = (const cpl_fmu*)src;
+  if (fmu->cs.tool_coupling) {
+    return cpl_fail(src->ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: co-simulation of this FMU needs its tool (CoSimulation_Tool), which must "
+                    "be started by a coupling of its own: export it as stand-alone",
+                    src->path);
+  }
+  if (!fmu->me.present && !fmu->cs.present) {
+    return cpl_fail(src->ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: this FMU is for scheduled execution only, which needs a scheduler: export "
+                    "it for model exchange or co-simulation",
+                    src->path);
+  }
+  return cpl_fail(src->ctx, CPL_ERR_UNSUPPORTED, "%s: FMUs of %s cannot be run yet", src->path,
+                  adapters[fmu->version].kind);
+}
+
+static cpl_status refuse_model(cpl_source* src, const char* name, cpl_model** out) {
+  (void)name;
+  *out = NULL;
+  return refuse(src);
+}
+
+static cpl_status refuse_stepper(cpl_source* src, const char* name, cpl_stepper** out) {
+  (void)name;
+  *out = NULL;
+  return refuse(src);
+}
+
 // What an FMU offers decides which operations it has.
-static const cpl_source_ops* ops_of(const cpl_fmu* fmu) {
-  static const cpl_source_ops both = {.kind = "FMI 2.0",
-                                      .destroy = fmu_destroy,
-                                      .make_model = cpli_fmi2_make_model,
-                                      .make_stepper = cpli_fmi2_make_stepper};
-  static const cpl_source_ops me = {
-      .kind = "FMI 2.0", .destroy = fmu_destroy, .make_model = cpli_fmi2_make_model};
-  static const cpl_source_ops cs = {
-      .kind = "FMI 2.0", .destroy = fmu_destroy, .make_stepper = cpli_fmi2_make_stepper};
-  return fmu->me.present && fmu->cs.present ? &both : fmu->me.present ? &me : &cs;
+static const cpl_source_ops* ops_of(cpl_fmu* fmu) {
+  const adapter* a = &adapters[fmu->version];
+  cpl_source_ops* ops = cpli_arena_alloc(&fmu->arena, 1, sizeof *ops);
+  if (ops == NULL) return NULL;
+  *ops = (cpl_source_ops){.kind = a->kind, .destroy = fmu_destroy};
+  if (fmu->me.present) ops->make_model = a->make_model;
+  if (fmu->cs.present && !fmu->cs.tool_coupling) ops->make_stepper = a->make_stepper;
+  if (ops->make_model == NULL && ops->make_stepper == NULL) {
+    if (fmu->me.present) ops->make_model = refuse_model;
+    if (!fmu->me.present) ops->make_stepper = refuse_stepper;
+  }
+  return ops;
 }
 
 static cpl_status read_description(cpl_fmu* fmu) {
@@ -280,11 +352,12 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
       st =
           cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", def->call_log, strerror(errno));
   }
+  if (st >= 0 && (fmu->base.ops = ops_of(fmu)) == NULL) st = cpli_nomem(ctx);
   if (st < 0) {
     fmu_destroy(&fmu->base);
     return st;
   }
-  fmu->base.ops = ops_of(fmu);
+  if (fmu->n_binaries == 0 && fmu->version == 3) fmu->platform = cpli_fmu_platform_tuple();
   log_findings(fmu);
   *out = &fmu->base;
   return CPL_OK;
@@ -312,7 +385,7 @@ cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
   const char* prefixes[4] = {"resources/", description_name};
   size_t n = 2;
   char binaries[64];
-  snprintf(binaries, sizeof binaries, "binaries/%s/", cpli_fmu_platform());
+  snprintf(binaries, sizeof binaries, "binaries/%s/", fmu->platform);
   prefixes[n++] = binaries;
   if (!all_binaries_here(fmu)) prefixes[n++] = "sources/";
 
