@@ -122,7 +122,7 @@ cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, c
   cpl_log(ctx, CPL_LOG_INFO, fmu->base.path, "compiling the sources of %s", kind->identifier);
   char what[512];
   snprintf(what, sizeof what, "%s: there is no binary for %s, and its source code", fmu->base.path,
-           cpli_fmu_platform());
+           fmu->platform);
   st = cpli_run_compiler(ctx, what, (const char* const*)cmd.args);
 done:
   cpli_free(ctx, cmd.args);
