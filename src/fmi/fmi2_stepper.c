@@ -3,7 +3,6 @@
 //
 // A stepper over a co-simulation FMU of FMI 2.0.
 #include <math.h>
-#include <time.h>
 
 #include "fmi/fmi2_calls.h"
 
@@ -15,17 +14,11 @@ static cpl_status exit_init(cpl_component* c) {
 
 //------------------------------------ step ------------------------------------
 
-// An asynchronous FMU computes on while we ask, at growing intervals.
-static cpl_status wait_for_step(cpli_fmi2* in) {
-  fmi2Status now = fmi2Pending;
-  for (long pause = 1000; now == fmi2Pending; pause = pause < 5000000 ? 2 * pause : pause) {
-    struct timespec ts = {.tv_nsec = pause};
-    nanosleep(&ts, NULL);
-    cpl_status st = cpli_fmi2GetStatus(in, fmi2DoStepStatus, &now);
-    if (st < 0) return st;
-    if (st != CPL_OK) now = fmi2Error;  // it cannot tell: there is nothing to wait for
-  }
-  return cpli_fmi2_step_ended(in, now);
+static cpl_status ask_status(cpli_instance* in, int* now) {
+  fmi2Status status = fmi2Pending;
+  cpl_status st = cpli_fmi2GetStatus((cpli_fmi2*)in, fmi2DoStepStatus, &status);
+  *now = status;
+  return st;
 }
 
 // After fmi2Discard: how far did it come, and why did it stop? Neither question needs an answer.
@@ -40,13 +33,8 @@ static void ask_why(cpli_fmi2* in, double t_end, cpl_step_result* result) {
       cpli_fmi2GetBooleanStatus(in, fmi2Terminated, &terminated) != CPL_OK) {
     terminated = fmi2False;
   }
-  if (!(reached >= in->base.time)) reached = in->base.time;  // NaN too
-  if (reached > t_end) reached = t_end;
-  in->base.time = reached;
-  result->time = reached;
-  result->end = terminated != fmi2False                   ? CPL_STEP_TERMINATE
-                : in->base.head.component.can.stops_early ? CPL_STEP_EVENT
-                                                          : CPL_STEP_REFUSED;
+  cpli_step_stopped(&in->base, reached, t_end, result);
+  if (terminated != fmi2False) result->end = CPL_STEP_TERMINATE;
 }
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
@@ -60,7 +48,10 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (h == 0 && !s->base.can.zero_step) return CPL_OK;
 
   st = cpli_fmi2DoStep(in, h, in->base.snapshots == 0);
-  if (st == CPL_RETRY && in->base.last == fmi2Pending) st = wait_for_step(in);
+  if (st == CPL_RETRY && in->base.last == fmi2Pending) {
+    int now = cpli_wait_for_step(&in->base, ask_status);
+    st = now < 0 ? CPL_ERR_MODEL : cpli_fmi2_step_ended(in, (fmi2Status)now);
+  }
   if (st < 0) return st;
   if (st == CPL_RETRY) {
     ask_why(in, t_end, result);
@@ -75,21 +66,11 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_fmi2* in = instance_of(s);
-  double value = cpli_curve_derivative(curve, in->base.time, 0);
-  cpl_status st = cpli_fmi2SetReal(in, &ref, 1, &value);
+  cpli_curve_orders o = cpli_curve_at(&in->base, curve);
+  cpl_status st = cpli_fmi2SetReal(in, &ref, 1, &o.value);
   if (st != CPL_OK) return st;
-
-  // every order the FMU knows is set each time: a curve that became flat must not leave a slope
-  enum { MOST = CPLI_COUNT(curve->coefficient) - 1 };
-  uint32_t refs[MOST];
-  int orders[MOST], n = s->base.can.input_derivatives < MOST ? s->base.can.input_derivatives : MOST;
-  double values[MOST];
-  for (int k = 1; k <= n; k++) {
-    refs[k - 1] = ref;
-    orders[k - 1] = k;
-    values[k - 1] = cpli_curve_derivative(curve, in->base.time, k);
-  }
-  return cpli_fmi2SetRealInputDerivatives(in, refs, (size_t)n, orders, values);
+  uint32_t refs[CPLI_COUNT(o.orders)] = {ref, ref, ref};
+  return cpli_fmi2SetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
 }
 
 static cpl_status max_step(cpl_stepper* s, double* h) {

@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "fmi/calls.h"
 
@@ -230,7 +231,36 @@ void cpli_clean_nominals(double* nominals, size_t n) {
   }
 }
 
-double cpli_curve_derivative(const cpl_curve* curve, double t, int k) {
+//------------------------------------ steppers ------------------------------------
+
+cpl_status cpli_check_step(cpli_instance* in, double t_end) {
+  if (t_end >= in->time) return CPL_OK;
+  return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
+                  "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
+}
+
+void cpli_step_stopped(cpli_instance* in, double reached, double t_end, cpl_step_result* result) {
+  if (!(reached >= in->time)) reached = in->time;  // NaN too
+  if (reached > t_end) reached = t_end;
+  in->time = reached;
+  result->time = reached;
+  result->end = in->head.component.can.stops_early ? CPL_STEP_EVENT : CPL_STEP_REFUSED;
+}
+
+int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status)) {
+  int now = CPLI_SAID_PENDING;
+  for (long pause = 1000; now == CPLI_SAID_PENDING; pause = pause < 5000000 ? 2 * pause : pause) {
+    struct timespec ts = {.tv_nsec = pause};
+    nanosleep(&ts, NULL);
+    cpl_status st = ask(in, &now);
+    if (st < 0) return -1;
+    if (st != CPL_OK) now = CPLI_SAID_ERROR;  // it cannot tell: there is nothing to wait for
+  }
+  return now;
+}
+
+// The k-th derivative of a curve at t; those of a curve without polynomial are 0.
+static double derivative_at(const cpl_curve* curve, double t, int k) {
   if (curve->value != NULL) return k == 0 ? curve->value(curve->user, t) : 0;
   double sum = 0, dt = t - curve->from;
   for (int i = curve->order; i >= k; i--) {
@@ -241,8 +271,14 @@ double cpli_curve_derivative(const cpl_curve* curve, double t, int k) {
   return sum;
 }
 
-cpl_status cpli_check_step(cpli_instance* in, double t_end) {
-  if (t_end >= in->time) return CPL_OK;
-  return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
-                  "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
+// Every order the FMU knows is set each time: a curve that became flat must not leave a slope.
+cpli_curve_orders cpli_curve_at(const cpli_instance* in, const cpl_curve* curve) {
+  cpli_curve_orders o = {.value = derivative_at(curve, in->time, 0)};
+  int most = (int)CPLI_COUNT(o.orders), known = in->head.component.can.input_derivatives;
+  o.n = known < most ? known : most;
+  for (int k = 0; k < o.n; k++) {
+    o.orders[k] = k + 1;
+    o.values[k] = derivative_at(curve, in->time, k + 1);
+  }
+  return o;
 }

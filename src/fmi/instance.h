@@ -120,8 +120,23 @@ void cpli_instance_compare(const cpli_instance* in, const char* what, const char
 /// Nominal values of 0, NaN and the like would ruin the tolerances: 1 instead.
 void cpli_clean_nominals(double* nominals, size_t n);
 
-/// The k-th derivative of a curve at t; those of a curve without polynomial are 0.
-double cpli_curve_derivative(const cpl_curve* curve, double t, int k);
+// Steppers
 
 /// A step backwards cannot be: fails with a message.
 cpl_status cpli_check_step(cpli_instance* in, double t_end);
+
+/// A step that ended at `reached` at the latest, before t_end.
+void cpli_step_stopped(cpli_instance* in, double reached, double t_end, cpl_step_result* result);
+
+/// An asynchronous FMU computes on while `ask` is called at growing intervals; the status of the
+/// step, or -1: the question failed.
+int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status));
+
+// What an input is now and how it goes on: orders 1 to n, as many as the FMU knows.
+typedef struct cpli_curve_orders {
+  double value;
+  int n, orders[3];
+  double values[3];
+} cpli_curve_orders;
+
+cpli_curve_orders cpli_curve_at(const cpli_instance* in, const cpl_curve* curve);
