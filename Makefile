@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup dev-setup build run test install asan valgrind coverage format format-check tidy \
+.PHONY: help setup dev-setup build run test install asan fuzz valgrind coverage format format-check tidy \
   check-style bench images clean distclean
 
 help:  ## this list
@@ -43,6 +43,11 @@ asan: setup  ## every test with address and undefined behaviour sanitizers (buil
 	@$(call configure,build-asan,-DCMAKE_BUILD_TYPE=Debug -DCPL_WERROR=ON -DCPL_SANITIZE=ON)
 	@cmake --build build-asan -j $(JOBS)
 	@$(CTEST) --test-dir build-asan
+
+fuzz: dev-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each target (build-fuzz)
+	@$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DCPL_FUZZ=ON)
+	@cmake --build build-fuzz -j $(JOBS) --target fuzz_xml fuzz_archive
+	@tools/fuzz.sh build-fuzz $(or $(FUZZ_SECONDS),600)
 
 valgrind: dev-setup build  ## every test program under valgrind
 	@tools/valgrind.py $(BUILD) $(JOBS)

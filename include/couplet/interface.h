@@ -68,6 +68,7 @@ typedef struct cpl_unit {
   bool has_base;        ///< exponents, factor and offset are given
   int8_t exponents[8];  ///< kg m s A K mol cd rad
   double factor, offset;
+  bool inverse;  ///< of a display unit: value = factor / of
   int32_t
       display_of;  ///< a display unit of that unit (then value = factor * of + offset); -1: a unit
 } cpl_unit;
@@ -113,7 +114,7 @@ typedef struct cpl_variable {
   int32_t line;            ///< in the description file; 0: not known
   double start, min, max;  ///< of all but Strings; min -INFINITY, max INFINITY when not given
   double nominal;          ///< 1 when not given
-  const char* start_text;  ///< of a String; Nullable
+  const char* start_text;  ///< of a String; of a Binary in hexadecimal digits; Nullable
   const char* quantity;    ///< "Torque"; Nullable
 } cpl_variable;
 

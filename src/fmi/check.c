@@ -112,6 +112,7 @@ static int32_t first_alias(const cpl_description* d, int32_t var) {
 
 static void check_state(inspection* in, int32_t i, bool* is_state) {
   const cpl_description* d = in->desc;
+  if (d->derivatives[i] < 0) return;  // FMI 1.0 only counts them
   const cpl_variable* dx = &d->vars[d->derivatives[i]];
   if (dx->type != CPL_REAL) {
     WARN(in, dx->line, "state", "%.100s stands in <Derivatives> but is not Real", dx->name);
@@ -171,7 +172,7 @@ static void check_initial_unknowns(inspection* in, bool* listed) {
   }
   for (int32_t i = 0; i < d->n_states; i++) {
     if (d->states[i] >= 0) want_listed(in, listed, d->states[i], "state");
-    want_listed(in, listed, d->derivatives[i], "derivative");
+    if (d->derivatives[i] >= 0) want_listed(in, listed, d->derivatives[i], "derivative");
   }
 }
 

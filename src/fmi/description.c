@@ -111,6 +111,17 @@ const char* cpli_interval_name(cpli_interval interval) {
   return names[interval];
 }
 
+// What can be read. In FMI 1.0 and 2.0 the attribute is the same for every patch release.
+static const struct version {
+  const char *major, *text;
+  int number;
+  const cpli_rules* rules;
+} versions[] = {
+    {"1.", "1.0", 1, &cpli_fmi1_rules},
+    {"2.", "2.0", 2, &cpli_fmi2_rules},
+    {"3.", NULL, 3, &cpli_fmi3_rules},
+};
+
 static cpl_status choose_version(cpli_parse* p, const char* element) {
   if (strcmp(element, "fmiModelDescription") != 0) {
     return cpli_parse_fail(p, "the root element is <%.60s>, not <fmiModelDescription>", element);
@@ -118,22 +129,20 @@ static cpl_status choose_version(cpli_parse* p, const char* element) {
   const char* version = cpli_xml_attribute(p->xml, "fmiVersion");
   if (version == NULL) return cpli_parse_fail(p, "<fmiModelDescription> has no fmiVersion");
   p->fmu->version_text = cpli_text(p, "fmiVersion");
-  if (strncmp(version, "2.", 2) == 0) {
-    p->fmu->version = 2;
-    p->rules = &cpli_fmi2_rules;
-    if (strcmp(version, "2.0") != 0) {
+  for (size_t i = 0; i < CPLI_COUNT(versions); i++) {
+    const struct version* v = &versions[i];
+    if (strncmp(version, v->major, 2) != 0) continue;
+    p->fmu->version = v->number;
+    p->rules = v->rules;
+    if (v->text != NULL && strcmp(version, v->text) != 0) {
       cpli_findings_add(&p->fmu->findings, CPLI_WARNING, cpli_xml_line(p->xml), "version",
-                        "fmiVersion=\"%.20s\" must be \"2.0\" for every FMI 2.0.x", version);
+                        "fmiVersion=\"%.20s\" must be \"%s\" for every FMI %s.x", version, v->text,
+                        v->text);
     }
     return CPL_OK;
   }
-  if (strncmp(version, "1.", 2) == 0 || strncmp(version, "3.", 2) == 0) {
-    return cpl_fail(p->ctx, CPL_ERR_UNSUPPORTED,
-                    "%s:%d: this is an FMU of FMI %c.0; only FMI 2.0 can be read yet", p->where,
-                    cpli_xml_line(p->xml), version[0]);
-  }
-  return cpli_parse_fail(p, "fmiVersion=\"%.60s\" is no known version of FMI (2.0 can be read)",
-                         version);
+  return cpli_parse_fail(
+      p, "fmiVersion=\"%.60s\" is no known version of FMI (1.0, 2.0 and 3.0 can be read)", version);
 }
 
 static int find_rule(const cpli_parse* p, const char* element) {
@@ -177,8 +186,9 @@ static cpl_status on_begin(void* user, cpli_xml* xml, const char* element) {
     }
     return memory_status(p);
   }
-  p->stack[p->depth++] = (uint8_t)k;
   const cpli_rule* rule = &p->rules->rules[k];
+  p->stack[p->depth++] = rule->as != 0 ? rule->as : (uint8_t)k;
+  p->rule = rule;
   cpl_status st = rule->begin != NULL ? rule->begin(p) : CPL_OK;
   if (st >= 0) remark_unused(p, element);
   return st < 0 ? st : memory_status(p);
@@ -197,13 +207,40 @@ static cpl_status on_end(void* user, cpli_xml* xml, const char* element) {
   return st < 0 ? st : memory_status(p);
 }
 
+static cpl_status on_text(void* user, cpli_xml* xml, const char* text, size_t len) {
+  cpli_parse* p = user;
+  p->xml = xml;
+  if (p->skipped > 0 || p->rules == NULL || p->rules->text == NULL) return CPL_OK;
+  return p->rules->text(p, text, len);
+}
+
 static void free_drafts(cpli_parse* p) {
   cpli_names_free(&p->texts);
-  void* lists[] = {p->often.items,      p->vars.items,           p->var_drafts.items,
-                   p->units.items,      p->types.items,          p->items.items,
-                   p->rows.items,       p->deps.items,           p->kinds.items,
-                   p->categories.items, p->category_texts.items, p->files[0].items,
-                   p->files[1].items};
+  void* lists[] = {p->often.items,
+                   p->vars.items,
+                   p->var_drafts.items,
+                   p->units.items,
+                   p->types.items,
+                   p->items.items,
+                   p->rows.items,
+                   p->deps.items,
+                   p->kinds.items,
+                   p->categories.items,
+                   p->category_texts.items,
+                   p->files[0].items,
+                   p->files[1].items,
+                   p->mores.items,
+                   p->sizes.items,
+                   p->starts.items,
+                   p->start_texts.items,
+                   p->clock_refs.items,
+                   p->clocks.items,
+                   p->arrays.items,
+                   p->slots.items,
+                   p->clocked.items,
+                   p->extras.items,
+                   p->dep_names.items,
+                   p->text};
   for (size_t i = 0; i < CPLI_COUNT(lists); i++) cpli_free(p->ctx, lists[i]);
 }
 
@@ -214,9 +251,11 @@ cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size
   p->ctx = ctx;
   p->fmu = fmu;
   p->where = where;
+  p->given = fmu->given;
+  p->n_given = fmu->n_given;
   if (fmu->findings.ctx == NULL) cpli_findings_init(&fmu->findings, ctx);
 
-  static const cpli_xml_handler handler = {.begin = on_begin, .end = on_end};
+  static const cpli_xml_handler handler = {.begin = on_begin, .end = on_end, .text = on_text};
   cpl_status st = cpli_names_init(&p->texts, ctx, 64);
   if (st >= 0) st = cpli_xml_parse(ctx, where, xml, size, &handler, p);
   if (st >= 0) st = cpli_resolve(p);

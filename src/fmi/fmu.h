@@ -97,12 +97,14 @@ typedef struct cpli_extra {
 // A terminal of terminalsAndIcons.xml: variables that are connected together.
 typedef struct cpli_terminal {
   const char *name, *kind, *rule, *description;  // never NULL
+  const char* icon;                              // file without its ending. Nullable.
   int32_t parent;                                // in terminals; -1: none
-  int32_t first, count;                          // in terminal_members
+  int32_t count;                                 // of its members, not counting terminals in it
 } cpli_terminal;
 
 typedef struct cpli_terminal_member {
   const char *variable, *member, *kind;  // never NULL
+  int32_t terminal;
 } cpli_terminal_member;
 
 // A layered standard the FMU says it follows.
@@ -139,6 +141,7 @@ struct cpl_fmu {
   const cpli_terminal* terminals;
   int32_t n_terminals;
   const cpli_terminal_member* terminal_members;
+  int32_t n_terminal_members;
   const cpli_layer* layers;
   int32_t n_layers;
   const cpli_build* builds;
@@ -152,6 +155,10 @@ struct cpl_fmu {
   const char* platform;   // folder of this platform, "linux64" or "x86_64-linux", as found inside
   const char** binaries;  // files of this platform, names below binaries/PLATFORM/
   int32_t n_binaries;
+  const cpl_start* given;  // by the user, while the description is read; borrowed
+  size_t n_given;
+  cpli_texts companions;  // smaller XML files, names as in the archive
+  cpli_texts files;       // all below sources/ and terminalsAndIcons/, names as in the archive
   bool has_sources;
   bool is_folder;          // opened from an unpacked folder: nothing to extract or remove
   cpli_findings findings;  // what the parser noticed and could live with

@@ -10,11 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fmi/companions.h"
 #include "fmi/fmu.h"
+#include "format/file.h"
 #include "format/folder.h"
 #include "format/zip.h"
 
-enum { LARGEST_DESCRIPTION = 1 << 30 };
+enum { LARGEST_DESCRIPTION = 1 << 30, LARGEST_COMPANION = 1 << 24, DEEPEST_SOURCES = 8 };
 
 //------------------------------------ platform ------------------------------------
 
@@ -77,6 +79,7 @@ typedef struct name_list {
 typedef struct contents {
   cpl_fmu* fmu;
   name_list platforms, binaries[2];  // of the two names this platform has
+  name_list files, companions;
 } contents;
 
 // Which of the two names of this platform a folder has; -1: it is another one.
@@ -87,9 +90,7 @@ static int own_platform(const char* folder, size_t len) {
   return -1;
 }
 
-static bool add_name(cpl_fmu* fmu, name_list* list, const char* name, size_t len) {
-  for (size_t i = 0; i < list->count; i++)
-    if (strncmp(list->items[i], name, len) == 0 && list->items[i][len] == '\0') return true;
+static bool append_name(cpl_fmu* fmu, name_list* list, const char* name, size_t len) {
   if (!cpli_grow(fmu->arena.ctx, (void**)&list->items, &list->cap, list->count,
                  sizeof *list->items))
     return false;
@@ -97,13 +98,30 @@ static bool add_name(cpl_fmu* fmu, name_list* list, const char* name, size_t len
   return list->items[list->count++] != NULL;
 }
 
+// Names that come often are kept once.
+static bool add_name(cpl_fmu* fmu, name_list* list, const char* name, size_t len) {
+  for (size_t i = 0; i < list->count; i++)
+    if (strncmp(list->items[i], name, len) == 0 && list->items[i][len] == '\0') return true;
+  return append_name(fmu, list, name, len);
+}
+
+static bool begins_with(const char* text, const char* begin) {
+  return strncmp(text, begin, strlen(begin)) == 0;
+}
+
 // One file of the FMU, named as in an archive. False: no memory.
 static bool note_file(contents* c, const char* name) {
-  static const char binaries[] = "binaries/", sources[] = "sources/";
+  static const char binaries[] = "binaries/", sources[] = "sources/",
+                    icons[] = "terminalsAndIcons/";
   size_t len = strlen(name);
   if (len == 0 || name[len - 1] == '/') return true;
-  if (strncmp(name, sources, sizeof sources - 1) == 0) c->fmu->has_sources = true;
-  if (strncmp(name, binaries, sizeof binaries - 1) != 0) return true;
+  if (begins_with(name, sources)) c->fmu->has_sources = true;
+  if (strcmp(name, "model.png") == 0 || strcmp(name, "terminalsAndIcons/icon.png") == 0)
+    c->fmu->has_icon = true;
+  if (cpli_is_companion(name) && !append_name(c->fmu, &c->companions, name, len)) return false;
+  if (begins_with(name, sources) || begins_with(name, icons))
+    return append_name(c->fmu, &c->files, name, len);
+  if (!begins_with(name, binaries)) return true;
   const char* platform = name + sizeof binaries - 1;
   size_t n = strcspn(platform, "/");
   if (platform[n] != '/') return true;
@@ -132,9 +150,14 @@ static cpl_status keep_contents(contents* c, bool ok) {
     int k = c->binaries[1].count > 0 ? 1 : 0;  // each version of FMI has one of them only
     fmu->platform = k == 1 ? cpli_fmu_platform_tuple() : cpli_fmu_platform();
     fmu->binaries = keep_names(fmu, &c->binaries[k], &fmu->n_binaries);
-    ok = fmu->platforms != NULL && fmu->binaries != NULL;
+    fmu->files.items = keep_names(fmu, &c->files, &fmu->files.n);
+    fmu->companions.items = keep_names(fmu, &c->companions, &fmu->companions.n);
+    ok = fmu->platforms != NULL && fmu->binaries != NULL && fmu->files.items != NULL &&
+         fmu->companions.items != NULL;
   }
   cpli_free(ctx, c->platforms.items);
+  cpli_free(ctx, c->files.items);
+  cpli_free(ctx, c->companions.items);
   for (int k = 0; k < 2; k++) cpli_free(ctx, c->binaries[k].items);
   return ok ? CPL_OK : cpli_nomem(ctx);
 }
@@ -187,44 +210,59 @@ static bool note_folder(contents* c, const char* root, const char* below, int de
   return ok;
 }
 
-static cpl_status read_file(cpl_context* ctx, const char* path, char** out, size_t* size) {
-  FILE* file = fopen(path, "rbe");
-  if (file == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
-  cpl_status st = CPL_OK;
-  char* text = NULL;
-  struct stat info;
-  if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode) ||
-      info.st_size > LARGEST_DESCRIPTION) {
-    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: no file, or too large", path);
-  } else if ((text = cpli_realloc(ctx, NULL, (size_t)info.st_size + 1, 1)) == NULL) {
-    st = cpli_nomem(ctx);
-  } else {
-    *size = fread(text, 1, (size_t)info.st_size, file);
-    text[*size] = '\0';
-    if (ferror(file)) st = cpl_fail(ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
-  }
-  fclose(file);
-  if (st < 0) {
-    cpli_free(ctx, text);
-    return st;
-  }
-  *out = text;
-  return CPL_OK;
-}
-
 static cpl_status read_unpacked(cpl_fmu* fmu, char** xml, size_t* size) {
   cpl_context* ctx = fmu->arena.ctx;
   contents c = {.fmu = fmu};
   bool ok = note_folder(&c, fmu->base.path, "binaries", 1);
-  ok = ok && note_folder(&c, fmu->base.path, "sources", 0);
+  ok = ok && note_folder(&c, fmu->base.path, "sources", DEEPEST_SOURCES);
+  ok = ok && note_folder(&c, fmu->base.path, "terminalsAndIcons", 0);
+  ok = ok && note_folder(&c, fmu->base.path, "extra", 1);
   cpl_status st = keep_contents(&c, ok);
   if (st < 0) return st;
   char* path = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
   if (path == NULL) return cpli_nomem(ctx);
-  st = access(path, F_OK) == 0 ? read_file(ctx, path, xml, size)
+  st = access(path, F_OK) == 0 ? cpli_file_read(ctx, path, LARGEST_DESCRIPTION, xml, size)
                                : cpl_fail(ctx, CPL_ERR_INPUT, "%s: not an FMU: no %s inside",
                                           fmu->base.path, description_name);
   cpli_free(ctx, path);
+  return st;
+}
+
+//------------------------------------ companions ------------------------------------
+
+static cpl_status read_companion(cpl_fmu* fmu, cpli_zip* zip, const char* name) {
+  cpl_context* ctx = fmu->arena.ctx;
+  char* text = NULL;
+  size_t size = 0;
+  cpl_status st;
+  if (zip != NULL) {
+    st = cpli_zip_read(zip, name, LARGEST_COMPANION, &text, &size);
+  } else {
+    char* path = cpli_printf(ctx, "%s/%s", fmu->base.path, name);
+    st =
+        path != NULL ? cpli_file_read(ctx, path, LARGEST_COMPANION, &text, &size) : cpli_nomem(ctx);
+    cpli_free(ctx, path);
+  }
+  if (st >= 0) {
+    st = cpli_companion_parse(fmu, name, text, size);
+  } else if (st != CPL_ERR_NOMEM) {
+    cpli_findings_add(&fmu->findings, CPLI_WARNING, 0, "companion", "%.300s: it is ignored",
+                      cpl_context_error(ctx));
+    st = CPL_OK;
+  }
+  cpli_free(ctx, text);
+  return st;
+}
+
+static cpl_status read_companions(cpl_fmu* fmu) {
+  if (fmu->companions.n == 0) return CPL_OK;
+  cpli_zip* zip = NULL;
+  cpl_status st =
+      fmu->is_folder ? CPL_OK : cpli_zip_open(fmu->arena.ctx, fmu->base.path, NULL, &zip);
+  for (int32_t i = 0; st >= 0 && i < fmu->companions.n; i++)
+    st = read_companion(fmu, zip, fmu->companions.items[i]);
+  cpli_zip_close(zip);
+  if (st >= 0) cpli_companions_done(fmu);
   return st;
 }
 
@@ -312,6 +350,7 @@ static cpl_status read_description(cpl_fmu* fmu) {
   if (st < 0) return st;
   char* where = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
   st = where == NULL ? cpli_nomem(ctx) : cpli_fmu_parse(fmu, where, xml, size);
+  if (st >= 0) st = read_companions(fmu);
   cpli_free(ctx, where);
   cpli_free(ctx, xml);
   return st;
@@ -344,6 +383,8 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   fmu->base.ctx = ctx;
   fmu->base.desc = &fmu->desc;
   fmu->base.path = cpli_arena_strdup(&fmu->arena, def->path);
+  fmu->given = def->starts;
+  fmu->n_given = def->n_starts;
 
   cpl_status st = fmu->base.path == NULL ? cpli_nomem(ctx) : read_description(fmu);
   if (st >= 0 && def->call_log != NULL) {
@@ -357,6 +398,8 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
     fmu_destroy(&fmu->base);
     return st;
   }
+  fmu->given = NULL;  // they were the caller's
+  fmu->n_given = 0;
   if (fmu->n_binaries == 0 && fmu->version == 3) fmu->platform = cpli_fmu_platform_tuple();
   log_findings(fmu);
   *out = &fmu->base;

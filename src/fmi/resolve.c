@@ -19,7 +19,7 @@ static cpl_status fail_at(cpli_parse* p, int32_t line, const char* fmt, ...) {
 }
 
 // A copy in the FMU's arena, NULL when the list is empty; `*failed` when out of memory.
-static void* freeze(cpli_parse* p, const void* items, size_t count, size_t size) {
+void* cpli_freeze(cpli_parse* p, const void* items, size_t count, size_t size) {
   if (count == 0) return NULL;
   void* copy = cpli_arena_alloc(&p->fmu->arena, count, size);
   if (copy == NULL) {
@@ -53,27 +53,18 @@ static cpl_status resolve_names(cpli_parse* p) {
 // Integers and Enumerations share one space of references, as they share get and set.
 static uint64_t ref_key(const cpl_variable* v) {
   uint64_t space = v->type == CPL_ENUMERATION ? CPL_INTEGER : v->type;
-  return (space << 32 | v->ref) + 1;
+  return space << 32 | v->ref;
 }
 
 static cpl_status resolve_aliases(cpli_parse* p) {
-  size_t cap = 16;
-  while (cap < 2 * p->vars.count) cap *= 2;
-  int32_t* slots = cpli_alloc(p->ctx, cap, sizeof *slots);  // index of a variable + 1
-  if (slots == NULL) return cpli_nomem(p->ctx);
-  for (size_t i = 0; i < p->vars.count; i++) {
-    cpl_variable* v = &p->vars.items[i];
-    uint64_t key = ref_key(v);
-    size_t k = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (cap - 1);
-    while (slots[k] != 0 && ref_key(&p->vars.items[slots[k] - 1]) != key) k = (k + 1) & (cap - 1);
-    if (slots[k] != 0) {
-      v->alias_of = slots[k] - 1;
-    } else {
-      slots[k] = (int32_t)i + 1;
-    }
+  cpli_refs map;
+  cpl_status st = cpli_refs_init(&map, p->ctx, p->vars.count);
+  for (size_t i = 0; st >= 0 && i < p->vars.count; i++) {
+    int32_t known = cpli_refs_add(&map, ref_key(&p->vars.items[i]), (int32_t)i);
+    if (known != (int32_t)i) p->vars.items[i].alias_of = known;
   }
-  cpli_free(p->ctx, slots);
-  return CPL_OK;
+  cpli_refs_free(&map);
+  return st;
 }
 
 //------------------------------------ units and types ------------------------------------
@@ -210,6 +201,7 @@ cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability varia
 // What is not given follows from the rest; what is not allowed is mended where its meaning is clear
 // and kept otherwise: the FMU may still run.
 static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_draft* d) {
+  if (p->fmu->version == 1) return;  // causality was chosen to go with it
   bool given = d->given & CPLI_HAS_VARIABILITY;
   bool is_parameter = v->causality == CPL_PARAMETER || v->causality == CPL_CALCULATED_PARAMETER;
   if (!given) v->variability = CPL_CONTINUOUS;
@@ -237,6 +229,7 @@ static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_d
 }
 
 static void resolve_initial(cpli_parse* p, cpl_variable* v, const cpli_var_draft* d) {
+  if (p->fmu->version == 1) return;  // follows from start and fixed
   static const char* const names[] = {"none", "exact", "approx", "calculated"};
   cpli_initial_rule rule =
       cpli_initial_of((cpl_causality)v->causality, (cpl_variability)v->variability);
@@ -250,6 +243,10 @@ static void resolve_initial(cpli_parse* p, cpl_variable* v, const cpli_var_draft
     return;
   }
   if (!rule.legal || (rule.allowed & (1 << v->initial))) return;
+  if (p->fmu->version == 3 && v->causality == CPL_INPUT && v->initial == CPL_INITIAL_EXACT) {
+    v->initial = CPL_INITIAL_NONE;  // FMI 3.0 says exact where FMI 2.0 says nothing
+    return;
+  }
   WARN(p, v->line, "initial",
        "%.100s: initial %s is not allowed for causality %s, variability %s: "
        "%s",
@@ -350,8 +347,10 @@ static void resolve_outputs(cpli_parse* p, bool* seen) {
   for (size_t i = 0; i < p->vars.count; i++) {
     const cpl_variable* v = &p->vars.items[i];
     if (v->causality != CPL_OUTPUT || seen[i]) continue;
-    WARN(p, v->line, "structure", "output %.100s is missing in <Outputs> of <ModelStructure>",
-         v->name);
+    if (p->fmu->version != 1) {
+      WARN(p, v->line, "structure", "output %.100s is missing in <%s> of <ModelStructure>", v->name,
+           p->fmu->version == 2 ? "Outputs" : "Output");
+    }
     rows[kept++] = (cpl_unknown){.var = (int32_t)i, .count = -1};
   }
   s->outputs = rows;
@@ -384,9 +383,22 @@ static cpl_unknown* guess_derivatives(cpli_parse* p, bool* seen, int32_t* n) {
   return rows;
 }
 
+// FMI 1.0 tells how many states there are, but not which.
+static void hide_states(cpli_parse* p) {
+  cpl_description* d = &p->fmu->desc;
+  int32_t* hidden = cpli_arena_alloc(&p->fmu->arena, (size_t)d->n_states, sizeof *hidden);
+  if (hidden == NULL) p->no_memory = true;
+  for (int32_t i = 0; hidden != NULL && i < d->n_states; i++) hidden[i] = -1;
+  d->states = d->derivatives = hidden;
+}
+
 static void resolve_states(cpli_parse* p, bool* seen) {
   cpl_description* d = &p->fmu->desc;
   int32_t n = 0;
+  if (p->fmu->version == 1) {
+    hide_states(p);
+    return;
+  }
   bool listed = false;
   for (int k = 0; k < CPLI_N_LISTS; k++) listed = listed || p->has_list[k];
   cpl_unknown* rows = listed || !p->fmu->me.present ? collect(p, CPLI_DERIVATIVES, 0, &n)
@@ -408,19 +420,45 @@ static void resolve_states(cpli_parse* p, bool* seen) {
   d->n_states = n;
 }
 
+// FMI 1.0 names the inputs an output depends on.
+static cpl_status name_dependencies(cpli_parse* p) {
+  for (size_t i = 0; i < p->rows.count; i++) {
+    cpl_unknown* row = &p->rows.items[i].row;
+    int32_t kept = 0;
+    for (int32_t k = 0; k < row->count; k++) {
+      const char* name = p->dep_names.items[row->first + k];
+      int32_t var = cpli_names_find(&p->fmu->names, name);
+      if (var < 0) {
+        WARN(p, p->rows.items[i].line, "structure",
+             "<DirectDependency> of %.100s names %.100s, which is no variable; it is ignored",
+             p->vars.items[row->var - 1].name, name);
+        continue;
+      }
+      p->deps.items[row->first + kept++] = var + 1;
+    }
+    row->count = kept;
+  }
+  return CPL_OK;
+}
+
 static cpl_status resolve_structure(cpli_parse* p) {
   cpl_status st = check_rows(p);
   if (st < 0) return st;
   bool* seen = cpli_alloc(p->ctx, p->vars.count, sizeof *seen);
   if (seen == NULL) return cpli_nomem(p->ctx);
-  if (p->structure_line == 0) WARN(p, 0, "structure", "<ModelStructure> is missing");
+  if (p->structure_line == 0 && p->fmu->version != 1)
+    WARN(p, 0, "structure", "<ModelStructure> is missing");
   cpl_structure* s = &p->fmu->desc.structure;
   resolve_outputs(p, seen);
   memset(seen, 0, p->vars.count * sizeof *seen);
   resolve_states(p, seen);
+  int32_t n_indicators = 0;
+  for (size_t i = 0; i < p->rows.count; i++)
+    n_indicators += p->rows.items[i].list == CPLI_INDICATORS;
+  if (p->fmu->version == 3) p->fmu->desc.n_indicators = n_indicators;
   s->initial = collect(p, CPLI_INITIAL_UNKNOWNS, 0, &s->n_initial);
-  s->deps = freeze(p, p->deps.items, p->deps.count, sizeof *p->deps.items);
-  s->kinds = freeze(p, p->kinds.items, p->kinds.count, sizeof *p->kinds.items);
+  s->deps = cpli_freeze(p, p->deps.items, p->deps.count, sizeof *p->deps.items);
+  s->kinds = cpli_freeze(p, p->kinds.items, p->kinds.count, sizeof *p->kinds.items);
   for (size_t i = 0; i < p->rows.count; i++) {  // rows without dependencies depend on everything
     if (p->rows.items[i].row.count >= 0) s->origin = CPL_ORIGIN_DECLARED;
   }
@@ -432,7 +470,7 @@ static cpl_status resolve_structure(cpli_parse* p) {
 
 static void freeze_types(cpli_parse* p) {
   cpl_description* d = &p->fmu->desc;
-  const cpl_enum_item* items = freeze(p, p->items.items, p->items.count, sizeof *items);
+  const cpl_enum_item* items = cpli_freeze(p, p->items.items, p->items.count, sizeof *items);
   cpl_type_def* types = cpli_arena_alloc(&p->fmu->arena, p->types.count, sizeof *types);
   if (types == NULL) p->no_memory = true;
   if (p->no_memory) return;
@@ -447,27 +485,41 @@ static void freeze_types(cpli_parse* p) {
 static void freeze_lists(cpli_parse* p) {
   cpl_fmu* fmu = p->fmu;
   cpl_description* d = &fmu->desc;
-  d->vars = freeze(p, p->vars.items, p->vars.count, sizeof *p->vars.items);
+  d->vars = cpli_freeze(p, p->vars.items, p->vars.count, sizeof *p->vars.items);
   d->n_vars = (int32_t)p->vars.count;
-  d->units = freeze(p, p->units.items, p->units.count, sizeof *p->units.items);
+  d->units = cpli_freeze(p, p->units.items, p->units.count, sizeof *p->units.items);
   d->n_units = (int32_t)p->units.count;
   fmu->log_categories =
-      freeze(p, p->categories.items, p->categories.count, sizeof *p->categories.items);
+      cpli_freeze(p, p->categories.items, p->categories.count, sizeof *p->categories.items);
   fmu->log_descriptions =
-      freeze(p, p->category_texts.items, p->category_texts.count, sizeof(const char*));
+      cpli_freeze(p, p->category_texts.items, p->category_texts.count, sizeof(const char*));
   fmu->n_log_categories = (int32_t)p->categories.count;
   cpli_fmu_kind* kinds[] = {&fmu->me, &fmu->cs};
   for (int k = 0; k < 2; k++) {
-    kinds[k]->source_files = freeze(p, p->files[k].items, p->files[k].count, sizeof(const char*));
+    kinds[k]->source_files =
+        cpli_freeze(p, p->files[k].items, p->files[k].count, sizeof(const char*));
     kinds[k]->n_source_files = (int32_t)p->files[k].count;
   }
   d->names = &fmu->names;
+  d->arrays = cpli_freeze(p, p->arrays.items, p->arrays.count, sizeof *p->arrays.items);
+  d->n_arrays = (int32_t)p->arrays.count;
+  fmu->slots = cpli_freeze(p, p->slots.items, p->slots.count, sizeof *p->slots.items);
+  fmu->n_slots = (uint32_t)p->slots.count;
+  fmu->clocks = cpli_freeze(p, p->clocks.items, p->clocks.count, sizeof *p->clocks.items);
+  fmu->n_clocks = (int32_t)p->clocks.count;
+  fmu->clocked = cpli_freeze(p, p->clocked.items, p->clocked.count, sizeof *p->clocked.items);
+  fmu->n_clocked = (int32_t)p->clocked.count;
+  fmu->extras = cpli_freeze(p, p->extras.items, p->extras.count, sizeof *p->extras.items);
+  fmu->n_extras = (int32_t)p->extras.count;
 }
 
 cpl_status cpli_resolve(cpli_parse* p) {
-  cpl_status st = resolve_names(p);
-  if (st >= 0) st = resolve_aliases(p);
+  cpl_status st = p->rules->prepare != NULL ? p->rules->prepare(p) : CPL_OK;
   if (st >= 0) st = resolve_variables(p);
+  if (st >= 0 && (p->fmu->version == 3 || p->has_negated)) st = cpli_expand(p);
+  if (st >= 0) st = resolve_names(p);
+  if (st >= 0) st = resolve_aliases(p);
+  if (st >= 0 && p->fmu->version == 1) st = name_dependencies(p);
   if (st >= 0) st = resolve_structure(p);
   if (st < 0) return st;
   freeze_types(p);

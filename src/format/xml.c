@@ -23,6 +23,7 @@ struct cpli_xml {
   const char* names[MOST_ATTRIBUTES];
   size_t values[MOST_ATTRIBUTES];  // offsets in text
   bool used[MOST_ATTRIBUTES];
+  bool foreign[MOST_ATTRIBUTES];  // of another name space
   int n_attributes;
   char* text;  // all values, each ended by a zero byte
   size_t text_cap;
@@ -77,7 +78,6 @@ static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attribut
   size_t at = 0;
   for (int i = 0; i < n; i++) {
     const xmlChar** a = attributes + 5 * i;
-    if (a[1] != NULL) continue;  // another name space
     if (xml->n_attributes == MOST_ATTRIBUTES) {
       return cpl_fail(xml->ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", xml->where,
                       cpli_xml_line(xml), MOST_ATTRIBUTES);
@@ -86,7 +86,7 @@ static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attribut
     int k = xml->n_attributes++;
     xml->names[k] = (const char*)a[0];
     xml->values[k] = at;
-    xml->used[k] = false;
+    xml->used[k] = xml->foreign[k] = a[1] != NULL;
     memcpy(xml->text + at, a[3], len);
     xml->text[at + len] = '\0';
     at += len + 1;
@@ -114,13 +114,28 @@ static void on_end(void* user, const xmlChar* name, const xmlChar* prefix, const
   if (st < 0) stop(xml, st);
 }
 
-const char* cpli_xml_attribute(cpli_xml* xml, const char* name) {
+static void on_text(void* user, const xmlChar* text, int len) {
+  cpli_xml* xml = user;
+  if (xml->status < 0) return;
+  cpl_status st = xml->handler->text(xml->user, xml, (const char*)text, (size_t)len);
+  if (st < 0) stop(xml, st);
+}
+
+static const char* find_attribute(cpli_xml* xml, const char* name, bool foreign) {
   for (int i = 0; i < xml->n_attributes; i++) {
-    if (strcmp(xml->names[i], name) != 0) continue;
+    if (xml->foreign[i] != foreign || strcmp(xml->names[i], name) != 0) continue;
     xml->used[i] = true;
     return xml->text + xml->values[i];
   }
   return NULL;
+}
+
+const char* cpli_xml_attribute(cpli_xml* xml, const char* name) {
+  return find_attribute(xml, name, false);
+}
+
+const char* cpli_xml_foreign_attribute(cpli_xml* xml, const char* name) {
+  return find_attribute(xml, name, true);
 }
 
 const char* cpli_xml_unused_attribute(cpli_xml* xml) {
@@ -153,6 +168,7 @@ cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text,
   xml.parser->sax->initialized = XML_SAX2_MAGIC;
   xml.parser->sax->startElementNs = on_begin;
   xml.parser->sax->endElementNs = on_end;
+  if (handler->text != NULL) xml.parser->sax->characters = xml.parser->sax->cdataBlock = on_text;
   xml.parser->sax->internalSubset = on_doctype;
   xml.parser->sax->serror = on_error;
   xml.parser->userData = &xml;

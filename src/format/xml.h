@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // XML that nobody vouches for, walked element by element. A handler hears where each element begins
-// and ends and asks for its attributes; texts between elements are not needed by anything here.
+// and ends and asks for its attributes; few want the texts between elements.
 // There is no network, no document type declaration, hence no entities, and nothing is printed.
 #pragma once
 
@@ -14,6 +14,8 @@ typedef struct cpli_xml cpli_xml;
 typedef struct cpli_xml_handler {
   cpl_status (*begin)(void* user, cpli_xml* xml, const char* element);
   cpl_status (*end)(void* user, cpli_xml* xml, const char* element);
+  /// A piece of the text inside an element, without '\0' behind it. Nullable.
+  cpl_status (*text)(void* user, cpli_xml* xml, const char* text, size_t len);
 } cpli_xml_handler;
 
 /// Walk through a document. `where` names it in messages: "where:line: text".
@@ -25,4 +27,6 @@ const char* cpli_xml_attribute(cpli_xml* xml, const char* name);
 /// An attribute nobody has asked for yet, for remarks about misspelt ones; NULL: none left.
 /// Attributes of other name spaces (xsi:...) do not count.
 const char* cpli_xml_unused_attribute(cpli_xml* xml);
+/// An attribute of another name space by its name without prefix; NULL: it has none of that name.
+const char* cpli_xml_foreign_attribute(cpli_xml* xml, const char* name);
 int32_t cpli_xml_line(const cpli_xml* xml);

@@ -36,7 +36,7 @@ static cpl_status convert(cpl_component* c, const cpl_variable* v, const cpl_sta
   for (int32_t i = 0; i < d->n_units; i++) {
     const cpl_unit* u = &d->units[i];
     if (u->display_of != v->unit || strcmp(u->name, from) != 0) continue;
-    *value = (*value - u->offset) / u->factor;
+    *value = u->inverse ? u->factor / *value : (*value - u->offset) / u->factor;
     return CPL_OK;
   }
   bool known = find_unit(d, from, &given) && find_unit(d, name, &own);
