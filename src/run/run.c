@@ -155,6 +155,10 @@ static cpl_status exchange_step(run* r) {
     r->t = result.time;
     r->ended = result.end == CPL_STEP_TERMINATE;
     if (st >= 0 && (result.end == CPL_STEP_EVENT || r->ended)) st = record(r);
+    if (st >= 0 && result.end == CPL_STEP_EVENT && r->s->base.can.zero_step) {
+      st = update_event(r);  // both sides are recorded
+      if (st >= 0) st = record(r);
+    }
   }
   if (st < 0) return st;
   grid_pass(&r->exchange, r->t);
