@@ -128,29 +128,29 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
 }
 
 // Values that no coupling computes with: each goes to its part.
-#define DEFINE_PLAIN(get, set, type, const_type)                                             \
-  static cpl_status get(cpl_component* c, const uint32_t* refs, size_t n, type* values) {    \
-    cpli_aggregate* a = self_of(c);                                                          \
-    cpl_status st = CPL_OK;                                                                  \
-    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                         \
-      uint32_t inner;                                                                        \
-      cpl_component* part;                                                                   \
-      st = locate(a, refs[i], &part, &inner);                                                \
-      if (st == CPL_OK) st = part->ops->get(part, &inner, 1, values + i);                    \
-    }                                                                                        \
-    return st;                                                                               \
-  }                                                                                          \
+#define DEFINE_PLAIN(get, set, type, const_type)                                                \
+  static cpl_status get(cpl_component* c, const uint32_t* refs, size_t n, type* values) {       \
+    cpli_aggregate* a = self_of(c);                                                             \
+    cpl_status st = CPL_OK;                                                                     \
+    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
+      uint32_t inner;                                                                           \
+      cpl_component* part;                                                                      \
+      st = locate(a, refs[i], &part, &inner);                                                   \
+      if (st == CPL_OK) st = part->ops->get(part, &inner, 1, values + i);                       \
+    }                                                                                           \
+    return st;                                                                                  \
+  }                                                                                             \
   static cpl_status set(cpl_component* c, const uint32_t* refs, size_t n, const_type* values) { \
-    cpli_aggregate* a = self_of(c);                                                          \
-    cpl_status st = CPL_OK;                                                                  \
-    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                         \
-      uint32_t inner;                                                                        \
-      cpl_component* part;                                                                   \
-      st = locate(a, refs[i], &part, &inner);                                                \
-      if (st == CPL_OK) st = part->ops->set(part, &inner, 1, values + i);                    \
-    }                                                                                        \
-    a->fresh = false;                                                                        \
-    return st;                                                                               \
+    cpli_aggregate* a = self_of(c);                                                             \
+    cpl_status st = CPL_OK;                                                                     \
+    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
+      uint32_t inner;                                                                           \
+      cpl_component* part;                                                                      \
+      st = locate(a, refs[i], &part, &inner);                                                   \
+      if (st == CPL_OK) st = part->ops->set(part, &inner, 1, values + i);                       \
+    }                                                                                           \
+    a->fresh = false;                                                                           \
+    return st;                                                                                  \
   }
 DEFINE_PLAIN(get_string, set_string, const char*, const char* const)
 DEFINE_PLAIN(get_binary, set_binary, cpl_binary, const cpl_binary)

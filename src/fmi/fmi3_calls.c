@@ -34,7 +34,8 @@ static void on_message(fmi3InstanceEnvironment environment, fmi3Status status, f
   cpli_message(&in->base, (int)status, category, text);
 }
 
-// Steps end where clocks tick and events are known to be, so there is nothing to ask for on the way.
+// Steps end where clocks tick and events are known to be, so there is nothing to ask for on the
+// way.
 static void on_update(fmi3InstanceEnvironment environment, fmi3Float64 time, fmi3Boolean set,
                       fmi3Boolean get, fmi3Boolean finished, fmi3Boolean can_return,
                       fmi3Boolean* return_early, fmi3Float64* return_time) {
@@ -61,33 +62,32 @@ static bool may_return_early(const cpli_fmi3* in) {
 
 CPLI_DEFINE_CALL(fmi3GetVersion, (cpli_fmi3 * in, const char** out),
                  (*out = in->fn.fmi3GetVersion(), fmi3OK), (""), ("s", *out))
-CPLI_DEFINE_CALL(fmi3InstantiateModelExchange, (cpli_fmi3 * in),
-                 made(in, in->fn.fmi3InstantiateModelExchange(
-                              in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
-                              in->base.fmu->logging, in, on_message)),
-                 ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
-                  (int)in->base.fmu->logging),
-                 (""))
+CPLI_DEFINE_CALL(
+    fmi3InstantiateModelExchange, (cpli_fmi3 * in),
+    made(in,
+         in->fn.fmi3InstantiateModelExchange(in->base.name, in->base.fmu->guid, in->base.resources,
+                                             fmi3False, in->base.fmu->logging, in, on_message)),
+    ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0, (int)in->base.fmu->logging),
+    (""))
 CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
-                 made(in, in->fn.fmi3InstantiateCoSimulation(
-                              in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
-                              in->base.fmu->logging, in->event_mode, may_return_early(in), NULL, 0,
-                              in, on_message,
-                              in->base.kind->intermediate_update ? on_update : NULL)),
+                 made(in,
+                      in->fn.fmi3InstantiateCoSimulation(
+                          in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
+                          in->base.fmu->logging, in->event_mode, may_return_early(in), NULL, 0, in,
+                          on_message, in->base.kind->intermediate_update ? on_update : NULL)),
                  ("sssiiii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
                   (int)in->base.fmu->logging, (int)in->event_mode, (int)may_return_early(in)),
                  (""))
 CPLI_DEFINE_CALL(fmi3FreeInstance, (cpli_fmi3 * in),
                  (in->fn.fmi3FreeInstance(in->base.instance), fmi3OK), (""), (""))
-CPLI_DEFINE_CALL(fmi3EnterInitializationMode, (cpli_fmi3 * in),
-                 in->fn.fmi3EnterInitializationMode(
-                     in->base.instance, in->base.setup.has_tolerance, in->base.setup.tolerance,
-                     in->base.setup.start_time, in->base.setup.has_stop_time,
-                     in->base.setup.stop_time),
-                 ("iddid", (int)in->base.setup.has_tolerance, in->base.setup.tolerance,
-                  in->base.setup.start_time, (int)in->base.setup.has_stop_time,
-                  in->base.setup.stop_time),
-                 (""))
+CPLI_DEFINE_CALL(
+    fmi3EnterInitializationMode, (cpli_fmi3 * in),
+    in->fn.fmi3EnterInitializationMode(in->base.instance, in->base.setup.has_tolerance,
+                                       in->base.setup.tolerance, in->base.setup.start_time,
+                                       in->base.setup.has_stop_time, in->base.setup.stop_time),
+    ("iddid", (int)in->base.setup.has_tolerance, in->base.setup.tolerance,
+     in->base.setup.start_time, (int)in->base.setup.has_stop_time, in->base.setup.stop_time),
+    (""))
 
 // Functions of the instance alone.
 #define DEFINE_PLAIN(name) \
@@ -103,16 +103,16 @@ DEFINE_PLAIN(fmi3EnterStepMode)
 
 //------------------------------------ values ------------------------------------
 
-#define X(type, ctype, letter)                                                                 \
-  CPLI_DEFINE_CALL(                                                                            \
-      fmi3Get##type,                                                                           \
-      (cpli_fmi3 * in, const uint32_t* refs, size_t n, void* values, size_t n_values),         \
-      in->fn.fmi3Get##type(in->base.instance, refs, n, values, n_values), ("R", refs, n),      \
-      (letter, values, n_values))                                                              \
-  CPLI_DEFINE_CALL(                                                                            \
-      fmi3Set##type,                                                                           \
-      (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values, size_t n_values),   \
-      in->fn.fmi3Set##type(in->base.instance, refs, n, values, n_values),                      \
+#define X(type, ctype, letter)                                                               \
+  CPLI_DEFINE_CALL(                                                                          \
+      fmi3Get##type,                                                                         \
+      (cpli_fmi3 * in, const uint32_t* refs, size_t n, void* values, size_t n_values),       \
+      in->fn.fmi3Get##type(in->base.instance, refs, n, values, n_values), ("R", refs, n),    \
+      (letter, values, n_values))                                                            \
+  CPLI_DEFINE_CALL(                                                                          \
+      fmi3Set##type,                                                                         \
+      (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values, size_t n_values), \
+      in->fn.fmi3Set##type(in->base.instance, refs, n, values, n_values),                    \
       ("R" letter, refs, n, values, n_values), (""))
 CPLI_FMI3_TYPES(X)
 #undef X
@@ -121,11 +121,11 @@ CPLI_DEFINE_CALL(fmi3GetClock,
                  (cpli_fmi3 * in, const uint32_t* refs, size_t n, void* values, size_t n_values),
                  in->fn.fmi3GetClock(in->base.instance, refs, n, values), ("R", refs, n),
                  ("T", values, n_values))
-CPLI_DEFINE_CALL(
-    fmi3SetClock,
-    (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values, size_t n_values),
-    in->fn.fmi3SetClock(in->base.instance, refs, n, values), ("RT", refs, n, values, n_values),
-    (""))
+CPLI_DEFINE_CALL(fmi3SetClock,
+                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values,
+                  size_t n_values),
+                 in->fn.fmi3SetClock(in->base.instance, refs, n, values),
+                 ("RT", refs, n, values, n_values), (""))
 CPLI_DEFINE_CALL(fmi3GetBinary,
                  (cpli_fmi3 * in, const uint32_t* refs, size_t n, size_t* sizes,
                   const uint8_t** values, size_t n_values),
@@ -188,9 +188,9 @@ CPLI_DEFINE_CALL(fmi3GetShiftFraction,
 static fmi3Status update(cpli_fmi3* in, cpl_event_info* info) {
   bool timed = false;
   double next = INFINITY;
-  fmi3Status status = in->fn.fmi3UpdateDiscreteStates(
-      in->base.instance, &info->again, &info->terminate, &info->nominals_changed,
-      &info->states_changed, &timed, &next);
+  fmi3Status status = in->fn.fmi3UpdateDiscreteStates(in->base.instance, &info->again,
+                                                      &info->terminate, &info->nominals_changed,
+                                                      &info->states_changed, &timed, &next);
   info->next_time = timed ? next : INFINITY;
   return status;
 }

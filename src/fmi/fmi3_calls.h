@@ -21,11 +21,11 @@ cpl_status cpli_fmi3EnterEventMode(cpli_fmi3* in);
 cpl_status cpli_fmi3Terminate(cpli_fmi3* in);
 cpl_status cpli_fmi3Reset(cpli_fmi3* in);
 
-#define X(type, ctype, letter)                                                             \
-  cpl_status cpli_fmi3Get##type(cpli_fmi3* in, const uint32_t* refs, size_t n, void* values, \
-                                size_t n_values);                                          \
-  cpl_status cpli_fmi3Set##type(cpli_fmi3* in, const uint32_t* refs, size_t n,             \
-                                const void* values, size_t n_values);
+#define X(type, ctype, letter)                                                                     \
+  cpl_status cpli_fmi3Get##type(cpli_fmi3* in, const uint32_t* refs, size_t n, void* values,       \
+                                size_t n_values);                                                  \
+  cpl_status cpli_fmi3Set##type(cpli_fmi3* in, const uint32_t* refs, size_t n, const void* values, \
+                                size_t n_values);
 CPLI_FMI3_TYPES(X)
 #undef X
 /// The same parameters as above, though clocks are no arrays.

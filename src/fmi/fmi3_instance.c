@@ -153,9 +153,7 @@ static cpl_status instantiate(cpli_instance* base) {
                              : cpli_fmi3InstantiateModelExchange(in);
 }
 
-static cpl_status free_instance(cpli_instance* in) {
-  return cpli_fmi3FreeInstance((cpli_fmi3*)in);
-}
+static cpl_status free_instance(cpli_instance* in) { return cpli_fmi3FreeInstance((cpli_fmi3*)in); }
 static cpl_status terminate(cpli_instance* in) { return cpli_fmi3Terminate((cpli_fmi3*)in); }
 
 static cpl_status reset(cpli_instance* base) {

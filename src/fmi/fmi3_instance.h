@@ -12,11 +12,11 @@
 typedef struct cpli_ticking {
   const cpli_clock* clock;
   uint32_t value_ref;
-  double interval;     // [s]
-  double since;        // the tick that the next ones are counted from
-  int64_t count;       // of ticks since then
-  double next;         // INFINITY: not known
-  bool active;         // in this round of events
+  double interval;  // [s]
+  double since;     // the tick that the next ones are counted from
+  int64_t count;    // of ticks since then
+  double next;      // INFINITY: not known
+  bool active;      // in this round of events
 } cpli_ticking;
 
 // References of a call, with room for all elements of their arrays.
@@ -42,10 +42,10 @@ typedef struct cpli_fmi3 {
   // values on their way; sizes are those of all elements together
   cpli_fmi3_group left, right;
   size_t room;
-  void* buffer;            // in the FMU's own types
-  const uint8_t** bytes;   // of binaries
-  size_t* sizes;           // of binaries
-  int32_t* var_of;         // by reference of the description: its first variable
+  void* buffer;           // in the FMU's own types
+  const uint8_t** bytes;  // of binaries
+  size_t* sizes;          // of binaries
+  int32_t* var_of;        // by reference of the description: its first variable
   // by reference of the description: what was set last, since an array is set as a whole
   double* reals;
   int64_t* integers;

@@ -52,9 +52,9 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
   bool due = fmin(in->next_event, cpli_fmi3_clocks_time(in)) <= in->base.time;
   in->event_pending = in->event_mode && (done.event || due);
   result->time = in->base.time;
-  result->end = done.terminate                                ? CPL_STEP_TERMINATE
+  result->end = done.terminate                              ? CPL_STEP_TERMINATE
                 : in->event_pending || result->time < t_end ? CPL_STEP_EVENT
-                                                              : CPL_STEP_DONE;
+                                                            : CPL_STEP_DONE;
   return CPL_OK;
 }
 

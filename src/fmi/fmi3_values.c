@@ -31,13 +31,13 @@ CPLI_FMI3_NUMBERS(X)
 #undef X
 
 static const number numbers[] = {
-#define X(name, ctype, letter)                                                \
-  {#name,         sizeof(ctype),     cpli_fmi3Get##name, cpli_fmi3Set##name, \
-   real_##name,   integer_##name,    put_real_##name,    put_integer_##name},
+#define X(name, ctype, letter)                                          \
+  {#name,       sizeof(ctype),  cpli_fmi3Get##name, cpli_fmi3Set##name, \
+   real_##name, integer_##name, put_real_##name,    put_integer_##name},
     CPLI_FMI3_NUMBERS(X)
 #undef X
-    {"Clock", sizeof(bool), cpli_fmi3GetClock, cpli_fmi3SetClock, real_Boolean, integer_Boolean,
-     put_real_Boolean, put_integer_Boolean},
+        {"Clock", sizeof(bool), cpli_fmi3GetClock, cpli_fmi3SetClock, real_Boolean, integer_Boolean,
+         put_real_Boolean, put_integer_Boolean},
 };
 
 enum { BOOLEAN = CPL_UINT64, CLOCK };
@@ -152,8 +152,7 @@ static cpl_status load_array(cpli_fmi3* in, cpl_type type, uint32_t first) {
   bool described = v != NULL && in->base.phase <= CPLI_INITIALIZING;
   for (int32_t k = 0; k < slot->count && described; k++) described = v[k].has_start;
   if (!described) {
-    cpl_status st =
-        of->get(in, &slot->value_ref, 1, in->buffer, (size_t)slot->count);
+    cpl_status st = of->get(in, &slot->value_ref, 1, in->buffer, (size_t)slot->count);
     if (st != CPL_OK) return st;
   }
   for (uint32_t k = 0; k < (uint32_t)slot->count; k++) {
@@ -370,9 +369,9 @@ static cpl_status load_texts(cpli_fmi3* in, const cpli_fmi3_group* g, bool strin
   } else {
     st = cpli_fmi3GetBinary(in, g->refs, g->n_refs, in->sizes, in->bytes, g->n_values);
   }
-  return st != CPL_OK ? st
-                      : copy_all(in->base.head.component.ctx, in->bytes, in->sizes, g->n_values,
-                                 block);
+  return st != CPL_OK
+             ? st
+             : copy_all(in->base.head.component.ctx, in->bytes, in->sizes, g->n_values, block);
 }
 
 static cpl_status set_texts(cpli_fmi3* in, cpl_type type, const uint32_t* refs, size_t n,
@@ -506,6 +505,4 @@ void cpli_fmi3_values_release(cpli_fmi3* in) {
   cpli_free(ctx, in->known);
 }
 
-void cpli_fmi3_values_forget(cpli_fmi3* in) {
-  memset(in->known, 0, in->room * sizeof *in->known);
-}
+void cpli_fmi3_values_forget(cpli_fmi3* in) { memset(in->known, 0, in->room * sizeof *in->known); }

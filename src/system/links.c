@@ -46,9 +46,9 @@ static const char* declaration(const cpli_resolver* r, int32_t model, int32_t va
                          ? cpl_width_name((cpl_width)v->width)
                          : cpl_type_name((cpl_type)v->type);
   snprintf(out, DECLARATION, "%s.%s (%s %s%s%s%s%s%s)", r->def->models[model].name.text, v->name,
-           type, cpl_causality_name((cpl_causality)v->causality),
-           v->unit >= 0 ? " in " : "", v->unit >= 0 ? d->units[v->unit].name : "",
-           source->path != NULL ? "; " : "", source->path != NULL ? source->path : "", line);
+           type, cpl_causality_name((cpl_causality)v->causality), v->unit >= 0 ? " in " : "",
+           v->unit >= 0 ? d->units[v->unit].name : "", source->path != NULL ? "; " : "",
+           source->path != NULL ? source->path : "", line);
   return out;
 }
 
@@ -115,8 +115,9 @@ static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
   }
   bool convert = r->def->connections[link->connection].convert;
   if (!fits(source, target) && !(convert && is_number(source) && is_number(target))) {
-    return mismatch(r, link, target->type == source->type ? "values can be lost on the way"
-                                                          : "the types differ");
+    return mismatch(
+        r, link,
+        target->type == source->type ? "values can be lost on the way" : "the types differ");
   }
   const cpl_description* s = r->models[link->source.model]->desc;
   if (target->type == CPL_ENUMERATION && !same_items(s, source, d, target))

@@ -17,7 +17,7 @@ static void order_of_calls(void** state) {
   cpl_model* m = model_in(&o);
   cpl_stepper* s = NULL;
   cpl_solver_def solver = cpl_default_solver_def();
-  solver.rel_tol = 1e-9;
+  solver.rtol = 1e-9;
   CHECK_OK(o.ctx, cpl_integrate(m, &solver, &s));
   CHECK_OK(o.ctx, run(s, 1.25, 0.25));
   double t = 1.25, tau = 0.25;
@@ -136,9 +136,12 @@ static void reset(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(order_of_calls),    cmocka_unit_test(ends_when_it_wants),
-      cmocka_unit_test(initialisation_is_one_call), cmocka_unit_test(aliases_and_types),
-      cmocka_unit_test(failures_have_words), cmocka_unit_test(reset),
+      cmocka_unit_test(order_of_calls),
+      cmocka_unit_test(ends_when_it_wants),
+      cmocka_unit_test(initialisation_is_one_call),
+      cmocka_unit_test(aliases_and_types),
+      cmocka_unit_test(failures_have_words),
+      cmocka_unit_test(reset),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

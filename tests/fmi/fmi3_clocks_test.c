@@ -92,8 +92,12 @@ static void over_a_connection(void** state) {
   open_probe(&o, "3");
   cpl_system_def* def = NULL;
   CHECK_OK(o.ctx, cpl_system_def_create(o.ctx, &def));
-  CHECK_OK(o.ctx, cpl_system_def_add_source(def, "a", o.source));
-  CHECK_OK(o.ctx, cpl_system_def_add_source(def, "b", o.source));
+  cpl_member_def member = cpl_default_member_def();
+  member.source = o.source;
+  member.name = "a";
+  CHECK_OK(o.ctx, cpl_system_def_add_model(def, &member));
+  member.name = "b";
+  CHECK_OK(o.ctx, cpl_system_def_add_model(def, &member));
   CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.trigger", "a.alarm"));
   CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.u", "a.y"));
   CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.bin_in", "a.bin_out"));

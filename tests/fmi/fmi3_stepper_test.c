@@ -118,8 +118,8 @@ static void without_event_mode(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(stops_at_ticks),   cmocka_unit_test(discrete_inputs),
-      cmocka_unit_test(early_return),     cmocka_unit_test(ends_in_an_event),
+      cmocka_unit_test(stops_at_ticks),     cmocka_unit_test(discrete_inputs),
+      cmocka_unit_test(early_return),       cmocka_unit_test(ends_in_an_event),
       cmocka_unit_test(without_event_mode),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

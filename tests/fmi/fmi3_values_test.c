@@ -8,9 +8,15 @@ static void every_type(void** state) {
   static const struct {
     const char* name;
     int64_t low, high;
-  } types[] = {{"i8", INT8_MIN, INT8_MAX},   {"u8", 0, UINT8_MAX},   {"i16", INT16_MIN, INT16_MAX},
-               {"u16", 0, UINT16_MAX},       {"i32", INT32_MIN, INT32_MAX}, {"u32", 0, UINT32_MAX},
-               {"i64", INT64_MIN, INT64_MAX}, {"u64", 0, -1},        {"b", 0, 1},
+  } types[] = {{"i8", INT8_MIN, INT8_MAX},
+               {"u8", 0, UINT8_MAX},
+               {"i16", INT16_MIN, INT16_MAX},
+               {"u16", 0, UINT16_MAX},
+               {"i32", INT32_MIN, INT32_MAX},
+               {"u32", 0, UINT32_MAX},
+               {"i64", INT64_MIN, INT64_MAX},
+               {"u64", 0, -1},
+               {"b", 0, 1},
                {"e", 1, 2}};
   opened o;
   open_probe(&o, "3");
@@ -54,8 +60,8 @@ static void strings_and_binaries(void** state) {
   const char* text = NULL;
   cpl_binary bytes = {(const uint8_t*)"\0\1\2", 3}, got = {0};
   uint32_t in = ref_of(&o, "bin_in"), out = ref_of(&o, "bin_out"), s_out = ref_of(&o, "s_out");
-  CHECK_OK(o.ctx, c->ops->set_string(c, (uint32_t[]){ref_of(&o, "s_in")}, 1,
-                                     (const char*[]){"hello"}));
+  CHECK_OK(o.ctx,
+           c->ops->set_string(c, (uint32_t[]){ref_of(&o, "s_in")}, 1, (const char*[]){"hello"}));
   CHECK_OK(o.ctx, c->ops->set_binary(c, &in, 1, &bytes));
   CHECK_OK(o.ctx, initialize(c));
   CHECK_OK(o.ctx, c->ops->get_string(c, &s_out, 1, &text));

@@ -31,8 +31,8 @@ static fmiStatus status_of(probe* p, const char* function) {
   return (fmiStatus)status;
 }
 
-#define BEGIN                                \
-  probe* p = c;                              \
+#define BEGIN   \
+  probe* p = c; \
   fmiStatus status = status_of(p, __func__ + sizeof "probe1_" - 1);
 
 static fmiStatus refuse(probe* p, const char* why) {

@@ -3,9 +3,9 @@
 //
 // An FMU of FMI 3.0 for tests: an oscillator x' = (x2, -k x1 + u1 + u2), y = x + 2 u with arrays,
 // one input and one output of every type, an array sized by a structural parameter, and an input
-// clock of every kind. n_KIND counts the ticks of a clock, t_KIND is the time of the last. Each tick
-// of the clock "constant" starts a countdown of 0.03 s, every second tick of "fixed" raises the
-// alarm, an output clock. It insists on modes: clocks, discrete inputs (co-simulation) and
+// clock of every kind. n_KIND counts the ticks of a clock, t_KIND is the time of the last. Each
+// tick of the clock "constant" starts a countdown of 0.03 s, every second tick of "fixed" raises
+// the alarm, an output clock. It insists on modes: clocks, discrete inputs (co-simulation) and
 // structural parameters are refused outside of theirs. Faults as in probe_fault.h; fmi3DoStep can
 // also return "early" or "end" the simulation half way.
 #include <math.h>
@@ -229,8 +229,12 @@ fmi3Status fmi3SetFloat64(fmi3Instance c, const fmi3ValueReference* refs, size_t
   BEGIN
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
-    double* to = refs[i] == X ? p->x : refs[i] == U ? p->u : refs[i] == W ? p->w
-                 : refs[i] == K ? &p->k : refs[i] == PERIOD ? &p->period : NULL;
+    double* to = refs[i] == X        ? p->x
+                 : refs[i] == U      ? p->u
+                 : refs[i] == W      ? p->w
+                 : refs[i] == K      ? &p->k
+                 : refs[i] == PERIOD ? &p->period
+                                     : NULL;
     size_t count = refs[i] == X || refs[i] == U ? 2 : refs[i] == W ? p->m : 1;
     if (to == NULL || at + count > n_values) return refuse(p, "this cannot be set");
     if (refs[i] == PERIOD) p->period_changed = *to != values[at];
@@ -267,24 +271,24 @@ static bool may_set(const probe* p, unsigned int ref) {
   return p->mode != CONFIGURING && (p->mode != STEPPING || !p->event_mode);
 }
 
-#define VALUES(type, ctype)                                                                     \
-  fmi3Status fmi3Get##type(fmi3Instance c, const fmi3ValueReference* refs, size_t n,            \
-                           ctype* values, size_t n_values) {                                    \
-    BEGIN                                                                                       \
-    if (n != n_values) return fmi3Error;                                                        \
-    for (size_t i = 0; i < n; i++) values[i] = (ctype)*integer_of(p, refs[i]);                  \
-    return status;                                                                              \
-  }                                                                                             \
-  fmi3Status fmi3Set##type(fmi3Instance c, const fmi3ValueReference* refs, size_t n,            \
-                           const ctype* values, size_t n_values) {                              \
-    BEGIN                                                                                       \
-    if (n != n_values) return fmi3Error;                                                        \
-    for (size_t i = 0; i < n; i++) {                                                            \
-      if (!may_set(p, refs[i])) return refuse(p, "it cannot be set in this mode");              \
-      if (refs[i] == M) p->m = (uint64_t)values[i] < MOST ? (uint64_t)values[i] : MOST;         \
-      *integer_of(p, refs[i]) = (int64_t)values[i];                                             \
-    }                                                                                           \
-    return status;                                                                              \
+#define VALUES(type, ctype)                                                             \
+  fmi3Status fmi3Get##type(fmi3Instance c, const fmi3ValueReference* refs, size_t n,    \
+                           ctype* values, size_t n_values) {                            \
+    BEGIN                                                                               \
+    if (n != n_values) return fmi3Error;                                                \
+    for (size_t i = 0; i < n; i++) values[i] = (ctype)*integer_of(p, refs[i]);          \
+    return status;                                                                      \
+  }                                                                                     \
+  fmi3Status fmi3Set##type(fmi3Instance c, const fmi3ValueReference* refs, size_t n,    \
+                           const ctype* values, size_t n_values) {                      \
+    BEGIN                                                                               \
+    if (n != n_values) return fmi3Error;                                                \
+    for (size_t i = 0; i < n; i++) {                                                    \
+      if (!may_set(p, refs[i])) return refuse(p, "it cannot be set in this mode");      \
+      if (refs[i] == M) p->m = (uint64_t)values[i] < MOST ? (uint64_t)values[i] : MOST; \
+      *integer_of(p, refs[i]) = (int64_t)values[i];                                     \
+    }                                                                                   \
+    return status;                                                                      \
   }
 VALUES(Int8, int8_t)
 VALUES(UInt8, uint8_t)

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Faults of test FMUs. The environment variable PROBE_FAULT="FUNCTION:N:KIND" makes the N-th call of
-// that function show a fault: crashes (segv, bus, fpe, ill, abort, overflow, exit) and changes of
-// the process (chdir, locale, umask, signals, rounding) happen here, what else there is belongs to
-// the FMU.
+// Faults of test FMUs. The environment variable PROBE_FAULT="FUNCTION:N:KIND" makes the N-th call
+// of that function show a fault: crashes (segv, bus, fpe, ill, abort, overflow, exit) and changes
+// of the process (chdir, locale, umask, signals, rounding) happen here, what else there is belongs
+// to the FMU.
 #pragma once
 
 #include <fenv.h>

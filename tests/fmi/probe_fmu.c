@@ -49,7 +49,7 @@ static void say_odd_things(const probe* p) {
 }
 
 // As wanted_fault(), with odd messages.
-static const char* fault(const probe* p, const char* function) {
+static inline const char* fault(const probe* p, const char* function) {
   const char* kind = wanted_fault(function);
   if (kind != NULL && strcmp(kind, "odd") == 0) say_odd_things(p);
   return kind;
