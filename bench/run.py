@@ -92,6 +92,24 @@ class Bench:
         self.report("FMU with 20,000 variables: open, parse, instantiate, initialise", least(open_it)[0], "s", 0.2)
         self.report("FMU with 20,000 variables: memory", peak_megabytes(open_it), "MB", 60)
 
+    def description(self, n):
+        folder = self.path(f"big{n}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "modelDescription.xml"), "w", encoding="utf-8") as out:
+            out.write('<fmiModelDescription fmiVersion="3.0" modelName="big" instantiationToken="t">\n'
+                      '<ModelExchange modelIdentifier="m"/><ModelVariables>\n')
+            out.writelines(f'<Float64 name="part[{i // 10}].variable{i % 10}" valueReference="{i}" causality="output" '
+                           f'initial="exact" start="{i}.5" description="variable number {i}"/>\n' for i in range(n))
+            out.write("</ModelVariables><ModelStructure>\n")
+            out.writelines(f'<Output valueReference="{i}" dependencies="{i}"/>\n' for i in range(n))
+            out.write("</ModelStructure></fmiModelDescription>\n")
+        return [self.couplet, "info", folder]
+
+    def descriptions(self):
+        small, large = least(self.description(100000), self.description(400000))
+        self.report("description with 100,000 variables: couplet info", small, "s", 0.5)
+        self.report("description with 400,000 variables / 100,000", large / small, "times as long", 5)
+
     #------------------------------------ systems ------------------------------------
 
     def write(self, name, models, connections, experiment, record="[]"):
@@ -190,6 +208,7 @@ def main():
         bench.against_bare("oscillator2", 2, 5000, "bdf", 1.5)
         bench.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
         bench.start_up()
+        bench.descriptions()
         bench.small_systems()
         bench.race_car()
         bench.large_systems()

@@ -117,7 +117,7 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   cpli_findings findings;
   cpli_findings_init(&findings, ctx);
   bool fmu = !cli_is_system(path) && !cli_ends_with(path, ".c");
-  cpl_status st = fmu ? cpl_fmu_open(ctx, &def, &src) : cli_open(ctx, path, NULL, &src);
+  cpl_status st = fmu ? cpl_fmu_open(ctx, &def, &src) : cli_open(ctx, path, NULL, NULL, &src);
   if (st < 0 && st != CPL_ERR_NOMEM) {
     add_failure(&findings, path, cpl_context_error(ctx));
     st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;

@@ -88,5 +88,7 @@ cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_st
 bool cli_ends_with(const char* path, const char* ending);
 bool cli_is_system(const char* path);
 
-// Opens an .fmu, a model in C or a system (.yaml). call_log: Nullable.
-cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out);
+// Opens an .fmu, a model in C or a system (.yaml). Nullable: call_log; set, which may give arrays
+// their sizes.
+cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
+                    cpl_source** out);

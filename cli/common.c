@@ -154,10 +154,36 @@ bool cli_is_system(const char* path) {
   return cli_ends_with(path, ".yaml") || cli_ends_with(path, ".yml");
 }
 
-cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, cpl_source** out) {
+// Start values before the variables are known: what is before the first "=" is the name.
+static cpl_start* split_starts(const cli_list* set, char** texts) {
+  size_t n = set != NULL ? set->n : 0, size = 1;
+  for (size_t i = 0; i < n; i++) size += strlen(set->items[i]) + 1;
+  cpl_start* starts = calloc(n + 1, sizeof *starts);
+  char* at = *texts = malloc(size);
+  for (size_t i = 0; starts != NULL && at != NULL && i < n; i++) {
+    strcpy(at, set->items[i]);
+    size_t name = strcspn(at, "=");
+    starts[i] = (cpl_start){at, at[name] == '=' ? at + name + 1 : at + name};
+    size_t len = strlen(at);
+    at[name] = '\0';
+    at += len + 1;
+  }
+  return starts;
+}
+
+cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
+                    cpl_source** out) {
   if (cli_is_system(path)) return cpl_system_open(ctx, path, out);
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
   def.call_log = call_log;
-  return cpl_open(ctx, &def, out);
+  char* texts = NULL;
+  cpl_start* starts = split_starts(set, &texts);
+  def.starts = starts;
+  def.n_starts = set != NULL ? set->n : 0;
+  cpl_status st = starts != NULL && texts != NULL ? cpl_open(ctx, &def, out)
+                                                  : cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
+  free(starts);
+  free(texts);
+  return st;
 }

@@ -265,7 +265,7 @@ static int run_graph(void* args_, int n, char** operands) {
     cpl_context_destroy(ctx);
     return CLI_FAILED;
   }
-  cpl_status st = cli_open(ctx, operands[0], NULL, &source);
+  cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
   if (st >= 0) st = make_component(source, &component);
   if (st >= 0) st = cpl_graph_create(component, &graph);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;

@@ -9,18 +9,25 @@
 #include "format/scan.h"
 #include "format/text.h"
 
+#define AT(member) offsetof(cpli_fmu_kind, member)
+
 const info_capability info_capabilities[] = {
-    {"directional derivatives", "directional_derivatives", offsetof(cpl_capabilities, directional),
-     true, true},
-    {"save and restore states", "save_restore", offsetof(cpl_capabilities, save_restore), true,
-     true},
-    {"serialize states", "serialize", offsetof(cpl_capabilities, serialize), true, true},
-    {"only one instance", "once_per_process", offsetof(cpl_capabilities, once_per_process), true,
-     true},
-    {"needs its tool", "needs_tool", offsetof(cpl_capabilities, needs_tool), true, true},
-    {"wants completed steps", "completed_step", offsetof(cpl_capabilities, completed_step), true,
-     false},
-    {"variable step size", "variable_step", offsetof(cpl_capabilities, variable_step), false, true},
+    {"directional derivatives", "directional_derivatives", AT(can.directional), true, true, true,
+     2},
+    {"adjoint derivatives", "adjoint_derivatives", AT(adjoint), true, true, true, 3},
+    {"save and restore states", "save_restore", AT(can.save_restore), true, true, true, 2},
+    {"serialize states", "serialize", AT(can.serialize), true, true, true, 2},
+    {"only one instance", "once_per_process", AT(can.once_per_process), true, true, true, 1},
+    {"needs its tool", "needs_tool", AT(can.needs_tool), true, true, true, 1},
+    {"wants completed steps", "completed_step", AT(can.completed_step), true, false, false, 1},
+    {"evaluates discretes", "evaluate_discrete_states", AT(evaluate_discrete), true, true, false,
+     3},
+    {"variable step size", "variable_step", AT(can.variable_step), false, true, false, 1},
+    {"event mode", "event_mode", AT(event_mode), false, true, false, 3},
+    {"may return early", "early_return", AT(early_return), false, true, false, 3},
+    {"returns early when asked", "early_return_on_request", AT(early_return_on_request), false,
+     true, false, 3},
+    {"intermediate updates", "intermediate_update", AT(intermediate_update), false, true, false, 3},
     {0},
 };
 
@@ -79,7 +86,9 @@ static void print_experiment(FILE* out, const cpl_default_experiment* e) {
 static const char* start_text(const cpl_description* d, const cpl_variable* v,
                               char buffer[CPLI_NUMBER_SIZE]) {
   if (!v->has_start) return "";
-  if (v->type == CPL_STRING) return v->start_text != NULL ? v->start_text : "";
+  if (v->type == CPL_STRING || v->type == CPL_BINARY)
+    return v->start_text != NULL ? v->start_text : "";
+  if (v->type == CPL_CLOCK) return "";
   if (v->type == CPL_BOOLEAN) return v->start != 0 ? "true" : "false";
   if (v->type == CPL_ENUMERATION && v->declared_type >= 0) {
     const cpl_type_def* type = &d->types[v->declared_type];
@@ -87,6 +96,30 @@ static const char* start_text(const cpl_description* d, const cpl_variable* v,
       if (type->items[i].value == v->start) return type->items[i].name;
   }
   return cpli_print_real(v->start, buffer);
+}
+
+static const char* type_text(const cpl_variable* v) {
+  bool own = v->width == CPL_WIDTH_OWN || v->type == CPL_ENUMERATION;
+  return own ? cpl_type_name((cpl_type)v->type) : cpl_width_name((cpl_width)v->width);
+}
+
+// An array is shown by its first element, with its sizes instead of an index.
+static bool is_first(const cpl_description* d, int32_t var) {
+  const cpl_variable* v = &d->vars[var];
+  return v->array == 0 || d->arrays[v->array - 1].first == var;
+}
+
+enum { NAME_SIZE = 512 };
+
+static const char* shown_name(const cpl_description* d, const cpl_variable* v, bool all,
+                              char buffer[NAME_SIZE]) {
+  if (v->array == 0 || all) return v->name;
+  const cpl_array* a = &d->arrays[v->array - 1];
+  int at = snprintf(buffer, NAME_SIZE, "%.400s[", a->name);
+  for (int32_t k = 0; k < a->n_sizes && at < NAME_SIZE - 16; k++)
+    at += snprintf(buffer + at, 16, k > 0 ? ",%d" : "%d", a->sizes[k]);
+  snprintf(buffer + at, 2, "]");
+  return buffer;
 }
 
 static const char* unit_text(const cpl_description* d, const cpl_variable* v) {
@@ -99,6 +132,7 @@ typedef struct table {
   const cpl_description* desc;
   size_t name, type, unit, start;  // widths
   size_t screen;                   // of the terminal; 0: it is none
+  bool all;                        // elements of arrays each on a line
 } table;
 
 static size_t wider(size_t width, const char* text, size_t most) {
@@ -108,9 +142,9 @@ static size_t wider(size_t width, const char* text, size_t most) {
 }
 
 static void measure(table* t, const cpl_variable* v) {
-  char buffer[CPLI_NUMBER_SIZE];
-  t->name = wider(t->name, v->name, 48);
-  t->type = wider(t->type, cpl_type_name((cpl_type)v->type), 12);
+  char buffer[CPLI_NUMBER_SIZE], name[NAME_SIZE];
+  t->name = wider(t->name, shown_name(t->desc, v, t->all, name), 48);
+  t->type = wider(t->type, type_text(v), 12);
   t->unit = wider(t->unit, unit_text(t->desc, v), 12);
   t->start = wider(t->start, start_text(t->desc, v, buffer), 24);
 }
@@ -151,17 +185,17 @@ static void print_table(FILE* out, const cpl_description* d, const char* title, 
   enum { SHOWN = 30 };
   if (n == 0) return;
   int32_t shown = all || n <= SHOWN + 5 ? n : SHOWN;
-  table t = {.out = out, .desc = d, .screen = cli_terminal_width(out)};
+  table t = {.out = out, .desc = d, .screen = cli_terminal_width(out), .all = all};
   for (int32_t i = 0; i < shown; i++)
     if (vars[i] >= 0) measure(&t, &d->vars[vars[i]]);
   fprintf(out, "\n%s (%d)\n", title, n);
   for (int32_t i = 0; i < shown; i++) {
-    char buffer[CPLI_NUMBER_SIZE];
+    char buffer[CPLI_NUMBER_SIZE], name[NAME_SIZE];
     const cpl_variable* v = vars[i] >= 0 ? &d->vars[vars[i]] : NULL;
     if (v == NULL) {
       print_row(&t, "(no variable)", "Real", "", "", "");
     } else {
-      print_row(&t, v->name, cpl_type_name((cpl_type)v->type), unit_text(d, v),
+      print_row(&t, shown_name(d, v, all, name), type_text(v), unit_text(d, v),
                 start_text(d, v, buffer), v->description);
     }
   }
@@ -174,8 +208,20 @@ static void print_causality(FILE* out, const cpl_source* src, const char* title,
   int32_t* vars = cpli_alloc(src->ctx, (size_t)d->n_vars, sizeof *vars);
   int32_t n = 0;
   for (int32_t i = 0; vars != NULL && i < d->n_vars; i++)
-    if (d->vars[i].causality == causality) vars[n++] = i;
+    if (d->vars[i].causality == causality && (all || is_first(d, i))) vars[n++] = i;
   print_table(out, d, title, vars, n, all);
+  cpli_free(src->ctx, vars);
+}
+
+static void print_states(FILE* out, const cpl_source* src, bool all) {
+  const cpl_description* d = src->desc;
+  int32_t* vars = cpli_alloc(src->ctx, (size_t)d->n_states, sizeof *vars);
+  int32_t n = 0, hidden = 0;
+  for (int32_t i = 0; vars != NULL && i < d->n_states; i++) {
+    hidden += d->states[i] < 0;
+    if (d->states[i] < 0 || all || is_first(d, d->states[i])) vars[n++] = d->states[i];
+  }
+  if (hidden < n) print_table(out, d, "States", vars, n, all);
   cpli_free(src->ctx, vars);
 }
 
@@ -191,7 +237,7 @@ static void print_unit(FILE* out, const cpl_description* d, int32_t i) {
   if (known && n < width) fprintf(out, "%*s", (int)(width - n), "");
   if (u->display_of >= 0) {
     fprintf(out, "  = %s", cpli_print_real(u->factor, text));
-    fputs(" * ", out);
+    fputs(u->inverse ? " / " : " * ", out);
     cpli_print_text(out, d->units[u->display_of].name, 0);
   } else if (u->has_base) {
     fprintf(out, "  = %s", cpli_print_real(u->factor, text));
@@ -215,34 +261,60 @@ static void print_units(FILE* out, const cpl_description* d, bool all) {
     fprintf(out, "  ... and %d more (--all shows them)\n", d->n_units - shown);
 }
 
+enum { KINDS = 3 };
+
 // A line of the table of capabilities: NULL where a kind is not in there.
-static void print_capability(FILE* out, const char* name, const char* me, const char* cs) {
+static void print_capability(FILE* out, const char* name, const char* const cells[KINDS]) {
   fprintf(out, "  %-24s", name);
-  if (me != NULL) fprintf(out, cs != NULL ? "  %-14s" : "  %s", me);
-  if (cs != NULL) fprintf(out, "  %s", cs);
+  int last = KINDS - 1;
+  while (last > 0 && cells[last] == NULL) last--;
+  for (int k = 0; k <= last; k++) {
+    if (cells[k] != NULL) fprintf(out, k < last ? "  %-14s" : "  %s", cells[k]);
+  }
   fputc('\n', out);
 }
 
 static const char* yes_no(const cpli_fmu_kind* kind, const info_capability* c, bool meant) {
   if (!kind->present) return NULL;
   if (!meant) return "-";
-  return *(const bool*)((const char*)&kind->can + c->offset) ? "yes" : "no";
+  return *(const bool*)((const char*)kind + c->offset) ? "yes" : "no";
+}
+
+static void print_step_capabilities(FILE* out, const cpl_fmu* fmu) {
+  const cpli_fmu_kind* cs = &fmu->cs;
+  const char* others[KINDS] = {fmu->me.present ? "-" : NULL, NULL, fmu->se.present ? "-" : NULL};
+  char text[CPLI_NUMBER_SIZE];
+  const char* cells[KINDS] = {others[0], cs->can.input_derivatives > 0 ? "yes" : "no", others[2]};
+  if (fmu->version < 3) print_capability(out, "interpolates inputs", cells);
+  snprintf(text, sizeof text, "%d", cs->can.output_derivatives);
+  cells[1] = text;
+  print_capability(out, "output derivatives", cells);
+  if (cs->fixed_step <= 0) return;
+  cpli_print_real(cs->fixed_step, text);
+  print_capability(out, "fixed internal step", cells);
 }
 
 static void print_capabilities(FILE* out, const cpl_fmu* fmu) {
-  const cpli_fmu_kind *me = &fmu->me, *cs = &fmu->cs;
+  static const char* const names[KINDS] = {"model exchange", "co-simulation", "scheduled"};
+  const cpli_fmu_kind* kinds[KINDS] = {&fmu->me, &fmu->cs, &fmu->se};
   fputs("\nCapabilities\n", out);
-  if (me->present && cs->present) print_capability(out, "", "model exchange", "co-simulation");
-  for (const info_capability* c = info_capabilities; c->name != NULL; c++) {
-    if (!(c->me && me->present) && !(c->cs && cs->present)) continue;
-    print_capability(out, c->name, yes_no(me, c, c->me), yes_no(cs, c, c->cs));
+  const char* cells[KINDS];
+  int present = 0;
+  for (int k = 0; k < KINDS; k++) {
+    cells[k] = kinds[k]->present ? names[k] : NULL;
+    present += kinds[k]->present;
   }
-  if (!cs->present) return;
-  const char* none = me->present ? "-" : NULL;
-  char order[16];
-  snprintf(order, sizeof order, "%d", cs->can.output_derivatives);
-  print_capability(out, "interpolates inputs", none, cs->can.input_derivatives > 0 ? "yes" : "no");
-  print_capability(out, "output derivatives", none, order);
+  if (present > 1) print_capability(out, "", cells);
+  for (const info_capability* c = info_capabilities; c->name != NULL; c++) {
+    const bool meant[KINDS] = {c->me, c->cs, c->se};
+    bool any = false;
+    for (int k = 0; k < KINDS; k++) {
+      cells[k] = yes_no(kinds[k], c, meant[k]);
+      any = any || (kinds[k]->present && meant[k]);
+    }
+    if (any && fmu->version >= c->since) print_capability(out, c->name, cells);
+  }
+  if (fmu->cs.present) print_step_capabilities(out, fmu);
 }
 
 //------------------------------------ all of it ------------------------------------
@@ -257,15 +329,24 @@ static void print_head(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
     fputc('\n', out);
   }
   fputc('\n', out);
-  print_field(out, "format", d->kind);
+  bool patch = fmu != NULL && strlen(fmu->version_text) == 5 && fmu->version == 3;  // 3.0.2
+  if (!patch) print_field(out, "format", d->kind);
+  if (patch) {
+    fprintf(out, "  %-12s FMI ", "format");
+    cpli_print_text(out, fmu->version_text, 0);
+    fputc('\n', out);
+  }
   if (fmu != NULL) {
-    const char* kinds[2];
+    const char* kinds[3];
     int32_t n = 0;
     if (fmu->me.present) kinds[n++] = "model exchange";
-    if (fmu->cs.present) kinds[n++] = "co-simulation";
+    if (fmu->cs.present)
+      kinds[n++] = fmu->cs.tool_coupling ? "co-simulation inside its tool" : "co-simulation";
+    if (fmu->se.present) kinds[n++] = "scheduled execution";
     print_list(out, "kinds", kinds, n);
     print_list(out, "platforms", fmu->platforms, fmu->n_platforms);
     if (fmu->has_sources) print_field(out, "sources", "yes");
+    if (fmu->has_icon) print_field(out, "icon", "yes");
   }
   print_field(out, "tool", d->tool);
   print_field(out, "date", d->date);
@@ -298,7 +379,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
   const cpl_description* d = src->desc;
   print_head(out, src, fmu);
   print_counts(out, d);
-  print_table(out, d, "States", d->states, d->n_states, all);
+  print_states(out, src, all);
   print_causality(out, src, "Inputs", CPL_INPUT, all);
   print_causality(out, src, "Outputs", CPL_OUTPUT, all);
   print_causality(out, src, "Parameters", CPL_PARAMETER, all);
@@ -307,6 +388,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
     print_causality(out, src, "Local variables", CPL_LOCAL, all);
   }
   print_units(out, d, all);
+  if (fmu != NULL) info_print_parts(out, fmu);
   if (fmu != NULL) print_capabilities(out, fmu);
 }
 
@@ -326,7 +408,7 @@ static int run_info(void* user, int n_operands, char** operands) {
   const cpl_fmu* fmu = NULL;
   cpl_status st;
   if (cli_ends_with(path, ".c") || cli_is_system(path)) {
-    st = cli_open(ctx, path, NULL, &src);
+    st = cli_open(ctx, path, NULL, NULL, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
     def.path = path;
@@ -363,7 +445,8 @@ const cli_verb cli_info = {
     .operands = "FILE",
     .summary = "show what a model is",
     .text =
-        "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, "
+        "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
+        "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
         "one) or of a model in C.",
     .suffixes = "fmu c",

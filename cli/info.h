@@ -7,13 +7,15 @@
 #include <stdio.h>
 
 #include "fmi/fmu.h"
+#include "format/json.h"
 
 // Capabilities and their names, for both.
 typedef struct info_capability {
   const char* name;  // in text
   const char* key;   // in JSON
-  size_t offset;     // of the bool in cpl_capabilities
-  bool me, cs;       // in which kinds it means something
+  size_t offset;     // of the bool in cpli_fmu_kind
+  bool me, cs, se;   // in which kinds it means something
+  int since;         // version of FMI
 } info_capability;
 
 extern const info_capability info_capabilities[];  // ended by one without a name
@@ -21,5 +23,9 @@ extern const info_capability info_capabilities[];  // ended by one without a nam
 /// Nullable: fmu (a model in C)
 void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all);
 void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu);
+
+/// Clocks, terminals, layered standards, ways to compile (info_parts.c).
+void info_print_parts(FILE* out, const cpl_fmu* fmu);
+void info_write_parts(cpli_json* j, const cpl_fmu* fmu);
 
 const char* info_initial_name(const cpl_variable* v);  // NULL: none

@@ -22,19 +22,29 @@ static void write_experiment(cpli_json* j, const cpl_default_experiment* e) {
   cpli_json_close(j, '}');
 }
 
-static void write_kind(cpli_json* j, const char* key, const cpli_fmu_kind* kind, bool me) {
+static bool is_meant(const info_capability* c, const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
+  bool in_kind = kind == &fmu->me ? c->me : kind == &fmu->cs ? c->cs : c->se;
+  return in_kind && fmu->version >= c->since;
+}
+
+static void write_kind(cpli_json* j, const char* key, const cpl_fmu* fmu,
+                       const cpli_fmu_kind* kind) {
   if (!kind->present) return;
   cpli_json_object(j, key);
   cpli_json_text(j, "identifier", kind->identifier);
   for (const info_capability* c = info_capabilities; c->name != NULL; c++) {
-    if (me ? !c->me : !c->cs) continue;
-    cpli_json_boolean(j, c->key, *(const bool*)((const char*)&kind->can + c->offset));
+    if (!is_meant(c, fmu, kind)) continue;
+    cpli_json_boolean(j, c->key, *(const bool*)((const char*)kind + c->offset));
   }
-  cpli_json_boolean(j, "no_memory_functions", kind->no_memory_functions);
-  if (!me) {
+  if (fmu->version < 3) cpli_json_boolean(j, "no_memory_functions", kind->no_memory_functions);
+  if (fmu->version == 3) cpli_json_boolean(j, "per_element_dependencies", kind->per_element);
+  if (kind == &fmu->cs) {
     cpli_json_boolean(j, "interpolates_inputs", kind->can.input_derivatives > 0);
     cpli_json_integer(j, "output_derivatives", kind->can.output_derivatives);
-    cpli_json_boolean(j, "asynchronous", kind->asynchronous);
+    if (fmu->version < 3) cpli_json_boolean(j, "asynchronous", kind->asynchronous);
+    if (fmu->version == 1) cpli_json_boolean(j, "inside_its_tool", kind->tool_coupling);
+    if (fmu->version == 3) cpli_json_integer(j, "input_smoothness", kind->input_smoothness);
+    if (kind->fixed_step > 0) cpli_json_real(j, "fixed_internal_step", kind->fixed_step);
   }
   write_texts(j, "source_files", kind->source_files, kind->n_source_files);
   cpli_json_close(j, '}');
@@ -43,8 +53,9 @@ static void write_kind(cpli_json* j, const char* key, const cpli_fmu_kind* kind,
 static void write_fmu(cpli_json* j, const cpl_fmu* fmu) {
   cpli_json_text(j, "fmi_version", fmu->version_text);
   cpli_json_text(j, "guid", fmu->guid);
-  write_kind(j, "model_exchange", &fmu->me, true);
-  write_kind(j, "co_simulation", &fmu->cs, false);
+  write_kind(j, "model_exchange", fmu, &fmu->me);
+  write_kind(j, "co_simulation", fmu, &fmu->cs);
+  write_kind(j, "scheduled_execution", fmu, &fmu->se);
   write_texts(j, "platforms", fmu->platforms, fmu->n_platforms);
   cpli_json_boolean(j, "sources", fmu->has_sources);
   cpli_json_array(j, "log_categories");
@@ -55,6 +66,7 @@ static void write_fmu(cpli_json* j, const cpl_fmu* fmu) {
     cpli_json_close(j, '}');
   }
   cpli_json_close(j, ']');
+  info_write_parts(j, fmu);
   cpli_json_integer(j, "findings", (int64_t)fmu->findings.count);
 }
 
@@ -70,6 +82,7 @@ static void write_units(cpli_json* j, const cpl_description* d) {
       cpli_json_real(j, "factor", u->factor);
       cpli_json_real(j, "offset", u->offset);
     }
+    if (u->inverse) cpli_json_boolean(j, "inverse", true);
     if (u->has_base) {
       cpli_json_object(j, "base");
       for (int k = 0; k < 8; k++)
@@ -108,7 +121,8 @@ static void write_types(cpli_json* j, const cpl_description* d) {
 static void write_start(cpli_json* j, const cpl_variable* v) {
   if (!v->has_start) return;
   switch ((cpl_type)v->type) {
-    case CPL_STRING: cpli_json_text(j, "start", v->start_text); break;
+    case CPL_STRING:
+    case CPL_BINARY: cpli_json_text(j, "start", v->start_text); break;
     case CPL_BOOLEAN: cpli_json_boolean(j, "start", v->start != 0); break;
     default: cpli_json_real(j, "start", v->start);
   }
@@ -118,6 +132,9 @@ static void write_variable(cpli_json* j, const cpl_description* d, const cpl_var
   cpli_json_object(j, NULL);
   cpli_json_text(j, "name", v->name);
   cpli_json_text(j, "type", cpl_type_name((cpl_type)v->type));
+  if (v->width != CPL_WIDTH_OWN) cpli_json_text(j, "width", cpl_width_name((cpl_width)v->width));
+  if (v->structural) cpli_json_boolean(j, "structural", true);
+  if (v->array > 0) cpli_json_text(j, "array", d->arrays[v->array - 1].name);
   cpli_json_text(j, "causality", cpl_causality_name((cpl_causality)v->causality));
   cpli_json_text(j, "variability", cpl_variability_name((cpl_variability)v->variability));
   if (info_initial_name(v) != NULL) cpli_json_text(j, "initial", info_initial_name(v));

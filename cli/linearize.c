@@ -126,7 +126,7 @@ static cpl_status linearize_models(session* s) {
 }
 
 static cpl_status linearize(session* s) {
-  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->source);
+  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->args->set, &s->source);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
   if (st >= 0) st = initialize(s);

@@ -264,7 +264,7 @@ static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  cpl_status st = cli_open(s->ctx, s->path, a->call_log, &s->source);
+  cpl_status st = cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);

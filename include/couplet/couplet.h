@@ -5,6 +5,7 @@
 #pragma once
 
 #include "couplet/aggregate.h"
+#include "couplet/assemble.h"
 #include "couplet/base.h"
 #include "couplet/csource.h"
 #include "couplet/export.h"

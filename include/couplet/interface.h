@@ -76,7 +76,7 @@ typedef struct cpl_unit {
 typedef struct cpl_enum_item {
   const char* name;
   const char* description;  ///< never NULL
-  int32_t value;
+  int64_t value;
 } cpl_enum_item;
 
 /// A declared type, e.g. Modelica.Units.SI.Angle, or the items of an Enumeration.

@@ -16,6 +16,8 @@ typedef struct cpl_open_def {
   const char* path;  ///< .fmu (or a folder with its files) or .c
   const char*
       call_log;  ///< FMUs: file that records every FMI call with arguments and result. Nullable.
+  const cpl_start* starts;  ///< FMUs: start values that will be set (see cpl_fmu_def). Nullable.
+  size_t n_starts;
 } cpl_open_def;
 
 CPL_API cpl_open_def cpl_default_open_def(void);

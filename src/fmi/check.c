@@ -11,6 +11,10 @@ typedef struct inspection {
   const cpl_fmu* fmu;
   const cpl_description* desc;
   cpli_findings* out;
+  // one entry per variable
+  bool* is_state;  // its first alias
+  bool* listed;    // in the list of initial unknowns, its first alias
+  bool* clocked;   // belongs to a clock or is one
 } inspection;
 
 #define WARN(in, line, rule, ...) \
@@ -18,18 +22,28 @@ typedef struct inspection {
 
 //------------------------------------ single variables ------------------------------------
 
-static bool needs_start(const cpl_variable* v) {
+static bool needs_start(const inspection* in, const cpl_variable* v) {
+  if (v->type == CPL_CLOCK) return false;
+  if (in->fmu->version == 1) return v->variability == CPL_CONSTANT;
+  if (in->fmu->version == 3 && v->variability == CPL_DISCRETE && in->clocked[v - in->desc->vars])
+    return v->causality == CPL_INPUT || v->initial == CPL_INITIAL_EXACT;
   return v->causality == CPL_INPUT || v->causality == CPL_PARAMETER ||
          v->variability == CPL_CONSTANT || v->initial == CPL_INITIAL_EXACT ||
          v->initial == CPL_INITIAL_APPROX;
 }
 
+// Every element of an array has the same faults: told for the first.
+static bool is_repeated(const inspection* in, const cpl_variable* v) {
+  return v->array > 0 && in->desc->vars + in->desc->arrays[v->array - 1].first != v;
+}
+
 static void check_start(inspection* in, const cpl_variable* v) {
-  if (needs_start(v)) {
-    if (!v->has_start) WARN(in, v->line, "start", "%.100s needs a start value: add start", v->name);
+  if (needs_start(in, v)) {
+    if (!v->has_start && !is_repeated(in, v))
+      WARN(in, v->line, "start", "%.100s needs a start value: add start", v->name);
     return;
   }
-  if (!v->has_start) return;
+  if (!v->has_start || is_repeated(in, v)) return;
   if (v->causality == CPL_INDEPENDENT) {
     WARN(in, v->line, "start", "%.100s is the independent variable and must have no start",
          v->name);
@@ -48,7 +62,7 @@ static bool is_item(const cpl_type_def* type, double value) {
 }
 
 static void check_range(inspection* in, const cpl_variable* v) {
-  if (v->type == CPL_STRING || v->type == CPL_BOOLEAN) return;
+  if (v->type != CPL_REAL && v->type != CPL_INTEGER && v->type != CPL_ENUMERATION) return;
   char a[CPLI_NUMBER_SIZE], b[CPLI_NUMBER_SIZE];
   if (v->min > v->max) {
     WARN(in, v->line, "range", "%.100s: min %s is above max %s", v->name,
@@ -84,6 +98,7 @@ static bool is_set_from_outside(const cpl_variable* v) {
 }
 
 static void check_alias(inspection* in, const cpl_variable* v) {
+  if (in->fmu->version != 2) return;  // FMI 1.0 and 3.0 say of each alias that it is one
   const cpl_variable* first = &in->desc->vars[v->alias_of];
   const char* text = NULL;
   if (v->type != first->type) {
@@ -110,18 +125,23 @@ static int32_t first_alias(const cpl_description* d, int32_t var) {
   return d->vars[var].alias_of >= 0 ? d->vars[var].alias_of : var;
 }
 
-static void check_state(inspection* in, int32_t i, bool* is_state) {
+static const char* derivatives_list(const inspection* in) {
+  return in->fmu->version == 3 ? "<ContinuousStateDerivative>" : "<Derivatives>";
+}
+
+static void check_state(inspection* in, int32_t i) {
   const cpl_description* d = in->desc;
   if (d->derivatives[i] < 0) return;  // FMI 1.0 only counts them
   const cpl_variable* dx = &d->vars[d->derivatives[i]];
   if (dx->type != CPL_REAL) {
-    WARN(in, dx->line, "state", "%.100s stands in <Derivatives> but is not Real", dx->name);
+    WARN(in, dx->line, "state", "%.100s stands in %s but is not Real", dx->name,
+         derivatives_list(in));
   }
   if (d->states[i] < 0) {
     WARN(in, dx->line, "state",
-         "%.100s stands in <Derivatives> but does not say which state it belongs to: add the "
-         "attribute derivative",
-         dx->name);
+         "%.100s stands in %s but does not say which state it belongs to: add the attribute "
+         "derivative",
+         dx->name, derivatives_list(in));
     return;
   }
   const cpl_variable* x = &d->vars[d->states[i]];
@@ -132,11 +152,11 @@ static void check_state(inspection* in, int32_t i, bool* is_state) {
     WARN(in, x->line, "state", "%.100s is a state; its causality must be local or output", x->name);
   }
   int32_t first = first_alias(d, d->states[i]);
-  if (is_state[first]) {
+  if (in->is_state[first]) {
     WARN(in, dx->line, "state", "%.100s is the second derivative listed for state %.100s", dx->name,
          x->name);
   }
-  is_state[first] = true;
+  in->is_state[first] = true;
 }
 
 static void check_derivative(inspection* in, int32_t i) {
@@ -152,31 +172,55 @@ static void check_derivative(inspection* in, int32_t i) {
 }
 
 // A value computed at the start must stand in the list, under any of its names; told once.
-static void want_listed(inspection* in, bool* listed, int32_t var, const char* what) {
+static void want_listed(inspection* in, int32_t var, const char* what) {
   const cpl_variable* v = &in->desc->vars[var];
   bool computed = v->initial == CPL_INITIAL_APPROX || v->initial == CPL_INITIAL_CALCULATED;
   int32_t first = first_alias(in->desc, var);
-  if (!computed || listed[first]) return;
-  listed[first] = true;
-  WARN(in, v->line, "structure", "%s %.100s is missing in <InitialUnknowns>", what, v->name);
+  if (!computed || in->listed[first] || in->clocked[var]) return;
+  in->listed[first] = true;
+  if (is_repeated(in, v)) return;
+  WARN(in, v->line, "structure", "%s %.100s is missing in <%s>", what, v->name,
+       in->fmu->version == 3 ? "InitialUnknown" : "InitialUnknowns");
 }
 
-static void check_initial_unknowns(inspection* in, bool* listed) {
+static void check_initial_unknowns(inspection* in) {
   const cpl_description* d = in->desc;
   const cpl_structure* s = &d->structure;
-  for (int32_t i = 0; i < s->n_initial; i++) listed[first_alias(d, s->initial[i].var)] = true;
+  if (in->fmu->version == 1) return;
+  for (int32_t i = 0; i < s->n_initial; i++) in->listed[first_alias(d, s->initial[i].var)] = true;
   for (int32_t i = 0; i < d->n_vars; i++) {
     uint8_t causality = d->vars[i].causality;
-    if (causality == CPL_OUTPUT) want_listed(in, listed, i, "output");
-    if (causality == CPL_CALCULATED_PARAMETER) want_listed(in, listed, i, "calculated parameter");
+    if (causality == CPL_OUTPUT) want_listed(in, i, "output");
+    if (causality == CPL_CALCULATED_PARAMETER) want_listed(in, i, "calculated parameter");
   }
   for (int32_t i = 0; i < d->n_states; i++) {
-    if (d->states[i] >= 0) want_listed(in, listed, d->states[i], "state");
-    if (d->derivatives[i] >= 0) want_listed(in, listed, d->derivatives[i], "derivative");
+    if (d->states[i] >= 0) want_listed(in, d->states[i], "state");
+    if (d->derivatives[i] >= 0) want_listed(in, d->derivatives[i], "derivative");
   }
 }
 
-static void check_structure(inspection* in, bool* is_state, bool* listed) {
+// FMI 2.0: outputs and derivatives depend on inputs, states and the time, in order of the file.
+static void check_dependencies(inspection* in, const cpl_unknown* row) {
+  const cpl_description* d = in->desc;
+  const cpl_variable* v = &d->vars[row->var];
+  bool ordered = true;
+  for (int32_t k = 0; k < row->count; k++) {
+    const int32_t* dep = &d->structure.deps[row->first + k];
+    const cpl_variable* u = &d->vars[*dep];
+    ordered = ordered && (k == 0 || dep[-1] < dep[0]);
+    bool known = u->causality == CPL_INPUT || u->causality == CPL_INDEPENDENT ||
+                 u->causality == CPL_PARAMETER || in->is_state[first_alias(d, *dep)];
+    if (!known) {
+      WARN(in, v->line, "structure",
+           "dependencies of %.100s: %.100s is neither an input nor a state nor the time", v->name,
+           u->name);
+    }
+  }
+  if (!ordered)
+    WARN(in, v->line, "structure", "dependencies of %.100s are not in ascending order", v->name);
+}
+
+static void check_structure(inspection* in) {
   const cpl_description* d = in->desc;
   int32_t clocks = 0;
   for (int32_t i = 0; i < d->n_vars; i++) {
@@ -187,15 +231,58 @@ static void check_structure(inspection* in, bool* is_state, bool* listed) {
     if (v->causality == CPL_INDEPENDENT && clocks++ > 0)
       WARN(in, v->line, "independent", "%.100s is a second independent variable", v->name);
   }
-  for (int32_t i = 0; i < d->n_states; i++) check_state(in, i, is_state);
-  check_initial_unknowns(in, listed);
+  if (clocks == 0 && in->fmu->version == 3)
+    WARN(in, 0, "independent", "there is no variable with causality=\"independent\": add the time");
+  for (int32_t i = 0; i < d->n_states; i++) check_state(in, i);
+  check_initial_unknowns(in);
+  const cpl_structure* s = &d->structure;
+  if (in->fmu->version != 2) return;
+  for (int32_t i = 0; i < s->n_outputs; i++) check_dependencies(in, &s->outputs[i]);
+  for (int32_t i = 0; i < s->n_derivatives; i++) check_dependencies(in, &s->derivatives[i]);
+}
+
+//------------------------------------ clocks and types ------------------------------------
+
+static void check_clock(inspection* in, const cpli_clock* c) {
+  const cpl_variable* v = &in->desc->vars[c->var];
+  bool periodic = c->interval == CPLI_INTERVAL_CONSTANT || c->interval == CPLI_INTERVAL_FIXED ||
+                  c->interval == CPLI_INTERVAL_TUNABLE;
+  const char* interval = cpli_interval_name((cpli_interval)c->interval);
+  if (v->causality != CPL_INPUT && v->causality != CPL_OUTPUT && v->causality != CPL_LOCAL)
+    WARN(in, v->line, "clock", "Clock %.100s must be an input, an output or local", v->name);
+  if (periodic && !c->has_interval && !c->has_counter) {
+    WARN(in, v->line, "clock",
+         "Clock %.100s with intervalVariability %s needs intervalDecimal, or intervalCounter and "
+         "resolution",
+         v->name, interval);
+  }
+  if (!periodic && (c->has_interval || c->has_counter)) {
+    WARN(in, v->line, "clock", "Clock %.100s with intervalVariability %s must have no interval",
+         v->name, interval);
+  }
+  if (c->has_interval && !(c->interval_decimal > 0))
+    WARN(in, v->line, "clock", "intervalDecimal of Clock %.100s must be positive", v->name);
+  if (periodic && c->supports_fraction && !c->has_counter) {
+    WARN(in, v->line, "clock",
+         "Clock %.100s has supportsFraction and needs intervalCounter and resolution", v->name);
+  }
+}
+
+static void check_items(inspection* in, const cpl_type_def* t) {
+  for (int32_t i = 1; i < t->n_items && i < 1000; i++) {
+    for (int32_t k = 0; k < i; k++) {
+      if (t->items[k].value != t->items[i].value) continue;
+      WARN(in, 0, "type", "items %.60s and %.60s of type %.100s have the same value",
+           t->items[k].name, t->items[i].name, t->name);
+    }
+  }
 }
 
 //------------------------------------ files ------------------------------------
 
 static void check_kind(inspection* in, const cpli_fmu_kind* kind) {
   const cpl_fmu* fmu = in->fmu;
-  if (!kind->present || cpli_fmu_has_binary(fmu, kind->identifier)) return;
+  if (!kind->present || kind->tool_coupling || cpli_fmu_has_binary(fmu, kind->identifier)) return;
   const char *platform = fmu->platform, *suffix = cpli_fmu_library_suffix();
   cpli_severity severity = fmu->has_sources ? CPLI_WARNING : CPLI_ERROR;
   const char* rest = fmu->has_sources ? "; it will be compiled from sources" : "";
@@ -212,6 +299,27 @@ static void check_kind(inspection* in, const cpli_fmu_kind* kind) {
   }
 }
 
+static bool is_identifier(const char* text) {
+  size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  return text[n] == '\0' && !(text[0] >= '0' && text[0] <= '9');
+}
+
+static void check_flags(inspection* in, const cpli_fmu_kind* kind) {
+  if (!kind->present) return;
+  if (!is_identifier(kind->identifier))
+    WARN(in, kind->line, "identifier", "modelIdentifier \"%.100s\" is no identifier of C",
+         kind->identifier);
+  if (kind->can.serialize && !kind->can.save_restore) {
+    WARN(in, kind->line, "flags",
+         "states that can be serialized must be able to be saved: set canGetAndSetFMU%s",
+         in->fmu->version == 3 ? "State" : "state");
+  }
+  if (kind->early_return_on_request && !kind->intermediate_update) {
+    WARN(in, kind->line, "flags",
+         "canReturnEarlyAfterIntermediateUpdate needs providesIntermediateUpdate");
+  }
+}
+
 static void copy_findings(const cpli_findings* from, cpli_findings* to) {
   for (size_t i = 0; i < from->count; i++) {
     const cpli_finding* f = &from->items[i];
@@ -219,26 +327,47 @@ static void copy_findings(const cpli_findings* from, cpli_findings* to) {
   }
 }
 
+static void check_kinds(inspection* in) {
+  const cpli_fmu_kind* kinds[] = {&in->fmu->me, &in->fmu->cs, &in->fmu->se};
+  for (size_t i = 0; i < CPLI_COUNT(kinds); i++) {
+    bool told = false;  // one library is often used for several kinds
+    for (size_t k = 0; k < i && kinds[i]->present; k++)
+      told = told || (kinds[k]->present && strcmp(kinds[k]->identifier, kinds[i]->identifier) == 0);
+    if (!told) check_kind(in, kinds[i]);
+    check_flags(in, kinds[i]);
+  }
+}
+
+static void check_all(inspection* in) {
+  const cpl_fmu* fmu = in->fmu;
+  for (int32_t i = 0; i < fmu->n_clocked; i++) in->clocked[fmu->clocked[i].var] = true;
+  for (int32_t i = 0; i < fmu->n_clocks; i++) in->clocked[fmu->clocks[i].var] = true;
+  copy_findings(&fmu->findings, in->out);
+  if (fmu->guid[0] == '\0') {
+    WARN(in, 0, "required", "%s is empty", fmu->version == 3 ? "instantiationToken" : "guid");
+  }
+  check_kinds(in);
+  check_structure(in);
+  for (int32_t i = 0; i < fmu->n_clocks; i++) check_clock(in, &fmu->clocks[i]);
+  for (int32_t i = 0; i < fmu->desc.n_types; i++) check_items(in, &fmu->desc.types[i]);
+  cpli_check_files(fmu, in->out);
+  cpli_findings_sort(in->out);
+}
+
 cpl_status cpli_fmu_check(const cpl_fmu* fmu, cpli_findings* out) {
   cpl_context* ctx = fmu->arena.ctx;
   cpli_findings_init(out, ctx);
+  size_t n = (size_t)fmu->desc.n_vars;
+  bool* marks = cpli_alloc(ctx, 3 * n, sizeof *marks);
   inspection in = {.fmu = fmu, .desc = &fmu->desc, .out = out};
-  bool* is_state = cpli_alloc(ctx, (size_t)fmu->desc.n_vars, sizeof *is_state);
-  bool* listed = cpli_alloc(ctx, (size_t)fmu->desc.n_vars, sizeof *listed);
-  if (is_state != NULL && listed != NULL) {
-    copy_findings(&fmu->findings, out);
-    check_kind(&in, &fmu->me);
-    // one library is often used for both kinds: told once
-    if (!fmu->me.present || !fmu->cs.present ||
-        strcmp(fmu->me.identifier, fmu->cs.identifier) != 0) {
-      check_kind(&in, &fmu->cs);
-    }
-    check_structure(&in, is_state, listed);
-    cpli_findings_sort(out);
+  if (marks != NULL) {
+    in.is_state = marks;
+    in.listed = marks + n;
+    in.clocked = marks + 2 * n;
+    check_all(&in);
   } else {
     out->incomplete = true;
   }
-  cpli_free(ctx, is_state);
-  cpli_free(ctx, listed);
+  cpli_free(ctx, marks);
   return out->incomplete ? cpli_nomem(ctx) : CPL_OK;
 }

@@ -10,3 +10,6 @@
 /// All findings about an FMU, those of the parser included, sorted by line.
 /// Owned:    *out by the caller, who calls cpli_findings_free(), also after a failure.
 cpl_status cpli_fmu_check(const cpl_fmu* fmu, cpli_findings* out);
+
+/// check_files.c: what the description says of files.
+void cpli_check_files(const cpl_fmu* fmu, cpli_findings* out);

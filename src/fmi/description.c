@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "fmi/parse.h"
+#include "format/encoding.h"
 #include "format/scan.h"
 
 //------------------------------------ attributes ------------------------------------
@@ -244,7 +245,32 @@ static void free_drafts(cpli_parse* p) {
   for (size_t i = 0; i < CPLI_COUNT(lists); i++) cpli_free(p->ctx, lists[i]);
 }
 
-cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size_t size) {
+// Some tools say UTF-8, or nothing, and write the encoding of their system. Returns the text to
+// read; `*made` is to be freed.
+static const char* mend_encoding(cpl_fmu* fmu, const char* xml, size_t* size, char** made) {
+  *made = NULL;
+  size_t head = strcspn(xml, ">");
+  if (head > 200) head = 200;
+  char first[201];
+  memcpy(first, xml, head);
+  first[head] = '\0';
+  const char* encoding = strstr(first, "encoding");
+  bool utf8 =
+      (unsigned char)xml[0] < 0x80 &&
+      (encoding == NULL || strstr(encoding, "UTF-8") != NULL || strstr(encoding, "utf-8") != NULL);
+  size_t good = utf8 ? cpli_utf8_prefix(xml, *size) : *size;
+  if (good == *size || memchr(xml, '\0', *size) != NULL) return xml;
+  int32_t line = 1;
+  for (size_t i = 0; i < good; i++) line += xml[i] == '\n';
+  cpli_findings_add(&fmu->findings, CPLI_WARNING, line, "encoding",
+                    "the byte 0x%02X is not UTF-8, which the file says it is; it is read as "
+                    "Windows-1252: convert it, or write encoding=\"windows-1252\"",
+                    (unsigned char)xml[good]);
+  *made = cpli_from_windows_1252(fmu->arena.ctx, xml, *size, size);
+  return *made;
+}
+
+cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* text, size_t size) {
   cpl_context* ctx = fmu->arena.ctx;
   cpli_parse* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
@@ -256,11 +282,14 @@ cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size
   if (fmu->findings.ctx == NULL) cpli_findings_init(&fmu->findings, ctx);
 
   static const cpli_xml_handler handler = {.begin = on_begin, .end = on_end, .text = on_text};
-  cpl_status st = cpli_names_init(&p->texts, ctx, 64);
+  char* made = NULL;
+  const char* xml = mend_encoding(fmu, text, &size, &made);
+  cpl_status st = xml != NULL ? cpli_names_init(&p->texts, ctx, 64) : cpli_nomem(ctx);
   if (st >= 0) st = cpli_xml_parse(ctx, where, xml, size, &handler, p);
   if (st >= 0) st = cpli_resolve(p);
   if (st >= 0) st = memory_status(p);
   free_drafts(p);
+  cpli_free(ctx, made);
   cpli_free(ctx, p);
   return st;
 }

@@ -143,14 +143,30 @@ static void release(cpli_instance* base) {
   cpli_fmi3_clocks_release((cpli_fmi3*)base);
 }
 
+// The structural parameters that the FMU was opened with, before anything else is set.
+static cpl_status configure(cpli_fmi3* in) {
+  const cpl_fmu* fmu = in->base.fmu;
+  cpl_component* c = &in->base.head.component;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < fmu->n_starts && st == CPL_OK; i++) {
+    int32_t var = cpl_find_variable(&fmu->desc, fmu->starts[i].name);
+    if (var < 0 || !fmu->desc.vars[var].structural) continue;
+    const cpl_variable* v = &fmu->desc.vars[var];
+    int64_t value = (int64_t)v->start;
+    st = cpli_fmi3_set_integer(c, (cpl_type)v->type, &v->ref, 1, &value);
+  }
+  return st < 0 ? st : cpli_fmi3_settle(in);
+}
+
 static cpl_status instantiate(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   const char* text = "3.0";
   cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(in, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(base, "says it is of FMI version", text, "3.");
-  return base->co_simulation ? cpli_fmi3InstantiateCoSimulation(in)
-                             : cpli_fmi3InstantiateModelExchange(in);
+  st = base->co_simulation ? cpli_fmi3InstantiateCoSimulation(in)
+                           : cpli_fmi3InstantiateModelExchange(in);
+  return st < 0 ? st : configure(in);
 }
 
 static cpl_status free_instance(cpli_instance* in) { return cpli_fmi3FreeInstance((cpli_fmi3*)in); }
@@ -159,7 +175,11 @@ static cpl_status terminate(cpli_instance* in) { return cpli_fmi3Terminate((cpli
 static cpl_status reset(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   cpli_fmi3_values_forget(in);
-  return cpli_fmi3Reset(in);
+  cpl_status st = cpli_fmi3Reset(in);
+  if (st < 0) return st;
+  base->phase = CPLI_INSTANTIATED;
+  base->health = CPLI_GOOD;
+  return configure(in);
 }
 
 static bool has_states(const cpli_instance* in) {

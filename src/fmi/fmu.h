@@ -169,9 +169,10 @@ struct cpl_fmu {
   struct cpli_library* libraries;  // loaded binaries; library.h
 };
 
-/// Fill fmu->desc and the rest from the text of modelDescription.xml. `where` is used in messages
+/// Fill fmu->desc and the rest from the text of modelDescription.xml, which a zero byte follows.
+/// `where` is used in messages
 /// ("model.fmu/modelDescription.xml"), which then give the line.
-cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* xml, size_t size);
+cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* text, size_t size);
 
 /// Extract what instances need (binaries of this platform, resources, sources when there is no
 /// binary) into a temporary folder that destroying the FMU removes. Does nothing the second time.

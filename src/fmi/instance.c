@@ -165,7 +165,7 @@ static cpl_status load(cpli_instance* in, const char* name) {
 
 static cpl_status instantiate(cpli_instance* in) {
   cpl_status st = in->api->instantiate(in);
-  if (st >= 0 || in->health != CPLI_FAILED) return st;
+  if (st >= 0 || in->health != CPLI_FAILED || in->instance != NULL) return st;
   const char* said = in->message[0] != '\0' ? in->message : "the FMU does not say why";
   return cpl_fail(in->head.component.ctx, st, "%s: %s failed: %s%s", in->name, in->failed_in, said,
                   in->kind->can.needs_tool ? " (it needs the tool it was made with, installed and "

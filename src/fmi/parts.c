@@ -234,13 +234,15 @@ cpl_status cpli_part_type(cpli_parse* p, const char* element) {
 cpl_status cpli_part_item(cpli_parse* p) {
   const char* name = cpli_text(p, "name");
   int64_t value = 0;
-  bool has_value = cpli_integer(p, "value", INT32_MIN, INT32_MAX, &value);
+  bool wide = p->fmu->version == 3;
+  bool has_value =
+      cpli_integer(p, "value", wide ? INT64_MIN : INT32_MIN, wide ? INT64_MAX : INT32_MAX, &value);
   if ((name == NULL || !has_value) && !p->no_memory) {
     return cpli_parse_fail(p, "an <Item> needs a name and an integer value");
   }
   cpl_enum_item* item = CPLI_PUSH(p, p->items);
   if (item == NULL) return cpli_nomem(p->ctx);
-  *item = (cpl_enum_item){.name = name, .value = (int32_t)value};
+  *item = (cpl_enum_item){.name = name, .value = value};
   item->description = cpli_text_or_empty(p, "description");
   p->types.items[p->types.count - 1].def.n_items++;
   return CPL_OK;
@@ -342,7 +344,7 @@ cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs) {
   cpli_row_draft draft = {.list = (uint8_t)list, .line = cpli_xml_line(p->xml)};
   int64_t index = 0;
   const char* text = cpli_xml_attribute(p->xml, attribute);
-  if (text == NULL) return cpli_parse_fail(p, "an unknown has no %s", attribute);
+  if (text == NULL) return cpli_parse_fail(p, "an <%s> has no %s", p->rule->element, attribute);
   if (!cpli_parse_integer(text, refs ? 0 : 1, refs ? UINT32_MAX : INT32_MAX, &index)) {
     return cpli_parse_fail(p, "%s=\"%.60s\" is no %s of a variable", attribute, text, attribute);
   }

@@ -107,8 +107,10 @@ static int32_t find_unit(cpli_parse* p, cpli_names* map, const char* name, int32
     return -1;
   }
   *added = (cpl_unit){.name = name, .factor = 1, .display_of = -1};
-  WARN(p, line, "unit", "unit \"%.60s\" is used but not defined: add it to <UnitDefinitions>",
-       name);
+  if (p->fmu->version != 1) {  // where only units with display units are defined
+    WARN(p, line, "unit", "unit \"%.60s\" is used but not defined: add it to <UnitDefinitions>",
+         name);
+  }
   return (int32_t)p->units.count - 1;
 }
 
@@ -305,14 +307,14 @@ static cpl_status check_rows(cpli_parse* p) {
     }
     r->row.var--;
     for (int32_t k = 0; k < r->row.count; k++) {
-      int32_t* dep = &p->deps.items[r->row.first + k];
-      if ((size_t)*dep > p->vars.count) {
-        return fail_at(p, r->line, "dependencies: %d is no variable; there are only %zu", *dep,
+      int32_t dep = p->deps.items[r->row.first + k];
+      if ((size_t)dep > p->vars.count) {
+        return fail_at(p, r->line, "dependencies: %d is no variable; there are only %zu", dep,
                        p->vars.count);
       }
-      --*dep;
     }
   }
+  for (size_t k = 0; k < p->deps.count; k++) p->deps.items[k]--;  // rows of an array share them
   return CPL_OK;
 }
 

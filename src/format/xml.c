@@ -173,7 +173,12 @@ cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text,
   xml.parser->sax->serror = on_error;
   xml.parser->userData = &xml;
 
+  // errors of encodings know no parser and would be printed
+  void* old_user = xmlStructuredErrorContext;
+  xmlStructuredErrorFunc old = xmlStructuredError;
+  xmlSetStructuredErrorFunc(&xml, on_error);
   xmlParseDocument(xml.parser);
+  xmlSetStructuredErrorFunc(old_user, old);
   cpl_status st = xml.status;
   if (st >= 0 && !xml.parser->wellFormed) {
     st = cpl_fail(ctx, CPL_ERR_INPUT, "%s:%d: %s", where, xml.line_hint > 0 ? xml.line_hint : 1,

@@ -175,6 +175,15 @@ static cpl_status set_binary(cpl_component* c, const cpl_variable* v, const cpl_
   return st;
 }
 
+// Structural parameters were given when the model was opened: arrays have their sizes by them.
+static cpl_status check_structural(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
+  int64_t value;
+  cpl_status st = parse_integer(c, v, s, &value);
+  if (st >= 0 && (double)value != v->start)
+    st = bad(c, s, "it gives arrays their sizes and must be known when the model is opened");
+  return st;
+}
+
 static cpl_status set_start(cpl_component* c, const cpl_start* s) {
   int32_t index;
   cpl_status st = cpl_require_variable(c->ctx, c->desc, s->name, &index);
@@ -182,6 +191,7 @@ static cpl_status set_start(cpl_component* c, const cpl_start* s) {
   const cpl_variable* v = &c->desc->vars[index];
   st = check_settable(c, v, s);
   if (st < 0) return st;
+  if (v->structural) return check_structural(c, v, s);
   if (v->type == CPL_STRING) return c->ops->set_string(c, &v->ref, 1, &s->value);
   if (v->type == CPL_BINARY) return set_binary(c, v, s);
   if (v->type == CPL_CLOCK) return bad(c, s, "a Clock has no start value");
@@ -197,8 +207,46 @@ static cpl_status set_start(cpl_component* c, const cpl_start* s) {
   return st < 0 ? st : c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &value);
 }
 
+//------------------------------------ arrays ------------------------------------
+
+static const cpl_array* find_array(const cpl_description* d, const char* name) {
+  for (int32_t i = 0; i < d->n_arrays; i++)
+    if (strcmp(d->arrays[i].name, name) == 0) return &d->arrays[i];
+  return NULL;
+}
+
+// All elements of an array: one value for each, "[1, 2, 3]", or the same for all.
+static cpl_status set_array(cpl_component* c, const cpl_array* array, const cpl_start* s) {
+  const char* text = s->value + strspn(s->value, " ");
+  bool list = text[0] == '[';
+  if (list) text++;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < array->count && st >= 0; i++) {
+    char value[256];
+    size_t len = list ? strcspn(text, ",]") : strlen(text);
+    bool last = i + 1 == array->count;
+    if (list && text[len] != (last ? ']' : ',')) {
+      char why[64];
+      snprintf(why, sizeof why, "it has %d elements", array->count);
+      return bad(c, s, why);
+    }
+    if (len >= sizeof value) return bad(c, s, "a value in it is too long");
+    memcpy(value, text, len);
+    value[len] = '\0';
+    while (len > 0 && value[len - 1] == ' ') value[--len] = '\0';
+    if (list) text += strcspn(text, ",]") + 1;
+    const char* name = c->desc->vars[array->first + i].name;
+    st = set_start(c, &(cpl_start){name, value + strspn(value, " ")});
+  }
+  return st;
+}
+
 cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n) {
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) st = set_start(c, &starts[i]);
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    bool scalar = cpl_find_variable(c->desc, starts[i].name) >= 0;
+    const cpl_array* array = scalar ? NULL : find_array(c->desc, starts[i].name);
+    st = array != NULL ? set_array(c, array, &starts[i]) : set_start(c, &starts[i]);
+  }
   return st;
 }

@@ -78,9 +78,9 @@ static void malformed_descriptions(void** state) {
 
 static void wrong_versions(void** state) {
   (void)state;
-  static const char* const versions[] = {"1.0", "3.0", "banana"};
-  static const char* const xmls[] = {XML("1.0", ""), XML("3.0", ""), XML("banana", "")};
-  for (int i = 0; i < 3; i++) {
+  static const char* const versions[] = {"4.0", "banana"};
+  static const char* const xmls[] = {XML("4.0", ""), XML("banana", "")};
+  for (int i = 0; i < 2; i++) {
     make("version.fmu", xmls[i], "x", "x");
     CHECK_FAILS_WITH(2, "version.fmu/modelDescription.xml:2: ", "run", "version.fmu");
     CHECK_CONTAINS(complained, versions[i]);

@@ -34,7 +34,104 @@ typedef struct expectation {
 #define DER_OF_1              VAR("dx", "2", "", "<Real derivative=\"1\"/>")
 #define LISTED(n)             "<Unknown index=\"" n "\"/>"
 
+// FMI 3.0: the root in line 1, model exchange in line 2, the time in line 3, variables from line 4
+// on.
+#define MD3_KIND(kind, vars, structure)                                                      \
+  "<fmiModelDescription fmiVersion=\"3.0\" modelName=\"m\" instantiationToken=\"t\">\n" kind \
+  "\n<ModelVariables><Float64 name=\"time\" valueReference=\"0\" "                           \
+  "causality=\"independent\"/>\n" vars "</ModelVariables><ModelStructure>" structure         \
+  "</ModelStructure></fmiModelDescription>"
+#define MD3_ME               "<ModelExchange modelIdentifier=\"m\"/>"
+#define MD3(vars, structure) MD3_KIND(MD3_ME, vars, structure)
+#define F64(name, ref, rest) "<Float64 name=\"" name "\" valueReference=\"" ref "\" " rest "/>\n"
+#define CLOCK(rest)          "<Clock name=\"c\" valueReference=\"1\" causality=\"input\" " rest "/>\n"
+#define MD1(rest, vars)                                                 \
+  "<fmiModelDescription fmiVersion=\"1.0\" modelName=\"m\" guid=\"g\" " \
+  "modelIdentifier=\"m\">\n" rest "\n<ModelVariables>\n" vars           \
+  "</ModelVariables></fmiModelDescription>"
+#define MD2_ME(attributes) \
+  MD_ROOT "<ModelExchange modelIdentifier=\"m\" " attributes "/>\n" MD_VARS MD_REST
+
 static const expectation expectations[] = {
+    // FMI 3.0
+    {MD3(F64("a", "1", "causality=\"input\""), ""), "start", "a needs a start value", 4},
+    {MD3(F64("a", "1", "") F64("b", "1", ""), ""), "reference", "b has the valueReference 1 of a",
+     5},
+    {MD3(F64("a", "1", "derivative=\"7\""), ""), "state", "no variable has that valueReference", 4},
+    {MD3("", "<Output valueReference=\"9\"/>"), "reference", "belongs to no variable", 4},
+    {MD3(F64("a", "1", "causality=\"output\""),
+         "<Output valueReference=\"1\" dependencies=\"9\"/>"),
+     "reference", "9 is no valueReference", 5},
+    {MD3(F64("a", "1", "causality=\"output\""), ""), "structure", "a is missing in <Output>", 4},
+    {MD3(F64("a", "1", "causality=\"output\""), "<Output valueReference=\"1\"/>"), "structure",
+     "output a is missing in <InitialUnknown>", 4},
+    {MD3(F64("a", "1", "causality=\"parameter\" variability=\"continuous\" start=\"1\""), ""),
+     "variability", "does not go with", 4},
+    {MD3(F64("a", "1", "causality=\"parameter\" initial=\"calculated\" start=\"1\""), ""),
+     "initial", "is not allowed", 4},
+    {MD3(F64("a", "1", "initial=\"exact\" start=\"1 2\""), ""), "start", "2 start values for 1", 4},
+    {MD3("<Int8 name=\"i\" valueReference=\"1\" initial=\"exact\" start=\"128\"/>\n", ""), "value",
+     "is no value of its type", 4},
+    {MD3("<Binary name=\"b\" valueReference=\"1\" initial=\"exact\"><Start "
+         "value=\"0\"/></Binary>\n",
+         ""),
+     "value", "hexadecimal", 4},
+    {MD3("<Int32 name=\"n\" valueReference=\"1\" initial=\"exact\" start=\"2\"/>"
+         "<Float64 name=\"a\" valueReference=\"2\"><Dimension valueReference=\"1\"/></Float64>\n",
+         ""),
+     "array", "must be a structural parameter or a constant", 4},
+    {MD3("<Float64 name=\"a\" valueReference=\"2\"><Dimension start=\"0\"/></Float64>\n", ""),
+     "array", "must be positive", 4},
+    {MD3("<Float64 name=\"a\" valueReference=\"2\"><Dimension start=\"2\"/></Float64>"
+         "<Float64 name=\"b\" valueReference=\"3\" derivative=\"2\"/>\n",
+         ""),
+     "state", "but has 1 elements, not 2", 4},
+    {MD3(CLOCK(""), ""), "clock", "intervalVariability is missing", 4},
+    {MD3(CLOCK("intervalVariability=\"fixed\""), ""), "clock", "needs intervalDecimal", 4},
+    {MD3(CLOCK("intervalVariability=\"fixed\" intervalDecimal=\"-1\""), ""), "clock", "positive",
+     4},
+    {MD3(CLOCK("intervalVariability=\"triggered\" intervalDecimal=\"1\""), ""), "clock",
+     "must have no interval", 4},
+    {MD3(CLOCK("intervalVariability=\"constant\" intervalDecimal=\"1\" supportsFraction=\"true\""),
+         ""),
+     "clock", "needs intervalCounter and resolution", 4},
+    {MD3(F64("a", "1", "clocks=\"0\""), ""), "clock", "0 is no valueReference of a Clock", 4},
+    {MD3_KIND("<ModelExchange modelIdentifier=\"m\" canSerializeFMUState=\"true\"/>", "", ""),
+     "flags", "set canGetAndSetFMUState", 2},
+    {MD3_KIND(
+         "<CoSimulation modelIdentifier=\"m\" canReturnEarlyAfterIntermediateUpdate=\"true\"/>", "",
+         ""),
+     "flags", "needs providesIntermediateUpdate", 2},
+    {MD3_KIND("<CoSimulation modelIdentifier=\"m\" fixedInternalStepSize=\"0\"/>", "", ""), "value",
+     "fixedInternalStepSize is not positive", 2},
+    // FMI 1.0
+    {MD1("", VAR("c", "1", "variability=\"constant\"", "<Real/>")), "start", "c needs a start", 4},
+    {MD1("", VAR("i", "1", "variability=\"continuous\"", "<Integer/>")), "variability",
+     "cannot be continuous", 4},
+    {MD1("", VAR("y", "1", "causality=\"output\"",
+                 "<Real/><DirectDependency><Name>u</Name></DirectDependency>")),
+     "structure", "names u, which is no variable", 4},
+    {MD1("", VAR("x", "1", "", "<Real min=\"2\" max=\"1\"/>")), "range", "min 2 is above max 1", 4},
+    {MD1("", VAR("x", "1", "", "<Real start=\"3\" max=\"1\"/>")), "range", "start 3 is above max",
+     4},
+    {MD1("", VAR("x", "1", "", "<Real/><DirectDependency/>")), "structure", "is for outputs", 4},
+    // FMI 2.0
+    {MD2_ME("canSerializeFMUstate=\"true\""), "flags", "set canGetAndSetFMUstate", 2},
+    {MD_ROOT "<ModelExchange modelIdentifier=\"m-1\"/>\n" MD_VARS MD_REST, "identifier",
+     "no identifier of C", 2},
+    {MD_STRUCTURE(VAR("u", "1", "causality=\"input\"", "<Real start=\"1\"/>")
+                      VAR("v", "2", "causality=\"input\"", "<Real start=\"1\"/>")
+                          VAR("y", "3", "causality=\"output\"", "<Real/>"),
+                  "<Outputs><Unknown index=\"3\" dependencies=\"2 1\"/></Outputs>"),
+     "structure", "not in ascending order", 6},
+    {MD_STRUCTURE(VAR("z", "1", "", "<Real/>") VAR("y", "3", "causality=\"output\"", "<Real/>"),
+                  "<Outputs><Unknown index=\"2\" dependencies=\"1\"/></Outputs>"),
+     "structure", "z is neither an input nor a state", 5},
+    {MD_ROOT MD_ME
+     "<TypeDefinitions><SimpleType name=\"E\"><Enumeration><Item name=\"a\" value=\"1\"/>"
+     "<Item name=\"b\" value=\"1\"/></Enumeration></SimpleType></TypeDefinitions>" MD_VARS MD_REST,
+     "type", "items a and b of type E have the same value", 0},
+    {X("", "<Real unit=\"furlong\"/>"), "unit", "furlong", 4},
     {X("causality=\"input\"", "<Real/>"), "start", "x needs a start value", 4},
     {X("causality=\"parameter\" variability=\"fixed\"", "<String/>"), "start", "needs a start", 4},
     {X("initial=\"exact\"", "<Real/>"), "start", "needs a start value", 4},
@@ -148,6 +245,90 @@ static void looks_for_the_binary(void** state) {
   cpl_context_destroy(ctx);
 }
 
+//------------------------------------ files ------------------------------------
+
+// An FMU 3.0 with companions; `binary`: bytes of its library.
+static void make_companions(const char* binary, size_t size) {
+  char name[256];
+  snprintf(name, sizeof name, "binaries/%s/m.so", cpli_fmu_platform_tuple());
+  const archive_entry entries[] = {
+      {.name = "modelDescription.xml",
+       .text = MD3_KIND("<ModelExchange modelIdentifier=\"m\" canGetAndSetFMUState=\"true\"/>", "",
+                        "")},
+      {.name = "terminalsAndIcons/terminalsAndIcons.xml",
+       .text = "<fmiTerminalsAndIcons><Terminals><Terminal name=\"t\" matchingRule=\"bus\">"
+               "<TerminalMemberVariable variableName=\"nothing\" variableKind=\"signal\"/>"
+               "<TerminalGraphicalRepresentation iconBaseName=\"pin\"/></Terminal></Terminals>"
+               "</fmiTerminalsAndIcons>"},
+      {.name = "sources/buildDescription.xml",
+       .text = "<fmiBuildDescription><BuildConfiguration modelIdentifier=\"m\"><SourceFileSet>"
+               "<SourceFile name=\"missing.c\"/><SourceFile name=\"../../outside.c\"/>"
+               "<PreprocessorDefinition name=\"A\" value=\"1\"/><IncludeDirectory name=\"inc\"/>"
+               "</SourceFileSet></BuildConfiguration></fmiBuildDescription>"},
+      {.name = "extra/org.x/fmi-ls-manifest.xml", .text = "<broken"},
+      {.name = name, .text = binary, .size = size},
+      {.name = NULL},
+  };
+  make_archive(path, entries);
+}
+
+static bool is_found(const cpli_findings* found, const char* rule, const char* text) {
+  for (size_t i = 0; i < found->count; i++) {
+    const cpli_finding* f = &found->items[i];
+    if (strcmp(f->rule, rule) == 0 && strstr(f->text, text) != NULL) return true;
+  }
+  return false;
+}
+
+static void looks_into_files(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  size_t size;
+  char library[4096];  // some library of FMI 2.0: it has none of the functions of FMI 3.0
+  snprintf(library, sizeof library, "%s/binaries/linux64/probe.so", getenv("COUPLET_PROBE"));
+  char* bytes = read_bytes(library, &size);
+  make_companions(bytes, size);
+  free(bytes);
+  cpl_fmu_def def = cpl_default_fmu_def();
+  def.path = path;
+  cpl_source* src = NULL;
+  CHECK_OK(ctx, cpl_fmu_open(ctx, &def, &src));
+  cpl_fmu* fmu = (cpl_fmu*)src;
+  CHECK_INT(fmu->me.n_source_files, 1);  // for the compiler
+  CHECK_STR(fmu->me.definitions.items[0], "A=1");
+  CHECK_STR(fmu->me.include_dirs.items[0], "inc");
+  cpli_findings found;
+  CHECK_OK(ctx, cpli_fmu_check(fmu, &found));
+  CHECK(is_found(&found, "symbols", "does not export fmi3SetTime"));
+  CHECK(is_found(&found, "symbols", "does not export fmi3GetFMUState, although the flags say"));
+  CHECK(!is_found(&found, "symbols", "fmi3SerializeFMUState"));
+  CHECK(is_found(&found, "file", "sources/missing.c is listed but not there"));
+  CHECK(is_found(&found, "file", "pin.png"));
+  CHECK(is_found(&found, "terminal", "nothing, which is no variable"));
+  CHECK(is_found(&found, "build", "outside.c"));
+  CHECK(is_found(&found, "companion", "fmi-ls-manifest.xml"));
+  cpli_findings_free(&found);
+  src->ops->destroy(src);
+  cpl_context_destroy(ctx);
+}
+
+// The probe exports all its flags speak of.
+static void a_whole_library_has_no_findings(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  cpl_fmu_def def = cpl_default_fmu_def();
+  def.path = getenv("COUPLET_PROBE");
+  cpl_source* src = NULL;
+  CHECK_OK(ctx, cpl_fmu_open(ctx, &def, &src));
+  cpli_findings found;
+  CHECK_OK(ctx, cpli_fmu_check((cpl_fmu*)src, &found));
+  for (size_t i = 0; i < found.count; i++)
+    if (strcmp(found.items[i].rule, "symbols") == 0) fail_msg("%s", found.items[i].text);
+  cpli_findings_free(&found);
+  src->ops->destroy(src);
+  cpl_context_destroy(ctx);
+}
+
 static void findings_come_in_order(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
@@ -198,6 +379,8 @@ int main(void) {
       cmocka_unit_test(finds_what_breaks_the_rules),
       cmocka_unit_test(a_good_one_has_no_findings),
       cmocka_unit_test(looks_for_the_binary),
+      cmocka_unit_test(looks_into_files),
+      cmocka_unit_test(a_whole_library_has_no_findings),
       cmocka_unit_test(findings_come_in_order),
       cmocka_unit_test(survives_every_failed_allocation),
   };

@@ -382,19 +382,6 @@ static void errors_have_a_line(void** state) {
   cpl_context_destroy(ctx);
 }
 
-static void other_versions_are_recognised(void** state) {
-  (void)state;
-  cpl_context* ctx = test_context();
-  fixture f;
-  CHECK_INT(parse_with(ctx, &f, "<fmiModelDescription fmiVersion=\"3.0\"/>"), CPL_ERR_UNSUPPORTED);
-  CHECK_CONTAINS(cpl_context_error(ctx), "FMI 3.0; only FMI 2.0 can be read yet");
-  release(&f);
-  CHECK_INT(parse_with(ctx, &f, "<fmiModelDescription fmiVersion=\"1.0\"/>"), CPL_ERR_UNSUPPORTED);
-  CHECK_CONTAINS(cpl_context_error(ctx), "FMI 1.0; only FMI 2.0 can be read yet");
-  release(&f);
-  cpl_context_destroy(ctx);
-}
-
 static void survives_every_failed_allocation(void** state) {
   (void)state;
   for (long n = 0;; n++) {
@@ -467,7 +454,6 @@ int main(void) {
       cmocka_unit_test(a_structure_without_derivatives_has_no_states),
       cmocka_unit_test(a_derivative_without_its_state_is_hidden),
       cmocka_unit_test(errors_have_a_line),
-      cmocka_unit_test(other_versions_are_recognised),
       cmocka_unit_test(survives_every_failed_allocation),
       cmocka_unit_test(survives_every_truncation),
       cmocka_unit_test(twenty_thousand_variables_are_quick),

@@ -3,6 +3,8 @@
 //
 // The XML files of an FMU. The first byte says which: t terminals, b buildDescription, l a layered
 // standard, anything else modelDescription.xml.
+#include <stdlib.h>
+
 #include "fmi/check.h"
 #include "fmi/companions.h"
 #include "fuzz.h"
@@ -24,7 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cpl_fmu fmu = {.base = {.ctx = ctx, .path = "fuzz"}};
   cpli_arena_init(&fmu.arena, ctx);
   cpli_findings_init(&fmu.findings, ctx);
-  const char* text = (const char*)data + 1;
+  char* text = malloc(size);  // as read from a file: a zero byte follows
+  if (text == NULL) return 0;
+  memcpy(text, data + 1, size - 1);
+  text[size - 1] = '\0';
   const char* companion = data[0] == 't'   ? "terminalsAndIcons/terminalsAndIcons.xml"
                           : data[0] == 'b' ? "sources/buildDescription.xml"
                           : data[0] == 'l' ? "extra/x/fmi-ls-manifest.xml"
@@ -38,5 +43,6 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cpli_names_free(&fmu.names);
   cpli_arena_free(&fmu.arena);
   cpl_context_destroy(ctx);
+  free(text);
   return 0;
 }

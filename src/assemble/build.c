@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
-#include "aggregate/function.h"
+#include "assemble/function.h"
+#include "couplet/assemble.h"
 #include "format/number.h"
 #include "model/start.h"
 #include "system/definition.h"
@@ -57,7 +58,14 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
   }
   cpl_open_def open = cpl_default_open_def();
   open.path = m->path.text;
+  cpl_start* starts = cpli_alloc(ctx, m->n_starts, sizeof *starts);
+  if (starts == NULL) return cpli_nomem(ctx);
+  for (size_t k = 0; k < m->n_starts; k++)  // structural parameters size arrays
+    starts[k] = (cpl_start){m->starts[k].name.text, m->starts[k].value.text};
+  open.starts = starts;
+  open.n_starts = m->n_starts;
   cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
+  cpli_free(ctx, starts);
   if (st < 0) {
     char place[CPLI_PLACE_SIZE];
     cpl_fail_prefix(ctx, st, "%smodel %s", cpli_place_text(&m->path.place, place), m->name.text);

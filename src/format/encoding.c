@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "format/encoding.h"
+
+// How many bytes a character has by its first one; 0: it cannot be a first one.
+static size_t length_of(unsigned char c) {
+  if (c < 0x80) return 1;
+  if (c < 0xc2) return 0;
+  return c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+}
+
+size_t cpli_utf8_prefix(const char* text, size_t size) {
+  size_t i = 0;
+  while (i < size) {
+    size_t n = length_of((unsigned char)text[i]);
+    if (n == 0 || n > size - i) return i;
+    for (size_t k = 1; k < n; k++)
+      if (((unsigned char)text[i + k] & 0xc0) != 0x80) return i;
+    i += n;
+  }
+  return size;
+}
+
+// 0x80 to 0x9f; the rest is as in Unicode.
+static const uint16_t windows[32] = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
+                                     0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
+                                     0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                     0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
+
+char* cpli_from_windows_1252(cpl_context* ctx, const char* text, size_t size, size_t* out_size) {
+  if (size > SIZE_MAX / 4) return NULL;
+  char* out = cpli_realloc(ctx, NULL, 3 * size + 1, 1);
+  size_t n = 0;
+  for (size_t i = 0; out != NULL && i < size; i++) {
+    unsigned char c = (unsigned char)text[i];
+    unsigned code = c >= 0x80 && c < 0xa0 ? windows[c - 0x80] : c;
+    if (code < 0x80) {
+      out[n++] = (char)code;
+    } else if (code < 0x800) {
+      out[n++] = (char)(0xc0 | code >> 6);
+      out[n++] = (char)(0x80 | (code & 0x3f));
+    } else {
+      out[n++] = (char)(0xe0 | code >> 12);
+      out[n++] = (char)(0x80 | (code >> 6 & 0x3f));
+      out[n++] = (char)(0x80 | (code & 0x3f));
+    }
+  }
+  if (out != NULL) out[n] = '\0';
+  *out_size = n;
+  return out;
+}
