@@ -8,6 +8,7 @@
 
 typedef struct build_args {
   const char* output;
+  const char* fmi;
   const char* log_level;
   bool quiet;
 } build_args;
@@ -15,6 +16,7 @@ typedef struct build_args {
 static const cli_option options[] = {
     {"output", 'o', "FILE", "the FMU to write (default: the model's name with .fmu)", CLI_TEXT,
      offsetof(build_args, output)},
+    {"fmi", 0, "2|3", "the version of FMI (default: 2)", CLI_TEXT, offsetof(build_args, fmi)},
     {"quiet", 'q', NULL, "say nothing when all is well", CLI_FLAG, offsetof(build_args, quiet)},
     {"log-level", 0, "error|warning|info|debug", "how much to tell (default: warning)", CLI_TEXT,
      offsetof(build_args, log_level)},
@@ -30,6 +32,7 @@ static int run(void* args, int n_operands, char** operands) {
   cpl_build_def def = cpl_default_build_def();
   def.model = operands[0];
   def.output = a->output;
+  if (a->fmi != NULL) def.fmi_version = a->fmi[0] - '0';  // one of the choices above
   cpl_status st = cpl_build_fmu(ctx, &def, output, sizeof output);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (st >= 0 && !a->quiet) printf("%s\n", output);
@@ -42,7 +45,8 @@ const cli_verb cli_build = {
     .operands = "MODEL.c",
     .summary = "make an FMU of a model in C",
     .text =
-        "The FMU is of FMI 2.0, for model exchange and for co-simulation (with CVODE inside), and "
+        "The FMU is of FMI 2.0, or 3.0 with --fmi 3, for model exchange and for co-simulation "
+        "(with CVODE inside), and "
         "has a binary for this platform, sources for model exchange, and a page of documentation. "
         "The same model gives the same FMU, to the byte.",
     .suffixes = "c",

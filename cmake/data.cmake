@@ -56,17 +56,22 @@ add_custom_command(OUTPUT ${CPL_DATA}/libcouplet_fmu.a
   WORKING_DIRECTORY ${merge_folder}
   DEPENDS couplet_fmu_parts ${SUNDIALS_LIBS})
 
-configure_file(src/export/runtime/fmu.map ${CPL_DATA}/fmu.map COPYONLY)
+foreach(version 2 3)
+  configure_file(src/export/runtime/fmu${version}.map ${CPL_DATA}/fmu${version}.map COPYONLY)
+endforeach()
 
 #------------------------------------ what couplet build ships ------------------------------------
 
-# For model exchange: everything a C compiler needs but the FMI headers.
+# For model exchange: everything a C compiler needs but the FMI headers, which FMUs of FMI 3.0 get
+# too. couplet build leaves out the files of the other version (by fmi2 or fmi3 in their names).
 set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
   src/base/base.h src/base/context.c src/base/memory.c src/base/names.c
-  src/model/cmodel.h src/model/cmodel.c src/model/cmodel_describe.c src/model/dependencies.c
-  src/export/runtime/fmu.h src/export/runtime/fmi2_instance.c src/export/runtime/fmi2_values.c
-  src/export/runtime/fmi2_state.c src/export/runtime/fmi2_model_exchange.c)
+  src/model/cmodel.h src/model/cmodel.c src/model/cmodel_describe.c src/model/dependencies.c)
+foreach(name fmu.h instance.c values.c state.c model_exchange.c fmi2_functions.c fmi3_refs.h
+    fmi3_functions.c fmi3_values.c)
+  list(APPEND FMU_SOURCES src/export/runtime/${name})
+endforeach()
 list(TRANSFORM FMU_SOURCES PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE fmu_source_paths)
 add_custom_command(OUTPUT ${CPL_DATA}/fmu_sources/base_base.h
   COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CPL_DATA}/fmu_sources

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -30,12 +31,23 @@ typedef struct job {
   cpli_fmu_facts facts;
   const char** c_files;  // the names of the sources that are compiled
   cpli_source_files sources;
-  cpli_writer config, description, page;
+  cpli_writer config, description, build_description, page;
   char* binary;
   size_t binary_size;
 } job;
 
-cpl_build_def cpl_default_build_def(void) { return (cpl_build_def){.model = NULL}; }
+cpl_build_def cpl_default_build_def(void) { return (cpl_build_def){.fmi_version = 2}; }
+
+// What differs between the versions in an archive.
+#if defined(__aarch64__)
+#define TUPLE "aarch64-linux"
+#else
+#define TUPLE "x86_64-linux"
+#endif
+static const struct version {
+  const char *binaries, *map, *other;  // `other`: in the names of the other version's sources
+} versions[] = {
+    [2] = {"binaries/linux64", "fmu2.map", "fmi3"}, [3] = {"binaries/" TUPLE, "fmu3.map", "fmi2"}};
 
 //------------------------------------ names ------------------------------------
 
@@ -149,7 +161,8 @@ static cpl_status compile(job* j) {
   snprintf(library, sizeof library, "%s/fmu.so", j->folder);
   snprintf(runtime, sizeof runtime, "%s/fmu_runtime.o", j->data);
   snprintf(archive, sizeof archive, "%s/libcouplet_fmu.a", j->data);
-  snprintf(script, sizeof script, "-Wl,--version-script=%s/fmu.map", j->data);
+  snprintf(script, sizeof script, "-Wl,--version-script=%s/%s", j->data,
+           versions[j->facts.fmi].map);
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
   const char* args[] = {"-std=c17",
                         "-O2",
@@ -187,6 +200,27 @@ static cpl_status compile(job* j) {
 
 //------------------------------------ steps ------------------------------------
 
+// Whether the model, as it starts, asks for a time event. One that does not start asks for nothing.
+static bool asks_for_time_event(cpl_model* m) {
+  enum { MOST_ROUNDS = 1000 };
+  cpl_component* c = &m->base;
+  cpl_setup setup = {.start_time = c->desc->experiment.start};
+  cpl_event_info info = {.again = true, .next_time = INFINITY};
+  cpl_status st = c->ops->setup(c, &setup);
+  if (st >= 0) st = c->ops->enter_init(c);
+  if (st >= 0) st = c->ops->exit_init(c);
+  for (int i = 0; st == CPL_OK && info.again && i < MOST_ROUNDS; i++) {
+    st = m->ops->event_update(m, &info);
+  }
+  return st == CPL_OK && isfinite(info.next_time);
+}
+
+static cpl_status check_version(job* j) {
+  if (j->def->fmi_version == 2 || j->def->fmi_version == 3) return CPL_OK;
+  return cpl_fail(j->ctx, CPL_ERR_INPUT, "FMI %d.0 cannot be written; 2 and 3 can",
+                  j->def->fmi_version);
+}
+
 static cpl_status open_model(job* j) {
   cpl_model* m = NULL;
   j->data = cpli_data_folder(j->ctx);
@@ -196,17 +230,22 @@ static cpl_status open_model(job* j) {
   if (st >= 0) st = j->source->ops->make_model(j->source, "model", &m);
   if (st < 0) return st;
   make_identifier(j->source->desc->name, j->identifier, sizeof j->identifier);
-  j->facts =
-      (cpli_fmu_facts){.desc = j->source->desc, .can = m->base.can, .identifier = j->identifier};
+  j->facts = (cpli_fmu_facts){.fmi = j->def->fmi_version,
+                              .desc = j->source->desc,
+                              .can = m->base.can,
+                              .time_events = j->def->fmi_version == 3 && asks_for_time_event(m),
+                              .identifier = j->identifier};
   m->base.ops->destroy(&m->base);
   return CPL_OK;
 }
 
 static cpl_status collect_sources(job* j) {
-  char flat[PATH_MAX + 32];
+  char flat[PATH_MAX + 32], headers[PATH_MAX + 32];
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
+  snprintf(headers, sizeof headers, "%s/include/fmi", j->data);
   cpl_status st = cpli_collect_model(&j->sources, j->def->model, j->include, j->folder);
-  if (st >= 0) st = cpli_collect_folder(&j->sources, flat);
+  if (st >= 0) st = cpli_collect_folder(&j->sources, flat, NULL, versions[j->facts.fmi].other);
+  if (st >= 0 && j->facts.fmi == 3) st = cpli_collect_folder(&j->sources, headers, "fmi3", NULL);
   if (st < 0) return st;
   j->c_files = cpli_alloc(j->ctx, j->sources.n + 1, sizeof *j->c_files);
   if (j->c_files == NULL) return cpli_nomem(j->ctx);
@@ -222,12 +261,18 @@ static cpl_status collect_sources(job* j) {
   return CPL_OK;
 }
 
+static cpl_status add_build_description(job* j) {
+  cpl_status st = cpli_write_build_description(&j->build_description, &j->facts);
+  return st < 0 ? st
+                : cpli_collect_text(&j->sources, "buildDescription.xml", j->build_description.text);
+}
+
 static cpl_status write_archive(job* j, const char* path) {
   enum { OTHERS = 3 };
   char library[256];
   cpl_status st = CPL_OK;
   size_t n = 0;
-  snprintf(library, sizeof library, "binaries/linux64/%s.so", j->identifier);
+  snprintf(library, sizeof library, "%s/%s.so", versions[j->facts.fmi].binaries, j->identifier);
   cpli_zip_entry* entries = cpli_alloc(j->ctx, OTHERS + j->sources.n, sizeof *entries);
   char** names = cpli_alloc(j->ctx, j->sources.n, sizeof *names);
   if (entries == NULL || names == NULL) st = cpli_nomem(j->ctx);
@@ -257,11 +302,13 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
            .sources = {.ctx = ctx},
            .config = {.ctx = ctx},
            .description = {.ctx = ctx},
+           .build_description = {.ctx = ctx},
            .page = {.ctx = ctx}};
   char path[PATH_MAX];
 
   // what goes in
-  cpl_status st = open_model(&j);
+  cpl_status st = check_version(&j);
+  if (st >= 0) st = open_model(&j);
   if (st >= 0) st = cpli_temp_folder_make(ctx, &j.folder);
   if (st >= 0) st = collect_sources(&j);
   if (st >= 0) st = make_guid(&j);
@@ -270,6 +317,7 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
   if (st >= 0) st = write_config(&j);
   if (st >= 0) st = cpli_collect_text(&j.sources, "fmu_config.c", j.config.text);
   if (st >= 0) st = cpli_write_description(&j.description, &j.facts);
+  if (st >= 0 && j.facts.fmi == 3) st = add_build_description(&j);
   if (st >= 0) st = cpli_write_page(&j.page, &j.facts);
   if (st >= 0) st = compile(&j);
 
@@ -285,6 +333,7 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
   cpli_free(ctx, j.c_files);
   cpli_writer_free(&j.config);
   cpli_writer_free(&j.description);
+  cpli_writer_free(&j.build_description);
   cpli_writer_free(&j.page);
   cpli_source_files_free(&j.sources);
   if (j.source != NULL) j.source->ops->destroy(j.source);

@@ -1,22 +1,52 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What others read of an exported FMU: modelDescription.xml for machines, a page for people.
+// What others read of an exported FMU: modelDescription.xml and buildDescription.xml for machines,
+// a page for people.
 #pragma once
 
 #include "couplet/interface.h"
 #include "export/writer.h"
 
 typedef struct cpli_fmu_facts {
+  int fmi;  // version: 2 or 3
   const cpl_description* desc;
   cpl_capabilities can;  // of the model
+  bool time_events;      // the model asks for a time event when it starts
   const char* identifier;
   const char* guid;
   const char* const* source_files;  // for model exchange
   size_t n_source_files;
 } cpli_fmu_facts;
 
-/// modelDescription.xml of FMI 2.0.
+/// modelDescription.xml.
 cpl_status cpli_write_description(cpli_writer* w, const cpli_fmu_facts* facts);
+/// sources/buildDescription.xml of FMI 3.0.
+cpl_status cpli_write_build_description(cpli_writer* w, const cpli_fmu_facts* facts);
 /// documentation/index.html.
 cpl_status cpli_write_page(cpli_writer* w, const cpli_fmu_facts* facts);
+
+//------------------------------------ parts ------------------------------------
+
+/// How a version numbers variables, and which of them begin an element of the XML.
+typedef struct cpli_numbering {
+  int fmi;
+  const cpl_description* desc;
+  uint32_t n_numbers, n_strings;
+} cpli_numbering;
+
+cpli_numbering cpli_numbering_of(const cpli_fmu_facts* facts);
+/// The number of elements of what begins with this variable: 1: a scalar, 0: inside an array.
+int32_t cpli_number_extent(const cpli_numbering* n, int32_t var);
+/// The variable itself, or the first element of the array that is one variable in FMI 3.0.
+int32_t cpli_number_head(const cpli_numbering* n, int32_t var);
+/// An index (FMI 2.0) or value reference (FMI 3.0) for the structure.
+uint32_t cpli_number_of(const cpli_numbering* n, int32_t var);
+
+void cpli_write_variables(cpli_writer* w, const cpli_fmu_facts* facts);
+cpl_status cpli_write_structure(cpli_writer* w, const cpli_fmu_facts* facts);
+
+void cpli_write_flag(cpli_writer* w, const char* name, bool value);
+/// As XML Schema writes numbers.
+void cpli_write_real(cpli_writer* w, double value);
+void cpli_write_real_attribute(cpli_writer* w, const char* name, double value);

@@ -129,7 +129,13 @@ static int by_bytes(const struct dirent** a, const struct dirent** b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder) {
+static bool is_wanted(const char* name, const char* only, const char* without) {
+  return (only == NULL || strstr(name, only) != NULL) &&
+         (without == NULL || strstr(name, without) == NULL);
+}
+
+cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder, const char* only,
+                               const char* without) {
   struct dirent** entries = NULL;
   int n = scandir(folder, &entries, not_hidden, by_bytes);
   if (n < 0) {
@@ -141,8 +147,9 @@ cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder) {
     char* text = NULL;
     size_t size = 0;
     snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-    if (st >= 0) st = cpli_file_read(files->ctx, path, LARGEST, &text, &size);
-    if (st >= 0) st = add(files, entries[i]->d_name, text, size);
+    bool wanted = st >= 0 && is_wanted(entries[i]->d_name, only, without);
+    if (wanted) st = cpli_file_read(files->ctx, path, LARGEST, &text, &size);
+    if (wanted && st >= 0) st = add(files, entries[i]->d_name, text, size);
     free(entries[i]);
   }
   free(entries);

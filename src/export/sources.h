@@ -25,7 +25,9 @@ void cpli_source_files_free(cpli_source_files* files);
 /// The model and its own headers. `include` is the folder that has couplet/model.h.
 cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const char* include,
                               const char* work_folder);
-/// Every file of a folder, in the order of names.
-cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder);
+/// The files of a folder, in the order of names: those whose name contains `only` and does not
+/// contain `without`. Nullable: both
+cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder, const char* only,
+                               const char* without);
 /// A text made elsewhere; it is copied.
 cpl_status cpli_collect_text(cpli_source_files* files, const char* name, const char* text);

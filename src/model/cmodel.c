@@ -524,6 +524,8 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   return invoke(in, "completed_step", run_completed_step, &(call){.event = event});
 }
 
+double cpli_cmodel_next_time(const cpl_model* m) { return ((const instance*)m)->next_time; }
+
 //------------------------------------ directional derivatives ------------------------------------
 
 static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,

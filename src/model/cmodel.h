@@ -44,6 +44,10 @@ void cpli_cmodel_destroy(cpli_cmodel* cm);
 cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
                                 cpl_model** out);
 
+/// The next time event an instance has asked for; INFINITY: none. It has come when that is not
+/// later than the instance's time.
+double cpli_cmodel_next_time(const cpl_model* m);
+
 /// A saved state as bytes: the number needed, written to `bytes` when it is not NULL.
 size_t cpli_cmodel_serialize(const cpl_model* m, const cpl_snapshot* snapshot,
                              unsigned char* bytes);

@@ -117,12 +117,25 @@ static cpl_status check_declaration(cpli_cmodel* cm, const cpl_declaration* d,
   return CPL_OK;
 }
 
+// `v` gets the number of the array its elements belong to.
+static cpl_status add_array(cpli_cmodel* cm, const cpl_declaration* d, cpl_variable* v) {
+  if (d->size == 0) return CPL_OK;
+  int32_t* size = cpli_arena_alloc(&cm->arena, 1, sizeof *size);
+  if (size == NULL) return cpli_nomem(cm->ctx);
+  *size = d->size;
+  ((cpl_array*)cm->desc.arrays)[cm->desc.n_arrays++] = (cpl_array){
+      .name = d->name, .first = cm->desc.n_vars, .count = d->size, .sizes = size, .n_sizes = 1};
+  v->array = cm->desc.n_arrays;
+  return CPL_OK;
+}
+
 static cpl_status add_list(cpli_cmodel* cm, const cpl_declaration* list, const list_kind* kind,
                            uint32_t first) {
   for (const cpl_declaration* d = list; d != NULL && d->name != NULL; d++) {
     cpl_variable v = variable_of(d, kind);
     cpl_status st = check_declaration(cm, d, kind);
     if (st >= 0) st = enum_index(cm, d, &v.declared_type);
+    if (st >= 0) st = add_array(cm, d, &v);
     if (st < 0) return st;
     v.unit = unit_index(cm, d->unit);
     int n = d->size > 0 ? d->size : 1;
@@ -227,13 +240,14 @@ static cpl_status allocate(cpli_cmodel* cm) {
   cpl_description* d = &cm->desc;
   size_t n = (size_t)cm->at.n + cm->at.ns;
   d->vars = cpli_arena_alloc(&cm->arena, n, sizeof *d->vars);
+  d->arrays = cpli_arena_alloc(&cm->arena, n, sizeof *d->arrays);
   d->units = cpli_arena_alloc(&cm->arena, n, sizeof *d->units);
   d->types = cpli_arena_alloc(&cm->arena, n, sizeof *d->types);
   d->states = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->states);
   d->derivatives = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->derivatives);
   cm->held_output = cpli_arena_alloc(&cm->arena, cm->at.ny, sizeof *cm->held_output);
-  if (d->vars == NULL || d->units == NULL || d->types == NULL || d->states == NULL ||
-      d->derivatives == NULL || cm->held_output == NULL) {
+  if (d->vars == NULL || d->arrays == NULL || d->units == NULL || d->types == NULL ||
+      d->states == NULL || d->derivatives == NULL || cm->held_output == NULL) {
     return cpli_nomem(cm->ctx);
   }
   return cpli_names_init(&cm->names, cm->ctx, n);

@@ -6,6 +6,7 @@
 
 #include "base/process.h"
 #include "format/file.h"
+#include "format/zip.h"
 #include "testing.h"
 
 static int couplet(cpl_context* ctx, char** output, const char* a, const char* b, const char* c,
@@ -27,6 +28,19 @@ static void usage_and_exit_codes(void** state) {
   free(output);
   CHECK_INT(couplet(ctx, &output, "build", model, "-o", "quiet.fmu", "--quiet", NULL), 0);
   CHECK_STR(output, "");
+  free(output);
+  CHECK_INT(couplet(ctx, &output, "build", model, "--fmi", "3", "-o", "three.fmu"), 0);
+  CHECK_STR(output, "three.fmu\n");
+  free(output);
+  cpli_zip* zip = NULL;
+  size_t size = 0;
+  CHECK_OK(ctx, cpli_zip_open(ctx, "three.fmu", NULL, &zip));
+  CHECK_OK(ctx, cpli_zip_read(zip, "modelDescription.xml", 1 << 20, &output, &size));
+  cpli_zip_close(zip);
+  CHECK_CONTAINS(output, "fmiVersion=\"3.0\"");
+  free(output);
+  CHECK_INT(couplet(ctx, &output, "build", model, "--fmi", "1", NULL, NULL), 2);
+  CHECK_CONTAINS(output, "--fmi takes 2|3, not \"1\"");
   free(output);
   CHECK_INT(couplet(ctx, &output, "build", "missing.c", NULL, NULL, NULL, NULL), 2);
   CHECK_CONTAINS(output, "missing.c: No such file");

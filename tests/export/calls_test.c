@@ -57,7 +57,7 @@ static void the_order_of_calls_is_checked(void** state) {
   CHECK_FMI(d.fmi2GetContinuousStates(c, x, 3), fmi2OK);
   refused_with(&h, d.coupletStopAtEvents(c, fmi2True), "not for co-simulation");
   CHECK_FMI(d.fmi2Terminate(c), fmi2OK);
-  refused_with(&h, d.fmi2Terminate(c), "after fmi2Terminate");
+  refused_with(&h, d.fmi2Terminate(c), "after termination");
   CHECK_NEAR(driver_real(&d, c, "y[1]"), 2, 0);
   CHECK_FMI(d.fmi2Reset(c), fmi2OK);
   CHECK_FMI(d.fmi2EnterInitializationMode(c), fmi2OK);

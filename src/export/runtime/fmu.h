@@ -1,20 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The inside of an FMU that couplet builds: the FMI 2.0 functions over an instance of the C model
-// beside them. Model exchange talks to the model itself, co-simulation to a stepper made of it.
+// The inside of an FMU that couplet builds: an instance of the C model beside it, and what the FMI
+// functions of every version do with it; fmi2_*.c and fmi3_*.c give that the signatures of the
+// standard. Model exchange talks to the model itself, co-simulation to a stepper made of it.
 // Nothing is global, so that instances in several threads do not meet.
 // These files are also shipped as sources for model exchange: they need a C compiler, the standard
 // FMI headers and nothing else. Co-simulation has CVODE inside and is in the binary only.
 #pragma once
 
 #include "base/base.h"
-#include "fmi2Functions.h"
 #include "model/cmodel.h"
 
 // Written by `couplet build` beside the model (fmu_config.c).
 extern const char cpl_fmu_guid[];
 extern const cpl_dependency* const cpl_fmu_dependencies;  // Nullable: as the model declares
+
+// Results of functions; the values are those of fmi2Status and fmi3Status.
+typedef enum fmu_status { FMU_OK, FMU_WARNING, FMU_DISCARD, FMU_ERROR } fmu_status;
 
 // Where an instance is in the standard's state machine; functions name the states they may be
 // called in.
@@ -27,17 +30,33 @@ enum {
   FMU_STEP_FAILED = 32,  // a step was discarded
   FMU_TERMINATED = 64,
   FMU_FAILED = 128,
+  FMU_INTERMEDIATE = 256,  // the importer looks in during a step
   FMU_RUNNING = FMU_EVENT | FMU_CONTINUOUS | FMU_STEPPED | FMU_STEP_FAILED,
-  FMU_ANY = 255,
+  FMU_ANY = 511,
+  FMU_SETTABLE = FMU_INSTANTIATED | FMU_INITIALIZING | FMU_EVENT | FMU_CONTINUOUS | FMU_STEPPED,
+  FMU_AT_REST = FMU_ANY & ~FMU_INTERMEDIATE,
 };
 
 // The categories of the model description, in its order.
 enum { FMU_LOG_EVENTS, FMU_LOG_WARNING, FMU_LOG_DISCARD, FMU_LOG_ERROR, FMU_LOG_ALL, FMU_LOGS };
 
+// The importer, as a version of FMI shows it.
+typedef struct fmu_host {
+  /// Hands a message to the importer.
+  void (*send)(const struct fmu_host* host, const char* instance, fmu_status status,
+               const char* category, const char* text);
+  /// Lets the importer look in at an event inside a step; true: it wants the step to end, at
+  /// *until, or here when that is not later. Nullable.
+  bool (*look_in)(const struct fmu_host* host, double t, bool may_return, double* until);
+  void* environment;
+  void (*logger)(void);        // of the version's type. Nullable.
+  void (*intermediate)(void);  // likewise
+} fmu_host;
+
 typedef struct cpl_fmu_instance {
   char* name;
-  fmi2Type type;
-  fmi2CallbackFunctions callbacks;
+  bool stepping;  // for co-simulation, else for model exchange
+  fmu_host host;
   bool log_on[FMU_LOGS];
   unsigned state;  // one of FMU_...
   cpl_context* ctx;
@@ -47,37 +66,136 @@ typedef struct cpl_fmu_instance {
   cpl_model* model;
   cpl_stepper* stepper;  // co-simulation, from initialisation on: owns the model. Nullable.
   cpl_setup setup;
+  double time;  // of the model; co-simulation: of the last communication point
+  // values of arrays, by FMI 3.0
+  uint32_t* refs;  // scratch
+  size_t cap_refs;
+  double* indicators;  // nz: scratch
   // co-simulation
   double rtol;           // the stepper's; 0: it is to be made anew
-  double time;           // of the last communication point
   double reached;        // of the last step, successful or not
   double* input_slopes;  // nu: derivatives of the inputs in the next step
   bool* has_curve;       // nu: the stepper has been given a curve for this input
+  bool event_mode;       // the importer handles events
+  bool early_return;     // steps may end before the time asked for
   bool stop_at_events;
+  bool update_due;  // in event mode: the update of this event is still to be made
   bool end_wanted;  // the model asked to end the simulation
 } fmu;
 
 //------------------------------------ instance ------------------------------------
 
+typedef struct fmu_birth {
+  const char *function, *name, *guid;
+  bool stepping, logging;
+} fmu_birth;
+
+/// Nullable on failure, which the host has heard of.
+fmu* fmu_create(const fmu_birth* birth, const fmu_host* host);
+void fmu_destroy(fmu* f);  // accepts NULL
+
 /// The instance when `c` is one and is in one of these states; otherwise NULL and a message.
-fmu* fmu_enter(fmi2Component c, const char* function, unsigned states);
+fmu* fmu_enter(void* c, const char* function, unsigned states);
+/// The same for functions of model exchange (`stepping` false) or co-simulation.
+fmu* fmu_enter_kind(void* c, const char* function, unsigned states, bool stepping);
 
 /// What values are asked of: the stepper when there is one, else the model.
 cpl_component* fmu_component(fmu* f);
 
-CPL_PRINTF(4, 5) void fmu_log(fmu* f, fmi2Status status, int category, const char* fmt, ...);
-/// Logs and returns fmi2Error; the instance stays usable, since nothing was done.
-CPL_PRINTF(3, 4) fmi2Status fmu_refuse(fmu* f, const char* function, const char* fmt, ...);
+CPL_PRINTF(4, 5) void fmu_log(fmu* f, fmu_status status, int category, const char* fmt, ...);
+/// Logs and returns FMU_ERROR; the instance stays usable, since nothing was done.
+CPL_PRINTF(3, 4) fmu_status fmu_refuse(fmu* f, const char* function, const char* fmt, ...);
 /// The result of a call of the model: logged when it is not OK; a failure ends the instance's use.
-fmi2Status fmu_result(fmu* f, const char* function, cpl_status st);
+fmu_status fmu_result(fmu* f, const char* function, cpl_status st);
 
-/// A fresh model, as after fmi2Instantiate.
+fmu_status fmu_set_logging(fmu* f, const char* function, bool on, size_t n,
+                           const char* const names[]);
+fmu_status fmu_set_up(fmu* f, const char* function, const cpl_setup* setup);
+fmu_status fmu_enter_init(fmu* f, const char* function);
+fmu_status fmu_exit_init(fmu* f, const char* function);
+fmu_status fmu_terminate(fmu* f, const char* function);
+fmu_status fmu_reset(fmu* f, const char* function);
+
+/// A fresh model, as after instantiation.
 cpl_status fmu_make_model(fmu* f);
 void fmu_drop_model(fmu* f);
 
+//------------------------------------ values ------------------------------------
+
+// What integers look like in memory.
+typedef enum fmu_width { FMU_INT32, FMU_INT64, FMU_BOOL } fmu_width;
+
+// A set of cpl_types: what a function may read and write.
+enum {
+  FMU_REAL = 1 << CPL_REAL,
+  FMU_INTEGER = 1 << CPL_INTEGER,
+  FMU_BOOLEAN = 1 << CPL_BOOLEAN,
+  FMU_ENUMERATION = 1 << CPL_ENUMERATION,
+};
+
+typedef struct fmu_integers {
+  unsigned types;     // FMU_INTEGER, ...
+  fmu_width width;    // of the values
+  const char* title;  // for messages
+} fmu_integers;
+
+fmu_status fmu_get_reals(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                         double* values);
+fmu_status fmu_set_reals(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                         const double* values);
+fmu_status fmu_get_integers(fmu* f, const char* function, const fmu_integers* kind,
+                            const uint32_t* refs, size_t n, void* values);
+fmu_status fmu_set_integers(fmu* f, const char* function, const fmu_integers* kind,
+                            const uint32_t* refs, size_t n, const void* values);
+fmu_status fmu_get_strings(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                           const char** values);
+fmu_status fmu_set_strings(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                           const char* const* values);
+
+// A direction in the space of the knowns, and what the unknowns do along it.
+typedef struct fmu_derivative {
+  const uint32_t *unknowns, *knowns;
+  size_t n_unknowns, n_knowns;
+  const double* seed;
+  double* sensitivity;
+} fmu_derivative;
+
+fmu_status fmu_directional(fmu* f, const char* function, const fmu_derivative* d);
+/// The seed is of the unknowns, the sensitivity of the knowns.
+fmu_status fmu_adjoint(fmu* f, const char* function, const fmu_derivative* d);
+
+static inline const cpl_variable* fmu_variable(const fmu* f, uint32_t ref) {
+  return ref < f->cm->at.n ? &f->cm->desc.vars[f->var_of_ref[ref]] : NULL;
+}
+
+//------------------------------------ states ------------------------------------
+
+fmu_status fmu_save(fmu* f, const char* function, void** state);
+fmu_status fmu_restore(fmu* f, const char* function, void* state);
+fmu_status fmu_forget(fmu* f, void** state);
+fmu_status fmu_state_size(fmu* f, const char* function, void* state, size_t* size);
+fmu_status fmu_write_state(fmu* f, const char* function, void* state, unsigned char* bytes,
+                           size_t size);
+fmu_status fmu_read_state(fmu* f, const char* function, const unsigned char* bytes, size_t size,
+                          void** state);
+
+//------------------------------------ model exchange ------------------------------------
+
+/// One round of the event iteration.
+fmu_status fmu_update(fmu* f, const char* function, cpl_event_info* info);
+fmu_status fmu_enter_event(fmu* f, const char* function);
+fmu_status fmu_enter_continuous(fmu* f, const char* function);
+fmu_status fmu_completed_step(fmu* f, const char* function, bool* event, bool* end);
+fmu_status fmu_set_time(fmu* f, const char* function, double time);
+fmu_status fmu_set_states(fmu* f, const char* function, const double* x, size_t n);
+
+// What is read of the model in one go.
+typedef enum fmu_vector { FMU_STATES, FMU_DERIVATIVES, FMU_NOMINALS, FMU_INDICATORS } fmu_vector;
+fmu_status fmu_get_vector(fmu* f, const char* function, fmu_vector which, double* values, size_t n);
+
 //------------------------------------ co-simulation ------------------------------------
 
-// fmi2_co_simulation.c; a build without it has stand-ins that say so.
+// co_simulation.c; a build without it has stand-ins that say so (instance.c).
 
 /// A stepper with the tolerance of f->setup, made of the model as it is.
 cpl_status fmu_make_stepper(fmu* f);
@@ -88,6 +206,9 @@ size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char
 cpl_status fmu_deserialize_stepper(fmu* f, const unsigned char* bytes, size_t size,
                                    cpl_snapshot* snapshot);
 
-static inline const cpl_variable* fmu_variable(const fmu* f, fmi2ValueReference ref) {
-  return ref < f->cm->at.n ? &f->cm->desc.vars[f->var_of_ref[ref]] : NULL;
-}
+/// From a time by a step; result->time is where it ended, result->end why. An event that waits for
+/// the importer (f->event_mode) is CPL_STEP_EVENT without event_handled.
+fmu_status fmu_step(fmu* f, const char* function, double from, double h, cpl_step_result* result);
+/// The importer handles an event: the update of a stepper.
+fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info);
+fmu_status fmu_max_step(fmu* f, const char* function, double* size);

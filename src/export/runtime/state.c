@@ -12,7 +12,7 @@ typedef struct frame {
   double time, reached;
   uint32_t state;
   bool stepping;  // of a stepper, not of the model
-  bool stop_at_events, end_wanted;
+  bool stop_at_events, update_due, end_wanted;
 } frame;
 
 typedef struct saved {
@@ -41,9 +41,8 @@ static void drop(fmu* f, saved* s) {
   cpli_free(f->ctx, s);
 }
 
-fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
-  fmu* f = fmu_enter(c, __func__, FMU_ANY);
-  if (f == NULL || state == NULL || f->model == NULL) return fmi2Error;
+fmu_status fmu_save(fmu* f, const char* function, void** state) {
+  if (state == NULL || f->model == NULL) return FMU_ERROR;
   bool stepping = f->stepper != NULL;
   saved* s = *state;
   if (s != NULL && s->frame.stepping != stepping) {
@@ -51,50 +50,50 @@ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
     *state = s = NULL;
   }
   if (s == NULL) s = make(f);
-  if (s == NULL) return fmu_result(f, __func__, CPL_ERR_NOMEM);
+  if (s == NULL) return fmu_result(f, function, CPL_ERR_NOMEM);
   s->frame.setup = f->setup;
   s->frame.time = f->time;
   s->frame.reached = f->reached;
   s->frame.state = f->state;
   s->frame.stepping = stepping;
   s->frame.stop_at_events = f->stop_at_events;
+  s->frame.update_due = f->update_due;
   s->frame.end_wanted = f->end_wanted;
   if (f->cm->at.nu > 0) memcpy(s->slopes, f->input_slopes, f->cm->at.nu * sizeof(double));
   cpl_component* part = fmu_component(f);
   cpl_status st = part->ops->save(part, &s->part);
   if (st >= 0) *state = s;
   else if (*state == NULL) drop(f, s);
-  return fmu_result(f, __func__, st);
+  return fmu_result(f, function, st);
 }
 
-fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
-  fmu* f = fmu_enter(c, __func__, FMU_ANY);
-  if (f == NULL || f->model == NULL) return fmi2Error;
+fmu_status fmu_restore(fmu* f, const char* function, void* state) {
+  if (f->model == NULL) return FMU_ERROR;
   const saved* s = state;
-  if (s == NULL || s->part.data == NULL) return fmu_refuse(f, __func__, "there is no state");
+  if (s == NULL || s->part.data == NULL) return fmu_refuse(f, function, "there is no state");
   cpl_component* part = keeper(f, s);
   cpl_status st = part != NULL ? part->ops->restore(part, &s->part) : CPL_ERR_NOMEM;
   if (st >= 0) f->time = s->frame.time;
   if (st >= 0) st = fmu_hold_inputs(f);
   if (st < 0) {
     f->state = FMU_FAILED;
-    return fmu_result(f, __func__, st);
+    return fmu_result(f, function, st);
   }
   f->setup = s->frame.setup;
   f->reached = s->frame.reached;
   f->state = s->frame.state;
   f->stop_at_events = s->frame.stop_at_events;
+  f->update_due = s->frame.update_due;
   f->end_wanted = s->frame.end_wanted;
   if (f->cm->at.nu > 0) memcpy(f->input_slopes, s->slopes, f->cm->at.nu * sizeof(double));
-  return fmi2OK;
+  return FMU_OK;
 }
 
-fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate* state) {
-  fmu* f = fmu_enter(c, __func__, FMU_ANY);
-  if (f == NULL || state == NULL) return fmi2Error;
+fmu_status fmu_forget(fmu* f, void** state) {
+  if (state == NULL) return FMU_ERROR;
   drop(f, *state);
   *state = NULL;
-  return fmi2OK;
+  return FMU_OK;
 }
 
 //------------------------------------ bytes ------------------------------------
@@ -112,61 +111,57 @@ static size_t part_bytes(fmu* f, const saved* s, unsigned char* bytes) {
                            : cpli_cmodel_serialize(f->model, &s->part, bytes);
 }
 
-fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate state, size_t* size) {
-  fmu* f = fmu_enter(c, __func__, FMU_ANY);
-  if (f == NULL || state == NULL || size == NULL || f->model == NULL) return fmi2Error;
+fmu_status fmu_state_size(fmu* f, const char* function, void* state, size_t* size) {
+  if (state == NULL || size == NULL || f->model == NULL) return FMU_ERROR;
   const saved* s = state;
-  if (keeper(f, s) == NULL) return fmu_result(f, __func__, CPL_ERR_NOMEM);
+  if (keeper(f, s) == NULL) return fmu_result(f, function, CPL_ERR_NOMEM);
   *size = head_size(f) + part_bytes(f, s, NULL);
-  return fmi2OK;
+  return FMU_OK;
 }
 
-fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[],
-                                 size_t size) {
+fmu_status fmu_write_state(fmu* f, const char* function, void* state, unsigned char* bytes,
+                           size_t size) {
   size_t needed = 0;
-  if (fmi2SerializedFMUstateSize(c, state, &needed) != fmi2OK) return fmi2Error;
-  fmu* f = c;
+  if (fmu_state_size(f, function, state, &needed) != FMU_OK) return FMU_ERROR;
   const saved* s = state;
   if (bytes == NULL || size < needed) {
-    return fmu_refuse(f, __func__, "%lu bytes are too few for a state of %lu", (unsigned long)size,
+    return fmu_refuse(f, function, "%lu bytes are too few for a state of %lu", (unsigned long)size,
                       (unsigned long)needed);
   }
   char guid[GUID_SIZE] = "";
-  char* to = bytes;
+  unsigned char* to = bytes;
   memcpy(guid, cpl_fmu_guid, strlen(cpl_fmu_guid));
   memcpy(to, mark, sizeof mark), to += sizeof mark;
   memcpy(to, guid, sizeof guid), to += sizeof guid;
   memcpy(to, &s->frame, sizeof s->frame), to += sizeof s->frame;
   memcpy(to, s->slopes, f->cm->at.nu * sizeof(double));
-  part_bytes(f, s, (unsigned char*)bytes + head_size(f));
-  return fmi2OK;
+  part_bytes(f, s, bytes + head_size(f));
+  return FMU_OK;
 }
 
-static bool read_head(const fmu* f, const fmi2Byte bytes[], size_t size, frame* out) {
+static bool read_head(const fmu* f, const unsigned char* bytes, size_t size, frame* out) {
   if (size < head_size(f) || memcmp(bytes, mark, sizeof mark) != 0 ||
-      strncmp(bytes + sizeof mark, cpl_fmu_guid, GUID_SIZE) != 0) {
+      strncmp((const char*)bytes + sizeof mark, cpl_fmu_guid, GUID_SIZE) != 0) {
     return false;
   }
   memcpy(out, bytes + sizeof mark + GUID_SIZE, sizeof *out);
-  bool steps = f->type == fmi2CoSimulation;
-  return steps || !out->stepping;
+  return f->stepping || !out->stepping;
 }
 
-fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size_t size,
-                                   fmi2FMUstate* state) {
-  fmu* f = fmu_enter(c, __func__, FMU_ANY);
-  if (f == NULL || state == NULL || bytes == NULL || f->model == NULL) return fmi2Error;
+fmu_status fmu_read_state(fmu* f, const char* function, const unsigned char* bytes, size_t size,
+                          void** state) {
+  if (state == NULL || bytes == NULL || f->model == NULL) return FMU_ERROR;
   frame there;
   if (!read_head(f, bytes, size, &there)) {
-    return fmu_refuse(f, __func__, "these %lu bytes are no saved state of this FMU",
+    return fmu_refuse(f, function, "these %lu bytes are no saved state of this FMU",
                       (unsigned long)size);
   }
   saved* s = make(f);
-  if (s == NULL) return fmu_result(f, __func__, CPL_ERR_NOMEM);
+  if (s == NULL) return fmu_result(f, function, CPL_ERR_NOMEM);
   s->frame = there;
   size_t before = head_size(f), slopes = f->cm->at.nu * sizeof(double);
   memcpy(s->slopes, bytes + before - slopes, slopes);
-  const unsigned char* rest = (const unsigned char*)bytes + before;
+  const unsigned char* rest = bytes + before;
   cpl_status st = CPL_ERR_NOMEM;
   if (keeper(f, s) != NULL) {
     st = there.stepping ? fmu_deserialize_stepper(f, rest, size - before, &s->part)
@@ -174,9 +169,9 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size
   }
   if (st < 0) {
     drop(f, s);
-    return fmu_result(f, __func__, st);
+    return fmu_result(f, function, st);
   }
   drop(f, *state);
   *state = s;
-  return fmi2OK;
+  return FMU_OK;
 }

@@ -15,52 +15,43 @@ static const char* const categories[FMU_LOGS] = {
 
 //------------------------------------ messages ------------------------------------
 
-static void send(const fmi2CallbackFunctions* callbacks, const char* name, fmi2Status status,
-                 int category, const char* text) {
-  if (callbacks->logger == NULL) return;
-  // the message is a format for printf, but some importers print it as it is
-  bool plain = strchr(text, '%') == NULL;
-  callbacks->logger(callbacks->componentEnvironment, name, status, categories[category],
-                    plain ? text : "%s", text);
-}
-
-void fmu_log(fmu* f, fmi2Status status, int category, const char* fmt, ...) {
+void fmu_log(fmu* f, fmu_status status, int category, const char* fmt, ...) {
   char text[2048];
   va_list args;
   // errors are told even when logging is off: a failure without a word helps nobody
-  if (status < fmi2Error && !f->log_on[category]) return;
+  if (status < FMU_ERROR && !f->log_on[category]) return;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  send(&f->callbacks, f->name, status, category, text);
+  f->host.send(&f->host, f->name, status, categories[category], text);
 }
 
-fmi2Status fmu_refuse(fmu* f, const char* function, const char* fmt, ...) {
+fmu_status fmu_refuse(fmu* f, const char* function, const char* fmt, ...) {
   char text[1024];
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  fmu_log(f, fmi2Error, FMU_LOG_ERROR, "%s: %s", function, text);
-  return fmi2Error;
+  fmu_log(f, FMU_ERROR, FMU_LOG_ERROR, "%s: %s", function, text);
+  return FMU_ERROR;
 }
 
-fmi2Status fmu_result(fmu* f, const char* function, cpl_status st) {
+fmu_status fmu_result(fmu* f, const char* function, cpl_status st) {
   if (st == CPL_RETRY) {
-    fmu_log(f, fmi2Discard, FMU_LOG_DISCARD, "%s: %s", function, cpl_context_error(f->ctx));
-    return fmi2Discard;
+    fmu_log(f, FMU_DISCARD, FMU_LOG_DISCARD, "%s: %s", function, cpl_context_error(f->ctx));
+    return FMU_DISCARD;
   }
-  if (st >= 0) return fmi2OK;
-  fmu_log(f, fmi2Error, FMU_LOG_ERROR, "%s: %s", function, cpl_context_error(f->ctx));
+  if (st >= 0) return FMU_OK;
+  fmu_log(f, FMU_ERROR, FMU_LOG_ERROR, "%s: %s", function, cpl_context_error(f->ctx));
   if (st != CPL_ERR_INPUT) f->state = FMU_FAILED;
-  return fmi2Error;
+  return FMU_ERROR;
 }
 
 // Warnings and the like from inside (the integrator) on their way to the importer.
 static void forward(void* user, cpl_log_level level, const char* who, const char* text) {
   (void)who;
   bool news = level > CPL_LOG_WARNING;
-  fmu_log(user, news ? fmi2OK : fmi2Warning, news ? FMU_LOG_ALL : FMU_LOG_WARNING, "%s", text);
+  fmu_log(user, news ? FMU_OK : FMU_WARNING, news ? FMU_LOG_ALL : FMU_LOG_WARNING, "%s", text);
 }
 
 static const char* state_name(unsigned state) {
@@ -71,12 +62,13 @@ static const char* state_name(unsigned state) {
     case FMU_CONTINUOUS: return "in Continuous-Time Mode";
     case FMU_STEPPED: return "after a completed step";
     case FMU_STEP_FAILED: return "after a discarded step";
-    case FMU_TERMINATED: return "after fmi2Terminate";
+    case FMU_TERMINATED: return "after termination";
+    case FMU_INTERMEDIATE: return "while the importer looks into a step";
     default: return "after an error";
   }
 }
 
-fmu* fmu_enter(fmi2Component c, const char* function, unsigned states) {
+fmu* fmu_enter(void* c, const char* function, unsigned states) {
   fmu* f = c;
   if (f == NULL) return NULL;
   if ((f->state & states) != 0) return f;
@@ -88,24 +80,26 @@ cpl_component* fmu_component(fmu* f) {
   return f->stepper != NULL ? &f->stepper->base : &f->model->base;
 }
 
-const char* fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
-const char* fmi2GetVersion(void) { return fmi2Version; }
+fmu* fmu_enter_kind(void* c, const char* function, unsigned states, bool stepping) {
+  fmu* f = fmu_enter(c, function, states);
+  if (f == NULL || f->stepping == stepping) return f;
+  fmu_refuse(f, function, "the instance is not for %s",
+             stepping ? "co-simulation" : "model exchange");
+  return NULL;
+}
 
-fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean loggingOn, size_t nCategories,
-                               const fmi2String names[]) {
-  fmu* f = fmu_enter(c, "fmi2SetDebugLogging", FMU_ANY);
-  if (f == NULL) return fmi2Error;
-  bool on = loggingOn != fmi2False;
-  fmi2Status result = fmi2OK;
+fmu_status fmu_set_logging(fmu* f, const char* function, bool on, size_t n,
+                           const char* const names[]) {
+  fmu_status result = FMU_OK;
   for (int k = 0; k < FMU_LOGS; k++) {
-    if (nCategories == 0 || !on) f->log_on[k] = on;
+    if (n == 0 || !on) f->log_on[k] = on;
   }
-  for (size_t i = 0; on && i < nCategories; i++) {
+  for (size_t i = 0; on && i < n; i++) {
     int k = 0;
     while (k < FMU_LOGS && (names[i] == NULL || strcmp(names[i], categories[k]) != 0)) k++;
     if (k == FMU_LOGS) {
-      result = fmi2Warning;
-      fmu_log(f, result, FMU_LOG_WARNING, "fmi2SetDebugLogging: there is no category \"%s\"",
+      result = FMU_WARNING;
+      fmu_log(f, result, FMU_LOG_WARNING, "%s: there is no category \"%s\"", function,
               names[i] != NULL ? names[i] : "");
     } else if (k == FMU_LOG_ALL) {
       for (int all = 0; all < FMU_LOGS; all++) f->log_on[all] = true;
@@ -129,7 +123,7 @@ void fmu_drop_model(fmu* f) {
   f->model = NULL;
 }
 
-static void destroy(fmu* f) {
+void fmu_destroy(fmu* f) {
   if (f == NULL) return;
   if (f->ctx != NULL) {
     fmu_drop_model(f);
@@ -137,6 +131,8 @@ static void destroy(fmu* f) {
     cpli_free(f->ctx, f->var_of_ref);
     cpli_free(f->ctx, f->input_slopes);
     cpli_free(f->ctx, f->has_curve);
+    cpli_free(f->ctx, f->refs);
+    cpli_free(f->ctx, f->indicators);
     cpl_context_destroy(f->ctx);
   }
   free(f->name);
@@ -152,7 +148,9 @@ static cpl_status prepare(fmu* f) {
   f->var_of_ref = cpli_alloc(f->ctx, at->n, sizeof *f->var_of_ref);
   f->input_slopes = cpli_alloc(f->ctx, at->nu, sizeof *f->input_slopes);
   f->has_curve = cpli_alloc(f->ctx, at->nu, sizeof *f->has_curve);
-  if (f->var_of_ref == NULL || f->input_slopes == NULL || f->has_curve == NULL) {
+  f->indicators = cpli_alloc(f->ctx, at->nz, sizeof *f->indicators);
+  if (f->var_of_ref == NULL || f->input_slopes == NULL || f->has_curve == NULL ||
+      f->indicators == NULL) {
     return cpli_nomem(f->ctx);
   }
   for (int32_t i = 0; i < f->cm->desc.n_vars; i++) {
@@ -162,123 +160,104 @@ static cpl_status prepare(fmu* f) {
   return fmu_make_model(f);
 }
 
-static const char* why_not(fmi2String name, fmi2Type type, fmi2String guid) {
-  if (name == NULL || name[0] == '\0') return "the instance has no name";
-  if (guid == NULL || strcmp(guid, cpl_fmu_guid) != 0)
+static const char* why_not(const fmu_birth* birth) {
+  if (birth->name == NULL || birth->name[0] == '\0') return "the instance has no name";
+  if (birth->guid == NULL || strcmp(birth->guid, cpl_fmu_guid) != 0)
     return "the GUID is not the one of this FMU: the model description belongs to another binary";
 #ifndef CPL_FMU_CO_SIMULATION
-  if (type == fmi2CoSimulation) return "the sources are for model exchange only";
+  if (birth->stepping) return "the sources are for model exchange only";
 #endif
-  if (type != fmi2ModelExchange && type != fmi2CoSimulation) return "unknown kind of FMU";
   return NULL;
 }
 
-fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2String fmuGUID,
-                              fmi2String fmuResourceLocation,
-                              const fmi2CallbackFunctions* functions, fmi2Boolean visible,
-                              fmi2Boolean loggingOn) {
-  (void)fmuResourceLocation, (void)visible;
-  fmi2CallbackFunctions none = {NULL, NULL, NULL, NULL, NULL};
-  const fmi2CallbackFunctions* callbacks = functions != NULL ? functions : &none;
-  const char* name = instanceName != NULL ? instanceName : "";
-  const char* reason = why_not(instanceName, fmuType, fmuGUID);
-  fmu* f = reason == NULL ? calloc(1, sizeof *f) : NULL;
-  if (f == NULL) {
-    if (reason == NULL) reason = "out of memory";
-    char text[256];
-    snprintf(text, sizeof text, "fmi2Instantiate: %s", reason);
-    send(callbacks, name, fmi2Error, FMU_LOG_ERROR, text);
-    return NULL;
-  }
-  f->type = fmuType;
-  f->callbacks = *callbacks;
+static fmu* not_created(const fmu_birth* birth, const fmu_host* host, const char* why) {
+  char text[1024];
+  snprintf(text, sizeof text, "%s: %s", birth->function, why);
+  host->send(host, birth->name != NULL ? birth->name : "", FMU_ERROR, categories[FMU_LOG_ERROR],
+             text);
+  return NULL;
+}
+
+fmu* fmu_create(const fmu_birth* birth, const fmu_host* host) {
+  const char* reason = why_not(birth);
+  if (reason != NULL) return not_created(birth, host, reason);
+  fmu* f = calloc(1, sizeof *f);
+  if (f == NULL) return not_created(birth, host, "out of memory");
+  f->stepping = birth->stepping;
+  f->host = *host;
   f->state = FMU_INSTANTIATED;
-  for (int k = 0; k < FMU_LOGS; k++) f->log_on[k] = loggingOn != fmi2False;
-  f->name = malloc(strlen(name) + 1);
-  if (f->name != NULL) strcpy(f->name, name);
+  for (int k = 0; k < FMU_LOGS; k++) f->log_on[k] = birth->logging;
+  f->name = malloc(strlen(birth->name) + 1);
+  if (f->name != NULL) strcpy(f->name, birth->name);
   cpl_context_def def = cpl_default_context_def();
   def.log = forward;
   def.user = f;
   f->ctx = f->name != NULL ? cpl_context_create(&def) : NULL;
   cpl_status st = f->ctx != NULL ? prepare(f) : CPL_ERR_NOMEM;
   if (st < 0) {
-    send(callbacks, name, fmi2Error, FMU_LOG_ERROR,
-         f->ctx != NULL ? cpl_context_error(f->ctx) : "out of memory");
-    destroy(f);
+    not_created(birth, host, f->ctx != NULL ? cpl_context_error(f->ctx) : "out of memory");
+    fmu_destroy(f);
     return NULL;
   }
   return f;
 }
 
-void fmi2FreeInstance(fmi2Component c) { destroy(c); }
-
 //------------------------------------ life ------------------------------------
 
-fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean toleranceDefined, fmi2Real tolerance,
-                               fmi2Real startTime, fmi2Boolean stopTimeDefined, fmi2Real stopTime) {
-  fmu* f = fmu_enter(c, __func__, FMU_INSTANTIATED);
-  if (f == NULL) return fmi2Error;
-  if (!(startTime > -1e300 && startTime < 1e300)) {
-    return fmu_refuse(f, __func__, "the start time %g is not a time", startTime);
+fmu_status fmu_set_up(fmu* f, const char* function, const cpl_setup* s) {
+  if (!(s->start_time > -1e300 && s->start_time < 1e300)) {
+    return fmu_refuse(f, function, "the start time %g is not a time", s->start_time);
   }
-  if (stopTimeDefined && !(stopTime >= startTime)) {
-    return fmu_refuse(f, __func__, "the stop time %g is before the start time %g", stopTime,
-                      startTime);
+  if (s->has_stop_time && !(s->stop_time >= s->start_time)) {
+    return fmu_refuse(f, function, "the stop time %g is before the start time %g", s->stop_time,
+                      s->start_time);
   }
-  if (toleranceDefined && !(tolerance > 0 && tolerance < 1)) {
-    return fmu_refuse(f, __func__, "the tolerance %g is not between 0 and 1", tolerance);
+  if (s->has_tolerance && !(s->tolerance > 0 && s->tolerance < 1)) {
+    return fmu_refuse(f, function, "the tolerance %g is not between 0 and 1", s->tolerance);
   }
-  f->setup = (cpl_setup){.start_time = startTime,
-                         .has_stop_time = stopTimeDefined != fmi2False,
-                         .stop_time = stopTime,
-                         .has_tolerance = toleranceDefined != fmi2False,
-                         .tolerance = tolerance};
-  return fmi2OK;
+  f->setup = *s;
+  return FMU_OK;
 }
 
-fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
-  fmu* f = fmu_enter(c, __func__, FMU_INSTANTIATED);
-  if (f == NULL) return fmi2Error;
+fmu_status fmu_enter_init(fmu* f, const char* function) {
   // only now the tolerance is known for sure
-  cpl_status st = f->type == fmi2CoSimulation ? fmu_make_stepper(f) : CPL_OK;
+  cpl_status st = f->stepping ? fmu_make_stepper(f) : CPL_OK;
   if (st < 0) {
     f->state = FMU_FAILED;
-    return fmu_result(f, __func__, st);
+    return fmu_result(f, function, st);
   }
   cpl_component* part = fmu_component(f);
   st = part->ops->setup(part, &f->setup);
   if (st >= 0) st = part->ops->enter_init(part);
-  if (st >= 0) f->state = FMU_INITIALIZING;
-  return fmu_result(f, __func__, st);
+  if (st >= 0) {
+    f->state = FMU_INITIALIZING;
+    f->time = f->setup.start_time;
+  }
+  return fmu_result(f, function, st);
 }
 
-fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
-  fmu* f = fmu_enter(c, __func__, FMU_INITIALIZING);
-  if (f == NULL) return fmi2Error;
+fmu_status fmu_exit_init(fmu* f, const char* function) {
   cpl_component* part = fmu_component(f);
   cpl_status st = part->ops->exit_init(part);
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // there is no other point to begin at
   if (st >= 0) {
-    f->state = f->type == fmi2CoSimulation ? FMU_STEPPED : FMU_EVENT;
+    f->state = f->stepping && !f->event_mode ? FMU_STEPPED : FMU_EVENT;
     f->time = f->reached = f->setup.start_time;
+    f->update_due = false;  // a stepper has made the first one itself
   }
-  return fmu_result(f, __func__, st);
+  return fmu_result(f, function, st);
 }
 
-fmi2Status fmi2Terminate(fmi2Component c) {
-  fmu* f = fmu_enter(c, __func__, FMU_RUNNING);
-  if (f == NULL) return fmi2Error;
+fmu_status fmu_terminate(fmu* f, const char* function) {
   cpl_component* part = fmu_component(f);
   cpl_status st = part->ops->terminate(part);
   f->state = FMU_TERMINATED;
-  return fmu_result(f, __func__, st);
+  return fmu_result(f, function, st);
 }
 
-fmi2Status fmi2Reset(fmi2Component c) {
-  fmu* f = fmu_enter(c, __func__, FMU_ANY);
-  if (f == NULL) return fmi2Error;
+fmu_status fmu_reset(fmu* f, const char* function) {
   memset(f->input_slopes, 0, f->cm->at.nu * sizeof *f->input_slopes);
-  f->end_wanted = false;
+  f->end_wanted = f->update_due = false;
   f->setup = (cpl_setup){.start_time = 0};
   f->time = f->reached = 0;
   // a stepper that is there stays until the next initialisation: it may be needed to release saved
@@ -287,7 +266,7 @@ fmi2Status fmi2Reset(fmi2Component c) {
   cpl_component* part = f->model != NULL ? fmu_component(f) : NULL;
   cpl_status st = part != NULL ? part->ops->reset(part) : fmu_make_model(f);
   f->state = st >= 0 ? FMU_INSTANTIATED : FMU_FAILED;
-  return fmu_result(f, __func__, st);
+  return fmu_result(f, function, st);
 }
 
 //------------------------------------ without co-simulation ------------------------------------
@@ -311,5 +290,21 @@ cpl_status fmu_deserialize_stepper(fmu* f, const unsigned char* bytes, size_t si
                                    cpl_snapshot* snapshot) {
   (void)bytes, (void)size, (void)snapshot;
   return fmu_make_stepper(f);
+}
+
+fmu_status fmu_step(fmu* f, const char* function, double from, double h, cpl_step_result* result) {
+  (void)from, (void)h;
+  *result = (cpl_step_result){.time = f->time};
+  return fmu_result(f, function, fmu_make_stepper(f));
+}
+
+fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info) {
+  *info = (cpl_event_info){.terminate = false};
+  return fmu_result(f, function, fmu_make_stepper(f));
+}
+
+fmu_status fmu_max_step(fmu* f, const char* function, double* size) {
+  *size = 0;
+  return fmu_result(f, function, fmu_make_stepper(f));
 }
 #endif

@@ -1,0 +1,363 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// FMI 3.0 over the instance: values. Arrays come in whole; inside, each element has its reference.
+#include <math.h>
+
+#include "export/runtime/fmi3_refs.h"
+#include "export/runtime/fmu.h"
+#include "fmi3Functions.h"
+
+#define ENTER(states)                             \
+  fmu* f = fmu_enter(instance, __func__, states); \
+  if (f == NULL) return fmi3Error
+#define DO(call) return (fmi3Status)(call)
+
+static cpli_refs3 refs_of(const fmu* f) { return cpli_refs3_make(f->cm->at.n, f->cm->at.ns); }
+
+//------------------------------------ arrays ------------------------------------
+
+static uint32_t extent(const fmu* f, uint32_t ref) {
+  const cpl_array* array;
+  if (ref >= f->cm->at.n) return 1;
+  return (uint32_t)cpli_extent3(&f->cm->desc, f->var_of_ref[ref], &array);
+}
+
+static bool count(fmu* f, const char* function, const uint32_t* vr, size_t n, size_t n_values) {
+  size_t total = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t elements = extent(f, vr[i]);
+    if (elements == 0) {
+      fmu_refuse(f, function, "there is no variable with value reference %u", (unsigned)vr[i]);
+      return false;
+    }
+    total += elements;
+  }
+  if (total == n_values) return true;
+  fmu_refuse(f, function, "the variables have %lu values, not %lu", (unsigned long)total,
+             (unsigned long)n_values);
+  return false;
+}
+
+static bool reserve(fmu* f, const char* function, size_t n) {
+  if (n <= f->cap_refs) return true;
+  uint32_t* refs = cpli_realloc(f->ctx, f->refs, n, sizeof *refs);
+  if (refs == NULL) {
+    fmu_result(f, function, cpli_nomem(f->ctx));
+    return false;
+  }
+  f->refs = refs;
+  f->cap_refs = n;
+  return true;
+}
+
+// References of all elements, from place `room` of the scratch on; NULL after a message.
+static const uint32_t* expand_into(fmu* f, const char* function, const uint32_t* vr, size_t n,
+                                   size_t n_values, size_t room) {
+  static const uint32_t none[1] = {0};
+  if (!count(f, function, vr, n, n_values)) return NULL;
+  if (n == n_values) return n > 0 ? vr : none;
+  if (!reserve(f, function, room + n_values)) return NULL;
+  uint32_t* out = f->refs + room;
+  size_t k = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t elements = extent(f, vr[i]);
+    for (uint32_t e = 0; e < elements; e++) out[k++] = vr[i] + e;
+  }
+  return out;
+}
+
+static const uint32_t* expand(fmu* f, const char* function, const uint32_t* vr, size_t n,
+                              size_t n_values) {
+  return expand_into(f, function, vr, n, n_values, 0);
+}
+
+//------------------------------------ Float64 ------------------------------------
+
+// Time and event indicators, which are variables only here.
+static fmu_status get_special(fmu* f, const char* function, uint32_t ref, double* value) {
+  cpli_refs3 refs = refs_of(f);
+  uint32_t nz = f->cm->at.nz;
+  if (ref == refs.time) {
+    *value = f->time;
+    return FMU_OK;
+  }
+  if (ref < refs.indicators || ref >= refs.indicators + nz) {
+    return fmu_refuse(f, function, "there is no Float64 with value reference %u", (unsigned)ref);
+  }
+  if (f->state == FMU_INSTANTIATED || f->model == NULL) {
+    return fmu_refuse(f, function, "event indicators are not known before initialization");
+  }
+  cpl_status st = f->model->ops->get_indicators(f->model, f->indicators);
+  *value = f->indicators[ref - refs.indicators];
+  return fmu_result(f, function, st);
+}
+
+fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                          size_t nValueReferences, fmi3Float64 values[], size_t nValues) {
+  ENTER(FMU_ANY);
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  fmu_status status = FMU_OK;
+  for (size_t i = 0, end; i < nValues && status == FMU_OK; i = end) {
+    end = i;
+    while (end < nValues && refs[end] < f->cm->at.n) end++;
+    if (end > i) status = fmu_get_reals(f, __func__, refs + i, end - i, values + i);
+    else status = get_special(f, __func__, refs[end], &values[end]), end++;
+  }
+  return (fmi3Status)status;
+}
+
+fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                          size_t nValueReferences, const fmi3Float64 values[], size_t nValues) {
+  ENTER(FMU_SETTABLE);
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  DO(fmu_set_reals(f, __func__, refs, nValues, values));
+}
+
+//------------------------------------ integers ------------------------------------
+
+static const fmu_integers int32s = {FMU_INTEGER, FMU_INT32, "Int32"};
+static const fmu_integers enumerations = {FMU_ENUMERATION, FMU_INT64, "Enumeration"};
+static const fmu_integers booleans = {FMU_BOOLEAN, FMU_BOOL, "Boolean"};
+
+#define INTEGERS(type, kind)                                                                     \
+  fmi3Status fmi3Get##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \
+                           size_t nValueReferences, fmi3##type values[], size_t nValues) {       \
+    ENTER(FMU_ANY);                                                                              \
+    const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);      \
+    if (refs == NULL) return fmi3Error;                                                          \
+    DO(fmu_get_integers(f, __func__, kind, refs, nValues, values));                              \
+  }                                                                                              \
+  fmi3Status fmi3Set##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \
+                           size_t nValueReferences, const fmi3##type values[], size_t nValues) { \
+    ENTER(FMU_SETTABLE);                                                                         \
+    const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);      \
+    if (refs == NULL) return fmi3Error;                                                          \
+    DO(fmu_set_integers(f, __func__, kind, refs, nValues, values));                              \
+  }
+
+INTEGERS(Int32, &int32s)
+INTEGERS(Int64, &enumerations)
+INTEGERS(Boolean, &booleans)
+
+// Types no model in C has: asked for no value at all, they have nothing against it.
+static fmi3Status no_such(fmi3Instance instance, const char* function, const char* type, size_t n,
+                          const fmi3ValueReference* vr) {
+  fmu* f = fmu_enter(instance, function, FMU_ANY);
+  if (f == NULL) return fmi3Error;
+  if (n == 0) return fmi3OK;
+  DO(fmu_refuse(f, function, "there is no %s with value reference %u", type, (unsigned)vr[0]));
+}
+
+#define NO_SUCH(type)                                                                            \
+  fmi3Status fmi3Get##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \
+                           size_t nValueReferences, fmi3##type values[], size_t nValues) {       \
+    (void)values, (void)nValues;                                                                 \
+    return no_such(instance, __func__, #type, nValueReferences, valueReferences);                \
+  }                                                                                              \
+  fmi3Status fmi3Set##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \
+                           size_t nValueReferences, const fmi3##type values[], size_t nValues) { \
+    (void)values, (void)nValues;                                                                 \
+    return no_such(instance, __func__, #type, nValueReferences, valueReferences);                \
+  }
+
+NO_SUCH(Float32)
+NO_SUCH(Int8)
+NO_SUCH(UInt8)
+NO_SUCH(Int16)
+NO_SUCH(UInt16)
+NO_SUCH(UInt32)
+NO_SUCH(UInt64)
+
+fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                         size_t nValueReferences, size_t valueSizes[], fmi3Binary values[],
+                         size_t nValues) {
+  (void)valueSizes, (void)values, (void)nValues;
+  return no_such(instance, __func__, "Binary", nValueReferences, valueReferences);
+}
+
+fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                         size_t nValueReferences, const size_t valueSizes[],
+                         const fmi3Binary values[], size_t nValues) {
+  (void)valueSizes, (void)values, (void)nValues;
+  return no_such(instance, __func__, "Binary", nValueReferences, valueReferences);
+}
+
+//------------------------------------ String ------------------------------------
+
+// The places of Strings in the model. NULL after a message.
+static const uint32_t* string_refs(fmu* f, const char* function, const uint32_t* vr, size_t n,
+                                   size_t n_values) {
+  cpli_refs3 refs = refs_of(f);
+  if (n != n_values) {
+    fmu_refuse(f, function, "the variables have %lu values, not %lu", (unsigned long)n,
+               (unsigned long)n_values);
+    return NULL;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (vr[i] >= refs.strings && vr[i] < refs.time) continue;
+    fmu_refuse(f, function, "there is no String with value reference %u", (unsigned)vr[i]);
+    return NULL;
+  }
+  if (!reserve(f, function, n + 1)) return NULL;
+  for (size_t i = 0; i < n; i++) f->refs[i] = vr[i] - refs.strings;
+  return f->refs;
+}
+
+fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                         size_t nValueReferences, fmi3String values[], size_t nValues) {
+  ENTER(FMU_ANY);
+  const uint32_t* refs = string_refs(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  DO(fmu_get_strings(f, __func__, refs, nValues, values));
+}
+
+fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                         size_t nValueReferences, const fmi3String values[], size_t nValues) {
+  ENTER(FMU_SETTABLE);
+  const uint32_t* refs = string_refs(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  DO(fmu_set_strings(f, __func__, refs, nValues, values));
+}
+
+//------------------------------------ clock ------------------------------------
+
+// It ticks when a time event the model asked for has come, until the update that handles it.
+fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                        size_t nValueReferences, fmi3Clock values[]) {
+  ENTER(FMU_EVENT);
+  for (size_t i = 0; i < nValueReferences; i++) {
+    if (valueReferences[i] != refs_of(f).clock) {
+      return no_such(instance, __func__, "Clock", 1, &valueReferences[i]);
+    }
+    values[i] = cpli_cmodel_next_time(f->model) <= f->time;
+  }
+  return fmi3OK;
+}
+
+static fmi3Status not_of_this_clock(fmi3Instance instance, const char* function) {
+  fmu* f = fmu_enter(instance, function, FMU_ANY);
+  if (f == NULL) return fmi3Error;
+  DO(fmu_refuse(f, function, "the only clock is a triggered output"));
+}
+
+fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                        size_t nValueReferences, const fmi3Clock values[]) {
+  (void)valueReferences, (void)nValueReferences, (void)values;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                                  size_t nValueReferences, fmi3Float64 intervals[],
+                                  fmi3IntervalQualifier qualifiers[]) {
+  (void)valueReferences, (void)nValueReferences, (void)intervals, (void)qualifiers;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3GetIntervalFraction(fmi3Instance instance,
+                                   const fmi3ValueReference valueReferences[],
+                                   size_t nValueReferences, fmi3UInt64 counters[],
+                                   fmi3UInt64 resolutions[], fmi3IntervalQualifier qualifiers[]) {
+  (void)valueReferences, (void)nValueReferences, (void)counters, (void)resolutions;
+  (void)qualifiers;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                               size_t nValueReferences, fmi3Float64 shifts[]) {
+  (void)valueReferences, (void)nValueReferences, (void)shifts;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                                size_t nValueReferences, fmi3UInt64 counters[],
+                                fmi3UInt64 resolutions[]) {
+  (void)valueReferences, (void)nValueReferences, (void)counters, (void)resolutions;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                                  size_t nValueReferences, const fmi3Float64 intervals[]) {
+  (void)valueReferences, (void)nValueReferences, (void)intervals;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3SetIntervalFraction(fmi3Instance instance,
+                                   const fmi3ValueReference valueReferences[],
+                                   size_t nValueReferences, const fmi3UInt64 counters[],
+                                   const fmi3UInt64 resolutions[]) {
+  (void)valueReferences, (void)nValueReferences, (void)counters, (void)resolutions;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                               size_t nValueReferences, const fmi3Float64 shifts[]) {
+  (void)valueReferences, (void)nValueReferences, (void)shifts;
+  return not_of_this_clock(instance, __func__);
+}
+
+fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                                size_t nValueReferences, const fmi3UInt64 counters[],
+                                const fmi3UInt64 resolutions[]) {
+  (void)valueReferences, (void)nValueReferences, (void)counters, (void)resolutions;
+  return not_of_this_clock(instance, __func__);
+}
+
+//------------------------------------ dependencies and derivatives ------------------------------
+
+fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance,
+                                               fmi3ValueReference valueReference,
+                                               size_t* nDependencies) {
+  (void)valueReference, (void)nDependencies;
+  ENTER(FMU_ANY);
+  DO(fmu_refuse(f, __func__, "dependencies of single elements are not offered"));
+}
+
+fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference dependent,
+                                       size_t elementIndicesOfDependent[],
+                                       fmi3ValueReference independents[],
+                                       size_t elementIndicesOfIndependents[],
+                                       fmi3DependencyKind dependencyKinds[], size_t nDependencies) {
+  (void)dependent, (void)elementIndicesOfDependent, (void)independents, (void)nDependencies;
+  (void)elementIndicesOfIndependents, (void)dependencyKinds;
+  ENTER(FMU_ANY);
+  DO(fmu_refuse(f, __func__, "dependencies of single elements are not offered"));
+}
+
+// Both lists of references with arrays expanded: in one scratch, the knowns behind the unknowns.
+static bool expand_both(fmu* f, const char* function, fmu_derivative* d, size_t n_unknown_values,
+                        size_t n_known_values) {
+  const uint32_t *unknowns = d->unknowns, *knowns = d->knowns;
+  // at once, so that the scratch does not move any more
+  if (!reserve(f, function, n_unknown_values + n_known_values + 1)) return false;
+  d->unknowns = expand_into(f, function, unknowns, d->n_unknowns, n_unknown_values, 0);
+  if (d->unknowns == NULL) return false;
+  d->knowns = expand_into(f, function, knowns, d->n_knowns, n_known_values, n_unknown_values);
+  d->n_unknowns = n_unknown_values;
+  d->n_knowns = n_known_values;
+  return d->knowns != NULL;
+}
+
+static const unsigned differentiable = FMU_INITIALIZING | FMU_RUNNING | FMU_TERMINATED;
+
+fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference unknowns[],
+                                        size_t nUnknowns, const fmi3ValueReference knowns[],
+                                        size_t nKnowns, const fmi3Float64 seed[], size_t nSeed,
+                                        fmi3Float64 sensitivity[], size_t nSensitivity) {
+  ENTER(differentiable);
+  fmu_derivative d = {unknowns, knowns, nUnknowns, nKnowns, seed, sensitivity};
+  if (!expand_both(f, __func__, &d, nSensitivity, nSeed)) return fmi3Error;
+  DO(fmu_directional(f, __func__, &d));
+}
+
+fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference unknowns[],
+                                    size_t nUnknowns, const fmi3ValueReference knowns[],
+                                    size_t nKnowns, const fmi3Float64 seed[], size_t nSeed,
+                                    fmi3Float64 sensitivity[], size_t nSensitivity) {
+  ENTER(differentiable);
+  fmu_derivative d = {unknowns, knowns, nUnknowns, nKnowns, seed, sensitivity};
+  if (!expand_both(f, __func__, &d, nSeed, nSensitivity)) return fmi3Error;
+  DO(fmu_adjoint(f, __func__, &d));
+}

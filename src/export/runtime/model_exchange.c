@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
+#include "export/runtime/fmu.h"
+
+static bool right_size(fmu* f, const char* function, size_t given, size_t there) {
+  if (given == there) return true;
+  fmu_refuse(f, function, "the array has %lu elements instead of %lu", (unsigned long)given,
+             (unsigned long)there);
+  return false;
+}
+
+fmu_status fmu_enter_event(fmu* f, const char* function) {
+  f->state = FMU_EVENT;
+  return fmu_result(f, function, f->model->ops->enter_event(f->model));
+}
+
+fmu_status fmu_update(fmu* f, const char* function, cpl_event_info* info) {
+  *info = (cpl_event_info){.next_time = INFINITY};
+  return fmu_result(f, function, f->model->ops->event_update(f->model, info));
+}
+
+fmu_status fmu_enter_continuous(fmu* f, const char* function) {
+  f->state = FMU_CONTINUOUS;
+  return fmu_result(f, function, f->model->ops->enter_continuous(f->model));
+}
+
+fmu_status fmu_completed_step(fmu* f, const char* function, bool* event, bool* end) {
+  *event = *end = false;
+  return fmu_result(f, function, f->model->ops->completed_step(f->model, event, end));
+}
+
+fmu_status fmu_set_time(fmu* f, const char* function, double time) {
+  if (!isfinite(time)) return fmu_refuse(f, function, "%g is not a time", time);
+  f->time = time;
+  return fmu_result(f, function, f->model->ops->set_time(f->model, time));
+}
+
+fmu_status fmu_set_states(fmu* f, const char* function, const double* x, size_t n) {
+  if (!right_size(f, function, n, f->cm->at.nx)) return FMU_ERROR;
+  return n > 0 ? fmu_result(f, function, f->model->ops->set_states(f->model, x)) : FMU_OK;
+}
+
+fmu_status fmu_get_vector(fmu* f, const char* function, fmu_vector which, double* values,
+                          size_t n) {
+  const cpl_model_ops* ops = f->model->ops;
+  cpl_status (*const getters[])(cpl_model*, double*) = {
+      [FMU_STATES] = ops->get_states,
+      [FMU_DERIVATIVES] = ops->get_derivatives,
+      [FMU_NOMINALS] = ops->get_nominals,
+      [FMU_INDICATORS] = ops->get_indicators,
+  };
+  size_t there = which == FMU_INDICATORS ? f->cm->at.nz : f->cm->at.nx;
+  if (!right_size(f, function, n, there)) return FMU_ERROR;
+  return n > 0 ? fmu_result(f, function, getters[which](f->model, values)) : FMU_OK;
+}
