@@ -32,7 +32,6 @@ static cpl_status initialize(cpli_fmi1* in) {
   cpl_status st = cpli_fmiSetTime(in, in->base.time);
   in->event = (fmiEventInfo){.iterationConverged = fmiTrue};
   if (st >= 0) st = cpli_fmiInitialize(in, &in->event);
-  in->touched = false;
   in->time_due = true;
   return st;
 }
@@ -87,7 +86,6 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
   cpli_fmi1* in = instance_of(c);
   cpl_status st = CPL_OK;
-  in->touched = true;
   for (size_t done = 0, m = 0; done < n && st == CPL_OK; done += m) {
     for (m = 0; m < chunk_of(in, n - done) && !is_negated(in, refs[done + m]);) m++;
     double negated = -values[done];
@@ -124,7 +122,6 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
                               const int64_t* values) {
   cpli_fmi1* in = instance_of(c);
   cpl_status st = CPL_OK;
-  in->touched = true;
   for (size_t i = 0; i < n && type != CPL_BOOLEAN; i++) {
     if (values[i] >= INT32_MIN && values[i] <= INT32_MAX) continue;
     return cpl_fail(c->ctx, CPL_ERR_INPUT,
@@ -164,7 +161,6 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
   cpli_fmi1* in = instance_of(c);
   cpl_status st = CPL_OK;
-  in->touched = true;
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
     m = chunk_of(in, n - done);
     st = cpli_fmiSetString(in, value_refs(in, refs + done, m), m, values + done);

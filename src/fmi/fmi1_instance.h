@@ -14,8 +14,7 @@ typedef struct cpli_fmi1 {
   struct cpli_fmi1* next;  // of those that may log
   bool initialized;        // the one call has been made
   bool time_due;           // the time must be told before the states
-  bool touched;            // something was set since the last event information
-  fmiEventInfo event;      // of the initialisation, until it is asked for
+  fmiEventInfo event;      // of the initialisation, until the first update
   // on their way to and from the FMU, as many at a time
   uint32_t* refs;
   int* integers;

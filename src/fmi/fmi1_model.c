@@ -23,17 +23,20 @@ static cpl_status enter_continuous(cpl_model* m) {
   return CPL_OK;
 }
 
-// The initialisation was an event, too: when it is complete and nothing was set since, there is
-// nothing to update.
+// The initialisation was an event, too, but some FMUs tell the next time event only in an update
+// after it, others only there.
 static cpl_status update(cpli_fmi1* in, fmiEventInfo* e) {
-  bool first = in->event.iterationConverged != fmiFalse && !in->touched;
-  *e = in->event;
-  in->event = (fmiEventInfo){.iterationConverged = fmiFalse};
-  in->touched = false;
-  if (first) return CPL_OK;
+  fmiEventInfo initial = in->event;
+  in->event = (fmiEventInfo){0};
   *e = (fmiEventInfo){.iterationConverged = fmiTrue};
   in->time_due = true;
-  return cpli_fmiEventUpdate(in, fmiFalse, e);
+  cpl_status st = cpli_fmiEventUpdate(in, fmiFalse, e);
+  if (e->upcomingTimeEvent == fmiFalse && initial.upcomingTimeEvent != fmiFalse &&
+      initial.nextEventTime > in->base.time) {
+    e->upcomingTimeEvent = fmiTrue;
+    e->nextEventTime = initial.nextEventTime;
+  }
+  return st;
 }
 
 static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
@@ -67,7 +70,6 @@ static cpl_status set_time(cpl_model* m, double t) {
   cpli_fmi1* in = instance_of(m);
   in->base.time = t;
   in->time_due = false;
-  in->touched = true;
   return cpli_fmiSetTime(in, t);
 }
 
@@ -75,7 +77,6 @@ static cpl_status set_states(cpl_model* m, const double* x) {
   cpli_fmi1* in = instance_of(m);
   if (n_states(in) == 0) return CPL_OK;
   cpl_status st = in->time_due ? set_time(m, in->base.time) : CPL_OK;
-  in->touched = true;
   return st != CPL_OK ? st : cpli_fmiSetContinuousStates(in, x, n_states(in));
 }
 

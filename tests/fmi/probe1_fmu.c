@@ -163,12 +163,12 @@ fmiStatus NAME(fmiSetTime)(fmiComponent c, fmiReal time) {
   return status;
 }
 
-// A time event every 0.5 s; the second event changes the states, the count ends the simulation.
+// A time event every 0.5 s; the third update changes the states, the count ends the simulation.
 static void tell(probe* p, fmiEventInfo* info) {
   memset(info, 0, sizeof *info);
   info->iterationConverged = fmiTrue;
   info->terminateSimulation = p->count > p->n;
-  info->stateValuesChanged = p->count == 2;
+  info->stateValuesChanged = p->count == 3;
   info->upcomingTimeEvent = fmiTrue;
   info->nextEventTime = 0.5 * (floor(p->time / 0.5) + 1);
 }
@@ -191,7 +191,7 @@ fmiStatus NAME(fmiEventUpdate)(fmiComponent c, fmiBoolean intermediate, fmiEvent
   p->count++;
   p->time_known = 0;
   tell(p, info);
-  if (p->count == 2) p->x[1] += 1;
+  if (p->count == 3) p->x[1] += 1;
   return status;
 }
 
