@@ -91,6 +91,27 @@ static void wrong_versions(void** state) {
   }
 }
 
+// Kinds that are described but cannot be run say what they need.
+static void kinds_that_cannot_be_run(void** state) {
+  (void)state;
+  make("scheduled.fmu",
+       "<fmiModelDescription fmiVersion=\"3.0\" modelName=\"s\" instantiationToken=\"t\">"
+       "<ScheduledExecution modelIdentifier=\"s\"/></fmiModelDescription>",
+       "x", "x");
+  CHECK_FAILS_WITH(2, "scheduled execution only", "run", "scheduled.fmu");
+  CHECK_CODE(0, "info", "scheduled.fmu");
+  CHECK_CONTAINS(printed, "scheduled execution");
+  make("tool.fmu",
+       "<fmiModelDescription fmiVersion=\"1.0\" modelName=\"t\" guid=\"g\" modelIdentifier=\"t\">"
+       "<Implementation><CoSimulation_Tool><Capabilities/><Model entryPoint=\"fmu://x\" "
+       "manualStart=\"false\" type=\"x\"/></CoSimulation_Tool></Implementation>"
+       "</fmiModelDescription>",
+       "x", "x");
+  CHECK_FAILS_WITH(2, "needs its tool", "run", "tool.fmu");
+  CHECK_CODE(0, "info", "tool.fmu");
+  CHECK_CONTAINS(printed, "co-simulation inside its tool");
+}
+
 static void binaries_that_are_missing(void** state) {
   (void)state;
   char* xml = probe_xml();
@@ -216,6 +237,7 @@ int main(void) {
       cmocka_unit_test(archives_cut_short),
       cmocka_unit_test(malformed_descriptions),
       cmocka_unit_test(wrong_versions),
+      cmocka_unit_test(kinds_that_cannot_be_run),
       cmocka_unit_test(binaries_that_are_missing),
       cmocka_unit_test(symbols_that_are_missing),
       cmocka_unit_test(binaries_that_fail_to_load),

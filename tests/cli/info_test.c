@@ -130,6 +130,61 @@ static void many_of_a_kind_are_cut_short(void** state) {
   CHECK_CONTAINS(output, "  u39  Real\n");
 }
 
+// A file of the corpus of the fuzz targets; a byte stands before it.
+static const char* corpus(const char* name) {
+  static char* kept[8];  // so that nothing is lost
+  static int n;
+  char path[256];
+  size_t size;
+  snprintf(path, sizeof path, "tests/fuzz/corpus/xml/%s", name);
+  kept[n] = read_bytes(test_path(path), &size);
+  return kept[n++] + 1;
+}
+
+static void info_of_fmi_3(void** state) {
+  (void)state;
+  const archive_entry entries[] = {
+      {.name = "modelDescription.xml", .text = corpus("fmi3.xml")},
+      {.name = "terminalsAndIcons/terminalsAndIcons.xml", .text = corpus("terminals.xml")},
+      {.name = "sources/buildDescription.xml", .text = corpus("build.xml")},
+      {.name = "extra/org.x/fmi-ls-manifest.xml", .text = corpus("layer.xml")},
+      {0}};
+  make_archive("three.fmu", entries);
+  CHECK_INT(couplet("info three.fmu"), 0);
+  static const char* const lines[] = {
+      "kinds        model exchange, co-simulation, scheduled execution\n",
+      "icon         yes\n",
+      "  x[2]  Float64  rad/s  1\n",
+      "  A[2,3]    Float32      0.5\n",
+      "  flags[3]  Boolean      true\n",
+      "  tick  input   constant, interval 0.1 s, shift 0.05 s, 2 variables\n",
+      "  flange, Rotational, plug: phi, c, d\n    inner, bus\n",
+      "  org.fmi-standard.fmi-ls-xcp  1.0.0     XCP\n",
+      "  m, x86_64-linux, C99, gcc, -O2\n    files        all.c\n    definitions  A=1\n",
+      "event mode                -               yes             -\n",
+  };
+  for (size_t i = 0; i < CPLI_COUNT(lines); i++) CHECK_CONTAINS(output, lines[i]);
+  CHECK_INT(couplet("info --all three.fmu"), 0);
+  CHECK_CONTAINS(output, "  A[2,3]  ");
+  CHECK_CONTAINS(output, "  A[1,1]  ");
+  CHECK_INT(couplet("info --json three.fmu"), 0);
+  static const char* const parts[] = {"\"fmi_version\": \"3.0\"",    "\"scheduled_execution\": {",
+                                      "\"sizes\": [2, 3]",           "\"interval_counter\": 100",
+                                      "\"matching_rule\": \"plug\"", "\"width\": \"Int8\""};
+  for (size_t i = 0; i < CPLI_COUNT(parts); i++) CHECK_CONTAINS(output, parts[i]);
+}
+
+static void info_of_fmi_1(void** state) {
+  (void)state;
+  make_fmu("one.fmu", corpus("fmi1.xml"), "m");
+  CHECK_INT(couplet("info one.fmu"), 0);
+  CHECK_CONTAINS(output, "format       FMI 1.0\n");
+  CHECK_CONTAINS(output, "kinds        co-simulation\n");
+  CHECK_CONTAINS(output, "states       2\n");
+  CHECK_INT(couplet("check one.fmu"), 0);
+  CHECK_CONTAINS(output, "no findings");
+}
+
 static void bad_files_exit_2(void** state) {
   (void)state;
   write_bytes("no.fmu", "no archive", 10);
@@ -148,6 +203,8 @@ int main(void) {
       cmocka_unit_test(terminals_get_no_control_characters),
       cmocka_unit_test(check_tells_lines_and_exits_2),
       cmocka_unit_test(many_of_a_kind_are_cut_short),
+      cmocka_unit_test(info_of_fmi_3),
+      cmocka_unit_test(info_of_fmi_1),
       cmocka_unit_test(bad_files_exit_2),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
