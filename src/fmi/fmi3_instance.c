@@ -158,14 +158,28 @@ static cpl_status configure(cpli_fmi3* in) {
   return st < 0 ? st : cpli_fmi3_settle(in);
 }
 
+// Some FMUs promise an event mode and refuse it.
+static cpl_status make_stepper(cpli_fmi3* in) {
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
+  if (st >= 0 || !in->event_mode || in->base.health != CPLI_FAILED) return st;
+  char why[sizeof in->base.message];
+  memcpy(why, in->base.message, sizeof why);
+  in->base.health = CPLI_GOOD;
+  in->event_mode = false;
+  st = cpli_fmi3InstantiateCoSimulation(in);
+  if (st < 0) return st;
+  cpl_log(in->base.head.component.ctx, CPL_LOG_WARNING, in->base.name,
+          "the description promises an event mode, but the FMU refuses it (%s)", why);
+  return st;
+}
+
 static cpl_status instantiate(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   const char* text = "3.0";
   cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(in, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(base, "says it is of FMI version", text, "3.");
-  st = base->co_simulation ? cpli_fmi3InstantiateCoSimulation(in)
-                           : cpli_fmi3InstantiateModelExchange(in);
+  st = base->co_simulation ? make_stepper(in) : cpli_fmi3InstantiateModelExchange(in);
   return st < 0 ? st : configure(in);
 }
 

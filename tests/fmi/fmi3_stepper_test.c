@@ -116,11 +116,29 @@ static void without_event_mode(void** state) {
   close_probe(&o);
 }
 
+// One that promises an event mode and refuses it goes on without.
+static void refused_event_mode(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  setenv("PROBE3_NO_EVENTS", "1", 1);
+  cpl_stepper* s = stepper_in(&o);
+  unsetenv("PROBE3_NO_EVENTS");
+  CHECK(!s->base.can.zero_step);
+  CHECK_CONTAINS(o.logged, "promises an event mode, but the FMU refuses it (no event mode here)");
+  cpl_step_result r;
+  CHECK_OK(o.ctx, initialize(&s->base));
+  CHECK_OK(o.ctx, s->ops->step(s, 1, 1, &r));
+  CHECK_INT(r.end, CPL_STEP_DONE);
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(stops_at_ticks),     cmocka_unit_test(discrete_inputs),
       cmocka_unit_test(early_return),       cmocka_unit_test(ends_in_an_event),
-      cmocka_unit_test(without_event_mode),
+      cmocka_unit_test(without_event_mode), cmocka_unit_test(refused_event_mode),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

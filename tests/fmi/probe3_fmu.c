@@ -117,6 +117,10 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
   (void)early;
   (void)required;
   (void)n_required;
+  if (event_mode && getenv("PROBE3_NO_EVENTS") != NULL) {
+    log(environment, fmi3Error, "mode", "no event mode here");
+    return NULL;
+  }
   probe* p = make(token, resources, environment, log, __func__);
   if (p == NULL) return NULL;
   p->co_simulation = true;
