@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 ROUNDS = 15
@@ -25,6 +26,12 @@ def cpu_seconds(command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def wall_seconds(command):
+    before = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - before
 
 
 def peak_megabytes(command):
@@ -110,6 +117,24 @@ class Bench:
         self.report("description with 100,000 variables: couplet info", small, "s", 0.5)
         self.report("description with 400,000 variables / 100,000", large / small, "times as long", 5)
 
+    def isolation(self):
+        # a call of an isolated model, there and back: what euler's evaluations cost more than in the same process
+        fmu = self.fmu("oscillator2")
+        log = self.path("calls.txt")
+
+        def run(stop):
+            return [self.couplet, "run", fmu, "--as", "me", "--solver", "euler", "--step", "1e-4", "--interval",
+                    str(stop), "--stop-time", str(stop), "-q", "-o", self.path("x.csv")]
+
+        short, long = run(0.1) + ["--call-log", log], run(2)
+        subprocess.run(short, check=True, stdout=subprocess.DEVNULL)
+        calls = len(open(log, encoding="utf-8").read().splitlines()) * 2 / 0.1
+        inside, isolated = math.inf, math.inf
+        for _ in range(5):
+            inside = min(inside, wall_seconds(long))
+            isolated = min(isolated, wall_seconds(long + ["--isolate"]))
+        self.report("--isolate: a call there and back", 1e6 * (isolated - inside) / calls, "microseconds", 3)
+
     #------------------------------------ systems ------------------------------------
 
     def write(self, name, models, connections, experiment, record="[]"):
@@ -123,9 +148,9 @@ class Bench:
             out.write(f"experiment: {{{experiment}}}\n")
         return self.path(name)
 
-    def simulated(self, file):
+    def simulated(self, file, *options):
         """Seconds from initialisation to the last row, as couplet tells them."""
-        command = [self.couplet, "run", file, "--json", "-o", self.path("ours.csv")]
+        command = [self.couplet, "run", file, "--json", "-o", self.path("ours.csv"), *options]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return json.loads(out)["wall_s"]
 
@@ -184,6 +209,14 @@ class Bench:
         shown = ", ".join(f"{n}: {1e3 * t:.1f} ms {m:.0f} MB" for n, t, m in zip(sizes, times, memory))
         self.report(f"{what}: exponent of time over size ({shown})", exponent, "", 1.1)
 
+    def gmres(self):
+        file = self.ring_of_groups(1000, "c: " + os.path.join(self.models, "ring_member.c"))
+        direct = gmres = float("inf")
+        for _ in range(ROUNDS):
+            direct, gmres = min(direct, self.simulated(file)), min(gmres, self.simulated(file, "--linear", "gmres"))
+        self.report("ring of loops, 1,000 C models: GMRES / factorised", gmres / direct,
+                    f"({1e3 * gmres:.1f} ms / {1e3 * direct:.1f} ms)", math.inf)
+
     def large_systems(self):
         member = "c: " + os.path.join(self.models, "ring_member.c")
         self.scaling("ring of loops, C models", member, (100, 1000, 10000))
@@ -198,6 +231,23 @@ class Bench:
         self.report("ring of 1,000 FMUs, 1,000 points, everything: CPU", least(run)[0], "s", 1)
         self.report("ring of 1,000 FMUs: start-up", least(run + ["--stop-time", "0"])[0], "s", 0.2)
 
+    def balls(self):
+        """Balls of different heights bounce at different times: each has a solver of its own."""
+        ball = os.path.join(self.models, "..", "..", "examples", "bouncing_ball", "bouncing_ball.c")
+        sizes, per_event, total = (10, 100, 1000, 10000), [], 0.0
+        for n in sizes:
+            models = [(f"b{i}", f"c: {ball}, start: {{h: {1 + 0.1 * i / n}, e: 1}}") for i in range(n)]
+            file = self.write(f"balls{n}.yaml", models, [], "start: 0, stop: 9.3, interval: 0.1, rtol: 1e-8", "[b0.h, b1.v]")
+            run = [self.couplet, "run", file, "--json", "-o", self.path("ours.csv")]
+            events = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)["state_events"]
+            rounds = 2 if n > 1000 else ROUNDS
+            total = min(cpu_seconds(run) for _ in range(rounds))
+            begin = min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(rounds))
+            per_event.append(1e6 * (total - begin) / events)
+        shown = ", ".join(f"{n}: {t:.1f} us" for n, t in zip(sizes, per_event))
+        self.report("10,000 bouncing balls, 10 bounces each, everything: CPU", total, "s", 2)
+        self.report(f"bouncing balls: time of an event, 10,000 over 10 ({shown})", per_event[-1] / per_event[0], "", 1.5)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -209,9 +259,12 @@ def main():
         bench.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
         bench.start_up()
         bench.descriptions()
+        bench.isolation()
         bench.small_systems()
         bench.race_car()
+        bench.gmres()
         bench.large_systems()
+        bench.balls()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

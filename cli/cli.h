@@ -48,7 +48,8 @@ typedef struct cli_verb {
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 // verbs, one file each
-extern const cli_verb cli_run, cli_info, cli_check, cli_graph, cli_linearize, cli_build, cli_view;
+extern const cli_verb cli_run, cli_info, cli_check, cli_graph, cli_linearize, cli_build, cli_view,
+    cli_crosscheck;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
 // options.c
@@ -92,3 +93,7 @@ bool cli_is_system(const char* path);
 // their sizes.
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
                     cpl_source** out);
+// The same with models in processes of their own, whose calls may take call_timeout [s]; NAN or 0:
+// any time is fine.
+cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
+                             const cli_list* set, double call_timeout, cpl_source** out);

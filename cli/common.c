@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,12 +172,8 @@ static cpl_start* split_starts(const cli_list* set, char** texts) {
   return starts;
 }
 
-cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
-                    cpl_source** out) {
-  if (cli_is_system(path)) return cpl_system_open(ctx, path, out);
-  cpl_open_def def = cpl_default_open_def();
-  def.path = path;
-  def.call_log = call_log;
+static cpl_status open_model(cpl_context* ctx, cpl_open_def def, const cli_list* set,
+                             cpl_source** out) {
   char* texts = NULL;
   cpl_start* starts = split_starts(set, &texts);
   def.starts = starts;
@@ -186,4 +183,38 @@ cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, co
   free(starts);
   free(texts);
   return st;
+}
+
+cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
+                    cpl_source** out) {
+  if (cli_is_system(path)) return cpl_system_open(ctx, path, out);
+  cpl_open_def def = cpl_default_open_def();
+  def.path = path;
+  def.call_log = call_log;
+  return open_model(ctx, def, set, out);
+}
+
+static cpl_status open_system_isolated(cpl_context* ctx, const char* path, double call_timeout,
+                                       cpl_source** out) {
+  cpl_system_def* def = NULL;
+  cpl_status st = cpl_system_def_read(ctx, path, &def);
+  if (st >= 0) st = cpl_system_def_isolate(def, true, call_timeout);
+  if (st >= 0) return cpl_system_build_owned(ctx, def, out);
+  cpl_system_def_destroy(def);
+  return st;
+}
+
+cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
+                             const cli_list* set, double call_timeout, cpl_source** out) {
+  *out = NULL;
+  if (call_timeout < 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "--call-timeout must be positive, not %g", call_timeout);
+  if (isnan(call_timeout)) call_timeout = 0;
+  if (cli_is_system(path)) return open_system_isolated(ctx, path, call_timeout, out);
+  cpl_open_def def = cpl_default_open_def();
+  def.path = path;
+  def.call_log = call_log;
+  def.isolate = true;
+  def.call_timeout = call_timeout;
+  return open_model(ctx, def, set, out);
 }

@@ -70,6 +70,7 @@ static cpl_status make_stepper(session* s) {
   def.atol = given(a->atol, given(said.atol, 0));
   def.step = given(said.step, fixed ? usual : 0);
   def.cancel = &interrupted;
+  def.one_solver = true;  // the model is asked as a whole
   if (s->source->ops->make_model == NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
                     "%s: there is only co-simulation in it, which has no states to linearise by",

@@ -14,10 +14,10 @@
 #include "split.h"
 
 typedef struct run_args {
-  const char *output, *as, *solver, *input, *log_level, *call_log;
-  double start_time, stop_time, interval, step, rtol, atol;
+  const char *output, *as, *solver, *linear, *input, *log_level, *call_log;
+  double start_time, stop_time, interval, step, rtol, atol, call_timeout;
   cli_list set, record;
-  bool stats, json, quiet, units, per_model;
+  bool stats, json, quiet, units, per_model, one_solver, isolate;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -179,34 +179,68 @@ static cpl_status choose_times(session* s) {
   return CPL_OK;
 }
 
-static cpl_status make_integrated(session* s) {
+static double usual_step(const session* s) {
+  return s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
+}
+
+static cpl_status choose_solver(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
-  cpl_model* model = NULL;
   s->solver = cpl_default_solver_def();
   const char* solver = a->solver != NULL ? a->solver : s->experiment.solver;
   if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (cvode, adams, rk4, euler)",
                     s->path, solver);
   }
+  const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
+  if (linear != NULL && !cpl_linear_solver_by_name(linear, &s->solver.linear)) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
+                    s->path, linear);
+  }
+  if (s->solver.linear != CPL_LINEAR_DIRECT && s->solver.kind != CPL_SOLVER_CVODE) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: solver %s has no linear systems for %s", s->path,
+                    cpl_solver_name(s->solver.kind), linear);
+  }
   s->solver.rtol =
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
   s->solver.timing = a->stats;  // two looks at the clock per evaluation
   s->solver.cancel = &interrupted;
+  s->solver.one_solver = a->one_solver;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
-  double usual =
-      s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
-  double preferred = e->has_step && e->step > 0 ? e->step : usual;
+  double preferred = e->has_step && e->step > 0 ? e->step : usual_step(s);
   s->solver.step = given(a->step, given(s->experiment.step, fixed ? preferred : 0));
-  cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
+  return CPL_OK;
+}
+
+static cpl_status make_integrated(session* s) {
+  cpl_model* model = NULL;
+  cpl_status st = choose_solver(s);
+  if (st >= 0) st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
   return st < 0 ? st : cpl_integrate(model, &s->solver, &s->stepper);
+}
+
+// A system with co-simulation models: --step is the communication step.
+static cpl_status make_coupled(session* s) {
+  const cpl_default_experiment* e = &s->source->desc->experiment;
+  cpl_stepper_def def = cpl_default_stepper_def();
+  cpl_status st = choose_solver(s);
+  if (st < 0) return st;
+  if (!isnan(s->args->step)) s->solver.step = given(s->experiment.step, 0);
+  def.solver = s->solver;
+  def.step = given(s->args->step, 0);
+  def.usual_step = usual_step(s);
+  s->run.tolerance = given(s->args->rtol, e->has_tolerance ? e->tolerance : 0);
+  st = cpl_system_stepper(s->source, &def, &s->stepper);
+  if (st >= 0 && s->run.interval == 0) s->run.interval = cpl_master_step(s->stepper);
+  return st;
 }
 
 static cpl_status make_stepper(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
   const cpl_source_ops* ops = s->source->ops;
+  if (cpl_system_definition(s->source) != NULL && ops->make_model == NULL) return make_coupled(s);
   bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
   if (cs && ops->make_stepper == NULL)
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
@@ -264,7 +298,10 @@ static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  cpl_status st = cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
+  bool isolate = a->isolate || !isnan(a->call_timeout);
+  cpl_status st = isolate ? cli_open_isolated(s->ctx, s->path, a->call_log, &a->set,
+                                              a->call_timeout, &s->source)
+                          : cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
@@ -313,6 +350,28 @@ typedef struct count {
   int64_t value;
 } count;
 
+static void print_master(FILE* out, const cpl_stepper* s) {
+  const cpl_master_stats* m = cpl_master_get_stats(s);
+  fprintf(out, "  communication steps  %lld\n", (long long)m->steps);
+  fprintf(out, "  repeated steps       %lld\n", (long long)m->repeated);
+  fprintf(out, "  loop iterations      %lld\n", (long long)m->iterations);
+  fprintf(out, "  events               %lld\n", (long long)m->events);
+  for (int32_t i = 0; i < cpl_master_count(s); i++) {
+    cpl_master_part_stats p = cpl_master_part_stats_at(s, i);
+    fputs("  ", out);
+    cli_print_safe(out, p.name);
+    fprintf(out, ": %s, %lld steps, %lld rejected, %lld rolled back, %lld updates",
+            cpl_master_class_name(p.kind), (long long)p.steps, (long long)p.rejected,
+            (long long)p.rollbacks, (long long)p.updates);
+    const cpl_solver_stats* v = cpl_integrate_stats(cpl_master_part_at(s, i));
+    if (v != NULL)
+      fprintf(out, "; solver: %lld steps, %lld right-hand sides, %lld events", (long long)v->steps,
+              (long long)v->rhs_evals,
+              (long long)(v->state_events + v->time_events + v->step_events));
+    fputc('\n', out);
+  }
+}
+
 static void print_stats(const session* s) {
   FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
@@ -321,14 +380,22 @@ static void print_stats(const session* s) {
   if (integrated) {
     fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver.kind),
             s->solver.rtol);
+    if (v->groups > 1)
+      fprintf(out, "  groups               %d, each with a solver of its own\n", v->groups);
     fprintf(out, "  steps                %lld\n", (long long)v->steps);
     fprintf(out, "  rejected steps       %lld\n", (long long)v->rejected);
     fprintf(out, "  right-hand sides     %lld\n", (long long)v->rhs_evals);
     fprintf(out, "  Jacobians            %lld\n", (long long)v->jac_evals);
     fprintf(out, "  Newton iterations    %lld\n", (long long)v->newton_iters);
+    if (s->solver.linear == CPL_LINEAR_GMRES) {
+      fprintf(out, "  GMRES iterations     %lld\n", (long long)v->linear_iters);
+      fprintf(out, "  Jacobian products    %lld\n", (long long)v->products);
+    }
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+  } else if (cpl_master_get_stats(s->stepper) != NULL) {
+    print_master(out, s->stepper);
   } else {
     fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
     fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
@@ -348,10 +415,13 @@ static void print_counts(cpli_json* json, const session* s) {
       {"rhs_evals", v->rhs_evals},
       {"jacobians", v->jac_evals},
       {"newton_iterations", v->newton_iters},
+      {"gmres_iterations", v->linear_iters},
+      {"jacobian_products", v->products},
       {"state_events", v->state_events},
       {"time_events", v->time_events},
       {"step_events", v->step_events},
       {"restarts", v->restarts},
+      {"groups", v->groups},
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},
       {"points", r->points},
@@ -483,6 +553,9 @@ static const cli_option options[] = {
      CLI_NUMBER, AT(step)},
     {"solver", 0, "cvode|adams|rk4|euler", "how models are integrated; cvode is the default",
      CLI_TEXT, AT(solver)},
+    {"linear", 0, "direct|gmres",
+     "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
+     AT(linear)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},
@@ -500,6 +573,15 @@ static const cli_option options[] = {
     {"per-model", 0, NULL,
      "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
      CLI_FLAG, AT(per_model)},
+    {"one-solver", 0, NULL,
+     "of a system: one solver for all models, also for groups that do not influence each other",
+     CLI_FLAG, AT(one_solver)},
+    {"isolate", 0, NULL,
+     "run every model in a process of its own: what it does to it does no harm to the run",
+     CLI_FLAG, AT(isolate)},
+    {"call-timeout", 0, "SECONDS",
+     "end the run when one call of a model takes longer; models are isolated then", CLI_NUMBER,
+     AT(call_timeout)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
     {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},

@@ -143,8 +143,9 @@ static inline void recording_free(recording* r) {
 static inline double* last_of(recording* r) { return r->value[r->n - 1]; }
 
 // Integrates a model that is given to it, recording the chosen columns. Followed by cpl_run().
-static inline recording* recording_of(cpl_context* ctx, cpl_model* m, double stop, double rtol,
-                                      const char* const* record, size_t n) {
+static inline recording* recording_by(cpl_context* ctx, cpl_model* m, double stop,
+                                      const cpl_solver_def* solver, const char* const* record,
+                                      size_t n) {
   recording* r = calloc(1, sizeof *r);
   assert_non_null(r);
   r->ctx = ctx;
@@ -155,10 +156,16 @@ static inline recording* recording_of(cpl_context* ctx, cpl_model* m, double sto
   r->run.on_columns = keep_columns;
   r->run.on_point = keep_point;
   r->run.user = r;
-  r->solver = cpl_default_solver_def();
-  r->solver.rtol = rtol;
+  r->solver = *solver;
   CHECK_OK(ctx, cpl_integrate(m, &r->solver, &r->stepper));
   return r;
+}
+
+static inline recording* recording_of(cpl_context* ctx, cpl_model* m, double stop, double rtol,
+                                      const char* const* record, size_t n) {
+  cpl_solver_def solver = cpl_default_solver_def();
+  solver.rtol = rtol;
+  return recording_by(ctx, m, stop, &solver, record, n);
 }
 
 static inline void drop_run(recording* r) {

@@ -34,6 +34,10 @@ typedef struct cpl_function {
   int32_t n_indicators;
   cpl_status (*indicators)(void* user, double t, const double* sources, double* z);
   cpl_status (*settle)(void* user, double t, const double* sources, bool* changed);
+  /// After every accepted step.
+  cpl_status (*accept)(void* user, double t, const double* sources);
+  /// When settle is to be called next without an indicator that tells; asked after events.
+  double (*next_time)(void* user, double t, const double* sources);
   void* user;
   const char* text;        ///< for messages: where it stands and what it says. Nullable.
   const char* expression;  ///< what it says, without the place. Nullable.
@@ -68,8 +72,10 @@ typedef struct cpl_coupling {
 /// given times.
 typedef struct cpl_external_event {
   const char* name;
-  cpl_function condition;  ///< value > 0: it holds. value NULL: only at the times
-  const double* times;     ///< ascending
+  /// value > 0: it holds. value NULL: only at the times; sources, if any, then say what else the
+  /// event belongs to.
+  cpl_function condition;
+  const double* times;  ///< ascending
   int32_t n_times;
   const cpl_port* targets;  ///< states of parts, inputs nothing is coupled to, tunable parameters
   int32_t n_targets;

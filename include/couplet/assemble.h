@@ -6,6 +6,7 @@
 #pragma once
 
 #include "couplet/interface.h"
+#include "couplet/solver.h"
 #include "couplet/system.h"
 
 #ifdef __cplusplus
@@ -18,6 +19,9 @@ extern "C" {
 /// Returns:  CPL_ERR_INPUT with file, line and column of what is wrong.
 CPL_API cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_source** out);
 
+/// The same, but *out owns the definition; after a failure it is gone, too.
+CPL_API cpl_status cpl_system_build_owned(cpl_context* ctx, cpl_system_def* def, cpl_source** out);
+
 /// Read a system file and build it. *out owns the definition.
 CPL_API cpl_status cpl_system_open(cpl_context* ctx, const char* path, cpl_source** out);
 
@@ -26,6 +30,23 @@ CPL_API const cpl_system_def* cpl_system_definition(const cpl_source* source);
 
 /// What the definition says should be recorded. Returns how many; writes at most `n` of them.
 CPL_API size_t cpl_system_record(const cpl_system_def* def, const char** out, size_t n);
+
+/// How to make a stepper of a system. Start from cpl_default_stepper_def(), then change what you
+/// need.
+typedef struct cpl_stepper_def {
+  const char* name;       ///< of the instance. Nullable: the system's
+  cpl_solver_def solver;  ///< of models; a system with steppers restarts it at every step
+  double step;            ///< communication step; 0: as the definition says
+  double usual_step;      ///< when neither the definition nor an FMU says one
+} cpl_stepper_def;
+
+CPL_API cpl_stepper_def cpl_default_stepper_def(void);
+
+/// A stepper of a built system, whatever it is made of: models are integrated, steppers are coupled
+/// by a master.
+/// Owned: *out by the caller, who destroys it through its ops.
+CPL_API cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def,
+                                      cpl_stepper** out);
 
 #ifdef __cplusplus
 }

@@ -303,6 +303,23 @@ typedef struct cpl_event_info {
 
 typedef struct cpl_model cpl_model;
 
+/// Where a variable of a model is in one of its pieces.
+typedef struct cpl_piece_ref {
+  int32_t piece;
+  uint32_t ref;
+} cpl_piece_ref;
+
+/// A model taken apart into models that do not influence each other.
+typedef struct cpl_pieces {
+  cpl_model** models;
+  int32_t n;
+  /// The variable with reference r is what refs[first[r]] to refs[first[r + 1] - 1] name: one
+  /// of them is read, all are set (a parameter that several pieces use).
+  const int32_t* first;
+  const cpl_piece_ref* refs;
+  uint32_t n_refs;
+} cpl_pieces;
+
 /// Operations of a model. After exit_init it is in event mode; enter_continuous leads to continuous
 /// time, enter_event back. Times, states and inputs are set, then derivatives, outputs and
 /// indicators are asked for; a model caches what has not changed.
@@ -324,12 +341,20 @@ typedef struct cpl_model_ops {
   /// Who an indicator belongs to, for messages: writes text into `out`. NULL: they are only
   /// numbered.
   void (*name_indicator)(const cpl_model* m, size_t indicator, char* out, size_t size);
+  /// Take the model apart, before its setup: start values that were set go along. n < 2: it is all
+  /// of one piece and stays as it is. Otherwise it must only be destroyed from here on, after its
+  /// pieces, which the caller owns; the arrays live as long as it does, and so does its
+  /// description.
+  cpl_status (*split)(cpl_model* m, cpl_pieces* out);
   // optional: both or none
   /// The linear system of Newton's method, (I - gamma J) dx = r with J the derivatives by the
   /// states at the present point: prepare it (`fresh`: with a new J), then solve it any number of
   /// times.
   cpl_status (*newton_setup)(cpl_model* m, double gamma, bool fresh);
   cpl_status (*newton_solve)(cpl_model* m, const double* r, double* dx);
+  // optional
+  /// out = J v at the present point, without J.
+  cpl_status (*jacobian_times)(cpl_model* m, const double* v, double* out);
 } cpl_model_ops;
 
 struct cpl_model {
@@ -392,6 +417,9 @@ typedef struct cpl_source_ops {
   // optional: NULL means "this kind of component is not in there"
   cpl_status (*make_model)(cpl_source* src, const char* name, cpl_model** out);
   cpl_status (*make_stepper)(cpl_source* src, const char* name, cpl_stepper** out);
+  /// Make all files that instances need: called before an instance is made in a process of its
+  /// own. *keep gets a descriptor that instances write to, or -1.
+  cpl_status (*prepare)(cpl_source* src, int* keep);
 } cpl_source_ops;
 
 struct cpl_source {
@@ -399,6 +427,7 @@ struct cpl_source {
   const cpl_description* desc;
   cpl_context* ctx;
   const char* path;
+  bool once_per_process;  ///< its instances cannot share a process with each other
 };
 
 #ifdef __cplusplus

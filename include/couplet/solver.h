@@ -15,14 +15,23 @@ typedef enum cpl_solver_kind {
   CPL_SOLVER_EULER,  ///< explicit Euler, fixed step
 } cpl_solver_kind;
 
+/// How CVODE solves the linear systems of its Newton iteration.
+typedef enum cpl_linear_solver {
+  CPL_LINEAR_DIRECT,  ///< factorises: the model's own sparse system, or a dense matrix
+  CPL_LINEAR_GMRES,   ///< matrix-free: products of the Jacobian with vectors, by the model's
+                      ///< directional derivatives where it has them, else by differences
+} cpl_linear_solver;
+
 /// How to integrate. Start from cpl_default_solver_def(), then change what you need.
 typedef struct cpl_solver_def {
   cpl_solver_kind kind;
-  double rtol;  ///< relative tolerance
-  double atol;  ///< absolute tolerance, times the nominal of each state; 0: rtol
+  cpl_linear_solver linear;  ///< CPL_SOLVER_CVODE only
+  double rtol;               ///< relative tolerance
+  double atol;               ///< absolute tolerance, times the nominal of each state; 0: rtol
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
   bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
+  bool one_solver;         ///< also for parts of the model that do not influence each other
   bool timing;             ///< measure the time spent in the model (stats.in_models_s)
   int32_t max_events;      ///< so many events without progress in time are chattering; 0: 100
   const volatile int* cancel;  ///< a step ends with CPL_ERR_CANCELLED soon after *cancel is not 0.
@@ -34,7 +43,10 @@ typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
   int64_t state_events, time_events, step_events;
   int64_t restarts;
-  double in_models_s;  ///< only with def.timing
+  int64_t linear_iters;  ///< of GMRES
+  int64_t products;      ///< Jacobian times vector, by the model's directional derivatives
+  int32_t groups;        ///< of parts that do not influence each other: as many solvers
+  double in_models_s;    ///< only with def.timing
 } cpl_solver_stats;
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);
@@ -42,8 +54,13 @@ CPL_API cpl_solver_def cpl_default_solver_def(void);
 /// "cvode", "adams", "rk4", "euler" -> kind. Returns false for any other name.
 CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
+/// "direct", "gmres". Returns false for any other name.
+CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
 
-/// Make a stepper of a model: the composer "integrate".
+/// Make a stepper of a model: the composer "integrate". A model that consists of parts that do not
+/// influence each other gets a solver for each, unless def->one_solver: an event in one of them
+/// costs the others nothing. Such a model is taken apart: who wants to ask it on its own later
+/// (cpl_linearize) needs def->one_solver.
 /// A step that meets an event stops there, before the event update (outputs are those left of it);
 /// a step of size zero then makes the update, and so does the beginning of the next step.
 /// Owned:    *out by the caller, who destroys it through its ops. The model belongs to the stepper

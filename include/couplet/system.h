@@ -18,6 +18,8 @@ typedef struct cpl_open_def {
       call_log;  ///< FMUs: file that records every FMI call with arguments and result. Nullable.
   const cpl_start* starts;  ///< FMUs: start values that will be set (see cpl_fmu_def). Nullable.
   size_t n_starts;
+  bool isolate;         ///< instances run in processes of their own (couplet/isolate.h)
+  double call_timeout;  ///< then: [s] that a call may take; 0: any time is fine
 } cpl_open_def;
 
 CPL_API cpl_open_def cpl_default_open_def(void);
@@ -60,7 +62,7 @@ typedef enum cpl_member_kind {
 typedef enum cpl_member_as {
   CPL_AS_DEFAULT,         ///< what the file has; model exchange where it has both
   CPL_AS_MODEL_EXCHANGE,  ///< `as: me`
-  CPL_AS_CO_SIMULATION,   ///< `as: cs`
+  CPL_AS_CO_SIMULATION,   ///< `as: cs`: what has no solver of its own gets one
 } cpl_member_as;
 
 /// A model of the system. Start from cpl_default_member_def(), then change what you need.
@@ -71,6 +73,7 @@ typedef struct cpl_member_def {
   cpl_source* source;            ///< an opened model instead of a path. Nullable.
   const cpl_system_def* system;  ///< CPL_MEMBER_SYSTEM: a definition instead of a path. Nullable.
   cpl_member_as as;
+  bool isolate;                  ///< run it in a process of its own (couplet/isolate.h)
   const cpl_assignment* starts;  ///< of its variables
   size_t n_starts;
 } cpl_member_def;
@@ -79,6 +82,10 @@ CPL_API cpl_member_def cpl_default_member_def(void);
 
 /// Borrowed: source and system, until the definition and what was built from it are gone.
 CPL_API cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* member);
+
+/// Run all models, those of nested systems too, in processes of their own (`all`), or only those
+/// whose members say so. A call that takes longer than call_timeout [s] ends the run; 0: none does.
+CPL_API cpl_status cpl_system_def_isolate(cpl_system_def* def, bool all, double call_timeout);
 
 /// A constant that expressions may use; its value may be an expression of other parameters.
 CPL_API cpl_status cpl_system_def_add_parameter(cpl_system_def* def, const char* name,
@@ -166,6 +173,7 @@ typedef struct cpl_experiment_def {
   double step;         ///< fixed-step solvers: the step; others: the longest step
   double rtol, atol;   ///< tolerances
   const char* solver;  ///< Nullable
+  const char* linear;  ///< how cvode solves its linear systems: "direct", "gmres". Nullable
 } cpl_experiment_def;
 
 CPL_API cpl_experiment_def cpl_default_experiment_def(void);
@@ -174,6 +182,27 @@ CPL_API cpl_experiment_def cpl_default_experiment_def(void);
 CPL_API cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
                                                  const cpl_experiment_def* experiment);
 CPL_API cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def);
+
+/// How steppers in the system are coupled (couplet/master.h says what the words mean); NAN, -1 and
+/// NULL: not said. Start from cpl_default_cosimulation_def(), then change what you need.
+typedef struct cpl_cosimulation_def {
+  const char* algorithm;  ///< "determinate", "jacobi", "gauss-seidel", "iterative"
+  const char* on_loop;    ///< "auto", "iterate", "delay", "error"
+  const char* estimate;   ///< "predictor", "richardson", "energy"
+  const char* legacy;     ///< "warn", "error"
+  double step, tolerance, min_step, loop_tolerance;
+  int32_t order, iterations, threads;
+  const cpl_assignment* steps;  ///< steps of single models: name, number
+  size_t n_steps;
+  const cpl_assignment* bonds;  ///< power bonds: the input with the effort, the one with the flow
+  size_t n_bonds;
+} cpl_cosimulation_def;
+
+CPL_API cpl_cosimulation_def cpl_default_cosimulation_def(void);
+
+/// Takes the place of what was said before. All texts are copied.
+CPL_API cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def,
+                                                   const cpl_cosimulation_def* how);
 
 /// Give "model.variable" another start value, or a parameter or an input of the whole another
 /// value.

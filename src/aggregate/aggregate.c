@@ -9,13 +9,13 @@ static cpli_aggregate* self_of(cpl_component* c) { return (cpli_aggregate*)c; }
 
 //------------------------------------ values ------------------------------------
 
-// The part a reference belongs to: the last one that begins at or before it; -1: a signal.
-static int32_t part_of(const cpli_aggregate* a, uint32_t ref) {
-  if ((int32_t)ref >= a->n_part_vars) return -1;
+// The last one that begins at or before it.
+int32_t cpli_part_of(const cpli_aggregate* a, int32_t var) {
+  if (var >= a->n_part_vars) return -1;
   int32_t low = 0, high = a->n_parts - 1;
   while (low < high) {
     int32_t middle = (low + high + 1) / 2;
-    if (a->parts[middle].first_var <= (int32_t)ref) low = middle;
+    if (a->parts[middle].first_var <= var) low = middle;
     else high = middle - 1;
   }
   return low;
@@ -44,7 +44,7 @@ static size_t run_of(const cpli_aggregate* a, const uint32_t* refs, size_t n, in
 
 // The part a single reference belongs to, and what it is called there.
 static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, uint32_t* inner) {
-  int32_t k = bad_ref(a, ref) ? -1 : part_of(a, ref);
+  int32_t k = bad_ref(a, ref) ? -1 : cpli_part_of(a, (int32_t)ref);
   if (k < 0) return refuse(a, ref);
   run_of(a, &ref, 1, k, inner);
   *part = &a->parts[k].m->base;
@@ -57,7 +57,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   cpl_status st = cpli_evaluate(a);
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
     if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
-    int32_t part = part_of(a, refs[i]);
+    int32_t part = cpli_part_of(a, (int32_t)refs[i]);
     count = 1;
     if (part < 0) {
       values[i] = a->value[a->first_signal + (int32_t)refs[i] - a->n_part_vars];
@@ -82,7 +82,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
   cpl_status st = CPL_OK;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
     if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
-    int32_t part = part_of(a, refs[i]);
+    int32_t part = cpli_part_of(a, (int32_t)refs[i]);
     count = 1;
     if (part < 0) {
       int32_t signal = (int32_t)refs[i] - a->n_part_vars;
@@ -184,12 +184,19 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   return st;
 }
 
+// Gradients of linear couplings may have parameters as factors, and those change here.
+static void forget_gradients(cpli_aggregate* a) {
+  for (int32_t i = 0; i < a->n_links; i++) a->links[i].known = false;
+}
+
 static cpl_status enter_init(cpl_component* c) {
   cpli_aggregate* a = self_of(c);
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->base.ops->enter_init(&part->base));
   a->phase = CPLI_PLAN_INITIAL;
   a->fresh = false;
+  a->runs++;
+  forget_gradients(a);
   return st;
 }
 
@@ -227,6 +234,7 @@ static void destroy(cpl_component* c) {
   cpli_aggregate* a = self_of(c);
   cpl_context* ctx = c->ctx;
   cpli_newton_destroy(a->newton);
+  cpli_direction_destroy(a->direction);
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) cpli_plan_destroy(a->plans[i]);
   for (int32_t k = 0; k < a->n_parts; k++) {
     if (a->parts[k].m != NULL) a->parts[k].m->base.ops->destroy(&a->parts[k].m->base);
@@ -265,6 +273,8 @@ static cpl_status enter_continuous(cpl_model* m) {
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->ops->enter_continuous(part));
   a->phase = CPLI_PLAN_CONTINUOUS;
+  a->events++;
+  forget_gradients(a);
   accept_point(a);  // the event is over: what it left is where loops go on from
   return st < 0 || a->verified ? st : verify(a);
 }
@@ -272,6 +282,7 @@ static cpl_status enter_continuous(cpl_model* m) {
 static cpl_status set_time(cpl_model* m, double t) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = CPL_OK;
+  if (a->fresh && t == a->t) return CPL_OK;
   a->t = t;
   a->fresh = false;
   FOR_EACH_PART(a, st, part->ops->set_time(part, t));
@@ -280,7 +291,10 @@ static cpl_status set_time(cpl_model* m, double t) {
 
 static cpl_status set_states(cpl_model* m, const double* x) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  memcpy(a->x, x, (size_t)a->n_states * sizeof *x);
+  size_t size = (size_t)a->n_states * sizeof *x;
+  // the end of a step is looked at twice: for indicators, and to tell that it is complete
+  if (a->fresh && memcmp(a->x, x, size) == 0) return CPL_OK;
+  memcpy(a->x, x, size);
   a->fresh = false;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];
@@ -336,7 +350,7 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
     *end = *end || stop;
   }
   if (st == CPL_OK) accept_point(a);
-  return st;
+  return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
 
 static const cpl_component_ops component_ops = {.kind = "aggregate",
@@ -359,9 +373,12 @@ static const cpl_component_ops component_ops = {.kind = "aggregate",
   .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,         \
   .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives,   \
   .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator, \
-  .completed_step = completed_step
+  .completed_step = completed_step, .split = cpli_aggregate_split
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
                                          .newton_solve = cpli_newton_solve};
+static const cpl_model_ops direction_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
+                                            .newton_solve = cpli_newton_solve,
+                                            .jacobian_times = cpli_jacobian_times};
 static const cpl_model_ops plain_ops = {MODEL_OPS};
 
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {
@@ -462,6 +479,7 @@ static cpl_status add_sources(maker* k, int32_t i) {
   if (st < 0 || l->values == NULL) return st < 0 ? st : cpli_nomem(a->base.base.ctx);
   l->gradient = l->values + l->n_sources;
   a->n_link_indicators += l->def.function.n_indicators;
+  if (l->def.function.settle != NULL) a->settling[a->n_settling++] = i;
   return CPL_OK;
 }
 
@@ -555,9 +573,11 @@ static cpl_status take_lists(maker* k) {
   a->n_outside = d->n_events;
   a->signals = cpli_arena_alloc(&a->arena, (size_t)d->n_signals, sizeof *a->signals);
   a->links = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->links);
+  a->settling = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->settling);
   a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
   a->node_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->node_of);
-  if (a->signals == NULL || a->links == NULL || a->outside == NULL || a->node_of == NULL)
+  if (a->signals == NULL || a->links == NULL || a->settling == NULL || a->outside == NULL ||
+      a->node_of == NULL)
     return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < d->n_signals; i++) {
     cpl_signal s = d->signals[i];
@@ -604,7 +624,8 @@ static cpl_status prepare(maker* k) {
   if (st >= 0) st = make_plans(a);
   bool known = st >= 0 && all_states_known(a);
   if (known) st = cpli_newton_make(a, &a->newton);
-  a->base.ops = known ? &newton_ops : &plain_ops;
+  if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
+  a->base.ops = a->direction != NULL ? &direction_ops : known ? &newton_ops : &plain_ops;
   return st;
 }
 

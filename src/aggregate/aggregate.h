@@ -6,8 +6,9 @@
 // known before it is needed; blocks of nodes that need each other are loops. Every room file has
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
-// event iteration, linearize.c the partial derivatives of the whole, report.c what a reader wants
-// to know, aggregate.c the operations of a model.
+// event iteration, groups.c what can be solved apart, direction.c the product of the Jacobian with
+// a vector, linearize.c the partial derivatives of the whole, report.c what a reader wants to know,
+// aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"
@@ -27,6 +28,11 @@ typedef struct cpli_node {
   bool discrete;      // changes at events only
   int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
 } cpli_node;
+
+// Whether it has derivatives.
+static inline bool cpli_is_smooth(const cpli_node* node) {
+  return node->type == CPL_REAL && !node->discrete;
+}
 
 // A coupling with its sources as nodes.
 typedef struct cpli_tie {
@@ -66,6 +72,7 @@ typedef struct cpli_op {
   int32_t part;          // of get and set
   uint8_t type;          // cpl_type of get and set
   int32_t first, count;  // in plan->nodes; a loop: its index
+  int32_t merged;        // so many of its couplings, the last ones, are computed by sets on the way
 } cpli_op;
 
 // Which nodes a plan brings up to date, and by which dependencies.
@@ -88,7 +95,7 @@ typedef struct cpli_plan {
   size_t n_ops, cap_ops;
   int32_t* nodes;    // that the ops work on
   uint32_t* refs;    // of those nodes, for get and set
-  cpli_wire* wires;  // of those nodes, for couplings
+  cpli_wire* wires;  // of those nodes, for couplings; for sets where they compute them
   size_t n_nodes, cap_nodes, cap_refs, cap_wires;
   struct cpli_loop** loops;
   size_t n_loops, cap_loops;
@@ -119,6 +126,8 @@ typedef struct cpli_aggregate {
   int32_t* node_of;  // of each variable of the parts; -1: none
   cpli_tie* links;
   int32_t n_links;
+  int32_t* settling;  // links with comparisons, or others that settle at events
+  int32_t n_settling;
   cpli_outside* outside;
   int32_t n_outside;
   int32_t first_signal;       // node of signal 0
@@ -126,6 +135,7 @@ typedef struct cpli_aggregate {
 
   cpli_plan* plans[3];  // by cpli_plan_kind
   struct cpli_newton* newton;
+  struct cpli_direction* direction;  // Nullable: a part has no directional derivatives
 
   double t;
   double* x;         // states of all parts
@@ -135,14 +145,17 @@ typedef struct cpli_aggregate {
   double* gathered;  // scratch of get and set
   int64_t* gathered_integers;
   cpli_plan_kind phase;
-  bool verified;  // the parts' dependencies have been looked at
-  bool fresh;     // value[] belongs to the present point
+  int64_t runs, events;  // counted: what is constant in a run or between events is kept that long
+  bool verified;         // the parts' dependencies have been looked at
+  bool fresh;            // value[] belongs to the present point
 } cpli_aggregate;
 
 //------------------------------------ aggregate.c ------------------------------------
 
 /// The aggregate a component is; NULL: it is something else.
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
+/// The part a variable of the aggregate belongs to; -1: a signal.
+int32_t cpli_part_of(const cpli_aggregate* a, int32_t var);
 
 //------------------------------------ describe.c ------------------------------------
 
@@ -152,6 +165,10 @@ cpl_status cpli_aggregate_describe(cpli_aggregate* a);
 cpli_box* cpli_box_hold(cpl_model* aggregate);  // one holder more
 void cpli_box_release(cpli_box* box);           // Nullable
 
+//------------------------------------ structure.c ------------------------------------
+
+cpl_status cpli_aggregate_structure(cpli_aggregate* a);  // of its description
+
 //------------------------------------ plan.c ------------------------------------
 
 cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** out);
@@ -160,6 +177,8 @@ void cpli_plan_destroy(cpli_plan* p);
 /// Operations from number `since` on may be extended.
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
                             size_t n);
+/// Let the sets of inputs compute the couplings of these, where those are plain.
+cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_plan* p);
 
 //------------------------------------ verify.c ------------------------------------
 
@@ -175,6 +194,11 @@ cpl_status cpli_evaluate(cpli_aggregate* a);
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
 cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out);
 cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l);
+/// A part's partial derivatives at the present point; constant ones are evaluated once. `out` is
+/// the caller's for this jacobian and has what it had after the last call. Sets *changed when
+/// anything was evaluated.
+cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, double* out,
+                              bool* changed);
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out);
 
 //------------------------------------ loop.c ------------------------------------
@@ -184,6 +208,22 @@ void cpli_loop_destroy(struct cpli_loop* l);
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
 
+/// The change of a loop's nodes, from the change of everything before them.
+cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l);
+
+//------------------------------------ direction.c ------------------------------------
+
+/// *out is NULL, with CPL_OK, when a part cannot.
+cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out);
+void cpli_direction_destroy(struct cpli_direction* d);
+/// The Jacobian of the whole times a vector.
+cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out);
+/// Changes of the nodes of some ops; changes of what they need are known.
+cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
+/// The change of a coupling's target.
+cpl_status cpli_tie_direction(cpli_aggregate* a, cpli_tie* l, double* out);
+double* cpli_direction_of(cpli_aggregate* a, int32_t node);
+
 //------------------------------------ newton.c ------------------------------------
 
 cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out);
@@ -191,11 +231,29 @@ void cpli_newton_destroy(struct cpli_newton* n);
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
 
+//------------------------------------ groups.c ------------------------------------
+
+// Parts without a path between them, numbered from 0 in the order of the first part of each.
+// Signals that all may have a copy of, such as parameters and smooth functions of time, join
+// nobody.
+typedef struct cpli_groups {
+  cpl_context* ctx;
+  int32_t n;
+  int32_t* of_part;
+  int32_t* of_signal;  // -1: a copy in each group that uses it
+  int32_t* of_event;   // from outside
+} cpli_groups;
+
+cpl_status cpli_groups_find(const cpli_aggregate* a, cpli_groups* out);
+void cpli_groups_free(cpli_groups* g);
+cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
+
 //------------------------------------ events.c ------------------------------------
 
 cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
 void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size);
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
+cpl_status cpli_aggregate_accept(cpli_aggregate* a);  // an accepted step, at its end
 cpl_status cpli_aggregate_settle_start(
     cpli_aggregate* a);  // conditions and comparisons at the start

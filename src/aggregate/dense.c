@@ -21,12 +21,13 @@ static inline void subtract(double* restrict to, const double* restrict from, do
 }
 
 int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
+  int32_t exchanged = 0;  // behind the last column that exchanged rows
   for (int32_t k = 0; k < n; k++) {
     double* column = m + (size_t)k * (size_t)n;
     double size = largest_of(column, n);
     // bring the column up to date with the columns before it: all exchanges of rows first, since
     // the finished columns have them all
-    for (int32_t j = 0; j < k; j++) {
+    for (int32_t j = 0; j < exchanged; j++) {
       double top = column[pivot[j]];
       column[pivot[j]] = column[j];
       column[j] = top;
@@ -47,7 +48,8 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
     column[best] = column[k];
     column[k] = top;
     for (int32_t i = k + 1; i < n; i++) column[i] /= top;
-    for (int32_t j = 0; j < k; j++) {  // rows of the finished columns move with it
+    if (best != k) exchanged = k + 1;
+    for (int32_t j = 0; best != k && j < k; j++) {  // rows of the finished columns move with it
       double* before = m + (size_t)j * (size_t)n;
       double kept = before[best];
       before[best] = before[k];
@@ -72,4 +74,42 @@ void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) 
     b[k] /= column[k];
     subtract(b, column, b[k], 0, k);
   }
+}
+
+static void multiply(const double* m, int32_t n, const double* v, double* out) {
+  for (int32_t i = 0; i < n; i++) out[i] = 0;
+  for (int32_t j = 0; j < n; j++) {
+    for (int32_t i = 0; i < n; i++) out[i] += m[(size_t)j * (size_t)n + (size_t)i] * v[j];
+  }
+}
+
+// Powers of a matrix without negative entries: the ratio of two vectors that follow each other
+// bounds the radius from above and comes down to it. Near a singular matrix the first is all there
+// is to it.
+double cpli_lu_growth(const double* m, const int32_t* pivot, int32_t n, const double* sizes,
+                      const double* nominal, double* work) {
+  enum { POWERS = 4 };
+  size_t size = (size_t)n;
+  double *inverse = work, *v = work + size * size, *product = v + size, *next = product + size;
+  for (int32_t j = 0; j < n; j++) {
+    double* column = inverse + (size_t)j * size;
+    for (int32_t i = 0; i < n; i++) column[i] = i == j;
+    cpli_lu_solve(m, pivot, n, column);
+    for (int32_t i = 0; i < n; i++) column[i] = fabs(column[i]);
+  }
+  double ratio = 0;
+  for (int32_t i = 0; i < n; i++) v[i] = nominal[i];
+  for (int power = 0; power < POWERS; power++) {
+    double largest = 0;
+    ratio = 0;
+    multiply(sizes, n, v, product);
+    multiply(inverse, n, product, next);
+    for (int32_t i = 0; i < n; i++) {
+      if (!(next[i] < INFINITY)) return INFINITY;
+      if (v[i] > 0) ratio = fmax(ratio, next[i] / v[i]);
+      largest = fmax(largest, next[i]);
+    }
+    for (int32_t i = 0; i < n; i++) v[i] = largest > 0 ? next[i] / largest : 0;
+  }
+  return ratio;
 }

@@ -117,26 +117,6 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
   return CPL_OK;
 }
 
-// Who depends on whom is kept inside (the integrator gets the aggregate's own linear system); to
-// the outside every output depends on every input and state.
-static cpl_status add_structure(cpli_aggregate* a, int32_t first_signal) {
-  int32_t n = 0;
-  for (int32_t i = 0; i < a->n_signals; i++) n += a->signals[i].kind == CPL_SIGNAL_OUTPUT;
-  cpl_unknown* rows =
-      cpli_arena_alloc(&a->box->arena, (size_t)n + (size_t)a->desc->n_states, sizeof *rows);
-  if (rows == NULL) return cpli_nomem(a->base.base.ctx);
-  int32_t k = 0;
-  for (int32_t i = 0; i < a->n_signals; i++) {
-    if (a->signals[i].kind == CPL_SIGNAL_OUTPUT)
-      rows[k++] = (cpl_unknown){.var = first_signal + i, .count = -1};
-  }
-  for (int32_t i = 0; i < a->desc->n_states; i++)
-    rows[k++] = (cpl_unknown){.var = a->desc->derivatives[i], .count = -1};
-  a->desc->structure = (cpl_structure){
-      .outputs = rows, .n_outputs = n, .derivatives = rows + n, .n_derivatives = a->desc->n_states};
-  return CPL_OK;
-}
-
 void cpli_aggregate_lay_out(cpli_aggregate* a) {
   int32_t vars = 0, states = 0, indicators = 0;
   for (int32_t k = 0; k < a->n_parts; k++) {
@@ -217,7 +197,7 @@ cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
     type += a->parts[k].m->base.desc->n_types;
   }
   if (st >= 0) st = add_signals(a, n_vars, unit);
-  if (st >= 0) st = add_structure(a, n_vars);
+  if (st >= 0) st = cpli_aggregate_structure(a);
   cpli_free(ctx, is_target);
   return st;
 }

@@ -14,8 +14,9 @@ struct cpli_elimination {
   int32_t* order;  // unknowns: nodes as they can be computed, then the states
   int32_t* first;  // items of the unknown order[k]: first[k] to first[k + 1]
   item* items;
-  double* rows;    // derivatives of each unknown in the states; of a state: of its derivative
-  double* matrix;  // factors
+  double* rows;      // derivatives of each unknown in the states; of a state: of its derivative
+  double* jacobian;  // the rows of the states, as the matrix has them: columns, in its order
+  double* matrix;    // factors
   int32_t* pivot;
   int32_t*
       place;      // states in the order of the matrix: those with few partners first, to keep zeros
@@ -78,12 +79,36 @@ static bool allocate(cpli_elimination* e, size_t n_terms) {
   e->items = cpli_alloc(e->ctx, n_terms, sizeof *e->items);
   e->rows = cpli_alloc(e->ctx, n * states, sizeof *e->rows);
   e->matrix = cpli_alloc(e->ctx, states * states, sizeof *e->matrix);
+  e->jacobian = cpli_alloc(e->ctx, states * states, sizeof *e->jacobian);
   e->pivot = cpli_alloc(e->ctx, states, sizeof *e->pivot);
   e->place = cpli_alloc(e->ctx, states, sizeof *e->place);
   e->right = cpli_alloc(e->ctx, states, sizeof *e->right);
   if (e->place == NULL || e->right == NULL) return false;
   return e->order != NULL && e->first != NULL && e->items != NULL && e->rows != NULL &&
-         e->matrix != NULL && e->pivot != NULL;
+         e->matrix != NULL && e->jacobian != NULL && e->pivot != NULL;
+}
+
+// The inner loop, for the compiler to make vector instructions of.
+static inline void add(double* restrict to, const double* restrict from, double times, size_t n) {
+  for (size_t i = 0; i < n; i++) to[i] += times * from[i];
+}
+
+static void compute_rows(cpli_elimination* e, const double* values) {
+  size_t width = (size_t)e->n_states;
+  for (int32_t k = 0; k < e->n; k++) {
+    double* row = e->rows + (size_t)e->order[k] * width;
+    memset(row, 0, width * sizeof *row);
+    for (int32_t i = e->first[k]; i < e->first[k + 1]; i++) {
+      int32_t column = e->items[i].column;
+      double value = values[e->items[i].value];
+      if (column < e->n_states) {
+        row[column] += value;
+        continue;
+      }
+      const double* other = e->rows + (size_t)column * width;
+      add(row, other, value, width);
+    }
+  }
 }
 
 // Sorts the states by how many entries their rows and columns of the Jacobian can have: with all
@@ -92,7 +117,7 @@ static void place_states(cpli_elimination* e, double* ones, size_t n_terms) {
   int32_t n = e->n_states;
   int32_t* partners = e->pivot;  // not needed yet
   for (size_t i = 0; i < n_terms; i++) ones[i] = 1;
-  cpli_elimination_refresh(e, ones);
+  compute_rows(e, ones);
   memset(partners, 0, (size_t)n * sizeof *partners);
   for (int32_t r = 0; r < n; r++) {
     for (int32_t c = 0; c < n; c++) {
@@ -148,6 +173,7 @@ void cpli_elimination_destroy(cpli_elimination* e) {
   cpli_free(e->ctx, e->items);
   cpli_free(e->ctx, e->rows);
   cpli_free(e->ctx, e->matrix);
+  cpli_free(e->ctx, e->jacobian);
   cpli_free(e->ctx, e->pivot);
   cpli_free(e->ctx, e->place);
   cpli_free(e->ctx, e->right);
@@ -157,31 +183,22 @@ void cpli_elimination_destroy(cpli_elimination* e) {
 //------------------------------------ use ------------------------------------
 
 void cpli_elimination_refresh(cpli_elimination* e, const double* values) {
-  size_t width = (size_t)e->n_states;
-  for (int32_t k = 0; k < e->n; k++) {
-    double* row = e->rows + (size_t)e->order[k] * width;
-    memset(row, 0, width * sizeof *row);
-    for (int32_t i = e->first[k]; i < e->first[k + 1]; i++) {
-      int32_t column = e->items[i].column;
-      double value = values[e->items[i].value];
-      if (column < e->n_states) {
-        row[column] += value;
-        continue;
-      }
-      const double* other = e->rows + (size_t)column * width;
-      for (size_t c = 0; c < width; c++) row[c] += value * other[c];
-    }
+  size_t n = (size_t)e->n_states;
+  compute_rows(e, values);
+  for (size_t r = 0; r < n; r++) {
+    const double* row = e->rows + (size_t)e->place[r] * n;
+    for (size_t c = 0; c < n; c++) e->jacobian[c * n + r] = row[e->place[c]];
   }
 }
 
+// to = I - gamma times from
+static inline void shift(double* restrict to, const double* restrict from, double gamma, size_t n) {
+  for (size_t i = 0; i < n * n; i++) to[i] = 0 - gamma * from[i];
+  for (size_t i = 0; i < n; i++) to[i * n + i] = 1 - gamma * from[i * n + i];
+}
+
 int32_t cpli_elimination_factor(cpli_elimination* e, double gamma) {
-  size_t n = (size_t)e->n_states;
-  for (size_t r = 0; r < n; r++) {
-    const double* row = e->rows + (size_t)e->place[r] * n;
-    for (size_t c = 0; c < n; c++) {
-      e->matrix[c * n + r] = (r == c ? 1 : 0) - gamma * row[e->place[c]];
-    }
-  }
+  shift(e->matrix, e->jacobian, gamma, (size_t)e->n_states);
   int32_t bad = cpli_lu_factor(e->matrix, e->pivot, e->n_states);
   return bad >= 0 ? e->place[bad] : -1;
 }

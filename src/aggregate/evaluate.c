@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "aggregate/aggregate.h"
+#include "aggregate/jacobian.h"
 
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out) {
   for (int32_t i = 0; i < n; i++) out[i] = a->value[nodes[i]];
@@ -73,9 +74,14 @@ static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
   cpl_component* c = &a->parts[op->part].m->base;
   const uint32_t* refs = p->refs + op->first;
   const int32_t* nodes = p->nodes + op->first;
+  const cpli_wire* wires = p->wires + op->first;
   size_t n = (size_t)op->count;
   if (op->type == CPL_REAL) {
-    for (size_t i = 0; i < n; i++) a->gathered[i] = a->value[nodes[i]];
+    for (size_t i = 0; i < n; i++) {
+      const cpli_wire* w = &wires[i];
+      if (w->source >= 0) a->value[nodes[i]] = w->factor * a->value[w->source] + w->offset;
+      a->gathered[i] = a->value[nodes[i]];
+    }
     return c->ops->set_real(c, refs, n, a->gathered);
   }
   for (size_t i = 0; i < n; i++) {
@@ -93,7 +99,7 @@ static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
 static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
   const int32_t* nodes = p->nodes + op->first;
   const cpli_wire* wires = p->wires + op->first;
-  for (int32_t i = 0; i < op->count; i++) {
+  for (int32_t i = 0; i < op->count - op->merged; i++) {
     if (wires[i].source >= 0) {
       a->value[nodes[i]] = wires[i].factor * a->value[wires[i].source] + wires[i].offset;
       continue;
@@ -124,4 +130,11 @@ cpl_status cpli_evaluate(cpli_aggregate* a) {
   cpl_status st = cpli_walk(a, p, p->ops, p->n_ops);
   a->fresh = st == CPL_OK;
   return st;
+}
+
+cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, double* out,
+                              bool* changed) {
+  cpli_since since = {.run = a->phase != CPLI_PLAN_INITIAL ? a->runs : 0,
+                      .event = a->phase == CPLI_PLAN_CONTINUOUS ? a->events : 0};
+  return cpli_jacobian_refresh(jac, a->x + a->parts[part].first_state, since, out, changed);
 }

@@ -79,6 +79,67 @@ void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* o
   }
 }
 
+//------------------------------------ comparisons in couplings ------------------------------------
+
+// Comparisons of couplings turn by what they see on the left side of an event; what they are after
+// it follows from there. Values stay those of the left side.
+static cpl_status settle_links(cpli_aggregate* a, bool* changed) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < a->n_settling && st == CPL_OK; i++) {
+    cpli_tie* l = &a->links[a->settling[i]];
+    const cpl_function* f = &l->def.function;
+    bool moved = false;
+    cpli_gather(a, l->sources, l->n_sources, l->values);
+    st = f->settle(f->user, a->t, l->values, &moved);
+    *changed = *changed || moved;
+  }
+  return st;
+}
+
+static cpl_status accept_one(cpli_aggregate* a, const cpl_function* f, const int32_t* nodes,
+                             int32_t n, double* values) {
+  if (f->accept == NULL) return CPL_OK;
+  cpli_gather(a, nodes, n, values);
+  return f->accept(f->user, a->t, values);
+}
+
+cpl_status cpli_aggregate_accept(cpli_aggregate* a) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < a->n_settling && st == CPL_OK; i++) {
+    cpli_tie* l = &a->links[a->settling[i]];
+    st = accept_one(a, &l->def.function, l->sources, l->n_sources, l->values);
+  }
+  for (int32_t i = 0; i < a->n_outside && st == CPL_OK; i++) {
+    cpli_outside* o = &a->outside[i];
+    st = accept_one(a, &o->def.condition, o->condition, o->n_condition, o->condition_values);
+  }
+  return st;
+}
+
+static double next_of(cpli_aggregate* a, const cpl_function* f, const int32_t* nodes, int32_t n,
+                      double* values) {
+  if (f->next_time == NULL) return INFINITY;
+  cpli_gather(a, nodes, n, values);
+  return f->next_time(f->user, a->t, values);
+}
+
+// Time events of parts, events from outside and comparisons that only time moves.
+static double next_time(cpli_aggregate* a) {
+  double next = INFINITY;
+  for (int32_t k = 0; k < a->n_parts; k++) next = fmin(next, a->parts[k].next_time);
+  for (int32_t i = 0; i < a->n_settling; i++) {
+    cpli_tie* l = &a->links[a->settling[i]];
+    next = fmin(next, next_of(a, &l->def.function, l->sources, l->n_sources, l->values));
+  }
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    cpli_outside* o = &a->outside[i];
+    if (o->next < o->def.n_times) next = fmin(next, o->def.times[o->next]);
+    next = fmin(next,
+                next_of(a, &o->def.condition, o->condition, o->n_condition, o->condition_values));
+  }
+  return next;
+}
+
 //------------------------------------ events from outside ------------------------------------
 
 static cpl_status condition_holds(cpli_aggregate* a, cpli_outside* o, bool* holds) {
@@ -174,27 +235,15 @@ static cpl_status fire(cpli_aggregate* a) {
 
 cpl_status cpli_aggregate_enter_event(cpl_model* m) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  bool any = false;
+  bool any = false, turned = false;
   cpl_status st = a->n_outside > 0 ? final(a, look_outside(a, &any)) : CPL_OK;
+  if (st >= 0 && a->n_settling > 0) st = final(a, cpli_evaluate(a));
+  if (st >= 0 && a->n_settling > 0) st = final(a, settle_links(a, &turned));
   if (st < 0) return st;
   return any ? fire(a) : enter_parts(a);
 }
 
 //------------------------------------ iteration ------------------------------------
-
-static cpl_status settle_links(cpli_aggregate* a, bool* changed) {
-  cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
-    cpli_tie* l = &a->links[i];
-    const cpl_function* f = &l->def.function;
-    bool moved = false;
-    if (f->settle == NULL) continue;
-    cpli_gather(a, l->sources, l->n_sources, l->values);
-    st = f->settle(f->user, a->t, l->values, &moved);
-    *changed = *changed || moved;
-  }
-  return st;
-}
 
 // Values over all couplings, until comparisons inside of couplings stand still; tells whether a
 // discrete value is another than before.
@@ -310,12 +359,7 @@ cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   if (st >= 0) st = carry_strings(a, &changed);
   info->again = info->again || changed;
   if (st >= 0 && !info->again && a->n_outside > 0) st = fire_again(a, info);
-  for (int32_t k = 0; k < a->n_parts; k++)
-    info->next_time = fmin(info->next_time, a->parts[k].next_time);
-  for (int32_t i = 0; i < a->n_outside; i++) {
-    const cpli_outside* o = &a->outside[i];
-    if (o->next < o->def.n_times) info->next_time = fmin(info->next_time, o->def.times[o->next]);
-  }
+  info->next_time = next_time(a);
   return st;
 }
 

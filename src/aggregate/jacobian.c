@@ -7,6 +7,21 @@
 
 #include "base/base.h"
 
+// How long an entry stays as it is.
+typedef enum level { VARIES, UNTIL_EVENT, FOR_EVER } level;
+
+static const level level_of[] = {[CPL_DEPENDENT] = VARIES,
+                                 [CPL_KIND_CONSTANT] = FOR_EVER,
+                                 [CPL_KIND_FIXED] = FOR_EVER,
+                                 [CPL_KIND_TUNABLE] = UNTIL_EVENT,
+                                 [CPL_KIND_DISCRETE] = UNTIL_EVENT};
+
+typedef struct request {
+  double* out;
+  level level;  // entries up to this one are evaluated
+  bool check;   // the others are evaluated, too, and compared
+} request;
+
 struct cpl_jacobian {
   cpl_model* m;
   cpl_context* ctx;
@@ -24,9 +39,20 @@ struct cpl_jacobian {
   int32_t n_out;
   double *seed, *product, *got;
   bool any_derivative;
+  int32_t *row_var, *column_var;
+  int32_t *by_colour, *colour_first;  // columns in the order of their colours
+  level* colour_level;                // the least of a colour's entries
+  cpli_since since;                   // what is kept belongs to it
+  int64_t kept_calls, next_check;     // evaluations that kept something; the one to check it
+  int32_t wrong;                      // an entry that is not what was kept
+  bool distrusted;
 };
 
 cpl_jacobian_def cpl_default_jacobian_def(void) { return (cpl_jacobian_def){0}; }
+
+static bool wanted(const cpl_jacobian* j, const request* q, int32_t colour) {
+  return q->check || j->colour_level[colour] <= q->level;
+}
 
 //------------------------------------ differences ------------------------------------
 
@@ -46,8 +72,8 @@ static cpl_status evaluate_rows(cpl_jacobian* j, double* values) {
 static cpl_status move(cpl_jacobian* j, int32_t colour, double side) {
   bool states = false;
   int32_t n = 0;
-  for (int32_t c = 0; c < j->n_columns; c++) {
-    if (j->pattern->colour[c] != colour) continue;
+  for (int32_t k = j->colour_first[colour]; k < j->colour_first[colour + 1]; k++) {
+    int32_t c = j->by_colour[k];
     double value = side != 0 ? j->base[c] + side * j->h[c] : j->base[c];
     if (j->column_state[c] >= 0) {
       j->x[j->column_state[c]] = value;
@@ -74,25 +100,43 @@ static void choose_steps(cpl_jacobian* j) {
 }
 
 static cpl_status base_values(cpl_jacobian* j, const double* x) {
+  size_t n = 0;
   if (j->n_states > 0) memcpy(j->x, x, (size_t)j->n_states * sizeof *x);
   for (int32_t c = 0; c < j->n_columns; c++) {
-    if (j->column_state[c] >= 0) {
-      j->base[c] = x[j->column_state[c]];
-    } else {
-      cpl_status st = j->m->base.ops->get_real(&j->m->base, &j->column_ref[c], 1, &j->base[c]);
-      if (st != CPL_OK) return st;
-    }
+    if (j->column_state[c] < 0) j->group_ref[n++] = j->column_ref[c];
   }
-  return CPL_OK;
+  cpl_status st = n > 0 ? j->m->base.ops->get_real(&j->m->base, j->group_ref, n, j->u) : CPL_OK;
+  for (int32_t c = 0, k = 0; c < j->n_columns; c++) {
+    j->base[c] = j->column_state[c] >= 0 ? x[j->column_state[c]] : j->u[k++];
+  }
+  return st;
 }
 
-static cpl_status by_differences(cpl_jacobian* j, const double* x, double* out) {
+// What one entry was and is. Noise of differences is no change.
+static bool differs(const cpl_jacobian* j, int32_t c, int32_t r, double was, double is) {
+  double noise = j->directional ? 0 : 64 * DBL_EPSILON * fabs(j->plus[r]) / fabs(j->h[c]);
+  return !(fabs(was - is) <= 1e-4 * fmax(fabs(was), fabs(is)) + noise);
+}
+
+// Takes over the entries of one column that are asked for, and looks at the others on a check.
+static void store(cpl_jacobian* j, const request* q, int32_t c, const double* values) {
   const cpli_pattern* p = j->pattern;
+  double* column = q->out + (size_t)c * (size_t)j->n_rows;
+  for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
+    int32_t r = p->row[e];
+    bool kept = level_of[p->kind[e]] > q->level;
+    if (kept && q->check && differs(j, c, r, column[r], values[r])) j->wrong = e;
+    if (!kept) column[r] = values[r];
+  }
+}
+
+static cpl_status by_differences(cpl_jacobian* j, const double* x, const request* q) {
   cpl_status st = base_values(j, x);
   if (st != CPL_OK) return st;
   choose_steps(j);
   if (!j->central) st = evaluate_rows(j, j->minus);
-  for (int32_t colour = 0; colour < p->n_colours && st == CPL_OK; colour++) {
+  for (int32_t colour = 0; colour < j->pattern->n_colours && st == CPL_OK; colour++) {
+    if (!wanted(j, q, colour)) continue;
     if (j->central) {
       st = move(j, colour, -1);
       if (st == CPL_OK) st = evaluate_rows(j, j->minus);
@@ -101,13 +145,15 @@ static cpl_status by_differences(cpl_jacobian* j, const double* x, double* out) 
     if (st == CPL_OK) st = evaluate_rows(j, j->plus);
     cpl_status back = move(j, colour, 0);
     if (st == CPL_OK) st = back;
-    for (int32_t c = 0; c < j->n_columns && st == CPL_OK; c++) {
-      if (p->colour[c] != colour) continue;
+    for (int32_t k = j->colour_first[colour]; k < j->colour_first[colour + 1] && st == CPL_OK;
+         k++) {
+      int32_t c = j->by_colour[k];
       double width = j->central ? 2 * j->h[c] : j->h[c];
-      double* column = out + (size_t)c * (size_t)j->n_rows;
-      for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
-        column[p->row[e]] = (j->plus[p->row[e]] - j->minus[p->row[e]]) / width;
+      for (int32_t e = j->pattern->first[c]; e < j->pattern->first[c + 1]; e++) {
+        int32_t r = j->pattern->row[e];
+        j->product[r] = (j->plus[r] - j->minus[r]) / width;
       }
+      store(j, q, c, j->product);
     }
   }
   return st;
@@ -115,32 +161,75 @@ static cpl_status by_differences(cpl_jacobian* j, const double* x, double* out) 
 
 //------------------------------------ directional derivatives ------------------------------------
 
-static cpl_status by_directions(cpl_jacobian* j, double* out) {
-  const cpli_pattern* p = j->pattern;
-  for (int32_t colour = 0; colour < p->n_colours; colour++) {
-    int32_t n = 0;
-    for (int32_t c = 0; c < j->n_columns; c++) {
-      if (p->colour[c] != colour) continue;
-      j->group_ref[n] = j->column_ref[c];
-      j->seed[n++] = 1;
+static cpl_status by_directions(cpl_jacobian* j, const request* q) {
+  for (int32_t colour = 0; colour < j->pattern->n_colours; colour++) {
+    if (!wanted(j, q, colour)) continue;
+    int32_t first = j->colour_first[colour], end = j->colour_first[colour + 1];
+    for (int32_t k = first; k < end; k++) {
+      j->group_ref[k - first] = j->column_ref[j->by_colour[k]];
+      j->seed[k - first] = 1;
     }
-    cpl_status st = j->m->base.ops->directional(&j->m->base, j->row_ref, (size_t)j->n_rows,
-                                                j->group_ref, (size_t)n, j->seed, j->product);
+    cpl_status st =
+        j->m->base.ops->directional(&j->m->base, j->row_ref, (size_t)j->n_rows, j->group_ref,
+                                    (size_t)(end - first), j->seed, j->product);
     if (st != CPL_OK) return st;
-    for (int32_t c = 0; c < j->n_columns; c++) {
-      if (p->colour[c] != colour) continue;
-      double* column = out + (size_t)c * (size_t)j->n_rows;
-      for (int32_t e = p->first[c]; e < p->first[c + 1]; e++)
-        column[p->row[e]] = j->product[p->row[e]];
-    }
+    for (int32_t k = first; k < end; k++) store(j, q, j->by_colour[k], j->product);
   }
   return CPL_OK;
+}
+
+//------------------------------------ all or some ------------------------------------
+
+static cpl_status evaluate(cpl_jacobian* j, const double* x, const request* q) {
+  return j->directional ? by_directions(j, q) : by_differences(j, x, q);
 }
 
 cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out) {
   if (j->n_rows == 0 || j->n_columns == 0) return CPL_OK;
   memset(out, 0, (size_t)j->n_rows * (size_t)j->n_columns * sizeof *out);
-  return j->directional ? by_directions(j, out) : by_differences(j, x, out);
+  return evaluate(j, x, &(request){.out = out, .level = FOR_EVER});
+}
+
+static bool any_wanted(const cpl_jacobian* j, const request* q) {
+  for (int32_t colour = 0; colour < j->pattern->n_colours; colour++) {
+    if (wanted(j, q, colour)) return true;
+  }
+  return false;
+}
+
+// Newton's method would only converge worse: the results are right in any case.
+static void distrust(cpl_jacobian* j) {
+  const cpli_pattern* p = j->pattern;
+  const cpl_description* d = j->m->base.desc;
+  int32_t c = 0;
+  while (p->first[c + 1] <= j->wrong) c++;
+  cpl_log(j->ctx, CPL_LOG_WARNING, j->m->base.name,
+          "the derivative of %s by %s changes, although the description says it is constant: no "
+          "derivative of this model is kept any more",
+          d->vars[j->row_var[p->row[j->wrong]]].name, d->vars[j->column_var[c]].name);
+  j->distrusted = true;
+}
+
+cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since since, double* out,
+                                 bool* changed) {
+  bool same_run = since.run != 0 && since.run == j->since.run && !j->distrusted;
+  bool same_event = same_run && since.event != 0 && since.event == j->since.event;
+  request q = {.out = out, .level = same_event ? VARIES : same_run ? UNTIL_EVENT : FOR_EVER};
+  q.check = q.level != FOR_EVER && j->kept_calls + 1 == j->next_check;
+  if (!any_wanted(j, &q)) {
+    j->kept_calls++;
+    return CPL_OK;
+  }
+  *changed = true;
+  j->wrong = -1;
+  cpl_status st = evaluate(j, x, &q);
+  j->since = st == CPL_OK ? since : (cpli_since){0};
+  if (st != CPL_OK || q.level == FOR_EVER) return st;
+  j->kept_calls++;
+  if (q.check) j->next_check *= 8;
+  if (j->wrong < 0) return CPL_OK;
+  distrust(j);
+  return evaluate(j, x, &(request){.out = out, .level = FOR_EVER});
 }
 
 const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j) { return j->pattern; }
@@ -159,6 +248,7 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is not Real: it has no derivatives", v->name);
   }
   j->row_ref[r] = v->ref;
+  j->row_var[r] = var;
   j->row_derivative[r] = derivative_of[var];
   if (j->row_derivative[r] >= 0) j->any_derivative = true;
   else j->out_ref[j->n_out++] = v->ref;
@@ -172,6 +262,7 @@ static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is neither a state nor a Real input", v->name);
   }
   j->column_ref[c] = v->ref;
+  j->column_var[c] = var;
   j->column_state[c] = state_of[var];
   j->nominal[c] = v->nominal;
   return CPL_OK;
@@ -200,13 +291,20 @@ static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
 static bool allocate(cpl_jacobian* j) {
   size_t rows = (size_t)j->n_rows, columns = (size_t)j->n_columns, states = (size_t)j->n_states;
   j->row_ref = cpli_alloc(j->ctx, 2 * rows + 2 * columns, sizeof *j->row_ref);
-  j->row_derivative = cpli_alloc(j->ctx, rows + columns, sizeof *j->row_derivative);
+  j->row_derivative = cpli_alloc(j->ctx, 2 * rows + 4 * columns + 1, sizeof *j->row_derivative);
+  j->colour_level = cpli_alloc(j->ctx, columns, sizeof *j->colour_level);
   j->nominal = cpli_alloc(j->ctx, 5 * columns + 4 * rows + 2 * states, sizeof *j->nominal);
-  if (j->row_ref == NULL || j->row_derivative == NULL || j->nominal == NULL) return false;
+  if (j->row_ref == NULL || j->row_derivative == NULL || j->nominal == NULL ||
+      j->colour_level == NULL)
+    return false;
   j->out_ref = j->row_ref + rows;
   j->column_ref = j->out_ref + rows;
   j->group_ref = j->column_ref + columns;
   j->column_state = j->row_derivative + rows;
+  j->row_var = j->column_state + columns;
+  j->column_var = j->row_var + rows;
+  j->by_colour = j->column_var + columns;
+  j->colour_first = j->by_colour + columns;
   double* next = j->nominal + columns;
   double** of_columns[] = {&j->base, &j->u, &j->h, &j->seed};
   double** of_rows[] = {&j->plus, &j->minus, &j->product, &j->got};
@@ -215,6 +313,26 @@ static bool allocate(cpl_jacobian* j) {
   j->x = next;
   j->dx = next + states;
   return true;
+}
+
+static void sort_by_colour(cpl_jacobian* j) {
+  const cpli_pattern* p = j->pattern;
+  for (int32_t k = 0; k < p->n_colours; k++) j->colour_level[k] = FOR_EVER;
+  int32_t n = 0;
+  for (int32_t c = 0; c < p->n_columns; c++) j->colour_first[p->colour[c] + 1]++;
+  for (int32_t k = 0; k < p->n_colours; k++) {
+    int32_t count = j->colour_first[k + 1];
+    j->colour_first[k + 1] = n;  // where the next column of colour k goes
+    n += count;
+  }
+  for (int32_t c = 0; c < p->n_columns; c++) {
+    int32_t colour = p->colour[c];
+    j->by_colour[j->colour_first[colour + 1]++] = c;
+    for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
+      level l = level_of[p->kind[e]];
+      if (l < j->colour_level[colour]) j->colour_level[colour] = l;
+    }
+  }
 }
 
 cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_jacobian** out) {
@@ -228,6 +346,7 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
                       .n_columns = def->n_columns,
                       .n_states = m->base.desc->n_states,
                       .central = def->central,
+                      .next_check = 1,
                       .directional = m->base.ops->directional != NULL && !def->differences};
   cpl_status st = allocate(j) ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = fill(j, def);
@@ -235,6 +354,7 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
     st = cpli_pattern_create(ctx, m->base.desc, def->rows, def->n_rows, def->columns,
                              def->n_columns, &j->pattern);
   }
+  if (st >= 0) sort_by_colour(j);
   if (st < 0) cpl_jacobian_destroy(j);
   else *out = j;
   return st;
@@ -246,6 +366,7 @@ void cpl_jacobian_destroy(cpl_jacobian* j) {
   cpli_free(j->ctx, j->row_ref);
   cpli_free(j->ctx, j->row_derivative);
   cpli_free(j->ctx, j->nominal);
+  cpli_free(j->ctx, j->colour_level);
   cpli_free(j->ctx, j);
 }
 

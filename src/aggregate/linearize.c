@@ -122,19 +122,6 @@ typedef struct whole {
   klu_numeric* numeric;
 } whole;
 
-static bool counts(const cpli_node* node) { return node->type == CPL_REAL && !node->discrete; }
-
-static int32_t part_of(const cpli_aggregate* a, int32_t var) {
-  if (var >= a->n_part_vars) return -1;
-  int32_t low = 0, high = a->n_parts - 1;
-  while (low < high) {
-    int32_t middle = (low + high + 1) / 2;
-    if (a->parts[middle].first_var <= var) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
-
 static int32_t var_of(const cpli_aggregate* a, const cpli_node* node) {
   return a->parts[node->part].first_var + node->var;
 }
@@ -162,8 +149,8 @@ static void mark(whole* w) {
   const cpli_aggregate* a = w->a;
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
-    w->unknown[i] = counts(node) ? w->n++ : -1;
-    if (node->part < 0 || !counts(node)) continue;
+    w->unknown[i] = cpli_is_smooth(node) ? w->n++ : -1;
+    if (node->part < 0 || !cpli_is_smooth(node)) continue;
     int32_t var = var_of(a, node);
     if (node->kind == CPLI_NODE_INPUT) w->column_of[var] = 0, w->input_node[var] = i;
     else w->row_of[var] = 0;
@@ -294,7 +281,7 @@ static cpl_status factorise(whole* w) {
 // The change of all nodes by one column of the request.
 static cpl_status move_nodes(whole* w, int32_t var) {
   const cpli_aggregate* a = w->a;
-  int32_t part = part_of(a, var);
+  int32_t part = cpli_part_of(a, var);
   memset(w->b, 0, (size_t)w->n * sizeof *w->b);
   if (part < 0) {
     int32_t at = w->unknown[a->first_signal + var - a->n_part_vars];
@@ -316,9 +303,9 @@ static double at_node(const whole* w, int32_t node) {
 
 static void fill_column(const whole* w, int32_t var, double* out) {
   const cpli_aggregate* a = w->a;
-  int32_t mover = part_of(a, var);
+  int32_t mover = cpli_part_of(a, var);
   for (int32_t i = 0; i < w->q->n_rows; i++) {
-    int32_t row = w->q->rows[i], part = part_of(a, row);
+    int32_t row = w->q->rows[i], part = cpli_part_of(a, row);
     if (part < 0) {
       out[i] = at_node(w, a->first_signal + row - a->n_part_vars);
       continue;

@@ -14,7 +14,8 @@
 
 enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
 static const double enough = 1e-11;  // change of a torn value, relative to its size and nominal
-static const double lost = 1e-10;    // df/ds - 1 against df/ds: what is left is but rounding
+static const double lost = 1e10;     // errors of df/ds that grow so much leave nothing but rounding
+static const double doubtful = 1e6;  // and here a failure has to do with it
 static const double slow = 0.1;      // a change that shrinks less than this wants a new Jacobian
 
 typedef struct member {  // a part's share in the loop
@@ -40,6 +41,8 @@ typedef struct cpli_loop {
       *row_of;       // per node of the loop: its part's share, and its row or column there
   int32_t* next_of;  // per node: another one of the same part
   double *s, *f, *step, *trial, *scale, *sensitivity, *matrix;
+  double *sizes, *work;  // to see whether the matrix is nearly singular
+  double growth;         // of errors: cpli_lu_growth()
   int32_t* pivot;
   bool factored;
 } loop;
@@ -113,7 +116,7 @@ static cpl_status make_members(cpli_aggregate* a, loop* l) {
 static cpl_status allocate(loop* l) {
   size_t n = (size_t)l->n, t = (size_t)l->n_torn;
   l->nodes = cpli_alloc(l->ctx, 4 * n + t, sizeof *l->nodes);
-  l->s = cpli_alloc(l->ctx, 5 * t + n + t * t, sizeof *l->s);
+  l->s = cpli_alloc(l->ctx, 8 * t + n + 3 * t * t, sizeof *l->s);
   if (l->nodes == NULL || l->s == NULL) return cpli_nomem(l->ctx);
   l->member_of = l->nodes + n;
   l->row_of = l->member_of + n;
@@ -123,6 +126,8 @@ static cpl_status allocate(loop* l) {
   for (size_t i = 0; i < CPLI_COUNT(of_torn); i++) *of_torn[i] = l->s + (i + 1) * t;
   l->sensitivity = l->s + 5 * t;
   l->matrix = l->sensitivity + n;
+  l->sizes = l->matrix + t * t;
+  l->work = l->sizes + t * t;
   return CPL_OK;
 }
 
@@ -150,6 +155,7 @@ cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct
   }
   st = make_plan(a, l->nodes, l->n_torn, &l->cut);
   if (st >= 0) st = make_plan(a, l->nodes + l->n_torn, l->n - l->n_torn, &l->rest);
+  if (st >= 0) st = cpli_plan_merge(a, l->rest);
   if (st >= 0 && !l->discrete) st = make_members(a, l);
   return st;
 }
@@ -217,13 +223,14 @@ static double through_part(const loop* l, int32_t i) {
 // matrix = df/ds - I, factorised
 static cpl_status factorise(cpli_aggregate* a, loop* l) {
   cpl_status st = CPL_OK;
+  bool changed = false;
   for (int32_t i = 0; i < l->n && st == CPL_OK; i++) {
     int32_t coupling = a->nodes[l->nodes[i]].coupling;
     if (coupling >= 0) st = cpli_tie_gradient(a, &a->links[coupling]);
   }
   for (int32_t i = 0; i < l->n_members && st == CPL_OK; i++) {
     member* m = &l->members[i];
-    st = cpl_jacobian_evaluate(m->jac, a->x + a->parts[m->part].first_state, m->d);
+    st = cpli_part_jacobian(a, m->part, m->jac, m->d, &changed);
   }
   if (st != CPL_OK) return st;
   for (int32_t j = 0; j < l->n_torn; j++) {
@@ -234,19 +241,17 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
         l->sensitivity[i] = through_part(l, i);
       else l->sensitivity[i] = through_link(a, l, l->nodes[i]);
     }
-    for (int32_t i = 0; i < l->n_torn; i++) column[i] = through_link(a, l, l->nodes[i]) - (i == j);
+    for (int32_t i = 0; i < l->n_torn; i++) {
+      double df = through_link(a, l, l->nodes[i]);
+      column[i] = df - (i == j);
+      l->sizes[(size_t)j * (size_t)l->n_torn + (size_t)i] = fabs(df) + (i == j);
+    }
   }
-  bool cancelled = l->n_torn == 1 && !(fabs(l->matrix[0]) > lost * fmax(1, fabs(l->matrix[0] + 1)));
-  l->factored = !cancelled && cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
+  bool pivots = cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
+  l->growth = pivots ? cpli_lu_growth(l->matrix, l->pivot, l->n_torn, l->sizes, l->scale, l->work)
+                     : INFINITY;
+  l->factored = l->growth < lost;
   return CPL_OK;
-}
-
-// df/ds - I loses its -I when df/ds comes near to 1: a pivot that is small against 1 tells it.
-static bool nearly_singular(const loop* l) {
-  for (int32_t k = 0; k < l->n_torn; k++) {
-    if (fabs(l->matrix[(size_t)k * (size_t)l->n_torn + (size_t)k]) < 1e-6) return true;
-  }
-  return false;
 }
 
 //------------------------------------ messages ------------------------------------
@@ -385,7 +390,45 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
     st = damped_move(a, l);
   }
   if (st < 0) return st;
-  bool near = nearly_singular(l);
+  bool near = !(l->growth < doubtful);
   l->factored = false;
   return fall_back(a, l, near);
+}
+
+//------------------------------------ changes ------------------------------------
+
+// How the torn values change when they are said to change by `s`.
+static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, double* f) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < l->n_torn; i++) *cpli_direction_of(a, l->nodes[i]) = s[i];
+  for (size_t i = 0; i < l->cut->n_ops && st == CPL_OK; i++) {
+    if (l->cut->ops[i].kind == CPLI_OP_SET) st = cpli_direction_walk(a, l->cut, &l->cut->ops[i], 1);
+  }
+  if (st == CPL_OK) st = cpli_direction_walk(a, l->rest, l->rest->ops, l->rest->n_ops);
+  for (int32_t i = 0; i < l->n_torn && st == CPL_OK; i++)
+    st = cpli_tie_direction(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
+  return st;
+}
+
+// A linear system whose matrix is what Newton's method keeps factorised, if perhaps from a point
+// nearby: corrected until the changes agree.
+cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l) {
+  if (l->discrete) return CPL_OK;
+  memset(l->s, 0, (size_t)l->n_torn * sizeof *l->s);
+  cpl_status st = walk_direction(a, l, l->s, l->f);
+  double first = 0;
+  for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
+    if (!l->factored || k == 4) st = factorise(a, l);  // the old one does not carry any more
+    if (st != CPL_OK || !l->factored) break;
+    newton_step(l);
+    double most = 0;
+    for (int32_t i = 0; i < l->n_torn; i++) {
+      l->s[i] += l->step[i];
+      most = fmax(most, fabs(l->step[i]) / l->scale[i]);
+    }
+    if (k == 0) first = most;
+    if (most <= enough * first) return CPL_OK;
+    st = walk_direction(a, l, l->s, l->f);
+  }
+  return st != CPL_OK ? st : failed(a, l, "is singular: its derivatives cannot be found");
 }

@@ -38,6 +38,7 @@ typedef struct cpli_newton {
   size_t n_terms, cap_terms;
   int32_t *first, *row;
   double *entries, *b;
+  bool changed;             // the derivatives, since the last time they were used
   cpli_elimination* dense;  // in place of all below. Nullable.
   double* values;           // of the terms, for it
   klu_common common;
@@ -46,8 +47,6 @@ typedef struct cpli_newton {
 } newton;
 
 //------------------------------------ make ------------------------------------
-
-static bool counts(const cpli_node* node) { return node->type == CPL_REAL && !node->discrete; }
 
 static bool add_term(newton* w, int32_t row, int32_t column, double weight, int32_t owner,
                      int32_t from) {
@@ -87,7 +86,7 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
 
 static bool moves(const cpli_aggregate* a, int32_t i) {
   bool set_from_outside = a->nodes[i].kind == CPLI_NODE_SIGNAL && a->nodes[i].coupling < 0;
-  return counts(&a->nodes[i]) && !set_from_outside;
+  return cpli_is_smooth(&a->nodes[i]) && !set_from_outside;
 }
 
 // The node that this one follows through plain couplings; itself: none.
@@ -104,7 +103,7 @@ static int32_t leader(const cpli_aggregate* a, int32_t i) {
 static void follow(const cpli_aggregate* a, newton* w) {
   for (int32_t i = 0; i < a->n_nodes; i++) {
     int32_t to = leader(a, i);
-    if (!counts(&a->nodes[i]) || to == i) continue;
+    if (!cpli_is_smooth(&a->nodes[i]) || to == i) continue;
     w->unknown[i] = w->unknown[to];
     for (int32_t k = i; k != to; k = a->links[a->nodes[k].coupling].sources[0]) {
       w->weight[i] *= a->links[a->nodes[k].coupling].def.factor;
@@ -124,7 +123,7 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
     const cpli_node* node = &a->nodes[i];
     w->weight[i] = 1;
     w->unknown[i] = moves(a, i) && leader(a, i) == i ? w->n++ : -1;
-    if (node->part < 0 || !counts(node)) continue;
+    if (node->part < 0 || !cpli_is_smooth(node)) continue;
     block* blk = &w->blocks[node->part];
     if (node->kind == CPLI_NODE_OUTPUT) blk->n_outputs++;
     else blk->n_inputs++;
@@ -139,7 +138,7 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
   }
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
-    if (node->part < 0 || !counts(node)) continue;
+    if (node->part < 0 || !cpli_is_smooth(node)) continue;
     block* blk = &w->blocks[node->part];
     if (node->kind == CPLI_NODE_OUTPUT) blk->outputs[blk->n_outputs++] = i;
     else blk->inputs[blk->n_inputs++] = i;
@@ -285,12 +284,14 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   cpl_status st = cpli_evaluate(a);
   for (int32_t k = 0; k < w->n_blocks && st == CPL_OK; k++) {
     block* blk = &w->blocks[k];
-    if (blk->jac != NULL)
-      st = cpl_jacobian_evaluate(blk->jac, a->x + a->parts[k].first_state, blk->values);
+    if (blk->jac != NULL) st = cpli_part_jacobian(a, k, blk->jac, blk->values, &w->changed);
   }
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
-    if (has_row(a, w, &a->links[l])) st = cpli_tie_gradient(a, &a->links[l]);
+    if (!has_row(a, w, &a->links[l])) continue;
+    w->changed = w->changed || !a->links[l].known;  // known ones do not change
+    st = cpli_tie_gradient(a, &a->links[l]);
   }
+  if (st != CPL_OK) a->fresh = false;  // a part may have been left where it was moved to
   return st;
 }
 
@@ -326,9 +327,12 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
                   a->name, a->t, name);
 }
 
-static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma, bool fresh) {
-  for (size_t i = 0; fresh && i < w->n_terms; i++) w->values[i] = value_of(a, w, &w->terms[i]);
-  if (fresh) cpli_elimination_refresh(w->dense, w->values);
+static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma) {
+  if (w->changed) {
+    for (size_t i = 0; i < w->n_terms; i++) w->values[i] = value_of(a, w, &w->terms[i]);
+    cpli_elimination_refresh(w->dense, w->values);
+  }
+  w->changed = false;
   w->common.singular_col = cpli_elimination_factor(w->dense, gamma);
   return w->common.singular_col < 0 ? CPL_OK : singular(a, w);
 }
@@ -338,7 +342,7 @@ cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
   newton* w = a->newton;
   cpl_status st = fresh ? evaluate_blocks(a, w) : CPL_OK;
   if (st != CPL_OK || w->n == 0) return st;
-  if (w->dense != NULL) return setup_dense(a, w, gamma, fresh);
+  if (w->dense != NULL) return setup_dense(a, w, gamma);
   assemble(a, w, gamma);
   if (w->numeric != NULL &&
       klu_refactor(w->first, w->row, w->entries, w->symbolic, w->numeric, &w->common) &&

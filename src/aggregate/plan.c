@@ -125,18 +125,19 @@ static bool add_op(cpli_plan* p, cpli_op op) {
   return true;
 }
 
-static bool add_node(const cpli_aggregate* a, cpli_plan* p, int32_t node) {
+static bool add_node(const cpli_aggregate* a, cpli_plan* p, int32_t node, bool set) {
   if (!cpli_grow(p->ctx, (void**)&p->nodes, &p->cap_nodes, p->n_nodes, sizeof *p->nodes) ||
       !cpli_grow(p->ctx, (void**)&p->refs, &p->cap_refs, p->n_nodes, sizeof *p->refs) ||
       !cpli_grow(p->ctx, (void**)&p->wires, &p->cap_wires, p->n_nodes, sizeof *p->wires)) {
     return false;
   }
   const cpli_tie* tie = a->nodes[node].coupling >= 0 ? &a->links[a->nodes[node].coupling] : NULL;
-  bool plain = tie != NULL && tie->def.function.value == NULL && tie->n_sources == 1;
+  bool plain = tie != NULL && tie->def.function.value == NULL;
   p->nodes[p->n_nodes] = node;
   p->refs[p->n_nodes] = a->nodes[node].ref;
-  p->wires[p->n_nodes++] = plain ? (cpli_wire){tie->sources[0], tie->def.factor, tie->def.offset}
-                                 : (cpli_wire){.source = -1};
+  p->wires[p->n_nodes++] = plain && !set
+                               ? (cpli_wire){tie->sources[0], tie->def.factor, tie->def.offset}
+                               : (cpli_wire){.source = -1};
   return true;
 }
 
@@ -157,7 +158,13 @@ static bool extend(const cpli_aggregate* a, cpli_plan* p, size_t since, cpli_op_
     if (!add_op(p, op)) return false;
   }
   p->ops[p->n_ops - 1].count++;
-  return add_node(a, p, index);
+  return add_node(a, p, index, kind == CPLI_OP_SET);
+}
+
+static bool may_merge(const cpli_aggregate* a, int32_t node) {
+  const cpli_node* k = &a->nodes[node];
+  if (k->kind != CPLI_NODE_INPUT || k->type != CPL_REAL || k->coupling < 0) return false;
+  return a->links[k->coupling].def.function.value == NULL;
 }
 
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
@@ -166,14 +173,33 @@ cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const
     if (a->nodes[nodes[i]].kind == CPLI_NODE_OUTPUT && !extend(a, p, since, CPLI_OP_GET, nodes[i]))
       return cpli_nomem(p->ctx);
   }
-  for (size_t i = 0; i < n; i++) {
-    if (a->nodes[nodes[i]].coupling >= 0 && !extend(a, p, since, CPLI_OP_COUPLE, nodes[i]))
+  for (size_t i = 0; i < 2 * n; i++) {  // those that a set can compute come last
+    int32_t node = nodes[i % n];
+    bool turn = may_merge(a, node) == (i >= n);
+    if (turn && a->nodes[node].coupling >= 0 && !extend(a, p, since, CPLI_OP_COUPLE, node))
       return cpli_nomem(p->ctx);
   }
   for (size_t i = 0; i < n; i++) {
     if (a->nodes[nodes[i]].kind == CPLI_NODE_INPUT && !extend(a, p, since, CPLI_OP_SET, nodes[i]))
       return cpli_nomem(p->ctx);
   }
+  return CPL_OK;
+}
+
+cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_plan* p) {
+  int32_t* place = cpli_alloc(p->ctx, (size_t)a->n_nodes, sizeof *place);  // of its wire, plus one
+  if (place == NULL) return cpli_nomem(p->ctx);
+  for (size_t k = 0; k < p->n_ops; k++) {
+    cpli_op* op = &p->ops[k];
+    int32_t end = op->first + op->count;
+    while (op->kind == CPLI_OP_COUPLE && op->merged < op->count &&
+           may_merge(a, p->nodes[end - 1 - op->merged]))
+      place[p->nodes[end - 1 - op->merged]] = end - op->merged, op->merged++;
+    for (int32_t i = op->first; op->kind == CPLI_OP_SET && i < end; i++) {
+      if (place[p->nodes[i]] > 0) p->wires[i] = p->wires[place[p->nodes[i]] - 1];
+    }
+  }
+  cpli_free(p->ctx, place);
   return CPL_OK;
 }
 
@@ -201,21 +227,62 @@ static cpl_status add_loop(cpli_aggregate* a, cpli_plan* p, int32_t block) {
   return st;
 }
 
-static cpl_status schedule(cpli_aggregate* a, cpli_plan* p, cpli_plan_kind kind) {
-  const cpli_blocks* b = p->blocks;
-  cpl_status st = CPL_OK;
+// What is not in a loop, and the loops, sorted by level and part.
+static size_t list_items(const cpli_aggregate* a, const cpli_blocks* b, cpli_plan_kind kind,
+                         item* items) {
   size_t n = 0;
-  item* items = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *items);
-  int32_t* nodes = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *nodes);
-  if (items == NULL || nodes == NULL) st = cpli_nomem(p->ctx);
-  for (int32_t k = 0; k < b->n_blocks && st >= 0; k++) {
+  for (int32_t k = 0; k < b->n_blocks; k++) {
     int32_t node = b->order[b->first[k]];
     bool loop = b->n_torn[k] > 0;
     if (!in_plan(&a->nodes[node], kind)) continue;
     items[n++] = (item){b->level[k], loop ? -1 : a->nodes[node].part, a->nodes[node].type, node,
                         loop ? k : -1};
   }
-  if (st >= 0) qsort(items, n, sizeof *items, compare);
+  qsort(items, n, sizeof *items, compare);
+  return n;
+}
+
+static size_t count_calls(const cpli_aggregate* a, const item* items, size_t n) {
+  size_t calls = 0;
+  for (size_t i = 0, k; i < n; i = k) {
+    bool get = false, set = false;
+    for (k = i; k < n && items[k].level == items[i].level && items[k].part == items[i].part &&
+                items[k].type == items[i].type;
+         k++) {
+      get = get || a->nodes[items[k].node].kind == CPLI_NODE_OUTPUT;
+      set = set || a->nodes[items[k].node].kind == CPLI_NODE_INPUT;
+    }
+    if (items[i].part >= 0) calls += (size_t)get + (size_t)set;
+  }
+  return calls;
+}
+
+static void swap_levels(cpli_blocks* b) {
+  int32_t* level = b->level;
+  b->level = b->late;
+  b->late = level;
+}
+
+// A part that is set computes everything anew when it is asked again. So each value comes as late
+// as it may where that makes fewer calls than as early as it can.
+static size_t choose_levels(const cpli_aggregate* a, cpli_blocks* b, cpli_plan_kind kind,
+                            item* items) {
+  size_t n = list_items(a, b, kind, items);
+  size_t early = count_calls(a, items, n);
+  swap_levels(b);
+  list_items(a, b, kind, items);
+  if (count_calls(a, items, n) < early) return n;
+  swap_levels(b);
+  return list_items(a, b, kind, items);
+}
+
+static cpl_status schedule(cpli_aggregate* a, cpli_plan* p, cpli_plan_kind kind) {
+  cpli_blocks* b = p->blocks;
+  cpl_status st = CPL_OK;
+  item* items = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *items);
+  int32_t* nodes = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *nodes);
+  if (items == NULL || nodes == NULL) st = cpli_nomem(p->ctx);
+  size_t n = st >= 0 ? choose_levels(a, b, kind, items) : 0;
   for (size_t i = 0; i < n && st >= 0;) {
     size_t count = 0, since = p->n_ops;
     int32_t level = items[i].level;
@@ -239,6 +306,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** ou
   builder b = {.a = a, .kind = kind};
   cpl_status st = find_blocks(&b, p);
   if (st >= 0) st = schedule(a, p, kind);
+  if (st >= 0) st = cpli_plan_merge(a, p);
   if (st < 0) cpli_plan_destroy(p);
   else *out = p;
   return st;

@@ -123,77 +123,15 @@ static void add_models(report* r) {
 
 //------------------------------------ groups ------------------------------------
 
-static int32_t root(int32_t* parent, int32_t i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
-static void join(int32_t* parent, int32_t i, int32_t k) {
-  int32_t x = root(parent, i), y = root(parent, k);
-  if (x < y) parent[y] = x;
-  else parent[x] = y;
-}
-
-// Signals that carry something from a model; others, such as functions of time, join nobody.
-static void find_carriers(const cpli_aggregate* a, bool* carries) {
-  for (int32_t i = 0; i < a->n_nodes; i++) carries[i] = a->nodes[i].part >= 0;
-  bool more = true;
-  while (more) {
-    more = false;
-    for (int32_t i = 0; i < a->n_links; i++) {
-      const cpli_tie* l = &a->links[i];
-      for (int32_t k = 0; k < l->n_sources && !carries[l->target]; k++)
-        more = carries[l->target] = carries[l->sources[k]];
-    }
-  }
-}
-
-static void join_ports(const cpli_aggregate* a, int32_t* parent, const int32_t* nodes, int32_t n,
-                       const bool* carries, int32_t* first) {
-  for (int32_t i = 0; i < n; i++) {
-    if (!carries[nodes[i]]) continue;
-    int32_t part = a->nodes[nodes[i]].part;
-    int32_t at = part >= 0 ? part : a->n_parts + nodes[i];
-    if (*first < 0) *first = at;
-    join(parent, *first, at);
-  }
-}
-
-// A connection joins what it reads with what it feeds, an event everything it names. An output of
-// the whole joins nothing: nobody inside reads it.
-static void add_groups(report* r) {
-  const cpli_aggregate* a = r->a;
+static cpl_status add_groups(report* r) {
   cpl_graph_model* models = (cpl_graph_model*)r->shown.models;
-  size_t n = (size_t)a->n_parts + (size_t)a->n_nodes;
-  int32_t* parent = get(r, n, sizeof *parent);
-  bool* carries = get(r, (size_t)a->n_nodes, sizeof *carries);
-  if (r->no_memory) return;
-  for (size_t i = 0; i < n; i++) parent[i] = (int32_t)i;
-  find_carriers(a, carries);
-  for (int32_t i = 0; i < a->n_links; i++) {
-    const cpli_tie* l = &a->links[i];
-    const cpli_node* target = &a->nodes[l->target];
-    if (target->part < 0 && a->signals[target->var].kind == CPL_SIGNAL_OUTPUT) continue;
-    int32_t first = target->part >= 0 ? target->part : a->n_parts + l->target;
-    join_ports(a, parent, l->sources, l->n_sources, carries, &first);
-  }
-  for (int32_t i = 0; i < a->n_outside; i++) {
-    const cpli_outside* o = &a->outside[i];
-    int32_t first = -1;
-    join_ports(a, parent, o->condition, o->n_condition, carries, &first);
-    join_ports(a, parent, o->assign, o->n_assign, carries, &first);
-    for (int32_t k = 0; k < o->def.n_targets; k++) {
-      if (o->def.targets[k].part < 0) continue;
-      if (first < 0) first = o->def.targets[k].part;
-      join(parent, first, o->def.targets[k].part);
-    }
-  }
-  int32_t* group = get(r, n, sizeof *group);  // number of each root, plus 1
-  for (int32_t k = 0; k < a->n_parts && !r->no_memory; k++) {
-    int32_t at = root(parent, k);
-    if (group[at] == 0) group[at] = ++r->shown.n_groups;
-    models[k].group = group[at] - 1;
-  }
+  cpli_groups groups;
+  cpl_status st = cpli_groups_find(r->a, &groups);
+  if (st < 0) return st;
+  for (int32_t k = 0; k < r->a->n_parts; k++) models[k].group = groups.of_part[k];
+  r->shown.n_groups = groups.n;
+  cpli_groups_free(&groups);
+  return CPL_OK;
 }
 
 //------------------------------------ connections ------------------------------------
@@ -370,7 +308,7 @@ static void find_open(report* r) {
 static void describe_whole(report* r) {
   r->plan = r->a->plans[CPLI_PLAN_CONTINUOUS];
   add_models(r);
-  if (!r->no_memory) add_groups(r);
+  if (!r->no_memory) r->no_memory = add_groups(r) < 0;
   if (!r->no_memory) add_signals(r);
   if (!r->no_memory) add_loops(r);
   if (!r->no_memory) add_connections(r);

@@ -7,36 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/aggregate.h"
-#include "assemble/function.h"
-#include "couplet/assemble.h"
+#include "assemble/assemble.h"
+#include "couplet/isolate.h"
 #include "format/number.h"
 #include "model/start.h"
-#include "system/definition.h"
 
-// What one instance needs as long as it lives.
-typedef struct assembly {
-  struct assembly* next;
-  cpli_functions functions;
-} assembly;
-
-typedef struct built {
-  cpl_source base;
-  const cpl_system_def* def;
-  cpl_system_def* owned;   // when read from a file
-  cpl_system_def** inner;  // definitions of nested systems that were read
-  cpl_source** sources;    // one per model
-  bool* borrowed;          // that source belongs to the program
-  double* parameters;      // values
-  bool* known;             // which of them have been computed; all, once the system is built
-  cpli_resolver resolver;
-  cpli_links links;
-  assembly* assemblies;
-  cpl_model* prototype;  // the first instance, until someone asks for it
-  cpli_box* box;         // holds its description
-  cpl_description desc;  // a copy of it, with the experiment of the definition
-  char* name;
-} built;
+typedef cpli_assembly assembly;
+typedef cpli_built built;
 
 //------------------------------------ opening the models ------------------------------------
 
@@ -54,7 +31,9 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
   if (m->kind == CPL_MEMBER_SYSTEM) {
     const cpl_system_def* inner = NULL;
     cpl_status st = cpli_def_enter(ctx, chain, m, &inner, &b->inner[i]);
-    return st < 0 ? st : build(ctx, inner, chain, &b->sources[i]);
+    cpli_chain outer = *chain;
+    outer.isolate = chain->isolate || m->isolate;
+    return st < 0 ? st : build(ctx, inner, &outer, &b->sources[i]);
   }
   cpl_open_def open = cpl_default_open_def();
   open.path = m->path.text;
@@ -64,6 +43,8 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
     starts[k] = (cpl_start){m->starts[k].name.text, m->starts[k].value.text};
   open.starts = starts;
   open.n_starts = m->n_starts;
+  open.isolate = chain->isolate || m->isolate;
+  open.call_timeout = chain->call_timeout;
   cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
   cpli_free(ctx, starts);
   if (st < 0) {
@@ -73,15 +54,38 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
   return st;
 }
 
-static cpl_status check_kind(built* b, size_t i) {
+// Whether a member is a model of the aggregate or a stepper beside it.
+static cpl_status choose_kind(built* b, size_t i) {
   const cpli_member* m = &b->def->models[i];
-  if (m->as != CPL_AS_CO_SIMULATION && b->sources[i]->ops->make_model != NULL) return CPL_OK;
-  return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED,
-                      m->as == CPL_AS_CO_SIMULATION ? &m->as_place : &m->name.place,
-                      "model %s: co-simulation in a system is not supported yet; a system takes "
-                      "model exchange FMUs, "
-                      "models in C and systems",
-                      m->name.text);
+  const cpl_source_ops* ops = b->sources[i]->ops;
+  if (m->as == CPL_AS_MODEL_EXCHANGE && ops->make_model == NULL)
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &m->as_place,
+                        "model %s: as: me: there is only co-simulation in it", m->name.text);
+  if (ops->make_model == NULL && ops->make_stepper == NULL)
+    return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.place,
+                        "model %s: there is nothing in it that can be simulated", m->name.text);
+  b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL;
+  b->n_steppers += b->is_stepper[i];
+  return CPL_OK;
+}
+
+// Some FMUs must be alone in their process: where there are more, each gets one of its own.
+static cpl_status separate(built* b, size_t i) {
+  cpl_source* inner = b->sources[i];
+  size_t n = 0;
+  for (size_t j = 0; j < b->def->n_models; j++) n += b->sources[j] == inner;
+  if (n < 2 || b->borrowed[i] || !inner->once_per_process) return CPL_OK;
+  cpl_source* apart = NULL;
+  cpl_status st = cpl_isolate(inner, NULL, &apart);
+  if (st < 0) return st;
+  cpl_log(b->base.ctx, CPL_LOG_INFO, inner->path,
+          "can be instantiated only once per process, and is there %zu times: every instance gets "
+          "a process of its own",
+          n);
+  for (size_t j = 0; j < b->def->n_models; j++) {
+    if (b->sources[j] == inner) b->sources[j] = apart;
+  }
+  return CPL_OK;
 }
 
 // Models of the same file share one source: it is opened, parsed and compiled once.
@@ -92,10 +96,13 @@ static cpl_status open_members(built* b, const cpli_chain* chain) {
     const char* path = b->def->models[i].path.text;
     int32_t same = path != NULL ? cpli_names_add(&opened, path, (int32_t)i) : (int32_t)i;
     if (same == CPL_ERR_NOMEM) return cpli_names_free(&opened), cpli_nomem(b->base.ctx);
+    if (same != (int32_t)i && b->def->models[same].isolate != b->def->models[i].isolate)
+      same = (int32_t)i;
     if (same == (int32_t)i) st = open_member(b, i, chain);
     else b->sources[i] = b->sources[same], b->borrowed[i] = true;
-    if (st >= 0) st = check_kind(b, i);
+    if (st >= 0) st = choose_kind(b, i);
   }
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) st = separate(b, i);
   cpli_names_free(&opened);
   return st;
 }
@@ -128,31 +135,7 @@ static cpl_status evaluate_parameters(built* b, cpli_functions* f) {
   return st;
 }
 
-//------------------------------------ start values ------------------------------------
-
-// A number, an item, a text, a value with a unit; or a constant expression over parameters.
-static cpl_status set_start(built* b, cpli_functions* f, const cpli_setting* s, cpl_component* c) {
-  char number[CPLI_NUMBER_SIZE];
-  double value;
-  int32_t index = cpl_find_variable(c->desc, s->name.text);
-  cpl_type type = index >= 0 ? (cpl_type)c->desc->vars[index].type : CPL_REAL;
-  const char* text = s->value.text;
-  bool plain =
-      cpli_parse_double(text, strlen(text), &value) || (type != CPL_REAL && type != CPL_INTEGER);
-  bool with_unit = !plain && strchr("0123456789.+-", text[0]) != NULL && strchr(text, ' ') != NULL;
-  if (!plain) {
-    cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &value);
-    if (st < 0 && !with_unit) return st;
-    if (st >= 0) cpli_format_double(number, value), text = number;
-  }
-  cpl_start start = {s->name.text, text};
-  cpl_status st = cpli_set_starts(c, &start, 1);
-  if (st < 0) {
-    char place[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_place_text(&s->name.place, place), c->name);
-  }
-  return st;
-}
+//------------------------------------ members ------------------------------------
 
 typedef struct named {
   const char* name;
@@ -163,9 +146,19 @@ static int by_name(const void* x, const void* y) {
   return strcmp(((const named*)x)->name, ((const named*)y)->name);
 }
 
+// A system with steppers inside is put together when its solver is known.
+static cpl_status make_member(built* b, size_t i, cpli_members* d) {
+  cpl_source* source = b->sources[i];
+  const char* name = b->def->models[i].name.text;
+  if (cpl_system_definition(source) != NULL && source->ops->make_model == NULL) return CPL_OK;
+  if (b->is_stepper[i] && source->ops->make_stepper != NULL)
+    return source->ops->make_stepper(source, name, &d->steppers[i]);
+  return source->ops->make_model(source, name, &d->models[i]);
+}
+
 // In the order of names, which is the order the aggregate walks them in: neighbours in time are
 // neighbours in memory.
-static cpl_status make_parts(built* b, cpli_functions* f, cpl_model** parts) {
+static cpl_status make_members(built* b, cpli_members* d) {
   cpl_status st = CPL_OK;
   size_t n = b->def->n_models;
   named* order = cpli_alloc(b->base.ctx, n, sizeof *order);
@@ -175,37 +168,21 @@ static cpl_status make_parts(built* b, cpli_functions* f, cpl_model** parts) {
   for (size_t j = 0; j < n && st >= 0; j++) {
     size_t i = order[j].index;
     const cpli_member* m = &b->def->models[i];
-    st = b->sources[i]->ops->make_model(b->sources[i], m->name.text, &parts[i]);
-    for (size_t k = 0; k < m->n_starts && st >= 0; k++)
-      st = set_start(b, f, &m->starts[k], &parts[i]->base);
+    st = make_member(b, i, d);
+    cpl_component* c = d->models[i] != NULL     ? &d->models[i]->base
+                       : d->steppers[i] != NULL ? &d->steppers[i]->base
+                                                : NULL;
+    for (size_t k = 0; c != NULL && k < m->n_starts && st >= 0; k++)
+      st = cpli_set_start(b, &d->assembly->functions, &m->starts[k], c);
   }
   cpli_free(b->base.ctx, order);
-  return st;
-}
-
-// The aggregate hears of start values of inputs too: a loop begins to iterate from them.
-static cpl_status set_guesses(built* b, cpli_functions* f, cpl_model* aggregate) {
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
-    const cpli_member* m = &b->def->models[i];
-    const cpl_description* d = b->sources[i]->desc;
-    for (size_t k = 0; k < m->n_starts && st >= 0; k++) {
-      int32_t var = cpl_find_variable(d, m->starts[k].name.text);
-      if (var < 0 || d->vars[var].causality != CPL_INPUT || d->vars[var].type != CPL_REAL) continue;
-      char name[1024];
-      int n = snprintf(name, sizeof name, "%s.%s", m->name.text, m->starts[k].name.text);
-      if (n < 0 || (size_t)n >= sizeof name) continue;
-      cpli_setting s = m->starts[k];
-      s.name.text = name;
-      st = set_start(b, f, &s, &aggregate->base);
-    }
-  }
   return st;
 }
 
 //------------------------------------ signals and couplings ------------------------------------
 
 typedef struct lists {
+  assembly* one;
   cpl_signal* signals;
   cpl_coupling* couplings;
   cpl_external_event* events;
@@ -257,11 +234,16 @@ static cpl_status add_table(built* b, cpli_functions* f, lists* l, const cpli_in
     st = cpli_function_of_table(f, table, column, in->interpolation == CPL_HOLD,
                                 &couple_signal(l)->function, &jumps, &n_jumps);
   }
-  if (st >= 0 && n_jumps > 0) {  // an event at every jump, which changes nothing itself
-    l->events[l->n_events++] =
-        (cpl_external_event){.name = in->name.text, .times = jumps, .n_times = n_jumps};
-  }
-  return st;
+  if (st < 0 || n_jumps == 0) return st;
+  cpl_port* signal = cpli_arena_alloc(&f->arena, 1, sizeof *signal);
+  if (signal == NULL) return cpli_nomem(b->base.ctx);
+  *signal = (cpl_port){-1, l->n_signals - 1};
+  // an event at every jump, which changes nothing itself
+  l->events[l->n_events++] = (cpl_external_event){.name = in->name.text,
+                                                  .condition = {.sources = signal, .n_sources = 1},
+                                                  .times = jumps,
+                                                  .n_times = n_jumps};
+  return CPL_OK;
 }
 
 typedef struct callback {
@@ -342,7 +324,9 @@ static cpl_status add_program(built* b, cpli_functions* f, const cpli_connection
   for (size_t m = 0, k = 0; m < b->def->n_models && def->reads_all; m++) {
     const cpl_structure* s = &b->sources[m]->desc->structure;
     for (int32_t o = 0; o < s->n_outputs; o++)
-      ports[k++] = (cpl_port){(int32_t)m, s->outputs[o].var};
+      ports[k++] = cpli_port_of(
+          f,
+          (cpli_ref){.kind = CPLI_REF_VARIABLE, .model = (int32_t)m, .index = s->outputs[o].var});
   }
   *p = (program){def, b->base.ctx, c->target.text};
   *out = (cpl_function){.sources = ports,
@@ -367,19 +351,41 @@ static cpl_status check_type(built* b, const cpli_connection* c, cpl_type to, cp
                       c->target.text, cpl_type_name(to), c->source.text, cpl_type_name(from));
 }
 
+// Between steppers, and where the value is no Real, the master carries it.
+static bool route_connection(built* b, assembly* one, const cpli_link* link, cpl_status* st) {
+  if (link->source.kind != CPLI_REF_VARIABLE) return false;
+  int32_t from = link->source.model, to = link->model;
+  bool from_stepper = b->is_stepper[from], to_stepper = b->is_stepper[to];
+  const cpl_variable* source = cpli_ref_variable(&b->resolver, link->source);
+  const cpl_variable* target = &b->sources[to]->desc->vars[link->var];
+  bool real = source->type == CPL_REAL && target->type == CPL_REAL;
+  if (!from_stepper && !to_stepper) return false;
+  if (!(from_stepper && to_stepper) && real) return false;
+  cpli_route route = {.source = {from, link->source.index, NULL},
+                      .target = {to, link->var, NULL},
+                      .factor = link->factor,
+                      .offset = link->offset};
+  *st = cpli_add_route(one, route);
+  return true;
+}
+
 static cpl_status add_connection(built* b, cpli_functions* f, lists* l, size_t i) {
   const cpli_link* link = &b->links.items[i];
   const cpli_connection* c = &b->def->connections[link->connection];
+  cpl_status st = CPL_OK;
+  if (c->coupling == NULL && route_connection(b, l->one, link, &st)) return st;
   cpl_coupling* out = &l->couplings[l->n_couplings++];
-  *out = (cpl_coupling){
-      .target = {link->model, link->var}, .factor = link->factor, .offset = link->offset};
+  *out = (cpl_coupling){.factor = link->factor, .offset = link->offset};
+  out->target = b->is_stepper[link->model]
+                    ? cpli_bridge_out(l->one, b, link->model, link->var)
+                    : (cpl_port){l->one->part_of_model[link->model], link->var};
   if (c->coupling != NULL) return add_program(b, f, c, &out->function);
   if (link->source.kind != CPLI_REF_NONE) {
     out->source = cpli_port_of(f, link->source);
     return CPL_OK;
   }
   cpl_type type = CPL_REAL;
-  cpl_status st = cpli_function_of_text(f, &c->source, &out->function, &type);
+  st = cpli_function_of_text(f, &c->source, &out->function, &type);
   return st < 0 ? st
                 : check_type(b, c, (cpl_type)b->sources[link->model]->desc->vars[link->var].type,
                              type);
@@ -435,6 +441,10 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
   for (size_t i = 0; i < e->n_sets && st >= 0; i++) {
     cpli_ref ref;
     st = cpli_resolve_set(&b->resolver, &b->links, &e->sets[i].name, &ref);
+    if (st >= 0 && ref.kind == CPLI_REF_VARIABLE && b->is_stepper[ref.model])
+      st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->sets[i].name.place,
+                        "%s belongs to a co-simulation model, which no event can reach into",
+                        e->sets[i].name.text);
     if (st >= 0) targets[i] = cpli_port_of(f, ref);
     values[i] = e->sets[i].value;
   }
@@ -469,48 +479,106 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
   return st;
 }
 
-static cpl_status assemble(built* b, const char* name, cpl_model** out) {
-  const cpl_system_def* d = b->def;
+// Signals for what comes from steppers and goes to them, behind all others.
+static cpl_status add_bridges(built* b, lists* l) {
+  assembly* one = l->one;
+  if (one->no_memory) return cpli_nomem(b->base.ctx);
+  size_t n = (size_t)l->n_signals + one->n_bridges;
+  cpl_signal* all = cpli_arena_alloc(&one->functions.arena, n, sizeof *all);
+  if (all == NULL) return cpli_nomem(b->base.ctx);
+  if (l->n_signals > 0) memcpy(all, l->signals, (size_t)l->n_signals * sizeof *all);
+  l->signals = all;
+  for (size_t i = 0; i < one->n_bridges; i++) {
+    const cpli_bridge* bridge = &one->bridges[i];
+    const cpl_description* d = b->sources[bridge->model]->desc;
+    const cpl_variable* v = &d->vars[bridge->var];
+    cpl_signal* s =
+        add_signal(l, bridge->name, bridge->leaves ? CPL_SIGNAL_OUTPUT : CPL_SIGNAL_INPUT);
+    s->start = v->has_start ? v->start : 0;
+    if (v->unit >= 0) s->unit = d->units[v->unit].name;
+  }
+  return CPL_OK;
+}
+
+static cpl_status make_inner(built* b, const char* name, const lists* l, cpli_members* draft) {
   cpl_context* ctx = b->base.ctx;
-  lists l = {0};
-  assembly* one = cpli_alloc(ctx, 1, sizeof *one);
-  cpl_model** parts = cpli_alloc(ctx, d->n_models, sizeof *parts);
-  *out = NULL;
-  if (one == NULL || parts == NULL) {
+  int32_t n = 0;
+  cpl_model** parts = cpli_alloc(ctx, b->def->n_models, sizeof *parts);
+  if (parts == NULL) return cpli_nomem(ctx);
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    if (b->is_stepper[i]) continue;
+    parts[n++] = draft->models[i];
+    draft->models[i] = NULL;  // the aggregate's from here on
+  }
+  cpl_aggregate_def def = {.name = name,
+                           .parts = parts,
+                           .n_parts = n,
+                           .signals = l->signals,
+                           .n_signals = l->n_signals,
+                           .couplings = l->couplings,
+                           .n_couplings = l->n_couplings,
+                           .events = l->events,
+                           .n_events = l->n_events};
+  cpl_status st = cpl_aggregate(ctx, &def, &draft->inner);
+  cpli_free(ctx, parts);
+  return st < 0 ? st : cpli_note_starts(b, &draft->assembly->functions, draft->inner);
+}
+
+static cpli_members* new_draft(built* b) {
+  cpl_context* ctx = b->base.ctx;
+  size_t n = b->def->n_models;
+  cpli_members* d = cpli_alloc(ctx, 1, sizeof *d);
+  if (d == NULL) return NULL;
+  d->assembly = cpli_alloc(ctx, 1, sizeof *d->assembly);
+  d->models = cpli_alloc(ctx, n, sizeof *d->models);
+  d->steppers = cpli_alloc(ctx, n, sizeof *d->steppers);
+  assembly* one = d->assembly;
+  if (one == NULL || d->models == NULL || d->steppers == NULL) {
     cpli_free(ctx, one);
-    cpli_free(ctx, parts);
-    return cpli_nomem(ctx);
+    d->assembly = NULL;
+    cpli_members_free(b, d);
+    return NULL;
   }
   one->next = b->assemblies;
   b->assemblies = one;
-  one->functions = (cpli_functions){
-      .ctx = ctx, .resolver = &b->resolver, .first_input = (int32_t)d->n_parameters};
+  one->functions = (cpli_functions){.ctx = ctx,
+                                    .resolver = &b->resolver,
+                                    .first_input = (int32_t)b->def->n_parameters,
+                                    .bridge = cpli_bridge_in,
+                                    .bridge_user = one};
   cpli_arena_init(&one->functions.arena, ctx);
-  cpl_status st = make_parts(b, &one->functions, parts);
-  if (st >= 0) st = fill_lists(b, &one->functions, &l);
-  if (st >= 0) {
-    cpl_aggregate_def def = {.name = name,
-                             .parts = parts,
-                             .n_parts = (int32_t)d->n_models,
-                             .signals = l.signals,
-                             .n_signals = l.n_signals,
-                             .couplings = l.couplings,
-                             .n_couplings = l.n_couplings,
-                             .events = l.events,
-                             .n_events = l.n_events};
-    st = cpl_aggregate(ctx, &def, out);
-    if (st >= 0) st = set_guesses(b, &one->functions, *out);
-    if (st < 0 && *out != NULL) {
-      (*out)->base.ops->destroy(&(*out)->base);
-      *out = NULL;
-    }
-  } else {
-    for (size_t i = 0; i < d->n_models; i++) {
-      if (parts[i] != NULL) parts[i]->base.ops->destroy(&parts[i]->base);
-    }
-  }
-  cpli_free(ctx, parts);
+  return d;
+}
+
+cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out) {
+  const cpl_system_def* d = b->def;
+  *out = NULL;
+  cpli_members* draft = new_draft(b);
+  if (draft == NULL) return cpli_nomem(b->base.ctx);
+  lists l = {.one = draft->assembly};
+  cpl_status st = cpli_bridges_init(b, draft->assembly);
+  draft->assembly->functions.part_of_model = draft->assembly->part_of_model;
+  if (st >= 0) st = make_members(b, draft);
+  if (st >= 0) st = fill_lists(b, &draft->assembly->functions, &l);
+  if (st >= 0) st = add_bridges(b, &l);
+  bool idle = b->n_steppers == d->n_models && d->n_inputs + d->n_outputs + d->n_events == 0 &&
+              draft->assembly->n_bridges == 0;
+  if (st >= 0 && !idle) st = make_inner(b, name, &l, draft);
+  if (st < 0) cpli_members_free(b, draft);
+  else *out = draft;
   return st;
+}
+
+// A system of models only.
+static cpl_status assemble(built* b, const char* name, cpl_model** out) {
+  cpli_members* draft = NULL;
+  *out = NULL;
+  cpl_status st = cpli_members_make(b, name, &draft);
+  if (st < 0) return st;
+  *out = draft->inner;
+  draft->inner = NULL;
+  cpli_members_free(b, draft);
+  return CPL_OK;
 }
 
 static cpl_status make_model(cpl_source* source, const char* name, cpl_model** out) {
@@ -531,13 +599,17 @@ static void destroy(cpl_source* source) {
   cpl_context* ctx = source->ctx;
   size_t n = b->def != NULL ? b->def->n_models : 0;
   if (b->prototype != NULL) b->prototype->base.ops->destroy(&b->prototype->base);
+  cpli_members_free(b, b->draft);
   while (b->assemblies != NULL) {
     assembly* one = b->assemblies;
     b->assemblies = one->next;
     cpli_functions_free(&one->functions);
+    cpli_free(ctx, one->bridges);
+    cpli_free(ctx, one->routes);
     cpli_free(ctx, one);
   }
   cpli_box_release(b->box);
+  cpli_merged_release(b->merged);
   cpli_links_free(&b->links);
   for (size_t i = 0; i < n && b->sources != NULL; i++) {
     if (b->sources[i] != NULL && !b->borrowed[i]) b->sources[i]->ops->destroy(b->sources[i]);
@@ -545,6 +617,7 @@ static void destroy(cpl_source* source) {
   for (size_t i = 0; i < n && b->inner != NULL; i++) cpl_system_def_destroy(b->inner[i]);
   cpli_free(ctx, b->sources);
   cpli_free(ctx, b->borrowed);
+  cpli_free(ctx, b->is_stepper);
   cpli_free(ctx, b->inner);
   cpli_free(ctx, b->parameters);
   cpli_free(ctx, b->known);
@@ -553,7 +626,15 @@ static void destroy(cpl_source* source) {
   cpli_free(ctx, b);
 }
 
+static cpl_status make_stepper(cpl_source* source, const char* name, cpl_stepper** out) {
+  cpl_stepper_def def = cpl_default_stepper_def();
+  def.name = name;
+  return cpl_system_stepper(source, &def, out);
+}
+
 static const cpl_source_ops ops = {.kind = "system", .destroy = destroy, .make_model = make_model};
+static const cpl_source_ops stepper_ops = {
+    .kind = "system", .destroy = destroy, .make_stepper = make_stepper};
 
 static void take_experiment(built* b) {
   cpl_experiment_def e = cpl_system_def_experiment(b->def);
@@ -573,12 +654,13 @@ static cpl_status allocate(built* b) {
   const char* name = b->def->name.text != NULL ? b->def->name.text : "system";
   b->sources = cpli_alloc(ctx, n, sizeof *b->sources);
   b->borrowed = cpli_alloc(ctx, n, sizeof *b->borrowed);
+  b->is_stepper = cpli_alloc(ctx, n, sizeof *b->is_stepper);
   b->inner = cpli_alloc(ctx, n, sizeof *b->inner);
   b->parameters = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->parameters);
   b->known = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->known);
   b->name = cpli_strdup(ctx, name);
-  bool fine = b->sources != NULL && b->borrowed != NULL && b->inner != NULL &&
-              b->parameters != NULL && b->known != NULL && b->name != NULL;
+  bool fine = b->sources != NULL && b->borrowed != NULL && b->is_stepper != NULL &&
+              b->inner != NULL && b->parameters != NULL && b->known != NULL && b->name != NULL;
   return fine ? CPL_OK : cpli_nomem(ctx);
 }
 
@@ -604,17 +686,24 @@ static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_
   b->base = (cpl_source){
       .ops = &ops, .desc = &b->desc, .ctx = ctx, .path = def->file != NULL ? def->file : ""};
   b->def = def;
-  cpli_chain chain = {.outer = outer, .def = def};
+  cpli_chain chain = {.outer = outer,
+                      .def = def,
+                      .isolate = def->isolate || (outer != NULL && outer->isolate),
+                      .call_timeout = def->call_timeout};
+  if (chain.call_timeout == 0 && outer != NULL) chain.call_timeout = outer->call_timeout;
   cpl_status st = allocate(b);
   if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
-  if (st >= 0) st = assemble(b, b->name, &b->prototype);
+  if (st >= 0 && b->n_steppers == 0) st = assemble(b, b->name, &b->prototype);
+  if (st >= 0 && b->n_steppers > 0) st = cpli_members_make(b, b->name, &b->draft);
+  if (st >= 0 && b->n_steppers > 0) st = cpli_members_describe(b, b->draft);
   if (st < 0) {
     destroy(&b->base);
     return st;
   }
-  b->box = cpli_box_hold(b->prototype);
-  b->desc = b->box->desc;
+  if (b->n_steppers == 0) b->box = cpli_box_hold(b->prototype);
+  else b->base.ops = &stepper_ops;
+  b->desc = b->n_steppers == 0 ? b->box->desc : b->merged->desc;
   b->desc.kind = "system";
   take_experiment(b);
   *out = &b->base;
@@ -625,18 +714,22 @@ cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_sou
   return build(ctx, def, NULL, out);
 }
 
-cpl_status cpl_system_open(cpl_context* ctx, const char* path, cpl_source** out) {
-  cpl_system_def* def = NULL;
-  *out = NULL;
-  cpl_status st = cpl_system_def_read(ctx, path, &def);
-  if (st >= 0) st = build(ctx, def, NULL, out);
+cpl_status cpl_system_build_owned(cpl_context* ctx, cpl_system_def* def, cpl_source** out) {
+  cpl_status st = build(ctx, def, NULL, out);
   if (st >= 0) ((built*)*out)->owned = def;
   else cpl_system_def_destroy(def);
   return st;
 }
 
+cpl_status cpl_system_open(cpl_context* ctx, const char* path, cpl_source** out) {
+  cpl_system_def* def = NULL;
+  *out = NULL;
+  cpl_status st = cpl_system_def_read(ctx, path, &def);
+  return st < 0 ? st : cpl_system_build_owned(ctx, def, out);
+}
+
 const cpl_system_def* cpl_system_definition(const cpl_source* source) {
-  return source->ops == &ops ? ((const built*)source)->def : NULL;
+  return source->ops == &ops || source->ops == &stepper_ops ? ((const built*)source)->def : NULL;
 }
 
 size_t cpl_system_record(const cpl_system_def* def, const char** out, size_t n) {

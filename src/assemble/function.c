@@ -47,7 +47,8 @@ void cpli_functions_free(cpli_functions* f) {
 cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref) {
   if (ref.kind == CPLI_REF_PARAMETER) return (cpl_port){-1, f->first_parameter + ref.index};
   if (ref.kind == CPLI_REF_INPUT) return (cpl_port){-1, f->first_input + ref.index};
-  return (cpl_port){ref.model, ref.index};
+  int32_t part = f->part_of_model != NULL ? f->part_of_model[ref.model] : ref.model;
+  return part >= 0 ? (cpl_port){part, ref.index} : f->bridge(f->bridge_user, ref);
 }
 
 // Slots are numbered as names are met.
@@ -95,11 +96,21 @@ static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {
 
 //------------------------------------ one expression ------------------------------------
 
+// A comparison that has just turned, or that an event has brought next to zero, would be turned
+// back and forth by mere round-off. It rests: it keeps its side until its indicator has left a band
+// around zero, whose width is relative to the largest indicator seen so far.
+static const double band_width = 1e-10;
+
 typedef struct formula {
   cpl_context* ctx;
   const cpli_expr* expr;
   size_t n_relations;
-  double *frozen, *before;
+  cpli_relation* relations;
+  double *frozen, *before, *z;
+  double* scale;   // the largest indicator
+  double* band;    // of those that rest; 0: armed
+  double settled;  // when they settled last
+  bool begun;      // they have
 } formula;
 
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
@@ -112,24 +123,136 @@ static cpl_status formula_gradient(void* user, double t, const double* sources, 
   return cpli_expr_gradient(q->expr, q->ctx, t, sources, q->frozen, NULL, out, NULL);
 }
 
+// The side of its indicator that a comparison's value belongs to.
+static double side(const formula* q, size_t k) {
+  return (q->frozen[k] != 0) == q->relations[k].positive_is_true ? 1 : -1;
+}
+
+static bool by_time(const formula* q, size_t k) {
+  return q->relations[k].comparison && q->relations[k].mover == CPLI_MOVED_BY_TIME;
+}
+
+static bool may_rest(const formula* q, size_t k) {
+  return q->relations[k].comparison && q->relations[k].mover == CPLI_MOVED;
+}
+
 static cpl_status formula_indicators(void* user, double t, const double* sources, double* z) {
   const formula* q = user;
-  return cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, z);
+  cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, z);
+  for (size_t k = 0; k < q->n_relations; k++) {
+    if (by_time(q, k)) z[k] = side(q, k);
+    else if (q->band[k] > 0) z[k] += side(q, k) * q->band[k];
+  }
+  return st;
+}
+
+// 1 is what an indicator says in a branch that is not taken.
+static void note_scale(formula* q, size_t k) {
+  double size = fabs(q->z[k]);
+  if (size != 1 && size > q->scale[k]) q->scale[k] = size;
+}
+
+// The first look at a time is at what crossed: it turns. Later ones see what the event made of it.
+static void rest(formula* q, size_t k, bool again) {
+  double band = q->band[k] > 0 ? q->band[k] : band_width * q->scale[k];
+  bool near = fabs(q->z[k]) < band;
+  if (near && (again || q->band[k] > 0)) q->frozen[k] = q->before[k];
+  q->band[k] = near ? band : 0;
+  note_scale(q, k);
+}
+
+// From the very time on at which it turns, also where the comparison itself still says equal; but
+// at the start it is what it says.
+static void look_at_clock(formula* q, size_t k, double t, const double* sources) {
+  double when;
+  bool after;
+  if (!cpli_expr_turns(q->expr, &q->relations[k], sources, &when, &after)) return;
+  if (q->begun || t != when) q->frozen[k] = (t >= when) == after;
+}
+
+static void forget(formula* q) {
+  for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = 0;
+  q->begun = false;
 }
 
 static cpl_status formula_settle(void* user, double t, const double* sources, bool* changed) {
   formula* q = user;
+  if (q->begun && t < q->settled) forget(q);  // another run
+  bool again = q->begun && t == q->settled;
   memcpy(q->before, q->frozen, q->n_relations * sizeof *q->frozen);
-  cpl_status st = cpli_expr_settle(q->expr, q->ctx, t, sources, q->frozen);
+  cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
+  if (st == CPL_OK) st = cpli_expr_settle(q->expr, q->ctx, t, sources, q->frozen);
+  for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
+    if (by_time(q, k)) look_at_clock(q, k, t, sources);
+    else if (may_rest(q, k)) rest(q, k, again);
+  }
   *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
+  q->settled = t;
+  q->begun = true;
   return st;
 }
 
+// A step was accepted: what has left its band is armed again.
+static cpl_status formula_accept(void* user, double t, const double* sources) {
+  formula* q = user;
+  cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
+  for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
+    if (!may_rest(q, k)) continue;
+    note_scale(q, k);
+    if (side(q, k) * q->z[k] > q->band[k]) q->band[k] = 0;
+  }
+  return st;
+}
+
+static double formula_next_time(void* user, double t, const double* sources) {
+  const formula* q = user;
+  double next = INFINITY, when;
+  bool after;
+  for (size_t k = 0; k < q->n_relations; k++) {
+    if (by_time(q, k) && cpli_expr_turns(q->expr, &q->relations[k], sources, &when, &after) &&
+        (q->frozen[k] != 0) != after)
+      next = fmin(next, fmax(when, t));
+  }
+  return next;
+}
+
 static bool make_formula(cpli_functions* f, const cpli_expr* expr, formula* q) {
-  *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = cpli_expr_relations(expr)};
-  q->frozen = cpli_arena_alloc(&f->arena, 2 * q->n_relations, sizeof *q->frozen);
-  q->before = q->frozen != NULL ? q->frozen + q->n_relations : NULL;
-  return q->frozen != NULL;
+  size_t n = cpli_expr_relations(expr);
+  *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = n};
+  q->frozen = cpli_arena_alloc(&f->arena, 5 * n, sizeof *q->frozen);
+  q->relations = cpli_arena_alloc(&f->arena, n, sizeof *q->relations);
+  if (q->frozen == NULL || q->relations == NULL) return false;
+  q->before = q->frozen + n;
+  q->z = q->before + n;
+  q->scale = q->z + n;
+  q->band = q->scale + n;
+  return true;
+}
+
+static cpli_mover mover_of(const cpli_functions* f, cpli_ref ref) {
+  const cpl_variable* v = cpli_ref_variable(f->resolver, ref);
+  if (v == NULL) return ref.kind == CPLI_REF_PARAMETER ? CPLI_NEVER_MOVED : CPLI_MOVED;
+  if (v->type != CPL_REAL || v->variability <= CPL_DISCRETE) return CPLI_MOVED_AT_EVENTS;
+  return CPLI_MOVED;
+}
+
+// Which of the relations time alone moves decides what the aggregate has to ask for.
+static cpl_status find_movers(cpli_functions* f, formula* q, const cpli_ref* refs,
+                              const int32_t* slots, size_t n, cpl_function* out) {
+  if (q->n_relations == 0) return CPL_OK;
+  cpli_mover* movers = cpli_alloc(f->ctx, n, sizeof *movers);
+  if (movers == NULL) return cpli_nomem(f->ctx);
+  for (size_t i = 0; i < n; i++) movers[i] = mover_of(f, refs[slots[i]]);
+  cpli_expr_movers(q->expr, movers, q->relations);
+  cpli_free(f->ctx, movers);
+  out->settle = formula_settle;
+  for (size_t k = 0; k < q->n_relations; k++) {
+    if (by_time(q, k)) out->next_time = formula_next_time;
+    else out->n_indicators = (int32_t)q->n_relations;
+    if (may_rest(q, k)) out->accept = formula_accept;
+  }
+  if (out->n_indicators > 0) out->indicators = formula_indicators;
+  return CPL_OK;
 }
 
 // Whether the gradient never changes once the parameters are set.
@@ -168,12 +291,7 @@ static cpl_status fill(cpli_functions* f, names* s, const cpli_text* text, cpli_
                         .user = q,
                         .text = shown,
                         .expression = said};
-  if (q->n_relations > 0) {
-    out->n_indicators = (int32_t)q->n_relations;
-    out->indicators = formula_indicators;
-    out->settle = formula_settle;
-  }
-  return CPL_OK;
+  return find_movers(f, q, s->refs, slots, n, out);
 }
 
 cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_function* out,

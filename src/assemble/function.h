@@ -17,6 +17,11 @@ typedef struct cpli_functions {
   cpli_resolver* resolver;
   int32_t first_parameter, first_input;  // signals
   struct cpli_kept* kept;                // what must be destroyed
+  // Where models stand in the aggregate. NULL: where they stand in the file; -1: beside it, and
+  // `bridge` makes a port for what is needed of them.
+  const int32_t* part_of_model;
+  cpl_port (*bridge)(void* user, cpli_ref ref);
+  void* bridge_user;
 } cpli_functions;
 
 void cpli_functions_free(cpli_functions* f);

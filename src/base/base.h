@@ -26,6 +26,13 @@ char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
 /// Whether a message of that level would reach anyone: worth asking before making it.
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level);
 
+/// From now on the errors of this thread go to `text` (NULL: to the context again). Returns where
+/// they went before.
+char* cpli_divert_errors(char* text, size_t size);
+
+/// From here on messages of this context go there, at the same level.
+void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user);
+
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 

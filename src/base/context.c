@@ -11,6 +11,7 @@
 
 struct cpl_context {
   cpl_context_def def;
+  void* log_user;  // of def.log; def.user until cpli_log_to()
   char error[2048];
 };
 
@@ -45,6 +46,7 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   cpl_context* ctx = d.realloc(d.user, NULL, sizeof *ctx);
   if (ctx == NULL) return NULL;
   ctx->def = d;
+  ctx->log_user = d.user;
   ctx->error[0] = '\0';
   return ctx;
 }
@@ -57,13 +59,29 @@ void cpl_context_destroy(cpl_context* ctx) {
 
 const char* cpl_context_error(const cpl_context* ctx) { return ctx->error; }
 
+static _Thread_local char* diverted;
+static _Thread_local size_t diverted_size;
+
+char* cpli_divert_errors(char* text, size_t size) {
+  char* before = diverted;
+  diverted = text;
+  diverted_size = size;
+  if (text != NULL) text[0] = '\0';
+  return before;
+}
+
+static void keep_error(cpl_context* ctx, const char* text) {
+  if (diverted != NULL) snprintf(diverted, diverted_size, "%s", text);
+  else memcpy(ctx->error, text, sizeof ctx->error);
+}
+
 cpl_status cpl_fail(cpl_context* ctx, cpl_status st, const char* fmt, ...) {
   char text[sizeof ctx->error];  // arguments may point into the old message
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  memcpy(ctx->error, text, sizeof text);
+  keep_error(ctx, text);
   return st;
 }
 
@@ -74,13 +92,18 @@ cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...
   int n = vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   if (n < 0 || (size_t)n >= sizeof text) return st;
-  snprintf(text + n, sizeof text - (size_t)n, ": %s", ctx->error);
-  memcpy(ctx->error, text, sizeof text);
+  snprintf(text + n, sizeof text - (size_t)n, ": %s", diverted != NULL ? diverted : ctx->error);
+  keep_error(ctx, text);
   return st;
 }
 
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level) {
   return ctx->def.log != NULL && level <= ctx->def.log_level;
+}
+
+void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user) {
+  ctx->def.log = log;
+  ctx->log_user = user;
 }
 
 void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char* fmt, ...) {
@@ -92,7 +115,7 @@ void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char*
   va_end(args);
   size_t n = strlen(text);
   while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) text[--n] = '\0';
-  ctx->def.log(ctx->def.user, level, who != NULL ? who : "", text);
+  ctx->def.log(ctx->log_user, level, who != NULL ? who : "", text);
 }
 
 //------------------------------------ memory ------------------------------------

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "couplet/base.h"
@@ -13,6 +14,7 @@
 bool cpli_guard_on;
 CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
 CPLI_GUARD_TLS bool cpli_guard_thread_ready;
+CPLI_GUARD_TLS const char* volatile* cpli_guard_note;
 
 enum {
   CAUGHT = 5,   // the first in the list; the rest is only to be named
@@ -124,4 +126,19 @@ void cpl_guard_crashes(void) {
     if (old.sa_sigaction != on_signal) former[i] = old;
   }
   cpli_guard_on = true;
+}
+
+static void end_of_process(int code, void* unused) {
+  (void)unused;
+  if (cpli_guard_top != NULL) {
+    on_exit(end_of_process, NULL);
+    cpli_guard_break(EXITED);
+  }
+  _exit(code);
+}
+
+void cpli_guard_own_process(void) {
+  for (size_t i = 0; i < CAUGHT; i++) signal(crashes[i].signal, SIG_DFL);
+  cpl_guard_crashes();
+  on_exit(end_of_process, NULL);
 }

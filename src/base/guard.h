@@ -40,6 +40,17 @@ bool cpli_guard_break(int signal);
 /// "SIGSEGV: invalid memory access"
 const char* cpli_guard_text(int signal);
 
+/// This process serves one model: crashes and exit() outside guarded calls end it at once, without
+/// the handlers that the program it was forked from had put there.
+void cpli_guard_own_process(void);
+
+// The name of the call that is under way, for those who outlive this process. NULL: no one asks.
+extern CPLI_GUARD_TLS const char* volatile* cpli_guard_note;
+
+static inline void cpli_guard_noted(const char* call) {
+  if (cpli_guard_note != NULL) *cpli_guard_note = call;
+}
+
 static inline void cpli_guard_enter(cpli_guard_frame* frame) {
   if (!cpli_guard_thread_ready) cpli_guard_prepare_thread();
   frame->signal = 0;

@@ -123,3 +123,27 @@ cpl_status cpli_expr_settle(const cpli_expr* expr, cpl_context* ctx, double t, c
 /// Nullable: ctx
 cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double t,
                                 const double* values, const double* frozen, double* z);
+
+/// What changes a value between events, from the least to the most.
+typedef enum cpli_mover {
+  CPLI_NEVER_MOVED,
+  CPLI_MOVED_AT_EVENTS,
+  CPLI_MOVED_BY_TIME,  // only by time, as a + b*time
+  CPLI_MOVED,          // by anything
+} cpli_mover;
+
+typedef struct cpli_relation {
+  bool comparison;        // < <= > >=
+  bool positive_is_true;  // a comparison: where its indicator is positive
+  cpli_mover mover;       // of what is compared
+  uint32_t code;          // private
+} cpli_relation;
+
+/// All relations of an expression; `slots` says what moves each position.
+void cpli_expr_movers(const cpli_expr* expr, const cpli_mover* slots, cpli_relation* out);
+
+/// When a comparison with mover CPLI_MOVED_BY_TIME turns, and what it is from then on. It may be
+/// another time after an event.
+/// Returns: false when it never does.
+bool cpli_expr_turns(const cpli_expr* expr, const cpli_relation* relation, const double* values,
+                     double* when, bool* after);

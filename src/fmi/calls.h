@@ -89,6 +89,7 @@ void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...)
     cpli_surroundings around;                                                                 \
     bool look = cpli_looks_around(&in->base, call->flags);                                    \
     if (look) cpli_surroundings_keep(&around);                                                \
+    cpli_guard_noted(#name);                                                                  \
     uint32_t modes = cpli_float_modes();                                                      \
     CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                              \
     if (cpli_float_modes() != modes) cpli_float_restore(modes);                               \

@@ -55,7 +55,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_fmi1* in = instance_of(s);
   cpl_component* c = &s->base;
-  cpli_curve_orders o = cpli_curve_at(&in->base, curve);
+  cpli_curve_orders o = cpli_curve_now(&in->base, curve);
   cpl_status st = c->ops->set_real(c, &ref, 1, &o.value);
   if (st != CPL_OK || o.n == 0) return st;
   const cpli_slot* slot = in->base.fmu->slots != NULL ? &in->base.fmu->slots[ref] : NULL;

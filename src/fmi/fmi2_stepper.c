@@ -66,7 +66,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_fmi2* in = instance_of(s);
-  cpli_curve_orders o = cpli_curve_at(&in->base, curve);
+  cpli_curve_orders o = cpli_curve_now(&in->base, curve);
   cpl_status st = cpli_fmi2SetReal(in, &ref, 1, &o.value);
   if (st != CPL_OK) return st;
   uint32_t refs[CPLI_COUNT(o.orders)] = {ref, ref, ref};

@@ -272,7 +272,7 @@ static double derivative_at(const cpl_curve* curve, double t, int k) {
 }
 
 // Every order the FMU knows is set each time: a curve that became flat must not leave a slope.
-cpli_curve_orders cpli_curve_at(const cpli_instance* in, const cpl_curve* curve) {
+cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve) {
   cpli_curve_orders o = {.value = derivative_at(curve, in->time, 0)};
   int most = (int)CPLI_COUNT(o.orders), known = in->head.component.can.input_derivatives;
   o.n = known < most ? known : most;

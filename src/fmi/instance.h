@@ -139,4 +139,4 @@ typedef struct cpli_curve_orders {
   double values[3];
 } cpli_curve_orders;
 
-cpli_curve_orders cpli_curve_at(const cpli_instance* in, const cpl_curve* curve);
+cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve);

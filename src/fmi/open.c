@@ -283,6 +283,12 @@ static void fmu_destroy(cpl_source* src) {
   cpli_free(ctx, fmu);
 }
 
+static cpl_status fmu_prepare(cpl_source* src, int* keep) {
+  cpl_fmu* fmu = (cpl_fmu*)src;
+  *keep = fmu->call_log != NULL ? fileno(fmu->call_log) : -1;
+  return cpli_fmu_extract(fmu);
+}
+
 // The adapters of each version; NULL: there is none yet.
 typedef struct adapter {
   const char* kind;
@@ -332,7 +338,7 @@ static const cpl_source_ops* ops_of(cpl_fmu* fmu) {
   const adapter* a = &adapters[fmu->version];
   cpl_source_ops* ops = cpli_arena_alloc(&fmu->arena, 1, sizeof *ops);
   if (ops == NULL) return NULL;
-  *ops = (cpl_source_ops){.kind = a->kind, .destroy = fmu_destroy};
+  *ops = (cpl_source_ops){.kind = a->kind, .destroy = fmu_destroy, .prepare = fmu_prepare};
   if (fmu->me.present) ops->make_model = a->make_model;
   if (fmu->cs.present && !fmu->cs.tool_coupling) ops->make_stepper = a->make_stepper;
   if (ops->make_model == NULL && ops->make_stepper == NULL) {
@@ -401,6 +407,7 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   fmu->given = NULL;  // they were the caller's
   fmu->n_given = 0;
   if (fmu->n_binaries == 0 && fmu->version == 3) fmu->platform = cpli_fmu_platform_tuple();
+  fmu->base.once_per_process = fmu->me.can.once_per_process || fmu->cs.can.once_per_process;
   log_findings(fmu);
   *out = &fmu->base;
   return CPL_OK;

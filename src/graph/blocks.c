@@ -221,6 +221,19 @@ static void find_levels(const lists* next, cpli_blocks* b) {
   }
 }
 
+static void find_late_levels(const lists* next, cpli_blocks* b) {
+  int32_t last = 0;
+  for (int32_t k = 0; k < b->n_blocks; k++) last = b->level[k] > last ? b->level[k] : last;
+  for (int32_t k = 0; k < b->n_blocks; k++) b->late[k] = last;
+  for (int32_t i = b->n - 1; i >= 0; i--) {
+    int32_t v = b->order[i], mine = b->block[v];
+    for (int32_t e = next->first[v]; e < next->first[v + 1]; e++) {
+      int32_t k = b->block[next->item[e]];
+      if (k != mine && b->late[mine] >= b->late[k]) b->late[mine] = b->late[k] - 1;
+    }
+  }
+}
+
 cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_blocks** out) {
   cpl_status st = CPL_OK;
   search s = {0};
@@ -229,7 +242,7 @@ cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_bloc
   cpli_blocks* b = cpli_alloc(g->ctx, 1, sizeof *b);
   if (b == NULL) return cpli_nomem(g->ctx);
   *b = (cpli_blocks){.ctx = g->ctx, .n = g->n};
-  b->order = cpli_alloc(g->ctx, 6 * n + 2, sizeof *b->order);
+  b->order = cpli_alloc(g->ctx, 7 * n + 2, sizeof *b->order);
   if (b->order == NULL || !search_make(g, &s)) {
     st = cpli_nomem(g->ctx);
     goto done;
@@ -237,11 +250,15 @@ cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_bloc
   b->block = b->order + n;
   b->n_torn = b->block + n;
   b->level = b->n_torn + n;
-  b->position = b->level + n;
+  b->late = b->level + n;
+  b->position = b->late + n;
   b->first = b->position + n;
   find_blocks(&s, b);
   st = tear_loops(g, &s, b, may_tear);
-  if (st >= 0) find_levels(&s.next, b);
+  if (st >= 0) {
+    find_levels(&s.next, b);
+    find_late_levels(&s.next, b);
+  }
   for (int32_t i = 0; i < b->n; i++) b->position[b->order[i]] = i;
 done:
   search_free(g->ctx, &s);

@@ -32,6 +32,7 @@ typedef struct cpli_blocks {
   int32_t* position;  // of each node in order
   int32_t* n_torn;    // per block; 0: not a loop
   int32_t* level;     // per block: longest way from a block without predecessors
+  int32_t* late;      // per block: the last level it may have, so that those who need it come later
 } cpli_blocks;
 
 /// Nodes that may be torn are marked (NULL: all). Every loop must have one on every cycle.

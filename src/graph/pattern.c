@@ -13,6 +13,13 @@ static void note_rows(const cpl_description* d, const cpl_unknown* list, int32_t
 
 //------------------------------------ entries ------------------------------------
 
+// A state by itself is one for ever; what is not known varies.
+static uint8_t kind_of(const cpl_description* d, const cpl_unknown* u, int32_t k) {
+  if (u == NULL || u->count < 0) return CPL_DEPENDENT;
+  if (k == u->count) return CPL_KIND_CONSTANT;
+  return d->structure.kinds != NULL ? d->structure.kinds[u->first + k] : CPL_DEPENDENT;
+}
+
 // Walks all entries in order of rows. With `fill` NULL it only counts per column.
 static void walk(const cpl_description* d, const cpl_unknown* const* of, const int32_t* column_of,
                  const int32_t* rows, cpli_pattern* p, int32_t* count, int32_t* seen, bool fill) {
@@ -28,7 +35,10 @@ static void walk(const cpl_description* d, const cpl_unknown* const* of, const i
                       : column_of[cpli_root_variable(d, d->structure.deps[u->first + k])];
       if (c < 0 || seen[c] == r) continue;
       seen[c] = r;
-      if (fill) p->row[p->first[c] + count[c]] = r;
+      if (fill) {
+        p->row[p->first[c] + count[c]] = r;
+        p->kind[p->first[c] + count[c]] = kind_of(d, u, k);
+      }
       count[c]++;
     }
   }
@@ -60,7 +70,8 @@ static cpl_status find_entries(cpli_pattern* p, const cpl_description* d, const 
   }
   p->n_entries = p->first[p->n_columns];
   p->row = cpli_alloc(p->ctx, (size_t)p->n_entries, sizeof *p->row);
-  if (p->row == NULL) st = cpli_nomem(p->ctx);
+  p->kind = cpli_alloc(p->ctx, (size_t)p->n_entries, sizeof *p->kind);
+  if (p->row == NULL || p->kind == NULL) st = cpli_nomem(p->ctx);
   else walk(d, of, column_of, rows, p, count, seen, true);
 done:
   cpli_free(p->ctx, of);
@@ -131,6 +142,7 @@ void cpli_pattern_destroy(cpli_pattern* p) {
   if (p == NULL) return;
   cpli_free(p->ctx, p->first);
   cpli_free(p->ctx, p->row);
+  cpli_free(p->ctx, p->kind);
   cpli_free(p->ctx, p->colour);
   cpli_free(p->ctx, p);
 }

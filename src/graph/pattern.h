@@ -17,6 +17,7 @@ typedef struct cpli_pattern {
   int32_t n_rows, n_columns, n_entries;
   int32_t* first;   // n_columns + 1: where each column begins in `row`
   int32_t* row;     // n_entries, ascending within a column
+  uint8_t* kind;    // n_entries: cpl_dependency_kind, how the partial derivative varies
   int32_t* colour;  // n_columns
   int32_t n_colours;
 } cpli_pattern;

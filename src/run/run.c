@@ -154,8 +154,9 @@ static cpl_status exchange_step(run* r) {
     if (result.time > r->t) r->recorded = false;
     r->t = result.time;
     r->ended = result.end == CPL_STEP_TERMINATE;
-    if (st >= 0 && (result.end == CPL_STEP_EVENT || r->ended)) st = record(r);
-    if (st >= 0 && result.end == CPL_STEP_EVENT && r->s->base.can.zero_step) {
+    bool event = result.end == CPL_STEP_EVENT;
+    if (st >= 0 && (event || r->ended)) st = record(r);
+    if (st >= 0 && event && r->s->base.can.zero_step) {
       st = update_event(r);  // both sides are recorded
       if (st >= 0) st = record(r);
     }

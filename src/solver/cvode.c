@@ -1,18 +1,21 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// CVODE of SUNDIALS: BDF with Newton's method and a dense matrix, or Adams with functional
-// iteration.
+// CVODE of SUNDIALS: BDF with Newton's method and a dense matrix, the equation's own linear solver
+// or GMRES, or Adams with functional iteration.
 #include <cvode/cvode.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sunlinsol/sunlinsol_dense.h>
+#include <sunlinsol/sunlinsol_spgmr.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 #include "solver/solver.h"
+
+enum { KRYLOV = 30 };  // vectors that GMRES may collect
 
 typedef struct cvode {
   cpli_solver base;
@@ -30,7 +33,8 @@ typedef struct cvode {
   double refused_at;   // where the model last could not be evaluated
   int* roots;
   int stuck;  // steps in a row that did not advance the time
-  int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton;
+  int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton, counted_linear;
+  bool gmres;
 } cvode;
 
 //------------------------------------ callbacks ------------------------------------
@@ -120,6 +124,36 @@ static bool attach_own_solver(cvode* s) {
          CVodeSetLinSysFn(s->mem, own_system) >= 0;
 }
 
+//------------------------------------ GMRES ------------------------------------
+
+static int times(N_Vector v, N_Vector out, realtype t, N_Vector x, N_Vector fx, void* user,
+                 N_Vector a) {
+  cvode* s = user;
+  (void)fx, (void)a;
+  s->base.stats->products++;
+  return passed_on(s, t,
+                   s->ode.jacobian_times(s->ode.user, t, N_VGetArrayPointer(x),
+                                         N_VGetArrayPointer(v), N_VGetArrayPointer(out)));
+}
+
+static bool attach_gmres(cvode* s) {
+  s->linear = SUNLinSol_SPGMR(s->x, SUN_PREC_NONE, KRYLOV, s->sun);
+  if (s->linear == NULL || CVodeSetLinearSolver(s->mem, s->linear, NULL) < 0) return false;
+  return s->ode.jacobian_times == NULL || CVodeSetJacTimes(s->mem, NULL, times) >= 0;
+}
+
+static const char* const linear_names[] = {
+    [CPL_LINEAR_DIRECT] = "direct", [CPL_LINEAR_GMRES] = "gmres"};
+
+bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out) {
+  for (size_t i = 0; i < CPLI_COUNT(linear_names); i++) {
+    if (strcmp(name, linear_names[i]) != 0) continue;
+    *out = (cpl_linear_solver)i;
+    return true;
+  }
+  return false;
+}
+
 //------------------------------------ messages ------------------------------------
 
 static void take_message(int code, const char* module, const char* function, char* text,
@@ -134,21 +168,25 @@ static void take_message(int code, const char* module, const char* function, cha
 
 // CVODE's counters begin again at every restart; ours go on.
 static void count(cvode* s) {
-  long steps = 0, failed = 0, jacobians = 0, newton = 0, convergence = 0;
+  long steps = 0, failed = 0, jacobians = 0, newton = 0, convergence = 0, linear = 0;
   CVodeGetNumSteps(s->mem, &steps);
   CVodeGetNumErrTestFails(s->mem, &failed);
   CVodeGetNumNonlinSolvConvFails(s->mem, &convergence);
   CVodeGetNumNonlinSolvIters(s->mem, &newton);
-  if (s->linear != NULL && s->ode.newton_setup == NULL) CVodeGetNumJacEvals(s->mem, &jacobians);
+  bool dense = s->linear != NULL && s->ode.newton_setup == NULL && !s->gmres;
+  if (dense) CVodeGetNumJacEvals(s->mem, &jacobians);
+  if (s->gmres) CVodeGetNumLinIters(s->mem, &linear);
   cpl_solver_stats* stats = s->base.stats;
   stats->steps += steps - s->counted_steps;
   stats->rejected += failed + convergence - s->counted_rejected;
   stats->jac_evals += jacobians - s->counted_jacobians;
   stats->newton_iters += newton - s->counted_newton;
+  stats->linear_iters += linear - s->counted_linear;
   s->counted_steps = steps;
   s->counted_rejected = failed + convergence;
   s->counted_jacobians = jacobians;
   s->counted_newton = newton;
+  s->counted_linear = linear;
 }
 
 static cpl_status start(cpli_solver* base, double t, const double* x, const double* atol) {
@@ -161,6 +199,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
     return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.12g (%s)",
                     base->who, t, CVodeGetReturnFlagName(flag));
   s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
+  s->counted_linear = 0;
   s->t = t;
   s->stuck = 0;
   s->refused_at = INFINITY;
@@ -260,7 +299,8 @@ static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   cvode* s = (cvode*)base;
   if (s->mem != NULL) CVodeFree(&s->mem);
-  bool own = s->ode.newton_setup != NULL;  // empty objects have no way to free themselves
+  bool own =
+      s->ode.newton_setup != NULL && !s->gmres;  // empty objects have no way to free themselves
   if (s->linear != NULL && own) SUNLinSolFreeEmpty(s->linear);
   if (s->linear != NULL && !own) SUNLinSolFree(s->linear);
   if (s->matrix != NULL && own) SUNMatFreeEmpty(s->matrix);
@@ -278,6 +318,7 @@ static const cpli_solver_ops ops = {
     .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
 
 static bool attach_linear_solver(cvode* s) {
+  if (s->gmres) return attach_gmres(s);
   if (s->ode.newton_setup != NULL) return attach_own_solver(s);
   s->matrix = SUNDenseMatrix((sunindextype)s->ode.n, (sunindextype)s->ode.n, s->sun);
   if (s->matrix == NULL) return false;
@@ -317,6 +358,7 @@ cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
   *s = (cvode){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
                .ode = *ode,
                .rtol = def->rtol,
+               .gmres = def->kind == CPL_SOLVER_CVODE && def->linear == CPL_LINEAR_GMRES,
                .max_step = INFINITY,
                .refused_at = INFINITY};
   s->roots = cpli_alloc(ctx, ode->n_roots, sizeof *s->roots);

@@ -22,6 +22,8 @@ typedef struct cpli_ode {
   /// it knows its structure. Nullable, both: the solver factorises a dense matrix.
   cpl_status (*newton_setup)(void* user, double t, const double* x, double gamma, bool fresh);
   cpl_status (*newton_solve)(void* user, const double* r, double* dx);
+  /// out = df/dx v. Nullable: GMRES uses differences.
+  cpl_status (*jacobian_times)(void* user, double t, const double* x, const double* v, double* out);
 } cpli_ode;
 
 typedef struct cpli_solver cpli_solver;

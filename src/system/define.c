@@ -65,9 +65,19 @@ cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* m
                          .source = member->source,
                          .system = member->system,
                          .as = member->as,
+                         .isolate = member->isolate,
                          .starts = keep_settings(def, member->starts, member->n_starts),
                          .n_starts = member->n_starts,
                          .cap_starts = member->n_starts});
+}
+
+cpl_status cpl_system_def_isolate(cpl_system_def* def, bool all, double call_timeout) {
+  if (!(call_timeout >= 0))
+    return cpl_fail(def->ctx, CPL_ERR_INPUT, "the time limit of calls must not be %g s",
+                    call_timeout);
+  def->isolate = all;
+  def->call_timeout = call_timeout;
+  return CPL_OK;
 }
 
 cpl_status cpl_system_def_add_parameter(cpl_system_def* def, const char* name, const char* value) {
@@ -157,6 +167,7 @@ cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
                                          const cpl_experiment_def* experiment) {
   cpli_experiment item = {.values = *experiment};
   item.values.solver = keep(def, experiment->solver).text;
+  item.values.linear = keep(def, experiment->linear).text;
   return cpli_def_set_experiment(def, &item);
 }
 

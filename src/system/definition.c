@@ -143,10 +143,8 @@ static cpl_status check_member(const cpl_system_def* def, const cpli_member* m) 
   if (m->path.text != NULL && m->path.text[0] == '\0') why = "the path is empty";
   if (m->system != NULL && m->kind != CPL_MEMBER_SYSTEM) why = "a definition makes a system";
   if (m->system == def) why = "it would hold itself";
+  if (m->isolate && m->source != NULL) why = "isolate an opened model by cpl_isolate()";
   if (why != NULL) return bad_name(def, "model", &m->name, why);
-  if (m->as != CPL_AS_DEFAULT && m->kind != CPL_MEMBER_FMU)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &m->as_place,
-                        "model \"%s\": only an FMU can be taken as me or cs", m->name.text);
   return CPL_OK;
 }
 
@@ -263,9 +261,14 @@ static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
     *old[i] = said[i];
     to->places[i] = from->places[i];
   }
-  if (from->values.solver == NULL) return;
-  to->values.solver = from->values.solver;
-  to->places[CPLI_SOLVER] = from->places[CPLI_SOLVER];
+  if (from->values.solver != NULL) {
+    to->values.solver = from->values.solver;
+    to->places[CPLI_SOLVER] = from->places[CPLI_SOLVER];
+  }
+  if (from->values.linear != NULL) {
+    to->values.linear = from->values.linear;
+    to->places[CPLI_LINEAR_KEY] = from->places[CPLI_LINEAR_KEY];
+  }
 }
 
 static cpl_status check_experiment(cpl_context* ctx, const cpli_experiment* e) {

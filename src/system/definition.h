@@ -27,6 +27,7 @@ typedef struct cpli_member {
   const cpl_system_def* system;  // borrowed. Nullable.
   cpl_member_as as;
   cpli_place as_place;
+  bool isolate;  // instances run in processes of their own
   cpli_setting* starts;
   size_t n_starts, cap_starts;
 } cpli_member;
@@ -86,11 +87,31 @@ typedef struct cpli_event {
 } cpli_event;
 
 // places[] has those of the values.
-enum { CPLI_START, CPLI_STOP, CPLI_INTERVAL, CPLI_STEP, CPLI_RTOL, CPLI_ATOL, CPLI_SOLVER };
+enum {
+  CPLI_START,
+  CPLI_STOP,
+  CPLI_INTERVAL,
+  CPLI_STEP,
+  CPLI_RTOL,
+  CPLI_ATOL,
+  CPLI_SOLVER,
+  CPLI_LINEAR_KEY
+};
 typedef struct cpli_experiment {
   cpl_experiment_def values;
-  cpli_place places[CPLI_SOLVER + 1];
+  cpli_place places[CPLI_LINEAR_KEY + 1];
 } cpli_experiment;
+
+// `master:`. Texts are Nullable, numbers NAN and -1 when not said.
+typedef struct cpli_cosimulation {
+  bool given;
+  cpli_place place;
+  cpli_text algorithm, on_loop, estimate, legacy;
+  double step, tolerance, min_step, loop_tolerance;
+  double order, iterations, threads;
+  const cpli_setting *steps, *bonds;
+  size_t n_steps, n_bonds;
+} cpli_cosimulation;
 
 // definition invariants: 1 names of models are unique and without dots; 2 parameters and inputs
 // share one space of unique names; 3 names of outputs and of events are unique; 4 a target is not
@@ -113,6 +134,9 @@ struct cpl_system_def {
   size_t cap_models, cap_parameters, cap_inputs, cap_connections, cap_outputs, cap_events,
       cap_record;
   cpli_experiment experiment;
+  cpli_cosimulation cosimulation;
+  bool isolate;             // all models, those of nested systems too
+  double call_timeout;      // of isolated ones [s]; 0: none
   cpli_names model_names;   // -> index in models
   cpli_names value_names;   // parameters: 2 * index, inputs: 2 * index + 1
   cpli_names output_names;  // -> index in outputs
@@ -136,6 +160,8 @@ cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item);
 cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item);
 /// Times and tolerances make sense together with what was said before.
 cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item);
+cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulation* item);
+cpli_cosimulation cpli_default_cosimulation(void);
 
 //------------------------------------ nested files ------------------------------------
 
@@ -143,6 +169,8 @@ cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* i
 typedef struct cpli_chain {
   const struct cpli_chain* outer;  // Nullable
   const cpl_system_def* def;
+  bool isolate;         // said outside or here: all models are to be isolated
+  double call_timeout;  // of isolated models; 0: none
 } cpli_chain;
 
 /// The definition of a model of kind CPL_MEMBER_SYSTEM: the one a program gave, or the file, which

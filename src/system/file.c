@@ -121,7 +121,7 @@ static cpl_status read_name(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_model(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"fmu", "c", "system", "as", "start"};
+  static const char* const keys[] = {"fmu", "c", "system", "as", "start", "isolate"};
   static const char* const kinds[] = {"me", "cs"};
   cpli_member m = {.name = key_text(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
@@ -146,6 +146,8 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
     m.as = choice == 0 ? CPL_AS_MODEL_EXCHANGE : CPL_AS_CO_SIMULATION;
     m.as_place = place_of(r, as);
   }
+  const cpli_yaml* isolate = st >= 0 ? cpli_yaml_get(node, "isolate") : NULL;
+  if (isolate != NULL) st = cpli_yaml_boolean(r->yaml, isolate, "isolate", &m.isolate);
   const cpli_yaml* start = st >= 0 ? cpli_yaml_get(node, "start") : NULL;
   if (start != NULL) st = read_settings(r, start, "start", &m.starts, &m.n_starts);
   m.cap_starts = m.n_starts;
@@ -265,9 +267,9 @@ static cpl_status read_record(reader* r, const cpli_yaml* node) {
 
 static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {
-      [CPLI_START] = "start",  [CPLI_STOP] = "stop", [CPLI_INTERVAL] = "interval",
-      [CPLI_STEP] = "step",    [CPLI_RTOL] = "rtol", [CPLI_ATOL] = "atol",
-      [CPLI_SOLVER] = "solver"};
+      [CPLI_START] = "start",   [CPLI_STOP] = "stop",        [CPLI_INTERVAL] = "interval",
+      [CPLI_STEP] = "step",     [CPLI_RTOL] = "rtol",        [CPLI_ATOL] = "atol",
+      [CPLI_SOLVER] = "solver", [CPLI_LINEAR_KEY] = "linear"};
   cpli_experiment e = {.values = cpl_default_experiment_def()};
   cpl_experiment_def* v = &e.values;
   double* numbers[] = {&v->start, &v->stop, &v->interval, &v->step, &v->rtol, &v->atol};
@@ -276,15 +278,64 @@ static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
     if (value == NULL) continue;
     e.places[i] = place_of(r, value);
-    cpli_text solver;
-    if (i != CPLI_SOLVER) {
+    cpli_text name;
+    if (i < CPLI_SOLVER) {
       st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
     } else {
-      st = read_text(r, value, keys[i], &solver);
-      if (st >= 0) v->solver = solver.text;
+      st = read_text(r, value, keys[i], &name);
+      if (st >= 0) *(i == CPLI_SOLVER ? &v->solver : &v->linear) = name.text;
     }
   }
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
+}
+
+static cpl_status read_bonds(reader* r, const cpli_yaml* node, cpli_cosimulation* m) {
+  static const char* const keys[] = {"effort", "flow"};
+  cpl_status st = cpli_yaml_sequence(r->yaml, node, "bonds");
+  cpli_setting* bonds = st >= 0 ? cpli_def_array(r->def, node->count, sizeof *bonds) : NULL;
+  m->bonds = bonds;
+  for (const cpli_yaml* c = st >= 0 ? node->first : NULL; c != NULL && st >= 0; c = c->next) {
+    st = cpli_yaml_mapping(r->yaml, c, "a bond");
+    if (st >= 0) st = check_keys(r, c, keys, CPLI_COUNT(keys));
+    const cpli_yaml *effort = cpli_yaml_get(c, "effort"), *flow = cpli_yaml_get(c, "flow");
+    if (st >= 0 && (effort == NULL || flow == NULL))
+      return fail(r, c, "a bond needs `effort` and `flow`: the two inputs that carry its power");
+    if (st >= 0 && bonds == NULL) return cpli_nomem(r->ctx);
+    if (st >= 0) st = read_text(r, effort, "effort", &bonds[m->n_bonds].name);
+    if (st >= 0) st = read_text(r, flow, "flow", &bonds[m->n_bonds++].value);
+  }
+  return st;
+}
+
+static cpl_status read_master(reader* r, const cpli_yaml* node) {
+  cpli_cosimulation m = cpli_default_cosimulation();
+  const struct {
+    const char* key;
+    cpli_text* text;
+    double* number;
+  } values[] = {{"algorithm", &m.algorithm, NULL}, {"on-loop", &m.on_loop, NULL},
+                {"estimate", &m.estimate, NULL},   {"legacy", &m.legacy, NULL},
+                {"step", NULL, &m.step},           {"tolerance", NULL, &m.tolerance},
+                {"min-step", NULL, &m.min_step},   {"loop-tolerance", NULL, &m.loop_tolerance},
+                {"order", NULL, &m.order},         {"iterations", NULL, &m.iterations},
+                {"threads", NULL, &m.threads}};
+  enum { VALUES = CPLI_COUNT(values) };
+  const char* keys[VALUES + 2] = {[VALUES] = "steps", [VALUES + 1] = "bonds"};
+  for (size_t i = 0; i < VALUES; i++) keys[i] = values[i].key;
+  cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  for (size_t i = 0; i < VALUES && st >= 0; i++) {
+    const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
+    if (value == NULL) continue;
+    if (values[i].text != NULL) st = read_text(r, value, keys[i], values[i].text);
+    else st = cpli_yaml_number(r->yaml, value, keys[i], values[i].number);
+  }
+  const cpli_yaml *steps = cpli_yaml_get(node, "steps"), *bonds = cpli_yaml_get(node, "bonds");
+  cpli_setting* list = NULL;
+  if (st >= 0 && steps != NULL) st = read_settings(r, steps, "steps", &list, &m.n_steps);
+  m.steps = list;
+  if (st >= 0 && bonds != NULL) st = read_bonds(r, bonds, &m);
+  m.place = place_of(r, node->key);
+  return st < 0 ? st : cpli_def_set_cosimulation(r->def, &m);
 }
 
 //------------------------------------ file ------------------------------------
@@ -306,8 +357,8 @@ static const struct section {
     {"events", EACH_KEY, read_event},
     {"record", EACH_ITEM, read_record},
     {"experiment", MAPPING, read_experiment},
+    {"master", MAPPING, read_master},
     {"modes", LATER, NULL},
-    {"master", LATER, NULL},
     {"tlm", LATER, NULL},
     {"constraints", LATER, NULL},
     {"interfaces", LATER, NULL},

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "couplet/csource.h"
 #include "couplet/fmi.h"
+#include "couplet/isolate.h"
 #include "couplet/system.h"
 
 static cpl_status open_fmu(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
@@ -32,9 +33,8 @@ static const format formats[] = {{".fmu", open_fmu}, {".c", open_c}};
 
 cpl_open_def cpl_default_open_def(void) { return (cpl_open_def){0}; }
 
-cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
+static cpl_status open_file(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
   struct stat info;
-  *out = NULL;
   if (stat(def->path, &info) != 0)
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", def->path, strerror(errno));
   if (S_ISDIR(info.st_mode)) return open_fmu(ctx, def, out);
@@ -45,4 +45,16 @@ cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out)
   return cpl_fail(ctx, CPL_ERR_INPUT,
                   "%s: the name ends neither in .fmu nor in .c nor in .yaml: what is it?",
                   def->path);
+}
+
+cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
+  *out = NULL;
+  cpl_status st = open_file(ctx, def, out);
+  if (st < 0 || !def->isolate) return st;
+  cpl_isolate_def isolate = cpl_default_isolate_def();
+  isolate.call_timeout = def->call_timeout;
+  cpl_source* inner = *out;
+  st = cpl_isolate(inner, &isolate, out);
+  if (st < 0) inner->ops->destroy(inner);
+  return st;
 }

@@ -37,10 +37,30 @@ static void finds_the_singular_column(void** state) {
   CHECK_INT(cpli_lu_factor(m, pivot, 3), 1);
 }
 
+// Growth of errors does not see units: a well-posed matrix keeps its number when its unknowns are
+// measured otherwise, and a nearly singular one is found whatever they are measured in.
+static void growth_tells_singular_from_badly_scaled(void** state) {
+  (void)state;
+  for (int step = 0; step < 12; step++) {
+    double unit = pow(10, step), gap = pow(10, -step);
+    double good[] = {-1, 0.5 * unit, 0.5 / unit, -1}, good_sizes[] = {1, 0.5 * unit, 0.5 / unit, 1};
+    double bad[] = {-1, unit, (1 - gap) / unit, -1}, bad_sizes[] = {1, unit, (1 - gap) / unit, 1};
+    double nominal[] = {1, 1}, work[10];
+    int32_t pivot[2];
+    CHECK_INT(cpli_lu_factor(good, pivot, 2), -1);
+    // |M^-1| = 4/3 (1, u/2; 1/(2u), 1), times the sizes: radius 4/3 * 9/4
+    CHECK_NEAR(cpli_lu_growth(good, pivot, 2, good_sizes, nominal, work), 3, 0.03);
+    if (step == 0 || cpli_lu_factor(bad, pivot, 2) >= 0) continue;
+    double growth = cpli_lu_growth(bad, pivot, 2, bad_sizes, nominal, work);
+    CHECK(growth > 2 / gap && growth < 8 / gap);  // 4 / gap to leading order
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(solves_what_needs_many_exchanges),
       cmocka_unit_test(finds_the_singular_column),
+      cmocka_unit_test(growth_tells_singular_from_badly_scaled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

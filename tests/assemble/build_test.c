@@ -301,6 +301,97 @@ static void texts_that_make_no_sense_are_refused(void** state) {
   bad("m.u", "1", "m.x", "m.x is no condition");
 }
 
+static bool depends_on(const cpl_description* d, const cpl_unknown* row, const char* name) {
+  for (int32_t k = 0; k < row->count; k++) {
+    if (strcmp(d->vars[d->structure.deps[row->first + k]].name, name) == 0) return true;
+  }
+  return false;
+}
+
+// p follows a, q follows the state, x' = b: seen from outside no loop, in whatever order.
+static void a_nested_system_says_what_depends_on_what(void** state) {
+  (void)state;
+  cpl_source *integrator, *nested;
+  cpl_system_def *inner, *outer;
+  cpl_input_def in = cpl_default_input_def();
+  cpl_member_def box = cpl_default_member_def();
+  CHECK_OK(ctx, cpl_c_define(ctx, &gain_model, &integrator));
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &inner));
+  add_model(inner, "m", integrator);
+  for (int i = 0; i < 2; i++) {
+    in.name = i == 0 ? "a" : "b";
+    in.start = "0";
+    CHECK_OK(ctx, cpl_system_def_add_input(inner, &in));
+  }
+  CHECK_OK(ctx, cpl_system_def_connect(inner, "m.u", "b"));
+  CHECK_OK(ctx, cpl_system_def_add_output(inner, "p", "3*a + 1"));
+  CHECK_OK(ctx, cpl_system_def_add_output(inner, "q", "m.x"));
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &outer));
+  box.name = "box";
+  box.kind = CPL_MEMBER_SYSTEM;
+  box.system = inner;
+  CHECK_OK(ctx, cpl_system_def_add_model(outer, &box));
+  CHECK_OK(ctx, cpl_system_def_connect(outer, "box.b", "box.p"));
+  CHECK_OK(ctx, cpl_system_def_connect(outer, "box.a", "box.q"));
+  CHECK_OK(ctx, cpl_system_build(ctx, outer, &nested));
+  cpl_model* m;
+  cpl_graph* g = NULL;
+  CHECK_OK(ctx, nested->ops->make_model(nested, "s", &m));
+  CHECK_OK(ctx, cpl_graph_create(&m->base, &g));
+  CHECK_INT(g->n_loops, 0);
+  CHECK_INT(g->models[0].n_assumed, 0);
+  cpl_graph_destroy(g);
+  const cpl_description* d = cpl_aggregate_part(m, 0)->base.desc;
+  const cpl_structure* s = &d->structure;
+  CHECK_INT(s->n_outputs, 2);
+  CHECK_INT(s->outputs[0].count, 1);
+  CHECK(depends_on(d, &s->outputs[0], "a"));
+  CHECK_INT(s->outputs[1].count, 1);
+  CHECK(depends_on(d, &s->outputs[1], "m.x"));
+  CHECK_INT(s->n_derivatives, 1);
+  CHECK(s->derivatives[0].count >= 1 && depends_on(d, &s->derivatives[0], "b"));
+  CHECK(!depends_on(d, &s->derivatives[0], "a"));
+  m->base.ops->destroy(&m->base);
+  const char* record[] = {"box.m.x"};
+  recording* r = run_system(nested, 1, record, 1);
+  for (size_t i = 0; i < r->n; i++) CHECK_NEAR(r->value[i][0], (exp(3 * r->t[i]) - 1) / 3, 1e-6);
+  drop_run(r);
+  nested->ops->destroy(nested);
+  cpl_system_def_destroy(outer);
+  cpl_system_def_destroy(inner);
+  integrator->ops->destroy(integrator);
+}
+
+static double start_of(const cpl_source* source, const char* name) {
+  const cpl_variable* v = &source->desc->vars[cpl_find_variable(source->desc, name)];
+  CHECK(v->has_start);
+  return v->start;
+}
+
+static void start_values_stand_in_the_description(void** state) {
+  (void)state;
+  cpl_source *ball, *system;
+  cpl_system_def* def;
+  CHECK_OK(ctx, cpl_c_define(ctx, &ball_model, &ball));
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+  add_model(def, "low", ball);
+  add_model(def, "high", ball);
+  CHECK_OK(ctx, cpl_system_def_add_parameter(def, "top", "2*3.5"));
+  CHECK_OK(ctx, cpl_system_def_set(def, "high.h", "top + 1"));
+  CHECK_OK(ctx, cpl_system_def_set(def, "high.e", "0.5"));
+  CHECK_OK(ctx, cpl_system_def_set(def, "high.v", "2 m/s"));
+  CHECK_OK(ctx, cpl_system_build(ctx, def, &system));
+  CHECK_NEAR(start_of(system, "top"), 7, 0);
+  CHECK_NEAR(start_of(system, "high.h"), 8, 0);
+  CHECK_NEAR(start_of(system, "high.e"), 0.5, 0);
+  CHECK_NEAR(start_of(system, "high.v"), 2, 0);
+  CHECK_NEAR(start_of(system, "low.h"), 1, 0);
+  CHECK_NEAR(start_of(ball, "h"), 1, 0);  // the model's own description is as it was
+  system->ops->destroy(system);
+  cpl_system_def_destroy(def);
+  ball->ops->destroy(ball);
+}
+
 int main(void) {
   ctx = cpl_context_create(NULL);
   const struct CMUnitTest tests[] = {
@@ -310,6 +401,8 @@ int main(void) {
       cmocka_unit_test(every_failed_allocation_is_survived),
       cmocka_unit_test(the_stepping_loop_of_a_system_allocates_nothing),
       cmocka_unit_test(texts_that_make_no_sense_are_refused),
+      cmocka_unit_test(a_nested_system_says_what_depends_on_what),
+      cmocka_unit_test(start_values_stand_in_the_description),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   cpl_context_destroy(ctx);

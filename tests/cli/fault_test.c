@@ -4,60 +4,12 @@
 // FMUs that fail or crash in any call of any phase: exit code 1, one message that says which model,
 // which call, what time; results up to there can be read.
 #include "command.h"
-
-typedef struct fault {
-  const char* function;
-  int n;        // which call of it fails
-  bool during;  // while time runs: there are results
-} fault;
-
-static const fault me_faults[] = {
-    {"fmi2Instantiate", 1, false},
-    {"fmi2SetupExperiment", 1, false},
-    {"fmi2EnterInitializationMode", 1, false},
-    {"fmi2ExitInitializationMode", 1, false},
-    {"fmi2SetReal", 1, false},
-    {"fmi2NewDiscreteStates", 1, false},
-    {"fmi2EnterContinuousTimeMode", 1, false},
-    {"fmi2GetContinuousStates", 1, false},
-    {"fmi2GetReal", 1, true},
-    {"fmi2GetReal", 20, true},
-    {"fmi2SetTime", 40, true},
-    {"fmi2SetContinuousStates", 40, true},
-    {"fmi2GetDerivatives", 30, true},
-    {"fmi2GetEventIndicators", 30, true},
-    {"fmi2CompletedIntegratorStep", 10, true},
-    {"fmi2EnterEventMode", 1, true},
-    {"fmi2NewDiscreteStates", 3, true},
-    {"fmi2Terminate", 1, true},
-};
-
-static const fault cs_faults[] = {
-    {"fmi2Instantiate", 1, false},
-    {"fmi2SetupExperiment", 1, false},
-    {"fmi2EnterInitializationMode", 1, false},
-    {"fmi2ExitInitializationMode", 1, false},
-    {"fmi2GetReal", 7, true},
-    {"fmi2DoStep", 20, true},
-    {"fmi2Terminate", 1, true},
-};
+#include "faults.h"
 
 static int set_up(void** state) {
   (void)state;
-  make_probe("probe.fmu", "probe", NULL);
+  make_probes();
   return 0;
-}
-
-static int tear_down(void** state) {
-  (void)state;
-  unsetenv("PROBE_FAULT");
-  return 0;
-}
-
-static void provoke(const char* function, int n, const char* kind) {
-  char text[128];
-  snprintf(text, sizeof text, "%s:%d:%s", function, n, kind);
-  setenv("PROBE_FAULT", text, 1);
 }
 
 // Runs into the fault and looks at everything it leaves.
@@ -89,25 +41,25 @@ static void fails(const fault* f, const char* as, const char* kind, const char* 
 
 static void errors(void** state) {
   (void)state;
-  for (size_t i = 0; i < sizeof me_faults / sizeof *me_faults; i++) {
-    bool makes = strcmp(me_faults[i].function, "fmi2Instantiate") == 0;
-    fails(&me_faults[i], "me", "error", makes ? "failed: " : "returned fmi2Error");
-    fails(&me_faults[i], "me", "fatal", makes ? "failed: " : "returned fmi2Fatal");
+  for (size_t i = 0; i < sizeof fmi2_me_faults / sizeof *fmi2_me_faults; i++) {
+    bool makes = strcmp(fmi2_me_faults[i].function, "fmi2Instantiate") == 0;
+    fails(&fmi2_me_faults[i], "me", "error", makes ? "failed: " : "returned fmi2Error");
+    fails(&fmi2_me_faults[i], "me", "fatal", makes ? "failed: " : "returned fmi2Fatal");
     CHECK_CONTAINS(complained, "was told to fail");  // the FMU's own words
   }
-  for (size_t i = 0; i < sizeof cs_faults / sizeof *cs_faults; i++) {
-    bool makes = strcmp(cs_faults[i].function, "fmi2Instantiate") == 0;
-    fails(&cs_faults[i], "cs", "error", makes ? "failed: " : "returned fmi2Error");
-    fails(&cs_faults[i], "cs", "fatal", makes ? "failed: " : "returned fmi2Fatal");
+  for (size_t i = 0; i < sizeof fmi2_cs_faults / sizeof *fmi2_cs_faults; i++) {
+    bool makes = strcmp(fmi2_cs_faults[i].function, "fmi2Instantiate") == 0;
+    fails(&fmi2_cs_faults[i], "cs", "error", makes ? "failed: " : "returned fmi2Error");
+    fails(&fmi2_cs_faults[i], "cs", "fatal", makes ? "failed: " : "returned fmi2Fatal");
   }
 }
 
 static void crashes_everywhere(void** state) {
   (void)state;
-  for (size_t i = 0; i < sizeof me_faults / sizeof *me_faults; i++)
-    fails(&me_faults[i], "me", "segv", "crashed (SIGSEGV: invalid memory access)");
-  for (size_t i = 0; i < sizeof cs_faults / sizeof *cs_faults; i++)
-    fails(&cs_faults[i], "cs", "segv", "crashed (SIGSEGV: invalid memory access)");
+  for (size_t i = 0; i < sizeof fmi2_me_faults / sizeof *fmi2_me_faults; i++)
+    fails(&fmi2_me_faults[i], "me", "segv", "crashed (SIGSEGV: invalid memory access)");
+  for (size_t i = 0; i < sizeof fmi2_cs_faults / sizeof *fmi2_cs_faults; i++)
+    fails(&fmi2_cs_faults[i], "cs", "segv", "crashed (SIGSEGV: invalid memory access)");
 }
 
 static void every_crash(void** state) {
@@ -146,6 +98,53 @@ static void discard_is_not_the_end(void** state) {
   CHECK_NEAR(last_value("probe.csv", 1), cos(4), 1e-3);
 }
 
+// A warning is a word in the log and no more.
+static void warnings_are_no_end(void** state) {
+  (void)state;
+  for (size_t i = 0; i < N_SUITES; i++) {
+    for (size_t k = 0; k < suites[i].n; k++) {
+      provoke(suites[i].faults[k].function, suites[i].faults[k].n, "warning");
+      CHECK_CODE(0, "run", suites[i].file, "--as", suites[i].as, "-o", "w.csv", "--set", "n=100",
+                 "--set", "k=4", "--set", "flag=false", "--set", "label=a", "--record", "*",
+                 "--interval", "0.01");
+      bool silent = strcmp(suites[i].faults[k].function, "fmi2DoStep") == 0;
+      if (!silent) CHECK_CONTAINS(complained, "couplet: warning: probe: [logStatus] fmi2");
+      CHECK_NEAR(last_value("w.csv", 0), 2, 0);
+    }
+  }
+}
+
+// Where a shorter step cannot help, fmi2Discard ends the run.
+static void discard_where_nothing_can_be_retried(void** state) {
+  (void)state;
+  static const fault faults[] = {
+      {"fmi2SetupExperiment", 1, false},        {"fmi2EnterInitializationMode", 1, false},
+      {"fmi2ExitInitializationMode", 1, false}, {"fmi2NewDiscreteStates", 1, false},
+      {"fmi2GetContinuousStates", 1, false},    {"fmi2GetDerivatives", 1, true},
+      {"fmi2GetEventIndicators", 1, true},      {"fmi2GetReal", 20, true},
+      {"fmi2EnterEventMode", 1, true},          {"fmi2Terminate", 1, true},
+  };
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    provoke(faults[i].function, faults[i].n, "discard");
+    CHECK_CODE(1, "run", "probe.fmu", "--interval", "0.01", "--log-level", "error");
+    CHECK_CONTAINS(complained, faults[i].function);
+    CHECK_CONTAINS(complained, "returned fmi2Discard");
+    CHECK_CONTAINS(complained, " at t=");
+  }
+}
+
+// NaN never becomes a state: it is an error that names what was NaN and when.
+static void nan_is_told(void** state) {
+  (void)state;
+  provoke("fmi2GetEventIndicators", 30, "nan");
+  CHECK_FAILS_WITH(1, "event indicator 1 is NaN at t=0.5", "run", "probe.fmu", "--set", "n=100");
+  provoke("fmi2GetDerivatives", 1, "nan");
+  CHECK_FAILS_WITH(1, "der(x1) is nan at t=0", "run", "probe.fmu", "--set", "n=100");
+  provoke("fmi2GetReal", 20, "nan");
+  CHECK_CODE(0, "run", "probe.fmu", "--set", "n=100");
+  CHECK_CONTAINS(text_of("probe.csv"), "nan");  // an output that is NaN is recorded as it is
+}
+
 static void unknown_status(void** state) {
   (void)state;
   provoke("fmi2GetDerivatives", 30, "42");
@@ -172,6 +171,9 @@ int main(void) {
       cmocka_unit_test_teardown(every_crash, tear_down),
       cmocka_unit_test_teardown(crash_in_free_instance, tear_down),
       cmocka_unit_test_teardown(discard_is_not_the_end, tear_down),
+      cmocka_unit_test_teardown(warnings_are_no_end, tear_down),
+      cmocka_unit_test_teardown(discard_where_nothing_can_be_retried, tear_down),
+      cmocka_unit_test_teardown(nan_is_told, tear_down),
       cmocka_unit_test_teardown(unknown_status, tear_down),
       cmocka_unit_test_teardown(refused_at_the_start, tear_down),
   };

@@ -36,8 +36,9 @@ static void bad_systems_are_refused_with_their_place(void** state) {
       {"couplet: 1\nmodels:\n  a: {c: mass.c, start: {m: 20}}\n", "s.yaml:3:26: model a"},
       {"couplet: 1\nmodels:\n  a: {c: mass.c, start: {x: time}}\n",
        "depends on time: a constant is needed here"},
-      {"couplet: 1\nmodels:\n  a: {fmu: probe.fmu, as: cs}\n",
-       "co-simulation in a system is not supported yet"},
+      {"couplet: 1\nmodels:\n  a: {fmu: probe.fmu, as: cs}\nmaster: {algorithm: jacobo}\n",
+       "s.yaml:4:21: algorithm: jacobo is not known (determinate, jacobi, gauss-seidel, "
+       "iterative)"},
       {HEAD "parameters: {k: 2*d, d: k/2}\n", "the parameter k depends on itself"},
       {HEAD "inputs: {w: {file: table.csv}}\n", "the table has no column w"},
       {HEAD "inputs: {w: {file: none.csv}}\n", "none.csv"},
@@ -45,6 +46,8 @@ static void bad_systems_are_refused_with_their_place(void** state) {
       {HEAD "connections: {a.F: 2*a.y}\n", "s.yaml:4:22: unknown name \"a.y\""},
       {HEAD "events: {e: {when: a.x, set: {a.x: 0}}}\n", "a.x is no condition"},
       {HEAD "experiment: {solver: magic}\n", "magic"},
+      {HEAD "experiment: {linear: magic}\n", "there is no linear solver magic (direct, gmres)"},
+      {HEAD "experiment: {linear: gmres, solver: rk4, step: 0.1}\n", "no linear systems for gmres"},
       {"couplet: 1\nmodels:\n  a: {system: s.yaml}\n", "s.yaml"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -70,11 +73,25 @@ static void a_coupling_that_divides_by_zero_says_so(void** state) {
   CHECK_FAILS_WITH(1, "s.yaml:4:21: 1/a.v: division by zero", "run", "s.yaml", "-o", "s.csv");
 }
 
+static void the_linear_solver_is_chosen_in_the_file_or_by_an_option(void** state) {
+  (void)state;
+  write_text("s.yaml", HEAD
+             "connections: {a.F: 1 - a.x}\n"
+             "experiment: {stop: 0.5, rtol: 1e-9, linear: gmres}\n");
+  CHECK_CODE(0, "run", "s.yaml", "--stats", "-o", "s.csv");
+  CHECK_CONTAINS(printed, "  GMRES iterations     ");
+  double by_gmres = last_value("s.csv", 1);
+  CHECK_CODE(0, "run", "s.yaml", "--linear", "direct", "--stats", "-o", "s.csv");
+  CHECK(strstr(printed, "GMRES") == NULL);
+  CHECK_NEAR(last_value("s.csv", 1), by_gmres, 1e-7);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bad_systems_are_refused_with_their_place),
       cmocka_unit_test(a_model_that_fails_is_named_and_the_results_are_kept),
       cmocka_unit_test(a_coupling_that_divides_by_zero_says_so),
+      cmocka_unit_test(the_linear_solver_is_chosen_in_the_file_or_by_an_option),
   };
   return cmocka_run_group_tests(tests, prepare, NULL);
 }

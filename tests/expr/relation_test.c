@@ -268,6 +268,66 @@ static void test_events_of_time(void** state) {
   cpl_context_destroy(ctx);
 }
 
+// What time alone moves evenly turns at a time that can be told; the rest is found by its
+// indicator.
+static void test_when_time_turns_it(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;  // k never moves and is 4, i moves at events and is 3, x moves
+    cpli_mover mover;
+    double when;  // NAN: never
+    bool after;
+  } cases[] = {
+      {"time >= 1.5", CPLI_MOVED_BY_TIME, 1.5, true},
+      {"time > 1000000.1", CPLI_MOVED_BY_TIME, 1000000.1, true},
+      {"time < 0.1", CPLI_MOVED_BY_TIME, 0.1, false},
+      {"2 - time > 0.5", CPLI_MOVED_BY_TIME, 1.5, false},
+      {"2 - time <= 0.5", CPLI_MOVED_BY_TIME, 1.5, true},
+      {"2*time/k > i", CPLI_MOVED_BY_TIME, 6, true},
+      {"k*(time - 1) < time*k/2", CPLI_MOVED_BY_TIME, 2, false},
+      {"time > sqrt(k)", CPLI_MOVED_BY_TIME, 2, true},
+      {"0*time > k", CPLI_MOVED_BY_TIME, NAN, false},
+      {"time - time > k", CPLI_MOVED_BY_TIME, NAN, false},
+      {"sin(time) > 0.5", CPLI_MOVED, NAN, false},
+      {"time^2 > k", CPLI_MOVED, NAN, false},
+      {"k/time > 1", CPLI_MOVED, NAN, false},
+      {"time > x", CPLI_MOVED, NAN, false},
+      {"time*time > k", CPLI_MOVED, NAN, false},
+      {"time > (if x > 0 then 1 else 2)", CPLI_MOVED, NAN, false},
+      {"time > floor(x)", CPLI_MOVED, NAN, false},
+      {"-(-(-(-(-(-(-(-(-(-(-(-(-(-(-time + 1) + 1) + 1) + 1) + 1) + 1) + 1) + 1) + 1) + 1) + 1) + "
+       "1) + 1) + 1) > 1",
+       CPLI_MOVED, NAN, false},
+  };
+  cpl_context* ctx = test_context();
+  for (size_t i = 0; i < CPLI_COUNT(cases); i++) {
+    cpli_expr* e = parse(ctx, cases[i].text);
+    cpli_relation relations[MOST];
+    cpli_mover movers[MOST];
+    double values[MOST], when = NAN;
+    bool after = false;
+    const int32_t* slots;
+    size_t n = cpli_expr_slots(e, &slots), last = cpli_expr_relations(e) - 1;
+    for (size_t k = 0; k < n; k++) {
+      const char* name = known_names[slots[k] - 100].name;
+      movers[k] = *name == 'k'   ? CPLI_NEVER_MOVED
+                  : *name == 'i' ? CPLI_MOVED_AT_EVENTS
+                                 : CPLI_MOVED;
+      values[k] = *name == 'k' ? 4 : 3;
+    }
+    cpli_expr_movers(e, movers, relations);
+    if (relations[last].mover != cases[i].mover) fail_msg("%s: mover", cases[i].text);
+    if (cases[i].mover == CPLI_MOVED_BY_TIME) {
+      bool turns = cpli_expr_turns(e, &relations[last], values, &when, &after);
+      if (turns != !isnan(cases[i].when)) fail_msg("%s: turns", cases[i].text);
+      if (turns && (when != cases[i].when || after != cases[i].after))
+        fail_msg("%s: %.17g", cases[i].text, when);
+    }
+    cpli_expr_destroy(e);
+  }
+  cpl_context_destroy(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values_stand_still),
@@ -277,6 +337,7 @@ int main(void) {
       cmocka_unit_test(test_silent_branches),
       cmocka_unit_test(test_past_the_crossing),
       cmocka_unit_test(test_events_of_time),
+      cmocka_unit_test(test_when_time_turns_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,9 @@ static void crash(const char* kind) {
   if (strcmp(kind, "ill") == 0) __builtin_trap();
   if (strcmp(kind, "abort") == 0) abort();
   if (strcmp(kind, "exit") == 0) exit(0);
+  if (strcmp(kind, "quit") == 0) _exit(7);
+  if (strcmp(kind, "kill") == 0) raise(SIGKILL);
+  while (strcmp(kind, "hang") == 0) pause();
   if (strcmp(kind, "overflow") == 0) zero = overflow(&zero) & 0;
 }
 

@@ -26,6 +26,7 @@ static void validate(const cpli_graph* g, const cpli_blocks* b) {
     if (k != b->block[to]) {  // 2: between blocks forwards, to a higher level
       CHECK(k < b->block[to]);
       CHECK(b->level[k] < b->level[b->block[to]]);
+      CHECK(b->late[k] < b->late[b->block[to]]);
     } else {  // 4: inside a loop forwards, except into a torn node
       bool torn = b->position[to] - b->first[k] < b->n_torn[k];
       CHECK(torn || b->position[from] < b->position[to]);
@@ -88,6 +89,7 @@ static void long_chains_and_rings(void** state) {
     CHECK_INT(b->n_blocks, ring ? 1 : LONG);
     CHECK_INT(b->n_torn[0], ring);  // one cut opens a ring
     if (!ring) CHECK_INT(b->level[b->block[LONG - 1]], LONG - 1);
+    for (int32_t k = 0; k < b->n_blocks; k++) CHECK(b->level[k] <= b->late[k]);
     cpli_blocks_destroy(b);
     cpli_graph_free(&g);
   }

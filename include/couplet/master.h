@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The composer "master": steppers and the links between them become one stepper. Values are handed
+// over at communication points; between them an input follows what is known of its source. All
+// steppers reach every communication point together, events included, whatever the order they are
+// listed in and however many threads step them.
+#pragma once
+
+#include "couplet/interface.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cpl_master_algorithm {
+  CPL_MASTER_DETERMINATE,   ///< find the step all accept; rolls back
+  CPL_MASTER_JACOBI,        ///< all at once, inputs from the step before, no rollback
+  CPL_MASTER_GAUSS_SEIDEL,  ///< one after the other, inputs from this step where they are known
+  CPL_MASTER_ITERATIVE,     ///< steps are repeated until inputs and outputs agree
+} cpl_master_algorithm;
+
+/// What becomes of values that need themselves at the same time.
+typedef enum cpl_on_loop {
+  CPL_LOOP_AUTO,     ///< iterate where all in the loop can, else delay, with a warning
+  CPL_LOOP_ITERATE,  ///< solve it
+  CPL_LOOP_DELAY,    ///< use the value of the last step, with a warning
+  CPL_LOOP_ERROR,    ///< refuse the system
+} cpl_on_loop;
+
+/// How the error of a communication step is estimated.
+typedef enum cpl_step_estimate {
+  CPL_ESTIMATE_PREDICTOR,   ///< inputs as they were assumed against what they became
+  CPL_ESTIMATE_RICHARDSON,  ///< one step against two of half the size; needs rollback
+  CPL_ESTIMATE_ENERGY,      ///< energy that appears or vanishes in the bonds
+} cpl_step_estimate;
+
+/// One stepper of a master.
+typedef struct cpl_master_part {
+  cpl_stepper* stepper;  ///< its name becomes the prefix of its variables: "left.y"
+  bool plain_names;      ///< its variables keep their names; those that are taken are hidden
+  double step;           ///< of its own, a multiple of the master's; 0: the master's
+} cpl_master_part;
+
+/// target = factor * source + offset. Variables are indices into the parts' descriptions.
+typedef struct cpl_master_link {
+  int32_t source_part, source_var;
+  int32_t target_part, target_var;
+  double factor, offset;  ///< factor 0 counts as 1
+} cpl_master_link;
+
+/// A power bond: two linked inputs whose product is a power, such as a force and a velocity. What
+/// one side gives and the other takes should be the same; their difference is an error of the step.
+typedef struct cpl_master_bond {
+  int32_t effort_part, effort_var;  ///< an input
+  int32_t flow_part, flow_var;      ///< the input of the other side
+} cpl_master_bond;
+
+/// How to couple steppers. Start from cpl_default_master_def(), then change what you need.
+typedef struct cpl_master_def {
+  const char* name;
+  const cpl_master_part* parts;
+  int32_t n_parts;
+  const cpl_master_link* links;
+  int32_t n_links;
+  cpl_master_algorithm algorithm;
+  cpl_on_loop on_loop;
+  int32_t order;     ///< of the polynomials inputs follow, 0 to 2; -1: 1 when iterative, else 0
+  double step;       ///< longest communication step; 0: as far as step() is asked to go
+  double tolerance;  ///< relative, of the communication step; 0: the step is fixed
+  double min_step;   ///< 0: a millionth of step
+  cpl_step_estimate estimate;
+  const cpl_master_bond* bonds;  ///< for CPL_ESTIMATE_ENERGY
+  int32_t n_bonds;
+  double loop_tolerance;  ///< relative, of loops; 0: 1e-9
+  int32_t most_iterations;
+  bool strict;  ///< at most one stepper that neither rolls back nor predicts
+  int32_t
+      threads;  ///< at most so many; 0: as many as there are processors; 1: none but the caller's
+} cpl_master_def;
+
+CPL_API cpl_master_def cpl_default_master_def(void);
+
+/// Owned:    *out by the caller, who destroys it through its ops. The steppers belong to the master
+///           from here on, also when this function fails.
+/// Borrowed: def and what it points to, during the call.
+CPL_API cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper** out);
+
+//------------------------------------ what it did ------------------------------------
+
+typedef enum cpl_master_class {
+  CPL_ROLLS_BACK,
+  CPL_LEGACY,  ///< can do neither
+  CPL_PREDICTS,
+} cpl_master_class;
+
+typedef struct cpl_master_part_stats {
+  const char* name;
+  cpl_master_class kind;
+  int64_t steps;      ///< that were kept
+  int64_t rejected;   ///< that it cut short
+  int64_t rollbacks;  ///< how often it was set back
+  int64_t updates;    ///< steps of size zero
+} cpl_master_part_stats;
+
+typedef struct cpl_master_stats {
+  int64_t steps;       ///< communication steps
+  int64_t repeated;    ///< because someone rejected them, or the error was too large
+  int64_t iterations;  ///< of loops
+  int64_t events;
+} cpl_master_stats;
+
+/// Returns: NULL when the stepper was not made by cpl_master().
+CPL_API const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s);
+/// Its communication step; 0: as far as it is asked to go, or not made by cpl_master().
+CPL_API double cpl_master_step(const cpl_stepper* s);
+/// How many steppers it has; 0: it was not made by cpl_master().
+CPL_API int32_t cpl_master_count(const cpl_stepper* s);
+CPL_API cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i);
+CPL_API cpl_master_part_stats cpl_master_part_stats_at(const cpl_stepper* s, int32_t i);
+
+/// What cannot be seen from outside, for people: the links that are delayed and the loops that are
+/// iterated, as texts. Returns how many there are of the kind; writes at most n.
+typedef enum cpl_master_fact { CPL_FACT_DELAYED, CPL_FACT_LOOP } cpl_master_fact;
+CPL_API size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out,
+                                size_t n);
+
+CPL_API const char* cpl_master_class_name(cpl_master_class kind);  ///< "rolls back", ...
+CPL_API bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out);
+CPL_API const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm);
+CPL_API bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out);
+CPL_API bool cpl_step_estimate_by_name(const char* name, cpl_step_estimate* out);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A built system. Its models are opened once; every instance is assembled from instances of them,
+// with functions of its own. Members that are models become one aggregate, which also computes all
+// expressions. Members that are steppers stand beside it: a value they give enters the aggregate as
+// an input signal, an expression they take leaves it as an output signal (bridges), and plain
+// routes carry the rest; a master couples them all.
+#pragma once
+
+#include "aggregate/aggregate.h"
+#include "assemble/function.h"
+#include "couplet/assemble.h"
+#include "master/merged.h"
+#include "system/definition.h"
+
+// A signal of the aggregate that stands for a variable of a stepper.
+typedef struct cpli_bridge {
+  int32_t model, var;
+  bool leaves;  // an expression the stepper takes; else a value it gives
+  const char* name;
+} cpli_bridge;
+
+// A link of the master. `name`: a variable of the aggregate; NULL: one of a model.
+typedef struct cpli_route_end {
+  int32_t model, var;
+  const char* name;
+} cpli_route_end;
+
+typedef struct cpli_route {
+  cpli_route_end source, target;
+  double factor, offset;
+} cpli_route;
+
+// What one instance needs as long as it lives.
+typedef struct cpli_assembly {
+  struct cpli_assembly* next;
+  cpli_functions functions;
+  int32_t* part_of_model;  // in the aggregate; -1: a stepper
+  int32_t first_bridge;    // its signal
+  cpli_bridge* bridges;
+  size_t n_bridges, cap_bridges;
+  int32_t* bridge_of;  // by variable of steppers, from 1; 0: none yet
+  int32_t* first_var;  // of each model in bridge_of
+  cpli_route* routes;
+  size_t n_routes, cap_routes;
+  bool no_memory;
+} cpli_assembly;
+
+// The members of one instance before they are put together. Exactly one of models[i] and
+// steppers[i] is there for a member that stands beside the aggregate.
+typedef struct cpli_members {
+  cpli_assembly* assembly;
+  cpl_model* inner;  // the aggregate; NULL: there is nothing for it to do
+  cpl_model** models;
+  cpl_stepper** steppers;
+} cpli_members;
+
+typedef struct cpli_built {
+  cpl_source base;
+  const cpl_system_def* def;
+  cpl_system_def* owned;   // when read from a file
+  cpl_system_def** inner;  // definitions of nested systems that were read
+  cpl_source** sources;    // one per model
+  bool* borrowed;          // that source belongs to the program
+  bool* is_stepper;        // that member stands beside the aggregate
+  size_t n_steppers;
+  double* parameters;  // values
+  bool* known;         // which of them have been computed; all, once the system is built
+  cpli_resolver resolver;
+  cpli_links links;
+  cpli_assembly* assemblies;
+  cpl_model* prototype;  // the first instance, until someone asks for it
+  cpli_members* draft;   // the same of a system with steppers
+  cpli_box* box;         // holds its description
+  cpli_merged* merged;   // likewise
+  cpl_description desc;  // a copy of it, with the experiment of the definition
+  char* name;
+} cpli_built;
+
+//------------------------------------ build.c ------------------------------------
+
+/// The members of another instance. Owned: *out by the caller, who calls cpli_members_free().
+cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out);
+
+//------------------------------------ starts.c ------------------------------------
+
+cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
+                          cpl_component* c);
+/// Write start values of members into the description of the aggregate.
+cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate);
+
+//------------------------------------ bridges.c ------------------------------------
+
+cpl_status cpli_bridges_init(cpli_built* b, cpli_assembly* one);
+/// The port of the aggregate for a variable of a stepper.
+cpl_port cpli_bridge_in(void* assembly, cpli_ref ref);
+/// The signal an expression for an input of a stepper leaves by.
+cpl_port cpli_bridge_out(cpli_assembly* one, const cpli_built* b, int32_t model, int32_t var);
+cpl_status cpli_add_route(cpli_assembly* one, cpli_route route);
+
+//------------------------------------ cosimulation.c ------------------------------------
+
+void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
+cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
+cpl_status cpli_members_couple(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
+                               cpl_stepper** out);

@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A system with steppers: its members and the aggregate are coupled by a master.
+#include <math.h>
+#include <stdlib.h>
+
+#include "assemble/assemble.h"
+#include "couplet/solver.h"
+
+void cpli_members_free(cpli_built* b, cpli_members* d) {
+  if (d == NULL) return;
+  cpl_context* ctx = b->base.ctx;
+  if (d->inner != NULL) d->inner->base.ops->destroy(&d->inner->base);
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    if (d->models != NULL && d->models[i] != NULL)
+      d->models[i]->base.ops->destroy(&d->models[i]->base);
+    if (d->steppers != NULL && d->steppers[i] != NULL)
+      d->steppers[i]->base.ops->destroy(&d->steppers[i]->base);
+  }
+  cpli_free(ctx, d->models);
+  cpli_free(ctx, d->steppers);
+  cpli_free(ctx, d);  // the assembly is the system's
+}
+
+//------------------------------------ parts and links ------------------------------------
+
+// The parts of the master in the order of their names: models beside the aggregate, and it.
+typedef struct place {
+  const char* name;
+  int32_t model;  // -1: the aggregate
+} place;
+
+typedef struct layout {
+  place* parts;
+  int32_t n;
+  int32_t* part_of;  // by model; the aggregate behind them
+  cpl_master_link* links;
+  int32_t n_links;
+} layout;
+
+static int by_name(const void* x, const void* y) {
+  const place *a = x, *b = y;
+  int order = strcmp(a->name, b->name);
+  return order != 0 ? order : a->model < b->model ? -1 : a->model > b->model;
+}
+
+static void free_layout(cpli_built* b, layout* l) {
+  cpli_free(b->base.ctx, l->parts);
+  cpli_free(b->base.ctx, l->part_of);
+  cpli_free(b->base.ctx, l->links);
+}
+
+static cpl_status end_of(cpli_built* b, const cpli_members* d, const layout* l,
+                         const cpli_route_end* end, int32_t* part, int32_t* var) {
+  size_t n = b->def->n_models;
+  if (end->name == NULL && b->is_stepper[end->model]) {
+    *part = l->part_of[end->model];
+    *var = end->var;
+    return CPL_OK;
+  }
+  *part = l->part_of[n];
+  char* text = NULL;
+  if (end->name == NULL)  // of a model inside
+    text = cpli_printf(b->base.ctx, "%s.%s", b->def->models[end->model].name.text,
+                       b->sources[end->model]->desc->vars[end->var].name);
+  *var = cpl_find_variable(d->inner->base.desc, end->name != NULL ? end->name : text);
+  cpli_free(b->base.ctx, text);
+  return *var >= 0 ? CPL_OK : cpli_nomem(b->base.ctx);
+}
+
+static cpl_status make_layout(cpli_built* b, const cpli_members* d, layout* l) {
+  cpl_context* ctx = b->base.ctx;
+  const cpli_assembly* one = d->assembly;
+  size_t n = b->def->n_models;
+  *l = (layout){.parts = cpli_alloc(ctx, n + 1, sizeof *l->parts),
+                .part_of = cpli_alloc(ctx, n + 1, sizeof *l->part_of),
+                .links = cpli_alloc(ctx, one->n_routes, sizeof *l->links)};
+  if (l->parts == NULL || l->part_of == NULL || l->links == NULL) return cpli_nomem(ctx);
+  for (size_t i = 0; i < n; i++) {
+    if (b->is_stepper[i]) l->parts[l->n++] = (place){b->def->models[i].name.text, (int32_t)i};
+  }
+  if (d->inner != NULL) l->parts[l->n++] = (place){b->name, -1};
+  qsort(l->parts, (size_t)l->n, sizeof *l->parts, by_name);
+  for (int32_t i = 0; i < l->n; i++)
+    l->part_of[l->parts[i].model >= 0 ? (size_t)l->parts[i].model : n] = i;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < one->n_routes && st >= 0; i++) {
+    const cpli_route* w = &one->routes[i];
+    cpl_master_link* link = &l->links[l->n_links++];
+    *link = (cpl_master_link){.factor = w->factor, .offset = w->offset};
+    st = end_of(b, d, l, &w->source, &link->source_part, &link->source_var);
+    if (st >= 0) st = end_of(b, d, l, &w->target, &link->target_part, &link->target_var);
+  }
+  return st;
+}
+
+cpl_status cpli_members_describe(cpli_built* b, cpli_members* d) {
+  layout l;
+  cpl_context* ctx = b->base.ctx;
+  cpl_status st = make_layout(b, d, &l);
+  cpli_merge_part* parts = cpli_alloc(ctx, (size_t)l.n, sizeof *parts);
+  if (st >= 0 && parts == NULL) st = cpli_nomem(ctx);
+  for (int32_t i = 0; i < l.n && st >= 0; i++) {
+    int32_t model = l.parts[i].model;
+    parts[i] = (cpli_merge_part){
+        l.parts[i].name, model >= 0 ? b->sources[model]->desc : d->inner->base.desc, model < 0};
+  }
+  if (st >= 0) st = cpli_merge(ctx, b->name, parts, l.n, l.links, l.n_links, &b->merged);
+  cpli_free(ctx, parts);
+  free_layout(b, &l);
+  return st;
+}
+
+//------------------------------------ what the definition says ------------------------------------
+
+static cpl_status bad_word(cpli_built* b, const cpli_text* t, const char* key, const char* known) {
+  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &t->place, "%s: %s is not known (%s)", key,
+                      t->text, known);
+}
+
+static cpl_status take_words(cpli_built* b, cpl_master_def* out) {
+  const cpli_cosimulation* c = &b->def->cosimulation;
+  if (c->algorithm.text != NULL &&
+      !cpl_master_algorithm_by_name(c->algorithm.text, &out->algorithm))
+    return bad_word(b, &c->algorithm, "algorithm", "determinate, jacobi, gauss-seidel, iterative");
+  if (c->on_loop.text != NULL && !cpl_on_loop_by_name(c->on_loop.text, &out->on_loop))
+    return bad_word(b, &c->on_loop, "on-loop", "auto, iterate, delay, error");
+  if (c->estimate.text != NULL && !cpl_step_estimate_by_name(c->estimate.text, &out->estimate))
+    return bad_word(b, &c->estimate, "estimate", "predictor, richardson, energy");
+  if (c->legacy.text != NULL) {
+    out->strict = strcmp(c->legacy.text, "error") == 0;
+    if (!out->strict && strcmp(c->legacy.text, "warn") != 0)
+      return bad_word(b, &c->legacy, "legacy", "warn, error");
+  }
+  return CPL_OK;
+}
+
+// The shortest step an FMU names as its own.
+static double step_of_models(const cpli_built* b) {
+  double step = INFINITY;
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    const cpl_default_experiment* e = &b->sources[i]->desc->experiment;
+    if (b->is_stepper[i] && e->has_step && e->step > 0) step = fmin(step, e->step);
+  }
+  return isfinite(step) ? step : 0;
+}
+
+static void take_numbers(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out) {
+  const cpli_cosimulation* c = &b->def->cosimulation;
+  double own = step_of_models(b);
+  out->step = def->step > 0                 ? def->step
+              : c->given && !isnan(c->step) ? c->step
+              : own > 0                     ? own
+                                            : def->usual_step;
+  if (!c->given) return;
+  if (!isnan(c->tolerance)) out->tolerance = c->tolerance;
+  if (!isnan(c->min_step)) out->min_step = c->min_step;
+  if (!isnan(c->loop_tolerance)) out->loop_tolerance = c->loop_tolerance;
+  if (c->order >= 0) out->order = (int32_t)c->order;
+  if (c->iterations > 0) out->most_iterations = (int32_t)c->iterations;
+  if (c->threads > 0) out->threads = (int32_t)c->threads;
+}
+
+static cpl_status take_steps(cpli_built* b, cpli_functions* f, const layout* l,
+                             cpl_master_part* parts) {
+  const cpli_cosimulation* c = &b->def->cosimulation;
+  for (size_t i = 0; i < c->n_steps; i++) {
+    const cpli_setting* s = &c->steps[i];
+    int32_t model = cpli_names_find(&b->def->model_names, s->name.text);
+    double step = 0;
+    if (model < 0 || !b->is_stepper[model])
+      return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &s->name.place,
+                          "steps: %s is no co-simulation model of this system", s->name.text);
+    cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &step);
+    if (st < 0) return st;
+    if (!(step > 0))
+      return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &s->value.place,
+                          "steps: the step of %s is %g; it must be positive", s->name.text, step);
+    parts[l->part_of[model]].step = step;
+  }
+  return CPL_OK;
+}
+
+static cpl_status bond_end(cpli_built* b, const layout* l, const cpli_text* text, int32_t* part,
+                           int32_t* var) {
+  cpli_ref ref;
+  cpl_status st = cpli_resolver_require(&b->resolver, text, &ref);
+  if (st < 0) return st;
+  if (ref.kind != CPLI_REF_VARIABLE || !b->is_stepper[ref.model])
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->place,
+                        "bonds: %s is no input of a co-simulation model", text->text);
+  *part = l->part_of[ref.model];
+  *var = ref.index;
+  return CPL_OK;
+}
+
+static cpl_status take_bonds(cpli_built* b, const layout* l, cpl_master_bond* bonds) {
+  const cpli_cosimulation* c = &b->def->cosimulation;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < c->n_bonds && st >= 0; i++) {
+    st = bond_end(b, l, &c->bonds[i].name, &bonds[i].effort_part, &bonds[i].effort_var);
+    if (st >= 0) st = bond_end(b, l, &c->bonds[i].value, &bonds[i].flow_part, &bonds[i].flow_var);
+  }
+  return st;
+}
+
+//------------------------------------ putting together ------------------------------------
+
+// What a nested system says of its solver counts more than what the outer one says.
+static void take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
+  cpl_experiment_def e = cpl_system_def_experiment(def);
+  if (e.solver != NULL) cpl_solver_by_name(e.solver, &solver->kind);
+  if (!isnan(e.rtol)) solver->rtol = e.rtol;
+  if (!isnan(e.atol)) solver->atol = e.atol;
+}
+
+static cpl_status make_part(cpli_built* b, cpli_members* d, int32_t model,
+                            const cpl_stepper_def* def, cpl_stepper** out) {
+  cpl_solver_def solver = def->solver;
+  solver.restart_each_step = solver.one_solver = true;
+  cpl_model** from = model >= 0 ? &d->models[model] : &d->inner;
+  if (model >= 0 && d->steppers[model] != NULL) {
+    *out = d->steppers[model];
+    d->steppers[model] = NULL;
+    return CPL_OK;
+  }
+  if (*from != NULL) {
+    cpl_model* m = *from;
+    *from = NULL;
+    return cpl_integrate(m, &solver, out);
+  }
+  const cpli_member* member = &b->def->models[model];
+  cpl_stepper_def inner = {.name = member->name.text, .solver = def->solver};
+  take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
+  cpl_status st = cpl_system_stepper(b->sources[model], &inner, out);
+  for (size_t k = 0; k < member->n_starts && st >= 0; k++)
+    st = cpli_set_start(b, &d->assembly->functions, &member->starts[k], &(*out)->base);
+  return st;
+}
+
+static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                         const layout* l, cpl_master_part* parts, cpl_master_bond* bonds,
+                         cpl_stepper** out) {
+  cpl_master_def m = cpl_default_master_def();
+  int32_t made = 0;
+  cpl_status st = take_words(b, &m);
+  take_numbers(b, def, &m);
+  for (; made < l->n && st >= 0; made++) {
+    parts[made].plain_names = l->parts[made].model < 0;
+    st = make_part(b, d, l->parts[made].model, def, &parts[made].stepper);
+    if (st < 0) break;
+  }
+  if (st >= 0) st = take_steps(b, &d->assembly->functions, l, parts);
+  if (st >= 0) st = take_bonds(b, l, bonds);
+  if (st < 0) {
+    for (int32_t i = 0; i < made; i++) parts[i].stepper->base.ops->destroy(&parts[i].stepper->base);
+    return st;
+  }
+  m.name = def->name != NULL ? def->name : b->name;
+  m.parts = parts;
+  m.n_parts = l->n;
+  m.links = l->links;
+  m.n_links = l->n_links;
+  m.bonds = bonds;
+  m.n_bonds = (int32_t)b->def->cosimulation.n_bonds;
+  return cpli_master_create(b->base.ctx, &m, b->merged, out);
+}
+
+cpl_status cpli_members_couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                               cpl_stepper** out) {
+  cpl_context* ctx = b->base.ctx;
+  layout l;
+  cpl_status st = make_layout(b, d, &l);
+  cpl_master_part* parts = cpli_alloc(ctx, (size_t)l.n, sizeof *parts);
+  cpl_master_bond* bonds = cpli_alloc(ctx, b->def->cosimulation.n_bonds, sizeof *bonds);
+  if (st >= 0 && (parts == NULL || bonds == NULL)) st = cpli_nomem(ctx);
+  if (st >= 0) st = couple(b, d, def, &l, parts, bonds, out);
+  cpli_free(ctx, parts);
+  cpli_free(ctx, bonds);
+  free_layout(b, &l);
+  return st;
+}
+
+//------------------------------------ steppers ------------------------------------
+
+cpl_stepper_def cpl_default_stepper_def(void) {
+  return (cpl_stepper_def){.solver = cpl_default_solver_def()};
+}
+
+cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cpl_stepper** out) {
+  *out = NULL;
+  cpli_built* b = (cpli_built*)system;
+  if (cpl_system_definition(system) == NULL)
+    return cpl_fail(system->ctx, CPL_ERR_INPUT, "%s: this is no system", system->path);
+  const char* name = def->name != NULL ? def->name : b->name;
+  if (system->ops->make_model != NULL) {
+    cpl_model* model = NULL;
+    cpl_status st = system->ops->make_model(system, name, &model);
+    return st < 0 ? st : cpl_integrate(model, &def->solver, out);
+  }
+  cpli_members* draft = b->draft;
+  b->draft = NULL;
+  cpl_status st = draft == NULL ? cpli_members_make(b, b->name, &draft) : CPL_OK;
+  if (st >= 0) st = cpli_members_couple(b, draft, def, out);
+  cpli_members_free(b, draft);
+  return st;
+}

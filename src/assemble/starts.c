@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Start values of a system file: set in the members, and seen in the description of the whole.
+#include <stdio.h>
+
+#include "assemble/assemble.h"
+#include "format/number.h"
+#include "model/start.h"
+
+// A number, an item, a text, a value with a unit; or a constant expression over parameters.
+cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
+                          cpl_component* c) {
+  char number[CPLI_NUMBER_SIZE];
+  double value;
+  int32_t index = cpl_find_variable(c->desc, s->name.text);
+  cpl_type type = index >= 0 ? (cpl_type)c->desc->vars[index].type : CPL_REAL;
+  const char* text = s->value.text;
+  bool plain =
+      cpli_parse_double(text, strlen(text), &value) || (type != CPL_REAL && type != CPL_INTEGER);
+  bool with_unit = !plain && strchr("0123456789.+-", text[0]) != NULL && strchr(text, ' ') != NULL;
+  if (!plain) {
+    cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &value);
+    if (st < 0 && !with_unit) return st;
+    if (st >= 0) cpli_format_double(number, value), text = number;
+  }
+  cpl_start start = {s->name.text, text};
+  cpl_status st = cpli_set_starts(c, &start, 1);
+  if (st < 0) {
+    char place[CPLI_PLACE_SIZE];
+    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_place_text(&s->name.place, place), c->name);
+  }
+  return st;
+}
+
+// Stands in for the aggregate where start values are set: they are written into its description.
+// References of an aggregate are indices of its variables.
+typedef struct noter {
+  cpl_component base;
+  cpli_box* box;
+} noter;
+
+static cpl_variable* noted(cpl_component* c, uint32_t ref) {
+  cpl_variable* v = (cpl_variable*)&c->desc->vars[ref];
+  v->has_start = true;
+  return v;
+}
+
+static cpl_status note_real(cpl_component* c, const uint32_t* refs, size_t n,
+                            const double* values) {
+  for (size_t i = 0; i < n; i++) noted(c, refs[i])->start = values[i];
+  return CPL_OK;
+}
+
+static cpl_status note_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                               const int64_t* values) {
+  (void)type;
+  for (size_t i = 0; i < n; i++) noted(c, refs[i])->start = (double)values[i];
+  return CPL_OK;
+}
+
+static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
+                              const char* const* values) {
+  for (size_t i = 0; i < n; i++) {
+    const char* text = cpli_arena_strdup(&((noter*)c)->box->arena, values[i]);
+    if (text == NULL) return cpli_nomem(c->ctx);
+    noted(c, refs[i])->start_text = text;
+  }
+  return CPL_OK;
+}
+
+static const cpl_component_ops noter_ops = {
+    .kind = "note", .set_real = note_real, .set_integer = note_integer, .set_string = note_string};
+
+// The description says what the file says. The aggregate itself hears of start values of inputs: a
+// loop begins to iterate from them.
+static cpl_status note_start(cpli_built* b, cpli_functions* f, size_t i, size_t k,
+                             cpl_model* aggregate) {
+  const cpli_member* m = &b->def->models[i];
+  const cpl_description* d = b->sources[i]->desc;
+  char name[1024];
+  cpli_setting s = m->starts[k];
+  int32_t var = cpl_find_variable(d, s.name.text);
+  int n = snprintf(name, sizeof name, "%s.%s", m->name.text, s.name.text);
+  if (var < 0 || n < 0 || (size_t)n >= sizeof name) return CPL_OK;
+  s.name.text = name;
+  noter note = {aggregate->base, ((cpli_aggregate*)aggregate)->box};
+  note.base.ops = &noter_ops;
+  cpl_status st = cpli_set_start(b, f, &s, &note.base);
+  bool input = d->vars[var].causality == CPL_INPUT && d->vars[var].type == CPL_REAL;
+  return st >= 0 && input ? cpli_set_start(b, f, &s, &aggregate->base) : st;
+}
+
+cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+    if (b->is_stepper[i]) continue;
+    for (size_t k = 0; k < b->def->models[i].n_starts && st >= 0; k++)
+      st = note_start(b, f, i, k, aggregate);
+  }
+  return st;
+}

@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/guard.h"
+
+enum { PARENT, CHILD };
+
+static const double slice = 0.01;          // between two looks whether the other is alive [s]
+static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
+static const double longest_noted = 1e-3;
+
+//------------------------------------ turns ------------------------------------
+
+static void futex_wait(_Atomic uint32_t* word, uint32_t value, double seconds) {
+  struct timespec ts = {.tv_nsec = (long)(1e9 * seconds)};
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
+}
+
+static void give_turn(cpli_shared* s, uint32_t to) {
+  atomic_store(&s->turn, to);
+  if (atomic_load(&s->sleeps[to])) syscall(SYS_futex, &s->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+static bool alone(void) {
+  static int processors;  // written with the same value by all
+  cpu_set_t set;
+  if (processors == 0)
+    processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return processors < 2;
+}
+
+// Look at the word for a while. Rare calls must not cost a processor, so that only those whose
+// answers usually come fast are looked for long.
+static bool look(cpli_channel* ch, uint32_t mine, double began) {
+  if (alone()) return atomic_load(&ch->shared->turn) == mine;
+  double until = began + (ch->usual_wait < worth_looking ? worth_looking : 2e-6);
+  do {
+    for (int i = 0; i < 64; i++) {
+      if (atomic_load_explicit(&ch->shared->turn, memory_order_acquire) == mine) return true;
+      relax();
+    }
+  } while (cpli_now() < until);
+  return false;
+}
+
+// Sleep until it is our turn, at most one slice.
+static bool doze(cpli_shared* s, uint32_t mine) {
+  atomic_store(&s->sleeps[mine], 1);
+  if (atomic_load(&s->turn) != mine) futex_wait(&s->turn, 1 - mine, slice);
+  atomic_store(&s->sleeps[mine], 0);
+  return atomic_load(&s->turn) == mine;
+}
+
+static void note_wait(cpli_channel* ch, double seconds) {
+  if (seconds > longest_noted) seconds = longest_noted;
+  ch->usual_wait += 0.125 * (seconds - ch->usual_wait);
+}
+
+//------------------------------------ messages ------------------------------------
+
+// A message is its length, its level, and two texts with their ends.
+typedef struct letter {
+  uint32_t length;  // of the texts
+  uint32_t level;
+} letter;
+
+static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;  // the child's threads
+static pthread_t server;                                       // who answers requests
+
+// The log is a ring: what does not fit before its end goes on at its beginning.
+static size_t before_end(uint32_t at, size_t n) {
+  size_t room = CPLI_CHANNEL_LOG - at % CPLI_CHANNEL_LOG;
+  return n < room ? n : room;
+}
+
+static void copy_in(cpli_shared* s, uint32_t at, const void* data, size_t n) {
+  size_t first = before_end(at, n);
+  memcpy(s->log + at % CPLI_CHANNEL_LOG, data, first);
+  memcpy(s->log, (const char*)data + first, n - first);
+}
+
+static void copy_out(const cpli_shared* s, uint32_t at, void* data, size_t n) {
+  size_t first = before_end(at, n);
+  memcpy(data, s->log + at % CPLI_CHANNEL_LOG, first);
+  memcpy((char*)data + first, s->log, n - first);
+}
+
+static void await_parent(cpli_shared* s) {
+  while (!doze(s, CHILD)) {
+  }
+}
+
+// The log sink of the child. The server's thread waits for room, others have no one to wait for.
+static void send_message(void* user, cpl_log_level level, const char* who, const char* text) {
+  cpli_shared* s = user;
+  size_t n_who = strnlen(who, 255), n_text = strnlen(text, 4095);
+  letter l = {.length = (uint32_t)(n_who + n_text + 2), .level = (uint32_t)level};
+  pthread_mutex_lock(&log_mutex);
+  uint32_t head = atomic_load(&s->log_head);
+  bool room = head - atomic_load(&s->log_tail) + l.length + sizeof l <= CPLI_CHANNEL_LOG;
+  if (!room && pthread_equal(pthread_self(), server)) {
+    s->flushes = 1;
+    give_turn(s, PARENT);
+    await_parent(s);
+    room = true;
+  }
+  if (room) {
+    copy_in(s, head, &l, sizeof l);
+    copy_in(s, head + (uint32_t)sizeof l, who, n_who);
+    copy_in(s, head + (uint32_t)(sizeof l + n_who), "", 1);
+    copy_in(s, head + (uint32_t)(sizeof l + n_who + 1), text, n_text);
+    copy_in(s, head + (uint32_t)(sizeof l + n_who + 1 + n_text), "", 1);
+    atomic_store(&s->log_head, head + l.length + (uint32_t)sizeof l);
+  } else {
+    atomic_fetch_add(&s->log_lost, 1);
+  }
+  pthread_mutex_unlock(&log_mutex);
+}
+
+// The parent takes what has come. The child may be damaged: nothing in there is trusted.
+static void take_messages(cpli_channel* ch) {
+  cpli_shared* s = ch->shared;
+  uint32_t head = atomic_load(&s->log_head), tail = atomic_load(&s->log_tail);
+  if (head == tail) return;
+  char texts[255 + 4095 + 2];
+  letter l;
+  while (head - tail >= sizeof l && head - tail <= CPLI_CHANNEL_LOG) {
+    copy_out(s, tail, &l, sizeof l);
+    if (l.length < 2 || l.length > sizeof texts || l.level > CPL_LOG_DEBUG) break;
+    copy_out(s, tail + (uint32_t)sizeof l, texts, l.length);
+    texts[l.length - 1] = '\0';
+    size_t n = strlen(texts);
+    const char* text = n + 1 < l.length ? texts + n + 1 : "";
+    cpl_log(ch->ctx, (cpl_log_level)l.level, texts, "%s", text);
+    tail += l.length + (uint32_t)sizeof l;
+  }
+  atomic_store(&s->log_tail, head);
+  uint32_t lost = atomic_exchange(&s->log_lost, 0);
+  if (lost > 0) cpl_log(ch->ctx, CPL_LOG_WARNING, "", "%u messages of a model were lost", lost);
+}
+
+//------------------------------------ parent ------------------------------------
+
+cpl_status cpli_channel_open(cpl_context* ctx, size_t size, cpli_channel* ch) {
+  *ch = (cpli_channel){.ctx = ctx, .size = size};
+  void* memory = mmap(NULL, sizeof(cpli_shared) + size, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return cpl_fail(ctx, CPL_ERR_NOMEM, "no shared memory of %zu bytes: %s", size, strerror(errno));
+  ch->shared = memory;
+  ch->data = (char*)memory + sizeof(cpli_shared);
+  return CPL_OK;
+}
+
+void cpli_channel_close(cpli_channel* ch) {
+  if (ch->shared == NULL) return;
+  cpli_channel_reap(ch, 0);
+  munmap(ch->shared, sizeof(cpli_shared) + ch->size);
+  ch->shared = NULL;
+}
+
+static bool has_ended(cpli_channel* ch) {
+  if (ch->pid == 0) return true;
+  pid_t got = waitpid(ch->pid, &ch->how, WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return false;
+  if (got < 0) ch->how = -1;
+  ch->pid = 0;
+  return true;
+}
+
+static void end_child(cpli_channel* ch) {
+  if (ch->pid == 0) return;
+  kill(ch->pid, SIGKILL);
+  while (waitpid(ch->pid, &ch->how, 0) < 0 && errno == EINTR) {
+  }
+  ch->pid = 0;
+}
+
+void cpli_channel_reap(cpli_channel* ch, double limit) {
+  double until = cpli_now() + limit;
+  for (double pause = 1e-5; limit > 0 && !has_ended(ch) && cpli_now() < until; pause *= 1.5) {
+    struct timespec ts = {.tv_nsec = (long)(1e9 * (pause < slice ? pause : slice))};
+    nanosleep(&ts, NULL);
+  }
+  if (ch->pid != 0) end_child(ch);
+  take_messages(ch);
+}
+
+typedef struct waiting {
+  cpli_channel* ch;
+  double until;  // 0: for ever
+  cpli_answer answer;
+} waiting;
+
+static void wait_long(void* user) {
+  waiting* w = user;
+  cpli_shared* s = w->ch->shared;
+  while (!doze(s, PARENT)) {
+    // what it wrote last may be an answer
+    if (has_ended(w->ch) && atomic_load(&s->turn) != PARENT) w->answer = CPLI_DIED;
+    else if (w->until > 0 && cpli_now() > w->until) w->answer = CPLI_TOO_LATE;
+    if (w->answer != CPLI_ANSWERED) return;
+  }
+}
+
+static cpli_answer await_answer(cpli_channel* ch, double limit) {
+  double began = cpli_now();
+  if (!look(ch, PARENT, began)) {
+    waiting w = {.ch = ch, .until = limit > 0 ? began + limit : 0, .answer = CPLI_ANSWERED};
+    const char* broken = cpli_guard_run(wait_long, &w);
+    atomic_store(&ch->shared->sleeps[PARENT], 0);
+    if (broken != NULL) w.answer = CPLI_BROKEN_OFF;
+    if (w.answer != CPLI_ANSWERED) return w.answer;
+  }
+  note_wait(ch, cpli_now() - began);
+  return CPLI_ANSWERED;
+}
+
+cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
+  cpli_answer answer;
+  do {
+    ch->shared->flushes = 0;
+    give_turn(ch->shared, CHILD);
+    answer = await_answer(ch, limit);
+    if (answer != CPLI_ANSWERED) end_child(ch);
+    take_messages(ch);
+  } while (answer == CPLI_ANSWERED && ch->shared->flushes);
+  return answer;
+}
+
+//------------------------------------ child ------------------------------------
+
+static void close_others(int keep) {
+  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null >= 0) dup2(null, STDIN_FILENO);
+  if (keep < 3) keep = 2;
+  if (keep > 3) syscall(SYS_close_range, 3U, (unsigned)keep - 1, 0U);
+  syscall(SYS_close_range, (unsigned)keep + 1, ~0U, 0U);
+}
+
+static void become_child(cpli_channel* ch, pid_t parent, int keep) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);  // it was faster
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  signal(SIGINT, SIG_IGN);  // the parent decides what that means
+  signal(SIGHUP, SIG_IGN);
+  signal(SIGTERM, SIG_DFL);
+  close_others(keep);
+  cpli_guard_top = NULL;
+  cpli_guard_own_process();
+  cpli_guard_note = &ch->shared->note;
+  ch->pid = 0;
+  server = pthread_self();
+  cpli_log_to(ch->ctx, cpli_logs(ch->ctx, CPL_LOG_ERROR) ? send_message : NULL, ch->shared);
+}
+
+cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child) {
+  pid_t parent = getpid();
+  fflush(NULL);  // what waits there must not be written by both
+  pid_t pid = fork();
+  *in_child = pid == 0;
+  if (pid < 0) return cpl_fail(ch->ctx, CPL_ERR_IO, "no process for a model: %s", strerror(errno));
+  ch->pid = pid;
+  if (pid == 0) become_child(ch, parent, keep);
+  return CPL_OK;
+}
+
+void cpli_channel_next(cpli_channel* ch, bool answered) {
+  if (answered) give_turn(ch->shared, PARENT);
+  double began = cpli_now();
+  if (!look(ch, CHILD, began)) await_parent(ch->shared);
+  note_wait(ch, cpli_now() - began);
+}
+
+void cpli_channel_last(cpli_channel* ch) { give_turn(ch->shared, PARENT); }

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Two processes that take turns over shared memory: the parent asks, a child forked from it
+// answers. Who waits looks at the memory for a short while, where answers come fast, and then
+// sleeps. The memory has the same address in both, so that pointers into it hold on either side.
+#pragma once
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+
+enum { CPLI_CHANNEL_LOG = 1 << 16 };  // bytes of messages that may wait
+
+typedef struct cpli_shared {
+  _Alignas(64) _Atomic uint32_t turn;
+  _Alignas(64) _Atomic uint32_t sleeps[2];  // who is not looking: parent, child
+  uint32_t flushes;                         // the child only wants its messages to be taken
+  const char* volatile note;                // the call under way, a constant of the program
+  _Atomic uint32_t log_head, log_tail, log_lost;
+  char log[CPLI_CHANNEL_LOG];
+} cpli_shared;
+
+typedef struct cpli_channel {
+  cpl_context* ctx;
+  cpli_shared* shared;
+  char* data;  // behind it: for requests and answers
+  size_t size;
+  pid_t pid;  // of the child; 0: none, or gone
+  int how;    // it ended, as waitpid() says it
+  double usual_wait;
+} cpli_channel;
+
+typedef enum cpli_answer {
+  CPLI_ANSWERED,
+  CPLI_DIED,        // `how` says how; -1: someone else asked for it
+  CPLI_TOO_LATE,    // not within the time; the child was killed
+  CPLI_BROKEN_OFF,  // by cpli_guard_break(); the child was killed
+} cpli_answer;
+
+/// `size` bytes of data; memory that is never touched costs nothing.
+cpl_status cpli_channel_open(cpl_context* ctx, size_t size, cpli_channel* ch);
+/// Ends the child, if there is one, and frees the memory.
+void cpli_channel_close(cpli_channel* ch);
+
+/// fork(): *in_child tells which side this is. The child has standard output and error, no input,
+/// the descriptor `keep` (-1: none) and nothing else of the parent's files; it dies with the thread
+/// that made it; its messages reach the parent's log.
+cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child);
+
+/// Parent: hand over the data and wait for the answer, at most `limit` seconds (0: for ever).
+cpli_answer cpli_channel_ask(cpli_channel* ch, double limit);
+/// Parent: wait for the end of a child that was asked to end; kill it after `limit` seconds.
+void cpli_channel_reap(cpli_channel* ch, double limit);
+
+/// Child: wait for the next request; what was answered is handed over by waiting for more.
+void cpli_channel_next(cpli_channel* ch, bool answered);
+/// Child: hand over the last answer; the process ends now.
+void cpli_channel_last(cpli_channel* ch);

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "master/master.h"
+
+struct cpli_crew {
+  cpl_context* ctx;
+  pthread_mutex_t mutex;
+  pthread_cond_t wake, done;
+  pthread_t* threads;
+  int32_t n_threads;
+  int64_t round;  // counts calls of cpli_crew_run
+  bool leave;
+  void (*work)(void* user, int32_t i);
+  void* user;
+  int32_t n;
+  atomic_int next;  // the next item nobody has taken
+  int32_t busy;     // threads that have not finished the round
+};
+
+static void take_items(cpli_crew* c) {
+  for (int32_t i = atomic_fetch_add(&c->next, 1); i < c->n; i = atomic_fetch_add(&c->next, 1))
+    c->work(c->user, i);
+}
+
+static void* serve(void* user) {
+  cpli_crew* c = user;
+  int64_t seen = 0;
+  pthread_mutex_lock(&c->mutex);
+  for (;;) {
+    while (!c->leave && c->round == seen) pthread_cond_wait(&c->wake, &c->mutex);
+    if (c->leave) break;
+    seen = c->round;
+    pthread_mutex_unlock(&c->mutex);
+    take_items(c);
+    pthread_mutex_lock(&c->mutex);
+    if (--c->busy == 0) pthread_cond_signal(&c->done);
+  }
+  pthread_mutex_unlock(&c->mutex);
+  return NULL;
+}
+
+// Signals of the process (Ctrl-C) belong to the caller's thread.
+static bool start_thread(cpli_crew* c) {
+  sigset_t all, before;
+  sigfillset(&all);
+  for (int s = SIGILL; s <= SIGSEGV; s++) {
+    if (s == SIGSEGV || s == SIGBUS || s == SIGFPE || s == SIGILL || s == SIGABRT)
+      sigdelset(&all, s);
+  }
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool fine = pthread_create(&c->threads[c->n_threads], NULL, serve, c) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (fine) c->n_threads++;
+  return fine;
+}
+
+cpl_status cpli_crew_create(cpl_context* ctx, int32_t threads, cpli_crew** out) {
+  *out = NULL;
+  cpli_crew* c = cpli_alloc(ctx, 1, sizeof *c);
+  if (c == NULL) return cpli_nomem(ctx);
+  c->ctx = ctx;
+  c->threads = cpli_alloc(ctx, (size_t)threads, sizeof *c->threads);
+  pthread_mutex_init(&c->mutex, NULL);
+  pthread_cond_init(&c->wake, NULL);
+  pthread_cond_init(&c->done, NULL);
+  if (c->threads == NULL) {
+    cpli_crew_destroy(c);
+    return cpli_nomem(ctx);
+  }
+  while (c->n_threads < threads - 1 && start_thread(c)) {
+  }
+  *out = c;
+  return CPL_OK;
+}
+
+void cpli_crew_destroy(cpli_crew* c) {
+  if (c == NULL) return;
+  pthread_mutex_lock(&c->mutex);
+  c->leave = true;
+  pthread_cond_broadcast(&c->wake);
+  pthread_mutex_unlock(&c->mutex);
+  for (int32_t i = 0; i < c->n_threads; i++) pthread_join(c->threads[i], NULL);
+  pthread_cond_destroy(&c->done);
+  pthread_cond_destroy(&c->wake);
+  pthread_mutex_destroy(&c->mutex);
+  cpli_free(c->ctx, c->threads);
+  cpli_free(c->ctx, c);
+}
+
+int32_t cpli_crew_size(const cpli_crew* c) { return c->n_threads + 1; }
+
+void cpli_crew_run(cpli_crew* c, int32_t n, void (*work)(void* user, int32_t i), void* user) {
+  pthread_mutex_lock(&c->mutex);
+  c->work = work;
+  c->user = user;
+  c->n = n;
+  atomic_store(&c->next, 0);
+  c->busy = c->n_threads;
+  c->round++;
+  pthread_cond_broadcast(&c->wake);
+  pthread_mutex_unlock(&c->mutex);
+  take_items(c);
+  pthread_mutex_lock(&c->mutex);
+  while (c->busy > 0) pthread_cond_wait(&c->done, &c->mutex);
+  pthread_mutex_unlock(&c->mutex);
+}

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What happens while time stands still: initialisation, and event updates that go from part to part
+// until nothing changes any more.
+#include <math.h>
+
+#include "master/master.h"
+
+enum { MOST_ROUNDS = 1000 };
+
+static cpl_status walk_all(cpli_master* m, cpli_plan_kind kind) {
+  const cpli_plan* plan = &m->plans[kind];
+  return cpli_master_walk(m, plan, 0, plan->n_ops, m->t);
+}
+
+cpl_status cpli_master_initialize(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
+  cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    cpl_component* c = &m->parts[i].s->base;
+    m->parts[i].t = m->t;
+    m->parts[i].due = true;
+    st = c->ops->exit_init(c);
+  }
+  if (st < 0) return st;
+  m->running = true;
+  st = walk_all(m, CPLI_PLAN_SETTLE);
+  if (st >= 0) cpli_master_sample(m, m->t, true);
+  return st;
+}
+
+//------------------------------------ event updates ------------------------------------
+
+static bool can_update(const cpli_master* m, const cpli_master_part* p) {
+  return p->s->base.can.zero_step && p->t == m->t;
+}
+
+static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
+  cpl_status st = cpli_master_inputs(m, p, p->t);
+  p->pending = false;
+  p->stats.updates++;
+  if (st >= 0) st = p->s->ops->step(p->s, p->t, p->t, &p->result);
+  if (st == CPL_RETRY)
+    st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the event at t=%.12g", p->t);
+  if (st < 0) return st;
+  p->pending = p->result.end == CPL_STEP_EVENT;
+  m->ended = m->ended || p->result.end == CPL_STEP_TERMINATE;
+  return CPL_OK;
+}
+
+static void remember(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].before = cpli_link_value(m, &m->links[i]);
+}
+
+static bool has_moved(const cpli_master* m, const cpli_master_link* l) {
+  const cpli_out* o = &m->outs[l->out];
+  if (l->type == CPL_STRING || l->type == CPL_BINARY) return o->changed;
+  if (o->type == CPL_CLOCK) return o->integer != 0;  // every tick counts
+  double now = cpli_link_value(m, l);
+  if (l->discrete) return now != l->before;
+  return fabs(now - l->before) > 1e-9 * fmax(fabs(now), l->nominal);
+}
+
+// Who takes a value that moved has an event, too.
+static void spread(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    cpli_master_part* p = &m->parts[m->links[i].part];
+    if (can_update(m, p) && has_moved(m, &m->links[i])) p->pending = true;
+  }
+}
+
+cpl_status cpli_master_update(cpli_master* m) {
+  m->pending = false;
+  m->stats.events++;
+  for (int32_t round = 0; round < MOST_ROUNDS; round++) {
+    bool any = false;
+    cpl_status st = CPL_OK;
+    remember(m);
+    cpli_master_sample(m, m->t, true);
+    for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+      cpli_master_part* p = &m->parts[i];
+      if (!p->pending || !can_update(m, p)) continue;
+      any = true;
+      st = update_part(m, p);
+    }
+    if (st >= 0 && any) st = walk_all(m, CPLI_PLAN_SETTLE);
+    if (st < 0) return st;
+    if (any) spread(m);
+    if (!any || m->ended) {
+      for (int32_t i = 0; i < m->n_parts; i++) {
+        if (m->parts[i].t == m->t) m->parts[i].pending = false;  // its next step begins with it
+      }
+      cpli_master_sample(m, m->t, true);
+      return CPL_OK;
+    }
+  }
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: the event at t=%.12g does not settle: after %d rounds values still change",
+                  m->base.base.name, m->t, MOST_ROUNDS);
+}

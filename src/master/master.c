@@ -1,0 +1,693 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "master/master.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static cpli_master* master_of(cpl_component* c) { return (cpli_master*)c; }
+
+//------------------------------------ values ------------------------------------
+
+enum { MOST = 256 };  // values routed at a time
+
+// References that follow each other and belong to one part, as references of that part.
+static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32_t* out,
+                    cpl_component** part) {
+  int32_t p = m->merged->part_of_var[refs[0]];
+  size_t k = 0;
+  for (; k < n && k < MOST && m->merged->part_of_var[refs[k]] == p; k++)
+    out[k] = m->merged->ref_of_var[refs[k]];
+  *part = &m->parts[p].s->base;
+  return k;
+}
+
+#define ROUTED(CALL)                               \
+  cpli_master* m = master_of(c);                   \
+  uint32_t own[MOST];                              \
+  for (size_t i = 0; i < n;) {                     \
+    cpl_component* p;                              \
+    size_t k = route(m, refs + i, n - i, own, &p); \
+    cpl_status st = CALL;                          \
+    if (st != CPL_OK) return st;                   \
+    i += k;                                        \
+  }                                                \
+  return CPL_OK
+
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  ROUTED(p->ops->get_real(p, own, k, values + i));
+}
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  ROUTED(p->ops->get_integer(p, type, own, k, values + i));
+}
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  ROUTED(p->ops->get_string(p, own, k, values + i));
+}
+
+// What is set from outside while time stands still is an event for its part.
+static void note_set(cpli_master* m, const uint32_t* refs, size_t n) {
+  for (size_t i = 0; i < n && m->running; i++) {
+    cpli_master_part* p = &m->parts[m->merged->part_of_var[refs[i]]];
+    if (p->s->base.can.zero_step) p->pending = m->pending = true;
+  }
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  note_set(master_of(c), refs, n);
+  ROUTED(p->ops->set_real(p, own, k, values + i));
+}
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  note_set(master_of(c), refs, n);
+  ROUTED(p->ops->set_integer(p, type, own, k, values + i));
+}
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  note_set(master_of(c), refs, n);
+  ROUTED(p->ops->set_string(p, own, k, values + i));
+}
+
+static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
+  cpli_master* m = (cpli_master*)s;
+  cpl_stepper* p = m->parts[m->merged->part_of_var[ref]].s;
+  uint32_t own = m->merged->ref_of_var[ref];
+  if (p->ops->set_curve != NULL) return p->ops->set_curve(p, own, curve);
+  double value =
+      curve->value != NULL ? curve->value(curve->user, m->t) : cpli_curve_at(curve, m->t);
+  return p->base.ops->set_real(&p->base, &own, 1, &value);
+}
+
+//------------------------------------ life ------------------------------------
+
+static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
+  cpli_master* m = master_of(c);
+  cpl_status st = CPL_OK;
+  m->t = m->t_start = settings->start_time;
+  m->grid = 0;
+  m->h = 0;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    m->parts[i].t = m->t;
+    st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, settings);
+  }
+  return st;
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  cpli_master* m = master_of(c);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = m->parts[i].s->base.ops->enter_init(&m->parts[i].s->base);
+  return st;
+}
+
+static cpl_status exit_init(cpl_component* c) { return cpli_master_initialize(master_of(c)); }
+
+// All are told, also when one fails; the first failure counts.
+static cpl_status terminate(cpl_component* c) {
+  cpli_master* m = master_of(c);
+  cpl_status st = CPL_OK;
+  m->running = false;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpl_status one = m->parts[i].s->base.ops->terminate(&m->parts[i].s->base);
+    if (st >= 0) st = one;
+  }
+  return st;
+}
+
+static cpl_status reset(cpl_component* c) {
+  cpli_master* m = master_of(c);
+  m->running = m->ended = m->pending = false;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].n_past = 0;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    m->parts[i].pending = false;
+    st = m->parts[i].s->base.ops->reset(&m->parts[i].s->base);
+  }
+  return st;
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_master* m = master_of(c);
+  cpl_context* ctx = c->ctx;
+  cpli_crew_destroy(m->crew);
+  for (int32_t i = 0; i < m->n_parts && m->parts != NULL; i++) {
+    cpli_master_part* p = &m->parts[i];
+    if (p->s == NULL) continue;
+    if (p->s->base.ops->forget != NULL) {
+      if (p->saved.data != NULL) p->s->base.ops->forget(&p->s->base, &p->saved);
+      if (p->first.data != NULL) p->s->base.ops->forget(&p->s->base, &p->first);
+    }
+    p->s->base.ops->destroy(&p->s->base);
+  }
+  for (int32_t i = 0; i < m->n_outs && m->outs != NULL; i++) cpli_free(ctx, m->outs[i].bytes);
+  cpli_merged_release(m->merged);
+  cpli_arena_free(&m->arena);
+  cpli_free(ctx, m);
+}
+
+//------------------------------------ steps ------------------------------------
+
+// The next communication point: the end of what is asked for, a point of the master's own grid, or
+// one of a part's.
+static double next_point(const cpli_master* m, double t_end) {
+  double next = t_end;
+  if (m->def.step > 0 && !(m->def.tolerance > 0)) {
+    double k = floor((m->t - m->t_start) / m->def.step * (1 + 1e-12) + 1e-9) + 1;
+    next = fmin(next, m->t_start + k * m->def.step);
+    if (next > t_end - 1e-9 * m->def.step) next = t_end;
+  }
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->step == 0) continue;
+    double point = m->t_start + round((p->t - m->t_start) / p->step + 1) * p->step;
+    if (point < next - 1e-9 * p->step) next = point;
+  }
+  return next;
+}
+
+static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
+  cpli_master* m = (cpli_master*)s;
+  cpl_status st = CPL_OK;
+  (void)t_limit;
+  bool updated = m->pending || t_end <= m->t;
+  if (t_end <= m->t && !m->pending) {  // an event from outside: for all who can have one
+    for (int32_t i = 0; i < m->n_parts; i++) m->parts[i].pending = true;
+  }
+  if (updated && !m->ended) st = cpli_master_update(m);
+  while (st >= 0 && m->t < t_end && !m->ended && !m->pending)
+    st = cpli_master_controlled_step(m, next_point(m, t_end));
+  *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE
+                                     : m->pending ? CPL_STEP_EVENT
+                                                  : CPL_STEP_DONE,
+                              .time = m->t,
+                              .event_handled = updated};
+  return st;
+}
+
+static cpl_status max_step(cpl_stepper* s, double* h) {
+  cpli_master* m = (cpli_master*)s;
+  *h = INFINITY;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    double one = INFINITY;
+    cpl_status st = m->parts[i].s->ops->max_step(m->parts[i].s, &one);
+    if (st < 0) return st;
+    *h = fmin(*h, one);
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ save and restore ------------------------------------
+
+typedef struct saved {
+  double t, h;
+  bool running, ended, pending;
+  cpl_snapshot* parts;
+  cpli_master_part* states;  // what is copied of them: t and pending
+  cpli_master_link* links;
+  cpli_out* outs;
+} saved;
+
+static saved* make_saved(cpli_master* m) {
+  size_t np = (size_t)m->n_parts, nl = (size_t)m->n_links, no = (size_t)m->n_outs;
+  size_t size = sizeof(saved) + np * (sizeof(cpl_snapshot) + sizeof(cpli_master_part)) +
+                nl * sizeof(cpli_master_link) + no * sizeof(cpli_out);
+  saved* k = cpli_alloc(m->base.base.ctx, 1, size);
+  if (k == NULL) return NULL;
+  k->states = (cpli_master_part*)(k + 1);
+  k->links = (cpli_master_link*)(k->states + np);
+  k->outs = (cpli_out*)(k->links + nl);
+  k->parts = (cpl_snapshot*)(k->outs + no);
+  return k;
+}
+
+static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_master* m = master_of(c);
+  if (snapshot->data == NULL) snapshot->data = make_saved(m);
+  saved* k = snapshot->data;
+  if (k == NULL) return cpli_nomem(c->ctx);
+  k->t = m->t;
+  k->h = m->h;
+  k->running = m->running, k->ended = m->ended, k->pending = m->pending;
+  memcpy(k->links, m->links, (size_t)m->n_links * sizeof *k->links);
+  memcpy(k->outs, m->outs, (size_t)m->n_outs * sizeof *k->outs);
+  memcpy(k->states, m->parts, (size_t)m->n_parts * sizeof *k->states);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = m->parts[i].s->base.ops->save(&m->parts[i].s->base, &k->parts[i]);
+  return st;
+}
+
+static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  cpli_master* m = master_of(c);
+  const saved* k = snapshot->data;
+  cpl_status st = CPL_OK;
+  m->t = k->t;
+  m->h = k->h;
+  m->running = k->running, m->ended = k->ended, m->pending = k->pending;
+  memcpy(m->links, k->links, (size_t)m->n_links * sizeof *k->links);
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
+  for (int32_t i = 0; i < m->n_outs; i++) {
+    m->outs[i].real = k->outs[i].real;
+    m->outs[i].integer = k->outs[i].integer;
+    m->outs[i].size = 0;  // texts are read again
+  }
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    m->parts[i].t = k->states[i].t;
+    m->parts[i].pending = k->states[i].pending;
+    st = m->parts[i].s->base.ops->restore(&m->parts[i].s->base, &k->parts[i]);
+  }
+  return st;
+}
+
+static void forget(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_master* m = master_of(c);
+  saved* k = snapshot->data;
+  if (k == NULL) return;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (k->parts[i].data != NULL)
+      m->parts[i].s->base.ops->forget(&m->parts[i].s->base, &k->parts[i]);
+  }
+  cpli_free(c->ctx, k);
+  snapshot->data = NULL;
+}
+
+//------------------------------------ create ------------------------------------
+
+cpl_master_def cpl_default_master_def(void) { return (cpl_master_def){.order = -1}; }
+
+typedef struct named {
+  const char* name;
+  int32_t index;
+} named;
+
+static int by_name(const void* x, const void* y) {
+  return strcmp(((const named*)x)->name, ((const named*)y)->name);
+}
+
+static void classify(cpli_master_part* p) {
+  const cpl_component* c = &p->s->base;
+  p->can_restore = c->ops->save != NULL && c->can.save_restore;
+  p->kind = p->s->ops->max_step != NULL ? CPL_PREDICTS
+            : p->can_restore            ? CPL_ROLLS_BACK
+                                        : CPL_LEGACY;
+  p->follows = c->can.get_after_set;
+  p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
+}
+
+// Parts in the order of their names. *place: where each part of the definition went.
+static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+  named* order = cpli_alloc(m->base.base.ctx, (size_t)def->n_parts, sizeof *order);
+  if (order == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < def->n_parts; i++)
+    order[i] = (named){def->parts[i].stepper->base.name, i};
+  qsort(order, (size_t)def->n_parts, sizeof *order, by_name);
+  for (int32_t k = 0; k < def->n_parts; k++) {
+    const cpl_master_part* from = &def->parts[order[k].index];
+    place[order[k].index] = k;
+    m->parts[k] =
+        (cpli_master_part){.s = from->stepper, .plain = from->plain_names, .step = from->step};
+    m->parts[k].keeps_own = !from->stepper->base.can.variable_step;
+    if (m->parts[k].keeps_own && m->parts[k].step == 0) m->parts[k].step = def->step;
+    classify(&m->parts[k]);
+  }
+  cpli_free(m->base.base.ctx, order);
+  return CPL_OK;
+}
+
+typedef struct wire {
+  int32_t source, source_var, target, target_var;
+  double factor, offset;
+} wire;
+
+static int by_source(const void* x, const void* y) {
+  const wire *a = x, *b = y;
+  if (a->source != b->source) return a->source < b->source ? -1 : 1;
+  return a->source_var < b->source_var ? -1 : a->source_var > b->source_var;
+}
+
+static int by_target(const void* x, const void* y) {
+  const wire *a = x, *b = y;
+  if (a->target != b->target) return a->target < b->target ? -1 : 1;
+  return a->target_var < b->target_var ? -1 : a->target_var > b->target_var;
+}
+
+static bool is_discrete(const cpl_variable* v) {
+  return v->type != CPL_REAL || v->variability != CPL_CONTINUOUS;
+}
+
+static void add_outs(cpli_master* m, wire* wires, int32_t n) {
+  qsort(wires, (size_t)n, sizeof *wires, by_source);
+  for (int32_t i = 0; i < n; i++) {
+    if (i == 0 || by_source(&wires[i - 1], &wires[i]) != 0) {
+      cpli_master_part* p = &m->parts[wires[i].source];
+      const cpl_variable* v = &p->s->base.desc->vars[wires[i].source_var];
+      if (p->n_outs++ == 0) p->first_out = m->n_outs;
+      m->outs[m->n_outs++] = (cpli_out){.part = wires[i].source,
+                                        .var = wires[i].source_var,
+                                        .ref = v->ref,
+                                        .type = v->type,
+                                        .discrete = is_discrete(v)};
+    }
+    wires[i].source_var = m->n_outs - 1;  // from here on the out
+  }
+}
+
+static cpl_status add_links(cpli_master* m, wire* wires, int32_t n) {
+  qsort(wires, (size_t)n, sizeof *wires, by_target);
+  for (int32_t i = 0; i < n; i++) {
+    const wire* w = &wires[i];
+    cpli_master_part* p = &m->parts[w->target];
+    const cpl_variable* v = &p->s->base.desc->vars[w->target_var];
+    if (i > 0 && by_target(&wires[i - 1], w) == 0) {
+      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: %s.%s is connected twice", m->name,
+                      p->s->base.name, v->name);
+    }
+    if (v->type == CPL_BINARY && p->s->base.ops->set_binary == NULL)
+      return cpl_fail(m->base.base.ctx, CPL_ERR_UNSUPPORTED, "%s: %s takes no Binary", m->name,
+                      p->s->base.name);
+    if (p->n_links++ == 0) p->first_link = m->n_links;
+    m->links[m->n_links++] = (cpli_master_link){.out = w->source_var,
+                                                .part = w->target,
+                                                .var = w->target_var,
+                                                .ref = v->ref,
+                                                .type = v->type,
+                                                .discrete = is_discrete(v),
+                                                .fresh = true,
+                                                .factor = w->factor != 0 ? w->factor : 1,
+                                                .offset = w->offset,
+                                                .nominal = v->nominal > 0 ? v->nominal : 1};
+  }
+  return CPL_OK;
+}
+
+static cpl_status take_links(cpli_master* m, const cpl_master_def* def, const int32_t* place) {
+  wire* wires = cpli_alloc(m->base.base.ctx, (size_t)def->n_links, sizeof *wires);
+  if (wires == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < def->n_links; i++) {
+    const cpl_master_link* l = &def->links[i];
+    wires[i] = (wire){place[l->source_part], l->source_var, place[l->target_part],
+                      l->target_var,         l->factor,     l->offset};
+  }
+  add_outs(m, wires, def->n_links);
+  cpl_status st = add_links(m, wires, def->n_links);
+  cpli_free(m->base.base.ctx, wires);
+  return st;
+}
+
+static int32_t link_at(const cpli_master* m, int32_t part, int32_t var) {
+  const cpli_master_part* p = &m->parts[part];
+  for (int32_t l = p->first_link; l < p->first_link + p->n_links; l++) {
+    if (m->links[l].var == var) return l;
+  }
+  return -1;
+}
+
+static cpl_status take_bonds(cpli_master* m, const cpl_master_def* def, const int32_t* place) {
+  m->bonds = cpli_arena_alloc(&m->arena, (size_t)def->n_bonds, sizeof *m->bonds);
+  if (m->bonds == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < def->n_bonds; i++) {
+    const cpl_master_bond* b = &def->bonds[i];
+    m->bonds[i].effort = link_at(m, place[b->effort_part], b->effort_var);
+    m->bonds[i].flow = link_at(m, place[b->flow_part], b->flow_var);
+    if (m->bonds[i].effort < 0 || m->bonds[i].flow < 0)
+      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                      "%s: bond %d: both of its inputs must be connected", m->name, i + 1);
+  }
+  m->n_bonds = def->n_bonds;
+  if (def->estimate == CPL_ESTIMATE_ENERGY && def->n_bonds == 0)
+    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: estimate: energy needs bonds, which name the inputs that carry power",
+                    m->name);
+  return CPL_OK;
+}
+
+static cpl_status allocate_work(cpli_master* m) {
+  cpli_arena* a = &m->arena;
+  size_t longest = 1, nl = (size_t)m->n_links, no = (size_t)m->n_outs, np = (size_t)m->n_parts;
+  bool fine = true;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    size_t n = (size_t)(p->n_links > p->n_outs ? p->n_links : p->n_outs);
+    if (n > longest) longest = n;
+    p->in_refs = cpli_arena_alloc(a, (size_t)p->n_links, sizeof *p->in_refs);
+    p->in_values = cpli_arena_alloc(a, (size_t)p->n_links, sizeof *p->in_values);
+    fine = fine && p->in_refs != NULL && p->in_values != NULL;
+  }
+  m->refs = cpli_arena_alloc(a, longest, sizeof *m->refs);
+  m->reals = cpli_arena_alloc(a, longest, sizeof *m->reals);
+  m->integers = cpli_arena_alloc(a, longest, sizeof *m->integers);
+  m->strings = cpli_arena_alloc(a, longest, sizeof *m->strings);
+  m->binaries = cpli_arena_alloc(a, longest, sizeof *m->binaries);
+  m->work = cpli_arena_alloc(a, (size_t)m->most_torn * 41, sizeof *m->work);
+  m->kept_links = cpli_arena_alloc(a, nl, sizeof *m->kept_links);
+  m->kept_outs = cpli_arena_alloc(a, no, sizeof *m->kept_outs);
+  m->assumed = cpli_arena_alloc(a, nl, sizeof *m->assumed);
+  fine = fine && m->refs != NULL && m->reals != NULL && m->integers != NULL && m->strings != NULL &&
+         m->binaries != NULL && m->work != NULL && m->kept_links != NULL && m->kept_outs != NULL &&
+         m->assumed != NULL;
+  int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+  if (fine && threads > 1 && m->n_parts > 1) {
+    m->messages = cpli_arena_alloc(a, np, CPLI_MESSAGE_SIZE);
+    fine = m->messages != NULL;
+    if (fine) return cpli_crew_create(m->base.base.ctx, threads, &m->crew);
+  }
+  return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
+}
+
+// A composed stepper has the weakest of its parts.
+static void set_capabilities(cpli_master* m) {
+  cpl_capabilities can = {.save_restore = true,
+                          .variable_step = true,
+                          .zero_step = true,
+                          .stops_early = true,
+                          .predicts = true,
+                          .get_after_set = false,
+                          .input_derivatives = 3};
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpl_capabilities* p = &m->parts[i].s->base.can;
+    can.save_restore = can.save_restore && m->parts[i].can_restore;
+    can.predicts = can.predicts && m->parts[i].s->ops->max_step != NULL;
+    can.once_per_process = can.once_per_process || p->once_per_process;
+    can.needs_tool = can.needs_tool || p->needs_tool;
+    can.variable_step = can.variable_step && !m->parts[i].keeps_own;
+    m->saves = m->saves || p->stops_early;
+  }
+  m->saves = m->saves || m->iterates || m->def.tolerance > 0 ||
+             m->def.algorithm == CPL_MASTER_DETERMINATE || m->def.algorithm == CPL_MASTER_ITERATIVE;
+  m->base.base.can = can;
+  m->component_ops = (cpl_component_ops){.kind = "master",
+                                         .destroy = destroy,
+                                         .setup = setup,
+                                         .enter_init = enter_init,
+                                         .exit_init = exit_init,
+                                         .terminate = terminate,
+                                         .reset = reset,
+                                         .get_real = get_real,
+                                         .set_real = set_real,
+                                         .get_integer = get_integer,
+                                         .set_integer = set_integer,
+                                         .get_string = get_string,
+                                         .set_string = set_string};
+  if (can.save_restore) {
+    m->component_ops.save = save;
+    m->component_ops.restore = restore;
+    m->component_ops.forget = forget;
+  }
+  m->stepper_ops = (cpl_stepper_ops){.step = step, .set_curve = set_curve};
+  if (can.predicts) m->stepper_ops.max_step = max_step;
+}
+
+// Steppers that can do nothing but step.
+static cpl_status check_legacies(cpli_master* m) {
+  char names[512] = "";
+  size_t used = 0;
+  int32_t n = 0;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].kind != CPL_LEGACY) continue;
+    if (used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
+                               m->parts[i].s->base.name);
+    n++;
+  }
+  if (n < 2) return CPL_OK;
+  if (m->def.strict)
+    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: %d steppers can neither be rolled back nor predict their steps; at most "
+                    "one is allowed: %s",
+                    m->name, n, names);
+  if (m->saves)
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
+            "%d steppers can neither be rolled back nor predict their steps, and the run ends "
+            "when one of them rejects one: %s",
+            n, names);
+  return CPL_OK;
+}
+
+static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
+  if (!(def->step >= 0) || !(def->tolerance >= 0) || !(def->min_step >= 0))
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: step and tolerance of a master must be positive",
+                    def->name);
+  if (def->order < -1 || def->order > 2)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the order of inputs is %d; it must be 0, 1 or 2",
+                    def->name, def->order);
+  return CPL_OK;
+}
+
+static cpl_status describe(cpli_master* m) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpli_merge_part* parts = cpli_alloc(ctx, (size_t)m->n_parts, sizeof *parts);
+  cpl_master_link* links = cpli_alloc(ctx, (size_t)m->n_links, sizeof *links);
+  cpl_status st = parts == NULL || links == NULL ? cpli_nomem(ctx) : CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    const cpl_component* c = &m->parts[i].s->base;
+    parts[i] = (cpli_merge_part){c->name, c->desc, m->parts[i].plain};
+  }
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++)
+    links[i] = (cpl_master_link){.target_part = m->links[i].part, .target_var = m->links[i].var};
+  if (st >= 0) st = cpli_merge(ctx, m->name, parts, m->n_parts, links, m->n_links, &m->merged);
+  cpli_free(ctx, parts);
+  cpli_free(ctx, links);
+  return st;
+}
+
+static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpl_status st = take_parts(m, def, place);
+  m->n_parts = def->n_parts;
+  if (st >= 0) st = check_def(ctx, def);
+  m->outs = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->outs);
+  m->links = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->links);
+  if (st >= 0 && (m->outs == NULL || m->links == NULL)) st = cpli_nomem(ctx);
+  if (st >= 0) st = take_links(m, def, place);
+  if (st >= 0) st = take_bonds(m, def, place);
+  if (st >= 0 && m->merged == NULL) st = describe(m);
+  if (st >= 0) m->base.base.desc = &m->merged->desc;
+  if (st >= 0) st = cpli_master_plan(m);
+  if (st >= 0) st = allocate_work(m);
+  if (st >= 0) set_capabilities(m);
+  if (st >= 0) st = check_legacies(m);
+  return st;
+}
+
+cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper** out) {
+  return cpli_master_create(ctx, def, NULL, out);
+}
+
+cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
+                              cpl_stepper** out) {
+  *out = NULL;
+  cpl_status st = CPL_OK;
+  cpli_master* m = cpli_alloc(ctx, 1, sizeof *m);
+  int32_t* place = cpli_alloc(ctx, (size_t)def->n_parts, sizeof *place);
+  if (m == NULL || place == NULL) st = cpli_nomem(ctx);
+  if (st >= 0) {
+    cpli_arena_init(&m->arena, ctx);
+    m->name = cpli_arena_strdup(&m->arena, def->name);
+    m->parts = cpli_arena_alloc(&m->arena, (size_t)def->n_parts, sizeof *m->parts);
+    if (m->name == NULL || m->parts == NULL) st = cpli_nomem(ctx), cpli_arena_free(&m->arena);
+  }
+  if (st < 0) {
+    for (int32_t i = 0; i < def->n_parts; i++)
+      def->parts[i].stepper->base.ops->destroy(&def->parts[i].stepper->base);
+    cpli_free(ctx, m);
+    cpli_free(ctx, place);
+    return st;
+  }
+  m->def = *def;
+  if (m->def.order < 0) m->def.order = def->algorithm == CPL_MASTER_ITERATIVE ? 1 : 0;
+  m->base = (cpl_stepper){.base = {.ops = &m->component_ops, .ctx = ctx, .name = m->name},
+                          .ops = &m->stepper_ops};
+  m->component_ops.destroy = destroy;
+  if (merged != NULL) m->merged = cpli_merged_hold(merged);
+  st = fill(m, def, place);
+  cpli_free(ctx, place);
+  if (st < 0) destroy(&m->base.base);
+  else *out = &m->base;
+  return st;
+}
+
+//------------------------------------ questions ------------------------------------
+
+static const cpli_master* as_master(const cpl_stepper* s) {
+  return s->ops->step == step ? (const cpli_master*)s : NULL;
+}
+
+const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? &m->stats : NULL;
+}
+
+double cpl_master_step(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? m->def.step : 0;
+}
+
+int32_t cpl_master_count(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? m->n_parts : 0;
+}
+
+cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i) {
+  return as_master(s)->parts[i].s;
+}
+
+cpl_master_part_stats cpl_master_part_stats_at(const cpl_stepper* s, int32_t i) {
+  return as_master(s)->parts[i].stats;
+}
+
+size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out, size_t n) {
+  const cpli_master* m = as_master(s);
+  if (m == NULL) return 0;
+  for (size_t i = 0; i < n && i < m->n_facts[kind]; i++) out[i] = m->facts[kind][i];
+  return m->n_facts[kind];
+}
+
+//------------------------------------ names ------------------------------------
+
+static bool find(const char* const* names, size_t n, const char* name, int* out) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(names[i], name) != 0) continue;
+    *out = (int)i;
+    return true;
+  }
+  return false;
+}
+
+const char* cpl_master_class_name(cpl_master_class kind) {
+  static const char* const names[] = {"rolls back", "legacy", "predicts"};
+  return names[kind];
+}
+
+static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
+
+bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out) {
+  int i;
+  if (!find(algorithms, CPLI_COUNT(algorithms), name, &i)) return false;
+  *out = (cpl_master_algorithm)i;
+  return true;
+}
+
+const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm) {
+  return algorithms[algorithm];
+}
+
+bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out) {
+  static const char* const names[] = {"auto", "iterate", "delay", "error"};
+  int i;
+  if (!find(names, CPLI_COUNT(names), name, &i)) return false;
+  *out = (cpl_on_loop)i;
+  return true;
+}
+
+bool cpl_step_estimate_by_name(const char* name, cpl_step_estimate* out) {
+  static const char* const names[] = {"predictor", "richardson", "energy"};
+  int i;
+  if (!find(names, CPLI_COUNT(names), name, &i)) return false;
+  *out = (cpl_step_estimate)i;
+  return true;
+}

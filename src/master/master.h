@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A master as it runs: its parts, the values they give (outs), the links that carry them to inputs,
+// and plans, which say in what order values are read, handed over and parts stepped. Parts stand in
+// the order of their names and everything else in the order of parts, so that the order of a file
+// changes no bit.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/master.h"
+#include "master/merged.h"
+
+enum { CPLI_SAMPLES = 3, CPLI_MESSAGE_SIZE = 2048 };
+
+// A value of a part that someone needs. Reals are in `real`, Strings and Binaries in `bytes`, all
+// others in `integer`.
+typedef struct cpli_out {
+  int32_t part, var;
+  uint32_t ref;
+  uint8_t type;
+  bool discrete;  // moves only at communication points and events
+  bool changed;   // by the last look at it
+  double real;
+  int64_t integer;
+  char* bytes;
+  size_t size, cap;
+} cpli_out;
+
+// An input and where it comes from.
+typedef struct cpli_master_link {
+  int32_t out;
+  int32_t part, var;
+  uint32_t ref;
+  uint8_t type;
+  bool discrete;   // set only when it changes
+  bool feeds;      // an output that is needed depends on it directly
+  bool with_step;  // its value at the end of a step is known before its part takes the step
+  bool delayed;    // cut from a loop: it follows the values of the steps before
+  bool guessed;    // its value at the end of the step is the unknown of a loop
+  bool fresh;      // must be set even when it looks unchanged
+  double factor, offset;
+  double nominal;
+  double next;    // at the end of the step
+  double before;  // what it carried before a round of an event update
+  double sent;    // what the part was told last (held inputs)
+  double past_t[CPLI_SAMPLES], past[CPLI_SAMPLES];  // values of communication points, newest first
+  int32_t n_past;
+} cpli_master_link;
+
+typedef struct cpli_master_part {
+  cpl_stepper* s;
+  cpl_master_class kind;
+  bool can_restore, plain;
+  bool follows;                 // outputs follow inputs without a step
+  bool keeps_own;               // its step cannot vary: it has a grid of its own
+  int32_t first_var;            // in the description of the master
+  int32_t first_link, n_links;  // links into it
+  int32_t first_out, n_outs;
+  double step;        // of its own grid; 0: none
+  int64_t grid;       // points of it that have passed
+  double t;           // where it is
+  bool due, stepped;  // in this step
+  bool kept;          // it stopped where all others are taken to now
+  double accepted;    // the farthest point it reached in this step without a word
+  bool pending;       // an event of it waits
+  cpl_step_result result;
+  cpl_snapshot saved, first;  // where the step began; where a step that is tried twice began
+  uint32_t* in_refs;  // held inputs on their way; of its own, since parts are stepped side by side
+  double* in_values;
+  cpl_status st;
+  cpl_master_part_stats stats;
+} cpli_master_part;
+
+typedef enum cpli_op_kind { CPLI_OP_STEP, CPLI_OP_GET, CPLI_OP_SET, CPLI_OP_LOOP } cpli_op_kind;
+
+typedef struct cpli_op {
+  cpli_op_kind kind;
+  int32_t level;
+  int32_t part;          // STEP, GET, SET
+  int32_t first, n;      // in plan->items: outs (GET), links (SET); LOOP: ops that follow
+  int32_t torn, n_torn;  // LOOP: links, in plan->items
+} cpli_op;
+
+typedef struct cpli_plan {
+  cpli_op* ops;
+  int32_t n_ops;
+  int32_t* items;
+} cpli_plan;
+
+// What the nodes of a plan are and which edges it has.
+typedef enum cpli_plan_kind {
+  CPLI_PLAN_INITIAL,  // all parts are in initialisation: their outputs follow inputs
+  CPLI_PLAN_SETTLE,   // at a communication point: those that can, follow
+  CPLI_PLAN_STEP,
+} cpli_plan_kind;
+
+typedef struct cpli_master {
+  cpl_stepper base;
+  cpl_component_ops component_ops;
+  cpl_stepper_ops stepper_ops;
+  char* name;
+  cpli_arena arena;
+  cpl_master_def def;
+  struct cpli_merged* merged;  // the description
+  cpli_master_part* parts;
+  cpli_out* outs;
+  cpli_master_link* links;
+  int32_t n_parts, n_outs, n_links;
+  int32_t* part_of_var;  // of the description
+  uint32_t* ref_of_var;  // in its part
+  cpli_plan plans[3];
+  int32_t* probes;  // parts that must be asked before someone who cannot go back takes the step
+  int32_t n_probes;
+  struct cpli_crew* crew;  // threads; NULL: none
+  char* messages;          // of parts that fail on them
+  double cost;             // of a step of a part, as measured lately [s]
+
+  double t, t_start;
+  double h;      // of the next step, when it varies
+  double reach;  // how far this step can go, as far as is known
+  int64_t grid;
+  bool running, ended;
+  bool pending;    // an event at t waits for its update
+  bool iterates;   // a loop repeats steps
+  bool saves;      // snapshots are taken before each step
+  uint32_t* refs;  // scratch of the longest list of one part
+  double* reals;
+  int64_t* integers;
+  cpl_binary* binaries;
+  const char** strings;
+  double* work;                  // of loops
+  cpli_master_link* kept_links;  // before a step that may be taken back
+  cpli_out* kept_outs;
+  double* assumed;  // what each link was assumed to carry at the end of the step
+  struct cpli_bond {
+    int32_t effort, flow;  // links
+  } * bonds;
+  int32_t n_bonds;
+  int32_t most_torn;
+  cpl_master_stats stats;
+  const char** facts[2];
+  size_t n_facts[2];
+} cpli_master;
+
+//------------------------------------ plan.c ------------------------------------
+
+/// Find out which inputs feed which outputs, cut or keep loops as the definition says, make the
+/// plans.
+cpl_status cpli_master_plan(cpli_master* m);
+
+//------------------------------------ values.c ------------------------------------
+
+/// Read outs of one part: `items` are indices of outs, all of that part.
+cpl_status cpli_master_get(cpli_master* m, int32_t part, const int32_t* items, int32_t n);
+/// What a link carries now.
+double cpli_link_value(const cpli_master* m, const cpli_master_link* l);
+/// Hand links over as they are now (at a communication point), all of them into one part.
+cpl_status cpli_master_set(cpli_master* m, int32_t part, const int32_t* items, int32_t n);
+/// Tell a part what its inputs do from its time to t_end.
+cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end);
+/// Remember what links carry at t; `jump`: what was before does not count any more.
+void cpli_master_sample(cpli_master* m, double t, bool jump);
+/// The polynomial of a link seen from t, that is given back at t_end when `known`.
+cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
+                          bool known);
+double cpli_curve_at(const cpl_curve* c, double t);
+
+//------------------------------------ step.c ------------------------------------
+
+/// Take all parts from m->t to `target`, or to the first point before it where one of them stops;
+/// m->t tells. The state before stays in the snapshots of all parts that can go back.
+cpl_status cpli_master_step(cpli_master* m, double target);
+/// Carry out ops first to end - 1 of a plan. CPL_RETRY: a part stopped before t_end; m->reach
+/// tells where.
+cpl_status cpli_master_walk(cpli_master* m, const cpli_plan* plan, int32_t first, int32_t end,
+                            double t_end);
+/// Set a part back to where the step began.
+cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p);
+
+//------------------------------------ loop.c ------------------------------------
+
+/// Solve one loop of a plan. CPL_RETRY: a part refused the step; its result tells.
+cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op* loop,
+                            double t_end);
+
+//------------------------------------ events.c ------------------------------------
+
+cpl_status cpli_master_initialize(cpli_master* m);
+/// Event updates at m->t until nobody's values change any more.
+cpl_status cpli_master_update(cpli_master* m);
+
+//------------------------------------ estimate.c ------------------------------------
+
+/// One step of a size the error allows, not past `target`.
+cpl_status cpli_master_controlled_step(cpli_master* m, double target);
+
+//------------------------------------ crew.c ------------------------------------
+
+// Threads that step parts of one level at the same time.
+typedef struct cpli_crew cpli_crew;
+cpl_status cpli_crew_create(cpl_context* ctx, int32_t threads, cpli_crew** out);
+void cpli_crew_destroy(cpli_crew* crew);        // Nullable
+int32_t cpli_crew_size(const cpli_crew* crew);  // the caller's thread included
+/// Call work(user, i) for i from 0 to n - 1, on any thread, and wait for all of them.
+void cpli_crew_run(cpli_crew* crew, int32_t n, void (*work)(void* user, int32_t i), void* user);

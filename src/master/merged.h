@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One description of several components: their variables side by side under their names. References
+// are indices into it. It is shared by all instances of a system and outlives any of them.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/master.h"
+
+typedef struct cpli_merged {
+  cpl_context* ctx;
+  int32_t holders;
+  cpli_arena arena;
+  cpli_names names;
+  cpl_description desc;
+  int32_t* part_of_var;
+  uint32_t* ref_of_var;  // in its part
+} cpli_merged;
+
+typedef struct cpli_merge_part {
+  const char* name;
+  const cpl_description* desc;
+  bool plain;  // its variables keep their names; those that are taken are hidden
+} cpli_merge_part;
+
+/// Owned: *out by the caller, who calls cpli_merged_release().
+cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part* parts,
+                      int32_t n_parts, const cpl_master_link* links, int32_t n_links,
+                      cpli_merged** out);
+cpli_merged* cpli_merged_hold(cpli_merged* m);
+void cpli_merged_release(cpli_merged* m);  // Nullable
+
+/// cpl_master() for who has the description already. The parts stand in the order of their names,
+/// as they do in `merged`. Nullable: merged
+cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
+                              cpl_stepper** out);

@@ -1,0 +1,423 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The order of a step. Nodes are the steps of parts, single outputs and single links. A part whose
+// outputs follow its inputs without a step is stepped at any time and its outputs wait for its
+// inputs; of any other part the step itself waits for the inputs that feed its outputs. Blocks of
+// the same level do not need each other.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "graph/blocks.h"
+#include "master/master.h"
+
+typedef struct builder {
+  cpli_master* m;
+  cpli_plan_kind kind;
+  cpli_graph graph;
+  cpli_blocks* blocks;
+} builder;
+
+static int32_t out_node(const cpli_master* m, int32_t out) { return m->n_parts + out; }
+static int32_t link_node(const cpli_master* m, int32_t link) {
+  return m->n_parts + m->n_outs + link;
+}
+
+static bool follows(const cpli_master* m, cpli_plan_kind kind, int32_t part) {
+  return kind == CPLI_PLAN_INITIAL || m->parts[part].follows;
+}
+
+//------------------------------------ who depends on whom ------------------------------------
+
+typedef cpl_status pair_fn(void* user, int32_t link, int32_t out);
+
+// What is known of a part's variables, by variable.
+typedef struct lookup {
+  int32_t* link;  // into it, from 1; 0: none
+  int32_t* row;   // of its structure, from 1; 0: none; -1: a state, which needs no input
+} lookup;
+
+static bool make_lookup(const cpli_master* m, const cpli_master_part* p, lookup* k) {
+  const cpl_description* d = p->s->base.desc;
+  k->link = cpli_alloc(m->base.base.ctx, 2 * (size_t)d->n_vars, sizeof *k->link);
+  if (k->link == NULL) return false;
+  k->row = k->link + d->n_vars;
+  for (int32_t l = p->first_link; l < p->first_link + p->n_links; l++)
+    k->link[m->links[l].var] = l + 1;
+  for (int32_t i = 0; i < d->n_states; i++) {
+    if (d->states[i] >= 0) k->row[d->states[i]] = -1;
+  }
+  for (int32_t i = 0; i < d->structure.n_outputs; i++) k->row[d->structure.outputs[i].var] = i + 1;
+  return true;
+}
+
+// Every pair of a link into a part and an output of it that depends on it directly.
+static cpl_status each_pair(cpli_master* m, const cpli_master_part* p, pair_fn* fn, void* user) {
+  const cpl_structure* s = &p->s->base.desc->structure;
+  lookup k;
+  if (p->n_links == 0 || p->n_outs == 0) return CPL_OK;
+  if (!make_lookup(m, p, &k)) return cpli_nomem(m->base.base.ctx);
+  cpl_status st = CPL_OK;
+  for (int32_t o = p->first_out; o < p->first_out + p->n_outs && st >= 0; o++) {
+    int32_t row = k.row[m->outs[o].var];
+    bool all = row == 0 || (row > 0 && s->outputs[row - 1].count < 0);
+    for (int32_t l = p->first_link; l < p->first_link + p->n_links && all && st >= 0; l++)
+      st = fn(user, l, o);
+    for (int32_t i = 0; row > 0 && i < s->outputs[row - 1].count && st >= 0; i++) {
+      int32_t l = k.link[s->deps[s->outputs[row - 1].first + i]];
+      if (l > 0) st = fn(user, l - 1, o);
+    }
+  }
+  cpli_free(m->base.base.ctx, k.link);
+  return st;
+}
+
+// All outputs count here, also those nobody is connected to: they are looked at.
+static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
+  const cpl_structure* s = &p->s->base.desc->structure;
+  lookup k;
+  if (p->n_links == 0) return CPL_OK;
+  if (!make_lookup(m, p, &k)) return cpli_nomem(m->base.base.ctx);
+  bool all = false;
+  for (int32_t o = p->first_out; o < p->first_out + p->n_outs; o++)
+    all = all || k.row[m->outs[o].var] == 0;
+  for (int32_t i = 0; i < s->n_outputs; i++) {
+    all = all || s->outputs[i].count < 0;
+    for (int32_t j = 0; j < s->outputs[i].count; j++) {
+      int32_t l = k.link[s->deps[s->outputs[i].first + j]];
+      if (l > 0) m->links[l - 1].feeds = true;
+    }
+  }
+  for (int32_t l = p->first_link; l < p->first_link + p->n_links && all; l++)
+    m->links[l].feeds = true;
+  cpli_free(m->base.base.ctx, k.link);
+  return CPL_OK;
+}
+
+static cpl_status link_to_out(void* user, int32_t link, int32_t out) {
+  builder* b = user;
+  return cpli_graph_edge(&b->graph, link_node(b->m, link), out_node(b->m, out));
+}
+
+static cpl_status add_edges(builder* b) {
+  cpli_master* m = b->m;
+  bool steps = b->kind == CPLI_PLAN_STEP;
+  cpl_status st = CPL_OK;
+  for (int32_t o = 0; o < m->n_outs && st >= 0 && steps; o++)
+    st = cpli_graph_edge(&b->graph, m->outs[o].part, out_node(m, o));
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
+    const cpli_master_link* l = &m->links[i];
+    if (!l->delayed || !steps) {
+      st = cpli_graph_edge(&b->graph, out_node(m, l->out), link_node(m, i));
+    }
+    if (st < 0 || !steps) continue;
+    if (l->with_step) st = cpli_graph_edge(&b->graph, link_node(m, i), l->part);
+    else if (m->parts[l->part].follows) st = cpli_graph_edge(&b->graph, l->part, link_node(m, i));
+  }
+  for (int32_t p = 0; p < m->n_parts && st >= 0; p++) {
+    if (follows(m, b->kind, p)) st = each_pair(m, &m->parts[p], link_to_out, b);
+  }
+  return st;
+}
+
+static cpl_status find_blocks(builder* b) {
+  cpli_master* m = b->m;
+  cpl_context* ctx = m->base.base.ctx;
+  int32_t n = m->n_parts + m->n_outs + m->n_links;
+  bool* may_tear = cpli_alloc(ctx, (size_t)n, sizeof *may_tear);
+  if (may_tear == NULL) return cpli_nomem(ctx);
+  for (int32_t i = 0; i < m->n_links; i++) may_tear[link_node(m, i)] = true;
+  cpli_graph_init(&b->graph, ctx, n);
+  cpl_status st = add_edges(b);
+  if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, &b->blocks);
+  cpli_graph_free(&b->graph);
+  cpli_free(ctx, may_tear);
+  return st;
+}
+
+//------------------------------------ loops ------------------------------------
+
+// "a.y -> b.u"
+static int print_link(const cpli_master* m, const cpli_master_link* l, char* text, size_t size) {
+  const cpli_out* o = &m->outs[l->out];
+  const cpl_component *from = &m->parts[o->part].s->base, *to = &m->parts[l->part].s->base;
+  bool plain_from = m->parts[o->part].plain, plain_to = m->parts[l->part].plain;
+  return snprintf(text, size, "%s%s%s -> %s%s%s", plain_from ? "" : from->name,
+                  plain_from ? "" : ".", from->desc->vars[o->var].name, plain_to ? "" : to->name,
+                  plain_to ? "" : ".", to->desc->vars[l->var].name);
+}
+
+static void print_loop(const cpli_master* m, const cpli_blocks* bl, int32_t block, bool torn_only,
+                       char* text, size_t size) {
+  size_t used = 0;
+  int32_t first = bl->first[block];
+  int32_t n = torn_only ? bl->n_torn[block] : bl->first[block + 1] - first;
+  text[0] = '\0';
+  for (int32_t k = 0; k < n && used < size; k++) {
+    int32_t link = bl->order[first + k] - m->n_parts - m->n_outs;
+    if (link < 0) continue;
+    if (used > 0) used += (size_t)snprintf(text + used, size - used, ", ");
+    if (used < size) used += (size_t)print_link(m, &m->links[link], text + used, size - used);
+  }
+}
+
+static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* text) {
+  size_t n = m->n_facts[kind];
+  const char** list = cpli_arena_alloc(&m->arena, n + 1, sizeof *list);
+  const char* copy = cpli_arena_strdup(&m->arena, text);
+  if (list == NULL || copy == NULL) return cpli_nomem(m->base.base.ctx);
+  if (n > 0) memcpy(list, m->facts[kind], n * sizeof *list);
+  list[n] = copy;
+  m->facts[kind] = list;
+  m->n_facts[kind] = n + 1;
+  return CPL_OK;
+}
+
+// The part in a loop that must be stepped and cannot go back; NULL: the loop can be iterated.
+static const cpli_master_part* stuck_in(const cpli_master* m, const cpli_blocks* bl,
+                                        int32_t block) {
+  for (int32_t k = bl->first[block]; k < bl->first[block + 1]; k++) {
+    int32_t node = bl->order[k];
+    if (node < m->n_parts && !m->parts[node].can_restore) return &m->parts[node];
+  }
+  return NULL;
+}
+
+static cpl_status delay_loop(cpli_master* m, const cpli_blocks* bl, int32_t block,
+                             const cpli_master_part* stuck) {
+  char text[1024];
+  cpl_status st = CPL_OK;
+  print_loop(m, bl, block, true, text, sizeof text);
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "algebraic loop: %s lag%s one communication step behind%s%s%s", text,
+          bl->n_torn[block] == 1 ? "s" : "", stuck != NULL ? " (" : "",
+          stuck != NULL ? stuck->s->base.name : "",
+          stuck != NULL ? " cannot be rolled back, so the loop cannot be solved)" : "");
+  for (int32_t k = 0; k < bl->n_torn[block] && st >= 0; k++) {
+    int32_t link = bl->order[bl->first[block] + k] - m->n_parts - m->n_outs;
+    m->links[link].delayed = true;
+    m->links[link].with_step = false;
+    print_link(m, &m->links[link], text, sizeof text);
+    st = add_fact(m, CPL_FACT_DELAYED, text);
+  }
+  return st;
+}
+
+// What the definition says about this loop. *cut: links were delayed, so the graph is another one.
+static cpl_status treat_loop(cpli_master* m, const cpli_blocks* bl, int32_t block, bool* cut) {
+  const cpli_master_part* stuck = stuck_in(m, bl, block);
+  cpl_context* ctx = m->base.base.ctx;
+  char text[1024];
+  print_loop(m, bl, block, false, text, sizeof text);
+  switch (m->def.on_loop) {
+    case CPL_LOOP_ERROR:
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: algebraic loop over %s", m->base.base.name, text);
+    case CPL_LOOP_ITERATE:
+      if (stuck == NULL) return add_fact(m, CPL_FACT_LOOP, text);
+      return cpl_fail(ctx, CPL_ERR_INPUT,
+                      "%s: the loop over %s cannot be iterated: %s cannot be rolled back",
+                      m->base.base.name, text, stuck->s->base.name);
+    case CPL_LOOP_AUTO:
+      if (stuck == NULL) return add_fact(m, CPL_FACT_LOOP, text);
+      break;
+    case CPL_LOOP_DELAY: break;
+  }
+  *cut = true;
+  return delay_loop(m, bl, block, stuck);
+}
+
+static cpl_status treat_loops(cpli_master* m, const cpli_blocks* bl, bool* cut) {
+  cpl_status st = CPL_OK;
+  size_t loops = m->n_facts[CPL_FACT_LOOP];
+  for (int32_t i = 0; i < bl->n_blocks && st >= 0; i++) {
+    if (bl->n_torn[i] > 0) st = treat_loop(m, bl, i, cut);
+  }
+  if (*cut) m->n_facts[CPL_FACT_LOOP] = loops;  // the next round finds those that stay
+  return st;
+}
+
+//------------------------------------ operations ------------------------------------
+
+typedef struct unit {  // what is sorted: a block, or a node inside a loop
+  int32_t level, kind, rank, part, item, block;
+} unit;
+
+static int by_level(const void* x, const void* y) {
+  const unit *a = x, *b = y;
+  if (a->level != b->level) return a->level < b->level ? -1 : 1;
+  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  if (a->part != b->part) return a->part < b->part ? -1 : 1;
+  return a->item < b->item ? -1 : a->item > b->item;
+}
+
+static unit unit_of(const cpli_master* m, int32_t node, int32_t level) {
+  if (node < m->n_parts)
+    return (unit){level, CPLI_OP_STEP, (int32_t)m->parts[node].kind, node, node, -1};
+  if (node < m->n_parts + m->n_outs) {
+    int32_t out = node - m->n_parts;
+    return (unit){level, CPLI_OP_GET, 0, m->outs[out].part, out, -1};
+  }
+  int32_t link = node - m->n_parts - m->n_outs;
+  return (unit){level, CPLI_OP_SET, 0, m->links[link].part, link, -1};
+}
+
+typedef struct writer {
+  const builder* b;
+  cpli_plan* plan;
+  int32_t n_items, cap_ops;
+} writer;
+
+static cpli_op* last_op(writer* w) {
+  return w->plan->n_ops > 0 ? &w->plan->ops[w->plan->n_ops - 1] : NULL;
+}
+
+// Nodes of one kind and part that stand next to each other become one call.
+static void write_unit(writer* w, const unit* u, int32_t floor) {
+  cpli_master* m = w->b->m;
+  bool is_set = u->kind == CPLI_OP_SET, is_step = u->kind == CPLI_OP_STEP;
+  if (is_step && w->b->kind != CPLI_PLAN_STEP) return;
+  if (is_set && (!follows(m, w->b->kind, u->part) ||
+                 (w->b->kind == CPLI_PLAN_STEP && m->links[u->item].with_step)))
+    return;  // the step of its part takes it along
+  cpli_op* op = w->plan->n_ops > floor ? last_op(w) : NULL;
+  if (op == NULL || is_step || (int32_t)op->kind != u->kind || op->part != u->part ||
+      op->level != u->level) {
+    op = &w->plan->ops[w->plan->n_ops++];
+    *op = (cpli_op){
+        .kind = (cpli_op_kind)u->kind, .level = u->level, .part = u->part, .first = w->n_items};
+  }
+  if (is_step) return;
+  w->plan->items[w->n_items++] = u->item;
+  op->n++;
+}
+
+// Torn links first, as unknowns; then the others in the order of the block, and the torn ones again
+// where their parts follow them.
+static void write_loop(writer* w, const unit* u) {
+  const cpli_blocks* bl = w->b->blocks;
+  cpli_master* m = w->b->m;
+  int32_t at = w->plan->n_ops++, first = bl->first[u->block], n_torn = bl->n_torn[u->block];
+  w->plan->ops[at] = (cpli_op){.kind = CPLI_OP_LOOP, .level = u->level, .torn = w->n_items};
+  for (int32_t k = 0; k < n_torn; k++)
+    w->plan->items[w->n_items++] = bl->order[first + k] - m->n_parts - m->n_outs;
+  for (int32_t k = 0; k < bl->first[u->block + 1] - first; k++) {
+    unit one = unit_of(m, bl->order[first + k], u->level);
+    write_unit(w, &one, at + 1);
+  }
+  w->plan->ops[at].n_torn = n_torn;
+  w->plan->ops[at].n = w->plan->n_ops - at - 1;
+  if (n_torn > m->most_torn) m->most_torn = n_torn;
+}
+
+static cpl_status write_plan(builder* b, cpli_plan* plan) {
+  cpli_master* m = b->m;
+  const cpli_blocks* bl = b->blocks;
+  size_t n = (size_t)(m->n_parts + m->n_outs + m->n_links);
+  cpl_context* ctx = m->base.base.ctx;
+  unit* units = cpli_alloc(ctx, (size_t)bl->n_blocks, sizeof *units);
+  plan->ops = cpli_arena_alloc(&m->arena, n + (size_t)bl->n_blocks, sizeof *plan->ops);
+  plan->items = cpli_arena_alloc(&m->arena, 2 * n, sizeof *plan->items);
+  plan->n_ops = 0;
+  if (units == NULL || plan->ops == NULL || plan->items == NULL) {
+    cpli_free(ctx, units);
+    return cpli_nomem(ctx);
+  }
+  for (int32_t i = 0; i < bl->n_blocks; i++) {
+    units[i] = unit_of(m, bl->order[bl->first[i]], bl->level[i]);
+    units[i].block = i;
+    if (bl->n_torn[i] > 0) units[i].kind = CPLI_OP_LOOP;
+  }
+  qsort(units, (size_t)bl->n_blocks, sizeof *units, by_level);
+  writer w = {.b = b, .plan = plan};
+  for (int32_t i = 0; i < bl->n_blocks; i++) {
+    if (units[i].kind == CPLI_OP_LOOP) write_loop(&w, &units[i]);
+    else write_unit(&w, &units[i], 0);
+  }
+  cpli_free(ctx, units);
+  return CPL_OK;
+}
+
+// Loops are treated once, in the plan of steps; at a communication point and in initialisation
+// values follow without a step, so every loop that is left there can be solved.
+static cpl_status make_plan(cpli_master* m, cpli_plan_kind kind) {
+  cpl_status st = CPL_OK;
+  for (bool cut = true; cut && st >= 0;) {
+    builder b = {.m = m, .kind = kind};
+    cut = false;
+    st = find_blocks(&b);
+    if (st >= 0 && kind == CPLI_PLAN_STEP) st = treat_loops(m, b.blocks, &cut);
+    if (st >= 0 && !cut) st = write_plan(&b, &m->plans[kind]);
+    cpli_blocks_destroy(b.blocks);
+  }
+  return st;
+}
+
+//------------------------------------ the algorithms ------------------------------------
+
+// Gauss-Seidel: parts in the order of their links; a link that leads back carries the value of the
+// step before.
+static cpl_status order_parts(cpli_master* m, int32_t* position) {
+  cpli_graph g;
+  cpli_blocks* blocks = NULL;
+  cpl_status st = CPL_OK;
+  cpli_graph_init(&g, m->base.base.ctx, m->n_parts);
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++)
+    st = cpli_graph_edge(&g, m->outs[m->links[i].out].part, m->links[i].part);
+  if (st >= 0) st = cpli_blocks_find(&g, NULL, &blocks);
+  for (int32_t p = 0; p < m->n_parts && st >= 0; p++) position[p] = blocks->position[p];
+  cpli_blocks_destroy(blocks);
+  cpli_graph_free(&g);
+  return st;
+}
+
+static cpl_status choose_links(cpli_master* m) {
+  int32_t* position = cpli_alloc(m->base.base.ctx, (size_t)m->n_parts, sizeof *position);
+  if (position == NULL) return cpli_nomem(m->base.base.ctx);
+  cpl_status st = m->def.algorithm == CPL_MASTER_GAUSS_SEIDEL ? order_parts(m, position) : CPL_OK;
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
+    cpli_master_link* l = &m->links[i];
+    bool feeds = l->feeds && !m->parts[l->part].follows;
+    bool forward = position[m->outs[l->out].part] < position[l->part];
+    switch (m->def.algorithm) {
+      case CPL_MASTER_DETERMINATE: l->with_step = feeds; break;
+      case CPL_MASTER_JACOBI: break;
+      case CPL_MASTER_GAUSS_SEIDEL: l->with_step = feeds || forward; break;
+      case CPL_MASTER_ITERATIVE: l->with_step = true; break;
+    }
+    char text[512];
+    if (m->def.algorithm != CPL_MASTER_JACOBI || !feeds) continue;
+    print_link(m, l, text, sizeof text);
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+            "jacobi: %s feeds outputs directly and lags one communication step behind", text);
+    st = add_fact(m, CPL_FACT_DELAYED, text);
+  }
+  cpli_free(m->base.base.ctx, position);
+  return st;
+}
+
+// Who comes after someone who cannot go back is asked beforehand how far it would go.
+static cpl_status find_probes(cpli_master* m) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  bool after = false;
+  m->probes = cpli_arena_alloc(&m->arena, (size_t)m->n_parts, sizeof *m->probes);
+  if (m->probes == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < plan->n_ops; i++) {
+    if (plan->ops[i].kind == CPLI_OP_LOOP) m->iterates = true;
+    if (plan->ops[i].kind != CPLI_OP_STEP) continue;
+    const cpli_master_part* p = &m->parts[plan->ops[i].part];
+    if (!p->can_restore) after = true;
+    else if (after && p->kind == CPL_ROLLS_BACK) m->probes[m->n_probes++] = plan->ops[i].part;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_master_plan(cpli_master* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t p = 0; p < m->n_parts && st >= 0; p++) st = note_feeds(m, &m->parts[p]);
+  if (st >= 0) st = choose_links(m);
+  if (st >= 0) st = make_plan(m, CPLI_PLAN_STEP);
+  if (st >= 0) st = make_plan(m, CPLI_PLAN_SETTLE);
+  if (st >= 0) st = make_plan(m, CPLI_PLAN_INITIAL);
+  return st < 0 ? st : find_probes(m);
+}

@@ -1,0 +1,334 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One communication step: algorithms 2 and 3 of "Determinate Composition of FMUs for Co-Simulation"
+// (Broman and others, EMSOFT 2013), on plans. Parts that roll back find the step all of them
+// accept, then those that can do nothing take it, then those that told their limit beforehand.
+#include <math.h>
+
+#include "master/master.h"
+
+enum { MOST_TRIES = 1000 };
+
+//------------------------------------ one part ------------------------------------
+
+static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
+  return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
+                  "%s: the step from t=%.12g to t=%.12g: it %s (it says it is at t=%.12g)",
+                  p->s->base.name, p->t, t_end, how, p->result.time);
+}
+
+// What no stepper may do, whatever it can: assumptions A0, A1 and A4 of the document.
+static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
+  const cpl_step_result* r = &p->result;
+  if (!(r->time >= p->t)) return violates(p, t_end, "went back in time");
+  if (r->time > t_end) return violates(p, t_end, "went farther than it was asked to");
+  if (r->end == CPL_STEP_DONE && r->time != t_end)
+    return violates(p, t_end, "calls the step done and stopped before its end");
+  if (r->time == t_end) {
+    p->accepted = fmax(p->accepted, t_end);
+    return CPL_OK;
+  }
+  p->stats.rejected++;
+  if (p->kind == CPL_PREDICTS)
+    return violates(p, t_end, "stopped earlier than it predicted it would");
+  if (r->end == CPL_STEP_REFUSED && t_end <= p->accepted &&
+      m->def.algorithm != CPL_MASTER_ITERATIVE)
+    return violates(p, t_end, "refuses a shorter step than it accepted before");
+  if (r->end == CPL_STEP_REFUSED && !(p->can_restore && m->saves)) {
+    return violates(p, t_end,
+                    p->can_restore ? "refused the step, and this algorithm does not roll back"
+                                   : "refused the step and cannot be rolled back");
+  }
+  return CPL_OK;
+}
+
+static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
+  p->st = cpli_master_inputs(m, p, t_end);
+  if (p->st < 0) return;
+  p->stepped = true;
+  p->st = p->s->ops->step(p->s, t_end, t_end, &p->result);
+  if (p->st == CPL_RETRY)
+    p->st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the step to t=%.12g", t_end);
+}
+
+// A refused step that came nowhere is halved: the part does not say what it would accept.
+static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) {
+  double to = p->result.time;
+  if (p->result.end == CPL_STEP_REFUSED && to <= p->t) to = p->t + (t_end - p->t) / 2;
+  m->reach = fmin(m->reach, to);
+}
+
+//------------------------------------ a plan ------------------------------------
+
+typedef struct batch {
+  cpli_master* m;
+  const cpli_op* ops;
+  int32_t n;
+  double t_end;
+} batch;
+
+static bool goes(const cpli_master_part* p) { return p->due && !p->kept; }
+
+static void step_one(void* user, int32_t i) {
+  const batch* b = user;
+  cpli_master_part* p = &b->m->parts[b->ops[i].part];
+  if (goes(p)) take_step(b->m, p, b->t_end);
+}
+
+// The same on a thread of the crew: what it has to say is kept apart, and the first in order is
+// heard, whoever was first in time.
+static void step_aside(void* user, int32_t i) {
+  const batch* b = user;
+  char* message = b->m->messages + (size_t)b->ops[i].part * CPLI_MESSAGE_SIZE;
+  char* before = cpli_divert_errors(message, CPLI_MESSAGE_SIZE);
+  step_one(user, i);
+  cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
+}
+
+// Threads pay when a step costs more than waking them.
+static void step_parts(cpli_master* m, batch* b) {
+  static const double worth_it = 30e-6;
+  if (m->crew == NULL || b->n < 2) {
+    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+    return;
+  }
+  bool together = m->cost > worth_it;
+  double since = cpli_now();
+  if (together) cpli_crew_run(m->crew, b->n, step_aside, b);
+  else
+    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+  double cost = (cpli_now() - since) / b->n * (together ? cpli_crew_size(m->crew) : 1);
+  m->cost += 0.1 * (cost - m->cost);
+  for (int32_t i = 0; i < b->n && together; i++) {
+    const cpli_master_part* p = &m->parts[b->ops[i].part];
+    if (!goes(p) || p->st >= 0) continue;
+    cpl_fail(m->base.base.ctx, p->st, "%s",
+             m->messages + (size_t)b->ops[i].part * CPLI_MESSAGE_SIZE);
+    return;
+  }
+}
+
+static cpl_status step_some(cpli_master* m, const cpli_op* ops, int32_t n, double t_end) {
+  batch b = {m, ops, n, t_end};
+  step_parts(m, &b);
+  for (int32_t i = 0; i < n; i++) {
+    cpli_master_part* p = &m->parts[ops[i].part];
+    if (!goes(p)) continue;
+    if (p->st < 0) return p->st;
+    cpl_status st = judge(m, p, t_end);
+    if (st < 0) return st;
+    note_reach(m, p, t_end);
+  }
+  return CPL_OK;
+}
+
+// Steps of one level, class after class: nobody who cannot go back is taken farther than the others
+// are known to come.
+static cpl_status step_level(cpli_master* m, const cpli_op* ops, int32_t n, double t_end) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < n && st == CPL_OK;) {
+    int32_t k = 1;
+    cpl_master_class kind = m->parts[ops[i].part].kind;
+    while (i + k < n && m->parts[ops[i + k].part].kind == kind) k++;
+    if (m->reach < t_end) return CPL_RETRY;
+    st = step_some(m, ops + i, k, t_end);
+    i += k;
+  }
+  return st < 0 ? st : m->reach < t_end ? CPL_RETRY : CPL_OK;
+}
+
+cpl_status cpli_master_walk(cpli_master* m, const cpli_plan* plan, int32_t first, int32_t end,
+                            double t_end) {
+  bool steps = plan == &m->plans[CPLI_PLAN_STEP];
+  cpl_status st = CPL_OK;
+  for (int32_t i = first; i < end && st == CPL_OK;) {
+    const cpli_op* op = &plan->ops[i];
+    int32_t n = 1;
+    bool idle = steps && op->kind != CPLI_OP_LOOP && !m->parts[op->part].due;
+    switch (op->kind) {
+      case CPLI_OP_STEP:
+        while (i + n < end && op[n].kind == CPLI_OP_STEP && op[n].level == op->level) n++;
+        st = step_level(m, op, n, t_end);
+        break;
+      case CPLI_OP_GET:
+        if (!idle) st = cpli_master_get(m, op->part, plan->items + op->first, op->n);
+        break;
+      case CPLI_OP_SET:
+        if (!idle) st = cpli_master_set(m, op->part, plan->items + op->first, op->n);
+        break;
+      case CPLI_OP_LOOP:
+        st = cpli_master_loop(m, plan, op, t_end);
+        n = 1 + op->n;
+        break;
+    }
+    i += n;
+  }
+  return st;
+}
+
+//------------------------------------ going back ------------------------------------
+
+static cpl_status save_all(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    if (!m->saves || !p->can_restore || !p->due) continue;
+    cpl_status st = p->s->base.ops->save(&p->s->base, &p->saved);
+    if (st < 0) return st;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
+  p->stepped = false;
+  p->stats.rollbacks++;
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) m->links[i].fresh = true;
+  return p->s->base.ops->restore(&p->s->base, &p->saved);
+}
+
+static bool waits_for_inputs(const cpli_master* m, const cpli_master_part* p) {
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    if (m->links[i].with_step) return true;
+  }
+  return false;
+}
+
+// Someone stopped at m->reach. Those who went farther go back; who stands there already stays.
+static cpl_status go_back(cpli_master* m, double t_end) {
+  const char* who = m->base.base.name;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->stepped && p->result.time == m->reach) who = p->s->base.name;
+  }
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    if (!p->stepped) continue;
+    bool restores = p->can_restore && m->saves;
+    bool there = p->result.time == m->reach && p->result.end != CPL_STEP_REFUSED;
+    if (there && (!restores || !waits_for_inputs(m, p))) {
+      p->kept = true;
+    } else if (restores) {
+      cpl_status st = cpli_master_rewind(m, p);
+      if (st < 0) return st;
+    } else {
+      return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                      "%s: %s stops at t=%.12g, but %s has gone on to t=%.12g and cannot be rolled "
+                      "back%s",
+                      m->base.base.name, who, m->reach, p->s->base.name, t_end,
+                      p->can_restore ? " by this algorithm" : "");
+    }
+  }
+  return CPL_OK;
+}
+
+// Several parts that can neither roll back nor predict: when one of them stops early, nobody knows
+// whether the others should have, too.
+static cpl_status check_legacy(cpli_master* m, double t_end) {
+  int32_t n = 0;
+  const cpli_master_part* stopped = NULL;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->kind != CPL_LEGACY) continue;
+    n++;
+    if (p->stepped && p->result.time < t_end) stopped = p;
+  }
+  if (n < 2 || stopped == NULL) return CPL_OK;
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: %s stopped at t=%.12g instead of t=%.12g; %d steppers of this system can "
+                  "neither be rolled back nor predict their steps, so it cannot go on",
+                  m->base.base.name, stopped->s->base.name, stopped->result.time, t_end, n);
+}
+
+//------------------------------------ the step ------------------------------------
+
+static cpl_status predict(cpli_master* m, double* target) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    double h = INFINITY;
+    if (p->kind != CPL_PREDICTS || !p->due) continue;
+    cpl_status st = p->s->ops->max_step(p->s, &h);
+    if (st < 0) return st;
+    if (p->t + h < *target) *target = p->t + h;
+  }
+  if (*target > m->t) return CPL_OK;
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: a part predicts that it cannot go on at t=%.12g", m->base.base.name, m->t);
+}
+
+// Those who will be asked only after someone who cannot go back: how far would they come?
+static cpl_status probe(cpli_master* m, double* target) {
+  bool again = m->n_probes > 0 && m->saves;
+  for (int32_t tries = 0; again && tries < MOST_TRIES; tries++) {
+    again = false;
+    for (int32_t i = 0; i < m->n_probes; i++) {
+      cpli_master_part* p = &m->parts[m->probes[i]];
+      if (!p->due) continue;
+      m->reach = *target;
+      take_step(m, p, *target);
+      cpl_status st = p->st < 0 ? p->st : judge(m, p, *target);
+      if (st >= 0) note_reach(m, p, *target);
+      if (st >= 0) st = cpli_master_rewind(m, p);
+      if (st < 0) return st;
+      again = again || m->reach < *target;
+      *target = m->reach;
+    }
+  }
+  return CPL_OK;
+}
+
+static void begin(cpli_master* m, double target) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    p->due = p->step == 0 || p->t + p->step * (1 - 1e-9) <= target;
+    p->stepped = p->kept = false;
+    p->accepted = -INFINITY;
+  }
+}
+
+// A discrete value that changed is an event for who takes it, if it can have one without a step.
+static void note_changes(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    const cpli_master_link* l = &m->links[i];
+    cpli_master_part* p = &m->parts[l->part];
+    if (!l->discrete || !m->outs[l->out].changed || !p->s->base.can.zero_step) continue;
+    p->pending = m->pending = true;
+  }
+}
+
+static void commit(cpli_master* m, double t) {
+  m->t = t;
+  m->stats.steps++;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    if (!p->due) continue;
+    p->t = t;
+    p->stats.steps++;
+    if (p->result.end == CPL_STEP_EVENT) p->pending = m->pending = true;
+    if (p->result.end == CPL_STEP_TERMINATE) m->ended = true;
+  }
+  cpli_master_sample(m, t, false);
+  note_changes(m);
+}
+
+cpl_status cpli_master_step(cpli_master* m, double target) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  begin(m, target);
+  cpl_status st = predict(m, &target);
+  begin(m, target);
+  if (st >= 0) st = save_all(m);
+  if (st >= 0) st = probe(m, &target);
+  for (int32_t tries = 0; st >= 0; tries++) {
+    m->reach = target;
+    st = cpli_master_walk(m, plan, 0, plan->n_ops, target);
+    if (st != CPL_RETRY) break;
+    m->stats.repeated++;
+    st = check_legacy(m, target);
+    if (st >= 0) st = go_back(m, target);
+    target = m->reach;
+    if (st >= 0 && (tries == MOST_TRIES || !(target > m->t)))
+      st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                    "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
+  }
+  if (st >= 0) commit(m, target);
+  return st < 0 ? st : CPL_OK;
+}

@@ -1,0 +1,757 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Models and steppers in processes of their own. A proxy puts the arguments of an operation into
+// shared memory; the child, which holds the real component, runs it on them in place and answers.
+// Only the interface is known here, so that this works for every kind of source.
+#include "couplet/isolate.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/channel.h"
+#include "base/guard.h"
+#include "format/folder.h"
+
+enum {
+  MOST_ARGUMENTS = 6,
+  FREE_BYTES = 64 << 20,  // for texts and binaries; memory that is never touched costs nothing
+};
+
+typedef struct isolated {
+  cpl_source base;
+  cpl_source* inner;
+  cpl_isolate_def def;
+  cpl_source_ops ops;
+  char* folder;  // for what is temporary in the children: it is removed whatever becomes of them
+} isolated;
+
+typedef struct argument {
+  void* data;
+  size_t size;
+} argument;
+
+// At the beginning of the shared data; arguments follow.
+typedef struct request {
+  int32_t op, n_args;
+  cpl_status status;
+  argument args[MOST_ARGUMENTS];
+  uint64_t offers;  // answer to the making: operations that are there
+  cpl_capabilities can;
+  char kind[32];
+  char error[2048];
+} request;
+
+typedef struct proxy {
+  union {
+    cpl_component component;
+    cpl_model model;
+    cpl_stepper stepper;
+  } head;
+  cpl_component_ops component_ops;
+  cpl_model_ops model_ops;
+  cpl_stepper_ops stepper_ops;
+  cpli_channel channel;
+  request* request;
+  size_t used;  // of the data, by the request
+  double limit;
+  double time;  // for messages; NAN: none yet
+  bool dead, too_large;
+  char kind[32];
+  char* name;
+} proxy;
+
+//------------------------------------ what the child does ------------------------------------
+
+#define ARG(i, type)   ((type*)r->args[i].data)
+#define COUNT(i, type) (r->args[i].size / sizeof(type))
+#define MODEL          ((cpl_model*)c)
+#define STEPPER        ((cpl_stepper*)c)
+
+// Every operation that goes through the channel: the table it is in, its name there, and how the
+// child calls it. The rows are numbered in this order.
+#define OPERATIONS(X)                                                                           \
+  X(component, setup, c->ops->setup(c, ARG(0, cpl_setup)))                                      \
+  X(component, enter_init, c->ops->enter_init(c))                                               \
+  X(component, exit_init, c->ops->exit_init(c))                                                 \
+  X(component, terminate, c->ops->terminate(c))                                                 \
+  X(component, reset, c->ops->reset(c))                                                         \
+  X(component, get_real,                                                                        \
+    c->ops->get_real(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, double)))                  \
+  X(component, set_real,                                                                        \
+    c->ops->set_real(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, double)))                  \
+  X(component, get_integer,                                                                     \
+    c->ops->get_integer(c, *ARG(0, cpl_type), ARG(1, uint32_t), COUNT(1, uint32_t),             \
+                        ARG(2, int64_t)))                                                       \
+  X(component, set_integer,                                                                     \
+    c->ops->set_integer(c, *ARG(0, cpl_type), ARG(1, uint32_t), COUNT(1, uint32_t),             \
+                        ARG(2, int64_t)))                                                       \
+  X(component, get_string, lend_strings(c, r, end))                                             \
+  X(component, set_string,                                                                      \
+    c->ops->set_string(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, const char*)))           \
+  X(component, get_binary, lend_binaries(c, r, end))                                            \
+  X(component, set_binary,                                                                      \
+    c->ops->set_binary(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, cpl_binary)))            \
+  X(component, save, c->ops->save(c, ARG(0, cpl_snapshot)))                                     \
+  X(component, restore, c->ops->restore(c, ARG(0, cpl_snapshot)))                               \
+  X(component, forget, (c->ops->forget(c, ARG(0, cpl_snapshot)), CPL_OK))                       \
+  X(component, directional,                                                                     \
+    c->ops->directional(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, uint32_t),              \
+                        COUNT(1, uint32_t), ARG(2, double), ARG(3, double)))                    \
+  X(model, enter_event, MODEL->ops->enter_event(MODEL))                                         \
+  X(model, event_update, MODEL->ops->event_update(MODEL, ARG(0, cpl_event_info)))               \
+  X(model, enter_continuous, MODEL->ops->enter_continuous(MODEL))                               \
+  X(model, set_time, MODEL->ops->set_time(MODEL, *ARG(0, double)))                              \
+  X(model, set_states, MODEL->ops->set_states(MODEL, ARG(0, double)))                           \
+  X(model, get_states, MODEL->ops->get_states(MODEL, ARG(0, double)))                           \
+  X(model, get_nominals, MODEL->ops->get_nominals(MODEL, ARG(0, double)))                       \
+  X(model, get_derivatives, MODEL->ops->get_derivatives(MODEL, ARG(0, double)))                 \
+  X(model, get_indicators, MODEL->ops->get_indicators(MODEL, ARG(0, double)))                   \
+  X(model, completed_step, MODEL->ops->completed_step(MODEL, ARG(0, bool), ARG(0, bool) + 1))   \
+  X(model, name_indicator,                                                                      \
+    (MODEL->ops->name_indicator(MODEL, *ARG(0, size_t), ARG(1, char), COUNT(1, char)), CPL_OK)) \
+  X(model, newton_setup, MODEL->ops->newton_setup(MODEL, *ARG(0, double), *ARG(1, bool)))       \
+  X(model, newton_solve, MODEL->ops->newton_solve(MODEL, ARG(0, double), ARG(1, double)))       \
+  X(stepper, step,                                                                              \
+    STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
+  X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
+  X(stepper, max_step, STEPPER->ops->max_step(STEPPER, ARG(0, double)))
+
+enum {
+#define X(table, name, invoke) OP_##name,
+  OPERATIONS(X)
+#undef X
+      OP_destroy,
+};
+
+// What the component lent must outlive the answer: it is copied behind the arguments.
+static void* keep(char** at, const char* end, const void* data, size_t size) {
+  if (size > (size_t)(end - *at)) return NULL;
+  void* kept = *at;
+  if (size > 0) memcpy(kept, data, size);
+  *at += size;
+  return kept;
+}
+
+static cpl_status too_much(cpl_component* c) {
+  return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: a value is too large for the process boundary",
+                  c->name);
+}
+
+static cpl_status lend_strings(cpl_component* c, request* r, char* end) {
+  const char** values = ARG(1, const char*);
+  size_t n = COUNT(0, uint32_t);
+  char* at = (char*)(values + n);
+  cpl_status st = c->ops->get_string(c, ARG(0, uint32_t), n, values);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    values[i] = keep(&at, end, values[i], strlen(values[i]) + 1);
+    if (values[i] == NULL) st = too_much(c);
+  }
+  return st;
+}
+
+static cpl_status lend_binaries(cpl_component* c, request* r, char* end) {
+  cpl_binary* values = ARG(1, cpl_binary);
+  size_t n = COUNT(0, uint32_t);
+  char* at = (char*)(values + n);
+  cpl_status st = c->ops->get_binary(c, ARG(0, uint32_t), n, values);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    values[i].data = keep(&at, end, values[i].data, values[i].size);
+    if (values[i].data == NULL) st = too_much(c);
+  }
+  return st;
+}
+
+#define X(table, name, invoke)                                            \
+  static cpl_status run_##name(cpl_component* c, request* r, char* end) { \
+    (void)end, (void)r;                                                   \
+    return invoke;                                                        \
+  }
+OPERATIONS(X)
+#undef X
+
+typedef enum op_table { TABLE_component, TABLE_model, TABLE_stepper } op_table;
+
+static const struct {
+  const char* name;
+  op_table table;
+  size_t slot;  // of the function in its table
+  cpl_status (*run)(cpl_component* c, request* r, char* end);
+} operations[] = {
+#define X(table, name, invoke) \
+  {#name, TABLE_##table, offsetof(cpl_##table##_ops, name), run_##name},
+    OPERATIONS(X)
+#undef X
+};
+
+static bool is_offered(const cpl_component* c, bool is_model, size_t op) {
+  const void* table = operations[op].table == TABLE_component ? (const void*)c->ops
+                      : is_model ? (const void*)((const cpl_model*)c)->ops
+                                 : (const void*)((const cpl_stepper*)c)->ops;
+  if (operations[op].table == (is_model ? TABLE_stepper : TABLE_model)) return false;
+  void (*function)(void);
+  memcpy(&function, (const char*)table + operations[op].slot, sizeof function);
+  return function != NULL;
+}
+
+// What the parent needs to know of a new component.
+static void introduce(request* r, const cpl_component* c, bool is_model) {
+  r->can = c->can;
+  snprintf(r->kind, sizeof r->kind, "%s", c->ops->kind != NULL ? c->ops->kind : "");
+  for (size_t i = 0; i < CPLI_COUNT(operations); i++) {
+    if (is_offered(c, is_model, i)) r->offers |= UINT64_C(1) << i;
+  }
+}
+
+static void finish_request(request* r, cpl_context* ctx, cpl_status st) {
+  r->status = st;
+  if (st != CPL_OK) snprintf(r->error, sizeof r->error, "%s", cpl_context_error(ctx));
+}
+
+static cpl_component* make_real(cpl_source* src, const char* name, bool is_model, cpl_status* st) {
+  cpl_model* m = NULL;
+  cpl_stepper* s = NULL;
+  *st = is_model ? src->ops->make_model(src, name, &m) : src->ops->make_stepper(src, name, &s);
+  return m != NULL ? &m->base : s != NULL ? &s->base : NULL;
+}
+
+// The life of a child: it never returns.
+static void serve(proxy* p, isolated* iso, bool is_model) {
+  request* r = p->request;
+  cpl_source* src = iso->inner;
+  cpl_status st;
+  if (iso->folder != NULL) setenv("TMPDIR", iso->folder, 1);
+  cpli_channel_next(&p->channel, false);
+  cpl_component* c = make_real(src, p->name, is_model, &st);
+  if (c != NULL) introduce(r, c, is_model);
+  finish_request(r, src->ctx, st);
+  for (;;) {
+    p->channel.shared->note = NULL;
+    cpli_channel_next(&p->channel, true);
+    if (c == NULL || r->op == OP_destroy) break;
+    finish_request(r, src->ctx, operations[r->op].run(c, r, p->channel.data + p->channel.size));
+  }
+  if (c != NULL) c->ops->destroy(c);
+  fflush(NULL);
+  cpli_channel_last(&p->channel);
+  _exit(0);
+}
+
+//------------------------------------ how a call fails ------------------------------------
+
+static const char* call_name(const proxy* p) {
+  const char* note = p->channel.shared->note;  // forked, so that its constants are ours
+  int32_t op = p->request->op;
+  if (note != NULL) return note;
+  return op < 0 ? "making an instance" : op == OP_destroy ? "destroy" : operations[op].name;
+}
+
+static void describe_end(const proxy* p, cpli_answer answer, char* text, size_t size) {
+  int how = p->channel.how;
+  if (answer == CPLI_TOO_LATE)
+    snprintf(text, size, "did not come back within %g s; its process was ended", p->limit);
+  else if (answer == CPLI_BROKEN_OFF)
+    snprintf(text, size, "was broken off by the user; its process was ended");
+  else if (how == -1) snprintf(text, size, "ended its process");
+  else if (WIFEXITED(how))
+    snprintf(text, size, "ended its process with exit code %d", WEXITSTATUS(how));
+  else snprintf(text, size, "crashed (signal %d: %s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+}
+
+static cpl_status lost(proxy* p, cpli_answer answer) {
+  char how[128], when[48] = "";
+  p->dead = true;
+  if (!isnan(p->time)) snprintf(when, sizeof when, " at t=%.12g", p->time);
+  describe_end(p, answer, how, sizeof how);
+  return cpl_fail(p->head.component.ctx, CPL_ERR_MODEL, "%s: %s%s %s", p->name, call_name(p), when,
+                  how);
+}
+
+//------------------------------------ how a call goes ------------------------------------
+
+static proxy* begin(cpl_component* c, int32_t op) {
+  proxy* p = (proxy*)c;
+  p->request->op = op;
+  p->request->n_args = 0;
+  p->used = sizeof(request);
+  p->too_large = false;
+  return p;
+}
+
+static void* reserve(proxy* p, size_t size) {
+  size_t at = (p->used + 15) / 16 * 16;
+  if (size > p->channel.size || at > p->channel.size - size) {
+    p->too_large = true;
+    return NULL;
+  }
+  p->used = at + size;
+  return p->channel.data + at;
+}
+
+// The next argument. What the operation only writes is copied too: what it leaves untouched stays.
+static void* put(proxy* p, const void* data, size_t size) {
+  void* there = reserve(p, size);
+  if (there == NULL) return NULL;
+  if (size > 0) memcpy(there, data, size);
+  p->request->args[p->request->n_args++] = (argument){there, size};
+  return there;
+}
+
+static cpl_status ask(proxy* p) {
+  cpl_context* ctx = p->head.component.ctx;
+  if (p->dead)
+    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s cannot be called any more: its process has ended",
+                    p->name, operations[p->request->op].name);
+  if (p->too_large)
+    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s: the values are too large for the process boundary",
+                    p->name, operations[p->request->op].name);
+  cpli_answer answer = cpli_channel_ask(&p->channel, p->limit);
+  if (answer != CPLI_ANSWERED) return lost(p, answer);
+  cpl_status st = p->request->status;
+  if (st == CPL_OK) return CPL_OK;
+  p->request->error[sizeof p->request->error - 1] = '\0';
+  return cpl_fail(ctx, st, "%s", p->request->error);
+}
+
+// Ask, and take the last argument back.
+static cpl_status fetch(proxy* p, void* out, size_t size) {
+  int32_t last = p->request->n_args - 1;
+  const void* from = last >= 0 ? p->request->args[last].data : NULL;
+  cpl_status st = ask(p);
+  if (!p->dead && !p->too_large && from != NULL && size > 0) memcpy(out, from, size);
+  return st;
+}
+
+//------------------------------------ components ------------------------------------
+
+static cpl_status setup(cpl_component* c, const cpl_setup* s) {
+  proxy* p = begin(c, OP_setup);
+  p->time = s->start_time;
+  put(p, s, sizeof *s);
+  return ask(p);
+}
+
+static cpl_status enter_init(cpl_component* c) { return ask(begin(c, OP_enter_init)); }
+static cpl_status exit_init(cpl_component* c) { return ask(begin(c, OP_exit_init)); }
+
+// A run that failed has nothing to terminate.
+static cpl_status terminate(cpl_component* c) {
+  proxy* p = begin(c, OP_terminate);
+  return p->dead ? CPL_OK : ask(p);
+}
+
+static cpl_status reset(cpl_component* c) {
+  proxy* p = begin(c, OP_reset);
+  p->time = NAN;
+  return ask(p);
+}
+
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  proxy* p = begin(c, OP_get_real);
+  if (n == 0) return CPL_OK;
+  put(p, refs, n * sizeof *refs);
+  put(p, values, n * sizeof *values);
+  return fetch(p, values, n * sizeof *values);
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  proxy* p = begin(c, OP_set_real);
+  if (n == 0) return CPL_OK;
+  put(p, refs, n * sizeof *refs);
+  put(p, values, n * sizeof *values);
+  return ask(p);
+}
+
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  proxy* p = begin(c, OP_get_integer);
+  if (n == 0) return CPL_OK;
+  put(p, &type, sizeof type);
+  put(p, refs, n * sizeof *refs);
+  put(p, values, n * sizeof *values);
+  return fetch(p, values, n * sizeof *values);
+}
+
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  proxy* p = begin(c, OP_set_integer);
+  if (n == 0) return CPL_OK;
+  put(p, &type, sizeof type);
+  put(p, refs, n * sizeof *refs);
+  put(p, values, n * sizeof *values);
+  return ask(p);
+}
+
+// A damaged child may send pointers to anywhere.
+static bool is_inside(const proxy* p, const void* data, size_t size) {
+  const char *at = data, *begin_ = p->channel.data, *end = begin_ + p->channel.size;
+  return at >= begin_ && at <= end && size <= (size_t)(end - at);
+}
+
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  proxy* p = begin(c, OP_get_string);
+  if (n == 0) return CPL_OK;
+  for (size_t i = 0; i < n; i++) values[i] = NULL;
+  put(p, refs, n * sizeof *refs);
+  put(p, values, n * sizeof *values);
+  cpl_status st = fetch(p, values, n * sizeof *values);
+  p->channel.data[p->channel.size - 1] = '\0';  // the end of a text without one
+  for (size_t i = 0; i < n; i++) {
+    if (st != CPL_OK || !is_inside(p, values[i], 1)) values[i] = "";
+  }
+  return st;
+}
+
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  proxy* p = begin(c, OP_set_string);
+  if (n == 0) return CPL_OK;
+  put(p, refs, n * sizeof *refs);
+  const char** there = put(p, values, n * sizeof *values);
+  for (size_t i = 0; i < n && there != NULL; i++) {
+    size_t size = strlen(values[i]) + 1;
+    char* text = reserve(p, size);
+    if (text != NULL) memcpy(text, values[i], size);
+    there[i] = text;
+  }
+  return ask(p);
+}
+
+static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
+  proxy* p = begin(c, OP_get_binary);
+  if (n == 0) return CPL_OK;
+  memset(values, 0, n * sizeof *values);
+  put(p, refs, n * sizeof *refs);
+  put(p, values, n * sizeof *values);
+  cpl_status st = fetch(p, values, n * sizeof *values);
+  for (size_t i = 0; i < n; i++) {
+    if (st != CPL_OK || !is_inside(p, values[i].data, values[i].size)) values[i] = (cpl_binary){0};
+  }
+  return st;
+}
+
+static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                             const cpl_binary* values) {
+  proxy* p = begin(c, OP_set_binary);
+  if (n == 0) return CPL_OK;
+  put(p, refs, n * sizeof *refs);
+  cpl_binary* there = put(p, values, n * sizeof *values);
+  for (size_t i = 0; i < n && there != NULL; i++) {
+    void* data = reserve(p, values[i].size);
+    if (data != NULL && values[i].size > 0) memcpy(data, values[i].data, values[i].size);
+    there[i].data = data;
+  }
+  return ask(p);
+}
+
+//------------------------------------ saved states ------------------------------------
+
+// The child's snapshot stays there; here is a handle to it.
+static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
+  proxy* p = begin(c, OP_save);
+  cpl_snapshot* handle = snapshot->data;
+  if (handle == NULL) handle = cpli_alloc(c->ctx, 1, sizeof *handle);
+  if (handle == NULL) return cpli_nomem(c->ctx);
+  snapshot->data = handle;
+  put(p, handle, sizeof *handle);
+  return fetch(p, handle, sizeof *handle);
+}
+
+static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  proxy* p = begin(c, OP_restore);
+  put(p, snapshot->data, sizeof(cpl_snapshot));
+  return ask(p);
+}
+
+static void forget(cpl_component* c, cpl_snapshot* snapshot) {
+  proxy* p = begin(c, OP_forget);
+  if (snapshot->data == NULL) return;
+  put(p, snapshot->data, sizeof(cpl_snapshot));
+  if (!p->dead) ask(p);
+  cpli_free(c->ctx, snapshot->data);
+  snapshot->data = NULL;
+}
+
+static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                              const uint32_t* knowns, size_t n_knowns, const double* seed,
+                              double* sensitivity) {
+  proxy* p = begin(c, OP_directional);
+  put(p, unknowns, n_unknowns * sizeof *unknowns);
+  put(p, knowns, n_knowns * sizeof *knowns);
+  put(p, seed, n_knowns * sizeof *seed);
+  put(p, sensitivity, n_unknowns * sizeof *sensitivity);
+  return fetch(p, sensitivity, n_unknowns * sizeof *sensitivity);
+}
+
+static void destroy(cpl_component* c) {
+  static const double patience = 5;  // [s]
+  if (c == NULL) return;
+  proxy* p = begin(c, OP_destroy);
+  cpl_context* ctx = c->ctx;
+  if (!p->dead &&
+      cpli_channel_ask(&p->channel, p->limit > 0 ? p->limit : patience) == CPLI_ANSWERED)
+    cpli_channel_reap(&p->channel, patience);
+  cpli_channel_close(&p->channel);
+  cpli_free(ctx, p->name);
+  cpli_free(ctx, p);
+}
+
+//------------------------------------ models ------------------------------------
+
+static cpl_component* of_model(cpl_model* m) { return &m->base; }
+
+static size_t size_of_states(const cpl_model* m) {
+  return (size_t)m->base.desc->n_states * sizeof(double);
+}
+
+static cpl_status enter_event(cpl_model* m) { return ask(begin(of_model(m), OP_enter_event)); }
+
+static cpl_status enter_continuous(cpl_model* m) {
+  return ask(begin(of_model(m), OP_enter_continuous));
+}
+
+static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
+  proxy* p = begin(of_model(m), OP_event_update);
+  *info = (cpl_event_info){.next_time = INFINITY};
+  put(p, info, sizeof *info);
+  return fetch(p, info, sizeof *info);
+}
+
+static cpl_status set_time(cpl_model* m, double t) {
+  proxy* p = begin(of_model(m), OP_set_time);
+  p->time = t;
+  put(p, &t, sizeof t);
+  return ask(p);
+}
+
+static cpl_status set_states(cpl_model* m, const double* x) {
+  proxy* p = begin(of_model(m), OP_set_states);
+  put(p, x, size_of_states(m));
+  return ask(p);
+}
+
+static cpl_status get_array(cpl_model* m, int32_t op, double* values, size_t size) {
+  proxy* p = begin(of_model(m), op);
+  put(p, values, size);
+  return fetch(p, values, size);
+}
+
+static cpl_status get_states(cpl_model* m, double* x) {
+  return get_array(m, OP_get_states, x, size_of_states(m));
+}
+
+static cpl_status get_nominals(cpl_model* m, double* nominals) {
+  return get_array(m, OP_get_nominals, nominals, size_of_states(m));
+}
+
+static cpl_status get_derivatives(cpl_model* m, double* dx) {
+  return get_array(m, OP_get_derivatives, dx, size_of_states(m));
+}
+
+static cpl_status get_indicators(cpl_model* m, double* z) {
+  return get_array(m, OP_get_indicators, z, (size_t)m->base.desc->n_indicators * sizeof *z);
+}
+
+static cpl_status completed_step(cpl_model* m, bool* enter, bool* end) {
+  proxy* p = begin(of_model(m), OP_completed_step);
+  bool both[2] = {false, false};
+  put(p, both, sizeof both);
+  cpl_status st = fetch(p, both, sizeof both);
+  *enter = both[0];
+  *end = both[1];
+  return st;
+}
+
+static void name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size) {
+  proxy* p = begin((cpl_component*)&m->base, OP_name_indicator);
+  if (size > 0) memset(out, 0, size);
+  put(p, &indicator, sizeof indicator);
+  put(p, out, size);
+  if (!p->dead) fetch(p, out, size);
+  if (size > 0) out[size - 1] = '\0';
+}
+
+static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
+  proxy* p = begin(of_model(m), OP_newton_setup);
+  put(p, &gamma, sizeof gamma);
+  put(p, &fresh, sizeof fresh);
+  return ask(p);
+}
+
+static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
+  proxy* p = begin(of_model(m), OP_newton_solve);
+  put(p, r, size_of_states(m));
+  put(p, dx, size_of_states(m));
+  return fetch(p, dx, size_of_states(m));
+}
+
+//------------------------------------ steppers ------------------------------------
+
+static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
+  proxy* p = begin(&s->base, OP_step);
+  const double times[2] = {t_end, t_limit};
+  *result = (cpl_step_result){.time = p->time};
+  put(p, times, sizeof times);
+  put(p, result, sizeof *result);
+  cpl_status st = fetch(p, result, sizeof *result);
+  if (st >= 0) p->time = result->time;
+  return st;
+}
+
+// A function stays on this side: steppers behind a process take its value where the step begins.
+static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
+  proxy* p = begin(&s->base, OP_set_curve);
+  cpl_curve plain = *curve;
+  if (curve->value != NULL)
+    plain = (cpl_curve){.from = p->time, .coefficient = {curve->value(curve->user, p->time)}};
+  put(p, &ref, sizeof ref);
+  put(p, &plain, sizeof plain);
+  return ask(p);
+}
+
+static cpl_status max_step(cpl_stepper* s, double* h) {
+  proxy* p = begin(&s->base, OP_max_step);
+  *h = INFINITY;
+  put(p, h, sizeof *h);
+  return fetch(p, h, sizeof *h);
+}
+
+//------------------------------------ making instances ------------------------------------
+
+static const cpl_component_ops component_ops = {
+#define X(table, name, invoke) OWN_##table(name)
+#define OWN_component(name)    .name = name,
+#define OWN_model(name)
+#define OWN_stepper(name)
+    OPERATIONS(X).destroy = destroy,
+};
+static const cpl_model_ops model_ops = {
+#undef OWN_component
+#undef OWN_model
+#define OWN_component(name)
+#define OWN_model(name) .name = name,
+    OPERATIONS(X)};
+static const cpl_stepper_ops stepper_ops = {
+#undef OWN_model
+#undef OWN_stepper
+#define OWN_model(name)
+#define OWN_stepper(name) .name = name,
+    OPERATIONS(X)};
+#undef X
+
+// Operations the component does not have are not offered here either.
+static void take_operations(proxy* p, bool is_model) {
+  p->component_ops = component_ops;
+  p->model_ops = model_ops;
+  p->stepper_ops = stepper_ops;
+  void* tables[] = {&p->component_ops, &p->model_ops, &p->stepper_ops};
+  for (size_t i = 0; i < CPLI_COUNT(operations); i++) {
+    if (p->request->offers >> i & 1) continue;
+    memset((char*)tables[operations[i].table] + operations[i].slot, 0, sizeof(void (*)(void)));
+  }
+  memcpy(p->kind, p->request->kind, sizeof p->kind);
+  p->kind[sizeof p->kind - 1] = '\0';
+  p->component_ops.kind = p->kind;
+  p->head.component.ops = &p->component_ops;
+  p->head.component.can = p->request->can;
+  if (is_model) p->head.model.ops = &p->model_ops;
+  else p->head.stepper.ops = &p->stepper_ops;
+}
+
+static cpl_status allocate(isolated* iso, const char* name, proxy** out) {
+  cpl_context* ctx = iso->base.ctx;
+  const cpl_description* desc = iso->base.desc;
+  proxy* p = *out = cpli_alloc(ctx, 1, sizeof *p);
+  if (p == NULL) return cpli_nomem(ctx);
+  p->head.component.ctx = ctx;
+  p->head.component.desc = desc;
+  p->limit = iso->def.call_timeout;
+  p->time = NAN;
+  p->name = cpli_strdup(ctx, name);
+  if (p->name == NULL) return cpli_nomem(ctx);
+  p->head.component.name = p->name;
+  size_t values = (size_t)desc->n_vars + (size_t)desc->n_states + (size_t)desc->n_indicators;
+  return cpli_channel_open(ctx, FREE_BYTES + 64 * values, &p->channel);
+}
+
+static cpl_status start(isolated* iso, proxy* p, bool is_model) {
+  int kept = -1;
+  bool in_child = false;
+  p->request = (request*)p->channel.data;
+  p->request->op = -1;
+  cpl_status st =
+      iso->inner->ops->prepare != NULL ? iso->inner->ops->prepare(iso->inner, &kept) : CPL_OK;
+  if (st >= 0) st = cpli_channel_fork(&p->channel, kept, &in_child);
+  if (in_child) serve(p, iso, is_model);
+  return st < 0 ? st : ask(p);
+}
+
+static cpl_status make(cpl_source* src, const char* name, bool is_model, proxy** out) {
+  isolated* iso = (isolated*)src;
+  cpl_status st = CPL_OK;
+  if (iso->folder == NULL) st = cpli_temp_folder_make(src->ctx, &iso->folder);
+  if (st >= 0) st = allocate(iso, name, out);
+  if (st >= 0) st = start(iso, *out, is_model);
+  if (st >= 0) {
+    take_operations(*out, is_model);
+  } else if (*out != NULL) {
+    cpli_channel_close(&(*out)->channel);
+    cpli_free(src->ctx, (*out)->name);
+    cpli_free(src->ctx, *out);
+    *out = NULL;
+  }
+  return st;
+}
+
+static cpl_status make_model(cpl_source* src, const char* name, cpl_model** out) {
+  proxy* p = NULL;
+  cpl_status st = make(src, name, true, &p);
+  *out = p != NULL ? &p->head.model : NULL;
+  return st;
+}
+
+static cpl_status make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {
+  proxy* p = NULL;
+  cpl_status st = make(src, name, false, &p);
+  *out = p != NULL ? &p->head.stepper : NULL;
+  return st;
+}
+
+//------------------------------------ the source ------------------------------------
+
+static void destroy_source(cpl_source* src) {
+  if (src == NULL) return;
+  isolated* iso = (isolated*)src;
+  cpl_context* ctx = src->ctx;
+  iso->inner->ops->destroy(iso->inner);
+  if (iso->folder != NULL && cpli_temp_folder_remove(ctx, iso->folder) < 0)
+    cpl_log(ctx, CPL_LOG_WARNING, "", "%s", cpl_context_error(ctx));
+  cpli_free(ctx, iso->folder);
+  cpli_free(ctx, iso);
+}
+
+cpl_isolate_def cpl_default_isolate_def(void) { return (cpl_isolate_def){0}; }
+
+cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* def, cpl_source** out) {
+  cpl_context* ctx = inner->ctx;
+  *out = NULL;
+  if (def != NULL && !(def->call_timeout >= 0))
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the time limit of calls must not be %g s", inner->path,
+                    def->call_timeout);
+  isolated* iso = cpli_alloc(ctx, 1, sizeof *iso);
+  if (iso == NULL) return cpli_nomem(ctx);
+  iso->inner = inner;
+  iso->def = def != NULL ? *def : cpl_default_isolate_def();
+  iso->ops = (cpl_source_ops){.kind = inner->ops->kind, .destroy = destroy_source};
+  if (inner->ops->make_model != NULL) iso->ops.make_model = make_model;
+  if (inner->ops->make_stepper != NULL) iso->ops.make_stepper = make_stepper;
+  iso->base = (cpl_source){.ops = &iso->ops, .desc = inner->desc, .ctx = ctx, .path = inner->path};
+  *out = &iso->base;
+  return CPL_OK;
+}

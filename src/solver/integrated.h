@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
+// the model for the solver, watch.c looks for events that come ever closer, saved.c saves and
+// restores, integrate.c steps; pieces.c steps several side by side.
+#pragma once
+
+#include "couplet/jacobian.h"
+#include "solver/integrate.h"
+#include "solver/solver.h"
+
+typedef enum cpli_cause { NO_EVENT, STATE_EVENT, TIME_EVENT, STEP_EVENT, INPUT_EVENT } cpli_cause;
+
+typedef struct cpli_integrate {
+  cpl_stepper base;
+  cpl_model* m;
+  cpl_solver_def def;
+  cpl_solver_stats stats;
+  cpli_solver* solver;
+  cpl_jacobian* jac;
+  size_t n, nz;
+  double *x, *x_at, *atol, *nominal;
+  int8_t* crossed;
+
+  double t;       // where outputs are
+  double t_step;  // end of the solver's last step; x belongs to it
+  double t_start;
+  double next_time;    // next time event of the model
+  bool running;        // between exit_init and terminate
+  bool in_event;       // the model is in event mode
+  bool ended;          // the model asked to stop
+  bool step_open;      // the model has not heard of the solver's last step yet
+  cpli_cause at_end;   // what waits at t_step
+  cpli_cause pending;  // the event at t that waits for its update
+
+  // inputs that are functions of time
+  cpl_curve* curves;
+  uint32_t* curve_refs;
+  double* curve_values;
+  size_t n_curves, cap_curves, last_curve;
+  bool moved, stale;  // curves were given since the last step; the model has not seen them yet
+  double* z_before;   // indicators before they were given, and after
+
+  // events that come closer and closer, per indicator and direction
+  struct cpli_trail {
+    double last;             // when it happened last
+    double distance, begin;  // the last distance, and where distances began to shrink
+    int32_t close, shrunk;   // how many in a row were close, or closer than the one before
+  } * trails;                // 2 nz
+  double careful_until, careful_step;
+  double stuck_since;
+  int32_t stuck;
+} cpli_integrate;
+
+static inline cpl_component* cpli_model_of(cpl_component* c) {
+  return &((cpli_integrate*)c)->m->base;
+}
+static inline double cpli_clock_if(const cpli_integrate* s) {
+  return s->def.timing ? cpli_now() : 0;
+}
+static inline void cpli_account(cpli_integrate* s, double since) {
+  if (s->def.timing) s->stats.in_models_s += cpli_now() - since;
+}
+
+//------------------------------------ integrate.c ------------------------------------
+
+// One by one what step() does, for who steps several side by side. s->ended and s->pending say what
+// came of it.
+
+/// Whether the end of the solver's last step is still to be closed.
+static inline bool cpli_integrate_open(const cpli_integrate* s) {
+  return s->step_open || s->at_end != NO_EVENT;
+}
+/// Go to the end of the solver's last step: the model hears of it, and an event there stops us.
+cpl_status cpli_integrate_close(cpli_integrate* s);
+/// One step of the solver from where a closed one ended. Outputs up to s->t_step can be had then.
+cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit);
+/// Outputs at t, inside the solver's last step.
+cpl_status cpli_integrate_at(cpli_integrate* s, double t);
+/// The event update at s->t.
+cpl_status cpli_integrate_update(cpli_integrate* s);
+/// Forget the solver's history.
+cpl_status cpli_integrate_restart(cpli_integrate* s);
+
+/// A stepper for the model as a whole.
+cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out);
+
+//------------------------------------ pieces.c ------------------------------------
+
+/// A stepper for a model that was taken apart. Both belong to it from here on, also when it fails.
+cpl_status cpli_integrate_pieces(cpl_model* whole, const cpl_pieces* pieces,
+                                 const cpl_solver_def* def, cpl_stepper** out);
+/// NULL: the stepper is something else.
+const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
+
+//------------------------------------ point.c ------------------------------------
+
+cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
+cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
+cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with its Jacobian, if any
+
+//------------------------------------ curves.c ------------------------------------
+
+/// The stepper's set_curve.
+cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* curve);
+/// Outputs follow curves that were given since the last step.
+cpl_status cpli_curves_refresh(cpli_integrate* s);
+/// Before a step: is it an event that curves begin elsewhere than those before them ended?
+cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped);
+
+//------------------------------------ watch.c ------------------------------------
+
+void cpli_watch_forget(cpli_integrate* s);
+/// An event stops the stepper at s->t: is it one of too many?
+cpl_status cpli_watch_event(cpli_integrate* s, cpli_cause why);
+/// Who fired, for people who look for it (--log-level debug).
+void cpli_log_event(cpli_integrate* s, cpli_cause why);
+
+//------------------------------------ saved.c ------------------------------------
+
+cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot);
+void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot);

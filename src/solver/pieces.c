@@ -1,0 +1,484 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A model in pieces that do not influence each other: each has its own stepper with its own solver,
+// and together they are one stepper. The piece whose solver has come least far steps next, so that
+// all have been integrated up to where the first event is found. There only that piece has to stop:
+// the others stay ahead, and are interpolated when somebody asks for their values. An event costs
+// the same however many pieces there are, but for the logarithm of the heap they are kept in.
+#include <math.h>
+
+#include "solver/integrated.h"
+
+typedef struct pieces {
+  cpl_stepper base;
+  cpl_model* whole;  // taken apart; it has the description
+  cpl_pieces map;
+  cpli_integrate** steppers;
+  int32_t n;
+  int32_t *heap, *place;  // the one that came least far first; where each is
+  int32_t* waiting;       // those with an event that waits for its update
+  int32_t n_waiting;
+  bool* waits;
+  double t;      // where outputs are
+  double limit;  // t_limit of the last step: at it, inputs may jump
+  bool running, ended;
+  cpl_solver_stats sum;
+} pieces;
+
+//------------------------------------ who is next ------------------------------------
+
+// At the same time those whose step is still open: an event may wait at its end.
+static bool before(const pieces* p, int32_t i, int32_t k) {
+  const cpli_integrate *a = p->steppers[i], *b = p->steppers[k];
+  if (a->t_step != b->t_step) return a->t_step < b->t_step;
+  bool open = cpli_integrate_open(a);
+  return open != cpli_integrate_open(b) ? open : i < k;
+}
+
+static void put(pieces* p, int32_t at, int32_t i) {
+  p->heap[at] = i;
+  p->place[i] = at;
+}
+
+static void sink(pieces* p, int32_t at) {
+  int32_t i = p->heap[at];
+  for (int32_t child; (child = 2 * at + 1) < p->n; at = child) {
+    if (child + 1 < p->n && before(p, p->heap[child + 1], p->heap[child])) child++;
+    if (!before(p, p->heap[child], i)) break;
+    put(p, at, p->heap[child]);
+  }
+  put(p, at, i);
+}
+
+// After a piece has come further, or was taken back.
+static void sort_in(pieces* p, int32_t i) {
+  int32_t at = p->place[i];
+  for (; at > 0 && before(p, i, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    put(p, at, p->heap[(at - 1) / 2]);
+  put(p, at, i);
+  sink(p, at);
+}
+
+static void sort_all(pieces* p) {
+  for (int32_t i = 0; i < p->n; i++) put(p, i, i);
+  for (int32_t at = p->n / 2; at-- > 0;) sink(p, at);
+}
+
+//------------------------------------ steps ------------------------------------
+
+// Takes over what became of a piece.
+static void heed(pieces* p, int32_t i) {
+  const cpli_integrate* s = p->steppers[i];
+  p->ended = p->ended || s->ended;
+  if (s->pending != NO_EVENT && !p->waits[i]) {
+    p->waits[i] = true;
+    p->waiting[p->n_waiting++] = i;
+  }
+}
+
+static cpl_status update(pieces* p, int32_t i) {
+  cpl_status st = cpli_integrate_at(p->steppers[i], p->t);
+  if (st >= 0) st = cpli_integrate_update(p->steppers[i]);
+  sort_in(p, i);
+  heed(p, i);
+  return st;
+}
+
+static cpl_status update_all(pieces* p) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n && st >= 0; i++) st = update(p, i);
+  return st;
+}
+
+static void forget_waiting(pieces* p) {
+  for (int32_t k = 0; k < p->n_waiting; k++) p->waits[p->waiting[k]] = false;
+  p->n_waiting = 0;
+}
+
+// Those whose event waits; all of them when nobody's does, or where inputs may have jumped.
+static cpl_status update_waiting(pieces* p) {
+  int32_t n = p->n_waiting;
+  cpl_status st = CPL_OK;
+  forget_waiting(p);
+  if (n == 0 || p->t >= p->limit) return update_all(p);
+  for (int32_t k = 0; k < n && st >= 0; k++) st = update(p, p->waiting[k]);
+  return st;
+}
+
+static cpl_status restart_all(pieces* p) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n && st >= 0; i++) {
+    st = cpli_integrate_at(p->steppers[i], p->t);
+    if (st >= 0) st = cpli_integrate_restart(p->steppers[i]);
+  }
+  sort_all(p);
+  return st;
+}
+
+// Everybody to t_end, or to the first event before it; events at the same time are found together.
+static cpl_status advance(pieces* p, double t_end, double t_limit) {
+  cpl_status st = CPL_OK;
+  double stop = t_end;
+  while (st >= 0 && !p->ended) {
+    int32_t i = p->heap[0];
+    cpli_integrate* s = p->steppers[i];
+    if (s->t_step > stop) break;
+    if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
+    else if (s->t_step < stop) st = cpli_integrate_ahead(s, t_end, t_limit);
+    else break;
+    heed(p, i);
+    if (p->n_waiting > 0 || p->ended) stop = fmin(stop, s->t);
+    sort_in(p, i);
+  }
+  p->t = stop;
+  return st;
+}
+
+static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
+  pieces* p = (pieces*)base;
+  cpl_status st = CPL_OK;
+  *result = (cpl_step_result){0};
+  if (!p->ended && (p->n_waiting > 0 || t_end <= p->t)) {
+    st = update_waiting(p);
+    result->event_handled = true;
+  } else if (!p->ended && p->steppers[0]->def.restart_each_step) {
+    st = restart_all(p);
+  }
+  if (t_end > p->t) p->limit = t_limit;
+  if (st >= 0 && !p->ended && t_end > p->t) st = advance(p, t_end, t_limit);
+  result->end = p->ended ? CPL_STEP_TERMINATE : p->n_waiting > 0 ? CPL_STEP_EVENT : CPL_STEP_DONE;
+  result->time = p->t;
+  return st;
+}
+
+//------------------------------------ values ------------------------------------
+
+enum { RUN = 64 };  // references handed on in one call
+
+static cpl_status refuse(const pieces* p, uint32_t ref) {
+  return cpl_fail(p->base.base.ctx, CPL_ERR_INPUT, "%s: there is no variable %u", p->base.base.name,
+                  (unsigned)ref);
+}
+
+// The stepper of a piece, brought to the present time if it is not there.
+static cpl_status present(pieces* p, int32_t i, cpl_component** out) {
+  *out = &p->steppers[i]->base.base;
+  return p->running ? cpli_integrate_at(p->steppers[i], p->t) : CPL_OK;
+}
+
+// References that follow each other in one piece; n > 0.
+static cpl_status run_of(pieces* p, const uint32_t* refs, size_t n, cpl_component** c,
+                         uint32_t* inner, size_t* count) {
+  int32_t piece = -1;
+  for (*count = 0; *count < n && *count < RUN; ++*count) {
+    uint32_t ref = refs[*count];
+    if (ref >= p->map.n_refs) return refuse(p, ref);
+    const cpl_piece_ref* at = &p->map.refs[p->map.first[ref]];
+    if (piece >= 0 && at->piece != piece) break;
+    piece = at->piece;
+    inner[*count] = at->ref;
+  }
+  return present(p, piece, c);
+}
+
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  uint32_t inner[RUN];
+  cpl_component* s;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    if (st == CPL_OK) st = s->ops->get_real(s, inner, count, values + i);
+  }
+  return st;
+}
+
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  uint32_t inner[RUN];
+  cpl_component* s;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    if (st == CPL_OK) st = s->ops->get_integer(s, type, inner, count, values + i);
+  }
+  return st;
+}
+
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  uint32_t inner[RUN];
+  cpl_component* s;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    if (st == CPL_OK) st = s->ops->get_string(s, inner, count, values + i);
+  }
+  return st;
+}
+
+// One value to all pieces that have a copy of it.
+static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* value) {
+  if (ref >= p->map.n_refs) return refuse(p, ref);
+  cpl_status st = CPL_OK;
+  for (int32_t k = p->map.first[ref]; k < p->map.first[ref + 1] && st >= 0; k++) {
+    const cpl_piece_ref* at = &p->map.refs[k];
+    cpl_component* c;
+    st = present(p, at->piece, &c);
+    if (st < 0) return st;
+    if (type == CPL_REAL) st = c->ops->set_real(c, &at->ref, 1, value);
+    else if (type == CPL_STRING) st = c->ops->set_string(c, &at->ref, 1, value);
+    else st = c->ops->set_integer(c, type, &at->ref, 1, value);
+    if (!p->running) continue;
+    heed(p, at->piece);
+    sort_in(p, at->piece);
+  }
+  return st;
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) st = set_one((pieces*)c, refs[i], CPL_REAL, &values[i]);
+  return st;
+}
+
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) st = set_one((pieces*)c, refs[i], type, &values[i]);
+  return st;
+}
+
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++)
+    st = set_one((pieces*)c, refs[i], CPL_STRING, &values[i]);
+  return st;
+}
+
+static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* curve) {
+  pieces* p = (pieces*)base;
+  if (ref >= p->map.n_refs) return refuse(p, ref);
+  cpl_status st = CPL_OK;
+  for (int32_t k = p->map.first[ref]; k < p->map.first[ref + 1] && st >= 0; k++) {
+    cpl_stepper* s = &p->steppers[p->map.refs[k].piece]->base;
+    st = s->ops->set_curve(s, p->map.refs[k].ref, curve);
+  }
+  return st;
+}
+
+//------------------------------------ life ------------------------------------
+
+#define FOR_EACH_PIECE(p, st, call)                       \
+  for (int32_t k_ = 0; k_ < (p)->n && (st) >= 0; k_++) {  \
+    cpl_component* piece = &(p)->steppers[k_]->base.base; \
+    (st) = (call);                                        \
+  }
+
+static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
+  cpl_status st = CPL_OK;
+  ((pieces*)c)->t = settings->start_time;
+  FOR_EACH_PIECE((pieces*)c, st, piece->ops->setup(piece, settings));
+  return st;
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  cpl_status st = CPL_OK;
+  FOR_EACH_PIECE((pieces*)c, st, piece->ops->enter_init(piece));
+  return st;
+}
+
+static cpl_status exit_init(cpl_component* c) {
+  pieces* p = (pieces*)c;
+  cpl_status st = CPL_OK;
+  FOR_EACH_PIECE(p, st, piece->ops->exit_init(piece));
+  p->running = true;
+  p->limit = INFINITY;
+  for (int32_t i = 0; i < p->n; i++) heed(p, i);
+  sort_all(p);
+  return st;
+}
+
+static cpl_status terminate(cpl_component* c) {
+  pieces* p = (pieces*)c;
+  cpl_status st = CPL_OK;
+  p->running = false;
+  FOR_EACH_PIECE(p, st, piece->ops->terminate(piece));
+  return st;
+}
+
+static cpl_status reset(cpl_component* c) {
+  pieces* p = (pieces*)c;
+  cpl_status st = CPL_OK;
+  forget_waiting(p);
+  p->running = p->ended = false;
+  FOR_EACH_PIECE(p, st, piece->ops->reset(piece));
+  return st;
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  pieces* p = (pieces*)c;
+  for (int32_t i = 0; i < p->n && p->steppers != NULL; i++) {
+    cpl_component* s = p->steppers[i] != NULL ? &p->steppers[i]->base.base : NULL;
+    if (s != NULL) s->ops->destroy(s);
+  }
+  p->whole->base.ops->destroy(&p->whole->base);
+  cpli_free(c->ctx, p->steppers);
+  cpli_free(c->ctx, p->heap);
+  cpli_free(c->ctx, p->waits);
+  cpli_free(c->ctx, p);
+}
+
+//------------------------------------ save and restore ------------------------------------
+
+typedef struct saved {
+  double t, limit;
+  bool running, ended;
+  cpl_snapshot piece[];
+} saved;
+
+static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
+  pieces* p = (pieces*)c;
+  saved* k = snapshot->data;
+  if (k == NULL) k = cpli_alloc(c->ctx, 1, sizeof *k + (size_t)p->n * sizeof *k->piece);
+  if (k == NULL) return cpli_nomem(c->ctx);
+  snapshot->data = k;
+  k->t = p->t, k->limit = p->limit, k->running = p->running, k->ended = p->ended;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n && st >= 0; i++) {
+    cpl_component* s;
+    st = present(p, i, &s);
+    if (st >= 0) st = s->ops->save(s, &k->piece[i]);
+  }
+  return st;
+}
+
+static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  pieces* p = (pieces*)c;
+  const saved* k = snapshot->data;
+  cpl_status st = CPL_OK;
+  forget_waiting(p);
+  p->t = k->t, p->limit = k->limit, p->running = k->running, p->ended = k->ended;
+  for (int32_t i = 0; i < p->n && st >= 0; i++) {
+    cpl_component* s = &p->steppers[i]->base.base;
+    st = s->ops->restore(s, &k->piece[i]);
+    heed(p, i);
+  }
+  sort_all(p);
+  return st;
+}
+
+static void forget(cpl_component* c, cpl_snapshot* snapshot) {
+  pieces* p = (pieces*)c;
+  saved* k = snapshot->data;
+  if (k == NULL) return;
+  for (int32_t i = 0; i < p->n; i++) {
+    cpl_component* s = &p->steppers[i]->base.base;
+    s->ops->forget(s, &k->piece[i]);
+  }
+  cpli_free(c->ctx, k);
+  snapshot->data = NULL;
+}
+
+//------------------------------------ create ------------------------------------
+
+#define COMMON_OPS                                                                      \
+  .kind = "integrate", .destroy = destroy, .setup = setup, .enter_init = enter_init,    \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
+  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
+  .get_string = get_string, .set_string = set_string
+static const cpl_component_ops component_ops[2] = {
+    {COMMON_OPS},  // rolls back or not
+    {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};
+static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
+
+// The weakest of all pieces.
+static void find_capabilities(pieces* p) {
+  cpl_capabilities can = p->steppers[0]->base.base.can;
+  can.directional = false;
+  for (int32_t i = 1; i < p->n; i++) {
+    const cpl_capabilities* one = &p->steppers[i]->base.base.can;
+    can.save_restore = can.save_restore && one->save_restore;
+    can.once_per_process = can.once_per_process || one->once_per_process;
+    can.needs_tool = can.needs_tool || one->needs_tool;
+  }
+  p->base.base.can = can;
+  p->base.base.ops = &component_ops[can.save_restore];
+}
+
+static cpl_status allocate(pieces* p) {
+  cpl_context* ctx = p->base.base.ctx;
+  size_t n = (size_t)p->n;
+  p->steppers = cpli_alloc(ctx, n, sizeof(cpli_integrate*));
+  p->heap = cpli_alloc(ctx, 3 * n, sizeof *p->heap);
+  p->waits = cpli_alloc(ctx, n, sizeof *p->waits);
+  if (p->steppers == NULL || p->heap == NULL || p->waits == NULL) return cpli_nomem(ctx);
+  p->place = p->heap + n;
+  p->waiting = p->place + n;
+  return CPL_OK;
+}
+
+static void destroy_models(const cpl_pieces* from, int32_t first) {
+  for (int32_t i = first; i < from->n; i++)
+    from->models[i]->base.ops->destroy(&from->models[i]->base);
+}
+
+static cpl_status make_steppers(pieces* p, const cpl_solver_def* def) {
+  cpl_status st = allocate(p);
+  int32_t i = 0;
+  for (; i < p->n && st >= 0; i++) {
+    cpl_stepper* one = NULL;
+    st = cpli_integrate_one(p->map.models[i], def, &one);
+    p->steppers[i] = (cpli_integrate*)one;
+  }
+  destroy_models(&p->map, i);
+  return st;
+}
+
+cpl_status cpli_integrate_pieces(cpl_model* whole, const cpl_pieces* map, const cpl_solver_def* def,
+                                 cpl_stepper** out) {
+  cpl_context* ctx = whole->base.ctx;
+  pieces* p = cpli_alloc(ctx, 1, sizeof *p);
+  *out = NULL;
+  if (p == NULL) {
+    destroy_models(map, 0);
+    whole->base.ops->destroy(&whole->base);
+    return cpli_nomem(ctx);
+  }
+  *p = (pieces){.whole = whole, .map = *map, .n = map->n};
+  p->base = (cpl_stepper){.base = {.ops = &component_ops[0],
+                                   .desc = whole->base.desc,
+                                   .ctx = ctx,
+                                   .name = whole->base.name},
+                          .ops = &stepper_ops};
+  cpl_status st = make_steppers(p, def);
+  if (st < 0) {
+    destroy(&p->base.base);
+    return st;
+  }
+  find_capabilities(p);
+  *out = &p->base;
+  return CPL_OK;
+}
+
+const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* base) {
+  if (base->ops != &stepper_ops) return NULL;
+  pieces* p = (pieces*)base;
+  p->sum = (cpl_solver_stats){.groups = p->n};
+  for (int32_t i = 0; i < p->n; i++) {
+    const cpl_solver_stats* one = &p->steppers[i]->stats;
+    p->sum.steps += one->steps;
+    p->sum.rejected += one->rejected;
+    p->sum.rhs_evals += one->rhs_evals;
+    p->sum.jac_evals += one->jac_evals;
+    p->sum.newton_iters += one->newton_iters;
+    p->sum.state_events += one->state_events;
+    p->sum.time_events += one->time_events;
+    p->sum.step_events += one->step_events;
+    p->sum.restarts += one->restarts;
+    p->sum.in_models_s += one->in_models_s;
+  }
+  return &p->sum;
+}

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The model as the solver sees it: an ordinary differential equation and root functions.
+#include <math.h>
+
+#include "solver/integrated.h"
+
+static double curve_value(const cpl_curve* c, double t) {
+  if (c->value != NULL) return c->value(c->user, t);
+  double dt = t - c->from, sum = 0;
+  for (int32_t k = c->order; k >= 0; k--) sum = sum * dt + c->coefficient[k];
+  return sum;
+}
+
+cpl_status cpli_set_inputs(cpli_integrate* s, double t) {
+  if (s->n_curves == 0) return CPL_OK;
+  for (size_t i = 0; i < s->n_curves; i++) s->curve_values[i] = curve_value(&s->curves[i], t);
+  return s->m->base.ops->set_real(&s->m->base, s->curve_refs, s->n_curves, s->curve_values);
+}
+
+cpl_status cpli_place(cpli_integrate* s, double t, const double* x) {
+  cpl_status st = s->m->ops->set_time(s->m, t);
+  if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, x);
+  if (st == CPL_OK) st = cpli_set_inputs(s, t);
+  return st;
+}
+
+static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
+  const cpl_description* d = s->base.base.desc;
+  for (size_t i = 0; i < s->n; i++) {
+    if (isfinite(dx[i])) continue;
+    const char* name = d->derivatives[i] >= 0 ? d->vars[d->derivatives[i]].name : "a derivative";
+    return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.12g", s->base.base.name, name,
+                    dx[i], t);
+  }
+  return CPL_OK;
+}
+
+static cpl_status rhs(void* user, double t, const double* x, double* dx) {
+  cpli_integrate* s = user;
+  double since = cpli_clock_if(s);
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, dx);
+  cpli_account(s, since);
+  if (st != CPL_OK) return st;
+  double sum = 0;  // NaN or infinite when any is; the search for the culprit is rarely needed
+  for (size_t i = 0; i < s->n; i++) sum += dx[i] - dx[i];
+  return sum == 0 ? CPL_OK : not_finite(s, t, dx);
+}
+
+// No raw indicator reaches the root finder: it multiplies values, which under- or overflows, and
+// treats zero as neither side. Zero belongs to the not-positive side, as in FMI.
+static cpl_status roots(void* user, double t, const double* x, double* z) {
+  cpli_integrate* s = user;
+  double since = cpli_clock_if(s);
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, z);
+  cpli_account(s, since);
+  for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
+    if (isnan(z[i])) {
+      st = cpl_fail(s->base.base.ctx, CPL_ERR_MODEL, "%s: event indicator %zu is NaN at t=%.12g",
+                    s->base.base.name, i + 1, t);
+    }
+    z[i] = z[i] > 0 ? fmin(fmax(z[i], 1e-150), 1e150) : -fmin(fmax(-z[i], 1e-150), 1e150);
+  }
+  return st;
+}
+
+static cpl_status jacobian(void* user, double t, const double* x, double* out) {
+  cpli_integrate* s = user;
+  double since = cpli_clock_if(s);
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = cpl_jacobian_evaluate(s->jac, x, out);
+  cpli_account(s, since);
+  if (st == CPL_OK) {
+    double sum = 0;
+    for (size_t i = 0; i < s->n * s->n; i++) sum += out[i] - out[i];
+    if (sum != 0)
+      st = cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
+                    s->base.base.name, t);
+  }
+  return st;
+}
+
+static cpl_status newton_setup(void* user, double t, const double* x, double gamma, bool fresh) {
+  cpli_integrate* s = user;
+  double since = cpli_clock_if(s);
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
+  cpli_account(s, since);
+  return st;
+}
+
+static cpl_status newton_solve(void* user, const double* r, double* dx) {
+  cpli_integrate* s = user;
+  return s->m->ops->newton_solve(s->m, r, dx);
+}
+
+static cpl_status jacobian_times(void* user, double t, const double* x, const double* v,
+                                 double* out) {
+  cpli_integrate* s = user;
+  double since = cpli_clock_if(s);
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->jacobian_times(s->m, v, out);
+  cpli_account(s, since);
+  return st;
+}
+
+//------------------------------------ the solver of it ------------------------------------
+
+static cpl_status make_jacobian(cpli_integrate* s) {
+  const cpl_description* d = s->base.base.desc;
+  if (s->def.kind != CPL_SOLVER_CVODE || s->n == 0 || s->m->ops->newton_setup != NULL)
+    return CPL_OK;
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] < 0 || d->derivatives[k] < 0)
+      return CPL_OK;  // hidden states: CVODE's differences
+  }
+  cpl_jacobian_def def = cpl_default_jacobian_def();
+  def.rows = d->derivatives;
+  def.columns = d->states;
+  def.n_rows = def.n_columns = d->n_states;
+  return cpl_jacobian_create(s->m, &def, &s->jac);
+}
+
+cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
+  cpl_context* ctx = s->base.base.ctx;
+  cpl_status st = make_jacobian(s);
+  if (st < 0) return st;
+  cpli_ode ode = {.n = s->n,
+                  .n_roots = s->nz,
+                  .user = s,
+                  .rhs = rhs,
+                  .roots = roots,
+                  .jacobian = s->jac != NULL ? jacobian : NULL};
+  if (s->m->ops->newton_setup != NULL)
+    ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
+  if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
+  cpl_solver_def def = s->def;
+  bool variable = def.kind == CPL_SOLVER_CVODE || def.kind == CPL_SOLVER_ADAMS;
+  if (s->n == 0) {  // nothing to integrate: one step to every point asked for
+    if (!(def.step > 0)) def.step = INFINITY;
+    s->def.stop_at_steps_end = true;
+    st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);
+  } else if (variable) {
+    st = cpli_cvode_create(ctx, &ode, &def, &s->stats, &s->solver);
+  } else if (def.step > 0) {
+    st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);
+  } else {
+    return cpl_fail(ctx, CPL_ERR_INPUT, "solver %s needs a step", cpl_solver_name(def.kind));
+  }
+  if (st >= 0) s->solver->who = s->base.base.name;
+  return st;
+}

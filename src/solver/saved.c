@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Saved states of a stepper made by cpl_integrate().
+#include "solver/integrated.h"
+
+// The solver's history is not part of it: with restart_each_step every step begins without one.
+typedef struct saved {
+  cpl_snapshot model;
+  double t, next_time, careful_until, careful_step, stuck_since;
+  int32_t stuck;
+  cpli_cause pending;
+  bool running, in_event, ended;
+  double x[];  // and the trails behind them
+} saved;
+
+static size_t saved_size(const cpli_integrate* s) {
+  return sizeof(saved) + s->n * sizeof(double) + 2 * s->nz * sizeof *s->trails;
+}
+
+cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_integrate* s = (cpli_integrate*)c;
+  if (snapshot->data == NULL) {
+    snapshot->data = cpli_alloc(c->ctx, 1, saved_size(s));
+    if (snapshot->data == NULL) return cpli_nomem(c->ctx);
+  }
+  saved* k = snapshot->data;
+  cpl_snapshot inner = k->model;
+  *k =
+      (saved){inner,    s->t,       s->next_time, s->careful_until, s->careful_step, s->stuck_since,
+              s->stuck, s->pending, s->running,   s->in_event,      s->ended};
+  memcpy(k->x, s->x, s->n * sizeof(double));
+  memcpy(k->x + s->n, s->trails, 2 * s->nz * sizeof *s->trails);
+  return cpli_model_of(c)->ops->save(cpli_model_of(c), &k->model);
+}
+
+cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  cpli_integrate* s = (cpli_integrate*)c;
+  const saved* k = snapshot->data;
+  s->t = s->t_step = k->t;
+  s->next_time = k->next_time;
+  s->careful_until = k->careful_until;
+  s->careful_step = k->careful_step;
+  s->stuck_since = k->stuck_since;
+  s->stuck = k->stuck;
+  s->pending = k->pending;
+  s->running = k->running;
+  s->in_event = k->in_event;
+  s->ended = k->ended;
+  s->step_open = s->moved = s->stale = false;
+  s->at_end = NO_EVENT;
+  memcpy(s->x, k->x, s->n * sizeof(double));
+  memcpy(s->trails, k->x + s->n, 2 * s->nz * sizeof *s->trails);
+  return cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
+}
+
+void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot) {
+  saved* k = snapshot->data;
+  if (k == NULL) return;
+  cpli_model_of(c)->ops->forget(cpli_model_of(c), &k->model);
+  cpli_free(c->ctx, k);
+  snapshot->data = NULL;
+}
+
+size_t cpli_integrate_serialize(const cpl_stepper* s, const cpl_snapshot* snapshot,
+                                unsigned char* bytes) {
+  size_t size = saved_size((const cpli_integrate*)s);
+  if (bytes == NULL) return size;
+  memcpy(bytes, snapshot->data, size);
+  memset(bytes + offsetof(saved, model), 0, sizeof(cpl_snapshot));  // an address means nothing
+  return size;
+}
+
+cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes, size_t size,
+                                      cpl_snapshot* snapshot, size_t* used) {
+  size_t own = saved_size((const cpli_integrate*)s);
+  if (size < own) {
+    return cpl_fail(s->base.ctx, CPL_ERR_INPUT, "%s: %zu bytes are too few for a saved state",
+                    s->base.name, size);
+  }
+  if (snapshot->data == NULL) snapshot->data = cpli_alloc(s->base.ctx, 1, own);
+  if (snapshot->data == NULL) return cpli_nomem(s->base.ctx);
+  cpl_snapshot model = *cpli_integrate_model_snapshot(snapshot);
+  memcpy(snapshot->data, bytes, own);
+  *cpli_integrate_model_snapshot(snapshot) = model;
+  *used = own;
+  return CPL_OK;
+}
+
+cpl_snapshot* cpli_integrate_model_snapshot(const cpl_snapshot* snapshot) {
+  return &((saved*)snapshot->data)->model;
+}

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Events that come closer and closer are watched, per indicator and direction, and reported as
+// chattering where they do not leave each other.
+#include <math.h>
+#include <stdio.h>
+
+#include "solver/integrated.h"
+
+enum {
+  DEFAULT_MAX_EVENTS = 100,  // events without progress in time
+  CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
+  ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
+};
+static const double close_by = 1e-9;      // relative to the time simulated
+static const double no_progress = 1e-13;  // likewise: some hundred roundings
+static const double shrinking = 0.98;     // ratio of distances that accumulate
+
+void cpli_watch_forget(cpli_integrate* s) {
+  s->careful_until = s->stuck_since = -INFINITY;
+  s->stuck = 0;
+  for (size_t i = 0; i < 2 * s->nz; i++)
+    s->trails[i] = (struct cpli_trail){.last = -INFINITY, .distance = INFINITY};
+}
+
+static void name_indicator(const cpli_integrate* s, size_t indicator, char* out, size_t size) {
+  snprintf(out, size, "indicator %zu", indicator + 1);
+  if (s->m->ops->name_indicator != NULL) s->m->ops->name_indicator(s->m, indicator, out, size);
+}
+
+static cpl_status chattering(cpli_integrate* s, size_t indicator, const struct cpli_trail* k,
+                             const char* how) {
+  char name[256];
+  name_indicator(s, indicator, name, sizeof name);
+  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
+                  "%s: chattering: the events of %s %s at t=%.12g (%d of them in a row, the last "
+                  "two %.2g apart); the "
+                  "model must leave this behaviour, or the run must end before it",
+                  s->base.base.name, name, how, s->t, k->close > k->shrunk ? k->close : k->shrunk,
+                  k->distance);
+}
+
+static cpl_status watch_crossing(cpli_integrate* s, size_t indicator, struct cpli_trail* k) {
+  double distance = s->t - k->last;
+  k->last = s->t;
+  if (!isfinite(distance)) return CPL_OK;
+  if (s->t + distance > s->careful_until) {
+    s->careful_until = s->t + distance;
+    s->careful_step = distance / 4;
+  }
+  k->close = distance < close_by * fmax(fabs(s->t), s->t - s->t_start) ? k->close + 1 : 0;
+  bool shrunk = distance < shrinking * k->distance;
+  if (!shrunk || k->shrunk == 0) k->begin = s->t - distance;
+  k->shrunk = shrunk ? k->shrunk + 1 : 0;
+  k->distance = distance;
+  if (k->close >= CHATTERING) return chattering(s, indicator, k, "do not leave each other");
+  // An accumulation point is ahead. Between two events an indicator moves by the square of their
+  // distance, and what it moves must stay above the tolerance for the next event to be seen.
+  bool near = distance < fmax(sqrt(s->def.rtol), close_by) * (s->t - k->begin);
+  if (k->shrunk >= ACCUMULATING && near) return chattering(s, indicator, k, "accumulate");
+  return CPL_OK;
+}
+
+// Watches events of the same indicator in the same direction. Steps after an event are kept shorter
+// than the last distance between two of them, so that none is jumped over when they come in ever
+// shorter time.
+static cpl_status watch_crossings(cpli_integrate* s) {
+  s->careful_until = -INFINITY;
+  for (size_t i = 0; i < s->nz; i++) {
+    if (s->crossed[i] == 0) continue;
+    cpl_status st = watch_crossing(s, i, &s->trails[2 * i + (s->crossed[i] > 0)]);
+    if (st < 0) return st;
+  }
+  return CPL_OK;
+}
+
+static cpl_status watch_progress(cpli_integrate* s) {
+  int32_t most = s->def.max_events > 0 ? s->def.max_events : DEFAULT_MAX_EVENTS;
+  if (s->t - s->stuck_since > no_progress * fmax(fabs(s->t), s->t - s->t_start)) {
+    s->stuck = 0;
+    s->stuck_since = s->t;
+  }
+  if (++s->stuck <= most) return CPL_OK;
+  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
+                  "%s: chattering: %d events at t=%.12g without progress in time",
+                  s->base.base.name, most, s->t);
+}
+
+cpl_status cpli_watch_event(cpli_integrate* s, cpli_cause why) {
+  cpl_status st = watch_progress(s);
+  return st >= 0 && why == STATE_EVENT ? watch_crossings(s) : st;
+}
+
+void cpli_log_event(cpli_integrate* s, cpli_cause why) {
+  static const char* const names[] = {
+      [TIME_EVENT] = "time event", [STEP_EVENT] = "step event", [STATE_EVENT] = ""};
+  cpl_context* ctx = s->base.base.ctx;
+  if (!cpli_logs(ctx, CPL_LOG_DEBUG)) return;
+  if (why != STATE_EVENT)
+    cpl_log(ctx, CPL_LOG_DEBUG, s->base.base.name, "%s at t=%.12g", names[why], s->t);
+  for (size_t i = 0; i < s->nz && why == STATE_EVENT; i++) {
+    char name[256];
+    if (s->crossed[i] == 0) continue;
+    name_indicator(s, i, name, sizeof name);
+    cpl_log(ctx, CPL_LOG_DEBUG, s->base.base.name, "state event at t=%.12g: %s turns %s", s->t,
+            name, s->crossed[i] > 0 ? "positive" : "not positive");
+  }
+}

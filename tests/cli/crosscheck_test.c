@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A small tree of FMUs as the official set is laid out: one that matches, one that does not, one
+// that crashes, one that hangs, one for another platform, one that is no FMU.
+#include "command.h"
+
+static const char hanging_model[] =
+    MODEL("hangs",
+          "static const cpl_declaration x[] = {{.name = \"x\", .start = 1}, {0}};\n"
+          "static int f(const cpl_values* v, double* dx) {\n"
+          "  dx[0] = -v->x[0];\n"
+          "  for (volatile int i = 0; v->t > 0.3; i++) {\n"
+          "  }\n"
+          "  return 0;\n"
+          "}",
+          ".states = x, .derivatives = f");
+
+#define PLACE(kind, platform, model) "tree/fmus/2.0/" kind "/" platform "/couplet/1/" model "/"
+
+static void copy(const char* from, const char* to) {
+  size_t size;
+  char* bytes = read_bytes(from, &size);
+  char path[512];
+  snprintf(path, sizeof path, "%s", to);
+  for (char* p = strchr(path, '/'); p != NULL; p = strchr(p + 1, '/')) {
+    *p = '\0';
+    mkdir(path, 0700);
+    *p = '/';
+  }
+  write_bytes(to, bytes, size);
+  free(bytes);
+}
+
+static const char options_text[] = "StartTime, 0\nStopTime, 1\nStepSize, 0.001\nRelTol, 1e-6\n";
+
+// x' = -x from 1, in 11 rows.
+static void write_reference(const char* path, double factor) {
+  char text[2048];
+  int n = snprintf(text, sizeof text, "\"time\",\"x\",\"y\"\n");
+  for (int i = 0; i <= 10; i++)
+    n += snprintf(text + n, sizeof text - (size_t)n, "%g,%.9g,%.9g\n", 0.1 * i,
+                  factor * exp(-0.1 * i), 2 * exp(-0.1 * i));
+  write_text(path, text);
+}
+
+static int set_up(void** state) {
+  (void)state;
+  unsetenv("PROBE_FAULT");
+  CHECK_INT(system("rm -rf tree plain"), 0);
+  write_text("decay.c", decay_model);
+  write_text("hangs.c", hanging_model);
+  CHECK_CODE(0, "build", "decay.c");
+  CHECK_CODE(0, "build", "hangs.c");
+  make_probe("probe.fmu", "probe", NULL);
+  copy("decay.fmu", PLACE("me", "linux64", "good") "good.fmu");
+  write_reference(PLACE("me", "linux64", "good") "good_ref.csv", 1);
+  write_text(PLACE("me", "linux64", "good") "good_ref.opt", options_text);
+  copy("decay.fmu", PLACE("cs", "linux64", "good") "good.fmu");
+  write_reference(PLACE("cs", "linux64", "good") "good_ref.csv", 1);
+  write_text(PLACE("cs", "linux64", "good") "good_ref.opt", "StopTime=1\nStepSize=0\n");
+  copy("decay.fmu", PLACE("me", "linux64", "off") "off.fmu");
+  write_reference(PLACE("me", "linux64", "off") "off_ref.csv", 1.5);
+  copy("decay.fmu", PLACE("me", "linux64", "driven") "driven.fmu");
+  write_text(PLACE("me", "linux64", "driven") "driven_ref.csv", "time;x\n0;1\n0.5;1\n1;1\n");
+  write_text(PLACE("me", "linux64", "driven") "driven_in.csv", "time;u\n0;1\n1;1\n");
+  copy("decay.fmu", PLACE("me", "win64", "good") "good.fmu");
+  copy("probe.fmu", PLACE("me", "linux64", "crash") "crash.fmu");
+  write_text(PLACE("me", "linux64", "crash") "crash_ref.csv", "time,x1\n0,1\n1,1\n");
+  copy("hangs.fmu", PLACE("me", "linux64", "hang") "hang.fmu");
+  write_text(PLACE("me", "linux64", "hang") "hang_ref.csv", "time,x\n0,1\n1,1\n");
+  copy("decay.c", PLACE("me", "linux64", "broken") "broken.fmu");
+  return 0;
+}
+
+// A line of the table: the FMU, then these words.
+static void check_line(const char* fmu, const char* words) {
+  char squeezed[1024];
+  size_t n = 0;
+  const char* line = strstr(printed, fmu);
+  if (line != NULL) line += *line == '\n';
+  if (line == NULL) fail_msg("%s is not in the table:\n%s", fmu, printed);
+  for (; *line != '\0' && *line != '\n' && n + 1 < sizeof squeezed; line++) {
+    if (*line != ' ' || (n > 0 && squeezed[n - 1] != ' ')) squeezed[n++] = *line;
+  }
+  squeezed[n] = '\0';
+  CHECK_CONTAINS(squeezed, words);
+}
+
+static void the_whole_tree(void** state) {
+  (void)state;
+  setenv("PROBE_FAULT", "fmi2GetDerivatives:3:segv", 1);
+  CHECK_CODE(1, "crosscheck", "tree", "-j", "3", "--timeout", "5");
+  check_line("me/linux64/couplet/1/good/good.fmu", "good.fmu yes yes yes");
+  check_line("cs/linux64/couplet/1/good/good.fmu", "good.fmu yes yes yes");
+  check_line("driven.fmu", "driven.fmu yes yes yes");
+  check_line("off.fmu", "off.fmu yes yes no");
+  check_line("off.fmu", "x: 100 % of the points are off");
+  check_line("crash.fmu", "crash.fmu yes no no");
+  check_line("crash.fmu", "probe: fmi2GetDerivatives at t=");
+  check_line("hang.fmu", "hang.fmu yes no no");
+  check_line("hang.fmu", "did not end within 5 s");
+  check_line("broken.fmu", "broken.fmu no no no 0.0");
+  check_line("2.0      me    couplet", "2.0 me couplet 6 5 3 2");
+  check_line("2.0      cs    couplet", "2.0 cs couplet 1 1 1 1");
+  check_line("\nall ", "all 7 6 4 3");
+  CHECK_CONTAINS(printed, "1 more are for other platforms");
+  CHECK_STR(complained, "");
+}
+
+static void some_of_them(void** state) {
+  (void)state;
+  CHECK_CODE(0, "crosscheck", "tree/fmus/", "--only", "*/good.fmu", "--json", "--isolate");
+  CHECK_CONTAINS(printed, "\"fmu\": \"2.0/cs/linux64/couplet/1/good/good.fmu\"");
+  CHECK_CONTAINS(printed, "\"matches\": true");
+  CHECK_CONTAINS(printed, "\"other_platforms\": 1");
+  CHECK(strstr(printed, "off.fmu") == NULL);
+  CHECK_CODE(0, "crosscheck", "tree", "--only", "*good.fmu", "-q");
+  CHECK(strstr(printed, ".fmu") == NULL);
+}
+
+static void plain_folder_with_settings(void** state) {
+  (void)state;
+  copy("decay.fmu", "plain/a.fmu");
+  write_text("plain/a_ref.csv", "duration,y\n0.5,6\n1,6\n");  // y = 2 x stays where x = u / a
+  write_text("settings.yaml", "\"*.fmu\": {stop: 1.5, set: {x: 3, u: 3}, shift: 0.2}\n");
+  CHECK_CODE(1, "crosscheck", "plain");
+  CHECK_CODE(0, "crosscheck", "plain", "--settings", "settings.yaml");
+  check_line("a.fmu", "a.fmu yes yes yes");
+  CHECK_CONTAINS(printed, "-        -     -");
+  CHECK_CODE(1, "crosscheck", "plain", "--settings", test_path("docs/fmi-cross-check.yaml"));
+  CHECK_STR(complained, "");  // none of its patterns fits
+  write_text("settings.yaml", "\"none\": {stopp: 1}\n");
+  CHECK_FAILS_WITH(2, "settings.yaml:1:10: unknown key stopp", "crosscheck", "plain", "--settings",
+                   "settings.yaml");
+}
+
+static void bad_usage(void** state) {
+  (void)state;
+  CHECK_FAILS_WITH(2, "nowhere: No such file", "crosscheck", "nowhere");
+  CHECK_FAILS(2, "tree: there is no FMU that fits x", "crosscheck", "tree", "--only", "x");
+  CHECK_FAILS(2, "--timeout must be positive, not 0", "crosscheck", "tree", "--timeout", "0");
+  CHECK_FAILS(2, "--jobs must be at least 1, not 0", "crosscheck", "tree", "-j", "0");
+}
+
+static int tear_down(void** state) {
+  (void)state;
+  unsetenv("PROBE_FAULT");
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(the_whole_tree, tear_down), cmocka_unit_test(some_of_them),
+      cmocka_unit_test(plain_folder_with_settings), cmocka_unit_test(bad_usage)};
+  return cmocka_run_group_tests(tests, set_up, NULL);
+}
