@@ -127,32 +127,33 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   return st;
 }
 
-static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char** values) {
-  cpli_aggregate* a = self_of(c);
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    uint32_t inner;
-    cpl_component* part;
-    st = locate(a, refs[i], &part, &inner);
-    if (st == CPL_OK) st = part->ops->get_string(part, &inner, 1, values + i);
+// Values that no coupling computes with: each goes to its part.
+#define DEFINE_PLAIN(get, set, type, const_type)                                                \
+  static cpl_status get(cpl_component* c, const uint32_t* refs, size_t n, type* values) {       \
+    cpli_aggregate* a = self_of(c);                                                             \
+    cpl_status st = CPL_OK;                                                                     \
+    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
+      uint32_t inner;                                                                           \
+      cpl_component* part;                                                                      \
+      st = locate(a, refs[i], &part, &inner);                                                   \
+      if (st == CPL_OK) st = part->ops->get(part, &inner, 1, values + i);                       \
+    }                                                                                           \
+    return st;                                                                                  \
+  }                                                                                             \
+  static cpl_status set(cpl_component* c, const uint32_t* refs, size_t n, const_type* values) { \
+    cpli_aggregate* a = self_of(c);                                                             \
+    cpl_status st = CPL_OK;                                                                     \
+    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
+      uint32_t inner;                                                                           \
+      cpl_component* part;                                                                      \
+      st = locate(a, refs[i], &part, &inner);                                                   \
+      if (st == CPL_OK) st = part->ops->set(part, &inner, 1, values + i);                       \
+    }                                                                                           \
+    a->fresh = false;                                                                           \
+    return st;                                                                                  \
   }
-  return st;
-}
-
-static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char* const* values) {
-  cpli_aggregate* a = self_of(c);
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    uint32_t inner;
-    cpl_component* part;
-    st = locate(a, refs[i], &part, &inner);
-    if (st == CPL_OK) st = part->ops->set_string(part, &inner, 1, values + i);
-  }
-  a->fresh = false;
-  return st;
-}
+DEFINE_PLAIN(get_string, set_string, const char*, const char* const)
+DEFINE_PLAIN(get_binary, set_binary, cpl_binary, const cpl_binary)
 
 //------------------------------------ life ------------------------------------
 
@@ -356,7 +357,8 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   .kind = "aggregate", .destroy = destroy, .setup = setup, .enter_init = enter_init,    \
   .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
   .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string
+  .get_string = get_string, .set_string = set_string, .get_binary = get_binary,         \
+  .set_binary = set_binary
 static const cpl_component_ops component_ops[2] = {
     {COMPONENT_OPS},
     {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
