@@ -30,8 +30,7 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
     return CPL_OK;
   }
   p->stats.rejected++;
-  if (p->kind == CPL_PREDICTS)
-    return violates(p, t_end, "stopped earlier than it predicted it would");
+  if (p->predicted) return violates(p, t_end, "stopped earlier than it predicted it would");
   if (r->end == CPL_STEP_REFUSED && t_end <= p->accepted &&
       m->def.algorithm != CPL_MASTER_ITERATIVE)
     return violates(p, t_end, "refuses a shorter step than it accepted before");
@@ -228,7 +227,7 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
   const cpli_master_part* stopped = NULL;
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
-    if (p->kind != CPL_LEGACY) continue;
+    if (p->can_restore || p->predicted) continue;
     n++;
     if (p->stepped && p->result.time < t_end) stopped = p;
   }
@@ -244,10 +243,12 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
 static cpl_status predict(cpli_master* m, double* target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
-    double h = INFINITY;
+    double h = NAN;
+    p->predicted = false;
     if (p->kind != CPL_PREDICTS || !p->due) continue;
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
+    p->predicted = !isnan(h);  // else it goes as one that does not predict
     if (p->t + h < *target) *target = p->t + h;
   }
   if (*target > m->t) return CPL_OK;
