@@ -296,7 +296,20 @@ static void note_changes(cpli_master* m) {
   }
 }
 
-static void commit(cpli_master* m, double t) {
+// So is a value that makes an event where it arrives.
+static cpl_status ask_for_updates(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    bool wanted = false;
+    if (p->s->ops->wants_update == NULL || p->n_links == 0 || p->t != m->t) continue;
+    cpl_status st = p->s->ops->wants_update(p->s, &wanted);
+    if (st != CPL_OK) return st < 0 ? st : cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs");
+    if (wanted) p->pending = m->pending = true;
+  }
+  return CPL_OK;
+}
+
+static cpl_status commit(cpli_master* m, double t) {
   m->t = t;
   m->stats.steps++;
   for (int32_t i = 0; i < m->n_parts; i++) {
@@ -309,6 +322,7 @@ static void commit(cpli_master* m, double t) {
   }
   cpli_master_sample(m, t, false);
   note_changes(m);
+  return ask_for_updates(m);
 }
 
 cpl_status cpli_master_step(cpli_master* m, double target) {
@@ -330,6 +344,6 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
   }
-  if (st >= 0) commit(m, target);
+  if (st >= 0) st = commit(m, target);
   return st < 0 ? st : CPL_OK;
 }
