@@ -213,6 +213,7 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 
 cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct cpli_loop** out);
 void cpli_loop_destroy(struct cpli_loop* l);
+void cpli_loop_forget(struct cpli_loop* l);          // what it kept to save work
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
 
@@ -260,6 +261,11 @@ cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
 
 /// Takes over the constraints of the definition and puts what can be done about them into a->ops.
 cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def);
+//------------------------------------ saved.c ------------------------------------
+
+cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot);
+void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot);
 
 //------------------------------------ events.c ------------------------------------
 
