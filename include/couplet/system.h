@@ -145,6 +145,11 @@ CPL_API cpl_status cpl_system_def_connect(cpl_system_def* def, const char* targe
 CPL_API cpl_status cpl_system_def_couple(cpl_system_def* def, const char* target,
                                          const cpl_coupling_def* coupling);
 
+/// An equation that the exact solution satisfies: "p.x^2 + p.y^2 = 1", "energy = at start" (what
+/// the left side was then), or an expression that stays zero. The states are kept on it.
+CPL_API cpl_status cpl_system_def_add_constraint(cpl_system_def* def, const char* name,
+                                                 const char* equation);
+
 /// An output of the whole, for a surrounding system.
 CPL_API cpl_status cpl_system_def_add_output(cpl_system_def* def, const char* name,
                                              const char* source);

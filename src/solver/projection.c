@@ -315,6 +315,11 @@ cpl_status cpli_projection_begin(cpli_integrate* s) {
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
+cpl_status cpli_projection_recount(cpli_integrate* s) {
+  if (s->projection == NULL || !s->running || s->in_event) return CPL_OK;
+  return s->m->ops->count_constraints(s->m, &s->projection->active);
+}
+
 void cpli_projection_destroy(cpli_integrate* s) {
   if (s->projection == NULL) return;
   cpli_free(s->base.base.ctx, s->projection->block);

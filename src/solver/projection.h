@@ -19,6 +19,8 @@ void cpli_projection_destroy(struct cpli_integrate* s);
 
 /// At the start and after an event: which constraints are active, and s->x onto them.
 cpl_status cpli_projection_begin(struct cpli_integrate* s);
+/// After a restored state: which are active.
+cpl_status cpli_projection_recount(struct cpli_integrate* s);
 /// x at t onto the constraints where that is due. CPL_RETRY: it cannot be, or not within `limit` in
 /// units of the tolerance.
 cpl_status cpli_projection_apply(struct cpli_integrate* s, double t, double* x, double limit);

@@ -42,6 +42,7 @@ void cpl_system_def_destroy(cpl_system_def* def) {
   cpli_free(ctx, def->connections);
   cpli_free(ctx, def->outputs);
   cpli_free(ctx, def->events);
+  cpli_free(ctx, def->constraints);
   cpli_free(ctx, def->record);
   cpli_arena_free(&def->arena);
   cpli_free(ctx, def);

@@ -219,6 +219,12 @@ static cpl_status read_output(reader* r, const cpli_yaml* node) {
   return st < 0 ? st : cpli_def_add_output(r->def, o);
 }
 
+static cpl_status read_constraint(reader* r, const cpli_yaml* node) {
+  cpli_text equation;
+  cpl_status st = read_text(r, node, node->key->text, &equation);
+  return st < 0 ? st : cpli_def_add_constraint(r->def, key_text(r, node), equation);
+}
+
 // One time or a list of them.
 static cpl_status read_times(reader* r, const cpli_yaml* node, cpli_event* e) {
   bool list = node->kind == CPLI_YAML_SEQUENCE;
@@ -360,7 +366,7 @@ static const struct section {
     {"master", MAPPING, read_master},
     {"modes", LATER, NULL},
     {"tlm", LATER, NULL},
-    {"constraints", LATER, NULL},
+    {"constraints", EACH_KEY, read_constraint},
     {"interfaces", LATER, NULL},
 };
 
