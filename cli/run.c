@@ -194,7 +194,7 @@ static cpl_status choose_solver(session* s) {
   }
   if (a->projection != NULL && !cpl_projection_by_name(a->projection, &s->solver.projection)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
-                    "%s: --projection %s: it is one of lazy, every, events, off", s->path,
+                    "%s: --projection %s: it is one of auto, lazy, every, events, off", s->path,
                     a->projection);
   }
   const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
@@ -403,7 +403,7 @@ static void print_stats(const session* s) {
       fprintf(out,
               "  projections          %lld (%s), the largest %.3g times the tolerance\n"
               "  largest residual     %.3g, before a projection\n",
-              (long long)v->projections, cpl_projection_name(s->solver.projection),
+              (long long)v->projections, cpl_projection_name(cpl_projection_of(&s->solver)),
               v->largest_projection, v->largest_residual);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
     print_master(out, s->stepper);
@@ -584,9 +584,9 @@ static const cli_option options[] = {
     {"per-model", 0, NULL,
      "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
      CLI_FLAG, AT(per_model)},
-    {"projection", 0, "lazy|every|events|off",
-     "when states are brought back onto the constraints of a model; lazy (where a residual is "
-     "larger than the tolerance) is the default",
+    {"projection", 0, "auto|lazy|every|events|off",
+     "when states are brought back onto the constraints of a model; auto is every (step) "
+     "with cvode and lazy (where a residual is larger than the tolerance) with others",
      CLI_TEXT, AT(projection)},
     {"one-solver", 0, NULL,
      "of a system: one solver for all models, also for groups that do not influence each other",

@@ -29,8 +29,9 @@ typedef enum cpl_linear_solver {
 
 /// When states are brought back onto the constraints of a model that has some.
 typedef enum cpl_projection {
-  CPL_PROJECT_LAZILY,  ///< where a residual is larger than the absolute tolerance, or going back
-                       ///< would take more than the error test allows
+  CPL_PROJECT_AS_FITS,  ///< with CVODE every step, which its error control wants, else lazily
+  CPL_PROJECT_LAZILY,   ///< where a residual is larger than the absolute tolerance, or going back
+                        ///< would take more than the error test allows
   CPL_PROJECT_EVERY_STEP,
   CPL_PROJECT_BY_EVENTS,  ///< as lazily, but by an event and a restart of the solver
   CPL_PROJECT_NEVER,
@@ -75,9 +76,11 @@ CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
 /// All names, with commas, for messages.
 CPL_API const char* cpl_solver_names(void);
-/// "lazy", "every", "events", "off". Returns false for any other name.
+/// "auto", "lazy", "every", "events", "off". Returns false for any other name.
 CPL_API bool cpl_projection_by_name(const char* name, cpl_projection* out);
 CPL_API const char* cpl_projection_name(cpl_projection when);
+/// What CPL_PROJECT_AS_FITS is with this solver; anything else is itself.
+CPL_API cpl_projection cpl_projection_of(const cpl_solver_def* def);
 /// "direct", "gmres". Returns false for any other name.
 CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
 

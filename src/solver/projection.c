@@ -339,6 +339,7 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
   size_t n = s->n, m = (size_t)s->base.base.desc->n_constraints;
   const cpl_model_ops* ops = s->m->ops;
+  s->def.projection = cpl_projection_of(&s->def);
   if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
     return CPL_OK;
   bool cannot_project = s->def.kind == CPL_SOLVER_ADAMS || s->def.kind == CPL_SOLVER_IDA;
@@ -371,7 +372,8 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   return CPL_OK;
 }
 
-static const char* const names[] = {[CPL_PROJECT_LAZILY] = "lazy",
+static const char* const names[] = {[CPL_PROJECT_AS_FITS] = "auto",
+                                    [CPL_PROJECT_LAZILY] = "lazy",
                                     [CPL_PROJECT_EVERY_STEP] = "every",
                                     [CPL_PROJECT_BY_EVENTS] = "events",
                                     [CPL_PROJECT_NEVER] = "off"};
@@ -386,3 +388,8 @@ bool cpl_projection_by_name(const char* name, cpl_projection* out) {
 }
 
 const char* cpl_projection_name(cpl_projection when) { return names[when]; }
+
+cpl_projection cpl_projection_of(const cpl_solver_def* def) {
+  if (def->projection != CPL_PROJECT_AS_FITS) return def->projection;
+  return def->kind == CPL_SOLVER_CVODE ? CPL_PROJECT_EVERY_STEP : CPL_PROJECT_LAZILY;
+}
