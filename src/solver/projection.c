@@ -5,25 +5,21 @@
 #include <float.h>
 #include <math.h>
 
+#include "model/manifold.h"
 #include "solver/integrated.h"
 
 enum { MOST_ITERATIONS = 10 };
 static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
-static const double dependent = 1e-8;   // what is left of a gradient in the span of the others
 static const double hopeless = 100;     // residuals in units of the tolerance, after all
 
 struct cpli_projection {
-  size_t n, most, active;
+  size_t n, active;
   bool own, by_steps;  // the model projects itself; step by step
   double tolerance;    // of residuals
+  cpli_manifold manifold;
   double* block;
-  double *x, *before, *change, *weight, *perturbed;  // n
-  double *c, *c_at, *size, *coefficient;             // most
-  double* jac;                                       // most x n, row after row
-  double* basis;                                     // rank x n, row after row: orthonormal
-  double* r;                                         // most x most: gradients in the basis
-  size_t* order;  // most: the constraint each basis vector came from
-  size_t rank;
+  double *x, *before, *change, *perturbed;  // n
+  double *c, *c_at;                         // as many as there can be constraints
   double last_residual;
 };
 
@@ -42,13 +38,8 @@ static double largest(const double* c, size_t n) {
 
 static void set_weights(cpli_integrate* s, const double* x) {
   struct cpli_projection* p = s->projection;
-  for (size_t i = 0; i < p->n; i++) p->weight[i] = 1 / (s->def.rtol * fabs(x[i]) + s->atol[i]);
-}
-
-static double norm(const struct cpli_projection* p, const double* change) {
-  double sum = 0;
-  for (size_t i = 0; i < p->n; i++) sum += change[i] * p->weight[i] * (change[i] * p->weight[i]);
-  return p->n > 0 ? sqrt(sum / (double)p->n) : 0;
+  for (size_t i = 0; i < p->n; i++)
+    p->manifold.weight[i] = 1 / (s->def.rtol * fabs(x[i]) + s->atol[i]);
 }
 
 static cpl_status difference_jacobian(cpli_integrate* s, double t, const double* x) {
@@ -59,7 +50,8 @@ static cpl_status difference_jacobian(cpli_integrate* s, double t, const double*
     double delta = p->perturbed[j] - x[j];
     cpl_status st = residuals(s, t, p->perturbed, p->c_at);
     if (st != CPL_OK) return st;
-    for (size_t i = 0; i < p->active; i++) p->jac[i * p->n + j] = (p->c_at[i] - p->c[i]) / delta;
+    for (size_t i = 0; i < p->active; i++)
+      p->manifold.gradients[i * p->n + j] = (p->c_at[i] - p->c[i]) / delta;
     p->perturbed[j] = x[j];
   }
   return CPL_OK;
@@ -68,94 +60,8 @@ static cpl_status difference_jacobian(cpli_integrate* s, double t, const double*
 static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
   if (s->m->ops->constraint_jacobian == NULL) return difference_jacobian(s, t, x);
   cpl_status st = cpli_place(s, t, x);
-  return st == CPL_OK ? s->m->ops->constraint_jacobian(s->m, s->projection->jac) : st;
-}
-
-//------------------------------------ basis ------------------------------------
-
-static double dot(const double* a, const double* b, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
-  return sum;
-}
-
-static void swap_rows(struct cpli_projection* p, size_t i, size_t k) {
-  size_t kept = p->order[i];
-  p->order[i] = p->order[k];
-  p->order[k] = kept;
-  for (size_t j = 0; i != k && j < p->n; j++) {
-    double entry = p->basis[i * p->n + j];
-    p->basis[i * p->n + j] = p->basis[k * p->n + j];
-    p->basis[k * p->n + j] = entry;
-  }
-  for (size_t j = 0; i != k && j < p->rank; j++) {
-    double entry = p->r[i * p->most + j];
-    p->r[i * p->most + j] = p->r[k * p->most + j];
-    p->r[k * p->most + j] = entry;
-  }
-}
-
-// Takes what lies along the basis vectors out of the gradient in row k; r keeps it.
-static void orthogonalise(struct cpli_projection* p, size_t k, size_t first) {
-  double* row = p->basis + k * p->n;
-  for (size_t j = first; j < p->rank; j++) {
-    const double* q = p->basis + j * p->n;
-    double part = dot(q, row, p->n);
-    p->r[k * p->most + j] += part;
-    for (size_t i = 0; i < p->n; i++) row[i] -= part * q[i];
-  }
-}
-
-// Gram and Schmidt's way with pivoting: next comes the gradient of which most is left, compared
-// with its own length, so that no scaling of a constraint changes anything.
-static void make_basis(struct cpli_projection* p) {
-  size_t n = p->n, m = p->active;
-  for (size_t k = 0; k < m; k++) {
-    p->order[k] = k;
-    for (size_t i = 0; i < n; i++) p->basis[k * n + i] = p->jac[k * n + i] / p->weight[i];
-    p->size[k] = sqrt(dot(p->basis + k * n, p->basis + k * n, n));
-  }
-  memset(p->r, 0, p->most * p->most * sizeof *p->r);
-  for (p->rank = 0; p->rank < m;) {
-    size_t best = p->rank;
-    double most = 0;
-    for (size_t k = p->rank; k < m; k++) {
-      double* row = p->basis + k * n;
-      double own = p->size[p->order[k]], left = own > 0 ? sqrt(dot(row, row, n)) / own : 0;
-      if (left > most) best = k, most = left;
-    }
-    if (!(most > dependent)) break;
-    swap_rows(p, p->rank, best);
-    orthogonalise(p, p->rank, 0);  // once more, against rounding
-    double* row = p->basis + p->rank * n;
-    double length = sqrt(dot(row, row, n));
-    for (size_t i = 0; i < n; i++) row[i] /= length;
-    p->r[p->rank * p->most + p->rank] = length;
-    p->rank++;
-    for (size_t k = p->rank; k < m; k++) orthogonalise(p, k, p->rank - 1);
-  }
-}
-
-// change = S from the residuals in c.
-static void shortest_step(struct cpli_projection* p, double* change) {
-  memset(change, 0, p->n * sizeof *change);
-  for (size_t k = 0; k < p->rank; k++) {
-    double y = -p->c[p->order[k]];
-    for (size_t j = 0; j < k; j++) y -= p->r[k * p->most + j] * p->coefficient[j];
-    p->coefficient[k] = y /= p->r[k * p->most + k];
-    for (size_t i = 0; i < p->n; i++) change[i] += y * p->basis[k * p->n + i];
-  }
-  for (size_t i = 0; i < p->n; i++) change[i] /= p->weight[i];
-}
-
-static void project_error(const struct cpli_projection* p, double* error) {
-  for (size_t i = 0; i < p->n; i++) error[i] *= p->weight[i];
-  for (size_t k = 0; k < p->rank; k++) {
-    const double* q = p->basis + k * p->n;
-    double part = dot(q, error, p->n);
-    for (size_t i = 0; i < p->n; i++) error[i] -= part * q[i];
-  }
-  for (size_t i = 0; i < p->n; i++) error[i] /= p->weight[i];
+  return st == CPL_OK ? s->m->ops->constraint_jacobian(s->m, s->projection->manifold.gradients)
+                      : st;
 }
 
 //------------------------------------ projection ------------------------------------
@@ -164,6 +70,16 @@ static cpl_status cannot(cpli_integrate* s, double t) {
   return cpl_fail(s->base.base.ctx, CPL_RETRY,
                   "%s: no way onto the constraints was found at t=%.12g (largest residual %.3g)",
                   s->base.base.name, t, s->projection->last_residual);
+}
+
+// Residuals and gradients at x.
+static cpl_status factor(cpli_integrate* s, double t, const double* x) {
+  struct cpli_projection* p = s->projection;
+  cpl_status st = residuals(s, t, x, p->c);
+  if (st == CPL_OK) st = jacobian(s, t, x);
+  p->manifold.active = p->active;
+  if (st == CPL_OK) cpli_manifold_factor(&p->manifold);
+  return st;
 }
 
 // One step towards the constraints from p->x.
@@ -176,12 +92,9 @@ static cpl_status one_step(cpli_integrate* s, double t) {
     return p->own ? s->m->ops->projection(s->m, p->tolerance, MOST_ITERATIONS, p->change)
                   : s->m->ops->projection_step(s->m, p->change);
   }
-  st = residuals(s, t, p->x, p->c);
-  if (st == CPL_OK) st = jacobian(s, t, p->x);
-  if (st != CPL_OK) return st;
-  make_basis(p);
-  shortest_step(p, p->change);
-  return CPL_OK;
+  st = factor(s, t, p->x);
+  if (st == CPL_OK) cpli_manifold_step(&p->manifold, p->c, p->change);
+  return st;
 }
 
 // Residuals after the last step: constraints that contradict each other leave some.
@@ -206,7 +119,7 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
   for (int round = 0;; round++) {
     cpl_status st = one_step(s, t);
     if (st != CPL_OK) return st;
-    double size = norm(p, p->change);
+    double size = cpli_manifold_norm(&p->manifold, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
     if (away || round == MOST_ITERATIONS) return cannot(s, t);
     for (size_t i = 0; i < p->n; i++) p->x[i] += p->change[i];
@@ -214,7 +127,7 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
     if (size <= small_step || p->own) break;
   }
   for (size_t i = 0; i < p->n; i++) p->change[i] = p->x[i] - p->before[i];
-  *distance = norm(p, p->change);
+  *distance = cpli_manifold_norm(&p->manifold, p->change);
   return check_end(s, t);
 }
 
@@ -229,7 +142,7 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
   if (s->def.projection == CPL_PROJECT_EVERY_STEP) return CPL_OK;
   *due = !(p->last_residual <= p->tolerance);
   for (size_t k = 0; k < p->active && !*due; k++)
-    *due = p->size[k] > 0 && fabs(p->c[k]) > p->size[k] * sqrt((double)p->n);
+    *due = p->manifold.size[k] > 0 && fabs(p->c[k]) > p->manifold.size[k] * sqrt((double)p->n);
   return CPL_OK;
 }
 
@@ -280,9 +193,10 @@ cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x,
   memset(correction, 0, p->n * sizeof *correction);
   if (!moved) return CPL_OK;
   memcpy(correction, p->change, p->n * sizeof *correction);
-  bool has_basis = !p->own && !p->by_steps;
-  if (error != NULL && has_basis) project_error(p, error);
-  return CPL_OK;
+  if (error == NULL || s->m->ops->get_constraints == NULL) return CPL_OK;
+  if (p->own || p->by_steps) st = factor(s, t, x);
+  if (st == CPL_OK) cpli_manifold_remove(&p->manifold, error);
+  return st;
 }
 
 //------------------------------------ life ------------------------------------
@@ -293,7 +207,7 @@ static cpl_status begin(cpli_integrate* s) {
   double distance = 0;
   cpl_status st = s->m->ops->count_constraints(s->m, &p->active);
   if (st != CPL_OK || p->active == 0) return st;
-  memset(p->size, 0, p->most * sizeof *p->size);
+  memset(p->manifold.size, 0, p->manifold.most * sizeof(double));
   st = cpli_projection_due(s, s->t, s->x, &due);
   if (st != CPL_OK) return st;
   memcpy(p->x, s->x, p->n * sizeof *p->x);
@@ -323,7 +237,7 @@ cpl_status cpli_projection_recount(cpli_integrate* s) {
 void cpli_projection_destroy(cpli_integrate* s) {
   if (s->projection == NULL) return;
   cpli_free(s->base.base.ctx, s->projection->block);
-  cpli_free(s->base.base.ctx, s->projection->order);
+  cpli_manifold_free(&s->projection->manifold);
   cpli_free(s->base.base.ctx, s->projection);
 }
 
@@ -349,27 +263,18 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   s->projection = p;
   *p =
       (struct cpli_projection){.n = n,
-                               .most = m,
                                .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
                                .own = ops->projection != NULL,
                                .by_steps = ops->projection == NULL && ops->projection_step != NULL};
-  struct {
-    double** to;
-    size_t size;
-  } rooms[] = {{&p->x, n},           {&p->before, n},  {&p->change, n},    {&p->weight, n},
-               {&p->perturbed, n},   {&p->c, m},       {&p->c_at, m},      {&p->size, m},
-               {&p->coefficient, m}, {&p->jac, m * n}, {&p->basis, m * n}, {&p->r, m * m}};
-  size_t total = 0;
-  for (size_t i = 0; i < CPLI_COUNT(rooms); i++) total += rooms[i].size;
-  p->block = cpli_alloc(ctx, total, sizeof(double));
-  p->order = cpli_alloc(ctx, m, sizeof *p->order);
-  if (p->block == NULL || p->order == NULL) return cpli_nomem(ctx);
-  total = 0;
-  for (size_t i = 0; i < CPLI_COUNT(rooms); i++) {
-    *rooms[i].to = p->block + total;
-    total += rooms[i].size;
-  }
-  return CPL_OK;
+  p->block = cpli_alloc(ctx, 4 * n + 2 * m, sizeof(double));
+  if (p->block == NULL) return cpli_nomem(ctx);
+  p->x = p->block;
+  p->before = p->x + n;
+  p->change = p->before + n;
+  p->perturbed = p->change + n;
+  p->c = p->perturbed + n;
+  p->c_at = p->c + m;
+  return cpli_manifold_init(&p->manifold, ctx, n, m);
 }
 
 static const char* const names[] = {[CPL_PROJECT_AS_FITS] = "auto",

@@ -1,11 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Projection onto the constraints of a model. With weights w = 1/(rtol |x| + atol), W = diag(w),
-// residuals c and D = dc/dx, the step is S = -W^-2 D' (D W^-2 D')^-1 c, the shortest in units of
-// the tolerance, repeated until it is a small part of it; an error estimate e becomes
-// (I - W^-2 D' (D W^-2 D')^-1 D) e. Both come from an orthonormal basis of the columns of W^-1 D',
-// found with pivoting, so that constraints that depend on each other do no harm.
+// Projection onto the constraints of a model: the shortest way in units of the tolerance
+// (model/manifold.h), repeated until a step is a small part of it, or the model's own way.
 #pragma once
 
 #include "base/base.h"
