@@ -4,7 +4,9 @@
 // Constraints of the whole: those of the parts, one after the other, then those of the aggregate
 // itself, which are signals that keep a value. Inputs of parts follow the states of others, so that
 // residuals are those of an evaluated point; the derivative of the whole, which contains the
-// couplings, is left to the differences of who projects, unless no constraint has inputs.
+// couplings, is left to the differences of who projects, unless all parts have one of their own and
+// no constraint follows inputs.
+#include <float.h>
 #include <math.h>
 
 #include "aggregate/aggregate.h"
@@ -57,11 +59,61 @@ static cpl_status get(cpl_model* m, double* c) {
   return st;
 }
 
-// Where no constraint has inputs: blocks of the parts.
+// Whether the part's constraints follow an input that is coupled: by a difference.
+static cpl_status follows(cpli_aggregate* a, cpli_part* part, const cpli_node* input, bool* yes) {
+  cpl_component* c = &part->m->base;
+  double *there = a->constraint_room, *moved = there + c->desc->n_constraints, value = 0;
+  cpl_status st = c->ops->get_real(c, &input->ref, 1, &value);
+  if (st == CPL_OK) st = part->m->ops->get_constraints(part->m, there);
+  double other = value + 1e-3 * fmax(1, fabs(value));
+  if (st == CPL_OK) st = c->ops->set_real(c, &input->ref, 1, &other);
+  if (st == CPL_OK) st = part->m->ops->get_constraints(part->m, moved);
+  cpl_status back = c->ops->set_real(c, &input->ref, 1, &value);
+  *yes = *yes || memcmp(there, moved, part->n_active * sizeof *there) != 0;
+  return st != CPL_OK ? st : back;
+}
+
+static cpl_status any_follows(cpli_aggregate* a, bool* yes) {
+  cpl_status st = CPL_OK;
+  *yes = false;
+  for (int32_t i = 0; i < a->n_nodes && st == CPL_OK && !*yes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (node->kind != CPLI_NODE_INPUT || node->part < 0 || !cpli_is_smooth(node)) continue;
+    cpli_part* part = &a->parts[node->part];
+    if (part->n_active > 0) st = follows(a, part, node, yes);
+  }
+  return st;
+}
+
+// C_x + C_u L (I - G_u L)^-1 G_x at once.
+static cpl_status differences(cpl_model* m, double* out) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  size_t n = (size_t)a->n_states, rows = 0;
+  for (int32_t k = 0; k < a->n_parts; k++) rows += a->parts[k].n_active;
+  double *x = a->difference_room, *there = x + n, *moved = there + rows;
+  memcpy(x, a->x, n * sizeof *x);
+  cpl_status st = get(m, there);
+  for (size_t j = 0; j < n && st == CPL_OK; j++) {
+    double kept = x[j];
+    x[j] += sqrt(DBL_EPSILON) * fmax(1, fabs(kept));
+    double delta = x[j] - kept;
+    st = m->ops->set_states(m, x);
+    if (st == CPL_OK) st = get(m, moved);
+    for (size_t i = 0; i < rows; i++) out[i * n + j] = (moved[i] - there[i]) / delta;
+    x[j] = kept;
+  }
+  cpl_status back = m->ops->set_states(m, x);
+  return st != CPL_OK ? st : back;
+}
+
+// Where no constraint follows inputs: blocks of the parts.
 static cpl_status jacobian(cpl_model* m, double* out) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   size_t n = (size_t)a->n_states;
+  bool coupled = false;
   cpl_status st = cpli_evaluate(a);
+  if (st == CPL_OK) st = any_follows(a, &coupled);
+  if (coupled && st == CPL_OK) return differences(m, out);
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     cpli_part* part = &a->parts[k];
     size_t own = (size_t)part->n_states, rows = part->n_active;
@@ -119,13 +171,6 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t most, double
 
 //------------------------------------ which ------------------------------------
 
-static bool has_inputs(const cpli_aggregate* a, int32_t part) {
-  for (int32_t i = 0; i < a->n_nodes; i++) {
-    if (a->nodes[i].part == part && a->nodes[i].kind == CPLI_NODE_INPUT) return true;
-  }
-  return false;
-}
-
 cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def) {
   cpl_context* ctx = a->base.base.ctx;
   size_t most = 0, n = (size_t)a->n_states, own = (size_t)def->n_constraints;
@@ -137,7 +182,7 @@ cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def
     a->desc->n_constraints += (int32_t)here;
     if (here > most) most = here;
     residuals = residuals && part->m->ops->get_constraints != NULL;
-    exact = exact && part->m->ops->constraint_jacobian != NULL && !has_inputs(a, k);
+    exact = exact && part->m->ops->constraint_jacobian != NULL;
   }
   a->desc->n_constraints += def->n_constraints;
   if (a->desc->n_constraints == 0) return CPL_OK;
@@ -150,7 +195,9 @@ cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def
   a->constraints = cpli_arena_alloc(&a->arena, own, sizeof *a->constraints);
   a->at_start = cpli_arena_alloc(&a->arena, own, sizeof *a->at_start);
   a->constraint_room = cpli_arena_alloc(&a->arena, (most + 2) * (n + 1), sizeof(double));
-  if (a->constraints == NULL || a->at_start == NULL || a->constraint_room == NULL)
+  a->difference_room =
+      cpli_arena_alloc(&a->arena, n + 2 * (size_t)a->desc->n_constraints, sizeof(double));
+  if (a->difference_room == NULL || a->constraints == NULL || a->at_start == NULL || a->constraint_room == NULL)
     return cpli_nomem(ctx);
   if (own > 0) memcpy(a->constraints, def->constraints, own * sizeof *a->constraints);
   a->ops.count_constraints = count;

@@ -82,8 +82,9 @@ static cpl_status factor(cpli_integrate* s, double t, const double* x) {
   return st;
 }
 
-// One step towards the constraints from p->x.
-static cpl_status one_step(cpli_integrate* s, double t) {
+// One step towards the constraints from p->x. Gradients of the first step will do for the next ones,
+// unless they bring it no closer.
+static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
   struct cpli_projection* p = s->projection;
   cpl_status st = CPL_OK;
   if (p->own || p->by_steps) {
@@ -92,7 +93,7 @@ static cpl_status one_step(cpli_integrate* s, double t) {
     return p->own ? s->m->ops->projection(s->m, p->tolerance, MOST_ITERATIONS, p->change)
                   : s->m->ops->projection_step(s->m, p->change);
   }
-  st = factor(s, t, p->x);
+  st = fresh ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
   if (st == CPL_OK) cpli_manifold_step(&p->manifold, p->c, p->change);
   return st;
 }
@@ -114,15 +115,17 @@ static cpl_status check_end(cpli_integrate* s, double t) {
 static cpl_status project(cpli_integrate* s, double t, double* distance) {
   struct cpli_projection* p = s->projection;
   double last = INFINITY;
+  bool fresh = true;
   memcpy(p->before, p->x, p->n * sizeof *p->x);
   set_weights(s, p->x);
   for (int round = 0;; round++) {
-    cpl_status st = one_step(s, t);
+    cpl_status st = one_step(s, t, fresh);
     if (st != CPL_OK) return st;
     double size = cpli_manifold_norm(&p->manifold, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
     if (away || round == MOST_ITERATIONS) return cannot(s, t);
     for (size_t i = 0; i < p->n; i++) p->x[i] += p->change[i];
+    fresh = size > 0.1 * last;
     last = size;
     if (size <= small_step || p->own) break;
   }
