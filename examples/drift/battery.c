@@ -23,8 +23,7 @@ static double open_slope(double soc) {
 static double spread(int cell) { return 1 + 0.02 * sin(1.7 * cell); }
 
 static double resistance(const cpl_values* v, int cell) {  // falls with the temperature
-  return v->p[RESISTANCE] * spread(cell) *
-         exp(-0.02 * (v->x[TEMPERATURE + cell] - v->p[AMBIENT]));
+  return v->p[RESISTANCE] * spread(cell) * exp(-0.02 * (v->x[TEMPERATURE + cell] - v->p[AMBIENT]));
 }
 
 typedef struct sums {

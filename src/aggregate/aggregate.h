@@ -141,7 +141,7 @@ typedef struct cpli_aggregate {
 
   cpl_constraint* constraints;  // of the whole, not those of parts
   int32_t n_constraints;
-  double* at_start;         // what they keep
+  double* at_start;                           // what they keep
   double *constraint_room, *difference_room;  // scratch
   bool start_known;
 

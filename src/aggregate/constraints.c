@@ -197,7 +197,8 @@ cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def
   a->constraint_room = cpli_arena_alloc(&a->arena, (most + 2) * (n + 1), sizeof(double));
   a->difference_room =
       cpli_arena_alloc(&a->arena, n + 2 * (size_t)a->desc->n_constraints, sizeof(double));
-  if (a->difference_room == NULL || a->constraints == NULL || a->at_start == NULL || a->constraint_room == NULL)
+  if (a->difference_room == NULL || a->constraints == NULL || a->at_start == NULL ||
+      a->constraint_room == NULL)
     return cpli_nomem(ctx);
   if (own > 0) memcpy(a->constraints, def->constraints, own * sizeof *a->constraints);
   a->ops.count_constraints = count;

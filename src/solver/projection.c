@@ -82,8 +82,8 @@ static cpl_status factor(cpli_integrate* s, double t, const double* x) {
   return st;
 }
 
-// One step towards the constraints from p->x. Gradients of the first step will do for the next ones,
-// unless they bring it no closer.
+// One step towards the constraints from p->x. Gradients of the first step will do for the next
+// ones, unless they bring it no closer.
 static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
   struct cpli_projection* p = s->projection;
   cpl_status st = CPL_OK;
