@@ -192,10 +192,10 @@ static cpl_status choose_solver(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (%s)", s->path, solver,
                     cpl_solver_names());
   }
-  if (a->projection != NULL && !cpl_projection_by_name(a->projection, &s->solver.projection)) {
+  const char* when = a->projection != NULL ? a->projection : s->experiment.projection;
+  if (when != NULL && !cpl_projection_by_name(when, &s->solver.projection)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
-                    "%s: --projection %s: it is one of auto, lazy, every, events, off", s->path,
-                    a->projection);
+                    "%s: there is no projection %s (auto, lazy, every, events, off)", s->path, when);
   }
   const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &s->solver.linear)) {
@@ -432,6 +432,7 @@ static void print_counts(cpli_json* json, const session* s) {
       {"time_events", v->time_events},
       {"step_events", v->step_events},
       {"restarts", v->restarts},
+      {"projections", v->projections},
       {"groups", v->groups},
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},

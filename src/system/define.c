@@ -173,6 +173,7 @@ cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
   cpli_experiment item = {.values = *experiment};
   item.values.solver = keep(def, experiment->solver).text;
   item.values.linear = keep(def, experiment->linear).text;
+  item.values.projection = keep(def, experiment->projection).text;
   return cpli_def_set_experiment(def, &item);
 }
 

@@ -270,6 +270,10 @@ static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
     to->values.linear = from->values.linear;
     to->places[CPLI_LINEAR_KEY] = from->places[CPLI_LINEAR_KEY];
   }
+  if (from->values.projection != NULL) {
+    to->values.projection = from->values.projection;
+    to->places[CPLI_PROJECTION_KEY] = from->places[CPLI_PROJECTION_KEY];
+  }
 }
 
 static cpl_status check_experiment(cpl_context* ctx, const cpli_experiment* e) {
