@@ -248,6 +248,24 @@ class Bench:
         self.report("10,000 bouncing balls, 10 bounces each, everything: CPU", total, "s", 2)
         self.report(f"bouncing balls: time of an event, 10,000 over 10 ({shown})", per_event[-1] / per_event[0], "", 1.5)
 
+    def projection(self):
+        """Constraints: right-hand sides with projection inside the solver against the other ways."""
+        drift = os.path.join(self.models, "..", "..", "examples", "drift")
+
+        def counts(file, *options):
+            command = [self.couplet, "run", os.path.join(drift, file), "--json", "-o", self.path("ours.csv"), *options]
+            return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+        radau = ["--solver", "radau", "--projection"]
+        off, lazy = counts("pendulum.c", *radau, "off"), counts("pendulum.c", *radau, "lazy")
+        self.report("pendulum, radau: right-hand sides, lazy projection / none", lazy["rhs_evals"] / off["rhs_evals"],
+                    f"({lazy['rhs_evals']} / {off['rhs_evals']})", 1.05)
+        for file, goal, options in (("pendulum.c", 0.02, ["--rtol", "1e-5", "--step", "0.1", "--stop-time", "300"]),
+                                    ("battery.yaml", 0.25, [])):
+            inside, events = counts(file, *options), counts(file, *options, "--projection", "events")
+            self.report(f"{file}, cvode: right-hand sides, projection / step events", inside["rhs_evals"] / events["rhs_evals"],
+                        f"({inside['rhs_evals']} / {events['rhs_evals']})", goal)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -265,6 +283,7 @@ def main():
         bench.gmres()
         bench.large_systems()
         bench.balls()
+        bench.projection()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return
