@@ -195,7 +195,8 @@ static cpl_status choose_solver(session* s) {
   const char* when = a->projection != NULL ? a->projection : s->experiment.projection;
   if (when != NULL && !cpl_projection_by_name(when, &s->solver.projection)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
-                    "%s: there is no projection %s (auto, lazy, every, events, off)", s->path, when);
+                    "%s: there is no projection %s (auto, lazy, every, events, off)", s->path,
+                    when);
   }
   const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &s->solver.linear)) {

@@ -174,11 +174,11 @@ CPL_API cpl_status cpl_system_def_add_record(cpl_system_def* def, const char* na
 /// How to simulate; NAN and NULL: not said. Start from cpl_default_experiment_def().
 typedef struct cpl_experiment_def {
   double start, stop;
-  double interval;     ///< between output points
-  double step;         ///< fixed-step solvers: the step; others: the longest step
-  double rtol, atol;   ///< tolerances
-  const char* solver;  ///< Nullable
-  const char* linear;  ///< how cvode solves its linear systems: "direct", "gmres". Nullable
+  double interval;         ///< between output points
+  double step;             ///< fixed-step solvers: the step; others: the longest step
+  double rtol, atol;       ///< tolerances
+  const char* solver;      ///< Nullable
+  const char* linear;      ///< how cvode solves its linear systems: "direct", "gmres". Nullable
   const char* projection;  ///< "auto", "lazy", "every", "events", "off". Nullable
 } cpl_experiment_def;
 

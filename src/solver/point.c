@@ -4,6 +4,7 @@
 // The model as the solver sees it: an ordinary differential equation and root functions.
 #include <math.h>
 
+#include "aggregate/jacobian.h"
 #include "solver/integrated.h"
 
 static double curve_value(const cpl_curve* c, double t) {
@@ -173,7 +174,8 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .user = s,
                   .rhs = rhs,
                   .roots = roots,
-                  .jacobian = s->jac != NULL ? jacobian : NULL};
+                  .jacobian = s->jac != NULL ? jacobian : NULL,
+                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;

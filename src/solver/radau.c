@@ -11,6 +11,9 @@
 #include "aggregate/dense.h"
 #include "solver/complex_lu.h"
 #include "solver/locate.h"
+#ifndef CPL_FMU_PARTS  // FMUs have no KLU
+#include "solver/sparse_lu.h"
+#endif
 
 enum { MOST_ITERATIONS = 7, MOST_TRIES = 200 };
 
@@ -48,6 +51,7 @@ typedef struct radau {
   double *error, *rhs_error, *trial;
   double *p[3], *d[4];  // dense output: the collocation polynomial, and Hermite's
   double *jac, *real, *re, *im;
+  struct cpli_sparse_lu* sparse;  // Nullable: dense
   int32_t* real_pivot;
   size_t* pair_pivot;
   double *roots, *z0, *z1, *low_z, *try_z;  // root functions
@@ -109,9 +113,8 @@ static cpl_status evaluate_jacobian(radau* s) {
   return st;
 }
 
-static bool factorise(radau* s, double h) {
+static bool factorise_dense(radau* s, double h) {
   size_t n = s->ode.n;
-  if (s->h_factored == h) return true;
   for (size_t i = 0; i < n * n; i++) {
     s->real[i] = s->re[i] = -s->jac[i];
     s->im[i] = 0;
@@ -121,8 +124,48 @@ static bool factorise(radau* s, double h) {
     s->re[i * n + i] += pair_re / h;
     s->im[i * n + i] = pair_im / h;
   }
-  bool fine = cpli_lu_factor(s->real, s->real_pivot, (int32_t)n) < 0 &&
-              cpli_clu_factor(n, s->re, s->im, s->pair_pivot);
+  return cpli_lu_factor(s->real, s->real_pivot, (int32_t)n) < 0 &&
+         cpli_clu_factor(n, s->re, s->im, s->pair_pivot);
+}
+
+#ifndef CPL_FMU_PARTS
+enum { SMALL = 40 };                   // systems are dense below
+static const double dense_from = 0.2;  // and from this part of the entries on
+
+static bool factorise_sparse(radau* s, double h) {
+  return cpli_sparse_lu_factor(s->sparse, s->jac, real_value / h, pair_re / h, pair_im / h);
+}
+static void solve_real(radau* s, double* b) {
+  if (s->sparse != NULL) cpli_sparse_lu_solve(s->sparse, b);
+  else cpli_lu_solve(s->real, s->real_pivot, (int32_t)s->ode.n, b);
+}
+static void solve_pair(radau* s, double* re, double* im) {
+  if (s->sparse != NULL) cpli_sparse_lu_solve_pair(s->sparse, re, im);
+  else cpli_clu_solve(s->ode.n, s->re, s->im, s->pair_pivot, re, im);
+}
+static cpl_status choose_sparse(radau* s) {
+  const cpli_pattern* p = s->ode.pattern;
+  double n = (double)s->ode.n;
+  if (p == NULL || s->ode.jacobian == NULL || n < SMALL || p->n_entries > dense_from * n * n)
+    return CPL_OK;
+  return cpli_sparse_lu_make(s->base.ctx, p, &s->sparse);
+}
+static void drop_sparse(radau* s) { cpli_sparse_lu_destroy(s->sparse); }
+#else
+static bool factorise_sparse(radau* s, double h) { return factorise_dense(s, h); }
+static void solve_real(radau* s, double* b) {
+  cpli_lu_solve(s->real, s->real_pivot, (int32_t)s->ode.n, b);
+}
+static void solve_pair(radau* s, double* re, double* im) {
+  cpli_clu_solve(s->ode.n, s->re, s->im, s->pair_pivot, re, im);
+}
+static cpl_status choose_sparse(radau* s) { return (void)s, CPL_OK; }
+static void drop_sparse(radau* s) { (void)s; }
+#endif
+
+static bool factorise(radau* s, double h) {
+  if (s->h_factored == h) return true;
+  bool fine = s->sparse != NULL ? factorise_sparse(s, h) : factorise_dense(s, h);
   s->h_factored = fine ? h : 0;
   return fine;
 }
@@ -182,8 +225,8 @@ static double iterate(radau* s, double h) {
     s->k[1][i] -= re * b - im * e;
     s->k[2][i] -= re * e + im * b;
   }
-  cpli_lu_solve(s->real, s->real_pivot, (int32_t)n, s->k[0]);
-  cpli_clu_solve(n, s->re, s->im, s->pair_pivot, s->k[1], s->k[2]);
+  solve_real(s, s->k[0]);
+  solve_pair(s, s->k[1], s->k[2]);
   for (int k = 0; k < 3; k++) {
     double part = norm(s, s->k[k]);
     sum += part * part;
@@ -238,14 +281,14 @@ static cpl_status estimate(radau* s, double h, bool careful, double* out) {
     s->rhs_error[i] = (dd[0] * s->z[0][i] + dd[1] * s->z[1][i] + dd[2] * s->z[2][i]) / h;
     s->error[i] = s->rhs_error[i] + s->f0[i];
   }
-  cpli_lu_solve(s->real, s->real_pivot, (int32_t)n, s->error);
+  solve_real(s, s->error);
   *out = fmax(norm(s, s->error), 1e-10);
   if (*out < 1 || !careful) return CPL_OK;
   for (size_t i = 0; i < n; i++) s->trial[i] = s->x0[i] + s->error[i];
   cpl_status st = rhs(s, s->t0, s->trial, s->error);
   if (st != CPL_OK) return st;
   for (size_t i = 0; i < n; i++) s->error[i] += s->rhs_error[i];
-  cpli_lu_solve(s->real, s->real_pivot, (int32_t)n, s->error);
+  solve_real(s, s->error);
   *out = fmax(norm(s, s->error), 1e-10);
   return CPL_OK;
 }
@@ -524,6 +567,7 @@ static cpl_status interpolate(cpli_solver* base, double t, double* x) {
 static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   radau* s = (radau*)base;
+  drop_sparse(s);
   void* all[] = {s->block, s->jac, s->real_pivot, s->pair_pivot, s->roots};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(base->ctx, all[i]);
   cpli_free(base->ctx, s);
@@ -541,7 +585,9 @@ static bool allocate(radau* s, cpl_context* ctx) {
   double** matrices[] = {&s->jac, &s->real, &s->re, &s->im};
   double** of_roots[] = {&s->z0, &s->z1, &s->low_z, &s->try_z};
   s->block = cpli_alloc(ctx, CPLI_COUNT(vectors) * n, sizeof(double));
-  s->jac = n > 0 && n > SIZE_MAX / n / 64 ? NULL : cpli_alloc(ctx, 4 * n * n, sizeof(double));
+  size_t n_matrices = s->sparse != NULL ? 1 : CPLI_COUNT(matrices);
+  s->jac =
+      n > 0 && n > SIZE_MAX / n / 64 ? NULL : cpli_alloc(ctx, n_matrices * n * n, sizeof(double));
   s->real_pivot = cpli_alloc(ctx, n, sizeof *s->real_pivot);
   s->pair_pivot = cpli_alloc(ctx, n, sizeof *s->pair_pivot);
   s->roots = cpli_alloc(ctx, 4 * nz, sizeof(double));
@@ -550,7 +596,7 @@ static bool allocate(radau* s, cpl_context* ctx) {
     return false;
   double* matrix = s->jac;
   for (size_t i = 0; i < CPLI_COUNT(vectors); i++) *vectors[i] = s->block + i * n;
-  for (size_t i = 0; i < CPLI_COUNT(matrices); i++) *matrices[i] = matrix + i * n * n;
+  for (size_t i = 0; i < n_matrices; i++) *matrices[i] = matrix + i * n * n;
   for (size_t i = 0; i < CPLI_COUNT(of_roots); i++) *of_roots[i] = s->roots + i * nz;
   return true;
 }
@@ -564,7 +610,7 @@ cpl_status cpli_radau_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
       .base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats}, .ode = *ode, .rtol = def->rtol};
   double r = rtol_of_error(s);
   s->reach = fmax(10 * DBL_EPSILON / r, fmin(0.03, sqrt(r)));
-  if (!allocate(s, ctx)) {
+  if (choose_sparse(s) < 0 || !allocate(s, ctx)) {
     destroy(&s->base);
     return cpli_nomem(ctx);
   }

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "couplet/solver.h"
+#include "graph/pattern.h"
 
 /// The equation. Functions return CPL_OK, CPL_RETRY (try a shorter step) or a failure.
 typedef struct cpli_ode {
@@ -18,6 +19,7 @@ typedef struct cpli_ode {
   cpl_status (*roots)(void* user, double t, const double* x, double* z);
   /// df/dx, column after column. Nullable: the solver uses differences.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
+  const cpli_pattern* pattern;  // where it may be other than zero. Nullable: anywhere
   /// The linear system (I - gamma df/dx) dx = r of Newton's method, solved by the equation itself:
   /// it knows its structure. Nullable, both: the solver factorises a dense matrix.
   cpl_status (*newton_setup)(void* user, double t, const double* x, double gamma, bool fresh);

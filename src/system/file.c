@@ -273,10 +273,9 @@ static cpl_status read_record(reader* r, const cpli_yaml* node) {
 
 static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {
-      [CPLI_START] = "start",   [CPLI_STOP] = "stop",        [CPLI_INTERVAL] = "interval",
-      [CPLI_STEP] = "step",     [CPLI_RTOL] = "rtol",        [CPLI_ATOL] = "atol",
-      [CPLI_SOLVER] = "solver", [CPLI_LINEAR_KEY] = "linear",
-      [CPLI_PROJECTION_KEY] = "projection"};
+      [CPLI_START] = "start",   [CPLI_STOP] = "stop",         [CPLI_INTERVAL] = "interval",
+      [CPLI_STEP] = "step",     [CPLI_RTOL] = "rtol",         [CPLI_ATOL] = "atol",
+      [CPLI_SOLVER] = "solver", [CPLI_LINEAR_KEY] = "linear", [CPLI_PROJECTION_KEY] = "projection"};
   cpli_experiment e = {.values = cpl_default_experiment_def()};
   cpl_experiment_def* v = &e.values;
   double* numbers[] = {&v->start, &v->stop, &v->interval, &v->step, &v->rtol, &v->atol};
