@@ -90,7 +90,7 @@ static void check_line(const char* fmu, const char* words) {
 static void the_whole_tree(void** state) {
   (void)state;
   setenv("PROBE_FAULT", "fmi2GetDerivatives:3:segv", 1);
-  CHECK_CODE(1, "crosscheck", "tree", "-j", "3", "--timeout", "5");
+  CHECK_CODE(1, "crosscheck", "tree", "-j", "3", "--timeout", "9");
   check_line("me/linux64/couplet/1/good/good.fmu", "good.fmu yes yes yes");
   check_line("cs/linux64/couplet/1/good/good.fmu", "good.fmu yes yes yes");
   check_line("driven.fmu", "driven.fmu yes yes yes");
