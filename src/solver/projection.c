@@ -8,7 +8,7 @@
 #include "model/manifold.h"
 #include "solver/integrated.h"
 
-enum { MOST_ITERATIONS = 10 };
+enum { MOST_ITERATIONS = 10, MOST_REFUSALS = 500 };
 static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
 static const double hopeless = 100;     // residuals in units of the tolerance, after all
 
@@ -21,6 +21,7 @@ struct cpli_projection {
   double *x, *before, *change, *perturbed;  // n
   double *c, *c_at;                         // as many as there can be constraints
   double last_residual;
+  int64_t refused, accepted;  // ends of steps since the last event
 };
 
 //------------------------------------ residuals ------------------------------------
@@ -150,9 +151,22 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
 }
 
 static void count(cpli_integrate* s, double distance) {
+  s->projection->accepted++;
   s->stats.projections++;
   s->stats.largest_projection = fmax(s->stats.largest_projection, distance);
   s->stats.largest_residual = fmax(s->stats.largest_residual, s->projection->last_residual);
+}
+
+// Constraints that the equations do not keep make every other step too long; with good ones hardly
+// any is.
+static cpl_status refuse_step(cpli_integrate* s, double t) {
+  struct cpli_projection* p = s->projection;
+  if (++p->refused < MOST_REFUSALS || p->refused * 50 < p->accepted) return CPL_OK;
+  return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: the equations do not keep the constraints: at t=%.12g %lld of %lld steps "
+                  "led away from them further than the error test allows",
+                  s->base.base.name, t, (long long)p->refused,
+                  (long long)(p->refused + p->accepted));
 }
 
 // p->x is the end, p->change the way; *moved: whether there was any.
@@ -171,9 +185,12 @@ static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, d
   cpli_account(s, since);
   if (st != CPL_OK || !*moved) return st;
   if (distance > limit) {
-    return cpl_fail(s->base.base.ctx, CPL_RETRY,
-                    "%s: the way onto the constraints at t=%.12g is %.3g times the tolerance",
-                    s->base.base.name, t, distance);
+    st = refuse_step(s, t);
+    return st < 0
+               ? st
+               : cpl_fail(s->base.base.ctx, CPL_RETRY,
+                          "%s: the way onto the constraints at t=%.12g is %.3g times the tolerance",
+                          s->base.base.name, t, distance);
   }
   count(s, distance);
   return CPL_OK;
@@ -208,6 +225,7 @@ static cpl_status begin(cpli_integrate* s) {
   struct cpli_projection* p = s->projection;
   bool due = false;
   double distance = 0;
+  p->refused = p->accepted = 0;
   cpl_status st = s->m->ops->count_constraints(s->m, &p->active);
   if (st != CPL_OK || p->active == 0) return st;
   memset(p->manifold.size, 0, p->manifold.most * sizeof(double));

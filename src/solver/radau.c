@@ -367,6 +367,7 @@ static cpl_status finish(radau* s, double t_end) {
   s->t1 = t_end;
   cpl_status st = CPL_OK;
   if (s->ode.project != NULL) st = s->ode.project(s->ode.user, s->t1, s->x1, too_far);
+  s->refused = s->refused || st == CPL_RETRY;
   return st == CPL_OK ? rhs(s, s->t1, s->x1, s->f1) : st;
 }
 

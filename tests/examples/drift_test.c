@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // examples/drift as a user runs it: constraints of C models, FMUs and system files.
+#include "format/zip.h"
 #include "running.h"
 
 static double largest(const cpl_table* t, const char* name) {
@@ -103,7 +104,7 @@ static void redundant_rods_do_no_harm(void** state) {
 
 static void a_battery_needs_no_restarts(void** state) {
   copy_example("drift");
-  CHECK_INT(couplet("run drift/battery.yaml --stop-time 60 --stats -o out.csv"), 0);
+  CHECK_INT(couplet("run drift/battery.yaml --stop-time 30 --stats -o out.csv"), 0);
   double rhs = stat("right-hand sides"), jacobians = stat("Jacobians");
   CHECK_NEAR(stat("solver restarts"), 1, 0);
   cpl_table* t = result(*state);
@@ -111,7 +112,7 @@ static void a_battery_needs_no_restarts(void** state) {
   double charge = last(t, "battery.charge");
   CHECK(charge < 0.9 && charge > 0.8);
   cpl_table_destroy(t);
-  CHECK_INT(couplet("run drift/battery.yaml --stop-time 60 --projection events --stats -o out.csv"),
+  CHECK_INT(couplet("run drift/battery.yaml --stop-time 30 --projection events --stats -o out.csv"),
             0);
   CHECK(stat("right-hand sides") > 4 * rhs);
   CHECK(stat("Jacobians") > 20 * jacobians);
@@ -152,6 +153,47 @@ static void fmus_bring_their_constraints(void** state) {
   }
 }
 
+// Whatever an FMU offers is used: the same FMU, unpacked, with other words in its description.
+static void less_is_offered(cpl_context* ctx, const char* attributes, double most) {
+  char command[1024];
+  snprintf(command, sizeof command,
+           "sed -i 's/providesProjection=.*providesConstraints=\"[a-zA-Z]*\"/%s/' "
+           "unpacked/modelDescription.xml",
+           attributes);
+  CHECK_INT(system(command), 0);
+  static const char* const solvers[] = {"radau", "cvode"};
+  for (size_t k = 0; k < 2; k++) {
+    CHECK_INT(
+        couplet("run unpacked --solver %s --projection every --stop-time 20 --stats -o out.csv",
+                solvers[k]),
+        0);
+    CHECK(stat("projections") > 100);
+    cpl_table* t = result(ctx);
+    CHECK(largest(t, "drift") <= most);
+    CHECK(largest(t, "along") <= most);
+    cpl_table_destroy(t);
+  }
+}
+
+static void the_best_that_is_offered_is_used(void** state) {
+  cpl_context* ctx = *state;
+  cpli_zip* zip = NULL;
+  const char* everything[] = {""};
+  copy_example("drift");
+  CHECK_INT(couplet("build drift/pendulum.c -o p.fmu"), 0);
+  CHECK_INT(system("rm -rf unpacked && mkdir unpacked"), 0);
+  CHECK_OK(ctx, cpli_zip_open(ctx, "p.fmu", NULL, &zip));
+  CHECK_OK(ctx, cpli_zip_extract(zip, everything, 1, "unpacked"));
+  cpli_zip_close(zip);
+  less_is_offered(ctx, "providesProjection=\"true\" providesConstraints=\"false\"", 1e-6);
+  less_is_offered(ctx,
+                  "providesProjection=\"false\" providesProjectionStep=\"true\" "
+                  "providesConstraints=\"false\"",
+                  1e-6);
+  less_is_offered(ctx, "providesProjection=\"false\" providesConstraints=\"withJacobian\"", 1e-12);
+  less_is_offered(ctx, "providesProjection=\"false\" providesConstraints=\"true\"", 1e-12);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(coupled_pendulums_keep_their_lengths),
@@ -160,6 +202,7 @@ int main(void) {
       cmocka_unit_test(redundant_rods_do_no_harm),
       cmocka_unit_test(a_battery_needs_no_restarts),
       cmocka_unit_test(fmus_bring_their_constraints),
+      cmocka_unit_test(the_best_that_is_offered_is_used),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }

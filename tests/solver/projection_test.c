@@ -290,6 +290,29 @@ static void contradictions_are_reported(void** state) {
   recording_free(r);
 }
 
+// What the equations do not keep by themselves is no constraint: no step is short enough for it.
+static int ramp(const cpl_values* v, double* c) {
+  c[0] = 1e3 * v->t + v->x[1];
+  return CPL_MODEL_OK;
+}
+
+static void what_is_not_kept_is_no_constraint(void** state) {
+  cpl_context* ctx = *state;
+  static const cpl_solver_kind kinds[] = {CPL_SOLVER_RADAU, CPL_SOLVER_CVODE, CPL_SOLVER_DOPRI5};
+  cpl_model_def def = pendulum_model;
+  def.constraints = ramp;
+  def.constraint_jacobian = NULL;
+  def.active_constraints = NULL;
+  def.n_constraints = 1;
+  for (size_t i = 0; i < CPLI_COUNT(kinds); i++) {
+    recording* r = recording_make(ctx, &def);
+    r->solver.kind = kinds[i];
+    CHECK(recording_run(r) < 0);
+    CHECK_CONTAINS(cpl_context_error(ctx), "the equations do not keep the constraints");
+    recording_free(r);
+  }
+}
+
 static void a_start_off_the_constraints_is_projected(void** state) {
   cpl_context* ctx = *state;
   recording* r = recording_make(ctx, &pendulum_model);
@@ -383,6 +406,7 @@ int main(void) {
       cmocka_unit_test(redundant_constraints_do_no_harm),
       cmocka_unit_test(a_singular_point_is_survived),
       cmocka_unit_test(contradictions_are_reported),
+      cmocka_unit_test(what_is_not_kept_is_no_constraint),
       cmocka_unit_test(a_start_off_the_constraints_is_projected),
       cmocka_unit_test(the_stepping_loop_allocates_nothing),
       cmocka_unit_test(every_failed_allocation_is_survived),
