@@ -254,12 +254,15 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   for (int32_t i = 0; i < m->n_outs; i++) {
     m->outs[i].real = k->outs[i].real;
     m->outs[i].integer = k->outs[i].integer;
-    m->outs[i].size = 0;  // texts are read again
   }
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = k->states[i].t;
     m->parts[i].pending = k->states[i].pending;
     st = m->parts[i].s->base.ops->restore(&m->parts[i].s->base, &k->parts[i]);
+  }
+  for (int32_t i = 0; i < m->n_outs && st >= 0; i++) {  // texts are not in the snapshot
+    bool bytes = m->outs[i].type == CPL_STRING || m->outs[i].type == CPL_BINARY;
+    if (bytes && m->running) st = cpli_master_get(m, m->outs[i].part, &i, 1);
   }
   return st;
 }
@@ -645,6 +648,59 @@ size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char**
   if (m == NULL) return 0;
   for (size_t i = 0; i < n && i < m->n_facts[kind]; i++) out[i] = m->facts[kind][i];
   return m->n_facts[kind];
+}
+
+cpl_master_def cpl_master_settings(const cpl_stepper* s) {
+  cpl_master_def def = as_master(s)->def;
+  def.name = s->base.name;
+  def.parts = NULL, def.links = NULL, def.bonds = NULL;
+  return def;
+}
+
+int32_t cpl_master_link_count(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? m->n_links : 0;
+}
+
+// Whether a link is one of the unknowns a loop of the step is cut at.
+static bool is_torn(const cpli_master* m, int32_t link) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  for (int32_t i = 0; i < plan->n_ops; i++) {
+    const cpli_op* op = &plan->ops[i];
+    for (int32_t k = 0; op->kind == CPLI_OP_LOOP && k < op->n_torn; k++) {
+      if (plan->items[op->torn + k] == link) return true;
+    }
+  }
+  return false;
+}
+
+cpl_master_link_info cpl_master_link_at(const cpl_stepper* s, int32_t i) {
+  const cpli_master* m = as_master(s);
+  const cpli_master_link* l = &m->links[i];
+  const cpli_out* o = &m->outs[l->out];
+  bool lags = m->def.algorithm == CPL_MASTER_JACOBI && l->feeds && !m->parts[l->part].follows;
+  return (cpl_master_link_info){.source_part = o->part,
+                                .target_part = l->part,
+                                .source = m->parts[o->part].s->base.desc->vars[o->var].name,
+                                .target = m->parts[l->part].s->base.desc->vars[l->var].name,
+                                .factor = l->factor,
+                                .offset = l->offset,
+                                .delayed = l->delayed || lags,
+                                .iterated = is_torn(m, i)};
+}
+
+int32_t cpl_master_call_count(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? m->plans[CPLI_PLAN_STEP].n_ops : 0;
+}
+
+cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i) {
+  static const char* const kinds[] = {"step", "get", "set", "loop"};
+  const cpli_op* op = &as_master(s)->plans[CPLI_PLAN_STEP].ops[i];
+  return (cpl_master_call){.kind = kinds[op->kind],
+                           .level = op->level,
+                           .part = op->kind == CPLI_OP_LOOP ? -1 : op->part,
+                           .n = op->n};
 }
 
 //------------------------------------ names ------------------------------------

@@ -19,8 +19,9 @@ typedef struct cpli_out {
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool discrete;  // moves only at communication points and events
-  bool changed;   // by the last look at it
+  bool discrete;     // moves only at communication points and events
+  bool changed;      // by the last look at it
+  uint32_t version;  // of bytes: how often they changed
   double real;
   int64_t integer;
   char* bytes;
@@ -33,12 +34,13 @@ typedef struct cpli_master_link {
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool discrete;   // set only when it changes
-  bool feeds;      // an output that is needed depends on it directly
-  bool with_step;  // its value at the end of a step is known before its part takes the step
-  bool delayed;    // cut from a loop: it follows the values of the steps before
-  bool guessed;    // its value at the end of the step is the unknown of a loop
-  bool fresh;      // must be set even when it looks unchanged
+  bool discrete;     // set only when it changes
+  bool feeds;        // an output that is needed depends on it directly
+  bool with_step;    // its value at the end of a step is known before its part takes the step
+  bool delayed;      // cut from a loop: it follows the values of the steps before
+  bool guessed;      // its value at the end of the step is the unknown of a loop
+  bool fresh;        // must be set even when it looks unchanged
+  uint32_t version;  // of the bytes that were sent last
   double factor, offset;
   double nominal;
   double next;    // at the end of the step

@@ -13,6 +13,7 @@ static bool is_bytes(uint8_t type) { return type == CPL_STRING || type == CPL_BI
 static cpl_status keep_bytes(cpli_master* m, cpli_out* o, const void* data, size_t size) {
   o->changed = size != o->size || (size > 0 && memcmp(o->bytes, data, size) != 0);
   if (!o->changed) return CPL_OK;
+  o->version++;
   if (size + 1 > o->cap) {
     char* bytes = cpli_realloc(m->base.base.ctx, o->bytes, 2 * size + 16, 1);
     if (bytes == NULL) return cpli_nomem(m->base.base.ctx);
@@ -142,8 +143,9 @@ static int64_t as_integer(const cpli_master* m, const cpli_master_link* l) {
 
 static cpl_status set_bytes(cpli_master* m, cpl_component* c, cpli_master_link* l) {
   const cpli_out* o = &m->outs[l->out];
-  if (!o->changed && !l->fresh) return CPL_OK;
+  if (o->version == l->version && !l->fresh) return CPL_OK;
   l->fresh = false;
+  l->version = o->version;
   const char* text = o->bytes != NULL ? o->bytes : "";
   if (l->type == CPL_STRING) return c->ops->set_string(c, &l->ref, 1, &text);
   cpl_binary binary = {(const uint8_t*)text, o->size};
