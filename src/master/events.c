@@ -70,9 +70,20 @@ static void spread(cpli_master* m) {
   }
 }
 
+// Superdense time: before anyone's event changes a value, all see the values that led to it. Who
+// takes one that moves in a step has met another value last.
+static void show_left_side(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    const cpli_master_link* l = &m->links[i];
+    cpli_master_part* p = &m->parts[l->part];
+    if (!l->discrete && can_update(m, p) && p->s->base.desc->n_indicators > 0) p->pending = true;
+  }
+}
+
 cpl_status cpli_master_update(cpli_master* m) {
   m->pending = false;
   m->stats.events++;
+  show_left_side(m);
   for (int32_t round = 0; round < MOST_ROUNDS; round++) {
     bool any = false;
     cpl_status st = CPL_OK;

@@ -292,12 +292,14 @@ static int by_name(const void* x, const void* y) {
   return strcmp(((const named*)x)->name, ((const named*)y)->name);
 }
 
+// Who knows the times of its events beforehand, but not those of all of them, promises nothing.
 static void classify(cpli_master_part* p) {
   const cpl_component* c = &p->s->base;
+  bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
   p->can_restore = c->ops->save != NULL && c->can.save_restore;
-  p->kind = p->s->ops->max_step != NULL ? CPL_PREDICTS
-            : p->can_restore            ? CPL_ROLLS_BACK
-                                        : CPL_LEGACY;
+  p->kind = p->s->ops->max_step != NULL && !(surprises && p->can_restore) ? CPL_PREDICTS
+            : p->can_restore                                             ? CPL_ROLLS_BACK
+                                                                         : CPL_LEGACY;
   p->follows = c->can.get_after_set;
   p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
 }

@@ -245,7 +245,7 @@ static cpl_status predict(cpli_master* m, double* target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     double h = INFINITY;
-    if (p->kind != CPL_PREDICTS || !p->due) continue;
+    if (p->s->ops->max_step == NULL || !p->due) continue;
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
     if (p->t + h < *target) *target = p->t + h;
