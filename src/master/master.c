@@ -298,8 +298,8 @@ static void classify(cpli_master_part* p) {
   bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
   p->can_restore = c->ops->save != NULL && c->can.save_restore;
   p->kind = p->s->ops->max_step != NULL && !(surprises && p->can_restore) ? CPL_PREDICTS
-            : p->can_restore                                             ? CPL_ROLLS_BACK
-                                                                         : CPL_LEGACY;
+            : p->can_restore                                              ? CPL_ROLLS_BACK
+                                                                          : CPL_LEGACY;
   p->follows = c->can.get_after_set;
   p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
 }
@@ -319,6 +319,10 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
     m->parts[k].keeps_own = !from->stepper->base.can.variable_step;
     if (m->parts[k].keeps_own && m->parts[k].step == 0) m->parts[k].step = def->step;
     classify(&m->parts[k]);
+    // a polynomial cut off behind the derivatives a part takes would be a worse one of that order
+    int32_t most = from->stepper->base.can.input_derivatives;
+    bool cut = from->stepper->ops->set_curve != NULL && most < m->def.order;
+    m->parts[k].order = cut ? most : m->def.order;
   }
   cpli_free(m->base.base.ctx, order);
   return CPL_OK;

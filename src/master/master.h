@@ -59,6 +59,7 @@ typedef struct cpli_master_part {
   int32_t first_var;            // in the description of the master
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
+  int32_t order;      // of the polynomials its inputs follow
   double step;        // of its own grid; 0: none
   int64_t grid;       // points of it that have passed
   double t;           // where it is

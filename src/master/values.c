@@ -105,7 +105,7 @@ static cpl_curve through(const double* t, const double* u, int32_t order, double
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known) {
   double ts[CPLI_SAMPLES + 1], us[CPLI_SAMPLES + 1];
-  int32_t n = 0, order = m->def.order;
+  int32_t n = 0, order = m->parts[l->part].order;
   if (known) ts[n] = t_end, us[n++] = l->next;
   for (int32_t i = 0; i < l->n_past; i++) ts[n] = l->past_t[i], us[n++] = l->past[i];
   if (order > n - 1) order = n - 1;
