@@ -351,8 +351,11 @@ static bool is_discrete(const cpl_variable* v) {
 
 static void add_outs(cpli_master* m, wire* wires, int32_t n) {
   qsort(wires, (size_t)n, sizeof *wires, by_source);
+  wire last = {.source = -1};
   for (int32_t i = 0; i < n; i++) {
-    if (i == 0 || by_source(&wires[i - 1], &wires[i]) != 0) {
+    bool another = by_source(&last, &wires[i]) != 0;
+    last = wires[i];
+    if (another) {
       cpli_master_part* p = &m->parts[wires[i].source];
       const cpl_variable* v = &p->s->base.desc->vars[wires[i].source_var];
       if (p->n_outs++ == 0) p->first_out = m->n_outs;
