@@ -5,8 +5,8 @@
 #include <couplet/model.h>
 #include <math.h>
 
-enum { ROOM = 8 };                                          // events on their way
-enum { U, TRIGGER };                                        // inputs
+enum { ROOM = 8 };                                           // events on their way
+enum { U, TRIGGER };                                         // inputs
 enum { Y, N, LAST, WAITING, TIMES, VALUES = TIMES + ROOM };  // discrete variables
 
 static const cpl_declaration inputs[] = {

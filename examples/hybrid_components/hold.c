@@ -11,8 +11,8 @@ enum { START };       // parameters
 static const cpl_declaration inputs[] = {
     {"u", .discrete = true}, {"trigger", .type = CPL_INTEGER}, {0}};
 static const cpl_declaration discrete[] = {{"held"}, {"last", .type = CPL_INTEGER}, {0}};
-static const cpl_declaration parameters[] = {
-    {"start", .description = "until the first event"}, {0}};
+static const cpl_declaration parameters[] = {{"start", .description = "until the first event"},
+                                             {0}};
 static const cpl_declaration outputs[] = {{"y"}, {0}};
 
 static int begin(const cpl_values* v, cpl_event_actions* a) {

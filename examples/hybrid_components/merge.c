@@ -5,7 +5,7 @@
 // counts events that came at the same instant.
 #include <couplet/model.h>
 
-enum { U1, TRIGGER1, U2, TRIGGER2 };       // inputs
+enum { U1, TRIGGER1, U2, TRIGGER2 };        // inputs
 enum { Y, N, LAST1, LAST2, T1, T2, BOTH };  // discrete variables
 
 static const cpl_declaration inputs[] = {{"u1", .discrete = true},
