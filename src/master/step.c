@@ -86,14 +86,14 @@ static void step_aside(void* user, int32_t i) {
   cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
 }
 
-// Threads pay when a step costs more than waking them.
+// Threads pay when a step costs more than waking them; who asks for a number of them gets them.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
   if (m->crew == NULL || b->n < 2) {
     for (int32_t i = 0; i < b->n; i++) step_one(b, i);
     return;
   }
-  bool together = m->cost > worth_it;
+  bool together = m->def.threads > 1 || m->cost > worth_it;
   double since = cpli_now();
   if (together) cpli_crew_run(m->crew, b->n, step_aside, b);
   else
