@@ -19,7 +19,7 @@ cpl_status cpli_master_initialize(cpli_master* m) {
   cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpl_component* c = &m->parts[i].s->base;
-    m->parts[i].t = m->t;
+    m->parts[i].t = m->parts[i].own_t = m->t;
     m->parts[i].due = true;
     st = c->ops->exit_init(c);
   }
@@ -40,7 +40,7 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   cpl_status st = cpli_master_inputs(m, p, p->t);
   p->pending = false;
   p->stats.updates++;
-  if (st >= 0) st = p->s->ops->step(p->s, p->t, p->t, &p->result);
+  if (st >= 0) st = p->s->ops->step(p->s, p->own_t, p->own_t, &p->result);
   if (st == CPL_RETRY)
     st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the event at t=%.12g", p->t);
   if (st < 0) return st;

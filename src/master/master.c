@@ -90,7 +90,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   m->grid = 0;
   m->h = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
-    m->parts[i].t = m->t;
+    m->parts[i].t = m->parts[i].own_t = m->t;
     st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, settings);
   }
   return st;
@@ -257,6 +257,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   }
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = k->states[i].t;
+    m->parts[i].own_t = k->states[i].own_t;
     m->parts[i].pending = k->states[i].pending;
     st = m->parts[i].s->base.ops->restore(&m->parts[i].s->base, &k->parts[i]);
   }
@@ -330,19 +331,28 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
 
 typedef struct wire {
   int32_t source, source_var, target, target_var;
+  const char *source_name, *target_name;
   double factor, offset;
 } wire;
 
+// By names: the variables of an aggregate stand in the order of a file.
+static int compare_ends(int32_t part_a, const char* name_a, int32_t var_a, int32_t part_b,
+                        const char* name_b, int32_t var_b) {
+  if (part_a != part_b) return part_a < part_b ? -1 : 1;
+  int order = strcmp(name_a, name_b);
+  return order != 0 ? order : var_a < var_b ? -1 : var_a > var_b;
+}
+
 static int by_source(const void* x, const void* y) {
   const wire *a = x, *b = y;
-  if (a->source != b->source) return a->source < b->source ? -1 : 1;
-  return a->source_var < b->source_var ? -1 : a->source_var > b->source_var;
+  return compare_ends(a->source, a->source_name, a->source_var, b->source, b->source_name,
+                      b->source_var);
 }
 
 static int by_target(const void* x, const void* y) {
   const wire *a = x, *b = y;
-  if (a->target != b->target) return a->target < b->target ? -1 : 1;
-  return a->target_var < b->target_var ? -1 : a->target_var > b->target_var;
+  return compare_ends(a->target, a->target_name, a->target_var, b->target, b->target_name,
+                      b->target_var);
 }
 
 static bool is_discrete(const cpl_variable* v) {
@@ -351,7 +361,7 @@ static bool is_discrete(const cpl_variable* v) {
 
 static void add_outs(cpli_master* m, wire* wires, int32_t n) {
   qsort(wires, (size_t)n, sizeof *wires, by_source);
-  wire last = {.source = -1};
+  wire last = {.source = -1, .source_name = ""};
   for (int32_t i = 0; i < n; i++) {
     bool another = by_source(&last, &wires[i]) != 0;
     last = wires[i];
@@ -402,8 +412,16 @@ static cpl_status take_links(cpli_master* m, const cpl_master_def* def, const in
   if (wires == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_links; i++) {
     const cpl_master_link* l = &def->links[i];
-    wires[i] = (wire){place[l->source_part], l->source_var, place[l->target_part],
-                      l->target_var,         l->factor,     l->offset};
+    const cpl_description *from = def->parts[l->source_part].stepper->base.desc,
+                          *to = def->parts[l->target_part].stepper->base.desc;
+    wires[i] = (wire){.source = place[l->source_part],
+                      .source_var = l->source_var,
+                      .target = place[l->target_part],
+                      .target_var = l->target_var,
+                      .source_name = from->vars[l->source_var].name,
+                      .target_name = to->vars[l->target_var].name,
+                      .factor = l->factor,
+                      .offset = l->offset};
   }
   add_outs(m, wires, def->n_links);
   cpl_status st = add_links(m, wires, def->n_links);

@@ -59,14 +59,16 @@ typedef struct cpli_master_part {
   int32_t first_var;            // in the description of the master
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
-  int32_t order;      // of the polynomials its inputs follow
-  double step;        // of its own grid; 0: none
-  int64_t grid;       // points of it that have passed
-  double t;           // where it is
-  bool due, stepped;  // in this step
-  bool kept;          // it stopped where all others are taken to now
-  double accepted;    // the farthest point it reached in this step without a word
-  bool pending;       // an event of it waits
+  int32_t order;            // of the polynomials its inputs follow
+  double step;              // of its own grid; 0: none
+  int64_t grid;             // points of it that have passed
+  double t;                 // where it is
+  double own_t;             // as it says itself, which may differ by rounding
+  double saved_t, first_t;  // the same where the snapshots below were taken
+  bool due, stepped;        // in this step
+  bool kept;                // it stopped where all others are taken to now
+  double accepted;          // the farthest point it reached in this step without a word
+  bool pending;             // an event of it waits
   cpl_step_result result;
   cpl_snapshot saved, first;  // where the step began; where a step that is tried twice began
   uint32_t* in_refs;  // held inputs on their way; of its own, since parts are stepped side by side

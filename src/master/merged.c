@@ -73,7 +73,8 @@ static cpl_status add_variables(cpli_merged* m, const cpli_merge_part* p, int32_
     v.name = name_of(m, p, p->desc->vars[i].name);
     int32_t there = v.name == NULL ? CPL_ERR_NOMEM : cpli_names_add(&m->names, v.name, own);
     if (there == CPL_ERR_NOMEM) return cpli_nomem(m->ctx);
-    if (there != own && !p->plain)
+    bool hidden = there != own && cpl_find_variable(p->desc, p->desc->vars[i].name) != i;
+    if (there != own && !p->plain && !hidden)
       return cpl_fail(m->ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", m->desc.name, v.name);
     if (there != own) hide(&v, there);
     vars[own] = v;
@@ -85,6 +86,7 @@ static cpl_status add_variables(cpli_merged* m, const cpli_merge_part* p, int32_
 
 static void add_rest(cpli_merged* m, const cpl_description* from, const offsets* at) {
   cpl_description* d = &m->desc;
+  d->n_indicators += from->n_indicators;
   for (int32_t i = 0; i < from->n_units; i++) {
     cpl_unit u = from->units[i];
     u.display_of = shifted(u.display_of, at->units);

@@ -14,7 +14,7 @@ enum { MOST_TRIES = 1000 };
 
 static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
   return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
-                  "%s: the step from t=%.12g to t=%.12g: it %s (it says it is at t=%.12g)",
+                  "%s: the step from t=%.17g to t=%.17g: it %s (it says it is at t=%.17g)",
                   p->s->base.name, p->t, t_end, how, p->result.time);
 }
 
@@ -50,6 +50,10 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->st = p->s->ops->step(p->s, t_end, t_end, &p->result);
   if (p->st == CPL_RETRY)
     p->st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the step to t=%.12g", t_end);
+  p->own_t = p->result.time;
+  // an event of its own at the end of the step, but for rounding: a part adds up time as it likes
+  double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
+  if (p->result.end == CPL_STEP_EVENT && t_end - p->own_t <= rounding) p->result.time = t_end;
 }
 
 // A refused step that came nowhere is halved: the part does not say what it would accept.
@@ -175,12 +179,14 @@ static cpl_status save_all(cpli_master* m) {
     if (!m->saves || !p->can_restore || !p->due) continue;
     cpl_status st = p->s->base.ops->save(&p->s->base, &p->saved);
     if (st < 0) return st;
+    p->saved_t = p->own_t;
   }
   return CPL_OK;
 }
 
 cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   p->stepped = false;
+  p->own_t = p->saved_t;
   p->stats.rollbacks++;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) m->links[i].fresh = true;
   return p->s->base.ops->restore(&p->s->base, &p->saved);

@@ -137,15 +137,19 @@ static void loops_of_fmus_are_solved(void** state) {
 
 static void no_bounce_is_lost(void** state) {
   static const char* const balls[] = {"c: ball_and_counter/ball.c",
-                                      "fmu: ball_and_counter/ball.fmu"};
-  static const char* const counters[] = {"c: ball_and_counter/counter.c, as: cs",
-                                         "c: ball_and_counter/counter.c",
-                                         "fmu: ball_and_counter/counter.fmu, as: cs"};
+                                      "fmu: ball_and_counter/ball.fmu",
+                                      "fmu: ball_and_counter/ball3.fmu"};
+  static const char* const counters[] = {
+      "c: ball_and_counter/counter.c, as: cs", "c: ball_and_counter/counter.c",
+      "fmu: ball_and_counter/counter.fmu, as: cs", "fmu: ball_and_counter/counter3.fmu, as: cs"};
   copy_example("ball_and_counter");
   CHECK_INT(couplet("build ball_and_counter/ball.c -q -o ball_and_counter/ball.fmu"), 0);
   CHECK_INT(couplet("build ball_and_counter/counter.c -q -o ball_and_counter/counter.fmu"), 0);
-  for (int b = 0; b < 2; b++) {
-    for (int c = 0; c < 3; c++) {
+  CHECK_INT(couplet("build ball_and_counter/ball.c --fmi 3 -q -o ball_and_counter/ball3.fmu"), 0);
+  CHECK_INT(couplet("build ball_and_counter/counter.c --fmi 3 -q -o ball_and_counter/counter3.fmu"),
+            0);
+  for (int b = 0; b < 3; b++) {
+    for (int c = 0; c < 4; c++) {
       static const double steps[] = {3, 0.7, 0.1, 0.013};
       for (int h = 0; h < 4; h++) {
         write_system("ball.yaml",
@@ -165,19 +169,23 @@ static void no_bounce_is_lost(void** state) {
 }
 
 // Sign changes of the velocity, which jumps at the bounce: seen by who can have events without a
-// step.
+// step, from who shows both sides.
 static void both_sides_of_a_bounce_are_seen(void** state) {
   copy_example("ball_and_counter");
-  static const char* const how[] = {", as: cs", ""};
-  for (int c = 0; c < 2; c++) {
+  CHECK_INT(couplet("build ball_and_counter/ball.c --fmi 3 -q -o ball_and_counter/ball3.fmu"), 0);
+  CHECK_INT(couplet("build ball_and_counter/turns.c --fmi 3 -q -o ball_and_counter/turns3.fmu"), 0);
+  static const char* const how[][2] = {
+      {"c: ball_and_counter/ball.c", "c: ball_and_counter/turns.c, as: cs"},
+      {"c: ball_and_counter/ball.c", "c: ball_and_counter/turns.c"},
+      {"fmu: ball_and_counter/ball3.fmu", "fmu: ball_and_counter/turns3.fmu, as: cs"}};
+  for (int c = 0; c < 3; c++) {
     static const double steps[] = {3, 0.7, 0.1, 0.013};
     for (int h = 0; h < 4; h++) {
       write_system("ball.yaml",
-                   "couplet: 1\nmodels:\n  ball: {c: ball_and_counter/ball.c, as: cs}\n"
-                   "  watch: {c: ball_and_counter/turns.c%s}\n"
+                   "couplet: 1\nmodels:\n  ball: {%s, as: cs}\n  watch: {%s}\n"
                    "connections: {watch.v: ball.v}\nmaster: {step: %g}\n"
                    "experiment: {stop: 3, rtol: 1e-8}\n",
-                   how[c], steps[h]);
+                   how[c][0], how[c][1], steps[h]);
       run("ball.yaml");
       cpl_table* t = read_table(*state, "out.csv");
       CHECK_INT((int)column(t, "watch.turns")[t->n_rows - 1], 6);
