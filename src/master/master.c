@@ -307,6 +307,8 @@ static void classify(cpli_master_part* p) {
 
 // Parts in the order of their names. *place: where each part of the definition went.
 static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+  for (int32_t i = 0; i < def->n_parts; i++)
+    m->parts[i].s = def->parts[i].stepper;  // they are ours from here on
   named* order = cpli_alloc(m->base.base.ctx, (size_t)def->n_parts, sizeof *order);
   if (order == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_parts; i++)
@@ -587,8 +589,8 @@ static cpl_status describe(cpli_master* m) {
 
 static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place) {
   cpl_context* ctx = m->base.base.ctx;
-  cpl_status st = take_parts(m, def, place);
   m->n_parts = def->n_parts;
+  cpl_status st = take_parts(m, def, place);
   if (st >= 0) st = check_def(ctx, def);
   m->outs = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->outs);
   m->links = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->links);

@@ -282,10 +282,16 @@ static cpl_status probe(cpli_master* m, double* target) {
   return CPL_OK;
 }
 
+// Whether a part takes a step that ends at `target`: one with a grid of its own only where it has a
+// point.
+static bool is_due(const cpli_master_part* p, double target) {
+  return p->step == 0 || p->t + p->step * (1 - 1e-9) <= target;
+}
+
 static void begin(cpli_master* m, double target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
-    p->due = p->step == 0 || p->t + p->step * (1 - 1e-9) <= target;
+    p->due = is_due(p, target);
     p->stepped = p->kept = false;
     p->accepted = -INFINITY;
   }
@@ -331,6 +337,8 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
     st = check_legacy(m, target);
     if (st >= 0) st = go_back(m, target);
     target = m->reach;
+    for (int32_t i = 0; i < m->n_parts; i++)
+      m->parts[i].due = m->parts[i].kept || is_due(&m->parts[i], target);
     if (st >= 0 && (tries == MOST_TRIES || !(target > m->t)))
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
