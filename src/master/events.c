@@ -71,12 +71,14 @@ static void spread(cpli_master* m) {
 }
 
 // Superdense time: before anyone's event changes a value, all see the values that led to it. Who
-// takes one that moves in a step has met another value last.
+// takes one that moves in a step has met another value last. Those who can tell whether it matters
+// have been asked already.
 static void show_left_side(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->links[i];
     cpli_master_part* p = &m->parts[l->part];
-    if (!l->discrete && can_update(m, p) && p->s->base.desc->n_indicators > 0) p->pending = true;
+    if (l->discrete || !can_update(m, p) || p->s->ops->wants_update != NULL) continue;
+    if (p->s->base.desc->n_indicators > 0) p->pending = true;
   }
 }
 

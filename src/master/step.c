@@ -30,8 +30,7 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
     return CPL_OK;
   }
   p->stats.rejected++;
-  if (p->kind == CPL_PREDICTS)
-    return violates(p, t_end, "stopped earlier than it predicted it would");
+  if (p->predicted) return violates(p, t_end, "stopped earlier than it predicted it would");
   if (r->end == CPL_STEP_REFUSED && t_end <= p->accepted &&
       m->def.algorithm != CPL_MASTER_ITERATIVE)
     return violates(p, t_end, "refuses a shorter step than it accepted before");
@@ -234,7 +233,7 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
   const cpli_master_part* stopped = NULL;
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
-    if (p->kind != CPL_LEGACY) continue;
+    if (p->can_restore || p->predicted) continue;
     n++;
     if (p->stepped && p->result.time < t_end) stopped = p;
   }
@@ -250,10 +249,12 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
 static cpl_status predict(cpli_master* m, double* target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
-    double h = INFINITY;
+    double h = NAN;
+    p->predicted = false;
     if (p->s->ops->max_step == NULL || !p->due) continue;
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
+    p->predicted = p->kind == CPL_PREDICTS && !isnan(h);  // else it goes without a promise
     if (p->t + h < *target) *target = p->t + h;
   }
   if (*target > m->t) return CPL_OK;
@@ -307,7 +308,20 @@ static void note_changes(cpli_master* m) {
   }
 }
 
-static void commit(cpli_master* m, double t) {
+// So is a value that makes an event where it arrives.
+static cpl_status ask_for_updates(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    bool wanted = false;
+    if (p->s->ops->wants_update == NULL || p->n_links == 0 || p->t != m->t) continue;
+    cpl_status st = p->s->ops->wants_update(p->s, &wanted);
+    if (st != CPL_OK) return st < 0 ? st : cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs");
+    if (wanted) p->pending = m->pending = true;
+  }
+  return CPL_OK;
+}
+
+static cpl_status commit(cpli_master* m, double t) {
   m->t = t;
   m->stats.steps++;
   for (int32_t i = 0; i < m->n_parts; i++) {
@@ -320,6 +334,7 @@ static void commit(cpli_master* m, double t) {
   }
   cpli_master_sample(m, t, false);
   note_changes(m);
+  return ask_for_updates(m);
 }
 
 cpl_status cpli_master_step(cpli_master* m, double target) {
@@ -343,6 +358,6 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
   }
-  if (st >= 0) commit(m, target);
+  if (st >= 0) st = commit(m, target);
   return st < 0 ? st : CPL_OK;
 }
