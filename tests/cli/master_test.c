@@ -103,8 +103,9 @@ static int prepare(void** state) {
   (void)state;
   static const struct {
     const char *name, *text;
-  } models[] = {{"mass", mass},         {"spring", spring}, {"speaker", speaker},
-                {"listener", listener}, {"gain", gain},     {"ramp", ramp}};
+    bool fmi3;
+  } models[] = {{"mass", mass, true},         {"spring", spring, false}, {"speaker", speaker, true},
+                {"listener", listener, true}, {"gain", gain, true},      {"ramp", ramp, false}};
   for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
     char source[64], fmu[64], fmu3[64];
     snprintf(source, sizeof source, "%s.c", models[i].name);
@@ -112,7 +113,7 @@ static int prepare(void** state) {
     snprintf(fmu3, sizeof fmu3, "%s3.fmu", models[i].name);
     write_text(source, models[i].text);
     CHECK_CODE(0, "build", source, "-q", "-o", fmu);
-    CHECK_CODE(0, "build", source, "--fmi", "3", "-q", "-o", fmu3);
+    if (models[i].fmi3) CHECK_CODE(0, "build", source, "--fmi", "3", "-q", "-o", fmu3);
   }
   return 0;
 }
@@ -123,10 +124,10 @@ enum { MEMBERS = 6, LINKS = 8 };
 
 // Masses in a row with springs between them; kinds are mixed.
 static const char* const members[MEMBERS] = {
-    "  m1: {fmu: mass.fmu, as: cs, start: {work: 300}}\n",
-    "  m2: {fmu: mass3.fmu, as: cs, start: {x: 0, work: 300}}\n",
-    "  m3: {c: mass.c, as: cs, start: {x: 0, work: 300}}\n",
-    "  m4: {c: mass.c, start: {x: -0.5, work: 300}}\n",
+    "  m1: {fmu: mass.fmu, as: cs, start: {work: 100}}\n",
+    "  m2: {fmu: mass3.fmu, as: cs, start: {x: 0, work: 100}}\n",
+    "  m3: {c: mass.c, as: cs, start: {x: 0, work: 100}}\n",
+    "  m4: {c: mass.c, start: {x: -0.5, work: 100}}\n",
     "  s12: {fmu: spring.fmu, as: cs}\n",
     "  s23: {c: spring.c, as: cs}\n",
 };
@@ -151,7 +152,7 @@ static void write_row(int k, const char* master) {
   fputs("connections:\n", f);
   for (int i = 0; i < LINKS; i++) fputs(links[(i * 3 + k) % LINKS], f);
   fprintf(f, "master: {%s}\nrecord: [m1.x, m2.x, m3.x, m4.x, s12.F, s23.F]\n", master);
-  fputs("experiment: {stop: 1, rtol: 1e-8}\n", f);
+  fputs("experiment: {stop: 0.5, rtol: 1e-8}\n", f);
   fclose(f);
 }
 
@@ -166,7 +167,7 @@ static void order_and_threads_change_no_bit(void** state) {
                                         "step: 0.05, steps: {m2: 0.1, m3: 0.025}"};
   for (size_t a = 0; a < sizeof masters / sizeof masters[0]; a++) {
     char first[1 << 16] = "";
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; k < 4; k++) {
       char how[256];
       snprintf(how, sizeof how, "%s, threads: %d", masters[a], 1 << k % 3);
       write_row(k, how);
@@ -175,7 +176,7 @@ static void order_and_threads_change_no_bit(void** state) {
       else if (strcmp(first, text_of("row.csv")) != 0)
         fail_msg("%s: arrangement %d gives other results", how, k);
     }
-    CHECK(strlen(first) > 1000);
+    CHECK(strlen(first) > 500);
   }
 }
 
@@ -201,7 +202,7 @@ static void a_chain_of_a_hundred_does_not_lag(void** state) {
   static const char* const masters[] = {"step: 0.1", "step: 0.1, algorithm: gauss-seidel",
                                         "step: 0.1, algorithm: iterative"};
   for (int i = 0; i < 2; i++) {
-    for (int a = 0; a < 3; a++) {
+    for (int a = i; a < 3; a += 1 + i) {
       write_chain(fmus[i], masters[a]);
       CHECK_CODE(0, "run", "chain.yaml", "-o", "chain.csv");
       CHECK_STR(complained, "");
@@ -224,7 +225,8 @@ static void values_of_all_types_are_handed_over(void** state) {
   static const char* const kinds[] = {"c: %s.c, as: cs", "fmu: %s.fmu, as: cs",
                                       "fmu: %s3.fmu, as: cs", "c: %s.c"};
   for (int from = 0; from < 4; from++) {
-    for (int to = 0; to < 3; to++) {
+    for (int to = 0; to < 4; to++) {
+      if (from == 3 && to == 3) continue;  // no steppers
       char a[64], b[64], text[512];
       snprintf(a, sizeof a, kinds[from], "speaker");
       snprintf(b, sizeof b, kinds[to], "listener");
@@ -235,7 +237,6 @@ static void values_of_all_types_are_handed_over(void** state) {
                "experiment: {stop: 1}\n",
                a, b);
       write_text("talk.yaml", text);
-      if (from == 3) continue;  // a model beside steppers hands over Reals and what it computes
       CHECK_CODE(0, "run", "talk.yaml", "-q", "-o", "talk.csv");
       CHECK_CONTAINS(last_row("talk.csv"), "1,3,\"a \"\"quote\"\"\",6,");
       CHECK_CONTAINS(text_of("talk.csv"), "two, three");
@@ -363,11 +364,11 @@ static void runs_keep_step_with_the_clock(void** state) {
   CHECK_CODE(0, "run", "row.yaml", "--real-time", "4", "--stats", "-o", "row.csv");
   clock_gettime(CLOCK_MONOTONIC, &now);
   double spent = (double)(now.tv_sec - since.tv_sec) + 1e-9 * (double)(now.tv_nsec - since.tv_nsec);
-  CHECK(spent >= 0.25);  // never faster; how much slower is the machine's business
+  CHECK(spent >= 0.125);  // never faster; how much slower is the machine's business
   CHECK_CONTAINS(printed, "overruns");
-  CHECK_CONTAINS(printed, " of 20 steps");
+  CHECK_CONTAINS(printed, " of 10 steps");
   CHECK_CODE(0, "run", "row.yaml", "--real-time", "1e9", "--json", "-o", "row.csv");
-  CHECK_CONTAINS(printed, "\"overruns\": 20");
+  CHECK_CONTAINS(printed, "\"overruns\": 10");
   CHECK_FAILS_WITH(2, "--real-time must be positive", "run", "row.yaml", "--real-time", "0");
 }
 
