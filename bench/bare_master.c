@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
   void* lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   int n = atoi(argv[3]), steps = atoi(argv[4]);
   double h = atof(argv[5]);
-  fmi2ValueReference in[] = {(unsigned)atoi(argv[6]), (unsigned)atoi(argv[7])}, out = (unsigned)atoi(argv[8]);
+  fmi2ValueReference in[] = {(unsigned)atoi(argv[6]), (unsigned)atoi(argv[7])},
+                     out = (unsigned)atoi(argv[8]);
   fmi2InstantiateTYPE* instantiate = (fmi2InstantiateTYPE*)dlsym(lib, "fmi2Instantiate");
   fmi2SetupExperimentTYPE* setup = (fmi2SetupExperimentTYPE*)dlsym(lib, "fmi2SetupExperiment");
   fmi2EnterInitializationModeTYPE* enter =

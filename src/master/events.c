@@ -30,6 +30,20 @@ cpl_status cpli_master_initialize(cpli_master* m) {
   return st;
 }
 
+cpl_status cpli_master_settle(cpli_master* m) {
+  m->touched = false;
+  cpl_status st = walk_all(m, CPLI_PLAN_SETTLE);
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
+    cpli_master_link* l = &m->links[i];
+    if (l->discrete || l->n_past == 0) continue;
+    double now = cpli_link_value(m, l);
+    if (fabs(now - l->past[0]) <= 1e-9 * fmax(fabs(now), l->nominal)) continue;
+    l->past[0] = l->next = now;
+    l->n_past = 1;  // it jumped: what was before does not count any more
+  }
+  return st;
+}
+
 //------------------------------------ event updates ------------------------------------
 
 static bool can_update(const cpli_master* m, const cpli_master_part* p) {

@@ -75,6 +75,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpli_master* m = (cpli_master*)s;
   cpl_stepper* p = m->parts[m->merged->part_of_var[ref]].s;
   uint32_t own = m->merged->ref_of_var[ref];
+  m->touched = m->running;
   if (p->ops->set_curve != NULL) return p->ops->set_curve(p, own, curve);
   double value =
       curve->value != NULL ? curve->value(curve->user, m->t) : cpli_curve_at(curve, m->t);
@@ -120,7 +121,7 @@ static cpl_status terminate(cpl_component* c) {
 
 static cpl_status reset(cpl_component* c) {
   cpli_master* m = master_of(c);
-  m->running = m->ended = m->pending = false;
+  m->running = m->ended = m->pending = m->touched = false;
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].n_past = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
@@ -178,7 +179,8 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (t_end <= m->t && !m->pending) {  // an event from outside: for all who can have one
     for (int32_t i = 0; i < m->n_parts; i++) m->parts[i].pending = true;
   }
-  if (updated && !m->ended) st = cpli_master_update(m);
+  if (m->touched) st = cpli_master_settle(m);
+  if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending)
     st = cpli_master_controlled_step(m, next_point(m, t_end));
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE

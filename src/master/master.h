@@ -128,6 +128,7 @@ typedef struct cpli_master {
   int64_t grid;
   bool running, ended;
   bool pending;    // an event at t waits for its update
+  bool touched;    // inputs were given from outside since the last step
   bool iterates;   // a loop repeats steps
   bool saves;      // snapshots are taken before each step
   uint32_t* refs;  // scratch of the longest list of one part
@@ -193,6 +194,8 @@ cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op
 //------------------------------------ events.c ------------------------------------
 
 cpl_status cpli_master_initialize(cpli_master* m);
+/// Values that follow inputs from outside, at m->t, before a step.
+cpl_status cpli_master_settle(cpli_master* m);
 /// Event updates at m->t until nobody's values change any more.
 cpl_status cpli_master_update(cpli_master* m);
 

@@ -311,6 +311,27 @@ static void model_exchange_and_co_simulation_mix(void** state) {
   }
 }
 
+// What is computed from values of steppers, and what is given from outside.
+static void formulas_follow_steppers(void** state) {
+  (void)state;
+  write_text("push.csv", "time,push\n0,0\n0.5,0\n0.5,1\n1,1\n");
+  static const char* const kinds[] = {"fmu: mass.fmu, as: cs", "c: mass.c, as: cs",
+                                      "fmu: mass3.fmu, as: cs"};
+  for (int i = 0; i < 3; i++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "couplet: 1\nmodels:\n  left: {%s}\ninputs: {push: {start: 0}}\n"
+             "connections: {left.F: push}\noutputs: {twice: 2*left.x}\nmaster: {step: 0.01}\n"
+             "record: [left.x, twice]\nexperiment: {stop: 1, rtol: 1e-9}\n",
+             kinds[i]);
+    write_text("push.yaml", text);
+    CHECK_CODE(0, "run", "push.yaml", "--input", "push.csv", "-q", "-o", "pushed.csv");
+    double x = last_value("pushed.csv", 1);
+    CHECK(last_value("pushed.csv", 2) == 2 * x);
+    CHECK_NEAR(x, cos(1) + 1 - cos(0.5), 1e-6);
+  }
+}
+
 //------------------------------------ other verbs ------------------------------------
 
 static void verbs_know_systems_of_steppers(void** state) {
@@ -380,6 +401,7 @@ int main(void) {
       cmocka_unit_test(masters_nest),
       cmocka_unit_test(slow_steppers_have_steps_of_their_own),
       cmocka_unit_test(model_exchange_and_co_simulation_mix),
+      cmocka_unit_test(formulas_follow_steppers),
       cmocka_unit_test(verbs_know_systems_of_steppers),
       cmocka_unit_test(rollback_is_checked),
       cmocka_unit_test(runs_keep_step_with_the_clock),
