@@ -301,9 +301,9 @@ static void classify(cpli_master_part* p) {
   const cpl_component* c = &p->s->base;
   bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
   p->can_restore = c->ops->save != NULL && c->can.save_restore;
-  p->kind = p->s->ops->max_step != NULL && !(surprises && p->can_restore) ? CPL_PREDICTS
-            : p->can_restore                                              ? CPL_ROLLS_BACK
-                                                                          : CPL_LEGACY;
+  p->kind = p->s->ops->max_step != NULL && !surprises ? CPL_PREDICTS
+            : p->can_restore                          ? CPL_ROLLS_BACK
+                                                      : CPL_LEGACY;
   p->follows = c->can.get_after_set;
   p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
 }

@@ -235,7 +235,8 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
     const cpli_master_part* p = &m->parts[i];
     if (p->can_restore || p->predicted) continue;
     n++;
-    if (p->stepped && p->result.time < t_end) stopped = p;
+    bool first = stopped == NULL || p->result.time < stopped->result.time;
+    if (p->stepped && p->result.time < t_end && first) stopped = p;
   }
   if (n < 2 || stopped == NULL) return CPL_OK;
   return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,

@@ -332,6 +332,67 @@ static void formulas_follow_steppers(void** state) {
   }
 }
 
+//------------------------------------ who can do nothing ------------------------------------
+
+// An FMU as a folder, with one attribute of its description less or another one.
+static void alter(const char* fmu, const char* folder, const char* edit) {
+  char command[512];
+  snprintf(command, sizeof command,
+           "rm -rf %s && python3 -m zipfile -e %s %s && sed -i '%s' %s/modelDescription.xml",
+           folder, fmu, folder, edit, folder);
+  CHECK_INT(system(command), 0);
+}
+
+static void one_may_do_nothing_but_step(void** state) {
+  (void)state;
+  static const char legacy[] = "s/can[A-Za-z]*FMUstate=\"true\"//g";
+  CHECK_CODE(0, "build", test_path("examples/ball_and_counter/ball.c"), "-q", "-o", "ball.fmu");
+  CHECK_CODE(0, "build", test_path("examples/ball_and_counter/counter.c"), "-q", "-o",
+             "counter.fmu");
+  alter("ball.fmu", "old_ball", legacy);
+  alter("mass.fmu", "stiff_mass",
+        "s/canHandleVariableCommunicationStepSize=\"true\"/"
+        "canHandleVariableCommunicationStepSize=\"false\"/");
+  // it stops at its bounces, all others go back there; the one with a fixed step keeps its grid
+  write_text("old.yaml",
+             "couplet: 1\nmodels:\n  ball: {fmu: old_ball, as: cs}\n"
+             "  counter: {fmu: counter.fmu, as: cs}\n  grid: {fmu: stiff_mass, as: cs}\n"
+             "  m: {c: mass.c, as: cs}\nconnections: {counter.side: ball.side}\n"
+             "master: {step: 0.7}\nrecord: [counter.count]\nexperiment: {stop: 3}\n");
+  CHECK_CODE(0, "run", "old.yaml", "--stats", "-o", "old.csv");
+  CHECK_STR(complained, "");
+  CHECK_NEAR(last_value("old.csv", 1), 6, 0);
+  CHECK_CONTAINS(printed, "ball: legacy");
+  CHECK_CONTAINS(printed, "grid: predicts, 4 steps");
+  // two of them are warned of, and the first bounce ends the run
+  write_text("old.yaml",
+             "couplet: 1\nmodels:\n  one: {fmu: old_ball, as: cs}\n"
+             "  two: {fmu: old_ball, as: cs, start: {h: 2}}\nmaster: {step: 0.7}\n"
+             "experiment: {stop: 3}\n");
+  CHECK_CODE(1, "run", "old.yaml", "-o", "old.csv");
+  CHECK_CONTAINS(complained, "2 steppers can neither be rolled back nor predict");
+  CHECK_CONTAINS(complained, "one stopped at t=0.45152364");
+  write_text("old.yaml",
+             "couplet: 1\nmodels:\n  one: {fmu: old_ball, as: cs}\n"
+             "  two: {fmu: old_ball, as: cs}\nmaster: {step: 0.7, legacy: error}\n");
+  CHECK_FAILS_WITH(2, "at most one is allowed: one, two", "run", "old.yaml", "-o", "old.csv");
+  // a loop through one that cannot go back is delayed with a word about it, or refused
+  alter("gain.fmu", "old_gain", legacy);
+  static const char loop[] =
+      "couplet: 1\nmodels:\n  a: {fmu: old_gain, as: cs, start: {bias: 1}}\n"
+      "  b: {c: spring.c, as: cs, start: {k: 0.5}}\nconnections: {a.u: b.F, b.a: a.y}\n"
+      "record: [a.y]\nexperiment: {stop: 1}\nmaster: {step: 0.01%s}\n";
+  char text[512];
+  snprintf(text, sizeof text, loop, "");
+  write_text("old.yaml", text);
+  CHECK_CODE(0, "run", "old.yaml", "-o", "old.csv");
+  CHECK_CONTAINS(complained, "one communication step behind (a cannot be rolled back");
+  CHECK_NEAR(last_value("old.csv", 1), 2, 1e-9);  // a fixed point of the delayed loop, too
+  snprintf(text, sizeof text, loop, ", on-loop: iterate");
+  write_text("old.yaml", text);
+  CHECK_FAILS_WITH(2, "cannot be iterated: a cannot be rolled back", "run", "old.yaml");
+}
+
 //------------------------------------ other verbs ------------------------------------
 
 static void verbs_know_systems_of_steppers(void** state) {
@@ -402,6 +463,7 @@ int main(void) {
       cmocka_unit_test(slow_steppers_have_steps_of_their_own),
       cmocka_unit_test(model_exchange_and_co_simulation_mix),
       cmocka_unit_test(formulas_follow_steppers),
+      cmocka_unit_test(one_may_do_nothing_but_step),
       cmocka_unit_test(verbs_know_systems_of_steppers),
       cmocka_unit_test(rollback_is_checked),
       cmocka_unit_test(runs_keep_step_with_the_clock),

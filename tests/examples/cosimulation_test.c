@@ -14,9 +14,7 @@ static void write_system(const char* path, const char* fmt, ...) {
   fclose(f);
 }
 
-static void run(const char* path) {
-  if (couplet("run %s -q -o out.csv", path) != 0) check_message("\n\n");
-}
+static void run(const char* path) { must_do("run %s -q -o out.csv", path); }
 
 //------------------------------------ two masses ------------------------------------
 
