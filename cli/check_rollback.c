@@ -132,14 +132,37 @@ static cpl_status step(trial* t, double to, cpl_step_result* r) {
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
-// Once more from the saved state; `detour`: after a longer step that is taken back as well.
-static cpl_status repeat(trial* t, double from, double to, const cpl_step_result* first,
-                         bool detour) {
+// The saved state becomes bytes, and the state is restored from them.
+static cpl_status restore_from_bytes(trial* t) {
   cpl_component* c = &t->s->base;
-  const char* how = detour ? "after a longer one was taken back" : "after it was taken back";
+  cpl_binary borrowed, bytes;
+  cpl_snapshot copy = {0};
+  cpl_status st = c->ops->serialize(c, &t->snapshot, &borrowed);
+  if (st != CPL_OK) return st < 0 ? st : CPL_ERR_MODEL;
+  uint8_t* kept = malloc(borrowed.size + 1);
+  if (kept == NULL) return cpl_fail(t->ctx, CPL_ERR_NOMEM, "out of memory");
+  memcpy(kept, borrowed.data, borrowed.size);
+  bytes = (cpl_binary){kept, borrowed.size};
+  st = c->ops->deserialize(c, &bytes, &copy);
+  if (st == CPL_OK) st = c->ops->restore(c, &copy);
+  if (copy.data != NULL) c->ops->forget(c, &copy);
+  free(kept);
+  return st == CPL_RETRY ? CPL_ERR_MODEL : st;
+}
+
+typedef enum way { DIRECT, DETOUR, BYTES } way;
+
+// Once more from the saved state: at once, after a shorter step that is taken back as well, or from
+// the state written to bytes and read again.
+static cpl_status repeat(trial* t, double from, double to, const cpl_step_result* first, way w) {
+  static const char* const hows[] = {"after it was taken back",
+                                     "after it and a shorter one were taken back",
+                                     "from the serialised state"};
+  cpl_component* c = &t->s->base;
+  const char* how = hows[w];
   cpl_step_result r;
-  cpl_status st = c->ops->restore(c, &t->snapshot);
-  if (st >= 0 && detour) {
+  cpl_status st = w == BYTES ? restore_from_bytes(t) : c->ops->restore(c, &t->snapshot);
+  if (st >= 0 && w == DETOUR) {
     double half = from + (to - from) / 2;
     st = step(t, c->can.variable_step ? half : to, &r);
     if (st >= 0) st = c->ops->restore(c, &t->snapshot);
@@ -158,8 +181,9 @@ static cpl_status try_step(trial* t, double from, double to, double* reached) {
   cpl_status st = c->ops->save(c, &t->snapshot);
   if (st >= 0) st = step(t, to, &r);
   if (st >= 0) st = read_all(t, &t->first);
-  if (st >= 0) st = repeat(t, from, to, &r, false);
-  if (st >= 0) st = repeat(t, from, to, &r, true);
+  if (st >= 0) st = repeat(t, from, to, &r, DIRECT);
+  if (st >= 0) st = repeat(t, from, to, &r, DETOUR);
+  if (st >= 0 && c->can.serialize && c->ops->serialize != NULL) st = repeat(t, from, to, &r, BYTES);
   *reached = r.time > from && r.end != CPL_STEP_TERMINATE ? r.time : INFINITY;
   return st;
 }
