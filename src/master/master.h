@@ -67,6 +67,7 @@ typedef struct cpli_master_part {
   double saved_t, first_t;  // the same where the snapshots below were taken
   bool due, stepped;        // in this step
   bool predicted;           // it told how far it will go
+  bool jumped;              // its outputs are those after an event that ended the step
   bool kept;                // it stopped where all others are taken to now
   double accepted;          // the farthest point it reached in this step without a word
   bool pending;             // an event of it waits

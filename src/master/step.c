@@ -42,17 +42,34 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
   return CPL_OK;
 }
 
+// To t_end, through events that wait where it stands: a part may find one again there, by rounding.
+static cpl_status step_past_start(cpli_master_part* p, double t_end) {
+  for (int32_t i = 0;; i++) {
+    cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
+    bool stands = st >= 0 && p->result.end == CPL_STEP_EVENT && p->result.time <= p->t;
+    if (!stands || !p->s->base.can.zero_step || i == MOST_TRIES) return st;
+    p->stats.updates++;
+    double here = p->result.time;
+    st = p->s->ops->step(p->s, here, here, &p->result);
+    if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
+  }
+}
+
 static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->st = cpli_master_inputs(m, p, t_end);
   if (p->st < 0) return;
+  double from = p->own_t;
   p->stepped = true;
-  p->st = p->s->ops->step(p->s, t_end, t_end, &p->result);
+  p->st = step_past_start(p, t_end);
   if (p->st == CPL_RETRY)
     p->st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the step to t=%.12g", t_end);
   p->own_t = p->result.time;
   // an event of its own at the end of the step, but for rounding: a part adds up time as it likes
   double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
-  if (p->result.end == CPL_STEP_EVENT && t_end - p->own_t <= rounding) p->result.time = t_end;
+  bool event = p->result.end == CPL_STEP_EVENT;
+  if (event && t_end - p->own_t <= rounding) p->result.time = t_end;
+  else if (p->own_t >= from && p->own_t < p->t) p->result.time = p->t;
+  p->jumped = event && !p->s->base.can.zero_step;
 }
 
 // A refused step that came nowhere is halved: the part does not say what it would accept.
@@ -294,7 +311,7 @@ static void begin(cpli_master* m, double target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     p->due = is_due(p, target);
-    p->stepped = p->kept = false;
+    p->stepped = p->kept = p->jumped = false;
     p->accepted = -INFINITY;
   }
 }

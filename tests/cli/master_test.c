@@ -332,6 +332,48 @@ static void formulas_follow_steppers(void** state) {
   }
 }
 
+// Followers of a ball that jumps: every kind of ball and every algorithm against one aggregate.
+static void values_that_jump_keep_the_order(void** state) {
+  (void)state;
+  static const char* const balls[] = {"c: %s, as: cs", "fmu: ball.fmu, as: cs",
+                                      "fmu: ball3.fmu, as: cs", "c: %s"};
+  static const struct {
+    const char* master;
+    double tolerance;  // of f.x and g.x
+  } ways[] = {{"step: 0.01, algorithm: iterative", 2e-4},
+              {"step: 0.01, order: 1", 2e-3},
+              {"step: 0.01, algorithm: gauss-seidel", 6e-2},
+              {"step: 0.05, tolerance: 1e-4, order: 1", 1e-3}};
+  const char* model = test_path("examples/ball_and_counter/ball.c");
+  write_text("decay.c", decay_model);
+  CHECK_CODE(0, "build", model, "-q", "-o", "ball.fmu");
+  CHECK_CODE(0, "build", model, "--fmi", "3", "-q", "-o", "ball3.fmu");
+  CHECK_CODE(0, "build", "decay.c", "-q", "-o", "decay.fmu");
+  CHECK_CODE(0, "build", "decay.c", "--fmi", "3", "-q", "-o", "decay3.fmu");
+  char ball[4200], text[8192];
+  const char* format =
+      "couplet: 1\nmodels:\n  ball: {%s}\n  f: {%s}\n  g: {%s}\n"
+      "connections: {f.u: ball.h, g.u: f.x + ball.v}\n%s%s%s"
+      "record: [f.x, g.x, ball.bounces]\nexperiment: {stop: 3, rtol: 1e-9}\n";
+  snprintf(ball, sizeof ball, balls[3], model);
+  snprintf(text, sizeof text, format, ball, "c: decay.c", "c: decay.c", "", "", "");
+  write_text("jumps.yaml", text);
+  CHECK_CODE(0, "run", "jumps.yaml", "-q", "-o", "jumps.csv");
+  double f = last_value("jumps.csv", 1), g = last_value("jumps.csv", 2);
+  for (int b = 0; b < 4; b++) {
+    snprintf(ball, sizeof ball, balls[b], model);
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+      snprintf(text, sizeof text, format, ball, "fmu: decay.fmu, as: cs", "fmu: decay3.fmu, as: cs",
+               "master: {", ways[w].master, "}\n");
+      write_text("jumps.yaml", text);
+      CHECK_CODE(0, "run", "jumps.yaml", "-q", "-o", "jumps.csv");
+      CHECK_NEAR(last_value("jumps.csv", 1), f, ways[w].tolerance);
+      CHECK_NEAR(last_value("jumps.csv", 2), g, ways[w].tolerance);
+      CHECK_NEAR(last_value("jumps.csv", 3), 6, 0);
+    }
+  }
+}
+
 //------------------------------------ who can do nothing ------------------------------------
 
 // An FMU as a folder, with one attribute of its description less or another one.
@@ -463,6 +505,7 @@ int main(void) {
       cmocka_unit_test(slow_steppers_have_steps_of_their_own),
       cmocka_unit_test(model_exchange_and_co_simulation_mix),
       cmocka_unit_test(formulas_follow_steppers),
+      cmocka_unit_test(values_that_jump_keep_the_order),
       cmocka_unit_test(one_may_do_nothing_but_step),
       cmocka_unit_test(verbs_know_systems_of_steppers),
       cmocka_unit_test(rollback_is_checked),
