@@ -132,7 +132,7 @@ cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info) {
   cpl_status st = cpli_fmi3_clocks_tick(in);
   if (st == CPL_OK) st = cpli_fmi3UpdateDiscreteStates(in, info);
   if (st != CPL_OK) return st;
-  in->next_event = info->next_time;
+  in->events.next = info->next_time;
   if (in->n_ticking == 0) return st;
   st = cpli_fmi3_clocks_next(in);
   info->next_time = fmin(info->next_time, cpli_fmi3_clocks_time(in));

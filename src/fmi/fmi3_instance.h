@@ -29,13 +29,18 @@ typedef struct cpli_fmi3_group {
   bool straight;  // the values are in the order of the elements, with none between
 } cpli_fmi3_group;
 
+// What is known of events to come, besides clocks.
+typedef struct cpli_fmi3_events {
+  bool pending;     // one is due before the next step
+  bool terminated;  // the FMU asked for the end in one
+  double next;      // of the FMU itself
+} cpli_fmi3_events;
+
 typedef struct cpli_fmi3 {
   cpli_instance base;
   cpli_fmi3_functions fn;
-  bool event_mode;     // co-simulation with event mode
-  bool event_pending;  // an event is due before the next step
-  bool terminated;     // the FMU asked for the end in an event
-  double next_event;   // of the FMU itself
+  bool event_mode;  // co-simulation with event mode
+  cpli_fmi3_events events;
   cpli_ticking* ticking;
   int32_t n_ticking;
 

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -41,19 +42,22 @@ typedef struct saved {
   void* state;
   double time;
   cpli_phase phase;
+  max_align_t own[];  // of the adapter
 } saved;
 
 cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_instance* in = instance_of(c);
   saved* s = snapshot->data;
   if (s == NULL) {
-    s = cpli_alloc(c->ctx, 1, sizeof *s);
+    size_t own = in->api->own_size != NULL ? in->api->own_size(in) : 0;
+    s = cpli_alloc(c->ctx, 1, sizeof *s + own);
     if (s == NULL) return cpli_nomem(c->ctx);
     snapshot->data = s;
     in->snapshots++;
   }
   s->time = in->time;
   s->phase = in->phase;
+  if (in->api->own_save != NULL) in->api->own_save(in, s->own);
   return in->api->get_state(in, &s->state);
 }
 
@@ -65,6 +69,7 @@ cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot)
   in->health = CPLI_GOOD;
   in->time = s->time;
   in->phase = s->phase;
+  if (in->api->own_restore != NULL) in->api->own_restore(in, s->own);
   return st;
 }
 

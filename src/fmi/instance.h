@@ -59,6 +59,10 @@ typedef struct cpli_api {
   cpl_status (*get_state)(cpli_instance* in, void** state);
   cpl_status (*set_state)(cpli_instance* in, void* state);
   cpl_status (*free_state)(cpli_instance* in, void** state);
+  // What the adapter itself has to remember with a saved state. Nullable, all three together.
+  size_t (*own_size)(const cpli_instance* in);
+  void (*own_save)(const cpli_instance* in, void* own);
+  void (*own_restore)(cpli_instance* in, const void* own);
   // optional functions: which capabilities the binary has
   bool (*has_states)(const cpli_instance* in);
   bool (*has_serialization)(const cpli_instance* in);
