@@ -81,12 +81,15 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
 static cpl_status enter_init(cpl_component* c) {
   cpli_fmi3* in = (cpli_fmi3*)c;
   in->base.phase = CPLI_INITIALIZING;
-  return cpli_fmi3EnterInitializationMode(in);
+  cpl_status st = cpli_fmi3EnterInitializationMode(in);
+  return st < 0 ? st : cpli_fmi3_clocked_open(in);
 }
 
 cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next) {
   cpl_status st = cpli_fmi3_clocks_start(in);
+  if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
   if (st == CPL_OK) st = cpli_fmi3ExitInitializationMode(in);
+  cpli_fmi3_clocked_close(in);
   if (st == CPL_OK) in->base.phase = next;
   return st;
 }
@@ -111,7 +114,7 @@ typedef struct part {
   size_t size;
 } part;
 
-enum { N_PARTS = 5 };
+enum { N_PARTS = 6 };
 
 static void list_parts(const cpli_fmi3* in, part parts[N_PARTS]) {
   const part all[N_PARTS] = {
@@ -120,6 +123,7 @@ static void list_parts(const cpli_fmi3* in, part parts[N_PARTS]) {
       {in->reals, in->room * sizeof *in->reals},
       {in->integers, in->room * sizeof *in->integers},
       {in->known, in->room * sizeof *in->known},
+      {in->gates, in->room * sizeof *in->gates},
   };
   memcpy(parts, all, sizeof all);
 }
@@ -175,12 +179,14 @@ static cpl_status prepare(cpli_instance* base) {
   in->event_mode = base->co_simulation && base->kind->event_mode;
   in->events.next = INFINITY;
   cpl_status st = cpli_fmi3_values_prepare(in);
+  if (st >= 0) st = cpli_fmi3_clocked_prepare(in);
   return st < 0 ? st : cpli_fmi3_clocks_prepare(in);
 }
 
 static void release(cpli_instance* base) {
   cpli_fmi3_values_release((cpli_fmi3*)base);
   cpli_fmi3_clocks_release((cpli_fmi3*)base);
+  cpli_fmi3_clocked_release((cpli_fmi3*)base);
 }
 
 // The structural parameters that the FMU was opened with, before anything else is set.
@@ -229,6 +235,7 @@ static cpl_status terminate(cpli_instance* in) { return cpli_fmi3Terminate((cpli
 static cpl_status reset(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   cpli_fmi3_values_forget(in);
+  cpli_fmi3_clocked_reset(in);
   cpl_status st = cpli_fmi3Reset(in);
   if (st < 0) return st;
   base->phase = CPLI_INSTANTIATED;

@@ -129,9 +129,50 @@ static void over_a_connection(void** state) {
   close_probe(&o);
 }
 
+// Clocked variables are read and set when their clock ticks, and only then: what was set before
+// waits, what is read later is what it was. The FMU refuses all else.
+static void clocked_variables(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_stepper* s = stepper_in(&o);
+  cpl_component* c = &s->base;
+  cpl_step_result r;
+  put_real(&o, c, "c_in", 4);
+  CHECK_OK(o.ctx, initialize(c));
+  CHECK_NEAR(real_in(&o, c, "c_out"), 8, 0);  // set in initialisation mode
+  put_real(&o, c, "c_in", 5);
+  CHECK_NEAR(real_in(&o, c, "c_in"), 5, 0);
+  CHECK_NEAR(real_in(&o, c, "c_out"), 8, 0);
+  CHECK_INT(calls_of("fmi3EnterEventMode"), 0);
+  CHECK_OK(o.ctx, s->ops->step(s, 0.1, 0.1, &r));
+  CHECK_NEAR(r.time, 0.05, 1e-15);
+  CHECK_NEAR(real_in(&o, c, "c_out"), 8, 0);  // the tick is still to come
+  CHECK_OK(o.ctx, s->ops->step(s, r.time, r.time, &r));
+  CHECK_NEAR(real_in(&o, c, "c_out"), 10, 0);
+  CHECK_INT(integer_in(&o, c, "n_alarm"), 0);
+  c->ops->destroy(c);
+  close_probe(&o);
+}
+
+// One that belongs to a clock of the FMU itself.
+static void clocked_by_the_fmu(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_model* m = model_in(&o);
+  cpl_stepper* s = NULL;
+  cpl_solver_def solver = cpl_default_solver_def();
+  CHECK_OK(o.ctx, cpl_integrate(m, &solver, &s));
+  CHECK_OK(o.ctx, run(s, 1, 0.5));
+  CHECK_INT(integer_in(&o, &s->base, "n_alarm"), 2);
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
 //------------------------------------ rollback ------------------------------------
 
-enum { N_SEEN = 2 * CPLI_COUNT(expected) + 4 };
+enum { N_SEEN = 2 * CPLI_COUNT(expected) + 6 };
 
 static void look(opened* o, cpl_component* c, double* seen) {
   for (size_t i = 0; i < CPLI_COUNT(expected); i++) {
@@ -141,6 +182,8 @@ static void look(opened* o, cpl_component* c, double* seen) {
     *seen++ = (double)integer_in(o, c, count);
     *seen++ = real_in(o, c, time);
   }
+  *seen++ = real_in(o, c, "c_out");
+  *seen++ = (double)integer_in(o, c, "n_alarm");
   *seen++ = real_in(o, c, "x[1]");
   *seen++ = real_in(o, c, "x[2]");
   *seen++ = real_in(o, c, "y[1]");
@@ -218,6 +261,8 @@ int main(void) {
       cmocka_unit_test(co_simulation),
       cmocka_unit_test(tuned),
       cmocka_unit_test(over_a_connection),
+      cmocka_unit_test(clocked_variables),
+      cmocka_unit_test(clocked_by_the_fmu),
       cmocka_unit_test(rollback_of_co_simulation),
       cmocka_unit_test(rollback_of_model_exchange),
   };
