@@ -189,6 +189,7 @@ cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_ap
   in->co_simulation = co_simulation;
   in->kind = co_simulation ? &fmu->cs : &fmu->me;
   in->time = NAN;
+  in->x87 = cpli_x87_modes();
   in->head.component.ctx = src->ctx;
   in->head.component.desc = src->desc;
   in->head.component.can = in->kind->can;

@@ -95,6 +95,7 @@ struct cpli_instance {
   int32_t snapshots;      // alive: the FMU must be able to go back
   const char* failed_in;  // the function after which no other may be called
   uint32_t busy_calls;    // steps and events so far
+  uint16_t x87;           // surroundings.h: when the instance was made
 
   pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads
   int message_status;
