@@ -38,7 +38,11 @@ typedef struct probe {
   fmi3InstanceEnvironment environment;
   fmi3LogMessageCallback log;
   fmi3IntermediateUpdateCallback update;
+  struct probe* next;
 } probe;
+
+// After a crash no one may free an instance, but it is not lost.
+static probe* all;
 
 static const char* fault_kind;
 
@@ -93,6 +97,8 @@ static probe* make(fmi3String token, fmi3String resources, void* environment,
   probe* p = calloc(1, sizeof *p);
   p->environment = environment;
   p->log = log;
+  p->next = all;
+  all = p;
   start(p);
   return p;
 }
@@ -132,7 +138,12 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
   return p;
 }
 
-void fmi3FreeInstance(fmi3Instance c) { free(c); }
+void fmi3FreeInstance(fmi3Instance c) {
+  probe** at = &all;
+  while (*at != c) at = &(*at)->next;
+  *at = (*at)->next;
+  free(c);
+}
 
 static fmi3Status go(probe* p, fmi3Status status, bool allowed, enum mode next) {
   if (!allowed) return refuse(p, "this mode cannot be entered from here");
@@ -175,6 +186,7 @@ fmi3Status fmi3Reset(fmi3Instance c) {
   BEGIN
   probe fresh = {.environment = p->environment,
                  .log = p->log,
+                 .next = p->next,
                  .co_simulation = p->co_simulation,
                  .event_mode = p->event_mode};
   *p = fresh;
@@ -520,7 +532,10 @@ fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState* state) {
   return status;
 }
 fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state) {
-  BEGIN memcpy(p, state, sizeof *p);
+  BEGIN
+  probe* next = p->next;
+  memcpy(p, state, sizeof *p);
+  p->next = next;
   return status;
 }
 fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState* state) {
