@@ -14,7 +14,7 @@ enum { MOST_TRIES = 1000 };
 
 static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
   return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
-                  "%s: the step from t=%.17g to t=%.17g: it %s (it says it is at t=%.17g)",
+                  "%s: the step from t=%.12g to t=%.12g: it %s (it says it is at t=%.17g)",
                   p->s->base.name, p->t, t_end, how, p->result.time);
 }
 
@@ -116,8 +116,7 @@ static void step_parts(cpli_master* m, batch* b) {
   bool together = m->def.threads > 1 || m->cost > worth_it;
   double since = cpli_now();
   if (together) cpli_crew_run(m->crew, b->n, step_aside, b);
-  else
-    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+  else step_in_order(b);
   double cost = (cpli_now() - since) / b->n * (together ? cpli_crew_size(m->crew) : 1);
   m->cost += 0.1 * (cost - m->cost);
   for (int32_t i = 0; i < b->n && together; i++) {
