@@ -106,11 +106,20 @@ static void step_aside(void* user, int32_t i) {
   cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
 }
 
+// The first that fails ends it: its message is the one to be heard.
+static void step_in_order(batch* b) {
+  for (int32_t i = 0; i < b->n; i++) {
+    const cpli_master_part* p = &b->m->parts[b->ops[i].part];
+    step_one(b, i);
+    if (goes(p) && p->st < 0) return;
+  }
+}
+
 // Threads pay when a step costs more than waking them; who asks for a number of them gets them.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
   if (m->crew == NULL || b->n < 2) {
-    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+    step_in_order(b);
     return;
   }
   bool together = m->def.threads > 1 || m->cost > worth_it;
