@@ -97,3 +97,8 @@ cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, co
 // any time is fine.
 cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
                              const cli_list* set, double call_timeout, cpl_source** out);
+
+// desktop.c
+bool cli_has_desktop(void);
+// Shows a file or an address in the user's browser; a message when there is no way to.
+void cli_open_page(const char* page);

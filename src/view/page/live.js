@@ -1,0 +1,2 @@
+// A run that goes on: its rows come from the server that this page came from.
+function startLive() {}
