@@ -37,3 +37,17 @@ cpl_project_test(compare_monolithic ${Python3_EXECUTABLE} tools/compare_monolith
 cpl_project_test(run_example scripts/run-example $<TARGET_FILE:couplet_cli>
   ${CMAKE_CURRENT_BINARY_DIR}/work/run_example)
 cpl_project_test(setup tests/setup_test.sh ${CMAKE_CURRENT_BINARY_DIR}/work/setup)
+
+#------------------------------------ the pages, in a browser ------------------------------------
+
+find_program(NODE node REQUIRED)
+file(GLOB BROWSER_TESTS CONFIGURE_DEPENDS browser/*_test.mjs)
+foreach(source ${BROWSER_TESTS})
+  get_filename_component(name ${source} NAME_WE)
+  string(REPLACE "_test" "" name ${name})
+  set(work ${CMAKE_CURRENT_BINARY_DIR}/work/browser_${name})
+  file(MAKE_DIRECTORY ${work})
+  add_test(NAME browser/${name} COMMAND ${NODE} ${source} WORKING_DIRECTORY ${work})
+  set_tests_properties(browser/${name} PROPERTIES TIMEOUT 120 ENVIRONMENT
+    "COUPLET=$<TARGET_FILE:couplet_cli>;COUPLET_SOURCE_DIR=${CMAKE_SOURCE_DIR};COUPLET_NPM=${CPL_NPM}")
+endforeach()

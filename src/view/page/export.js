@@ -30,7 +30,7 @@ function csvOf(plot) {
       g.end = rowAt(g.result.time, g.result.rows, until, true);
     }
   }
-  const lines = [['time', ...groups.flatMap(g => g.columns.map(c => cell(c.label)))].join(',')];
+  const lines = [['time [s]', ...groups.flatMap(g => g.columns.map(c => cell(c.label)))].join(',')];
   while (groups.some(g => g.at < g.end)) {
     const t = Math.min(...groups.filter(g => g.at < g.end).map(g => g.result.time[g.at]));
     const row = [digits(t)];

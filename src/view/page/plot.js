@@ -212,9 +212,17 @@ class Plot {
     const chart = new uPlot({width: this.surface.clientWidth, height: this.height, scales, axes, series, legend: {show: false}, padding: [8, 10, 0, 4],
       cursor: {y: this.phase, points: {show: false}, drag: {x: true, y: true, uni: 30, setScale: false},
         bind: {mousedown: (u, t, handle) => e => { if (e.button === 0 && !e.shiftKey) handle(e); }, dblclick: () => () => app.resetZoom(this)}},
-      hooks: {setSelect: [u => this.selected(u)], setCursor: [u => this.pointed(u)], drawAxes: [u => this.drawEvents(u)]}},
+      hooks: {setSelect: [u => this.selected(u)], setCursor: [u => this.pointed(u)], drawAxes: [u => this.drawEvents(u)], draw: [u => this.tell(u)]}},
       [[0, 1], ...this.drawn.map(() => [0, 0])], this.surface);
     return chart;
+  }
+
+  // What is in view, for tests and for scripts of users.
+  tell(u) {
+    const range = key => [u.scales[key].min, u.scales[key].max];
+    this.surface.dataset.x = range('x').join(' ');
+    this.surface.dataset.y = this.scaleKeys().map(key => range(key).join(' ')).join(';');
+    this.surface.dataset.events = this.visibleEvents().length;
   }
 
   transform(u, key) {
