@@ -60,14 +60,14 @@ test('search finds a variable, and ticking it draws it', async () => {
 });
 
 // The number of pixels of the canvas in the colour of the first curve.
-const inked = page => page.evaluate(() => {
+const inked = async page => page.waitForSelector('.surface canvas').then(() => page.evaluate(() => {
   const c = document.querySelector('.surface canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
   const colour = getComputedStyle(document.documentElement).getPropertyValue('--c0').trim();
   const [r, g, b] = [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
   let n = 0;
   for (let i = 0; i < d.length; i += 4) if (Math.abs(d[i] - r) + Math.abs(d[i + 1] - g) + Math.abs(d[i + 2] - b) < 24 && d[i + 3] > 200) n++;
   return n;
-});
+}));
 
 test('curves are drawn, in light and dark', async () => {
   const page = await open(process.cwd() + '/ball.html');
@@ -82,6 +82,23 @@ test('curves are drawn, in light and dark', async () => {
   const dark = await open(process.cwd() + '/ball.html', {colorScheme: 'dark'});
   assert.notEqual(await dark.evaluate(() => getComputedStyle(document.body).backgroundColor), bright);
   await close(dark);
+});
+
+test('one row in many stays visible', async () => {
+  const lines = ['time,y'];
+  for (let i = 0; i < 20000; i++) lines.push(i + ',' + (i === 12345 ? 1 : 0));
+  fs.writeFileSync('spike.csv', lines.join('\n') + '\n');
+  run('view', 'spike.csv', '-o', 'spike.html');
+  const page = await open(process.cwd() + '/spike.html');
+  await page.waitForSelector('.surface[data-x]');
+  const box = await page.evaluate(() => { // where the colour of the curve stands in the middle of the height
+    const c = document.querySelector('.surface canvas'), o = document.querySelector('.u-over');
+    const y = o.offsetTop + (o.offsetHeight >> 1), d = c.getContext('2d').getImageData(0, y, c.width, 1).data, at = [];
+    for (let x = 0; x < c.width; x++) if (d[4 * x + 2] - d[4 * x] > 60) at.push((x - o.offsetLeft) / o.offsetWidth);
+    return at;
+  });
+  assert.ok(box.length >= 1 && box.length <= 4 && Math.abs(box[0] - 12345 / 19999) < 0.005, box.join());
+  await close(page);
 });
 
 test('zooms with box, wheel and keys, moves, shows all again', async () => {

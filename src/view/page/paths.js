@@ -9,30 +9,69 @@ class TextPen {
 }
 
 // to: {x(t), y(v), left, right [pixels], from, until [time]}
-function traceOverTime(pen, curve, to) {
-  const {time, values, rows} = curve;
-  let i = Math.max(0, rowAt(time, rows, to.from, false) - 1);
-  const end = Math.min(rows, rowAt(time, rows, to.until, true) + 1);
-  if (end - i < 4 * (to.right - to.left)) return traceAll(pen, time, values, i, end, to);
+function rowsInView(curve, to) {
+  const {time, rows} = curve;
+  return [Math.max(0, rowAt(time, rows, to.from, false) - 1), Math.min(rows, rowAt(time, rows, to.until, true) + 1)];
+}
+
+const isDense = (curve, to) => {
+  const [from, until] = rowsInView(curve, to);
+  return until - from >= 4 * (to.right - to.left);
+};
+
+// Calls each(first row, row behind the last, smallest, largest) for what falls on a pixel.
+function eachPixel(curve, to, each) {
+  let [i, end] = rowsInView(curve, to);
   const width = (to.until - to.from) / (to.right - to.left);
-  let down = false;
-  const point = (row, y) => {
-    if (down) pen.lineTo(to.x(time[row]), y); else pen.moveTo(to.x(time[row]), y);
-    down = true;
-  };
-  for (let pixel = 0; i < end; pixel++) {
-    const next = Math.min(end, Math.max(i + 1, rowAt(time, rows, to.from + pixel * width, false)));
+  for (let pixel = 1; i < end; pixel++) {
+    const next = Math.min(end, Math.max(i + 1, rowAt(curve.time, curve.rows, to.from + pixel * width, false)));
     const [low, high] = curve.extremes.of(i, next);
-    if (low > high) down = false; // nothing but gaps
-    else {
-      const first = values[i], last = values[next - 1];
-      if (first === first) point(i, to.y(first));
-      if (low < first || low < last) point(i, to.y(low));
-      if (high > first || high > last) point(i, to.y(high));
-      if (last === last) point(next - 1, to.y(last)); else down = false;
-    }
+    each(i, next, low, high);
     i = next;
   }
+}
+
+function traceOverTime(pen, curve, to) {
+  const {time, values} = curve;
+  if (!isDense(curve, to)) return traceAll(pen, time, values, ...rowsInView(curve, to), to);
+  let down = false;
+  const point = (row, v) => {
+    if (down) pen.lineTo(to.x(time[row]), to.y(v)); else pen.moveTo(to.x(time[row]), to.y(v));
+    down = true;
+  };
+  eachPixel(curve, to, (i, next, low, high) => {
+    const first = values[i], last = values[next - 1];
+    if (low > high) { down = false; return; } // nothing but gaps
+    if (first === first) point(i, first);
+    if (low < first || low < last) point(i, low);
+    if (high > first || high > last) point(i, high);
+    if (last === last) point(next - 1, last); else down = false;
+  });
+}
+
+// Where there are many rows to a pixel the line is a band: its outline is filled, many times faster than a stroke.
+function outlineOverTime(pen, curve, to, thickness) {
+  const {time, values} = curve;
+  let upper = [], lower = [], last = NaN;
+  const close = () => {
+    if (upper.length > 0) {
+      pen.moveTo(...upper[0]);
+      for (const point of upper) pen.lineTo(...point);
+      for (let i = lower.length - 1; i >= 0; i--) pen.lineTo(...lower[i]);
+      pen.closePath();
+    }
+    upper = []; lower = []; last = NaN;
+  };
+  eachPixel(curve, to, (i, next, low, high) => {
+    if (low > high) { close(); return; }
+    if (last < low) low = last; // joined to what is before it
+    if (last > high) high = last;
+    const x = to.x(time[i]), top = to.y(high), bottom = to.y(low), pad = Math.max(0.5, (thickness - (bottom - top)) / 2);
+    upper.push([x, top - pad]);
+    lower.push([x, bottom + pad]);
+    last = values[next - 1];
+  });
+  close();
 }
 
 function traceAll(pen, across, values, from, until, to) {

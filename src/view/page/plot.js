@@ -20,7 +20,7 @@ const short = v => v === undefined || Number.isNaN(v) ? '–' : Math.abs(v) >= 1
 
 class Plot {
   constructor(kind) {
-    Object.assign(this, {kind, curves: [], across: '', axes: 'unit', x: null, y: {}, shapes: 0});
+    Object.assign(this, {kind, curves: [], across: '', axes: 'unit', x: null, y: {}, inView: false, stale: false});
     this.build();
   }
 
@@ -87,6 +87,7 @@ class Plot {
     bindGestures(this);
     bindKeys(this);
     new ResizeObserver(() => this.resize()).observe(this.surface);
+    new IntersectionObserver(([entry]) => this.cameIntoView(entry.isIntersecting), {rootMargin: '150px'}).observe(this.surface);
   }
 
   select(label, options, value, change) {
@@ -161,20 +162,29 @@ class Plot {
     this.show();
   }
 
-  // Anew: curves, axes or colours are others.
+  // Anew: curves, axes or colours are others. What is out of sight is drawn when it comes into view.
   show() {
     this.fillTools();
     this.fillChips();
     this.u?.destroy();
     this.u = null;
-    if (this.surface.clientWidth > 0) this.u = this.makeChart();
-    this.shapes++;
+    if (this.inView && this.surface.clientWidth > 0) this.u = this.makeChart();
+    this.surface.style.minHeight = this.height + 'px';
     this.values(null);
   }
-  redraw() { this.u?.redraw(true, true); this.values(this.shown ?? null); }
+  redraw() {
+    this.stale = !this.inView;
+    if (this.inView) this.u?.redraw(true, true);
+    this.values(this.shown ?? null);
+  }
+  cameIntoView(inView) {
+    this.inView = inView;
+    if (inView && !this.u) this.show();
+    else if (inView && this.stale) this.redraw();
+  }
   get height() { return this.phase ? Math.min(460, Math.max(260, this.surface.clientWidth * 0.6)) : innerWidth < 760 ? 220 : 260; }
   resize() {
-    if (!this.u) { if (this.surface.clientWidth > 0) this.show(); return; }
+    if (!this.u) { this.show(); return; }
     if (this.u.width !== this.surface.clientWidth) this.u.setSize({width: this.surface.clientWidth, height: this.height});
   }
 
@@ -207,12 +217,12 @@ class Plot {
     });
     for (const key of keys) scales[key] = {range: () => this.rangeY(key)};
     if (keys.length === 0) { scales.y = {range: [0, 1]}; axes.push({scale: 'y', stroke: ink, grid: lines, ticks, font}); }
-    const series = [{}, ...this.drawn.map(c => ({scale: this.keyOf(c), auto: false, stroke: () => colourOf(c), width: 1.6, dash: dashOf(c),
-      points: {show: false}, paths: u => this.path(u, c)}))];
-    const chart = new uPlot({width: this.surface.clientWidth, height: this.height, scales, axes, series, legend: {show: false}, padding: [8, 10, 0, 4],
+    const series = [{}, ...this.drawn.map(c => ({scale: this.keyOf(c), auto: false,
+      points: {show: false}, paths: () => null}))];
+    const chart = new uPlot({width: this.surface.clientWidth, height: this.height, scales, axes, series, legend: {show: false}, padding: [8, 18, 0, 4],
       cursor: {y: this.phase, points: {show: false}, drag: {x: true, y: true, uni: 30, setScale: false},
         bind: {mousedown: (u, t, handle) => e => { if (e.button === 0 && !e.shiftKey) handle(e); }, dblclick: () => () => app.resetZoom(this)}},
-      hooks: {setSelect: [u => this.selected(u)], setCursor: [u => this.pointed(u)], drawAxes: [u => this.drawEvents(u)], draw: [u => this.tell(u)]}},
+      hooks: {setSelect: [u => this.selected(u)], setCursor: [u => this.pointed(u)], drawAxes: [u => this.drawEvents(u)], draw: [u => this.drawCurves(u), u => this.tell(u)]}},
       [[0, 1], ...this.drawn.map(() => [0, 0])], this.surface);
     return chart;
   }
@@ -235,10 +245,28 @@ class Plot {
     if (this.phase) traceOver(pen, this.acrossOf(curve), curve, to);
     else traceOverTime(pen, curve, to);
   }
-  path(u, curve) {
-    const pen = new Path2D();
-    this.trace(pen, curve, this.transform(u, this.keyOf(curve)));
-    return {stroke: pen, fill: null, clip: null, band: null, gaps: null, flags: 1};
+  drawCurves(u) {
+    const {left, top, width, height} = u.bbox, ctx = u.ctx, area = new Path2D();
+    area.rect(left, top, width, height);
+    ctx.save();
+    ctx.clip(area);
+    ctx.lineJoin = 'round';
+    ctx.lineWidth = 1.6 * devicePixelRatio;
+    for (const c of this.drawn) {
+      const pen = new Path2D(), to = this.transform(u, this.keyOf(c));
+      ctx.strokeStyle = ctx.fillStyle = colourOf(c);
+      if (!this.phase && isDense(c, to)) {
+        ctx.globalAlpha = c.result.index === 0 ? 1 : 0.6;
+        outlineOverTime(pen, c, to, ctx.lineWidth);
+        ctx.fill(pen);
+        ctx.globalAlpha = 1;
+      } else {
+        this.trace(pen, c, to);
+        ctx.setLineDash(dashOf(c).map(d => d * devicePixelRatio));
+        ctx.stroke(pen);
+      }
+    }
+    ctx.restore();
   }
 
   // The times of events in view.
