@@ -60,7 +60,7 @@ function bindKeys(plot) {
       .map(c => c.name + ' ' + c.value.textContent).join(', ');
   }
   plot.surface.addEventListener('keydown', e => {
-    if (e.ctrlKey || e.altKey || e.metaKey || !plot.u || !moves[e.key]) return;
+    if (e.ctrlKey || e.altKey || e.metaKey || !moves[e.key]) return;
     e.preventDefault();
     moves[e.key](e);
   });
