@@ -193,10 +193,11 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   cpli_master* m = (cpli_master*)s;
   *h = INFINITY;
   for (int32_t i = 0; i < m->n_parts; i++) {
-    double one = INFINITY;
+    double one = NAN;
     cpl_status st = m->parts[i].s->ops->max_step(m->parts[i].s, &one);
     if (st < 0) return st;
-    *h = fmin(*h, one);
+    *h = isnan(one) ? NAN : fmin(*h, one);
+    if (isnan(one)) return CPL_OK;
   }
   return CPL_OK;
 }
