@@ -92,13 +92,13 @@ function fillReport() {
       if (part.head) table.append(make('tr', {}, ...part.head.map(h => make('th', {scope: 'col'}, h))));
       for (const row of part.rows) {
         table.append(make('tr', {}, ...row.map((v, i) => i === 0 && !part.head ? make('th', {scope: 'row'}, String(v))
-          : make('td', {className: typeof v === 'number' ? 'number' : ''}, typeof v === 'number' ? short(v) : String(v)))));
+          : make('td', {className: typeof v === 'number' && part.head ? 'number' : ''}, v === null ? '–' : String(v)))));
       }
       section.append(table);
     }
     return section;
   });
-  $('report').replaceChildren(make('h2', {}, 'Run report'), ...parts, make('p', {}, 'Made by couplet ' + DATA.version + '.'));
+  $('report').replaceChildren(make('h2', {}, 'Run report'), make('div', {className: 'parts'}, ...parts), make('p', {}, 'Made by couplet ' + DATA.version + '.'));
 }
 
 function toggle(button, part, fill) {
