@@ -142,11 +142,23 @@ static void draw_curve(const plot* p, canvas* c, const double* x, const double* 
 
 //------------------------------------ around it ------------------------------------
 
-// At most nine characters, without needless digits.
-static void number(char out[16], double v, range r) {
-  if (fabs(v) < 1e-9 * (r.high - r.low)) v = 0;
-  snprintf(out, 16, "%.4g", v);
+// Ticks stand at multiples of 1, 2 or 5 times a power of ten.
+static double tick_step(range r, double wanted) {
+  const double raw = (r.high - r.low) / wanted, power = pow(10, floor(log10(raw)));
+  const double part = raw / power;
+  return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
+
+// The multiple of a step that falls on place i of n; false: none does.
+static bool tick_at(range r, double step, int i, int n, double* out) {
+  const double width = (r.high - r.low) / (n > 1 ? n - 1 : 1);
+  const double middle = r.low + i * width, multiple = step * round(middle / step);
+  if (fabs(multiple - middle) > 0.5 * width || multiple > r.high + 1e-9 * step) return false;
+  *out = fabs(multiple) < 1e-9 * step ? 0 : multiple;
+  return true;
+}
+
+static void number(char out[16], double v) { snprintf(out, 16, "%.6g", v); }
 
 static void print_legend(const plot* p, const panel* q) {
   int at = MARGIN + 1;
@@ -170,19 +182,15 @@ static void print_legend(const plot* p, const panel* q) {
   fputc('\n', p->out);
 }
 
-// Values at every fourth row, the largest and the smallest among them.
 static void print_canvas(const plot* p, const canvas* c, range y) {
-  const char* const bars[] = {"┤", "│", "|"};
-  const int ticks = c->rows >= 9 ? 4 : c->rows >= 5 ? 2 : 1;
+  const char* const bars[] = {"│", "┤"};
+  const double step = tick_step(y, fmax(1, c->rows / 3.0));
   for (int row = 0; row < c->rows; row++) {
     char label[16] = "";
-    bool tick = false;
-    for (int k = 0; k <= ticks; k++) {
-      if (row != (int)lround((double)k * (c->rows - 1) / ticks)) continue;
-      number(label, y.high - (y.high - y.low) * k / ticks, y);
-      tick = true;
-    }
-    const char* bar = p->marks == CANVAS_ASCII ? bars[2] : bars[tick ? 0 : 1];
+    double value;
+    const bool tick = tick_at(y, step, c->rows - 1 - row, c->rows, &value);
+    if (tick) number(label, value);
+    const char* bar = p->marks == CANVAS_ASCII ? "|" : bars[tick];
     fprintf(p->out, "%*s %s", MARGIN - 1, label, bar);
     canvas_print_row(c, p->out, row, p->coloured);
     fputc('\n', p->out);
@@ -191,16 +199,23 @@ static void print_canvas(const plot* p, const canvas* c, range y) {
 
 static void print_axis(const plot* p, const canvas* c, range x, const char* name,
                        const char* unit) {
-  char label[16];
+  const double step = tick_step(x, fmax(1, c->columns / 13.0));
+  char labels[1024 + 32];
+  int end = 0;
   fprintf(p->out, "%*s%s", MARGIN, "", p->marks == CANVAS_ASCII ? "+" : "└");
-  for (int i = 0; i < c->columns; i++)
-    fputs(p->marks == CANVAS_ASCII ? "-" : i % 15 == 0 ? "┬" : "─", p->out);
-  fprintf(p->out, "\n%*s", MARGIN + 1, "");
-  for (int i = 0; i + 8 <= c->columns; i += 15) {
-    number(label, x.low + (x.high - x.low) * i / (c->columns > 1 ? c->columns - 1 : 1), x);
-    fprintf(p->out, "%-15s", label);
+  for (int i = 0; i < c->columns; i++) {
+    char label[16];
+    double value;
+    const bool tick = tick_at(x, step, i, c->columns, &value);
+    const char* const lines[] = {"─", "┬", "-", "+"};
+    fputs(lines[(p->marks == CANVAS_ASCII ? 2 : 0) + tick], p->out);
+    if (!tick || i < end) continue;
+    number(label, value);
+    if (i + (int)strlen(label) > c->columns) continue;
+    end += snprintf(labels + end, sizeof labels - (size_t)end, "%*s%s", i - end, "", label);
   }
-  fprintf(p->out, "\n%*s", MARGIN + 1, "");
+  labels[end] = '\0';
+  fprintf(p->out, "\n%*s%s\n%*s", MARGIN + 1, "", labels, MARGIN + 1, "");
   cpli_print_text(p->out, name, 60);
   if (unit[0] != '\0') {
     fputs(" [", p->out);

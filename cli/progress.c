@@ -33,24 +33,28 @@ static void print_duration(char* out, size_t size, double seconds) {
   else snprintf(out, size, "%ld h %ld min", s / 3600, s % 3600 / 60);
 }
 
-// The text is cut where the terminal ends: a line that wraps could not be overwritten.
-static void show_bar(const progress* p, double t, int64_t events, double now) {
-  enum { BLOCKS = 20 };
+// A bar of so many characters, an eighth of one at a time.
+static void print_bar(double part, int blocks) {
   static const char* const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const double part = part_of(p, t);
-  const int done = (int)(8 * BLOCKS * part);
-  char bar[4 * BLOCKS] = "", text[256], left[64];
-  for (int i = 0; i < done / 8; i++) strcat(bar, "█");
-  strcat(bar, eighths[done % 8]);
+  const int done = (int)(8 * blocks * part);
+  fputs("▕", stderr);
+  for (int i = 0; i < done / 8; i++) fputs("█", stderr);
+  fprintf(stderr, "%s%*s▏ ", eighths[done % 8], blocks - done / 8 - (done % 8 > 0), "");
+}
+
+// The bar takes the room that the text leaves, and the text is cut where the terminal ends: a line
+// that wraps could not be overwritten.
+static void show_bar(const progress* p, double t, int64_t events, double now) {
+  const double part = part_of(p, t), speed = (t - p->start) / (now - p->began);
+  char text[256], left[64];
   print_duration(left, sizeof left, progress_left(p, t, now));
-  const double speed = (t - p->start) / (now - p->began);
-  snprintf(text, sizeof text, "%3.0f %%  t = %.6g  %.*fx real time  %s left  %lld event%s",
-           100 * part, t, speed < 10 ? 2 : 0, speed, left, (long long)events,
-           events == 1 ? "" : "s");
-  const int cells = done / 8 + (done % 8 > 0);
-  const int room = (int)cli_terminal_width(stderr) - BLOCKS - 5;
-  if (room < 20) fprintf(stderr, "\r%.*s\033[K", room + BLOCKS + 4, text);
-  else fprintf(stderr, "\r▕%s%*s▏ %.*s\033[K", bar, BLOCKS - cells, "", room, text);
+  const int n = snprintf(
+      text, sizeof text, "%3.0f %%  t = %.6g  %.*fx real time  %s left  %lld event%s", 100 * part,
+      t, speed < 10 ? 2 : 0, speed, left, (long long)events, events == 1 ? "" : "s");
+  const int columns = (int)cli_terminal_width(stderr), room = columns - n - 4;
+  fputc('\r', stderr);
+  if (room >= 6) print_bar(part, room < 24 ? room : 24);
+  fprintf(stderr, "%.*s\033[K", columns - 1, text);
   fflush(stderr);
 }
 
