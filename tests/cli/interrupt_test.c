@@ -159,7 +159,7 @@ static void progress_on_a_terminal(void** state) {
   (void)state;
   char seen[16384];
   const char* const shown[] = {"run", "slow.c", "--solver", "rk4", "--interval", "0.01", NULL};
-  CHECK_INT(watch_terminal(shown, 80, 2, seen, sizeof seen), 1);
+  CHECK_INT(watch_terminal(shown, 80, 1.4, seen, sizeof seen), 1);
   CHECK_CONTAINS(seen, "\r▕");
   CHECK_CONTAINS(seen, " %  t = ");
   CHECK_CONTAINS(seen, "x real time  ");
@@ -169,11 +169,11 @@ static void progress_on_a_terminal(void** state) {
   for (const char* line = strstr(seen, "\r▕"); line != NULL; line = strstr(line + 1, "\r▕")) {
     CHECK((int)width_of(line + 1) < 80);  // it would wrap, and could not be overwritten
   }
-  CHECK_INT(watch_terminal(shown, 24, 2, seen, sizeof seen), 1);  // no room for a bar
+  CHECK_INT(watch_terminal(shown, 24, 1.4, seen, sizeof seen), 1);  // no room for a bar
   CHECK(strstr(seen, "▕") == NULL);
   CHECK_CONTAINS(seen, " %  t = ");
   const char* const hidden[] = {"run", "slow.c", "--solver", "rk4", "--quiet", NULL};
-  CHECK_INT(watch_terminal(hidden, 80, 2, seen, sizeof seen), 1);
+  CHECK_INT(watch_terminal(hidden, 80, 1.4, seen, sizeof seen), 1);
   CHECK(strstr(seen, "real time") == NULL);
 }
 

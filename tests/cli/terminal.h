@@ -11,7 +11,7 @@
 
 /// What a terminal sees until the command ends, or is interrupted after so many seconds. Returns
 /// the exit code.
-static inline int watch_terminal(const char* const* args, int columns, int seconds, char* seen,
+static inline int watch_terminal(const char* const* args, int columns, double seconds, char* seen,
                                  size_t size) {
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
@@ -24,7 +24,7 @@ static inline int watch_terminal(const char* const* args, int columns, int secon
   close(end);
   size_t used = 0;
   bool killed = false;
-  time_t began = time(NULL);
+  const double began = cpli_now();
   for (;;) {  // until no one is on the other side
     struct pollfd ready = {.fd = terminal, .events = POLLIN};
     if (poll(&ready, 1, 100) == 1) {
@@ -32,7 +32,7 @@ static inline int watch_terminal(const char* const* args, int columns, int secon
       if (n <= 0) break;
       used += (size_t)n;
     }
-    if (!killed && time(NULL) - began > seconds) killed = kill(pid, SIGINT) == 0;
+    if (!killed && cpli_now() - began > seconds) killed = kill(pid, SIGINT) == 0;
   }
   seen[used] = '\0';
   close(terminal);
