@@ -9,8 +9,8 @@
 #include "format/text.h"
 
 typedef struct graph_args {
-  bool dot, json;
-  const char* log_level;
+  bool dot, json, html, svg;
+  const char *log_level, *output;
 } graph_args;
 
 enum { WIDTH = 80 };
@@ -257,7 +257,8 @@ static int run_graph(void* args_, int n, char** operands) {
   cpl_component* component = NULL;
   cpl_graph* graph = NULL;
   (void)n;
-  if (args->dot && args->json) return cli_usage_error("graph: --dot and --json exclude each other");
+  if (args->dot + args->json + args->html + args->svg > 1)
+    return cli_usage_error("graph: --dot, --json, --html and --svg exclude each other");
   cpl_context* ctx = cli_context(args->log_level);
   if (ctx == NULL) return cli_usage_error("out of memory");
   FILE* out = cli_keep_output();
@@ -267,7 +268,9 @@ static int run_graph(void* args_, int n, char** operands) {
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
   if (st >= 0) st = make_component(source, &component);
-  if (st >= 0) st = cpl_graph_create(component, &graph);
+  if (st >= 0 && (args->html || args->svg))
+    st = graph_write_picture(component, operands[0], args->output, args->svg, out);
+  else if (st >= 0) st = cpl_graph_create(component, &graph);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (graph != NULL && args->dot) graph_print_dot(out, graph);
   else if (graph != NULL && args->json) graph_print_json(out, graph, operands[0]);
@@ -284,6 +287,13 @@ static const cli_option options[] = {
     {"dot", 0, NULL, "a picture for Graphviz: couplet graph F --dot | dot -Tsvg > F.svg", CLI_FLAG,
      AT(dot)},
     {"json", 0, NULL, "all of it for machines", CLI_FLAG, AT(json)},
+    {"html", 0, NULL,
+     "a page with the picture: boxes, ports and lines to move, zoom, fold and search; loops are "
+     "red, and what is chosen tells when it is computed",
+     CLI_FLAG, AT(html)},
+    {"svg", 0, NULL, "the same picture as a file for documents", CLI_FLAG, AT(svg)},
+    {"output", 'o', "FILE", "where --html and --svg write; default: NAME.html, NAME.svg", CLI_TEXT,
+     AT(output)},
     {"log-level", 0, "error|warning|info|debug", "what is told on the way", CLI_TEXT,
      AT(log_level)},
     {0},

@@ -13,3 +13,8 @@ bool graph_is_between(const cpl_graph_connection* c);   // its target is an inpu
 
 void graph_print_dot(FILE* out, const cpl_graph* g);
 void graph_print_json(FILE* out, const cpl_graph* g, const char* path);
+
+// The picture as a page or as SVG; Nullable: output: it is then named after the system, in the
+// current folder, and its name is printed.
+cpl_status graph_write_picture(const cpl_component* component, const char* path, const char* output,
+                               bool svg, FILE* out);

@@ -19,6 +19,7 @@ RESULTS = ("page.html", ["uplot/dist/uPlot.min.css", "page.css"], [("uplot", "di
 PAGES = {
     "results.html": (*RESULTS, "'none'"),
     "live.html": (*RESULTS, "'self'"),
+    "graph.html": ("graph.html", ["page.css", "graph.css"], [("elkjs", "lib/elk.bundled.js")], ["diagram.js", "graph.js"], "'none'"),
 }
 
 
@@ -52,12 +53,20 @@ def bundle(modules, folder, template, styles, others, ours, connect):
     return page
 
 
+def engine(modules, folder):
+    """Layout and drawing for the engine inside the library, where there is no page: couplet graph --svg."""
+    return (read(folder, "engine.js") + licence(modules, "elkjs") + read(modules, "elkjs", "lib/elk-worker.min.js") + "\n" +
+            read(folder, "diagram.js"))
+
+
 def main():
     modules, folder, out = sys.argv[1:]
     os.makedirs(out, exist_ok=True)
     for name, parts in PAGES.items():
         with open(os.path.join(out, name), "w", encoding="utf-8") as f:
             f.write(bundle(modules, folder, *parts))
+    with open(os.path.join(out, "engine.js"), "w", encoding="utf-8") as f:
+        f.write(engine(modules, folder))
 
 
 main()

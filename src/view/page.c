@@ -252,24 +252,52 @@ static void put_data(page* p, const cpl_table* table, const cpl_view_def* def) {
   for (size_t i = 0; i < def->n_others; i++) put_blocks(p, &def->others[i], i + 1);
 }
 
-cpl_status cpli_view_page(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def) {
+// Fills a template by way of a function that writes the data.
+static cpl_status write_page(page* p, const char* name, const char* title,
+                             void (*fill)(page* p, const void* user), const void* user) {
   cpli_template template;
-  cpl_status st = cpli_template_read(ctx, "results.html", &template);
+  cpl_status st = cpli_template_read(p->ctx, name, &template);
   if (st < 0) return st;
-  page p = {.ctx = ctx, .path = def->path, .text = {.ctx = ctx}};
-  p.fd = open(def->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (p.fd < 0) p.st = cpl_fail(ctx, CPL_ERR_IO, "%s: %s", def->path, strerror(errno));
-  if (p.st >= 0) {
-    cpli_text_bytes(&p.text, template.parts[0], template.sizes[0]);
-    cpli_text_escaped(&p.text, def->title != NULL ? def->title : "couplet", 200);
-    cpli_text_bytes(&p.text, template.parts[1], template.sizes[1]);
-    put_data(&p, table, def);
-    cpli_text_bytes(&p.text, template.parts[2], template.sizes[2]);
-    flush(&p);
+  p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (p->fd < 0) p->st = cpl_fail(p->ctx, CPL_ERR_IO, "%s: %s", p->path, strerror(errno));
+  if (p->st >= 0) {
+    cpli_text_bytes(&p->text, template.parts[0], template.sizes[0]);
+    cpli_text_escaped(&p->text, title != NULL ? title : "couplet", 200);
+    cpli_text_bytes(&p->text, template.parts[1], template.sizes[1]);
+    fill(p, user);
+    cpli_text_bytes(&p->text, template.parts[2], template.sizes[2]);
+    flush(p);
   }
-  if (p.fd >= 0 && close(p.fd) != 0 && p.st >= 0)
-    p.st = cpl_fail(ctx, CPL_ERR_IO, "%s: %s", def->path, strerror(errno));
-  cpli_text_free(&p.text);
-  cpli_free(ctx, template.text);
-  return p.st;
+  if (p->fd >= 0 && close(p->fd) != 0 && p->st >= 0)
+    p->st = cpl_fail(p->ctx, CPL_ERR_IO, "%s: %s", p->path, strerror(errno));
+  cpli_text_free(&p->text);
+  cpli_free(p->ctx, template.text);
+  return p->st;
+}
+
+typedef struct shown {
+  const cpl_table* table;
+  const cpl_view_def* def;
+} shown;
+
+static void fill_results(page* p, const void* user) {
+  const shown* s = user;
+  put_data(p, s->table, s->def);
+}
+
+cpl_status cpli_view_page(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def) {
+  page p = {.ctx = ctx, .path = def->path, .text = {.ctx = ctx}};
+  return write_page(&p, "results.html", def->title, fill_results, &(shown){table, def});
+}
+
+static void fill_json(page* p, const void* user) {
+  put(p, "<script type=\"application/json\" id=\"data\">");
+  put_json(p, user);
+  put(p, "</script>\n");
+}
+
+cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path, const char* title,
+                           const char* json) {
+  page p = {.ctx = ctx, .path = path, .text = {.ctx = ctx}};
+  return write_page(&p, name, title, fill_json, json);
 }

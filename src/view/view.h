@@ -24,3 +24,10 @@ typedef struct cpli_template {
 
 /// Owned: out->text by the caller, who calls cpli_free().
 cpl_status cpli_template_read(cpl_context* ctx, const char* name, cpli_template* out);
+
+/// A page of lib/couplet/view around one JSON object.
+cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path, const char* title,
+                           const char* json);
+
+/// Draw a diagram (page/diagram.js says what its JSON is) as a file.
+cpl_status cpli_diagram_svg(cpl_context* ctx, const char* path, const char* json);
