@@ -299,11 +299,11 @@ static void describe(const cpl_description* d, const cpl_table* t, const char** 
   }
 }
 
-cpl_status report_view(const run_facts* f, FILE* out, bool say) {
+cpl_status report_view(const run_facts* f, FILE* out, bool say, bool open, char* page,
+                       size_t page_size) {
   cpl_table* table = NULL;
   char* report = NULL;
   const char** words = NULL;
-  char page[4096 + 8];
   cpl_status st = cpl_results_read(f->ctx, f->result, &table);
   if (st < 0) return st;
   report = report_make(f);
@@ -317,7 +317,7 @@ cpl_status report_view(const run_facts* f, FILE* out, bool say) {
   described.units = words;
   const char *slash = strrchr(f->result, '/'), *dot = strrchr(f->result, '.');
   const size_t n = dot != NULL && dot > slash ? (size_t)(dot - f->result) : strlen(f->result);
-  snprintf(page, sizeof page, "%.*s.html", (int)n, f->result);
+  snprintf(page, page_size, "%.*s.html", (int)n, f->result);
   cpl_view_def def = cpl_default_view_def();
   def.path = page;
   def.title = f->source->desc->name;
@@ -329,7 +329,7 @@ cpl_status report_view(const run_facts* f, FILE* out, bool say) {
     cli_print_safe(out, page);
     fputc('\n', out);
   }
-  if (st >= 0 && isatty(fileno(out)) && cli_has_desktop()) cli_open_page(page);
+  if (st >= 0 && open && isatty(fileno(out)) && cli_has_desktop()) cli_open_page(page);
 done:
   cpl_table_destroy(table);
   free(words);

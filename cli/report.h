@@ -44,5 +44,11 @@ const char* report_command(void);
 // The report as JSON, of malloc; NULL: no memory.
 char* report_make(const run_facts* facts);
 
-// Writes the page of a finished run beside its results, says where and opens it.
-cpl_status report_view(const run_facts* facts, FILE* out, bool say);
+// Writes the page of a finished run beside its results; `page` gets its path. Says where it is and
+// opens it on a desktop.
+cpl_status report_view(const run_facts* facts, FILE* out, bool say, bool open, char* page,
+                       size_t page_size);
+
+// live.c: begins to serve a page and tells its address. listen: "ADDRESS[:PORT]". Nullable: listen.
+cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
+                    const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out);

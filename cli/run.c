@@ -16,10 +16,10 @@
 #include "split.h"
 
 typedef struct run_args {
-  const char *output, *as, *solver, *linear, *input, *log_level, *call_log, *progress;
+  const char *output, *as, *solver, *linear, *input, *log_level, *call_log, *progress, *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout;
   cli_list set, record;
-  bool stats, json, quiet, units, per_model, one_solver, isolate, view;
+  bool stats, json, quiet, units, per_model, one_solver, isolate, view, live;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -45,6 +45,7 @@ typedef struct session {
   bool prepared;  // the run could begin
   progress progress;
   model_times times;  // when a report is wanted
+  cpl_live* live;
 } session;
 
 //------------------------------------ interruption ------------------------------------
@@ -70,6 +71,8 @@ static void catch_signals(void) {
   signal(SIGPIPE, SIG_IGN);
 }
 
+static bool wants_page(const session* s) { return s->args->view || s->args->live; }
+
 //------------------------------------ standard output ------------------------------------
 
 // Where the summary goes: not between the results.
@@ -80,6 +83,7 @@ static FILE* summary_of(const session* s) { return strcmp(s->output, "-") == 0 ?
 static void show_progress(void* user, double t) {
   session* s = user;
   if (s->progress.kind != PROGRESS_NONE) progress_show(&s->progress, t, run_events(s->stepper));
+  if (s->live != NULL) cpl_live_progress(s->live, t, run_events(s->stepper));
 }
 
 static void end_progress(session* s) {
@@ -118,11 +122,15 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
     st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
     fine = st != CPL_ERR_IO || can_be_opened(s->output);
   }
+  if (st >= 0 && s->args->live)
+    st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n, &interrupted,
+                  &s->live);
   return fine ? st : CPL_ERR_INPUT;
 }
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
   session* s = user;
+  if (s->live != NULL) cpl_live_record(s->live, t, values);
   return s->args->per_model ? split_record(&s->split, t, values)
                             : cpl_results_record(s->results, t, values);
 }
@@ -211,7 +219,7 @@ static cpl_status make_integrated(session* s) {
   cpl_status st = choose_solver(s);
   if (st >= 0) st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
   if (st < 0) return st;
-  if (s->args->view) st = model_times_of_model(&s->times, model);
+  if (wants_page(s)) st = model_times_of_model(&s->times, model);
   if (st >= 0) return cpl_integrate(model, &s->solver, &s->stepper);
   model->base.ops->destroy(&model->base);
   return st;
@@ -302,7 +310,8 @@ static cpl_status prepare(session* s) {
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
-  if (st >= 0 && a->view && s->times.n == 0) st = model_times_of_stepper(&s->times, s->stepper);
+  if (st >= 0 && wants_page(s) && s->times.n == 0)
+    st = model_times_of_stepper(&s->times, s->stepper);
   if (st >= 0) st = read_starts(s);
   if (st >= 0) st = read_inputs(s);
   if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
@@ -319,8 +328,9 @@ static cpl_status prepare(session* s) {
   s->run.cancel = &interrupted;
   s->progress.start = s->run.start_time;
   s->progress.stop = s->run.stop_time;
-  if (a->view && (a->per_model || strcmp(s->output, "-") == 0) && st >= 0)
-    st = cpl_fail(s->ctx, CPL_ERR_INPUT, "--view: %s: shows results in one file", s->path);
+  if (wants_page(s) && (a->per_model || strcmp(s->output, "-") == 0) && st >= 0)
+    st = cpl_fail(s->ctx, CPL_ERR_INPUT, "--view and --live: %s: the results must be one file",
+                  s->path);
   return st;
 }
 
@@ -512,7 +522,11 @@ static void view_results(void* user) {
                            .stats = &s->stats,
                            .times = &s->times,
                            .st = s->st};
-  const cpl_status st = report_view(&facts, summary_of(s), !s->args->quiet && !s->args->json);
+  char page[4096 + 8] = "";
+  const bool open = s->args->view && s->live == NULL;
+  const cpl_status st = report_view(&facts, summary_of(s), !s->args->quiet && !s->args->json, open,
+                                    page, sizeof page);
+  if (s->live != NULL) cpl_live_finish(s->live, st >= 0 ? page : NULL);
   if (st < 0) cli_report(s->ctx, st);
   if (st < 0 && s->st >= 0) s->st = st;
 }
@@ -523,7 +537,7 @@ static int report(session* s) {
   if (args->json) print_json(s);
   else if (s->st >= 0 && !args->quiet) print_summary(s);
   if (s->prepared && args->stats && !args->json) print_stats(s);
-  if (s->stats.points == 0 || !args->view) return code;  // nothing to look at
+  if (s->stats.points == 0 || !wants_page(s)) return code;  // nothing to look at
   const cpl_status before = s->st;
   guarded(s, view_results);
   return before >= 0 && s->st < 0 ? cli_exit_code(s->st) : code;
@@ -534,6 +548,7 @@ static void release(session* s) {
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
   model_times_free(&s->times);
+  cpl_live_close(s->live);
   split_free(&s->split);
   free(s->record);
   free(s->starts);
@@ -609,6 +624,13 @@ static const cli_option options[] = {
      "write a page of the results beside them (.html), with a report of the run, and open it where "
      "there is a desktop",
      CLI_FLAG, AT(view)},
+    {"live", 0, NULL,
+     "serve a page on this machine while the run goes on, with curves that grow, the time left and "
+     "a stop button; its address is printed",
+     CLI_FLAG, AT(live)},
+    {"listen", 0, "ADDRESS[:PORT]",
+     "with --live: another address than 127.0.0.1; others can then reach it who know the token",
+     CLI_TEXT, AT(listen)},
     {"progress", 0, "auto|json|none",
      "how far the run is: a bar on a terminal (auto), or lines of JSON on standard error", CLI_TEXT,
      AT(progress)},

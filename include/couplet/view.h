@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "couplet/table.h"
+#include "couplet/run.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,6 +41,37 @@ CPL_API cpl_view_def cpl_default_view_def(void);
 /// file cannot be made.
 CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
                                   const cpl_view_def* def);
+
+//------------------------------------ live ------------------------------------
+
+/// How to let people watch a run. Start from cpl_default_live_def(), then change what you need.
+typedef struct cpl_live_def {
+  const char* title;    ///< Nullable
+  const char* address;  ///< to listen on, of IPv4; "127.0.0.1" is this machine only
+  int port;             ///< 0: any that is free
+  double start_time, stop_time;
+  const cpl_column* columns;
+  size_t n_columns;
+  volatile int* stop;  ///< becomes 1 when someone presses the stop button. Nullable.
+} cpl_live_def;
+
+CPL_API cpl_live_def cpl_default_live_def(void);
+
+typedef struct cpl_live cpl_live;
+
+/// Serve a page with curves that grow. Only who knows the whole address sees it.
+/// Order:    open, then record and progress any number of times, then finish, then close.
+/// Owned:    *out by the caller, who calls cpl_live_close().
+/// Borrowed: def and columns only during the call; stop until it is closed.
+CPL_API cpl_status cpl_live_open(cpl_context* ctx, const cpl_live_def* def, cpl_live** out);
+CPL_API const char* cpl_live_url(const cpl_live* live);  ///< "http://127.0.0.1:PORT/TOKEN/"
+/// Nothing is allocated: of a long run fewer and fewer points are kept.
+CPL_API void cpl_live_record(cpl_live* live, double t, const cpl_value* values);
+CPL_API void cpl_live_progress(cpl_live* live, double t, int64_t events);
+/// The run is over: hand the page of its result to who watches, and come back when they have it, or
+/// when nobody has asked for three seconds. Nullable: result, a file.
+CPL_API void cpl_live_finish(cpl_live* live, const char* result);
+CPL_API void cpl_live_close(cpl_live* live);  ///< Nullable: live
 
 #ifdef __cplusplus
 }

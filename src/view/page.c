@@ -301,3 +301,37 @@ cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path,
   page p = {.ctx = ctx, .path = path, .text = {.ctx = ctx}};
   return write_page(&p, name, title, fill_json, json);
 }
+
+// In memory: it is small.
+cpl_status cpli_live_page(cpl_context* ctx, const cpl_live_def* def, char** out, size_t* size) {
+  cpli_template template;
+  page p = {.ctx = ctx, .fd = -1, .text = {.ctx = ctx}};
+  cpl_status st = cpli_template_read(ctx, "live.html", &template);
+  *out = NULL;
+  if (st < 0) return st;
+  const char* title = def->title != NULL ? def->title : "couplet";
+  cpli_text_bytes(&p.text, template.parts[0], template.sizes[0]);
+  cpli_text_escaped(&p.text, title, 200);
+  cpli_text_bytes(&p.text, template.parts[1], template.sizes[1]);
+  put(&p, "<script type=\"application/json\" id=\"data\">{\"version\":\"" CPL_VERSION
+          "\",\"live\":true,\"title\":");
+  put_string(&p, title);
+  put(&p, ",\"results\":[{\"name\":\"live\",\"rows\":0,\"columns\":[");
+  for (size_t i = 0; i < def->n_columns; i++) {
+    put(&p, i > 0 ? ",\n{\"name\":" : "\n{\"name\":");
+    put_string(&p, def->columns[i].name);
+    put_member(&p, "unit", def->columns[i].unit);
+    put_member(&p, "text", def->columns[i].description);
+    put(&p, "}");
+  }
+  put(&p, "]}]}</script>\n");
+  cpli_text_bytes(&p.text, template.parts[2], template.sizes[2]);
+  cpli_free(ctx, template.text);
+  if (p.text.failed) {
+    cpli_text_free(&p.text);
+    return cpli_nomem(ctx);
+  }
+  *out = p.text.data;
+  *size = p.text.len;
+  return CPL_OK;
+}

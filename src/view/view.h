@@ -31,3 +31,7 @@ cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path,
 
 /// Draw a diagram (page/diagram.js says what its JSON is) as a file.
 cpl_status cpli_diagram_svg(cpl_context* ctx, const char* path, const char* json);
+
+/// The page that watches a run, before there is anything to see.
+/// Owned: *out by the caller, who calls cpli_free().
+cpl_status cpli_live_page(cpl_context* ctx, const cpl_live_def* def, char** out, size_t* size);

@@ -34,7 +34,7 @@ test('models, ports and connections are drawn, loops in red', async () => {
 test('what is chosen tells what it is and when it is computed', async () => {
   const page = await open(here + 'loops.html');
   await drawn(page);
-  await page.locator('.node', {hasText: 'sum'}).focus();
+  await page.locator('.model', {hasText: 'integrator'}).focus();
   await page.keyboard.press('Enter');
   const info = await page.locator('#info').textContent();
   assert.match(info, /sum/);
