@@ -137,6 +137,13 @@ static void row_real(cpli_json* j, const char* key, double value) {
   cpli_json_close(j, ']');
 }
 
+// Times of the clock, without digits that mean nothing.
+static double rounded(double v) {
+  char text[32];
+  snprintf(text, sizeof text, "%.4g", v);
+  return strtod(text, NULL);
+}
+
 static void write_run(cpli_json* j, const run_facts* f) {
   const cpl_run_stats* r = f->stats;
   begin_rows(j, "Run", NULL);
@@ -148,9 +155,10 @@ static void write_run(cpli_json* j, const run_facts* f) {
                            : "as planned");
   row_real(j, "start time [s]", f->run->start_time);
   row_real(j, "time reached [s]", r->reached);
-  row_real(j, "computing time [s]", r->wall_s);
+  row_real(j, "computing time [s]", rounded(r->wall_s));
   if (r->wall_s > 0)
-    row_real(j, "times faster than real time", (r->reached - f->run->start_time) / r->wall_s);
+    row_real(j, "times faster than real time",
+             rounded((r->reached - f->run->start_time) / r->wall_s));
   row_real(j, "points", (double)r->points);
   row_real(j, "events", (double)run_events(f->stepper));
   end_rows(j);
@@ -179,7 +187,7 @@ static void write_models(cpli_json* j, const run_facts* f) {
     cpli_json_text(j, NULL, t->desc->version);
     cpli_json_text(j, NULL, t->desc->tool);
     cpli_json_integer(j, NULL, cpli_timed_calls(t->clock));
-    cpli_json_real(j, NULL, cpli_timed_seconds(t->clock));
+    cpli_json_real(j, NULL, rounded(cpli_timed_seconds(t->clock)));
     cpli_json_close(j, ']');
   }
   end_rows(j);
@@ -190,9 +198,9 @@ static void write_times(cpli_json* j, const run_facts* f) {
   double models = 0;
   for (size_t i = 0; i < f->times->n; i++) models += cpli_timed_seconds(f->times->items[i].clock);
   begin_rows(j, "Where the time went", NULL);
-  row_real(j, "models [s]", models);
-  row_real(j, "solver and coupling [s]", fmax(0, r->wall_s - r->in_output_s - models));
-  row_real(j, "output [s]", r->in_output_s);
+  row_real(j, "models [s]", rounded(models));
+  row_real(j, "solver and coupling [s]", rounded(fmax(0, r->wall_s - r->in_output_s - models)));
+  row_real(j, "output [s]", rounded(r->in_output_s));
   end_rows(j);
 }
 

@@ -31,7 +31,8 @@ cpl_project_test(layers ${Python3_EXECUTABLE} tools/check_layers.py)
 cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --self-test)
 cpl_project_test(snippets ${Python3_EXECUTABLE} tools/check_snippets.py)
 cpl_project_test(documents ${Python3_EXECUTABLE} tools/check_readme.py $<TARGET_FILE:couplet_cli>
-  README.md CONTRIBUTING.md docs/aggregated-or-monolithic.md docs/architecture.md docs/crosscheck.md docs/fmi-extensions.md docs/models-in-c.md)
+  README.md CONTRIBUTING.md docs/aggregated-or-monolithic.md docs/architecture.md docs/crosscheck.md docs/fmi-extensions.md docs/models-in-c.md
+  docs/looking.md)
 cpl_project_test(compare_monolithic ${Python3_EXECUTABLE} tools/compare_monolithic.py $<TARGET_FILE:couplet_cli>
   --repeat 1)
 cpl_project_test(run_example scripts/run-example $<TARGET_FILE:couplet_cli>

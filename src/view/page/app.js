@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // The page as a whole: its plots, which of them is active, the zoom they share.
 
 const $ = id => document.getElementById(id);

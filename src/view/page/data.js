@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // The results in the page: a list of names in JSON, and the numbers of each column as base64, decoded when they are first
 // asked for. Everything a model said (names, units, descriptions) is handled as text only.
 

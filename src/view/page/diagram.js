@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // A system as a picture, in two steps: what elkjs is to lay out, and shapes made of what it found. This file is also run
 // outside of a browser (couplet graph --svg), by an engine that knows the language of 2009: no let, no arrows.
 // A diagram is {title, nodes: [{id, parent, kind, name, sub, info, ports: [{id, side, name, info}]}],
@@ -32,10 +35,9 @@ function layoutNode(diagram, node, folded) {
     out.layoutOptions['elk.padding'] = '[top=52,left=' + Math.round(widest(names('in')) + 26) + ',bottom=18,right=' +
       Math.round(widest(names('out')) + 26) + ']';
   } else if (node.kind === 'model' || node.kind === 'system' || node.kind === 'mode') {
-    out.width = Math.max(70, title + 24, widest(names('in')) + widest(names('out')) + 50);
-    out.height = 46 + (rows > 0 ? 18 * rows + 4 : 0);
+    out.width = Math.max(70, title + 24 + (rows > 0 ? widest(names('in')) + widest(names('out')) + 16 : 0));
+    out.height = Math.max(46, 18 * rows + 14);
     out.layoutOptions['elk.spacing.portPort'] = '10';
-    out.layoutOptions['elk.spacing.portsSurrounding'] = '[top=44,left=0,bottom=6,right=0]';
   } else {
     out.width = cut(node.name, 30).length * CHARACTER + (node.kind === 'function' ? 18 : 14);
     out.height = 24;

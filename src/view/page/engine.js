@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // What elkjs expects of its surroundings and an engine of 2009 does not have. elkjs thinks it is a worker: messages come and go.
 var self = this, waiting = [], answers = [];
 self.setTimeout = function (f) { waiting.push(f); };

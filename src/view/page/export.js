@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // What a plot shows, as a file: the picture as SVG or PNG, the numbers of the rows in view as CSV, every digit and every row.
 
 function save(name, type, parts) {

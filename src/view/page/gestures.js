@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // Mouse, touch and keys on a plot. Dragging a box is uPlot's; the rest is here.
 
 function bindGestures(plot) {

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // The page of a diagram: laid out in the browser, so that nested systems can be folded.
 
 const WHOLE = JSON.parse(document.getElementById('data').textContent);

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // A run that goes on: its rows come from the program that served this page, several times a second, until it ends; then
 // the page of the whole result takes this one's place.
 

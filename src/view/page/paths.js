@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // From rows to lines. A pen has moveTo and lineTo: a Path2D for the screen, a text for SVG. Only drawing is thinned out: at
 // most four points a pixel (first, smallest, largest, last), which look the same as all of them.
 

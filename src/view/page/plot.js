@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // A plot: curves over time, or over another variable (phase). uPlot has the axes, the canvas, the cursor and the box to zoom
 // with; ranges, lines and values come from here, since every result has times of its own.
 
@@ -63,7 +66,7 @@ class Plot {
   // Two columns of one unit are drawn to the same scale: a circle stays round.
   planeRange(which) {
     const across = this.drawn[0]?.result.byName.get(this.across);
-    const same = this.drawn.length > 0 && this.drawn.every(c => c.unit === across.unit && this.keyOf(c) === this.keyOf(this.drawn[0]));
+    const same = this.drawn.length > 0 && across.unit && this.drawn.every(c => c.unit === across.unit && this.keyOf(c) === this.keyOf(this.drawn[0]));
     if (!same) return which === 'x' ? this.fullX() : this.fullY(which);
     const x = this.fullX(), y = this.fullY(this.keyOf(this.drawn[0]));
     const box = this.u?.bbox ?? {width: 3, height: 2};

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
 // The variables as a tree, by the dots in their names, and as a list of what a search found.
 
 const MOST_FOUND = 300;
