@@ -28,5 +28,8 @@ CPL_PRINTF(3, 4) void diagram_about_node(diagram* d, int node, const char* fmt, 
 CPL_PRINTF(3, 4) void diagram_about_port(diagram* d, int port, const char* fmt, ...);
 CPL_PRINTF(3, 4) void diagram_about_edge(diagram* d, int edge, const char* fmt, ...);
 
+// The steppers that a master couples, in a box of their own or inside `parent`.
+cpl_status diagram_of_master(diagram* d, const cpl_stepper* master, int parent);
+
 // Everything inside a model or stepper.
 cpl_status diagram_of(diagram* d, const cpl_component* component);
