@@ -50,12 +50,21 @@ cpl_status model_times_of_stepper(model_times* times, cpl_stepper* s) {
   for (int32_t i = 0; i < n && st >= 0; i++) {
     st = model_times_of_stepper(times, cpl_master_part_at(s, i));
   }
-  // what the library made itself is known by its table, which must stay
-  if (n > 0 || st < 0 || cpl_integrate_stats(s) != NULL) return st;
+  if (n > 0 || st < 0) return st;
   struct model_time* item = add_time(times, "", s->base.name);
   if (item == NULL) return cpl_fail(s->base.ctx, CPL_ERR_NOMEM, "out of memory");
   item->desc = s->base.desc;
-  return cpli_time_stepper(s, &item->clock);
+  item->solver = cpl_integrate_stats(s);
+  // what the library made itself is known by its table, which must stay
+  return item->solver != NULL ? CPL_OK : cpli_time_stepper(s, &item->clock);
+}
+
+static double seconds_of(const struct model_time* t) {
+  return t->clock != NULL ? cpli_timed_seconds(t->clock) : t->solver->in_models_s;
+}
+
+static int64_t calls_of(const struct model_time* t) {
+  return t->clock != NULL ? cpli_timed_calls(t->clock) : t->solver->rhs_evals;
 }
 
 void model_times_free(model_times* times) {
@@ -186,8 +195,8 @@ static void write_models(cpli_json* j, const run_facts* f) {
     cpli_json_text(j, NULL, t->desc->name);
     cpli_json_text(j, NULL, t->desc->version);
     cpli_json_text(j, NULL, t->desc->tool);
-    cpli_json_integer(j, NULL, cpli_timed_calls(t->clock));
-    cpli_json_real(j, NULL, rounded(cpli_timed_seconds(t->clock)));
+    cpli_json_integer(j, NULL, calls_of(t));
+    cpli_json_real(j, NULL, rounded(seconds_of(t)));
     cpli_json_close(j, ']');
   }
   end_rows(j);
@@ -196,7 +205,7 @@ static void write_models(cpli_json* j, const run_facts* f) {
 static void write_times(cpli_json* j, const run_facts* f) {
   const cpl_run_stats* r = f->stats;
   double models = 0;
-  for (size_t i = 0; i < f->times->n; i++) models += cpli_timed_seconds(f->times->items[i].clock);
+  for (size_t i = 0; i < f->times->n; i++) models += seconds_of(&f->times->items[i]);
   begin_rows(j, "Where the time went", NULL);
   row_real(j, "models [s]", rounded(models));
   row_real(j, "solver and coupling [s]", rounded(fmax(0, r->wall_s - r->in_output_s - models)));

@@ -213,7 +213,7 @@ static cpl_status choose_solver(session* s) {
   s->solver.rtol =
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
-  s->solver.timing = a->stats;  // two looks at the clock per evaluation
+  s->solver.timing = a->stats || wants_page(s);  // two looks at the clock per evaluation
   s->solver.cancel = &interrupted;
   s->solver.one_solver = a->one_solver;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;

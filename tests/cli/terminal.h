@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
+#include "base/base.h"
 #include "command.h"
 
 /// What a terminal sees until the command ends, or is interrupted after so many seconds. Returns
