@@ -5,7 +5,6 @@
 // a small engine inside the library, so that page and file are the same and need nothing installed.
 // The engine sees one text, the diagram, and gives one back; it can neither read nor write files.
 #include <duktape.h>
-#include <setjmp.h>
 
 #include "base/data.h"
 #include "format/file.h"
@@ -38,15 +37,24 @@ static duk_ret_t draw(duk_context* engine, void* user) {
   return 1;
 }
 
+// Out of memory once more is caught as well: outside of safe calls the engine would end the
+// program.
+static duk_ret_t tell(duk_context* engine, void* user) {
+  (void)user;
+  duk_safe_to_string(engine, -1);
+  return 1;
+}
+
 static cpl_status run(cpl_context* ctx, const char* path, job* j) {
   duk_context* engine = duk_create_heap(get, resize, put, ctx, NULL);
   if (engine == NULL) return cpli_nomem(ctx);
   cpl_status st;
   duk_size_t size = 0;
   const bool fine = duk_safe_call(engine, draw, j, 0, 1) == DUK_EXEC_SUCCESS;
-  const char* text = duk_safe_to_lstring(engine, -1, &size);
-  if (fine) st = cpli_file_make(ctx, path, text, size);
-  else if (strstr(text, "alloc") != NULL) st = cpli_nomem(ctx);
+  const bool told = fine || duk_safe_call(engine, tell, NULL, 1, 1) == DUK_EXEC_SUCCESS;
+  const char* text = told ? duk_get_lstring(engine, -1, &size) : NULL;
+  if (fine && text != NULL) st = cpli_file_make(ctx, path, text, size);
+  else if (text == NULL || strstr(text, "alloc") != NULL) st = cpli_nomem(ctx);
   else st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: could not be drawn: %s", path, text);
   duk_destroy_heap(engine);
   return st;
