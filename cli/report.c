@@ -184,19 +184,19 @@ static void write_repeat(cpli_json* j) {
 }
 
 static void write_models(cpli_json* j, const run_facts* f) {
-  static const char* const head[] = {"model",   "kind",  "name",     "version",
-                                     "made by", "calls", "time [s]", NULL};
+  static const char* const head[] = {"model", "time [s]", "calls",   "kind",
+                                     "name",  "version",  "made by", NULL};
   begin_rows(j, "Models, and the time each took", head);
   for (size_t i = 0; i < f->times->n; i++) {
     const struct model_time* t = &f->times->items[i];
     cpli_json_array(j, NULL);
     cpli_json_text(j, NULL, t->name);
+    cpli_json_real(j, NULL, rounded(seconds_of(t)));
+    cpli_json_integer(j, NULL, calls_of(t));
     cpli_json_text(j, NULL, t->desc->kind);
     cpli_json_text(j, NULL, t->desc->name);
     cpli_json_text(j, NULL, t->desc->version);
     cpli_json_text(j, NULL, t->desc->tool);
-    cpli_json_integer(j, NULL, calls_of(t));
-    cpli_json_real(j, NULL, rounded(seconds_of(t)));
     cpli_json_close(j, ']');
   }
   end_rows(j);

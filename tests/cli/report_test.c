@@ -24,7 +24,7 @@ static void writes_a_page_with_a_report(void** state) {
   CHECK_CONTAINS(page, "[\"left.x1\", \"0.9\"]");
   CHECK_CONTAINS(page, "[\"method\", \"cvode\"]");
   CHECK_CONTAINS(page, "[\"ended\", \"as planned\"]");
-  CHECK_CONTAINS(page, "[\"left\", \"C\", \"pendulum");
+  CHECK_CONTAINS(page, "\"C\", \"pendulum");
   CHECK_CONTAINS(page, "[\"none\", \"\"]");  // no warnings
 }
 
@@ -44,11 +44,10 @@ static void measuring_changes_nothing(void** state) {
   for (int i = 0; i < 5; i++) {
     char row[64];
     double calls = 0, seconds = 0;
-    snprintf(row, sizeof row, "[\"%s\", \"C\", ", names[i]);
+    snprintf(row, sizeof row, "[\"%s\", ", names[i]);
     const char* at = strstr(page, row);
     assert_non_null(at);
-    at = strstr(at, "couplet ");  // made by
-    CHECK_INT(sscanf(strchr(at, ',') + 1, "%lf, %lf", &calls, &seconds), 2);
+    CHECK_INT(sscanf(at + strlen(row), "%lf, %lf", &seconds, &calls), 2);
     CHECK(calls > 1000);
     CHECK(seconds > 0 && seconds < 60);
   }
