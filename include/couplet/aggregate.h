@@ -38,6 +38,8 @@ typedef struct cpl_function {
   cpl_status (*accept)(void* user, double t, const double* sources);
   /// When settle is to be called next without an indicator that tells; asked after events.
   double (*next_time)(void* user, double t, const double* sources);
+  /// A run begins: what was remembered of another one is forgotten.
+  void (*begin)(void* user);
   void* user;
   const char* text;        ///< for messages: where it stands and what it says. Nullable.
   const char* expression;  ///< what it says, without the place. Nullable.
@@ -80,6 +82,10 @@ typedef struct cpl_external_event {
   const cpl_port* targets;  ///< states of parts, inputs nothing is coupled to, tunable parameters
   int32_t n_targets;
   cpl_function assign;  ///< one result per target, all computed before any is set
+  /// > 0: the aggregate wishes to stop when this event fires, and says this number; of several
+  /// the lowest.
+  int32_t stop;
+  bool at_start;  ///< it fires at once when the condition is true at the start
 } cpl_external_event;
 
 typedef struct cpl_aggregate_def {

@@ -207,8 +207,7 @@ static cpl_status take_bonds(cpli_built* b, const layout* l, cpl_master_bond* bo
 
 //------------------------------------ putting together ------------------------------------
 
-// What a nested system says of its solver counts more than what the outer one says.
-static void take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
+void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
   cpl_experiment_def e = cpl_system_def_experiment(def);
   if (e.solver != NULL) cpl_solver_by_name(e.solver, &solver->kind);
   if (!isnan(e.rtol)) solver->rtol = e.rtol;
@@ -232,7 +231,8 @@ static cpl_status make_part(cpli_built* b, cpli_members* d, int32_t model,
   }
   const cpli_member* member = &b->def->models[model];
   cpl_stepper_def inner = {.name = member->name.text, .solver = def->solver};
-  take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
+  inner.solver.restart_each_step = inner.solver.one_solver = true;
+  cpli_take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
   cpl_status st = cpl_system_stepper(b->sources[model], &inner, out);
   for (size_t k = 0; k < member->n_starts && st >= 0; k++)
     st = cpli_set_start(b, &d->assembly->functions, &member->starts[k], &(*out)->base);
@@ -293,6 +293,7 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cp
   cpli_built* b = (cpli_built*)system;
   if (cpl_system_definition(system) == NULL)
     return cpl_fail(system->ctx, CPL_ERR_INPUT, "%s: this is no system", system->path);
+  if (b->modes != NULL) return cpli_modes_stepper(b, def, out);
   const char* name = def->name != NULL ? def->name : b->name;
   if (system->ops->make_model != NULL) {
     cpl_model* model = NULL;

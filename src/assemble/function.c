@@ -111,6 +111,7 @@ typedef struct formula {
   double* band;    // of those that rest; 0: armed
   double settled;  // when they settled last
   bool begun;      // they have
+  bool guard;      // of a mode, which may be entered next to where it is left
 } formula;
 
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
@@ -175,10 +176,44 @@ static void forget(formula* q) {
   q->begun = false;
 }
 
+// How large indicators are is remembered from one stay in a mode to the next.
+static void formula_begin(void* user) {
+  formula* q = user;
+  for (size_t k = 0; k < q->n_relations; k++) q->band[k] = 0;
+  q->begun = false;
+}
+
+static size_t turn_resting(formula* q) {
+  size_t n = 0;
+  for (size_t k = 0; k < q->n_relations; k++) {
+    if (q->band[k] > 0) q->frozen[k] = q->frozen[k] == 0, n++;
+  }
+  return n;
+}
+
+// A guard that is true only by what lies within the band of zero has not fired: it rests on the
+// other side.
+static cpl_status enter(formula* q, double t, const double* sources) {
+  double value = 0;
+  double* sizes = q->before;
+  cpl_status st = cpli_expr_sizes(q->expr, q->ctx, t, sources, sizes);
+  for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
+    if (!may_rest(q, k)) continue;
+    if (sizes[k] > q->scale[k]) q->scale[k] = sizes[k];
+    double band = band_width * q->scale[k];
+    q->band[k] = fabs(q->z[k]) < band ? band : 0;
+  }
+  if (st == CPL_OK) st = cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, &value);
+  if (st != CPL_OK || value == 0 || turn_resting(q) == 0) return st;
+  st = cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, &value);
+  if (st != CPL_OK || value != 0) turn_resting(q);
+  return CPL_OK;
+}
+
 static cpl_status formula_settle(void* user, double t, const double* sources, bool* changed) {
   formula* q = user;
-  if (q->begun && t < q->settled) forget(q);  // another run
-  bool again = q->begun && t == q->settled;
+  if (t < q->settled) forget(q);  // another run
+  bool again = q->begun && t == q->settled, entered = q->guard && !q->begun;
   memcpy(q->before, q->frozen, q->n_relations * sizeof *q->frozen);
   cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
   if (st == CPL_OK) st = cpli_expr_settle(q->expr, q->ctx, t, sources, q->frozen);
@@ -187,6 +222,7 @@ static cpl_status formula_settle(void* user, double t, const double* sources, bo
     else if (may_rest(q, k)) rest(q, k, again);
   }
   *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
+  if (entered && st == CPL_OK) st = enter(q, t, sources);
   q->settled = t;
   q->begun = true;
   return st;
@@ -246,6 +282,7 @@ static cpl_status find_movers(cpli_functions* f, formula* q, const cpli_ref* ref
   cpli_expr_movers(q->expr, movers, q->relations);
   cpli_free(f->ctx, movers);
   out->settle = formula_settle;
+  out->begin = formula_begin;
   for (size_t k = 0; k < q->n_relations; k++) {
     if (by_time(q, k)) out->next_time = formula_next_time;
     else out->n_indicators = (int32_t)q->n_relations;
@@ -305,6 +342,8 @@ cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_f
   cpli_free(f->ctx, s.refs);
   return st;
 }
+
+void cpli_function_is_guard(cpl_function* f) { ((formula*)f->user)->guard = true; }
 
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,
                                  const bool* known, double* out) {
@@ -373,6 +412,13 @@ static cpl_status bundle_settle(void* user, double t, const double* sources, boo
   return st;
 }
 
+static void bundle_begin(void* user) {
+  const bundle* b = user;
+  for (int32_t i = 0; i < b->n; i++) {
+    if (b->items[i].begin != NULL) b->items[i].begin(b->items[i].user);
+  }
+}
+
 cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
                                   cpl_function* out) {
   cpl_status st = CPL_OK;
@@ -405,6 +451,7 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
                         .n_sources = used,
                         .value = bundle_value,
                         .settle = bundle_settle,
+                        .begin = bundle_begin,
                         .user = b};
   return CPL_OK;
 }
