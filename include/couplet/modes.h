@@ -119,7 +119,8 @@ typedef struct cpl_modes_stats {
   cpl_solver_stats solver;  ///< all solvers of all modes together
 } cpl_modes_stats;
 
-/// Returns: false when the stepper was not made by cpl_modes().
+/// Of a system of steppers side by side: the sum.
+/// Returns: false when the stepper is something else.
 CPL_API bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out);
 
 #ifdef __cplusplus

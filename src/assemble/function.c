@@ -99,7 +99,7 @@ static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {
 // A comparison that has just turned, or that an event has brought next to zero, would be turned
 // back and forth by mere round-off. It rests: it keeps its side until its indicator has left a band
 // around zero, whose width is relative to the largest indicator seen so far.
-static const double band_width = 1e-10;
+static const double band_width = 1e-10, late_width = 1e-6;
 
 typedef struct formula {
   cpl_context* ctx;
@@ -109,6 +109,7 @@ typedef struct formula {
   double *frozen, *before, *z;
   double* scale;   // the largest indicator
   double* band;    // of those that rest; 0: armed
+  double* beyond;  // how far past zero an indicator was when it turned last
   double settled;  // when they settled last
   bool begun;      // they have
   bool guard;      // of a mode, which may be entered next to where it is left
@@ -172,7 +173,7 @@ static void look_at_clock(formula* q, size_t k, double t, const double* sources)
 }
 
 static void forget(formula* q) {
-  for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = 0;
+  for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = q->beyond[k] = 0;
   q->begun = false;
 }
 
@@ -200,7 +201,9 @@ static cpl_status enter(formula* q, double t, const double* sources) {
   for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
     if (!may_rest(q, k)) continue;
     if (sizes[k] > q->scale[k]) q->scale[k] = sizes[k];
-    double band = band_width * q->scale[k];
+    if (q->scale[k] == 0) continue;
+    // a crossing is located as exactly as time is: late in a long run that is not so near zero
+    double band = fmax(band_width, fmin(4 * q->beyond[k] / q->scale[k], late_width)) * q->scale[k];
     q->band[k] = fabs(q->z[k]) < band ? band : 0;
   }
   if (st == CPL_OK) st = cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, &value);
@@ -220,6 +223,7 @@ static cpl_status formula_settle(void* user, double t, const double* sources, bo
   for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
     if (by_time(q, k)) look_at_clock(q, k, t, sources);
     else if (may_rest(q, k)) rest(q, k, again);
+    if (q->begun && q->frozen[k] != q->before[k]) q->beyond[k] = fabs(q->z[k]);
   }
   *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
   if (entered && st == CPL_OK) st = enter(q, t, sources);
@@ -255,13 +259,14 @@ static double formula_next_time(void* user, double t, const double* sources) {
 static bool make_formula(cpli_functions* f, const cpli_expr* expr, formula* q) {
   size_t n = cpli_expr_relations(expr);
   *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = n};
-  q->frozen = cpli_arena_alloc(&f->arena, 5 * n, sizeof *q->frozen);
+  q->frozen = cpli_arena_alloc(&f->arena, 6 * n, sizeof *q->frozen);
   q->relations = cpli_arena_alloc(&f->arena, n, sizeof *q->relations);
   if (q->frozen == NULL || q->relations == NULL) return false;
   q->before = q->frozen + n;
   q->z = q->before + n;
   q->scale = q->z + n;
   q->band = q->scale + n;
+  q->beyond = q->band + n;
   return true;
 }
 

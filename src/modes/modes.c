@@ -4,6 +4,7 @@
 // The composer "modes": one of several steppers is active; the others wait for their turn.
 #include <math.h>
 
+#include "modes/beside.h"
 #include "modes/modes.h"
 
 static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
@@ -450,7 +451,7 @@ cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_stepper** o
 
 //------------------------------------ counters ------------------------------------
 
-static void add_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
+void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
   to->steps += from->steps;
   to->rejected += from->rejected;
   to->rhs_evals += from->rhs_evals;
@@ -467,12 +468,13 @@ static void add_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
 }
 
 bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out) {
-  if (s->base.ops != &component_ops[0] && s->base.ops != &component_ops[1]) return false;
+  if (s->base.ops != &component_ops[0] && s->base.ops != &component_ops[1])
+    return cpli_beside_stats(s, out);
   const cpli_modes* m = (const cpli_modes*)s;
   *out = m->stats;
   for (int32_t k = 0; k < m->n_modes; k++) {
     const cpl_solver_stats* one = cpl_integrate_stats(m->modes[k].s);
-    if (one != NULL) add_stats(&out->solver, one);
+    if (one != NULL) cpli_add_solver_stats(&out->solver, one);
   }
   return true;
 }
