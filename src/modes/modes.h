@@ -69,7 +69,7 @@ typedef struct cpli_transition {
   double* seen;
   int32_t warned;
   double last, distance, began;  // switches that come ever closer: when, how far apart, since when
-  int32_t shrunk;
+  int32_t shrunk, stuck;
 } cpli_transition;
 
 typedef struct cpli_mode {

@@ -16,7 +16,8 @@ void cpli_modes_forget(cpli_modes* m) {
     for (int32_t i = 0; i < m->modes[k].n_leave; i++) {
       cpli_transition* t = &m->modes[k].leave[i];
       t->last = t->distance = INFINITY;
-      t->shrunk = t->warned = 0;
+      t->began = m->t;
+      t->shrunk = t->stuck = t->warned = 0;
     }
   }
 }
@@ -44,22 +45,30 @@ static cpl_status watch_cycle(cpli_modes* m, const cpli_transition* way) {
       m->base.base.name, m->t, CPLI_TRAIL, cycle);
 }
 
-// Distances that shrink by the same factor sum up to a finite time: there it ends.
+static cpl_status too_close(cpli_modes* m, const cpli_transition* way, double distance,
+                            double end) {
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: switches from mode %s to mode %s come ever closer and accumulate at t=%.6g "
+                  "(the last after %.3g s): what follows that point is not described",
+                  m->base.base.name, m->modes[m->active].name, m->modes[way->def.to].name, end,
+                  distance);
+}
+
+// Distances that shrink by the same factor sum up to a finite time: there it ends. Shortly before,
+// distances may stay as they are, at what guards can tell apart.
 static cpl_status watch_distances(cpli_modes* m, cpli_transition* way) {
-  double distance = m->t - way->last, before = way->distance;
-  bool shorter = distance < 0.999 * before && isfinite(before);
-  if (!shorter) way->shrunk = 0, way->began = m->t;
-  else way->shrunk++;
+  double distance = m->t - way->last, before = way->distance, span = m->t - way->began;
+  bool known = isfinite(before), shorter = known && distance < 0.999 * before;
+  bool stuck = known && !shorter && way->shrunk >= SHRINKING && distance < 1e-4 * span;
   way->last = m->t;
   way->distance = isfinite(distance) && distance > 0 ? distance : INFINITY;
-  double span = fmax(m->t - way->began, fabs(m->t) * 1e-3);
-  if (way->shrunk < SHRINKING || distance > 1e-9 * span) return CPL_OK;
-  double ratio = distance / before, end = m->t + distance * ratio / (1 - ratio);
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: switches from mode %s to mode %s come ever closer and accumulate at t=%.9g "
-                  "(%d in a row, the last after %.3g s): what follows that point is not described",
-                  m->base.base.name, m->modes[m->active].name, m->modes[way->def.to].name, end,
-                  way->shrunk, distance);
+  way->stuck = stuck ? way->stuck + 1 : way->stuck;
+  if (shorter) way->shrunk++;
+  else if (!stuck) way->shrunk = way->stuck = 0, way->began = m->t;
+  if (way->stuck > SHRINKING) return too_close(m, way, distance, m->t);
+  double ratio = distance / before, left = distance * ratio / (1 - ratio);
+  bool near = shorter && way->shrunk >= SHRINKING && left < 1e-6 * span;
+  return near ? too_close(m, way, distance, m->t + left) : CPL_OK;
 }
 
 cpl_status cpli_modes_watch(cpli_modes* m, cpli_transition* way) {
