@@ -18,6 +18,12 @@ typedef struct cpl_port {
   int32_t var;   ///< index of the variable in the part's description, or of the signal
 } cpl_port;
 
+/// Bytes a function remembers between events: copied when the aggregate's state is saved.
+typedef struct cpl_function_memory {
+  void* data;
+  size_t size;
+} cpl_function_memory;
+
 /// A function of several values, the same in every use: couplings, conditions and assignments.
 /// `value` writes n_values results. Nullable: gradient (differences are used) and everything about
 /// relations.
@@ -41,6 +47,7 @@ typedef struct cpl_function {
   /// A run begins: what was remembered of another one is forgotten.
   void (*begin)(void* user);
   void* user;
+  cpl_function_memory memory[2];
   const char* text;        ///< for messages: where it stands and what it says. Nullable.
   const char* expression;  ///< what it says, without the place. Nullable.
 } cpl_function;

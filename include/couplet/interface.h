@@ -399,7 +399,7 @@ typedef struct cpl_stepper_ops {
   // optional
   /// The curve of an input for the steps that follow. NULL: inputs are held (set_real).
   cpl_status (*set_curve)(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
-  /// The largest step that will be accepted from here; INFINITY: any.
+  /// The largest step that will be accepted from here; INFINITY: any; NAN: it cannot tell.
   cpl_status (*max_step)(cpl_stepper* s, double* h);
   /// Work ahead without moving the outputs, not past t_limit: from here on steps up to *until need
   /// no further work, and nothing stops them before it. *until may be where it is: something is
@@ -408,6 +408,9 @@ typedef struct cpl_stepper_ops {
   /// Write continuous states between steps, by their number in the description; the next step
   /// begins with an event update.
   cpl_status (*set_states)(cpl_stepper* s, const int32_t* states, size_t n, const double* values);
+  /// Whether a step of size zero is due here, because inputs that were given since the last step
+  /// make an event.
+  cpl_status (*wants_update)(cpl_stepper* s, bool* wanted);
 } cpl_stepper_ops;
 
 struct cpl_stepper {

@@ -127,32 +127,33 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   return st;
 }
 
-static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char** values) {
-  cpli_aggregate* a = self_of(c);
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    uint32_t inner;
-    cpl_component* part;
-    st = locate(a, refs[i], &part, &inner);
-    if (st == CPL_OK) st = part->ops->get_string(part, &inner, 1, values + i);
+// Values that no coupling computes with: each goes to its part.
+#define DEFINE_PLAIN(get, set, type, const_type)                                                \
+  static cpl_status get(cpl_component* c, const uint32_t* refs, size_t n, type* values) {       \
+    cpli_aggregate* a = self_of(c);                                                             \
+    cpl_status st = CPL_OK;                                                                     \
+    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
+      uint32_t inner;                                                                           \
+      cpl_component* part;                                                                      \
+      st = locate(a, refs[i], &part, &inner);                                                   \
+      if (st == CPL_OK) st = part->ops->get(part, &inner, 1, values + i);                       \
+    }                                                                                           \
+    return st;                                                                                  \
+  }                                                                                             \
+  static cpl_status set(cpl_component* c, const uint32_t* refs, size_t n, const_type* values) { \
+    cpli_aggregate* a = self_of(c);                                                             \
+    cpl_status st = CPL_OK;                                                                     \
+    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
+      uint32_t inner;                                                                           \
+      cpl_component* part;                                                                      \
+      st = locate(a, refs[i], &part, &inner);                                                   \
+      if (st == CPL_OK) st = part->ops->set(part, &inner, 1, values + i);                       \
+    }                                                                                           \
+    a->fresh = false;                                                                           \
+    return st;                                                                                  \
   }
-  return st;
-}
-
-static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char* const* values) {
-  cpli_aggregate* a = self_of(c);
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    uint32_t inner;
-    cpl_component* part;
-    st = locate(a, refs[i], &part, &inner);
-    if (st == CPL_OK) st = part->ops->set_string(part, &inner, 1, values + i);
-  }
-  a->fresh = false;
-  return st;
-}
+DEFINE_PLAIN(get_string, set_string, const char*, const char* const)
+DEFINE_PLAIN(get_binary, set_binary, cpl_binary, const cpl_binary)
 
 //------------------------------------ life ------------------------------------
 
@@ -352,19 +353,17 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
 
-static const cpl_component_ops component_ops = {.kind = "aggregate",
-                                                .destroy = destroy,
-                                                .setup = setup,
-                                                .enter_init = enter_init,
-                                                .exit_init = exit_init,
-                                                .terminate = terminate,
-                                                .reset = reset,
-                                                .get_real = get_real,
-                                                .set_real = set_real,
-                                                .get_integer = get_integer,
-                                                .set_integer = set_integer,
-                                                .get_string = get_string,
-                                                .set_string = set_string};
+#define COMPONENT_OPS                                                                   \
+  .kind = "aggregate", .destroy = destroy, .setup = setup, .enter_init = enter_init,    \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
+  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
+  .get_string = get_string, .set_string = set_string, .get_binary = get_binary,         \
+  .set_binary = set_binary
+static const cpl_component_ops component_ops[2] = {
+    {COMPONENT_OPS},
+    {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
+     .forget = cpli_aggregate_forget},  // when all parts can
+};
 #define MODEL_OPS                                                                               \
   .enter_event = cpli_aggregate_enter_event, .event_update = cpli_aggregate_event_update,       \
   .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,         \
@@ -379,7 +378,7 @@ static const cpl_model_ops direction_ops = {MODEL_OPS, .newton_setup = cpli_newt
 static const cpl_model_ops plain_ops = {MODEL_OPS};
 
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {
-  return c->ops == &component_ops ? (cpli_aggregate*)c : NULL;
+  return c->ops == &component_ops[0] || c->ops == &component_ops[1] ? (cpli_aggregate*)c : NULL;
 }
 
 int32_t cpl_aggregate_count(const cpl_model* m) {
@@ -619,6 +618,10 @@ static cpl_status prepare(maker* k) {
   if (st >= 0) st = cpli_aggregate_describe(a);
   if (st >= 0) st = allocate(a);
   if (st >= 0) st = make_plans(a);
+  bool saves = true;
+  for (int32_t i = 0; i < a->n_parts; i++) saves = saves && a->parts[i].m->base.ops->save != NULL;
+  a->base.base.ops = &component_ops[saves];
+  a->base.base.can.save_restore = saves;
   bool known = st >= 0 && all_states_known(a);
   if (known) st = cpli_newton_make(a, &a->newton);
   if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
@@ -637,7 +640,7 @@ cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_mod
     box->holders = 1;
     a->box = box;
     a->desc = &box->desc;
-    a->base.base = (cpl_component){.ops = &component_ops, .desc = a->desc, .ctx = ctx};
+    a->base.base = (cpl_component){.ops = &component_ops[0], .desc = a->desc, .ctx = ctx};
     a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def->name);
   }
   if (a == NULL || box == NULL || a->name == NULL) {

@@ -206,6 +206,7 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 
 cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct cpli_loop** out);
 void cpli_loop_destroy(struct cpli_loop* l);
+void cpli_loop_forget(struct cpli_loop* l);          // what it kept to save work
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
 
@@ -248,6 +249,12 @@ typedef struct cpli_groups {
 cpl_status cpli_groups_find(const cpli_aggregate* a, cpli_groups* out);
 void cpli_groups_free(cpli_groups* g);
 cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
+
+//------------------------------------ saved.c ------------------------------------
+
+cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot);
+void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot);
 
 //------------------------------------ events.c ------------------------------------
 

@@ -238,6 +238,7 @@ static cpl_status fire(cpli_aggregate* a) {
 cpl_status cpli_aggregate_enter_event(cpl_model* m) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   bool any = false, turned = false;
+  a->stop = 0;
   cpl_status st = a->n_outside > 0 ? final(a, look_outside(a, &any)) : CPL_OK;
   if (st >= 0 && a->n_settling > 0) st = final(a, cpli_evaluate(a));
   if (st >= 0 && a->n_settling > 0) st = final(a, settle_links(a, &turned));
@@ -259,7 +260,10 @@ static cpl_status carry_over(cpli_aggregate* a, bool* changed) {
     if (st != CPL_OK) return final(a, st);
     if (!moved) {
       for (int32_t i = 0; i < a->n_nodes; i++) {
-        *changed = *changed || (a->nodes[i].discrete && a->value[i] != a->before[i]);
+        // an active clock becomes inactive by itself
+        bool moved_on = a->nodes[i].type == CPL_CLOCK ? a->value[i] > a->before[i]
+                                                      : a->value[i] != a->before[i];
+        *changed = *changed || (a->nodes[i].discrete && moved_on);
       }
       return CPL_OK;
     }
@@ -269,21 +273,40 @@ static cpl_status carry_over(cpli_aggregate* a, bool* changed) {
                   "%s: comparisons in the couplings do not settle at t=%.17g", a->name, a->t);
 }
 
+static cpl_status carry_string(const cpli_node* from, const cpli_node* to, cpl_component* source,
+                               cpl_component* target, bool* changed) {
+  const char *text = NULL, *old = NULL;
+  cpl_status st = source->ops->get_string(source, &from->ref, 1, &text);
+  if (st == CPL_OK) st = target->ops->get_string(target, &to->ref, 1, &old);
+  if (st != CPL_OK || (old != NULL && text != NULL && strcmp(old, text) == 0)) return st;
+  *changed = true;
+  return target->ops->set_string(target, &to->ref, 1, &text);
+}
+
+static cpl_status carry_binary(const cpli_node* from, const cpli_node* to, cpl_component* source,
+                               cpl_component* target, bool* changed) {
+  cpl_binary bytes = {0}, old = {0};
+  cpl_status st = source->ops->get_binary(source, &from->ref, 1, &bytes);
+  if (st == CPL_OK) st = target->ops->get_binary(target, &to->ref, 1, &old);
+  if (st != CPL_OK) return st;
+  if (bytes.size == old.size && (old.size == 0 || memcmp(old.data, bytes.data, old.size) == 0)) {
+    return CPL_OK;
+  }
+  *changed = true;
+  return target->ops->set_binary(target, &to->ref, 1, &bytes);
+}
+
+// What is no number.
 static cpl_status carry_strings(cpli_aggregate* a, bool* changed) {
   for (int32_t i = 0; i < a->n_links; i++) {
     const cpli_tie* l = &a->links[i];
-    const cpli_node *to = &a->nodes[l->target],
-                    *from = &a->nodes[l->sources != NULL ? l->sources[0] : 0];
-    if (to->type != CPL_STRING) continue;
+    const cpli_node* to = &a->nodes[l->target];
+    if (to->type != CPL_STRING && to->type != CPL_BINARY) continue;
+    const cpli_node* from = &a->nodes[l->sources[0]];  // it is plain: texts are not computed
     cpl_component *source = &a->parts[from->part].m->base, *target = &a->parts[to->part].m->base;
-    const char *text = NULL, *old = NULL;
-    cpl_status st = source->ops->get_string(source, &from->ref, 1, &text);
-    if (st == CPL_OK) st = target->ops->get_string(target, &to->ref, 1, &old);
+    cpl_status st = to->type == CPL_STRING ? carry_string(from, to, source, target, changed)
+                                           : carry_binary(from, to, source, target, changed);
     if (st != CPL_OK) return final(a, st);
-    if (old != NULL && text != NULL && strcmp(old, text) == 0) continue;
-    st = target->ops->set_string(target, &to->ref, 1, &text);
-    if (st != CPL_OK) return final(a, st);
-    *changed = true;
   }
   return CPL_OK;
 }

@@ -175,6 +175,8 @@ void cpli_loop_destroy(struct cpli_loop* l) {
   cpli_free(l->ctx, l);
 }
 
+void cpli_loop_forget(struct cpli_loop* l) { l->factored = false; }
+
 int32_t cpli_loop_block(const struct cpli_loop* l) { return l->block; }
 
 //------------------------------------ walk ------------------------------------

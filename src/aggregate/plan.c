@@ -10,7 +10,8 @@
 #include "graph/pattern.h"
 
 static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
-  return node->type != CPL_STRING && !(kind == CPLI_PLAN_CONTINUOUS && node->discrete);
+  bool number = node->type != CPL_STRING && node->type != CPL_BINARY;
+  return number && !(kind == CPLI_PLAN_CONTINUOUS && node->discrete);
 }
 
 //------------------------------------ dependencies ------------------------------------

@@ -367,8 +367,8 @@ static bool route_connection(built* b, assembly* one, const cpli_link* link, cpl
 }
 
 static cpl_status add_connection(built* b, cpli_functions* f, lists* l, size_t i) {
-  const cpli_connection* c = &b->def->connections[i];
   const cpli_link* link = &b->links.items[i];
+  const cpli_connection* c = &b->def->connections[link->connection];
   cpl_status st = CPL_OK;
   if (c->coupling == NULL && route_connection(b, l->one, link, &st)) return st;
   cpl_coupling* out = &l->couplings[l->n_couplings++];
@@ -459,7 +459,7 @@ static cpl_status allocate_lists(const built* b, cpli_functions* f, lists* l) {
   const cpl_system_def* d = b->def;
   l->signals =
       cpli_arena_alloc(&f->arena, d->n_parameters + d->n_inputs + d->n_outputs, sizeof *l->signals);
-  l->couplings = cpli_arena_alloc(&f->arena, d->n_inputs + d->n_connections + d->n_outputs,
+  l->couplings = cpli_arena_alloc(&f->arena, d->n_inputs + b->links.count + d->n_outputs,
                                   sizeof *l->couplings);
   l->events = cpli_arena_alloc(&f->arena, d->n_inputs + d->n_events, sizeof *l->events);
   return l->signals != NULL && l->couplings != NULL && l->events != NULL ? CPL_OK
@@ -473,7 +473,7 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
     add_signal(l, d->parameters[i].name.text, CPL_SIGNAL_PARAMETER)->start = b->parameters[i];
   }
   for (size_t i = 0; i < d->n_inputs && st >= 0; i++) st = add_input(b, f, l, &d->inputs[i]);
-  for (size_t i = 0; i < d->n_connections && st >= 0; i++) st = add_connection(b, f, l, i);
+  for (size_t i = 0; i < b->links.count && st >= 0; i++) st = add_connection(b, f, l, i);
   for (size_t i = 0; i < d->n_outputs && st >= 0; i++) st = add_output(b, f, l, &d->outputs[i]);
   for (size_t i = 0; i < d->n_events && st >= 0; i++) st = add_event(b, f, l, &d->events[i]);
   return st;

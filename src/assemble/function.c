@@ -288,6 +288,8 @@ static cpl_status find_movers(cpli_functions* f, formula* q, const cpli_ref* ref
   cpli_free(f->ctx, movers);
   out->settle = formula_settle;
   out->begin = formula_begin;
+  out->memory[0] = (cpl_function_memory){q, sizeof *q};
+  out->memory[1] = (cpl_function_memory){q->frozen, 6 * q->n_relations * sizeof *q->frozen};
   for (size_t k = 0; k < q->n_relations; k++) {
     if (by_time(q, k)) out->next_time = formula_next_time;
     else out->n_indicators = (int32_t)q->n_relations;
@@ -503,6 +505,7 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
     times[i] = table->time[in->curve.pieces[i].last];
   *jumps = times;
   *n_jumps = (int32_t)in->curve.n_pieces - 1;
-  *out = (cpl_function){.value = table_value, .settle = table_settle, .user = in};
+  *out = (cpl_function){
+      .value = table_value, .settle = table_settle, .user = in, .memory = {{in, sizeof *in}}};
   return CPL_OK;
 }

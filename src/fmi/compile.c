@@ -37,6 +37,20 @@ static void add_path(command* cmd, const char* before, const char* folder, const
   cpli_free(cmd->arena.ctx, text);
 }
 
+static void add_option(command* cmd, const char* option, const char* value) {
+  char* text = cpli_printf(cmd->arena.ctx, "%s%s", option, value);
+  if (text == NULL) cmd->failed = true;
+  if (text != NULL) add(cmd, text);
+  cpli_free(cmd->arena.ctx, text);
+}
+
+static void add_include(command* cmd, const cpl_fmu* fmu, const char* folder) {
+  char* text = cpli_printf(cmd->arena.ctx, "-I%s/sources", fmu->folder);
+  if (text == NULL) cmd->failed = true;
+  if (text != NULL) add_path(cmd, "", text, folder);
+  cpli_free(cmd->arena.ctx, text);
+}
+
 static bool ends_with(const char* text, const char* end) {
   size_t n = strlen(text), m = strlen(end);
   return n >= m && strcmp(text + n - m, end) == 0;
@@ -91,9 +105,15 @@ static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, co
                                         "-O2",
                                         "-w",  // other people's warnings
                                         "-ffp-contract=off",
-                                        "-DFMI2_OVERRIDE_FUNCTION_PREFIX"};
+                                        "-DFMI2_OVERRIDE_FUNCTION_PREFIX",
+                                        "-DFMI3_OVERRIDE_FUNCTION_PREFIX"};
   for (size_t i = 0; i < CPLI_COUNT(options); i++) add(cmd, options[i]);
+  for (int32_t i = 0; i < kind->definitions.n; i++) {
+    add_option(cmd, "-D", kind->definitions.items[i]);
+  }
   add_path(cmd, "-I", fmu->folder, "sources");
+  for (int32_t i = 0; i < kind->include_dirs.n; i++)
+    add_include(cmd, fmu, kind->include_dirs.items[i]);
   add_path(cmd, "-I", data, "include/fmi");
   size_t first = cmd->n;
   add_sources(cmd, fmu, kind);
@@ -122,7 +142,7 @@ cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, c
   cpl_log(ctx, CPL_LOG_INFO, fmu->base.path, "compiling the sources of %s", kind->identifier);
   char what[512];
   snprintf(what, sizeof what, "%s: there is no binary for %s, and its source code", fmu->base.path,
-           cpli_fmu_platform());
+           fmu->platform);
   st = cpli_run_compiler(ctx, what, (const char* const*)cmd.args);
 done:
   cpli_free(ctx, cmd.args);

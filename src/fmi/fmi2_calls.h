@@ -1,22 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The one place where FMI 2.0 functions are called. Each call is guarded against crashes, recorded
-// in the call log when there is one, and its status mapped: fmi2OK and fmi2Warning are CPL_OK,
-// fmi2Discard is CPL_RETRY where the standard allows it, everything else is CPL_ERR_MODEL with a
-// message that names instance, function, time and what the FMU said.
-// Callers leave out calls with empty arrays, which some FMUs cannot bear.
+// The functions of FMI 2.0, called as calls.h says.
 #pragma once
 
 #include "fmi/fmi2_instance.h"
 
-/// Fill in->fn. Fails with the names of required functions that are not exported.
-cpl_status cpli_fmi2_bind(cpli_fmi2* in);
+/// The functions in their order, for the table of the version.
+const cpli_call* cpli_fmi2_call_list(size_t* n);
 
 /// The callbacks handed to the FMU.
 fmi2CallbackFunctions cpli_fmi2_callbacks(cpli_fmi2* in);
-
-const char* cpli_fmi2_status_name(int status);
 
 cpl_status cpli_fmi2GetTypesPlatform(cpli_fmi2* in, const char** out);
 cpl_status cpli_fmi2GetVersion(cpli_fmi2* in, const char** out);
@@ -59,7 +53,7 @@ cpl_status cpli_fmi2GetNominalsOfContinuousStates(cpli_fmi2* in, double* nominal
 
 cpl_status cpli_fmi2SetRealInputDerivatives(cpli_fmi2* in, const uint32_t* refs, size_t n,
                                             const int* orders, const double* values);
-/// CPL_RETRY: discarded, or pending; in->last tells.
+/// CPL_RETRY: discarded, or pending; in->base.last tells.
 cpl_status cpli_fmi2DoStep(cpli_fmi2* in, double h, int no_way_back);
 cpl_status cpli_fmi2GetStatus(cpli_fmi2* in, fmi2StatusKind kind, fmi2Status* value);
 cpl_status cpli_fmi2GetRealStatus(cpli_fmi2* in, fmi2StatusKind kind, double* value);
@@ -69,10 +63,3 @@ cpl_status cpli_coupletStopAtEvents(cpli_fmi2* in, int stop);
 
 /// What a failed step means for the instance, once the stepper has found out (asynchronous FMUs).
 cpl_status cpli_fmi2_step_ended(cpli_fmi2* in, fmi2Status status);
-
-//------------------------------------ call log ------------------------------------
-
-/// fmi2_trace.c. `types` says what follows, a letter each: d double, i int, s string, and with a
-/// length after them R references, D doubles, I integers, S strings.
-void cpli_fmi2_trace_begin(const cpli_fmi2* in, const char* function, const char* types, ...);
-void cpli_fmi2_trace_end(const cpli_fmi2* in, const char* status, const char* types, ...);

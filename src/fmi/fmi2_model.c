@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A model over a model exchange FMU of FMI 2.0.
-#include <float.h>
 #include <math.h>
 
 #include "fmi/fmi2_calls.h"
 
 static cpli_fmi2* instance_of(cpl_model* m) { return (cpli_fmi2*)m; }
 
-static size_t n_states(const cpli_fmi2* in) { return (size_t)in->fmu->desc.n_states; }
+static size_t n_states(const cpli_fmi2* in) { return (size_t)in->base.fmu->desc.n_states; }
 
 static cpl_status exit_init(cpl_component* c) {
-  return cpli_fmi2_exit_init((cpli_fmi2*)c, CPLI_FMI2_EVENT);
+  return cpli_fmi2_exit_init((cpli_fmi2*)c, CPLI_EVENT);
 }
 
 //------------------------------------ events ------------------------------------
@@ -20,7 +19,7 @@ static cpl_status exit_init(cpl_component* c) {
 static cpl_status enter_event(cpl_model* m) {
   cpli_fmi2* in = instance_of(m);
   cpl_status st = cpli_fmi2EnterEventMode(in);
-  if (st >= 0) in->phase = CPLI_FMI2_EVENT;
+  if (st >= 0) in->base.phase = CPLI_EVENT;
   return st;
 }
 
@@ -40,7 +39,7 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
 static cpl_status enter_continuous(cpl_model* m) {
   cpli_fmi2* in = instance_of(m);
   cpl_status st = cpli_fmi2EnterContinuousTimeMode(in);
-  if (st >= 0) in->phase = CPLI_FMI2_CONTINUOUS;
+  if (st >= 0) in->base.phase = CPLI_CONTINUOUS;
   return st;
 }
 
@@ -49,7 +48,7 @@ static cpl_status completed_step(cpl_model* m, bool* enter, bool* terminate) {
   *enter = *terminate = false;
   if (!m->base.can.completed_step) return CPL_OK;
   fmi2Boolean event = fmi2False, end = fmi2False;
-  cpl_status st = cpli_fmi2CompletedIntegratorStep(in, in->snapshots == 0, &event, &end);
+  cpl_status st = cpli_fmi2CompletedIntegratorStep(in, in->base.snapshots == 0, &event, &end);
   *enter = event != fmi2False;
   *terminate = end != fmi2False;
   return st;
@@ -59,7 +58,7 @@ static cpl_status completed_step(cpl_model* m, bool* enter, bool* terminate) {
 
 static cpl_status set_time(cpl_model* m, double t) {
   cpli_fmi2* in = instance_of(m);
-  in->time = t;
+  in->base.time = t;
   return cpli_fmi2SetTime(in, t);
 }
 
@@ -80,7 +79,7 @@ static cpl_status get_derivatives(cpl_model* m, double* dx) {
 
 static cpl_status get_indicators(cpl_model* m, double* z) {
   cpli_fmi2* in = instance_of(m);
-  size_t n = (size_t)in->fmu->desc.n_indicators;
+  size_t n = (size_t)in->base.fmu->desc.n_indicators;
   return n == 0 ? CPL_OK : cpli_fmi2GetEventIndicators(in, z, n);
 }
 
@@ -90,9 +89,7 @@ static cpl_status get_nominals(cpl_model* m, double* nominals) {
   for (size_t i = 0; i < n_states(in); i++) nominals[i] = 1;
   if (n_states(in) == 0) return CPL_OK;
   cpl_status st = cpli_fmi2GetNominalsOfContinuousStates(in, nominals, n_states(in));
-  for (size_t i = 0; i < n_states(in); i++) {
-    if (!(nominals[i] >= DBL_MIN) || isinf(nominals[i])) nominals[i] = 1;
-  }
+  cpli_clean_nominals(nominals, n_states(in));
   return st;
 }
 
@@ -112,11 +109,11 @@ static const cpl_model_ops model_ops = {
 cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** out) {
   cpli_fmi2* in = NULL;
   *out = NULL;
-  cpl_status st = cpli_fmi2_create(src, name, fmi2ModelExchange, &in);
+  cpl_status st = cpli_fmi2_create(src, name, false, &in);
   if (st < 0) return st;
-  in->component_ops.kind = "fmi2-me";
-  in->component_ops.exit_init = exit_init;
-  in->head.model.ops = &model_ops;
-  *out = &in->head.model;
+  in->base.component_ops.kind = "fmi2-me";
+  in->base.component_ops.exit_init = exit_init;
+  in->base.head.model.ops = &model_ops;
+  *out = &in->base.head.model;
   return CPL_OK;
 }

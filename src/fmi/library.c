@@ -74,11 +74,11 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
   char name[256];
   if (missing_name(op->problem, name, sizeof name)) {
     char hint[1024];
-    snprintf(hint, sizeof hint, "%s/binaries/%s/%s", lib->fmu->folder, cpli_fmu_platform(), name);
+    snprintf(hint, sizeof hint, "%s/binaries/%s/%s", lib->fmu->folder, lib->fmu->platform, name);
     bool there = access(hint, R_OK) == 0;
     return cpl_fail(
         ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so: it needs the library %s%s (%s)",
-        lib->fmu->base.path, cpli_fmu_platform(), lib->identifier, name,
+        lib->fmu->base.path, lib->fmu->platform, lib->identifier, name,
         there ? ", which is beside it but is not found under that name: add the folder "
                 "to LD_LIBRARY_PATH"
               : ", which is not installed: install the package that has it, or name its "
@@ -90,7 +90,7 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
                  strstr(op->problem, "file too short") != NULL ||
                  strstr(op->problem, "cannot open shared object file: No") != NULL;
   return cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so%s: %s",
-                  lib->fmu->base.path, cpli_fmu_platform(), lib->identifier,
+                  lib->fmu->base.path, lib->fmu->platform, lib->identifier,
                   machine ? ", it is not a library for this machine" : "", op->problem);
 }
 
@@ -101,18 +101,18 @@ static cpl_status no_binary(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
   size_t used = 0;
   bool folder = false;
   for (int32_t i = 0; i < fmu->n_platforms && used < sizeof there; i++) {
-    folder = folder || strcmp(fmu->platforms[i], cpli_fmu_platform()) == 0;
+    folder = folder || strcmp(fmu->platforms[i], fmu->platform) == 0;
     used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", i > 0 ? ", " : "",
                              fmu->platforms[i]);
   }
   if (folder) {
     return cpl_fail(fmu->base.ctx, CPL_ERR_INPUT, "%s: binaries/%s/%s.so is missing",
-                    fmu->base.path, cpli_fmu_platform(), kind->identifier);
+                    fmu->base.path, fmu->platform, kind->identifier);
   }
   return cpl_fail(fmu->base.ctx, CPL_ERR_UNSUPPORTED,
                   "%s: no binary for this platform (%s) and no source code; there are binaries "
                   "for: %s",
-                  fmu->base.path, cpli_fmu_platform(), there[0] != '\0' ? there : "no platform");
+                  fmu->base.path, fmu->platform, there[0] != '\0' ? there : "no platform");
 }
 
 // Where a binary is, or where it is to be compiled to.
@@ -126,7 +126,7 @@ static cpl_status choose_path(cpli_library* lib, const char* folder, const char*
 static cpl_status find_binary(cpli_library* lib, const cpli_fmu_kind* kind) {
   cpl_fmu* fmu = lib->fmu;
   char below[64];
-  snprintf(below, sizeof below, "/binaries/%s", cpli_fmu_platform());
+  snprintf(below, sizeof below, "/binaries/%s", fmu->platform);
   cpl_status st = choose_path(lib, fmu->folder, below);
   if (st < 0 || access(lib->path, F_OK) == 0) return st;
   if (!fmu->has_sources && kind->n_source_files == 0) return no_binary(fmu, kind);

@@ -297,9 +297,9 @@ typedef struct adapter {
 } adapter;
 
 static const adapter adapters[] = {
-    [1] = {"FMI 1.0", NULL, NULL},
+    [1] = {"FMI 1.0", cpli_fmi1_make_model, cpli_fmi1_make_stepper},
     [2] = {"FMI 2.0", cpli_fmi2_make_model, cpli_fmi2_make_stepper},
-    [3] = {"FMI 3.0", NULL, NULL},
+    [3] = {"FMI 3.0", cpli_fmi3_make_model, cpli_fmi3_make_stepper},
 };
 
 // An FMU that can be described but not run says why.

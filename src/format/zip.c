@@ -81,6 +81,15 @@ static const char* with_slashes(cpli_zip* zip, const char* name) {
   return copy;
 }
 
+static bool same_content(const cpli_zip* zip, zip_uint64_t first, const zip_stat_t* again) {
+  zip_stat_t info;
+  zip_stat_init(&info);
+  const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_CRC;
+  if (zip_stat_index(zip->archive, first, 0, &info) != 0) return false;
+  if ((info.valid & needed) != needed || (again->valid & needed) != needed) return false;
+  return info.size == again->size && info.crc == again->crc;
+}
+
 static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* limits,
                               uint64_t* total) {
   zip_stat_t info;
@@ -113,8 +122,9 @@ static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* li
 
   int32_t known = cpli_names_add(&zip->index, info.name, (int32_t)i);
   if (known == CPL_ERR_NOMEM) return cpli_nomem(zip->ctx);
-  if (known != (int32_t)i) return bad_entry(zip, i, info.name, "is there twice");
-  return CPL_OK;
+  // tools that append to archives repeat entries; of two that differ, readers would see either
+  if (known == (int32_t)i || same_content(zip, (zip_uint64_t)known, &info)) return CPL_OK;
+  return bad_entry(zip, i, info.name, "is there twice");
 }
 
 //------------------------------------ open, close ------------------------------------

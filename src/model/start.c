@@ -150,6 +150,31 @@ static cpl_status check_settable(cpl_component* c, const cpl_variable* v, const 
   return CPL_OK;
 }
 
+static int digit(char c) {
+  static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+  const char* at = c != '\0' ? strchr(digits, c) : NULL;
+  return at != NULL ? (int)(at - digits) % 16 : -1;
+}
+
+// Hexadecimal digits, as in descriptions.
+static cpl_status set_binary(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
+  size_t n = strlen(s->value);
+  if (c->ops->set_binary == NULL) return bad(c, s, "the model takes no binaries");
+  uint8_t* bytes = cpli_alloc(c->ctx, n / 2 + 1, 1);
+  if (bytes == NULL) return cpli_nomem(c->ctx);
+  bool fine = n % 2 == 0;
+  for (size_t i = 0; i < n && fine; i++) {
+    int value = digit(s->value[i]);
+    fine = value >= 0;
+    bytes[i / 2] = (uint8_t)(bytes[i / 2] << 4 | value);
+  }
+  cpl_binary binary = {bytes, n / 2};
+  cpl_status st = fine ? c->ops->set_binary(c, &v->ref, 1, &binary)
+                       : bad(c, s, "a Binary is given as pairs of hexadecimal digits");
+  cpli_free(c->ctx, bytes);
+  return st;
+}
+
 // Structural parameters were given when the model was opened: arrays have their sizes by them.
 static cpl_status check_structural(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
   int64_t value;
@@ -168,6 +193,8 @@ static cpl_status set_start(cpl_component* c, const cpl_start* s) {
   if (st < 0) return st;
   if (v->structural) return check_structural(c, v, s);
   if (v->type == CPL_STRING) return c->ops->set_string(c, &v->ref, 1, &s->value);
+  if (v->type == CPL_BINARY) return set_binary(c, v, s);
+  if (v->type == CPL_CLOCK) return bad(c, s, "a Clock has no start value");
   if (v->type == CPL_REAL) {
     double value;
     st = parse_number(c, v, s, &value);

@@ -77,8 +77,14 @@ static cpl_status ahead(cpl_stepper* s, double t_limit, double* until) {
 
 static cpl_status max_step(cpl_stepper* s, double* h) {
   cpl_stepper* inner = active_of((cpli_modes*)s);
-  *h = INFINITY;
+  *h = NAN;
   return inner->ops->max_step != NULL ? inner->ops->max_step(inner, h) : CPL_OK;
+}
+
+static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+  cpl_stepper* inner = active_of((cpli_modes*)s);
+  *wanted = false;
+  return inner->ops->wants_update != NULL ? inner->ops->wants_update(inner, wanted) : CPL_OK;
 }
 
 static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
@@ -360,6 +366,7 @@ static void find_capabilities(cpli_modes* m) {
   m->stepper_ops = (cpl_stepper_ops){.step = step,
                                      .ahead = look_ahead ? ahead : NULL,
                                      .set_curve = curves ? set_curve : NULL,
+                                     .wants_update = wants_update,
                                      .max_step = predicts ? max_step : NULL};
   m->base.ops = &m->stepper_ops;
 }

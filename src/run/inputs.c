@@ -13,9 +13,9 @@ static cpl_status check_target(cpl_component* c, const cpl_variable* v) {
                     "%s: %s is neither an input nor a tunable parameter: it cannot follow a table",
                     c->desc->name, v->name);
   }
-  if (v->type == CPL_STRING) {
-    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s is a String: it cannot follow a table",
-                    c->desc->name, v->name);
+  if (v->type == CPL_STRING || v->type == CPL_BINARY) {
+    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s is a %s: it cannot follow a table",
+                    c->desc->name, v->name, cpl_type_name((cpl_type)v->type));
   }
   return CPL_OK;
 }
@@ -64,13 +64,26 @@ void cpli_inputs_close(cpli_inputs* in) {
 
 //------------------------------------ follow ------------------------------------
 
+// A table has doubles: the ends of the 64-bit types are rounded there, and come back from it.
+static bool to_integer(const cpl_variable* v, double value, int64_t* out) {
+  bool wide = v->width == CPL_INT64 || v->width == CPL_UINT64 || v->type == CPL_ENUMERATION;
+  double most = wide ? 0x1p63 : v->width == CPL_UINT32 ? 4294967295.0 : 2147483647.0;
+  if (v->width == CPL_UINT64 && value >= 0x1p63 && value <= 0x1p64) {
+    *out = value == 0x1p64 ? -1 : (int64_t)(uint64_t)value;
+    return true;
+  }
+  if (!(value <= most && value >= -most - 1)) return false;
+  *out = wide && value == most ? INT64_MAX : llround(value);
+  return true;
+}
+
 static cpl_status set_value(cpl_component* c, const cpl_variable* v, double value) {
   if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
-  if (!(fabs(value) <= 2147483647.0)) {
+  int64_t integer = value != 0;
+  if (v->type != CPL_BOOLEAN && v->type != CPL_CLOCK && !to_integer(v, value, &integer)) {
     return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: the input %s is an integer and cannot be %g",
                     c->desc->name, v->name, value);
   }
-  int64_t integer = v->type == CPL_BOOLEAN ? value != 0 : llround(value);
   return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 

@@ -12,7 +12,10 @@ struct cpli_record_group {
     double* real;
     int64_t* integer;
     const char** string;
+    cpl_binary* binary;
   } got;
+  char* text;  // binaries as hexadecimal digits
+  size_t cap;
 };
 
 //------------------------------------ choice ------------------------------------
@@ -34,6 +37,7 @@ static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen,
     if (exact >= 0 && !chosen[exact]) chosen[exact] = true, order[(*n)++] = exact;
     for (int32_t v = 0; exact < 0 && v < d->n_vars; v++) {
       if (!cpli_glob(pattern, d->vars[v].name)) continue;
+      if (cpl_find_variable(d, d->vars[v].name) != v) continue;  // another one carries the name
       any = true;
       if (!chosen[v]) chosen[v] = true, order[(*n)++] = v;
     }
@@ -61,25 +65,29 @@ static size_t group_of(cpli_recorder* r, cpl_type type) {
   return g;
 }
 
+static cpl_type type_of(const cpli_recorder* r, int32_t var) {
+  return (cpl_type)r->c->desc->vars[var].type;
+}
+
 static bool make_groups(cpli_recorder* r, const int32_t* order) {
   cpl_context* ctx = r->c->ctx;
-  r->groups = cpli_alloc(ctx, CPL_STRING + 1, sizeof *r->groups);
+  r->groups = cpli_alloc(ctx, CPL_CLOCK + 1, sizeof *r->groups);
   if (r->groups == NULL) return false;
   for (size_t i = 0; i < r->n; i++) {
-    size_t g = group_of(r, r->columns[i].type);
-    if (g == r->n_groups) r->groups[r->n_groups++].type = r->columns[i].type;
+    size_t g = group_of(r, type_of(r, order[i]));
+    if (g == r->n_groups) r->groups[r->n_groups++].type = type_of(r, order[i]);
     r->groups[g].n++;
   }
   for (size_t g = 0; g < r->n_groups; g++) {
     struct cpli_record_group* group = &r->groups[g];
     group->refs = cpli_alloc(ctx, group->n, sizeof *group->refs);
     group->place = cpli_alloc(ctx, group->n, sizeof *group->place);
-    group->got.real = cpli_alloc(ctx, group->n, sizeof(cpl_value));
-    if (group->refs == NULL || group->place == NULL || group->got.real == NULL) return false;
+    group->got.binary = cpli_alloc(ctx, group->n, sizeof(cpl_binary));  // the largest
+    if (group->refs == NULL || group->place == NULL || group->got.binary == NULL) return false;
     group->n = 0;
   }
   for (size_t i = 0; i < r->n; i++) {
-    struct cpli_record_group* group = &r->groups[group_of(r, r->columns[i].type)];
+    struct cpli_record_group* group = &r->groups[group_of(r, type_of(r, order[i]))];
     group->refs[group->n] = r->c->desc->vars[order[i]].ref;
     group->place[group->n++] = i;
   }
@@ -92,7 +100,7 @@ static cpl_column column_of(const cpl_description* d, int32_t var) {
   return (cpl_column){.name = v->name,
                       .unit = v->unit >= 0 ? d->units[v->unit].name : NULL,
                       .description = v->description,
-                      .type = (cpl_type)v->type,
+                      .type = v->type == CPL_BINARY ? CPL_STRING : (cpl_type)v->type,
                       .constant = constant};
 }
 
@@ -138,7 +146,8 @@ void cpli_recorder_close(cpli_recorder* r) {
   for (size_t g = 0; g < r->n_groups; g++) {
     cpli_free(ctx, r->groups[g].refs);
     cpli_free(ctx, r->groups[g].place);
-    cpli_free(ctx, r->groups[g].got.real);
+    cpli_free(ctx, r->groups[g].got.binary);
+    cpli_free(ctx, r->groups[g].text);
   }
   cpli_free(ctx, r->groups);
   cpli_free(ctx, r->columns);
@@ -146,6 +155,31 @@ void cpli_recorder_close(cpli_recorder* r) {
 }
 
 //------------------------------------ points ------------------------------------
+
+static cpl_status read_binaries(cpli_recorder* r, struct cpli_record_group* g) {
+  static const char digits[] = "0123456789abcdef";
+  cpl_component* c = r->c;
+  cpl_status st = c->ops->get_binary(c, g->refs, g->n, g->got.binary);
+  if (st != CPL_OK) return st;
+  size_t total = 0;
+  for (size_t i = 0; i < g->n; i++) total += 2 * g->got.binary[i].size + 1;
+  if (total > g->cap) {
+    cpli_free(c->ctx, g->text);
+    g->text = cpli_alloc(c->ctx, g->cap = 2 * total, 1);
+    if (g->text == NULL) return cpli_nomem(c->ctx);
+  }
+  char* at = g->text;
+  for (size_t i = 0; i < g->n; i++) {
+    const cpl_binary* b = &g->got.binary[i];
+    r->row[g->place[i]].string = at;
+    for (size_t k = 0; k < b->size; k++) {
+      *at++ = digits[b->data[k] >> 4];
+      *at++ = digits[b->data[k] & 15];
+    }
+    *at++ = '\0';
+  }
+  return st;
+}
 
 static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g) {
   cpl_component* c = r->c;
@@ -156,6 +190,8 @@ static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g) {
   } else if (g->type == CPL_STRING) {
     st = c->ops->get_string(c, g->refs, g->n, g->got.string);
     for (size_t i = 0; i < g->n; i++) r->row[g->place[i]].string = g->got.string[i];
+  } else if (g->type == CPL_BINARY) {
+    st = read_binaries(r, g);
   } else {
     st = c->ops->get_integer(c, g->type, g->refs, g->n, g->got.integer);
     for (size_t i = 0; i < g->n; i++) r->row[g->place[i]].integer = g->got.integer[i];

@@ -242,6 +242,15 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = before_set((cpli_integrate*)c);
   return st < 0 ? st : cpli_model_of(c)->ops->set_string(cpli_model_of(c), refs, n, values);
 }
+// Asked for only by those who found a Binary in the model's description.
+static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
+  return cpli_model_of(c)->ops->get_binary(cpli_model_of(c), refs, n, values);
+}
+static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                             const cpl_binary* values) {
+  cpl_status st = before_set((cpli_integrate*)c);
+  return st < 0 ? st : cpli_model_of(c)->ops->set_binary(cpli_model_of(c), refs, n, values);
+}
 static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                               const uint32_t* knowns, size_t n_knowns, const double* seed,
                               double* sensitivity) {
@@ -313,7 +322,8 @@ static void destroy(cpl_component* c) {
   .kind = "integrate", .destroy = destroy, .setup = setup, .enter_init = enter_init,    \
   .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
   .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string
+  .get_string = get_string, .set_string = set_string, .get_binary = get_binary,         \
+  .set_binary = set_binary
 #define ROLLBACK_OPS \
   .save = cpli_integrate_save, .restore = cpli_integrate_restore, .forget = cpli_integrate_forget
 
@@ -323,7 +333,11 @@ static const cpl_component_ops component_ops[2][2] = {
     {{COMMON_OPS, ROLLBACK_OPS}, {COMMON_OPS, ROLLBACK_OPS, .directional = directional}},
 };
 static const cpl_stepper_ops stepper_ops = {
-    .step = step, .set_curve = cpli_curves_set, .ahead = ahead, .set_states = set_states};
+    .step = step,
+    .set_curve = cpli_curves_set,
+    .wants_update = cpli_curves_want_update,
+    .ahead = ahead,
+    .set_states = set_states};
 
 static const char* const solver_names[] = {[CPL_SOLVER_CVODE] = "cvode",
                                            [CPL_SOLVER_ADAMS] = "adams",

@@ -70,6 +70,7 @@ typedef struct cpli_connection {
   cpli_text target;
   cpli_text source;               // Nullable: coupling
   const cpli_coupling* coupling;  // Nullable: source
+  bool convert;                   // numbers may be rounded on the way
 } cpli_connection;
 
 typedef struct cpli_output {

@@ -191,8 +191,21 @@ static cpl_status read_input(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_connection(reader* r, const cpli_yaml* node) {
+  static const char* const keys[] = {"from", "convert"};
+  static const char* const answers[] = {"false", "true"};
   cpli_connection c = {.target = key_text(r, node)};
-  cpl_status st = read_text(r, node, node->key->text, &c.source);
+  if (node->kind != CPLI_YAML_MAPPING) {
+    cpl_status st = read_text(r, node, node->key->text, &c.source);
+    return st < 0 ? st : cpli_def_add_connection(r->def, c);
+  }
+  cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  if (st < 0) return st;
+  const cpli_yaml *from = cpli_yaml_get(node, "from"), *how = cpli_yaml_get(node, "convert");
+  if (from == NULL) return fail(r, node, "connection \"%s\" needs `from`", node->key->text);
+  size_t choice = 0;
+  if (how != NULL) st = read_choice(r, how, "convert", answers, CPLI_COUNT(answers), &choice);
+  c.convert = choice == 1;
+  if (st >= 0) st = read_text(r, from, "from", &c.source);
   return st < 0 ? st : cpli_def_add_connection(r->def, c);
 }
 

@@ -42,10 +42,13 @@ static const char* declaration(const cpli_resolver* r, int32_t model, int32_t va
   const cpl_variable* v = &d->vars[var];
   char line[32] = "";
   if (v->line > 0) snprintf(line, sizeof line, ", line %d", v->line);
+  const char* type = v->width != CPL_WIDTH_OWN && v->type <= CPL_INTEGER
+                         ? cpl_width_name((cpl_width)v->width)
+                         : cpl_type_name((cpl_type)v->type);
   snprintf(out, DECLARATION, "%s.%s (%s %s%s%s%s%s%s)", r->def->models[model].name.text, v->name,
-           cpl_type_name((cpl_type)v->type), cpl_causality_name((cpl_causality)v->causality),
-           v->unit >= 0 ? " in " : "", v->unit >= 0 ? d->units[v->unit].name : "",
-           source->path != NULL ? "; " : "", source->path != NULL ? source->path : "", line);
+           type, cpl_causality_name((cpl_causality)v->causality), v->unit >= 0 ? " in " : "",
+           v->unit >= 0 ? d->units[v->unit].name : "", source->path != NULL ? "; " : "",
+           source->path != NULL ? source->path : "", line);
   return out;
 }
 
@@ -71,19 +74,51 @@ static bool same_items(const cpl_description* a, const cpl_variable* v, const cp
   return true;
 }
 
+static bool is_number(const cpl_variable* v) { return v->type <= CPL_ENUMERATION; }
+
+// Whole numbers from -2^below to 2^above can be told exactly.
+typedef struct exact {
+  int below, above;
+} exact;
+
+static exact exact_of(const cpl_variable* v) {
+  static const exact of[] = {
+      [CPL_FLOAT32] = {24, 24}, [CPL_FLOAT64] = {53, 53}, [CPL_INT8] = {7, 7},
+      [CPL_UINT8] = {0, 8},     [CPL_INT16] = {15, 15},   [CPL_UINT16] = {0, 16},
+      [CPL_INT32] = {31, 31},   [CPL_UINT32] = {0, 32},   [CPL_INT64] = {63, 63},
+      [CPL_UINT64] = {0, 64},
+  };
+  int own = v->type == CPL_REAL ? CPL_FLOAT64 : CPL_INT32;
+  return of[v->width == CPL_WIDTH_OWN ? own : v->width];
+}
+
+// Does every value of the source arrive as it is?
+static bool fits(const cpl_variable* source, const cpl_variable* target) {
+  bool numbers = (source->type == CPL_REAL || source->type == CPL_INTEGER) &&
+                 (target->type == CPL_REAL || target->type == CPL_INTEGER);
+  if (!numbers) return source->type == target->type;
+  if (source->type == CPL_REAL && target->type == CPL_INTEGER) return false;
+  exact from = exact_of(source), to = exact_of(target);
+  return from.below <= to.below && from.above <= to.above;
+}
+
 static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
   const cpl_description* d = r->models[link->model]->desc;
   const cpl_variable* target = &d->vars[link->var];
   const cpl_variable* source = cpli_ref_variable(r, link->source);
   if (source == NULL) {  // inputs and parameters of the system are numbers
-    if (target->type != CPL_STRING) return CPL_OK;
+    if (target->type != CPL_STRING && target->type != CPL_BINARY) return CPL_OK;
     char text[DECLARATION];
     const cpli_text* name = &r->def->connections[link->connection].source;
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "%s is a number, not a text for %s",
                         name->text, declaration(r, link->model, link->var, text));
   }
-  bool widened = target->type == CPL_REAL && source->type == CPL_INTEGER;
-  if (target->type != source->type && !widened) return mismatch(r, link, "the types differ");
+  bool convert = r->def->connections[link->connection].convert;
+  if (!fits(source, target) && !(convert && is_number(source) && is_number(target))) {
+    return mismatch(
+        r, link,
+        target->type == source->type ? "values can be lost on the way" : "the types differ");
+  }
   const cpl_description* s = r->models[link->source.model]->desc;
   if (target->type == CPL_ENUMERATION && !same_items(s, source, d, target))
     return mismatch(r, link, "the items of the Enumerations differ");
@@ -126,6 +161,47 @@ static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_r
                       declaration(r, out->model, out->index, text));
 }
 
+// The array of a model that a text names; NULL: none.
+static const cpl_array* find_array(const cpli_resolver* r, const char* text, int32_t* model) {
+  for (size_t m = 0; m < r->def->n_models; m++) {
+    const char* name = r->def->models[m].name.text;
+    size_t len = strlen(name);
+    if (strncmp(text, name, len) != 0 || text[len] != '.') continue;
+    const cpl_description* d = r->models[m]->desc;
+    for (int32_t i = 0; i < d->n_arrays; i++) {
+      *model = (int32_t)m;
+      if (strcmp(d->arrays[i].name, text + len + 1) == 0) return &d->arrays[i];
+    }
+  }
+  return NULL;
+}
+
+// "2 x 3"
+static const char* sizes_of(const cpl_array* array, char* out, size_t size) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (int32_t i = 0; i < array->n_sizes && used < size; i++) {
+    used += (size_t)snprintf(out + used, size - used, "%s%d", i > 0 ? " x " : "", array->sizes[i]);
+  }
+  return out;
+}
+
+static cpl_status check_arrays(const cpli_resolver* r, const cpli_connection* c,
+                               const cpl_array* to, const cpl_array* from) {
+  bool same = to->n_sizes == from->n_sizes;
+  for (int32_t i = 0; i < to->n_sizes && same; i++) same = to->sizes[i] == from->sizes[i];
+  if (same) return CPL_OK;
+  char a[64], b[64];
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->source.place,
+                      "the sizes of the arrays differ: %s has %s and %s has %s", c->target.text,
+                      sizes_of(to, a, sizeof a), c->source.text, sizes_of(from, b, sizeof b));
+}
+
+static cpl_status finish_link(cpli_resolver* r, cpli_link* link) {
+  cpl_status st = check_types(r, link);
+  return st < 0 ? st : check_units(r, link);
+}
+
 static cpl_status resolve_link(cpli_resolver* r, size_t i, cpli_link* link) {
   const cpli_connection* c = &r->def->connections[i];
   cpli_ref target;
@@ -135,8 +211,43 @@ static cpl_status resolve_link(cpli_resolver* r, size_t i, cpli_link* link) {
   link->var = target.index;
   if (st < 0 || c->source.text == NULL) return st;
   if (!cpli_resolver_find(r, c->source.text, &link->source)) return CPL_OK;
-  st = check_types(r, link);
-  return st < 0 ? st : check_units(r, link);
+  return finish_link(r, link);
+}
+
+// The arrays a connection joins as a whole, when both of its texts name arrays.
+typedef struct joined {
+  const cpl_array *to, *from;
+  int32_t to_model, from_model;
+} joined;
+
+static bool joins_arrays(const cpli_resolver* r, const cpli_connection* c, joined* j) {
+  *j = (joined){NULL, NULL, -1, -1};
+  if (c->source.text == NULL) return false;
+  j->to = find_array(r, c->target.text, &j->to_model);
+  if (j->to != NULL) j->from = find_array(r, c->source.text, &j->from_model);
+  return j->from != NULL;
+}
+
+// One link an element.
+static cpl_status join_arrays(cpli_resolver* r, size_t i, const joined* j, cpli_link* links) {
+  const cpli_connection* c = &r->def->connections[i];
+  cpl_status st = check_arrays(r, c, j->to, j->from);
+  const cpl_variable* vars = r->models[j->to_model]->desc->vars;
+  for (int32_t k = 0; k < j->to->count && st >= 0; k++) {
+    char text[DECLARATION];
+    links[k] = (cpli_link){.connection = (int32_t)i,
+                           .model = j->to_model,
+                           .var = j->to->first + k,
+                           .source = {CPLI_REF_VARIABLE, j->from_model, j->from->first + k},
+                           .factor = 1};
+    if (vars[links[k].var].causality != CPL_INPUT) {
+      return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->target.place,
+                          "only inputs can be connected to something, not %s",
+                          declaration(r, j->to_model, links[k].var, text));
+    }
+    st = finish_link(r, &links[k]);
+  }
+  return st;
 }
 
 //------------------------------------ order of targets ------------------------------------
@@ -157,9 +268,10 @@ static int32_t first_alias(const cpli_resolver* r, int32_t model, int32_t var) {
   return v->alias_of >= 0 ? v->alias_of : var;
 }
 
-static cpl_status connected_twice(const cpli_resolver* r, int32_t first, int32_t again) {
-  const cpli_text* a = &r->def->connections[first].target;
-  const cpli_text* b = &r->def->connections[again].target;
+static cpl_status connected_twice(const cpli_resolver* r, const cpli_link* first,
+                                  const cpli_link* again) {
+  const cpli_text* a = &r->def->connections[first->connection].target;
+  const cpli_text* b = &r->def->connections[again->connection].target;
   char place[CPLI_PLACE_SIZE];
   size_t n = strlen(cpli_place_text(&a->place, place));
   if (n > 2) place[n - 2] = '\0';
@@ -181,20 +293,28 @@ static cpl_status sort_targets(cpli_links* links, const cpli_resolver* r) {
   for (size_t i = 0; i < links->count && st >= 0; i++) {
     links->by_target[i] = order[i].item;
     if (i > 0 && order[i].model == order[i - 1].model && order[i].var == order[i - 1].var)
-      st = connected_twice(r, order[i - 1].item, order[i].item);
+      st = connected_twice(r, &links->items[order[i - 1].item], &links->items[order[i].item]);
   }
   cpli_free(r->ctx, order);
   return st;
 }
 
 cpl_status cpli_links_init(cpli_links* links, cpli_resolver* r) {
-  size_t n = r->def->n_connections;
-  *links = (cpli_links){.ctx = r->ctx, .count = n};
-  links->items = cpli_alloc(r->ctx, n, sizeof *links->items);
-  links->by_target = cpli_alloc(r->ctx, n, sizeof *links->by_target);
+  size_t n = r->def->n_connections, total = 0, at = 0;
+  joined j;
+  for (size_t i = 0; i < n; i++) {
+    total += joins_arrays(r, &r->def->connections[i], &j) ? (size_t)j.to->count : 1;
+  }
+  *links = (cpli_links){.ctx = r->ctx, .count = total};
+  links->items = cpli_alloc(r->ctx, total, sizeof *links->items);
+  links->by_target = cpli_alloc(r->ctx, total, sizeof *links->by_target);
   if (links->items == NULL || links->by_target == NULL) return cpli_nomem(r->ctx);
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) st = resolve_link(r, i, &links->items[i]);
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    bool arrays = joins_arrays(r, &r->def->connections[i], &j);
+    st = arrays ? join_arrays(r, i, &j, &links->items[at]) : resolve_link(r, i, &links->items[at]);
+    at += arrays ? (size_t)j.to->count : 1;
+  }
   return st < 0 ? st : sort_targets(links, r);
 }
 

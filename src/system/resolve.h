@@ -74,15 +74,16 @@ typedef struct cpli_link {
 
 typedef struct cpli_links {
   cpl_context* ctx;
-  cpli_link* items;    // one per def->connections, in that order
+  cpli_link* items;    // in the order of def->connections; one per element where arrays are joined
   int32_t* by_target;  // indices of items in order of model and variable (the first of aliases)
   size_t count;
 } cpli_links;
 
 /// Find the targets of all connections and the sources of the bare ones. Targets are inputs of
-/// models, each connected once (aliases count as one); types and units of bare references agree or
-/// are converted. Doubtful units are logged as warnings.
-/// Owned: links by the caller, who calls cpli_links_free() (also fine after a failure).
+/// models, each connected once (aliases count as one); types and units of bare references agree, or
+/// every value can be converted without loss, or the connection says that loss is fine. Doubtful
+/// units are logged as warnings. Owned: links by the caller, who calls cpli_links_free() (also fine
+/// after a failure).
 cpl_status cpli_links_init(cpli_links* links, cpli_resolver* r);
 void cpli_links_free(cpli_links* links);
 

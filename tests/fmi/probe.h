@@ -73,6 +73,7 @@ static inline void probe_open(probe_fmu* p, const char* identifier) {
   fmu->guid = "{probe}";
   fmu->platforms = platforms;
   fmu->n_platforms = 1;
+  fmu->platform = "linux64";
   fmu->folder = p->folder;
   fmu->me.present = fmu->cs.present = true;
   fmu->me.identifier = fmu->cs.identifier = identifier;

@@ -2,23 +2,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // An FMU for tests: an oscillator x1' = x2, x2' = -k x1 + u, y = x1 + 2 u, with all basic types, a
-// state event at x1 = 0, a time event every 0.5 s, and a fault on demand. The environment variable
-// PROBE_FAULT="FUNCTION:N:KIND" makes the N-th call of that function return warning, discard,
-// error, fatal or 42, crash (segv, bus, fpe, ill, abort, overflow, exit), end the process
-// (quit, kill), hang, give nan (Reals, derivatives, indicators), or print to the logger with odd
-// arguments (odd).
+// state event at x1 = 0, a time event every 0.5 s, and a fault on demand (probe_fault.h): the N-th
+// call of a function can also return warning, discard, error, fatal or 42, give nan (Reals,
+// derivatives, indicators), or print to the logger with odd arguments (odd).
 //
 // Variants: PROBE_BARE lacks all optional functions, PROBE_BROKEN lacks required ones, PROBE_EXTRAS
 // has the two beyond the standard, PROBE_SIBLING needs a library beside it, PROBE_BAD_START and
 // PROBE_BAD_END crash when loaded and unloaded.
 #include <math.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "fmi2Functions.h"
+#include "probe_fault.h"
 
 typedef struct probe {
   double x[2], k, u, du, time, last_time, stop;
@@ -32,28 +26,7 @@ enum { X1, X2, DX1, DX2, K, U, Y, N_REALS };
 
 //------------------------------------ faults ------------------------------------
 
-static int calls_so_far, nan_wanted;
-static volatile int zero;
-static void* volatile nowhere;
-
-static int overflow(volatile int* depth) {
-  volatile int here[1024];
-  here[0] = *depth + 1;
-  return overflow(here) + here[0];
-}
-
-static void crash(const char* kind) {
-  if (strcmp(kind, "segv") == 0) *(volatile int*)nowhere = 1;
-  if (strcmp(kind, "bus") == 0) raise(SIGBUS);
-  if (strcmp(kind, "fpe") == 0) zero = 1000 / zero;
-  if (strcmp(kind, "ill") == 0) __builtin_trap();
-  if (strcmp(kind, "abort") == 0) abort();
-  if (strcmp(kind, "exit") == 0) exit(0);
-  if (strcmp(kind, "quit") == 0) _exit(7);
-  if (strcmp(kind, "kill") == 0) raise(SIGKILL);
-  while (strcmp(kind, "hang") == 0) pause();
-  if (strcmp(kind, "overflow") == 0) zero = overflow(&zero) & 0;
-}
+static int nan_wanted;
 
 static void say(const probe* p, fmi2Status status, const char* function) {
   if (p == NULL) return;
@@ -75,30 +48,20 @@ static void say_odd_things(const probe* p) {
   log(env, "", fmi2OK, text, text);
 }
 
-// The fault that this call is to show, or NULL.
-static const char* fault(const probe* p, const char* function) {
-  static char kind[32];
-  char wanted[64];
-  int n = 0;
-  const char* text = getenv("PROBE_FAULT");
-  if (text == NULL || sscanf(text, "%63[^:]:%d:%31s", wanted, &n, kind) != 3) return NULL;
-  if (strcmp(wanted, function) != 0 || ++calls_so_far != n) return NULL;
-  crash(kind);
-  if (strcmp(kind, "odd") == 0) say_odd_things(p);
+// As wanted_fault(), with odd messages.
+static inline const char* fault(const probe* p, const char* function) {
+  const char* kind = wanted_fault(function);
+  if (kind != NULL && strcmp(kind, "odd") == 0) say_odd_things(p);
   return kind;
 }
 
 static fmi2Status status_of(const probe* p, const char* function) {
-  static const char* const names[] = {"ok", "warning", "discard", "error", "fatal"};
-  const char* kind = fault(p, function);
+  const char* kind;
+  int status = wanted_status(function, &kind);
   nan_wanted = kind != NULL && strcmp(kind, "nan") == 0;
-  if (kind != NULL && strcmp(kind, "42") == 0) return (fmi2Status)42;
-  for (int i = 1; kind != NULL && i < 5; i++) {
-    if (strcmp(kind, names[i]) != 0) continue;
-    say(p, (fmi2Status)i, function);
-    return (fmi2Status)i;
-  }
-  return fmi2OK;
+  if (kind != NULL && strcmp(kind, "odd") == 0) say_odd_things(p);
+  if (status > 0 && status < 42) say(p, (fmi2Status)status, function);
+  return (fmi2Status)status;
 }
 
 #define BEGIN                                 \

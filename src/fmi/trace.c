@@ -3,10 +3,11 @@
 //
 // The call log: "TIME INSTANCE FUNCTION(arguments) -> STATUS results", one line a call. The first
 // half is on disk before the call is made, so that a crash leaves its cause as the last line.
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "fmi/fmi2_calls.h"
+#include "fmi/calls.h"
 
 enum { MOST = 20 };  // values of an array that are written out
 
@@ -41,6 +42,16 @@ static void put_array(FILE* out, char type, const void* values, size_t n) {
     switch (type) {
       case 'R': fprintf(out, "%u", ((const uint32_t*)values)[i]); break;
       case 'I': fprintf(out, "%d", ((const int*)values)[i]); break;
+      case 'U': fprintf(out, "%u", ((const uint32_t*)values)[i]); break;
+      case 'b': fprintf(out, "%d", ((const int8_t*)values)[i]); break;
+      case 'B': fprintf(out, "%d", ((const uint8_t*)values)[i]); break;
+      case 'h': fprintf(out, "%d", ((const int16_t*)values)[i]); break;
+      case 'H': fprintf(out, "%d", ((const uint16_t*)values)[i]); break;
+      case 'l': fprintf(out, "%" PRId64, ((const int64_t*)values)[i]); break;
+      case 'L': fprintf(out, "%" PRIu64, ((const uint64_t*)values)[i]); break;
+      case 'T': fprintf(out, "%d", ((const bool*)values)[i]); break;
+      case 'F': put_real(out, (double)((const float*)values)[i]); break;
+      case 'X': fprintf(out, "%zu bytes", ((const size_t*)values)[i]); break;
       case 'D': put_real(out, ((const double*)values)[i]); break;
       default: put_text(out, ((const char* const*)values)[i]); break;
     }
@@ -64,7 +75,7 @@ static void put_values(FILE* out, const char* types, const char* between, va_lis
   }
 }
 
-void cpli_fmi2_trace_begin(const cpli_fmi2* in, const char* function, const char* types, ...) {
+void cpli_trace_begin(const cpli_instance* in, const char* function, const char* types, ...) {
   FILE* out = in->fmu->call_log;
   if (isnan(in->time)) {
     fputc('-', out);
@@ -80,9 +91,10 @@ void cpli_fmi2_trace_begin(const cpli_fmi2* in, const char* function, const char
   fflush(out);
 }
 
-void cpli_fmi2_trace_end(const cpli_fmi2* in, const char* status, const char* types, ...) {
+void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...) {
   FILE* out = in->fmu->call_log;
-  fprintf(out, " -> %s", status);
+  char name[32];
+  fprintf(out, " -> %s", cpli_status_name(in, status, name, sizeof name));
   if (types[0] != '\0') fputc(' ', out);
   va_list args;
   va_start(args, types);

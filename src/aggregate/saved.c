@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Saved states: those of all parts, and what the aggregate itself remembers. What is only kept to
+// save work, such as factorisations, is forgotten by saving and by restoring alike: who goes back
+// takes the same way as who never left, to the last bit.
+#include "aggregate/aggregate.h"
+
+typedef struct outside_state {
+  bool held, firing;
+  int32_t next;
+} outside_state;
+
+typedef struct saved {
+  double t;
+  cpli_plan_kind phase;
+  cpl_snapshot* parts;
+  double* next_times;
+  double* values;  // states, values of nodes, settled ones
+  outside_state* outside;
+  unsigned char* memory;  // of functions
+} saved;
+
+static size_t n_values(const cpli_aggregate* a) {
+  return (size_t)a->n_states + 2 * (size_t)a->n_nodes;
+}
+
+// Every function that remembers something.
+static void each_memory(const cpli_aggregate* a,
+                        void (*visit)(void* user, const cpl_function_memory* memory), void* user) {
+  for (int32_t i = 0; i < a->n_links; i++) {
+    for (int k = 0; k < 2; k++) visit(user, &a->links[i].def.function.memory[k]);
+  }
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    for (int k = 0; k < 2; k++) visit(user, &a->outside[i].def.condition.memory[k]);
+  }
+}
+
+static void add_size(void* user, const cpl_function_memory* m) { *(size_t*)user += m->size; }
+
+static void copy_out(void* user, const cpl_function_memory* m) {
+  unsigned char** at = user;
+  if (m->size > 0) memcpy(*at, m->data, m->size);
+  *at += m->size;
+}
+
+static void copy_in(void* user, const cpl_function_memory* m) {
+  unsigned char** at = user;
+  if (m->size > 0) memcpy(m->data, *at, m->size);
+  *at += m->size;
+}
+
+static saved* make(const cpli_aggregate* a) {
+  size_t parts = (size_t)a->n_parts, outside = (size_t)a->n_outside, memory = 0;
+  each_memory(a, add_size, &memory);
+  saved* k = cpli_alloc(a->base.base.ctx, 1,
+                        sizeof *k + parts * (sizeof *k->parts + sizeof(double)) +
+                            n_values(a) * sizeof(double) + outside * sizeof *k->outside + memory);
+  if (k == NULL) return NULL;
+  k->parts = (cpl_snapshot*)(k + 1);
+  k->next_times = (double*)(k->parts + parts);
+  k->values = k->next_times + parts;
+  k->outside = (outside_state*)(k->values + n_values(a));
+  k->memory = (unsigned char*)(k->outside + outside);
+  return k;
+}
+
+static void forget_kept(cpli_aggregate* a) {
+  a->fresh = false;
+  a->events++;
+  for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) {
+    for (size_t l = 0; a->plans[i] != NULL && l < a->plans[i]->n_loops; l++)
+      cpli_loop_forget(a->plans[i]->loops[l]);
+  }
+}
+
+cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_aggregate* a = cpli_as_aggregate(c);
+  if (snapshot->data == NULL) snapshot->data = make(a);
+  saved* k = snapshot->data;
+  if (k == NULL) return cpli_nomem(c->ctx);
+  k->t = a->t;
+  k->phase = a->phase;
+  memcpy(k->values, a->x, n_values(a) * sizeof(double));
+  for (int32_t i = 0; i < a->n_outside; i++)
+    k->outside[i] = (outside_state){a->outside[i].held, a->outside[i].firing, a->outside[i].next};
+  unsigned char* at = k->memory;
+  each_memory(a, copy_out, &at);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < a->n_parts && st >= 0; i++) {
+    cpl_component* part = &a->parts[i].m->base;
+    k->next_times[i] = a->parts[i].next_time;
+    st = part->ops->save(part, &k->parts[i]);
+  }
+  forget_kept(a);
+  return st;
+}
+
+cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  cpli_aggregate* a = cpli_as_aggregate(c);
+  const saved* k = snapshot->data;
+  a->t = k->t;
+  a->phase = k->phase;
+  memcpy(a->x, k->values, n_values(a) * sizeof(double));
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    a->outside[i].held = k->outside[i].held;
+    a->outside[i].firing = k->outside[i].firing;
+    a->outside[i].next = k->outside[i].next;
+  }
+  unsigned char* at = k->memory;
+  each_memory(a, copy_in, &at);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < a->n_parts && st >= 0; i++) {
+    cpl_component* part = &a->parts[i].m->base;
+    a->parts[i].next_time = k->next_times[i];
+    st = part->ops->restore(part, &k->parts[i]);
+  }
+  forget_kept(a);
+  return st;
+}
+
+void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_aggregate* a = cpli_as_aggregate(c);
+  saved* k = snapshot->data;
+  if (k == NULL) return;
+  for (int32_t i = 0; i < a->n_parts; i++) {
+    cpl_component* part = &a->parts[i].m->base;
+    if (k->parts[i].data != NULL) part->ops->forget(part, &k->parts[i]);
+  }
+  cpli_free(c->ctx, k);
+  snapshot->data = NULL;
+}

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fmi/calls.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+cpl_status cpli_bind(cpli_instance* in) {
+  int required = in->co_simulation ? CPLI_CS : CPLI_ME;
+  char missing[512] = "";
+  size_t used = 0, n = 0;
+  const cpli_call* calls = in->api->calls(&n);
+  for (size_t i = 0; i < n; i++) {
+    const cpli_call* call = &calls[i];
+    void* address = cpli_library_symbol(in->lib, call->name);
+    memcpy((char*)in + in->api->functions + call->offset, &address, sizeof address);
+    if (address != NULL || !(call->flags & required) || used >= sizeof missing) continue;
+    used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%s", used > 0 ? ", " : "",
+                             call->name);
+  }
+  if (used == 0) return CPL_OK;
+  return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
+                  "%s: binaries/%s/%s.so does not export what a %s FMU needs: %s",
+                  in->fmu->base.path, in->fmu->platform, in->kind->identifier,
+                  in->co_simulation ? "co-simulation" : "model exchange", missing);
+}
+
+//------------------------------------ status ------------------------------------
+
+const char* cpli_status_name(const cpli_instance* in, int status, char* out, size_t size) {
+  static const char* const names[] = {"OK", "Warning", "Discard", "Error", "Fatal", "Pending"};
+  if (status == CPLI_CRASHED) return "crashed";
+  if (status < 0 || status >= (int)CPLI_COUNT(names)) return "an unknown status";
+  snprintf(out, size, "%s%s", in->api->prefix, names[status]);
+  return out;
+}
+
+// " at t=1.25", or nothing while there is no time yet.
+static const char* at_time(const cpli_instance* in, char* text, size_t size) {
+  text[0] = '\0';
+  if (!isnan(in->time)) snprintf(text, size, " at t=%.12g", in->time);
+  return text;
+}
+
+static void fail_for_good(cpli_instance* in, const cpli_call* call, cpli_health health) {
+  if (health <= in->health) return;
+  in->health = health;
+  in->failed_in = call->name;
+}
+
+static cpl_status crashed(cpli_instance* in, const cpli_call* call, int signal) {
+  char when[48];
+  fail_for_good(in, call, CPLI_DEAD);
+  in->lib->locked = true;
+  return cpl_fail(in->head.component.ctx, CPL_ERR_MODEL, "%s: %s%s crashed (%s)", in->name,
+                  call->name, at_time(in, when, sizeof when), cpli_guard_text(signal));
+}
+
+cpl_status cpli_judge(cpli_instance* in, const cpli_call* call, int status, int signal) {
+  if (status == CPLI_SAID_OK) return CPL_OK;
+  if (status == CPLI_CRASHED) return crashed(in, call, signal);
+  if (status == CPLI_SAID_WARNING) return CPL_OK;
+  if (status == CPLI_SAID_PENDING && (call->flags & CPLI_PENDING)) return CPL_RETRY;
+
+  cpl_status st = CPL_ERR_MODEL;
+  if (status == CPLI_SAID_FATAL) {
+    fail_for_good(in, call, CPLI_DEAD);
+    in->lib->fatal = true;
+    in->lib->locked = true;
+  } else if (status == CPLI_SAID_DISCARD && (call->flags & CPLI_DISCARD) &&
+             in->phase > CPLI_INITIALIZING) {
+    st = CPL_RETRY;  // before time starts there is nothing to retry with
+  } else if (!(call->flags & CPLI_ASIDE)) {
+    fail_for_good(in, call, CPLI_FAILED);
+  }
+  char when[48], name[32], said[sizeof in->message];
+  pthread_mutex_lock(&in->mutex);
+  memcpy(said, in->message, sizeof said);
+  pthread_mutex_unlock(&in->mutex);
+  return cpl_fail(in->head.component.ctx, st, "%s: %s%s returned %s%s%s", in->name, call->name,
+                  at_time(in, when, sizeof when), cpli_status_name(in, status, name, sizeof name),
+                  said[0] != '\0' ? ": " : "", said);
+}
+
+cpl_status cpli_refuse(cpli_instance* in, const cpli_call* call, bool exported) {
+  cpl_context* ctx = in->head.component.ctx;
+  in->last = CPLI_SAID_ERROR;
+  if (!exported) {
+    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED, "%s: the FMU does not export %s", in->name,
+                    call->name);
+  }
+  return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s cannot be called any more: %s %s before", in->name,
+                  call->name, in->failed_in != NULL ? in->failed_in : "another instance",
+                  in->health == CPLI_FAILED ? "failed" : "broke down");
+}
+
+//------------------------------------ messages ------------------------------------
+
+static const char* named(const cpl_description* desc, char type, unsigned long ref) {
+  static const char letters[] = "ribis";  // in the order of cpl_type
+  for (int32_t i = 0; i < desc->n_vars; i++) {
+    const cpl_variable* var = &desc->vars[i];
+    if (var->type < sizeof letters - 1 && letters[var->type] == type && var->ref == ref) {
+      return var->name;
+    }
+  }
+  return NULL;
+}
+
+// "#r12#" in a message stands for the name of the Real with reference 12, "##" for "#"; not in
+// FMI 3.0.
+static void resolve_names(const cpl_description* desc, const char* text, char* out, size_t size) {
+  size_t n = 0;
+  while (*text != '\0' && n + 1 < size) {
+    char type = text[0] == '#' ? text[1] : '\0';
+    char* end = NULL;
+    unsigned long ref =
+        type != '\0' && text[2] >= '0' && text[2] <= '9' ? strtoul(text + 2, &end, 10) : 0;
+    const char* name = end != NULL && *end == '#' ? named(desc, type, ref) : NULL;
+    if (name != NULL) {
+      int wrote = snprintf(out + n, size - n, "%s", name);
+      n = n + (size_t)wrote < size ? n + (size_t)wrote : size - 1;
+      text = end + 1;
+    } else {
+      if (text[0] == '#' && text[1] == '#') text++;
+      out[n++] = *text++;
+    }
+  }
+  out[n] = '\0';
+}
+
+static cpl_log_level level_of(int status) {
+  switch (status) {
+    case CPLI_SAID_OK: return CPL_LOG_INFO;
+    case CPLI_SAID_PENDING: return CPL_LOG_DEBUG;
+    case CPLI_SAID_WARNING:
+    case CPLI_SAID_DISCARD: return CPL_LOG_WARNING;
+    default: return CPL_LOG_ERROR;
+  }
+}
+
+void cpli_message(cpli_instance* in, int status, const char* category, char* raw) {
+  char resolved[2048], *text = raw + strspn(raw, " \t\r\n");
+  if (in->fmu->version < 3) {
+    resolve_names(&in->fmu->desc, text, resolved, sizeof resolved);
+    text = resolved;
+  }
+  size_t n = strlen(text);
+  while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r' || text[n - 1] == ' ')) {
+    text[--n] = '\0';
+  }
+
+  // the log sink is the host's code: a crash in there is not the FMU's
+  cpli_guard_frame* top = cpli_guard_top;
+  cpli_guard_top = NULL;
+  pthread_mutex_lock(&in->mutex);
+  if (in->message[0] == '\0' || status >= in->message_status) {
+    in->message_status = status;
+    snprintf(in->message, sizeof in->message, "%s", text);
+  }
+  bool tagged = category != NULL && category[0] != '\0';
+  cpl_log(in->head.component.ctx, level_of(status), in->name, "%s%s%s%s", tagged ? "[" : "",
+          tagged ? category : "", tagged ? "] " : "", text);
+  pthread_mutex_unlock(&in->mutex);
+  cpli_guard_top = top;
+}
+
+void cpli_message_args(cpli_instance* in, int status, const char* category, const char* format,
+                       va_list args) {
+  char raw[2048];
+  if (strchr(format, '%') == NULL) {
+    snprintf(raw, sizeof raw, "%s", format);
+  } else if (vsnprintf(raw, sizeof raw, format, args) < 0) {
+    raw[0] = '\0';
+  }
+  cpli_message(in, status, category, raw);
+}

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How functions of an FMU are called, in all versions. Each call is guarded against crashes,
+// recorded in the call log when there is one, and its status mapped: OK and Warning are CPL_OK,
+// Discard is CPL_RETRY where the standard allows it, everything else is CPL_ERR_MODEL with a
+// message that names instance, function, time and what the FMU said. What an FMU changes in the
+// process around it is put back. Callers leave out calls with empty arrays, which some FMUs cannot
+// bear.
+#pragma once
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/guard.h"
+#include "fmi/instance.h"
+#include "fmi/surroundings.h"
+
+enum {
+  CPLI_ME = 1,        // required in a model exchange FMU
+  CPLI_CS = 2,        // required in a co-simulation FMU
+  CPLI_BOTH = 3,      //
+  CPLI_DISCARD = 4,   // may return Discard: try elsewhere
+  CPLI_ALWAYS = 8,    // may be called after an error
+  CPLI_ASIDE = 16,    // a failure means no answer; the instance stays as it was
+  CPLI_PENDING = 32,  // may return Pending: not done yet
+  CPLI_LIFE = 64,     // called a few times only: look what it left behind
+  CPLI_BUSY = 128,    // called often: look now and then
+};
+
+/// Fill the table of functions. Fails with the names of required functions that are not exported.
+cpl_status cpli_bind(cpli_instance* in);
+
+/// "fmi2Discard", "crashed"
+const char* cpli_status_name(const cpli_instance* in, int status, char* out, size_t size);
+
+/// What anything but OK means.
+cpl_status cpli_judge(cpli_instance* in, const cpli_call* call, int status, int signal);
+
+/// A call that may not be made, and why.
+cpl_status cpli_refuse(cpli_instance* in, const cpli_call* call, bool exported);
+
+/// Keep and log what an FMU said, perhaps from a thread of its own; `text` is changed.
+void cpli_message(cpli_instance* in, int status, const char* category, char* text);
+/// The same with a format and its arguments, as FMI 1.0 and 2.0 have them.
+void cpli_message_args(cpli_instance* in, int status, const char* category, const char* format,
+                       va_list args);
+
+// May the function be called at all? Fine in all but sad cases.
+static inline bool cpli_callable(const cpli_instance* in, const cpli_call* call, bool exported) {
+  return exported && !in->lib->fatal &&
+         (in->health == CPLI_GOOD || (in->health == CPLI_FAILED && (call->flags & CPLI_ALWAYS)));
+}
+
+// Is this one of the calls after which we look around? The first ones, then ever fewer.
+static inline bool cpli_looks_around(cpli_instance* in, int flags) {
+  if (flags & CPLI_LIFE) return true;
+  if (!(flags & CPLI_BUSY)) return false;
+  uint32_t n = in->busy_calls++;
+  return (n & (n - 1)) == 0;
+}
+
+//------------------------------------ call log ------------------------------------
+
+/// trace.c. `types` says what follows, a letter each: d double, i int, s string, and with a length
+/// after them R references, D doubles, F floats, I integers of 32 bits (U without a sign), b and B
+/// of 8, h and H of 16, l and L of 64, T booleans, S strings, X sizes of binaries.
+void cpli_trace_begin(const cpli_instance* in, const char* function, const char* types, ...);
+void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...);
+
+//------------------------------------ definition of calls ------------------------------------
+
+#define CPLI_LIST(...) __VA_ARGS__
+
+// Defines cpli_NAME for an instance type with the members `base` and `fn`; in scope are calls[] and
+// CALL_NAME. INVOKE is an expression of the status; BEFORE and AFTER are what the call log shows of
+// arguments and results: (types, values...). The status is volatile because it must survive the
+// jump out of a crash.
+#define CPLI_DEFINE_CALL(name, PARAMETERS, INVOKE, BEFORE, AFTER)                             \
+  cpl_status cpli_##name PARAMETERS {                                                         \
+    const cpli_call* call = &calls[CALL_##name];                                              \
+    bool exported = in->fn.name != NULL;                                                      \
+    volatile int status = CPLI_CRASHED, signal = 0;                                           \
+    if (!cpli_callable(&in->base, call, exported)) {                                          \
+      return cpli_refuse(&in->base, call, exported);                                          \
+    }                                                                                         \
+    in->base.message[0] = '\0';                                                               \
+    if (in->base.fmu->call_log != NULL) cpli_trace_begin(&in->base, #name, CPLI_LIST BEFORE); \
+    cpli_surroundings around;                                                                 \
+    bool look = cpli_looks_around(&in->base, call->flags);                                    \
+    if (look) cpli_surroundings_keep(&around);                                                \
+    cpli_guard_noted(#name);                                                                  \
+    uint32_t modes = cpli_float_modes();                                                      \
+    CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                              \
+    if (cpli_float_modes() != modes) cpli_float_restore(modes);                               \
+    if (look) cpli_surroundings_restore(&around, &in->base.head.component, #name);            \
+    in->base.last = status;                                                                   \
+    if (in->base.fmu->call_log != NULL) {                                                     \
+      if (status == CPLI_CRASHED) {                                                           \
+        cpli_trace_end(&in->base, status, "");                                                \
+      } else {                                                                                \
+        cpli_trace_end(&in->base, status, CPLI_LIST AFTER);                                   \
+      }                                                                                       \
+    }                                                                                         \
+    return status == CPLI_SAID_OK ? CPL_OK : cpli_judge(&in->base, call, status, signal);     \
+  }

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// An instance of an FMI 1.0 FMU: what model exchange and co-simulation have in common. There is one
+// call instead of an initialisation mode: it is made when the first value is read, or at the end of
+// the mode, so that it sees all inputs that can be known before.
+#pragma once
+
+#include "fmi/fmi1_functions.h"
+
+typedef struct cpli_fmi1 {
+  cpli_instance base;
+  cpli_fmi1_functions fn;
+  struct cpli_fmi1* next;  // of those that may log
+  bool initialized;        // the one call has been made
+  bool time_due;           // the time must be told before the states
+  fmiEventInfo event;      // of the initialisation, until the first update
+  // on their way to and from the FMU, as many at a time
+  uint32_t* refs;
+  int* integers;
+  char* booleans;
+  size_t n_buffer;
+} cpli_fmi1;
+
+/// Owned: *out by the caller, who calls cpli_instance_destroy().
+cpl_status cpli_fmi1_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi1** out);

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fmi/fmi3_calls.h"
+
+#include <math.h>
+
+// What is known about each function, found by its place in the list.
+enum {
+#define X(name, flags) CALL_##name,
+  CPLI_FMI3_FUNCTIONS(X)
+#undef X
+};
+
+static const cpli_call calls[] = {
+#define X(name, flags) {#name, flags, offsetof(cpli_fmi3_functions, name)},
+    CPLI_FMI3_FUNCTIONS(X)
+#undef X
+};
+
+const cpli_call* cpli_fmi3_call_list(size_t* n) {
+  *n = CPLI_COUNT(calls);
+  return calls;
+}
+
+//------------------------------------ callbacks ------------------------------------
+
+// Called by the FMU, perhaps from a thread of its own.
+static void on_message(fmi3InstanceEnvironment environment, fmi3Status status, fmi3String category,
+                       fmi3String message) {
+  cpli_fmi3* in = environment;
+  char text[2048];
+  if (in == NULL || message == NULL) return;
+  snprintf(text, sizeof text, "%s", message);
+  cpli_message(&in->base, (int)status, category, text);
+}
+
+// Steps end where clocks tick and events are known to be, so there is nothing to ask for on the
+// way.
+static void on_update(fmi3InstanceEnvironment environment, fmi3Float64 time, fmi3Boolean set,
+                      fmi3Boolean get, fmi3Boolean finished, fmi3Boolean can_return,
+                      fmi3Boolean* return_early, fmi3Float64* return_time) {
+  (void)environment;
+  (void)set;
+  (void)get;
+  (void)finished;
+  (void)can_return;
+  if (return_early != NULL) *return_early = fmi3False;
+  if (return_time != NULL) *return_time = time;
+}
+
+//------------------------------------ life cycle ------------------------------------
+
+static fmi3Status made(cpli_fmi3* in, fmi3Instance c) {
+  in->base.instance = c;
+  return c != NULL ? fmi3OK : fmi3Error;
+}
+
+static bool may_return_early(const cpli_fmi3* in) {
+  const cpli_fmu_kind* kind = in->base.kind;
+  return kind->early_return || kind->early_return_on_request || kind->event_mode;
+}
+
+CPLI_DEFINE_CALL(fmi3GetVersion, (cpli_fmi3 * in, const char** out),
+                 (*out = in->fn.fmi3GetVersion(), fmi3OK), (""), ("s", *out))
+CPLI_DEFINE_CALL(
+    fmi3InstantiateModelExchange, (cpli_fmi3 * in),
+    made(in,
+         in->fn.fmi3InstantiateModelExchange(in->base.name, in->base.fmu->guid, in->base.resources,
+                                             fmi3False, in->base.fmu->logging, in, on_message)),
+    ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0, (int)in->base.fmu->logging),
+    (""))
+CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
+                 made(in,
+                      in->fn.fmi3InstantiateCoSimulation(
+                          in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
+                          in->base.fmu->logging, in->event_mode, may_return_early(in), NULL, 0, in,
+                          on_message, in->base.kind->intermediate_update ? on_update : NULL)),
+                 ("sssiiii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
+                  (int)in->base.fmu->logging, (int)in->event_mode, (int)may_return_early(in)),
+                 (""))
+CPLI_DEFINE_CALL(fmi3FreeInstance, (cpli_fmi3 * in),
+                 (in->fn.fmi3FreeInstance(in->base.instance), fmi3OK), (""), (""))
+CPLI_DEFINE_CALL(
+    fmi3EnterInitializationMode, (cpli_fmi3 * in),
+    in->fn.fmi3EnterInitializationMode(in->base.instance, in->base.setup.has_tolerance,
+                                       in->base.setup.tolerance, in->base.setup.start_time,
+                                       in->base.setup.has_stop_time, in->base.setup.stop_time),
+    ("iddid", (int)in->base.setup.has_tolerance, in->base.setup.tolerance,
+     in->base.setup.start_time, (int)in->base.setup.has_stop_time, in->base.setup.stop_time),
+    (""))
+
+// Functions of the instance alone.
+#define DEFINE_PLAIN(name) \
+  CPLI_DEFINE_CALL(name, (cpli_fmi3 * in), in->fn.name(in->base.instance), (""), (""))
+DEFINE_PLAIN(fmi3EnterConfigurationMode)
+DEFINE_PLAIN(fmi3ExitConfigurationMode)
+DEFINE_PLAIN(fmi3ExitInitializationMode)
+DEFINE_PLAIN(fmi3EnterEventMode)
+DEFINE_PLAIN(fmi3Terminate)
+DEFINE_PLAIN(fmi3Reset)
+DEFINE_PLAIN(fmi3EnterContinuousTimeMode)
+DEFINE_PLAIN(fmi3EnterStepMode)
+
+//------------------------------------ values ------------------------------------
+
+#define X(type, ctype, letter)                                                               \
+  CPLI_DEFINE_CALL(                                                                          \
+      fmi3Get##type,                                                                         \
+      (cpli_fmi3 * in, const uint32_t* refs, size_t n, void* values, size_t n_values),       \
+      in->fn.fmi3Get##type(in->base.instance, refs, n, values, n_values), ("R", refs, n),    \
+      (letter, values, n_values))                                                            \
+  CPLI_DEFINE_CALL(                                                                          \
+      fmi3Set##type,                                                                         \
+      (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values, size_t n_values), \
+      in->fn.fmi3Set##type(in->base.instance, refs, n, values, n_values),                    \
+      ("R" letter, refs, n, values, n_values), (""))
+CPLI_FMI3_TYPES(X)
+#undef X
+
+CPLI_DEFINE_CALL(fmi3GetClock,
+                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, void* values, size_t n_values),
+                 in->fn.fmi3GetClock(in->base.instance, refs, n, values), ("R", refs, n),
+                 ("T", values, n_values))
+CPLI_DEFINE_CALL(fmi3SetClock,
+                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values,
+                  size_t n_values),
+                 in->fn.fmi3SetClock(in->base.instance, refs, n, values),
+                 ("RT", refs, n, values, n_values), (""))
+CPLI_DEFINE_CALL(fmi3GetBinary,
+                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, size_t* sizes,
+                  const uint8_t** values, size_t n_values),
+                 in->fn.fmi3GetBinary(in->base.instance, refs, n, sizes, values, n_values),
+                 ("R", refs, n), ("X", sizes, n_values))
+CPLI_DEFINE_CALL(fmi3SetBinary,
+                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, const size_t* sizes,
+                  const uint8_t* const* values, size_t n_values),
+                 in->fn.fmi3SetBinary(in->base.instance, refs, n, sizes, values, n_values),
+                 ("RX", refs, n, sizes, n_values), (""))
+
+CPLI_DEFINE_CALL(fmi3GetFMUState, (cpli_fmi3 * in, fmi3FMUState* state),
+                 in->fn.fmi3GetFMUState(in->base.instance, state), (""), (""))
+CPLI_DEFINE_CALL(fmi3SetFMUState, (cpli_fmi3 * in, fmi3FMUState state),
+                 in->fn.fmi3SetFMUState(in->base.instance, state), (""), (""))
+CPLI_DEFINE_CALL(fmi3FreeFMUState, (cpli_fmi3 * in, fmi3FMUState* state),
+                 in->fn.fmi3FreeFMUState(in->base.instance, state), (""), (""))
+
+CPLI_DEFINE_CALL(fmi3GetDirectionalDerivative,
+                 (cpli_fmi3 * in, const cpli_fmi3_group* unknowns, const cpli_fmi3_group* knowns,
+                  const double* seed, double* result),
+                 in->fn.fmi3GetDirectionalDerivative(in->base.instance, unknowns->refs,
+                                                     unknowns->n_refs, knowns->refs, knowns->n_refs,
+                                                     seed, knowns->n_values, result,
+                                                     unknowns->n_values),
+                 ("RRD", unknowns->refs, unknowns->n_refs, knowns->refs, knowns->n_refs, seed,
+                  knowns->n_values),
+                 ("D", result, unknowns->n_values))
+CPLI_DEFINE_CALL(fmi3GetAdjointDerivative,
+                 (cpli_fmi3 * in, const cpli_fmi3_group* unknowns, const cpli_fmi3_group* knowns,
+                  const double* seed, double* result),
+                 in->fn.fmi3GetAdjointDerivative(in->base.instance, unknowns->refs,
+                                                 unknowns->n_refs, knowns->refs, knowns->n_refs,
+                                                 seed, unknowns->n_values, result,
+                                                 knowns->n_values),
+                 ("RRD", unknowns->refs, unknowns->n_refs, knowns->refs, knowns->n_refs, seed,
+                  unknowns->n_values),
+                 ("D", result, knowns->n_values))
+
+//------------------------------------ events ------------------------------------
+
+CPLI_DEFINE_CALL(fmi3GetIntervalDecimal,
+                 (cpli_fmi3 * in, uint32_t ref, double* interval, fmi3IntervalQualifier* qualifier),
+                 in->fn.fmi3GetIntervalDecimal(in->base.instance, &ref, 1, interval, qualifier),
+                 ("i", (int)ref), ("di", *interval, (int)*qualifier))
+CPLI_DEFINE_CALL(fmi3GetIntervalFraction,
+                 (cpli_fmi3 * in, uint32_t ref, uint64_t* counter, uint64_t* resolution,
+                  fmi3IntervalQualifier* qualifier),
+                 in->fn.fmi3GetIntervalFraction(in->base.instance, &ref, 1, counter, resolution,
+                                                qualifier),
+                 ("i", (int)ref), ("ddi", (double)*counter, (double)*resolution, (int)*qualifier))
+CPLI_DEFINE_CALL(fmi3GetShiftDecimal, (cpli_fmi3 * in, uint32_t ref, double* shift),
+                 in->fn.fmi3GetShiftDecimal(in->base.instance, &ref, 1, shift), ("i", (int)ref),
+                 ("d", *shift))
+CPLI_DEFINE_CALL(fmi3GetShiftFraction,
+                 (cpli_fmi3 * in, uint32_t ref, uint64_t* counter, uint64_t* resolution),
+                 in->fn.fmi3GetShiftFraction(in->base.instance, &ref, 1, counter, resolution),
+                 ("i", (int)ref), ("dd", (double)*counter, (double)*resolution))
+
+static fmi3Status update(cpli_fmi3* in, cpl_event_info* info) {
+  bool timed = false;
+  double next = INFINITY;
+  fmi3Status status = in->fn.fmi3UpdateDiscreteStates(in->base.instance, &info->again,
+                                                      &info->terminate, &info->nominals_changed,
+                                                      &info->states_changed, &timed, &next);
+  info->next_time = timed ? next : INFINITY;
+  return status;
+}
+
+CPLI_DEFINE_CALL(fmi3UpdateDiscreteStates, (cpli_fmi3 * in, cpl_event_info* info), update(in, info),
+                 (""),
+                 ("iiiid", (int)info->again, (int)info->terminate, (int)info->nominals_changed,
+                  (int)info->states_changed, info->next_time))
+
+//------------------------------------ model exchange ------------------------------------
+
+CPLI_DEFINE_CALL(fmi3CompletedIntegratorStep,
+                 (cpli_fmi3 * in, bool no_way_back, bool* enter_event, bool* terminate),
+                 in->fn.fmi3CompletedIntegratorStep(in->base.instance, no_way_back, enter_event,
+                                                    terminate),
+                 ("i", (int)no_way_back), ("ii", (int)*enter_event, (int)*terminate))
+CPLI_DEFINE_CALL(fmi3SetTime, (cpli_fmi3 * in, double t), in->fn.fmi3SetTime(in->base.instance, t),
+                 ("d", t), (""))
+CPLI_DEFINE_CALL(fmi3SetContinuousStates, (cpli_fmi3 * in, const double* x, size_t n),
+                 in->fn.fmi3SetContinuousStates(in->base.instance, x, n), ("D", x, n), (""))
+
+// Arrays of the FMU's own length.
+#define DEFINE_ARRAY(name)                                           \
+  CPLI_DEFINE_CALL(name, (cpli_fmi3 * in, double* values, size_t n), \
+                   in->fn.name(in->base.instance, values, n), (""), ("D", values, n))
+DEFINE_ARRAY(fmi3GetContinuousStateDerivatives)
+DEFINE_ARRAY(fmi3GetEventIndicators)
+DEFINE_ARRAY(fmi3GetContinuousStates)
+DEFINE_ARRAY(fmi3GetNominalsOfContinuousStates)
+CPLI_DEFINE_CALL(fmi3GetNumberOfEventIndicators, (cpli_fmi3 * in, size_t* n),
+                 in->fn.fmi3GetNumberOfEventIndicators(in->base.instance, n), (""), ("i", (int)*n))
+CPLI_DEFINE_CALL(fmi3GetNumberOfContinuousStates, (cpli_fmi3 * in, size_t* n),
+                 in->fn.fmi3GetNumberOfContinuousStates(in->base.instance, n), (""), ("i", (int)*n))
+
+//------------------------------------ co-simulation ------------------------------------
+
+CPLI_DEFINE_CALL(fmi3DoStep, (cpli_fmi3 * in, double h, bool no_way_back, cpli_fmi3_step* step),
+                 in->fn.fmi3DoStep(in->base.instance, in->base.time, h, no_way_back, &step->event,
+                                   &step->terminate, &step->early, &step->reached),
+                 ("ddi", in->base.time, h, (int)no_way_back),
+                 ("iiid", (int)step->event, (int)step->terminate, (int)step->early, step->reached))
+CPLI_DEFINE_CALL(fmi3GetMaxStepSize, (cpli_fmi3 * in, double* h),
+                 in->fn.fmi3GetMaxStepSize(in->base.instance, h), (""), ("d", *h))

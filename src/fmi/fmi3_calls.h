@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The functions of FMI 3.0, called as calls.h says.
+#pragma once
+
+#include "fmi/fmi3_instance.h"
+
+/// The functions in their order, for the table of the version.
+const cpli_call* cpli_fmi3_call_list(size_t* n);
+
+cpl_status cpli_fmi3GetVersion(cpli_fmi3* in, const char** out);
+cpl_status cpli_fmi3InstantiateModelExchange(cpli_fmi3* in);
+cpl_status cpli_fmi3InstantiateCoSimulation(cpli_fmi3* in);
+cpl_status cpli_fmi3FreeInstance(cpli_fmi3* in);
+cpl_status cpli_fmi3EnterConfigurationMode(cpli_fmi3* in);
+cpl_status cpli_fmi3ExitConfigurationMode(cpli_fmi3* in);
+cpl_status cpli_fmi3EnterInitializationMode(cpli_fmi3* in);
+cpl_status cpli_fmi3ExitInitializationMode(cpli_fmi3* in);
+cpl_status cpli_fmi3EnterEventMode(cpli_fmi3* in);
+cpl_status cpli_fmi3Terminate(cpli_fmi3* in);
+cpl_status cpli_fmi3Reset(cpli_fmi3* in);
+
+#define X(type, ctype, letter)                                                                     \
+  cpl_status cpli_fmi3Get##type(cpli_fmi3* in, const uint32_t* refs, size_t n, void* values,       \
+                                size_t n_values);                                                  \
+  cpl_status cpli_fmi3Set##type(cpli_fmi3* in, const uint32_t* refs, size_t n, const void* values, \
+                                size_t n_values);
+CPLI_FMI3_TYPES(X)
+#undef X
+/// The same parameters as above, though clocks are no arrays.
+cpl_status cpli_fmi3GetClock(cpli_fmi3* in, const uint32_t* refs, size_t n, void* values,
+                             size_t n_values);
+cpl_status cpli_fmi3SetClock(cpli_fmi3* in, const uint32_t* refs, size_t n, const void* values,
+                             size_t n_values);
+cpl_status cpli_fmi3GetBinary(cpli_fmi3* in, const uint32_t* refs, size_t n, size_t* sizes,
+                              const uint8_t** values, size_t n_values);
+cpl_status cpli_fmi3SetBinary(cpli_fmi3* in, const uint32_t* refs, size_t n, const size_t* sizes,
+                              const uint8_t* const* values, size_t n_values);
+
+cpl_status cpli_fmi3GetFMUState(cpli_fmi3* in, fmi3FMUState* state);
+cpl_status cpli_fmi3SetFMUState(cpli_fmi3* in, fmi3FMUState state);
+cpl_status cpli_fmi3FreeFMUState(cpli_fmi3* in, fmi3FMUState* state);
+cpl_status cpli_fmi3GetDirectionalDerivative(cpli_fmi3* in, const cpli_fmi3_group* unknowns,
+                                             const cpli_fmi3_group* knowns, const double* seed,
+                                             double* result);
+cpl_status cpli_fmi3GetAdjointDerivative(cpli_fmi3* in, const cpli_fmi3_group* unknowns,
+                                         const cpli_fmi3_group* knowns, const double* seed,
+                                         double* result);
+
+cpl_status cpli_fmi3GetIntervalDecimal(cpli_fmi3* in, uint32_t ref, double* interval,
+                                       fmi3IntervalQualifier* qualifier);
+cpl_status cpli_fmi3GetIntervalFraction(cpli_fmi3* in, uint32_t ref, uint64_t* counter,
+                                        uint64_t* resolution, fmi3IntervalQualifier* qualifier);
+cpl_status cpli_fmi3GetShiftDecimal(cpli_fmi3* in, uint32_t ref, double* shift);
+cpl_status cpli_fmi3GetShiftFraction(cpli_fmi3* in, uint32_t ref, uint64_t* counter,
+                                     uint64_t* resolution);
+cpl_status cpli_fmi3UpdateDiscreteStates(cpli_fmi3* in, cpl_event_info* info);
+
+cpl_status cpli_fmi3EnterContinuousTimeMode(cpli_fmi3* in);
+cpl_status cpli_fmi3CompletedIntegratorStep(cpli_fmi3* in, bool no_way_back, bool* enter_event,
+                                            bool* terminate);
+cpl_status cpli_fmi3SetTime(cpli_fmi3* in, double t);
+cpl_status cpli_fmi3SetContinuousStates(cpli_fmi3* in, const double* x, size_t n);
+cpl_status cpli_fmi3GetContinuousStateDerivatives(cpli_fmi3* in, double* dx, size_t n);
+cpl_status cpli_fmi3GetEventIndicators(cpli_fmi3* in, double* z, size_t n);
+cpl_status cpli_fmi3GetContinuousStates(cpli_fmi3* in, double* x, size_t n);
+cpl_status cpli_fmi3GetNominalsOfContinuousStates(cpli_fmi3* in, double* nominals, size_t n);
+cpl_status cpli_fmi3GetNumberOfEventIndicators(cpli_fmi3* in, size_t* n);
+cpl_status cpli_fmi3GetNumberOfContinuousStates(cpli_fmi3* in, size_t* n);
+
+// How a step ended.
+typedef struct cpli_fmi3_step {
+  bool event, terminate, early;
+  double reached;
+} cpli_fmi3_step;
+
+cpl_status cpli_fmi3EnterStepMode(cpli_fmi3* in);
+cpl_status cpli_fmi3DoStep(cpli_fmi3* in, double h, bool no_way_back, cpli_fmi3_step* step);
+cpl_status cpli_fmi3GetMaxStepSize(cpli_fmi3* in, double* h);

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Clocks of FMI 3.0 that tick at times known before. The FMU says when; at that time there is an
+// event, in which the clock is activated by us and becomes inactive with the update.
+#include <math.h>
+
+#include "fmi/fmi3_calls.h"
+
+static double seconds(uint64_t counter, uint64_t resolution) {
+  return resolution > 0 ? (double)counter / (double)resolution : NAN;
+}
+
+// The interval the FMU wants from now on; `*changed`: it is another one, or the first.
+static cpl_status ask_interval(cpli_fmi3* in, cpli_ticking* k, double* interval, bool* changed) {
+  fmi3IntervalQualifier qualifier = fmi3IntervalNotYetKnown;
+  cpl_status st = CPL_OK;
+  if (k->clock->supports_fraction && in->fn.fmi3GetIntervalFraction != NULL) {
+    uint64_t counter = 0, resolution = 0;
+    st = cpli_fmi3GetIntervalFraction(in, k->value_ref, &counter, &resolution, &qualifier);
+    *interval = seconds(counter, resolution);
+  } else {
+    st = cpli_fmi3GetIntervalDecimal(in, k->value_ref, interval, &qualifier);
+  }
+  *changed = st == CPL_OK && qualifier == fmi3IntervalChanged;
+  if (*changed && !(*interval >= 0)) {
+    const char* name = in->base.fmu->desc.vars[k->clock->var].name;
+    return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
+                    "%s: the interval of clock %s at t=%.12g is %g", in->base.name, name,
+                    in->base.time, *interval);
+  }
+  return st;
+}
+
+static cpl_status ask_shift(cpli_fmi3* in, const cpli_ticking* k, double* shift) {
+  if (k->clock->supports_fraction && in->fn.fmi3GetShiftFraction != NULL) {
+    uint64_t counter = 0, resolution = 1;
+    cpl_status st = cpli_fmi3GetShiftFraction(in, k->value_ref, &counter, &resolution);
+    *shift = seconds(counter, resolution);
+    return st;
+  }
+  if (in->fn.fmi3GetShiftDecimal == NULL) return CPL_OK;
+  return cpli_fmi3GetShiftDecimal(in, k->value_ref, shift);
+}
+
+static void count_from(cpli_ticking* k, double since) {
+  k->since = since;
+  k->count = 0;
+  k->next = since;
+}
+
+static bool is_periodic(const cpli_ticking* k) {
+  return k->clock->interval != CPLI_INTERVAL_CHANGING &&
+         k->clock->interval != CPLI_INTERVAL_COUNTDOWN;
+}
+
+// The description knows the interval of some clocks, the FMU that of the others.
+static cpl_status start(cpli_fmi3* in, cpli_ticking* k) {
+  const cpli_clock* clock = k->clock;
+  double t = in->base.time, shift = clock->shift_decimal;
+  bool changed = false;
+  k->active = false;
+  k->next = INFINITY;
+  if (is_periodic(k) && clock->has_counter) {
+    k->interval = seconds(clock->interval_counter, clock->resolution);
+    count_from(k, t + seconds(clock->shift_counter, clock->resolution));
+    return CPL_OK;
+  }
+  if (is_periodic(k) && clock->has_interval) {
+    k->interval = clock->interval_decimal;
+    count_from(k, t + shift);
+    return CPL_OK;
+  }
+  cpl_status st = ask_interval(in, k, &k->interval, &changed);
+  if (st == CPL_OK && is_periodic(k)) st = ask_shift(in, k, &shift);
+  if (st != CPL_OK || !changed) return st;
+  count_from(k, is_periodic(k) ? t + shift : t + k->interval);
+  return st;
+}
+
+cpl_status cpli_fmi3_clocks_start(cpli_fmi3* in) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < in->n_ticking && st == CPL_OK; i++) st = start(in, &in->ticking[i]);
+  return st;
+}
+
+cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < in->n_ticking && st == CPL_OK; i++) {
+    cpli_ticking* k = &in->ticking[i];
+    if (k->active || k->next > in->base.time) continue;
+    k->active = true;
+    st = cpli_fmi3SetClock(in, &k->value_ref, 1, (bool[]){true}, 1);
+  }
+  return st;
+}
+
+// After an update. Periodic ticks are multiples of the interval, so that errors do not add up.
+static cpl_status next(cpli_fmi3* in, cpli_ticking* k) {
+  double t = in->base.time, interval = k->interval;
+  bool changed = false, ticked = k->active;
+  uint8_t kind = k->clock->interval;
+  k->active = false;
+  if (ticked && is_periodic(k)) k->next = k->since + (double)++k->count * k->interval;
+  if (ticked && !is_periodic(k)) k->next = INFINITY;
+  bool ask = kind == CPLI_INTERVAL_COUNTDOWN || (kind == CPLI_INTERVAL_CHANGING && ticked) ||
+             (kind == CPLI_INTERVAL_TUNABLE && !k->clock->has_interval && !k->clock->has_counter);
+  if (!ask) return CPL_OK;
+  cpl_status st = ask_interval(in, k, &interval, &changed);
+  // a clock that changes says so, but an interval like the last one may be called unchanged
+  if (st == CPL_OK && kind == CPLI_INTERVAL_CHANGING && !changed) k->next = t + k->interval;
+  if (st != CPL_OK || !changed || (is_periodic(k) && interval == k->interval)) return st;
+  k->interval = interval;
+  count_from(k, t + interval);
+  return st;
+}
+
+cpl_status cpli_fmi3_clocks_next(cpli_fmi3* in) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < in->n_ticking && st == CPL_OK; i++) st = next(in, &in->ticking[i]);
+  return st;
+}
+
+double cpli_fmi3_clocks_time(const cpli_fmi3* in) {
+  double t = INFINITY;
+  for (int32_t i = 0; i < in->n_ticking; i++) t = fmin(t, in->ticking[i].next);
+  return t;
+}
+
+cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info) {
+  *info = (cpl_event_info){.next_time = INFINITY};
+  cpl_status st = cpli_fmi3_clocks_tick(in);
+  if (st == CPL_OK) st = cpli_fmi3UpdateDiscreteStates(in, info);
+  if (st != CPL_OK) return st;
+  in->next_event = info->next_time;
+  if (in->n_ticking == 0) return st;
+  st = cpli_fmi3_clocks_next(in);
+  info->next_time = fmin(info->next_time, cpli_fmi3_clocks_time(in));
+  if (cpli_fmi3_clocks_time(in) <= in->base.time) info->again = true;
+  return st;
+}
+
+//------------------------------------ making ------------------------------------
+
+cpl_status cpli_fmi3_clocks_prepare(cpli_fmi3* in) {
+  const cpl_fmu* fmu = in->base.fmu;
+  cpl_context* ctx = in->base.head.component.ctx;
+  in->ticking = cpli_alloc(ctx, (size_t)fmu->n_clocks + 1, sizeof *in->ticking);
+  if (in->ticking == NULL) return cpli_nomem(ctx);
+  for (int32_t i = 0; i < fmu->n_clocks; i++) {
+    const cpli_clock* clock = &fmu->clocks[i];
+    if (clock->interval == CPLI_INTERVAL_TRIGGERED) continue;
+    if (fmu->desc.vars[clock->var].causality != CPL_INPUT) continue;
+    in->ticking[in->n_ticking++] = (cpli_ticking){
+        .clock = clock, .value_ref = cpli_fmi3_value_ref(in, clock->ref), .next = INFINITY};
+  }
+  return CPL_OK;
+}
+
+void cpli_fmi3_clocks_release(cpli_fmi3* in) {
+  cpli_free(in->base.head.component.ctx, in->ticking);
+}

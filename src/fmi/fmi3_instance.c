@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fmi/fmi3_instance.h"
+
+#include <math.h>
+
+#include "fmi/fmi3_calls.h"
+
+//------------------------------------ modes ------------------------------------
+
+// Sizes may depend on structural parameters, but the description is made with those it was opened
+// with.
+static cpl_status check_sizes(cpli_fmi3* in) {
+  const cpl_description* desc = &in->base.fmu->desc;
+  size_t states = (size_t)desc->n_states, indicators = (size_t)desc->n_indicators;
+  cpl_status st = CPL_OK;
+  if (in->base.co_simulation) return CPL_OK;
+  if (in->fn.fmi3GetNumberOfContinuousStates != NULL) {
+    st = cpli_fmi3GetNumberOfContinuousStates(in, &states);
+  }
+  if (st == CPL_OK && in->fn.fmi3GetNumberOfEventIndicators != NULL) {
+    st = cpli_fmi3GetNumberOfEventIndicators(in, &indicators);
+  }
+  if (st != CPL_OK) return st;
+  if (states == (size_t)desc->n_states && indicators == (size_t)desc->n_indicators) return CPL_OK;
+  return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
+                  "%s: with these structural parameters there are %zu states and %zu event "
+                  "indicators, but its description gives %d and %d",
+                  in->base.name, states, indicators, desc->n_states, desc->n_indicators);
+}
+
+cpl_status cpli_fmi3_settle(cpli_fmi3* in) {
+  if (in->base.phase == CPLI_CONFIGURING) {
+    in->base.phase = CPLI_INSTANTIATED;
+    cpl_status st = cpli_fmi3ExitConfigurationMode(in);
+    return st < 0 ? st : check_sizes(in);
+  }
+  if (in->base.phase == CPLI_EVENT && in->base.co_simulation) return cpli_fmi3_finish_event(in);
+  return CPL_OK;
+}
+
+cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
+  if (in->base.phase == CPLI_EVENT) return CPL_OK;
+  cpl_status st = cpli_fmi3EnterEventMode(in);
+  if (st == CPL_OK) in->base.phase = CPLI_EVENT;
+  return st;
+}
+
+cpl_status cpli_fmi3_finish_event(cpli_fmi3* in) {
+  enum { MOST = 1000 };
+  cpl_event_info info = {.again = true};
+  cpl_status st = CPL_OK;
+  for (int round = 0; st == CPL_OK && info.again && !in->terminated; round++) {
+    if (round == MOST) {
+      return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
+                      "%s: the event at t=%.12g does not come to an end", in->base.name,
+                      in->base.time);
+    }
+    st = cpli_fmi3_update(in, &info);
+    in->terminated = in->terminated || info.terminate;
+  }
+  if (st != CPL_OK) return st;
+  in->event_pending = false;
+  st = cpli_fmi3EnterStepMode(in);
+  if (st == CPL_OK) in->base.phase = CPLI_STEPPING;
+  return st;
+}
+
+//------------------------------------ life cycle ------------------------------------
+
+static cpl_status setup(cpl_component* c, const cpl_setup* s) {
+  cpli_fmi3* in = (cpli_fmi3*)c;
+  in->base.setup = *s;  // what is not defined must not look odd to an FMU that reads it anyway
+  if (!s->has_tolerance) in->base.setup.tolerance = 0;
+  if (!s->has_stop_time) in->base.setup.stop_time = 0;
+  in->base.time = s->start_time;
+  in->event_pending = in->terminated = false;
+  in->next_event = INFINITY;
+  return cpli_fmi3_settle(in);
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  cpli_fmi3* in = (cpli_fmi3*)c;
+  in->base.phase = CPLI_INITIALIZING;
+  return cpli_fmi3EnterInitializationMode(in);
+}
+
+cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next) {
+  cpl_status st = cpli_fmi3_clocks_start(in);
+  if (st == CPL_OK) st = cpli_fmi3ExitInitializationMode(in);
+  if (st == CPL_OK) in->base.phase = next;
+  return st;
+}
+
+//------------------------------------ saved states ------------------------------------
+
+static cpl_status get_state(cpli_instance* in, void** state) {
+  return cpli_fmi3GetFMUState((cpli_fmi3*)in, state);
+}
+
+static cpl_status set_state(cpli_instance* base, void* state) {
+  cpli_fmi3* in = (cpli_fmi3*)base;
+  cpli_fmi3_values_forget(in);
+  return cpli_fmi3SetFMUState(in, state);
+}
+
+static cpl_status free_state(cpli_instance* in, void** state) {
+  return cpli_fmi3FreeFMUState((cpli_fmi3*)in, state);
+}
+
+//------------------------------------ making and ending ------------------------------------
+
+static const cpl_component_ops common_ops = {
+    .destroy = cpli_instance_destroy,
+    .setup = setup,
+    .enter_init = enter_init,
+    .terminate = cpli_instance_terminate,
+    .reset = cpli_instance_reset,
+    .get_real = cpli_fmi3_get_real,
+    .set_real = cpli_fmi3_set_real,
+    .get_integer = cpli_fmi3_get_integer,
+    .set_integer = cpli_fmi3_set_integer,
+    .get_string = cpli_fmi3_get_string,
+    .set_string = cpli_fmi3_set_string,
+    .get_binary = cpli_fmi3_get_binary,
+    .set_binary = cpli_fmi3_set_binary,
+    .save = cpli_instance_save,
+    .restore = cpli_instance_restore,
+    .forget = cpli_instance_forget,
+    .directional = cpli_fmi3_directional,
+};
+
+static cpl_status prepare(cpli_instance* base) {
+  cpli_fmi3* in = (cpli_fmi3*)base;
+  in->event_mode = base->co_simulation && base->kind->event_mode;
+  in->next_event = INFINITY;
+  cpl_status st = cpli_fmi3_values_prepare(in);
+  return st < 0 ? st : cpli_fmi3_clocks_prepare(in);
+}
+
+static void release(cpli_instance* base) {
+  cpli_fmi3_values_release((cpli_fmi3*)base);
+  cpli_fmi3_clocks_release((cpli_fmi3*)base);
+}
+
+// The structural parameters that the FMU was opened with, before anything else is set.
+static cpl_status configure(cpli_fmi3* in) {
+  const cpl_fmu* fmu = in->base.fmu;
+  cpl_component* c = &in->base.head.component;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < fmu->n_starts && st == CPL_OK; i++) {
+    int32_t var = cpl_find_variable(&fmu->desc, fmu->starts[i].name);
+    if (var < 0 || !fmu->desc.vars[var].structural) continue;
+    const cpl_variable* v = &fmu->desc.vars[var];
+    int64_t value = (int64_t)v->start;
+    st = cpli_fmi3_set_integer(c, (cpl_type)v->type, &v->ref, 1, &value);
+  }
+  return st < 0 ? st : cpli_fmi3_settle(in);
+}
+
+// Some FMUs promise an event mode and refuse it.
+static cpl_status make_stepper(cpli_fmi3* in) {
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
+  if (st >= 0 || !in->event_mode || in->base.health != CPLI_FAILED) return st;
+  char why[sizeof in->base.message];
+  memcpy(why, in->base.message, sizeof why);
+  in->base.health = CPLI_GOOD;
+  in->event_mode = false;
+  st = cpli_fmi3InstantiateCoSimulation(in);
+  if (st < 0) return st;
+  cpl_log(in->base.head.component.ctx, CPL_LOG_WARNING, in->base.name,
+          "the description promises an event mode, but the FMU refuses it (%s)", why);
+  return st;
+}
+
+static cpl_status instantiate(cpli_instance* base) {
+  cpli_fmi3* in = (cpli_fmi3*)base;
+  const char* text = "3.0";
+  cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(in, &text) : CPL_OK;
+  if (st < 0) return st;
+  cpli_instance_compare(base, "says it is of FMI version", text, "3.");
+  st = base->co_simulation ? make_stepper(in) : cpli_fmi3InstantiateModelExchange(in);
+  return st < 0 ? st : configure(in);
+}
+
+static cpl_status free_instance(cpli_instance* in) { return cpli_fmi3FreeInstance((cpli_fmi3*)in); }
+static cpl_status terminate(cpli_instance* in) { return cpli_fmi3Terminate((cpli_fmi3*)in); }
+
+static cpl_status reset(cpli_instance* base) {
+  cpli_fmi3* in = (cpli_fmi3*)base;
+  cpli_fmi3_values_forget(in);
+  cpl_status st = cpli_fmi3Reset(in);
+  if (st < 0) return st;
+  base->phase = CPLI_INSTANTIATED;
+  base->health = CPLI_GOOD;
+  return configure(in);
+}
+
+static bool has_states(const cpli_instance* in) {
+  const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
+  return fn->fmi3GetFMUState != NULL && fn->fmi3SetFMUState != NULL && fn->fmi3FreeFMUState != NULL;
+}
+
+static bool has_serialization(const cpli_instance* in) {
+  const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
+  return fn->fmi3SerializeFMUState != NULL && fn->fmi3SerializedFMUStateSize != NULL &&
+         fn->fmi3DeserializeFMUState != NULL;
+}
+
+static bool has_directional(const cpli_instance* in) {
+  const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
+  return (in->kind->can.directional && fn->fmi3GetDirectionalDerivative != NULL) ||
+         (in->kind->adjoint && fn->fmi3GetAdjointDerivative != NULL);
+}
+
+cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulation,
+                            cpli_fmi3** out) {
+  static const cpli_api api = {
+      .prefix = "fmi3",
+      .version = "3.0",
+      .size = sizeof(cpli_fmi3),
+      .functions = offsetof(cpli_fmi3, fn),
+      .calls = cpli_fmi3_call_list,
+      .ops = &common_ops,
+      .resource_path = true,
+      .prepare = prepare,
+      .instantiate = instantiate,
+      .free_instance = free_instance,
+      .terminate = terminate,
+      .reset = reset,
+      .release = release,
+      .get_state = get_state,
+      .set_state = set_state,
+      .free_state = free_state,
+      .has_states = has_states,
+      .has_serialization = has_serialization,
+      .has_directional = has_directional,
+  };
+  cpli_instance* in = NULL;
+  cpl_status st = cpli_instance_create(src, name, &api, co_simulation, &in);
+  *out = (cpli_fmi3*)in;
+  return st;
+}

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// An instance of an FMI 3.0 FMU: what model exchange and co-simulation have in common.
+// fmi3_values.c has the values: elements of arrays are references of the description, an array is
+// one reference of the FMU. fmi3_clocks.c has the clocks that tick at times known before.
+#pragma once
+
+#include "fmi/fmi3_functions.h"
+
+// A time-based input clock: ticks at times the FMU gives, activated by us.
+typedef struct cpli_ticking {
+  const cpli_clock* clock;
+  uint32_t value_ref;
+  double interval;  // [s]
+  double since;     // the tick that the next ones are counted from
+  int64_t count;    // of ticks since then
+  double next;      // INFINITY: not known
+  bool active;      // in this round of events
+} cpli_ticking;
+
+// References of a call, with room for all elements of their arrays.
+typedef struct cpli_fmi3_group {
+  uint32_t* refs;  // of the FMU
+  size_t* at;      // where the value of each element lies among those of the call
+  double* values;  // of derivatives
+  size_t n_refs, n_values;
+  size_t taken;   // elements
+  bool straight;  // the values are in the order of the elements, with none between
+} cpli_fmi3_group;
+
+typedef struct cpli_fmi3 {
+  cpli_instance base;
+  cpli_fmi3_functions fn;
+  bool event_mode;     // co-simulation with event mode
+  bool event_pending;  // an event is due before the next step
+  bool terminated;     // the FMU asked for the end in an event
+  double next_event;   // of the FMU itself
+  cpli_ticking* ticking;
+  int32_t n_ticking;
+
+  // values on their way; sizes are those of all elements together
+  cpli_fmi3_group left, right;
+  size_t room;
+  void* buffer;           // in the FMU's own types
+  const uint8_t** bytes;  // of binaries
+  size_t* sizes;          // of binaries
+  int32_t* var_of;        // by reference of the description: its first variable
+  // by reference of the description: what was set last, since an array is set as a whole
+  double* reals;
+  int64_t* integers;
+  bool* known;
+} cpli_fmi3;
+
+/// Owned: *out by the caller, who calls cpli_instance_destroy().
+cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi3** out);
+cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next);
+
+/// Between values that are set in different modes: leave configuration mode, and an event that was
+/// begun to set discrete inputs of a co-simulation FMU.
+cpl_status cpli_fmi3_settle(cpli_fmi3* in);
+/// A discrete input of a co-simulation FMU is set in event mode.
+cpl_status cpli_fmi3_open_event(cpli_fmi3* in);
+/// Rounds of an event until nothing changes, then back to step mode (co-simulation).
+cpl_status cpli_fmi3_finish_event(cpli_fmi3* in);
+
+//------------------------------------ fmi3_values.c ------------------------------------
+
+cpl_status cpli_fmi3_values_prepare(cpli_fmi3* in);
+void cpli_fmi3_values_release(cpli_fmi3* in);
+void cpli_fmi3_values_forget(cpli_fmi3* in);  // what was set is not known any more
+uint32_t cpli_fmi3_value_ref(const cpli_fmi3* in, uint32_t ref);
+
+cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values);
+cpl_status cpli_fmi3_set_real(cpl_component* c, const uint32_t* refs, size_t n,
+                              const double* values);
+cpl_status cpli_fmi3_get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                                 int64_t* values);
+cpl_status cpli_fmi3_set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                                 const int64_t* values);
+cpl_status cpli_fmi3_get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                                const char** values);
+cpl_status cpli_fmi3_set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                                const char* const* values);
+cpl_status cpli_fmi3_get_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                                cpl_binary* values);
+cpl_status cpli_fmi3_set_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                                const cpl_binary* values);
+cpl_status cpli_fmi3_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                                 const uint32_t* knowns, size_t n_knowns, const double* seed,
+                                 double* sensitivity);
+
+//------------------------------------ fmi3_clocks.c ------------------------------------
+
+cpl_status cpli_fmi3_clocks_prepare(cpli_fmi3* in);
+void cpli_fmi3_clocks_release(cpli_fmi3* in);
+/// In initialisation mode: when will they tick first?
+cpl_status cpli_fmi3_clocks_start(cpli_fmi3* in);
+/// In event mode: activate those that are due.
+cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in);
+/// In event mode, after an update: when will they tick next?
+cpl_status cpli_fmi3_clocks_next(cpli_fmi3* in);
+/// The next tick of any; INFINITY: none.
+double cpli_fmi3_clocks_time(const cpli_fmi3* in);
+/// One round of an event, clocks included.
+cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info);

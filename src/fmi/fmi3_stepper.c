@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A stepper over a co-simulation FMU of FMI 3.0. With event mode it stops where the FMU or a clock
+// wants an event; the event itself is the next step's first deed, or that of a step of size zero.
+#include <math.h>
+
+#include "fmi/fmi3_calls.h"
+
+static cpli_fmi3* instance_of(cpl_stepper* s) { return (cpli_fmi3*)s; }
+
+// The initialisation ends with an event where there is an event mode.
+static cpl_status exit_init(cpl_component* c) {
+  cpli_fmi3* in = (cpli_fmi3*)c;
+  cpl_status st = cpli_fmi3_exit_init(in, in->event_mode ? CPLI_EVENT : CPLI_STEPPING);
+  return st < 0 ? st : cpli_fmi3_settle(in);
+}
+
+//------------------------------------ step ------------------------------------
+
+// The event that is due, or one that was asked for with a step of size zero.
+static cpl_status handle_event(cpli_fmi3* in, bool asked, cpl_step_result* result) {
+  if (!in->event_mode || (!asked && !in->event_pending && in->base.phase != CPLI_EVENT)) {
+    return CPL_OK;
+  }
+  cpl_status st = cpli_fmi3_open_event(in);
+  if (st == CPL_OK) st = cpli_fmi3_finish_event(in);
+  result->event_handled = st == CPL_OK;
+  return st;
+}
+
+// No further than the next event that is known.
+static double limit_of(const cpli_fmi3* in, double t_end) {
+  double event = fmin(in->next_event, cpli_fmi3_clocks_time(in));
+  return in->event_mode && event > in->base.time && event < t_end ? event : t_end;
+}
+
+static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) {
+  double target = limit_of(in, t_end);
+  cpli_fmi3_step done = {.reached = target};
+  cpl_status st = cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
+  if (st < 0) return st;
+  if (st == CPL_RETRY) {  // discarded
+    cpli_step_stopped(&in->base, done.reached < target ? done.reached : in->base.time, t_end,
+                      result);
+    result->end = done.terminate ? CPL_STEP_TERMINATE : CPL_STEP_REFUSED;
+    return CPL_OK;
+  }
+  bool early = done.early && done.reached < target;
+  if (early) cpli_step_stopped(&in->base, done.reached, target, result);
+  if (!early) in->base.time = target;  // exactly, whatever time + h rounds to
+  bool due = fmin(in->next_event, cpli_fmi3_clocks_time(in)) <= in->base.time;
+  in->event_pending = in->event_mode && (done.event || due);
+  result->time = in->base.time;
+  result->end = done.terminate                              ? CPL_STEP_TERMINATE
+                : in->event_pending || result->time < t_end ? CPL_STEP_EVENT
+                                                            : CPL_STEP_DONE;
+  return CPL_OK;
+}
+
+static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
+  (void)t_limit;
+  cpli_fmi3* in = instance_of(s);
+  *result = (cpl_step_result){.end = CPL_STEP_DONE, .time = in->base.time};
+  cpl_status st = cpli_check_step(&in->base, t_end);
+  bool asked = t_end == in->base.time;
+  if (st >= 0) st = handle_event(in, asked, result);
+  if (st < 0) return st;
+  if (in->terminated) {
+    result->end = CPL_STEP_TERMINATE;
+    return CPL_OK;
+  }
+  return asked ? CPL_OK : advance(in, t_end, result);
+}
+
+static cpl_status max_step(cpl_stepper* s, double* h) {
+  *h = NAN;
+  cpl_status st = cpli_fmi3GetMaxStepSize(instance_of(s), h);
+  if (st != CPL_OK || !(*h > 0)) *h = NAN;  // discarded: it cannot tell
+  return st < 0 ? st : CPL_OK;
+}
+
+//------------------------------------ making ------------------------------------
+
+cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {
+  cpli_fmi3* in = NULL;
+  *out = NULL;
+  cpl_status st = cpli_fmi3_create(src, name, true, &in);
+  if (st < 0) return st;
+  cpl_stepper* s = &in->base.head.stepper;
+  cpl_capabilities* can = &s->base.can;
+  in->base.component_ops.kind = "fmi3-cs";
+  in->base.component_ops.exit_init = exit_init;
+  in->base.stepper_ops = (cpl_stepper_ops){.step = step};
+  can->input_derivatives = 0;  // FMI 3.0 has none
+  can->zero_step = can->stops_early = in->event_mode;
+  if (in->fn.fmi3GetMaxStepSize != NULL) {
+    in->base.stepper_ops.max_step = max_step;
+    can->predicts = true;
+  }
+  s->ops = &in->base.stepper_ops;
+  *out = s;
+  return CPL_OK;
+}

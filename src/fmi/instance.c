@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fmi/instance.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fmi/calls.h"
+
+static cpli_instance* instance_of(cpl_component* c) { return (cpli_instance*)c; }
+
+static bool alive(const cpli_instance* in) { return in->health != CPLI_DEAD && !in->lib->fatal; }
+
+//------------------------------------ life cycle ------------------------------------
+
+// A run that failed or never began has nothing to terminate: the standard forbids the call there.
+cpl_status cpli_instance_terminate(cpl_component* c) {
+  cpli_instance* in = instance_of(c);
+  if (in->health != CPLI_GOOD || in->lib->fatal) return CPL_OK;
+  if (in->phase <= CPLI_INITIALIZING || in->phase == CPLI_TERMINATED) return CPL_OK;
+  in->phase = CPLI_TERMINATED;
+  return in->api->terminate(in);
+}
+
+cpl_status cpli_instance_reset(cpl_component* c) {
+  cpli_instance* in = instance_of(c);
+  cpl_status st = in->api->reset(in);
+  if (st < 0) return st;
+  in->phase = CPLI_INSTANTIATED;
+  in->health = CPLI_GOOD;
+  in->time = NAN;
+  return st;
+}
+
+//------------------------------------ saved states ------------------------------------
+
+// What the FMU saves, and what we know of it at that moment.
+typedef struct saved {
+  void* state;
+  double time;
+  cpli_phase phase;
+} saved;
+
+cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_instance* in = instance_of(c);
+  saved* s = snapshot->data;
+  if (s == NULL) {
+    s = cpli_alloc(c->ctx, 1, sizeof *s);
+    if (s == NULL) return cpli_nomem(c->ctx);
+    snapshot->data = s;
+    in->snapshots++;
+  }
+  s->time = in->time;
+  s->phase = in->phase;
+  return in->api->get_state(in, &s->state);
+}
+
+cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  cpli_instance* in = instance_of(c);
+  const saved* s = snapshot->data;
+  cpl_status st = in->api->set_state(in, s->state);
+  if (st < 0) return st;
+  in->health = CPLI_GOOD;
+  in->time = s->time;
+  in->phase = s->phase;
+  return st;
+}
+
+void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_instance* in = instance_of(c);
+  saved* s = snapshot->data;
+  if (s == NULL) return;
+  if (s->state != NULL && alive(in)) in->api->free_state(in, &s->state);
+  cpli_free(c->ctx, s);
+  snapshot->data = NULL;
+  in->snapshots--;
+}
+
+//------------------------------------ making ------------------------------------
+
+// The place of the resources as a URI; every byte that is not plain in a path is encoded.
+static char* resource_uri(cpl_context* ctx, const char* real) {
+  static const char plain[] = "/-._~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  static const char head[] = "file://", hex[] = "0123456789ABCDEF";
+  char* uri = cpli_alloc(ctx, sizeof head + 3 * strlen(real), 1);
+  if (uri == NULL) return NULL;
+  char* at = stpcpy(uri, head);
+  for (const char* p = real; *p != '\0'; p++) {
+    if (strchr(plain, *p) != NULL) {
+      *at++ = *p;
+    } else {
+      *at++ = '%';
+      *at++ = hex[(unsigned char)*p >> 4];
+      *at++ = hex[(unsigned char)*p & 15];
+    }
+  }
+  *at = '\0';
+  return uri;
+}
+
+static char* resource_place(cpl_context* ctx, const cpli_instance* in) {
+  char* real = realpath(in->fmu->folder, NULL);
+  // a path ends with a separator (FMI 3.0), a URI of FMI 2.0 does not; FMI 1.0 wants the FMU itself
+  const char* below = in->fmu->version == 1    ? ""
+                      : in->api->resource_path ? "/resources/"
+                                               : "/resources";
+  char* path = cpli_printf(ctx, "%s%s", real != NULL ? real : in->fmu->folder, below);
+  free(real);
+  if (path == NULL || in->api->resource_path) return path;
+  char* uri = resource_uri(ctx, path);
+  cpli_free(ctx, path);
+  return uri;
+}
+
+// Drop what the description promises and the binary does not hold.
+static void trim(cpli_instance* in) {
+  cpl_capabilities* can = &in->head.component.can;
+  const cpli_api* api = in->api;
+  can->directional = api->has_directional != NULL && api->has_directional(in);
+  can->save_restore = can->save_restore && api->has_states != NULL && api->has_states(in);
+  can->serialize = can->serialize && can->save_restore && api->has_serialization(in);
+  in->component_ops = *api->ops;
+  if (!can->directional) in->component_ops.directional = NULL;
+  if (!can->save_restore) {
+    in->component_ops.save = NULL;
+    in->component_ops.restore = NULL;
+    in->component_ops.forget = NULL;
+  }
+}
+
+void cpli_instance_compare(const cpli_instance* in, const char* what, const char* said,
+                           const char* expected) {
+  if (said != NULL && strncmp(said, expected, strlen(expected)) == 0) return;
+  cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name, "the binary %s \"%s\", not %s", what,
+          said != NULL ? said : "", expected);
+}
+
+static cpl_status load(cpli_instance* in, const char* name) {
+  cpl_context* ctx = in->head.component.ctx;
+  cpl_status st = cpli_fmu_extract(in->fmu);
+  if (st < 0) return st;
+  in->name = cpli_strdup(ctx, name);
+  in->resources = resource_place(ctx, in);
+  if (in->name == NULL || in->resources == NULL) return cpli_nomem(ctx);
+  in->head.component.name = in->name;
+  if (in->api->prepare != NULL) st = in->api->prepare(in);
+  if (st >= 0) st = cpli_library_acquire(in->fmu, in->kind, &in->lib);
+  if (st < 0) return st;
+  if (in->kind->can.once_per_process && in->lib->users > 1) {
+    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: %s can be instantiated only once per process, and there is an instance "
+                    "already",
+                    name, in->fmu->base.path);
+  }
+  if (in->lib->fatal) {
+    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: another instance of %s ended with %sFatal", name,
+                    in->fmu->base.path, in->api->prefix);
+  }
+  st = cpli_bind(in);
+  if (st >= 0) trim(in);
+  return st;
+}
+
+static cpl_status instantiate(cpli_instance* in) {
+  cpl_status st = in->api->instantiate(in);
+  if (st >= 0 || in->health != CPLI_FAILED || in->instance != NULL) return st;
+  const char* said = in->message[0] != '\0' ? in->message : "the FMU does not say why";
+  return cpl_fail(in->head.component.ctx, st, "%s: %s failed: %s%s", in->name, in->failed_in, said,
+                  in->kind->can.needs_tool ? " (it needs the tool it was made with, installed and "
+                                             "licensed on this machine)"
+                                           : "");
+}
+
+cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
+                                bool co_simulation, cpli_instance** out) {
+  *out = NULL;
+  cpl_fmu* fmu = (cpl_fmu*)src;
+  cpli_instance* in = cpli_alloc(src->ctx, 1, api->size);
+  if (in == NULL) return cpli_nomem(src->ctx);
+  in->fmu = fmu;
+  in->api = api;
+  in->co_simulation = co_simulation;
+  in->kind = co_simulation ? &fmu->cs : &fmu->me;
+  in->time = NAN;
+  in->head.component.ctx = src->ctx;
+  in->head.component.desc = src->desc;
+  in->head.component.can = in->kind->can;
+  in->head.component.ops = &in->component_ops;
+  pthread_mutex_init(&in->mutex, NULL);
+  fmu->live_instances++;
+
+  cpl_status st = load(in, name);
+  if (st >= 0) st = instantiate(in);
+  if (st < 0) {
+    cpli_instance_destroy(&in->head.component);
+    return st;
+  }
+  *out = in;
+  return CPL_OK;
+}
+
+void cpli_instance_destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_instance* in = instance_of(c);
+  cpl_context* ctx = c->ctx;
+  if (in->instance != NULL && alive(in)) in->api->free_instance(in);
+  cpli_library_release(in->lib);
+  in->fmu->live_instances--;
+  pthread_mutex_destroy(&in->mutex);
+  if (in->api->release != NULL) in->api->release(in);
+  cpli_free(ctx, in->resources);
+  cpli_free(ctx, in->name);
+  cpli_free(ctx, in);
+}
+
+//------------------------------------ helpers ------------------------------------
+
+const char* cpli_instance_variable(const cpli_instance* in, cpl_type type, uint32_t ref) {
+  const cpl_description* desc = &in->fmu->desc;
+  for (int32_t i = 0; i < desc->n_vars; i++) {
+    if (desc->vars[i].type == type && desc->vars[i].ref == ref) return desc->vars[i].name;
+  }
+  return "a variable";
+}
+
+void cpli_clean_nominals(double* nominals, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (!(nominals[i] >= DBL_MIN) || isinf(nominals[i])) nominals[i] = 1;
+  }
+}
+
+//------------------------------------ steppers ------------------------------------
+
+cpl_status cpli_check_step(cpli_instance* in, double t_end) {
+  if (t_end >= in->time) return CPL_OK;
+  return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
+                  "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
+}
+
+void cpli_step_stopped(cpli_instance* in, double reached, double t_end, cpl_step_result* result) {
+  if (!(reached >= in->time)) reached = in->time;  // NaN too
+  if (reached > t_end) reached = t_end;
+  in->time = reached;
+  result->time = reached;
+  result->end = in->head.component.can.stops_early ? CPL_STEP_EVENT : CPL_STEP_REFUSED;
+}
+
+int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status)) {
+  int now = CPLI_SAID_PENDING;
+  for (long pause = 1000; now == CPLI_SAID_PENDING; pause = pause < 5000000 ? 2 * pause : pause) {
+    struct timespec ts = {.tv_nsec = pause};
+    nanosleep(&ts, NULL);
+    cpl_status st = ask(in, &now);
+    if (st < 0) return -1;
+    if (st != CPL_OK) now = CPLI_SAID_ERROR;  // it cannot tell: there is nothing to wait for
+  }
+  return now;
+}
+
+// The k-th derivative of a curve at t; those of a curve without polynomial are 0.
+static double derivative_at(const cpl_curve* curve, double t, int k) {
+  if (curve->value != NULL) return k == 0 ? curve->value(curve->user, t) : 0;
+  double sum = 0, dt = t - curve->from;
+  for (int i = curve->order; i >= k; i--) {
+    double factor = 1;
+    for (int j = 0; j < k; j++) factor *= i - j;
+    sum = sum * dt + factor * curve->coefficient[i];
+  }
+  return sum;
+}
+
+// Every order the FMU knows is set each time: a curve that became flat must not leave a slope.
+cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve) {
+  cpli_curve_orders o = {.value = derivative_at(curve, in->time, 0)};
+  int most = (int)CPLI_COUNT(o.orders), known = in->head.component.can.input_derivatives;
+  o.n = known < most ? known : most;
+  for (int k = 0; k < o.n; k++) {
+    o.orders[k] = k + 1;
+    o.values[k] = derivative_at(curve, in->time, k + 1);
+  }
+  return o;
+}

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// An instance of an FMU, whatever its version: loading, life cycle, health, messages, saved states.
+// A version adds its functions (fmiN_functions.h), their calls (fmiN_calls.h), values
+// (fmiN_instance.c) and the two kinds (fmiN_model.c, fmiN_stepper.c). All calls into the FMU go
+// through calls.h.
+#pragma once
+
+#include <pthread.h>
+
+#include "fmi/library.h"
+
+typedef enum cpli_phase {
+  CPLI_INSTANTIATED,
+  CPLI_CONFIGURING,  // FMI 3.0: structural parameters are set
+  CPLI_INITIALIZING,
+  CPLI_EVENT,       // model exchange; co-simulation with event mode
+  CPLI_CONTINUOUS,  // model exchange
+  CPLI_STEPPING,    // co-simulation
+  CPLI_TERMINATED,
+} cpli_phase;
+
+typedef enum cpli_health {
+  CPLI_GOOD,
+  CPLI_FAILED,  // an error: only a reset, a restore or the end is possible
+  CPLI_DEAD,    // fatal or a crash: no call at all, not even to free the instance
+} cpli_health;
+
+// The values of the status are the same in all versions.
+enum { CPLI_SAID_OK, CPLI_SAID_WARNING, CPLI_SAID_DISCARD, CPLI_SAID_ERROR, CPLI_SAID_FATAL };
+enum { CPLI_SAID_PENDING = 5, CPLI_CRASHED = -1 };
+
+typedef struct cpli_instance cpli_instance;
+
+// A function of the standard: what is known before it is called.
+typedef struct cpli_call {
+  const char* name;
+  int flags;      // calls.h
+  size_t offset;  // of its pointer in the version's table of functions
+} cpli_call;
+
+// What differs between the versions.
+typedef struct cpli_api {
+  const char* prefix;   // of functions and status names: "fmi", "fmi2", "fmi3"
+  const char* version;  // "2.0"
+  size_t size;          // of an instance
+  size_t functions;     // offset of the table of functions in it
+  const cpli_call* (*calls)(size_t* n);
+  const cpl_component_ops* ops;
+  bool resource_path;                            // resources are told as a path instead of a URI
+  cpl_status (*prepare)(cpli_instance* in);      // buffers and the like, before instantiate
+  cpl_status (*instantiate)(cpli_instance* in);  // checks the version first
+  cpl_status (*free_instance)(cpli_instance* in);
+  cpl_status (*terminate)(cpli_instance* in);
+  cpl_status (*reset)(cpli_instance* in);
+  void (*release)(cpli_instance* in);  // what prepare allocated. Nullable.
+  // saved states: NULL when the version has none
+  cpl_status (*get_state)(cpli_instance* in, void** state);
+  cpl_status (*set_state)(cpli_instance* in, void* state);
+  cpl_status (*free_state)(cpli_instance* in, void** state);
+  // optional functions: which capabilities the binary has
+  bool (*has_states)(const cpli_instance* in);
+  bool (*has_serialization)(const cpli_instance* in);
+  bool (*has_directional)(const cpli_instance* in);
+} cpli_api;
+
+// First member of every version's instance.
+struct cpli_instance {
+  union {
+    cpl_component component;  // first in model and stepper, too
+    cpl_model model;
+    cpl_stepper stepper;
+  } head;
+  cpl_component_ops component_ops;  // slots the FMU cannot fill are NULL
+  cpl_stepper_ops stepper_ops;
+  const cpli_api* api;
+  cpl_fmu* fmu;
+  const cpli_fmu_kind* kind;
+  bool co_simulation;
+  cpli_library* lib;
+  void* instance;  // of the FMU
+  char* name;
+  char* resources;  // URI or path
+
+  cpl_setup setup;
+  cpli_phase phase;
+  cpli_health health;
+  double time;            // NAN before setup
+  int last;               // what the last call returned
+  int32_t snapshots;      // alive: the FMU must be able to go back
+  const char* failed_in;  // the function after which no other may be called
+  uint32_t busy_calls;    // steps and events so far
+
+  pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads
+  int message_status;
+  char message[512];  // the worst of this call, the last of those; empty: none
+};
+
+/// Load, instantiate, allocate; head.model.ops or head.stepper.ops is left to the caller.
+/// Owned: *out by the caller, who calls cpli_instance_destroy().
+cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
+                                bool co_simulation, cpli_instance** out);
+void cpli_instance_destroy(cpl_component* c);  // Nullable: c
+
+// Operations of a component that all versions share.
+cpl_status cpli_instance_terminate(cpl_component* c);
+cpl_status cpli_instance_reset(cpl_component* c);
+cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot);
+void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot);
+
+/// The name of the variable that a reference stands for; "a variable" when there is none.
+const char* cpli_instance_variable(const cpli_instance* in, cpl_type type, uint32_t ref);
+
+/// Warn when what the binary says of itself is not what the description says.
+void cpli_instance_compare(const cpli_instance* in, const char* what, const char* said,
+                           const char* expected);
+
+/// Nominal values of 0, NaN and the like would ruin the tolerances: 1 instead.
+void cpli_clean_nominals(double* nominals, size_t n);
+
+// Steppers
+
+/// A step backwards cannot be: fails with a message.
+cpl_status cpli_check_step(cpli_instance* in, double t_end);
+
+/// A step that ended at `reached` at the latest, before t_end.
+void cpli_step_stopped(cpli_instance* in, double reached, double t_end, cpl_step_result* result);
+
+/// An asynchronous FMU computes on while `ask` is called at growing intervals; the status of the
+/// step, or -1: the question failed.
+int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status));
+
+// What an input is now and how it goes on: orders 1 to n, as many as the FMU knows.
+typedef struct cpli_curve_orders {
+  double value;
+  int n, orders[3];
+  double values[3];
+} cpli_curve_orders;
+
+cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve);

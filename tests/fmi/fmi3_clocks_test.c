@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Ticks of every kind of clock in one second: how many, and when the last one was.
+#include "fmi/probes.h"
+
+static const struct {
+  const char* name;
+  int ticks;
+  double last;
+} expected[] = {
+    {"constant", 10, 0.95},   // 0.05, 0.15, ...
+    {"fixed", 5, 0.9},        // 0.1, 0.3, ...
+    {"calculated", 5, 1},     // 0, 0.25, ...
+    {"tunable", 6, 1},        // 0, 0.2, ...
+    {"changing", 4, 1},       // 0.1, 0.3, 0.6, 1
+    {"countdown", 10, 0.98},  // 0.03 after each tick of `constant`
+    {"trigger", 0, -1},       // no one does
+};
+
+static void check_ticks(opened* o, cpl_component* c) {
+  for (size_t i = 0; i < CPLI_COUNT(expected); i++) {
+    char count[32], time[32];
+    snprintf(count, sizeof count, "n_%s", expected[i].name);
+    snprintf(time, sizeof time, "t_%s", expected[i].name);
+    CHECK_INT(integer_in(o, c, count), expected[i].ticks);
+    CHECK_NEAR(real_in(o, c, time), expected[i].last, 1e-12);
+  }
+}
+
+static cpl_status run(cpl_stepper* s, double stop, double step) {
+  cpl_run_def def = cpl_default_run_def();
+  def.stop_time = stop;
+  def.interval = def.step = step;
+  return cpl_run(s, &def, NULL);
+}
+
+static void model_exchange(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_model* m = model_in(&o);
+  cpl_stepper* s = NULL;
+  cpl_solver_def solver = cpl_default_solver_def();
+  CHECK_OK(o.ctx, cpl_integrate(m, &solver, &s));
+  CHECK_OK(o.ctx, run(s, 1, 0.5));
+  check_ticks(&o, &s->base);
+  CHECK_NEAR(real_in(&o, &s->base, "x[1]"), cos(2), 1e-3);
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
+static void co_simulation(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_stepper* s = stepper_in(&o);
+  CHECK_OK(o.ctx, run(s, 1, 0.5));
+  check_ticks(&o, &s->base);
+  CHECK_NEAR(real_in(&o, &s->base, "x[1]"), cos(2), 1e-12);
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
+// An interval that is changed counts from the event in which it is.
+static void tuned(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_model* m = model_in(&o);
+  cpl_component* c = &m->base;
+  cpl_event_info info;
+  CHECK_OK(o.ctx, initialize(c));
+  do CHECK_OK(o.ctx, m->ops->event_update(m, &info));
+  while (info.again);
+  CHECK_NEAR(info.next_time, 0.05, 1e-15);
+  CHECK_INT(integer_in(&o, c, "n_tunable"), 1);
+  CHECK_OK(o.ctx, m->ops->enter_continuous(m));
+  CHECK_OK(o.ctx, m->ops->set_time(m, 0.01));
+  CHECK_OK(o.ctx, m->ops->enter_event(m));
+  put_real(&o, c, "period", 0.02);
+  CHECK_OK(o.ctx, m->ops->event_update(m, &info));
+  CHECK_NEAR(info.next_time, 0.03, 1e-15);
+  c->ops->destroy(c);
+  close_probe(&o);
+}
+
+// The alarm of one FMU is the trigger of another: every second tick of `fixed`, at 0.3 and 0.7.
+static void over_a_connection(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_system_def* def = NULL;
+  CHECK_OK(o.ctx, cpl_system_def_create(o.ctx, &def));
+  cpl_member_def member = cpl_default_member_def();
+  member.source = o.source;
+  member.name = "a";
+  CHECK_OK(o.ctx, cpl_system_def_add_model(def, &member));
+  member.name = "b";
+  CHECK_OK(o.ctx, cpl_system_def_add_model(def, &member));
+  CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.trigger", "a.alarm"));
+  CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.u", "a.y"));
+  CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.bin_in", "a.bin_out"));
+  cpl_source* system = NULL;
+  cpl_model* m = NULL;
+  cpl_stepper* s = NULL;
+  CHECK_OK(o.ctx, cpl_system_build(o.ctx, def, &system));
+  CHECK_OK(o.ctx, system->ops->make_model(system, "both", &m));
+  cpl_solver_def solver = cpl_default_solver_def();
+  CHECK_OK(o.ctx, cpl_integrate(m, &solver, &s));
+  CHECK_OK(o.ctx, run(s, 1, 0.5));
+  double at = 0, y = 0, u = 0;
+  int64_t n = 0, own = 0;
+  cpl_component* c = &s->base;
+  const cpl_description* d = system->desc;
+#define REF(name) (uint32_t[]){d->vars[cpl_find_variable(d, name)].ref}
+  CHECK_OK(o.ctx, c->ops->get_integer(c, CPL_INTEGER, REF("b.n_trigger"), 1, &n));
+  CHECK_OK(o.ctx, c->ops->get_integer(c, CPL_INTEGER, REF("a.n_trigger"), 1, &own));
+  CHECK_OK(o.ctx, c->ops->get_real(c, REF("b.t_trigger"), 1, &at));
+  CHECK_OK(o.ctx, c->ops->get_real(c, REF("a.y[2]"), 1, &y));
+  CHECK_OK(o.ctx, c->ops->get_real(c, REF("b.u[2]"), 1, &u));
+  CHECK_INT(n, 2);
+  CHECK_INT(own, 0);
+  CHECK_NEAR(at, 0.7, 1e-12);
+  CHECK_NEAR(u, y, 0);
+  c->ops->destroy(c);
+  system->ops->destroy(system);
+  cpl_system_def_destroy(def);
+  close_probe(&o);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(model_exchange),
+      cmocka_unit_test(co_simulation),
+      cmocka_unit_test(tuned),
+      cmocka_unit_test(over_a_connection),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

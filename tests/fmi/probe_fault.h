@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Faults of test FMUs. The environment variable PROBE_FAULT="FUNCTION:N:KIND" makes the N-th call
+// of that function show a fault: crashes (segv, bus, fpe, ill, abort, overflow, exit) and changes
+// of the process (chdir, locale, umask, signals, rounding) happen here, what else there is belongs
+// to the FMU.
+#pragma once
+
+#include <fenv.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int calls_so_far;
+static volatile int zero;
+static void* volatile nowhere;
+
+static int overflow(volatile int* depth) {
+  volatile int here[1024];
+  here[0] = *depth + 1;
+  return overflow(here) + here[0];
+}
+
+static void ignore(int signal) { (void)signal; }
+
+static void disturb(const char* kind) {
+  if (strcmp(kind, "chdir") == 0 && chdir("/") != 0) abort();
+  if (strcmp(kind, "locale") == 0) uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+  if (strcmp(kind, "umask") == 0) umask(0777);
+  if (strcmp(kind, "rounding") == 0) fesetround(FE_UPWARD);
+  if (strcmp(kind, "signals") == 0) {
+    signal(SIGSEGV, SIG_DFL);
+    signal(SIGINT, ignore);
+  }
+}
+
+static void crash(const char* kind) {
+  if (strcmp(kind, "segv") == 0) *(volatile int*)nowhere = 1;
+  if (strcmp(kind, "bus") == 0) raise(SIGBUS);
+  if (strcmp(kind, "fpe") == 0) zero = 1000 / zero;
+  if (strcmp(kind, "ill") == 0) __builtin_trap();
+  if (strcmp(kind, "abort") == 0) abort();
+  if (strcmp(kind, "exit") == 0) exit(0);
+  if (strcmp(kind, "quit") == 0) _exit(7);
+  if (strcmp(kind, "kill") == 0) raise(SIGKILL);
+  while (strcmp(kind, "hang") == 0) pause();
+  if (strcmp(kind, "overflow") == 0) zero = overflow(&zero) & 0;
+}
+
+// The fault that this call is to show, or NULL.
+static const char* wanted_fault(const char* function) {
+  static char kind[32];
+  char wanted[64];
+  int n = 0;
+  const char* text = getenv("PROBE_FAULT");
+  if (text == NULL || sscanf(text, "%63[^:]:%d:%31s", wanted, &n, kind) != 3) return NULL;
+  if (strcmp(wanted, function) != 0 || ++calls_so_far != n) return NULL;
+  crash(kind);
+  disturb(kind);
+  return kind;
+}
+
+// The status of this call: 0 to 4, or 42; `*kind` is the fault, when there is one.
+static int wanted_status(const char* function, const char** kind) {
+  static const char* const names[] = {"ok", "warning", "discard", "error", "fatal"};
+  *kind = wanted_fault(function);
+  if (*kind != NULL && strcmp(*kind, "42") == 0) return 42;
+  for (int i = 1; *kind != NULL && i < 5; i++) {
+    if (strcmp(*kind, names[i]) == 0) return i;
+  }
+  return 0;
+}
