@@ -266,8 +266,11 @@ static int run_graph(void* args_, int n, char** operands) {
     return CLI_FAILED;
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
-  if (st >= 0) st = make_component(source, &component);
-  if (st >= 0) st = cpl_graph_create(component, &graph);
+  bool chart = st >= 0 && graph_has_modes(source);
+  if (chart)
+    graph_print_modes(out, source, args->dot ? GRAPH_DOT : args->json ? GRAPH_JSON : GRAPH_TEXT);
+  if (st >= 0 && !chart) st = make_component(source, &component);
+  if (st >= 0 && !chart) st = cpl_graph_create(component, &graph);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (graph != NULL && args->dot) graph_print_dot(out, graph);
   else if (graph != NULL && args->json) graph_print_json(out, graph, operands[0]);
@@ -298,7 +301,9 @@ const cli_verb cli_graph = {
         "are computed in continuous time, the algebraic loops with the values they are cut at, "
         "groups of models that do not influence each other, and inputs nothing is connected to. "
         "Which output depends on which input is declared by a model, detected by evaluating it, "
-        "or assumed where nothing is known. Of an .fmu or a model in C it shows that one model.",
+        "or assumed where nothing is known. Of an .fmu or a model in C it shows that one model. "
+        "Of a system with modes it shows the state chart: the modes, what leads from one to the "
+        "other, and what is set on the way.",
     .suffixes = "yaml fmu c",
     .options = options,
     .args_size = sizeof(graph_args),

@@ -15,7 +15,8 @@ void cpli_modes_forget(cpli_modes* m) {
     m->modes[k].left = false;
     for (int32_t i = 0; i < m->modes[k].n_leave; i++) {
       cpli_transition* t = &m->modes[k].leave[i];
-      t->last = t->distance = INFINITY;
+      t->last = -INFINITY;
+      t->distance = INFINITY;
       t->began = m->t;
       t->shrunk = t->stuck = t->warned = 0;
     }
@@ -58,10 +59,11 @@ static cpl_status too_close(cpli_modes* m, const cpli_transition* way, double di
 // distances may stay as they are, at what guards can tell apart.
 static cpl_status watch_distances(cpli_modes* m, cpli_transition* way) {
   double distance = m->t - way->last, before = way->distance, span = m->t - way->began;
+  if (distance <= 0) return CPL_OK;  // it was rolled back, or time stands still
   bool known = isfinite(before), shorter = known && distance < 0.999 * before;
   bool stuck = known && !shorter && way->shrunk >= SHRINKING && distance < 1e-4 * span;
   way->last = m->t;
-  way->distance = isfinite(distance) && distance > 0 ? distance : INFINITY;
+  way->distance = isfinite(distance) ? distance : INFINITY;
   way->stuck = stuck ? way->stuck + 1 : way->stuck;
   if (shorter) way->shrunk++;
   else if (!stuck) way->shrunk = way->stuck = 0, way->began = m->t;

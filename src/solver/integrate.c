@@ -332,12 +332,11 @@ static const cpl_component_ops component_ops[2][2] = {
     {{COMMON_OPS}, {COMMON_OPS, .directional = directional}},
     {{COMMON_OPS, ROLLBACK_OPS}, {COMMON_OPS, ROLLBACK_OPS, .directional = directional}},
 };
-static const cpl_stepper_ops stepper_ops = {
-    .step = step,
-    .set_curve = cpli_curves_set,
-    .wants_update = cpli_curves_want_update,
-    .ahead = ahead,
-    .set_states = set_states};
+static const cpl_stepper_ops stepper_ops = {.step = step,
+                                            .set_curve = cpli_curves_set,
+                                            .wants_update = cpli_curves_want_update,
+                                            .ahead = ahead,
+                                            .set_states = set_states};
 
 static const char* const solver_names[] = {[CPL_SOLVER_CVODE] = "cvode",
                                            [CPL_SOLVER_ADAMS] = "adams",
