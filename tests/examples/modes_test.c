@@ -240,6 +240,87 @@ static void balls_side_by_side_are_what_they_are_alone(void** state) {
   cpl_table_destroy(all);
 }
 
+//------------------------------------ the nail ------------------------------------
+
+// The times of all switches, as the log tells them.
+static int told_switches(double* times, int most) {
+  size_t size;
+  char* text = read_all("err.txt", &size);
+  int n = 0;
+  for (char* at = text; (at = strstr(at, "t=")) != NULL; at += 2) {
+    char* end;
+    double t = strtod(at + 2, &end);
+    if (strncmp(end, ": from mode", 11) == 0 && n < most) times[n++] = t;
+  }
+  free(text);
+  return n;
+}
+
+// Found by the classical Runge-Kutta method with a step of 0.2 ms and bisection.
+static void the_pendulum_and_the_nail_meet_at_the_known_times(void** state) {
+  static const struct {
+    double speed, damping;
+    int n;
+    double times[7];
+  } known[] = {
+      {0, 0, 6, {0.987946833, 1.409486808, 2.098721385, 2.233572489, 4.258587920, 4.861314379}},
+      {-3, 0, 1, {0.517052486}},  // it turns around the nail
+      {-6, 0.3, 4, {0.325189223, 3.452002588, 4.033863764, 4.328047691}},
+      {2, 0, 7,
+       {0.174844952, 1.081038749, 1.506317142, 1.922686596, 2.673206015, 2.675807624, 4.688402567}},
+      {0, 0.3, 6, {1.054381366, 1.490268910, 1.798095715, 2.108293687, 4.108337051, 4.861007928}},
+  };
+  (void)state;
+  copy_example("breaking_pendulum");
+  copy_example("nail_pendulum");
+  for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+    double times[10];
+    CHECK_INT(couplet("run nail_pendulum/nail_pendulum.yaml --stop-time 5 --rtol 1e-11 --set "
+                      "swinging.p.dphi=%g --set swinging.p.D=%g --set falling.m.D=%g --log-level "
+                      "info -o out.csv",
+                      known[k].speed, known[k].damping, known[k].damping),
+              0);
+    CHECK_INT(told_switches(times, 10), known[k].n);
+    for (int i = 0; i < known[k].n; i++) CHECK_NEAR(times[i], known[k].times[i], 3e-8);
+  }
+}
+
+//------------------------------------ two levels of detail ------------------------------------
+
+static long long count_of(const char* name) {
+  size_t size;
+  char* text = read_all("out.txt", &size);
+  const char* at = strstr(text, name);
+  CHECK(at != NULL);
+  long long n = atoll(at + strcspn(at, "0123456789"));
+  free(text);
+  return n;
+}
+
+static void less_detail_saves_work_and_changes_little(void** state) {
+  copy_example("diesel_engine");
+  CHECK_INT(couplet("run diesel_engine/detailed.yaml --stats -o detailed.csv"), 0);
+  long long detailed = count_of("right-hand sides");
+  CHECK_INT(couplet("run diesel_engine/diesel_engine.yaml --stats -o out.csv"), 0);
+  CHECK_INT(count_of("switches   "), 7);
+  CHECK(2 * detailed > 3 * count_of("right-hand sides"));
+  cpl_table *a = read_table(*state, "detailed.csv"), *b = read_table(*state, "out.csv");
+  const char* names[] = {"p", "T"};
+  for (int k = 0; k < 2; k++) {
+    const double *x = column(a, names[k]), *y = column(b, names[k]);
+    size_t compared = 0;
+    for (size_t i = 0, j = 0; i < a->n_rows; i++) {
+      while (j < b->n_rows && b->time[j] < a->time[i]) j++;
+      if (j == b->n_rows || b->time[j] != a->time[i]) continue;
+      CHECK_NEAR(y[j] / x[i], 1, 0.005);
+      compared++;
+    }
+    CHECK(compared > 1000);
+  }
+  cpl_table_destroy(a);
+  cpl_table_destroy(b);
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, make_context, drop_context)
   const struct CMUnitTest tests[] = {
@@ -251,6 +332,8 @@ int main(void) {
       T(a_guard_over_time_is_met_exactly),
       T(the_elastic_ball_keeps_to_the_exact_series),
       T(balls_side_by_side_are_what_they_are_alone),
+      T(the_pendulum_and_the_nail_meet_at_the_known_times),
+      T(less_detail_saves_work_and_changes_little),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
