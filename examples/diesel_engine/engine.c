@@ -1,22 +1,21 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The cylinders of a diesel engine, averaged over their cycles: pressure and temperature follow what
-// compression and combustion make of the air that comes in, at a speed that goes up and down.
+// The cylinders of a diesel engine, averaged over their cycles: pressure and temperature follow
+// what compression and combustion make of the air that comes in, at a speed that goes up and down.
 #include <couplet/model.h>
 #include <math.h>
 
-enum { P, T };          // states
-enum { P_IN };          // input
-enum { FLOW };          // output
+enum { P, T };  // states
+enum { P_IN };  // input
+enum { FLOW };  // output
 enum { VD, ETA, RT, T_IN, RATIO, KAPPA, HEAT, TAU_P, TAU_T, N0, N1, F };
 
-static const cpl_declaration states[] = {
-    {"p", .start = 50e5, .unit = "Pa", .nominal = 1e6, .description = "cylinder pressure",
-     .output = true},
-    {"T", .start = 900, .unit = "K", .nominal = 1e3, .description = "cylinder temperature",
-     .output = true},
-    {0}};
+static const cpl_declaration states[] = {{"p", .start = 50e5, .unit = "Pa", .nominal = 1e6,
+                                          .description = "cylinder pressure", .output = true},
+                                         {"T", .start = 900, .unit = "K", .nominal = 1e3,
+                                          .description = "cylinder temperature", .output = true},
+                                         {0}};
 static const cpl_declaration inputs[] = {
     {"p_in", .start = 1e5, .unit = "Pa", .description = "pressure of the air that comes in"}, {0}};
 static const cpl_declaration outputs[] = {
@@ -28,7 +27,8 @@ static const cpl_declaration parameters[] = {
     {"T_in", .start = 300, .unit = "K"},
     {"ratio", .start = 18, .description = "compression ratio"},
     {"kappa", .start = 1.35},
-    {"heat", .start = 800, .unit = "K", .description = "temperature gained by combustion, at 1 bar"},
+    {"heat", .start = 800, .unit = "K",
+     .description = "temperature gained by combustion, at 1 bar"},
     {"tau_p", .start = 0.05, .unit = "s"},
     {"tau_T", .start = 0.5, .unit = "s"},
     {"n0", .start = 25, .unit = "1/s", .description = "mean speed"},

@@ -6,9 +6,9 @@
 #include <couplet/model.h>
 #include <math.h>
 
-enum { P };                  // state
-enum { P_AMB, FLOW };        // inputs
-enum { V, RT, K, EPS };      // parameters
+enum { P };              // state
+enum { P_AMB, FLOW };    // inputs
+enum { V, RT, K, EPS };  // parameters
 
 static const cpl_declaration states[] = {
     {"p", .start = 0.9e5, .unit = "Pa", .nominal = 1e5, .description = "pressure", .output = true},

@@ -57,6 +57,7 @@ typedef struct names {
   cpli_ref* refs;
   size_t n, cap;
   bool no_memory, constants_only;
+  char missed[512];  // a name that was not found; what is near it is only looked for when asked
 } names;
 
 static int32_t resolve(void* user, const char* name, cpl_type* type) {
@@ -64,7 +65,7 @@ static int32_t resolve(void* user, const char* name, cpl_type* type) {
   cpli_ref ref;
   if (!cpli_resolver_find(s->f->resolver, name, &ref) ||
       (s->constants_only && ref.kind != CPLI_REF_PARAMETER)) {
-    cpli_resolver_miss(s->f->resolver, name);
+    snprintf(s->missed, sizeof s->missed, "%s", name);
     return -1;
   }
   const cpl_variable* v = cpli_ref_variable(s->f->resolver, ref);
@@ -81,7 +82,9 @@ static int32_t resolve(void* user, const char* name, cpl_type* type) {
 }
 
 static const char* candidate(const void* user, size_t i) {
-  return cpli_resolver_candidate(((const names*)user)->f->resolver, i);
+  const names* s = user;
+  if (i == 0) cpli_resolver_miss(s->f->resolver, s->missed);
+  return cpli_resolver_candidate(s->f->resolver, i);
 }
 
 static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {

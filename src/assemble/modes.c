@@ -171,6 +171,22 @@ static cpl_status build_mode(cpli_modes_plan* p, const cpl_system_def* def, int3
   return st < 0 ? st : take_starts(p, mode);
 }
 
+static cpl_status make_ways(cpli_modes_plan* p, const cpl_system_def* def) {
+  double since = cpli_now();
+  int64_t n = 0;
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < p->n && st >= 0; k++) {
+    st = cpli_ways_make(p, def, k);
+    for (int32_t i = 0; i < p->modes[k].n_leave && st >= 0; i++)
+      n += p->modes[k].leave[i].n_copies + p->modes[k].leave[i].n_targets;
+  }
+  if (st >= 0)
+    cpl_log(p->ctx, CPL_LOG_INFO, def->file != NULL ? def->file : "",
+            "found %lld values that transitions set in %.3f ms", (long long)n,
+            1e3 * (cpli_now() - since));
+  return st;
+}
+
 cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_modes_plan** out) {
   const cpl_system_def* def = b->def;
   cpl_context* ctx = b->base.ctx;
@@ -187,7 +203,7 @@ cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_mod
     st = build_mode(p, def, (int32_t)k, chain);
   }
   if (st >= 0) p->start = cpli_def_find_mode(def, def->start_mode.text);
-  for (int32_t k = 0; k < p->n && st >= 0; k++) st = cpli_ways_make(p, def, k);
+  if (st >= 0) st = make_ways(p, def);
   if (st >= 0) st = share_all(p, def);
   if (st >= 0) st = describe(b, p);
   if (st < 0) cpli_modes_plan_free(p);
