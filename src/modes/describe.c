@@ -91,7 +91,8 @@ static cpl_status add_inner(cpli_modes_box* m, const cpl_modes_def* def, int32_t
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < from->n_vars && st >= 0; i++) {
     const cpl_variable* inner = &from->vars[i];
-    bool hidden = cpl_find_variable(from, inner->name) != i;  // behind another one
+    int32_t found = cpl_find_variable(from, inner->name);
+    bool hidden = found >= 0 && found != i;  // behind another one
     if (inner->type > CPL_STRING || hidden) continue;
     cpl_variable v = *inner;
     v.name = joined(m, def->modes[k].name, inner->name);
