@@ -204,3 +204,69 @@ cpl_status cpli_def_of_mode(const cpl_system_def* def, size_t mode, cpl_system_d
   else *out = to;
   return st;
 }
+
+//------------------------------------ for programs ------------------------------------
+
+static cpli_text keep(cpl_system_def* def, const char* text) {
+  return cpli_def_text(def, text, nowhere);
+}
+
+static cpli_setting* keep_settings(cpl_system_def* def, const cpl_assignment* given, size_t n) {
+  cpli_setting* kept = cpli_def_array(def, n, sizeof *kept);
+  for (size_t i = 0; kept != NULL && i < n; i++)
+    kept[i] = (cpli_setting){keep(def, given[i].name), keep(def, given[i].value)};
+  return kept;
+}
+
+static cpl_status check_kept(cpl_system_def* def) {
+  if (!def->no_memory) return CPL_OK;
+  def->no_memory = false;
+  return cpli_nomem(def->ctx);
+}
+
+cpl_status cpl_system_def_add_mode(cpl_system_def* def, const char* name, cpl_system_def** mode) {
+  *mode = NULL;
+  cpli_text kept = keep(def, name);
+  cpl_status st = check_kept(def);
+  return st < 0 ? st : cpli_def_add_mode(def, kept, mode);
+}
+
+cpl_status cpl_system_def_set_start_mode(cpl_system_def* def, const char* name) {
+  def->start_mode = keep(def, name);
+  return check_kept(def);
+}
+
+cpl_leave_def cpl_default_leave_def(void) { return (cpl_leave_def){0}; }
+
+cpl_status cpl_system_def_add_leave(cpl_system_def* def, const char* mode,
+                                    const cpl_leave_def* leave) {
+  int32_t found = cpli_def_find_mode(def, mode);
+  if (found < 0) return cpl_fail(def->ctx, CPL_ERR_INPUT, "there is no mode %s", mode);
+  bool fine = leave->to != NULL && (leave->when == NULL || leave->n_at == 0) &&
+              (leave->on_terminate ? leave->n_at == 0 : leave->when != NULL || leave->n_at > 0);
+  if (!fine)
+    return cpl_fail(def->ctx, CPL_ERR_INPUT,
+                    "mode %s: a way out needs `to`, and one of `when`, `at` and on_terminate", mode);
+  cpli_text* at = cpli_def_array(def, leave->n_at, sizeof *at);
+  for (size_t i = 0; at != NULL && i < leave->n_at; i++) at[i] = keep(def, leave->at[i]);
+  cpli_leave item = {.to = keep(def, leave->to),
+                     .when = keep(def, leave->when),
+                     .at = at,
+                     .n_at = leave->n_at,
+                     .terminate = leave->on_terminate,
+                     .on_entry = keep(def, leave->entry),
+                     .sets = keep_settings(def, leave->sets, leave->n_sets),
+                     .n_sets = leave->n_sets};
+  cpl_status st = check_kept(def);
+  return st < 0 ? st : cpli_def_add_leave(def, &def->modes[found], item);
+}
+
+cpl_status cpl_system_def_observe(cpl_system_def* def, const char* name, const char* source,
+                                  const cpl_assignment* in, size_t n_in) {
+  cpli_observed item = {.name = keep(def, name),
+                        .all = keep(def, source),
+                        .in = keep_settings(def, in, n_in),
+                        .n_in = n_in};
+  cpl_status st = check_kept(def);
+  return st < 0 ? st : cpli_def_add_observed(def, item);
+}

@@ -389,6 +389,54 @@ static void events_and_connections_work_inside_of_a_mode(void** state) {
   cpl_table_destroy(t);
 }
 
+// The same as two_modes.yaml, made by calls.
+static void a_program_can_define_modes(void** state) {
+  cpl_context* ctx = *state;
+  cpl_system_def *def, *one, *two;
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+  CHECK_OK(ctx, cpl_system_def_add_number(def, "when", 0.7));
+  CHECK_OK(ctx, cpl_system_def_add_mode(def, "one", &one));
+  CHECK_OK(ctx, cpl_system_def_add_mode(def, "two", &two));
+  CHECK_OK(ctx, cpl_system_def_set_start_mode(def, "one"));
+  const cpl_assignment fast[] = {{"a", "2"}, {"b", "1"}}, slow[] = {{"a", "1"}, {"b", "-1"}};
+  cpl_member_def m = cpl_default_member_def();
+  m.name = "m", m.kind = CPL_MEMBER_C, m.path = "m.c", m.n_starts = 2;
+  m.starts = fast;
+  CHECK_OK(ctx, cpl_system_def_add_model(one, &m));
+  m.starts = slow;
+  CHECK_OK(ctx, cpl_system_def_add_model(two, &m));
+  const cpl_assignment sets[] = {{"m.x", "m.x"}};
+  const char* times[] = {"when"};
+  cpl_leave_def leave = cpl_default_leave_def();
+  leave.to = "two", leave.at = times, leave.n_at = 1, leave.sets = sets, leave.n_sets = 1;
+  CHECK_OK(ctx, cpl_system_def_add_leave(def, "one", &leave));
+  CHECK_OK(ctx, cpl_system_def_observe(def, "x", "m.x", NULL, 0));
+  leave.n_at = 0;
+  CHECK_INT(cpl_system_def_add_leave(def, "one", &leave), CPL_ERR_INPUT);
+  CHECK_INT(cpl_system_def_add_leave(def, "three", &leave), CPL_ERR_INPUT);
+  CHECK_INT(cpl_system_def_add_mode(def, "one", &one), CPL_ERR_INPUT);
+
+  cpl_source* source;
+  cpl_stepper* s;
+  CHECK_OK(ctx, cpl_system_build_owned(ctx, def, &source));
+  cpl_stepper_def how = cpl_default_stepper_def();
+  how.solver.rtol = 1e-10;
+  CHECK_OK(ctx, cpl_system_stepper(source, &how, &s));
+  cpl_run_def run = cpl_default_run_def();
+  cpl_run_stats stats;
+  double x;
+  uint32_t ref = s->base.desc->vars[cpl_find_variable(s->base.desc, "x")].ref;
+  for (int k = 0; k < 2; k++) {  // and once more
+    CHECK_OK(ctx, cpl_run(s, &run, &stats));
+    CHECK_INT(s->base.ops->get_real(&s->base, &ref, 1, &x), CPL_OK);
+    CHECK_NEAR(x, 1 + (1.5 * exp(1.4) - 1.5) * exp(0.3), 1e-7);
+    CHECK_OK(ctx, s->base.ops->reset(&s->base));
+  }
+  CHECK_INT(stats.switches, 2);
+  s->base.ops->destroy(&s->base);
+  source->ops->destroy(source);
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, drop_context)
   const struct CMUnitTest tests[] = {
@@ -410,6 +458,7 @@ int main(void) {
       T(modes_stand_inside_of_modes),
       T(components_side_by_side_have_their_own_modes),
       T(events_and_connections_work_inside_of_a_mode),
+      T(a_program_can_define_modes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
