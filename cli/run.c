@@ -11,6 +11,7 @@
 #include "base/guard.h"
 #include "cli.h"
 #include "format/json.h"
+#include "graph.h"
 #include "split.h"
 
 typedef struct run_args {
@@ -226,7 +227,8 @@ static cpl_status make_coupled(session* s) {
   cpl_stepper_def def = cpl_default_stepper_def();
   cpl_status st = choose_solver(s);
   if (st < 0) return st;
-  if (!isnan(s->args->step)) s->solver.step = given(s->experiment.step, 0);
+  bool coupled = !graph_has_modes(s->source);  // modes have no steps but those of their solvers
+  if (!isnan(s->args->step) && coupled) s->solver.step = given(s->experiment.step, 0);
   def.solver = s->solver;
   def.step = given(s->args->step, 0);
   def.usual_step = usual_step(s);

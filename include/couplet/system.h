@@ -219,8 +219,8 @@ typedef struct cpl_leave_def {
   const char* when;       ///< a condition. Nullable: `at`, or on_terminate alone.
   const char* const* at;  ///< times: numbers or constant expressions. Nullable.
   size_t n_at;
-  bool on_terminate;   ///< when the model itself wishes to stop (and `when` holds then)
-  const char* entry;   ///< "follow", "error", "wait". Nullable: "follow"
+  bool on_terminate;           ///< when the model itself wishes to stop (and `when` holds then)
+  const char* entry;           ///< "follow", "error", "wait". Nullable: "follow"
   const cpl_assignment* sets;  ///< of the new mode, from values of the old one
   size_t n_sets;
 } cpl_leave_def;

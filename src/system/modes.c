@@ -246,7 +246,8 @@ cpl_status cpl_system_def_add_leave(cpl_system_def* def, const char* mode,
               (leave->on_terminate ? leave->n_at == 0 : leave->when != NULL || leave->n_at > 0);
   if (!fine)
     return cpl_fail(def->ctx, CPL_ERR_INPUT,
-                    "mode %s: a way out needs `to`, and one of `when`, `at` and on_terminate", mode);
+                    "mode %s: a way out needs `to`, and one of `when`, `at` and on_terminate",
+                    mode);
   cpli_text* at = cpli_def_array(def, leave->n_at, sizeof *at);
   for (size_t i = 0; at != NULL && i < leave->n_at; i++) at[i] = keep(def, leave->at[i]);
   cpli_leave item = {.to = keep(def, leave->to),

@@ -74,6 +74,23 @@ static void the_error_of_a_switch_follows_the_tolerance(void** state) {
   CHECK(last < 1e-10);
 }
 
+static void other_solvers_find_the_same_switches(void** state) {
+  copy_example("breaking_pendulum");
+  const char* solvers[] = {"rk4", "adams"};
+  for (int k = 0; k < 2; k++) {
+    char arguments[200];
+    double times[4];
+    snprintf(arguments, sizeof arguments,
+             "breaking_pendulum/breaking_pendulum.yaml --solver %s --step 0.001 -o out.csv",
+             solvers[k]);
+    cpl_table* t = run(*state, arguments);
+    CHECK_INT((int)switches_of(t, times, 4), 2);
+    CHECK_NEAR(times[0], 1.198645040320, 1e-8);
+    CHECK_NEAR(times[1], 2.104838836980, 1e-8);
+    cpl_table_destroy(t);
+  }
+}
+
 static void variables_of_other_modes_are_absent(void** state) {
   copy_example("breaking_pendulum");
   cpl_table* t = run(*state,
@@ -328,6 +345,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(the_rope_gets_slack_and_taut_at_the_known_times),
       T(the_error_of_a_switch_follows_the_tolerance),
+      T(other_solvers_find_the_same_switches),
       T(variables_of_other_modes_are_absent),
       T(the_ball_changes_into_a_spring_at_the_known_times),
       T(more_damping_gives_lower_jumps),
