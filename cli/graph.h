@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The three ways a graph is shown, one file each: graph.c for people, graph_dot.c for Graphviz,
-// graph_json.c for tools.
+// graph_json.c for tools; graph_master.c has all three for systems with steppers.
 #pragma once
 
 #include "cli.h"
@@ -19,3 +19,9 @@ void graph_print_modes(FILE* out, const cpl_source* source, graph_form form);
 void graph_put_escaped(FILE* out, const char* text);  // inside quotes of Graphviz
 void graph_print_dot(FILE* out, const cpl_graph* g);
 void graph_print_json(FILE* out, const cpl_graph* g, const char* path);
+
+void graph_put_escaped(FILE* out, const char* text);  // inside quotes of a dot file
+
+void graph_print_master(FILE* out, const cpl_stepper* s);
+void graph_print_master_dot(FILE* out, const cpl_stepper* s);
+void graph_print_master_json(FILE* out, const cpl_stepper* s, const char* path);

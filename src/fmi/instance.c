@@ -43,15 +43,17 @@ typedef struct saved {
   cpli_phase phase;
 } saved;
 
+static saved* room_for(cpl_component* c, cpl_snapshot* snapshot) {
+  if (snapshot->data != NULL) return snapshot->data;
+  snapshot->data = cpli_alloc(c->ctx, 1, sizeof(saved));
+  if (snapshot->data != NULL) instance_of(c)->snapshots++;
+  return snapshot->data;
+}
+
 cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_instance* in = instance_of(c);
-  saved* s = snapshot->data;
-  if (s == NULL) {
-    s = cpli_alloc(c->ctx, 1, sizeof *s);
-    if (s == NULL) return cpli_nomem(c->ctx);
-    snapshot->data = s;
-    in->snapshots++;
-  }
+  saved* s = room_for(c, snapshot);
+  if (s == NULL) return cpli_nomem(c->ctx);
   s->time = in->time;
   s->phase = in->phase;
   return in->api->get_state(in, &s->state);
@@ -76,6 +78,43 @@ void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_free(c->ctx, s);
   snapshot->data = NULL;
   in->snapshots--;
+}
+
+// Bytes are what we know of the instance, then what the FMU makes of its state.
+typedef struct serial_head {
+  double time;
+  int64_t phase;
+} serial_head;
+
+cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes) {
+  cpli_instance* in = instance_of(c);
+  const saved* s = snapshot->data;
+  size_t size = 0;
+  cpl_status st = in->api->state_size(in, s->state, &size);
+  if (st != CPL_OK) return st;
+  uint8_t* room = cpli_realloc(c->ctx, in->bytes, sizeof(serial_head) + size, 1);
+  if (room == NULL) return cpli_nomem(c->ctx);
+  in->bytes = room;
+  serial_head head = {s->time, (int64_t)s->phase};
+  memcpy(room, &head, sizeof head);
+  *bytes = (cpl_binary){room, sizeof head + size};
+  return in->api->write_state(in, s->state, room + sizeof head, size);
+}
+
+cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot) {
+  cpli_instance* in = instance_of(c);
+  serial_head head;
+  if (bytes->size < sizeof head)
+    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: these bytes are no saved state", in->name);
+  saved* s = room_for(c, snapshot);
+  if (s == NULL) return cpli_nomem(c->ctx);
+  memcpy(&head, bytes->data, sizeof head);
+  s->time = head.time;
+  s->phase = (cpli_phase)head.phase;
+  if (s->state != NULL) in->api->free_state(in, &s->state);
+  return in->api->read_state(in, bytes->data + sizeof head, bytes->size - sizeof head, &s->state);
 }
 
 //------------------------------------ making ------------------------------------
@@ -127,6 +166,10 @@ static void trim(cpli_instance* in) {
     in->component_ops.save = NULL;
     in->component_ops.restore = NULL;
     in->component_ops.forget = NULL;
+  }
+  if (!can->serialize) {
+    in->component_ops.serialize = NULL;
+    in->component_ops.deserialize = NULL;
   }
 }
 
@@ -211,6 +254,7 @@ void cpli_instance_destroy(cpl_component* c) {
   pthread_mutex_destroy(&in->mutex);
   if (in->api->release != NULL) in->api->release(in);
   cpli_free(ctx, in->resources);
+  cpli_free(ctx, in->bytes);
   cpli_free(ctx, in->name);
   cpli_free(ctx, in);
 }
