@@ -15,7 +15,6 @@ typedef struct cpli_way {
   cpli_expr** exprs;
   cpli_expr* when;
   size_t n, cap;
-  double* gathered;
 } way;
 
 typedef struct maker {
@@ -39,9 +38,10 @@ typedef struct maker {
 static cpl_status value_of(const way* w, const cpli_expr* e, double t, const double* sources,
                            double* out) {
   const int32_t* slots;
+  double gathered[CPLI_EXPR_SIZE];  // ours alone: instances on several threads share the way
   size_t n = cpli_expr_slots(e, &slots);
-  for (size_t i = 0; i < n; i++) w->gathered[i] = sources[slots[i]];
-  return cpli_expr_value(e, w->ctx, t, w->gathered, NULL, out);
+  for (size_t i = 0; i < n; i++) gathered[i] = sources[slots[i]];
+  return cpli_expr_value(e, w->ctx, t, gathered, NULL, out);
 }
 
 static cpl_status map(void* user, double t, const double* sources, double* targets) {
@@ -65,7 +65,6 @@ void cpli_ways_free(cpli_modes_plan* p) {
     for (size_t i = 0; i < w->n; i++) cpli_expr_destroy(w->exprs[i]);
     cpli_expr_destroy(w->when);
     cpli_free(p->ctx, w->exprs);
-    cpli_free(p->ctx, w->gathered);
   }
 }
 
@@ -348,8 +347,7 @@ static cpl_status finish(maker* k, int32_t number, cpl_transition* out) {
                           .map = k->n_targets > 0 ? map : NULL,
                           .user = k->w,
                           .text = cpli_arena_strdup(&k->p->arena, text)};
-  k->w->gathered = cpli_alloc(ctx, k->n_sources, sizeof(double));
-  if (k->no_memory || out->text == NULL || k->w->gathered == NULL) return cpli_nomem(ctx);
+  if (k->no_memory || out->text == NULL) return cpli_nomem(ctx);
   const cpli_text* entry = &k->leave->on_entry;
   if (entry->text != NULL && !cpl_on_entry_by_name(entry->text, &out->on_entry))
     return cpli_fail_at(ctx, CPL_ERR_INPUT, &entry->place,

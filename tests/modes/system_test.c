@@ -437,6 +437,61 @@ static void a_program_can_define_modes(void** state) {
   source->ops->destroy(source);
 }
 
+//------------------------------------ files ------------------------------------
+
+static void check_printed(const char* part) {
+  size_t n;
+  char* text = read_all("out.txt", &n);
+  CHECK_CONTAINS(text, part);
+  free(text);
+}
+
+static void graph_shows_the_state_chart(void** state) {
+  (void)state;
+  copy_example("breaking_pendulum");
+  CHECK_INT(couplet("graph breaking_pendulum/breaking_pendulum.yaml"), 0);
+  check_printed("2 modes, 2 transitions; begins with swinging");
+  check_printed("  falling: 1 model, 4 states\n    -> swinging  when m.x^2 + m.y^2 > L^2\n");
+  check_printed("         p.phi = atan2(m.x, -m.y)\n");
+  CHECK_INT(couplet("graph breaking_pendulum/breaking_pendulum.yaml --dot"), 0);
+  check_printed("\"(start)\" -> \"swinging\";");
+  check_printed("\"swinging\" -> \"falling\" [label=\"when p.rope_force < 0\"];");
+  CHECK_INT(couplet("graph breaking_pendulum/breaking_pendulum.yaml --json"), 0);
+  check_printed("\"start\": \"swinging\"");
+  check_printed("\"condition\": \"when p.rope_force < 0\"");
+}
+
+// A file with bytes changed, lost or doubled is read or refused, and nothing worse.
+static void survives_mutations(void** state) {
+  cpl_context* ctx = *state;
+  size_t size;
+  char* text = read_all(test_path("examples/nail_pendulum/nail_pendulum.yaml"), &size);
+  unsigned seed = 1;
+  for (int k = 0; k < 1000; k++) {
+    char* copy = malloc(2 * size);
+    size_t n = size;
+    memcpy(copy, text, size);
+    for (int i = 0; i < 3; i++) {
+      seed = seed * 1103515245u + 12345u;
+      size_t at = (seed >> 8) % n, len = (seed >> 4) % 40;
+      if (len > n - at) len = n - at;
+      if (seed % 3 == 0) copy[at] = (char)(seed >> 16);
+      else if (seed % 3 == 1) memmove(copy + at, copy + at + len, n - at - len), n -= len;
+      else if (n + len < 2 * size) memmove(copy + at + len, copy + at, n - at), n += len;
+      if (n == 0) break;
+    }
+    FILE* f = fopen("mutated.yaml", "wb");
+    fwrite(copy, 1, n, f);
+    fclose(f);
+    free(copy);
+    cpl_system_def* def = NULL;
+    cpl_status st = cpl_system_def_read(ctx, "mutated.yaml", &def);
+    CHECK(st >= 0 || def == NULL);
+    cpl_system_def_destroy(def);
+  }
+  free(text);
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, drop_context)
   const struct CMUnitTest tests[] = {
@@ -459,6 +514,8 @@ int main(void) {
       T(components_side_by_side_have_their_own_modes),
       T(events_and_connections_work_inside_of_a_mode),
       T(a_program_can_define_modes),
+      T(graph_shows_the_state_chart),
+      T(survives_mutations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
