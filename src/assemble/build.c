@@ -70,8 +70,9 @@ static cpl_status choose_kind(built* b, size_t i) {
 static cpl_status separate(built* b, size_t i) {
   cpl_source* inner = b->sources[i];
   size_t n = 0;
+  if (b->borrowed[i] || !inner->once_per_process) return CPL_OK;
   for (size_t j = 0; j < b->def->n_models; j++) n += b->sources[j] == inner;
-  if (n < 2 || b->borrowed[i] || !inner->once_per_process) return CPL_OK;
+  if (n < 2) return CPL_OK;
   cpl_source* apart = NULL;
   cpl_status st = cpl_isolate(inner, NULL, &apart);
   if (st < 0) return st;
