@@ -10,16 +10,32 @@
 
 //------------------------------------ start values ------------------------------------
 
-// Stands in for a mode where start values are set: they are noted, to be set at every entry.
-// References of a mode are indices of its variables.
+// Stands in for a member where start values are set: they are noted as values of the mode, to be
+// set at every entry.
 typedef struct noter {
-  cpl_component base;
+  cpl_component base;           // with the description of the member
+  const cpl_description* mode;  // of the whole mode, where it is called path + name
+  const char* path;
   cpli_arena* arena;
   cpl_mode_start* items;
   size_t n, cap;
 } noter;
 
-static cpl_status note(noter* to, cpl_mode_start start) {
+// Aliases share a reference; any of them will do.
+static int32_t find_ref(const cpl_description* d, uint32_t ref, cpl_type type) {
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    if (d->vars[i].ref == ref && d->vars[i].type == type) return i;
+  }
+  return -1;
+}
+
+static cpl_status note(noter* to, uint32_t ref, cpl_type type, cpl_mode_start start) {
+  char name[1500];
+  int32_t var = find_ref(to->base.desc, ref, type);
+  if (var < 0 || to->base.desc->vars[var].structural) return CPL_OK;  // fixed once it is opened
+  snprintf(name, sizeof name, "%s%s", to->path, to->base.desc->vars[var].name);
+  start.var = cpl_find_variable(to->mode, name);
+  if (start.var < 0) return CPL_OK;
   if (!cpli_grow(to->base.ctx, (void**)&to->items, &to->cap, to->n, sizeof start))
     return cpli_nomem(to->base.ctx);
   to->items[to->n++] = start;
@@ -30,16 +46,15 @@ static cpl_status note_real(cpl_component* c, const uint32_t* refs, size_t n,
                             const double* values) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++)
-    st = note((noter*)c, (cpl_mode_start){.var = (int32_t)refs[i], .number = values[i]});
+    st = note((noter*)c, refs[i], CPL_REAL, (cpl_mode_start){.number = values[i]});
   return st;
 }
 
 static cpl_status note_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                                const int64_t* values) {
-  (void)type;
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++)
-    st = note((noter*)c, (cpl_mode_start){.var = (int32_t)refs[i], .number = (double)values[i]});
+    st = note((noter*)c, refs[i], type, (cpl_mode_start){.number = (double)values[i]});
   return st;
 }
 
@@ -49,7 +64,7 @@ static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
   for (size_t i = 0; i < n && st >= 0; i++) {
     const char* text = cpli_arena_strdup(((noter*)c)->arena, values[i]);
     if (text == NULL) return cpli_nomem(c->ctx);
-    st = note((noter*)c, (cpl_mode_start){.var = (int32_t)refs[i], .text = text});
+    st = note((noter*)c, refs[i], CPL_STRING, (cpl_mode_start){.text = text});
   }
   return st;
 }
@@ -65,30 +80,25 @@ static cpl_status note_starts(cpli_built* b, const char* prefix, noter* to) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
     const cpli_member* m = &b->def->models[i];
-    char path[1024], name[1500];
+    char path[1024];
     snprintf(path, sizeof path, "%s%s.", prefix, m->name.text);
     cpl_source* source = b->sources[i];
-    if (cpl_system_definition(source) != NULL && ((cpli_built*)source)->modes == NULL)
+    bool system = cpl_system_definition(source) != NULL;
+    if (system && ((cpli_built*)source)->modes == NULL)
       st = note_starts((cpli_built*)source, path, to);
-    for (size_t k = 0; k < m->n_starts && st >= 0; k++) {
-      cpli_setting s = m->starts[k];
-      snprintf(name, sizeof name, "%s%s", path, s.name.text);
-      s.name.text = name;
-      int32_t var = cpl_find_variable(to->base.desc, name);
-      if (var < 0 || to->base.desc->vars[var].structural) continue;
-      st = cpli_set_start(b, &scratch, &s, &to->base);
-    }
+    to->base.desc = source->desc;
+    to->base.name = m->name.text;
+    to->path = path;
+    for (size_t k = 0; k < m->n_starts && st >= 0; k++)
+      st = cpli_set_start(b, &scratch, &m->starts[k], &to->base);
   }
   cpli_functions_free(&scratch);
   return st;
 }
 
 static cpl_status take_starts(cpli_modes_plan* p, cpli_mode_plan* mode) {
-  noter to = {.base = {.ops = &noter_ops,
-                       .desc = mode->source->desc,
-                       .ctx = p->ctx,
-                       .name = mode->def->name.text},
-              .arena = &p->arena};
+  noter to = {
+      .base = {.ops = &noter_ops, .ctx = p->ctx}, .mode = mode->source->desc, .arena = &p->arena};
   cpl_status st = note_starts((cpli_built*)mode->source, "", &to);
   mode->starts = cpli_arena_alloc(&p->arena, to.n, sizeof *mode->starts);
   if (st >= 0 && mode->starts == NULL) st = cpli_nomem(p->ctx);

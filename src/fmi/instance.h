@@ -62,6 +62,10 @@ typedef struct cpli_api {
   cpl_status (*state_size)(cpli_instance* in, void* state, size_t* size);
   cpl_status (*write_state)(cpli_instance* in, void* state, uint8_t* bytes, size_t size);
   cpl_status (*read_state)(cpli_instance* in, const uint8_t* bytes, size_t size, void** state);
+  // What the adapter itself has to remember with a saved state. Nullable, all three together.
+  size_t (*own_size)(const cpli_instance* in);
+  void (*own_save)(const cpli_instance* in, void* own);
+  void (*own_restore)(cpli_instance* in, const void* own);
   // optional functions: which capabilities the binary has
   bool (*has_states)(const cpli_instance* in);
   bool (*has_serialization)(const cpli_instance* in);
@@ -95,6 +99,7 @@ struct cpli_instance {
   uint8_t* bytes;         // of the state that was serialised last
   const char* failed_in;  // the function after which no other may be called
   uint32_t busy_calls;    // steps and events so far
+  uint16_t x87;           // surroundings.h: when the instance was made
 
   pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads
   int message_status;

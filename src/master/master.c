@@ -498,7 +498,8 @@ static cpl_status allocate_work(cpli_master* m) {
          m->binaries != NULL && m->work != NULL && m->kept_links != NULL && m->kept_outs != NULL &&
          m->assumed != NULL;
   int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-  if (fine && threads > 1 && m->n_parts > 1) {
+  if (threads > m->n_parts) threads = m->n_parts;
+  if (fine && threads > 1) {
     m->messages = cpli_arena_alloc(a, np, CPLI_MESSAGE_SIZE);
     fine = m->messages != NULL;
     if (fine) return cpli_crew_create(m->base.base.ctx, threads, &m->crew);

@@ -14,7 +14,7 @@ enum { MOST_TRIES = 1000 };
 
 static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
   return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
-                  "%s: the step from t=%.17g to t=%.17g: it %s (it says it is at t=%.17g)",
+                  "%s: the step from t=%.12g to t=%.12g: it %s (it says it is at t=%.17g)",
                   p->s->base.name, p->t, t_end, how, p->result.time);
 }
 
@@ -106,18 +106,26 @@ static void step_aside(void* user, int32_t i) {
   cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
 }
 
+// The first that fails ends it: its message is the one to be heard.
+static void step_in_order(batch* b) {
+  for (int32_t i = 0; i < b->n; i++) {
+    const cpli_master_part* p = &b->m->parts[b->ops[i].part];
+    step_one(b, i);
+    if (goes(p) && p->st < 0) return;
+  }
+}
+
 // Threads pay when a step costs more than waking them; who asks for a number of them gets them.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
   if (m->crew == NULL || b->n < 2) {
-    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+    step_in_order(b);
     return;
   }
   bool together = m->def.threads > 1 || m->cost > worth_it;
   double since = cpli_now();
   if (together) cpli_crew_run(m->crew, b->n, step_aside, b);
-  else
-    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+  else step_in_order(b);
   double cost = (cpli_now() - since) / b->n * (together ? cpli_crew_size(m->crew) : 1);
   m->cost += 0.1 * (cost - m->cost);
   for (int32_t i = 0; i < b->n && together; i++) {

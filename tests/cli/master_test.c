@@ -278,6 +278,34 @@ static void masters_nest(void** state) {
   CHECK_CONTAINS(printed, "\"rollbacks\": ");
 }
 
+// A ball in a system of its own, with a finer step: its bounces stop the outer system, too.
+static void events_come_out_of_nested_masters(void** state) {
+  (void)state;
+  static const char* const balls[] = {"c: ball.c, as: cs", "fmu: ball3.fmu, as: cs"};
+  char text[8192];
+  read_text(test_path("examples/ball_and_counter/ball.c"), text, sizeof text);
+  write_text("ball.c", text);
+  read_text(test_path("examples/ball_and_counter/turns.c"), text, sizeof text);
+  write_text("turns.c", text);
+  CHECK_CODE(0, "build", "ball.c", "--fmi", "3", "-q", "-o", "ball3.fmu");
+  for (int i = 0; i < 2; i++) {
+    snprintf(text, sizeof text,
+             "couplet: 1\nmodels:\n  ball: {%s}\noutputs: {v: ball.v, side: ball.side}\n"
+             "master: {step: 0.02}\n",
+             balls[i]);
+    write_text("inside.yaml", text);
+    write_text("outside.yaml",
+               "couplet: 1\nmodels:\n  inner: {system: inside.yaml}\n"
+               "  watch: {c: turns.c, as: cs}\nconnections: {watch.v: inner.v}\n"
+               "master: {step: 0.7}\nrecord: [watch.turns, inner.ball.bounces]\n"
+               "experiment: {stop: 3}\n");
+    CHECK_CODE(0, "run", "outside.yaml", "-q", "-o", "outside.csv");
+    CHECK_NEAR(last_value("outside.csv", 1), 6, 0);
+    CHECK_NEAR(last_value("outside.csv", 2), 6, 0);
+    CHECK_CODE(0, "check", "--rollback", "outside.yaml");
+  }
+}
+
 static void slow_steppers_have_steps_of_their_own(void** state) {
   (void)state;
   write_text("rates.yaml",
@@ -502,6 +530,7 @@ int main(void) {
       cmocka_unit_test(a_chain_of_a_hundred_does_not_lag),
       cmocka_unit_test(values_of_all_types_are_handed_over),
       cmocka_unit_test(masters_nest),
+      cmocka_unit_test(events_come_out_of_nested_masters),
       cmocka_unit_test(slow_steppers_have_steps_of_their_own),
       cmocka_unit_test(model_exchange_and_co_simulation_mix),
       cmocka_unit_test(formulas_follow_steppers),
