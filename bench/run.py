@@ -301,6 +301,24 @@ class Bench:
         self.report("1,000 co-simulation FMUs: recording one value as CSV", 1e9 * (every - one) / (999 * 501), "ns", 100)
         self.report("1,000 co-simulation FMUs without states: a step of one", 1e9 * one / (1000 * 500), "ns", 1000)
 
+    #------------------------------------ to look at ------------------------------------
+
+    def pages(self, build):
+        """200 variables with 100,000 points each, in a page: made, opened in the browser, zoomed."""
+        model, results, page = os.path.join(self.models, "waves200.c"), self.path("waves.mat"), self.path("waves.html")
+        subprocess.run([self.couplet, "run", "-q", model, "--interval", "0.001", "-o", results], check=True)
+        self.report("page of 200 x 100,000 points: couplet view", wall_seconds([self.couplet, "view", results, "-o", page]), "s", 3)
+        cache = open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8").read()
+        deps = re.search(r"^CPL_DEPS:PATH=(.*)$", cache, re.M).group(1) or os.path.join(os.path.dirname(self.models), "..", ".deps")
+        script = os.path.join(os.path.dirname(self.models), "page.mjs")
+        best = {"load": math.inf, "zoom": math.inf}
+        for _ in range(3):
+            out = subprocess.run(["node", script, page], check=True, capture_output=True, text=True,
+                                 env={**os.environ, "COUPLET_NPM": os.path.join(deps, "npm", "node_modules")}).stdout
+            best = {key: min(value, json.loads(out)[key]) for key, value in best.items()}
+        self.report("page of 200 x 100,000 points: opened, first plots drawn", best["load"], "s", 3)
+        self.report("page of 200 x 100,000 points: a zoom of 48 curves drawn", best["zoom"], "s", 0.1)
+
     #------------------------------------ modes ------------------------------------
 
     # What the columns of the tables in document 003 are here: everything, finding the mapping, the solver, starting, what is
@@ -382,6 +400,7 @@ def main():
         bench.large_systems()
         bench.balls()
         bench.masters()
+        bench.pages(build)
         bench.modes()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
