@@ -181,17 +181,6 @@ static double next_point(const cpli_master* m, double t_end) {
   return next;
 }
 
-// The lowest number of those who wish to stop.
-static int32_t stop_of(const cpli_master* m) {
-  int32_t stop = 0;
-  for (int32_t i = 0; i < m->n_parts && m->ended; i++) {
-    const cpl_step_result* r = &m->parts[i].result;
-    bool ended = r->end == CPL_STEP_TERMINATE && r->stop > 0;
-    if (ended && (stop == 0 || r->stop < stop)) stop = r->stop;
-  }
-  return stop;
-}
-
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
   cpli_master* m = (cpli_master*)s;
   cpl_status st = CPL_OK;
@@ -209,7 +198,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
                                                   : CPL_STEP_DONE,
                               .time = m->t,
                               .event_handled = updated,
-                              .stop = stop_of(m)};
+                              .stop = cpli_master_stop(m)};
   return st;
 }
 
