@@ -337,6 +337,69 @@ class Bench:
         self.report("page of 200 x 100,000 points: opened, first plots drawn", best["load"], "s", 3)
         self.report("page of 200 x 100,000 points: a zoom of 48 curves drawn", best["zoom"], "s", 0.1)
 
+    #------------------------------------ modes ------------------------------------
+
+    # What the columns of the tables in document 003 are here: everything, finding the mapping, the solver, starting, what is
+    # read and set at switches, and the initialisation of the modes.
+    def switching(self, file):
+        best = None
+        for _ in range(3):
+            command = [self.couplet, "run", file, "--json", "--log-level", "info", "-o", self.path("ours.csv")]
+            with open(self.path("log.txt"), "w", encoding="utf-8") as log:  # a line a switch: not in what is measured
+                subprocess.run(command + ["--stop-time", "0"], check=True, stdout=subprocess.DEVNULL, stderr=log)
+            told = json.loads(subprocess.run(command[:4] + command[6:], check=True, capture_output=True, text=True).stdout)
+            text = open(self.path("log.txt"), encoding="utf-8").read()
+            told["found_s"] = sum(float(t) for t in re.findall(r"transitions set in ([0-9.]+) ms", text)) / 1e3
+            if best is None or told["wall_s"] < best["wall_s"]:
+                best = told
+        run = command[:4] + command[6:]
+        best["cpu_s"] = min(cpu_seconds(run) for _ in range(3)) - min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(3))
+        return best
+
+    def table(self, title, rows):
+        print(f"{title}\n  {'':>16s} switches   simulation   mapping found   solver   read, set   initialise  [s]")
+        for name, r in rows:
+            print(f"  {name:>16s} {r['switches']:8d}   {r['wall_s']:10.4f}   {r['found_s']:13.5f}   "
+                  f"{r['wall_s'] - r['in_switches_s']:6.3f}   {r['in_mapping_s']:9.4f}   "
+                  f"{r['in_switches_s'] - r['in_mapping_s']:10.4f}")
+
+    def modes_file(self, name, source, count, sets, stop):
+        models, guard = (f"{{b: {{{source}, count: {count}}}}}", "\"'b[1].h' < 0\"") if count else (f"{{b: {{{source}}}}}", "b.h < 0")
+        seen = "'b[1].h'" if count else "b.h"
+        with open(self.path(name), "w", encoding="utf-8") as out:
+            out.write(f"couplet: 1\nname: balls\nmodes:\n  start: flying\n  flying:\n    models: {models}\n    leave:\n"
+                      f"      - {{when: {guard}, to: flying, set: {{{sets}}}}}\n"
+                      f"observe: {{h: {seen}}}\n"
+                      f"experiment: {{stop: {stop}, interval: {stop}, solver: adams, rtol: 1e-6}}\n")
+        return self.path(name)
+
+    def modes(self):
+        ball = os.path.join(self.models, "..", "..", "examples", "elastic_ball", "ball.c")
+        fmu = self.path("ball.fmu")
+        subprocess.run([self.couplet, "build", ball, "-o", fmu], check=True, stdout=subprocess.DEVNULL)
+        half = math.sqrt(2 / 9.81)
+        for kind, source in (("C model", f"c: {ball}"), ("FMU", f"fmu: {fmu}")):
+            rows = [(f"{n}", self.switching(self.modes_file("s.yaml", source, 0, "b.h: 0, b.v: -b.v", (2 * n - 0.5) * half)))
+                    for n in (10, 100, 1000, 10000)]
+            self.table(f"a ball that switches n times, {kind}", rows)
+            last = rows[-1][1]
+            self.report(f"10,000 switches, {kind}: all of it", last["cpu_s"] * 1e4 / last["switches"], "s", 0.5)
+            self.report(f"10,000 switches, {kind}: each", 1e6 * last["cpu_s"] / last["switches"], "microseconds", 40)
+            rows = [(f"{n}", self.switching(self.modes_file("s.yaml", source, n, "'b[*].h': 'b[*].h', 'b[*].v': \"-'b[*].v'\"",
+                                                            20 * half * 0.995))) for n in (10, 100, 1000, 10000)]
+            self.table(f"n balls that switch together 10 times, {kind}", rows)
+            last = rows[-1][1]
+            self.report(f"10,000 balls, 10 switches, {kind}: all of it", last["cpu_s"], "s", 1)
+            self.report(f"10,000 balls, {kind}: 20,000 values read and set", 1e3 * last["in_mapping_s"] / last["switches"], "ms", 5)
+        self.modes_file("one.yaml", f"fmu: {fmu}", 0, "b.h: 0, b.v: -b.v", 1)
+        with open(self.path("many.yaml"), "w", encoding="utf-8") as out:
+            out.write("couplet: 1\nmodels: {ball: {system: one.yaml, count: 10000, start: {flying.b.h: 0.5 + 0.0001*index}}}\n"
+                      "record: ['ball[1].h']\nexperiment: {stop: 8.7, interval: 8.7, solver: adams, rtol: 1e-6}\n")
+        run = [self.couplet, "run", self.path("many.yaml"), "--json", "-o", self.path("ours.csv")]
+        switches = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)["switches"]
+        spent = min(cpu_seconds(run) for _ in range(2)) - min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(2))
+        self.report("10,000 balls that switch at different times, FMUs: each switch", 1e6 * spent / switches, "microseconds", 40)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -357,6 +420,7 @@ def main():
         bench.projection()
         bench.masters()
         bench.pages(build)
+        bench.modes()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

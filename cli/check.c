@@ -124,6 +124,8 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   } else if (st >= 0 && fmu) {
     st = cpli_fmu_check((cpl_fmu*)src, &findings);
   }
+  for (size_t i = 0; st >= 0 && src != NULL && cpl_system_note(src, i) != NULL; i++)
+    cpli_findings_add(&findings, CPLI_WARNING, 0, "switch", "%s", cpl_system_note(src, i));
   if (st >= 0 && args->rollback && src != NULL && count(&findings, CPLI_ERROR) == 0)
     st = check_rollback(ctx, src, &findings);
   int code = CLI_OK;

@@ -292,12 +292,17 @@ static int run_graph(void* args_, int n, char** operands) {
     return CLI_FAILED;
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
-  if (st >= 0) st = make_component(source, &component);
-  const bool picture = st >= 0 && (args->html || args->svg);
-  bool coupled = st >= 0 && strcmp(component->ops->kind, "master") == 0;
-  if (picture) st = graph_write_picture(component, operands[0], args->output, args->svg, out);
+  const bool picture = args->html || args->svg;
+  bool chart = st >= 0 && graph_has_modes(source) && !picture;
+  if (chart)
+    graph_print_modes(out, source, args->dot ? GRAPH_DOT : args->json ? GRAPH_JSON : GRAPH_TEXT);
+  if (st >= 0 && !chart) st = make_component(source, &component);
+  bool made = st >= 0 && component != NULL;
+  bool coupled = made && strcmp(component->ops->kind, "master") == 0;
+  if (made && picture)
+    st = graph_write_picture(component, operands[0], args->output, args->svg, out);
   else if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
-  else if (st >= 0) st = print_graph(out, args, component, operands[0]);
+  else if (made) st = print_graph(out, args, component, operands[0]);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (component != NULL) component->ops->destroy(component);
   if (source != NULL) source->ops->destroy(source);
@@ -335,7 +340,9 @@ const cli_verb cli_graph = {
         "a "
         "system with co-simulation models it shows the steppers with what they can do (who rolls "
         "back, who predicts its steps, who can do neither), the links between them, the order of "
-        "a communication step, and the loops that are iterated and links that lag.",
+        "a communication step, and the loops that are iterated and links that lag. Of a system "
+        "with modes it shows the "
+        "state chart: the modes, what leads from one to the other, and what is set on the way.",
     .suffixes = "yaml fmu c",
     .options = options,
     .args_size = sizeof(graph_args),

@@ -11,6 +11,12 @@ const char* graph_step_name(cpl_graph_step_kind kind);  // "get", "set", "comput
 const char* graph_signal_name(cpl_signal_kind kind);    // "input", "output", ...
 bool graph_is_between(const cpl_graph_connection* c);   // its target is an input of a model
 
+// A system with modes: its state chart.
+typedef enum graph_form { GRAPH_TEXT, GRAPH_DOT, GRAPH_JSON } graph_form;
+bool graph_has_modes(const cpl_source* source);
+void graph_print_modes(FILE* out, const cpl_source* source, graph_form form);
+
+void graph_put_escaped(FILE* out, const char* text);  // inside quotes of Graphviz
 void graph_print_dot(FILE* out, const cpl_graph* g);
 void graph_print_json(FILE* out, const cpl_graph* g, const char* path);
 

@@ -11,6 +11,7 @@
 #include "base/guard.h"
 #include "cli.h"
 #include "format/json.h"
+#include "graph.h"
 #include "pace.h"
 #include "progress.h"
 #include "report.h"
@@ -246,7 +247,8 @@ static cpl_status make_coupled(session* s) {
   cpl_stepper_def def = cpl_default_stepper_def();
   cpl_status st = choose_solver(s);
   if (st < 0) return st;
-  if (!isnan(s->args->step)) s->solver.step = given(s->experiment.step, 0);
+  bool coupled = !graph_has_modes(s->source);  // modes have no steps but those of their solvers
+  if (!isnan(s->args->step) && coupled) s->solver.step = given(s->experiment.step, 0);
   def.solver = s->solver;
   def.step = given(s->args->step, 0);
   def.usual_step = usual_step(s);
@@ -365,6 +367,8 @@ static void print_summary(const session* s) {
   fprintf(out, ": t = %g to %g in %.3g s, %lld points", s->run.start_time, r->reached, r->wall_s,
           (long long)r->points);
   if (events > 0) fprintf(out, ", %lld event%s", events, events == 1 ? "" : "s");
+  long long switches = (long long)r->switches;
+  if (switches > 0) fprintf(out, ", %lld switch%s", switches, switches == 1 ? "" : "es");
   if (r->terminated) fprintf(out, " (the model ended the run)");
   if (strcmp(s->output, "-") != 0 && !s->args->per_model) fprintf(out, " -> %s", s->output);
   const char* before = " -> ";
@@ -386,11 +390,13 @@ static void print_stats(const session* s) {
   FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
-  bool integrated = cpl_integrate_stats(s->stepper) != NULL;
+  cpl_modes_stats modes;
+  bool has_modes = cpl_modes_get_stats(s->stepper, &modes);
+  bool integrated = has_modes || cpl_integrate_stats(s->stepper) != NULL;
   if (integrated) {
     fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver.kind),
             s->solver.rtol);
-    if (v->groups > 1)
+    if (v->groups > 1 && !has_modes)
       fprintf(out, "  groups               %d, each with a solver of its own\n", v->groups);
     fprintf(out, "  steps                %lld\n", (long long)v->steps);
     fprintf(out, "  rejected steps       %lld\n", (long long)v->rejected);
@@ -410,6 +416,11 @@ static void print_stats(const session* s) {
               "  largest residual     %.3g, before a projection\n",
               (long long)v->projections, cpl_projection_name(cpl_projection_of(&s->solver)),
               v->largest_projection, v->largest_residual);
+    if (has_modes) {
+      fprintf(out, "  switches             %lld\n", (long long)r->switches);
+      fprintf(out, "  time in switches     %.3g s\n", r->in_switches_s);
+      fprintf(out, "  time in mapping      %.3g s\n", r->in_mapping_s);
+    }
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
     run_print_master(out, s->stepper);
   } else {
@@ -444,6 +455,7 @@ static void print_counts(cpli_json* json, const session* s) {
       {"groups", v->groups},
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},
+      {"switches", r->switches},
       {"points", r->points},
   };
   if (s->args->per_model) {
@@ -460,6 +472,10 @@ static void print_counts(cpli_json* json, const session* s) {
   cpli_json_real(json, "wall_s", r->wall_s);
   cpli_json_real(json, "in_models_s", v->in_models_s);
   cpli_json_real(json, "in_output_s", r->in_output_s);
+  if (r->switches > 0) {
+    cpli_json_real(json, "in_switches_s", r->in_switches_s);
+    cpli_json_real(json, "in_mapping_s", r->in_mapping_s);
+  }
   for (size_t i = 0; i < CPLI_COUNT(counts); i++)
     cpli_json_integer(json, counts[i].key, counts[i].value);
   if (s->pace.factor > 0) {

@@ -44,6 +44,8 @@ typedef struct cpl_function {
   cpl_status (*accept)(void* user, double t, const double* sources);
   /// When settle is to be called next without an indicator that tells; asked after events.
   double (*next_time)(void* user, double t, const double* sources);
+  /// A run begins: what was remembered of another one is forgotten.
+  void (*begin)(void* user);
   void* user;
   cpl_function_memory memory[2];
   const char* text;        ///< for messages: where it stands and what it says. Nullable.
@@ -87,6 +89,10 @@ typedef struct cpl_external_event {
   const cpl_port* targets;  ///< states of parts, inputs nothing is coupled to, tunable parameters
   int32_t n_targets;
   cpl_function assign;  ///< one result per target, all computed before any is set
+  /// > 0: the aggregate wishes to stop when this event fires, and says this number; of several
+  /// the lowest.
+  int32_t stop;
+  bool at_start;  ///< it fires at once when the condition is true at the start
 } cpl_external_event;
 
 /// A constraint of the whole: a signal that the exact solution keeps at zero, or at the value it

@@ -31,6 +31,10 @@ CPL_API const cpl_system_def* cpl_system_definition(const cpl_source* source);
 /// What the definition says should be recorded. Returns how many; writes at most `n` of them.
 CPL_API size_t cpl_system_record(const cpl_system_def* def, const char** out, size_t n);
 
+/// What building the system found that a user may want to know, such as what a switch between modes
+/// leaves unset; NULL: there are no more. It belongs to the system.
+CPL_API const char* cpl_system_note(const cpl_source* system, size_t i);
+
 /// How to make a stepper of a system. Start from cpl_default_stepper_def(), then change what you
 /// need.
 typedef struct cpl_stepper_def {

@@ -18,6 +18,7 @@
 #include "couplet/master.h"
 #include "couplet/match.h"
 #include "couplet/model.h"
+#include "couplet/modes.h"
 #include "couplet/results.h"
 #include "couplet/run.h"
 #include "couplet/solver.h"

@@ -303,6 +303,7 @@ typedef struct cpl_event_info {
   bool nominals_changed;   ///< read them
   bool structure_changed;  ///< numbers of states or indicators: see the description again
   double next_time;        ///< next time event; INFINITY: none
+  int32_t stop;            ///< with terminate: which wish it was, from 1; 0: it has no number
 } cpl_event_info;
 
 typedef struct cpl_model cpl_model;
@@ -402,6 +403,7 @@ typedef struct cpl_step_result {
   cpl_step_end end;
   double time;         ///< reached; outputs belong to it
   bool event_handled;  ///< an event update took place at `time`; outputs are those after it
+  int32_t stop;        ///< CPL_STEP_TERMINATE: cpl_event_info.stop of the wish to end
 } cpl_step_result;
 
 typedef struct cpl_stepper cpl_stepper;
@@ -416,6 +418,13 @@ typedef struct cpl_stepper_ops {
   cpl_status (*set_curve)(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
   /// The largest step that will be accepted from here; INFINITY: any; NAN: it cannot tell.
   cpl_status (*max_step)(cpl_stepper* s, double* h);
+  /// Work ahead without moving the outputs, not past t_limit: from here on steps up to *until need
+  /// no further work, and nothing stops them before it. *until may be where it is: something is
+  /// due.
+  cpl_status (*ahead)(cpl_stepper* s, double t_limit, double* until);
+  /// Write continuous states between steps, by their number in the description; the next step
+  /// begins with an event update.
+  cpl_status (*set_states)(cpl_stepper* s, const int32_t* states, size_t n, const double* values);
   /// Whether a step of size zero is due here, because inputs that were given since the last step
   /// make an event.
   cpl_status (*wants_update)(cpl_stepper* s, bool* wanted);

@@ -67,13 +67,15 @@ typedef struct cpl_run_def {
 } cpl_run_def;
 
 typedef struct cpl_run_stats {
-  cpl_solver_stats solver;      ///< of a model under integrate; else zero
+  cpl_solver_stats solver;      ///< of a model under integrate, of all modes; else zero
   int64_t communication_steps;  ///< of a stepper
   int64_t refused_steps;        ///< that it cut short
   int64_t points;               ///< recorded
   double reached;               ///< simulated time
   bool terminated;              ///< the model ended the run before the stop time
   double wall_s, in_output_s;
+  int64_t switches;  ///< between modes
+  double in_switches_s, in_mapping_s;
 } cpl_run_stats;
 
 CPL_API cpl_run_def cpl_default_run_def(void);

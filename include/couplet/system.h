@@ -210,6 +210,38 @@ CPL_API cpl_cosimulation_def cpl_default_cosimulation_def(void);
 CPL_API cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def,
                                                    const cpl_cosimulation_def* how);
 
+//------------------------------------ modes ------------------------------------
+
+/// Another mode of a system with a variable structure; such a system has no models, connections,
+/// outputs and events of its own. *mode is filled like any definition and belongs to `def`.
+CPL_API cpl_status cpl_system_def_add_mode(cpl_system_def* def, const char* name,
+                                           cpl_system_def** mode);
+/// The mode to begin with.
+CPL_API cpl_status cpl_system_def_set_start_mode(cpl_system_def* def, const char* name);
+
+/// A way out of a mode. Start from cpl_default_leave_def(), then change what you need.
+typedef struct cpl_leave_def {
+  const char* to;         ///< the mode that follows
+  const char* when;       ///< a condition. Nullable: `at`, or on_terminate alone.
+  const char* const* at;  ///< times: numbers or constant expressions. Nullable.
+  size_t n_at;
+  bool on_terminate;           ///< when the model itself wishes to stop (and `when` holds then)
+  const char* entry;           ///< "follow", "error", "wait". Nullable: "follow"
+  const cpl_assignment* sets;  ///< of the new mode, from values of the old one
+  size_t n_sets;
+} cpl_leave_def;
+
+CPL_API cpl_leave_def cpl_default_leave_def(void);
+CPL_API cpl_status cpl_system_def_add_leave(cpl_system_def* def, const char* mode,
+                                            const cpl_leave_def* leave);
+
+/// An output of the whole: `source` in every mode, or in each mode what `in` says: mode, source.
+/// Nullable: source, or in
+CPL_API cpl_status cpl_system_def_observe(cpl_system_def* def, const char* name, const char* source,
+                                          const cpl_assignment* in, size_t n_in);
+
+//------------------------------------ changes ------------------------------------
+
 /// Give "model.variable" another start value, or a parameter or an input of the whole another
 /// value.
 CPL_API cpl_status cpl_system_def_set(cpl_system_def* def, const char* name, const char* value);

@@ -154,6 +154,7 @@ typedef struct cpli_aggregate {
   int64_t* gathered_integers;
   cpli_plan_kind phase;
   int64_t runs, events;  // counted: what is constant in a run or between events is kept that long
+  int32_t stop;          // the event that wishes to stop, from 1; 0: none
   bool verified;         // the parts' dependencies have been looked at
   bool fresh;            // value[] belongs to the present point
 } cpli_aggregate;

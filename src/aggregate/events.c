@@ -167,6 +167,8 @@ static cpl_status look_outside(cpli_aggregate* a, bool* any) {
     o->firing = o->firing || (holds && !o->held);
     o->held = holds;
     *any = *any || o->firing;
+    bool first = o->def.stop > 0 && (a->stop == 0 || o->def.stop < a->stop);
+    if (o->firing && first) a->stop = o->def.stop;
   }
   for (int32_t i = 0; i < a->n_outside && st == CPL_OK && *any; i++) {
     cpli_outside* o = &a->outside[i];
@@ -236,6 +238,7 @@ static cpl_status fire(cpli_aggregate* a) {
 cpl_status cpli_aggregate_enter_event(cpl_model* m) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   bool any = false, turned = false;
+  a->stop = 0;
   cpl_status st = a->n_outside > 0 ? final(a, look_outside(a, &any)) : CPL_OK;
   if (st >= 0 && a->n_settling > 0) st = final(a, cpli_evaluate(a));
   if (st >= 0 && a->n_settling > 0) st = final(a, settle_links(a, &turned));
@@ -315,6 +318,7 @@ static cpl_status update_parts(cpli_aggregate* a, cpl_event_info* info) {
     cpl_status st = final(a, m->ops->event_update(m, &one));
     if (st < 0) return st;
     info->again = info->again || one.again;
+    if (one.terminate && !info->terminate) info->stop = one.stop;
     info->terminate = info->terminate || one.terminate;
     info->states_changed = info->states_changed || one.states_changed;
     info->nominals_changed = info->nominals_changed || one.nominals_changed;
@@ -360,18 +364,41 @@ cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   info->again = info->again || changed;
   if (st >= 0 && !info->again && a->n_outside > 0) st = fire_again(a, info);
   info->next_time = next_time(a);
+  // who wishes to stop waits until the event is over
+  if (a->stop > 0 && !info->again && !info->terminate) info->terminate = true, info->stop = a->stop;
   return st;
 }
 
-// A condition that is true at the start does not fire.
+// Who stops at a time and begins anew there does not stop at once again.
+static bool is_past(const cpli_outside* o, double t) {
+  double next = o->def.times[o->next];
+  return o->def.stop > 0 ? next <= t : next < t;
+}
+
+static void begin_functions(cpli_aggregate* a) {
+  for (int32_t i = 0; i < a->n_settling; i++) {
+    const cpl_function* f = &a->links[a->settling[i]].def.function;
+    if (f->begin != NULL) f->begin(f->user);
+  }
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    const cpl_external_event* e = &a->outside[i].def;
+    if (e->condition.begin != NULL) e->condition.begin(e->condition.user);
+    if (e->assign.begin != NULL) e->assign.begin(e->assign.user);
+  }
+}
+
+// A condition that is true at the start does not fire, unless it is meant to.
 cpl_status cpli_aggregate_settle_start(cpli_aggregate* a) {
   bool changed = false;
+  a->stop = 0;
+  begin_functions(a);
   cpl_status st = carry_over(a, &changed);
   for (int32_t i = 0; i < a->n_outside && st >= 0; i++) {
     cpli_outside* o = &a->outside[i];
     o->next = 0;
-    while (o->next < o->def.n_times && o->def.times[o->next] < a->t) o->next++;
+    while (o->next < o->def.n_times && is_past(o, a->t)) o->next++;
     if (o->def.condition.value != NULL) st = final(a, condition_holds(a, o, &o->held));
+    if (o->def.at_start) o->held = false;  // it fires in the first update
   }
   return st;
 }

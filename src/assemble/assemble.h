@@ -12,6 +12,7 @@
 #include "assemble/function.h"
 #include "couplet/assemble.h"
 #include "master/merged.h"
+#include "modes/modes.h"
 #include "system/definition.h"
 
 // A signal of the aggregate that stands for a variable of a stepper.
@@ -56,6 +57,28 @@ typedef struct cpli_members {
   cpl_stepper** steppers;
 } cpli_members;
 
+// A mode of a system: a system of its own, and what its ways out do.
+typedef struct cpli_mode_plan {
+  cpl_system_def* def;
+  cpl_source* source;
+  cpl_mode_start* starts;
+  cpl_transition* leave;
+  int32_t n_starts, n_leave;
+} cpli_mode_plan;
+
+typedef struct cpli_modes_plan {
+  cpl_context* ctx;
+  cpli_arena arena;
+  cpli_mode_plan* modes;
+  int32_t n, start;
+  cpl_mode_variable *observed, *inputs, *parameters;
+  int32_t n_observed, n_inputs, n_parameters;
+  cpli_modes_box* box;
+  struct cpli_way* ways;  // with what must be destroyed
+  char** notes;           // what a user may want to know
+  size_t n_notes, cap_notes;
+} cpli_modes_plan;
+
 typedef struct cpli_built {
   cpl_source base;
   const cpl_system_def* def;
@@ -70,16 +93,20 @@ typedef struct cpli_built {
   cpli_resolver resolver;
   cpli_links links;
   cpli_assembly* assemblies;
-  cpl_model* prototype;  // the first instance, until someone asks for it
-  cpli_members* draft;   // the same of a system with steppers
-  cpli_box* box;         // holds its description
-  cpli_merged* merged;   // likewise
-  cpl_description desc;  // a copy of it, with the experiment of the definition
+  cpl_model* prototype;    // the first instance, until someone asks for it
+  cpli_members* draft;     // the same of a system with steppers
+  cpli_box* box;           // holds its description
+  cpli_merged* merged;     // likewise
+  cpli_modes_plan* modes;  // of a system with modes
+  cpl_description desc;    // a copy of it, with the experiment of the definition
   char* name;
 } cpli_built;
 
 //------------------------------------ build.c ------------------------------------
 
+/// What cpl_system_build() does, inside of other systems. Nullable: outer
+cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
+                      cpl_source** out);
 /// The members of another instance. Owned: *out by the caller, who calls cpli_members_free().
 cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out);
 
@@ -105,3 +132,17 @@ void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
 cpl_status cpli_members_couple(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
                                cpl_stepper** out);
+
+//------------------------------------ modes.c ------------------------------------
+
+cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_modes_plan** out);
+void cpli_modes_plan_free(cpli_modes_plan* p);  // Nullable
+cpl_status cpli_modes_stepper(cpli_built* b, const cpl_stepper_def* def, cpl_stepper** out);
+/// What a nested system says of its solver counts more than what the outer one says.
+void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver);
+
+//------------------------------------ ways.c ------------------------------------
+
+/// The transitions of a mode: what they set, found in the two modes they lead from and to.
+cpl_status cpli_ways_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode);
+void cpli_ways_free(cpli_modes_plan* p);

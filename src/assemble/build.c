@@ -18,9 +18,6 @@ typedef cpli_built built;
 
 //------------------------------------ opening the models ------------------------------------
 
-static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
-                        cpl_source** out);
-
 static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
   const cpli_member* m = &b->def->models[i];
   cpl_context* ctx = b->base.ctx;
@@ -34,7 +31,7 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
     cpl_status st = cpli_def_enter(ctx, chain, m, &inner, &b->inner[i]);
     cpli_chain outer = *chain;
     outer.isolate = chain->isolate || m->isolate;
-    return st < 0 ? st : build(ctx, inner, &outer, &b->sources[i]);
+    return st < 0 ? st : cpli_build(ctx, inner, &outer, &b->sources[i]);
   }
   cpl_open_def open = cpl_default_open_def();
   open.path = m->path.text;
@@ -74,8 +71,9 @@ static cpl_status choose_kind(built* b, size_t i) {
 static cpl_status separate(built* b, size_t i) {
   cpl_source* inner = b->sources[i];
   size_t n = 0;
+  if (b->borrowed[i] || !inner->once_per_process) return CPL_OK;
   for (size_t j = 0; j < b->def->n_models; j++) n += b->sources[j] == inner;
-  if (n < 2 || b->borrowed[i] || !inner->once_per_process) return CPL_OK;
+  if (n < 2) return CPL_OK;
   cpl_source* apart = NULL;
   cpl_status st = cpl_isolate(inner, NULL, &apart);
   if (st < 0) return st;
@@ -467,6 +465,9 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
     st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->when.place,
                       "%s is no condition: it is neither true nor false", e->when.text);
   }
+  out->stop = e->stop;
+  out->at_start = e->at_start;
+  if (st >= 0 && e->stop > 0 && e->when.text != NULL) cpli_function_is_guard(&out->condition);
   if (st >= 0 && e->n_at > 0) st = event_times(b, f, e, out);
   cpl_port* targets = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *targets);
   cpli_text* values = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *values);
@@ -641,6 +642,7 @@ static void destroy(cpl_source* source) {
   size_t n = b->def != NULL ? b->def->n_models : 0;
   if (b->prototype != NULL) b->prototype->base.ops->destroy(&b->prototype->base);
   cpli_members_free(b, b->draft);
+  cpli_modes_plan_free(b->modes);
   while (b->assemblies != NULL) {
     assembly* one = b->assemblies;
     b->assemblies = one->next;
@@ -719,8 +721,23 @@ static cpl_status resolve_all(built* b) {
   return st;
 }
 
-static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
-                        cpl_source** out) {
+// A system with modes is made of the systems its modes are.
+static cpl_status build_modes(built* b, const cpli_chain* chain, cpl_source** out) {
+  cpl_status st = cpli_modes_plan_make(b, chain, &b->modes);
+  if (st < 0) {
+    destroy(&b->base);
+    return st;
+  }
+  b->base.ops = &stepper_ops;
+  b->desc = b->modes->box->desc;
+  b->desc.kind = "system";
+  take_experiment(b);
+  *out = &b->base;
+  return CPL_OK;
+}
+
+cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
+                      cpl_source** out) {
   *out = NULL;
   built* b = cpli_alloc(ctx, 1, sizeof *b);
   if (b == NULL) return cpli_nomem(ctx);
@@ -733,6 +750,7 @@ static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_
                       .call_timeout = def->call_timeout};
   if (chain.call_timeout == 0 && outer != NULL) chain.call_timeout = outer->call_timeout;
   cpl_status st = allocate(b);
+  if (st >= 0 && def->n_modes > 0) return build_modes(b, &chain, out);
   if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
   if (st >= 0 && b->n_steppers == 0) st = assemble(b, b->name, &b->prototype);
@@ -752,11 +770,11 @@ static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_
 }
 
 cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_source** out) {
-  return build(ctx, def, NULL, out);
+  return cpli_build(ctx, def, NULL, out);
 }
 
 cpl_status cpl_system_build_owned(cpl_context* ctx, cpl_system_def* def, cpl_source** out) {
-  cpl_status st = build(ctx, def, NULL, out);
+  cpl_status st = cpli_build(ctx, def, NULL, out);
   if (st >= 0) ((built*)*out)->owned = def;
   else cpl_system_def_destroy(def);
   return st;

@@ -7,6 +7,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/solver.h"
+#include "modes/beside.h"
 
 void cpli_members_free(cpli_built* b, cpli_members* d) {
   if (d == NULL) return;
@@ -207,8 +208,7 @@ static cpl_status take_bonds(cpli_built* b, const layout* l, cpl_master_bond* bo
 
 //------------------------------------ putting together ------------------------------------
 
-// What a nested system says of its solver counts more than what the outer one says.
-static void take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
+void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
   cpl_experiment_def e = cpl_system_def_experiment(def);
   if (e.solver != NULL) cpl_solver_by_name(e.solver, &solver->kind);
   if (e.projection != NULL) cpl_projection_by_name(e.projection, &solver->projection);
@@ -217,9 +217,10 @@ static void take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
 }
 
 static cpl_status make_part(cpli_built* b, cpli_members* d, int32_t model,
-                            const cpl_stepper_def* def, cpl_stepper** out) {
+                            const cpl_stepper_def* def, bool coupled, cpl_stepper** out) {
   cpl_solver_def solver = def->solver;
-  solver.restart_each_step = solver.one_solver = true;
+  solver.restart_each_step = coupled;
+  solver.one_solver = true;
   cpl_model** from = model >= 0 ? &d->models[model] : &d->inner;
   if (model >= 0 && d->steppers[model] != NULL) {
     *out = d->steppers[model];
@@ -233,7 +234,8 @@ static cpl_status make_part(cpli_built* b, cpli_members* d, int32_t model,
   }
   const cpli_member* member = &b->def->models[model];
   cpl_stepper_def inner = {.name = member->name.text, .solver = def->solver};
-  take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
+  inner.solver = solver;
+  cpli_take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
   cpl_status st = cpl_system_stepper(b->sources[model], &inner, out);
   for (size_t k = 0; k < member->n_starts && st >= 0; k++)
     st = cpli_set_start(b, &d->assembly->functions, &member->starts[k], &(*out)->base);
@@ -249,7 +251,7 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
   take_numbers(b, def, &m);
   for (; made < l->n && st >= 0; made++) {
     parts[made].plain_names = l->parts[made].model < 0;
-    st = make_part(b, d, l->parts[made].model, def, &parts[made].stepper);
+    st = make_part(b, d, l->parts[made].model, def, true, &parts[made].stepper);
     if (st < 0) break;
   }
   if (st >= 0) st = take_steps(b, &d->assembly->functions, l, parts);
@@ -268,11 +270,54 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
   return cpli_master_create(b->base.ctx, &m, b->merged, out);
 }
 
+//------------------------------------ side by side ------------------------------------
+
+static bool works_ahead(const cpl_source* source) {
+  if (source->ops->make_model != NULL) return true;
+  const cpli_modes_plan* p =
+      cpl_system_definition(source) != NULL ? ((const cpli_built*)source)->modes : NULL;
+  for (int32_t k = 0; p != NULL && k < p->n; k++) {
+    if (p->modes[k].source->ops->make_model == NULL) return false;
+  }
+  return p != NULL;
+}
+
+// Members without connections need no master, unless one is asked for.
+static bool is_loose(const cpli_built* b, const layout* l) {
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    if (b->is_stepper[i] && !works_ahead(b->sources[i])) return false;
+  }
+  return l->n_links == 0 && !b->def->cosimulation.given;
+}
+
+static cpl_status put_beside(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                             const layout* l, cpl_stepper** out) {
+  cpl_context* ctx = b->base.ctx;
+  cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n, sizeof(cpl_stepper*));
+  cpl_status st = parts != NULL ? CPL_OK : cpli_nomem(ctx);
+  int32_t made = 0;
+  for (; made < l->n && st >= 0; made++) {
+    st = make_part(b, d, l->parts[made].model, def, false, &parts[made]);
+    if (st < 0) break;
+  }
+  if (st >= 0)
+    st = cpli_beside(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->merged, out);
+  else
+    for (int32_t i = 0; i < made; i++) parts[i]->base.ops->destroy(&parts[i]->base);
+  cpli_free(ctx, parts);
+  return st;
+}
+
 cpl_status cpli_members_couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
                                cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
   layout l;
   cpl_status st = make_layout(b, d, &l);
+  if (st >= 0 && is_loose(b, &l)) {
+    st = put_beside(b, d, def, &l, out);
+    free_layout(b, &l);
+    return st;
+  }
   cpl_master_part* parts = cpli_alloc(ctx, (size_t)l.n, sizeof *parts);
   cpl_master_bond* bonds = cpli_alloc(ctx, b->def->cosimulation.n_bonds, sizeof *bonds);
   if (st >= 0 && (parts == NULL || bonds == NULL)) st = cpli_nomem(ctx);
@@ -294,6 +339,7 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cp
   cpli_built* b = (cpli_built*)system;
   if (cpl_system_definition(system) == NULL)
     return cpl_fail(system->ctx, CPL_ERR_INPUT, "%s: this is no system", system->path);
+  if (b->modes != NULL) return cpli_modes_stepper(b, def, out);
   const char* name = def->name != NULL ? def->name : b->name;
   if (system->ops->make_model != NULL) {
     cpl_model* model = NULL;

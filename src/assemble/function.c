@@ -57,6 +57,7 @@ typedef struct names {
   cpli_ref* refs;
   size_t n, cap;
   bool no_memory, constants_only;
+  char missed[512];  // a name that was not found; what is near it is only looked for when asked
 } names;
 
 static int32_t resolve(void* user, const char* name, cpl_type* type) {
@@ -64,7 +65,7 @@ static int32_t resolve(void* user, const char* name, cpl_type* type) {
   cpli_ref ref;
   if (!cpli_resolver_find(s->f->resolver, name, &ref) ||
       (s->constants_only && ref.kind != CPLI_REF_PARAMETER)) {
-    cpli_resolver_miss(s->f->resolver, name);
+    snprintf(s->missed, sizeof s->missed, "%s", name);
     return -1;
   }
   const cpl_variable* v = cpli_ref_variable(s->f->resolver, ref);
@@ -81,7 +82,9 @@ static int32_t resolve(void* user, const char* name, cpl_type* type) {
 }
 
 static const char* candidate(const void* user, size_t i) {
-  return cpli_resolver_candidate(((const names*)user)->f->resolver, i);
+  const names* s = user;
+  if (i == 0) cpli_resolver_miss(s->f->resolver, s->missed);
+  return cpli_resolver_candidate(s->f->resolver, i);
 }
 
 static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {
@@ -99,7 +102,7 @@ static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {
 // A comparison that has just turned, or that an event has brought next to zero, would be turned
 // back and forth by mere round-off. It rests: it keeps its side until its indicator has left a band
 // around zero, whose width is relative to the largest indicator seen so far.
-static const double band_width = 1e-10;
+static const double band_width = 1e-10, late_width = 1e-6;
 
 typedef struct formula {
   cpl_context* ctx;
@@ -109,8 +112,10 @@ typedef struct formula {
   double *frozen, *before, *z;
   double* scale;   // the largest indicator
   double* band;    // of those that rest; 0: armed
+  double* beyond;  // how far past zero an indicator was when it turned last
   double settled;  // when they settled last
   bool begun;      // they have
+  bool guard;      // of a mode, which may be entered next to where it is left
 } formula;
 
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
@@ -171,22 +176,60 @@ static void look_at_clock(formula* q, size_t k, double t, const double* sources)
 }
 
 static void forget(formula* q) {
-  for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = 0;
+  for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = q->beyond[k] = 0;
   q->begun = false;
+}
+
+// How large indicators are is remembered from one stay in a mode to the next.
+static void formula_begin(void* user) {
+  formula* q = user;
+  for (size_t k = 0; k < q->n_relations; k++) q->band[k] = 0;
+  q->begun = false;
+}
+
+static size_t turn_resting(formula* q) {
+  size_t n = 0;
+  for (size_t k = 0; k < q->n_relations; k++) {
+    if (q->band[k] > 0) q->frozen[k] = q->frozen[k] == 0, n++;
+  }
+  return n;
+}
+
+// A guard that is true only by what lies within the band of zero has not fired: it rests on the
+// other side.
+static cpl_status enter(formula* q, double t, const double* sources) {
+  double value = 0;
+  double* sizes = q->before;
+  cpl_status st = cpli_expr_sizes(q->expr, q->ctx, t, sources, sizes);
+  for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
+    if (!may_rest(q, k)) continue;
+    if (sizes[k] > q->scale[k]) q->scale[k] = sizes[k];
+    if (q->scale[k] == 0) continue;
+    // a crossing is located as exactly as time is: late in a long run that is not so near zero
+    double band = fmax(band_width, fmin(4 * q->beyond[k] / q->scale[k], late_width)) * q->scale[k];
+    q->band[k] = fabs(q->z[k]) < band ? band : 0;
+  }
+  if (st == CPL_OK) st = cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, &value);
+  if (st != CPL_OK || value == 0 || turn_resting(q) == 0) return st;
+  st = cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, &value);
+  if (st != CPL_OK || value != 0) turn_resting(q);
+  return CPL_OK;
 }
 
 static cpl_status formula_settle(void* user, double t, const double* sources, bool* changed) {
   formula* q = user;
-  if (q->begun && t < q->settled) forget(q);  // another run
-  bool again = q->begun && t == q->settled;
+  if (t < q->settled) forget(q);  // another run
+  bool again = q->begun && t == q->settled, entered = q->guard && !q->begun;
   memcpy(q->before, q->frozen, q->n_relations * sizeof *q->frozen);
   cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
   if (st == CPL_OK) st = cpli_expr_settle(q->expr, q->ctx, t, sources, q->frozen);
   for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
     if (by_time(q, k)) look_at_clock(q, k, t, sources);
     else if (may_rest(q, k)) rest(q, k, again);
+    if (q->begun && q->frozen[k] != q->before[k]) q->beyond[k] = fabs(q->z[k]);
   }
   *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
+  if (entered && st == CPL_OK) st = enter(q, t, sources);
   q->settled = t;
   q->begun = true;
   return st;
@@ -219,13 +262,14 @@ static double formula_next_time(void* user, double t, const double* sources) {
 static bool make_formula(cpli_functions* f, const cpli_expr* expr, formula* q) {
   size_t n = cpli_expr_relations(expr);
   *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = n};
-  q->frozen = cpli_arena_alloc(&f->arena, 5 * n, sizeof *q->frozen);
+  q->frozen = cpli_arena_alloc(&f->arena, 6 * n, sizeof *q->frozen);
   q->relations = cpli_arena_alloc(&f->arena, n, sizeof *q->relations);
   if (q->frozen == NULL || q->relations == NULL) return false;
   q->before = q->frozen + n;
   q->z = q->before + n;
   q->scale = q->z + n;
   q->band = q->scale + n;
+  q->beyond = q->band + n;
   return true;
 }
 
@@ -246,8 +290,9 @@ static cpl_status find_movers(cpli_functions* f, formula* q, const cpli_ref* ref
   cpli_expr_movers(q->expr, movers, q->relations);
   cpli_free(f->ctx, movers);
   out->settle = formula_settle;
+  out->begin = formula_begin;
   out->memory[0] = (cpl_function_memory){q, sizeof *q};
-  out->memory[1] = (cpl_function_memory){q->frozen, 5 * q->n_relations * sizeof *q->frozen};
+  out->memory[1] = (cpl_function_memory){q->frozen, 6 * q->n_relations * sizeof *q->frozen};
   for (size_t k = 0; k < q->n_relations; k++) {
     if (by_time(q, k)) out->next_time = formula_next_time;
     else out->n_indicators = (int32_t)q->n_relations;
@@ -307,6 +352,8 @@ cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_f
   cpli_free(f->ctx, s.refs);
   return st;
 }
+
+void cpli_function_is_guard(cpl_function* f) { ((formula*)f->user)->guard = true; }
 
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,
                                  const bool* known, double* out) {
@@ -375,6 +422,13 @@ static cpl_status bundle_settle(void* user, double t, const double* sources, boo
   return st;
 }
 
+static void bundle_begin(void* user) {
+  const bundle* b = user;
+  for (int32_t i = 0; i < b->n; i++) {
+    if (b->items[i].begin != NULL) b->items[i].begin(b->items[i].user);
+  }
+}
+
 cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
                                   cpl_function* out) {
   cpl_status st = CPL_OK;
@@ -407,6 +461,7 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
                         .n_sources = used,
                         .value = bundle_value,
                         .settle = bundle_settle,
+                        .begin = bundle_begin,
                         .user = b};
   return CPL_OK;
 }

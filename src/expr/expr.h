@@ -124,6 +124,11 @@ cpl_status cpli_expr_settle(const cpli_expr* expr, cpl_context* ctx, double t, c
 cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double t,
                                 const double* values, const double* frozen, double* z);
 
+/// How large the two sides of every relation are: what an indicator is small against. 0 in branches
+/// not taken.
+cpl_status cpli_expr_sizes(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
+                           double* sizes);
+
 /// What changes a value between events, from the least to the most.
 typedef enum cpli_mover {
   CPLI_NEVER_MOVED,

@@ -18,6 +18,7 @@ typedef struct run {
   double* settled;       // Nullable: receives the present relations
   const double* held;    // with z: the frozen relations they are measured from
   double* z;             // Nullable: receives the indicators
+  double* sizes;         // Nullable: receives how large what is compared is
 } run;
 
 enum { DONE = -1 };  // else: the operation that failed
@@ -68,6 +69,7 @@ static int load(const run* u, double* r) {
 static double relation(const run* u, const expr_instr* in, double x, double y) {
   uint32_t k = in->c - 1u;
   if (u->z != NULL) u->z[k] = cpli_expr_indicator(in->op, x, y, u->held[k]);
+  if (u->sizes != NULL) u->sizes[k] = fmax(fabs(x), fabs(y));
   if (u->frozen != NULL) return cpli_expr_value_held(in->op, x, y, u->frozen[k]);
   double hold = cpli_expr_hold(in->op, x, y);
   if (u->settled != NULL && isfinite(hold)) u->settled[k] = hold;
@@ -171,6 +173,15 @@ cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double 
   run u = {.e = expr, .ctx = ctx, .t = t, .values = values, .frozen = frozen};
   u.held = frozen;
   u.z = z;
+  return evaluate(&u, &value);
+}
+
+cpl_status cpli_expr_sizes(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
+                           double* sizes) {
+  if (expr->n_relations == 0) return CPL_OK;
+  double value;
+  run u = {.e = expr, .ctx = ctx, .t = t, .values = values, .sizes = sizes};
+  memset(sizes, 0, expr->n_relations * sizeof *sizes);
   return evaluate(&u, &value);
 }
 

@@ -52,12 +52,18 @@ static inline bool cpli_callable(const cpli_instance* in, const cpli_call* call,
          (in->health == CPLI_GOOD || (in->health == CPLI_FAILED && (call->flags & CPLI_ALWAYS)));
 }
 
-// Is this one of the calls after which we look around? The first ones, then ever fewer.
+enum { CPLI_LIVES = 64, CPLI_MANY_LIVES = 1024 };
+
+// Is this one of the calls after which we look around? The first ones, then ever fewer: many
+// instances, or one that is reset again and again, would pay for it with most of their time.
 static inline bool cpli_looks_around(cpli_instance* in, int flags) {
-  if (flags & CPLI_LIFE) return true;
+  if (flags & CPLI_LIFE) {
+    uint32_t n = in->lib->lives++;
+    return n < CPLI_LIVES || (n & (n - 1)) == 0;
+  }
   if (!(flags & CPLI_BUSY)) return false;
   uint32_t n = in->busy_calls++;
-  return (n & (n - 1)) == 0;
+  return (n & (n - 1)) == 0 && in->lib->lives < CPLI_MANY_LIVES;
 }
 
 //------------------------------------ call log ------------------------------------

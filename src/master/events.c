@@ -127,3 +127,14 @@ cpl_status cpli_master_update(cpli_master* m) {
                   "%s: the event at t=%.12g does not settle: after %d rounds values still change",
                   m->base.base.name, m->t, MOST_ROUNDS);
 }
+
+// The lowest number of those who wish to stop.
+int32_t cpli_master_stop(const cpli_master* m) {
+  int32_t stop = 0;
+  for (int32_t i = 0; i < m->n_parts && m->ended; i++) {
+    const cpl_step_result* r = &m->parts[i].result;
+    bool ended = r->end == CPL_STEP_TERMINATE && r->stop > 0;
+    if (ended && (stop == 0 || r->stop < stop)) stop = r->stop;
+  }
+  return stop;
+}

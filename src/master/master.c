@@ -197,7 +197,8 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
                                      : m->pending ? CPL_STEP_EVENT
                                                   : CPL_STEP_DONE,
                               .time = m->t,
-                              .event_handled = updated};
+                              .event_handled = updated,
+                              .stop = cpli_master_stop(m)};
   return st;
 }
 

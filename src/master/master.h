@@ -196,6 +196,7 @@ cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op
 //------------------------------------ events.c ------------------------------------
 
 cpl_status cpli_master_initialize(cpli_master* m);
+int32_t cpli_master_stop(const cpli_master* m);  // the lowest number of who wishes to stop
 /// Values that follow inputs from outside, at m->t, before a step.
 cpl_status cpli_master_settle(cpli_master* m);
 /// Event updates at m->t until nobody's values change any more.

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "couplet/modes.h"
 #include "model/start.h"
 
 // Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
@@ -221,7 +222,14 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
   if (st >= 0) st = advance(&r);
   if (st >= 0) st = s->base.ops->terminate(&s->base);
   const cpl_solver_stats* solver = cpl_integrate_stats(s);
+  cpl_modes_stats modes;
   if (solver != NULL) r.stats->solver = *solver;
+  else if (cpl_modes_get_stats(s, &modes)) {
+    r.stats->solver = modes.solver;
+    r.stats->switches = modes.switches;
+    r.stats->in_switches_s = modes.in_switches_s;
+    r.stats->in_mapping_s = modes.in_mapping_s;
+  }
   r.stats->reached = r.t;
   r.stats->terminated = r.ended;
   r.stats->points = r.recorder.points;

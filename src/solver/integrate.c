@@ -63,6 +63,7 @@ static cpl_status event_iteration(cpli_integrate* s) {
     st = s->m->ops->event_update(s->m, &info);
     if (st < 0) return st;
     s->ended = s->ended || info.terminate;
+    s->stop = info.stop;
     if (info.terminate) break;
   }
   if (st < 0) return st;
@@ -195,6 +196,31 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
                 : s->pending != NO_EVENT ? CPL_STEP_EVENT
                                          : CPL_STEP_DONE;
   result->time = s->t;
+  result->stop = s->stop;
+  return st;
+}
+
+// What is due at s->t is left to step().
+static cpl_status ahead(cpl_stepper* base, double t_limit, double* until) {
+  cpli_integrate* s = (cpli_integrate*)base;
+  *until = s->t;
+  if (s->ended || s->in_event || s->pending != NO_EVENT || s->moved || t_limit <= s->t)
+    return CPL_OK;
+  cpl_status st = cpli_integrate_open(s) || s->t < s->t_step
+                      ? CPL_OK
+                      : cpli_integrate_ahead(s, t_limit, t_limit);
+  *until = s->t_step;
+  return st;
+}
+
+static cpl_status set_states(cpl_stepper* base, const int32_t* states, size_t n,
+                             const double* values) {
+  cpli_integrate* s = (cpli_integrate*)base;
+  if (s->in_event || s->ended) return CPL_OK;
+  rewind_to_output(s);
+  for (size_t i = 0; i < n; i++) s->x[states[i]] = values[i];
+  cpl_status st = cpli_place(s, s->t, s->x);
+  s->pending = INPUT_EVENT;
   return st;
 }
 
@@ -279,6 +305,7 @@ static cpl_status exit_init(cpl_component* c) {
 static void forget_run(cpli_integrate* s) {
   s->running = s->in_event = s->ended = s->step_open = s->moved = s->stale = false;
   s->at_end = s->pending = NO_EVENT;
+  s->stop = 0;
   cpli_watch_forget(s);
 }
 
@@ -327,8 +354,11 @@ static const cpl_component_ops component_ops[2][2] = {
     {{COMMON_OPS}, {COMMON_OPS, .directional = directional}},
     {{COMMON_OPS, ROLLBACK_OPS}, {COMMON_OPS, ROLLBACK_OPS, .directional = directional}},
 };
-static const cpl_stepper_ops stepper_ops = {
-    .step = step, .set_curve = cpli_curves_set, .wants_update = cpli_curves_want_update};
+static const cpl_stepper_ops stepper_ops = {.step = step,
+                                            .set_curve = cpli_curves_set,
+                                            .wants_update = cpli_curves_want_update,
+                                            .ahead = ahead,
+                                            .set_states = set_states};
 
 static const char* const solver_names[] = {
     [CPL_SOLVER_CVODE] = "cvode", [CPL_SOLVER_ADAMS] = "adams",     [CPL_SOLVER_RK4] = "rk4",

@@ -33,6 +33,7 @@ typedef struct cpli_integrate {
   bool running;        // between exit_init and terminate
   bool in_event;       // the model is in event mode
   bool ended;          // the model asked to stop
+  int32_t stop;        // and said this number
   bool step_open;      // the model has not heard of the solver's last step yet
   cpli_cause at_end;   // what waits at t_step
   cpli_cause pending;  // the event at t that waits for its update

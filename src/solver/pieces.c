@@ -23,6 +23,7 @@ typedef struct pieces {
   double t;      // where outputs are
   double limit;  // t_limit of the last step: at it, inputs may jump
   bool running, ended;
+  int32_t stop;  // the number of who ended it
   cpl_solver_stats sum;
 } pieces;
 
@@ -71,6 +72,7 @@ static void sort_all(pieces* p) {
 static void heed(pieces* p, int32_t i) {
   const cpli_integrate* s = p->steppers[i];
   p->ended = p->ended || s->ended;
+  if (s->ended && s->stop > 0 && (p->stop == 0 || s->stop < p->stop)) p->stop = s->stop;
   if (s->pending != NO_EVENT && !p->waits[i]) {
     p->waits[i] = true;
     p->waiting[p->n_waiting++] = i;
@@ -149,6 +151,7 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   if (st >= 0 && !p->ended && t_end > p->t) st = advance(p, t_end, t_limit);
   result->end = p->ended ? CPL_STEP_TERMINATE : p->n_waiting > 0 ? CPL_STEP_EVENT : CPL_STEP_DONE;
   result->time = p->t;
+  result->stop = p->stop;
   return st;
 }
 
@@ -333,6 +336,7 @@ static cpl_status reset(cpl_component* c) {
   cpl_status st = CPL_OK;
   forget_waiting(p);
   p->running = p->ended = false;
+  p->stop = 0;
   FOR_EACH_PIECE(p, st, piece->ops->reset(piece));
   return st;
 }
@@ -380,6 +384,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
   forget_waiting(p);
+  p->stop = 0;
   p->t = k->t, p->limit = k->limit, p->running = k->running, p->ended = k->ended;
   for (int32_t i = 0; i < p->n && st >= 0; i++) {
     cpl_component* s = &p->steppers[i]->base.base;

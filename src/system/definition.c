@@ -44,6 +44,7 @@ void cpl_system_def_destroy(cpl_system_def* def) {
   cpli_free(ctx, def->events);
   cpli_free(ctx, def->constraints);
   cpli_free(ctx, def->record);
+  cpli_def_free_modes(def);
   cpli_arena_free(&def->arena);
   cpli_free(ctx, def);
 }
@@ -231,7 +232,7 @@ cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item) {
   if (st >= 0) st = check_name(def, "event", &item.name);
   if (st >= 0 && (item.when.text != NULL) == (item.n_at > 0))
     st = bad_name(def, "event", &item.name, "it needs either `when` or `at`");
-  if (st >= 0 && item.n_sets == 0)
+  if (st >= 0 && item.n_sets == 0 && item.stop == 0)
     st = bad_name(def, "event", &item.name, "it needs something to `set`");
   if (st >= 0) st = grow(def, &def->events, &def->cap_events, def->n_events, sizeof item);
   if (st >= 0)

@@ -91,7 +91,37 @@ typedef struct cpli_event {
   size_t n_at;
   const cpli_setting* sets;
   size_t n_sets;
+  int32_t stop;   // > 0: the simulation wishes to stop when it fires, and says this number
+  bool at_start;  // it fires when it is true at the start
 } cpli_event;
+
+// `leave:` of a mode: when, for which other one, and with what.
+typedef struct cpli_leave {
+  cpli_place place;
+  cpli_text to;
+  cpli_text when;       // Nullable: at, or terminate alone
+  const cpli_text* at;  // times, constant expressions
+  size_t n_at;
+  bool terminate;      // when the model itself wishes to stop (and `when` holds then)
+  cpli_text on_entry;  // Nullable
+  const cpli_setting* sets;
+  size_t n_sets;
+} cpli_leave;
+
+typedef struct cpli_mode_def {
+  cpli_text name;
+  cpl_system_def* def;
+  cpli_leave* leaves;
+  size_t n_leaves, cap_leaves;
+} cpli_mode_def;
+
+// `observe:`: one expression for all modes, or one for each that has it.
+typedef struct cpli_observed {
+  cpli_text name;
+  cpli_text all;  // Nullable
+  const cpli_setting* in;
+  size_t n_in;
+} cpli_observed;
 
 // places[] has those of the values.
 enum {
@@ -143,6 +173,10 @@ struct cpl_system_def {
   size_t n_models, n_parameters, n_inputs, n_connections, n_outputs, n_events, n_record;
   size_t cap_models, cap_parameters, cap_inputs, cap_connections, cap_outputs, cap_events,
       cap_record;
+  cpli_mode_def* modes;  // there are either models or modes
+  cpli_observed* observed;
+  cpli_text start_mode;
+  size_t n_modes, n_observed, cap_modes, cap_observed;
   cpli_experiment experiment;
   cpli_cosimulation cosimulation;
   bool isolate;             // all models, those of nested systems too
@@ -174,6 +208,21 @@ cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item);
 cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item);
 cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulation* item);
 cpli_cosimulation cpli_default_cosimulation(void);
+
+//------------------------------------ modes ------------------------------------
+
+/// A definition with the place of another one, for a mode.
+cpl_status cpli_def_add_mode(cpl_system_def* def, cpli_text name, cpl_system_def** out);
+cpl_status cpli_def_add_leave(cpl_system_def* def, cpli_mode_def* mode, cpli_leave item);
+cpl_status cpli_def_add_observed(cpl_system_def* def, cpli_observed item);
+int32_t cpli_def_find_mode(const cpl_system_def* def, const char* name);  // -1: there is none
+/// The transitions and `start` name modes, `observe` too.
+cpl_status cpli_def_check_modes(const cpl_system_def* def);
+/// A mode as a system of its own: with the parameters and inputs of the whole, what is observed as
+/// outputs, and an event for each way out. What it points to belongs to `def`.
+/// Owned: *out by the caller, who calls cpl_system_def_destroy().
+cpl_status cpli_def_of_mode(const cpl_system_def* def, size_t mode, cpl_system_def** out);
+void cpli_def_free_modes(cpl_system_def* def);
 
 //------------------------------------ nested files ------------------------------------
 

@@ -6,15 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/yaml.h"
-#include "system/definition.h"
+#include "system/reader.h"
 
-typedef struct reader {
-  cpl_context* ctx;
-  cpl_system_def* def;
-  const cpli_yaml_file* yaml;
-  size_t folder;  // length of the folder in def->file, with its slash
-} reader;
+typedef cpli_reader reader;
 
 //------------------------------------ places, texts ------------------------------------
 
@@ -155,7 +149,7 @@ static cpl_status read_name(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_model(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"fmu", "c", "system", "as", "start", "isolate"};
+  static const char* const keys[] = {"fmu", "c", "system", "as", "start", "isolate", "count"};
   static const char* const kinds[] = {"me", "cs"};
   cpli_member m = {.name = key_text(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
@@ -185,6 +179,8 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
   const cpli_yaml* start = st >= 0 ? cpli_yaml_get(node, "start") : NULL;
   if (start != NULL) st = read_settings(r, start, "start", &m.starts, &m.n_starts);
   m.cap_starts = m.n_starts;
+  const cpli_yaml* count = st >= 0 ? cpli_yaml_get(node, "count") : NULL;
+  if (count != NULL) return cpli_read_count(r, count, m);
   return st < 0 ? st : cpli_def_add_model(r->def, m);
 }
 
@@ -399,7 +395,9 @@ static const struct section {
     {"record", EACH_ITEM, read_record},
     {"experiment", MAPPING, read_experiment},
     {"master", MAPPING, read_master},
-    {"modes", LATER, NULL},
+    {"modes", MAPPING, cpli_read_modes},
+    {"observe", EACH_KEY, cpli_read_observed},
+    {"solver", MAPPING, cpli_read_solver},
     {"tlm", LATER, NULL},
     {"constraints", EACH_KEY, read_constraint},
     {"interfaces", LATER, NULL},
@@ -432,6 +430,13 @@ static cpl_status read_section(reader* r, const struct section* s, const cpli_ya
   return st;
 }
 
+cpl_status cpli_read_section(reader* r, const cpli_yaml* node) {
+  size_t i = 0;
+  while (i < CPLI_COUNT(sections) && strcmp(sections[i].name, node->key->text) != 0) i++;
+  return i < CPLI_COUNT(sections) ? read_section(r, &sections[i], node)
+                                  : unknown_section(r, node->key);
+}
+
 static cpl_status check_version(reader* r, const cpli_yaml* root) {
   const cpli_yaml* version = cpli_yaml_get(root, "couplet");
   char got[64];
@@ -445,12 +450,9 @@ static cpl_status check_version(reader* r, const cpli_yaml* root) {
 static cpl_status read_root(reader* r, const cpli_yaml* root) {
   cpl_status st = cpli_yaml_mapping(r->yaml, root, "a system file");
   if (st >= 0) st = check_version(r, root);
-  for (const cpli_yaml* c = root->first; c != NULL && st >= 0; c = c->next) {
-    size_t i = 0;
-    while (i < CPLI_COUNT(sections) && strcmp(sections[i].name, c->key->text) != 0) i++;
-    if (i == CPLI_COUNT(sections)) return unknown_section(r, c->key);
-    st = read_section(r, &sections[i], c);
-  }
+  for (const cpli_yaml* c = root->first; c != NULL && st >= 0; c = c->next)
+    st = cpli_read_section(r, c);
+  if (st >= 0 && r->def->n_modes > 0) return cpli_def_check_modes(r->def);
   if (st < 0 || r->def->n_models > 0) return st;
   const cpli_yaml* models = cpli_yaml_get(root, "models");
   return fail(r, models != NULL ? models->key : root, "the system has no models");
@@ -489,4 +491,25 @@ cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_de
   }
   *out = def;
   return CPL_OK;
+}
+
+//------------------------------------ for the other files ------------------------------------
+
+cpli_place cpli_reader_place(const cpli_reader* r, const cpli_yaml* node) {
+  return place_of(r, node);
+}
+cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what, cpli_text* out) {
+  return read_text(r, node, what, out);
+}
+cpli_text cpli_read_key(cpli_reader* r, const cpli_yaml* child) { return key_text(r, child); }
+cpl_status cpli_check_keys(const cpli_reader* r, const cpli_yaml* mapping, const char* const* known,
+                           size_t n) {
+  return check_keys(r, mapping, known, n);
+}
+cpl_status cpli_read_settings(cpli_reader* r, const cpli_yaml* node, const char* what,
+                              cpli_setting** out, size_t* n) {
+  return read_settings(r, node, what, out, n);
+}
+cpl_status cpli_read_times(cpli_reader* r, const cpli_yaml* node, cpli_event* e) {
+  return read_times(r, node, e);
 }

@@ -82,6 +82,27 @@ static void the_example_resolves(void** state) {
   cpl_context_destroy(ctx);
 }
 
+// The example of modes is the one in examples/, too.
+static void the_example_of_modes_is_that_of_the_folder(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  char *text = manual(ctx), name[64] = "", *file;
+  size_t len, file_len;
+  const char* at = text;
+  while ((at = next_block(at, "yaml", name, &len)) != NULL) {
+    if (strcmp(name, "breaking_pendulum.yaml") == 0) break;
+    at += len;
+  }
+  assert_non_null(at);
+  CHECK_OK(ctx, cpli_file_read(ctx, test_path("examples/breaking_pendulum/breaking_pendulum.yaml"),
+                               1 << 20, &file, &file_len));
+  CHECK_INT(len, file_len);
+  CHECK(memcmp(at, file, len) == 0);
+  cpli_free(ctx, file);
+  cpli_free(ctx, text);
+  cpl_context_destroy(ctx);
+}
+
 static void the_fragments_are_read(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
@@ -97,7 +118,7 @@ static void the_fragments_are_read(void** state) {
     cpl_system_def_destroy(def);
     found++;
   }
-  CHECK_INT(found, 12);
+  CHECK_INT(found, 14);
   cpli_free(ctx, text);
   cpl_context_destroy(ctx);
 }
@@ -105,6 +126,7 @@ static void the_fragments_are_read(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_example_resolves),
+      cmocka_unit_test(the_example_of_modes_is_that_of_the_folder),
       cmocka_unit_test(the_fragments_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,8 +125,9 @@ static const struct bad_file {
     {HEAD "conections: {}\n", "s.yaml:3:1: unknown key conections (did you mean connections?)"},
     {HEAD "zzzzzz: {}\n",
      "s.yaml:3:1: unknown key zzzzzz (known: couplet, name, models, parameters, inputs, "
-     "connections, outputs, events, record, experiment, master, constraints)"},
-    {HEAD "modes: {}\n", "s.yaml:3:1: modes: not supported yet"},
+     "connections, outputs, events, record, experiment, master, modes, observe, solver, "
+     "constraints)"},
+    {HEAD "modes: {}\n", "s.yaml:3:1: modes: there is no mode"},
     {HEAD "master: {step: 0}\n", "s.yaml:3:1: master: step is 0; it must be positive"},
     {HEAD "master: {order: 3}\n", "s.yaml:3:1: master: order is 3; it must be 0, 1 or 2"},
     {HEAD "master: {bonds: [{effort: a.F}]}\n", "a bond needs `effort` and `flow`"},

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The composer "modes": steppers and transitions between them become one stepper with a variable
+// structure. One mode is active at a time; where its guard fires, another one is initialised from
+// its end values. A system file describes the same with `modes:`; this is the way for programs.
+#pragma once
+
+#include "couplet/interface.h"
+#include "couplet/solver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What happens when a guard is true already when its mode is entered.
+typedef enum cpl_on_entry {
+  CPL_ENTRY_FOLLOW,  ///< it is followed at once
+  CPL_ENTRY_ERROR,   ///< the run ends with an error
+  CPL_ENTRY_WAIT,    ///< it has to turn false and true again
+} cpl_on_entry;
+
+/// "follow", "error", "wait". Returns false for any other name.
+CPL_API bool cpl_on_entry_by_name(const char* name, cpl_on_entry* out);
+
+/// A value of a mode: of the one that is left, or of another as it was when that was left last.
+typedef struct cpl_mode_value {
+  int32_t mode;  ///< -1: the one that is left
+  int32_t var;   ///< in the description of its stepper
+} cpl_mode_value;
+
+/// The variable `to` of the new mode becomes factor * the variable `from` of the old one + offset;
+/// both are of the same type.
+typedef struct cpl_mode_copy {
+  int32_t from, to;
+  double factor, offset;  ///< of Reals
+} cpl_mode_copy;
+
+/// A transition: when a mode is left, for which other one, and what that begins with. All values
+/// are computed from those at the end of the old mode. Everything not set takes its start value.
+typedef struct cpl_transition {
+  int32_t to;  ///< mode; may be the one that is left
+  /// The wish to stop that it follows (cpl_step_result.stop: the number of an external event of
+  /// an aggregate); 0: a stop the model itself asked for.
+  int32_t stop;
+  /// With stop 0: whether it is followed, from `sources`. Nullable: always.
+  cpl_status (*when)(void* user, double t, const double* sources, bool* holds);
+  cpl_on_entry on_entry;
+  const cpl_mode_copy* copies;  ///< of any type
+  int32_t n_copies;
+  const cpl_mode_value* sources;  ///< numbers that `when` and `map` see
+  int32_t n_sources;
+  const int32_t* targets;  ///< variables of the new mode that `map` gives values
+  int32_t n_targets;
+  cpl_status (*map)(void* user, double t, const double* sources, double* targets);  ///< Nullable
+  void* user;        ///< handed to when and map
+  const char* text;  ///< for messages: where it stands. Nullable.
+} cpl_transition;
+
+/// A start value, set again each time a mode is entered.
+typedef struct cpl_mode_start {
+  int32_t var;
+  double number;     ///< of all but Strings
+  const char* text;  ///< of a String
+} cpl_mode_start;
+
+typedef struct cpl_mode {
+  const char* name;
+  cpl_stepper* stepper;  ///< not set up yet
+  /// Another instance of it, for when it cannot be reset. Nullable.
+  cpl_status (*make)(void* user, cpl_stepper** out);
+  void* user;  ///< handed to make
+  const cpl_mode_start* starts;
+  int32_t n_starts;
+  const cpl_transition* leave;  ///< those that come first win when several are due at once
+  int32_t n_leave;
+} cpl_mode;
+
+/// A variable that goes by one name in all modes: observed, an input or a parameter of the whole.
+typedef struct cpl_mode_variable {
+  const char* name;
+  const int32_t* vars;  ///< in each mode; -1: it is not there
+} cpl_mode_variable;
+
+/// Start from cpl_default_modes_def(), then change what you need.
+typedef struct cpl_modes_def {
+  const char* name;
+  const cpl_mode* modes;
+  int32_t n_modes;
+  int32_t start;                      ///< the first mode
+  const cpl_mode_variable* observed;  ///< numbers; become outputs
+  int32_t n_observed;
+  const cpl_mode_variable* inputs;  ///< Reals
+  int32_t n_inputs;
+  const cpl_mode_variable* parameters;  ///< Reals; set from outside before the start
+  int32_t n_parameters;
+  /// What a mode makes of a value it was given may differ by so much, relative to its size or its
+  /// nominal; more is reported as a warning.
+  double tolerance;
+} cpl_modes_def;
+
+CPL_API cpl_modes_def cpl_default_modes_def(void);
+
+/// Variables of the result: `mode` (an Enumeration), the inputs, the observed ones, and all
+/// variables of all modes as "mode.variable", NaN (a String: empty) while another mode is active.
+/// A step stops where a guard fires, with the values left of it; a step of size zero, or the
+/// beginning of the next one, switches.
+/// Owned:    *out by the caller, who destroys it through its ops. The steppers belong to it from
+///           here on, also when this function fails.
+/// Borrowed: what `user` points to and the texts of transitions for the life of *out; def, and all
+///           else it points to, during the call.
+CPL_API cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_stepper** out);
+
+/// Counters of a stepper made by cpl_modes().
+typedef struct cpl_modes_stats {
+  int64_t switches;
+  double in_switches_s;     ///< time spent in them
+  double in_mapping_s;      ///< of which: reading, computing and setting values
+  cpl_solver_stats solver;  ///< all solvers of all modes together
+} cpl_modes_stats;
+
+/// Of a system of steppers side by side: the sum.
+/// Returns: false when the stepper is something else.
+CPL_API bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A system with modes: every mode is built as a system of its own, whose ways out are events that
+// stop it; what is observed are outputs they have in common.
+#include <math.h>
+#include <stdio.h>
+
+#include "assemble/assemble.h"
+
+//------------------------------------ start values ------------------------------------
+
+// Stands in for a member where start values are set: they are noted as values of the mode, to be
+// set at every entry.
+typedef struct noter {
+  cpl_component base;           // with the description of the member
+  const cpl_description* mode;  // of the whole mode, where it is called path + name
+  const char* path;
+  cpli_arena* arena;
+  cpl_mode_start* items;
+  size_t n, cap;
+} noter;
+
+// Aliases share a reference; any of them will do.
+static int32_t find_ref(const cpl_description* d, uint32_t ref, cpl_type type) {
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    if (d->vars[i].ref == ref && d->vars[i].type == type) return i;
+  }
+  return -1;
+}
+
+static cpl_status note(noter* to, uint32_t ref, cpl_type type, cpl_mode_start start) {
+  char name[1500];
+  int32_t var = find_ref(to->base.desc, ref, type);
+  if (var < 0 || to->base.desc->vars[var].structural) return CPL_OK;  // fixed once it is opened
+  snprintf(name, sizeof name, "%s%s", to->path, to->base.desc->vars[var].name);
+  start.var = cpl_find_variable(to->mode, name);
+  if (start.var < 0) return CPL_OK;
+  if (!cpli_grow(to->base.ctx, (void**)&to->items, &to->cap, to->n, sizeof start))
+    return cpli_nomem(to->base.ctx);
+  to->items[to->n++] = start;
+  return CPL_OK;
+}
+
+static cpl_status note_real(cpl_component* c, const uint32_t* refs, size_t n,
+                            const double* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++)
+    st = note((noter*)c, refs[i], CPL_REAL, (cpl_mode_start){.number = values[i]});
+  return st;
+}
+
+static cpl_status note_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                               const int64_t* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++)
+    st = note((noter*)c, refs[i], type, (cpl_mode_start){.number = (double)values[i]});
+  return st;
+}
+
+static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
+                              const char* const* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    const char* text = cpli_arena_strdup(((noter*)c)->arena, values[i]);
+    if (text == NULL) return cpli_nomem(c->ctx);
+    st = note((noter*)c, refs[i], CPL_STRING, (cpl_mode_start){.text = text});
+  }
+  return st;
+}
+
+static const cpl_component_ops noter_ops = {
+    .kind = "note", .set_real = note_real, .set_integer = note_integer, .set_string = note_string};
+
+// Those of systems inside come first: what stands outside counts more.
+static cpl_status note_starts(cpli_built* b, const char* prefix, noter* to) {
+  cpli_functions scratch = {
+      .ctx = b->base.ctx, .resolver = &b->resolver, .first_input = (int32_t)b->def->n_parameters};
+  cpli_arena_init(&scratch.arena, b->base.ctx);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+    const cpli_member* m = &b->def->models[i];
+    char path[1024];
+    snprintf(path, sizeof path, "%s%s.", prefix, m->name.text);
+    cpl_source* source = b->sources[i];
+    bool system = cpl_system_definition(source) != NULL;
+    if (system && ((cpli_built*)source)->modes == NULL)
+      st = note_starts((cpli_built*)source, path, to);
+    to->base.desc = source->desc;
+    to->base.name = m->name.text;
+    to->path = path;
+    for (size_t k = 0; k < m->n_starts && st >= 0; k++)
+      st = cpli_set_start(b, &scratch, &m->starts[k], &to->base);
+  }
+  cpli_functions_free(&scratch);
+  return st;
+}
+
+static cpl_status take_starts(cpli_modes_plan* p, cpli_mode_plan* mode) {
+  noter to = {
+      .base = {.ops = &noter_ops, .ctx = p->ctx}, .mode = mode->source->desc, .arena = &p->arena};
+  cpl_status st = note_starts((cpli_built*)mode->source, "", &to);
+  mode->starts = cpli_arena_alloc(&p->arena, to.n, sizeof *mode->starts);
+  if (st >= 0 && mode->starts == NULL) st = cpli_nomem(p->ctx);
+  if (st >= 0 && to.n > 0) memcpy(mode->starts, to.items, to.n * sizeof *mode->starts);
+  mode->n_starts = (int32_t)to.n;
+  cpli_free(p->ctx, to.items);
+  return st;
+}
+
+//------------------------------------ what modes have in common
+//------------------------------------
+
+static cpl_status share(cpli_modes_plan* p, const char* name, cpl_mode_variable* out) {
+  int32_t* vars = cpli_arena_alloc(&p->arena, (size_t)p->n, sizeof *vars);
+  if (vars == NULL) return cpli_nomem(p->ctx);
+  for (int32_t k = 0; k < p->n; k++) vars[k] = cpl_find_variable(p->modes[k].source->desc, name);
+  *out = (cpl_mode_variable){name, vars};
+  return CPL_OK;
+}
+
+static cpl_status share_all(cpli_modes_plan* p, const cpl_system_def* def) {
+  cpl_status st = CPL_OK;
+  p->observed = cpli_arena_alloc(&p->arena, def->n_observed, sizeof *p->observed);
+  p->inputs = cpli_arena_alloc(&p->arena, def->n_inputs, sizeof *p->inputs);
+  p->parameters = cpli_arena_alloc(&p->arena, def->n_parameters, sizeof *p->parameters);
+  if (p->observed == NULL || p->inputs == NULL || p->parameters == NULL) return cpli_nomem(p->ctx);
+  for (size_t i = 0; i < def->n_observed && st >= 0; i++)
+    st = share(p, def->observed[i].name.text, &p->observed[p->n_observed++]);
+  for (size_t i = 0; i < def->n_inputs && st >= 0; i++) {
+    if (def->inputs[i].kind == CPLI_INPUT_FREE)
+      st = share(p, def->inputs[i].name.text, &p->inputs[p->n_inputs++]);
+  }
+  for (size_t i = 0; i < def->n_parameters && st >= 0; i++)
+    st = share(p, def->parameters[i].name.text, &p->parameters[p->n_parameters++]);
+  return st;
+}
+
+static void fill_def(const cpli_built* b, const cpli_modes_plan* p, cpl_mode* modes,
+                     cpl_modes_def* out) {
+  *out = cpl_default_modes_def();
+  out->name = b->name;
+  out->modes = modes;
+  out->n_modes = p->n;
+  out->start = p->start;
+  out->observed = p->observed;
+  out->n_observed = p->n_observed;
+  out->inputs = p->inputs;
+  out->n_inputs = p->n_inputs;
+  out->parameters = p->parameters;
+  out->n_parameters = p->n_parameters;
+  for (int32_t k = 0; k < p->n; k++) {
+    modes[k].name = p->modes[k].def->name.text;
+    modes[k].starts = p->modes[k].starts;
+    modes[k].n_starts = p->modes[k].n_starts;
+    modes[k].leave = p->modes[k].leave;
+    modes[k].n_leave = p->modes[k].n_leave;
+  }
+}
+
+//------------------------------------ building ------------------------------------
+
+static cpl_status describe(cpli_built* b, cpli_modes_plan* p) {
+  cpl_modes_def def;
+  cpl_mode* modes = cpli_alloc(p->ctx, (size_t)p->n, sizeof *modes);
+  const cpl_description** descs = cpli_alloc(p->ctx, (size_t)p->n, sizeof(cpl_description*));
+  cpl_status st = modes != NULL && descs != NULL ? CPL_OK : cpli_nomem(p->ctx);
+  for (int32_t k = 0; k < p->n && st >= 0; k++) descs[k] = p->modes[k].source->desc;
+  if (st >= 0) fill_def(b, p, modes, &def);
+  if (st >= 0) st = cpli_modes_describe(p->ctx, &def, descs, &p->box);
+  cpli_free(p->ctx, modes);
+  cpli_free(p->ctx, descs);
+  return st;
+}
+
+static cpl_status build_mode(cpli_modes_plan* p, const cpl_system_def* def, int32_t k,
+                             const cpli_chain* chain) {
+  cpli_mode_plan* mode = &p->modes[k];
+  cpl_status st = cpli_def_of_mode(def, (size_t)k, &mode->def);
+  if (st >= 0) st = cpli_build(p->ctx, mode->def, chain, &mode->source);
+  return st < 0 ? st : take_starts(p, mode);
+}
+
+static cpl_status make_ways(cpli_modes_plan* p, const cpl_system_def* def) {
+  double since = cpli_now();
+  int64_t n = 0;
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < p->n && st >= 0; k++) {
+    st = cpli_ways_make(p, def, k);
+    for (int32_t i = 0; i < p->modes[k].n_leave && st >= 0; i++)
+      n += p->modes[k].leave[i].n_copies + p->modes[k].leave[i].n_targets;
+  }
+  if (st >= 0)
+    cpl_log(p->ctx, CPL_LOG_INFO, def->file != NULL ? def->file : "",
+            "found %lld values that transitions set in %.3f ms", (long long)n,
+            1e3 * (cpli_now() - since));
+  return st;
+}
+
+cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_modes_plan** out) {
+  const cpl_system_def* def = b->def;
+  cpl_context* ctx = b->base.ctx;
+  *out = NULL;
+  cpl_status st = cpli_def_check_modes(def);
+  cpli_modes_plan* p = st >= 0 ? cpli_alloc(ctx, 1, sizeof *p) : NULL;
+  if (p == NULL) return st < 0 ? st : cpli_nomem(ctx);
+  p->ctx = ctx;
+  cpli_arena_init(&p->arena, ctx);
+  p->modes = cpli_arena_alloc(&p->arena, def->n_modes, sizeof *p->modes);
+  st = p->modes != NULL ? CPL_OK : cpli_nomem(ctx);
+  for (size_t k = 0; k < def->n_modes && st >= 0; k++) {
+    p->n++;
+    st = build_mode(p, def, (int32_t)k, chain);
+  }
+  if (st >= 0) p->start = cpli_def_find_mode(def, def->start_mode.text);
+  if (st >= 0) st = make_ways(p, def);
+  if (st >= 0) st = share_all(p, def);
+  if (st >= 0) st = describe(b, p);
+  if (st < 0) cpli_modes_plan_free(p);
+  else *out = p;
+  return st;
+}
+
+void cpli_modes_plan_free(cpli_modes_plan* p) {
+  if (p == NULL) return;
+  cpli_ways_free(p);
+  for (int32_t k = 0; k < p->n; k++) {
+    cpl_source* source = p->modes[k].source;
+    if (source != NULL) source->ops->destroy(source);
+    cpl_system_def_destroy(p->modes[k].def);
+  }
+  cpli_modes_release(p->box);
+  for (size_t i = 0; i < p->n_notes; i++) cpli_free(p->ctx, p->notes[i]);
+  cpli_free(p->ctx, p->notes);
+  cpli_arena_free(&p->arena);
+  cpli_free(p->ctx, p);
+}
+
+const char* cpl_system_note(const cpl_source* system, size_t i) {
+  if (cpl_system_definition(system) == NULL) return NULL;
+  const cpli_modes_plan* p = ((const cpli_built*)system)->modes;
+  return p != NULL && i < p->n_notes ? p->notes[i] : NULL;
+}
+
+//------------------------------------ instances ------------------------------------
+
+typedef struct maker {
+  cpl_source* source;
+  cpl_stepper_def def;
+} maker;
+
+static cpl_status make_mode(void* user, cpl_stepper** out) {
+  const maker* m = user;
+  return cpl_system_stepper(m->source, &m->def, out);
+}
+
+// A mode has one solver: a switch stops all of it.
+static maker* new_maker(cpli_modes_plan* p, int32_t k, const cpl_stepper_def* def) {
+  maker* m = cpli_arena_alloc(&p->arena, 1, sizeof *m);
+  if (m == NULL) return NULL;
+  *m = (maker){p->modes[k].source, *def};
+  m->def.name = p->modes[k].def->name.text;
+  m->def.solver.one_solver = true;
+  cpli_take_solver(p->modes[k].def, &m->def.solver);
+  return m;
+}
+
+cpl_status cpli_modes_stepper(cpli_built* b, const cpl_stepper_def* def, cpl_stepper** out) {
+  cpli_modes_plan* p = b->modes;
+  cpl_modes_def whole;
+  cpl_mode* modes = cpli_alloc(p->ctx, (size_t)p->n, sizeof *modes);
+  if (modes == NULL) return cpli_nomem(p->ctx);
+  cpl_status st = CPL_OK;
+  fill_def(b, p, modes, &whole);
+  if (def->name != NULL) whole.name = def->name;
+  for (int32_t k = 0; k < p->n && st >= 0; k++) {
+    maker* m = new_maker(p, k, def);
+    modes[k].make = make_mode;
+    modes[k].user = m;
+    st = m == NULL ? cpli_nomem(p->ctx) : make_mode(m, &modes[k].stepper);
+  }
+  if (st >= 0) {
+    st = cpli_modes_create(p->ctx, &whole, p->box, out);
+  } else {
+    for (int32_t k = 0; k < p->n; k++) {
+      if (modes[k].stepper != NULL) modes[k].stepper->base.ops->destroy(&modes[k].stepper->base);
+    }
+  }
+  cpli_free(p->ctx, modes);
+  return st;
+}

@@ -1,0 +1,408 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Steppers side by side. The one that has come least far works ahead next, so that an event is
+// found when all others are past it; only its part stops there. The others are brought to the
+// present when somebody asks for their values. It is for steppers what solver/pieces.c is for
+// models.
+#include "modes/beside.h"
+
+#include <math.h>
+
+typedef struct part {
+  cpl_stepper* s;
+  double at;     // where its outputs are
+  double until;  // how far it has worked ahead; nothing happens before
+  bool waits;    // for an update
+} part;
+
+typedef struct beside {
+  cpl_stepper base;
+  cpli_merged* merged;
+  char* name;
+  part* parts;
+  int32_t n;
+  int32_t *heap, *place;
+  int32_t* waiting;
+  int32_t n_waiting;
+  double t, limit;
+  bool running, ended;
+} beside;
+
+static beside* self_of(cpl_component* c) { return (beside*)c; }
+
+//------------------------------------ who is next ------------------------------------
+
+static double key(const part* p) { return p->waits ? INFINITY : p->until; }
+
+// At the same time those whose step is still open: something may happen at its end.
+static bool before(const beside* b, int32_t i, int32_t k) {
+  const part *x = &b->parts[i], *y = &b->parts[k];
+  if (key(x) != key(y)) return key(x) < key(y);
+  bool open = x->at < x->until;
+  return open != (y->at < y->until) ? open : i < k;
+}
+
+static void put(beside* b, int32_t at, int32_t i) {
+  b->heap[at] = i;
+  b->place[i] = at;
+}
+
+static void sort_in(beside* b, int32_t i) {
+  int32_t at = b->place[i];
+  for (; at > 0 && before(b, i, b->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    put(b, at, b->heap[(at - 1) / 2]);
+  for (int32_t child; (child = 2 * at + 1) < b->n; at = child) {
+    if (child + 1 < b->n && before(b, b->heap[child + 1], b->heap[child])) child++;
+    if (!before(b, b->heap[child], i)) break;
+    put(b, at, b->heap[child]);
+  }
+  put(b, at, i);
+}
+
+static void sort_all(beside* b) {
+  for (int32_t i = 0; i < b->n; i++) put(b, i, i);
+  for (int32_t at = b->n / 2; at-- > 0;) sort_in(b, b->heap[at]);
+}
+
+//------------------------------------ steps ------------------------------------
+
+static void let_wait(beside* b, int32_t i) {
+  if (!b->parts[i].waits) b->waiting[b->n_waiting++] = i;
+  b->parts[i].waits = true;
+}
+
+static void heed(beside* b, int32_t i, const cpl_step_result* r) {
+  b->parts[i].at = r->time;
+  b->ended = b->ended || r->end == CPL_STEP_TERMINATE;
+  if (r->end == CPL_STEP_EVENT) let_wait(b, i);
+}
+
+static cpl_status present(beside* b, int32_t i) {
+  part* p = &b->parts[i];
+  cpl_step_result r;
+  if (!b->running || p->at >= b->t) return CPL_OK;
+  cpl_status st = p->s->ops->step(p->s, b->t, b->limit, &r);
+  if (st >= 0) p->at = r.time;
+  return st;
+}
+
+static cpl_status update(beside* b, int32_t i) {
+  part* p = &b->parts[i];
+  cpl_step_result r = {0};
+  cpl_status st = present(b, i);
+  if (st >= 0) st = p->s->ops->step(p->s, b->t, b->t, &r);
+  if (st < 0) return st;
+  p->waits = false;
+  heed(b, i, &r);
+  p->until = p->at;
+  sort_in(b, i);
+  return CPL_OK;
+}
+
+// Those who wait; all of them when nobody does, or where inputs may have jumped.
+static cpl_status update_waiting(beside* b) {
+  int32_t n = b->n_waiting;
+  cpl_status st = CPL_OK;
+  bool all = n == 0 || b->t >= b->limit;
+  b->n_waiting = 0;  // who has to wait again is behind the one looked at
+  for (int32_t k = 0; k < (all ? b->n : n) && st >= 0; k++) {
+    int32_t i = all ? k : b->waiting[k];
+    b->parts[i].waits = false;
+    st = update(b, i);
+  }
+  return st;
+}
+
+static cpl_status go_on(beside* b, int32_t i, double t_limit) {
+  part* p = &b->parts[i];
+  cpl_step_result r;
+  cpl_status st;
+  if (p->at < p->until) {
+    st = p->s->ops->step(p->s, p->until, t_limit, &r);
+    if (st >= 0) heed(b, i, &r);
+  } else {
+    st = p->s->ops->ahead(p->s, t_limit, &p->until);
+    if (st >= 0 && p->until <= p->at) let_wait(b, i);
+  }
+  return st;
+}
+
+static cpl_status advance(beside* b, double t_end, double t_limit) {
+  cpl_status st = CPL_OK;
+  double stop = t_end;
+  while (st >= 0 && !b->ended) {
+    int32_t i = b->heap[0];
+    part* p = &b->parts[i];
+    if (key(p) > stop || (p->at >= p->until && p->until >= stop)) break;
+    st = go_on(b, i, t_limit);
+    if (b->n_waiting > 0 || b->ended) stop = fmin(stop, p->at);
+    sort_in(b, i);
+  }
+  b->t = stop;
+  return st;
+}
+
+static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
+  beside* b = (beside*)s;
+  cpl_status st = CPL_OK;
+  *result = (cpl_step_result){0};
+  if (!b->ended && (b->n_waiting > 0 || t_end <= b->t)) {
+    st = update_waiting(b);
+    result->event_handled = true;
+  }
+  if (t_end > b->t) b->limit = t_limit;
+  if (st >= 0 && !b->ended && b->n_waiting == 0 && t_end > b->t) st = advance(b, t_end, t_limit);
+  result->end = b->ended ? CPL_STEP_TERMINATE : b->n_waiting > 0 ? CPL_STEP_EVENT : CPL_STEP_DONE;
+  result->time = b->t;
+  return st;
+}
+
+//------------------------------------ values ------------------------------------
+
+enum { RUN = 64 };
+
+static cpl_status refuse(const beside* b, uint32_t ref) {
+  return cpl_fail(b->base.base.ctx, CPL_ERR_INPUT, "%s: there is no variable %u", b->name,
+                  (unsigned)ref);
+}
+
+// References that follow each other in one part; n > 0.
+static cpl_status run_of(beside* b, const uint32_t* refs, size_t n, cpl_component** c,
+                         uint32_t* inner, size_t* count) {
+  int32_t at = -1;
+  for (*count = 0; *count < n && *count < RUN; ++*count) {
+    uint32_t ref = refs[*count];
+    if (ref >= (uint32_t)b->merged->desc.n_vars) return refuse(b, ref);
+    if (at >= 0 && b->merged->part_of_var[ref] != at) break;
+    at = b->merged->part_of_var[ref];
+    inner[*count] = b->merged->ref_of_var[ref];
+  }
+  *c = &b->parts[at].s->base;
+  return present(b, at);
+}
+
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  uint32_t inner[RUN];
+  cpl_component* p;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    st = run_of(self_of(c), refs + i, n - i, &p, inner, &count);
+    if (st == CPL_OK) st = p->ops->get_real(p, inner, count, values + i);
+  }
+  return st;
+}
+
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  uint32_t inner[RUN];
+  cpl_component* p;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    st = run_of(self_of(c), refs + i, n - i, &p, inner, &count);
+    if (st == CPL_OK) st = p->ops->get_integer(p, type, inner, count, values + i);
+  }
+  return st;
+}
+
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  uint32_t inner[RUN];
+  cpl_component* p;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    st = run_of(self_of(c), refs + i, n - i, &p, inner, &count);
+    if (st == CPL_OK) st = p->ops->get_string(p, inner, count, values + i);
+  }
+  return st;
+}
+
+// Who gets a value has an event of its own there.
+static cpl_status set_one(beside* b, uint32_t ref, cpl_type type, const void* value) {
+  if (ref >= (uint32_t)b->merged->desc.n_vars) return refuse(b, ref);
+  int32_t i = b->merged->part_of_var[ref];
+  uint32_t inner = b->merged->ref_of_var[ref];
+  cpl_component* c = &b->parts[i].s->base;
+  cpl_status st = present(b, i);
+  if (st < 0) return st;
+  if (type == CPL_REAL) st = c->ops->set_real(c, &inner, 1, value);
+  else if (type == CPL_STRING) st = c->ops->set_string(c, &inner, 1, value);
+  else st = c->ops->set_integer(c, type, &inner, 1, value);
+  if (!b->running) return st;
+  let_wait(b, i);
+  b->parts[i].until = b->parts[i].at;
+  sort_in(b, i);
+  return st;
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) st = set_one(self_of(c), refs[i], CPL_REAL, &values[i]);
+  return st;
+}
+
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) st = set_one(self_of(c), refs[i], type, &values[i]);
+  return st;
+}
+
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++)
+    st = set_one(self_of(c), refs[i], CPL_STRING, &values[i]);
+  return st;
+}
+
+static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
+  beside* b = (beside*)s;
+  if (ref >= (uint32_t)b->merged->desc.n_vars) return refuse(b, ref);
+  cpl_stepper* p = b->parts[b->merged->part_of_var[ref]].s;
+  return p->ops->set_curve(p, b->merged->ref_of_var[ref], curve);
+}
+
+//------------------------------------ life ------------------------------------
+
+#define FOR_EACH_PART(b, st, call)                       \
+  for (int32_t k_ = 0; k_ < (b)->n && (st) >= 0; k_++) { \
+    cpl_component* inner = &(b)->parts[k_].s->base;      \
+    (st) = (call);                                       \
+  }
+
+static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
+  beside* b = self_of(c);
+  cpl_status st = CPL_OK;
+  b->t = settings->start_time;
+  FOR_EACH_PART(b, st, inner->ops->setup(inner, settings));
+  return st;
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  cpl_status st = CPL_OK;
+  FOR_EACH_PART(self_of(c), st, inner->ops->enter_init(inner));
+  return st;
+}
+
+static cpl_status exit_init(cpl_component* c) {
+  beside* b = self_of(c);
+  cpl_status st = CPL_OK;
+  FOR_EACH_PART(b, st, inner->ops->exit_init(inner));
+  for (int32_t i = 0; i < b->n; i++) b->parts[i].at = b->parts[i].until = b->t;
+  b->running = true;
+  b->limit = INFINITY;
+  sort_all(b);
+  return st;
+}
+
+static cpl_status terminate(cpl_component* c) {
+  beside* b = self_of(c);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st >= 0; i++) st = present(b, i);
+  b->running = false;
+  FOR_EACH_PART(b, st, inner->ops->terminate(inner));
+  return st;
+}
+
+static cpl_status reset(cpl_component* c) {
+  beside* b = self_of(c);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n; i++) b->parts[i].waits = false;
+  b->n_waiting = 0;
+  b->running = b->ended = false;
+  FOR_EACH_PART(b, st, inner->ops->reset(inner));
+  return st;
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  beside* b = self_of(c);
+  cpl_context* ctx = c->ctx;
+  for (int32_t i = 0; i < b->n; i++) b->parts[i].s->base.ops->destroy(&b->parts[i].s->base);
+  cpli_merged_release(b->merged);
+  cpli_free(ctx, b->parts);
+  cpli_free(ctx, b->heap);
+  cpli_free(ctx, b->name);
+  cpli_free(ctx, b);
+}
+
+//------------------------------------ create ------------------------------------
+
+static const cpl_component_ops component_ops = {.kind = "beside",
+                                                .destroy = destroy,
+                                                .setup = setup,
+                                                .enter_init = enter_init,
+                                                .exit_init = exit_init,
+                                                .terminate = terminate,
+                                                .reset = reset,
+                                                .get_real = get_real,
+                                                .set_real = set_real,
+                                                .get_integer = get_integer,
+                                                .set_integer = set_integer,
+                                                .get_string = get_string,
+                                                .set_string = set_string};
+static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
+
+static void find_capabilities(beside* b) {
+  cpl_capabilities can = {.variable_step = true,
+                          .zero_step = true,
+                          .stops_early = true,
+                          .get_after_set = true,
+                          .dense_output = true,
+                          .input_derivatives = 3};
+  for (int32_t i = 0; i < b->n; i++) {
+    const cpl_capabilities* one = &b->parts[i].s->base.can;
+    can.once_per_process = can.once_per_process || one->once_per_process;
+    can.needs_tool = can.needs_tool || one->needs_tool;
+  }
+  b->base.base.can = can;
+}
+
+cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* parts, int32_t n,
+                       cpli_merged* merged, cpl_stepper** out) {
+  *out = NULL;
+  beside* b = cpli_alloc(ctx, 1, sizeof *b);
+  part* list = cpli_alloc(ctx, (size_t)n, sizeof *list);
+  int32_t* heap = cpli_alloc(ctx, 3 * (size_t)n, sizeof *heap);
+  char* own_name = cpli_strdup(ctx, name);
+  if (b == NULL || list == NULL || heap == NULL || own_name == NULL) {
+    for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
+    cpli_free(ctx, b);
+    cpli_free(ctx, list);
+    cpli_free(ctx, heap);
+    cpli_free(ctx, own_name);
+    return cpli_nomem(ctx);
+  }
+  *b = (beside){.merged = cpli_merged_hold(merged),
+                .name = own_name,
+                .parts = list,
+                .n = n,
+                .heap = heap,
+                .place = heap + n,
+                .waiting = heap + 2 * n};
+  for (int32_t i = 0; i < n; i++) list[i].s = parts[i];
+  b->base = (cpl_stepper){
+      .base = {.ops = &component_ops, .desc = &merged->desc, .ctx = ctx, .name = own_name},
+      .ops = &stepper_ops};
+  find_capabilities(b);
+  *out = &b->base;
+  return CPL_OK;
+}
+
+bool cpli_beside_stats(const cpl_stepper* s, cpl_modes_stats* out) {
+  if (s->ops != &stepper_ops) return false;
+  const beside* b = (const beside*)s;
+  *out = (cpl_modes_stats){0};
+  for (int32_t i = 0; i < b->n; i++) {
+    cpl_modes_stats one;
+    const cpl_solver_stats* solver = cpl_integrate_stats(b->parts[i].s);
+    if (!cpl_modes_get_stats(b->parts[i].s, &one))
+      one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};
+    out->switches += one.switches;
+    out->in_switches_s += one.in_switches_s;
+    out->in_mapping_s += one.in_mapping_s;
+    cpli_add_solver_stats(&out->solver, &one.solver);
+  }
+  return true;
+}

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The variables of the whole: its mode, parameters, inputs, what is observed, and the variables of
+// every mode as "mode.variable". References are indices.
+#include <math.h>
+
+#include "modes/modes.h"
+
+static int32_t moved(int32_t index, int32_t by) { return index < 0 ? index : index + by; }
+
+static const char* joined(cpli_modes_box* m, const char* mode, const char* name) {
+  size_t n = strlen(mode), k = strlen(name);
+  char* text = cpli_arena_alloc(&m->arena, n + k + 2, 1);
+  if (text == NULL) return NULL;
+  memcpy(text, mode, n);
+  text[n] = '.';
+  memcpy(text + n + 1, name, k);
+  return text;
+}
+
+static cpl_status add(cpli_modes_box* m, cpl_variable v, cpli_seen seen) {
+  cpl_description* d = &m->desc;
+  int32_t i = d->n_vars;
+  v.ref = (uint32_t)i;
+  if (v.name == NULL) return cpli_nomem(m->ctx);
+  int32_t there = cpli_names_add(&m->names, v.name, i);
+  if (there == CPL_ERR_NOMEM) return cpli_nomem(m->ctx);
+  if (there != i)
+    return cpl_fail(m->ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", d->name, v.name);
+  ((cpl_variable*)d->vars)[i] = v;
+  m->seen[i] = seen;
+  d->n_vars++;
+  return CPL_OK;
+}
+
+static const cpl_variable blank = {.description = "",
+                                   .unit = -1,
+                                   .display_unit = -1,
+                                   .declared_type = -1,
+                                   .derivative_of = -1,
+                                   .alias_of = -1,
+                                   .min = -INFINITY,
+                                   .max = INFINITY,
+                                   .nominal = 1,
+                                   .can_set_several_times = true};
+
+static cpl_status add_mode(cpli_modes_box* m, const cpl_modes_def* def) {
+  cpl_variable v = blank;
+  v.name = "mode";
+  v.description = "the active mode";
+  v.type = CPL_ENUMERATION;
+  v.causality = CPL_OUTPUT;
+  v.variability = CPL_DISCRETE;
+  v.declared_type = 0;
+  v.min = 1;
+  v.max = def->n_modes;
+  return add(m, v, (cpli_seen){.kind = CPLI_SEEN_MODE, .type = CPL_ENUMERATION});
+}
+
+// A shared variable looks as it does in the first mode that has it.
+static cpl_status add_shared(cpli_modes_box* m, const cpl_description* const* descs, int32_t n,
+                             const cpl_mode_variable* from, cpli_seen seen,
+                             const int32_t* first_unit) {
+  cpl_variable v = blank;
+  uint8_t kind = seen.kind;
+  for (int32_t k = n; k-- > 0;) {
+    if (from->vars[k] < 0) continue;
+    const cpl_variable* inner = &descs[k]->vars[from->vars[k]];
+    v.description = cpli_arena_strdup(&m->arena, inner->description);
+    v.unit = moved(inner->unit, first_unit[k]);
+    v.start = inner->start;
+    v.has_start = kind != CPLI_SEEN_OBSERVED && inner->has_start;
+    v.nominal = inner->nominal;
+    if (v.description == NULL) return cpli_nomem(m->ctx);
+  }
+  static const struct {
+    uint8_t causality, variability;
+  } roles[] = {[CPLI_SEEN_PARAMETER] = {CPL_PARAMETER, CPL_FIXED},
+               [CPLI_SEEN_INPUT] = {CPL_INPUT, CPL_CONTINUOUS},
+               [CPLI_SEEN_OBSERVED] = {CPL_OUTPUT, CPL_CONTINUOUS}};
+  v.name = cpli_arena_strdup(&m->arena, from->name);
+  v.causality = roles[kind].causality;
+  v.variability = roles[kind].variability;
+  return add(m, v, seen);
+}
+
+// Numbers are Reals here, so that they can be absent.
+static cpl_status add_inner(cpli_modes_box* m, const cpl_modes_def* def, int32_t k,
+                            const cpl_description* from, int32_t unit) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < from->n_vars && st >= 0; i++) {
+    const cpl_variable* inner = &from->vars[i];
+    int32_t found = cpl_find_variable(from, inner->name);
+    bool hidden = found >= 0 && found != i;  // behind another one
+    if (inner->type > CPL_STRING || hidden) continue;
+    cpl_variable v = *inner;
+    v.name = joined(m, def->modes[k].name, inner->name);
+    v.description = cpli_arena_strdup(&m->arena, inner->description);
+    if (v.description == NULL) return cpli_nomem(m->ctx);
+    v.type = inner->type == CPL_STRING ? CPL_STRING : CPL_REAL;
+    v.causality = CPL_LOCAL;
+    if (v.variability < CPL_DISCRETE) v.variability = CPL_DISCRETE;  // it comes and goes
+    v.inner_output = false;
+    v.unit = moved(inner->unit, unit);
+    v.display_unit = moved(inner->display_unit, unit);
+    v.declared_type = v.derivative_of = v.alias_of = -1;
+    v.array = 0;
+    v.start_text =
+        inner->start_text != NULL ? cpli_arena_strdup(&m->arena, inner->start_text) : NULL;
+    v.quantity = NULL;
+    st = add(m, v, (cpli_seen){CPLI_SEEN_INNER, inner->type, k, inner->ref});
+  }
+  return st;
+}
+
+static cpl_status add_units(cpli_modes_box* m, const cpl_description* from) {
+  cpl_description* d = &m->desc;
+  int32_t first = d->n_units;
+  for (int32_t i = 0; i < from->n_units; i++) {
+    cpl_unit u = from->units[i];
+    u.name = cpli_arena_strdup(&m->arena, u.name);
+    u.display_of = moved(u.display_of, first);
+    if (u.name == NULL) return cpli_nomem(m->ctx);
+    ((cpl_unit*)d->units)[d->n_units++] = u;
+  }
+  return CPL_OK;
+}
+
+static cpl_status add_type(cpli_modes_box* m, const cpl_modes_def* def) {
+  cpl_type_def* type = cpli_arena_alloc(&m->arena, 1, sizeof *type);
+  cpl_enum_item* items = cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof *items);
+  if (type == NULL || items == NULL) return cpli_nomem(m->ctx);
+  for (int32_t k = 0; k < def->n_modes; k++)
+    items[k] = (cpl_enum_item){cpli_arena_strdup(&m->arena, def->modes[k].name), "", k + 1};
+  *type = (cpl_type_def){.name = "mode",
+                         .quantity = "",
+                         .type = CPL_ENUMERATION,
+                         .items = items,
+                         .n_items = def->n_modes};
+  m->desc.types = type;
+  m->desc.n_types = 1;
+  return CPL_OK;
+}
+
+// What is observed may depend on all inputs.
+static cpl_status add_structure(cpli_modes_box* m) {
+  cpl_description* d = &m->desc;
+  cpl_unknown* rows = cpli_arena_alloc(&m->arena, (size_t)d->n_vars, sizeof *rows);
+  if (rows == NULL) return cpli_nomem(m->ctx);
+  d->structure.outputs = rows;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    if (d->vars[i].causality == CPL_OUTPUT)
+      rows[d->structure.n_outputs++] = (cpl_unknown){.var = i, .count = -1};
+  }
+  return CPL_OK;
+}
+
+static cpl_status allocate(cpli_modes_box* m, const cpl_modes_def* def,
+                           const cpl_description* const* descs, int32_t** first_unit) {
+  size_t vars = 1 + (size_t)def->n_observed + (size_t)def->n_inputs + (size_t)def->n_parameters;
+  size_t units = 0;
+  for (int32_t k = 0; k < def->n_modes; k++) {
+    const cpl_description* d = descs[k];
+    vars += (size_t)d->n_vars;
+    units += (size_t)d->n_units;
+  }
+  m->desc.vars = cpli_arena_alloc(&m->arena, vars, sizeof *m->desc.vars);
+  m->desc.units = cpli_arena_alloc(&m->arena, units, sizeof *m->desc.units);
+  m->seen = cpli_arena_alloc(&m->arena, vars, sizeof *m->seen);
+  *first_unit = cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof **first_unit);
+  if (m->desc.vars == NULL || m->desc.units == NULL || m->seen == NULL || *first_unit == NULL)
+    return cpli_nomem(m->ctx);
+  m->desc.names = &m->names;
+  return cpli_names_init(&m->names, m->ctx, vars);
+}
+
+static cpl_status fill(cpli_modes_box* m, const cpl_modes_def* def,
+                       const cpl_description* const* descs) {
+  int32_t* first_unit = NULL;
+  cpl_status st = allocate(m, def, descs, &first_unit);
+  for (int32_t k = 0; k < def->n_modes && st >= 0; k++) {
+    first_unit[k] = m->desc.n_units;
+    st = add_units(m, descs[k]);
+  }
+  if (st >= 0) st = add_type(m, def);
+  if (st >= 0) st = add_mode(m, def);
+  const struct {
+    cpli_seen_kind kind;
+    const cpl_mode_variable* list;
+    int32_t n;
+  } lists[] = {{CPLI_SEEN_OBSERVED, def->observed, def->n_observed},
+               {CPLI_SEEN_INPUT, def->inputs, def->n_inputs},
+               {CPLI_SEEN_PARAMETER, def->parameters, def->n_parameters}};
+  for (size_t l = 0; l < CPLI_COUNT(lists); l++) {
+    for (int32_t i = 0; i < lists[l].n && st >= 0; i++) {
+      cpli_seen seen = {.kind = (uint8_t)lists[l].kind, .mode = i};
+      st = add_shared(m, descs, def->n_modes, &lists[l].list[i], seen, first_unit);
+    }
+  }
+  for (int32_t k = 0; k < def->n_modes && st >= 0; k++)
+    st = add_inner(m, def, k, descs[k], first_unit[k]);
+  return st < 0 ? st : add_structure(m);
+}
+
+cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
+                               const cpl_description* const* descs, cpli_modes_box** out) {
+  *out = NULL;
+  cpli_modes_box* m = cpli_alloc(ctx, 1, sizeof *m);
+  if (m == NULL) return cpli_nomem(ctx);
+  m->ctx = ctx;
+  m->holders = 1;
+  cpli_arena_init(&m->arena, ctx);
+  m->desc = (cpl_description){.name = cpli_arena_strdup(&m->arena, def->name),
+                              .kind = "modes",
+                              .description = "",
+                              .author = "",
+                              .version = "",
+                              .copyright = "",
+                              .license = "",
+                              .tool = "couplet " CPL_VERSION,
+                              .date = ""};
+  cpl_status st = m->desc.name == NULL ? cpli_nomem(ctx) : fill(m, def, descs);
+  if (st < 0) cpli_modes_release(m);
+  else *out = m;
+  return st;
+}
+
+cpli_modes_box* cpli_modes_hold(cpli_modes_box* m) {
+  m->holders++;
+  return m;
+}
+
+void cpli_modes_release(cpli_modes_box* m) {
+  if (m == NULL || --m->holders > 0) return;
+  cpli_names_free(&m->names);
+  cpli_arena_free(&m->arena);
+  cpli_free(m->ctx, m);
+}

@@ -1,0 +1,487 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The composer "modes": one of several steppers is active; the others wait for their turn.
+#include <math.h>
+
+#include "modes/beside.h"
+#include "modes/modes.h"
+
+static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
+
+static cpl_stepper* active_of(cpli_modes* m) { return m->modes[m->active].s; }
+
+static const char* const entry_names[] = {
+    [CPL_ENTRY_FOLLOW] = "follow", [CPL_ENTRY_ERROR] = "error", [CPL_ENTRY_WAIT] = "wait"};
+
+bool cpl_on_entry_by_name(const char* name, cpl_on_entry* out) {
+  for (size_t i = 0; i < CPLI_COUNT(entry_names); i++) {
+    if (strcmp(name, entry_names[i]) != 0) continue;
+    *out = (cpl_on_entry)i;
+    return true;
+  }
+  return false;
+}
+
+//------------------------------------ steps ------------------------------------
+
+// The active mode wants to stop. The caller has seen its last values already when an update at the
+// same time led to it; otherwise they are shown first.
+static cpl_status heed_stop(cpli_modes* m, const cpl_step_result* r, bool shown) {
+  cpl_status st = cpli_modes_choose(m, r->stop, &m->pending);
+  if (st < 0) return st;
+  if (m->pending == NULL) m->ended = true;
+  if (m->pending == NULL || !shown) return CPL_OK;
+  cpli_transition* way = m->pending;
+  m->pending = NULL;
+  return cpli_modes_follow(m, way);
+}
+
+static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
+  cpli_modes* m = (cpli_modes*)s;
+  cpl_step_result r = {.time = m->t};
+  cpl_status st = CPL_OK;
+  bool handled = false, updates = t_end <= m->t;
+  if (m->pending != NULL && !m->ended) {
+    cpli_transition* way = m->pending;
+    m->pending = NULL;
+    st = cpli_modes_follow(m, way);
+    handled = true;
+    updates = false;
+  }
+  while (st >= 0 && !m->ended && m->pending == NULL && (updates || m->t < t_end)) {
+    double begin = m->t;
+    st = active_of(m)->ops->step(active_of(m), t_end, t_limit, &r);
+    if (st < 0) break;
+    m->t = r.time;
+    updates = false;
+    handled = handled || (r.event_handled && r.time == begin);
+    if (r.end != CPL_STEP_TERMINATE) break;
+    st = heed_stop(m, &r, r.event_handled && r.time == begin);
+    r.end = CPL_STEP_DONE;
+  }
+  *result = (cpl_step_result){.end = m->ended             ? CPL_STEP_TERMINATE
+                                     : m->pending != NULL ? CPL_STEP_EVENT
+                                                          : r.end,
+                              .time = m->t,
+                              .event_handled = handled};
+  return st;
+}
+
+static cpl_status ahead(cpl_stepper* s, double t_limit, double* until) {
+  cpli_modes* m = (cpli_modes*)s;
+  *until = m->t;
+  if (m->ended || m->pending != NULL) return CPL_OK;
+  return active_of(m)->ops->ahead(active_of(m), t_limit, until);
+}
+
+static cpl_status max_step(cpl_stepper* s, double* h) {
+  cpl_stepper* inner = active_of((cpli_modes*)s);
+  *h = NAN;
+  return inner->ops->max_step != NULL ? inner->ops->max_step(inner, h) : CPL_OK;
+}
+
+static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+  cpl_stepper* inner = active_of((cpli_modes*)s);
+  *wanted = false;
+  return inner->ops->wants_update != NULL ? inner->ops->wants_update(inner, wanted) : CPL_OK;
+}
+
+static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
+  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                  "%s: there is no variable %u, or it cannot be used so", m->base.base.name,
+                  (unsigned)ref);
+}
+
+static const cpli_seen* seen_of(const cpli_modes* m, uint32_t ref) {
+  return ref < (uint32_t)m->box->desc.n_vars ? &m->box->seen[ref] : NULL;
+}
+
+static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
+  cpli_modes* m = (cpli_modes*)s;
+  const cpli_seen* seen = seen_of(m, ref);
+  if (seen == NULL || seen->kind != CPLI_SEEN_INPUT) return refuse(m, ref);
+  cpli_shared* in = &m->shared[CPLI_SEEN_INPUT][seen->mode];
+  in->curve = *curve;
+  in->by_curve = true;
+  const cpli_read* at = &in->at[m->active];
+  if (at->place < 0 || !(m->running || m->in_init)) return CPL_OK;
+  return active_of(m)->ops->set_curve(active_of(m), at->ref, curve);
+}
+
+//------------------------------------ values ------------------------------------
+
+enum { RUN = 64 };
+
+// The variable of the active mode a reference stands for; false: there is none now.
+static bool locate(const cpli_modes* m, const cpli_seen* seen, cpli_read* out) {
+  if (seen->kind == CPLI_SEEN_INNER) {
+    *out = (cpli_read){seen->type, seen->ref, 0};
+    return seen->mode == m->active;
+  }
+  *out = m->shared[seen->kind][seen->mode].at[m->active];
+  return out->place >= 0;
+}
+
+// References to Reals of the active mode that follow each other go to it in one call.
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  cpli_modes* m = self_of(c);
+  cpl_component* inner = cpli_active(m);
+  uint32_t run[RUN];
+  cpl_status st = CPL_OK;
+  size_t i = 0;
+  while (i < n && st == CPL_OK) {
+    size_t count = 0;
+    cpli_read at = {0};
+    bool there = true;
+    for (; i + count < n && count < RUN; count++) {
+      const cpli_seen* seen = seen_of(m, refs[i + count]);
+      if (seen == NULL || seen->kind == CPLI_SEEN_MODE) return refuse(m, refs[i + count]);
+      there = locate(m, seen, &at);
+      if (!there || at.type != CPL_REAL) break;
+      run[count] = at.ref;
+    }
+    if (count > 0) st = inner->ops->get_real(inner, run, count, values + i);
+    i += count;
+    if (i == n || count == RUN || st != CPL_OK) continue;
+    if (there) st = cpli_get_number(inner, &at, &values[i]);
+    else values[i] = NAN;
+    i++;
+  }
+  return st;
+}
+
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  cpli_modes* m = self_of(c);
+  (void)type;
+  for (size_t i = 0; i < n; i++) {
+    const cpli_seen* seen = seen_of(m, refs[i]);
+    if (seen == NULL || seen->kind != CPLI_SEEN_MODE) return refuse(m, refs[i]);
+    values[i] = m->active + 1;
+  }
+  return CPL_OK;
+}
+
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  cpli_modes* m = self_of(c);
+  cpl_component* inner = cpli_active(m);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    const cpli_seen* seen = seen_of(m, refs[i]);
+    if (seen == NULL || seen->type != CPL_STRING) return refuse(m, refs[i]);
+    values[i] = "";
+    if (seen->mode == m->active) st = inner->ops->get_string(inner, &seen->ref, 1, &values[i]);
+  }
+  return st;
+}
+
+// A start value of one mode, set from outside: for every time that mode is entered.
+static cpl_status set_start(cpli_modes* m, const cpli_seen* seen, double value) {
+  cpli_other other = {.type = seen->type, .ref = seen->ref, .integer = llround(value)};
+  return cpli_starts_add(m->base.base.ctx, &m->modes[seen->mode].starts, other, value);
+}
+
+static cpl_status set_shared(cpli_modes* m, const cpli_seen* seen, double value) {
+  cpli_shared* shared = &m->shared[seen->kind][seen->mode];
+  shared->value = value;
+  shared->given = true;
+  shared->by_curve = false;
+  const cpli_read* at = &shared->at[m->active];
+  bool now = seen->kind == CPLI_SEEN_INPUT && (m->running || m->in_init);
+  return now && at->place >= 0 ? cpli_set_number(cpli_active(m), at, value) : CPL_OK;
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  cpli_modes* m = self_of(c);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    const cpli_seen* seen = seen_of(m, refs[i]);
+    bool inner = seen != NULL && seen->kind == CPLI_SEEN_INNER;
+    bool shared =
+        seen != NULL && (seen->kind == CPLI_SEEN_INPUT || seen->kind == CPLI_SEEN_PARAMETER);
+    if (shared) st = set_shared(m, seen, values[i]);
+    else if (inner && !m->running) st = set_start(m, seen, values[i]);
+    else st = refuse(m, refs[i]);
+  }
+  return st;
+}
+
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  (void)type, (void)values;
+  return n > 0 ? refuse(self_of(c), refs[0]) : CPL_OK;
+}
+
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  cpli_modes* m = self_of(c);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    const cpli_seen* seen = seen_of(m, refs[i]);
+    if (seen == NULL || seen->type != CPL_STRING || m->running) return refuse(m, refs[i]);
+    cpli_other other = {.type = CPL_STRING, .ref = seen->ref};
+    other.text = cpli_arena_strdup(&m->arena, values[i]);
+    if (other.text == NULL) return cpli_nomem(c->ctx);
+    st = cpli_starts_add(c->ctx, &m->modes[seen->mode].starts, other, 0);
+  }
+  return st;
+}
+
+//------------------------------------ life ------------------------------------
+
+static cpl_status setup(cpl_component* c, const cpl_setup* s) {
+  cpli_modes* m = self_of(c);
+  m->setup = *s;
+  m->t = m->entered = s->start_time;
+  m->active = m->start;
+  cpli_modes_forget(m);
+  return CPL_OK;
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  self_of(c)->in_init = true;
+  return cpli_modes_setup(self_of(c), NULL);
+}
+
+static cpl_status exit_init(cpl_component* c) {
+  cpli_modes* m = self_of(c);
+  cpl_status st = cpli_modes_begin(m, NULL);
+  m->in_init = false;
+  m->running = st >= 0;
+  return st;
+}
+
+static cpl_status terminate(cpl_component* c) {
+  self_of(c)->running = false;
+  return cpli_active(self_of(c))->ops->terminate(cpli_active(self_of(c)));
+}
+
+// Modes are reset when they are entered.
+static cpl_status reset(cpl_component* c) {
+  cpli_modes* m = self_of(c);
+  m->running = m->in_init = m->ended = false;
+  m->pending = NULL;
+  m->active = m->start;
+  return CPL_OK;
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_modes* m = self_of(c);
+  cpl_context* ctx = c->ctx;
+  for (int32_t k = 0; k < m->n_modes && m->modes != NULL; k++) {
+    cpli_mode* mode = &m->modes[k];
+    if (mode->s != NULL) mode->s->base.ops->destroy(&mode->s->base);
+    cpli_free(ctx, mode->starts.refs);
+    cpli_free(ctx, mode->starts.values);
+    cpli_free(ctx, mode->starts.others);
+    cpli_free(ctx, mode->kept);
+    for (int32_t i = 0; i < mode->n_leave; i++) {
+      for (int32_t o = 0; o < mode->leave[i].n_others; o++)
+        cpli_free(ctx, mode->leave[i].others[o].text);
+    }
+  }
+  cpli_modes_release(m->box);
+  cpli_arena_free(&m->arena);
+  cpli_free(ctx, m);
+}
+
+//------------------------------------ save and restore ------------------------------------
+
+typedef struct saved {
+  int32_t active;
+  double t, entered;
+  bool running, ended;
+  cpli_transition* pending;
+  cpl_snapshot modes[];  // of the active one
+} saved;
+
+static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_modes* m = self_of(c);
+  saved* k = snapshot->data;
+  if (k == NULL) k = cpli_alloc(c->ctx, 1, sizeof *k + (size_t)m->n_modes * sizeof *k->modes);
+  if (k == NULL) return cpli_nomem(c->ctx);
+  snapshot->data = k;
+  k->active = m->active, k->t = m->t, k->entered = m->entered;
+  k->running = m->running, k->ended = m->ended, k->pending = m->pending;
+  return cpli_active(m)->ops->save(cpli_active(m), &k->modes[m->active]);
+}
+
+static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  cpli_modes* m = self_of(c);
+  const saved* k = snapshot->data;
+  m->active = k->active, m->t = k->t, m->entered = k->entered;
+  m->running = k->running, m->ended = k->ended, m->pending = k->pending;
+  return cpli_active(m)->ops->restore(cpli_active(m), &k->modes[m->active]);
+}
+
+static void forget(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_modes* m = self_of(c);
+  saved* k = snapshot->data;
+  for (int32_t i = 0; k != NULL && i < m->n_modes; i++) {
+    cpl_component* mode = &m->modes[i].s->base;
+    if (k->modes[i].data != NULL) mode->ops->forget(mode, &k->modes[i]);
+  }
+  cpli_free(c->ctx, k);
+  snapshot->data = NULL;
+}
+
+//------------------------------------ create ------------------------------------
+
+#define COMMON_OPS                                                                      \
+  .kind = "modes", .destroy = destroy, .setup = setup, .enter_init = enter_init,        \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
+  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
+  .get_string = get_string, .set_string = set_string
+static const cpl_component_ops component_ops[2] = {
+    {COMMON_OPS},  // rolls back or not
+    {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};
+
+// The weakest of all modes; but a switch stops before the end of a step, and is an update.
+static void find_capabilities(cpli_modes* m) {
+  cpl_capabilities can = m->modes[0].s->base.can;
+  bool look_ahead = true, curves = true, predicts = true;
+  for (int32_t k = 0; k < m->n_modes; k++) {
+    const cpl_stepper* s = m->modes[k].s;
+    const cpl_capabilities* one = &s->base.can;
+    can.save_restore = can.save_restore && one->save_restore;
+    can.once_per_process = can.once_per_process || one->once_per_process;
+    can.needs_tool = can.needs_tool || one->needs_tool;
+    can.variable_step = can.variable_step && one->variable_step;
+    can.get_after_set = can.get_after_set && one->get_after_set;
+    can.dense_output = can.dense_output && one->dense_output;
+    if (one->input_derivatives < can.input_derivatives)
+      can.input_derivatives = one->input_derivatives;
+    look_ahead = look_ahead && s->ops->ahead != NULL;
+    curves = curves && s->ops->set_curve != NULL;
+    predicts = predicts && s->ops->max_step != NULL;
+  }
+  can.directional = can.serialize = can.completed_step = can.predicts = false;
+  can.zero_step = can.stops_early = true;
+  can.output_derivatives = 0;
+  m->base.base.can = can;
+  m->base.base.ops = &component_ops[can.save_restore];
+  m->stepper_ops = (cpl_stepper_ops){.step = step,
+                                     .ahead = look_ahead ? ahead : NULL,
+                                     .set_curve = curves ? set_curve : NULL,
+                                     .wants_update = wants_update,
+                                     .max_step = predicts ? max_step : NULL};
+  m->base.ops = &m->stepper_ops;
+}
+
+static cpl_status check(cpl_context* ctx, const cpl_modes_def* def) {
+  if (def->n_modes < 1 || def->start < 0 || def->start >= def->n_modes)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: there are no modes, or none to start with", def->name);
+  for (int32_t k = 0; k < def->n_modes; k++) {
+    for (int32_t i = 0; i < def->modes[k].n_leave; i++) {
+      const cpl_transition* t = &def->modes[k].leave[i];
+      if (t->to < 0 || t->to >= def->n_modes || t->stop < 0)
+        return cpl_fail(ctx, CPL_ERR_INPUT, "%s: mode %s: transition %d leads nowhere", def->name,
+                        def->modes[k].name, i + 1);
+    }
+  }
+  return CPL_OK;
+}
+
+static cpl_status take_steppers(cpli_modes* m, const cpl_modes_def* def) {
+  m->modes = cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof *m->modes);
+  if (m->modes == NULL) return cpli_nomem(m->base.base.ctx);
+  m->n_modes = def->n_modes;
+  bool fine = true;
+  for (int32_t k = 0; k < def->n_modes; k++) {
+    const cpl_mode* from = &def->modes[k];
+    m->modes[k] = (cpli_mode){.name = cpli_arena_strdup(&m->arena, from->name),
+                              .s = from->stepper,
+                              .make = from->make,
+                              .user = from->user};
+    fine = fine && m->modes[k].name != NULL;
+  }
+  return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
+}
+
+static cpl_status take_box(cpli_modes* m, const cpl_modes_def* def, cpli_modes_box* box) {
+  if (box != NULL) {
+    m->box = cpli_modes_hold(box);
+    return CPL_OK;
+  }
+  const cpl_description** descs =
+      cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof(cpl_description*));
+  if (descs == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t k = 0; k < def->n_modes; k++) descs[k] = def->modes[k].stepper->base.desc;
+  return cpli_modes_describe(m->base.base.ctx, def, descs, &m->box);
+}
+
+static void destroy_steppers(const cpl_modes_def* def) {
+  for (int32_t k = 0; k < def->n_modes; k++) {
+    cpl_component* c = &def->modes[k].stepper->base;
+    c->ops->destroy(c);
+  }
+}
+
+cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+                             cpl_stepper** out) {
+  *out = NULL;
+  cpl_status st = check(ctx, def);
+  cpli_modes* m = st >= 0 ? cpli_alloc(ctx, 1, sizeof *m) : NULL;
+  if (m == NULL) {
+    destroy_steppers(def);
+    return st < 0 ? st : cpli_nomem(ctx);
+  }
+  cpli_arena_init(&m->arena, ctx);
+  m->start = m->active = def->start;
+  m->tolerance = def->tolerance;
+  m->base.base = (cpl_component){.ops = &component_ops[0], .ctx = ctx};
+  m->base.base.name = cpli_arena_strdup(&m->arena, def->name);
+  st = m->base.base.name == NULL ? cpli_nomem(ctx) : take_steppers(m, def);
+  if (st < 0 && m->modes == NULL) destroy_steppers(def);
+  if (st >= 0) st = take_box(m, def, box);
+  if (st >= 0) st = cpli_modes_prepare(m, def);
+  if (st < 0) {
+    destroy(&m->base.base);
+    return st;
+  }
+  m->base.base.desc = &m->box->desc;
+  find_capabilities(m);
+  *out = &m->base;
+  return CPL_OK;
+}
+
+cpl_modes_def cpl_default_modes_def(void) {
+  return (cpl_modes_def){.name = "modes", .tolerance = 1e-6};
+}
+
+cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_stepper** out) {
+  return cpli_modes_create(ctx, def, NULL, out);
+}
+
+//------------------------------------ counters ------------------------------------
+
+void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
+  to->steps += from->steps;
+  to->rejected += from->rejected;
+  to->rhs_evals += from->rhs_evals;
+  to->jac_evals += from->jac_evals;
+  to->newton_iters += from->newton_iters;
+  to->state_events += from->state_events;
+  to->time_events += from->time_events;
+  to->step_events += from->step_events;
+  to->restarts += from->restarts;
+  to->linear_iters += from->linear_iters;
+  to->products += from->products;
+  to->groups += from->groups;
+  to->in_models_s += from->in_models_s;
+}
+
+bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out) {
+  if (s->base.ops != &component_ops[0] && s->base.ops != &component_ops[1])
+    return cpli_beside_stats(s, out);
+  const cpli_modes* m = (const cpli_modes*)s;
+  *out = m->stats;
+  for (int32_t k = 0; k < m->n_modes; k++) {
+    const cpl_solver_stats* one = cpl_integrate_stats(m->modes[k].s);
+    if (one != NULL) cpli_add_solver_stats(&out->solver, one);
+  }
+  return true;
+}

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Inside of a stepper made by cpl_modes(): describe.c its variables seen from outside, prepare.c
+// turns transitions into lists of references, switch.c goes from one mode to another with them,
+// watch.c finds switches that come too often, modes.c is the rest. Nothing is looked up by name
+// once it is made.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/modes.h"
+
+// A value that is no Real.
+typedef struct cpli_other {
+  uint8_t type;
+  uint32_t ref;
+  int64_t integer;
+  const char* text;
+} cpli_other;
+
+// Values that are set together when a mode is entered.
+typedef struct cpli_starts {
+  uint32_t* refs;
+  double* values;
+  size_t n, cap_refs, cap_values;
+  cpli_other* others;
+  size_t n_others, cap_others;
+} cpli_starts;
+
+// A number that is read from a mode, and where it goes.
+typedef struct cpli_read {
+  uint8_t type;
+  uint32_t ref;
+  int32_t place;
+} cpli_read;
+
+typedef struct cpli_transition {
+  cpl_transition def;
+  int32_t number;  // among those of its mode, for messages
+  // copies: Reals together, others one by one
+  uint32_t *from, *to;
+  double *factor, *offset, *copied;
+  int32_t n_real;
+  struct cpli_other_copy {
+    uint8_t type;
+    uint32_t from, to;
+    int64_t integer;
+    char* text;  // a String is borrowed only until the next call
+  } * others;
+  int32_t n_others;
+  // sources: Reals of the mode that is left together, others one by one, then those of other modes
+  uint32_t* source_refs;
+  int32_t* source_places;
+  double* source_values;
+  int32_t n_source_real, n_source_others;
+  cpli_read* source_others;
+  double *sources, *results;
+  // targets: Reals that are set before initialisation together
+  uint32_t* target_refs;
+  int32_t* target_places;
+  double* target_values;
+  int32_t n_target_real, n_target_others;
+  cpli_read* target_others;
+  // states that can only be written after it
+  int32_t *late_states, *late_targets;
+  double* late_values;
+  int32_t n_late;
+  // Reals whose values the new mode should have: of copies, then of targets
+  double* seen;
+  int32_t warned;
+  double last, distance, began;  // switches that come ever closer: when, how far apart, since when
+  int32_t shrunk, stuck;
+} cpli_transition;
+
+typedef struct cpli_mode {
+  const char* name;
+  cpl_stepper* s;
+  cpl_status (*make)(void* user, cpl_stepper** out);
+  void* user;
+  cpli_starts starts;
+  cpli_transition* leave;
+  int32_t n_leave;
+  bool used;  // it has been set up, and is reset before the next time
+  bool left;  // kept values are there
+  // what transitions of other modes ask for, as it was when it was left
+  cpli_read* kept;
+  double* kept_values;
+  int32_t n_kept;
+  size_t cap_kept;
+} cpli_mode;
+
+typedef enum cpli_seen_kind {
+  CPLI_SEEN_MODE,  // the number of the active mode
+  CPLI_SEEN_PARAMETER,
+  CPLI_SEEN_INPUT,
+  CPLI_SEEN_OBSERVED,
+  CPLI_SEEN_INNER,  // of one mode
+} cpli_seen_kind;
+
+// Where a variable of the whole is.
+typedef struct cpli_seen {
+  uint8_t kind;
+  uint8_t type;  // in its mode
+  int32_t mode;  // of an inner one; else its number among those of its kind
+  uint32_t ref;  // in that mode
+} cpli_seen;
+
+// The description, shared by all instances; it outlives any of them.
+typedef struct cpli_modes_box {
+  cpl_context* ctx;
+  int32_t holders;
+  cpli_arena arena;
+  cpli_names names;
+  cpl_description desc;
+  cpli_seen* seen;  // by variable
+} cpli_modes_box;
+
+typedef struct cpli_shared {
+  cpli_read* at;  // by mode; place < 0: it is not there
+  double value;   // of an input or a parameter, as it was set
+  bool given, by_curve;
+  cpl_curve curve;
+} cpli_shared;
+
+typedef struct cpli_modes {
+  cpl_stepper base;
+  cpl_stepper_ops stepper_ops;
+  cpli_arena arena;
+  cpli_modes_box* box;
+  cpli_mode* modes;
+  int32_t n_modes, start, active;
+  cpli_shared* shared[CPLI_SEEN_OBSERVED + 1];
+  int32_t n_shared[CPLI_SEEN_OBSERVED + 1];
+  double* before;  // of the observed variables, to tell of jumps
+  double tolerance;
+  cpl_setup setup;
+  double t, entered;  // now; when the active mode was entered
+  bool running, in_init, ended;
+  cpli_transition* pending;  // waits to be followed
+  int32_t* trail;            // modes entered since time moved last
+  int32_t n_trail;
+  cpl_modes_stats stats;
+} cpli_modes;
+
+enum { CPLI_TRAIL = 100 };  // so many switches at one time are too many
+
+static inline cpl_component* cpli_active(const cpli_modes* m) {
+  return &m->modes[m->active].s->base;
+}
+
+/// One number of a component, whatever its type.
+cpl_status cpli_get_number(cpl_component* c, const cpli_read* from, double* out);
+cpl_status cpli_set_number(cpl_component* c, const cpli_read* to, double value);
+
+//------------------------------------ describe.c ------------------------------------
+
+/// The steppers of `def` are not looked at, but the descriptions they will have.
+/// Owned: *out by the caller, who calls cpli_modes_release().
+cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
+                               const cpl_description* const* descs, cpli_modes_box** out);
+cpli_modes_box* cpli_modes_hold(cpli_modes_box* box);
+void cpli_modes_release(cpli_modes_box* box);  // Nullable
+
+//------------------------------------ modes.c ------------------------------------
+
+/// cpl_modes() for who has the description already. Nullable: box
+cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+                             cpl_stepper** out);
+
+//------------------------------------ prepare.c ------------------------------------
+
+cpl_status cpli_modes_prepare(cpli_modes* m, const cpl_modes_def* def);
+/// Reads of the same variable later win.
+cpl_status cpli_starts_add(cpl_context* ctx, cpli_starts* s, cpli_other value, double real);
+
+//------------------------------------ switch.c ------------------------------------
+
+/// Start values, then those of the transition that led here, then setup. Nullable: from
+cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from);
+/// From initialisation to a running mode.
+cpl_status cpli_modes_begin(cpli_modes* m, cpli_transition* from);
+/// Leave the active mode.
+cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* way);
+/// Which transition a stop asks for; *out is NULL when there is none.
+cpl_status cpli_modes_choose(cpli_modes* m, int32_t stop, cpli_transition** out);
+
+//------------------------------------ watch.c ------------------------------------
+
+/// A switch is about to happen: is it one of too many?
+cpl_status cpli_modes_watch(cpli_modes* m, cpli_transition* way);
+void cpli_modes_forget(cpli_modes* m);

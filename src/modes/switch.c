@@ -1,0 +1,318 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From one mode to another: read the values at its end, compute what the new one begins with, reset
+// that, set, initialise, and look at what became of it.
+#include <math.h>
+
+#include "modes/modes.h"
+
+enum { MOST_WARNINGS = 3 };  // of one transition
+
+static const char* text_of(const cpli_transition* t) {
+  return t->def.text != NULL ? t->def.text : "a transition";
+}
+
+cpl_status cpli_get_number(cpl_component* c, const cpli_read* from, double* out) {
+  if (from->type == CPL_REAL) return c->ops->get_real(c, &from->ref, 1, out);
+  int64_t integer = 0;
+  cpl_status st = c->ops->get_integer(c, (cpl_type)from->type, &from->ref, 1, &integer);
+  *out = (double)integer;
+  return st;
+}
+
+cpl_status cpli_set_number(cpl_component* c, const cpli_read* to, double value) {
+  if (to->type == CPL_REAL) return c->ops->set_real(c, &to->ref, 1, &value);
+  int64_t integer = to->type == CPL_BOOLEAN ? value != 0 : llround(value);
+  return c->ops->set_integer(c, (cpl_type)to->type, &to->ref, 1, &integer);
+}
+
+//------------------------------------ the end of a mode ------------------------------------
+
+static cpl_status read_sources(cpli_modes* m, cpli_transition* t) {
+  cpl_component* c = cpli_active(m);
+  cpl_status st = CPL_OK;
+  if (t->n_source_real > 0)
+    st = c->ops->get_real(c, t->source_refs, (size_t)t->n_source_real, t->source_values);
+  for (int32_t i = 0; i < t->n_source_real; i++)
+    t->sources[t->source_places[i]] = t->source_values[i];
+  for (int32_t i = 0; i < t->n_source_others && st == CPL_OK; i++)
+    st = cpli_get_number(c, &t->source_others[i], &t->sources[t->source_others[i].place]);
+  for (int32_t i = 0; i < t->def.n_sources && st == CPL_OK; i++) {
+    const cpl_mode_value* s = &t->def.sources[i];
+    if (s->mode < 0) continue;
+    const cpli_mode* other = &m->modes[s->mode];
+    if (!other->left)
+      return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                      "%s: it needs a value of mode %s, which has not been left before t=%.12g",
+                      text_of(t), other->name, m->t);
+    t->sources[i] = other->kept_values[s->var];
+  }
+  return st;
+}
+
+static cpl_status read_text(cpli_modes* m, cpl_component* c, struct cpli_other_copy* copy) {
+  const char* text = NULL;
+  cpl_status st = c->ops->get_string(c, &copy->from, 1, &text);
+  if (st != CPL_OK) return st;
+  cpli_free(m->base.base.ctx, copy->text);
+  copy->text = cpli_strdup(m->base.base.ctx, text != NULL ? text : "");
+  return copy->text != NULL ? CPL_OK : cpli_nomem(m->base.base.ctx);
+}
+
+static cpl_status read_copies(cpli_modes* m, cpli_transition* t) {
+  cpl_component* c = cpli_active(m);
+  cpl_status st = CPL_OK;
+  if (t->n_real > 0) st = c->ops->get_real(c, t->from, (size_t)t->n_real, t->copied);
+  for (int32_t i = 0; i < t->n_real; i++) t->copied[i] = t->factor[i] * t->copied[i] + t->offset[i];
+  for (int32_t i = 0; i < t->n_others && st == CPL_OK; i++) {
+    struct cpli_other_copy* o = &t->others[i];
+    st = o->type == CPL_STRING
+             ? read_text(m, c, o)
+             : c->ops->get_integer(c, (cpl_type)o->type, &o->from, 1, &o->integer);
+  }
+  return st;
+}
+
+static cpl_status keep_values(cpli_modes* m) {
+  cpli_mode* mode = &m->modes[m->active];
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < mode->n_kept && st == CPL_OK; k++)
+    st = cpli_get_number(&mode->s->base, &mode->kept[k], &mode->kept_values[k]);
+  mode->left = true;
+  return st;
+}
+
+// Values that cannot be had at the end of a mode cannot be had by a shorter step either.
+static cpl_status final(cpli_modes* m, const cpli_transition* t, cpl_status st) {
+  if (st == CPL_OK) return st;
+  return cpl_fail_prefix(m->base.base.ctx, st == CPL_RETRY ? CPL_ERR_MODEL : st, "%s: at t=%.12g",
+                         text_of(t), m->t);
+}
+
+static cpl_status compute(cpli_modes* m, cpli_transition* t) {
+  cpl_status st = read_copies(m, t);
+  if (st == CPL_OK) st = read_sources(m, t);
+  if (st == CPL_OK) st = keep_values(m);
+  if (st == CPL_OK && t->def.map != NULL)
+    st = t->def.map(t->def.user, m->t, t->sources, t->results);
+  return final(m, t, st);
+}
+
+//------------------------------------ the beginning of a mode ------------------------------------
+
+// Back to before its setup; what cannot be reset is made anew.
+static cpl_status reset(cpli_modes* m, cpli_mode* mode) {
+  if (!mode->used) return CPL_OK;
+  cpl_component* c = &mode->s->base;
+  cpl_status st = c->ops->reset(c);
+  if (st >= 0 || mode->make == NULL) return st;
+  cpl_log(m->base.base.ctx, CPL_LOG_INFO, m->base.base.name,
+          "mode %s cannot be reset at t=%.12g, and is made anew: %s", mode->name, m->t,
+          cpl_context_error(m->base.base.ctx));
+  cpl_stepper* fresh = NULL;
+  st = mode->make(mode->user, &fresh);
+  if (st < 0) return st;
+  c->ops->destroy(c);
+  mode->s = fresh;
+  return CPL_OK;
+}
+
+static cpl_status set_starts(cpl_component* c, const cpli_starts* s) {
+  cpl_status st = s->n > 0 ? c->ops->set_real(c, s->refs, s->n, s->values) : CPL_OK;
+  for (size_t i = 0; i < s->n_others && st >= 0; i++) {
+    const cpli_other* o = &s->others[i];
+    st = o->type == CPL_STRING ? c->ops->set_string(c, &o->ref, 1, &o->text)
+                               : c->ops->set_integer(c, (cpl_type)o->type, &o->ref, 1, &o->integer);
+  }
+  return st;
+}
+
+// Parameters that were set from outside.
+static cpl_status set_parameters(cpli_modes* m, cpl_component* c) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_PARAMETER] && st >= 0; i++) {
+    const cpli_shared* p = &m->shared[CPLI_SEEN_PARAMETER][i];
+    const cpli_read* at = &p->at[m->active];
+    if (p->given && at->place >= 0) st = cpli_set_number(c, at, p->value);
+  }
+  return st;
+}
+
+static cpl_status set_mapped(cpli_transition* t, cpl_component* c) {
+  cpl_status st = CPL_OK;
+  if (t->n_real > 0) st = c->ops->set_real(c, t->to, (size_t)t->n_real, t->copied);
+  for (int32_t i = 0; i < t->n_others && st >= 0; i++) {
+    const struct cpli_other_copy* o = &t->others[i];
+    const char* text = o->text;
+    st = o->type == CPL_STRING ? c->ops->set_string(c, &o->to, 1, &text)
+                               : c->ops->set_integer(c, (cpl_type)o->type, &o->to, 1, &o->integer);
+  }
+  for (int32_t i = 0; i < t->n_target_real; i++)
+    t->target_values[i] = t->results[t->target_places[i]];
+  if (st >= 0 && t->n_target_real > 0)
+    st = c->ops->set_real(c, t->target_refs, (size_t)t->n_target_real, t->target_values);
+  for (int32_t i = 0; i < t->n_target_others && st >= 0; i++)
+    st = cpli_set_number(c, &t->target_others[i], t->results[t->target_others[i].place]);
+  return st;
+}
+
+cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
+  cpli_mode* mode = &m->modes[m->active];
+  cpl_status st = reset(m, mode);
+  cpl_component* c = &mode->s->base;
+  double since = cpli_now();
+  mode->used = true;
+  if (st >= 0) st = set_starts(c, &mode->starts);
+  if (st >= 0) st = set_parameters(m, c);
+  if (st >= 0 && from != NULL) st = set_mapped(from, c);
+  m->stats.in_mapping_s += cpli_now() - since;
+  cpl_setup setup = m->setup;
+  setup.start_time = m->t;
+  if (st >= 0) st = c->ops->setup(c, &setup);
+  return st < 0 ? st : c->ops->enter_init(c);
+}
+
+// Inputs are as they were given last.
+static cpl_status set_inputs(cpli_modes* m, cpl_stepper* s) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_INPUT] && st >= 0; i++) {
+    const cpli_shared* in = &m->shared[CPLI_SEEN_INPUT][i];
+    const cpli_read* at = &in->at[m->active];
+    if (at->place < 0) continue;
+    if (in->by_curve && s->ops->set_curve != NULL) st = s->ops->set_curve(s, at->ref, &in->curve);
+    else if (in->given) st = s->base.ops->set_real(&s->base, &at->ref, 1, &in->value);
+  }
+  return st;
+}
+
+//------------------------------------ what became of it ------------------------------------
+
+static void tell(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted, double got) {
+  const cpl_description* d = m->modes[m->active].s->base.desc;
+  const cpl_variable* v = NULL;
+  for (int32_t i = 0; i < d->n_vars && v == NULL; i++) {
+    if (d->vars[i].ref == ref && d->vars[i].type == CPL_REAL) v = &d->vars[i];
+  }
+  double size = fmax(fabs(wanted), v != NULL ? v->nominal : 1);
+  if (fabs(got - wanted) <= m->tolerance * size || t->warned > MOST_WARNINGS) return;
+  bool last = ++t->warned > MOST_WARNINGS;
+  if (last)
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+            "%s: more values differ; this is not reported again", text_of(t));
+  else
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+            "%s: at t=%.12g %s should begin with %.12g, but mode %s made %.12g of it", text_of(t),
+            m->t, v != NULL ? v->name : "a variable", wanted, m->modes[m->active].name, got);
+}
+
+static cpl_status compare(cpli_modes* m, cpli_transition* t, const uint32_t* refs, int32_t n,
+                          const double* wanted) {
+  cpl_component* c = cpli_active(m);
+  if (n == 0 || t->warned > MOST_WARNINGS) return CPL_OK;
+  cpl_status st = c->ops->get_real(c, refs, (size_t)n, t->seen);
+  for (int32_t i = 0; i < n && st == CPL_OK; i++) {
+    double difference = fabs(t->seen[i] - wanted[i]);
+    if (!(difference <= m->tolerance * fabs(wanted[i]))) tell(m, t, refs[i], wanted[i], t->seen[i]);
+  }
+  return st;
+}
+
+static cpl_status write_late(cpli_modes* m, cpli_transition* t, cpl_stepper* s) {
+  cpl_step_result result;
+  if (t->n_late == 0) return CPL_OK;
+  for (int32_t i = 0; i < t->n_late; i++) t->late_values[i] = t->results[t->late_targets[i]];
+  cpl_status st = s->ops->set_states(s, t->late_states, (size_t)t->n_late, t->late_values);
+  return st < 0 ? st : s->ops->step(s, m->t, m->t, &result);
+}
+
+cpl_status cpli_modes_begin(cpli_modes* m, cpli_transition* from) {
+  cpl_stepper* s = m->modes[m->active].s;
+  cpl_status st = set_inputs(m, s);
+  if (st >= 0) st = s->base.ops->exit_init(&s->base);
+  m->entered = m->t;
+  if (st < 0 || from == NULL) return st;
+  st = write_late(m, from, s);
+  if (st >= 0) st = compare(m, from, from->to, from->n_real, from->copied);
+  if (st >= 0) st = compare(m, from, from->target_refs, from->n_target_real, from->target_values);
+  return st;
+}
+
+//------------------------------------ the switch ------------------------------------
+
+static cpl_status observe(cpli_modes* m, double* out) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_OBSERVED] && st == CPL_OK; i++) {
+    const cpli_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
+    out[i] = NAN;
+    if (at->place >= 0) st = cpli_get_number(cpli_active(m), at, &out[i]);
+  }
+  return st;
+}
+
+// Every switch, and what the observed variables make of it, for who wants to know (--log-level
+// info).
+static void tell_jumps(cpli_modes* m, int32_t from) {
+  const cpl_description* d = &m->box->desc;
+  cpl_context* ctx = m->base.base.ctx;
+  cpl_log(ctx, CPL_LOG_INFO, m->base.base.name, "t=%.12g: from mode %s to mode %s", m->t,
+          m->modes[from].name, m->modes[m->active].name);
+  for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_OBSERVED]; i++) {
+    double after = NAN, before = m->before[i];
+    const cpli_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
+    if (at->place < 0 || cpli_get_number(cpli_active(m), at, &after) != CPL_OK) continue;
+    if (isnan(before) || after == before) continue;
+    cpl_log(ctx, CPL_LOG_INFO, m->base.base.name, "t=%.12g: %s jumps from %.12g to %.12g (%.3g)",
+            m->t, d->vars[1 + i].name, before, after, after - before);
+  }
+}
+
+cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* t) {
+  double since = cpli_now();
+  int32_t from = m->active;
+  bool told = cpli_logs(m->base.base.ctx, CPL_LOG_INFO);
+  cpl_status st = cpli_modes_watch(m, t);
+  if (st >= 0 && told) st = observe(m, m->before);
+  if (st >= 0) st = compute(m, t);
+  m->stats.in_mapping_s += cpli_now() - since;
+  m->active = t->def.to;
+  if (st >= 0) st = cpli_modes_setup(m, t);
+  if (st >= 0) st = cpli_modes_begin(m, t);
+  if (st < 0 && st != CPL_ERR_CANCELLED)
+    st = cpl_fail_prefix(m->base.base.ctx, st == CPL_RETRY ? CPL_ERR_MODEL : st,
+                         "%s: from mode %s to mode %s at t=%.12g", m->base.base.name,
+                         m->modes[from].name, m->modes[t->def.to].name, m->t);
+  if (st >= 0 && told) tell_jumps(m, from);
+  m->stats.switches++;
+  m->stats.in_switches_s += cpli_now() - since;
+  return st;
+}
+
+//------------------------------------ which one ------------------------------------
+
+static cpl_status holds(cpli_modes* m, cpli_transition* t, bool* out) {
+  *out = true;
+  if (t->def.when == NULL) return CPL_OK;
+  cpl_status st = read_sources(m, t);
+  if (st == CPL_OK) st = t->def.when(t->def.user, m->t, t->sources, out);
+  return final(m, t, st);
+}
+
+cpl_status cpli_modes_choose(cpli_modes* m, int32_t stop, cpli_transition** out) {
+  cpli_mode* mode = &m->modes[m->active];
+  cpl_status st = CPL_OK;
+  *out = NULL;
+  for (int32_t i = 0; i < mode->n_leave && st >= 0; i++) {
+    cpli_transition* t = &mode->leave[i];
+    bool fits = t->def.stop == stop;
+    if (fits && stop == 0) st = holds(m, t, &fits);
+    if (!fits) continue;
+    *out = t;
+    break;
+  }
+  if (st < 0 || *out == NULL || (*out)->def.on_entry != CPL_ENTRY_ERROR || m->t > m->entered)
+    return st;
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: this guard is true already when mode %s is entered at t=%.12g",
+                  text_of(*out), mode->name, m->t);
+}

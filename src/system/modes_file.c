@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// `modes:`, `observe:`, `solver:` and `count:` of a system file.
+#include <ctype.h>
+#include <stdio.h>
+
+#include "system/reader.h"
+
+enum { MOST_COPIES = 1000000 };
+
+CPL_PRINTF(3, 4)
+static cpl_status fail(const cpli_reader* r, const cpli_yaml* node, const char* fmt, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  cpli_place place = cpli_reader_place(r, node);
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &place, "%s", text);
+}
+
+//------------------------------------ modes ------------------------------------
+
+static cpl_status check_leave(const cpli_reader* r, const cpli_yaml* node, const cpli_yaml* when,
+                              const cpli_yaml* at, const cpli_leave* l) {
+  if (l->to.text == NULL) return fail(r, node, "leave: `to` is missing: the mode it leads to");
+  if (when != NULL && at != NULL) return fail(r, at->key, "leave: give either `when` or `at`");
+  if (at != NULL && l->terminate) return fail(r, at->key, "leave: give either `at` or `on`");
+  if (when == NULL && at == NULL && !l->terminate)
+    return fail(r, node, "leave: it needs `when`, `at` or `on: terminate`");
+  if (when != NULL && when->text[0] == '\0') return fail(r, when, "when: the condition is empty");
+  return CPL_OK;
+}
+
+static cpl_status read_leave(cpli_reader* r, const cpli_yaml* node, cpli_mode_def* mode,
+                             cpl_system_def* outer) {
+  static const char* const keys[] = {"when", "at", "on", "to", "set", "entry"};
+  cpli_leave l = {.place = cpli_reader_place(r, node)};
+  cpl_status st = cpli_yaml_mapping(r->yaml, node, "leave");
+  if (st >= 0) st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
+  if (st < 0) return st;
+  const cpli_yaml *when = cpli_yaml_get(node, "when"), *at = cpli_yaml_get(node, "at");
+  const cpli_yaml *on = cpli_yaml_get(node, "on"), *to = cpli_yaml_get(node, "to");
+  const cpli_yaml *set = cpli_yaml_get(node, "set"), *entry = cpli_yaml_get(node, "entry");
+  cpli_event times = {0};
+  cpli_setting* sets = NULL;
+  if (to != NULL) st = cpli_read_text(r, to, "to", &l.to);
+  if (st >= 0 && when != NULL) st = cpli_read_text(r, when, "when", &l.when);
+  if (st >= 0 && at != NULL) st = cpli_read_times(r, at, &times);
+  if (st >= 0 && entry != NULL) st = cpli_read_text(r, entry, "entry", &l.on_entry);
+  if (st >= 0 && set != NULL) st = cpli_read_settings(r, set, "set", &sets, &l.n_sets);
+  if (st >= 0 && on != NULL) {
+    l.terminate = on->text != NULL && strcmp(on->text, "terminate") == 0;
+    if (!l.terminate) return fail(r, on, "on: only `terminate` is known");
+  }
+  l.at = times.at;
+  l.n_at = times.n_at;
+  l.sets = sets;
+  if (st >= 0) st = check_leave(r, node, when, at, &l);
+  return st < 0 ? st : cpli_def_add_leave(outer, mode, l);
+}
+
+static cpl_status read_leaves(cpli_reader* r, const cpli_yaml* node, cpli_mode_def* mode,
+                              cpl_system_def* outer) {
+  cpl_status st = cpli_yaml_sequence(r->yaml, node, "leave");
+  for (const cpli_yaml* c = st >= 0 ? node->first : NULL; c != NULL && st >= 0; c = c->next)
+    st = read_leave(r, c, mode, outer);
+  return st;
+}
+
+static cpl_status read_mode(cpli_reader* r, const cpli_yaml* node) {
+  static const char* const outside[] = {"couplet", "name",  "experiment",
+                                        "record",  "modes", "observe"};
+  cpl_system_def* inner = NULL;
+  cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
+  if (st >= 0) st = cpli_def_add_mode(r->def, cpli_read_key(r, node), &inner);
+  if (st < 0) return st;
+  cpli_reader own = *r;
+  own.def = inner;
+  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next) {
+    cpli_mode_def* mode = &r->def->modes[r->def->n_modes - 1];
+    for (size_t i = 0; i < CPLI_COUNT(outside); i++) {
+      if (strcmp(c->key->text, outside[i]) == 0)
+        return fail(r, c->key, "mode \"%s\": `%s` belongs to the whole%s", node->key->text,
+                    outside[i],
+                    i == 4 ? "; for modes inside of a mode take a model with `system:`" : "");
+    }
+    st = strcmp(c->key->text, "leave") == 0 ? read_leaves(&own, c, mode, r->def)
+                                            : cpli_read_section(&own, c);
+  }
+  if (st >= 0 && inner->n_models == 0)
+    return fail(r, node->key, "mode \"%s\" has no models", node->key->text);
+  if (st >= 0 && inner->no_memory) st = cpli_nomem(r->ctx);
+  return st;
+}
+
+cpl_status cpli_read_modes(cpli_reader* r, const cpli_yaml* node) {
+  cpl_status st = CPL_OK;
+  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next) {
+    st = strcmp(c->key->text, "start") == 0 ? cpli_read_text(r, c, "start", &r->def->start_mode)
+                                            : read_mode(r, c);
+  }
+  if (st >= 0 && r->def->n_modes == 0) return fail(r, node->key, "modes: there is no mode");
+  if (st >= 0 && r->def->start_mode.text == NULL)
+    return fail(r, node->key, "modes: `start` is missing: the mode to begin with");
+  return st;
+}
+
+cpl_status cpli_read_observed(cpli_reader* r, const cpli_yaml* node) {
+  cpli_observed o = {.name = cpli_read_key(r, node)};
+  cpli_setting* in = NULL;
+  cpl_status st = node->kind == CPLI_YAML_MAPPING
+                      ? cpli_read_settings(r, node, node->key->text, &in, &o.n_in)
+                      : cpli_read_text(r, node, node->key->text, &o.all);
+  o.in = in;
+  return st < 0 ? st : cpli_def_add_observed(r->def, o);
+}
+
+//------------------------------------ solver ------------------------------------
+
+// The same as in `experiment`, by the names one expects here.
+cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node) {
+  static const char* const keys[] = {"step", "rtol", "atol", "name", "linear"};
+  static const int places[] = {CPLI_STEP, CPLI_RTOL, CPLI_ATOL, CPLI_SOLVER, CPLI_LINEAR_KEY};
+  cpli_experiment e = {.values = cpl_default_experiment_def()};
+  double* numbers[] = {&e.values.step, &e.values.rtol, &e.values.atol};
+  cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
+  for (size_t i = 0; i < CPLI_COUNT(keys) && st >= 0; i++) {
+    const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
+    cpli_text text = {0};
+    if (value == NULL) continue;
+    e.places[places[i]] = cpli_reader_place(r, value);
+    if (i < CPLI_COUNT(numbers)) st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
+    else st = cpli_read_text(r, value, keys[i], &text);
+    if (places[i] == CPLI_SOLVER) e.values.solver = text.text;
+    if (places[i] == CPLI_LINEAR_KEY) e.values.linear = text.text;
+  }
+  return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
+}
+
+//------------------------------------ count ------------------------------------
+
+static bool word_at(const char* text, const char* at, size_t n) {
+  bool before = at > text && (isalnum((unsigned char)at[-1]) || strchr("_.'", at[-1]) != NULL);
+  return !before && !isalnum((unsigned char)at[n]) && at[n] != '_' && at[n] != '.';
+}
+
+// The word `index` becomes the number of the copy.
+static const char* with_index(cpl_system_def* def, const char* text, int32_t index) {
+  static const char word[] = "index";
+  const size_t n = sizeof word - 1;
+  if (strstr(text, word) == NULL) return text;
+  char* out = cpli_def_array(def, 3 * strlen(text) + 16, 1);
+  size_t used = 0;
+  for (const char* at = text; out != NULL && *at != '\0';) {
+    bool found = strncmp(at, word, n) == 0 && word_at(text, at, n);
+    if (found) used += (size_t)sprintf(out + used, "%d", index), at += n;
+    else out[used++] = *at++;
+  }
+  return out != NULL ? out : text;
+}
+
+static cpl_status add_copy(cpli_reader* r, const cpli_member* m, int32_t index) {
+  cpli_member one = *m;
+  char name[256];
+  snprintf(name, sizeof name, "%s[%d]", m->name.text, index);
+  one.name = cpli_def_text(r->def, name, m->name.place);
+  one.starts = cpli_def_array(r->def, m->n_starts, sizeof *one.starts);
+  for (size_t i = 0; i < m->n_starts && one.starts != NULL; i++) {
+    one.starts[i] = m->starts[i];
+    one.starts[i].value.text = with_index(r->def, m->starts[i].value.text, index);
+  }
+  return cpli_def_add_model(r->def, one);
+}
+
+cpl_status cpli_read_count(cpli_reader* r, const cpli_yaml* node, cpli_member member) {
+  double count = 0;
+  cpl_status st = cpli_yaml_number(r->yaml, node, "count", &count);
+  if (st < 0) return st;
+  if (!(count >= 1) || count > MOST_COPIES || count != (int32_t)count)
+    return fail(r, node, "count must be a whole number from 1 to %d, not %s", MOST_COPIES,
+                node->text);
+  if (member.name.text == NULL || strlen(member.name.text) > 190)
+    return fail(r, node, "the name is too long to be counted");
+  for (int32_t i = 1; i <= (int32_t)count && st >= 0; i++) st = add_copy(r, &member, i);
+  return st;
+}
