@@ -63,8 +63,8 @@ typedef struct cpl_tlm_interface {
   int32_t speed[CPL_TLM_WIDTH];  ///< 1D: the first; 3D: speeds, then angular speeds; a signal that
                                  ///< is sent: its value
   int32_t force[CPL_TLM_WIDTH];  ///< inputs: forces, then torques; a signal that is received
-  bool takes_wave;   ///< `force` are inputs for the waves c: the model computes its forces itself
-  double sign;       ///< what the inputs get is sign times the force on the model; 0 counts as 1
+  bool takes_wave;  ///< `force` are inputs for the waves c: the model computes its forces itself
+  double sign;      ///< what the inputs get is sign times the force on the model; 0 counts as 1
   double start_force[CPL_TLM_WIDTH];  ///< on the model before time starts; NaN: as the model says
   double origin[3], rotation[9];  ///< of the part's frame in the common one; rotation row by row:
                                   ///< common = rotation * own
@@ -91,8 +91,8 @@ typedef struct cpl_tlm_def {
   int32_t n_interfaces;
   const cpl_tlm_line* lines;
   int32_t n_lines;
-  int32_t threads;  ///< at most so many; 0: as many as there are processors; 1: none but the
-                    ///< caller's
+  int32_t threads;  ///< so many; 0: as many as there are processors, where they pay; 1: none but
+                    ///< the caller's
   bool processes;   ///< every part in a process of its own
   double call_timeout;  ///< [s]: with processes, a step that takes longer ends the run; 0: never
 } cpl_tlm_def;
@@ -108,9 +108,9 @@ CPL_API cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* def, cpl_stepper
 
 typedef struct cpl_tlm_part_stats {
   const char* name;
-  double step;      ///< longest: half of the shortest delay; INFINITY: no line
-  int64_t pieces;   ///< of waves that it sent
-  int64_t events;   ///< updates, its own and where a wave jumped
+  double step;     ///< longest: half of the shortest delay; INFINITY: no line
+  int64_t pieces;  ///< of waves that it sent
+  int64_t events;  ///< updates, its own and where a wave jumped
 } cpl_tlm_part_stats;
 
 /// How many parts it has; 0: it was not made by cpl_tlm().
@@ -119,11 +119,11 @@ CPL_API cpl_tlm_part_stats cpl_tlm_part_stats_at(const cpl_stepper* s, int32_t i
 
 /// What a line adds to the system, for people.
 typedef struct cpl_tlm_facts {
-  double factor;       ///< of alpha: 1 + 1.5 alpha / (1 - alpha)
-  double stiffness;    ///< at low frequency: zf / delay, divided by the factor
-  double mass;         ///< parasitic: zf * delay, times the factor
+  double factor;               ///< of alpha: 1 + 1.5 alpha / (1 - alpha)
+  double stiffness;            ///< at low frequency: zf / delay, divided by the factor
+  double mass;                 ///< parasitic: zf * delay, times the factor
   double stiffness_r, mass_r;  ///< the same of rotations (3D)
-  double frequency;    ///< first standing wave: 1 / (2 delay) [Hz]
+  double frequency;            ///< first standing wave: 1 / (2 delay) [Hz]
 } cpl_tlm_facts;
 
 CPL_API cpl_tlm_facts cpl_tlm_line_facts(const cpl_tlm_line* line);

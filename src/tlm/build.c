@@ -25,12 +25,13 @@ static bool has(const int32_t* vars, int32_t n) {
 
 static cpl_status check_interface(cpli_tlm* m, const cpl_tlm_interface* i, bool sends, bool takes) {
   int32_t n = cpli_kind_width(i->kind);
-  const char* missing = sends && !has(i->speed, n)   ? (i->kind == CPL_TLM_SIGNAL ? "value" : "speed")
-                        : takes && !has(i->force, n) ? (i->kind == CPL_TLM_SIGNAL ? "value" : "force")
-                                                     : NULL;
+  const char* missing = sends && !has(i->speed, n) ? (i->kind == CPL_TLM_SIGNAL ? "value" : "speed")
+                        : takes && !has(i->force, n)
+                            ? (i->kind == CPL_TLM_SIGNAL ? "value" : "force")
+                            : NULL;
   if (missing == NULL) return CPL_OK;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the interface %s names no variables for its %s",
-                  m->name, i->name, missing);
+  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                  "%s: the interface %s names no variables for its %s", m->name, i->name, missing);
 }
 
 static cpl_status check_line(cpli_tlm* m, const cpl_tlm_def* def, int32_t index, int32_t* used) {
@@ -40,20 +41,21 @@ static cpl_status check_line(cpli_tlm* m, const cpl_tlm_def* def, int32_t index,
   if (!(l->delay > 0) || !isfinite(l->delay)) return bad(m, index, "its delay must be positive");
   if (!signal && (!(l->zf > 0) || !isfinite(l->zf)))
     return bad(m, index, "its impedance Zf must be positive");
-  if (!(l->zfr >= 0) || !isfinite(l->zfr)) return bad(m, index, "its impedance Zfr must be positive");
+  if (!(l->zfr >= 0) || !isfinite(l->zfr))
+    return bad(m, index, "its impedance Zfr must be positive");
   if (!(l->alpha >= 0) || !(l->alpha < 1))
     return bad(m, index, "its damping alpha must be at least 0 and less than 1");
   if (from->kind != to->kind)
-    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                    "%s: tlm line %d: %s is %s, but %s is %s", m->name, index + 1, from->name,
-                    cpl_tlm_kind_name(from->kind), to->name, cpl_tlm_kind_name(to->kind));
+    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: tlm line %d: %s is %s, but %s is %s",
+                    m->name, index + 1, from->name, cpl_tlm_kind_name(from->kind), to->name,
+                    cpl_tlm_kind_name(to->kind));
   int32_t ends[2] = {l->from, l->to};
   for (int i = 0; i < 2; i++) {
     // a signal may go to several places
     if (signal && i == 0) continue;
     if (used[ends[i]]++ > 0)
-      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the interface %s has two lines", m->name,
-                      def->interfaces[ends[i]].name);
+      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the interface %s has two lines",
+                      m->name, def->interfaces[ends[i]].name);
   }
   cpl_status st = check_interface(m, from, true, !signal);
   return st < 0 ? st : check_interface(m, to, !signal, true);
@@ -153,12 +155,29 @@ static cpl_status add_ends(cpli_tlm* m, const cpl_tlm_def* def, int32_t part, cp
 
 //------------------------------------ parts ------------------------------------
 
+static double shortest_delay(const cpl_tlm_def* def, int32_t part) {
+  double d = (double)INFINITY;
+  for (int32_t i = 0; i < def->n_lines; i++) {
+    const cpl_tlm_line* l = &def->lines[i];
+    if (def->interfaces[l->from].part == part || def->interfaces[l->to].part == part)
+      d = fmin(d, l->delay);
+  }
+  return d;
+}
+
+// A method with a fixed step that is not told one takes a piece in one step.
+static void choose_step(cpl_solver_def* solver, double delay) {
+  bool fixed = solver->kind == CPL_SOLVER_RK4 || solver->kind == CPL_SOLVER_EULER;
+  if (fixed && solver->step <= 0 && isfinite(delay)) solver->step = 0.5 * delay;
+}
+
 static cpl_status take_model(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, translation* t) {
   const cpl_tlm_part* from = &def->parts[i];
   cpl_model* model = from->model;
   cpl_solver_def solver = from->solver;
   cpl_status st = CPL_OK;
   solver.one_solver = true;
+  choose_step(&solver, shortest_delay(def, i));
   if (count_forces(def, i) > 0) {
     t->prefix = cpli_arena_strdup(&m->arena, model->base.name);
     if (t->prefix == NULL) st = cpli_nomem(m->base.base.ctx);
@@ -175,7 +194,7 @@ static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tran
   p->is_model = from->model != NULL;
   p->substeps = from->substeps > 0 ? from->substeps : 1;
   p->hold = from->hold;
-  p->h = (double)INFINITY;
+  p->h = 0.5 * shortest_delay(def, i);
   p->stats.name = cpli_arena_strdup(&m->arena, name);
   t->from = from->model != NULL ? from->model->base.desc : from->stepper->base.desc;
   if (p->is_model) return take_model(m, def, i, t);
@@ -275,20 +294,20 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
   const cpl_tlm_interface* i = &def->interfaces[first ? l->from : l->to];
   static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   bool signal = i->kind == CPL_TLM_SIGNAL;
-  *e = (cpli_tlm_end){.name = cpli_arena_strdup(&m->arena, i->name),
-                      .part = i->part,
-                      .kind = i->kind,
-                      .width = cpli_kind_width(i->kind),
-                      .sends = !signal || first,
-                      .takes = !signal || !first,
-                      .takes_wave = m->parts[i->part].is_model,
-                      .sigma = cpli_kind_sigma(i->kind),
-                      .delay = l->delay,
-                      .alpha = signal ? 0 : l->alpha,
-                      .sign = i->sign != 0 ? i->sign : 1,
-                      .checked = first && !l->apart,
-                      .turned = i->kind == CPL_TLM_3D &&
-                                memcmp(i->rotation, identity, sizeof identity) != 0};
+  *e = (cpli_tlm_end){
+      .name = cpli_arena_strdup(&m->arena, i->name),
+      .part = i->part,
+      .kind = i->kind,
+      .width = cpli_kind_width(i->kind),
+      .sends = !signal || first,
+      .takes = !signal || !first,
+      .takes_wave = m->parts[i->part].is_model,
+      .sigma = cpli_kind_sigma(i->kind),
+      .delay = l->delay,
+      .alpha = signal ? 0 : l->alpha,
+      .sign = i->sign != 0 ? i->sign : 1,
+      .checked = first && !l->apart,
+      .turned = i->kind == CPL_TLM_3D && memcmp(i->rotation, identity, sizeof identity) != 0};
   memcpy(e->rotation, i->rotation, sizeof e->rotation);
   memcpy(e->origin, i->origin, sizeof e->origin);
   for (int32_t k = 0; k < e->width; k++) e->z[k] = signal ? 0 : cpli_line_z(l, k);
@@ -298,8 +317,6 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
   if (st >= 0) st = find_inputs(m, e, i, t);
   if (st >= 0) st = find_outputs(m, e, i, t);
   take_start_forces(e, i, t);
-  cpli_tlm_part* p = &m->parts[i->part];
-  p->h = fmin(p->h, 0.5 * l->delay);
   return st;
 }
 

@@ -70,7 +70,7 @@ static cpl_status damp(cpli_tlm_end* e, double a, double b, double near, cpli_se
 static bool differs(const cpli_tlm_end* e, const cpli_segment* before, const cpli_segment* s) {
   for (int32_t k = 0; k < e->width; k++) {
     double jump = cpli_segment_at(s, k, s->from) - cpli_segment_at(before, k, before->to);
-    if (fabs(jump) > 1e-9 * e->scale) return true;
+    if (fabs(jump) > CPLI_JUMP * e->scale) return true;
   }
   return false;
 }
@@ -97,8 +97,8 @@ static cpl_status take_wave(cpli_tlm* m, cpli_tlm_part* p, cpli_tlm_end* e, doub
   arrive(m, e, p->begin, p->end, near, &e->now);
   if (e->alpha > 0) {
     st = damp(e, p->begin, p->end, near, &e->now);
-    e->now.jump = before.to > before.from && jumps_here(m, e, p->begin, near) &&
-                  differs(e, &before, &e->now);
+    e->now.jump =
+        before.to > before.from && jumps_here(m, e, p->begin, near) && differs(e, &before, &e->now);
     if (st >= 0) st = cpli_wave_add(&e->filtered, &e->now);
   } else {
     e->now.jump = jumps_here(m, e, p->begin, near);
@@ -145,7 +145,8 @@ static void turn(const cpli_tlm_end* e, double* v) {
   const double* r = e->rotation;
   for (double* x = v; x < v + CPLI_WIDTH; x += 3) {
     double y[3];
-    for (int32_t i = 0; i < 3; i++) y[i] = r[3 * i] * x[0] + r[3 * i + 1] * x[1] + r[3 * i + 2] * x[2];
+    for (int32_t i = 0; i < 3; i++)
+      y[i] = r[3 * i] * x[0] + r[3 * i + 1] * x[1] + r[3 * i + 2] * x[2];
     memcpy(x, y, sizeof y);
   }
 }
@@ -284,9 +285,8 @@ static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, dou
   forces_at(e, p->t, p->t, first);
   forces_at(e, to, p->t, last);
   for (int32_t k = 0; k < e->width && st >= 0; k++) {
-    cpl_curve curve = {.from = p->t,
-                       .order = 1,
-                       .coefficient = {first[k], (last[k] - first[k]) / (to - p->t)}};
+    cpl_curve curve = {
+        .from = p->t, .order = 1, .coefficient = {first[k], (last[k] - first[k]) / (to - p->t)}};
     st = p->s->ops->set_curve(p->s, e->in_refs[k], &curve);
   }
   return st;
@@ -366,8 +366,7 @@ static cpl_status step_stepper(cpli_tlm* m, cpli_tlm_part* p, double until) {
 cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until) {
   cpl_status st = p->is_model ? step_model(m, p, until) : step_stepper(m, p, until);
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;
-  if (st < 0)
-    cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
+  if (st < 0) cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
   return st;
 }
 
@@ -392,7 +391,7 @@ static cpl_status send(cpli_tlm_end* e, const cpli_tlm_part* p) {
   for (int32_t k = 0; k < e->width; k++) {
     double last = cpli_segment_at(&s, k, s.to);
     e->scale = fmax(e->scale, fmax(fabs(s.c[k][0]), fabs(last)));
-    s.jump = s.jump || (p->restarted && fabs(s.c[k][0] - e->last[k]) > 1e-9 * e->scale);
+    s.jump = s.jump || (p->restarted && fabs(s.c[k][0] - e->last[k]) > CPLI_JUMP * e->scale);
     e->last[k] = last;
   }
   e->fresh = 0;

@@ -104,8 +104,7 @@ static cpl_status outcome(cpli_tlm* m, bool together) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (m->parts[i].st >= 0) continue;
     if (together)
-      cpl_fail(m->base.base.ctx, m->parts[i].st, "%s",
-               m->messages + (size_t)i * CPLI_MESSAGE_SIZE);
+      cpl_fail(m->base.base.ctx, m->parts[i].st, "%s", m->messages + (size_t)i * CPLI_MESSAGE_SIZE);
     return m->parts[i].st;
   }
   return CPL_OK;
@@ -117,11 +116,12 @@ static int64_t count_pieces(const cpli_tlm* m) {
   return n;
 }
 
-// Threads pay when a piece costs more than waking them.
+// Threads pay when a piece costs more than waking them. Who asks for a number of them gets them.
 cpl_status cpli_pool_run(cpli_tlm* m, double until) {
   static const double worth_it = 20e-6;
   cpli_pool* pool = m->pool;
-  bool together = m->crew != NULL && (pool->cost > worth_it || m->def.processes);
+  bool together =
+      m->crew != NULL && (pool->cost > worth_it || m->def.threads > 1 || m->def.processes);
   int64_t before = count_pieces(m);
   double since = cpli_now();
   pool->until = until;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // How lines begin. A wave that has been under way since before the start is a straight line from
-// what its receiver needs at the start to what its sender sends then; anything else would be a jump,
-// and cost an order of accuracy.
+// what its receiver needs at the start to what its sender sends then; anything else would be a
+// jump, and cost an order of accuracy.
 #include <math.h>
 
 #include "tlm/tlm.h"
@@ -82,14 +82,13 @@ static void multiply(const double* a, const double* b, double* out) {
 static cpl_status check_orthogonal(cpli_tlm* m, const cpli_tlm_end* e, const double* a) {
   double off = off_identity(a, a, false);
   if (off <= 1e-6 && determinant(a) > 0) return CPL_OK;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: the orientation of %s is no rotation at the start: %s%.3g; its rows are "
-                  "(%g %g %g) (%g %g %g) (%g %g %g)",
-                  m->name, e->name,
-                  off > 1e-6 ? "A times its transpose is off the identity by "
-                             : "its determinant is ",
-                  off > 1e-6 ? off : determinant(a), a[0], a[1], a[2], a[3], a[4], a[5], a[6],
-                  a[7], a[8]);
+  return cpl_fail(
+      m->base.base.ctx, CPL_ERR_INPUT,
+      "%s: the orientation of %s is no rotation at the start: %s%.3g; its rows are "
+      "(%g %g %g) (%g %g %g) (%g %g %g)",
+      m->name, e->name,
+      off > 1e-6 ? "A times its transpose is off the identity by " : "its determinant is ",
+      off > 1e-6 ? off : determinant(a), a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]);
 }
 
 // Orientations in the common frame, of both ends of a line.
@@ -132,7 +131,8 @@ static cpl_status check_places(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tl
     if (st < 0 || !there) return st;
     const double* a = ends[i]->rotation;
     for (int k = 0; k < 3; k++)
-      r[i][k] = ends[i]->origin[k] + a[3 * k] * own[0] + a[3 * k + 1] * own[1] + a[3 * k + 2] * own[2];
+      r[i][k] =
+          ends[i]->origin[k] + a[3 * k] * own[0] + a[3 * k + 1] * own[1] + a[3 * k + 2] * own[2];
   }
   double d = hypot(hypot(r[0][0] - r[1][0], r[0][1] - r[1][1]), r[0][2] - r[1][2]);
   double size = 1 + hypot(hypot(r[0][0], r[0][1]), r[0][2]);

@@ -87,8 +87,8 @@ static const cpl_piece_ref* place_of(const cpli_tlm* m, uint32_t var, int32_t* n
   return &m->refs[m->first[var]];
 }
 
-// A value that several parts have is read from the first and set in all. Neighbours in the list that
-// belong to the same part go in one call.
+// A value that several parts have is read from the first and set in all. Neighbours in the list
+// that belong to the same part go in one call.
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_tlm* m = (cpli_tlm*)c;
   uint32_t inner[64];
@@ -261,9 +261,10 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
   }
   cpli_arena_init(&m->arena, ctx);
   m->def = *def;
-  m->base = (cpl_stepper){
-      .base = {.ops = &component_ops, .ctx = ctx, .can = {.variable_step = true, .zero_step = true}},
-      .ops = &stepper_ops};
+  m->base = (cpl_stepper){.base = {.ops = &component_ops,
+                                   .ctx = ctx,
+                                   .can = {.variable_step = true, .zero_step = true}},
+                          .ops = &stepper_ops};
   m->name = cpli_arena_strdup(&m->arena, def->name);
   m->parts = cpli_arena_alloc(&m->arena, (size_t)def->n_parts, sizeof *m->parts);
   m->ends = cpli_arena_alloc(&m->arena, 2 * (size_t)def->n_lines, sizeof *m->ends);

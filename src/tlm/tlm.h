@@ -14,6 +14,7 @@
 #include "master/merged.h"
 
 enum { CPLI_NODES = 4, CPLI_WIDTH = CPL_TLM_WIDTH };
+#define CPLI_JUMP 1e-14  // of a wave, relative to it: more than rounding
 
 //------------------------------------ wave.c ------------------------------------
 
@@ -67,25 +68,25 @@ typedef struct cpli_tlm_end {
   int32_t width;
   bool sends, takes;  // both, but for signals
   bool takes_wave;
-  double sigma;           // 1: F = c - Z v; -1: p = c + Z q
+  double sigma;  // 1: F = c - Z v; -1: p = c + Z q
   double z[CPLI_WIDTH];
   double delay, alpha;
   double sign;
-  bool turned;            // rotation is not the identity
+  bool turned;  // rotation is not the identity
   double rotation[9], origin[3];
   uint32_t out_refs[CPLI_WIDTH], in_refs[CPLI_WIDTH];
   int64_t position[3], orientation[9];  // references; -1: none
   double start_force[CPLI_WIDTH];
-  bool checked;  // how the ends are placed at the start
+  bool checked;                     // how the ends are placed at the start
   cpli_sample samples[CPLI_NODES];  // newest last
   int32_t n_samples;
-  int32_t fresh;       // samples since the last piece that was published, its end included
-  cpli_wave sent;      // by this end, in its time
-  cpli_wave filtered;  // arrived here and damped, in the time of arrival; only with alpha
-  cpli_segment now;    // what arrives over the present piece
-  double last[CPLI_WIDTH];   // what was sent at the end of the last piece
+  int32_t fresh;            // samples since the last piece that was published, its end included
+  cpli_wave sent;           // by this end, in its time
+  cpli_wave filtered;       // arrived here and damped, in the time of arrival; only with alpha
+  cpli_segment now;         // what arrives over the present piece
+  double last[CPLI_WIDTH];  // what was sent at the end of the last piece
   double speed[CPLI_WIDTH], slope[CPLI_WIDTH];  // of a stepper, at the end of its last step
-  double scale;        // of the waves, to tell jumps from rounding
+  double scale;                                 // of the waves, to tell jumps from rounding
 } cpli_tlm_end;
 
 typedef struct cpli_tlm_part {
@@ -115,13 +116,13 @@ typedef struct cpli_tlm {
   cpli_arena arena;
   cpl_tlm_def def;
   cpli_merged* merged;
-  cpl_model* whole;  // what the parts were split from; it is destroyed after them. Nullable
-  const int32_t* first;        // by variable of the description: in refs
+  cpl_model* whole;      // what the parts were split from; it is destroyed after them. Nullable
+  const int32_t* first;  // by variable of the description: in refs
   const cpl_piece_ref* refs;
   cpli_tlm_part* parts;
   cpli_tlm_end* ends;
   int32_t n_parts, n_ends;
-  cpl_source** sources;        // of parts in processes of their own
+  cpl_source** sources;  // of parts in processes of their own
 
   char* messages;
   double t, t_start, t_stop;
