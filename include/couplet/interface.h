@@ -397,8 +397,11 @@ typedef struct cpl_stepper_ops {
   // optional
   /// The curve of an input for the steps that follow. NULL: inputs are held (set_real).
   cpl_status (*set_curve)(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
-  /// The largest step that will be accepted from here; INFINITY: any.
+  /// The largest step that will be accepted from here; INFINITY: any; NAN: it cannot tell.
   cpl_status (*max_step)(cpl_stepper* s, double* h);
+  /// Whether a step of size zero is due here, because inputs that were given since the last step
+  /// make an event.
+  cpl_status (*wants_update)(cpl_stepper* s, bool* wanted);
 } cpl_stepper_ops;
 
 struct cpl_stepper {

@@ -75,8 +75,9 @@ typedef struct cpl_master_def {
   double loop_tolerance;  ///< relative, of loops; 0: 1e-9
   int32_t most_iterations;
   bool strict;  ///< at most one stepper that neither rolls back nor predicts
-  int32_t
-      threads;  ///< at most so many; 0: as many as there are processors; 1: none but the caller's
+  /// So many step parts side by side; 0: as many as there are processors, where a step costs
+  /// enough to pay for it; 1: none but the caller's.
+  int32_t threads;
 } cpl_master_def;
 
 CPL_API cpl_master_def cpl_default_master_def(void);

@@ -68,13 +68,14 @@ static cpl_status add_part(cpli_aggregate* a, int32_t k, int32_t unit, int32_t t
   return CPL_OK;
 }
 
+static bool has_unit(const cpl_signal* s) { return s->unit != NULL && s->unit[0] != '\0'; }
+
 static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
   cpl_variable* vars = (cpl_variable*)a->desc->vars;
   for (int32_t i = 0; i < a->n_signals; i++) {
     bool fine = true;
     cpl_signal copy = a->signals[i];
     const cpl_signal* s = &copy;
-    bool has_unit = copy.unit != NULL;
     copy.name = copied(a, copy.name, &fine);
     copy.description = copied(a, copy.description, &fine);
     copy.unit = copied(a, copy.unit, &fine);
@@ -95,7 +96,7 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
                                            : CPL_INITIAL_CALCULATED,
                       .has_start = input || parameter,
                       .can_set_several_times = true,
-                      .unit = has_unit ? unit + i : -1,
+                      .unit = has_unit(s) ? unit : -1,
                       .display_unit = -1,
                       .declared_type = -1,
                       .derivative_of = -1,
@@ -104,8 +105,9 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
                       .min = -INFINITY,
                       .max = INFINITY,
                       .nominal = 1};
-    ((cpl_unit*)a->desc->units)[unit + i] =
-        (cpl_unit){.name = s->unit, .factor = 1, .display_of = -1};
+    if (has_unit(s))
+      ((cpl_unit*)a->desc->units)[unit++] =
+          (cpl_unit){.name = s->unit, .factor = 1, .display_of = -1};
     vars[first + i] = v;
     int32_t there = cpli_names_add(&a->box->names, v.name, first + i);
     if (there == CPL_ERR_NOMEM) return cpli_nomem(a->base.base.ctx);
@@ -152,7 +154,8 @@ void cpli_box_release(cpli_box* box) {
 cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
   cpl_description* d = a->desc;
-  int32_t n_vars = 0, n_units = a->n_signals, n_types = 0;
+  int32_t n_vars = 0, n_units = 0, n_types = 0;
+  for (int32_t i = 0; i < a->n_signals; i++) n_units += has_unit(&a->signals[i]);
   *d = (cpl_description){.name = cpli_arena_strdup(&a->box->arena, a->name),
                          .kind = "aggregate",
                          .description = "",

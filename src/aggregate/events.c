@@ -297,9 +297,9 @@ static cpl_status carry_binary(const cpli_node* from, const cpli_node* to, cpl_c
 static cpl_status carry_strings(cpli_aggregate* a, bool* changed) {
   for (int32_t i = 0; i < a->n_links; i++) {
     const cpli_tie* l = &a->links[i];
-    const cpli_node *to = &a->nodes[l->target],
-                    *from = &a->nodes[l->sources != NULL ? l->sources[0] : 0];
+    const cpli_node* to = &a->nodes[l->target];
     if (to->type != CPL_STRING && to->type != CPL_BINARY) continue;
+    const cpli_node* from = &a->nodes[l->sources[0]];  // it is plain: texts are not computed
     cpl_component *source = &a->parts[from->part].m->base, *target = &a->parts[to->part].m->base;
     cpl_status st = to->type == CPL_STRING ? carry_string(from, to, source, target, changed)
                                            : carry_binary(from, to, source, target, changed);

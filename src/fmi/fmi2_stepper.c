@@ -74,9 +74,9 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 }
 
 static cpl_status max_step(cpl_stepper* s, double* h) {
-  *h = INFINITY;
+  *h = NAN;
   cpl_status st = cpli_fmi2GetMaxStepSize(instance_of(s), h);
-  if (st != CPL_OK || !(*h > 0)) *h = INFINITY;
+  if (st != CPL_OK || !(*h > 0)) *h = NAN;  // discarded: it cannot tell
   return st < 0 ? st : CPL_OK;
 }
 

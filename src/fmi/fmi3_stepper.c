@@ -74,9 +74,9 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
 }
 
 static cpl_status max_step(cpl_stepper* s, double* h) {
-  *h = INFINITY;
+  *h = NAN;
   cpl_status st = cpli_fmi3GetMaxStepSize(instance_of(s), h);
-  if (st != CPL_OK || !(*h > 0)) *h = INFINITY;
+  if (st != CPL_OK || !(*h > 0)) *h = NAN;  // discarded: it cannot tell
   return st < 0 ? st : CPL_OK;
 }
 

@@ -193,10 +193,11 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   cpli_master* m = (cpli_master*)s;
   *h = INFINITY;
   for (int32_t i = 0; i < m->n_parts; i++) {
-    double one = INFINITY;
+    double one = NAN;
     cpl_status st = m->parts[i].s->ops->max_step(m->parts[i].s, &one);
     if (st < 0) return st;
-    *h = fmin(*h, one);
+    *h = isnan(one) ? NAN : fmin(*h, one);
+    if (isnan(one)) return CPL_OK;
   }
   return CPL_OK;
 }
@@ -548,7 +549,10 @@ static cpl_status describe(cpli_master* m) {
     parts[i] = (cpli_merge_part){c->name, c->desc, m->parts[i].plain};
   }
   for (int32_t i = 0; i < m->n_links && st >= 0; i++)
-    links[i] = (cpl_master_link){.target_part = m->links[i].part, .target_var = m->links[i].var};
+    links[i] = (cpl_master_link){.source_part = m->outs[m->links[i].out].part,
+                                 .source_var = m->outs[m->links[i].out].var,
+                                 .target_part = m->links[i].part,
+                                 .target_var = m->links[i].var};
   if (st >= 0) st = cpli_merge(ctx, m->name, parts, m->n_parts, links, m->n_links, &m->merged);
   cpli_free(ctx, parts);
   cpli_free(ctx, links);

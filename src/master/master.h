@@ -61,6 +61,7 @@ typedef struct cpli_master_part {
   int64_t grid;       // points of it that have passed
   double t;           // where it is
   bool due, stepped;  // in this step
+  bool predicted;     // it told how far it will go
   bool kept;          // it stopped where all others are taken to now
   double accepted;    // the farthest point it reached in this step without a word
   bool pending;       // an event of it waits

@@ -71,9 +71,13 @@ static cpl_status add_variables(cpli_merged* m, const cpli_merge_part* p, int32_
     int32_t own = at->vars + i;
     cpl_variable v = variable_of(p, i, at);
     v.name = name_of(m, p, p->desc->vars[i].name);
-    int32_t there = v.name == NULL ? CPL_ERR_NOMEM : cpli_names_add(&m->names, v.name, own);
+    int32_t named = cpl_find_variable(p->desc, p->desc->vars[i].name);
+    bool hidden = named >= 0 && named != i;  // in the part already
+    int32_t there = v.name == NULL ? CPL_ERR_NOMEM
+                    : hidden       ? at->vars + named
+                                   : cpli_names_add(&m->names, v.name, own);
     if (there == CPL_ERR_NOMEM) return cpli_nomem(m->ctx);
-    if (there != own && !p->plain)
+    if (there != own && !p->plain && !hidden)
       return cpl_fail(m->ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", m->desc.name, v.name);
     if (there != own) hide(&v, there);
     vars[own] = v;
@@ -98,7 +102,7 @@ static void add_rest(cpli_merged* m, const cpl_description* from, const offsets*
   }
 }
 
-// Outputs of the whole may depend on all its inputs.
+// Until more is known, outputs of the whole may depend on all its inputs.
 static cpl_status add_structure(cpli_merged* m) {
   cpl_description* d = &m->desc;
   int32_t n = 0;
@@ -134,7 +138,8 @@ static cpl_status fill(cpli_merged* m, const cpli_merge_part* parts, int32_t n_p
   for (int32_t i = 0; i < n_links && st >= 0; i++)
     ((cpl_variable*)m->desc.vars)[first[links[i].target_part] + links[i].target_var].causality =
         CPL_LOCAL;
-  return st < 0 ? st : add_structure(m);
+  if (st >= 0) st = add_structure(m);
+  return st < 0 ? st : cpli_merged_reach(m, parts, n_parts, first, links, n_links);
 }
 
 cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part* parts,

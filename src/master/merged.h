@@ -31,6 +31,11 @@ cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part*
 cpli_merged* cpli_merged_hold(cpli_merged* m);
 void cpli_merged_release(cpli_merged* m);  // Nullable
 
+/// reach.c: find out which inputs the outputs depend on. `first`: where the variables of each part
+/// begin.
+cpl_status cpli_merged_reach(cpli_merged* m, const cpli_merge_part* parts, int32_t n_parts,
+                             const int32_t* first, const cpl_master_link* links, int32_t n_links);
+
 /// cpl_master() for who has the description already. The parts stand in the order of their names,
 /// as they do in `merged`. Nullable: merged
 cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,

@@ -30,8 +30,7 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
     return CPL_OK;
   }
   p->stats.rejected++;
-  if (p->kind == CPL_PREDICTS)
-    return violates(p, t_end, "stopped earlier than it predicted it would");
+  if (p->predicted) return violates(p, t_end, "stopped earlier than it predicted it would");
   if (r->end == CPL_STEP_REFUSED && t_end <= p->accepted &&
       m->def.algorithm != CPL_MASTER_ITERATIVE)
     return violates(p, t_end, "refuses a shorter step than it accepted before");
@@ -86,14 +85,14 @@ static void step_aside(void* user, int32_t i) {
   cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
 }
 
-// Threads pay when a step costs more than waking them.
+// Threads pay when a step costs more than waking them; who asks for a number of them gets them.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
   if (m->crew == NULL || b->n < 2) {
     for (int32_t i = 0; i < b->n; i++) step_one(b, i);
     return;
   }
-  bool together = m->cost > worth_it;
+  bool together = m->def.threads > 1 || m->cost > worth_it;
   double since = cpli_now();
   if (together) cpli_crew_run(m->crew, b->n, step_aside, b);
   else
@@ -228,7 +227,7 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
   const cpli_master_part* stopped = NULL;
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
-    if (p->kind != CPL_LEGACY) continue;
+    if (p->can_restore || p->predicted) continue;
     n++;
     if (p->stepped && p->result.time < t_end) stopped = p;
   }
@@ -244,10 +243,12 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
 static cpl_status predict(cpli_master* m, double* target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
-    double h = INFINITY;
+    double h = NAN;
+    p->predicted = false;
     if (p->kind != CPL_PREDICTS || !p->due) continue;
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
+    p->predicted = !isnan(h);  // else it goes as one that does not predict
     if (p->t + h < *target) *target = p->t + h;
   }
   if (*target > m->t) return CPL_OK;
@@ -295,7 +296,20 @@ static void note_changes(cpli_master* m) {
   }
 }
 
-static void commit(cpli_master* m, double t) {
+// So is a value that makes an event where it arrives.
+static cpl_status ask_for_updates(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    bool wanted = false;
+    if (p->s->ops->wants_update == NULL || p->n_links == 0 || p->t != m->t) continue;
+    cpl_status st = p->s->ops->wants_update(p->s, &wanted);
+    if (st != CPL_OK) return st < 0 ? st : cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs");
+    if (wanted) p->pending = m->pending = true;
+  }
+  return CPL_OK;
+}
+
+static cpl_status commit(cpli_master* m, double t) {
   m->t = t;
   m->stats.steps++;
   for (int32_t i = 0; i < m->n_parts; i++) {
@@ -308,6 +322,7 @@ static void commit(cpli_master* m, double t) {
   }
   cpli_master_sample(m, t, false);
   note_changes(m);
+  return ask_for_updates(m);
 }
 
 cpl_status cpli_master_step(cpli_master* m, double target) {
@@ -329,6 +344,6 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
   }
-  if (st >= 0) commit(m, target);
+  if (st >= 0) st = commit(m, target);
   return st < 0 ? st : CPL_OK;
 }

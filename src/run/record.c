@@ -37,6 +37,7 @@ static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen,
     if (exact >= 0 && !chosen[exact]) chosen[exact] = true, order[(*n)++] = exact;
     for (int32_t v = 0; exact < 0 && v < d->n_vars; v++) {
       if (!cpli_glob(pattern, d->vars[v].name)) continue;
+      if (cpl_find_variable(d, d->vars[v].name) != v) continue;  // another one carries the name
       any = true;
       if (!chosen[v]) chosen[v] = true, order[(*n)++] = v;
     }

@@ -67,3 +67,12 @@ cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped) {
   s->moved = s->stale = false;
   return st;
 }
+
+cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted) {
+  cpli_integrate* s = (cpli_integrate*)base;
+  bool jumped;
+  cpl_status st = cpli_curves_begin(s, &jumped);
+  if (st == CPL_OK && jumped) s->pending = INPUT_EVENT;
+  *wanted = s->pending != NO_EVENT;
+  return st;
+}

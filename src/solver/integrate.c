@@ -305,7 +305,8 @@ static const cpl_component_ops component_ops[2][2] = {
     {{COMMON_OPS}, {COMMON_OPS, .directional = directional}},
     {{COMMON_OPS, ROLLBACK_OPS}, {COMMON_OPS, ROLLBACK_OPS, .directional = directional}},
 };
-static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = cpli_curves_set};
+static const cpl_stepper_ops stepper_ops = {
+    .step = step, .set_curve = cpli_curves_set, .wants_update = cpli_curves_want_update};
 
 static const char* const solver_names[] = {[CPL_SOLVER_CVODE] = "cvode",
                                            [CPL_SOLVER_ADAMS] = "adams",

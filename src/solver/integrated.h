@@ -108,6 +108,8 @@ cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* cur
 cpl_status cpli_curves_refresh(cpli_integrate* s);
 /// Before a step: is it an event that curves begin elsewhere than those before them ended?
 cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped);
+/// The stepper's wants_update.
+cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted);
 
 //------------------------------------ watch.c ------------------------------------
 

@@ -11,11 +11,12 @@ typedef struct saved {
   int32_t stuck;
   cpli_cause pending;
   bool running, in_event, ended;
-  double x[];  // and the trails behind them
+  bool moved;  // curves, since the last step
+  double x[];  // and behind them indicators before curves moved, and the trails
 } saved;
 
 static size_t saved_size(const cpli_integrate* s) {
-  return sizeof(saved) + s->n * sizeof(double) + 2 * s->nz * sizeof *s->trails;
+  return sizeof(saved) + (s->n + s->nz) * sizeof(double) + 2 * s->nz * sizeof *s->trails;
 }
 
 cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
@@ -28,9 +29,10 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
   cpl_snapshot inner = k->model;
   *k =
       (saved){inner,    s->t,       s->next_time, s->careful_until, s->careful_step, s->stuck_since,
-              s->stuck, s->pending, s->running,   s->in_event,      s->ended};
+              s->stuck, s->pending, s->running,   s->in_event,      s->ended,        s->moved};
   memcpy(k->x, s->x, s->n * sizeof(double));
-  memcpy(k->x + s->n, s->trails, 2 * s->nz * sizeof *s->trails);
+  memcpy(k->x + s->n, s->z_before, s->nz * sizeof(double));
+  memcpy(k->x + s->n + s->nz, s->trails, 2 * s->nz * sizeof *s->trails);
   return cpli_model_of(c)->ops->save(cpli_model_of(c), &k->model);
 }
 
@@ -47,10 +49,12 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   s->running = k->running;
   s->in_event = k->in_event;
   s->ended = k->ended;
-  s->step_open = s->moved = s->stale = false;
+  s->step_open = false;
+  s->moved = s->stale = k->moved;
   s->at_end = NO_EVENT;
   memcpy(s->x, k->x, s->n * sizeof(double));
-  memcpy(s->trails, k->x + s->n, 2 * s->nz * sizeof *s->trails);
+  memcpy(s->z_before, k->x + s->n, s->nz * sizeof(double));
+  memcpy(s->trails, k->x + s->n + s->nz, 2 * s->nz * sizeof *s->trails);
   return cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
 }
 

@@ -96,8 +96,7 @@ static void steps_end_at_events(void** state) {
   CHECK_FMI3(d.EnterStepMode(c), fmi3OK);
   while (impacts < 5) {
     double most;
-    CHECK_FMI3(d.GetMaxStepSize(c, &most), fmi3OK);
-    CHECK(isinf(most));
+    CHECK_FMI3(d.GetMaxStepSize(c, &most), fmi3Discard);  // it depends on the states
     step3 s = driver3_step(&d, c, t, 10);
     CHECK(s.event && s.early && !s.end && s.time >= t);
     t = s.time;

@@ -193,8 +193,15 @@ fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info) {
   return fmu_result(f, function, st);
 }
 
+// Who stops at events can tell when one in time comes, but not when one of the states does.
 fmu_status fmu_max_step(fmu* f, const char* function, double* size) {
+  bool stops = f->event_mode || f->stop_at_events;
   *size = INFINITY;
-  if (f->stepper->ops->max_step == NULL) return FMU_OK;
-  return fmu_result(f, function, f->stepper->ops->max_step(f->stepper, size));
+  if (!stops) return FMU_OK;
+  if (f->model->base.desc->n_indicators > 0 || f->model->base.can.completed_step) {
+    fmu_log(f, FMU_DISCARD, FMU_LOG_DISCARD, "%s: the next event depends on the states", function);
+    return FMU_DISCARD;
+  }
+  *size = fmax(cpli_cmodel_next_time(f->model) - f->time, 0);
+  return FMU_OK;
 }
