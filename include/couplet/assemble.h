@@ -38,6 +38,10 @@ typedef struct cpl_stepper_def {
   cpl_solver_def solver;  ///< of models; a system with steppers restarts it at every step
   double step;            ///< communication step; 0: as the definition says
   double usual_step;      ///< when neither the definition nor an FMU says one
+  // of systems with delay lines
+  int32_t threads;      ///< 0: as many as there are processors, where they pay
+  bool processes;       ///< every part in a process of its own
+  double call_timeout;  ///< with processes [s]: a step that takes longer ends the run; 0: never
 } cpl_stepper_def;
 
 CPL_API cpl_stepper_def cpl_default_stepper_def(void);

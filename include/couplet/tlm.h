@@ -126,6 +126,10 @@ typedef struct cpl_tlm_facts {
   double frequency;            ///< first standing wave: 1 / (2 delay) [Hz]
 } cpl_tlm_facts;
 
+/// What is wrong with a line, by itself and for the interfaces it joins; NULL: nothing.
+CPL_API const char* cpl_tlm_line_fault(const cpl_tlm_line* line,
+                                       const cpl_tlm_interface* interfaces);
+
 CPL_API cpl_tlm_facts cpl_tlm_line_facts(const cpl_tlm_line* line);
 
 #ifdef __cplusplus

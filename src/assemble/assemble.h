@@ -74,6 +74,7 @@ typedef struct cpli_built {
   cpli_members* draft;   // the same of a system with steppers
   cpli_box* box;         // holds its description
   cpli_merged* merged;   // likewise
+  struct cpli_tlm_plan* tlm;  // delay lines. Nullable
   cpl_description desc;  // a copy of it, with the experiment of the definition
   char* name;
 } cpli_built;
@@ -105,3 +106,22 @@ void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
 cpl_status cpli_members_couple(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
                                cpl_stepper** out);
+/// The model of each part of the description, -1 for the aggregate: n_models + 1 numbers at most.
+cpl_status cpli_members_order(cpli_built* b, const cpli_members* draft, int32_t* models);
+/// The stepper of a member that stands beside the aggregate.
+cpl_status cpli_member_stepper(cpli_built* b, cpli_members* draft, int32_t model,
+                               const cpl_stepper_def* def, cpl_stepper** out);
+
+//------------------------------------ tlm_resolve.c, tlm.c ------------------------------------
+
+/// Find what the sections `interfaces:` and `tlm:` name; b->tlm stays NULL without lines.
+cpl_status cpli_tlm_resolve(cpli_built* b, cpli_functions* functions);
+void cpli_tlm_plan_free(cpli_built* b);
+/// How many waves arrive at models; add them and the forces they make to the lists.
+int32_t cpli_tlm_waves(const cpli_built* b);
+cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* signals,
+                              int32_t* n_signals, cpl_coupling* couplings, int32_t* n_couplings);
+/// Take what lines give to models out of the inputs of the whole.
+void cpli_tlm_hide(cpli_built* b);
+cpl_status cpli_members_lines(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
+                              cpl_stepper** out);

@@ -457,9 +457,10 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
 
 static cpl_status allocate_lists(const built* b, cpli_functions* f, lists* l) {
   const cpl_system_def* d = b->def;
-  l->signals =
-      cpli_arena_alloc(&f->arena, d->n_parameters + d->n_inputs + d->n_outputs, sizeof *l->signals);
-  l->couplings = cpli_arena_alloc(&f->arena, d->n_inputs + b->links.count + d->n_outputs,
+  size_t waves = (size_t)cpli_tlm_waves(b);
+  l->signals = cpli_arena_alloc(&f->arena, d->n_parameters + d->n_inputs + d->n_outputs + waves,
+                                sizeof *l->signals);
+  l->couplings = cpli_arena_alloc(&f->arena, d->n_inputs + b->links.count + d->n_outputs + waves,
                                   sizeof *l->couplings);
   l->events = cpli_arena_alloc(&f->arena, d->n_inputs + d->n_events, sizeof *l->events);
   return l->signals != NULL && l->couplings != NULL && l->events != NULL ? CPL_OK
@@ -475,6 +476,8 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
   for (size_t i = 0; i < d->n_inputs && st >= 0; i++) st = add_input(b, f, l, &d->inputs[i]);
   for (size_t i = 0; i < b->links.count && st >= 0; i++) st = add_connection(b, f, l, i);
   for (size_t i = 0; i < d->n_outputs && st >= 0; i++) st = add_output(b, f, l, &d->outputs[i]);
+  if (st >= 0)
+    st = cpli_tlm_add_waves(b, f, l->signals, &l->n_signals, l->couplings, &l->n_couplings);
   for (size_t i = 0; i < d->n_events && st >= 0; i++) st = add_event(b, f, l, &d->events[i]);
   return st;
 }
@@ -610,6 +613,7 @@ static void destroy(cpl_source* source) {
   }
   cpli_box_release(b->box);
   cpli_merged_release(b->merged);
+  cpli_tlm_plan_free(b);
   cpli_links_free(&b->links);
   for (size_t i = 0; i < n && b->sources != NULL; i++) {
     if (b->sources[i] != NULL && !b->borrowed[i]) b->sources[i]->ops->destroy(b->sources[i]);
@@ -674,6 +678,7 @@ static cpl_status resolve_all(built* b) {
   if (st >= 0) st = cpli_check_starts(&b->resolver);
   if (st >= 0) cpli_warn_unconnected(&b->resolver, &b->links);
   if (st >= 0) st = evaluate_parameters(b, &scratch);
+  if (st >= 0) st = cpli_tlm_resolve(b, &scratch);
   cpli_functions_free(&scratch);
   return st;
 }
@@ -694,16 +699,18 @@ static cpl_status build(cpl_context* ctx, const cpl_system_def* def, const cpli_
   cpl_status st = allocate(b);
   if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
-  if (st >= 0 && b->n_steppers == 0) st = assemble(b, b->name, &b->prototype);
-  if (st >= 0 && b->n_steppers > 0) st = cpli_members_make(b, b->name, &b->draft);
-  if (st >= 0 && b->n_steppers > 0) st = cpli_members_describe(b, b->draft);
+  bool model = st >= 0 && b->n_steppers == 0 && b->tlm == NULL;
+  if (model) st = assemble(b, b->name, &b->prototype);
+  if (st >= 0 && !model) st = cpli_members_make(b, b->name, &b->draft);
+  if (st >= 0 && !model) st = cpli_members_describe(b, b->draft);
+  if (st >= 0 && b->tlm != NULL) cpli_tlm_hide(b);
   if (st < 0) {
     destroy(&b->base);
     return st;
   }
-  if (b->n_steppers == 0) b->box = cpli_box_hold(b->prototype);
+  if (model) b->box = cpli_box_hold(b->prototype);
   else b->base.ops = &stepper_ops;
-  b->desc = b->n_steppers == 0 ? b->box->desc : b->merged->desc;
+  b->desc = model ? b->box->desc : b->merged->desc;
   b->desc.kind = "system";
   take_experiment(b);
   *out = &b->base;

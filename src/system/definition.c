@@ -43,6 +43,8 @@ void cpl_system_def_destroy(cpl_system_def* def) {
   cpli_free(ctx, def->outputs);
   cpli_free(ctx, def->events);
   cpli_free(ctx, def->record);
+  cpli_free(ctx, def->interfaces);
+  cpli_free(ctx, def->lines);
   cpli_arena_free(&def->arena);
   cpli_free(ctx, def);
 }

@@ -135,6 +135,9 @@ struct cpl_system_def {
       cap_record;
   cpli_experiment experiment;
   cpli_cosimulation cosimulation;
+  struct cpli_interface* interfaces;  // system/lines.h
+  struct cpli_line* lines;
+  size_t n_interfaces, cap_interfaces, n_lines, cap_lines;
   bool isolate;             // all models, those of nested systems too
   double call_timeout;      // of isolated ones [s]; 0: none
   cpli_names model_names;   // -> index in models

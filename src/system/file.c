@@ -8,6 +8,7 @@
 
 #include "format/yaml.h"
 #include "system/definition.h"
+#include "system/lines.h"
 
 typedef struct reader {
   cpl_context* ctx;
@@ -338,6 +339,14 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
   return st < 0 ? st : cpli_def_set_cosimulation(r->def, &m);
 }
 
+static cpl_status read_interface(reader* r, const cpli_yaml* node) {
+  return cpli_read_interface(r->def, r->yaml, node);
+}
+
+static cpl_status read_tlm(reader* r, const cpli_yaml* node) {
+  return cpli_read_line(r->def, r->yaml, node);
+}
+
 //------------------------------------ file ------------------------------------
 
 typedef enum form { ONE, EACH_KEY, EACH_ITEM, MAPPING, LATER, VERSION } form;
@@ -359,9 +368,9 @@ static const struct section {
     {"experiment", MAPPING, read_experiment},
     {"master", MAPPING, read_master},
     {"modes", LATER, NULL},
-    {"tlm", LATER, NULL},
+    {"tlm", EACH_ITEM, read_tlm},
     {"constraints", LATER, NULL},
-    {"interfaces", LATER, NULL},
+    {"interfaces", EACH_KEY, read_interface},
 };
 
 // Names for messages: those that can be used now.

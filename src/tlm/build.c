@@ -12,10 +12,6 @@
 
 //------------------------------------ checks ------------------------------------
 
-static cpl_status bad(cpli_tlm* m, int32_t line, const char* what) {
-  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: tlm line %d: %s", m->name, line + 1, what);
-}
-
 static bool has(const int32_t* vars, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     if (vars[i] < 0) return false;
@@ -23,42 +19,49 @@ static bool has(const int32_t* vars, int32_t n) {
   return true;
 }
 
-static cpl_status check_interface(cpli_tlm* m, const cpl_tlm_interface* i, bool sends, bool takes) {
-  int32_t n = cpli_kind_width(i->kind);
-  const char* missing = sends && !has(i->speed, n) ? (i->kind == CPL_TLM_SIGNAL ? "value" : "speed")
-                        : takes && !has(i->force, n)
-                            ? (i->kind == CPL_TLM_SIGNAL ? "value" : "force")
-                            : NULL;
-  if (missing == NULL) return CPL_OK;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: the interface %s names no variables for its %s", m->name, i->name, missing);
+static bool positive(double v) { return v > 0 && isfinite(v); }
+
+const char* cpl_tlm_line_fault(const cpl_tlm_line* l, const cpl_tlm_interface* interfaces) {
+  const cpl_tlm_interface *from = &interfaces[l->from], *to = &interfaces[l->to];
+  bool signal = from->kind == CPL_TLM_SIGNAL;
+  int32_t n = cpli_kind_width(from->kind);
+  const struct {
+    bool fine;
+    const char* text;
+  } checks[] = {
+      {from->kind == to->kind, "its ends are of different kinds"},
+      {l->from != l->to, "both of its ends are the same interface"},
+      {positive(l->delay), "its delay must be positive"},
+      {signal || positive(l->zf), "its impedance Zf must be positive"},
+      {l->zfr >= 0 && isfinite(l->zfr), "its impedance Zfr must be positive"},
+      {l->alpha >= 0 && l->alpha < 1, "its damping alpha must be at least 0 and less than 1"},
+      {!signal || has(from->speed, 1), "where it begins no value leaves the model"},
+      {!signal || has(to->force, 1), "where it ends there is no input of the model"},
+      {signal || (has(from->speed, n) && has(to->speed, n)), "an end of it has no speed"},
+      {signal || (has(from->force, n) && has(to->force, n)), "an end of it has no force"},
+  };
+  for (size_t i = 0; i < CPLI_COUNT(checks); i++) {
+    if (!checks[i].fine) return checks[i].text;
+  }
+  return NULL;
 }
 
 static cpl_status check_line(cpli_tlm* m, const cpl_tlm_def* def, int32_t index, int32_t* used) {
   const cpl_tlm_line* l = &def->lines[index];
   const cpl_tlm_interface *from = &def->interfaces[l->from], *to = &def->interfaces[l->to];
-  bool signal = from->kind == CPL_TLM_SIGNAL;
-  if (!(l->delay > 0) || !isfinite(l->delay)) return bad(m, index, "its delay must be positive");
-  if (!signal && (!(l->zf > 0) || !isfinite(l->zf)))
-    return bad(m, index, "its impedance Zf must be positive");
-  if (!(l->zfr >= 0) || !isfinite(l->zfr))
-    return bad(m, index, "its impedance Zfr must be positive");
-  if (!(l->alpha >= 0) || !(l->alpha < 1))
-    return bad(m, index, "its damping alpha must be at least 0 and less than 1");
-  if (from->kind != to->kind)
-    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: tlm line %d: %s is %s, but %s is %s",
-                    m->name, index + 1, from->name, cpl_tlm_kind_name(from->kind), to->name,
-                    cpl_tlm_kind_name(to->kind));
+  const char* fault = cpl_tlm_line_fault(l, def->interfaces);
+  if (fault != NULL)
+    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the line from %s to %s: %s", m->name,
+                    from->name, to->name, fault);
   int32_t ends[2] = {l->from, l->to};
   for (int i = 0; i < 2; i++) {
     // a signal may go to several places
-    if (signal && i == 0) continue;
+    if (from->kind == CPL_TLM_SIGNAL && i == 0) continue;
     if (used[ends[i]]++ > 0)
       return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the interface %s has two lines",
                       m->name, def->interfaces[ends[i]].name);
   }
-  cpl_status st = check_interface(m, from, true, !signal);
-  return st < 0 ? st : check_interface(m, to, !signal, true);
+  return CPL_OK;
 }
 
 static cpl_status check_lines(cpli_tlm* m, const cpl_tlm_def* def) {

@@ -8,10 +8,8 @@
 #pragma once
 
 #include "base/base.h"
-#include "couplet/aggregate.h"
-#include "couplet/tlm.h"
 #include "master/master.h"
-#include "master/merged.h"
+#include "tlm/ends.h"
 
 enum { CPLI_NODES = 4, CPLI_WIDTH = CPL_TLM_WIDTH };
 #define CPLI_JUMP 1e-14  // of a wave, relative to it: more than rounding
@@ -157,28 +155,3 @@ cpl_status cpli_pool_create(cpli_tlm* m);
 void cpli_pool_destroy(cpli_tlm* m);
 /// All parts to `until`, as far as they can go.
 cpl_status cpli_pool_run(cpli_tlm* m, double until);
-
-//------------------------------------ ends.c ------------------------------------
-
-/// Forces of the lines of a model as part of it: out->function computes sign (c - sigma z v).
-cpl_status cpli_force_function(cpli_arena* arena, cpl_port wave, cpl_port speed, double sigma,
-                               double z, double sign, cpl_function* out);
-/// Impedance of a component, alpha compensated; sigma of a kind.
-double cpli_line_z(const cpl_tlm_line* line, int32_t component);
-double cpli_kind_sigma(cpl_tlm_kind kind);
-int32_t cpli_kind_width(cpl_tlm_kind kind);
-
-//------------------------------------ tlm.c ------------------------------------
-
-/// cpl_tlm() for who has split a model and its description already: parts are the pieces, in their
-/// order, then others; `first` and `refs` say where variables of `merged` are. `whole` is destroyed
-/// after the parts, also when this fails. The arrays are copied.
-typedef struct cpli_tlm_layout {
-  cpli_merged* merged;
-  cpl_model* whole;
-  const int32_t* first;
-  const cpl_piece_ref* refs;
-} cpli_tlm_layout;
-
-cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,
-                           cpl_stepper** out);
