@@ -15,9 +15,9 @@
 
 typedef struct run_args {
   const char *output, *as, *solver, *linear, *input, *log_level, *call_log;
-  double start_time, stop_time, interval, step, rtol, atol, call_timeout;
+  double start_time, stop_time, interval, step, rtol, atol, call_timeout, threads;
   cli_list set, record;
-  bool stats, json, quiet, units, per_model, one_solver, isolate;
+  bool stats, json, quiet, units, per_model, one_solver, isolate, processes;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -230,6 +230,9 @@ static cpl_status make_coupled(session* s) {
   def.solver = s->solver;
   def.step = given(s->args->step, 0);
   def.usual_step = usual_step(s);
+  def.processes = s->args->processes;
+  def.call_timeout = s->args->processes ? given(s->args->call_timeout, 0) : 0;
+  def.threads = (int32_t)given(s->args->threads, 0);
   s->run.tolerance = given(s->args->rtol, e->has_tolerance ? e->tolerance : 0);
   st = cpl_system_stepper(s->source, &def, &s->stepper);
   if (st >= 0 && s->run.interval == 0) s->run.interval = cpl_master_step(s->stepper);
@@ -298,7 +301,7 @@ static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  bool isolate = a->isolate || !isnan(a->call_timeout);
+  bool isolate = a->isolate || (!isnan(a->call_timeout) && !a->processes);
   cpl_status st = isolate ? cli_open_isolated(s->ctx, s->path, a->call_log, &a->set,
                                               a->call_timeout, &s->source)
                           : cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
@@ -582,6 +585,12 @@ static const cli_option options[] = {
     {"call-timeout", 0, "SECONDS",
      "end the run when one call of a model takes longer; models are isolated then", CLI_NUMBER,
      AT(call_timeout)},
+    {"processes", 0, NULL, "of a system with tlm lines: every part in a process of its own",
+     CLI_FLAG, AT(processes)},
+    {"threads", 0, "N",
+     "of a system with tlm lines: so many; default: as many as there are processors, where they "
+     "pay",
+     CLI_NUMBER, AT(threads)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
     {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},

@@ -70,12 +70,12 @@ typedef struct cpli_built {
   cpli_resolver resolver;
   cpli_links links;
   cpli_assembly* assemblies;
-  cpl_model* prototype;  // the first instance, until someone asks for it
-  cpli_members* draft;   // the same of a system with steppers
-  cpli_box* box;         // holds its description
-  cpli_merged* merged;   // likewise
+  cpl_model* prototype;       // the first instance, until someone asks for it
+  cpli_members* draft;        // the same of a system with steppers
+  cpli_box* box;              // holds its description
+  cpli_merged* merged;        // likewise
   struct cpli_tlm_plan* tlm;  // delay lines. Nullable
-  cpl_description desc;  // a copy of it, with the experiment of the definition
+  cpl_description desc;       // a copy of it, with the experiment of the definition
   char* name;
 } cpli_built;
 

@@ -26,8 +26,8 @@ static cpl_status add_end(cpli_built* b, cpli_functions* f, const cpl_tlm_interf
     *s = (cpl_signal){.name = cpli_arena_strdup(&f->arena, text), .kind = CPL_SIGNAL_INPUT};
     if (s->name == NULL) return cpli_nomem(b->base.ctx);
     cpl_coupling* c = &couplings[(*n_couplings)++];
-    *c = (cpl_coupling){.target = cpli_port_of(
-                            f, (cpli_ref){CPLI_REF_VARIABLE, i->part, i->force[k]})};
+    *c = (cpl_coupling){.target =
+                            cpli_port_of(f, (cpli_ref){CPLI_REF_VARIABLE, i->part, i->force[k]})};
     cpl_port speed = cpli_port_of(f, (cpli_ref){CPLI_REF_VARIABLE, i->part, i->speed[k]});
     st = cpli_force_function(&f->arena, (cpl_port){-1, (*n_signals)++}, speed,
                              cpli_kind_sigma(i->kind), cpli_line_z(line, k), i->sign, &c->function);
@@ -140,8 +140,8 @@ static cpl_status take_pieces(layout* l, const cpl_solver_def* solver) {
   l->parts = cpli_realloc(l->b->base.ctx, l->parts, (size_t)n + l->b->n_steppers, sizeof *l->parts);
   if (l->parts == NULL) return cpli_nomem(l->b->base.ctx);
   for (int32_t i = 0; i < n; i++)
-    l->parts[l->n_parts++] =
-        (cpl_tlm_part){.model = l->pieces.n > 1 ? l->pieces.models[i] : l->inner, .solver = *solver};
+    l->parts[l->n_parts++] = (cpl_tlm_part){
+        .model = l->pieces.n > 1 ? l->pieces.models[i] : l->inner, .solver = *solver};
   return CPL_OK;
 }
 
@@ -182,7 +182,8 @@ static cpl_status take_steppers(layout* l, const cpl_stepper_def* def) {
 static cpl_status map_variables(layout* l) {
   const cpli_merged* m = l->b->merged;
   cpl_context* ctx = l->b->base.ctx;
-  size_t n = (size_t)m->desc.n_vars, total = 0, extra = l->pieces.n > 1 ? (size_t)l->pieces.first[l->pieces.n_refs] : 0;
+  size_t n = (size_t)m->desc.n_vars, total = 0,
+         extra = l->pieces.n > 1 ? (size_t)l->pieces.first[l->pieces.n_refs] : 0;
   l->first = cpli_alloc(ctx, n + 1, sizeof *l->first);
   l->refs = cpli_alloc(ctx, n + extra, sizeof *l->refs);
   if (l->first == NULL || l->refs == NULL) return cpli_nomem(ctx);

@@ -18,9 +18,8 @@ typedef struct finder {
 static cpl_context* ctx_of(const finder* f) { return f->b->base.ctx; }
 
 static cpl_status constant(const finder* f, const cpli_text* text, double* out) {
-  return text->text == NULL
-             ? CPL_OK
-             : cpli_constant_of_text(f->f, text, f->b->parameters, f->b->known, out);
+  return text->text == NULL ? CPL_OK
+                            : cpli_constant_of_text(f->f, text, f->b->parameters, f->b->known, out);
 }
 
 //------------------------------------ variables ------------------------------------
@@ -88,7 +87,8 @@ static cpl_status find_list(const finder* f, int which, int32_t n, bool input, i
 static cpl_status find_forces(const finder* f, bool three) {
   const cpli_list* l = &f->from->lists[CPLI_LIST_FORCE];
   if (!three) return find_list(f, CPLI_LIST_FORCE, 1, true, f->to->force);
-  if (l->n == CPL_TLM_WIDTH) return find_list(f, CPLI_LIST_FORCE, CPL_TLM_WIDTH, true, f->to->force);
+  if (l->n == CPL_TLM_WIDTH)
+    return find_list(f, CPLI_LIST_FORCE, CPL_TLM_WIDTH, true, f->to->force);
   cpl_status st = find_list(f, CPLI_LIST_FORCE, 3, true, f->to->force);
   return st < 0 ? st : find_list(f, CPLI_LIST_TORQUE, 3, true, f->to->force + 3);
 }
@@ -127,9 +127,15 @@ static cpl_status find_start_forces(const finder* f) {
 static void rotation_of(const double* angles, double* r) {
   double s1 = sin(angles[0]), c1 = cos(angles[0]), s2 = sin(angles[1]), c2 = cos(angles[1]),
          s3 = sin(angles[2]), c3 = cos(angles[2]);
-  const double m[9] = {c3 * c2, c3 * s2 * s1 - s3 * c1, c3 * s2 * c1 + s3 * s1,
-                       s3 * c2, s3 * s2 * s1 + c3 * c1, s3 * s2 * c1 - c3 * s1,
-                       -s2,     c2 * s1,                c2 * c1};
+  const double m[9] = {c3 * c2,
+                       c3 * s2 * s1 - s3 * c1,
+                       c3 * s2 * c1 + s3 * s1,
+                       s3 * c2,
+                       s3 * s2 * s1 + c3 * c1,
+                       s3 * s2 * c1 - c3 * s1,
+                       -s2,
+                       c2 * s1,
+                       c2 * c1};
   memcpy(r, m, sizeof m);
 }
 
@@ -196,10 +202,11 @@ static cpl_status find_model(const finder* f, int32_t* out) {
 static cpl_status resolve_interface(finder* f) {
   cpl_tlm_interface* to = f->to;
   if (!cpl_tlm_kind_by_name(f->from->kind.text, &to->kind))
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->kind.place,
-                        "kind: %s is not known (translational, rotational, hydraulic, electric, 3d, "
-                        "signal)",
-                        f->from->kind.text);
+    return cpli_fail_at(
+        ctx_of(f), CPL_ERR_INPUT, &f->from->kind.place,
+        "kind: %s is not known (translational, rotational, hydraulic, electric, 3d, "
+        "signal)",
+        f->from->kind.text);
   bool three = to->kind == CPL_TLM_3D;
   cpl_status st = constant(f, &f->from->sign, &to->sign);
   if (st >= 0 && to->sign != 1 && to->sign != -1)

@@ -13,8 +13,8 @@ cpl_status cpli_def_add_interface(cpl_system_def* def, const cpli_interface* ite
     return cpli_nomem(def->ctx);
   for (size_t i = 0; i < def->n_interfaces; i++) {
     if (strcmp(def->interfaces[i].name.text, item->name.text) == 0)
-      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->name.place, "the interface %s is there twice",
-                          item->name.text);
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->name.place,
+                          "the interface %s is there twice", item->name.text);
   }
   def->interfaces[def->n_interfaces++] = *item;
   return CPL_OK;
@@ -70,7 +70,8 @@ static cpl_status read_list(const reading* r, const cpli_yaml* node, cpli_list* 
   cpl_status st = one ? CPL_OK : cpli_yaml_strings(r->yaml, node, node->key->text);
   cpli_text* items = st >= 0 ? cpli_def_array(r->def, n, sizeof *items) : NULL;
   if (st >= 0 && n > 0 && items == NULL) return cpli_nomem(r->def->ctx);
-  for (const cpli_yaml* c = one ? node : node->first; c != NULL && st >= 0; c = one ? NULL : c->next) {
+  for (const cpli_yaml* c = one ? node : node->first; c != NULL && st >= 0;
+       c = one ? NULL : c->next) {
     st = cpli_yaml_string(r->yaml, c, node->key->text, &text);
     if (st >= 0) items[k++] = text_of(r, text, c);
   }

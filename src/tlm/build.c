@@ -187,7 +187,9 @@ static cpl_status take_model(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tra
     if (st >= 0) st = add_ends(m, def, i, &model);
     else model->base.ops->destroy(&model->base);
   }
-  return st < 0 ? st : cpl_integrate(model, &solver, &m->parts[i].s);
+  if (st >= 0) st = cpl_integrate(model, &solver, &m->parts[i].s);
+  m->parts[i].inner = m->parts[i].s;
+  return st;
 }
 
 static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, translation* t) {
@@ -201,7 +203,7 @@ static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tran
   p->stats.name = cpli_arena_strdup(&m->arena, name);
   t->from = from->model != NULL ? from->model->base.desc : from->stepper->base.desc;
   if (p->is_model) return take_model(m, def, i, t);
-  p->s = from->stepper;
+  p->s = p->inner = from->stepper;
   if (p->hold == CPL_TLM_HOLD_LINEAR &&
       (p->s->ops->set_curve == NULL || p->s->base.can.input_derivatives < 1)) {
     cpl_log(m->base.base.ctx, CPL_LOG_WARNING, p->stats.name,

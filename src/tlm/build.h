@@ -8,6 +8,10 @@
 /// definition belong to m afterwards, or are gone.
 cpl_status cpli_tlm_build(cpli_tlm* m, const cpl_tlm_def* def, const cpli_tlm_layout* layout);
 
+/// Parts and ends; in memory that processes share where they are to be parted.
+cpl_status cpli_tlm_allocate(cpli_tlm* m, const cpl_tlm_def* def);
+void cpli_tlm_unshare(cpli_tlm* m);
+
 /// Put every part into a process of its own; and what is left of it here away again.
 cpl_status cpli_tlm_part_ways(cpli_tlm* m);
 void cpli_tlm_join(cpli_tlm* m);

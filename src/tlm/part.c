@@ -153,8 +153,8 @@ static void turn(const cpli_tlm_end* e, double* v) {
 
 //------------------------------------ speeds ------------------------------------
 
-cpl_status cpli_end_speeds(cpli_tlm* m, cpli_tlm_end* e, double* v) {
-  cpl_component* c = &m->parts[e->part].s->base;
+cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v) {
+  cpl_component* c = &s->base;
   cpl_status st = c->ops->get_real(c, e->out_refs, (size_t)e->width, v);
   if (st >= 0 && e->turned) turn(e, v);
   for (int32_t k = 0; k < e->width && st >= 0; k++) {
@@ -185,7 +185,7 @@ static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
     cpli_tlm_end* e = end_of(m, p, i);
     double v[CPLI_WIDTH];
     if (!e->sends) continue;
-    st = cpli_end_speeds(m, e, v);
+    st = cpli_end_speeds(p->inner, e, v);
     if (anew) e->n_samples = e->fresh = 0;
     if (st >= 0) keep_sample(e, p->t, v, 1e-3 * (p->end - p->begin));
     if (anew) e->fresh = 0;
@@ -207,7 +207,7 @@ static cpl_status give_curves(cpli_tlm* m, cpli_tlm_part* p) {
     for (int32_t k = 0; k < e->width && st >= 0; k++) {
       cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
       memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
-      st = p->s->ops->set_curve(p->s, e->in_refs[k], &curve);
+      st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
     }
   }
   return st;
@@ -216,7 +216,7 @@ static cpl_status give_curves(cpli_tlm* m, cpli_tlm_part* p) {
 // What was set, or a wave that jumps, is an event.
 static cpl_status update(cpli_tlm_part* p) {
   cpl_step_result r = {0};
-  cpl_status st = p->s->ops->step(p->s, p->t, p->t, &r);
+  cpl_status st = p->inner->ops->step(p->inner, p->t, p->t, &r);
   p->stats.events++;
   p->ended = p->ended || (st >= 0 && r.end == CPL_STEP_TERMINATE);
   p->dirty = st >= 0 && r.end == CPL_STEP_EVENT;  // and another one right there
@@ -240,7 +240,7 @@ static cpl_status step_model(cpli_tlm* m, cpli_tlm_part* p, double until) {
     double node = p->node == LAST ? p->end : p->begin + (p->end - p->begin) * p->node / LAST;
     double target = fmin(node, until);
     cpl_step_result r = {.time = p->t};
-    if (p->t < target) st = p->s->ops->step(p->s, target, p->end, &r);
+    if (p->t < target) st = p->inner->ops->step(p->inner, target, p->end, &r);
     if (st < 0) break;
     p->t = r.time;
     p->ended = r.end == CPL_STEP_TERMINATE;
@@ -276,7 +276,7 @@ static void forces_at(const cpli_tlm_end* e, double t, double now, double* out) 
 static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, double to) {
   static const double held_at[] = {[CPL_TLM_HOLD_MIDDLE] = 0.5, [CPL_TLM_HOLD_START] = 0};
   double first[CPLI_WIDTH], last[CPLI_WIDTH];
-  cpl_component* c = &p->s->base;
+  cpl_component* c = &p->inner->base;
   if (p->hold != CPL_TLM_HOLD_LINEAR) {
     forces_at(e, p->t + held_at[p->hold] * (to - p->t), p->t, first);
     return c->ops->set_real(c, e->in_refs, (size_t)e->width, first);
@@ -287,7 +287,7 @@ static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, dou
   for (int32_t k = 0; k < e->width && st >= 0; k++) {
     cpl_curve curve = {
         .from = p->t, .order = 1, .coefficient = {first[k], (last[k] - first[k]) / (to - p->t)}};
-    st = p->s->ops->set_curve(p->s, e->in_refs[k], &curve);
+    st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
   }
   return st;
 }
@@ -297,11 +297,11 @@ static cpl_status step_to(cpli_tlm_part* p, double to) {
   int32_t stuck = 0;
   while (p->t < to && !p->ended) {
     cpl_step_result r = {.time = p->t};
-    cpl_status st = p->s->ops->step(p->s, to, to, &r);
+    cpl_status st = p->inner->ops->step(p->inner, to, to, &r);
     if (st < 0) return st;
     stuck = r.time > p->t ? 0 : stuck + 1;
     if (r.end == CPL_STEP_REFUSED || stuck > 100)
-      return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL, "it does not step on to t=%.12g", to);
+      return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL, "it does not step on to t=%.12g", to);
     p->stats.events += r.end == CPL_STEP_EVENT;
     p->ended = r.end == CPL_STEP_TERMINATE;
     p->t = r.end == CPL_STEP_DONE ? to : r.time;
@@ -315,7 +315,7 @@ static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
     cpli_tlm_end* e = end_of(m, p, i);
     double v[CPLI_WIDTH];
     if (!e->sends) continue;
-    st = cpli_end_speeds(m, e, v);
+    st = cpli_end_speeds(p->inner, e, v);
     for (int32_t k = 0; k < e->width && st >= 0; k++) {
       e->slope[k] = h > 0 ? (v[k] - e->speed[k]) / h : 0;
       e->speed[k] = v[k];
@@ -363,9 +363,14 @@ static cpl_status step_stepper(cpli_tlm* m, cpli_tlm_part* p, double until) {
   return st;
 }
 
-cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until) {
+cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until) {
   cpl_status st = p->is_model ? step_model(m, p, until) : step_stepper(m, p, until);
-  if (st == CPL_RETRY) st = CPL_ERR_MODEL;
+  return st == CPL_RETRY ? CPL_ERR_MODEL : st;
+}
+
+cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  cpl_step_result r;
+  cpl_status st = p->apart ? p->s->ops->step(p->s, until, until, &r) : cpli_part_work(m, p, until);
   if (st < 0) cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
   return st;
 }

@@ -29,7 +29,7 @@ cpl_status cpli_tlm_preset(cpli_tlm* m) {
     double v[CPLI_WIDTH] = {0}, common[CPLI_WIDTH], own[CPLI_WIDTH];
     if (!e->takes) continue;
     cpli_tlm_end* source = e->kind == CPL_TLM_SIGNAL ? &m->ends[e->peer] : e;
-    st = cpli_end_speeds(m, source, v);
+    st = cpli_end_speeds(m->parts[source->part].s, source, v);
     for (int32_t k = 0; k < e->width; k++)
       common[k] = e->takes_wave || e->kind == CPL_TLM_SIGNAL ? start_wave(e, k, v[k])
                                                              : e->sign * e->start_force[k];
@@ -174,8 +174,8 @@ static cpl_status start_end(cpli_tlm* m, cpli_tlm_end* e) {
   e->now = (cpli_segment){0};
   cpl_status st = CPL_OK;
   if (e->sends) {
-    st = cpli_end_speeds(m, e, v);
-    if (st >= 0 && peer->sends) st = cpli_end_speeds(m, peer, other);
+    st = cpli_end_speeds(m->parts[e->part].s, e, v);
+    if (st >= 0 && peer->sends) st = cpli_end_speeds(m->parts[peer->part].s, peer, other);
     for (int32_t k = 0; k < e->width; k++) {
       bool signal = e->kind == CPL_TLM_SIGNAL;
       leaves[k] = signal ? v[k] : -e->sigma * e->start_force[k] + e->z[k] * v[k];
@@ -184,7 +184,7 @@ static cpl_status start_end(cpli_tlm* m, cpli_tlm_end* e) {
     if (st >= 0) st = fill(m, e, arrives, leaves);
   }
   if (st >= 0 && e->takes && e->alpha > 0) {
-    st = cpli_end_speeds(m, e, v);
+    st = cpli_end_speeds(m->parts[e->part].s, e, v);
     for (int32_t k = 0; k < e->width; k++) arrives[k] = start_wave(e, k, v[k]);
     if (st >= 0) st = fill_filtered(m, e, arrives);
   }

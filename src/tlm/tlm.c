@@ -26,6 +26,7 @@ static void destroy(cpl_component* c) {
   }
   if (m->whole != NULL) m->whole->base.ops->destroy(&m->whole->base);
   cpli_merged_release(m->merged);
+  cpli_tlm_unshare(m);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
 }
@@ -266,16 +267,15 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
                                    .can = {.variable_step = true, .zero_step = true}},
                           .ops = &stepper_ops};
   m->name = cpli_arena_strdup(&m->arena, def->name);
-  m->parts = cpli_arena_alloc(&m->arena, (size_t)def->n_parts, sizeof *m->parts);
-  m->ends = cpli_arena_alloc(&m->arena, 2 * (size_t)def->n_lines, sizeof *m->ends);
-  if (m->name == NULL || m->parts == NULL || m->ends == NULL) {
+  cpl_status st = cpli_tlm_allocate(m, def);
+  if (m->name == NULL || st < 0) {
     destroy_parts(def, layout);
     destroy(&m->base.base);
     return cpli_nomem(ctx);
   }
   m->base.base.name = m->name;
   if (layout != NULL) m->whole = layout->whole;
-  cpl_status st = cpli_tlm_build(m, def, layout);
+  st = cpli_tlm_build(m, def, layout);
   m->def.parts = NULL, m->def.interfaces = NULL, m->def.lines = NULL;
   if (st < 0) destroy(&m->base.base);
   else *out = &m->base;

@@ -88,8 +88,10 @@ typedef struct cpli_tlm_end {
 } cpli_tlm_end;
 
 typedef struct cpli_tlm_part {
-  cpl_stepper* s;
-  bool is_model, linear, updates;
+  cpl_stepper* s;      // what others talk to
+  cpl_stepper* inner;  // what is stepped: the same, unless it lives in another process
+  bool apart;          // it does
+  bool is_model;
   cpl_tlm_hold hold;
   int32_t substeps;
   int32_t first_end, n_ends;  // ends stand by part
@@ -121,6 +123,7 @@ typedef struct cpli_tlm {
   cpli_tlm_end* ends;
   int32_t n_parts, n_ends;
   cpl_source** sources;  // of parts in processes of their own
+  size_t shared;         // bytes parts and ends take in memory those share; 0: none
 
   char* messages;
   double t, t_start, t_stop;
@@ -136,8 +139,10 @@ bool cpli_part_ready(const cpli_tlm* m, const cpli_tlm_part* p, double until);
 bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until);
 /// Take over the waves of the next piece; nobody else may touch lines meanwhile.
 cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until);
-/// Step to the end of the piece or to `until`. Touches nothing but the part and its ends' samples.
+/// Step to the end of the piece or to `until`. Touches nothing but the part and its ends.
 cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until);
+/// The same, where the part lives.
+cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until);
 /// Publish the waves of the piece, if it has been stepped to its end.
 cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p);
 
@@ -147,7 +152,7 @@ cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p);
 cpl_status cpli_tlm_preset(cpli_tlm* m);
 /// Check how things are placed; fill the lines.
 cpl_status cpli_tlm_start(cpli_tlm* m);
-cpl_status cpli_end_speeds(cpli_tlm* m, cpli_tlm_end* e, double* v);
+cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v);
 
 //------------------------------------ pool.c ------------------------------------
 
