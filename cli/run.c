@@ -605,13 +605,14 @@ const cli_verb cli_run = {
     .operands = "FILE",
     .summary = "simulate an FMU, a model in C or a system",
     .text =
-        "FILE is an .fmu, a model written in C (.c) or a system of them (.yaml). Times and "
+        "FILE is an .fmu, a model written in C (.c), a system of them (.yaml) or a composite model "
+        "of the TLM framework (.xml). Times and "
         "tolerances not given are those of "
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "
         "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
         "  couplet run ball.fmu --stop-time 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
-    .suffixes = "fmu c yaml",
+    .suffixes = "fmu c yaml xml",
     .options = options,
     .args_size = sizeof(run_args),
     .run = run_file,

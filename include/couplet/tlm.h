@@ -45,7 +45,7 @@ typedef struct cpl_tlm_part {
   cpl_model* model;       ///< its solver sees F(t, v). Nullable: a stepper
   cpl_stepper* stepper;   ///< Nullable: a model
   cpl_solver_def solver;  ///< of a model
-  int32_t substeps;       ///< of a stepper, for half of its shortest delay; 0: 1
+  int32_t substeps;       ///< of a stepper, for half of its shortest delay; 0: 2
   cpl_tlm_hold hold;      ///< of a stepper
   bool plain_names;       ///< its variables keep their names; else the part's is their prefix
 } cpl_tlm_part;

@@ -64,7 +64,8 @@ static cpl_status choose_kind(built* b, size_t i) {
   if (ops->make_model == NULL && ops->make_stepper == NULL)
     return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.place,
                         "model %s: there is nothing in it that can be simulated", m->name.text);
-  b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL;
+  b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL ||
+                     (m->prefers_steps && ops->make_stepper != NULL);
   b->n_steppers += b->is_stepper[i];
   return CPL_OK;
 }

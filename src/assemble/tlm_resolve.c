@@ -155,10 +155,10 @@ static cpl_status read_numbers(const finder* f, int which, const char* what, dou
 static cpl_status resolve_model(finder* f, struct cpli_tlm_plan* plan, int32_t model) {
   const cpli_interface* from = f->from;
   cpli_tlm_setting* s = &plan->settings[model];
-  double substeps = 1;
+  double substeps = 2;
   *s = (cpli_tlm_setting){.solver = from->solver.text,
                           .solver_place = from->solver.place,
-                          .substeps = 1,
+                          .substeps = 2,
                           .given = true};
   if (from->hold.text != NULL && !cpl_tlm_hold_by_name(from->hold.text, &s->hold))
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->hold.place,

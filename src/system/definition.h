@@ -27,7 +27,8 @@ typedef struct cpli_member {
   const cpl_system_def* system;  // borrowed. Nullable.
   cpl_member_as as;
   cpli_place as_place;
-  bool isolate;  // instances run in processes of their own
+  bool isolate;        // instances run in processes of their own
+  bool prefers_steps;  // co-simulation, where it has both
   cpli_setting* starts;
   size_t n_starts, cap_starts;
 } cpli_member;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "format/yaml.h"
+#include "system/composite.h"
 #include "system/definition.h"
-#include "system/lines.h"
 
 typedef struct reader {
   cpl_context* ctx;
@@ -434,10 +434,22 @@ static cpl_status keep_path(cpl_system_def* def, const char* path) {
   return lost ? cpli_nomem(def->ctx) : CPL_OK;
 }
 
+static cpl_status read_composite(cpl_context* ctx, const char* path, cpl_system_def** out) {
+  cpl_system_def* def = NULL;
+  cpl_status st = cpl_system_def_create(ctx, &def);
+  if (st >= 0) st = keep_path(def, path);
+  if (st >= 0) st = cpli_composite_read(def);
+  if (st >= 0 && def->no_memory) st = cpli_nomem(ctx);
+  if (st >= 0) *out = def;
+  else cpl_system_def_destroy(def);
+  return st;
+}
+
 cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_def** out) {
   cpli_yaml_file* yaml = NULL;
   cpl_system_def* def = NULL;
   *out = NULL;
+  if (cpli_is_composite(path)) return read_composite(ctx, path, out);
   cpl_status st = cpli_yaml_read(ctx, path, &yaml);
   if (st >= 0) st = cpl_system_def_create(ctx, &def);
   if (st >= 0) st = keep_path(def, path);

@@ -197,7 +197,7 @@ static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tran
   cpli_tlm_part* p = &m->parts[i];
   const char* name = from->model != NULL ? from->model->base.name : from->stepper->base.name;
   p->is_model = from->model != NULL;
-  p->substeps = from->substeps > 0 ? from->substeps : 1;
+  p->substeps = from->substeps > 0 ? from->substeps : 2;
   p->hold = from->hold;
   p->h = 0.5 * shortest_delay(def, i);
   p->stats.name = cpli_arena_strdup(&m->arena, name);

@@ -377,14 +377,22 @@ cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until) {
 
 //------------------------------------ waves that leave ------------------------------------
 
+// Of a stepper only what lies in the piece counts: a polynomial that reaches back would feed
+// standing waves, until they grow.
+static void fit_speed(const cpli_tlm_end* e, const cpli_tlm_part* p, int32_t k, double* c) {
+  double t[CPLI_NODES], v[CPLI_NODES];
+  bool all = p->is_model || e->fresh + 1 > e->n_samples;
+  int32_t n = all ? e->n_samples : e->fresh + 1;
+  const cpli_sample* s = &e->samples[e->n_samples - n];
+  for (int32_t i = 0; i < n; i++) t[i] = s[i].t, v[i] = s[i].v[k];
+  cpli_fit(t, v, n, p->begin, c);
+}
+
 // w = 2 Z v - sigma c; a signal is sent as it is.
 static void make_wave(cpli_tlm_end* e, const cpli_tlm_part* p, cpli_segment* out) {
-  double t[CPLI_NODES], v[CPLI_NODES];
   *out = (cpli_segment){.from = p->begin, .to = p->end};
-  for (int32_t i = 0; i < e->n_samples; i++) t[i] = e->samples[i].t;
   for (int32_t k = 0; k < e->width; k++) {
-    for (int32_t i = 0; i < e->n_samples; i++) v[i] = e->samples[i].v[k];
-    cpli_fit(t, v, e->n_samples, p->begin, out->c[k]);
+    fit_speed(e, p, k, out->c[k]);
     for (int32_t i = 0; i < CPLI_NODES && e->kind != CPL_TLM_SIGNAL; i++)
       out->c[k][i] = 2 * e->z[k] * out->c[k][i] - e->sigma * e->now.c[k][i];
   }
