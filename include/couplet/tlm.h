@@ -42,6 +42,7 @@ CPL_API bool cpl_tlm_hold_by_name(const char* name, cpl_tlm_hold* out);
 
 /// One side of the lines: a model, which gets a solver, or a stepper.
 typedef struct cpl_tlm_part {
+  const char* name;       ///< for messages. Nullable: that of the model or stepper
   cpl_model* model;       ///< its solver sees F(t, v). Nullable: a stepper
   cpl_stepper* stepper;   ///< Nullable: a model
   cpl_solver_def solver;  ///< of a model

@@ -145,19 +145,30 @@ static cpl_status take_pieces(layout* l, const cpl_solver_def* solver) {
   return CPL_OK;
 }
 
+// "left", or "left and right" where the two are integrated together.
+static void add_name(layout* l, cpl_tlm_part* p, const char* model) {
+  cpli_arena* arena = &l->d->assembly->functions.arena;
+  char text[256];
+  snprintf(text, sizeof text, "%s%s%s", p->name != NULL ? p->name : "",
+           p->name != NULL ? " and " : "", model);
+  const char* name = cpli_arena_strdup(arena, text);
+  if (name != NULL) p->name = name;
+}
+
 // A solver that a model asks for is that of all that is integrated with it.
 static void take_settings(layout* l) {
   const cpl_system_def* d = l->b->def;
   for (size_t m = 0; m < d->n_models; m++) {
     const cpli_tlm_setting* s = &l->b->tlm->settings[m];
     const cpl_description* desc = l->b->sources[m]->desc;
-    if (l->b->is_stepper[m] || s->solver == NULL || desc->n_vars == 0) continue;
+    if (l->b->is_stepper[m] || desc->n_vars == 0) continue;
     int32_t part, index;
     cpl_tlm_interface any = {.part = (int32_t)m};
     int32_t var = inner_variable(l, &any, 0);
     if (var < 0) continue;
     place_of(l, var, &part, &index);
-    cpl_solver_by_name(s->solver, &l->parts[part].solver.kind);
+    add_name(l, &l->parts[part], d->models[m].name.text);
+    if (s->solver != NULL) cpl_solver_by_name(s->solver, &l->parts[part].solver.kind);
   }
 }
 

@@ -195,7 +195,9 @@ static cpl_status take_model(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tra
 static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, translation* t) {
   const cpl_tlm_part* from = &def->parts[i];
   cpli_tlm_part* p = &m->parts[i];
-  const char* name = from->model != NULL ? from->model->base.name : from->stepper->base.name;
+  const char* name = from->name != NULL    ? from->name
+                     : from->model != NULL ? from->model->base.name
+                                           : from->stepper->base.name;
   p->is_model = from->model != NULL;
   p->substeps = from->substeps > 0 ? from->substeps : 2;
   p->hold = from->hold;

@@ -108,15 +108,12 @@ static cpl_status check_turns(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm
     if (there) multiply(ends[i]->rotation, own, a[i]);
   }
   if (!*known || off_identity(a[0], a[1], false) <= 1e-4) return CPL_OK;
-  const char* hint = "";
-  for (int i = 0; i < 2 && hint[0] == '\0'; i++) {
-    double t[9], b[9];
-    for (int k = 0; k < 9; k++) t[k] = raw[i][3 * (k % 3) + k / 3];
-    multiply(ends[i]->rotation, t, b);
-    if (off_identity(b, a[1 - i], false) <= 1e-4)
-      hint = i == 0 ? "; the transpose of the first fits: its references are listed by columns"
-                    : "; the transpose of the second fits: its references are listed by columns";
-  }
+  double turned[9], common[9];
+  for (int k = 0; k < 9; k++) turned[k] = raw[1][3 * (k % 3) + k / 3];
+  multiply(other->rotation, turned, common);
+  const char* hint = off_identity(a[0], common, false) <= 1e-4
+                         ? "; the transpose of one of them fits: its references go by columns"
+                         : "";
   return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
                   "%s: %s and %s are turned against each other at the start%s", m->name, e->name,
                   other->name, hint);
