@@ -132,17 +132,20 @@ static cpl_tlm_interface moved(const layout* l, const cpl_tlm_interface* i) {
 }
 
 static cpl_status take_pieces(layout* l, const cpl_solver_def* solver) {
+  cpl_context* ctx = l->b->base.ctx;
   cpl_status st = CPL_OK;
-  if (l->inner == NULL) return CPL_OK;
-  if (l->inner->ops->split != NULL) st = l->inner->ops->split(l->inner, &l->pieces);
+  if (l->inner != NULL && l->inner->ops->split != NULL)
+    st = l->inner->ops->split(l->inner, &l->pieces);
   if (st < 0) return st;
-  int32_t n = l->pieces.n > 1 ? l->pieces.n : 1;
-  l->parts = cpli_realloc(l->b->base.ctx, l->parts, (size_t)n + l->b->n_steppers, sizeof *l->parts);
-  if (l->parts == NULL) return cpli_nomem(l->b->base.ctx);
-  for (int32_t i = 0; i < n; i++)
-    l->parts[l->n_parts++] = (cpl_tlm_part){
-        .model = l->pieces.n > 1 ? l->pieces.models[i] : l->inner, .solver = *solver};
-  return CPL_OK;
+  bool whole = l->pieces.n < 2;
+  int32_t n = l->inner == NULL ? 0 : whole ? 1 : l->pieces.n;
+  l->parts = cpli_alloc(ctx, (size_t)n + l->b->n_steppers, sizeof *l->parts);
+  for (int32_t i = 0; i < n && l->parts != NULL; i++)
+    l->parts[l->n_parts++] =
+        (cpl_tlm_part){.model = whole ? l->inner : l->pieces.models[i], .solver = *solver};
+  for (int32_t i = 0; i < l->pieces.n && !whole && l->parts == NULL; i++)
+    l->pieces.models[i]->base.ops->destroy(&l->pieces.models[i]->base);
+  return l->parts != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
 // "left", or "left and right" where the two are integrated together.
@@ -254,14 +257,12 @@ cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_
                               cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
   layout l = {.b = b, .d = d};
-  l.parts = cpli_alloc(ctx, b->n_steppers + 1, sizeof *l.parts);
   l.part_of_model = cpli_alloc(ctx, b->def->n_models, sizeof *l.part_of_model);
   l.interfaces = cpli_alloc(ctx, (size_t)b->tlm->n_interfaces, sizeof *l.interfaces);
   l.order = cpli_alloc(ctx, b->def->n_models + 1, sizeof *l.order);
-  cpl_status st =
-      l.parts == NULL || l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL
-          ? cpli_nomem(ctx)
-          : no_routes(&l);
+  cpl_status st = l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL
+                      ? cpli_nomem(ctx)
+                      : no_routes(&l);
   if (st >= 0) st = cpli_members_order(b, d, l.order);
   l.inner = d->inner;
   d->inner = NULL;

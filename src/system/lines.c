@@ -47,13 +47,17 @@ typedef struct reading {
 
 static const char* key_at(const void* user, size_t i) { return ((const key*)user)[i].name; }
 
+static cpli_place place_of(const cpl_system_def* def, const cpli_yaml* node) {
+  return (cpli_place){.file = def->file, .line = node->line, .column = node->column};
+}
+
 static cpli_text text_of(const reading* r, const char* text, const cpli_yaml* node) {
-  return cpli_def_text(r->def, text, cpli_yaml_place(r->yaml, node));
+  return cpli_def_text(r->def, text, place_of(r->def, node));
 }
 
 static cpl_status unknown_key(const reading* r, const cpli_yaml* node) {
   char near[512];
-  cpli_place place = cpli_yaml_place(r->yaml, node);
+  cpli_place place = place_of(r->def, node);
   cpli_did_you_mean(node->text, key_at, r->keys, r->n, near, sizeof near);
   size_t used = strlen(near);
   for (size_t i = 0; used < sizeof near && i < r->n && (i > 0 || used == 0); i++)
@@ -133,7 +137,7 @@ cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml,
 }
 
 cpl_status cpli_read_line(cpl_system_def* def, const cpli_yaml_file* yaml, const cpli_yaml* node) {
-  cpli_line item = {.place = cpli_yaml_place(yaml, node)};
+  cpli_line item = {.place = place_of(def, node)};
   const key keys[] = {{"from", &item.from, NULL, NULL},
                       {"to", &item.to, NULL, NULL},
                       {"delay", &item.delay, NULL, NULL},

@@ -204,6 +204,11 @@ static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tran
   p->h = 0.5 * shortest_delay(def, i);
   p->stats.name = cpli_arena_strdup(&m->arena, name);
   t->from = from->model != NULL ? from->model->base.desc : from->stepper->base.desc;
+  if (p->stats.name == NULL) {
+    if (p->is_model) from->model->base.ops->destroy(&from->model->base);
+    else from->stepper->base.ops->destroy(&from->stepper->base);
+    return cpli_nomem(m->base.base.ctx);
+  }
   if (p->is_model) return take_model(m, def, i, t);
   p->s = p->inner = from->stepper;
   if (p->hold == CPL_TLM_HOLD_LINEAR &&

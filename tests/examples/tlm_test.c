@@ -261,7 +261,8 @@ static void write_mean_model(const char* deed) {
       "'s|  dx.X. = v->x.V.;|  if (v->t > 0.5) %s;\\n&|' tlm_spring/mass.c > tlm_spring/mean.c",
       deed);
   CHECK_INT(system(command), 0);
-  CHECK_INT(system("sed 's/right: {c: mass.c}/right: {c: mean.c}/; s/delay: 1e-4/delay: 1e-3/' tlm_spring/tlm_spring.yaml > "
+  CHECK_INT(system("sed 's/right: {c: mass.c}/right: {c: mean.c}/; s/delay: 1e-4/delay: 1e-3/' "
+                   "tlm_spring/tlm_spring.yaml > "
                    "tlm_spring/mean.yaml"),
             0);
 }
