@@ -61,6 +61,7 @@ class Bench:
         self.couplet = os.path.join(build, "couplet")
         self.bare = os.path.join(build, "bench", "bare_me")
         self.bare_system = os.path.join(build, "bench", "bare_system")
+        self.bare_master = os.path.join(build, "bench", "bare_master")
         self.models = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models")
         self.folder = folder
         self.lines = []
@@ -245,8 +246,60 @@ class Bench:
             begin = min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(rounds))
             per_event.append(1e6 * (total - begin) / events)
         shown = ", ".join(f"{n}: {t:.1f} us" for n, t in zip(sizes, per_event))
-        self.report("10,000 bouncing balls, 10 bounces each, everything: CPU", total, "s", 2)
-        self.report(f"bouncing balls: time of an event, 10,000 over 10 ({shown})", per_event[-1] / per_event[0], "", 1.5)
+        self.report(f"10,000 bouncing balls, each with its solver: time of an event ({shown}; all {total:.1f} s)", per_event[-1],
+                    "microseconds", 40)
+
+    #------------------------------------ masters ------------------------------------
+
+    def ring_of_steppers(self, n, algorithm, step, record="[m0.y]"):
+        connections = []
+        for i in range(n):
+            connections += [(f"m{i}.a", f"m{(i + 1) % n}.y"), (f"m{i}.b", f"m{i - 1 if i > 0 else n - 1}.y")]
+        file = self.write(f"steppers{n}.yaml", [(f"m{i}", f"fmu: {self.path('ring_one.fmu')}, as: cs") for i in range(n)],
+                          connections, f"start: 0, stop: 1, interval: 1", record)
+        with open(file, "a", encoding="utf-8") as out:
+            out.write(f"master: {{algorithm: {algorithm}, step: {step}, threads: 1}}\n")
+        return file
+
+    def masters(self):
+        """What a master costs more than a bare loop, per FMU and step: the difference of a long and a short run."""
+        fmu = self.fmu("ring_one")
+        text = open(os.path.join(self.path("ring_one"), "modelDescription.xml"), encoding="utf-8").read()
+        refs = [re.search(rf'name="{name}" valueReference="(\d+)"', text).group(1) for name in ("a", "b", "y")]
+        for algorithm, goal in (("jacobi", 3), ("determinate", 3)):
+            for n in (1, 10, 100, 1000):
+                steps = 40000 // n if n < 1000 else 100
+                h = 1e-4
+                floor = [self.bare_master, self.binary("ring_one"), guid_of(self.path("ring_one")), str(n), str(steps), str(h),
+                         *refs]
+                file = self.ring_of_steppers(n, algorithm, h)
+                ours = short = theirs = float("inf")
+                for _ in range(ROUNDS):
+                    run = [self.couplet, "run", file, "--interval", "10", "-q", "-o", self.path("x.csv"), "--stop-time"]
+                    ours = min(ours, cpu_seconds([*run, str(steps * h * 1.25)]))
+                    short = min(short, cpu_seconds([*run, str(steps * h * 0.25)]))
+                    theirs = min(theirs, float(subprocess.run(floor, check=True, capture_output=True, text=True).stdout))
+                per, bare = (ours - short) / (n * steps), theirs / (n * steps)
+                self.report(f"{n} coupled FMUs, {algorithm}: a step of one / in a bare loop", per / bare,
+                            f"({1e9 * per:.0f} ns / {1e9 * bare:.0f} ns)", goal)
+        file = self.ring_of_steppers(1000, "determinate", 1e-4)
+        start = least([self.couplet, "run", file, "--stop-time", "0", "-q", "-o", self.path("x.csv")])[0]
+        self.report("1,000 co-simulation FMUs, 2,000 connections: start-up", start, "s", 0.2)
+        self.recording()
+
+    def recording(self):
+        """A chain of FMUs whose steps cost next to nothing, with one of their outputs recorded and with all of them."""
+        hop = self.fmu("hop")
+        models = [(f"m{i}", f"fmu: {hop}, as: cs") for i in range(1000)]
+        connections = [(f"m{i}.u", f"m{i - 1}.y") for i in range(1, 1000)]
+        files = []
+        for name, record in (("one.yaml", "[m0.y]"), ("all.yaml", "['*.y']")):
+            files.append(self.write(name, models, connections, "start: 0, stop: 1, interval: 0.002", record))
+            with open(files[-1], "a", encoding="utf-8") as out:
+                out.write("master: {algorithm: jacobi, step: 0.002, threads: 1}\n")
+        one, every = least(*([self.couplet, "run", file, "-q", "-o", self.path("x.csv")] for file in files))
+        self.report("1,000 co-simulation FMUs: recording one value as CSV", 1e9 * (every - one) / (999 * 501), "ns", 100)
+        self.report("1,000 co-simulation FMUs without states: a step of one", 1e9 * one / (1000 * 500), "ns", 1000)
 
 
 def main():
@@ -265,6 +318,7 @@ def main():
         bench.gmres()
         bench.large_systems()
         bench.balls()
+        bench.masters()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

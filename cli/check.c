@@ -3,13 +3,13 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli.h"
+#include "check.h"
 #include "fmi/check.h"
 #include "format/json.h"
 #include "format/text.h"
 
 typedef struct check_args {
-  bool json, all;
+  bool json, all, rollback;
 } check_args;
 
 static const char* severity_name(cpli_severity severity) {
@@ -124,6 +124,8 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   } else if (st >= 0 && fmu) {
     st = cpli_fmu_check((cpl_fmu*)src, &findings);
   }
+  if (st >= 0 && args->rollback && src != NULL && count(&findings, CPLI_ERROR) == 0)
+    st = check_rollback(ctx, src, &findings);
   int code = CLI_OK;
   if (st < 0) {
     code = cli_report(ctx, st);
@@ -155,6 +157,10 @@ static const cli_option options[] = {
      .help = "show every finding, also many of one kind",
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, all)},
+    {.name = "rollback",
+     .help = "take steps back and repeat them: every variable must have the same bits",
+     .kind = CLI_FLAG,
+     .offset = offsetof(check_args, rollback)},
     {.name = "json",
      .help = "write the findings as JSON",
      .kind = CLI_FLAG,
@@ -170,7 +176,11 @@ const cli_verb cli_check = {
         "Opens an .fmu (or a folder with an unpacked one), reads its description and looks for "
         "what breaks the rules of the standard. Errors are what keeps it from being simulated "
         "here; warnings are the rest. Each finding names the line in modelDescription.xml and "
-        "in brackets its rule. Exit code 2 when there are errors.",
+        "in brackets its rule. Exit code 2 when there are errors.\n\n"
+        "With --rollback the model (an FMU, a model in C or a system) is also run: the state is "
+        "saved, a step is taken, the state is restored and the step repeated, ten times over. "
+        "Variables that differ then are errors: a master that takes steps back would compute "
+        "something else with them.",
     .suffixes = "fmu",
     .options = options,
     .args_size = sizeof(check_args),

@@ -11,8 +11,9 @@
 
 // What is known of a run before it: from the files beside the FMU and from --settings.
 typedef struct xcheck_plan {
-  double start, stop, step, interval, rtol, shift;  // NAN: not said
-  const char** sets;                                // "name=value"
+  double start, stop, step, interval, rtol, shift, input_shift;  // NAN: not said
+  const char* solver;                                            // Nullable
+  const char** sets;                                             // "name=value"
   size_t n_sets, cap_sets;
 } xcheck_plan;
 

@@ -87,7 +87,7 @@ static cpl_status add(xcheck* x, const char* folder, const char* path, const cha
   c.input = beside(x, path, "_in.csv");
   c.options = beside(x, path, "_ref.opt");
   if (!classify(x, &c)) return x->elsewhere++, CPL_OK;
-  c.plan = (xcheck_plan){NAN, NAN, NAN, NAN, NAN, NAN};
+  c.plan = (xcheck_plan){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
   if (!cpli_grow(x->ctx, (void**)&x->cases, &x->cap, x->n, sizeof c))
     return cpl_fail(x->ctx, CPL_ERR_NOMEM, "out of memory");
   x->cases[x->n++] = c;

@@ -41,13 +41,29 @@ static cpl_status read_sets(xcheck* x, const cpli_yaml_file* file, const cpli_ya
   return st;
 }
 
+static cpl_status read_solver(xcheck* x, const cpli_yaml_file* file, const cpli_yaml* node,
+                              xcheck_plan* plan) {
+  const char* name;
+  cpl_status st = cpli_yaml_string(file, node, "solver", &name);
+  if (st < 0) return st;
+  char* copy = cpli_arena_alloc(&x->arena, strlen(name) + 1, 1);
+  if (copy == NULL) return cpl_fail(x->ctx, CPL_ERR_NOMEM, "out of memory");
+  plan->solver = strcpy(copy, name);
+  return CPL_OK;
+}
+
 static cpl_status read_item(xcheck* x, const cpli_yaml_file* file, const cpli_yaml* node,
                             xcheck_plan* plan) {
   const struct {
     const char* key;
     double* value;
-  } numbers[] = {{"start", &plan->start}, {"stop", &plan->stop},         {"step", &plan->step},
-                 {"rtol", &plan->rtol},   {"interval", &plan->interval}, {"shift", &plan->shift}};
+  } numbers[] = {{"start", &plan->start},
+                 {"stop", &plan->stop},
+                 {"step", &plan->step},
+                 {"rtol", &plan->rtol},
+                 {"interval", &plan->interval},
+                 {"shift", &plan->shift},
+                 {"input_shift", &plan->input_shift}};
   cpl_status st = cpli_yaml_mapping(file, node, node->key->text);
   for (const cpli_yaml* c = st >= 0 ? node->first : NULL; c != NULL && st >= 0; c = c->next) {
     size_t i = 0;
@@ -56,10 +72,13 @@ static cpl_status read_item(xcheck* x, const cpli_yaml_file* file, const cpli_ya
       st = cpli_yaml_number(file, c, c->key->text, numbers[i].value);
     } else if (strcmp(c->key->text, "set") == 0) {
       st = read_sets(x, file, c, plan);
+    } else if (strcmp(c->key->text, "solver") == 0) {
+      st = read_solver(x, file, c, plan);
     } else {
       cpli_place place = cpli_yaml_place(file, c->key);
       st = cpli_fail_at(x->ctx, CPL_ERR_INPUT, &place,
-                        "unknown key %s (known: start, stop, step, interval, rtol, shift, set)",
+                        "unknown key %s (known: start, stop, step, interval, rtol, solver, set, "
+                        "shift, input_shift)",
                         c->key->text);
     }
   }
@@ -163,6 +182,31 @@ static bool has_rows(xcheck* x, const char* path) {
   return has;  // one that cannot be read is for `run` to complain of
 }
 
+// A copy of the input file with other times.
+static bool shift_input(xcheck* x, xcheck_case* c) {
+  cpl_table* table = NULL;
+  char name[4200];
+  snprintf(name, sizeof name, "%s/input%td.csv", x->folder, c - x->cases);
+  char* path = cpli_arena_alloc(&x->arena, strlen(name) + 1, 1);
+  FILE* file = NULL;
+  if (path != NULL && cpl_results_read(x->ctx, c->input, &table) >= 0) file = fopen(name, "we");
+  if (file != NULL) {
+    fputs("time", file);
+    for (size_t k = 0; k < table->n_columns; k++) fprintf(file, ",\"%s\"", table->names[k]);
+    for (size_t i = 0; i < table->n_rows; i++) {
+      fprintf(file, "\n%.17g", table->time[i] + c->plan.input_shift);
+      for (size_t k = 0; k < table->n_columns; k++)
+        fprintf(file, ",%.17g", table->values[k * table->n_rows + i]);
+    }
+    fputc('\n', file);
+  }
+  cpl_table_destroy(table);
+  bool done = file != NULL && fclose(file) == 0;
+  if (done) c->input = strcpy(path, name);
+  else snprintf(c->cause, sizeof c->cause, "the input file could not be shifted");
+  return done;
+}
+
 // The step: what the set's files leave open is chosen so that the references can be met.
 static void choose_step(xcheck_case* c) {
   xcheck_plan* p = &c->plan;
@@ -195,6 +239,7 @@ bool xcheck_make_plan(xcheck* x, xcheck_case* c) {
   choose_step(c);
   if (step_given) p->step = step;
   if (c->input != NULL && !has_rows(x, c->input)) c->input = NULL;
+  if (c->input != NULL && !isnan(p->input_shift)) return shift_input(x, c);
   return true;
 }
 
@@ -242,6 +287,7 @@ const char** xcheck_arguments(xcheck* x, const xcheck_case* c, const char* outpu
   push_number(&a, "--step", c->plan.step);
   push_number(&a, "--interval", c->plan.interval);
   if (strcmp(c->kind, "cs") != 0) push_number(&a, "--rtol", c->plan.rtol);
+  if (c->plan.solver != NULL) push_pair(&a, "--solver", c->plan.solver);
   if (c->input != NULL) push_pair(&a, "--input", c->input);
   if (x->isolate) push(&a, "--isolate");
   for (size_t i = 0; c->wanted != NULL && i < c->wanted->n_columns; i++) {

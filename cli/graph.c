@@ -244,18 +244,43 @@ static void print_text(FILE* out, const cpl_graph* g) {
 static cpl_status make_component(cpl_source* source, cpl_component** out) {
   cpl_model* model = NULL;
   cpl_stepper* stepper = NULL;
+  cpl_status st;
   bool me = source->ops->make_model != NULL;
-  cpl_status st = me ? source->ops->make_model(source, source->desc->name, &model)
-                     : source->ops->make_stepper(source, source->desc->name, &stepper);
+  if (me) {
+    st = source->ops->make_model(source, source->desc->name, &model);
+  } else if (cpl_system_definition(source) != NULL) {
+    cpl_stepper_def def = cpl_default_stepper_def();
+    st = cpl_system_stepper(source, &def, &stepper);
+  } else {
+    st = source->ops->make_stepper(source, source->desc->name, &stepper);
+  }
   if (st >= 0) *out = me ? &model->base : &stepper->base;
   return st;
+}
+
+static void print_steppers(FILE* out, const graph_args* args, const cpl_stepper* s,
+                           const char* path) {
+  if (args->dot) graph_print_master_dot(out, s);
+  else if (args->json) graph_print_master_json(out, s, path);
+  else graph_print_master(out, s);
+}
+
+static cpl_status print_graph(FILE* out, const graph_args* args, cpl_component* c,
+                              const char* path) {
+  cpl_graph* graph = NULL;
+  cpl_status st = cpl_graph_create(c, &graph);
+  if (st < 0) return st;
+  if (args->dot) graph_print_dot(out, graph);
+  else if (args->json) graph_print_json(out, graph, path);
+  else print_text(out, graph);
+  cpl_graph_destroy(graph);
+  return CPL_OK;
 }
 
 static int run_graph(void* args_, int n, char** operands) {
   const graph_args* args = args_;
   cpl_source* source = NULL;
   cpl_component* component = NULL;
-  cpl_graph* graph = NULL;
   (void)n;
   if (args->dot && args->json) return cli_usage_error("graph: --dot and --json exclude each other");
   cpl_context* ctx = cli_context(args->log_level);
@@ -267,12 +292,10 @@ static int run_graph(void* args_, int n, char** operands) {
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
   if (st >= 0) st = make_component(source, &component);
-  if (st >= 0) st = cpl_graph_create(component, &graph);
+  bool coupled = st >= 0 && strcmp(component->ops->kind, "master") == 0;
+  if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
+  else if (st >= 0) st = print_graph(out, args, component, operands[0]);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
-  if (graph != NULL && args->dot) graph_print_dot(out, graph);
-  else if (graph != NULL && args->json) graph_print_json(out, graph, operands[0]);
-  else if (graph != NULL) print_text(out, graph);
-  cpl_graph_destroy(graph);
   if (component != NULL) component->ops->destroy(component);
   if (source != NULL) source->ops->destroy(source);
   cpl_context_destroy(ctx);
@@ -298,7 +321,11 @@ const cli_verb cli_graph = {
         "are computed in continuous time, the algebraic loops with the values they are cut at, "
         "groups of models that do not influence each other, and inputs nothing is connected to. "
         "Which output depends on which input is declared by a model, detected by evaluating it, "
-        "or assumed where nothing is known. Of an .fmu or a model in C it shows that one model.",
+        "or assumed where nothing is known. Of an .fmu or a model in C it shows that one model. Of "
+        "a "
+        "system with co-simulation models it shows the steppers with what they can do (who rolls "
+        "back, who predicts its steps, who can do neither), the links between them, the order of "
+        "a communication step, and the loops that are iterated and links that lag.",
     .suffixes = "yaml fmu c",
     .options = options,
     .args_size = sizeof(graph_args),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The three ways a graph is shown, one file each: graph.c for people, graph_dot.c for Graphviz,
-// graph_json.c for tools.
+// graph_json.c for tools; graph_master.c has all three for systems with steppers.
 #pragma once
 
 #include "cli.h"
@@ -13,3 +13,9 @@ bool graph_is_between(const cpl_graph_connection* c);   // its target is an inpu
 
 void graph_print_dot(FILE* out, const cpl_graph* g);
 void graph_print_json(FILE* out, const cpl_graph* g, const char* path);
+
+void graph_put_escaped(FILE* out, const char* text);  // inside quotes of a dot file
+
+void graph_print_master(FILE* out, const cpl_stepper* s);
+void graph_print_master_dot(FILE* out, const cpl_stepper* s);
+void graph_print_master_json(FILE* out, const cpl_stepper* s, const char* path);

@@ -4,7 +4,7 @@
 #include "graph.h"
 
 // Inside quotes: quotes and backslashes are escaped, control characters become blanks.
-static void put_escaped(FILE* out, const char* text) {
+void graph_put_escaped(FILE* out, const char* text) {
   while (*text != '\0') {
     const char* begin = text;
     uint32_t c = cpli_utf8_next(&text);
@@ -18,7 +18,7 @@ static void put_escaped(FILE* out, const char* text) {
 // Nodes are called "m:NAME" and "s:NAME", so that a model and a signal may have the same name.
 static void put_node(FILE* out, const cpl_graph* g, const cpl_graph_value* v) {
   fputs(v->model >= 0 ? "\"m:" : "\"s:", out);
-  put_escaped(out, v->model >= 0 ? g->models[v->model].name : v->name);
+  graph_put_escaped(out, v->model >= 0 ? g->models[v->model].name : v->name);
   fputc('"', out);
 }
 
@@ -28,11 +28,11 @@ static void print_model(FILE* out, const cpl_graph* g, int32_t i) {
   fputs("  ", out);
   put_node(out, g, &v);
   fputs(" [shape=box, style=rounded, label=\"", out);
-  put_escaped(out, m->name);
+  graph_put_escaped(out, m->name);
   fputs("\\n", out);
-  put_escaped(out, m->title);
+  graph_put_escaped(out, m->title);
   fprintf(out, " (");
-  put_escaped(out, m->kind);
+  graph_put_escaped(out, m->kind);
   fprintf(out, ")\\n%d state%s\"];\n", m->n_states, m->n_states == 1 ? "" : "s");
 }
 
@@ -46,16 +46,16 @@ static void print_connection(FILE* out, const cpl_graph* g, const cpl_graph_conn
     fputs(" -> ", out);
     put_node(out, g, &c->target);
     fputs(" [label=\"", out);
-    if (source->model >= 0) put_escaped(out, source->variable);
+    if (source->model >= 0) graph_put_escaped(out, source->variable);
     if (source->model >= 0 && c->target.model >= 0) fputs(" → ", out);
-    if (c->target.model >= 0) put_escaped(out, c->target.variable);
+    if (c->target.model >= 0) graph_put_escaped(out, c->target.variable);
     fprintf(out, "\"%s];\n", c->loop >= 0 ? ", color=red, fontcolor=red" : "");
   }
 }
 
 void graph_print_dot(FILE* out, const cpl_graph* g) {
   fputs("digraph \"", out);
-  put_escaped(out, g->name);
+  graph_put_escaped(out, g->name);
   fputs(
       "\" {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n"
       "  edge [fontname=\"sans-serif\", fontsize=10];\n",
@@ -67,7 +67,7 @@ void graph_print_dot(FILE* out, const cpl_graph* g) {
     fputs("  ", out);
     put_node(out, g, &v);
     fputs(" [shape=plaintext, label=\"", out);
-    put_escaped(out, v.name);
+    graph_put_escaped(out, v.name);
     fputs("\"];\n", out);
   }
   for (int32_t i = 0; i < g->n_connections; i++) print_connection(out, g, &g->connections[i]);

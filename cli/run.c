@@ -11,11 +11,13 @@
 #include "base/guard.h"
 #include "cli.h"
 #include "format/json.h"
+#include "pace.h"
+#include "run_master.h"
 #include "split.h"
 
 typedef struct run_args {
   const char *output, *as, *solver, *linear, *input, *log_level, *call_log;
-  double start_time, stop_time, interval, step, rtol, atol, call_timeout, threads;
+  double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
   cli_list set, record;
   bool stats, json, quiet, units, per_model, one_solver, isolate, processes;
 } run_args;
@@ -43,6 +45,7 @@ typedef struct session {
   bool prepared;  // the run could begin
   double began, last_shown;
   bool on_terminal, bar_shown;
+  pace pace;
 } session;
 
 //------------------------------------ interruption ------------------------------------
@@ -77,6 +80,7 @@ static FILE* summary_of(const session* s) { return strcmp(s->output, "-") == 0 ?
 
 static void show_progress(void* user, double t) {
   session* s = user;
+  pace_wait(&s->pace, t);
   double now = cpli_now();
   if (!s->on_terminal || now - s->began < 1 || now - s->last_shown < 0.1) return;
   s->last_shown = now;
@@ -130,6 +134,7 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
   session* s = user;
+  if (s->pace.began == 0) pace_wait(&s->pace, t);
   return s->args->per_model ? split_record(&s->split, t, values)
                             : cpl_results_record(s->results, t, values);
 }
@@ -176,6 +181,9 @@ static cpl_status choose_times(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--interval must be positive, not %g", a->interval);
   if (!isnan(a->step) && !(a->step > 0))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--step must be positive, not %g", a->step);
+  if (!isnan(a->real_time) && !(a->real_time > 0))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--real-time must be positive, not %g", a->real_time);
+  s->pace = (pace){.factor = given(a->real_time, 0), .cancel = &interrupted};
   return CPL_OK;
 }
 
@@ -235,7 +243,12 @@ static cpl_status make_coupled(session* s) {
   def.threads = (int32_t)given(s->args->threads, 0);
   s->run.tolerance = given(s->args->rtol, e->has_tolerance ? e->tolerance : 0);
   st = cpl_system_stepper(s->source, &def, &s->stepper);
-  if (st >= 0 && s->run.interval == 0) s->run.interval = cpl_master_step(s->stepper);
+  if (st < 0) return st;
+  double step = cpl_master_step(s->stepper);
+  if (s->run.interval == 0) s->run.interval = step;
+  // steps follow the master, not the output: between its points the last values are shown
+  if (cpl_master_count(s->stepper) > 0 && cpl_master_settings(s->stepper).tolerance == 0)
+    s->run.step = step;
   return st;
 }
 
@@ -353,28 +366,6 @@ typedef struct count {
   int64_t value;
 } count;
 
-static void print_master(FILE* out, const cpl_stepper* s) {
-  const cpl_master_stats* m = cpl_master_get_stats(s);
-  fprintf(out, "  communication steps  %lld\n", (long long)m->steps);
-  fprintf(out, "  repeated steps       %lld\n", (long long)m->repeated);
-  fprintf(out, "  loop iterations      %lld\n", (long long)m->iterations);
-  fprintf(out, "  events               %lld\n", (long long)m->events);
-  for (int32_t i = 0; i < cpl_master_count(s); i++) {
-    cpl_master_part_stats p = cpl_master_part_stats_at(s, i);
-    fputs("  ", out);
-    cli_print_safe(out, p.name);
-    fprintf(out, ": %s, %lld steps, %lld rejected, %lld rolled back, %lld updates",
-            cpl_master_class_name(p.kind), (long long)p.steps, (long long)p.rejected,
-            (long long)p.rollbacks, (long long)p.updates);
-    const cpl_solver_stats* v = cpl_integrate_stats(cpl_master_part_at(s, i));
-    if (v != NULL)
-      fprintf(out, "; solver: %lld steps, %lld right-hand sides, %lld events", (long long)v->steps,
-              (long long)v->rhs_evals,
-              (long long)(v->state_events + v->time_events + v->step_events));
-    fputc('\n', out);
-  }
-}
-
 static void print_stats(const session* s) {
   FILE* out = summary_of(s);
   const cpl_run_stats* r = &s->stats;
@@ -398,7 +389,7 @@ static void print_stats(const session* s) {
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
-    print_master(out, s->stepper);
+    run_print_master(out, s->stepper);
   } else {
     fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
     fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
@@ -407,6 +398,9 @@ static void print_stats(const session* s) {
   fprintf(out, "  time in models       %.3g s\n", in_models);
   fprintf(out, "  time in solver       %.3g s\n", fmax(0, r->wall_s - r->in_output_s - in_models));
   fprintf(out, "  time in output       %.3g s\n", r->in_output_s);
+  if (s->pace.factor > 0)
+    fprintf(out, "  overruns             %lld of %lld steps, the worst %.3g s late\n",
+            (long long)s->pace.overruns, (long long)s->pace.steps, s->pace.latest);
 }
 
 static void print_counts(cpli_json* json, const session* s) {
@@ -445,6 +439,11 @@ static void print_counts(cpli_json* json, const session* s) {
   cpli_json_real(json, "in_output_s", r->in_output_s);
   for (size_t i = 0; i < CPLI_COUNT(counts); i++)
     cpli_json_integer(json, counts[i].key, counts[i].value);
+  if (s->pace.factor > 0) {
+    cpli_json_integer(json, "overruns", s->pace.overruns);
+    cpli_json_real(json, "worst_overrun_s", s->pace.latest);
+  }
+  if (cpl_master_get_stats(s->stepper) != NULL) run_write_master(json, "master", s->stepper);
 }
 
 static void print_json(const session* s) {
@@ -585,6 +584,10 @@ static const cli_option options[] = {
     {"call-timeout", 0, "SECONDS",
      "end the run when one call of a model takes longer; models are isolated then", CLI_NUMBER,
      AT(call_timeout)},
+    {"real-time", 0, "FACTOR",
+     "keep step with the clock: 1 as fast as real time, 2 twice as fast; --stats tells how often "
+     "it came too late",
+     CLI_NUMBER, AT(real_time)},
     {"processes", 0, NULL, "of a system with tlm lines: every part in a process of its own",
      CLI_FLAG, AT(processes)},
     {"threads", 0, "N",

@@ -275,6 +275,9 @@ typedef struct cpl_component_ops {
   cpl_status (*save)(cpl_component* c, cpl_snapshot* snapshot);  // save, restore and forget
   cpl_status (*restore)(cpl_component* c, const cpl_snapshot* snapshot);  // come together
   void (*forget)(cpl_component* c, cpl_snapshot* snapshot);
+  /// A saved state as bytes, borrowed until the next call; and a saved state made of such bytes.
+  cpl_status (*serialize)(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
+  cpl_status (*deserialize)(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
   cpl_status (*directional)(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                             const uint32_t* knowns, size_t n_knowns, const double* seed,
                             double* sensitivity);

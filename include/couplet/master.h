@@ -126,6 +126,30 @@ typedef enum cpl_master_fact { CPL_FACT_DELAYED, CPL_FACT_LOOP } cpl_master_fact
 CPL_API size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out,
                                 size_t n);
 
+/// How it was made. Lists are left out.
+CPL_API cpl_master_def cpl_master_settings(const cpl_stepper* s);
+
+/// A link as it is carried out.
+typedef struct cpl_master_link_info {
+  int32_t source_part, target_part;
+  const char *source, *target;  ///< variables of these parts
+  double factor, offset;
+  bool delayed;   ///< an output that depends on it lags one communication step behind
+  bool iterated;  ///< an unknown of a loop
+} cpl_master_link_info;
+CPL_API int32_t cpl_master_link_count(const cpl_stepper* s);
+CPL_API cpl_master_link_info cpl_master_link_at(const cpl_stepper* s, int32_t i);
+
+/// What a communication step does, in its order; calls of the same level do not need each other.
+typedef struct cpl_master_call {
+  const char* kind;  ///< "step", "get", "set", "loop"
+  int32_t level;
+  int32_t part;  ///< -1: a loop
+  int32_t n;     ///< values of a get or set; calls that follow and belong to a loop
+} cpl_master_call;
+CPL_API int32_t cpl_master_call_count(const cpl_stepper* s);
+CPL_API cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i);
+
 CPL_API const char* cpl_master_class_name(cpl_master_class kind);  ///< "rolls back", ...
 CPL_API bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out);
 CPL_API const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm);

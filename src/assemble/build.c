@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "assemble/assemble.h"
 #include "couplet/isolate.h"
@@ -89,6 +90,31 @@ static cpl_status separate(built* b, size_t i) {
   return CPL_OK;
 }
 
+static const char* start_of(const cpli_member* m, const char* name) {
+  for (size_t k = 0; k < m->n_starts; k++) {
+    if (strcmp(m->starts[k].name.text, name) == 0) return m->starts[k].value.text;
+  }
+  return "";
+}
+
+// Whether all structural parameters one model gives are the other's, too: arrays are as long then.
+static bool sized_alike(const cpl_description* desc, const cpli_member* one,
+                        const cpli_member* other) {
+  for (size_t k = 0; k < one->n_starts; k++) {
+    const char* name = one->starts[k].name.text;
+    int32_t var = cpl_find_variable(desc, name);
+    if (var < 0 || !desc->vars[var].structural) continue;
+    if (strcmp(one->starts[k].value.text, start_of(other, name)) != 0) return false;
+  }
+  return true;
+}
+
+static bool can_share(const built* b, size_t one, size_t other) {
+  const cpli_member *a = &b->def->models[one], *z = &b->def->models[other];
+  const cpl_description* desc = b->sources[one]->desc;
+  return a->isolate == z->isolate && sized_alike(desc, a, z) && sized_alike(desc, z, a);
+}
+
 // Models of the same file share one source: it is opened, parsed and compiled once.
 static cpl_status open_members(built* b, const cpli_chain* chain) {
   cpli_names opened;
@@ -97,8 +123,7 @@ static cpl_status open_members(built* b, const cpli_chain* chain) {
     const char* path = b->def->models[i].path.text;
     int32_t same = path != NULL ? cpli_names_add(&opened, path, (int32_t)i) : (int32_t)i;
     if (same == CPL_ERR_NOMEM) return cpli_names_free(&opened), cpli_nomem(b->base.ctx);
-    if (same != (int32_t)i && b->def->models[same].isolate != b->def->models[i].isolate)
-      same = (int32_t)i;
+    if (same != (int32_t)i && !can_share(b, (size_t)same, i)) same = (int32_t)i;
     if (same == (int32_t)i) st = open_member(b, i, chain);
     else b->sources[i] = b->sources[same], b->borrowed[i] = true;
     if (st >= 0) st = choose_kind(b, i);

@@ -92,7 +92,7 @@ void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...)
     cpli_guard_noted(#name);                                                                  \
     uint32_t modes = cpli_float_modes();                                                      \
     CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                              \
-    if (cpli_float_modes() != modes) cpli_float_restore(modes);                               \
+    if (cpli_float_modes() != modes) cpli_float_restore(modes, in->base.x87);                 \
     if (look) cpli_surroundings_restore(&around, &in->base.head.component, #name);            \
     in->base.last = status;                                                                   \
     if (in->base.fmu->call_log != NULL) {                                                     \

@@ -112,6 +112,14 @@ CPLI_DEFINE_CALL(fmi2SetFMUstate, (cpli_fmi2 * in, fmi2FMUstate state),
                  in->fn.fmi2SetFMUstate(in->base.instance, state), (""), (""))
 CPLI_DEFINE_CALL(fmi2FreeFMUstate, (cpli_fmi2 * in, fmi2FMUstate* state),
                  in->fn.fmi2FreeFMUstate(in->base.instance, state), (""), (""))
+CPLI_DEFINE_CALL(fmi2SerializedFMUstateSize, (cpli_fmi2 * in, fmi2FMUstate state, size_t* size),
+                 in->fn.fmi2SerializedFMUstateSize(in->base.instance, state, size), (""), (""))
+CPLI_DEFINE_CALL(fmi2SerializeFMUstate,
+                 (cpli_fmi2 * in, fmi2FMUstate state, fmi2Byte* bytes, size_t size),
+                 in->fn.fmi2SerializeFMUstate(in->base.instance, state, bytes, size), (""), (""))
+CPLI_DEFINE_CALL(fmi2DeSerializeFMUstate,
+                 (cpli_fmi2 * in, const fmi2Byte* bytes, size_t size, fmi2FMUstate* state),
+                 in->fn.fmi2DeSerializeFMUstate(in->base.instance, bytes, size, state), (""), (""))
 CPLI_DEFINE_CALL(fmi2GetDirectionalDerivative,
                  (cpli_fmi2 * in, const uint32_t* unknowns, size_t n_unknowns,
                   const uint32_t* knowns, size_t n_knowns, const double* seed, double* result),

@@ -35,6 +35,11 @@ cpl_status cpli_fmi2SetString(cpli_fmi2* in, const uint32_t* refs, size_t n,
 cpl_status cpli_fmi2GetFMUstate(cpli_fmi2* in, fmi2FMUstate* state);
 cpl_status cpli_fmi2SetFMUstate(cpli_fmi2* in, fmi2FMUstate state);
 cpl_status cpli_fmi2FreeFMUstate(cpli_fmi2* in, fmi2FMUstate* state);
+cpl_status cpli_fmi2SerializedFMUstateSize(cpli_fmi2* in, fmi2FMUstate state, size_t* size);
+cpl_status cpli_fmi2SerializeFMUstate(cpli_fmi2* in, fmi2FMUstate state, fmi2Byte* bytes,
+                                      size_t size);
+cpl_status cpli_fmi2DeSerializeFMUstate(cpli_fmi2* in, const fmi2Byte* bytes, size_t size,
+                                        fmi2FMUstate* state);
 cpl_status cpli_fmi2GetDirectionalDerivative(cpli_fmi2* in, const uint32_t* unknowns,
                                              size_t n_unknowns, const uint32_t* knowns,
                                              size_t n_knowns, const double* seed, double* result);

@@ -125,6 +125,16 @@ static cpl_status free_state(cpli_instance* in, void** state) {
   return cpli_fmi2FreeFMUstate((cpli_fmi2*)in, state);
 }
 
+static cpl_status state_size(cpli_instance* in, void* state, size_t* size) {
+  return cpli_fmi2SerializedFMUstateSize((cpli_fmi2*)in, state, size);
+}
+static cpl_status write_state(cpli_instance* in, void* state, uint8_t* bytes, size_t size) {
+  return cpli_fmi2SerializeFMUstate((cpli_fmi2*)in, state, (fmi2Byte*)bytes, size);
+}
+static cpl_status read_state(cpli_instance* in, const uint8_t* bytes, size_t size, void** state) {
+  return cpli_fmi2DeSerializeFMUstate((cpli_fmi2*)in, (const fmi2Byte*)bytes, size, state);
+}
+
 //------------------------------------ making and ending ------------------------------------
 
 static const cpl_component_ops common_ops = {
@@ -142,6 +152,8 @@ static const cpl_component_ops common_ops = {
     .save = cpli_instance_save,
     .restore = cpli_instance_restore,
     .forget = cpli_instance_forget,
+    .serialize = cpli_instance_serialize,
+    .deserialize = cpli_instance_deserialize,
     .directional = directional,
 };
 
@@ -218,6 +230,9 @@ cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulatio
       .get_state = get_state,
       .set_state = set_state,
       .free_state = free_state,
+      .state_size = state_size,
+      .write_state = write_state,
+      .read_state = read_state,
       .has_states = has_states,
       .has_serialization = has_serialization,
       .has_directional = has_directional,

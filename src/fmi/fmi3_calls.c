@@ -143,6 +143,14 @@ CPLI_DEFINE_CALL(fmi3SetFMUState, (cpli_fmi3 * in, fmi3FMUState state),
                  in->fn.fmi3SetFMUState(in->base.instance, state), (""), (""))
 CPLI_DEFINE_CALL(fmi3FreeFMUState, (cpli_fmi3 * in, fmi3FMUState* state),
                  in->fn.fmi3FreeFMUState(in->base.instance, state), (""), (""))
+CPLI_DEFINE_CALL(fmi3SerializedFMUStateSize, (cpli_fmi3 * in, fmi3FMUState state, size_t* size),
+                 in->fn.fmi3SerializedFMUStateSize(in->base.instance, state, size), (""), (""))
+CPLI_DEFINE_CALL(fmi3SerializeFMUState,
+                 (cpli_fmi3 * in, fmi3FMUState state, fmi3Byte* bytes, size_t size),
+                 in->fn.fmi3SerializeFMUState(in->base.instance, state, bytes, size), (""), (""))
+CPLI_DEFINE_CALL(fmi3DeserializeFMUState,
+                 (cpli_fmi3 * in, const fmi3Byte* bytes, size_t size, fmi3FMUState* state),
+                 in->fn.fmi3DeserializeFMUState(in->base.instance, bytes, size, state), (""), (""))
 
 CPLI_DEFINE_CALL(fmi3GetDirectionalDerivative,
                  (cpli_fmi3 * in, const cpli_fmi3_group* unknowns, const cpli_fmi3_group* knowns,

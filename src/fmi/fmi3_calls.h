@@ -41,6 +41,11 @@ cpl_status cpli_fmi3SetBinary(cpli_fmi3* in, const uint32_t* refs, size_t n, con
 cpl_status cpli_fmi3GetFMUState(cpli_fmi3* in, fmi3FMUState* state);
 cpl_status cpli_fmi3SetFMUState(cpli_fmi3* in, fmi3FMUState state);
 cpl_status cpli_fmi3FreeFMUState(cpli_fmi3* in, fmi3FMUState* state);
+cpl_status cpli_fmi3SerializedFMUStateSize(cpli_fmi3* in, fmi3FMUState state, size_t* size);
+cpl_status cpli_fmi3SerializeFMUState(cpli_fmi3* in, fmi3FMUState state, fmi3Byte* bytes,
+                                      size_t size);
+cpl_status cpli_fmi3DeserializeFMUState(cpli_fmi3* in, const fmi3Byte* bytes, size_t size,
+                                        fmi3FMUState* state);
 cpl_status cpli_fmi3GetDirectionalDerivative(cpli_fmi3* in, const cpli_fmi3_group* unknowns,
                                              const cpli_fmi3_group* knowns, const double* seed,
                                              double* result);

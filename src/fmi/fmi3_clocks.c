@@ -91,6 +91,7 @@ cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in) {
     if (k->active || k->next > in->base.time) continue;
     k->active = true;
     st = cpli_fmi3SetClock(in, &k->value_ref, 1, (bool[]){true}, 1);
+    if (st == CPL_OK) st = cpli_fmi3_clocked_tick(in, k->clock->ref);
   }
   return st;
 }
@@ -130,9 +131,12 @@ double cpli_fmi3_clocks_time(const cpli_fmi3* in) {
 cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info) {
   *info = (cpl_event_info){.next_time = INFINITY};
   cpl_status st = cpli_fmi3_clocks_tick(in);
+  if (st == CPL_OK) st = cpli_fmi3_clocked_ask(in);
+  if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
   if (st == CPL_OK) st = cpli_fmi3UpdateDiscreteStates(in, info);
+  cpli_fmi3_clocked_close(in);
   if (st != CPL_OK) return st;
-  in->next_event = info->next_time;
+  in->events.next = info->next_time;
   if (in->n_ticking == 0) return st;
   st = cpli_fmi3_clocks_next(in);
   info->next_time = fmin(info->next_time, cpli_fmi3_clocks_time(in));

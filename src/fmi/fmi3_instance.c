@@ -50,17 +50,17 @@ cpl_status cpli_fmi3_finish_event(cpli_fmi3* in) {
   enum { MOST = 1000 };
   cpl_event_info info = {.again = true};
   cpl_status st = CPL_OK;
-  for (int round = 0; st == CPL_OK && info.again && !in->terminated; round++) {
+  for (int round = 0; st == CPL_OK && info.again && !in->events.terminated; round++) {
     if (round == MOST) {
       return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
                       "%s: the event at t=%.12g does not come to an end", in->base.name,
                       in->base.time);
     }
     st = cpli_fmi3_update(in, &info);
-    in->terminated = in->terminated || info.terminate;
+    in->events.terminated = in->events.terminated || info.terminate;
   }
   if (st != CPL_OK) return st;
-  in->event_pending = false;
+  in->events.pending = false;
   st = cpli_fmi3EnterStepMode(in);
   if (st == CPL_OK) in->base.phase = CPLI_STEPPING;
   return st;
@@ -74,20 +74,22 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   if (!s->has_tolerance) in->base.setup.tolerance = 0;
   if (!s->has_stop_time) in->base.setup.stop_time = 0;
   in->base.time = s->start_time;
-  in->event_pending = in->terminated = false;
-  in->next_event = INFINITY;
+  in->events = (cpli_fmi3_events){.next = INFINITY};
   return cpli_fmi3_settle(in);
 }
 
 static cpl_status enter_init(cpl_component* c) {
   cpli_fmi3* in = (cpli_fmi3*)c;
   in->base.phase = CPLI_INITIALIZING;
-  return cpli_fmi3EnterInitializationMode(in);
+  cpl_status st = cpli_fmi3EnterInitializationMode(in);
+  return st < 0 ? st : cpli_fmi3_clocked_open(in);
 }
 
 cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next) {
   cpl_status st = cpli_fmi3_clocks_start(in);
+  if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
   if (st == CPL_OK) st = cpli_fmi3ExitInitializationMode(in);
+  cpli_fmi3_clocked_close(in);
   if (st == CPL_OK) in->base.phase = next;
   return st;
 }
@@ -98,14 +100,66 @@ static cpl_status get_state(cpli_instance* in, void** state) {
   return cpli_fmi3GetFMUState((cpli_fmi3*)in, state);
 }
 
-static cpl_status set_state(cpli_instance* base, void* state) {
-  cpli_fmi3* in = (cpli_fmi3*)base;
-  cpli_fmi3_values_forget(in);
-  return cpli_fmi3SetFMUState(in, state);
+static cpl_status set_state(cpli_instance* in, void* state) {
+  return cpli_fmi3SetFMUState((cpli_fmi3*)in, state);
 }
 
 static cpl_status free_state(cpli_instance* in, void** state) {
   return cpli_fmi3FreeFMUState((cpli_fmi3*)in, state);
+}
+
+static cpl_status state_size(cpli_instance* in, void* state, size_t* size) {
+  return cpli_fmi3SerializedFMUStateSize((cpli_fmi3*)in, state, size);
+}
+static cpl_status write_state(cpli_instance* in, void* state, uint8_t* bytes, size_t size) {
+  return cpli_fmi3SerializeFMUState((cpli_fmi3*)in, state, (fmi3Byte*)bytes, size);
+}
+static cpl_status read_state(cpli_instance* in, const uint8_t* bytes, size_t size, void** state) {
+  return cpli_fmi3DeserializeFMUState((cpli_fmi3*)in, (const fmi3Byte*)bytes, size, state);
+}
+
+// What we know and the FMU does not: events to come, ticks, values that were set last.
+typedef struct part {
+  void* data;
+  size_t size;
+} part;
+
+enum { N_PARTS = 6 };
+
+static void list_parts(const cpli_fmi3* in, part parts[N_PARTS]) {
+  const part all[N_PARTS] = {
+      {(void*)&in->events, sizeof in->events},
+      {in->ticking, (size_t)in->n_ticking * sizeof *in->ticking},
+      {in->reals, in->room * sizeof *in->reals},
+      {in->integers, in->room * sizeof *in->integers},
+      {in->known, in->room * sizeof *in->known},
+      {in->gates, in->room * sizeof *in->gates},
+  };
+  memcpy(parts, all, sizeof all);
+}
+
+static size_t own_size(const cpli_instance* in) {
+  part parts[N_PARTS];
+  size_t size = 0;
+  list_parts((const cpli_fmi3*)in, parts);
+  for (int i = 0; i < N_PARTS; i++) size += parts[i].size;
+  return size;
+}
+
+static void own_save(const cpli_instance* in, void* own) {
+  part parts[N_PARTS];
+  char* to = own;
+  list_parts((const cpli_fmi3*)in, parts);
+  for (int i = 0; i < N_PARTS; to += parts[i++].size) memcpy(to, parts[i].data, parts[i].size);
+}
+
+static void own_restore(cpli_instance* in, const void* own) {
+  part parts[N_PARTS];
+  const char* from = own;
+  list_parts((cpli_fmi3*)in, parts);
+  for (int i = 0; i < N_PARTS; from += parts[i++].size) {
+    memcpy(parts[i].data, from, parts[i].size);
+  }
 }
 
 //------------------------------------ making and ending ------------------------------------
@@ -127,20 +181,24 @@ static const cpl_component_ops common_ops = {
     .save = cpli_instance_save,
     .restore = cpli_instance_restore,
     .forget = cpli_instance_forget,
+    .serialize = cpli_instance_serialize,
+    .deserialize = cpli_instance_deserialize,
     .directional = cpli_fmi3_directional,
 };
 
 static cpl_status prepare(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   in->event_mode = base->co_simulation && base->kind->event_mode;
-  in->next_event = INFINITY;
+  in->events.next = INFINITY;
   cpl_status st = cpli_fmi3_values_prepare(in);
+  if (st >= 0) st = cpli_fmi3_clocked_prepare(in);
   return st < 0 ? st : cpli_fmi3_clocks_prepare(in);
 }
 
 static void release(cpli_instance* base) {
   cpli_fmi3_values_release((cpli_fmi3*)base);
   cpli_fmi3_clocks_release((cpli_fmi3*)base);
+  cpli_fmi3_clocked_release((cpli_fmi3*)base);
 }
 
 // The structural parameters that the FMU was opened with, before anything else is set.
@@ -189,6 +247,7 @@ static cpl_status terminate(cpli_instance* in) { return cpli_fmi3Terminate((cpli
 static cpl_status reset(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   cpli_fmi3_values_forget(in);
+  cpli_fmi3_clocked_reset(in);
   cpl_status st = cpli_fmi3Reset(in);
   if (st < 0) return st;
   base->phase = CPLI_INSTANTIATED;
@@ -232,6 +291,12 @@ cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulatio
       .get_state = get_state,
       .set_state = set_state,
       .free_state = free_state,
+      .state_size = state_size,
+      .write_state = write_state,
+      .read_state = read_state,
+      .own_size = own_size,
+      .own_save = own_save,
+      .own_restore = own_restore,
       .has_states = has_states,
       .has_serialization = has_serialization,
       .has_directional = has_directional,

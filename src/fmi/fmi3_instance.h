@@ -3,7 +3,8 @@
 //
 // An instance of an FMI 3.0 FMU: what model exchange and co-simulation have in common.
 // fmi3_values.c has the values: elements of arrays are references of the description, an array is
-// one reference of the FMU. fmi3_clocks.c has the clocks that tick at times known before.
+// one reference of the FMU. fmi3_clocks.c has the clocks that tick at times known before,
+// fmi3_clocked.c the variables that belong to clocks.
 #pragma once
 
 #include "fmi/fmi3_functions.h"
@@ -29,13 +30,25 @@ typedef struct cpli_fmi3_group {
   bool straight;  // the values are in the order of the elements, with none between
 } cpli_fmi3_group;
 
+// What is known of events to come, besides clocks.
+typedef struct cpli_fmi3_events {
+  bool pending;     // one is due before the next step
+  bool terminated;  // the FMU asked for the end in one
+  double next;      // of the FMU itself
+} cpli_fmi3_events;
+
+// May a variable be read and set? Those without clocks always.
+typedef enum cpli_gate {
+  CPLI_OPEN,
+  CPLI_CLOSED,   // its clocks are not active
+  CPLI_WAITING,  // closed, and it was set: for the next tick
+} cpli_gate;
+
 typedef struct cpli_fmi3 {
   cpli_instance base;
   cpli_fmi3_functions fn;
-  bool event_mode;     // co-simulation with event mode
-  bool event_pending;  // an event is due before the next step
-  bool terminated;     // the FMU asked for the end in an event
-  double next_event;   // of the FMU itself
+  bool event_mode;  // co-simulation with event mode
+  cpli_fmi3_events events;
   cpli_ticking* ticking;
   int32_t n_ticking;
 
@@ -50,6 +63,9 @@ typedef struct cpli_fmi3 {
   double* reals;
   int64_t* integers;
   bool* known;
+  uint8_t* gates;  // cpli_gate
+  uint32_t* clocked_refs;
+  void* clocked_values;
 } cpli_fmi3;
 
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
@@ -74,6 +90,10 @@ uint32_t cpli_fmi3_value_ref(const cpli_fmi3* in, uint32_t ref);
 cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values);
 cpl_status cpli_fmi3_set_real(cpl_component* c, const uint32_t* refs, size_t n,
                               const double* values);
+/// The same in whatever mode the FMU is now.
+cpl_status cpli_fmi3_read_real(cpli_fmi3* in, const uint32_t* refs, size_t n, double* values);
+cpl_status cpli_fmi3_read_integer(cpli_fmi3* in, cpl_type type, const uint32_t* refs, size_t n,
+                                  int64_t* values);
 cpl_status cpli_fmi3_get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                                  int64_t* values);
 cpl_status cpli_fmi3_set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
@@ -104,3 +124,21 @@ cpl_status cpli_fmi3_clocks_next(cpli_fmi3* in);
 double cpli_fmi3_clocks_time(const cpli_fmi3* in);
 /// One round of an event, clocks included.
 cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info);
+
+//------------------------------------ fmi3_clocked.c ------------------------------------
+
+cpl_status cpli_fmi3_clocked_prepare(cpli_fmi3* in);
+void cpli_fmi3_clocked_release(cpli_fmi3* in);
+/// As before initialisation: none can be set yet.
+void cpli_fmi3_clocked_reset(cpli_fmi3* in);
+/// In initialisation mode: all can be read and set; what was set before is.
+cpl_status cpli_fmi3_clocked_open(cpli_fmi3* in);
+/// A clock is active: its variables can be read and set; what was set before is.
+cpl_status cpli_fmi3_clocked_tick(cpli_fmi3* in, uint32_t clock_ref);
+/// In event mode: which of the FMU's own clocks are active?
+cpl_status cpli_fmi3_clocked_ask(cpli_fmi3* in);
+/// Before they can be read no more.
+cpl_status cpli_fmi3_clocked_read(cpli_fmi3* in);
+void cpli_fmi3_clocked_close(cpli_fmi3* in);
+/// One that is closed was set.
+void cpli_fmi3_clocked_wait(cpli_fmi3* in, uint32_t ref);

@@ -20,7 +20,7 @@ static cpl_status exit_init(cpl_component* c) {
 
 // The event that is due, or one that was asked for with a step of size zero.
 static cpl_status handle_event(cpli_fmi3* in, bool asked, cpl_step_result* result) {
-  if (!in->event_mode || (!asked && !in->event_pending && in->base.phase != CPLI_EVENT)) {
+  if (!in->event_mode || (!asked && !in->events.pending && in->base.phase != CPLI_EVENT)) {
     return CPL_OK;
   }
   cpl_status st = cpli_fmi3_open_event(in);
@@ -31,7 +31,7 @@ static cpl_status handle_event(cpli_fmi3* in, bool asked, cpl_step_result* resul
 
 // No further than the next event that is known.
 static double limit_of(const cpli_fmi3* in, double t_end) {
-  double event = fmin(in->next_event, cpli_fmi3_clocks_time(in));
+  double event = fmin(in->events.next, cpli_fmi3_clocks_time(in));
   return in->event_mode && event > in->base.time && event < t_end ? event : t_end;
 }
 
@@ -49,12 +49,12 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
   bool early = done.early && done.reached < target;
   if (early) cpli_step_stopped(&in->base, done.reached, target, result);
   if (!early) in->base.time = target;  // exactly, whatever time + h rounds to
-  bool due = fmin(in->next_event, cpli_fmi3_clocks_time(in)) <= in->base.time;
-  in->event_pending = in->event_mode && (done.event || due);
+  bool due = fmin(in->events.next, cpli_fmi3_clocks_time(in)) <= in->base.time;
+  in->events.pending = in->event_mode && (done.event || due);
   result->time = in->base.time;
-  result->end = done.terminate                              ? CPL_STEP_TERMINATE
-                : in->event_pending || result->time < t_end ? CPL_STEP_EVENT
-                                                            : CPL_STEP_DONE;
+  result->end = done.terminate                               ? CPL_STEP_TERMINATE
+                : in->events.pending || result->time < t_end ? CPL_STEP_EVENT
+                                                             : CPL_STEP_DONE;
   return CPL_OK;
 }
 
@@ -66,7 +66,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   bool asked = t_end == in->base.time;
   if (st >= 0) st = handle_event(in, asked, result);
   if (st < 0) return st;
-  if (in->terminated) {
+  if (in->events.terminated) {
     result->end = CPL_STEP_TERMINATE;
     return CPL_OK;
   }

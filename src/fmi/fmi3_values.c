@@ -84,14 +84,14 @@ static bool take(const cpli_fmi3* in, cpli_fmi3_group* g, uint32_t ref) {
   return true;
 }
 
-// As many elements as one call can serve: those of one of the FMU's types.
+// As many elements as one call can serve: those of one of the FMU's types. The first is open.
 static void gather(const cpli_fmi3* in, cpli_fmi3_group* g, cpl_type type, const uint32_t* refs,
                    size_t n) {
   int first = number_of(in, type, refs[0]);
   g->n_refs = g->n_values = g->taken = 0;
   g->straight = true;
   while (g->taken < n && number_of(in, type, refs[g->taken]) == first) {
-    if (!take(in, g, refs[g->taken])) break;
+    if (in->gates[refs[g->taken]] != CPLI_OPEN || !take(in, g, refs[g->taken])) break;
   }
   g->straight = g->straight && g->taken == g->n_values;
 }
@@ -105,11 +105,23 @@ static void gather_any(const cpli_fmi3* in, cpli_fmi3_group* g, const uint32_t* 
 
 //------------------------------------ numbers ------------------------------------
 
-cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  cpli_fmi3* in = (cpli_fmi3*)c;
+// Closed ones at the beginning: what they were last.
+static size_t skip_reals(const cpli_fmi3* in, const uint32_t* refs, size_t n, double* values) {
+  size_t i = 0;
+  for (; i < n && in->gates[refs[i]] != CPLI_OPEN; i++) values[i] = in->reals[refs[i]];
+  return i;
+}
+
+static size_t skip_integers(const cpli_fmi3* in, const uint32_t* refs, size_t n, int64_t* values) {
+  size_t i = 0;
+  for (; i < n && in->gates[refs[i]] != CPLI_OPEN; i++) values[i] = in->integers[refs[i]];
+  return i;
+}
+
+cpl_status cpli_fmi3_read_real(cpli_fmi3* in, const uint32_t* refs, size_t n, double* values) {
   cpli_fmi3_group* g = &in->left;
-  cpl_status st = cpli_fmi3_settle(in);
-  for (size_t done = 0; done < n && st == CPL_OK; done += g->taken) {
+  cpl_status st = CPL_OK;
+  for (size_t done = skip_reals(in, refs, n, values); done < n && st == CPL_OK;) {
     int width = number_of(in, CPL_REAL, refs[done]);
     gather(in, g, CPL_REAL, refs + done, n - done);
     bool straight = g->straight && width == CPL_FLOAT64 - 1;
@@ -118,6 +130,54 @@ cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, 
     for (size_t i = 0; i < g->taken && !straight && st == CPL_OK; i++) {
       values[done + i] = numbers[width].real(to, g->at[i]);
     }
+    done += g->taken;
+    done += skip_reals(in, refs + done, n - done, values + done);
+  }
+  return st;
+}
+
+cpl_status cpli_fmi3_read_integer(cpli_fmi3* in, cpl_type type, const uint32_t* refs, size_t n,
+                                  int64_t* values) {
+  cpli_fmi3_group* g = &in->left;
+  cpl_status st = CPL_OK;
+  for (size_t done = skip_integers(in, refs, n, values); done < n && st == CPL_OK;) {
+    const number* of = &numbers[number_of(in, type, refs[done])];
+    gather(in, g, type, refs + done, n - done);
+    st = of->get(in, g->refs, g->n_refs, in->buffer, g->n_values);
+    for (size_t i = 0; i < g->taken && st == CPL_OK; i++) {
+      values[done + i] = of->integer(in->buffer, g->at[i]);
+    }
+    done += g->taken;
+    done += skip_integers(in, refs + done, n - done, values + done);
+  }
+  return st;
+}
+
+// In an event a clock of the FMU may have become active.
+static cpl_status look_at_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n) {
+  if (in->base.phase != CPLI_EVENT || in->base.fmu->n_clocked == 0) return CPL_OK;
+  for (size_t i = 0; i < n; i++) {
+    if (in->gates[refs[i]] != CPLI_OPEN) return cpli_fmi3_clocked_ask(in);
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  cpli_fmi3* in = (cpli_fmi3*)c;
+  cpl_status st = cpli_fmi3_settle(in);
+  if (st == CPL_OK) st = look_at_clocks(in, refs, n);
+  return st != CPL_OK ? st : cpli_fmi3_read_real(in, refs, n, values);
+}
+
+// Clocks are active within an event only.
+static cpl_status get_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, int64_t* values) {
+  if (in->base.phase != CPLI_EVENT) {
+    memset(values, 0, n * sizeof *values);
+    return CPL_OK;
+  }
+  cpl_status st = cpli_fmi3_read_integer(in, CPL_CLOCK, refs, n, values);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    if (values[i] != 0) st = cpli_fmi3_clocked_tick(in, refs[i]);
   }
   return st;
 }
@@ -125,23 +185,10 @@ cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, 
 cpl_status cpli_fmi3_get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                                  int64_t* values) {
   cpli_fmi3* in = (cpli_fmi3*)c;
-  cpli_fmi3_group* g = &in->left;
-  bool clocks = type == CPL_CLOCK;
-  // clocks are active within an event only
-  if (clocks && in->base.phase != CPLI_EVENT) {
-    memset(values, 0, n * sizeof *values);
-    return CPL_OK;
-  }
-  cpl_status st = clocks ? CPL_OK : cpli_fmi3_settle(in);
-  for (size_t done = 0; done < n && st == CPL_OK; done += g->taken) {
-    const number* of = &numbers[number_of(in, type, refs[done])];
-    gather(in, g, type, refs + done, n - done);
-    st = of->get(in, g->refs, g->n_refs, in->buffer, g->n_values);
-    for (size_t i = 0; i < g->taken && st == CPL_OK; i++) {
-      values[done + i] = of->integer(in->buffer, g->at[i]);
-    }
-  }
-  return st;
+  if (type == CPL_CLOCK) return get_clocks(in, refs, n, values);
+  cpl_status st = cpli_fmi3_settle(in);
+  if (st == CPL_OK) st = look_at_clocks(in, refs, n);
+  return st != CPL_OK ? st : cpli_fmi3_read_integer(in, type, refs, n, values);
 }
 
 // The rest of an array of which some elements are set: from the description, or from the FMU.
@@ -200,10 +247,15 @@ static bool needs_event(const cpli_fmi3* in, uint32_t ref) {
 }
 
 // Structural parameters are set in configuration mode, discrete inputs of co-simulation in event
-// mode. `changed`: values that differ from what was set last.
+// mode, clocked inputs when their clock ticks. `changed`: values that differ from what was set
+// last.
 static cpl_status prepare_setting(cpli_fmi3* in, uint32_t ref, bool changed) {
   const cpl_variable* v = variable_of(in, ref);
   bool structural = v != NULL && v->structural;
+  if (in->gates[ref] != CPLI_OPEN) {
+    cpli_fmi3_clocked_wait(in, ref);
+    return CPL_OK;
+  }
   if (structural && in->base.phase == CPLI_INSTANTIATED) {
     in->base.phase = CPLI_CONFIGURING;
     return cpli_fmi3EnterConfigurationMode(in);
@@ -230,6 +282,12 @@ static bool note_integer(cpli_fmi3* in, uint32_t ref, int64_t value) {
   return changed;
 }
 
+static size_t count_closed(const cpli_fmi3* in, const uint32_t* refs, size_t n) {
+  size_t i = 0;
+  while (i < n && in->gates[refs[i]] != CPLI_OPEN) i++;
+  return i;
+}
+
 static cpl_status set_group(cpli_fmi3* in, cpl_type type, const uint32_t* refs,
                             const cpli_fmi3_group* g) {
   const number* of = &numbers[number_of(in, type, refs[0])];
@@ -250,6 +308,8 @@ cpl_status cpli_fmi3_set_real(cpl_component* c, const uint32_t* refs, size_t n,
     st = prepare_setting(in, refs[i], note_real(in, refs[i], values[i]));
   }
   for (size_t done = 0; done < n && st == CPL_OK; done += g->taken) {
+    done += count_closed(in, refs + done, n - done);
+    if (done == n) break;
     gather(in, g, CPL_REAL, refs + done, n - done);
     if (g->straight && number_of(in, CPL_REAL, refs[done]) == CPL_FLOAT64 - 1) {
       st = cpli_fmi3SetFloat64(in, g->refs, g->n_refs, values + done, g->n_values);
@@ -280,6 +340,7 @@ static cpl_status set_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, cons
     if (st != CPL_OK || in->base.phase != CPLI_EVENT) continue;
     uint32_t ref = cpli_fmi3_value_ref(in, refs[i]);
     st = cpli_fmi3SetClock(in, &ref, 1, (bool[]){true}, 1);
+    if (st == CPL_OK) st = cpli_fmi3_clocked_tick(in, refs[i]);
   }
   return st;
 }
@@ -298,6 +359,8 @@ cpl_status cpli_fmi3_set_integer(cpl_component* c, cpl_type type, const uint32_t
   // what is the same as before needs no event
   if (st == CPL_OK && in->event_mode && in->base.phase == CPLI_STEPPING) return CPL_OK;
   for (size_t done = 0; done < n && st == CPL_OK; done += g->taken) {
+    done += count_closed(in, refs + done, n - done);
+    if (done == n) break;
     gather(in, g, type, refs + done, n - done);
     st = set_group(in, type, refs + done, g);
   }

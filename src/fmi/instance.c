@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -41,19 +42,28 @@ typedef struct saved {
   void* state;
   double time;
   cpli_phase phase;
+  max_align_t own[];  // of the adapter
 } saved;
+
+static size_t own_size(const cpli_instance* in) {
+  return in->api->own_size != NULL ? in->api->own_size(in) : 0;
+}
+
+static saved* room_for(cpl_component* c, cpl_snapshot* snapshot) {
+  if (snapshot->data != NULL) return snapshot->data;
+  size_t own = own_size(instance_of(c));
+  snapshot->data = cpli_alloc(c->ctx, 1, sizeof(saved) + own);
+  if (snapshot->data != NULL) instance_of(c)->snapshots++;
+  return snapshot->data;
+}
 
 cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_instance* in = instance_of(c);
-  saved* s = snapshot->data;
-  if (s == NULL) {
-    s = cpli_alloc(c->ctx, 1, sizeof *s);
-    if (s == NULL) return cpli_nomem(c->ctx);
-    snapshot->data = s;
-    in->snapshots++;
-  }
+  saved* s = room_for(c, snapshot);
+  if (s == NULL) return cpli_nomem(c->ctx);
   s->time = in->time;
   s->phase = in->phase;
+  if (in->api->own_save != NULL) in->api->own_save(in, s->own);
   return in->api->get_state(in, &s->state);
 }
 
@@ -65,6 +75,7 @@ cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot)
   in->health = CPLI_GOOD;
   in->time = s->time;
   in->phase = s->phase;
+  if (in->api->own_restore != NULL) in->api->own_restore(in, s->own);
   return st;
 }
 
@@ -76,6 +87,48 @@ void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_free(c->ctx, s);
   snapshot->data = NULL;
   in->snapshots--;
+}
+
+// Bytes are what we know of the instance, what its adapter remembers, and what the FMU makes of its
+// state.
+typedef struct serial_head {
+  double time;
+  int64_t phase;
+} serial_head;
+
+cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes) {
+  cpli_instance* in = instance_of(c);
+  const saved* s = snapshot->data;
+  size_t size = 0;
+  cpl_status st = in->api->state_size(in, s->state, &size);
+  if (st != CPL_OK) return st;
+  size_t before = sizeof(serial_head) + own_size(in);
+  uint8_t* room = cpli_realloc(c->ctx, in->bytes, before + size, 1);
+  if (room == NULL) return cpli_nomem(c->ctx);
+  in->bytes = room;
+  serial_head head = {s->time, (int64_t)s->phase};
+  memcpy(room, &head, sizeof head);
+  memcpy(room + sizeof head, s->own, own_size(in));
+  *bytes = (cpl_binary){room, before + size};
+  return in->api->write_state(in, s->state, room + before, size);
+}
+
+cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot) {
+  cpli_instance* in = instance_of(c);
+  serial_head head;
+  size_t before = sizeof head + own_size(in);
+  if (bytes->size < before)
+    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: these bytes are no saved state", in->name);
+  saved* s = room_for(c, snapshot);
+  if (s == NULL) return cpli_nomem(c->ctx);
+  memcpy(&head, bytes->data, sizeof head);
+  s->time = head.time;
+  s->phase = (cpli_phase)head.phase;
+  memcpy(s->own, bytes->data + sizeof head, own_size(in));
+  if (s->state != NULL) in->api->free_state(in, &s->state);
+  return in->api->read_state(in, bytes->data + before, bytes->size - before, &s->state);
 }
 
 //------------------------------------ making ------------------------------------
@@ -127,6 +180,10 @@ static void trim(cpli_instance* in) {
     in->component_ops.save = NULL;
     in->component_ops.restore = NULL;
     in->component_ops.forget = NULL;
+  }
+  if (!can->serialize) {
+    in->component_ops.serialize = NULL;
+    in->component_ops.deserialize = NULL;
   }
 }
 
@@ -184,6 +241,7 @@ cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_ap
   in->co_simulation = co_simulation;
   in->kind = co_simulation ? &fmu->cs : &fmu->me;
   in->time = NAN;
+  in->x87 = cpli_x87_modes();
   in->head.component.ctx = src->ctx;
   in->head.component.desc = src->desc;
   in->head.component.can = in->kind->can;
@@ -211,6 +269,7 @@ void cpli_instance_destroy(cpl_component* c) {
   pthread_mutex_destroy(&in->mutex);
   if (in->api->release != NULL) in->api->release(in);
   cpli_free(ctx, in->resources);
+  cpli_free(ctx, in->bytes);
   cpli_free(ctx, in->name);
   cpli_free(ctx, in);
 }

@@ -59,6 +59,13 @@ typedef struct cpli_api {
   cpl_status (*get_state)(cpli_instance* in, void** state);
   cpl_status (*set_state)(cpli_instance* in, void* state);
   cpl_status (*free_state)(cpli_instance* in, void** state);
+  cpl_status (*state_size)(cpli_instance* in, void* state, size_t* size);
+  cpl_status (*write_state)(cpli_instance* in, void* state, uint8_t* bytes, size_t size);
+  cpl_status (*read_state)(cpli_instance* in, const uint8_t* bytes, size_t size, void** state);
+  // What the adapter itself has to remember with a saved state. Nullable, all three together.
+  size_t (*own_size)(const cpli_instance* in);
+  void (*own_save)(const cpli_instance* in, void* own);
+  void (*own_restore)(cpli_instance* in, const void* own);
   // optional functions: which capabilities the binary has
   bool (*has_states)(const cpli_instance* in);
   bool (*has_serialization)(const cpli_instance* in);
@@ -89,8 +96,10 @@ struct cpli_instance {
   double time;            // NAN before setup
   int last;               // what the last call returned
   int32_t snapshots;      // alive: the FMU must be able to go back
+  uint8_t* bytes;         // of the state that was serialised last
   const char* failed_in;  // the function after which no other may be called
   uint32_t busy_calls;    // steps and events so far
+  uint16_t x87;           // surroundings.h: when the instance was made
 
   pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads
   int message_status;
@@ -109,6 +118,10 @@ cpl_status cpli_instance_reset(cpl_component* c);
 cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes);
+cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot);
 
 /// The name of the variable that a reference stands for; "a variable" when there is none.
 const char* cpli_instance_variable(const cpli_instance* in, cpl_type type, uint32_t ref);

@@ -362,12 +362,17 @@ static cpl_status read_description(cpl_fmu* fmu) {
   return st;
 }
 
+// What is tolerated is not tolerated silently: the first, and how many there are.
 static void log_findings(const cpl_fmu* fmu) {
   const cpli_findings* f = &fmu->findings;
   if (f->count == 0) return;
-  cpl_log(f->ctx, CPL_LOG_INFO, fmu->base.path,
-          "%zu findings in the model description; couplet check lists them", f->count);
-  for (size_t i = 0; i < f->count; i++) {
+  char more[64] = "";
+  if (f->count > 1) {
+    snprintf(more, sizeof more, " (and %zu more: couplet check lists them)", f->count - 1);
+  }
+  cpl_log(f->ctx, CPL_LOG_WARNING, fmu->base.path, "modelDescription.xml:%d: %s%s",
+          f->items[0].line, f->items[0].text, more);
+  for (size_t i = 1; i < f->count; i++) {
     cpl_log(f->ctx, CPL_LOG_DEBUG, fmu->base.path, "modelDescription.xml:%d: %s", f->items[i].line,
             f->items[i].text);
   }

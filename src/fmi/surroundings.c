@@ -16,6 +16,7 @@ void cpli_surroundings_keep(cpli_surroundings* s) {
   s->thread_locale = uselocale((locale_t)0);
   s->mask = umask(0);
   umask(s->mask);
+  s->x87 = cpli_x87_modes();
   for (int i = 0; i < CPLI_KEPT_SIGNALS; i++) sigaction(signals[i], NULL, &s->actions[i]);
 }
 
@@ -37,6 +38,12 @@ static bool restore_locale(const cpli_surroundings* s) {
 
 static bool restore_mask(const cpli_surroundings* s) { return umask(s->mask) != s->mask; }
 
+static bool restore_x87(const cpli_surroundings* s) {
+  if (cpli_x87_modes() == s->x87) return false;
+  cpli_x87_restore(s->x87);
+  return true;
+}
+
 static bool restore_signals(const cpli_surroundings* s) {
   bool changed = false;
   for (int i = 0; i < CPLI_KEPT_SIGNALS; i++) {
@@ -56,10 +63,9 @@ void cpli_surroundings_restore(const cpli_surroundings* s, const cpl_component* 
     bool (*restore)(const cpli_surroundings* s);
     const char* what;
   } parts[] = {
-      {restore_folder, "the working folder"},
-      {restore_locale, "the locale"},
-      {restore_mask, "the file mode mask"},
-      {restore_signals, "signal handlers"},
+      {restore_folder, "the working folder"}, {restore_locale, "the locale"},
+      {restore_mask, "the file mode mask"},   {restore_signals, "signal handlers"},
+      {restore_x87, "floating-point modes"},
   };
   for (size_t i = 0; i < CPLI_COUNT(parts); i++) {
     if (!parts[i].restore(s)) continue;

@@ -25,6 +25,7 @@ typedef struct cpli_surroundings {
   char locale[256];
   locale_t thread_locale;
   mode_t mask;
+  uint16_t x87;
   struct sigaction actions[CPLI_KEPT_SIGNALS];
 } cpli_surroundings;
 
@@ -36,19 +37,32 @@ void cpli_surroundings_restore(const cpli_surroundings* s, const cpl_component* 
 // Rounding, flushing of small numbers, and which errors raise a signal: cheap enough for each call.
 static inline uint32_t cpli_float_modes(void) {
 #if defined(__x86_64__)
-  uint16_t x87;
-  __asm__ volatile("fnstcw %0" : "=m"(x87));
-  return (_mm_getcsr() & 0xffc0u) | (uint32_t)x87 << 16;
+  return _mm_getcsr() & 0xffc0u;
 #else
   return (uint32_t)fegetround();
 #endif
 }
 
-static inline void cpli_float_restore(uint32_t modes) {
+// The same of the old unit, which only long double uses. Slow to read: now and then.
+static inline uint16_t cpli_x87_modes(void) {
+  uint16_t modes = 0;
 #if defined(__x86_64__)
-  uint16_t x87 = (uint16_t)(modes >> 16);
-  __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(x87));  // pending errors must not strike now
-  _mm_setcsr(modes & 0xffc0u);
+  __asm__ volatile("fnstcw %0" : "=m"(modes));
+#endif
+  return modes;
+}
+
+static inline void cpli_x87_restore(uint16_t modes) {
+  (void)modes;
+#if defined(__x86_64__)
+  __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(modes));  // pending errors must not strike now
+#endif
+}
+
+static inline void cpli_float_restore(uint32_t modes, uint16_t x87) {
+  cpli_x87_restore(x87);  // who changes one changes the other
+#if defined(__x86_64__)
+  _mm_setcsr(modes);
 #else
   fesetround((int)modes);
 #endif

@@ -52,16 +52,23 @@ static char* put_digits(char* end, uint64_t value) {
   return end;
 }
 
-static size_t put_integer(char* out, int64_t value) {
+static size_t put_number(char* out, bool negative, uint64_t size) {
   char digits[24];
   char* end = digits + sizeof digits;
-  uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
   char* first = put_digits(end, size);
-  if (value < 0) *--first = '-';
+  if (negative) *--first = '-';
   size_t n = (size_t)(end - first);
   memcpy(out, first, n);
   out[n] = '\0';
   return n;
+}
+
+static size_t put_integer(char* out, int64_t value) {
+  return put_number(out, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+size_t cpli_format_unsigned(char out[CPLI_NUMBER_SIZE], uint64_t value) {
+  return put_number(out, false, value);
 }
 
 size_t cpli_format_integer(char out[CPLI_NUMBER_SIZE], int64_t value) {

@@ -16,6 +16,7 @@ enum { CPLI_NUMBER_SIZE = 32 };  // room for any number and its end of string
 /// Returns the length; the text also ends with '\0'.
 size_t cpli_format_double(char out[CPLI_NUMBER_SIZE], double value);
 size_t cpli_format_integer(char out[CPLI_NUMBER_SIZE], int64_t value);
+size_t cpli_format_unsigned(char out[CPLI_NUMBER_SIZE], uint64_t value);
 
 /// Strict: all `len` bytes are one number, [+-]digits[.digits][e[+-]digits], nan, inf or infinity
 /// in any case; no blanks, no hexadecimals, no locale. Returns false, and *out stays, when they are

@@ -11,7 +11,7 @@ struct cpli_crew {
   pthread_mutex_t mutex;
   pthread_cond_t wake, done;
   pthread_t* threads;
-  int32_t n_threads;
+  int32_t n_threads, wanted;
   int64_t round;  // counts calls of cpli_crew_run
   bool leave;
   void (*work)(void* user, int32_t i);
@@ -71,8 +71,7 @@ cpl_status cpli_crew_create(cpl_context* ctx, int32_t threads, cpli_crew** out) 
     cpli_crew_destroy(c);
     return cpli_nomem(ctx);
   }
-  while (c->n_threads < threads - 1 && start_thread(c)) {
-  }
+  c->wanted = threads - 1;  // they are started when there is work for them
   *out = c;
   return CPL_OK;
 }
@@ -94,6 +93,9 @@ void cpli_crew_destroy(cpli_crew* c) {
 int32_t cpli_crew_size(const cpli_crew* c) { return c->n_threads + 1; }
 
 void cpli_crew_run(cpli_crew* c, int32_t n, void (*work)(void* user, int32_t i), void* user) {
+  while (c->n_threads < c->wanted && start_thread(c)) {
+  }
+  c->wanted = c->n_threads;  // more cannot be had
   pthread_mutex_lock(&c->mutex);
   c->work = work;
   c->user = user;

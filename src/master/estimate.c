@@ -55,6 +55,9 @@ static void swap_snapshots(cpli_master* m) {
     cpl_snapshot kept = m->parts[i].saved;
     m->parts[i].saved = m->parts[i].first;
     m->parts[i].first = kept;
+    double kept_t = m->parts[i].saved_t;
+    m->parts[i].saved_t = m->parts[i].first_t;
+    m->parts[i].first_t = kept_t;
   }
 }
 

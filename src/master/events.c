@@ -19,7 +19,7 @@ cpl_status cpli_master_initialize(cpli_master* m) {
   cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpl_component* c = &m->parts[i].s->base;
-    m->parts[i].t = m->t;
+    m->parts[i].t = m->parts[i].own_t = m->t;
     m->parts[i].due = true;
     st = c->ops->exit_init(c);
   }
@@ -27,6 +27,20 @@ cpl_status cpli_master_initialize(cpli_master* m) {
   m->running = true;
   st = walk_all(m, CPLI_PLAN_SETTLE);
   if (st >= 0) cpli_master_sample(m, m->t, true);
+  return st;
+}
+
+cpl_status cpli_master_settle(cpli_master* m) {
+  m->touched = false;
+  cpl_status st = walk_all(m, CPLI_PLAN_SETTLE);
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
+    cpli_master_link* l = &m->links[i];
+    if (l->discrete || l->n_past == 0) continue;
+    double now = cpli_link_value(m, l);
+    if (fabs(now - l->past[0]) <= 1e-9 * fmax(fabs(now), l->nominal)) continue;
+    l->past[0] = l->next = now;
+    l->n_past = 1;  // it jumped: what was before does not count any more
+  }
   return st;
 }
 
@@ -40,7 +54,7 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   cpl_status st = cpli_master_inputs(m, p, p->t);
   p->pending = false;
   p->stats.updates++;
-  if (st >= 0) st = p->s->ops->step(p->s, p->t, p->t, &p->result);
+  if (st >= 0) st = p->s->ops->step(p->s, p->own_t, p->own_t, &p->result);
   if (st == CPL_RETRY)
     st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the event at t=%.12g", p->t);
   if (st < 0) return st;
@@ -70,9 +84,22 @@ static void spread(cpli_master* m) {
   }
 }
 
+// Superdense time: before anyone's event changes a value, all see the values that led to it. Who
+// takes one that moves in a step has met another value last. Those who can tell whether it matters
+// have been asked already.
+static void show_left_side(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    const cpli_master_link* l = &m->links[i];
+    cpli_master_part* p = &m->parts[l->part];
+    if (l->discrete || !can_update(m, p) || p->s->ops->wants_update != NULL) continue;
+    if (p->s->base.desc->n_indicators > 0) p->pending = true;
+  }
+}
+
 cpl_status cpli_master_update(cpli_master* m) {
   m->pending = false;
   m->stats.events++;
+  show_left_side(m);
   for (int32_t round = 0; round < MOST_ROUNDS; round++) {
     bool any = false;
     cpl_status st = CPL_OK;

@@ -75,6 +75,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpli_master* m = (cpli_master*)s;
   cpl_stepper* p = m->parts[m->merged->part_of_var[ref]].s;
   uint32_t own = m->merged->ref_of_var[ref];
+  m->touched = m->running;
   if (p->ops->set_curve != NULL) return p->ops->set_curve(p, own, curve);
   double value =
       curve->value != NULL ? curve->value(curve->user, m->t) : cpli_curve_at(curve, m->t);
@@ -90,7 +91,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   m->grid = 0;
   m->h = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
-    m->parts[i].t = m->t;
+    m->parts[i].t = m->parts[i].own_t = m->t;
     st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, settings);
   }
   return st;
@@ -120,7 +121,7 @@ static cpl_status terminate(cpl_component* c) {
 
 static cpl_status reset(cpl_component* c) {
   cpli_master* m = master_of(c);
-  m->running = m->ended = m->pending = false;
+  m->running = m->ended = m->pending = m->touched = false;
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].n_past = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
@@ -178,7 +179,8 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (t_end <= m->t && !m->pending) {  // an event from outside: for all who can have one
     for (int32_t i = 0; i < m->n_parts; i++) m->parts[i].pending = true;
   }
-  if (updated && !m->ended) st = cpli_master_update(m);
+  if (m->touched) st = cpli_master_settle(m);
+  if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending)
     st = cpli_master_controlled_step(m, next_point(m, t_end));
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE
@@ -255,12 +257,16 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   for (int32_t i = 0; i < m->n_outs; i++) {
     m->outs[i].real = k->outs[i].real;
     m->outs[i].integer = k->outs[i].integer;
-    m->outs[i].size = 0;  // texts are read again
   }
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = k->states[i].t;
+    m->parts[i].own_t = k->states[i].own_t;
     m->parts[i].pending = k->states[i].pending;
     st = m->parts[i].s->base.ops->restore(&m->parts[i].s->base, &k->parts[i]);
+  }
+  for (int32_t i = 0; i < m->n_outs && st >= 0; i++) {  // texts are not in the snapshot
+    bool bytes = m->outs[i].type == CPL_STRING || m->outs[i].type == CPL_BINARY;
+    if (bytes && m->running) st = cpli_master_get(m, m->outs[i].part, &i, 1);
   }
   return st;
 }
@@ -290,18 +296,22 @@ static int by_name(const void* x, const void* y) {
   return strcmp(((const named*)x)->name, ((const named*)y)->name);
 }
 
+// Who knows the times of its events beforehand, but not those of all of them, promises nothing.
 static void classify(cpli_master_part* p) {
   const cpl_component* c = &p->s->base;
+  bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
   p->can_restore = c->ops->save != NULL && c->can.save_restore;
-  p->kind = p->s->ops->max_step != NULL ? CPL_PREDICTS
-            : p->can_restore            ? CPL_ROLLS_BACK
-                                        : CPL_LEGACY;
+  p->kind = p->s->ops->max_step != NULL && !surprises ? CPL_PREDICTS
+            : p->can_restore                          ? CPL_ROLLS_BACK
+                                                      : CPL_LEGACY;
   p->follows = c->can.get_after_set;
   p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
 }
 
 // Parts in the order of their names. *place: where each part of the definition went.
 static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+  for (int32_t i = 0; i < def->n_parts; i++)
+    m->parts[i].s = def->parts[i].stepper;  // they are ours from here on
   named* order = cpli_alloc(m->base.base.ctx, (size_t)def->n_parts, sizeof *order);
   if (order == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_parts; i++)
@@ -315,6 +325,10 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
     m->parts[k].keeps_own = !from->stepper->base.can.variable_step;
     if (m->parts[k].keeps_own && m->parts[k].step == 0) m->parts[k].step = def->step;
     classify(&m->parts[k]);
+    // a polynomial cut off behind the derivatives a part takes would be a worse one of that order
+    int32_t most = from->stepper->base.can.input_derivatives;
+    bool cut = from->stepper->ops->set_curve != NULL && most < m->def.order;
+    m->parts[k].order = cut ? most : m->def.order;
   }
   cpli_free(m->base.base.ctx, order);
   return CPL_OK;
@@ -322,19 +336,28 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
 
 typedef struct wire {
   int32_t source, source_var, target, target_var;
+  const char *source_name, *target_name;
   double factor, offset;
 } wire;
 
+// By names: the variables of an aggregate stand in the order of a file.
+static int compare_ends(int32_t part_a, const char* name_a, int32_t var_a, int32_t part_b,
+                        const char* name_b, int32_t var_b) {
+  if (part_a != part_b) return part_a < part_b ? -1 : 1;
+  int order = strcmp(name_a, name_b);
+  return order != 0 ? order : var_a < var_b ? -1 : var_a > var_b;
+}
+
 static int by_source(const void* x, const void* y) {
   const wire *a = x, *b = y;
-  if (a->source != b->source) return a->source < b->source ? -1 : 1;
-  return a->source_var < b->source_var ? -1 : a->source_var > b->source_var;
+  return compare_ends(a->source, a->source_name, a->source_var, b->source, b->source_name,
+                      b->source_var);
 }
 
 static int by_target(const void* x, const void* y) {
   const wire *a = x, *b = y;
-  if (a->target != b->target) return a->target < b->target ? -1 : 1;
-  return a->target_var < b->target_var ? -1 : a->target_var > b->target_var;
+  return compare_ends(a->target, a->target_name, a->target_var, b->target, b->target_name,
+                      b->target_var);
 }
 
 static bool is_discrete(const cpl_variable* v) {
@@ -343,8 +366,11 @@ static bool is_discrete(const cpl_variable* v) {
 
 static void add_outs(cpli_master* m, wire* wires, int32_t n) {
   qsort(wires, (size_t)n, sizeof *wires, by_source);
+  wire last = {.source = -1, .source_name = ""};
   for (int32_t i = 0; i < n; i++) {
-    if (i == 0 || by_source(&wires[i - 1], &wires[i]) != 0) {
+    bool another = by_source(&last, &wires[i]) != 0;
+    last = wires[i];
+    if (another) {
       cpli_master_part* p = &m->parts[wires[i].source];
       const cpl_variable* v = &p->s->base.desc->vars[wires[i].source_var];
       if (p->n_outs++ == 0) p->first_out = m->n_outs;
@@ -391,8 +417,16 @@ static cpl_status take_links(cpli_master* m, const cpl_master_def* def, const in
   if (wires == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_links; i++) {
     const cpl_master_link* l = &def->links[i];
-    wires[i] = (wire){place[l->source_part], l->source_var, place[l->target_part],
-                      l->target_var,         l->factor,     l->offset};
+    const cpl_description *from = def->parts[l->source_part].stepper->base.desc,
+                          *to = def->parts[l->target_part].stepper->base.desc;
+    wires[i] = (wire){.source = place[l->source_part],
+                      .source_var = l->source_var,
+                      .target = place[l->target_part],
+                      .target_var = l->target_var,
+                      .source_name = from->vars[l->source_var].name,
+                      .target_name = to->vars[l->target_var].name,
+                      .factor = l->factor,
+                      .offset = l->offset};
   }
   add_outs(m, wires, def->n_links);
   cpl_status st = add_links(m, wires, def->n_links);
@@ -452,7 +486,8 @@ static cpl_status allocate_work(cpli_master* m) {
          m->binaries != NULL && m->work != NULL && m->kept_links != NULL && m->kept_outs != NULL &&
          m->assumed != NULL;
   int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-  if (fine && threads > 1 && m->n_parts > 1) {
+  if (threads > m->n_parts) threads = m->n_parts;
+  if (fine && threads > 1) {
     m->messages = cpli_arena_alloc(a, np, CPLI_MESSAGE_SIZE);
     fine = m->messages != NULL;
     if (fine) return cpli_crew_create(m->base.base.ctx, threads, &m->crew);
@@ -561,8 +596,8 @@ static cpl_status describe(cpli_master* m) {
 
 static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place) {
   cpl_context* ctx = m->base.base.ctx;
-  cpl_status st = take_parts(m, def, place);
   m->n_parts = def->n_parts;
+  cpl_status st = take_parts(m, def, place);
   if (st >= 0) st = check_def(ctx, def);
   m->outs = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->outs);
   m->links = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->links);
@@ -649,6 +684,59 @@ size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char**
   if (m == NULL) return 0;
   for (size_t i = 0; i < n && i < m->n_facts[kind]; i++) out[i] = m->facts[kind][i];
   return m->n_facts[kind];
+}
+
+cpl_master_def cpl_master_settings(const cpl_stepper* s) {
+  cpl_master_def def = as_master(s)->def;
+  def.name = s->base.name;
+  def.parts = NULL, def.links = NULL, def.bonds = NULL;
+  return def;
+}
+
+int32_t cpl_master_link_count(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? m->n_links : 0;
+}
+
+// Whether a link is one of the unknowns a loop of the step is cut at.
+static bool is_torn(const cpli_master* m, int32_t link) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  for (int32_t i = 0; i < plan->n_ops; i++) {
+    const cpli_op* op = &plan->ops[i];
+    for (int32_t k = 0; op->kind == CPLI_OP_LOOP && k < op->n_torn; k++) {
+      if (plan->items[op->torn + k] == link) return true;
+    }
+  }
+  return false;
+}
+
+cpl_master_link_info cpl_master_link_at(const cpl_stepper* s, int32_t i) {
+  const cpli_master* m = as_master(s);
+  const cpli_master_link* l = &m->links[i];
+  const cpli_out* o = &m->outs[l->out];
+  bool lags = m->def.algorithm == CPL_MASTER_JACOBI && l->feeds && !m->parts[l->part].follows;
+  return (cpl_master_link_info){.source_part = o->part,
+                                .target_part = l->part,
+                                .source = m->parts[o->part].s->base.desc->vars[o->var].name,
+                                .target = m->parts[l->part].s->base.desc->vars[l->var].name,
+                                .factor = l->factor,
+                                .offset = l->offset,
+                                .delayed = l->delayed || lags,
+                                .iterated = is_torn(m, i)};
+}
+
+int32_t cpl_master_call_count(const cpl_stepper* s) {
+  const cpli_master* m = as_master(s);
+  return m != NULL ? m->plans[CPLI_PLAN_STEP].n_ops : 0;
+}
+
+cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i) {
+  static const char* const kinds[] = {"step", "get", "set", "loop"};
+  const cpli_op* op = &as_master(s)->plans[CPLI_PLAN_STEP].ops[i];
+  return (cpl_master_call){.kind = kinds[op->kind],
+                           .level = op->level,
+                           .part = op->kind == CPLI_OP_LOOP ? -1 : op->part,
+                           .n = op->n};
 }
 
 //------------------------------------ names ------------------------------------

@@ -19,8 +19,9 @@ typedef struct cpli_out {
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool discrete;  // moves only at communication points and events
-  bool changed;   // by the last look at it
+  bool discrete;     // moves only at communication points and events
+  bool changed;      // by the last look at it
+  uint32_t version;  // of bytes: how often they changed
   double real;
   int64_t integer;
   char* bytes;
@@ -33,12 +34,13 @@ typedef struct cpli_master_link {
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool discrete;   // set only when it changes
-  bool feeds;      // an output that is needed depends on it directly
-  bool with_step;  // its value at the end of a step is known before its part takes the step
-  bool delayed;    // cut from a loop: it follows the values of the steps before
-  bool guessed;    // its value at the end of the step is the unknown of a loop
-  bool fresh;      // must be set even when it looks unchanged
+  bool discrete;     // set only when it changes
+  bool feeds;        // an output that is needed depends on it directly
+  bool with_step;    // its value at the end of a step is known before its part takes the step
+  bool delayed;      // cut from a loop: it follows the values of the steps before
+  bool guessed;      // its value at the end of the step is the unknown of a loop
+  bool fresh;        // must be set even when it looks unchanged
+  uint32_t version;  // of the bytes that were sent last
   double factor, offset;
   double nominal;
   double next;    // at the end of the step
@@ -57,14 +59,18 @@ typedef struct cpli_master_part {
   int32_t first_var;            // in the description of the master
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
-  double step;        // of its own grid; 0: none
-  int64_t grid;       // points of it that have passed
-  double t;           // where it is
-  bool due, stepped;  // in this step
-  bool predicted;     // it told how far it will go
-  bool kept;          // it stopped where all others are taken to now
-  double accepted;    // the farthest point it reached in this step without a word
-  bool pending;       // an event of it waits
+  int32_t order;            // of the polynomials its inputs follow
+  double step;              // of its own grid; 0: none
+  int64_t grid;             // points of it that have passed
+  double t;                 // where it is
+  double own_t;             // as it says itself, which may differ by rounding
+  double saved_t, first_t;  // the same where the snapshots below were taken
+  bool due, stepped;        // in this step
+  bool predicted;           // it told how far it will go
+  bool jumped;              // its outputs are those after an event that ended the step
+  bool kept;                // it stopped where all others are taken to now
+  double accepted;          // the farthest point it reached in this step without a word
+  bool pending;             // an event of it waits
   cpl_step_result result;
   cpl_snapshot saved, first;  // where the step began; where a step that is tried twice began
   uint32_t* in_refs;  // held inputs on their way; of its own, since parts are stepped side by side
@@ -123,6 +129,7 @@ typedef struct cpli_master {
   int64_t grid;
   bool running, ended;
   bool pending;    // an event at t waits for its update
+  bool touched;    // inputs were given from outside since the last step
   bool iterates;   // a loop repeats steps
   bool saves;      // snapshots are taken before each step
   uint32_t* refs;  // scratch of the longest list of one part
@@ -188,6 +195,8 @@ cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op
 //------------------------------------ events.c ------------------------------------
 
 cpl_status cpli_master_initialize(cpli_master* m);
+/// Values that follow inputs from outside, at m->t, before a step.
+cpl_status cpli_master_settle(cpli_master* m);
 /// Event updates at m->t until nobody's values change any more.
 cpl_status cpli_master_update(cpli_master* m);
 

@@ -89,6 +89,7 @@ static cpl_status add_variables(cpli_merged* m, const cpli_merge_part* p, int32_
 
 static void add_rest(cpli_merged* m, const cpl_description* from, const offsets* at) {
   cpl_description* d = &m->desc;
+  d->n_indicators += from->n_indicators;
   for (int32_t i = 0; i < from->n_units; i++) {
     cpl_unit u = from->units[i];
     u.display_of = shifted(u.display_of, at->units);

@@ -163,12 +163,15 @@ static void print_loop(const cpli_master* m, const cpli_blocks* bl, int32_t bloc
 
 static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* text) {
   size_t n = m->n_facts[kind];
-  const char** list = cpli_arena_alloc(&m->arena, n + 1, sizeof *list);
   const char* copy = cpli_arena_strdup(&m->arena, text);
-  if (list == NULL || copy == NULL) return cpli_nomem(m->base.base.ctx);
-  if (n > 0) memcpy(list, m->facts[kind], n * sizeof *list);
-  list[n] = copy;
-  m->facts[kind] = list;
+  if ((n & (n - 1)) == 0) {  // full at every power of two
+    const char** list = cpli_arena_alloc(&m->arena, n > 0 ? 2 * n : 1, sizeof *list);
+    if (list == NULL) return cpli_nomem(m->base.base.ctx);
+    if (n > 0) memcpy(list, m->facts[kind], n * sizeof *list);
+    m->facts[kind] = list;
+  }
+  if (copy == NULL) return cpli_nomem(m->base.base.ctx);
+  m->facts[kind][n] = copy;
   m->n_facts[kind] = n + 1;
   return CPL_OK;
 }
@@ -355,29 +358,43 @@ static cpl_status make_plan(cpli_master* m, cpli_plan_kind kind) {
 
 //------------------------------------ the algorithms ------------------------------------
 
-// Gauss-Seidel: parts in the order of their links; a link that leads back carries the value of the
-// step before.
-static cpl_status order_parts(cpli_master* m, int32_t* position) {
+static bool must_wait(const cpli_master* m, const cpli_master_link* l) {
+  return l->feeds && !m->parts[l->part].follows;
+}
+
+static cpl_status blocks_of_parts(cpli_master* m, bool waiting_only, cpli_blocks** out) {
   cpli_graph g;
-  cpli_blocks* blocks = NULL;
   cpl_status st = CPL_OK;
   cpli_graph_init(&g, m->base.base.ctx, m->n_parts);
-  for (int32_t i = 0; i < m->n_links && st >= 0; i++)
-    st = cpli_graph_edge(&g, m->outs[m->links[i].out].part, m->links[i].part);
-  if (st >= 0) st = cpli_blocks_find(&g, NULL, &blocks);
-  for (int32_t p = 0; p < m->n_parts && st >= 0; p++) position[p] = blocks->position[p];
-  cpli_blocks_destroy(blocks);
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
+    const cpli_master_link* l = &m->links[i];
+    if (!waiting_only || must_wait(m, l)) st = cpli_graph_edge(&g, m->outs[l->out].part, l->part);
+  }
+  if (st >= 0) st = cpli_blocks_find(&g, NULL, out);
   cpli_graph_free(&g);
   return st;
 }
 
+// Gauss-Seidel: parts in the order of their links; a link that leads back carries the value of the
+// step before. Among parts that need each other, links that feed outputs directly decide.
+static cpl_status order_parts(cpli_master* m, int64_t* position) {
+  cpli_blocks *all = NULL, *waiting = NULL;
+  cpl_status st = blocks_of_parts(m, false, &all);
+  if (st >= 0) st = blocks_of_parts(m, true, &waiting);
+  for (int32_t p = 0; p < m->n_parts && st >= 0; p++)
+    position[p] = (int64_t)all->block[p] * m->n_parts + waiting->position[p];
+  cpli_blocks_destroy(all);
+  cpli_blocks_destroy(waiting);
+  return st;
+}
+
 static cpl_status choose_links(cpli_master* m) {
-  int32_t* position = cpli_alloc(m->base.base.ctx, (size_t)m->n_parts, sizeof *position);
+  int64_t* position = cpli_alloc(m->base.base.ctx, (size_t)m->n_parts, sizeof *position);
   if (position == NULL) return cpli_nomem(m->base.base.ctx);
   cpl_status st = m->def.algorithm == CPL_MASTER_GAUSS_SEIDEL ? order_parts(m, position) : CPL_OK;
   for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
     cpli_master_link* l = &m->links[i];
-    bool feeds = l->feeds && !m->parts[l->part].follows;
+    bool feeds = must_wait(m, l);
     bool forward = position[m->outs[l->out].part] < position[l->part];
     switch (m->def.algorithm) {
       case CPL_MASTER_DETERMINATE: l->with_step = feeds; break;

@@ -14,7 +14,7 @@ enum { MOST_TRIES = 1000 };
 
 static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
   return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
-                  "%s: the step from t=%.12g to t=%.12g: it %s (it says it is at t=%.12g)",
+                  "%s: the step from t=%.12g to t=%.12g: it %s (it says it is at t=%.17g)",
                   p->s->base.name, p->t, t_end, how, p->result.time);
 }
 
@@ -42,13 +42,34 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
   return CPL_OK;
 }
 
+// To t_end, through events that wait where it stands: a part may find one again there, by rounding.
+static cpl_status step_past_start(cpli_master_part* p, double t_end) {
+  for (int32_t i = 0;; i++) {
+    cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
+    bool stands = st >= 0 && p->result.end == CPL_STEP_EVENT && p->result.time <= p->t;
+    if (!stands || !p->s->base.can.zero_step || i == MOST_TRIES) return st;
+    p->stats.updates++;
+    double here = p->result.time;
+    st = p->s->ops->step(p->s, here, here, &p->result);
+    if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
+  }
+}
+
 static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->st = cpli_master_inputs(m, p, t_end);
   if (p->st < 0) return;
+  double from = p->own_t;
   p->stepped = true;
-  p->st = p->s->ops->step(p->s, t_end, t_end, &p->result);
+  p->st = step_past_start(p, t_end);
   if (p->st == CPL_RETRY)
     p->st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the step to t=%.12g", t_end);
+  p->own_t = p->result.time;
+  // an event of its own at the end of the step, but for rounding: a part adds up time as it likes
+  double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
+  bool event = p->result.end == CPL_STEP_EVENT;
+  if (event && t_end - p->own_t <= rounding) p->result.time = t_end;
+  else if (p->own_t >= from && p->own_t < p->t) p->result.time = p->t;
+  p->jumped = event && !p->s->base.can.zero_step;
 }
 
 // A refused step that came nowhere is halved: the part does not say what it would accept.
@@ -85,18 +106,26 @@ static void step_aside(void* user, int32_t i) {
   cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
 }
 
+// The first that fails ends it: its message is the one to be heard.
+static void step_in_order(batch* b) {
+  for (int32_t i = 0; i < b->n; i++) {
+    const cpli_master_part* p = &b->m->parts[b->ops[i].part];
+    step_one(b, i);
+    if (goes(p) && p->st < 0) return;
+  }
+}
+
 // Threads pay when a step costs more than waking them; who asks for a number of them gets them.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
   if (m->crew == NULL || b->n < 2) {
-    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+    step_in_order(b);
     return;
   }
   bool together = m->def.threads > 1 || m->cost > worth_it;
   double since = cpli_now();
   if (together) cpli_crew_run(m->crew, b->n, step_aside, b);
-  else
-    for (int32_t i = 0; i < b->n; i++) step_one(b, i);
+  else step_in_order(b);
   double cost = (cpli_now() - since) / b->n * (together ? cpli_crew_size(m->crew) : 1);
   m->cost += 0.1 * (cost - m->cost);
   for (int32_t i = 0; i < b->n && together; i++) {
@@ -174,12 +203,14 @@ static cpl_status save_all(cpli_master* m) {
     if (!m->saves || !p->can_restore || !p->due) continue;
     cpl_status st = p->s->base.ops->save(&p->s->base, &p->saved);
     if (st < 0) return st;
+    p->saved_t = p->own_t;
   }
   return CPL_OK;
 }
 
 cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   p->stepped = false;
+  p->own_t = p->saved_t;
   p->stats.rollbacks++;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) m->links[i].fresh = true;
   return p->s->base.ops->restore(&p->s->base, &p->saved);
@@ -229,7 +260,8 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
     const cpli_master_part* p = &m->parts[i];
     if (p->can_restore || p->predicted) continue;
     n++;
-    if (p->stepped && p->result.time < t_end) stopped = p;
+    bool first = stopped == NULL || p->result.time < stopped->result.time;
+    if (p->stepped && p->result.time < t_end && first) stopped = p;
   }
   if (n < 2 || stopped == NULL) return CPL_OK;
   return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
@@ -245,10 +277,10 @@ static cpl_status predict(cpli_master* m, double* target) {
     cpli_master_part* p = &m->parts[i];
     double h = NAN;
     p->predicted = false;
-    if (p->kind != CPL_PREDICTS || !p->due) continue;
+    if (p->s->ops->max_step == NULL || !p->due) continue;
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
-    p->predicted = !isnan(h);  // else it goes as one that does not predict
+    p->predicted = p->kind == CPL_PREDICTS && !isnan(h);  // else it goes without a promise
     if (p->t + h < *target) *target = p->t + h;
   }
   if (*target > m->t) return CPL_OK;
@@ -277,11 +309,17 @@ static cpl_status probe(cpli_master* m, double* target) {
   return CPL_OK;
 }
 
+// Whether a part takes a step that ends at `target`: one with a grid of its own only where it has a
+// point.
+static bool is_due(const cpli_master_part* p, double target) {
+  return p->step == 0 || p->t + p->step * (1 - 1e-9) <= target;
+}
+
 static void begin(cpli_master* m, double target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
-    p->due = p->step == 0 || p->t + p->step * (1 - 1e-9) <= target;
-    p->stepped = p->kept = false;
+    p->due = is_due(p, target);
+    p->stepped = p->kept = p->jumped = false;
     p->accepted = -INFINITY;
   }
 }
@@ -340,6 +378,8 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
     st = check_legacy(m, target);
     if (st >= 0) st = go_back(m, target);
     target = m->reach;
+    for (int32_t i = 0; i < m->n_parts; i++)
+      m->parts[i].due = m->parts[i].kept || is_due(&m->parts[i], target);
     if (st >= 0 && (tries == MOST_TRIES || !(target > m->t)))
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);

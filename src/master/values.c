@@ -13,6 +13,7 @@ static bool is_bytes(uint8_t type) { return type == CPL_STRING || type == CPL_BI
 static cpl_status keep_bytes(cpli_master* m, cpli_out* o, const void* data, size_t size) {
   o->changed = size != o->size || (size > 0 && memcmp(o->bytes, data, size) != 0);
   if (!o->changed) return CPL_OK;
+  o->version++;
   if (size + 1 > o->cap) {
     char* bytes = cpli_realloc(m->base.base.ctx, o->bytes, 2 * size + 16, 1);
     if (bytes == NULL) return cpli_nomem(m->base.base.ctx);
@@ -104,7 +105,7 @@ static cpl_curve through(const double* t, const double* u, int32_t order, double
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known) {
   double ts[CPLI_SAMPLES + 1], us[CPLI_SAMPLES + 1];
-  int32_t n = 0, order = m->def.order;
+  int32_t n = 0, order = m->parts[l->part].order;
   if (known) ts[n] = t_end, us[n++] = l->next;
   for (int32_t i = 0; i < l->n_past; i++) ts[n] = l->past_t[i], us[n++] = l->past[i];
   if (order > n - 1) order = n - 1;
@@ -142,8 +143,9 @@ static int64_t as_integer(const cpli_master* m, const cpli_master_link* l) {
 
 static cpl_status set_bytes(cpli_master* m, cpl_component* c, cpli_master_link* l) {
   const cpli_out* o = &m->outs[l->out];
-  if (!o->changed && !l->fresh) return CPL_OK;
+  if (o->version == l->version && !l->fresh) return CPL_OK;
   l->fresh = false;
+  l->version = o->version;
   const char* text = o->bytes != NULL ? o->bytes : "";
   if (l->type == CPL_STRING) return c->ops->set_string(c, &l->ref, 1, &text);
   cpl_binary binary = {(const uint8_t*)text, o->size};
@@ -198,7 +200,7 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
       st = set_discrete(m, &s->base, l);
       continue;
     }
-    bool known = l->with_step && !l->delayed;
+    bool known = l->with_step && !l->delayed && !m->parts[m->outs[l->out].part].jumped;
     if (known && !l->guessed) l->next = cpli_link_value(m, l);
     cpl_curve curve = cpli_link_curve(m, l, p->t, t_end, known);
     if (s->ops->set_curve != NULL) st = s->ops->set_curve(s, l->ref, &curve);

@@ -117,14 +117,32 @@ static bool has_item(const cpl_description* d, const cpl_variable* v, int64_t va
   return type == NULL;
 }
 
+// All digits of 64 bits, which a double cannot hold; those of UInt64 without a sign.
+static bool parse_digits(const cpl_variable* v, const char* text, int64_t* value) {
+  bool negative = text[0] == '-';
+  const char* digits = text + negative;
+  uint64_t size = 0, most = v->width == CPL_UINT64 ? UINT64_MAX : INT64_MAX;
+  if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0') return false;
+  for (; *digits != '\0'; digits++) {
+    uint64_t digit = (uint64_t)(*digits - '0');
+    if (size > (most - digit) / 10) return false;
+    size = 10 * size + digit;
+  }
+  if (negative && v->width == CPL_UINT64 && size > 0) return false;
+  *value = (int64_t)(negative ? 0 - size : size);
+  return true;
+}
+
 static cpl_status parse_integer(cpl_component* c, const cpl_variable* v, const cpl_start* s,
                                 int64_t* value) {
   double number;
   if (v->type == CPL_BOOLEAN)
     return parse_boolean(s->value, value) ? CPL_OK : bad(c, s, "a Boolean is true or false");
   if (v->type == CPL_ENUMERATION && parse_item(c->desc, v, s->value, value)) return CPL_OK;
+  bool exact = parse_digits(v, s->value, value);
+  if (exact && v->type != CPL_ENUMERATION) return CPL_OK;
   if (!cpli_parse_double(s->value, strlen(s->value), &number) || number != floor(number) ||
-      fabs(number) > 9e15) {
+      fabs(number) > 9e15 || (v->width == CPL_UINT64 && number < 0)) {
     return v->type == CPL_ENUMERATION ? no_item(c, v, s) : bad(c, s, "this is not an integer");
   }
   *value = (int64_t)number;

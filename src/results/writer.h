@@ -34,6 +34,7 @@ struct cpl_results {
   int fd;
   bool own_fd, regular;
   cpl_type* types;  // of the columns
+  bool* without_sign;
   size_t n_columns;
 
   char* buffer;

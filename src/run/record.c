@@ -101,7 +101,8 @@ static cpl_column column_of(const cpl_description* d, int32_t var) {
                       .unit = v->unit >= 0 ? d->units[v->unit].name : NULL,
                       .description = v->description,
                       .type = v->type == CPL_BINARY ? CPL_STRING : (cpl_type)v->type,
-                      .constant = constant};
+                      .constant = constant,
+                      .without_sign = v->type == CPL_INTEGER && v->width == CPL_UINT64};
 }
 
 cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_def* def) {

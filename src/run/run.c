@@ -83,10 +83,14 @@ static cpl_status record(run* r) {
   return cpli_recorder_point(&r->recorder, r->t);
 }
 
+// Points of two grids that differ by rounding are the same one.
+static double rounding(const run* r) { return 1e-9 * r->exchange.spacing; }
+
 // Output points between communication points show the last values known.
 static cpl_status record_passed(run* r, double until) {
   double now = r->t;
   cpl_status st = CPL_OK;
+  until -= rounding(r);
   while (st >= 0 && r->output.next < r->output.last && grid_next(&r->output) < until) {
     r->t = grid_next(&r->output);
     if (r->t > now) st = cpli_recorder_point(&r->recorder, r->t);
@@ -163,8 +167,9 @@ static cpl_status exchange_step(run* r) {
   }
   if (st < 0) return st;
   grid_pass(&r->exchange, r->t);
-  if (r->t < r->def->stop_time && r->t < grid_next(&r->output)) return CPL_OK;
-  grid_pass(&r->output, r->t);
+  double now = r->t + rounding(r);
+  if (r->t < r->def->stop_time && now < grid_next(&r->output)) return CPL_OK;
+  grid_pass(&r->output, now);
   return record(r);
 }
 

@@ -70,8 +70,9 @@ cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped) {
 
 cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted) {
   cpli_integrate* s = (cpli_integrate*)base;
-  bool jumped;
+  bool jumped, unseen = s->stale && (s->nz == 0 || s->in_event);
   cpl_status st = cpli_curves_begin(s, &jumped);
+  s->stale = unseen;  // without indicators nobody looked at the inputs yet
   if (st == CPL_OK && jumped) s->pending = INPUT_EVENT;
   *wanted = s->pending != NO_EVENT;
   return st;

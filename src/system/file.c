@@ -101,14 +101,48 @@ static cpl_status read_choice(const reader* r, const cpli_yaml* node, const char
   return unknown(r, node, what, known, n);
 }
 
-// Names and values, each a text.
+static size_t count_values(const cpli_yaml* node) {
+  size_t n = 0;
+  if (node->kind != CPLI_YAML_SEQUENCE) return 1;
+  for (const cpli_yaml* c = node->first; c != NULL; c = c->next) n += count_values(c);
+  return n;
+}
+
+// A list for all elements of an array: x: [1, 2] is x[1]: 1 and x[2]: 2, and lists in it are rows.
+// `head` is the name of an element up to its last index.
+static cpl_status read_list(reader* r, const cpli_yaml* list, const char* head, char bracket,
+                            cpli_setting* out, size_t* n) {
+  char name[512];
+  cpl_status st = CPL_OK;
+  size_t i = 1;
+  for (const cpli_yaml* c = list->first; c != NULL && st >= 0; c = c->next, i++) {
+    int len = snprintf(name, sizeof name, "%s%c%zu", head, bracket, i);
+    if (len + 2 > (int)sizeof name) return fail(r, c, "the name of the array is too long");
+    if (c->kind == CPLI_YAML_SEQUENCE) {
+      st = read_list(r, c, name, ',', out, n);
+      continue;
+    }
+    strcat(name, "]");
+    out[*n].name = cpli_def_text(r->def, name, place_of(r, c));
+    st = read_text(r, c, name, &out[(*n)++].value);
+  }
+  return st;
+}
+
+// Names and values, each a text or a list of texts.
 static cpl_status read_settings(reader* r, const cpli_yaml* node, const char* what,
                                 cpli_setting** out, size_t* n) {
   cpl_status st = cpli_yaml_mapping(r->yaml, node, what);
   if (st < 0) return st;
-  *out = cpli_def_array(r->def, node->count, sizeof **out);
+  size_t most = 0;
+  for (const cpli_yaml* c = node->first; c != NULL; c = c->next) most += count_values(c);
+  *out = cpli_def_array(r->def, most, sizeof **out);
   if (*out == NULL) return CPL_OK;
   for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next) {
+    if (c->kind == CPLI_YAML_SEQUENCE) {
+      st = read_list(r, c, c->key->text, '[', *out, n);
+      continue;
+    }
     (*out)[*n].name = key_text(r, c);
     st = read_text(r, c, c->key->text, &(*out)[(*n)++].value);
   }

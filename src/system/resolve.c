@@ -228,7 +228,8 @@ void cpli_warn_unconnected(const cpli_resolver* r, const cpli_links* links) {
     const cpli_member* member = &r->def->models[m];
     const cpl_description* d = desc_of(r, (int32_t)m);
     for (int32_t v = 0; v < d->n_vars; v++) {
-      if (d->vars[v].causality != CPL_INPUT || has_start(member, d, v)) continue;
+      bool clock = d->vars[v].type == CPL_CLOCK;  // it ticks by itself, or not at all
+      if (d->vars[v].causality != CPL_INPUT || clock || has_start(member, d, v)) continue;
       if (cpli_links_find(links, r, (int32_t)m, v) >= 0) continue;
       char place[CPLI_PLACE_SIZE];
       cpl_log(r->ctx, CPL_LOG_WARNING, "",

@@ -98,7 +98,7 @@ static void kinds_that_cannot_be_run(void** state) {
        "<fmiModelDescription fmiVersion=\"3.0\" modelName=\"s\" instantiationToken=\"t\">"
        "<ScheduledExecution modelIdentifier=\"s\"/></fmiModelDescription>",
        "x", "x");
-  CHECK_FAILS_WITH(2, "scheduled execution only", "run", "scheduled.fmu");
+  CHECK_FAILS_WITH(2, "scheduled execution only", "run", "scheduled.fmu", "--log-level", "error");
   CHECK_CODE(0, "info", "scheduled.fmu");
   CHECK_CONTAINS(printed, "scheduled execution");
   make("tool.fmu",
@@ -107,7 +107,7 @@ static void kinds_that_cannot_be_run(void** state) {
        "manualStart=\"false\" type=\"x\"/></CoSimulation_Tool></Implementation>"
        "</fmiModelDescription>",
        "x", "x");
-  CHECK_FAILS_WITH(2, "needs its tool", "run", "tool.fmu");
+  CHECK_FAILS_WITH(2, "needs its tool", "run", "tool.fmu", "--log-level", "error");
   CHECK_CODE(0, "info", "tool.fmu");
   CHECK_CONTAINS(printed, "co-simulation inside its tool");
 }

@@ -12,59 +12,103 @@ static int set_up(void** state) {
   return 0;
 }
 
+//------------------------------------ every function ------------------------------------
+
+enum way { WARNING, DISCARD, ERROR, FATAL, SEGV, EXIT, N_WAYS };
+static const char* const way_names[] = {"warning", "discard", "error", "fatal", "segv", "exit"};
+
+static const char* out_of(enum way way) {
+  static const char* const files[] = {"w.csv", "d.csv", "e.csv", "f.mat", "s.csv", "x.csv"};
+  return files[way];
+}
+
+static const char* words_of(const fault_suite* suite, const fault* f, enum way way) {
+  static char words[64];
+  if (way == SEGV) return "crashed (SIGSEGV: invalid memory access)";
+  if (way == EXIT) return "crashed (it called exit() to end the whole program)";
+  if (is_instantiation(f)) return "failed: ";
+  const char* name = way == DISCARD ? "Discard" : way == ERROR ? "Error" : "Fatal";
+  snprintf(words, sizeof words, "returned %s%s", suite->prefix, name);
+  return words;
+}
+
+// A word in the log and no more. Some have no instance yet that could say it.
+static void check_warning(const fault_suite* suite, const fault* f) {
+  char said[64];
+  bool silent = is_instantiation(f) || strcmp(f->function, "fmi2DoStep") == 0;
+  snprintf(said, sizeof said, "couplet: warning: %s: [log", suite->name);
+  if (!silent) CHECK_CONTAINS(complained, said);
+  CHECK_NEAR(last_value(out_of(WARNING), 0), suite->stop, 0);
+}
+
+static void check_end(const fault_suite* suite, const fault* f, enum way way, int code) {
+  bool goes_on = way == WARNING || (way == DISCARD && code == 0);  // tried again
+  if (code != !goes_on) {
+    fail_msg("%s:%d:%s (%s): exit code %d\n%s", f->function, f->n, way_names[way], suite->as, code,
+             complained);
+  }
+  if (way == WARNING) check_warning(suite, f);
+  if (goes_on) return;
+  if (way == DISCARD && !is_instantiation(f)) {  // the solver may say where it was
+    CHECK_CONTAINS(complained, f->function);
+    CHECK_CONTAINS(complained, words_of(suite, f, way));
+  } else {
+    check_complaint(suite, f, words_of(suite, f, way));
+  }
+  check_results(out_of(way), f);
+  bool silent = is_instantiation(f) || strcmp(f->function, "fmi2DoStep") == 0 || way > FATAL;
+  if (!silent) CHECK_CONTAINS(complained, "told to fail");  // the FMU's own words
+}
+
+// All ways at the same time.
+static void show_all(const fault_suite* suite, const fault* f) {
+  static const char* const said[] = {"w.txt", "d.txt", "e.txt", "f.txt", "s.txt", "x.txt"};
+  pid_t running[N_WAYS];
+  for (int way = 0; way < N_WAYS; way++) {
+    const char* level = way == WARNING ? "warning" : "error";
+    unlink(out_of((enum way)way));
+    provoke(f->function, f->n, way_names[way]);
+    int fd = create(said[way]);
+    running[way] = start_couplet(
+        suite_args(suite, out_of((enum way)way), (const char*[]){"-q", "--log-level", level, NULL}),
+        fd, fd);
+    close(fd);
+  }
+  int codes[N_WAYS];
+  for (int way = 0; way < N_WAYS; way++) codes[way] = end_of(running[way]);
+  for (int way = 0; way < N_WAYS; way++) {
+    read_text(said[way], complained, sizeof complained);
+    check_end(suite, f, (enum way)way, codes[way]);
+  }
+  CHECK(is_empty("tmp"));
+}
+
+static void every_function_in_every_way(void** state) {
+  (void)state;
+  for (size_t i = 0; i < N_SUITES; i++) {
+    for (size_t k = 0; k < suites[i].n; k++) show_all(&suites[i], &suites[i].faults[k]);
+  }
+}
+
 // Runs into the fault and looks at everything it leaves.
-static void fails(const fault* f, const char* as, const char* kind, const char* how) {
-  char head[128];
-  static const char* const files[] = {"probe.csv", "probe.mat"};
-  for (int i = 0; i < 2; i++) {
-    unlink(files[i]);
-    provoke(f->function, f->n, kind);
-    CHECK_CODE(1, "run", "probe.fmu", "--as", as, "--set", "k=4", "-o", files[i], "--interval",
-               "0.01");
-    snprintf(head, sizeof head, "probe: %s", f->function);
-    CHECK_CONTAINS(complained, head);
-    CHECK_CONTAINS(complained, how);
-    CHECK(strncmp(complained, "couplet: probe: ", 16) == 0);
-    CHECK(strchr(complained, '\n')[1] == '\0');  // one message
-    bool timeless =
-        strcmp(f->function, "fmi2Instantiate") == 0 || strcmp(f->function, "fmi2SetReal") == 0;
-    if (!timeless) CHECK_CONTAINS(complained, " at t=");
-    if (!f->during) continue;
-    cpl_context* ctx = test_context();
-    cpl_table* table = NULL;
-    CHECK_OK(ctx, cpl_results_read(ctx, files[i], &table));
-    if (f->n > 1 && strcmp(f->function, "fmi2NewDiscreteStates") != 0) CHECK(table->n_rows > 0);
-    cpl_table_destroy(table);
-    cpl_context_destroy(ctx);
-  }
-}
-
-static void errors(void** state) {
-  (void)state;
-  for (size_t i = 0; i < sizeof fmi2_me_faults / sizeof *fmi2_me_faults; i++) {
-    bool makes = strcmp(fmi2_me_faults[i].function, "fmi2Instantiate") == 0;
-    fails(&fmi2_me_faults[i], "me", "error", makes ? "failed: " : "returned fmi2Error");
-    fails(&fmi2_me_faults[i], "me", "fatal", makes ? "failed: " : "returned fmi2Fatal");
-    CHECK_CONTAINS(complained, "was told to fail");  // the FMU's own words
-  }
-  for (size_t i = 0; i < sizeof fmi2_cs_faults / sizeof *fmi2_cs_faults; i++) {
-    bool makes = strcmp(fmi2_cs_faults[i].function, "fmi2Instantiate") == 0;
-    fails(&fmi2_cs_faults[i], "cs", "error", makes ? "failed: " : "returned fmi2Error");
-    fails(&fmi2_cs_faults[i], "cs", "fatal", makes ? "failed: " : "returned fmi2Fatal");
-  }
-}
-
-static void crashes_everywhere(void** state) {
-  (void)state;
-  for (size_t i = 0; i < sizeof fmi2_me_faults / sizeof *fmi2_me_faults; i++)
-    fails(&fmi2_me_faults[i], "me", "segv", "crashed (SIGSEGV: invalid memory access)");
-  for (size_t i = 0; i < sizeof fmi2_cs_faults / sizeof *fmi2_cs_faults; i++)
-    fails(&fmi2_cs_faults[i], "cs", "segv", "crashed (SIGSEGV: invalid memory access)");
+static void fails(const fault_suite* suite, const fault* f, const char* kind, const char* how) {
+  unlink("fault.csv");
+  run_into(suite, f, kind, 1, "fault.csv", (const char*[]){"--log-level", "error", NULL});
+  check_complaint(suite, f, how);
+  check_results("fault.csv", f);
 }
 
 static void every_crash(void** state) {
   (void)state;
-  static const fault mid_run = {"fmi2GetDerivatives", 30, true}, step = {"fmi2DoStep", 20, true};
+  static const struct {
+    int suite;
+    fault fault;
+  } places[] = {{0, {"fmi2GetDerivatives", 30, true}},
+                {1, {"fmi2DoStep", 20, true}},
+                {3, {"fmiGetDerivatives", 30, true}},
+                {4, {"fmiDoStep", 20, true}},
+                {6, {"fmi3GetContinuousStateDerivatives", 30, true}},
+                {7, {"fmi3DoStep", 20, true}}};
   static const struct {
     const char *kind, *how;
   } kinds[] = {{"segv", "crashed (SIGSEGV"},
@@ -75,8 +119,8 @@ static void every_crash(void** state) {
                {"overflow", "crashed (SIGSEGV"},
                {"exit", "crashed (it called exit() to end the whole program)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    fails(&mid_run, "me", kinds[i].kind, kinds[i].how);
-    fails(&step, "cs", kinds[i].kind, kinds[i].how);
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+      fails(&suites[places[k].suite], &places[k].fault, kinds[i].kind, kinds[i].how);
   }
 }
 
@@ -88,29 +132,25 @@ static void crash_in_free_instance(void** state) {
   CHECK_NEAR(last_value("probe.csv", 0), 2, 0);
 }
 
+// The solver tries a shorter step.
 static void discard_is_not_the_end(void** state) {
   (void)state;
-  provoke("fmi2GetDerivatives", 30, "discard");
-  CHECK_CODE(0, "run", "probe.fmu", "--set", "n=100", "--log-level", "error");
-  CHECK_NEAR(last_value("probe.csv", 1), cos(4), 1e-3);
-  provoke("fmi2GetDerivatives", 30, "nan");
-  CHECK_CODE(0, "run", "probe.fmu", "--set", "n=100", "--log-level", "error");
-  CHECK_NEAR(last_value("probe.csv", 1), cos(4), 1e-3);
-}
-
-// A warning is a word in the log and no more.
-static void warnings_are_no_end(void** state) {
-  (void)state;
-  for (size_t i = 0; i < N_SUITES; i++) {
-    for (size_t k = 0; k < suites[i].n; k++) {
-      provoke(suites[i].faults[k].function, suites[i].faults[k].n, "warning");
-      CHECK_CODE(0, "run", suites[i].file, "--as", suites[i].as, "-o", "w.csv", "--set", "n=100",
-                 "--set", "k=4", "--set", "flag=false", "--set", "label=a", "--record", "*",
-                 "--interval", "0.01");
-      bool silent = strcmp(suites[i].faults[k].function, "fmi2DoStep") == 0;
-      if (!silent) CHECK_CONTAINS(complained, "couplet: warning: probe: [logStatus] fmi2");
-      CHECK_NEAR(last_value("w.csv", 0), 2, 0);
+  static const struct {
+    const char *file, *function, *set;
+  } places[] = {{"probe.fmu", "fmi2GetDerivatives", "n=100"},
+                {"probe1_me.fmu", "fmiGetDerivatives", "n=100"},
+                {"probe3.fmu", "fmi3GetContinuousStateDerivatives", "m=2"}};
+  static const char* const kinds[] = {"no fault", "discard", "nan"};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    double last[3];
+    for (int k = 0; k < 3; k++) {
+      provoke(places[i].function, 30, kinds[k]);
+      CHECK_CODE(0, "run", places[i].file, "--as", "me", "-o", "d.csv", "--log-level", "error",
+                 "--rtol", "1e-6", "--set", places[i].set);
+      last[k] = last_value("d.csv", 1);
+      CHECK_NEAR(last[k], last[0], 1e-4);
     }
+    CHECK(last[1] != last[0] && last[2] != last[0]);  // it did happen
   }
 }
 
@@ -136,13 +176,29 @@ static void discard_where_nothing_can_be_retried(void** state) {
 // NaN never becomes a state: it is an error that names what was NaN and when.
 static void nan_is_told(void** state) {
   (void)state;
-  provoke("fmi2GetEventIndicators", 30, "nan");
-  CHECK_FAILS_WITH(1, "event indicator 1 is NaN at t=0.5", "run", "probe.fmu", "--set", "n=100");
-  provoke("fmi2GetDerivatives", 1, "nan");
-  CHECK_FAILS_WITH(1, "der(x1) is nan at t=0", "run", "probe.fmu", "--set", "n=100");
-  provoke("fmi2GetReal", 20, "nan");
-  CHECK_CODE(0, "run", "probe.fmu", "--set", "n=100");
-  CHECK_CONTAINS(text_of("probe.csv"), "nan");  // an output that is NaN is recorded as it is
+  static const struct {
+    const char* file;
+    fault fault;
+    const char *set, *told;
+  } places[] = {
+      {"probe.fmu", {"fmi2GetEventIndicators", 30, 0}, "n=100", "indicator 1 is NaN at t=0.5"},
+      {"probe.fmu", {"fmi2GetDerivatives", 1, 0}, "n=100", "der(x1) is nan at t=0"},
+      {"probe1_me.fmu", {"fmiGetEventIndicators", 30, 0}, "n=100", "indicator 1 is NaN at t=0."},
+      {"probe1_me.fmu", {"fmiGetDerivatives", 1, 0}, "n=100", "a derivative is nan at t=0"},
+      {"probe3.fmu", {"fmi3GetContinuousStateDerivatives", 1, 0}, "m=2", "is nan at t=0"},
+  };
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    provoke(places[i].fault.function, places[i].fault.n, "nan");
+    CHECK_FAILS_WITH(1, places[i].told, "run", places[i].file, "--as", "me", "--set",
+                     places[i].set);
+  }
+  // an output that is NaN is recorded as it is
+  static const fault outputs[] = {
+      {"fmi2GetReal", 20, 0}, {"fmiGetReal", 20, 0}, {"fmi3GetFloat64", 20, 0}};
+  for (size_t i = 0; i < 3; i++) {
+    run_into(&suites[3 * i], &outputs[i], "nan", 0, "nan.csv", (const char*[]){NULL});
+    CHECK_CONTAINS(text_of("nan.csv"), "nan");
+  }
 }
 
 static void unknown_status(void** state) {
@@ -166,12 +222,10 @@ static void refused_at_the_start(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(errors, tear_down),
-      cmocka_unit_test_teardown(crashes_everywhere, tear_down),
+      cmocka_unit_test_teardown(every_function_in_every_way, tear_down),
       cmocka_unit_test_teardown(every_crash, tear_down),
       cmocka_unit_test_teardown(crash_in_free_instance, tear_down),
       cmocka_unit_test_teardown(discard_is_not_the_end, tear_down),
-      cmocka_unit_test_teardown(warnings_are_no_end, tear_down),
       cmocka_unit_test_teardown(discard_where_nothing_can_be_retried, tear_down),
       cmocka_unit_test_teardown(nan_is_told, tear_down),
       cmocka_unit_test_teardown(unknown_status, tear_down),

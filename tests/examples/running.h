@@ -38,6 +38,19 @@ static inline void check_message(const char* part) {
   free(text);
 }
 
+// The same for a command that must not fail.
+CPL_PRINTF(1, 2) static inline void must_do(const char* fmt, ...) {
+  char arguments[4096];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(arguments, sizeof arguments, fmt, args);
+  va_end(args);
+  int code = couplet("%s", arguments);
+  if (code == 0) return;
+  size_t n;
+  fail_msg("couplet %s: exit code %d\n%s", arguments, code, read_all("err.txt", &n));
+}
+
 static inline cpl_table* read_table(cpl_context* ctx, const char* path) {
   cpl_table* table;
   CHECK_OK(ctx, cpl_results_read(ctx, path, &table));
@@ -60,7 +73,7 @@ static inline void copy_example(const char* name) {
 
 // Runs a system or model with rtol = atol = tol and reads what it wrote.
 static inline cpl_table* run_with(cpl_context* ctx, const char* file, double tol) {
-  if (couplet("run %s --rtol %g --atol %g -o out.csv", file, tol, tol) != 0) check_message("\n\n");
+  must_do("run %s --rtol %g --atol %g -o out.csv", file, tol, tol);
   return read_table(ctx, "out.csv");
 }
 

@@ -129,12 +129,142 @@ static void over_a_connection(void** state) {
   close_probe(&o);
 }
 
+// Clocked variables are read and set when their clock ticks, and only then: what was set before
+// waits, what is read later is what it was. The FMU refuses all else.
+static void clocked_variables(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_stepper* s = stepper_in(&o);
+  cpl_component* c = &s->base;
+  cpl_step_result r;
+  put_real(&o, c, "c_in", 4);
+  CHECK_OK(o.ctx, initialize(c));
+  CHECK_NEAR(real_in(&o, c, "c_out"), 8, 0);  // set in initialisation mode
+  put_real(&o, c, "c_in", 5);
+  CHECK_NEAR(real_in(&o, c, "c_in"), 5, 0);
+  CHECK_NEAR(real_in(&o, c, "c_out"), 8, 0);
+  CHECK_INT(calls_of("fmi3EnterEventMode"), 0);
+  CHECK_OK(o.ctx, s->ops->step(s, 0.1, 0.1, &r));
+  CHECK_NEAR(r.time, 0.05, 1e-15);
+  CHECK_NEAR(real_in(&o, c, "c_out"), 8, 0);  // the tick is still to come
+  CHECK_OK(o.ctx, s->ops->step(s, r.time, r.time, &r));
+  CHECK_NEAR(real_in(&o, c, "c_out"), 10, 0);
+  CHECK_INT(integer_in(&o, c, "n_alarm"), 0);
+  c->ops->destroy(c);
+  close_probe(&o);
+}
+
+// One that belongs to a clock of the FMU itself.
+static void clocked_by_the_fmu(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_model* m = model_in(&o);
+  cpl_stepper* s = NULL;
+  cpl_solver_def solver = cpl_default_solver_def();
+  CHECK_OK(o.ctx, cpl_integrate(m, &solver, &s));
+  CHECK_OK(o.ctx, run(s, 1, 0.5));
+  CHECK_INT(integer_in(&o, &s->base, "n_alarm"), 2);
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
+//------------------------------------ rollback ------------------------------------
+
+enum { N_SEEN = 2 * CPLI_COUNT(expected) + 6 };
+
+static void look(opened* o, cpl_component* c, double* seen) {
+  for (size_t i = 0; i < CPLI_COUNT(expected); i++) {
+    char count[32], time[32];
+    snprintf(count, sizeof count, "n_%s", expected[i].name);
+    snprintf(time, sizeof time, "t_%s", expected[i].name);
+    *seen++ = (double)integer_in(o, c, count);
+    *seen++ = real_in(o, c, time);
+  }
+  *seen++ = real_in(o, c, "c_out");
+  *seen++ = (double)integer_in(o, c, "n_alarm");
+  *seen++ = real_in(o, c, "x[1]");
+  *seen++ = real_in(o, c, "x[2]");
+  *seen++ = real_in(o, c, "y[1]");
+  *seen++ = real_in(o, c, "y[2]");
+}
+
+// Steps to t, events included; the number of steps.
+static int go_to(opened* o, cpl_stepper* s, double t) {
+  int n = 0;
+  cpl_step_result r = {.end = CPL_STEP_EVENT};
+  for (; r.time < t || r.end == CPL_STEP_EVENT; n++) {
+    CHECK_OK(o->ctx, s->ops->step(s, r.end == CPL_STEP_EVENT && n > 0 ? r.time : t, t, &r));
+    CHECK(n < 1000);
+  }
+  return n;
+}
+
+static int seen_bits(opened* o, cpl_stepper* s, double t, double* seen) {
+  int n = go_to(o, s, t);
+  look(o, &s->base, seen);
+  return n;
+}
+
+// Back to a time between ticks, right after one and at one that waits: the same bits again. An
+// element that is set alone afterwards leaves the others as they were then.
+static void check_rollback(opened* o, cpl_stepper* s) {
+  static const double times[] = {0, 0.21, 0.3, 0.36, 0.77};
+  cpl_component* c = &s->base;
+  CHECK(c->can.save_restore);
+  CHECK_OK(o->ctx, initialize(c));
+  for (size_t i = 0; i < CPLI_COUNT(times); i++) {
+    double first[N_SEEN], again[N_SEEN];
+    cpl_snapshot snapshot = {0};
+    if (times[i] > 0) go_to(o, s, times[i]);
+    CHECK_OK(o->ctx, c->ops->save(c, &snapshot));
+    int n = seen_bits(o, s, 1.4, first);
+    put_real(o, c, "u[1]", 5);
+    put_real(o, c, "u[2]", 6);
+    CHECK_OK(o->ctx, c->ops->restore(c, &snapshot));
+    CHECK_INT(seen_bits(o, s, 1.4, again), n);
+    CHECK(memcmp(first, again, sizeof first) == 0);
+    CHECK_OK(o->ctx, c->ops->restore(c, &snapshot));
+    c->ops->forget(c, &snapshot);
+  }
+  put_real(o, c, "u[1]", 0.5);
+  CHECK_NEAR(real_in(o, c, "u[2]"), 0, 0);
+}
+
+static void rollback_of_co_simulation(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_stepper* s = stepper_in(&o);
+  check_rollback(&o, s);
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
+static void rollback_of_model_exchange(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_stepper* s = NULL;
+  cpl_solver_def solver = cpl_default_solver_def();
+  solver.restart_each_step = true;
+  CHECK_OK(o.ctx, cpl_integrate(model_in(&o), &solver, &s));
+  check_rollback(&o, s);
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(model_exchange),
       cmocka_unit_test(co_simulation),
       cmocka_unit_test(tuned),
       cmocka_unit_test(over_a_connection),
+      cmocka_unit_test(clocked_variables),
+      cmocka_unit_test(clocked_by_the_fmu),
+      cmocka_unit_test(rollback_of_co_simulation),
+      cmocka_unit_test(rollback_of_model_exchange),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,10 @@
 // one input and one output of every type, an array sized by a structural parameter, and an input
 // clock of every kind. n_KIND counts the ticks of a clock, t_KIND is the time of the last. Each
 // tick of the clock "constant" starts a countdown of 0.03 s, every second tick of "fixed" raises
-// the alarm, an output clock. It insists on modes: clocks, discrete inputs (co-simulation) and
-// structural parameters are refused outside of theirs. Faults as in probe_fault.h; fmi3DoStep can
-// also return "early" or "end" the simulation half way.
+// the alarm, an output clock. At ticks of "constant" c_out becomes 2 c_in; n_alarm counts alarms.
+// It insists on modes: clocks, discrete inputs (co-simulation) and structural parameters are
+// refused outside of theirs, and so are clocked variables while their clock is not active. Faults
+// as in probe_fault.h; fmi3DoStep can also return "early" or "end" the simulation half way.
 #include <math.h>
 
 #include "fmi3Functions.h"
@@ -16,6 +17,7 @@
 enum { X = 1, DX, K, U, Y, F32 = 10, I8 = 12, U8 = 14, I16 = 16, U16 = 18, I32 = 20, U32 = 22 };
 enum { I64 = 24, U64 = 26, BOOLEAN = 28, STRING = 30, BINARY = 32, ENUM = 34, M = 40, W, W_SUM };
 enum { PERIOD = 43, NAMES, CLOCKS = 50, ALARM = 57, COUNTS = 60, TIMES = 70, MOST = 8 };
+enum { C_IN = 80, C_OUT, N_ALARM };
 enum { CONSTANT, FIXED, CALCULATED, TUNABLE, CHANGING, COUNTDOWN, TRIGGER, N_CLOCKS };
 enum mode { INSTANTIATED, CONFIGURING, INITIALIZING, EVENT, CONTINUOUS, STEPPING };
 
@@ -28,14 +30,19 @@ typedef struct probe {
   size_t n_bytes;
   uint64_t m;
   int count[N_CLOCKS];
-  double last[N_CLOCKS];
+  double last[N_CLOCKS], c_in;
+  int64_t n_alarm;
   bool active[N_CLOCKS], alarm, countdown_wanted, period_changed;
   enum mode mode;
   bool co_simulation, event_mode;
   fmi3InstanceEnvironment environment;
   fmi3LogMessageCallback log;
   fmi3IntermediateUpdateCallback update;
+  struct probe* next;
 } probe;
+
+// After a crash no one may free an instance, but it is not lost.
+static probe* all;
 
 static const char* fault_kind;
 
@@ -90,6 +97,8 @@ static probe* make(fmi3String token, fmi3String resources, void* environment,
   probe* p = calloc(1, sizeof *p);
   p->environment = environment;
   p->log = log;
+  p->next = all;
+  all = p;
   start(p);
   return p;
 }
@@ -129,7 +138,12 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
   return p;
 }
 
-void fmi3FreeInstance(fmi3Instance c) { free(c); }
+void fmi3FreeInstance(fmi3Instance c) {
+  probe** at = &all;
+  while (*at != c) at = &(*at)->next;
+  *at = (*at)->next;
+  free(c);
+}
 
 static fmi3Status go(probe* p, fmi3Status status, bool allowed, enum mode next) {
   if (!allowed) return refuse(p, "this mode cannot be entered from here");
@@ -172,6 +186,7 @@ fmi3Status fmi3Reset(fmi3Instance c) {
   BEGIN
   probe fresh = {.environment = p->environment,
                  .log = p->log,
+                 .next = p->next,
                  .co_simulation = p->co_simulation,
                  .event_mode = p->event_mode};
   *p = fresh;
@@ -192,6 +207,14 @@ static void derivatives(const probe* p, double* dx) {
   dx[1] = -p->k * p->x[0] + p->u[0] + p->u[1];
 }
 
+// Clocked variables are there in initialisation mode and while their clock is active.
+static bool is_there(const probe* p, unsigned int ref) {
+  if (ref < COUNTS || p->mode == INITIALIZING) return true;
+  if (p->mode != EVENT) return false;
+  if (ref == N_ALARM) return p->alarm;
+  return p->active[ref >= C_IN ? CONSTANT : (ref - COUNTS) % (TIMES - COUNTS)];
+}
+
 // The values of a reference, at most MOST; how many.
 static size_t reals_of(const probe* p, unsigned int ref, double* out) {
   out[0] = 0;
@@ -207,6 +230,8 @@ static size_t reals_of(const probe* p, unsigned int ref, double* out) {
     case K: out[0] = p->k; return 1;
     case W_SUM: out[0] = w_sum(p); return 1;
     case PERIOD: out[0] = p->period; return 1;
+    case C_IN: out[0] = p->c_in; return 1;
+    case C_OUT: out[0] = 2 * p->c_in; return 1;
     default:
       if (ref >= TIMES) out[0] = p->last[ref - TIMES];
       return 1;
@@ -219,6 +244,7 @@ fmi3Status fmi3GetFloat64(fmi3Instance c, const fmi3ValueReference* refs, size_t
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
     double some[MOST];
+    if (!is_there(p, refs[i])) return refuse(p, "its clock is not active");
     size_t count = reals_of(p, refs[i], some);
     if (at + count > n_values) return refuse(p, "too few values");
     memcpy(values + at, some, count * sizeof *some);
@@ -238,9 +264,11 @@ fmi3Status fmi3SetFloat64(fmi3Instance c, const fmi3ValueReference* refs, size_t
                  : refs[i] == W      ? p->w
                  : refs[i] == K      ? &p->k
                  : refs[i] == PERIOD ? &p->period
+                 : refs[i] == C_IN   ? &p->c_in
                                      : NULL;
     size_t count = refs[i] == X || refs[i] == U ? 2 : refs[i] == W ? p->m : 1;
     if (to == NULL || at + count > n_values) return refuse(p, "this cannot be set");
+    if (!is_there(p, refs[i])) return refuse(p, "its clock is not active");
     if (refs[i] == PERIOD) p->period_changed = *to != values[at];
     memcpy(to, values + at, count * sizeof *to);
     at += count;
@@ -265,7 +293,8 @@ fmi3Status fmi3SetFloat32(fmi3Instance c, const fmi3ValueReference* refs, size_t
 
 static int64_t* integer_of(probe* p, unsigned int ref) {
   static int64_t other;
-  if (ref >= COUNTS) other = p->count[ref - COUNTS];
+  if (ref >= COUNTS && ref < TIMES) other = p->count[ref - COUNTS];
+  if (ref == N_ALARM) other = p->n_alarm;
   if (ref == M) other = (int64_t)p->m;
   return ref >= M ? &other : &p->integer[(ref - I8) / 2];
 }
@@ -280,7 +309,10 @@ static bool may_set(const probe* p, unsigned int ref) {
                            ctype* values, size_t n_values) {                            \
     BEGIN                                                                               \
     if (n != n_values) return fmi3Error;                                                \
-    for (size_t i = 0; i < n; i++) values[i] = (ctype)*integer_of(p, refs[i]);          \
+    for (size_t i = 0; i < n; i++) {                                                    \
+      if (!is_there(p, refs[i])) return refuse(p, "its clock is not active");           \
+      values[i] = (ctype)*integer_of(p, refs[i]);                                       \
+    }                                                                                   \
     return status;                                                                      \
   }                                                                                     \
   fmi3Status fmi3Set##type(fmi3Instance c, const fmi3ValueReference* refs, size_t n,    \
@@ -373,7 +405,9 @@ fmi3Status fmi3SetClock(fmi3Instance c, const fmi3ValueReference* refs, size_t n
     p->count[k]++;
     p->last[k] = p->time;
     if (k == CONSTANT) p->countdown_wanted = true;
-    if (k == FIXED) p->alarm = p->count[FIXED] % 2 == 0;
+    if (k != FIXED || p->count[FIXED] % 2 != 0) continue;
+    p->alarm = true;
+    p->n_alarm++;
   }
   return status;
 }
@@ -498,7 +532,10 @@ fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState* state) {
   return status;
 }
 fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state) {
-  BEGIN memcpy(p, state, sizeof *p);
+  BEGIN
+  probe* next = p->next;
+  memcpy(p, state, sizeof *p);
+  p->next = next;
   return status;
 }
 fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState* state) {

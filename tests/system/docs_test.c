@@ -31,11 +31,15 @@ static const char* next_block(const char* from, const char* language, char* name
 }
 
 // The example of the manual is the one in examples/.
-static void check_example(cpl_context* ctx, const char* manual_text, const char* path) {
-  char name[64], *text;
-  size_t len, file_len;
-  const char* at = next_block(manual_text, "yaml", name, &len);
-  CHECK_STR(name, "two_masses.yaml");
+static void check_example(cpl_context* ctx, const char* manual_text, const char* file,
+                          const char* path) {
+  char name[64] = "", *text;
+  size_t len = 0, file_len;
+  const char* at = manual_text;
+  while (strcmp(name, file) != 0) {
+    at = next_block(at + len, "yaml", name, &len);
+    assert_non_null(at);
+  }
   CHECK_OK(ctx, cpli_file_read(ctx, path, 1 << 20, &text, &file_len));
   CHECK_INT(len, file_len);
   CHECK(memcmp(at, text, len) == 0);
@@ -47,7 +51,9 @@ static void the_example_resolves(void** state) {
   cpl_context* ctx = test_context();
   char* text = manual(ctx);
   const char* path = test_path("examples/two_masses/two_masses.yaml");
-  check_example(ctx, text, path);
+  check_example(ctx, text, "two_masses.yaml", path);
+  check_example(ctx, text, "steppers.yaml",
+                test_path("examples/two_mass_cosimulation/steppers.yaml"));
   cpl_system_def* def;
   CHECK_OK(ctx, cpl_system_def_read(ctx, path, &def));
   CHECK_INT(def->n_models, 2);
@@ -91,7 +97,7 @@ static void the_fragments_are_read(void** state) {
     cpl_system_def_destroy(def);
     found++;
   }
-  CHECK_INT(found, 10);
+  CHECK_INT(found, 11);
   cpli_free(ctx, text);
   cpl_context_destroy(ctx);
 }

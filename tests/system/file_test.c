@@ -157,8 +157,10 @@ static const struct bad_file {
      "s.yaml:2:21: m stands twice (first in line 2)"},
     {"couplet: 1\nmodels: {m: {c: a, start: [x]}}\n",
      "s.yaml:2:27: start needs keys and values, not a list"},
-    {"couplet: 1\nmodels: {m: {c: a, start: {x: [1]}}}\n",
-     "s.yaml:2:31: x needs a text, not a list"},
+    {"couplet: 1\nmodels: {m: {c: a, start: {x: {y: 1}}}}\n",
+     "s.yaml:2:31: x needs a text, not a mapping"},
+    {"couplet: 1\nmodels: {m: {c: a, start: {x: [1, [2, {y: 1}]]}}}\n",
+     "s.yaml:2:39: x[2,2] needs a text, not a mapping"},
     // parameters, inputs
     {HEAD "parameters: {k: }\n", "s.yaml:3:14: k needs a text, not nothing"},
     {HEAD "parameters: {k: ''}\n", "s.yaml:3:14: parameter \"k\": it needs a value"},
