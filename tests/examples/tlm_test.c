@@ -138,6 +138,17 @@ static void drive_train(void** state) {
   cpl_table_destroy(t);
 }
 
+// The manual shows the example as it is.
+static void the_manual_is_right(void** state) {
+  (void)state;
+  size_t n;
+  char* example = read_all(test_path("examples/tlm_drive_train/tlm_drive_train.yaml"), &n);
+  char* manual = read_all(test_path("docs/delay-lines.md"), &n);
+  CHECK(strstr(manual, example) != NULL);
+  free(example);
+  free(manual);
+}
+
 //------------------------------------ hydraulics ------------------------------------
 
 static void hydraulic(void** state) {
@@ -290,6 +301,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(spring, make_context, drop_context),
     cmocka_unit_test_setup_teardown(tree, make_context, drop_context),
     cmocka_unit_test_setup_teardown(drive_train, make_context, drop_context),
+    cmocka_unit_test(the_manual_is_right),
     cmocka_unit_test_setup_teardown(hydraulic, make_context, drop_context),
     cmocka_unit_test_setup_teardown(pendulum, make_context, drop_context),
     cmocka_unit_test(composites_with_faults),
