@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "format/json.h"
 #include "pace.h"
+#include "run_lines.h"
 #include "run_master.h"
 #include "split.h"
 
@@ -388,6 +389,8 @@ static void print_stats(const session* s) {
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+  } else if (cpl_tlm_count(s->stepper) > 0) {
+    run_print_lines(out, s->stepper);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
     run_print_master(out, s->stepper);
   } else {
@@ -444,6 +447,7 @@ static void print_counts(cpli_json* json, const session* s) {
     cpli_json_real(json, "worst_overrun_s", s->pace.latest);
   }
   if (cpl_master_get_stats(s->stepper) != NULL) run_write_master(json, "master", s->stepper);
+  if (cpl_tlm_count(s->stepper) > 0) run_write_lines(json, s->stepper);
 }
 
 static void print_json(const session* s) {
