@@ -323,6 +323,24 @@ class Bench:
         one, two = (min(wall_seconds([*run, n]) for _ in range(3)) for n in ("1", "2"))
         self.report("two heavy models on a delay line: two threads / one", two / one, f"({two:.2f} s / {one:.2f} s)", 0.6)
 
+    #------------------------------------ to look at ------------------------------------
+
+    def pages(self, build):
+        """200 variables with 100,000 points each, in a page: made, opened in the browser, zoomed."""
+        model, results, page = os.path.join(self.models, "waves200.c"), self.path("waves.mat"), self.path("waves.html")
+        subprocess.run([self.couplet, "run", "-q", model, "--interval", "0.001", "-o", results], check=True)
+        self.report("page of 200 x 100,000 points: couplet view", wall_seconds([self.couplet, "view", results, "-o", page]), "s", 3)
+        cache = open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8").read()
+        deps = re.search(r"^CPL_DEPS:PATH=(.*)$", cache, re.M).group(1) or os.path.join(os.path.dirname(self.models), "..", ".deps")
+        script = os.path.join(os.path.dirname(self.models), "page.mjs")
+        best = {"load": math.inf, "zoom": math.inf}
+        for _ in range(3):
+            out = subprocess.run(["node", script, page], check=True, capture_output=True, text=True,
+                                 env={**os.environ, "COUPLET_NPM": os.path.join(deps, "npm", "node_modules")}).stdout
+            best = {key: min(value, json.loads(out)[key]) for key, value in best.items()}
+        self.report("page of 200 x 100,000 points: opened, first plots drawn", best["load"], "s", 3)
+        self.report("page of 200 x 100,000 points: a zoom of 48 curves drawn", best["zoom"], "s", 0.1)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -341,6 +359,7 @@ def main():
         bench.large_systems()
         bench.balls()
         bench.masters()
+        bench.pages(build)
         bench.delay_lines()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)

@@ -49,7 +49,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 // verbs, one file each
 extern const cli_verb cli_run, cli_info, cli_check, cli_graph, cli_linearize, cli_build, cli_view,
-    cli_crosscheck, cli_tlm;
+    cli_plot, cli_crosscheck, cli_tlm;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
 // options.c
@@ -69,6 +69,8 @@ cpl_context* cli_context(const char* level);
 // Prints "couplet: <message>" for a failed call and returns the exit code.
 int cli_report(cpl_context* ctx, cpl_status st);
 CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns CLI_USAGE
+// The warnings and errors that were logged so far, at most 100; NULL behind the last.
+const char* cli_kept_log(size_t i);
 // Closes or flushes standard output; a message and CLI_FAILED when it could not be written and the
 // code was CLI_OK.
 int cli_close_output(FILE* out, int code);
@@ -97,3 +99,8 @@ cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, co
 // any time is fine.
 cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
                              const cli_list* set, double call_timeout, cpl_source** out);
+
+// desktop.c
+bool cli_has_desktop(void);
+// Shows a file or an address in the user's browser; a message when there is no way to.
+void cli_open_page(const char* page);

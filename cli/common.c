@@ -52,10 +52,23 @@ static void drop_held(const char* message) {
   if (text[0] != '\0' && strstr(message, text) != NULL) held_text[0] = '\0';
 }
 
+// Warnings and errors, for the report of a run.
+enum { KEPT = 100 };
+static char* kept[KEPT];
+static size_t n_kept;
+
+const char* cli_kept_log(size_t i) { return i < n_kept ? kept[i] : NULL; }
+
+static void keep_log(cpl_log_level level, const char* who, const char* text) {
+  if (level > CPL_LOG_WARNING || n_kept == KEPT) return;
+  if (asprintf(&kept[n_kept], "%s%s%s", who, who[0] != '\0' ? ": " : "", text) >= 0) n_kept++;
+}
+
 static void log_to_stderr(void* user, cpl_log_level level, const char* who, const char* text) {
   (void)user;
   static const char* const names[] = {"error", "warning", "info", "debug"};
   print_held();
+  keep_log(level, who, text);
   if (level != CPL_LOG_ERROR) {
     print_log(names[level], who, text);
     return;

@@ -9,8 +9,8 @@
 #include "format/text.h"
 
 typedef struct graph_args {
-  bool dot, json;
-  const char* log_level;
+  bool dot, json, html, svg;
+  const char *log_level, *output;
 } graph_args;
 
 enum { WIDTH = 80 };
@@ -282,7 +282,8 @@ static int run_graph(void* args_, int n, char** operands) {
   cpl_source* source = NULL;
   cpl_component* component = NULL;
   (void)n;
-  if (args->dot && args->json) return cli_usage_error("graph: --dot and --json exclude each other");
+  if (args->dot + args->json + args->html + args->svg > 1)
+    return cli_usage_error("graph: --dot, --json, --html and --svg exclude each other");
   cpl_context* ctx = cli_context(args->log_level);
   if (ctx == NULL) return cli_usage_error("out of memory");
   FILE* out = cli_keep_output();
@@ -292,8 +293,10 @@ static int run_graph(void* args_, int n, char** operands) {
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
   if (st >= 0) st = make_component(source, &component);
+  const bool picture = st >= 0 && (args->html || args->svg);
   bool coupled = st >= 0 && strcmp(component->ops->kind, "master") == 0;
-  if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
+  if (picture) st = graph_write_picture(component, operands[0], args->output, args->svg, out);
+  else if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
   else if (st >= 0) st = print_graph(out, args, component, operands[0]);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (component != NULL) component->ops->destroy(component);
@@ -307,6 +310,13 @@ static const cli_option options[] = {
     {"dot", 0, NULL, "a picture for Graphviz: couplet graph F --dot | dot -Tsvg > F.svg", CLI_FLAG,
      AT(dot)},
     {"json", 0, NULL, "all of it for machines", CLI_FLAG, AT(json)},
+    {"html", 0, NULL,
+     "a page with the picture: boxes, ports and lines to move, zoom, fold and search; loops are "
+     "red, and what is chosen tells when it is computed",
+     CLI_FLAG, AT(html)},
+    {"svg", 0, NULL, "the same picture as a file for documents", CLI_FLAG, AT(svg)},
+    {"output", 'o', "FILE", "where --html and --svg write; default: NAME.html, NAME.svg", CLI_TEXT,
+     AT(output)},
     {"log-level", 0, "error|warning|info|debug", "what is told on the way", CLI_TEXT,
      AT(log_level)},
     {0},

@@ -19,3 +19,8 @@ void graph_put_escaped(FILE* out, const char* text);  // inside quotes of a dot 
 void graph_print_master(FILE* out, const cpl_stepper* s);
 void graph_print_master_dot(FILE* out, const cpl_stepper* s);
 void graph_print_master_json(FILE* out, const cpl_stepper* s, const char* path);
+
+// The picture as a page or as SVG; Nullable: output: it is then named after the system, in the
+// current folder, and its name is printed.
+cpl_status graph_write_picture(const cpl_component* component, const char* path, const char* output,
+                               bool svg, FILE* out);

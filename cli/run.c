@@ -12,15 +12,17 @@
 #include "cli.h"
 #include "format/json.h"
 #include "pace.h"
+#include "progress.h"
+#include "report.h"
 #include "run_lines.h"
 #include "run_master.h"
 #include "split.h"
 
 typedef struct run_args {
-  const char *output, *as, *solver, *linear, *input, *log_level, *call_log;
+  const char *output, *as, *solver, *linear, *input, *log_level, *call_log, *progress, *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
   cli_list set, record;
-  bool stats, json, quiet, units, per_model, one_solver, isolate, processes;
+  bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -44,8 +46,9 @@ typedef struct session {
   FILE* out;      // standard output as it was given to us
   cpl_status st;  // of the run
   bool prepared;  // the run could begin
-  double began, last_shown;
-  bool on_terminal, bar_shown;
+  progress progress;
+  model_times times;  // when a report is wanted
+  cpl_live* live;
   pace pace;
 } session;
 
@@ -72,6 +75,8 @@ static void catch_signals(void) {
   signal(SIGPIPE, SIG_IGN);
 }
 
+static bool wants_page(const session* s) { return s->args->view || s->args->live; }
+
 //------------------------------------ standard output ------------------------------------
 
 // Where the summary goes: not between the results.
@@ -82,20 +87,12 @@ static FILE* summary_of(const session* s) { return strcmp(s->output, "-") == 0 ?
 static void show_progress(void* user, double t) {
   session* s = user;
   pace_wait(&s->pace, t);
-  double now = cpli_now();
-  if (!s->on_terminal || now - s->began < 1 || now - s->last_shown < 0.1) return;
-  s->last_shown = now;
-  s->bar_shown = true;
-  double part = (t - s->run.start_time) / (s->run.stop_time - s->run.start_time);
-  char bar[31];
-  for (int i = 0; i < 30; i++) bar[i] = i < (int)(30 * part) ? '#' : '.';
-  bar[30] = '\0';
-  double left = part > 0 ? (now - s->began) * (1 - part) / part : 0;
-  fprintf(stderr, "\r[%s] %3.0f %%  t = %.6g  %.0f s left \033[K", bar, 100 * part, t, left);
+  if (s->progress.kind != PROGRESS_NONE) progress_show(&s->progress, t, run_events(s->stepper));
+  if (s->live != NULL) cpl_live_progress(s->live, t, run_events(s->stepper));
 }
 
 static void end_progress(session* s) {
-  if (s->bar_shown) fputs("\r\033[K", stderr);
+  if (s->prepared) progress_end(&s->progress, s->stats.reached, run_events(s->stepper), s->st >= 0);
 }
 
 //------------------------------------ results ------------------------------------
@@ -130,12 +127,16 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
     st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
     fine = st != CPL_ERR_IO || can_be_opened(s->output);
   }
+  if (st >= 0 && s->args->live)
+    st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n, &interrupted,
+                  &s->live);
   return fine ? st : CPL_ERR_INPUT;
 }
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
   session* s = user;
   if (s->pace.began == 0) pace_wait(&s->pace, t);
+  if (s->live != NULL) cpl_live_record(s->live, t, values);
   return s->args->per_model ? split_record(&s->split, t, values)
                             : cpl_results_record(s->results, t, values);
 }
@@ -213,7 +214,7 @@ static cpl_status choose_solver(session* s) {
   s->solver.rtol =
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
-  s->solver.timing = a->stats;  // two looks at the clock per evaluation
+  s->solver.timing = a->stats || wants_page(s);  // two looks at the clock per evaluation
   s->solver.cancel = &interrupted;
   s->solver.one_solver = a->one_solver;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
@@ -226,7 +227,11 @@ static cpl_status make_integrated(session* s) {
   cpl_model* model = NULL;
   cpl_status st = choose_solver(s);
   if (st >= 0) st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
-  return st < 0 ? st : cpl_integrate(model, &s->solver, &s->stepper);
+  if (st < 0) return st;
+  if (wants_page(s)) st = model_times_of_model(&s->times, model);
+  if (st >= 0) return cpl_integrate(model, &s->solver, &s->stepper);
+  model->base.ops->destroy(&model->base);
+  return st;
 }
 
 // A system with co-simulation models: --step is the communication step.
@@ -322,6 +327,8 @@ static cpl_status prepare(session* s) {
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
+  if (st >= 0 && wants_page(s) && s->times.n == 0)
+    st = model_times_of_stepper(&s->times, s->stepper);
   if (st >= 0) st = read_starts(s);
   if (st >= 0) st = read_inputs(s);
   if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
@@ -336,6 +343,11 @@ static cpl_status prepare(session* s) {
   s->run.on_progress = show_progress;
   s->run.user = s;
   s->run.cancel = &interrupted;
+  s->progress.start = s->run.start_time;
+  s->progress.stop = s->run.stop_time;
+  if (wants_page(s) && (a->per_model || strcmp(s->output, "-") == 0) && st >= 0)
+    st = cpl_fail(s->ctx, CPL_ERR_INPUT, "--view and --live: %s: the results must be one file",
+                  s->path);
   return st;
 }
 
@@ -504,19 +516,45 @@ static void guarded(session* s, void (*function)(void* user)) {
   }
 }
 
+static void view_results(void* user) {
+  session* s = user;
+  const run_facts facts = {.ctx = s->ctx,
+                           .path = s->path,
+                           .result = s->output,
+                           .source = s->source,
+                           .stepper = s->stepper,
+                           .solver = &s->solver,
+                           .run = &s->run,
+                           .stats = &s->stats,
+                           .times = &s->times,
+                           .st = s->st};
+  char page[4096 + 8] = "";
+  const bool open = s->args->view && s->live == NULL;
+  const cpl_status st = report_view(&facts, summary_of(s), !s->args->quiet && !s->args->json, open,
+                                    page, sizeof page);
+  if (s->live != NULL) cpl_live_finish(s->live, st >= 0 ? page : NULL);
+  if (st < 0) cli_report(s->ctx, st);
+  if (st < 0 && s->st >= 0) s->st = st;
+}
+
 static int report(session* s) {
   const run_args* args = s->args;
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
   if (args->json) print_json(s);
   else if (s->st >= 0 && !args->quiet) print_summary(s);
   if (s->prepared && args->stats && !args->json) print_stats(s);
-  return code;
+  if (s->stats.points == 0 || !wants_page(s)) return code;  // nothing to look at
+  const cpl_status before = s->st;
+  guarded(s, view_results);
+  return before >= 0 && s->st < 0 ? cli_exit_code(s->st) : code;
 }
 
 static void release(session* s) {
   guarded(s, destroy_stepper);
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
+  model_times_free(&s->times);
+  cpl_live_close(s->live);
   split_free(&s->split);
   free(s->record);
   free(s->starts);
@@ -527,10 +565,9 @@ static void release(session* s) {
 static int run_file(void* args_, int n, char** operands) {
   const run_args* args = args_;
   (void)n;
-  session s = {.args = args,
-               .path = operands[0],
-               .began = cpli_now(),
-               .on_terminal = isatty(2) && !args->quiet && !args->json};
+  session s = {.args = args, .path = operands[0]};
+  report_command();
+  progress_begin(&s.progress, args->progress, args->quiet || args->json);
   s.ctx = cli_context(args->quiet && args->log_level == NULL ? "error" : args->log_level);
   if (s.ctx == NULL) return cli_usage_error("out of memory");
   s.out = cli_keep_output();
@@ -599,6 +636,20 @@ static const cli_option options[] = {
      "pay",
      CLI_NUMBER, AT(threads)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
+    {"view", 0, NULL,
+     "write a page of the results beside them (.html), with a report of the run, and open it where "
+     "there is a desktop",
+     CLI_FLAG, AT(view)},
+    {"live", 0, NULL,
+     "serve a page on this machine while the run goes on, with curves that grow, the time left and "
+     "a stop button; its address is printed",
+     CLI_FLAG, AT(live)},
+    {"listen", 0, "ADDRESS[:PORT]",
+     "with --live: another address than 127.0.0.1; others can then reach it who know the token",
+     CLI_TEXT, AT(listen)},
+    {"progress", 0, "auto|json|none",
+     "how far the run is: a bar on a terminal (auto), or lines of JSON on standard error", CLI_TEXT,
+     AT(progress)},
     {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},
     {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},

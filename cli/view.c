@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "cli.h"
@@ -9,16 +10,19 @@ typedef struct view_args {
   const char* output;
   const char* xy;
   cli_list only;
+  bool open;
 } view_args;
 
 static const cli_option options[] = {
     {"output", 'o', "FILE",
      "the page: .html or .svg; default: RESULT with .html in place of its end", CLI_TEXT,
      offsetof(view_args, output)},
-    {"only", 0, "NAME", "show this column; * and ? match as in a shell; may be repeated", CLI_LIST,
-     offsetof(view_args, only)},
+    {"only", 0, "NAME", "show this column first; * and ? match as in a shell; may be repeated",
+     CLI_LIST, offsetof(view_args, only)},
     {"xy", 0, "X,Y", "draw column Y over column X first: a path in the plane", CLI_TEXT,
      offsetof(view_args, xy)},
+    {"open", 0, NULL, "open the page in the browser in any case", CLI_FLAG,
+     offsetof(view_args, open)},
     {0},
 };
 
@@ -44,54 +48,88 @@ static cpl_status split_xy(cpl_context* ctx, const cpl_table* t, char* text, cpl
   return cpl_fail(ctx, CPL_ERR_INPUT, "--xy wants two columns with a comma between them: X,Y");
 }
 
-static cpl_status show(cpl_context* ctx, const view_args* args, const char* result) {
-  cpl_table* table = NULL;
-  char *page = NULL, *xy = NULL;
-  cpl_status st = cpl_results_read(ctx, result, &table);
-  if (st < 0) goto done;
-  page = args->output != NULL ? cpli_strdup(ctx, args->output) : page_of(ctx, result);
-  xy = cpli_strdup(ctx, args->xy != NULL ? args->xy : "");
-  if (page == NULL || xy == NULL) {
-    st = cpli_nomem(ctx);
-    goto done;
-  }
-  const char* slash = strrchr(result, '/');
-  cpl_view_def def = cpl_default_view_def();
-  def.path = page;
-  def.title = slash != NULL ? slash + 1 : result;
-  def.only = args->only.items;
-  def.n_only = args->only.n;
-  if (args->xy != NULL) st = split_xy(ctx, table, xy, &def);
-  if (st >= 0) st = cpl_view_write(ctx, table, &def);
-  if (st >= 0 && args->output == NULL) {
-    cli_print_safe(stdout, page);
-    fputc('\n', stdout);
-  }
-done:
-  cpli_free(ctx, page);
-  cpli_free(ctx, xy);
-  cpl_table_destroy(table);
-  return st;
+static const char* name_of(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
 }
 
-static int run(void* args, int n_operands, char** operands) {
-  (void)n_operands;
+// All that one call needs.
+typedef struct shown {
+  cpl_view_result* results;  // the tables are ours
+  int n;
+  char *page, *xy;
+} shown;
+
+static cpl_status read_results(cpl_context* ctx, shown* s, int n, char** paths) {
+  s->results = cpli_alloc(ctx, (size_t)n, sizeof *s->results);
+  if (s->results == NULL) return cpli_nomem(ctx);
+  for (; s->n < n; s->n++) {
+    cpl_table* table = NULL;
+    cpl_status st = cpl_results_read(ctx, paths[s->n], &table);
+    if (st < 0) return st;
+    s->results[s->n] = (cpl_view_result){table, name_of(paths[s->n]), NULL};
+  }
+  // files of one name in different folders are told apart by their paths
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < n; k++) {
+      if (k != i && strcmp(name_of(paths[k]), name_of(paths[i])) == 0)
+        s->results[i].name = paths[i];
+    }
+  }
+  return CPL_OK;
+}
+
+static cpl_status show(cpl_context* ctx, const view_args* args, int n, char** paths, shown* s) {
+  cpl_status st = read_results(ctx, s, n, paths);
+  if (st < 0) return st;
+  s->page = args->output != NULL ? cpli_strdup(ctx, args->output) : page_of(ctx, paths[0]);
+  s->xy = cpli_strdup(ctx, args->xy != NULL ? args->xy : "");
+  if (s->page == NULL || s->xy == NULL) return cpli_nomem(ctx);
+  cpl_view_def def = cpl_default_view_def();
+  def.path = s->page;
+  def.title = name_of(paths[0]);
+  def.name = s->results[0].name;
+  def.only = args->only.items;
+  def.n_only = args->only.n;
+  def.others = s->results + 1;
+  def.n_others = (size_t)n - 1;
+  if (args->xy != NULL) st = split_xy(ctx, s->results[0].table, s->xy, &def);
+  if (st >= 0) st = cpl_view_write(ctx, s->results[0].table, &def);
+  if (st < 0) return st;
+  if (args->output == NULL) {
+    cli_print_safe(stdout, s->page);
+    fputc('\n', stdout);
+  }
+  if (args->open || (args->output == NULL && isatty(1) && cli_has_desktop()))
+    cli_open_page(s->page);
+  return CPL_OK;
+}
+
+static int run(void* args, int n, char** paths) {
   cpl_context* ctx = cli_context(NULL);
+  shown s = {0};
   if (ctx == NULL) return CLI_FAILED;
-  cpl_status st = show(ctx, args, operands[0]);
+  cpl_status st = show(ctx, args, n, paths, &s);
   const int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
+  for (int i = 0; i < s.n; i++) cpl_table_destroy((cpl_table*)s.results[i].table);
+  cpli_free(ctx, s.results);
+  cpli_free(ctx, s.page);
+  cpli_free(ctx, s.xy);
   cpl_context_destroy(ctx);
   return code;
 }
 
 const cli_verb cli_view = {
     .name = "view",
-    .operands = "RESULT",
-    .summary = "draw a result file as a page for the browser",
+    .operands = "RESULT...",
+    .summary = "show result files as a page for the browser",
     .text =
-        "Reads a .csv or .mat file and writes one page that needs nothing else: the columns over "
-        "time, one panel a unit, and with --xy one column over another. Columns that never change "
-        "are left out unless named.",
+        "Reads .csv or .mat files and writes one page that needs nothing else, not even a network: "
+        "a "
+        "searchable tree of variables, any number of plots over time or of one variable over "
+        "another, zoom, cursor, differences between results, export. It opens in the browser when "
+        "there is a desktop and -o is not given. -o NAME.svg draws a picture instead.\n\n"
+        "  couplet view new.csv old.csv --only 'left.*'",
     .suffixes = "csv mat",
     .options = options,
     .args_size = sizeof(view_args),

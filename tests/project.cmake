@@ -31,9 +31,24 @@ cpl_project_test(layers ${Python3_EXECUTABLE} tools/check_layers.py)
 cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --self-test)
 cpl_project_test(snippets ${Python3_EXECUTABLE} tools/check_snippets.py)
 cpl_project_test(documents ${Python3_EXECUTABLE} tools/check_readme.py $<TARGET_FILE:couplet_cli>
-  README.md CONTRIBUTING.md docs/aggregated-or-monolithic.md docs/architecture.md docs/crosscheck.md docs/fmi-extensions.md docs/models-in-c.md)
+  README.md CONTRIBUTING.md docs/aggregated-or-monolithic.md docs/architecture.md docs/crosscheck.md docs/fmi-extensions.md docs/models-in-c.md
+  docs/looking.md)
 cpl_project_test(compare_monolithic ${Python3_EXECUTABLE} tools/compare_monolithic.py $<TARGET_FILE:couplet_cli>
   --repeat 1)
 cpl_project_test(run_example scripts/run-example $<TARGET_FILE:couplet_cli>
   ${CMAKE_CURRENT_BINARY_DIR}/work/run_example)
 cpl_project_test(setup tests/setup_test.sh ${CMAKE_CURRENT_BINARY_DIR}/work/setup)
+
+#------------------------------------ the pages, in a browser ------------------------------------
+
+find_program(NODE node REQUIRED)
+file(GLOB BROWSER_TESTS CONFIGURE_DEPENDS browser/*_test.mjs)
+foreach(source ${BROWSER_TESTS})
+  get_filename_component(name ${source} NAME_WE)
+  string(REPLACE "_test" "" name ${name})
+  set(work ${CMAKE_CURRENT_BINARY_DIR}/work/browser_${name})
+  file(MAKE_DIRECTORY ${work})
+  add_test(NAME browser/${name} COMMAND ${NODE} ${source} WORKING_DIRECTORY ${work})
+  set_tests_properties(browser/${name} PROPERTIES TIMEOUT 120 ENVIRONMENT
+    "COUPLET=$<TARGET_FILE:couplet_cli>;COUPLET_SOURCE_DIR=${CMAKE_SOURCE_DIR};COUPLET_NPM=${CPL_NPM}")
+endforeach()

@@ -128,9 +128,36 @@ double cpli_fmi3_clocks_time(const cpli_fmi3* in) {
   return t;
 }
 
+static bool is_output(const cpli_fmi3* in, const cpli_clock* clock) {
+  return in->base.fmu->desc.vars[clock->var].causality == CPL_OUTPUT;
+}
+
+// In co-simulation an event is over before anyone can ask which clocks of the FMU ticked in it.
+static cpl_status note_outputs(cpli_fmi3* in) {
+  const cpl_fmu* fmu = in->base.fmu;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < fmu->n_clocks && in->event_mode && st == CPL_OK; i++) {
+    bool active = false;
+    uint32_t ref = cpli_fmi3_value_ref(in, fmu->clocks[i].ref);
+    if (!is_output(in, &fmu->clocks[i])) continue;
+    st = cpli_fmi3GetClock(in, &ref, 1, &active, 1);
+    if (st == CPL_OK && active) in->integers[fmu->clocks[i].ref] = 1;
+    if (st == CPL_OK && active) st = cpli_fmi3_clocked_tick(in, fmu->clocks[i].ref);
+  }
+  return st;
+}
+
+void cpli_fmi3_clocks_forget(cpli_fmi3* in) {
+  const cpl_fmu* fmu = in->base.fmu;
+  for (int32_t i = 0; i < fmu->n_clocks; i++) {
+    if (is_output(in, &fmu->clocks[i])) in->integers[fmu->clocks[i].ref] = 0;
+  }
+}
+
 cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info) {
   *info = (cpl_event_info){.next_time = INFINITY};
   cpl_status st = cpli_fmi3_clocks_tick(in);
+  if (st == CPL_OK) st = note_outputs(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_ask(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
   if (st == CPL_OK) st = cpli_fmi3UpdateDiscreteStates(in, info);

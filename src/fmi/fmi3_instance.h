@@ -120,6 +120,8 @@ cpl_status cpli_fmi3_clocks_start(cpli_fmi3* in);
 cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in);
 /// In event mode, after an update: when will they tick next?
 cpl_status cpli_fmi3_clocks_next(cpli_fmi3* in);
+/// Output clocks that ticked in the last event (co-simulation) count until this is called.
+void cpli_fmi3_clocks_forget(cpli_fmi3* in);
 /// The next tick of any; INFINITY: none.
 double cpli_fmi3_clocks_time(const cpli_fmi3* in);
 /// One round of an event, clocks included.

@@ -23,6 +23,7 @@ static cpl_status handle_event(cpli_fmi3* in, bool asked, cpl_step_result* resul
   if (!in->event_mode || (!asked && !in->events.pending && in->base.phase != CPLI_EVENT)) {
     return CPL_OK;
   }
+  cpli_fmi3_clocks_forget(in);
   cpl_status st = cpli_fmi3_open_event(in);
   if (st == CPL_OK) st = cpli_fmi3_finish_event(in);
   result->event_handled = st == CPL_OK;
@@ -37,6 +38,7 @@ static double limit_of(const cpli_fmi3* in, double t_end) {
 
 static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) {
   double target = limit_of(in, t_end);
+  cpli_fmi3_clocks_forget(in);
   cpli_fmi3_step done = {.reached = target};
   cpl_status st = cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
   if (st < 0) return st;
@@ -73,10 +75,14 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   return asked ? CPL_OK : advance(in, t_end, result);
 }
 
+// Clocks that tick from outside stop it, too, and the FMU may not count them.
 static cpl_status max_step(cpl_stepper* s, double* h) {
+  cpli_fmi3* in = instance_of(s);
   *h = NAN;
-  cpl_status st = cpli_fmi3GetMaxStepSize(instance_of(s), h);
+  cpl_status st = cpli_fmi3GetMaxStepSize(in, h);
   if (st != CPL_OK || !(*h > 0)) *h = NAN;  // discarded: it cannot tell
+  double event = fmin(in->events.next, cpli_fmi3_clocks_time(in));
+  if (event > in->base.time && event - in->base.time < *h) *h = event - in->base.time;
   return st < 0 ? st : CPL_OK;
 }
 

@@ -169,10 +169,11 @@ cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, 
   return st != CPL_OK ? st : cpli_fmi3_read_real(in, refs, n, values);
 }
 
-// Clocks are active within an event only.
+// Clocks are active within an event only; those that ticked in the last one are remembered where it
+// is over at once.
 static cpl_status get_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, int64_t* values) {
   if (in->base.phase != CPLI_EVENT) {
-    memset(values, 0, n * sizeof *values);
+    for (size_t i = 0; i < n; i++) values[i] = in->event_mode ? in->integers[refs[i]] : 0;
     return CPL_OK;
   }
   cpl_status st = cpli_fmi3_read_integer(in, CPL_CLOCK, refs, n, values);

@@ -70,7 +70,7 @@ static void remember(cpli_master* m) {
 static bool has_moved(const cpli_master* m, const cpli_master_link* l) {
   const cpli_out* o = &m->outs[l->out];
   if (l->type == CPL_STRING || l->type == CPL_BINARY) return o->changed;
-  if (o->type == CPL_CLOCK) return o->integer != 0;  // every tick counts
+  if (o->type == CPL_CLOCK) return o->integer != 0 && m->parts[o->part].updated;  // it ticked now
   double now = cpli_link_value(m, l);
   if (l->discrete) return now != l->before;
   return fabs(now - l->before) > 1e-9 * fmax(fabs(now), l->nominal);
@@ -107,7 +107,8 @@ cpl_status cpli_master_update(cpli_master* m) {
     cpli_master_sample(m, m->t, true);
     for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
       cpli_master_part* p = &m->parts[i];
-      if (!p->pending || !can_update(m, p)) continue;
+      p->updated = p->pending && can_update(m, p);
+      if (!p->updated) continue;
       any = true;
       st = update_part(m, p);
     }

@@ -48,6 +48,10 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   ROUTED(p->ops->get_string(p, own, k, values + i));
 }
 
+static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
+  ROUTED(p->ops->get_binary(p, own, k, values + i));
+}
+
 // What is set from outside while time stands still is an event for its part.
 static void note_set(cpli_master* m, const uint32_t* refs, size_t n) {
   for (size_t i = 0; i < n && m->running; i++) {
@@ -69,6 +73,12 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
   note_set(master_of(c), refs, n);
   ROUTED(p->ops->set_string(p, own, k, values + i));
+}
+
+static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                             const cpl_binary* values) {
+  note_set(master_of(c), refs, n);
+  ROUTED(p->ops->set_binary(p, own, k, values + i));
 }
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
@@ -528,7 +538,9 @@ static void set_capabilities(cpli_master* m) {
                                          .get_integer = get_integer,
                                          .set_integer = set_integer,
                                          .get_string = get_string,
-                                         .set_string = set_string};
+                                         .set_string = set_string,
+                                         .get_binary = get_binary,
+                                         .set_binary = set_binary};
   if (can.save_restore) {
     m->component_ops.save = save;
     m->component_ops.restore = restore;

@@ -70,6 +70,7 @@ typedef struct cpli_master_part {
   bool jumped;              // its outputs are those after an event that ended the step
   bool kept;                // it stopped where all others are taken to now
   double accepted;          // the farthest point it reached in this step without a word
+  bool updated;             // in this round of an event
   bool pending;             // an event of it waits
   cpl_step_result result;
   cpl_snapshot saved, first;  // where the step began; where a step that is tried twice began

@@ -329,7 +329,9 @@ static void note_changes(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->links[i];
     cpli_master_part* p = &m->parts[l->part];
-    if (!l->discrete || !m->outs[l->out].changed || !p->s->base.can.zero_step) continue;
+    const cpli_out* o = &m->outs[l->out];
+    if (!l->discrete || !o->changed || !p->s->base.can.zero_step) continue;
+    if (o->type == CPL_CLOCK && o->integer == 0) continue;  // a tick that is over
     p->pending = m->pending = true;
   }
 }

@@ -50,8 +50,10 @@ static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen,
   return CPL_OK;
 }
 
-static void choose_default(const cpl_description* d, const bool* state, int32_t* order, size_t* n) {
+static void choose_default(const cpl_component* c, const bool* state, int32_t* order, size_t* n) {
+  const cpl_description* d = c->desc;
   for (int32_t v = 0; v < d->n_vars; v++) {
+    if (d->vars[v].type == CPL_BINARY && c->ops->get_binary == NULL) continue;
     if (d->vars[v].causality == CPL_OUTPUT || d->vars[v].inner_output || state[v])
       order[(*n)++] = v;
   }
@@ -120,7 +122,7 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_
     if (st < 0) goto done;
   } else {
     mark_states(d, marked);
-    choose_default(d, marked, order, &r->n);
+    choose_default(c, marked, order, &r->n);
   }
   r->columns = cpli_alloc(c->ctx, r->n, sizeof *r->columns);
   r->row = cpli_alloc(c->ctx, r->n, sizeof *r->row);
@@ -160,6 +162,9 @@ void cpli_recorder_close(cpli_recorder* r) {
 static cpl_status read_binaries(cpli_recorder* r, struct cpli_record_group* g) {
   static const char digits[] = "0123456789abcdef";
   cpl_component* c = r->c;
+  if (c->ops->get_binary == NULL)
+    return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: values of type Binary cannot be recorded here", c->name);
   cpl_status st = c->ops->get_binary(c, g->refs, g->n, g->got.binary);
   if (st != CPL_OK) return st;
   size_t total = 0;

@@ -217,6 +217,17 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   return st;
 }
 
+static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
+  uint32_t inner[RUN];
+  cpl_component* s;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
+    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    if (st == CPL_OK) st = s->ops->get_binary(s, inner, count, values + i);
+  }
+  return st;
+}
+
 // One value to all pieces that have a copy of it.
 static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* value) {
   if (ref >= p->map.n_refs) return refuse(p, ref);
@@ -228,6 +239,7 @@ static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* va
     if (st < 0) return st;
     if (type == CPL_REAL) st = c->ops->set_real(c, &at->ref, 1, value);
     else if (type == CPL_STRING) st = c->ops->set_string(c, &at->ref, 1, value);
+    else if (type == CPL_BINARY) st = c->ops->set_binary(c, &at->ref, 1, value);
     else st = c->ops->set_integer(c, type, &at->ref, 1, value);
     if (!p->running) continue;
     heed(p, at->piece);
@@ -254,6 +266,14 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++)
     st = set_one((pieces*)c, refs[i], CPL_STRING, &values[i]);
+  return st;
+}
+
+static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                             const cpl_binary* values) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++)
+    st = set_one((pieces*)c, refs[i], CPL_BINARY, &values[i]);
   return st;
 }
 
@@ -388,7 +408,8 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   .kind = "integrate", .destroy = destroy, .setup = setup, .enter_init = enter_init,    \
   .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
   .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string
+  .get_string = get_string, .set_string = set_string, .get_binary = get_binary,         \
+  .set_binary = set_binary
 static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS},  // rolls back or not
     {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};

@@ -92,8 +92,8 @@ static void a_system_is_told_to_machines(void** state) {
   CHECK_CONTAINS(printed, "{\"target\": \"a.u\", \"text\": \"k*b.y + w\"");
   CHECK_CONTAINS(printed, "{\"number\": 1, \"linear\": false, \"torn\": [");
   CHECK_CONTAINS(printed, "{\"input\": \"lonely.u\", \"start\": 0}");
-  CHECK_FAILS(2, "graph: --dot and --json exclude each other", "graph", "loop.yaml", "--json",
-              "--dot");
+  CHECK_FAILS(2, "graph: --dot, --json, --html and --svg exclude each other", "graph", "loop.yaml",
+              "--json", "--dot");
 }
 
 static void one_model_is_a_graph_too(void** state) {

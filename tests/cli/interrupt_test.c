@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Long runs: Ctrl-C and other ends from outside, and the progress bar of a terminal.
-#include <poll.h>
-#include <sys/ioctl.h>
-
-#include "command.h"
+#include "terminal.h"
 
 // Takes its time: 1 ms an evaluation, and a fixed step needs thousands of them.
 static const char slow_model[] =
@@ -158,44 +155,46 @@ static void interrupted_twice(void** state) {
 
 //------------------------------------ progress ------------------------------------
 
-// What a terminal sees during two seconds of a run.
-static void watch_terminal(const char* const* args, char* seen, size_t size) {
-  int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
-    skip();  // a chroot has none
-  int end = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-  assert_true(end >= 0);
-  pid_t pid = start_couplet(args, end, end);
-  close(end);
-  size_t used = 0;
-  bool killed = false;
-  time_t began = time(NULL);
-  for (;;) {  // until no one is on the other side
-    struct pollfd ready = {.fd = terminal, .events = POLLIN};
-    if (poll(&ready, 1, 100) == 1) {
-      ssize_t n = read(terminal, seen + used, size - 1 - used);
-      if (n <= 0) break;
-      used += (size_t)n;
-    }
-    if (!killed && time(NULL) - began > 2) killed = kill(pid, SIGINT) == 0;
-  }
-  CHECK_INT(end_of(pid), 1);
-  seen[used] = '\0';
-  close(terminal);
-}
-
 static void progress_on_a_terminal(void** state) {
   (void)state;
   char seen[16384];
   const char* const shown[] = {"run", "slow.c", "--solver", "rk4", "--interval", "0.01", NULL};
-  watch_terminal(shown, seen, sizeof seen);
-  CHECK_CONTAINS(seen, "\r[");
+  CHECK_INT(watch_terminal(shown, 80, 1.4, seen, sizeof seen), 1);
+  CHECK_CONTAINS(seen, "\r▕");
   CHECK_CONTAINS(seen, " %  t = ");
-  CHECK_CONTAINS(seen, " left ");
+  CHECK_CONTAINS(seen, "x real time  ");
+  CHECK_CONTAINS(seen, " min ");  // left: a thousand seconds at four evaluations a hundredth
+  CHECK_CONTAINS(seen, " left  0 events");
   CHECK_CONTAINS(seen, "\r\033[Kcouplet: slow: interrupted");  // wiped before the message
+  for (const char* line = strstr(seen, "\r▕"); line != NULL; line = strstr(line + 1, "\r▕")) {
+    CHECK((int)width_of(line + 1) < 80);  // it would wrap, and could not be overwritten
+  }
+  CHECK_INT(watch_terminal(shown, 24, 1.4, seen, sizeof seen), 1);  // no room for a bar
+  CHECK(strstr(seen, "▕") == NULL);
+  CHECK_CONTAINS(seen, " %  t = ");
   const char* const hidden[] = {"run", "slow.c", "--solver", "rk4", "--quiet", NULL};
-  watch_terminal(hidden, seen, sizeof seen);
-  CHECK(strstr(seen, "\r[") == NULL);
+  CHECK_INT(watch_terminal(hidden, 80, 1.4, seen, sizeof seen), 1);
+  CHECK(strstr(seen, "real time") == NULL);
+}
+
+static void progress_for_programs(void** state) {
+  (void)state;
+  CHECK_CODE(0, "run", "slow.c", "--solver", "rk4", "--stop-time", "1", "--progress", "json");
+  int lines = 0;
+  for (char* line = strtok(complained, "\n"); line != NULL; line = strtok(NULL, "\n"), lines++) {
+    double time = -1, part = -1, events = -1;
+    CHECK(strncmp(line, "{\"progress\": \"", 14) == 0);
+    CHECK(line[strlen(line) - 1] == '}');
+    sscanf(strstr(line, "\"time\": "), "\"time\": %lf", &time);
+    sscanf(strstr(line, "\"part\": "), "\"part\": %lf", &part);
+    sscanf(strstr(line, "\"events\": "), "\"events\": %lf", &events);
+    CHECK_NEAR(part, time, 1e-12);  // from 0 to 1
+    CHECK(events == 0);
+    CHECK((time == 1) == (strstr(line, "\"done\"") != NULL));
+  }
+  CHECK(lines >= 3);  // 400 evaluations of at least a millisecond, a line each tenth of a second
+  CHECK_CODE(0, "run", "slow.c", "--solver", "rk4", "--stop-time", "1", "--progress", "none");
+  CHECK_STR(complained, "");
 }
 
 static void no_progress_in_a_pipe(void** state) {
@@ -219,6 +218,7 @@ int main(void) {
       cmocka_unit_test(crash_from_nowhere),
       cmocka_unit_test(interrupted_twice),
       cmocka_unit_test(progress_on_a_terminal),
+      cmocka_unit_test(progress_for_programs),
       cmocka_unit_test(no_progress_in_a_pipe),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);

@@ -86,14 +86,14 @@ static void tuned(void** state) {
 }
 
 // The alarm of one FMU is the trigger of another: every second tick of `fixed`, at 0.3 and 0.7.
-static void over_a_connection(void** state) {
-  (void)state;
+static void check_connection(cpl_member_as as) {
   opened o;
   open_probe(&o, "3");
   cpl_system_def* def = NULL;
   CHECK_OK(o.ctx, cpl_system_def_create(o.ctx, &def));
   cpl_member_def member = cpl_default_member_def();
   member.source = o.source;
+  member.as = as;
   member.name = "a";
   CHECK_OK(o.ctx, cpl_system_def_add_model(def, &member));
   member.name = "b";
@@ -102,12 +102,10 @@ static void over_a_connection(void** state) {
   CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.u", "a.y"));
   CHECK_OK(o.ctx, cpl_system_def_connect(def, "b.bin_in", "a.bin_out"));
   cpl_source* system = NULL;
-  cpl_model* m = NULL;
   cpl_stepper* s = NULL;
+  cpl_stepper_def how = cpl_default_stepper_def();
   CHECK_OK(o.ctx, cpl_system_build(o.ctx, def, &system));
-  CHECK_OK(o.ctx, system->ops->make_model(system, "both", &m));
-  cpl_solver_def solver = cpl_default_solver_def();
-  CHECK_OK(o.ctx, cpl_integrate(m, &solver, &s));
+  CHECK_OK(o.ctx, cpl_system_stepper(system, &how, &s));
   CHECK_OK(o.ctx, run(s, 1, 0.5));
   double at = 0, y = 0, u = 0;
   int64_t n = 0, own = 0;
@@ -127,6 +125,17 @@ static void over_a_connection(void** state) {
   system->ops->destroy(system);
   cpl_system_def_destroy(def);
   close_probe(&o);
+}
+
+static void over_a_connection(void** state) {
+  (void)state;
+  check_connection(CPL_AS_MODEL_EXCHANGE);
+}
+
+// Steps of half a second: every tick stops both FMUs where it happens.
+static void over_a_master(void** state) {
+  (void)state;
+  check_connection(CPL_AS_CO_SIMULATION);
 }
 
 // Clocked variables are read and set when their clock ticks, and only then: what was set before
@@ -261,6 +270,7 @@ int main(void) {
       cmocka_unit_test(co_simulation),
       cmocka_unit_test(tuned),
       cmocka_unit_test(over_a_connection),
+      cmocka_unit_test(over_a_master),
       cmocka_unit_test(clocked_variables),
       cmocka_unit_test(clocked_by_the_fmu),
       cmocka_unit_test(rollback_of_co_simulation),

@@ -25,7 +25,7 @@ static void stops_at_ticks(void** state) {
   CHECK_NEAR(r.time, 0.06, 0);
   double h = 0;
   CHECK_OK(o.ctx, s->ops->max_step(s, &h));
-  CHECK_NEAR(h, 0.125, 0);
+  CHECK_NEAR(h, 0.02, 1e-15);  // a clock ticks before the 0.125 that the FMU allows
   c->ops->destroy(c);
   close_probe(&o);
 }

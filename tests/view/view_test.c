@@ -46,12 +46,11 @@ static void draws_a_panel_for_each_unit(void** state) {
   cpl_context* ctx = test_context();
   cpl_table t = example();
   cpl_view_def def = cpl_default_view_def();
-  def.path = "page.html";
+  def.path = "page.svg";
   def.title = "a bouncing ball";
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
-  char* page = slurp("page.html");
-  CHECK(strncmp(page, "<!doctype html>", 15) == 0);
-  CHECK_CONTAINS(page, "default-src 'none'");
+  char* page = slurp("page.svg");
+  CHECK(strncmp(page, "<svg ", 5) == 0);
   CHECK_CONTAINS(page, "prefers-color-scheme:dark");
   CHECK_CONTAINS(page, ">a bouncing ball</text>");
   CHECK_CONTAINS(page, ">m/s</text>");
@@ -61,13 +60,113 @@ static void draws_a_panel_for_each_unit(void** state) {
   free(page);
 
   static const char* const only[] = {"ball.*"};
-  def.path = "page.svg";
   def.only = only;
   def.n_only = 1;
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
   page = slurp("page.svg");
-  CHECK(strncmp(page, "<svg ", 5) == 0);
   CHECK_INT(count(page, "</title></path>"), 2);
+  free(page);
+  cpl_context_destroy(ctx);
+}
+
+// The text between two others, of the caller.
+static char* between(const char* page, const char* before, const char* after) {
+  const char* from = strstr(page, before);
+  assert_non_null(from);
+  from += strlen(before);
+  const char* to = strstr(from, after);
+  assert_non_null(to);
+  return strndup(from, (size_t)(to - from));
+}
+
+// Decodes base64 the slow way.
+static size_t decoded(const char* text, unsigned char* out) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  size_t n = 0;
+  unsigned bits = 0, have = 0;
+  for (; *text != '\0' && *text != '='; text++) {
+    const char* digit = strchr(digits, *text);
+    assert_non_null(digit);
+    bits = bits << 6 | (unsigned)(digit - digits);
+    have += 6;
+    if (have >= 8) out[n++] = (unsigned char)(bits >> (have -= 8));
+  }
+  return n;
+}
+
+static void a_page_holds_every_number(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  cpl_table t = example();
+  static const char* const texts[] = {"height above the ground", NULL, NULL};
+  static const char* const only[] = {"ball.*"};
+  const cpl_view_result other = {&t, "other.csv", NULL};
+  cpl_view_def def = {.path = "page.html",
+                      .title = "a bouncing ball",
+                      .texts = texts,
+                      .only = only,
+                      .n_only = 1,
+                      .across = "ball.h",
+                      .up = "ball.v",
+                      .report = "[{\"title\":\"</script>\"}]",
+                      .others = &other,
+                      .n_others = 1};
+  CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
+  char* page = slurp("page.html");
+  CHECK(strncmp(page, "<!doctype html>", 15) == 0);
+  CHECK_CONTAINS(page, "default-src 'none'; script-src 'sha256-");
+  CHECK_CONTAINS(page, "connect-src 'none'");
+  CHECK_CONTAINS(page, "<title>a bouncing ball</title>");
+  char* json = between(page, "id=\"data\">", "</script>");
+  CHECK_CONTAINS(json, "\"show\":[\"ball.h\",\"ball.v\"],\"xy\":[\"ball.h\",\"ball.v\"]");
+  CHECK_CONTAINS(json, "\"name\":\"ball.h\",\"unit\":\"m\",\"text\":\"height above the ground\"");
+  CHECK_CONTAINS(json, "{\"name\":\"on\",\"kind\":\"i8\"}");
+  CHECK_CONTAINS(json, "\"report\":[{\"title\":\"\\u003c/script>\"}]");
+  CHECK_CONTAINS(json, "{\"name\":\"other.csv\",\"rows\":1000");
+  free(json);
+
+  double back[N];
+  char* text = between(page, "id=\"d1.1\">", "</script>");
+  CHECK_INT(decoded(text, (unsigned char*)back), sizeof back);
+  assert_memory_equal(back, values + N, sizeof back);
+  free(text);
+  text = between(page, "id=\"t0\">", "</script>");
+  CHECK_INT(decoded(text, (unsigned char*)back), sizeof back);
+  assert_memory_equal(back, times, sizeof back);
+  free(text);
+  text = between(page, "id=\"d0.2\">", "</script>");
+  CHECK_INT(decoded(text, (unsigned char*)back), N);
+  CHECK_INT(((char*)back)[500], 0);
+  CHECK_INT(((char*)back)[501], 1);
+  free(text);
+  free(page);
+  def.path = "page.svg";
+  CHECK_INT(cpl_view_write(ctx, &t, &def), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "compared in a page");
+  cpl_context_destroy(ctx);
+}
+
+// Each column in the smallest type that holds it.
+static void columns_are_packed_without_loss(void** state) {
+  (void)state;
+  static const char* many[] = {"a", "b", "c", "d", "e", "f", "g"};
+  static const double time[] = {0, 1};
+  static const double data[] = {1.5, 0.25, 0.1, 1, 127, -128, -0.0, 1, 7, 7, 100000, 0, NAN, NAN};
+  static const char* const kinds[] = {"\"kind\":\"f32\"", "\"kind\":\"f64\"", "\"kind\":\"i8\"",
+                                      "\"kind\":\"f32\"", "\"value\":7",      "\"kind\":\"i32\"",
+                                      "\"value\":null"};
+  cpl_context* ctx = test_context();
+  cpl_table t = {2, 7, many, NULL, time, data};
+  cpl_view_def def = {.path = "kinds.html"};
+  CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
+  char* page = slurp("kinds.html");
+  for (size_t i = 0; i < 7; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "{\"name\":\"%s\",", many[i]);
+    char* said = between(page, name, "}");
+    CHECK_STR(said, kinds[i]);
+    free(said);
+  }
   free(page);
   cpl_context_destroy(ctx);
 }
@@ -131,6 +230,19 @@ static void names_cannot_become_markup(void** state) {
   xmlFreeDoc(doc);
   xmlCleanupParser();
   free(page);
+
+  def.path = "hostile.html";
+  def.title = "</title><script>1</script>";
+  CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
+  page = slurp("hostile.html");
+  char* json = between(page, "id=\"data\">", "</script>");
+  CHECK_INT(count(json, "<"), 0);
+  CHECK_INT(count(json, ">"), 0);
+  CHECK_CONTAINS(json, "\"\\u003c/title\\u003e\\u003c/svg");
+  CHECK_CONTAINS(json, "bad\\u0001\\ufffd");
+  CHECK_CONTAINS(page, "<title>&lt;/title&gt;&lt;script");
+  free(json);
+  free(page);
   cpl_context_destroy(ctx);
 }
 
@@ -145,9 +257,9 @@ static void long_results_are_thinned_out(void** state) {
   }
   cpl_table t = {MANY, 1, names, NULL, data, data + MANY};
   cpl_context* ctx = test_context();
-  cpl_view_def def = {.path = "long.html"};
+  cpl_view_def def = {.path = "long.svg"};
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
-  char* page = slurp("long.html");
+  char* page = slurp("long.svg");
   CHECK(strlen(page) < 100000);
   CHECK_CONTAINS(page, ">80</text>");
   free(page);
@@ -177,6 +289,8 @@ static void odd_tables_are_drawn_too(void** state) {
   }
   cpl_table empty = {0};
   cpl_view_def def = {.path = "empty.html"};
+  CHECK_OK(ctx, cpl_view_write(ctx, &empty, &def));
+  def.path = "empty.svg";
   CHECK_OK(ctx, cpl_view_write(ctx, &empty, &def));
   cpl_context_destroy(ctx);
 }
@@ -237,6 +351,8 @@ static void survives_failed_allocations(void** state) {
     if (ctx != NULL) {
       cpl_view_def def = {.path = "heap.html"};
       st = cpl_view_write(ctx, &t, &def);
+      def.path = "heap.svg";
+      if (st >= 0) st = cpl_view_write(ctx, &t, &def);
       cpl_context_destroy(ctx);
     }
     CHECK_INT(heap.live, 0);
@@ -247,6 +363,8 @@ static void survives_failed_allocations(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_page_holds_every_number),
+      cmocka_unit_test(columns_are_packed_without_loss),
       cmocka_unit_test(draws_one_column_over_another),
       cmocka_unit_test(draws_a_panel_for_each_unit),
       cmocka_unit_test(names_cannot_become_markup),

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+bool cli_has_desktop(void) {
+  const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+  return (x != NULL && x[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
+}
+
+// xdg-open comes back at once. No shell takes part: no file name can become a command; and one that
+// begins with a dash would be an option.
+void cli_open_page(const char* page) {
+  char path[4096 + 2];
+  snprintf(path, sizeof path, "%s%s", page[0] == '-' ? "./" : "", page);
+  char* const argv[] = {"xdg-open", path, NULL};
+  pid_t child;
+  int status = 0;
+  int failed = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
+  if (failed == 0) failed = waitpid(child, &status, 0) != child || status != 0;
+  if (failed == 0) return;
+  fputs("couplet: no browser could be started (xdg-open); the page is ", stderr);
+  cli_print_safe(stderr, page);
+  fputc('\n', stderr);
+}

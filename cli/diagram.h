@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A system as boxes, ports and lines, as the page of `couplet graph --html` reads it
+// (src/view/page/diagram.js). Boxes lie inside boxes; what is said about them is shown on hover.
+#pragma once
+
+#include "cli.h"
+
+typedef struct diagram diagram;
+
+diagram* diagram_begin(cpl_context* ctx, const char* title);  // NULL: no memory
+// Ends it: the JSON text, of malloc; NULL: no memory.
+char* diagram_end(diagram* d);
+
+// kind: "model", "system", "function", "signal", "mode". parent -1: not inside another. Returns its
+// number.
+int diagram_node(diagram* d, int parent, const char* kind, const char* name, const char* sub);
+// The port of that name on that side, made where there is none.
+int diagram_port(diagram* d, int node, bool input, const char* name);
+// A line from a node or a port of it (-1: the node) to another. kind: "", "loop", "delayed",
+// "transition", "tlm". Nullable: name, which is written beside it.
+int diagram_edge(diagram* d, int from, int from_port, int to, int to_port, const char* kind,
+                 const char* name);
+
+// One more line about a node, a port or a line.
+CPL_PRINTF(3, 4) void diagram_about_node(diagram* d, int node, const char* fmt, ...);
+CPL_PRINTF(3, 4) void diagram_about_port(diagram* d, int port, const char* fmt, ...);
+CPL_PRINTF(3, 4) void diagram_about_edge(diagram* d, int edge, const char* fmt, ...);
+
+// The steppers that a master couples, in a box of their own or inside `parent`.
+cpl_status diagram_of_master(diagram* d, const cpl_stepper* master, int parent);
+
+// Everything inside a model or stepper.
+cpl_status diagram_of(diagram* d, const cpl_component* component);

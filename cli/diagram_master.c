@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The diagram of a master: a box around the steppers it couples, with the links between them; what
+// is delayed is broken, what is iterated is red.
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagram.h"
+
+static void describe(diagram* d, int node, const cpl_stepper* s) {
+  const cpl_master_def def = cpl_master_settings(s);
+  diagram_about_node(d, node, "master: %s, inputs follow polynomials of order %d",
+                     cpl_master_algorithm_name(def.algorithm), def.order);
+  if (def.step > 0) diagram_about_node(d, node, "communication step at most %g", def.step);
+  if (def.tolerance > 0) diagram_about_node(d, node, "steps for a tolerance of %g", def.tolerance);
+}
+
+static void draw_links(diagram* d, const cpl_stepper* s, const int* nodes) {
+  for (int32_t i = 0; i < cpl_master_link_count(s); i++) {
+    const cpl_master_link_info l = cpl_master_link_at(s, i);
+    const int from = nodes[l.source_part], to = nodes[l.target_part];
+    const int e = diagram_edge(d, from, diagram_port(d, from, false, l.source), to,
+                               diagram_port(d, to, true, l.target),
+                               l.iterated  ? "loop"
+                               : l.delayed ? "delayed"
+                                           : "",
+                               NULL);
+    diagram_about_edge(d, e, "%s = %s", l.target, l.source);
+    if (l.factor != 1 || l.offset != 0)
+      diagram_about_edge(d, e, "times %g plus %g (units)", l.factor, l.offset);
+    if (l.iterated) diagram_about_edge(d, e, "iterated: part of a loop");
+    if (l.delayed) diagram_about_edge(d, e, "delayed by one communication step");
+  }
+}
+
+// When in a communication step a stepper is asked what.
+static void tell_calls(diagram* d, const cpl_stepper* s, const int* nodes) {
+  for (int32_t i = 0; i < cpl_master_call_count(s); i++) {
+    const cpl_master_call c = cpl_master_call_at(s, i);
+    if (c.part < 0) continue;
+    if (c.n > 0)
+      diagram_about_node(d, nodes[c.part], "call %d of a step: %s of %d value%s", i + 1, c.kind,
+                         c.n, c.n == 1 ? "" : "s");
+    else diagram_about_node(d, nodes[c.part], "call %d of a step: %s", i + 1, c.kind);
+  }
+}
+
+cpl_status diagram_of_master(diagram* d, const cpl_stepper* s, int parent) {
+  char sub[256];
+  const int32_t n = cpl_master_count(s);
+  int* nodes = calloc((size_t)n + 1, sizeof *nodes);
+  if (nodes == NULL) return cpl_fail(s->base.ctx, CPL_ERR_NOMEM, "out of memory");
+  snprintf(sub, sizeof sub, "master, %s",
+           cpl_master_algorithm_name(cpl_master_settings(s).algorithm));
+  const int box = parent >= 0 ? parent : diagram_node(d, -1, "system", s->base.name, sub);
+  describe(d, box, s);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < n && st >= 0; i++) {
+    const cpl_stepper* part = cpl_master_part_at(s, i);
+    const bool master = cpl_master_count(part) > 0;
+    snprintf(sub, sizeof sub, "%s (%s)", part->base.desc->name, part->base.desc->kind);
+    nodes[i] = diagram_node(d, box, master ? "system" : "model", part->base.name, sub);
+    diagram_about_node(d, nodes[i], "%s",
+                       cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
+    if (master) st = diagram_of_master(d, part, nodes[i]);
+  }
+  if (st >= 0) draw_links(d, s, nodes);
+  if (st >= 0) tell_calls(d, s, nodes);
+  free(nodes);
+  return st;
+}

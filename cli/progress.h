@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How far a run is: a bar on a terminal once a second has passed, lines of JSON for other programs,
+// nothing in pipes.
+#pragma once
+
+#include "cli.h"
+
+typedef enum progress_kind { PROGRESS_NONE, PROGRESS_BAR, PROGRESS_JSON } progress_kind;
+
+typedef struct progress {
+  progress_kind kind;
+  double start, stop;
+  double began, last;  // [s] on the clock
+  bool shown;
+} progress;
+
+// `how`: "auto", "json", "none" or NULL. A bar where standard error is a terminal.
+void progress_begin(progress* p, const char* how, bool quiet);
+void progress_show(progress* p, double t, int64_t events);
+void progress_end(progress* p, double t, int64_t events, bool finished);
+
+// Seconds that are left, by what was done so far; NAN: not known.
+double progress_left(const progress* p, double t, double now);

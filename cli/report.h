@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What is to be told about a run in the page of its results: what was simulated, with which
+// versions, parameters and tolerances, what the solver did, where the time went, what was warned
+// of, and how to do it again.
+#pragma once
+
+#include "cli.h"
+#include "model/timed.h"
+
+// The clocks of single models.
+typedef struct model_times {
+  struct model_time {
+    char name[256];  // "sub.model"
+    cpli_timed* clock;
+    const cpl_solver_stats* solver;  // of one with a solver of its own, which has the clock then
+    const cpl_description* desc;
+  } * items;
+  size_t n;
+} model_times;
+
+// Puts a clock on every model: before it is integrated; on every co-simulation model of a stepper.
+cpl_status model_times_of_model(model_times* times, cpl_model* model);
+cpl_status model_times_of_stepper(model_times* times, cpl_stepper* stepper);
+void model_times_free(model_times* times);
+
+typedef struct run_facts {
+  cpl_context* ctx;
+  const char *path, *result;
+  const cpl_source* source;
+  const cpl_stepper* stepper;
+  const cpl_solver_def* solver;
+  const cpl_run_def* run;
+  const cpl_run_stats* stats;
+  const model_times* times;
+  cpl_status st;
+} run_facts;
+
+int64_t run_events(const cpl_stepper* stepper);  // so far
+
+// The command line as it was given, for a shell. Call it first before options are taken apart.
+const char* report_command(void);
+
+// The report as JSON, of malloc; NULL: no memory.
+char* report_make(const run_facts* facts);
+
+// Writes the page of a finished run beside its results; `page` gets its path. Says where it is and
+// opens it on a desktop.
+cpl_status report_view(const run_facts* facts, FILE* out, bool say, bool open, char* page,
+                       size_t page_size);
+
+// live.c: begins to serve a page and tells its address. listen: "ADDRESS[:PORT]". Nullable: listen.
+cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
+                    const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out);

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/timed.h"
+
+#include "base/base.h"
+
+// The tables that stand in for the component's own. `common` comes first: from the component's
+// pointer to its table we find the rest.
+struct cpli_timed {
+  cpl_component_ops common;
+  cpl_model_ops model;
+  cpl_stepper_ops stepper;
+  const cpl_component_ops* own_common;
+  const cpl_model_ops* own_model;
+  const cpl_stepper_ops* own_stepper;
+  double seconds;
+  int64_t calls;
+};
+
+static cpli_timed* of(const cpl_component* c) { return (cpli_timed*)c->ops; }
+
+static cpl_status done(cpli_timed* t, double began, cpl_status st) {
+  t->seconds += cpli_now() - began;
+  t->calls++;
+  return st;
+}
+
+// name, parameters, arguments: the operations that a run calls often, and initialisation
+#define COMMON_LIST(X)                                                                          \
+  X(enter_init, (cpl_component * c), (c))                                                       \
+  X(exit_init, (cpl_component * c), (c))                                                        \
+  X(get_real, (cpl_component * c, const uint32_t* refs, size_t n, double* v), (c, refs, n, v))  \
+  X(set_real, (cpl_component * c, const uint32_t* refs, size_t n, const double* v),             \
+    (c, refs, n, v))                                                                            \
+  X(get_integer, (cpl_component * c, cpl_type k, const uint32_t* refs, size_t n, int64_t* v),   \
+    (c, k, refs, n, v))                                                                         \
+  X(set_integer,                                                                                \
+    (cpl_component * c, cpl_type k, const uint32_t* refs, size_t n, const int64_t* v),          \
+    (c, k, refs, n, v))                                                                         \
+  X(save, (cpl_component * c, cpl_snapshot * s), (c, s))                                        \
+  X(restore, (cpl_component * c, const cpl_snapshot* s), (c, s))                                \
+  X(directional,                                                                                \
+    (cpl_component * c, const uint32_t* unknowns, size_t nu, const uint32_t* knowns, size_t nk, \
+     const double* seed, double* out),                                                          \
+    (c, unknowns, nu, knowns, nk, seed, out))
+
+#define MODEL_LIST(X)                                                \
+  X(enter_event, (cpl_model * m), (m))                               \
+  X(event_update, (cpl_model * m, cpl_event_info * info), (m, info)) \
+  X(enter_continuous, (cpl_model * m), (m))                          \
+  X(set_time, (cpl_model * m, double t), (m, t))                     \
+  X(set_states, (cpl_model * m, const double* x), (m, x))            \
+  X(get_states, (cpl_model * m, double* x), (m, x))                  \
+  X(get_derivatives, (cpl_model * m, double* dx), (m, dx))           \
+  X(get_indicators, (cpl_model * m, double* z), (m, z))              \
+  X(completed_step, (cpl_model * m, bool* event, bool* terminate), (m, event, terminate))
+
+#define STEPPER_LIST(X)                                                        \
+  X(step, (cpl_stepper * s, double t_end, double t_limit, cpl_step_result* r), \
+    (s, t_end, t_limit, r))                                                    \
+  X(set_curve, (cpl_stepper * s, uint32_t ref, const cpl_curve* curve), (s, ref, curve))
+
+#define X(name, parameters, arguments)                            \
+  static cpl_status timed_##name parameters {                     \
+    cpli_timed* timed = of(c);                                    \
+    const double began = cpli_now();                              \
+    return done(timed, began, timed->own_common->name arguments); \
+  }
+COMMON_LIST(X)
+#undef X
+#define X(name, parameters, arguments)                           \
+  static cpl_status timed_##name parameters {                    \
+    cpli_timed* timed = of(&m->base);                            \
+    const double began = cpli_now();                             \
+    return done(timed, began, timed->own_model->name arguments); \
+  }
+MODEL_LIST(X)
+#undef X
+#define X(name, parameters, arguments)                             \
+  static cpl_status timed_##name parameters {                      \
+    cpli_timed* timed = of(&s->base);                              \
+    const double began = cpli_now();                               \
+    return done(timed, began, timed->own_stepper->name arguments); \
+  }
+STEPPER_LIST(X)
+#undef X
+
+static void timed_destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_timed* t = of(c);
+  cpl_context* ctx = c->ctx;
+  c->ops = t->own_common;
+  if (t->own_model != NULL) ((cpl_model*)c)->ops = t->own_model;
+  if (t->own_stepper != NULL) ((cpl_stepper*)c)->ops = t->own_stepper;
+  c->ops->destroy(c);
+  cpli_free(ctx, t);
+}
+
+// What a component cannot do it still cannot do.
+static cpli_timed* time_common(cpl_component* c) {
+  cpli_timed* t = cpli_alloc(c->ctx, 1, sizeof *t);
+  if (t == NULL) return NULL;
+  t->own_common = c->ops;
+  t->common = *c->ops;
+  t->common.destroy = timed_destroy;
+#define X(name, parameters, arguments) \
+  if (t->common.name != NULL) t->common.name = timed_##name;
+  COMMON_LIST(X)
+#undef X
+  c->ops = &t->common;
+  return t;
+}
+
+cpl_status cpli_time_model(cpl_model* m, cpli_timed** out) {
+  cpli_timed* t = *out = time_common(&m->base);
+  if (t == NULL) return cpli_nomem(m->base.ctx);
+  t->own_model = m->ops;
+  t->model = *m->ops;
+#define X(name, parameters, arguments) \
+  if (t->model.name != NULL) t->model.name = timed_##name;
+  MODEL_LIST(X)
+#undef X
+  m->ops = &t->model;
+  return CPL_OK;
+}
+
+cpl_status cpli_time_stepper(cpl_stepper* s, cpli_timed** out) {
+  cpli_timed* t = *out = time_common(&s->base);
+  if (t == NULL) return cpli_nomem(s->base.ctx);
+  t->own_stepper = s->ops;
+  t->stepper = *s->ops;
+#define X(name, parameters, arguments) \
+  if (t->stepper.name != NULL) t->stepper.name = timed_##name;
+  STEPPER_LIST(X)
+#undef X
+  s->ops = &t->stepper;
+  return CPL_OK;
+}
+
+double cpli_timed_seconds(const cpli_timed* t) { return t->seconds; }
+
+int64_t cpli_timed_calls(const cpli_timed* t) { return t->calls; }

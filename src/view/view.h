@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Results to look at: picture.c draws an SVG, page.c fills the page whose parts are in page/ (made
+// into one file at build time, tools/bundle.py), live.c serves that page while a run goes on.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/view.h"
+
+/// Whether any value differs from the first.
+bool cpli_view_changes(const cpl_table* table, size_t column);
+
+/// Both get a definition whose names were found in the table.
+cpl_status cpli_view_picture(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def);
+cpl_status cpli_view_page(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def);
+
+/// A page of lib/couplet/view, as text in three parts: up to its title, up to its data, the rest.
+typedef struct cpli_template {
+  char* text;
+  const char* parts[3];
+  size_t sizes[3];
+} cpli_template;
+
+/// Owned: out->text by the caller, who calls cpli_free().
+cpl_status cpli_template_read(cpl_context* ctx, const char* name, cpli_template* out);
+
+/// A page of lib/couplet/view around one JSON object.
+cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path, const char* title,
+                           const char* json);
+
+/// Draw a diagram (page/diagram.js says what its JSON is) as a file.
+cpl_status cpli_diagram_svg(cpl_context* ctx, const char* path, const char* json);
+
+/// The page that watches a run, before there is anything to see.
+/// Owned: *out by the caller, who calls cpli_free().
+cpl_status cpli_live_page(cpl_context* ctx, const cpl_live_def* def, char** out, size_t* size);
