@@ -249,6 +249,24 @@ class Bench:
         self.report(f"10,000 bouncing balls, each with its solver: time of an event ({shown}; all {total:.1f} s)", per_event[-1],
                     "microseconds", 40)
 
+    def projection(self):
+        """Constraints: right-hand sides with projection inside the solver against the other ways."""
+        drift = os.path.join(self.models, "..", "..", "examples", "drift")
+
+        def counts(file, *options):
+            command = [self.couplet, "run", os.path.join(drift, file), "--json", "-o", self.path("ours.csv"), *options]
+            return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+        radau = ["--solver", "radau", "--projection"]
+        off, lazy = counts("pendulum.c", *radau, "off"), counts("pendulum.c", *radau, "lazy")
+        self.report("pendulum, radau: right-hand sides, lazy projection / none", lazy["rhs_evals"] / off["rhs_evals"],
+                    f"({lazy['rhs_evals']} / {off['rhs_evals']})", 1.05)
+        for file, goal, options in (("pendulum.c", 0.02, ["--rtol", "1e-5", "--step", "0.1", "--stop-time", "300"]),
+                                    ("battery.yaml", 0.25, [])):
+            inside, events = counts(file, *options), counts(file, *options, "--projection", "events")
+            self.report(f"{file}, cvode: right-hand sides, projection / step events", inside["rhs_evals"] / events["rhs_evals"],
+                        f"({inside['rhs_evals']} / {events['rhs_evals']})", goal)
+
     #------------------------------------ masters ------------------------------------
 
     def ring_of_steppers(self, n, algorithm, step, record="[m0.y]"):
@@ -358,6 +376,7 @@ def main():
         bench.gmres()
         bench.large_systems()
         bench.balls()
+        bench.projection()
         bench.masters()
         bench.pages(build)
         bench.delay_lines()

@@ -10,13 +10,17 @@ typedef struct build_args {
   const char* output;
   const char* fmi;
   const char* log_level;
-  bool quiet;
+  bool quiet, constraint_attributes;
 } build_args;
 
 static const cli_option options[] = {
     {"output", 'o', "FILE", "the FMU to write (default: the model's name with .fmu)", CLI_TEXT,
      offsetof(build_args, output)},
     {"fmi", 0, "2|3", "the version of FMI (default: 2)", CLI_TEXT, offsetof(build_args, fmi)},
+    {"constraint-attributes", 0, NULL,
+     "say what constraints there are by attributes, not by an annotation; validating importers "
+     "refuse such an FMU",
+     CLI_FLAG, offsetof(build_args, constraint_attributes)},
     {"quiet", 'q', NULL, "say nothing when all is well", CLI_FLAG, offsetof(build_args, quiet)},
     {"log-level", 0, "error|warning|info|debug", "how much to tell (default: warning)", CLI_TEXT,
      offsetof(build_args, log_level)},
@@ -32,6 +36,7 @@ static int run(void* args, int n_operands, char** operands) {
   cpl_build_def def = cpl_default_build_def();
   def.model = operands[0];
   def.output = a->output;
+  def.constraint_attributes = a->constraint_attributes;
   if (a->fmi != NULL) def.fmi_version = a->fmi[0] - '0';  // one of the choices above
   cpl_status st = cpl_build_fmu(ctx, &def, output, sizeof output);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;

@@ -373,6 +373,7 @@ static void print_counts(FILE* out, const cpl_description* d) {
   fputs(")\n", out);
   fprintf(out, "  %-12s %d\n", "states", d->n_states);
   fprintf(out, "  %-12s %d\n", "indicators", d->n_indicators);
+  if (d->n_constraints > 0) fprintf(out, "  %-12s %d\n", "constraints", d->n_constraints);
 }
 
 void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) {

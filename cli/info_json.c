@@ -196,6 +196,7 @@ void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
   if (fmu != NULL) write_fmu(j, fmu);
   write_experiment(j, &d->experiment);
   cpli_json_integer(j, "event_indicators", d->n_indicators);
+  cpli_json_integer(j, "constraints", d->n_constraints);
   cpli_json_array(j, "states");
   for (int32_t i = 0; i < d->n_states; i++)
     cpli_json_text(j, NULL, d->states[i] >= 0 ? d->vars[d->states[i]].name : NULL);

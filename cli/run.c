@@ -19,7 +19,8 @@
 #include "split.h"
 
 typedef struct run_args {
-  const char *output, *as, *solver, *linear, *input, *log_level, *call_log, *progress, *listen;
+  const char *output, *as, *solver, *projection, *linear, *input, *log_level, *call_log, *progress,
+      *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
   cli_list set, record;
   bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes;
@@ -199,8 +200,14 @@ static cpl_status choose_solver(session* s) {
   s->solver = cpl_default_solver_def();
   const char* solver = a->solver != NULL ? a->solver : s->experiment.solver;
   if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (cvode, adams, rk4, euler)",
-                    s->path, solver);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (%s)", s->path, solver,
+                    cpl_solver_names());
+  }
+  const char* when = a->projection != NULL ? a->projection : s->experiment.projection;
+  if (when != NULL && !cpl_projection_by_name(when, &s->solver.projection)) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: there is no projection %s (auto, lazy, every, events, off)", s->path,
+                    when);
   }
   const char* linear = a->linear != NULL ? a->linear : s->experiment.linear;
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &s->solver.linear)) {
@@ -401,6 +408,12 @@ static void print_stats(const session* s) {
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+    if (v->projections > 0)
+      fprintf(out,
+              "  projections          %lld (%s), the largest %.3g times the tolerance\n"
+              "  largest residual     %.3g, before a projection\n",
+              (long long)v->projections, cpl_projection_name(cpl_projection_of(&s->solver)),
+              v->largest_projection, v->largest_residual);
   } else if (cpl_tlm_count(s->stepper) > 0) {
     run_print_lines(out, s->stepper);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
@@ -433,6 +446,7 @@ static void print_counts(cpli_json* json, const session* s) {
       {"time_events", v->time_events},
       {"step_events", v->step_events},
       {"restarts", v->restarts},
+      {"projections", v->projections},
       {"groups", v->groups},
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},
@@ -594,8 +608,8 @@ static const cli_option options[] = {
     {"step", 0, "DT",
      "communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
      CLI_NUMBER, AT(step)},
-    {"solver", 0, "cvode|adams|rk4|euler", "how models are integrated; cvode is the default",
-     CLI_TEXT, AT(solver)},
+    {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
+     "how models are integrated; cvode is the default", CLI_TEXT, AT(solver)},
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},
@@ -616,6 +630,10 @@ static const cli_option options[] = {
     {"per-model", 0, NULL,
      "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
      CLI_FLAG, AT(per_model)},
+    {"projection", 0, "auto|lazy|every|events|off",
+     "when states are brought back onto the constraints of a model; auto is every (step) "
+     "with cvode and lazy (where a residual is larger than the tolerance) with others",
+     CLI_TEXT, AT(projection)},
     {"one-solver", 0, NULL,
      "of a system: one solver for all models, also for groups that do not influence each other",
      CLI_FLAG, AT(one_solver)},

@@ -89,6 +89,13 @@ typedef struct cpl_external_event {
   cpl_function assign;  ///< one result per target, all computed before any is set
 } cpl_external_event;
 
+/// A constraint of the whole: a signal that the exact solution keeps at zero, or at the value it
+/// had at the start. Solvers bring the states back where step errors lead away from it.
+typedef struct cpl_constraint {
+  int32_t signal;
+  bool at_start;
+} cpl_constraint;
+
 typedef struct cpl_aggregate_def {
   const char* name;
   cpl_model* const* parts;  ///< their names (base.name) become prefixes of variables: "left.x1"
@@ -99,6 +106,8 @@ typedef struct cpl_aggregate_def {
   int32_t n_couplings;
   const cpl_external_event* events;
   int32_t n_events;
+  const cpl_constraint* constraints;  ///< behind those of the parts
+  int32_t n_constraints;
 } cpl_aggregate_def;
 
 /// Owned:    *out by the caller, who destroys it through its ops. The parts belong to the aggregate

@@ -10,8 +10,10 @@ extern "C" {
 
 /// How to make an FMU. Start from cpl_default_build_def(), then change what you need.
 typedef struct cpl_build_def {
-  const char* model;   ///< path of the model in C
-  int fmi_version;     ///< 2 (default) or 3
+  const char* model;           ///< path of the model in C
+  int fmi_version;             ///< 2 (default) or 3
+  bool constraint_attributes;  ///< say what constraints there are by attributes instead of an
+                               ///< annotation; validating importers refuse them
   const char* output;  ///< path of the FMU. Nullable: the model's name with .fmu, in this folder.
 } cpl_build_def;
 

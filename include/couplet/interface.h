@@ -198,6 +198,7 @@ typedef struct cpl_description {
   const int32_t* derivatives;  ///< variable index of each derivative
   int32_t n_states;
   int32_t n_indicators;
+  int32_t n_constraints;  ///< most that can be active at a time
   cpl_structure structure;
   const cpl_unit* units;
   int32_t n_units;
@@ -358,6 +359,19 @@ typedef struct cpl_model_ops {
   // optional
   /// out = J v at the present point, without J.
   cpl_status (*jacobian_times)(cpl_model* m, const double* v, double* out);
+  // optional: constraints 0 = c(t, x, u), which the exact solution satisfies by itself
+  /// How many are active; changes at events only. Required with any of those below.
+  cpl_status (*count_constraints)(cpl_model* m, size_t* n);
+  /// Their residuals at the present point; the arrays here and below have room for the
+  /// description's n_constraints.
+  cpl_status (*get_constraints)(cpl_model* m, double* c);
+  /// dc/dx at the present point, row after row. NULL: differences are used.
+  cpl_status (*constraint_jacobian)(cpl_model* m, double* out);
+  /// The change of the states that leads from the present point onto the constraints, by the
+  /// model's own means; nothing is set. CPL_RETRY: there is none within `most` iterations.
+  cpl_status (*projection)(cpl_model* m, double tolerance, size_t most, double* change);
+  /// One step of such a projection: a change that leads closer.
+  cpl_status (*projection_step)(cpl_model* m, double* change);
 } cpl_model_ops;
 
 struct cpl_model {

@@ -167,6 +167,19 @@ typedef struct cpl_model_def {
 
   double start_time, stop_time, tolerance, step_size;  ///< default experiment; 0: not given
   const char *author, *version, *license;              ///< Nullable
+
+  // Constraints 0 = c(t, x, u, p, w): what the exact solution satisfies by itself and step errors
+  // drift away from (a length, an energy). The solver brings the states back.
+  int n_constraints;  ///< most that can be active at a time
+  /// How many of them are active, the first ones; asked after every event. Nullable: all.
+  int (*active_constraints)(const cpl_values* v);
+  /// Required with constraints.
+  int (*constraints)(const cpl_values* v, double* c);
+  /// dc/dx, row after row: jac[i * number of states + j]. Nullable: differences are used.
+  int (*constraint_jacobian)(const cpl_values* v, double* jac);
+  /// The model's own way onto its constraints: the change dx of the states. Nullable: the shortest
+  /// way in units of the tolerances is taken, which is the better one as a rule.
+  int (*projection)(const cpl_values* v, double* dx);
 } cpl_model_def;
 
 extern CPL_MODEL_EXPORT const cpl_model_def couplet_model;

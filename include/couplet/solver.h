@@ -9,10 +9,15 @@ extern "C" {
 #endif
 
 typedef enum cpl_solver_kind {
-  CPL_SOLVER_CVODE,  ///< CVODE, BDF: variable order and step, implicit
-  CPL_SOLVER_ADAMS,  ///< CVODE, Adams-Moulton: for models that are not stiff
-  CPL_SOLVER_RK4,    ///< the classical Runge-Kutta method, fixed step
-  CPL_SOLVER_EULER,  ///< explicit Euler, fixed step
+  CPL_SOLVER_CVODE,    ///< CVODE, BDF: variable order and step, implicit
+  CPL_SOLVER_ADAMS,    ///< CVODE, Adams-Moulton: for models that are not stiff
+  CPL_SOLVER_RK4,      ///< the classical Runge-Kutta method, fixed step
+  CPL_SOLVER_EULER,    ///< explicit Euler, fixed step
+  CPL_SOLVER_RADAU,    ///< Radau IIA of order 5, implicit, one step
+  CPL_SOLVER_DOPRI5,   ///< Dormand and Prince 5(4), explicit, one step (ARKODE)
+  CPL_SOLVER_ERK8,     ///< Fehlberg 8(7), explicit, one step (ARKODE)
+  CPL_SOLVER_ESDIRK5,  ///< ESDIRK of order 5(4), implicit, one step (ARKODE)
+  CPL_SOLVER_IDA,      ///< IDA, BDF, with the equation as a residual
 } cpl_solver_kind;
 
 /// How CVODE solves the linear systems of its Newton iteration.
@@ -22,12 +27,23 @@ typedef enum cpl_linear_solver {
                       ///< directional derivatives where it has them, else by differences
 } cpl_linear_solver;
 
+/// When states are brought back onto the constraints of a model that has some.
+typedef enum cpl_projection {
+  CPL_PROJECT_AS_FITS,  ///< with CVODE every step, which its error control wants, else lazily
+  CPL_PROJECT_LAZILY,   ///< where a residual is larger than the absolute tolerance, or going back
+                        ///< would take more than the error test allows
+  CPL_PROJECT_EVERY_STEP,
+  CPL_PROJECT_BY_EVENTS,  ///< as lazily, but by an event and a restart of the solver
+  CPL_PROJECT_NEVER,
+} cpl_projection;
+
 /// How to integrate. Start from cpl_default_solver_def(), then change what you need.
 typedef struct cpl_solver_def {
   cpl_solver_kind kind;
   cpl_linear_solver linear;  ///< CPL_SOLVER_CVODE only
-  double rtol;               ///< relative tolerance
-  double atol;               ///< absolute tolerance, times the nominal of each state; 0: rtol
+  cpl_projection projection;
+  double rtol;  ///< relative tolerance
+  double atol;  ///< absolute tolerance, times the nominal of each state; 0: rtol
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
   bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
@@ -43,17 +59,28 @@ typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
   int64_t state_events, time_events, step_events;
   int64_t restarts;
-  int64_t linear_iters;  ///< of GMRES
-  int64_t products;      ///< Jacobian times vector, by the model's directional derivatives
-  int32_t groups;        ///< of parts that do not influence each other: as many solvers
-  double in_models_s;    ///< only with def.timing
+  int64_t linear_iters;       ///< of GMRES
+  int64_t products;           ///< Jacobian times vector, by the model's directional derivatives
+  int64_t projections;        ///< onto constraints, of step ends, output points and events
+  double largest_projection;  ///< in units of the tolerance
+  double largest_residual;    ///< of constraints, seen before a projection
+  int32_t groups;             ///< of parts that do not influence each other: as many solvers
+  double in_models_s;         ///< only with def.timing
 } cpl_solver_stats;
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);
 
-/// "cvode", "adams", "rk4", "euler" -> kind. Returns false for any other name.
+/// "cvode", "adams", "rk4", "euler", "radau", "dopri5", "erk8", "esdirk5", "ida" -> kind. Returns
+/// false for any other name.
 CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
+/// All names, with commas, for messages.
+CPL_API const char* cpl_solver_names(void);
+/// "auto", "lazy", "every", "events", "off". Returns false for any other name.
+CPL_API bool cpl_projection_by_name(const char* name, cpl_projection* out);
+CPL_API const char* cpl_projection_name(cpl_projection when);
+/// What CPL_PROJECT_AS_FITS is with this solver; anything else is itself.
+CPL_API cpl_projection cpl_projection_of(const cpl_solver_def* def);
 /// "direct", "gmres". Returns false for any other name.
 CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
 

@@ -145,6 +145,11 @@ CPL_API cpl_status cpl_system_def_connect(cpl_system_def* def, const char* targe
 CPL_API cpl_status cpl_system_def_couple(cpl_system_def* def, const char* target,
                                          const cpl_coupling_def* coupling);
 
+/// An equation that the exact solution satisfies: "p.x^2 + p.y^2 = 1", "energy = at start" (what
+/// the left side was then), or an expression that stays zero. The states are kept on it.
+CPL_API cpl_status cpl_system_def_add_constraint(cpl_system_def* def, const char* name,
+                                                 const char* equation);
+
 /// An output of the whole, for a surrounding system.
 CPL_API cpl_status cpl_system_def_add_output(cpl_system_def* def, const char* name,
                                              const char* source);
@@ -169,11 +174,12 @@ CPL_API cpl_status cpl_system_def_add_record(cpl_system_def* def, const char* na
 /// How to simulate; NAN and NULL: not said. Start from cpl_default_experiment_def().
 typedef struct cpl_experiment_def {
   double start, stop;
-  double interval;     ///< between output points
-  double step;         ///< fixed-step solvers: the step; others: the longest step
-  double rtol, atol;   ///< tolerances
-  const char* solver;  ///< Nullable
-  const char* linear;  ///< how cvode solves its linear systems: "direct", "gmres". Nullable
+  double interval;         ///< between output points
+  double step;             ///< fixed-step solvers: the step; others: the longest step
+  double rtol, atol;       ///< tolerances
+  const char* solver;      ///< Nullable
+  const char* linear;      ///< how cvode solves its linear systems: "direct", "gmres". Nullable
+  const char* projection;  ///< "auto", "lazy", "every", "events", "off". Nullable
 } cpl_experiment_def;
 
 CPL_API cpl_experiment_def cpl_default_experiment_def(void);

@@ -194,7 +194,7 @@ static cpl_status enter_init(cpl_component* c) {
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->base.ops->enter_init(&part->base));
   a->phase = CPLI_PLAN_INITIAL;
-  a->fresh = false;
+  a->fresh = a->start_known = false;
   a->runs++;
   forget_gradients(a);
   return st;
@@ -625,8 +625,9 @@ static cpl_status prepare(maker* k) {
   bool known = st >= 0 && all_states_known(a);
   if (known) st = cpli_newton_make(a, &a->newton);
   if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
-  a->base.ops = a->direction != NULL ? &direction_ops : known ? &newton_ops : &plain_ops;
-  return st;
+  a->ops = a->direction != NULL ? direction_ops : known ? newton_ops : plain_ops;
+  a->base.ops = &a->ops;
+  return st < 0 ? st : cpli_constraints_make(a, k->def);
 }
 
 cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {

@@ -60,6 +60,7 @@ typedef struct cpli_part {
   int32_t first_state, n_states;
   int32_t first_indicator, n_indicators;
   double next_time;
+  size_t n_active;  // constraints
   bool distrusted;  // its description is wrong about dependencies: everything depends on everything
   int32_t mark;     // scratch while plans are made; -1: none
 } cpli_part;
@@ -112,6 +113,7 @@ typedef struct cpli_box {
 
 typedef struct cpli_aggregate {
   cpl_model base;
+  cpl_model_ops ops;
   cpli_box* box;
   cpl_description* desc;  // = &box->desc
   cpli_arena arena;
@@ -136,6 +138,12 @@ typedef struct cpli_aggregate {
   cpli_plan* plans[3];  // by cpli_plan_kind
   struct cpli_newton* newton;
   struct cpli_direction* direction;  // Nullable: a part has no directional derivatives
+
+  cpl_constraint* constraints;  // of the whole, not those of parts
+  int32_t n_constraints;
+  double* at_start;                           // what they keep
+  double *constraint_room, *difference_room;  // scratch
+  bool start_known;
 
   double t;
   double* x;         // states of all parts
@@ -249,6 +257,10 @@ cpl_status cpli_groups_find(const cpli_aggregate* a, cpli_groups* out);
 void cpli_groups_free(cpli_groups* g);
 cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
 
+//------------------------------------ constraints.c ------------------------------------
+
+/// Takes over the constraints of the definition and puts what can be done about them into a->ops.
+cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def);
 //------------------------------------ saved.c ------------------------------------
 
 cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot);

@@ -278,6 +278,14 @@ static bool define(splitter* s, int32_t g, cpl_aggregate_def* def) {
       s->no_memory = true;
     else couplings[n_links++] = coupling_at(s, g, &a->links[coupling]);
   }
+  cpl_constraint* constraints = get(s, (size_t)a->n_constraints, sizeof *constraints);
+  def->constraints = constraints;
+  for (int32_t i = 0; i < a->n_constraints && !s->no_memory; i++) {
+    int32_t signal = a->constraints[i].signal, of = s->groups.of_signal[signal];
+    if (of != g && !(of < 0 && g == 0)) continue;
+    constraints[def->n_constraints++] =
+        (cpl_constraint){use(s, g, signal), a->constraints[i].at_start};
+  }
   cpl_signal* signals = get(s, (size_t)s->n_used, sizeof *signals);
   for (int32_t i = 0; i < s->n_used && !s->no_memory; i++) signals[i] = a->signals[s->used[i]];
   def->couplings = couplings;

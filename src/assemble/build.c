@@ -212,7 +212,8 @@ typedef struct lists {
   cpl_signal* signals;
   cpl_coupling* couplings;
   cpl_external_event* events;
-  int32_t n_signals, n_couplings, n_events;
+  int32_t n_signals, n_couplings, n_events, n_constraints;
+  cpl_constraint* constraints;
 } lists;
 
 static cpl_signal* add_signal(lists* l, const char* name, cpl_signal_kind kind) {
@@ -430,6 +431,13 @@ static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_o
   return CPL_OK;
 }
 
+// The difference of both sides as a signal.
+static cpl_status add_constraint(cpli_functions* f, lists* l, const cpli_constraint* c) {
+  add_signal(l, c->name.text, CPL_SIGNAL_INNER);
+  l->constraints[l->n_constraints++] = (cpl_constraint){l->n_signals - 1, c->at_start};
+  return cpli_function_of_text(f, &c->difference, &couple_signal(l)->function, NULL);
+}
+
 //------------------------------------ events ------------------------------------
 
 static cpl_status event_times(built* b, cpli_functions* f, const cpli_event* e,
@@ -484,13 +492,17 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
 static cpl_status allocate_lists(const built* b, cpli_functions* f, lists* l) {
   const cpl_system_def* d = b->def;
   size_t waves = (size_t)cpli_tlm_waves(b);
-  l->signals = cpli_arena_alloc(&f->arena, d->n_parameters + d->n_inputs + d->n_outputs + waves,
-                                sizeof *l->signals);
-  l->couplings = cpli_arena_alloc(&f->arena, d->n_inputs + b->links.count + d->n_outputs + waves,
-                                  sizeof *l->couplings);
+  l->signals = cpli_arena_alloc(
+      &f->arena, d->n_parameters + d->n_inputs + d->n_outputs + d->n_constraints + waves,
+      sizeof *l->signals);
+  l->couplings = cpli_arena_alloc(
+      &f->arena, d->n_inputs + b->links.count + d->n_outputs + d->n_constraints + waves,
+      sizeof *l->couplings);
   l->events = cpli_arena_alloc(&f->arena, d->n_inputs + d->n_events, sizeof *l->events);
-  return l->signals != NULL && l->couplings != NULL && l->events != NULL ? CPL_OK
-                                                                         : cpli_nomem(b->base.ctx);
+  l->constraints = cpli_arena_alloc(&f->arena, d->n_constraints, sizeof *l->constraints);
+  return l->constraints != NULL && l->signals != NULL && l->couplings != NULL && l->events != NULL
+             ? CPL_OK
+             : cpli_nomem(b->base.ctx);
 }
 
 static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
@@ -502,6 +514,8 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
   for (size_t i = 0; i < d->n_inputs && st >= 0; i++) st = add_input(b, f, l, &d->inputs[i]);
   for (size_t i = 0; i < b->links.count && st >= 0; i++) st = add_connection(b, f, l, i);
   for (size_t i = 0; i < d->n_outputs && st >= 0; i++) st = add_output(b, f, l, &d->outputs[i]);
+  for (size_t i = 0; i < d->n_constraints && st >= 0; i++)
+    st = add_constraint(f, l, &d->constraints[i]);
   if (st >= 0)
     st = cpli_tlm_add_waves(b, f, l->signals, &l->n_signals, l->couplings, &l->n_couplings);
   for (size_t i = 0; i < d->n_events && st >= 0; i++) st = add_event(b, f, l, &d->events[i]);
@@ -547,7 +561,9 @@ static cpl_status make_inner(built* b, const char* name, const lists* l, cpli_me
                            .couplings = l->couplings,
                            .n_couplings = l->n_couplings,
                            .events = l->events,
-                           .n_events = l->n_events};
+                           .n_events = l->n_events,
+                           .constraints = l->constraints,
+                           .n_constraints = l->n_constraints};
   cpl_status st = cpl_aggregate(ctx, &def, &draft->inner);
   cpli_free(ctx, parts);
   return st < 0 ? st : cpli_note_starts(b, &draft->assembly->functions, draft->inner);

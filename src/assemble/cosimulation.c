@@ -219,6 +219,7 @@ static cpl_status take_bonds(cpli_built* b, const layout* l, cpl_master_bond* bo
 static void take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
   cpl_experiment_def e = cpl_system_def_experiment(def);
   if (e.solver != NULL) cpl_solver_by_name(e.solver, &solver->kind);
+  if (e.projection != NULL) cpl_projection_by_name(e.projection, &solver->projection);
   if (!isnan(e.rtol)) solver->rtol = e.rtol;
   if (!isnan(e.atol)) solver->atol = e.atol;
 }

@@ -234,6 +234,8 @@ static cpl_status open_model(job* j) {
                               .desc = j->source->desc,
                               .can = m->base.can,
                               .time_events = j->def->fmi_version == 3 && asks_for_time_event(m),
+                              .constraint_jacobian = m->ops->constraint_jacobian != NULL,
+                              .constraint_attributes = j->def->constraint_attributes,
                               .identifier = j->identifier};
   m->base.ops->destroy(&m->base);
   return CPL_OK;

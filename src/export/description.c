@@ -78,7 +78,40 @@ static void write_head(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write_attribute(w, "generationTool", "couplet " CPL_VERSION);
   cpli_write_attribute(w, "variableNamingConvention", all_structured(d) ? "structured" : "flat");
   if (facts->fmi == 2) cpli_writef(w, " numberOfEventIndicators=\"%d\"", (int)d->n_indicators);
+  if (facts->constraint_attributes && d->n_constraints > 0)
+    cpli_writef(w, " maxNumberOfConstraints=\"%d\"", (int)d->n_constraints);
   cpli_write(w, ">\n");
+}
+
+// What the model can do about its constraints: all that an importer may ask for.
+static void write_provisions(cpli_writer* w, const cpli_fmu_facts* facts) {
+  cpli_write_flag(w, "providesProjection", true);
+  cpli_write_flag(w, "providesProjectionStep", true);
+  cpli_write_attribute(w, "providesConstraints",
+                       facts->constraint_jacobian ? "withJacobian" : "true");
+}
+
+static void write_number(cpli_writer* w, const cpl_description* d) {
+  cpli_writef(w, " maxNumberOfConstraints=\"%d\"", (int)d->n_constraints);
+}
+
+// The schemas allow no attributes that they do not know, but annotations.
+static void write_annotation(cpli_writer* w, const cpli_fmu_facts* facts) {
+  const cpl_description* d = facts->desc;
+  bool three = facts->fmi == 3;
+  if (d->n_constraints == 0 || facts->constraint_attributes) return;
+  cpli_write(w, three ? "  <Annotations>\n    <Annotation type=\"couplet\">\n"
+                      : "  <VendorAnnotations>\n    <Tool name=\"couplet\">\n");
+  cpli_write(w, "      <Constraints");
+  write_number(w, d);
+  write_provisions(w, facts);
+  cpli_write(w, "/>\n");
+  cpli_write(
+      w, three ? "    </Annotation>\n  </Annotations>\n" : "    </Tool>\n  </VendorAnnotations>\n");
+}
+
+static bool by_attributes(const cpli_fmu_facts* facts) {
+  return facts->constraint_attributes && facts->desc->n_constraints > 0;
 }
 
 // What holds for both kinds. Memory is our own: the callbacks of FMI 2.0 cannot grow a block.
@@ -94,6 +127,7 @@ static void write_kinds2(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write(w, "  <ModelExchange");
   write_common_flags2(w, facts);
   cpli_write_flag(w, "completedIntegratorStepNotNeeded", !facts->can.completed_step);
+  if (by_attributes(facts)) write_provisions(w, facts);
   cpli_write(w, ">\n    <SourceFiles>\n");
   for (size_t i = 0; i < facts->n_source_files; i++) {
     cpli_write(w, "      <File");
@@ -119,6 +153,7 @@ static void write_kinds3(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write(w, "  <ModelExchange");
   write_common_flags3(w, facts);
   cpli_write_flag(w, "needsCompletedIntegratorStep", facts->can.completed_step);
+  if (by_attributes(facts)) write_provisions(w, facts);
   cpli_write(w, "/>\n  <CoSimulation");
   write_common_flags3(w, facts);
   cpli_write_flag(w, "canHandleVariableCommunicationStepSize", true);
@@ -226,8 +261,10 @@ cpl_status cpli_write_description(cpli_writer* w, const cpli_fmu_facts* facts) {
   write_types(w, d, facts->fmi);
   write_log_categories(w);
   write_experiment(w, &d->experiment);
+  if (facts->fmi == 2) write_annotation(w, facts);
   cpli_write_variables(w, facts);
   cpl_status st = cpli_write_structure(w, facts);
+  if (facts->fmi == 3) write_annotation(w, facts);
   cpli_write(w, "</fmiModelDescription>\n");
   return st < 0 ? st : cpli_writer_status(w);
 }

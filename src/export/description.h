@@ -11,8 +11,10 @@
 typedef struct cpli_fmu_facts {
   int fmi;  // version: 2 or 3
   const cpl_description* desc;
-  cpl_capabilities can;  // of the model
-  bool time_events;      // the model asks for a time event when it starts
+  cpl_capabilities can;        // of the model
+  bool constraint_jacobian;    // of the model
+  bool constraint_attributes;  // instead of an annotation
+  bool time_events;            // the model asks for a time event when it starts
   const char* identifier;
   const char* guid;
   const char* const* source_files;  // for model exchange

@@ -181,7 +181,8 @@ static cpl_status on_begin(void* user, cpli_xml* xml, const char* element) {
   int k = find_rule(p, element);
   if (k < 0 || p->rules->rules[k].ignored || p->depth == (int)CPLI_COUNT(p->stack)) {
     p->skipped = 1;
-    if (k < 0) {
+    bool foreign = p->depth > 0 && p->rules->rules[p->stack[p->depth - 1]].foreign;
+    if (k < 0 && !foreign) {
       cpli_findings_add(&p->fmu->findings, CPLI_WARNING, cpli_xml_line(xml), "unknown",
                         "<%.60s> is not known here and is ignored", element);
     }
@@ -191,7 +192,7 @@ static cpl_status on_begin(void* user, cpli_xml* xml, const char* element) {
   p->stack[p->depth++] = rule->as != 0 ? rule->as : (uint8_t)k;
   p->rule = rule;
   cpl_status st = rule->begin != NULL ? rule->begin(p) : CPL_OK;
-  if (st >= 0) remark_unused(p, element);
+  if (st >= 0 && !rule->foreign) remark_unused(p, element);
   return st < 0 ? st : memory_status(p);
 }
 
@@ -288,6 +289,7 @@ cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* text, siz
   if (st >= 0) st = cpli_xml_parse(ctx, where, xml, size, &handler, p);
   if (st >= 0) st = cpli_resolve(p);
   if (st >= 0) st = memory_status(p);
+  if (fmu->me.present) fmu->desc.n_constraints = fmu->me.most_constraints;
   free_drafts(p);
   cpli_free(ctx, made);
   cpli_free(ctx, p);

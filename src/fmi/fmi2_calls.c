@@ -173,3 +173,18 @@ CPLI_DEFINE_CALL(fmi2GetMaxStepSize, (cpli_fmi2 * in, double* h),
                  in->fn.fmi2GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
 CPLI_DEFINE_CALL(coupletStopAtEvents, (cpli_fmi2 * in, int stop),
                  in->fn.coupletStopAtEvents(in->base.instance, stop), ("i", stop), (""))
+
+//------------------------------------ constraints ------------------------------------
+
+CPLI_DEFINE_CALL(fmi2GetNumberOfConstraints, (cpli_fmi2 * in, size_t* n),
+                 in->fn.fmi2GetNumberOfConstraints(in->base.instance, n), (""), ("i", (int)*n))
+#define DEFINE_RESULT(name)                                          \
+  CPLI_DEFINE_CALL(name, (cpli_fmi2 * in, double* values, size_t n), \
+                   in->fn.name(in->base.instance, values), (""), ("D", values, n))
+DEFINE_RESULT(fmi2Constraint)
+DEFINE_RESULT(fmi2ConstraintJacobian)
+DEFINE_RESULT(fmi2ProjectionStep)
+CPLI_DEFINE_CALL(fmi2Projection,
+                 (cpli_fmi2 * in, double tolerance, size_t limit, double* change, size_t n),
+                 in->fn.fmi2Projection(in->base.instance, change, tolerance, limit, fmi2False),
+                 ("di", tolerance, (int)limit), ("D", change, n))

@@ -68,3 +68,12 @@ cpl_status cpli_coupletStopAtEvents(cpli_fmi2* in, int stop);
 
 /// What a failed step means for the instance, once the stepper has found out (asynchronous FMUs).
 cpl_status cpli_fmi2_step_ended(cpli_fmi2* in, fmi2Status status);
+
+/// Constraints: C has room for n values, J for n rows, S and P for the states. CPL_RETRY: there is
+/// no way onto them.
+cpl_status cpli_fmi2GetNumberOfConstraints(cpli_fmi2* in, size_t* n);
+cpl_status cpli_fmi2Constraint(cpli_fmi2* in, double* c, size_t n);
+cpl_status cpli_fmi2ConstraintJacobian(cpli_fmi2* in, double* jac, size_t n);
+cpl_status cpli_fmi2ProjectionStep(cpli_fmi2* in, double* change, size_t n);
+cpl_status cpli_fmi2Projection(cpli_fmi2* in, double tolerance, size_t limit, double* change,
+                               size_t n);

@@ -11,6 +11,7 @@
 
 static cpl_status begin_root(cpli_parse* p) {
   cpl_status st = cpli_part_head(p, "FMI 2.0", "guid");
+  if (st >= 0) st = cpli_part_constraints(p);
   return st < 0 ? st : cpli_part_indicators(p);
 }
 
@@ -39,7 +40,7 @@ static cpl_status begin_me(cpli_parse* p) {
   bool not_needed = false;
   cpli_boolean(p, "completedIntegratorStepNotNeeded", &not_needed);
   me->can.completed_step = !not_needed;
-  return st;
+  return st < 0 ? st : cpli_part_constraints(p);
 }
 
 static cpl_status begin_cs(cpli_parse* p) {
@@ -219,6 +220,8 @@ enum {
   OUTPUTS,
   DERIVATIVES,
   INITIAL_UNKNOWNS,
+  NOTES,
+  TOOL,
   LEAVES,  // from here on nothing stands below
 };
 
@@ -240,7 +243,9 @@ static const cpli_rule rules[] = {
     [OUTPUTS] = {"Outputs", STRUCTURE, false, begin_outputs, NULL},
     [DERIVATIVES] = {"Derivatives", STRUCTURE, false, begin_derivatives, NULL},
     [INITIAL_UNKNOWNS] = {"InitialUnknowns", STRUCTURE, false, begin_initial, NULL},
-    [LEAVES] = {"VendorAnnotations", ROOT, true, NULL, NULL},
+    [NOTES] = {"VendorAnnotations", ROOT, .foreign = true},
+    [TOOL] = {"Tool", NOTES, .foreign = true},
+    [LEAVES] = {"Constraints", TOOL, .begin = cpli_part_constraints, .foreign = true},
     {"DefaultExperiment", ROOT, false, cpli_part_experiment, NULL},
     {"File", ME_SOURCES, false, begin_me_file, NULL},
     {"File", CS_SOURCES, false, begin_cs_file, NULL},

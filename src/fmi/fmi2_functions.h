@@ -12,6 +12,14 @@
 typedef fmi2Status fmi2GetMaxStepSizeTYPE(fmi2Component c, fmi2Real* size);
 typedef fmi2Status coupletStopAtEventsTYPE(fmi2Component c, fmi2Boolean stop);
 
+// Constraints, an extension (docs/fmi-extensions.md).
+typedef fmi2Status fmi2GetNumberOfConstraintsTYPE(fmi2Component c, size_t* N);
+typedef fmi2Status fmi2ConstraintTYPE(fmi2Component c, fmi2Real C[]);
+typedef fmi2Status fmi2ConstraintJacobianTYPE(fmi2Component c, fmi2Real J[]);
+typedef fmi2Status fmi2ProjectionStepTYPE(fmi2Component c, fmi2Real S[]);
+typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real projectionTolerance,
+                                      size_t iterationLimit, fmi2Boolean apply);
+
 #define CPLI_FMI2_FUNCTIONS(X)                                     \
   X(fmi2GetTypesPlatform, CPLI_ALWAYS | CPLI_ASIDE)                \
   X(fmi2GetVersion, CPLI_ALWAYS | CPLI_ASIDE)                      \
@@ -58,7 +66,12 @@ typedef fmi2Status coupletStopAtEventsTYPE(fmi2Component c, fmi2Boolean stop);
   X(fmi2GetBooleanStatus, CPLI_ALWAYS | CPLI_ASIDE | CPLI_DISCARD) \
   X(fmi2GetStringStatus, CPLI_ALWAYS | CPLI_ASIDE | CPLI_DISCARD)  \
   X(fmi2GetMaxStepSize, CPLI_ASIDE | CPLI_DISCARD)                 \
-  X(coupletStopAtEvents, CPLI_ASIDE)
+  X(coupletStopAtEvents, CPLI_ASIDE)                               \
+  X(fmi2GetNumberOfConstraints, CPLI_DISCARD)                      \
+  X(fmi2Constraint, CPLI_DISCARD)                                  \
+  X(fmi2ConstraintJacobian, CPLI_DISCARD)                          \
+  X(fmi2ProjectionStep, CPLI_DISCARD)                              \
+  X(fmi2Projection, CPLI_DISCARD)
 
 typedef struct cpli_fmi2_functions {
 #define X(name, flags) name##TYPE* name;

@@ -93,6 +93,41 @@ static cpl_status get_nominals(cpl_model* m, double* nominals) {
   return st;
 }
 
+//------------------------------------ constraints ------------------------------------
+
+static size_t most_constraints(const cpli_fmi2* in) {
+  return (size_t)in->base.fmu->desc.n_constraints;
+}
+
+// Without the function all are active.
+static cpl_status count_constraints(cpl_model* m, size_t* n) {
+  cpli_fmi2* in = instance_of(m);
+  *n = most_constraints(in);
+  if (in->fn.fmi2GetNumberOfConstraints == NULL) return CPL_OK;
+  cpl_status st = cpli_fmi2GetNumberOfConstraints(in, n);
+  return st == CPL_OK ? cpli_check_constraints(&in->base, *n) : st;
+}
+
+static cpl_status get_constraints(cpl_model* m, double* c) {
+  cpli_fmi2* in = instance_of(m);
+  return cpli_fmi2Constraint(in, c, most_constraints(in));
+}
+
+static cpl_status constraint_jacobian(cpl_model* m, double* out) {
+  cpli_fmi2* in = instance_of(m);
+  return cpli_fmi2ConstraintJacobian(in, out, most_constraints(in) * n_states(in));
+}
+
+static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
+  cpli_fmi2* in = instance_of(m);
+  return cpli_fmi2Projection(in, tolerance, most, change, n_states(in));
+}
+
+static cpl_status projection_step(cpl_model* m, double* change) {
+  cpli_fmi2* in = instance_of(m);
+  return cpli_fmi2ProjectionStep(in, change, n_states(in));
+}
+
 static const cpl_model_ops model_ops = {
     .enter_event = enter_event,
     .event_update = event_update,
@@ -106,6 +141,14 @@ static const cpl_model_ops model_ops = {
     .completed_step = completed_step,
 };
 
+static const cpl_model_ops constraint_ops = {
+    .count_constraints = count_constraints,
+    .get_constraints = get_constraints,
+    .constraint_jacobian = constraint_jacobian,
+    .projection = projection,
+    .projection_step = projection_step,
+};
+
 cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** out) {
   cpli_fmi2* in = NULL;
   *out = NULL;
@@ -113,7 +156,14 @@ cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** o
   if (st < 0) return st;
   in->base.component_ops.kind = "fmi2-me";
   in->base.component_ops.exit_init = exit_init;
-  in->base.head.model.ops = &model_ops;
+  in->base.model_ops = model_ops;
+  in->base.head.model.ops = &in->base.model_ops;
+  const cpli_fmi2_functions* fn = &in->fn;
+  cpli_offer_constraints(&in->base, &constraint_ops,
+                         (cpli_constraint_functions){.constraint = fn->fmi2Constraint != NULL,
+                                                     .jacobian = fn->fmi2ConstraintJacobian != NULL,
+                                                     .projection = fn->fmi2Projection != NULL,
+                                                     .step = fn->fmi2ProjectionStep != NULL});
   *out = &in->base.head.model;
   return CPL_OK;
 }

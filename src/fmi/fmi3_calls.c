@@ -242,3 +242,18 @@ CPLI_DEFINE_CALL(fmi3DoStep, (cpli_fmi3 * in, double h, bool no_way_back, cpli_f
                  ("iiid", (int)step->event, (int)step->terminate, (int)step->early, step->reached))
 CPLI_DEFINE_CALL(fmi3GetMaxStepSize, (cpli_fmi3 * in, double* h),
                  in->fn.fmi3GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
+
+//------------------------------------ constraints ------------------------------------
+
+CPLI_DEFINE_CALL(fmi3GetNumberOfConstraints, (cpli_fmi3 * in, size_t* n),
+                 in->fn.fmi3GetNumberOfConstraints(in->base.instance, n), (""), ("i", (int)*n))
+#define DEFINE_RESULT(name)                                          \
+  CPLI_DEFINE_CALL(name, (cpli_fmi3 * in, double* values, size_t n), \
+                   in->fn.name(in->base.instance, values), (""), ("D", values, n))
+DEFINE_RESULT(fmi3Constraint)
+DEFINE_RESULT(fmi3ConstraintJacobian)
+DEFINE_RESULT(fmi3ProjectionStep)
+CPLI_DEFINE_CALL(fmi3Projection,
+                 (cpli_fmi3 * in, double tolerance, size_t limit, double* change, size_t n),
+                 in->fn.fmi3Projection(in->base.instance, change, tolerance, limit, fmi3False),
+                 ("di", tolerance, (int)limit), ("D", change, n))

@@ -83,3 +83,12 @@ typedef struct cpli_fmi3_step {
 cpl_status cpli_fmi3EnterStepMode(cpli_fmi3* in);
 cpl_status cpli_fmi3DoStep(cpli_fmi3* in, double h, bool no_way_back, cpli_fmi3_step* step);
 cpl_status cpli_fmi3GetMaxStepSize(cpli_fmi3* in, double* h);
+
+/// Constraints: C has room for n values, J for n rows, S and P for the states. CPL_RETRY: there is
+/// no way onto them.
+cpl_status cpli_fmi3GetNumberOfConstraints(cpli_fmi3* in, size_t* n);
+cpl_status cpli_fmi3Constraint(cpli_fmi3* in, double* c, size_t n);
+cpl_status cpli_fmi3ConstraintJacobian(cpli_fmi3* in, double* jac, size_t n);
+cpl_status cpli_fmi3ProjectionStep(cpli_fmi3* in, double* change, size_t n);
+cpl_status cpli_fmi3Projection(cpli_fmi3* in, double tolerance, size_t limit, double* change,
+                               size_t n);

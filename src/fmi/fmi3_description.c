@@ -13,7 +13,8 @@
 //------------------------------------ root and kinds ------------------------------------
 
 static cpl_status begin_root(cpli_parse* p) {
-  return cpli_part_head(p, "FMI 3.0", "instantiationToken");
+  cpl_status st = cpli_part_head(p, "FMI 3.0", "instantiationToken");
+  return st < 0 ? st : cpli_part_constraints(p);
 }
 
 static cpl_status end_root(cpli_parse* p) {
@@ -39,7 +40,7 @@ static cpl_status begin_kind(cpli_parse* p, cpli_fmu_kind* kind, const char* ele
 static cpl_status begin_me(cpli_parse* p) {
   cpl_status st = begin_kind(p, &p->fmu->me, "ModelExchange");
   cpli_boolean(p, "needsCompletedIntegratorStep", &p->fmu->me.can.completed_step);
-  return st;
+  return st < 0 ? st : cpli_part_constraints(p);
 }
 
 static cpl_status begin_cs(cpli_parse* p) {
@@ -420,7 +421,9 @@ enum {
   EXPERIMENT,
   STRUCTURE,
   UNKNOWN,  // of any list
-  LEAVES,   // from here on nothing stands below
+  REMARKS,
+  REMARK,
+  LEAVES,  // from here on nothing stands below
 };
 
 #define VAR(name, type, width) \
@@ -448,6 +451,8 @@ static const cpli_rule rules[] = {
     [EXPERIMENT] = {"DefaultExperiment", ROOT, false, cpli_part_experiment, NULL},
     [STRUCTURE] = {"ModelStructure", ROOT, false, begin_structure, NULL},
     [UNKNOWN] = ROW("Output", CPLI_OUTPUTS),
+    [REMARKS] = {"Annotations", ROOT, .foreign = true},
+    [REMARK] = {"Annotation", REMARKS, .foreign = true},
     [LEAVES] = {"Dimension", VARIABLE, false, begin_dimension, NULL},
     {"Start", VARIABLE, false, begin_start, NULL},
     {"Alias", VARIABLE, false, begin_alias, NULL},
@@ -486,7 +491,7 @@ static const cpli_rule rules[] = {
     DEF("EnumerationType", CPL_ENUMERATION, CPL_INT64),
     DEF("ClockType", CPL_CLOCK, CPL_WIDTH_OWN),
     {"Item", TYPE, false, cpli_part_item, NULL},
-    NOTES(ROOT),
+    {"Constraints", REMARK, .begin = cpli_part_constraints, .foreign = true},
     NOTES(ME),
     NOTES(CS),
     NOTES(SE),

@@ -27,6 +27,15 @@ typedef fmi3Status fmi3GetMaxStepSizeTYPE(fmi3Instance c, fmi3Float64* size);
   X(Boolean, bool, "T")
 #define CPLI_FMI3_TYPES(X) CPLI_FMI3_NUMBERS(X) X(String, const char*, "S")
 
+// Constraints, an extension (docs/fmi-extensions.md).
+typedef fmi3Status fmi3GetNumberOfConstraintsTYPE(fmi3Instance c, size_t* N);
+typedef fmi3Status fmi3ConstraintTYPE(fmi3Instance c, fmi3Float64 C[]);
+typedef fmi3Status fmi3ConstraintJacobianTYPE(fmi3Instance c, fmi3Float64 J[]);
+typedef fmi3Status fmi3ProjectionStepTYPE(fmi3Instance c, fmi3Float64 S[]);
+typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
+                                      fmi3Float64 projectionTolerance, size_t iterationLimit,
+                                      fmi3Boolean apply);
+
 #define CPLI_FMI3_FUNCTIONS(X)                                 \
   X(fmi3GetVersion, CPLI_ALWAYS | CPLI_ASIDE)                  \
   X(fmi3InstantiateModelExchange, CPLI_ME | CPLI_LIFE)         \
@@ -93,7 +102,12 @@ typedef fmi3Status fmi3GetMaxStepSizeTYPE(fmi3Instance c, fmi3Float64* size);
   X(fmi3GetNumberOfContinuousStates, 0)                        \
   X(fmi3EnterStepMode, 0)                                      \
   X(fmi3DoStep, CPLI_CS | CPLI_DISCARD | CPLI_BUSY)            \
-  X(fmi3GetMaxStepSize, CPLI_ASIDE | CPLI_DISCARD)
+  X(fmi3GetMaxStepSize, CPLI_ASIDE | CPLI_DISCARD)             \
+  X(fmi3GetNumberOfConstraints, CPLI_DISCARD)                  \
+  X(fmi3Constraint, CPLI_DISCARD)                              \
+  X(fmi3ConstraintJacobian, CPLI_DISCARD)                      \
+  X(fmi3ProjectionStep, CPLI_DISCARD)                          \
+  X(fmi3Projection, CPLI_DISCARD)
 
 typedef struct cpli_fmi3_functions {
 #define X(name, flags) name##TYPE* name;

@@ -16,6 +16,9 @@ typedef struct cpli_texts {
   int32_t n;
 } cpli_texts;
 
+// What an FMU says of its constraints.
+typedef enum cpli_provides { CPLI_NO, CPLI_YES, CPLI_WITH_JACOBIAN } cpli_provides;
+
 // One interface type in an FMU: model exchange, co-simulation or scheduled execution.
 typedef struct cpli_fmu_kind {
   bool present;
@@ -28,6 +31,11 @@ typedef struct cpli_fmu_kind {
   int32_t n_source_files;
   cpli_texts definitions;   // for the compiler, NAME or NAME=VALUE (sources/buildDescription.xml)
   cpli_texts include_dirs;  // below sources/
+  // model exchange: constraints, an extension
+  int32_t most_constraints;  // maxNumberOfConstraints
+  bool projection;           // providesProjection
+  bool projection_step;      // providesProjectionStep
+  uint8_t constraints;       // providesConstraints: cpli_provides
   // FMI 1.0
   bool tool_coupling;  // CoSimulation_Tool: runs inside its tool only
   // FMI 3.0

@@ -79,6 +79,7 @@ struct cpli_instance {
     cpl_model model;
     cpl_stepper stepper;
   } head;
+  cpl_model_ops model_ops;
   cpl_component_ops component_ops;  // slots the FMU cannot fill are NULL
   cpl_stepper_ops stepper_ops;
   const cpli_api* api;
@@ -153,3 +154,16 @@ typedef struct cpli_curve_orders {
 } cpli_curve_orders;
 
 cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve);
+
+//------------------------------------ constraints.c ------------------------------------
+
+// Functions of the extension that a binary has.
+typedef struct cpli_constraint_functions {
+  bool constraint, jacobian, projection, step;
+} cpli_constraint_functions;
+
+/// Put those operations that the FMU offers into its table.
+void cpli_offer_constraints(cpli_instance* in, const cpl_model_ops* all,
+                            cpli_constraint_functions there);
+/// Not more of them are active than there can be.
+cpl_status cpli_check_constraints(const cpli_instance* in, size_t n);

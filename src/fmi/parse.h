@@ -23,6 +23,7 @@ typedef struct cpli_rule {
   cpl_status (*end)(cpli_parse* p);
   uint8_t as;           // the rule whose children it has; 0: its own
   uint8_t type, width;  // for begin: p->rule->type
+  bool foreign;         // whatever else is in it is not ours to judge
 } cpli_rule;
 
 typedef struct cpli_rules {
@@ -202,6 +203,8 @@ void cpli_part_real_range(cpli_parse* p, cpli_range* r);
 void cpli_part_integer_range(cpli_parse* p, cpli_range* r, cpl_width width);
 cpl_status cpli_part_type(cpli_parse* p, const char* element);
 cpl_status cpli_part_item(cpli_parse* p);
+/// The attributes of the extension for constraints, wherever they stand.
+cpl_status cpli_part_constraints(cpli_parse* p);
 cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs);
 
 cpl_variable cpli_blank_variable(void);

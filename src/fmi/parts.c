@@ -369,3 +369,18 @@ cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs) {
   *row = draft;
   return CPL_OK;
 }
+
+//------------------------------------ constraints ------------------------------------
+
+cpl_status cpli_part_constraints(cpli_parse* p) {
+  static const char* const words[] = {"false", "true", "withJacobian"};
+  enum { MOST = 1000000 };
+  cpli_fmu_kind* me = &p->fmu->me;
+  int64_t most = me->most_constraints;
+  cpli_integer(p, "maxNumberOfConstraints", 0, MOST, &most);
+  cpli_boolean(p, "providesProjection", &me->projection);
+  cpli_boolean(p, "providesProjectionStep", &me->projection_step);
+  cpli_choice(p, "providesConstraints", words, CPLI_COUNT(words), &me->constraints);
+  me->most_constraints = (int32_t)most;
+  return CPL_OK;
+}

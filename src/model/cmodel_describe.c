@@ -229,6 +229,8 @@ static cpl_status check_definition(cpli_cmodel* cm) {
     missing = "outputs but no function `output_values`";
   if (cm->at.nz > 0 && def->indicators == NULL) missing = "indicators but no function `indicators`";
   if (def->n_indicators < 0) missing = "a negative number of indicators";
+  if (def->n_constraints < 0) missing = "a negative number of constraints";
+  if (def->n_constraints > 0 && def->constraints == NULL) missing = "constraints but no function";
   if (missing != NULL)
     return cpl_fail(cm->ctx, CPL_ERR_INPUT, "model %s has %s", def->name, missing);
   return CPL_OK;
@@ -308,6 +310,7 @@ cpl_status cpli_cmodel_create_protected(cpl_context* ctx, const cpl_model_def* d
   cm->desc.copyright = cm->desc.date = "";
   cm->desc.tool = "couplet " CPL_VERSION;
   cm->desc.n_indicators = def->n_indicators;
+  cm->desc.n_constraints = def->n_constraints;
   cm->desc.names = &cm->names;
   cpl_status st = describe(cm, detect);
   if (st < 0) {

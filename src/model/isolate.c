@@ -117,6 +117,12 @@ typedef struct proxy {
     (MODEL->ops->name_indicator(MODEL, *ARG(0, size_t), ARG(1, char), COUNT(1, char)), CPL_OK)) \
   X(model, newton_setup, MODEL->ops->newton_setup(MODEL, *ARG(0, double), *ARG(1, bool)))       \
   X(model, newton_solve, MODEL->ops->newton_solve(MODEL, ARG(0, double), ARG(1, double)))       \
+  X(model, count_constraints, MODEL->ops->count_constraints(MODEL, ARG(0, size_t)))             \
+  X(model, get_constraints, MODEL->ops->get_constraints(MODEL, ARG(0, double)))                 \
+  X(model, constraint_jacobian, MODEL->ops->constraint_jacobian(MODEL, ARG(0, double)))         \
+  X(model, projection,                                                                          \
+    MODEL->ops->projection(MODEL, *ARG(0, double), *ARG(1, size_t), ARG(2, double)))            \
+  X(model, projection_step, MODEL->ops->projection_step(MODEL, ARG(0, double)))                 \
   X(stepper, step,                                                                              \
     STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
   X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
@@ -589,6 +595,35 @@ static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
   put(p, r, size_of_states(m));
   put(p, dx, size_of_states(m));
   return fetch(p, dx, size_of_states(m));
+}
+
+static cpl_status count_constraints(cpl_model* m, size_t* n) {
+  proxy* p = begin(of_model(m), OP_count_constraints);
+  put(p, n, sizeof *n);
+  cpl_status st = fetch(p, n, sizeof *n);
+  if (*n > (size_t)m->base.desc->n_constraints) *n = (size_t)m->base.desc->n_constraints;
+  return st;
+}
+
+static cpl_status get_constraints(cpl_model* m, double* c) {
+  return get_array(m, OP_get_constraints, c, (size_t)m->base.desc->n_constraints * sizeof *c);
+}
+
+static cpl_status constraint_jacobian(cpl_model* m, double* out) {
+  return get_array(m, OP_constraint_jacobian, out,
+                   (size_t)m->base.desc->n_constraints * size_of_states(m));
+}
+
+static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
+  proxy* p = begin(of_model(m), OP_projection);
+  put(p, &tolerance, sizeof tolerance);
+  put(p, &most, sizeof most);
+  put(p, change, size_of_states(m));
+  return fetch(p, change, size_of_states(m));
+}
+
+static cpl_status projection_step(cpl_model* m, double* change) {
+  return get_array(m, OP_projection_step, change, size_of_states(m));
 }
 
 //------------------------------------ steppers ------------------------------------

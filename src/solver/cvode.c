@@ -65,6 +65,16 @@ static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* us
       s, t, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
 }
 
+static int correct(realtype t, N_Vector x, N_Vector correction, realtype reach, N_Vector error,
+                   void* user) {
+  cvode* s = user;
+  (void)reach;
+  double* e = error != NULL ? N_VGetArrayPointer(error) : NULL;
+  return passed_on(
+      s, t,
+      s->ode.correct(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(correction), e));
+}
+
 //------------------------------------ the equation's own linear solver
 //------------------------------------
 
@@ -222,6 +232,8 @@ static const cause causes[] = {
     {CV_REPTD_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step"},
     {CV_UNREC_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step"},
     {CV_RTFUNC_FAIL, "the event indicators cannot be evaluated"},
+    {CV_PROJFUNC_FAIL, "the projection onto the constraints failed"},
+    {CV_REPTD_PROJFUNC_ERR, "the constraints cannot be met even with the shortest step"},
 };
 
 // The model's own message (it is the last one recorded) is worth more than CVODE's code.
@@ -347,6 +359,8 @@ static bool set_up(cvode* s, bool adams) {
          CVodeSetMaxHnilWarns(s->mem, -1) >= 0 &&
          (s->ode.n_roots == 0 || (CVodeRootInit(s->mem, (int)s->ode.n_roots, roots) >= 0 &&
                                   CVodeSetNoInactiveRootWarn(s->mem) >= 0)) &&
+         (s->ode.correct == NULL || adams ||
+          (CVodeSetProjFn(s->mem, correct) >= 0 && CVodeSetProjErrEst(s->mem, SUNTRUE) >= 0)) &&
          (adams ? attach_fixed_point(s) : attach_linear_solver(s));
 }
 

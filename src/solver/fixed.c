@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "solver/solver.h"
+#include "solver/locate.h"
 
 typedef struct fixed {
   cpli_solver base;
@@ -18,7 +18,7 @@ typedef struct fixed {
   double *x0, *x1;  // its ends
   double *d0, *d1;  // derivatives at its ends
   double *k, *stage, *sum;
-  double *z0, *z1, *zm;
+  double *z0, *z1, *zm, *zt;
   bool d0_known;  // d0 belongs to (t1, x1)
 } fixed;
 
@@ -50,47 +50,34 @@ static cpl_status advance(fixed* s, double t, double h, double* x) {
 
 //------------------------------------ roots ------------------------------------
 
-static bool changed_sign(const double* a, const double* b, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    if ((a[i] > 0) != (b[i] > 0)) return true;
-  }
-  return false;
+static cpl_status whole_step(fixed* s, double h) {
+  cpl_status st = advance(s, s->t0, h, s->x1);
+  if (st == CPL_OK && s->ode.project != NULL)
+    st = s->ode.project(s->ode.user, s->t0 + h, s->x1, INFINITY);
+  return st;
 }
 
-// A shorter step that still ends past the first sign change: bisection with a secant guess, to
-// rounding.
+static cpl_status attempt(void* user, double h, double* z) {
+  fixed* s = user;
+  cpl_status st = whole_step(s, h);
+  return st == CPL_OK ? s->ode.roots(s->ode.user, s->t0 + h, s->x1, z) : st;
+}
+
+// A shorter step that still ends past the first sign change, to rounding.
 static cpl_status locate(fixed* s, int8_t* crossed) {
-  size_t n = s->ode.n_roots;
-  double low = 0, high = s->t1 - s->t0;
-  memcpy(s->zm, s->z0, n * sizeof *s->zm);  // at low
-  double tiny = 4 * DBL_EPSILON * fmax(fabs(s->t0), fabs(s->t1));
-  for (int round = 0; round < 200 && high - low > tiny; round++) {
-    double h = 0.5 * (low + high);
-    if (round % 3 != 2) {  // the earliest secant root of all that change; every third round halves
-      double best = high;
-      for (size_t i = 0; i < n; i++) {
-        if ((s->zm[i] > 0) == (s->z1[i] > 0)) continue;
-        double guess = low + (high - low) * s->zm[i] / (s->zm[i] - s->z1[i]);
-        if (guess < best) best = guess;
-      }
-      double margin = 0.01 * (high - low);
-      h = fmin(fmax(best + tiny, low + margin), high - margin);
-    }
-    cpl_status st = advance(s, s->t0, h, s->x1);
-    if (st == CPL_OK) st = s->ode.roots(s->ode.user, s->t0 + h, s->x1, s->k);
-    if (st != CPL_OK) return st;
-    if (changed_sign(s->z0, s->k, n)) {
-      high = h;
-      memcpy(s->z1, s->k, n * sizeof *s->z1);
-    } else {
-      low = h;
-      memcpy(s->zm, s->k, n * sizeof *s->zm);
-    }
-  }
-  s->t1 = s->t0 + high;
-  for (size_t i = 0; i < n; i++)
-    crossed[i] = (int8_t)((s->z0[i] > 0) == (s->z1[i] > 0) ? 0 : s->z1[i] > 0 ? 1 : -1);
-  return advance(s, s->t0, high, s->x1);
+  cpli_search k = {.n = s->ode.n_roots,
+                   .high = s->t1 - s->t0,
+                   .tiny = 4 * DBL_EPSILON * fmax(fabs(s->t0), fabs(s->t1)),
+                   .z0 = s->z0,
+                   .z1 = s->z1,
+                   .low_z = s->zm,
+                   .try_z = s->zt,
+                   .user = s,
+                   .attempt = attempt};
+  cpl_status st = cpli_locate(&k, crossed);
+  if (st != CPL_OK) return st;
+  s->t1 = s->t0 + k.high;
+  return whole_step(s, k.high);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -128,11 +115,11 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   swap(&s->z0, &s->z1);
   swap(&s->d0, &s->d1);
   cpl_status st = s->d0_known ? CPL_OK : rhs(s, s->t0, s->x0, s->d0);
-  if (st == CPL_OK) st = advance(s, s->t0, s->t1 - s->t0, s->x1);
+  if (st == CPL_OK) st = whole_step(s, s->t1 - s->t0);
   bool event = false;
   if (st == CPL_OK && s->ode.n_roots > 0) {
     st = s->ode.roots(s->ode.user, s->t1, s->x1, s->z1);
-    event = st == CPL_OK && changed_sign(s->z0, s->z1, s->ode.n_roots);
+    event = st == CPL_OK && cpli_changed_sign(s->z0, s->z1, s->ode.n_roots);
     if (event) st = locate(s, crossed);
   }
   if (st == CPL_OK) st = rhs(s, s->t1, s->x1, s->d1);  // for the next step and for interpolation
@@ -166,7 +153,7 @@ static cpl_status interpolate(cpli_solver* base, double t, double* x) {
 static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   fixed* s = (fixed*)base;
-  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->k, s->stage, s->sum, s->z0, s->z1, s->zm};
+  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->k, s->stage, s->sum, s->z0, s->z1, s->zm, s->zt};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(base->ctx, all[i]);
   cpli_free(base->ctx, s);
 }
@@ -183,10 +170,10 @@ cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
                .ode = *ode,
                .h = def->step,
                .rk4 = def->kind == CPL_SOLVER_RK4};
-  size_t n = ode->n, nz = ode->n_roots, most = n > nz ? n : nz;
+  size_t n = ode->n, nz = ode->n_roots;
   double** of_states[] = {&s->x0, &s->x1, &s->d0, &s->d1, &s->stage, &s->sum};
-  double** of_roots[] = {&s->z0, &s->z1, &s->zm};
-  bool fine = (s->k = cpli_alloc(ctx, most, sizeof(double))) != NULL;
+  double** of_roots[] = {&s->z0, &s->z1, &s->zm, &s->zt};
+  bool fine = (s->k = cpli_alloc(ctx, n, sizeof(double))) != NULL;
   for (size_t i = 0; i < CPLI_COUNT(of_states); i++)
     fine = (*of_states[i] = cpli_alloc(ctx, n, sizeof(double))) != NULL && fine;
   for (size_t i = 0; i < CPLI_COUNT(of_roots); i++)

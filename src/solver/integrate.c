@@ -13,11 +13,17 @@ enum { MOST_ROUNDS = 1000 };  // of one event iteration
 
 //------------------------------------ events ------------------------------------
 
-cpl_status cpli_integrate_restart(cpli_integrate* s) {
+static cpl_status set_tolerances(cpli_integrate* s) {
   cpl_status st = s->n > 0 ? s->m->ops->get_nominals(s->m, s->nominal) : CPL_OK;
   if (st < 0) return st;
   double atol = s->def.atol > 0 ? s->def.atol : s->def.rtol;
   for (size_t i = 0; i < s->n; i++) s->atol[i] = atol * s->nominal[i];
+  return CPL_OK;
+}
+
+cpl_status cpli_integrate_restart(cpli_integrate* s) {
+  cpl_status st = set_tolerances(s);
+  if (st < 0) return st;
   s->t_step = s->t;
   s->step_open = false;
   s->at_end = NO_EVENT;
@@ -70,6 +76,8 @@ static cpl_status event_iteration(cpli_integrate* s) {
   s->in_event = false;
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no step can be tried at all
+  if (st >= 0) st = set_tolerances(s);
+  if (st >= 0) st = cpli_projection_begin(s);
   return st < 0 ? st : cpli_integrate_restart(s);
 }
 
@@ -118,6 +126,11 @@ static cpl_status solver_step(cpli_integrate* s, double t_limit) {
   memset(s->crossed, 0, s->nz);
   cpl_status st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x, s->crossed);
   if (st < 0) return st;
+  // where an event is, the solver interpolates: off the constraints
+  if (st == CPL_EVENT && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
+    cpl_status off = cpli_projection_apply(s, s->t_step, s->x, INFINITY);
+    if (off != CPL_OK) return off < 0 ? off : CPL_ERR_SOLVER;
+  }
   s->step_open = true;
   s->at_end = st == CPL_EVENT ? STATE_EVENT : s->t_step >= s->next_time ? TIME_EVENT : NO_EVENT;
   return CPL_OK;
@@ -127,6 +140,11 @@ cpl_status cpli_integrate_close(cpli_integrate* s) {
   bool wants_event = false;
   cpl_status st = close_step(s, &wants_event);
   if (st < 0 || s->ended) return st;
+  if (s->projection != NULL && s->def.projection == CPL_PROJECT_BY_EVENTS && !wants_event) {
+    st = cpli_projection_due(s, s->t, s->x, &wants_event);
+    if (st == CPL_OK) st = cpli_place(s, s->t, s->x);
+    if (st != CPL_OK) return st < 0 ? st : CPL_ERR_MODEL;
+  }
   if (s->at_end != NO_EVENT) return stop_at_event(s, s->at_end);
   return wants_event ? stop_at_event(s, STEP_EVENT) : CPL_OK;
 }
@@ -144,6 +162,8 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
   if (s->t == t) return CPL_OK;
   cpl_status st = s->solver->ops->interpolate(s->solver, t, s->x_at);
   s->t = t;
+  if (st >= 0 && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS)
+    st = cpli_projection_apply(s, t, s->x_at, INFINITY);
   if (st >= 0) st = cpli_place(s, t, s->x_at);
   return st == CPL_RETRY ? cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
                                            "%s: at an output point", s->base.base.name)
@@ -277,6 +297,8 @@ static void destroy(cpl_component* c) {
   cpli_integrate* s = (cpli_integrate*)c;
   cpl_context* ctx = c->ctx;
   cpl_jacobian_destroy(s->jac);
+  cpli_projection_destroy(s);
+  cpli_free(ctx, s->projected);
   if (s->solver != NULL) s->solver->ops->destroy(s->solver);
   if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
   cpli_free(ctx, s->x);
@@ -308,10 +330,10 @@ static const cpl_component_ops component_ops[2][2] = {
 static const cpl_stepper_ops stepper_ops = {
     .step = step, .set_curve = cpli_curves_set, .wants_update = cpli_curves_want_update};
 
-static const char* const solver_names[] = {[CPL_SOLVER_CVODE] = "cvode",
-                                           [CPL_SOLVER_ADAMS] = "adams",
-                                           [CPL_SOLVER_RK4] = "rk4",
-                                           [CPL_SOLVER_EULER] = "euler"};
+static const char* const solver_names[] = {
+    [CPL_SOLVER_CVODE] = "cvode", [CPL_SOLVER_ADAMS] = "adams",     [CPL_SOLVER_RK4] = "rk4",
+    [CPL_SOLVER_EULER] = "euler", [CPL_SOLVER_RADAU] = "radau",     [CPL_SOLVER_DOPRI5] = "dopri5",
+    [CPL_SOLVER_ERK8] = "erk8",   [CPL_SOLVER_ESDIRK5] = "esdirk5", [CPL_SOLVER_IDA] = "ida"};
 
 bool cpl_solver_by_name(const char* name, cpl_solver_kind* out) {
   for (size_t i = 0; i < CPLI_COUNT(solver_names); i++) {
@@ -323,6 +345,10 @@ bool cpl_solver_by_name(const char* name, cpl_solver_kind* out) {
 }
 
 const char* cpl_solver_name(cpl_solver_kind kind) { return solver_names[kind]; }
+
+const char* cpl_solver_names(void) {
+  return "cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida";
+}
 
 cpl_solver_def cpl_default_solver_def(void) {
   return (cpl_solver_def){.kind = CPL_SOLVER_CVODE, .rtol = 1e-6};
@@ -389,6 +415,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                           .ops = &stepper_ops};
   cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = allocate(s, ctx);
+  if (st >= 0) st = cpli_projection_make(s);
   if (st >= 0) st = cpli_integrate_make_solver(s);
   if (st < 0) destroy(&s->base.base);
   else *out = &s->base;

@@ -8,6 +8,7 @@
 
 #include "couplet/jacobian.h"
 #include "solver/integrate.h"
+#include "solver/projection.h"
 #include "solver/solver.h"
 
 typedef enum cpli_cause { NO_EVENT, STATE_EVENT, TIME_EVENT, STEP_EVENT, INPUT_EVENT } cpli_cause;
@@ -19,6 +20,8 @@ typedef struct cpli_integrate {
   cpl_solver_stats stats;
   cpli_solver* solver;
   cpl_jacobian* jac;
+  struct cpli_projection* projection;  // Nullable
+  double* projected;                   // where indicators are evaluated; Nullable
   size_t n, nz;
   double *x, *x_at, *atol, *nominal;
   int8_t* crossed;

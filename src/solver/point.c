@@ -4,6 +4,7 @@
 // The model as the solver sees it: an ordinary differential equation and root functions.
 #include <math.h>
 
+#include "aggregate/jacobian.h"
 #include "solver/integrated.h"
 
 static double curve_value(const cpl_curve* c, double t) {
@@ -54,7 +55,13 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
 static cpl_status roots(void* user, double t, const double* x, double* z) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = CPL_OK;
+  if (s->projected != NULL) {  // an event is where the projected solution has it
+    memcpy(s->projected, x, s->n * sizeof *x);
+    st = cpli_projection_apply(s, t, s->projected, INFINITY);
+    x = s->projected;
+  }
+  if (st == CPL_OK) st = cpli_place(s, t, x);
   if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, z);
   cpli_account(s, since);
   for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
@@ -107,12 +114,46 @@ static cpl_status jacobian_times(void* user, double t, const double* x, const do
   return st;
 }
 
+static cpl_status project(void* user, double t, double* x, double limit) {
+  return cpli_projection_apply(user, t, x, limit);
+}
+
+static cpl_status correct(void* user, double t, const double* x, double* correction,
+                          double* error) {
+  return cpli_projection_correct(user, t, x, correction, error);
+}
+
 //------------------------------------ the solver of it ------------------------------------
+
+// What a method needs, and who makes it.
+typedef struct method {
+  cpl_status (*create)(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                       cpl_solver_stats* stats, cpli_solver** out);
+  bool implicit;       // it needs a Jacobian
+  bool takes_systems;  // it can leave linear systems to the model
+  bool fixed;          // it needs a step
+  bool not_dense;      // its interpolation has a lower order: output points are ends of steps
+} method;
+
+static const method methods[] = {
+    [CPL_SOLVER_CVODE] = {cpli_cvode_create, .implicit = true, .takes_systems = true},
+    [CPL_SOLVER_ADAMS] = {cpli_cvode_create},
+    [CPL_SOLVER_RK4] = {cpli_fixed_create, .fixed = true},
+    [CPL_SOLVER_EULER] = {cpli_fixed_create, .fixed = true},
+    [CPL_SOLVER_RADAU] = {cpli_radau_create, .implicit = true},
+#ifndef CPL_FMU_PARTS  // FMUs get along with fewer
+    [CPL_SOLVER_DOPRI5] = {cpli_arkode_create},
+    [CPL_SOLVER_ERK8] = {cpli_arkode_create, .not_dense = true},
+    [CPL_SOLVER_ESDIRK5] = {cpli_arkode_create, .implicit = true, .takes_systems = true},
+    [CPL_SOLVER_IDA] = {cpli_ida_create, .implicit = true, .takes_systems = true},
+#endif
+};
 
 static cpl_status make_jacobian(cpli_integrate* s) {
   const cpl_description* d = s->base.base.desc;
-  if (s->def.kind != CPL_SOLVER_CVODE || s->n == 0 || s->m->ops->newton_setup != NULL)
-    return CPL_OK;
+  const method* how = &methods[s->def.kind];
+  bool own = how->takes_systems && s->m->ops->newton_setup != NULL;
+  if (!how->implicit || s->n == 0 || own) return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
       return CPL_OK;  // hidden states: CVODE's differences
@@ -133,22 +174,27 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .user = s,
                   .rhs = rhs,
                   .roots = roots,
-                  .jacobian = s->jac != NULL ? jacobian : NULL};
+                  .jacobian = s->jac != NULL ? jacobian : NULL,
+                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
+  if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
+    ode.project = project, ode.correct = correct;
+    if (s->nz > 0) s->projected = cpli_alloc(ctx, s->n, sizeof(double));
+    if (s->nz > 0 && s->projected == NULL) return cpli_nomem(ctx);
+  }
   cpl_solver_def def = s->def;
-  bool variable = def.kind == CPL_SOLVER_CVODE || def.kind == CPL_SOLVER_ADAMS;
+  const method* how = &methods[def.kind];
   if (s->n == 0) {  // nothing to integrate: one step to every point asked for
     if (!(def.step > 0)) def.step = INFINITY;
     s->def.stop_at_steps_end = true;
     st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);
-  } else if (variable) {
-    st = cpli_cvode_create(ctx, &ode, &def, &s->stats, &s->solver);
-  } else if (def.step > 0) {
-    st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);
-  } else {
+  } else if (how->fixed && !(def.step > 0)) {
     return cpl_fail(ctx, CPL_ERR_INPUT, "solver %s needs a step", cpl_solver_name(def.kind));
+  } else {
+    s->def.stop_at_steps_end = s->def.stop_at_steps_end || how->not_dense;
+    st = how->create(ctx, &ode, &def, &s->stats, &s->solver);
   }
   if (st >= 0) s->solver->who = s->base.base.name;
   return st;

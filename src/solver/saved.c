@@ -55,7 +55,8 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   memcpy(s->x, k->x, s->n * sizeof(double));
   memcpy(s->z_before, k->x + s->n, s->nz * sizeof(double));
   memcpy(s->trails, k->x + s->n + s->nz, 2 * s->nz * sizeof *s->trails);
-  return cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
+  cpl_status st = cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
+  return st < 0 ? st : cpli_projection_recount(s);
 }
 
 void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot) {

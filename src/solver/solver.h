@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "couplet/solver.h"
+#include "graph/pattern.h"
 
 /// The equation. Functions return CPL_OK, CPL_RETRY (try a shorter step) or a failure.
 typedef struct cpli_ode {
@@ -18,12 +19,19 @@ typedef struct cpli_ode {
   cpl_status (*roots)(void* user, double t, const double* x, double* z);
   /// df/dx, column after column. Nullable: the solver uses differences.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
+  const cpli_pattern* pattern;  // where it may be other than zero. Nullable: anywhere
   /// The linear system (I - gamma df/dx) dx = r of Newton's method, solved by the equation itself:
   /// it knows its structure. Nullable, both: the solver factorises a dense matrix.
   cpl_status (*newton_setup)(void* user, double t, const double* x, double gamma, bool fresh);
   cpl_status (*newton_solve)(void* user, const double* r, double* dx);
   /// out = df/dx v. Nullable: GMRES uses differences.
   cpl_status (*jacobian_times)(void* user, double t, const double* x, const double* v, double* out);
+  /// Brings the end of a step back onto the constraints where that is wanted. CPL_RETRY: it cannot,
+  /// or it would have to go further than `limit` in units of the tolerance. Nullable.
+  cpl_status (*project)(void* user, double t, double* x, double limit);
+  /// The same for solvers that project in their error control: the correction, and the error
+  /// without what the projection removes. error: Nullable.
+  cpl_status (*correct)(void* user, double t, const double* x, double* correction, double* error);
 } cpli_ode;
 
 typedef struct cpli_solver cpli_solver;
@@ -50,5 +58,11 @@ struct cpli_solver {
 
 cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                              cpl_solver_stats* stats, cpli_solver** out);
+cpl_status cpli_radau_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                             cpl_solver_stats* stats, cpli_solver** out);
+cpl_status cpli_arkode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                              cpl_solver_stats* stats, cpli_solver** out);
+cpl_status cpli_ida_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                           cpl_solver_stats* stats, cpli_solver** out);
 cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                              cpl_solver_stats* stats, cpli_solver** out);

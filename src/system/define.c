@@ -147,6 +147,11 @@ cpl_status cpl_system_def_add_output(cpl_system_def* def, const char* name, cons
                              (cpli_output){.name = keep(def, name), .source = keep(def, source)});
 }
 
+cpl_status cpl_system_def_add_constraint(cpl_system_def* def, const char* name,
+                                         const char* equation) {
+  return cpli_def_add_constraint(def, keep(def, name), keep(def, equation));
+}
+
 cpl_status cpl_system_def_add_event(cpl_system_def* def, const cpl_event_def* event) {
   cpl_status st = check_settings(def, "event", event->sets, event->n_sets);
   if (st < 0) return st;
@@ -168,6 +173,7 @@ cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
   cpli_experiment item = {.values = *experiment};
   item.values.solver = keep(def, experiment->solver).text;
   item.values.linear = keep(def, experiment->linear).text;
+  item.values.projection = keep(def, experiment->projection).text;
   return cpli_def_set_experiment(def, &item);
 }
 

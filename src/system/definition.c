@@ -42,6 +42,7 @@ void cpl_system_def_destroy(cpl_system_def* def) {
   cpli_free(ctx, def->connections);
   cpli_free(ctx, def->outputs);
   cpli_free(ctx, def->events);
+  cpli_free(ctx, def->constraints);
   cpli_free(ctx, def->record);
   cpli_free(ctx, def->interfaces);
   cpli_free(ctx, def->lines);
@@ -270,6 +271,10 @@ static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
   if (from->values.linear != NULL) {
     to->values.linear = from->values.linear;
     to->places[CPLI_LINEAR_KEY] = from->places[CPLI_LINEAR_KEY];
+  }
+  if (from->values.projection != NULL) {
+    to->values.projection = from->values.projection;
+    to->places[CPLI_PROJECTION_KEY] = from->places[CPLI_PROJECTION_KEY];
   }
 }
 

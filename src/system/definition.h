@@ -78,6 +78,13 @@ typedef struct cpli_output {
   cpli_text name, source;
 } cpli_output;
 
+// An equation that holds all the time. "energy = at start" has no right side.
+typedef struct cpli_constraint {
+  cpli_text name;
+  cpli_text difference;  // of both sides, as an expression
+  bool at_start;
+} cpli_constraint;
+
 typedef struct cpli_event {
   cpli_text name;
   cpli_text when;       // Nullable: at
@@ -96,11 +103,12 @@ enum {
   CPLI_RTOL,
   CPLI_ATOL,
   CPLI_SOLVER,
-  CPLI_LINEAR_KEY
+  CPLI_LINEAR_KEY,
+  CPLI_PROJECTION_KEY
 };
 typedef struct cpli_experiment {
   cpl_experiment_def values;
-  cpli_place places[CPLI_LINEAR_KEY + 1];
+  cpli_place places[CPLI_PROJECTION_KEY + 1];
 } cpli_experiment;
 
 // `master:`. Texts are Nullable, numbers NAN and -1 when not said.
@@ -130,6 +138,8 @@ struct cpl_system_def {
   cpli_connection* connections;
   cpli_output* outputs;
   cpli_event* events;
+  cpli_constraint* constraints;
+  size_t n_constraints, cap_constraints;
   cpli_text* record;
   size_t n_models, n_parameters, n_inputs, n_connections, n_outputs, n_events, n_record;
   size_t cap_models, cap_parameters, cap_inputs, cap_connections, cap_outputs, cap_events,
@@ -160,6 +170,8 @@ cpl_status cpli_def_add_parameter(cpl_system_def* def, cpli_parameter item);
 cpl_status cpli_def_add_input(cpl_system_def* def, cpli_input item);
 cpl_status cpli_def_add_connection(cpl_system_def* def, cpli_connection item);
 cpl_status cpli_def_add_output(cpl_system_def* def, cpli_output item);
+/// `equation` is as written: "a = b", "a = at start", or "a", which is to stay zero.
+cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_text name, cpli_text equation);
 cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item);
 cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item);
 /// Times and tolerances make sense together with what was said before.

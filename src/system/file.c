@@ -254,6 +254,12 @@ static cpl_status read_output(reader* r, const cpli_yaml* node) {
   return st < 0 ? st : cpli_def_add_output(r->def, o);
 }
 
+static cpl_status read_constraint(reader* r, const cpli_yaml* node) {
+  cpli_text equation;
+  cpl_status st = read_text(r, node, node->key->text, &equation);
+  return st < 0 ? st : cpli_def_add_constraint(r->def, key_text(r, node), equation);
+}
+
 // One time or a list of them.
 static cpl_status read_times(reader* r, const cpli_yaml* node, cpli_event* e) {
   bool list = node->kind == CPLI_YAML_SEQUENCE;
@@ -302,12 +308,13 @@ static cpl_status read_record(reader* r, const cpli_yaml* node) {
 
 static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {
-      [CPLI_START] = "start",   [CPLI_STOP] = "stop",        [CPLI_INTERVAL] = "interval",
-      [CPLI_STEP] = "step",     [CPLI_RTOL] = "rtol",        [CPLI_ATOL] = "atol",
-      [CPLI_SOLVER] = "solver", [CPLI_LINEAR_KEY] = "linear"};
+      [CPLI_START] = "start",   [CPLI_STOP] = "stop",         [CPLI_INTERVAL] = "interval",
+      [CPLI_STEP] = "step",     [CPLI_RTOL] = "rtol",         [CPLI_ATOL] = "atol",
+      [CPLI_SOLVER] = "solver", [CPLI_LINEAR_KEY] = "linear", [CPLI_PROJECTION_KEY] = "projection"};
   cpli_experiment e = {.values = cpl_default_experiment_def()};
   cpl_experiment_def* v = &e.values;
   double* numbers[] = {&v->start, &v->stop, &v->interval, &v->step, &v->rtol, &v->atol};
+  const char** texts[] = {&v->solver, &v->linear, &v->projection};
   cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
   for (size_t i = 0; i < CPLI_COUNT(keys) && st >= 0; i++) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
@@ -318,7 +325,7 @@ static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
       st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
     } else {
       st = read_text(r, value, keys[i], &name);
-      if (st >= 0) *(i == CPLI_SOLVER ? &v->solver : &v->linear) = name.text;
+      if (st >= 0) *texts[i - CPLI_SOLVER] = name.text;
     }
   }
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
@@ -403,7 +410,7 @@ static const struct section {
     {"master", MAPPING, read_master},
     {"modes", LATER, NULL},
     {"tlm", EACH_ITEM, read_tlm},
-    {"constraints", LATER, NULL},
+    {"constraints", EACH_KEY, read_constraint},
     {"interfaces", EACH_KEY, read_interface},
 };
 

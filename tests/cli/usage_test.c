@@ -62,7 +62,8 @@ static void man_and_completion(void** state) {
   CHECK_CONTAINS(printed, "\\-\\-stop\\-time");
   CHECK_CODE(0, "--completion");
   CHECK_CONTAINS(printed, "complete -o filenames -F _couplet couplet");
-  CHECK_CONTAINS(printed, "run,--solver) words=\"cvode adams rk4 euler\"");
+  CHECK_CONTAINS(printed,
+                 "run,--solver) words=\"cvode adams radau dopri5 erk8 esdirk5 ida rk4 euler\"");
 }
 
 static void no_arguments(void** state) {
@@ -97,9 +98,12 @@ static void misuse(void** state) {
   CHECK_FAILS(2, "run: --stop-time takes a number, not \"inf\"", "run", "m.c", "--stop-time=inf");
   CHECK_FAILS(2, "run: --stop-time takes a number, not \"\"", "run", "m.c", "--stop-time=");
   CHECK_FAILS(2, "run: --json takes no value", "run", "m.c", "--json=yes");
-  CHECK_FAILS(2, "run: --solver takes cvode|adams|rk4|euler, not \"cvod\"", "run", "m.c",
-              "--solver", "cvod");
-  CHECK_FAILS(2, "run: --solver takes cvode|adams|rk4|euler, not \"\"", "run", "m.c", "--solver=");
+  CHECK_FAILS(
+      2, "run: --solver takes cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler, not \"cvod\"",
+      "run", "m.c", "--solver", "cvod");
+  CHECK_FAILS(2,
+              "run: --solver takes cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler, not \"\"",
+              "run", "m.c", "--solver=");
   CHECK_FAILS(2, "run: --as takes me|cs, not \"ms\"", "run", "m.c", "--as", "ms");
   CHECK_FAILS(2, "run: --log-level takes error|warning|info|debug, not \"all\"", "run", "m.c",
               "--log-level", "all");

@@ -256,3 +256,39 @@ fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real nominals[
   ENTER_ME(readable | FMU_INSTANTIATED);
   DO(fmu_get_vector(f, __func__, FMU_NOMINALS, nominals, nx));
 }
+
+//------------------------------------ constraints ------------------------------------
+
+// Beyond the standard: docs/fmi-extensions.md. There is no header that declares them.
+FMI2_Export fmi2Status fmi2GetNumberOfConstraints(fmi2Component c, size_t* N);
+FMI2_Export fmi2Status fmi2Constraint(fmi2Component c, fmi2Real C[]);
+FMI2_Export fmi2Status fmi2ConstraintJacobian(fmi2Component c, fmi2Real J[]);
+FMI2_Export fmi2Status fmi2ProjectionStep(fmi2Component c, fmi2Real S[]);
+FMI2_Export fmi2Status fmi2Projection(fmi2Component c, fmi2Real P[], fmi2Real projectionTolerance,
+                                      size_t iterationLimit, fmi2Boolean apply);
+
+fmi2Status fmi2GetNumberOfConstraints(fmi2Component c, size_t* N) {
+  ENTER_ME(readable);
+  DO(fmu_count_constraints(f, __func__, N));
+}
+
+fmi2Status fmi2Constraint(fmi2Component c, fmi2Real C[]) {
+  ENTER_ME(readable);
+  DO(fmu_constraints(f, __func__, C));
+}
+
+fmi2Status fmi2ConstraintJacobian(fmi2Component c, fmi2Real J[]) {
+  ENTER_ME(readable);
+  DO(fmu_constraint_jacobian(f, __func__, J));
+}
+
+fmi2Status fmi2ProjectionStep(fmi2Component c, fmi2Real S[]) {
+  ENTER_ME(readable);
+  DO(fmu_projection_step(f, __func__, S));
+}
+
+fmi2Status fmi2Projection(fmi2Component c, fmi2Real P[], fmi2Real projectionTolerance,
+                          size_t iterationLimit, fmi2Boolean apply) {
+  ENTER_ME(readable);
+  DO(fmu_projection(f, __func__, projectionTolerance, iterationLimit, apply != fmi2False, P));
+}

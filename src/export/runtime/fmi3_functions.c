@@ -322,3 +322,40 @@ fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference 
   ENTER(FMU_ANY);
   DO(fmu_refuse(f, __func__, "the FMU is not for scheduled execution"));
 }
+
+//------------------------------------ constraints ------------------------------------
+
+// Beyond the standard: docs/fmi-extensions.md. There is no header that declares them.
+FMI3_Export fmi3Status fmi3GetNumberOfConstraints(fmi3Instance instance, size_t* N);
+FMI3_Export fmi3Status fmi3Constraint(fmi3Instance instance, fmi3Float64 C[]);
+FMI3_Export fmi3Status fmi3ConstraintJacobian(fmi3Instance instance, fmi3Float64 J[]);
+FMI3_Export fmi3Status fmi3ProjectionStep(fmi3Instance instance, fmi3Float64 S[]);
+FMI3_Export fmi3Status fmi3Projection(fmi3Instance instance, fmi3Float64 P[],
+                                      fmi3Float64 projectionTolerance, size_t iterationLimit,
+                                      fmi3Boolean apply);
+
+fmi3Status fmi3GetNumberOfConstraints(fmi3Instance instance, size_t* N) {
+  ENTER_ME(readable);
+  DO(fmu_count_constraints(f, __func__, N));
+}
+
+fmi3Status fmi3Constraint(fmi3Instance instance, fmi3Float64 C[]) {
+  ENTER_ME(readable);
+  DO(fmu_constraints(f, __func__, C));
+}
+
+fmi3Status fmi3ConstraintJacobian(fmi3Instance instance, fmi3Float64 J[]) {
+  ENTER_ME(readable);
+  DO(fmu_constraint_jacobian(f, __func__, J));
+}
+
+fmi3Status fmi3ProjectionStep(fmi3Instance instance, fmi3Float64 S[]) {
+  ENTER_ME(readable);
+  DO(fmu_projection_step(f, __func__, S));
+}
+
+fmi3Status fmi3Projection(fmi3Instance instance, fmi3Float64 P[], fmi3Float64 projectionTolerance,
+                          size_t iterationLimit, fmi3Boolean apply) {
+  ENTER_ME(readable);
+  DO(fmu_projection(f, __func__, projectionTolerance, iterationLimit, apply != fmi3False, P));
+}

@@ -193,6 +193,15 @@ fmu_status fmu_set_states(fmu* f, const char* function, const double* x, size_t 
 typedef enum fmu_vector { FMU_STATES, FMU_DERIVATIVES, FMU_NOMINALS, FMU_INDICATORS } fmu_vector;
 fmu_status fmu_get_vector(fmu* f, const char* function, fmu_vector which, double* values, size_t n);
 
+//------------------------------------ constraints ------------------------------------
+
+fmu_status fmu_count_constraints(fmu* f, const char* function, size_t* n);
+fmu_status fmu_constraints(fmu* f, const char* function, double* c);
+fmu_status fmu_constraint_jacobian(fmu* f, const char* function, double* jac);
+fmu_status fmu_projection_step(fmu* f, const char* function, double* change);
+fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t limit, bool apply,
+                          double* change);
+
 //------------------------------------ co-simulation ------------------------------------
 
 // co_simulation.c; a build without it has stand-ins that say so (instance.c).

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Constraints of the model, for importers that know the extension (docs/fmi-extensions.md).
+#include <float.h>
+#include <math.h>
+
+#include "export/runtime/fmu.h"
+#include "model/manifold.h"
+
+// What a projection needs, made for one call: importers that project often do it themselves, from
+// residuals and their Jacobian.
+typedef struct work {
+  fmu* f;
+  cpli_manifold manifold;
+  double *x, *trial, *c, *c_trial, *nominal;
+} work;
+
+static cpl_status begin(work* w, fmu* f) {
+  size_t n = f->cm->at.nx, most = (size_t)f->cm->desc.n_constraints;
+  cpl_model* m = f->model;
+  *w = (work){.f = f};
+  cpl_status st = cpli_manifold_init(&w->manifold, f->ctx, n, most);
+  w->x = cpli_alloc(f->ctx, 3 * n + 2 * most, sizeof(double));
+  if (st < 0 || w->x == NULL) return cpli_nomem(f->ctx);
+  w->trial = w->x + n;
+  w->nominal = w->trial + n;
+  w->c = w->nominal + n;
+  w->c_trial = w->c + most;
+  st = m->ops->count_constraints(m, &w->manifold.active);
+  if (st == CPL_OK) st = m->ops->get_states(m, w->x);
+  if (st == CPL_OK) st = m->ops->get_nominals(m, w->nominal);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) w->manifold.weight[i] = 1 / w->nominal[i];
+  return st;
+}
+
+static void end(work* w) {
+  cpli_free(w->f->ctx, w->x);
+  cpli_manifold_free(&w->manifold);
+}
+
+// The model is at w->x, and is there again afterwards.
+static cpl_status differences(work* w, double* jac) {
+  cpl_model* m = w->f->model;
+  size_t n = w->manifold.n, active = w->manifold.active;
+  cpl_status st = m->ops->get_constraints(m, w->c);
+  memcpy(w->trial, w->x, n * sizeof(double));
+  for (size_t j = 0; j < n && st == CPL_OK; j++) {
+    w->trial[j] = w->x[j] + sqrt(DBL_EPSILON) * fmax(fabs(w->x[j]), w->nominal[j]);
+    double delta = w->trial[j] - w->x[j];
+    st = m->ops->set_states(m, w->trial);
+    if (st == CPL_OK) st = m->ops->get_constraints(m, w->c_trial);
+    for (size_t i = 0; i < active; i++) jac[i * n + j] = (w->c_trial[i] - w->c[i]) / delta;
+    w->trial[j] = w->x[j];
+  }
+  cpl_status back = m->ops->set_states(m, w->x);
+  return st != CPL_OK ? st : back;
+}
+
+static cpl_status jacobian(work* w, double* jac) {
+  cpl_model* m = w->f->model;
+  return m->ops->constraint_jacobian != NULL ? m->ops->constraint_jacobian(m, jac)
+                                             : differences(w, jac);
+}
+
+// From w->x.
+static cpl_status step(work* w, double* change) {
+  cpl_model* m = w->f->model;
+  cpl_status st = jacobian(w, w->manifold.gradients);
+  if (st == CPL_OK) st = m->ops->get_constraints(m, w->c);
+  if (st != CPL_OK) return st;
+  cpli_manifold_factor(&w->manifold);
+  cpli_manifold_step(&w->manifold, w->c, change);
+  return CPL_OK;
+}
+
+static double largest(const work* w) {
+  double most = 0;
+  for (size_t i = 0; i < w->manifold.active; i++)
+    if (!(fabs(w->c[i]) <= most)) most = fabs(w->c[i]);
+  return most;
+}
+
+static cpl_status move(work* w, const double* change) {
+  for (size_t i = 0; i < w->manifold.n; i++) w->x[i] += change[i];
+  return w->f->model->ops->set_states(w->f->model, w->x);
+}
+
+// Until the residuals are small enough and the last step was small too, so that the point is on the
+// constraints as well as can be.
+static cpl_status project(work* w, double tolerance, size_t limit, double* change) {
+  cpl_model* m = w->f->model;
+  cpl_status st = CPL_OK;
+  if (m->ops->projection != NULL) {
+    st = m->ops->projection(m, tolerance, limit, change);
+    return st == CPL_OK ? move(w, change) : st;
+  }
+  for (size_t i = 0; i < limit && st == CPL_OK; i++) {
+    st = step(w, change);
+    if (st == CPL_OK) st = move(w, change);
+    if (st == CPL_OK) st = m->ops->get_constraints(m, w->c);
+    bool small = cpli_manifold_norm(&w->manifold, change) <= 1e-3 * tolerance;
+    if (st == CPL_OK && largest(w) <= tolerance && (small || largest(w) == 0)) return CPL_OK;
+  }
+  return st != CPL_OK ? st : largest(w) <= tolerance ? CPL_OK : CPL_RETRY;
+}
+
+//------------------------------------ functions ------------------------------------
+
+static bool has_constraints(fmu* f, const char* function) {
+  if (f->model->ops->count_constraints != NULL) return true;
+  fmu_refuse(f, function, "the model has no constraints");
+  return false;
+}
+
+fmu_status fmu_count_constraints(fmu* f, const char* function, size_t* n) {
+  *n = 0;
+  if (f->model->ops->count_constraints == NULL) return FMU_OK;
+  return fmu_result(f, function, f->model->ops->count_constraints(f->model, n));
+}
+
+fmu_status fmu_constraints(fmu* f, const char* function, double* c) {
+  if (!has_constraints(f, function)) return FMU_ERROR;
+  return fmu_result(f, function, f->model->ops->get_constraints(f->model, c));
+}
+
+fmu_status fmu_constraint_jacobian(fmu* f, const char* function, double* jac) {
+  work w;
+  if (!has_constraints(f, function)) return FMU_ERROR;
+  cpl_status st = begin(&w, f);
+  if (st == CPL_OK) st = jacobian(&w, jac);
+  end(&w);
+  return fmu_result(f, function, st);
+}
+
+fmu_status fmu_projection_step(fmu* f, const char* function, double* change) {
+  work w;
+  if (!has_constraints(f, function)) return FMU_ERROR;
+  cpl_status st = begin(&w, f);
+  if (st == CPL_OK) st = step(&w, change);
+  end(&w);
+  return fmu_result(f, function, st);
+}
+
+// A projection that fails leaves the states as they were.
+fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t limit, bool apply,
+                          double* change) {
+  work w;
+  if (!has_constraints(f, function)) return FMU_ERROR;
+  if (!(tolerance > 0)) return fmu_refuse(f, function, "the tolerance is %g", tolerance);
+  cpl_status st = begin(&w, f);
+  size_t bytes = f->cm->at.nx * sizeof(double);
+  double* before = st == CPL_OK ? cpli_alloc(f->ctx, f->cm->at.nx, sizeof(double)) : NULL;
+  if (st == CPL_OK && before == NULL) st = cpli_nomem(f->ctx);
+  if (st == CPL_OK) {
+    memcpy(before, w.x, bytes);
+    st = project(&w, tolerance, limit, change);
+    for (size_t i = 0; i < f->cm->at.nx; i++) change[i] = w.x[i] - before[i];
+    if (st != CPL_OK || !apply) {
+      cpl_status back = f->model->ops->set_states(f->model, before);
+      if (st == CPL_OK) st = back;
+    }
+    if (st == CPL_RETRY)
+      cpl_fail(f->ctx, st, "%s: no point on the constraints was found in %lu iterations", f->name,
+               (unsigned long)limit);
+  }
+  cpli_free(f->ctx, before);
+  end(&w);
+  return fmu_result(f, function, st);
+}

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Constraints of models in C.
+#include "model/cmodel_instance.h"
+
+static void run_active(void* user) {
+  cpli_call* c = user;
+  c->count = c->def->active_constraints(&c->v);
+}
+static void run_constraints(void* user) {
+  cpli_call* c = user;
+  c->result = c->def->constraints(&c->v, c->out);
+}
+static void run_jacobian(void* user) {
+  cpli_call* c = user;
+  c->result = c->def->constraint_jacobian(&c->v, c->out);
+}
+static void run_projection(void* user) {
+  cpli_call* c = user;
+  c->result = c->def->projection(&c->v, c->out);
+}
+
+static cpl_status count(cpl_model* m, size_t* n) {
+  cpli_instance* in = (cpli_instance*)m;
+  const cpl_model_def* def = in->cm->def;
+  cpli_call c = {.count = def->n_constraints};
+  cpl_status st = cpli_cmodel_initialize(in);
+  if (st == CPL_OK && def->active_constraints != NULL)
+    st = cpli_cmodel_invoke(in, "active_constraints", run_active, &c);
+  if (st == CPL_OK && (c.count < 0 || c.count > def->n_constraints)) {
+    return cpl_fail(m->base.ctx, CPL_ERR_MODEL,
+                    "%s: active_constraints at t=%.12g returned %d; there are %d constraints",
+                    m->base.name, in->t, c.count, def->n_constraints);
+  }
+  *n = (size_t)c.count;
+  return st;
+}
+
+static cpl_status evaluate(cpl_model* m, const char* name, void (*run)(void*), double* out) {
+  cpli_instance* in = (cpli_instance*)m;
+  cpl_status st = cpli_cmodel_initialize(in);
+  return st == CPL_OK ? cpli_cmodel_invoke(in, name, run, &(cpli_call){.out = out}) : st;
+}
+
+static cpl_status get(cpl_model* m, double* c) {
+  return evaluate(m, "constraints", run_constraints, c);
+}
+
+static cpl_status jacobian(cpl_model* m, double* out) {
+  return evaluate(m, "constraint_jacobian", run_jacobian, out);
+}
+
+static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
+  (void)tolerance, (void)most;
+  return evaluate(m, "projection", run_projection, change);
+}
+
+void cpli_cmodel_constraint_ops(const cpl_model_def* def, cpl_model_ops* ops) {
+  if (def->n_constraints == 0) return;
+  ops->count_constraints = count;
+  ops->get_constraints = get;
+  if (def->constraint_jacobian != NULL) ops->constraint_jacobian = jacobian;
+  if (def->projection != NULL) ops->projection = projection;
+}

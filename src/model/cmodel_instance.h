@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Inside of an instance of a model in C, for the files that share the work: cmodel.c runs it,
+// cmodel_constraints.c has its constraints.
+#pragma once
+
+#include "model/cmodel.h"
+
+typedef enum cpli_phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } cpli_phase;
+
+typedef struct cpli_instance {
+  cpl_model base;
+  cpl_model_ops ops;
+  cpl_model_host host;
+  const cpli_cmodel* cm;
+  char* name;
+  double t;
+  double next_time;
+  double* v;           // all numbers, laid out as cm->at says
+  double* start;       // x and w as they were set before initialize
+  double* fresh_y;     // ny: outputs before held ones are kept
+  double* z;           // nz
+  bool* positive;      // nz: the side each indicator was on before the step that led here
+  bool* recent;        // nz: the side at the last accepted step or event
+  double recent_time;  // of that
+  int8_t* crossed;     // nz
+  double *seed_x, *seed_u, *d_dx, *d_y;  // of directional
+  char** text;                           // ns: owned Strings
+  const char** lent;                     // ns: what a handler sees of them
+  unsigned char* memory;
+  char message[512];  // of the model, in the call under way
+  cpli_phase phase;
+  bool dx_known, y_known;
+  bool initialized;
+  bool dead;  // a function of the model crashed
+} cpli_instance;
+
+// One call of a function of the model: what goes in, and what it returned.
+typedef struct cpli_call {
+  const cpl_model_def* def;
+  cpl_values v;
+  double* out;
+  int (*handler)(const cpl_values*, cpl_event_actions*);
+  cpl_event_actions* actions;
+  bool* event;
+  double *d_x, *d_u, *d_dx, *d_y;
+  int count;  // of active constraints
+  int result;
+} cpli_call;
+
+/// Calls a function of the model through `run`. After a crash it is called no more.
+cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*run)(void*),
+                              cpli_call* c);
+/// During initialisation, brings what initialize computes up to date.
+cpl_status cpli_cmodel_initialize(cpli_instance* in);
+
+/// Put the operations of constraints that the definition has into a table.
+void cpli_cmodel_constraint_ops(const cpl_model_def* def, cpl_model_ops* ops);

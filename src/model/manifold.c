@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/manifold.h"
+
+#include <math.h>
+
+static const double dependent = 1e-8;  // what is left of a gradient in the span of the others
+
+static double dot(const double* a, const double* b, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+static void swap_rows(cpli_manifold* p, size_t i, size_t k) {
+  size_t kept = p->order[i];
+  p->order[i] = p->order[k];
+  p->order[k] = kept;
+  for (size_t j = 0; i != k && j < p->n; j++) {
+    double entry = p->basis[i * p->n + j];
+    p->basis[i * p->n + j] = p->basis[k * p->n + j];
+    p->basis[k * p->n + j] = entry;
+  }
+  for (size_t j = 0; i != k && j < p->rank; j++) {
+    double entry = p->r[i * p->most + j];
+    p->r[i * p->most + j] = p->r[k * p->most + j];
+    p->r[k * p->most + j] = entry;
+  }
+}
+
+// Takes what lies along the basis vectors out of the gradient in row k; r keeps it.
+static void orthogonalise(cpli_manifold* p, size_t k, size_t first) {
+  double* row = p->basis + k * p->n;
+  for (size_t j = first; j < p->rank; j++) {
+    const double* q = p->basis + j * p->n;
+    double part = dot(q, row, p->n);
+    p->r[k * p->most + j] += part;
+    for (size_t i = 0; i < p->n; i++) row[i] -= part * q[i];
+  }
+}
+
+// Gram and Schmidt's way with pivoting: next comes the gradient of which most is left, compared
+// with its own length, so that no scaling of a constraint changes anything.
+void cpli_manifold_factor(cpli_manifold* p) {
+  size_t n = p->n, m = p->active;
+  for (size_t k = 0; k < m; k++) {
+    p->order[k] = k;
+    for (size_t i = 0; i < n; i++) p->basis[k * n + i] = p->gradients[k * n + i] / p->weight[i];
+    p->size[k] = sqrt(dot(p->basis + k * n, p->basis + k * n, n));
+  }
+  memset(p->r, 0, p->most * p->most * sizeof *p->r);
+  for (p->rank = 0; p->rank < m;) {
+    size_t best = p->rank;
+    double most = 0;
+    for (size_t k = p->rank; k < m; k++) {
+      double* row = p->basis + k * n;
+      double own = p->size[p->order[k]], left = own > 0 ? sqrt(dot(row, row, n)) / own : 0;
+      if (left > most) best = k, most = left;
+    }
+    if (!(most > dependent)) break;
+    swap_rows(p, p->rank, best);
+    orthogonalise(p, p->rank, 0);  // once more, against rounding
+    double* row = p->basis + p->rank * n;
+    double length = sqrt(dot(row, row, n));
+    for (size_t i = 0; i < n; i++) row[i] /= length;
+    p->r[p->rank * p->most + p->rank] = length;
+    p->rank++;
+    for (size_t k = p->rank; k < m; k++) orthogonalise(p, k, p->rank - 1);
+  }
+}
+
+void cpli_manifold_step(cpli_manifold* p, const double* residuals, double* change) {
+  memset(change, 0, p->n * sizeof *change);
+  for (size_t k = 0; k < p->rank; k++) {
+    double y = -residuals[p->order[k]];
+    for (size_t j = 0; j < k; j++) y -= p->r[k * p->most + j] * p->coefficient[j];
+    p->coefficient[k] = y /= p->r[k * p->most + k];
+    for (size_t i = 0; i < p->n; i++) change[i] += y * p->basis[k * p->n + i];
+  }
+  for (size_t i = 0; i < p->n; i++) change[i] /= p->weight[i];
+}
+
+void cpli_manifold_remove(const cpli_manifold* p, double* error) {
+  for (size_t i = 0; i < p->n; i++) error[i] *= p->weight[i];
+  for (size_t k = 0; k < p->rank; k++) {
+    const double* q = p->basis + k * p->n;
+    double part = dot(q, error, p->n);
+    for (size_t i = 0; i < p->n; i++) error[i] -= part * q[i];
+  }
+  for (size_t i = 0; i < p->n; i++) error[i] /= p->weight[i];
+}
+
+double cpli_manifold_norm(const cpli_manifold* p, const double* change) {
+  double sum = 0;
+  for (size_t i = 0; i < p->n; i++) sum += change[i] * p->weight[i] * (change[i] * p->weight[i]);
+  return p->n > 0 ? sqrt(sum / (double)p->n) : 0;
+}
+
+cpl_status cpli_manifold_init(cpli_manifold* p, cpl_context* ctx, size_t n, size_t most) {
+  *p = (cpli_manifold){.n = n, .most = most, .active = most, .ctx = ctx};
+  p->block = cpli_alloc(ctx, n + 2 * most * n + most * most + 2 * most, sizeof(double));
+  p->order = cpli_alloc(ctx, most, sizeof *p->order);
+  if (p->block == NULL || p->order == NULL) return cpli_nomem(ctx);
+  p->weight = p->block;
+  p->gradients = p->weight + n;
+  p->basis = p->gradients + most * n;
+  p->r = p->basis + most * n;
+  p->size = p->r + most * most;
+  p->coefficient = p->size + most;
+  return CPL_OK;
+}
+
+void cpli_manifold_free(cpli_manifold* p) {
+  if (p->ctx == NULL) return;
+  cpli_free(p->ctx, p->block);
+  cpli_free(p->ctx, p->order);
+}

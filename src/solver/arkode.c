@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// ARKODE of SUNDIALS: one-step methods, explicit and diagonally implicit.
+#include <arkode/arkode_arkstep.h>
+#include <math.h>
+
+#include "solver/sundials.h"
+
+enum { MOST_TRIES = 20 };          // of a step that cannot be projected, or not be evaluated
+static const double too_far = 10;  // a projection in units of the tolerance
+
+typedef struct arkode {
+  cpli_sun sun;
+  void* mem;
+  bool implicit;
+  double* x0;  // where the step under way began
+  bool not_projected;
+  int64_t counted_steps, counted_rejected, counted_newton, counted_jacobians;
+} arkode;
+
+typedef struct method {
+  ARKODE_ERKTableID explicit_table;
+  ARKODE_DIRKTableID implicit_table;
+} method;
+
+static const method methods[] = {
+    [CPL_SOLVER_DOPRI5] = {ARKODE_DORMAND_PRINCE_7_4_5, ARKODE_DIRK_NONE},
+    [CPL_SOLVER_ERK8] = {ARKODE_FEHLBERG_13_7_8, ARKODE_DIRK_NONE},
+    [CPL_SOLVER_ESDIRK5] = {ARKODE_ERK_NONE, ARKODE_ESDIRK547L2SA_7_4_5},
+};
+
+//------------------------------------ callbacks ------------------------------------
+
+static int rhs(realtype t, N_Vector x, N_Vector dx, void* user) {
+  cpli_sun* s = user;
+  s->base.stats->rhs_evals++;
+  return cpli_sun_passed_on(
+      s, s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx)));
+}
+
+static int roots(realtype t, N_Vector x, realtype* z, void* user) {
+  return cpli_sun_roots(user, t, x, z);
+}
+
+static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* user, N_Vector a,
+                    N_Vector b, N_Vector c) {
+  cpli_sun* s = user;
+  (void)fx, (void)a, (void)b, (void)c;
+  return cpli_sun_passed_on(
+      s, s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), SUNDenseMatrix_Data(out)));
+}
+
+static int own_system(realtype t, N_Vector x, N_Vector fx, SUNMatrix m, SUNMatrix mass,
+                      booleantype old_will_do, booleantype* is_new, realtype gamma, void* user,
+                      N_Vector a, N_Vector b, N_Vector c) {
+  cpli_sun* s = user;
+  (void)fx, (void)m, (void)mass, (void)a, (void)b, (void)c;
+  *is_new = !old_will_do;
+  s->base.stats->jac_evals += !old_will_do;
+  return cpli_sun_passed_on(
+      s, s->ode.newton_setup(s->ode.user, t, N_VGetArrayPointer(x), gamma, !old_will_do));
+}
+
+static int own_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b,
+                     realtype tolerance) {
+  cpli_sun* s = linear->content;
+  (void)m, (void)tolerance;
+  return cpli_sun_passed_on(
+      s, s->ode.newton_solve(s->ode.user, N_VGetArrayPointer(b), N_VGetArrayPointer(x)));
+}
+
+// After an accepted step. ARKODE cannot take a step back that ends here: step() does.
+static int project(realtype t, N_Vector x, void* user) {
+  arkode* s = user;
+  cpl_status st = s->sun.ode.project(s->sun.ode.user, t, N_VGetArrayPointer(x), too_far);
+  s->not_projected = st == CPL_RETRY;
+  return cpli_sun_passed_on(&s->sun, st);
+}
+
+//------------------------------------ steps ------------------------------------
+
+static void count(arkode* s) {
+  long steps = 0, failed = 0, convergence = 0, newton = 0, jacobians = 0;
+  ARKStepGetNumSteps(s->mem, &steps);
+  ARKStepGetNumErrTestFails(s->mem, &failed);
+  if (s->implicit) {
+    ARKStepGetNumNonlinSolvConvFails(s->mem, &convergence);
+    ARKStepGetNumNonlinSolvIters(s->mem, &newton);
+    if (!s->sun.own_system) ARKStepGetNumJacEvals(s->mem, &jacobians);
+  }
+  cpl_solver_stats* stats = s->sun.base.stats;
+  stats->steps += steps - s->counted_steps;
+  stats->rejected += failed + convergence - s->counted_rejected;
+  stats->newton_iters += newton - s->counted_newton;
+  stats->jac_evals += jacobians - s->counted_jacobians;
+  s->counted_steps = steps;
+  s->counted_rejected = failed + convergence;
+  s->counted_newton = newton;
+  s->counted_jacobians = jacobians;
+}
+
+static void forget_counts(arkode* s) {
+  s->counted_steps = s->counted_rejected = s->counted_newton = s->counted_jacobians = 0;
+}
+
+static cpl_status start(cpli_solver* base, double t, const double* x, const double* atol) {
+  arkode* s = (arkode*)base;
+  memcpy(N_VGetArrayPointer(s->sun.x), x, s->sun.ode.n * sizeof *x);
+  memcpy(N_VGetArrayPointer(s->sun.atol), atol, s->sun.ode.n * sizeof *atol);
+  int flag = ARKStepReInit(s->mem, s->implicit ? NULL : rhs, s->implicit ? rhs : NULL, t, s->sun.x);
+  if (flag >= 0) flag = ARKStepSVtolerances(s->mem, s->sun.rtol, s->sun.atol);
+  if (flag >= 0) flag = ARKStepSetInitStep(s->mem, 0);
+  if (flag < 0)
+    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: ARKODE cannot restart at t=%.12g (%d)",
+                    base->who, t, flag);
+  forget_counts(s);
+  s->sun.t = t;
+  s->sun.stuck = 0;
+  base->stats->restarts++;
+  return CPL_OK;
+}
+
+typedef struct cause {
+  int flag;
+  const char* text;
+  bool models_fault;
+} cause;
+
+static const cause causes[] = {
+    {ARK_TOO_MUCH_ACC, "the tolerance is finer than the machine can compute", false},
+    {ARK_ERR_FAILURE, "the error test fails even with the shortest step", false},
+    {ARK_CONV_FAILURE, "Newton's iteration does not converge even with the shortest step", true},
+    {ARK_LSETUP_FAIL, "the Jacobian cannot be evaluated or factorised", true},
+    {ARK_RHSFUNC_FAIL, "the derivatives cannot be evaluated", true},
+    {ARK_FIRST_RHSFUNC_ERR, "the derivatives cannot be evaluated at the start", true},
+    {ARK_REPTD_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step",
+     true},
+    {ARK_UNREC_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step",
+     true},
+    {ARK_RTFUNC_FAIL, "the event indicators cannot be evaluated", true},
+    {ARK_POSTPROCESS_STEP_FAIL, "the constraints cannot be met even with the shortest step", true},
+};
+
+static cpl_status failed(arkode* s, int flag) {
+  double h = 0;
+  cause why = {flag, "ARKODE cannot go on", true};
+  ARKStepGetCurrentStep(s->mem, &h);
+  for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
+    if (causes[i].flag == flag) why = causes[i];
+  }
+  return cpli_sun_failed(&s->sun, h, why.text, why.models_fault);
+}
+
+// ARKODE gives up where an explicit stage cannot be evaluated or the end of a step cannot be
+// projected: here it begins again, with a quarter of the step.
+static int evolve(arkode* s, double t_limit, double* reached) {
+  size_t bytes = s->sun.ode.n * sizeof(double);
+  int flag = 0;
+  memcpy(s->x0, N_VGetArrayPointer(s->sun.x), bytes);
+  for (int tries = 0; tries < MOST_TRIES; tries++) {
+    s->not_projected = false;
+    ARKStepSetStopTime(s->mem, t_limit);
+    flag = ARKStepEvolve(s->mem, t_limit, s->sun.x, reached, ARK_ONE_STEP);
+    bool refused = flag == ARK_UNREC_RHSFUNC_ERR && s->sun.failure == CPL_RETRY;
+    if (!s->not_projected && !refused) break;
+    double h = 0;
+    ARKStepGetCurrentStep(s->mem, &h);
+    count(s);
+    s->sun.base.stats->rejected++;
+    memcpy(N_VGetArrayPointer(s->sun.x), s->x0, bytes);
+    double shorter = fmin(h, t_limit - s->sun.t) / 4;
+    if (!(s->sun.t + shorter > s->sun.t) || ARKStepReset(s->mem, s->sun.t, s->sun.x) < 0 ||
+        ARKStepSetInitStep(s->mem, shorter) < 0)
+      break;
+  }
+  return flag;
+}
+
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
+                       int8_t* crossed) {
+  arkode* s = (arkode*)base;
+  if (max_step != s->sun.max_step) {
+    ARKStepSetMaxStep(s->mem, isinf(max_step) ? 0 : max_step);
+    s->sun.max_step = max_step;
+  }
+  s->sun.failure = CPL_OK;
+  double reached = s->sun.t;
+  int flag = evolve(s, t_limit, &reached);
+  count(s);
+  if (flag == ARK_TOO_CLOSE) {  // a few roundings after a start: nothing can have changed
+    *t = s->sun.t = t_limit;
+    return CPL_OK;
+  }
+  if (flag < 0) return failed(s, flag);
+  cpl_status st = cpli_sun_reached(&s->sun, reached, t, x);
+  if (st < 0 || flag != ARK_ROOT_RETURN) return st;
+  ARKStepGetRootInfo(s->mem, s->sun.roots);
+  cpli_sun_crossed(&s->sun, crossed);
+  return CPL_EVENT;
+}
+
+static cpl_status interpolate(cpli_solver* base, double t, double* x) {
+  arkode* s = (arkode*)base;
+  N_VSetArrayPointer(x, s->sun.lent);
+  int flag = ARKStepGetDky(s->mem, t, 0, s->sun.lent);
+  return flag < 0 ? failed(s, flag) : CPL_OK;
+}
+
+//------------------------------------ create ------------------------------------
+
+static void destroy(cpli_solver* base) {
+  if (base == NULL) return;
+  arkode* s = (arkode*)base;
+  if (s->mem != NULL) ARKStepFree(&s->mem);
+  cpli_sun_free(&s->sun);
+  cpli_free(base->ctx, s->x0);
+  cpli_free(base->ctx, s);
+}
+
+static const cpli_solver_ops ops = {
+    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+
+static bool attach_linear_solver(arkode* s) {
+  if (ARKStepSetLinearSolver(s->mem, s->sun.linear, s->sun.matrix) < 0 ||
+      ARKStepSetNonlinConvCoef(s->mem, 0.01) < 0 || ARKStepSetMaxConvFails(s->mem, 20) < 0)
+    return false;
+  if (s->sun.own_system) return ARKStepSetLinSysFn(s->mem, own_system) >= 0;
+  return s->sun.ode.jacobian == NULL || ARKStepSetJacFn(s->mem, jacobian) >= 0;
+}
+
+static bool set_up(arkode* s, const method* how) {
+  if (!cpli_sun_set_up(&s->sun, s->implicit, own_solve)) return false;
+  s->mem =
+      ARKStepCreate(s->implicit ? NULL : rhs, s->implicit ? rhs : NULL, 0, s->sun.x, s->sun.sun);
+  if (s->mem == NULL) return false;
+  size_t n_roots = s->sun.ode.n_roots;
+  bool projects = s->sun.ode.project != NULL;
+  s->x0 = cpli_alloc(s->sun.base.ctx, s->sun.ode.n, sizeof(double));
+  return s->x0 != NULL && ARKStepSetUserData(s->mem, s) >= 0 &&
+         ARKStepSetErrHandlerFn(s->mem, cpli_sun_message, s) >= 0 &&
+         ARKStepSVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 &&
+         ARKStepSetTableNum(s->mem, how->implicit_table, how->explicit_table) >= 0 &&
+         ARKStepSetMaxNumSteps(s->mem, -1) >= 0 && ARKStepSetMaxErrTestFails(s->mem, 20) >= 0 &&
+         ARKStepSetMaxHnilWarns(s->mem, -1) >= 0 &&
+         (n_roots == 0 || (ARKStepRootInit(s->mem, (int)n_roots, roots) >= 0 &&
+                           ARKStepSetNoInactiveRootWarn(s->mem) >= 0)) &&
+         (!projects || ARKStepSetPostprocessStepFn(s->mem, project) >= 0) &&
+         (!s->implicit || attach_linear_solver(s));
+}
+
+cpl_status cpli_arkode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                              cpl_solver_stats* stats, cpli_solver** out) {
+  *out = NULL;
+  arkode* s = cpli_alloc(ctx, 1, sizeof *s);
+  if (s == NULL) return cpli_nomem(ctx);
+  s->sun = (cpli_sun){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+                      .ode = *ode,
+                      .rtol = def->rtol,
+                      .max_step = INFINITY};
+  s->implicit = methods[def->kind].implicit_table != ARKODE_DIRK_NONE;
+  if (!set_up(s, &methods[def->kind])) {
+    destroy(&s->sun.base);
+    return cpli_nomem(ctx);
+  }
+  *out = &s->sun.base;
+  return CPL_OK;
+}

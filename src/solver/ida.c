@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// IDA of SUNDIALS: BDF for the residual x' - f(t, x).
+#include <ida/ida.h>
+#include <math.h>
+
+#include "solver/sundials.h"
+
+typedef struct ida {
+  cpli_sun sun;
+  void* mem;
+  N_Vector dx;
+  double scale;  // of an own system: IDA's matrix is so many times I - gamma df/dx
+  int64_t counted_steps, counted_rejected, counted_newton, counted_jacobians;
+} ida;
+
+//------------------------------------ callbacks ------------------------------------
+
+static int residual(realtype t, N_Vector x, N_Vector dx, N_Vector out, void* user) {
+  cpli_sun* s = user;
+  double *r = N_VGetArrayPointer(out), *d = N_VGetArrayPointer(dx);
+  s->base.stats->rhs_evals++;
+  cpl_status st = s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), r);
+  for (size_t i = 0; i < s->ode.n; i++) r[i] = d[i] - r[i];
+  return cpli_sun_passed_on(s, st);
+}
+
+static int roots(realtype t, N_Vector x, N_Vector dx, realtype* z, void* user) {
+  (void)dx;
+  return cpli_sun_roots(user, t, x, z);
+}
+
+static int jacobian(realtype t, realtype cj, N_Vector x, N_Vector dx, N_Vector r, SUNMatrix out,
+                    void* user, N_Vector a, N_Vector b, N_Vector c) {
+  cpli_sun* s = user;
+  size_t n = s->ode.n;
+  double* m = SUNDenseMatrix_Data(out);
+  (void)dx, (void)r, (void)a, (void)b, (void)c;
+  cpl_status st = s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), m);
+  for (size_t i = 0; i < n * n; i++) m[i] = -m[i];
+  for (size_t i = 0; i < n; i++) m[i * n + i] += cj;
+  return cpli_sun_passed_on(s, st);
+}
+
+static int own_system(realtype t, realtype cj, N_Vector x, N_Vector dx, N_Vector r, SUNMatrix out,
+                      void* user, N_Vector a, N_Vector b, N_Vector c) {
+  ida* s = user;
+  (void)dx, (void)r, (void)out, (void)a, (void)b, (void)c;
+  s->scale = cj;
+  s->sun.base.stats->jac_evals++;
+  return cpli_sun_passed_on(
+      &s->sun, s->sun.ode.newton_setup(s->sun.ode.user, t, N_VGetArrayPointer(x), 1 / cj, true));
+}
+
+static int own_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b,
+                     realtype tolerance) {
+  ida* s = linear->content;
+  (void)m, (void)tolerance;
+  cpl_status st =
+      s->sun.ode.newton_solve(s->sun.ode.user, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
+  N_VScale(1 / s->scale, x, x);
+  return cpli_sun_passed_on(&s->sun, st);
+}
+
+//------------------------------------ steps ------------------------------------
+
+static void count(ida* s) {
+  long steps = 0, failed = 0, convergence = 0, newton = 0, jacobians = 0;
+  IDAGetNumSteps(s->mem, &steps);
+  IDAGetNumErrTestFails(s->mem, &failed);
+  IDAGetNumNonlinSolvConvFails(s->mem, &convergence);
+  IDAGetNumNonlinSolvIters(s->mem, &newton);
+  if (!s->sun.own_system) IDAGetNumJacEvals(s->mem, &jacobians);
+  cpl_solver_stats* stats = s->sun.base.stats;
+  stats->steps += steps - s->counted_steps;
+  stats->rejected += failed + convergence - s->counted_rejected;
+  stats->newton_iters += newton - s->counted_newton;
+  stats->jac_evals += jacobians - s->counted_jacobians;
+  s->counted_steps = steps;
+  s->counted_rejected = failed + convergence;
+  s->counted_newton = newton;
+  s->counted_jacobians = jacobians;
+}
+
+static cpl_status start(cpli_solver* base, double t, const double* x, const double* atol) {
+  ida* s = (ida*)base;
+  memcpy(N_VGetArrayPointer(s->sun.x), x, s->sun.ode.n * sizeof *x);
+  memcpy(N_VGetArrayPointer(s->sun.atol), atol, s->sun.ode.n * sizeof *atol);
+  base->stats->rhs_evals++;
+  cpl_status st = s->sun.ode.rhs(s->sun.ode.user, t, x, N_VGetArrayPointer(s->dx));
+  if (st != CPL_OK)
+    return cpl_fail_prefix(base->ctx, st < 0 ? st : CPL_ERR_MODEL,
+                           "%s: the derivatives cannot be evaluated at the start", base->who);
+  int flag = IDAReInit(s->mem, t, s->sun.x, s->dx);
+  if (flag >= 0) flag = IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol);
+  if (flag < 0)
+    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: IDA cannot restart at t=%.12g (%d)", base->who,
+                    t, flag);
+  s->counted_steps = s->counted_rejected = s->counted_newton = s->counted_jacobians = 0;
+  s->sun.t = t;
+  s->sun.stuck = 0;
+  base->stats->restarts++;
+  return CPL_OK;
+}
+
+typedef struct cause {
+  int flag;
+  const char* text;
+  bool models_fault;
+} cause;
+
+static const cause causes[] = {
+    {IDA_TOO_MUCH_ACC, "the tolerance is finer than the machine can compute", false},
+    {IDA_ERR_FAIL, "the error test fails even with the shortest step", false},
+    {IDA_CONV_FAIL, "Newton's iteration does not converge even with the shortest step", true},
+    {IDA_LSETUP_FAIL, "the Jacobian cannot be evaluated or factorised", true},
+    {IDA_RES_FAIL, "the derivatives cannot be evaluated", true},
+    {IDA_REP_RES_ERR, "the derivatives cannot be evaluated even with the shortest step", true},
+    {IDA_RTFUNC_FAIL, "the event indicators cannot be evaluated", true},
+};
+
+static cpl_status failed(ida* s, int flag) {
+  double h = 0;
+  cause why = {flag, "IDA cannot go on", true};
+  IDAGetCurrentStep(s->mem, &h);
+  for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
+    if (causes[i].flag == flag) why = causes[i];
+  }
+  return cpli_sun_failed(&s->sun, h, why.text, why.models_fault);
+}
+
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
+                       int8_t* crossed) {
+  ida* s = (ida*)base;
+  if (max_step != s->sun.max_step) {
+    IDASetMaxStep(s->mem, isinf(max_step) ? 0 : max_step);
+    s->sun.max_step = max_step;
+  }
+  s->sun.failure = CPL_OK;
+  double reached = s->sun.t;
+  IDASetStopTime(s->mem, t_limit);
+  int flag = IDASolve(s->mem, t_limit, &reached, s->sun.x, s->dx, IDA_ONE_STEP);
+  count(s);
+  if (flag == IDA_ILL_INPUT && t_limit - s->sun.t <= 4e-15 * fabs(t_limit)) {
+    *t = s->sun.t = t_limit;  // a few roundings after a start: nothing can have changed
+    return CPL_OK;
+  }
+  if (flag < 0) return failed(s, flag);
+  cpl_status st = cpli_sun_reached(&s->sun, reached, t, x);
+  if (st < 0 || flag != IDA_ROOT_RETURN) return st;
+  IDAGetRootInfo(s->mem, s->sun.roots);
+  cpli_sun_crossed(&s->sun, crossed);
+  return CPL_EVENT;
+}
+
+static cpl_status interpolate(cpli_solver* base, double t, double* x) {
+  ida* s = (ida*)base;
+  N_VSetArrayPointer(x, s->sun.lent);
+  int flag = IDAGetDky(s->mem, t, 0, s->sun.lent);
+  return flag < 0 ? failed(s, flag) : CPL_OK;
+}
+
+//------------------------------------ create ------------------------------------
+
+static void destroy(cpli_solver* base) {
+  if (base == NULL) return;
+  ida* s = (ida*)base;
+  if (s->mem != NULL) IDAFree(&s->mem);
+  if (s->dx != NULL) N_VDestroy(s->dx);
+  cpli_sun_free(&s->sun);
+  cpli_free(base->ctx, s);
+}
+
+static const cpli_solver_ops ops = {
+    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+
+static bool set_up(ida* s) {
+  if (!cpli_sun_set_up(&s->sun, true, own_solve)) return false;
+  s->dx = N_VNew_Serial((sunindextype)s->sun.ode.n, s->sun.sun);
+  s->mem = IDACreate(s->sun.sun);
+  if (s->dx == NULL || s->mem == NULL) return false;
+  N_VConst(0, s->dx);
+  size_t n_roots = s->sun.ode.n_roots;
+  if (s->sun.own_system) s->sun.linear->content = s;
+  IDALsJacFn jac = s->sun.own_system ? own_system : s->sun.ode.jacobian != NULL ? jacobian : NULL;
+  return IDAInit(s->mem, residual, 0, s->sun.x, s->dx) >= 0 && IDASetUserData(s->mem, s) >= 0 &&
+         IDASetErrHandlerFn(s->mem, cpli_sun_message, s) >= 0 &&
+         IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 &&
+         IDASetMaxNumSteps(s->mem, -1) >= 0 &&
+         (n_roots == 0 || (IDARootInit(s->mem, (int)n_roots, roots) >= 0 &&
+                           IDASetNoInactiveRootWarn(s->mem) >= 0)) &&
+         IDASetLinearSolver(s->mem, s->sun.linear, s->sun.matrix) >= 0 &&
+         (jac == NULL || IDASetJacFn(s->mem, jac) >= 0);
+}
+
+cpl_status cpli_ida_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                           cpl_solver_stats* stats, cpli_solver** out) {
+  *out = NULL;
+  ida* s = cpli_alloc(ctx, 1, sizeof *s);
+  if (s == NULL) return cpli_nomem(ctx);
+  s->sun = (cpli_sun){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+                      .ode = *ode,
+                      .rtol = def->rtol,
+                      .max_step = INFINITY};
+  if (!set_up(s)) {
+    destroy(&s->sun.base);
+    return cpli_nomem(ctx);
+  }
+  *out = &s->sun.base;
+  return CPL_OK;
+}

@@ -1,0 +1,321 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "solver/projection.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "model/manifold.h"
+#include "solver/integrated.h"
+
+enum { MOST_ITERATIONS = 10, MOST_REFUSALS = 500 };
+static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
+static const double hopeless = 100;     // residuals in units of the tolerance, after all
+
+struct cpli_projection {
+  size_t n, active;
+  bool own, by_steps;  // the model projects itself; step by step
+  double tolerance;    // of residuals
+  cpli_manifold manifold;
+  double* block;
+  double *x, *before, *change, *perturbed;  // n
+  double *c, *c_at;                         // as many as there can be constraints
+  double last_residual;
+  int64_t refused, accepted;  // ends of steps since the last event
+};
+
+//------------------------------------ residuals ------------------------------------
+
+static cpl_status residuals(cpli_integrate* s, double t, const double* x, double* c) {
+  cpl_status st = cpli_place(s, t, x);
+  return st == CPL_OK ? s->m->ops->get_constraints(s->m, c) : st;
+}
+
+static double largest(const double* c, size_t n) {
+  double most = 0;
+  for (size_t i = 0; i < n; i++) most = fabs(c[i]) > most || isnan(c[i]) ? fabs(c[i]) : most;
+  return most;
+}
+
+static void set_weights(cpli_integrate* s, const double* x) {
+  struct cpli_projection* p = s->projection;
+  for (size_t i = 0; i < p->n; i++)
+    p->manifold.weight[i] = 1 / (s->def.rtol * fabs(x[i]) + s->atol[i]);
+}
+
+static cpl_status difference_jacobian(cpli_integrate* s, double t, const double* x) {
+  struct cpli_projection* p = s->projection;
+  memcpy(p->perturbed, x, p->n * sizeof *x);
+  for (size_t j = 0; j < p->n; j++) {
+    p->perturbed[j] = x[j] + sqrt(DBL_EPSILON) * fmax(fabs(x[j]), s->nominal[j]);
+    double delta = p->perturbed[j] - x[j];
+    cpl_status st = residuals(s, t, p->perturbed, p->c_at);
+    if (st != CPL_OK) return st;
+    for (size_t i = 0; i < p->active; i++)
+      p->manifold.gradients[i * p->n + j] = (p->c_at[i] - p->c[i]) / delta;
+    p->perturbed[j] = x[j];
+  }
+  return CPL_OK;
+}
+
+static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
+  if (s->m->ops->constraint_jacobian == NULL) return difference_jacobian(s, t, x);
+  cpl_status st = cpli_place(s, t, x);
+  return st == CPL_OK ? s->m->ops->constraint_jacobian(s->m, s->projection->manifold.gradients)
+                      : st;
+}
+
+//------------------------------------ projection ------------------------------------
+
+static cpl_status cannot(cpli_integrate* s, double t) {
+  return cpl_fail(s->base.base.ctx, CPL_RETRY,
+                  "%s: no way onto the constraints was found at t=%.12g (largest residual %.3g)",
+                  s->base.base.name, t, s->projection->last_residual);
+}
+
+// Residuals and gradients at x.
+static cpl_status factor(cpli_integrate* s, double t, const double* x) {
+  struct cpli_projection* p = s->projection;
+  cpl_status st = residuals(s, t, x, p->c);
+  if (st == CPL_OK) st = jacobian(s, t, x);
+  p->manifold.active = p->active;
+  if (st == CPL_OK) cpli_manifold_factor(&p->manifold);
+  return st;
+}
+
+// One step towards the constraints from p->x. Gradients of the first step will do for the next
+// ones, unless they bring it no closer.
+static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
+  struct cpli_projection* p = s->projection;
+  cpl_status st = CPL_OK;
+  if (p->own || p->by_steps) {
+    st = cpli_place(s, t, p->x);
+    if (st != CPL_OK) return st;
+    return p->own ? s->m->ops->projection(s->m, p->tolerance, MOST_ITERATIONS, p->change)
+                  : s->m->ops->projection_step(s->m, p->change);
+  }
+  st = fresh ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
+  if (st == CPL_OK) cpli_manifold_step(&p->manifold, p->c, p->change);
+  return st;
+}
+
+// Residuals after the last step: constraints that contradict each other leave some.
+static cpl_status check_end(cpli_integrate* s, double t) {
+  struct cpli_projection* p = s->projection;
+  if (s->m->ops->get_constraints == NULL) return CPL_OK;
+  double before = p->last_residual;
+  cpl_status st = residuals(s, t, p->x, p->c_at);
+  if (st != CPL_OK) return st;
+  double after = largest(p->c_at, p->active);
+  if (!(after > hopeless * p->tolerance && after > 0.5 * before)) return CPL_OK;
+  p->last_residual = after;
+  return cannot(s, t);
+}
+
+// p->x onto the constraints; *distance in units of the tolerance.
+static cpl_status project(cpli_integrate* s, double t, double* distance) {
+  struct cpli_projection* p = s->projection;
+  double last = INFINITY;
+  bool fresh = true;
+  memcpy(p->before, p->x, p->n * sizeof *p->x);
+  set_weights(s, p->x);
+  for (int round = 0;; round++) {
+    cpl_status st = one_step(s, t, fresh);
+    if (st != CPL_OK) return st;
+    double size = cpli_manifold_norm(&p->manifold, p->change);
+    bool away = !isfinite(size) || (round > 1 && size > 2 * last);
+    if (away || round == MOST_ITERATIONS) return cannot(s, t);
+    for (size_t i = 0; i < p->n; i++) p->x[i] += p->change[i];
+    fresh = size > 0.1 * last;
+    last = size;
+    if (size <= small_step || p->own) break;
+  }
+  for (size_t i = 0; i < p->n; i++) p->change[i] = p->x[i] - p->before[i];
+  *distance = cpli_manifold_norm(&p->manifold, p->change);
+  return check_end(s, t);
+}
+
+cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, bool* due) {
+  struct cpli_projection* p = s->projection;
+  *due = p->active > 0;
+  if (p->active == 0) return CPL_OK;
+  if (s->m->ops->get_constraints == NULL) return CPL_OK;  // only the projection itself can tell
+  cpl_status st = residuals(s, t, x, p->c);
+  if (st != CPL_OK) return st;
+  p->last_residual = largest(p->c, p->active);
+  if (s->def.projection == CPL_PROJECT_EVERY_STEP) return CPL_OK;
+  *due = !(p->last_residual <= p->tolerance);
+  for (size_t k = 0; k < p->active && !*due; k++)
+    *due = p->manifold.size[k] > 0 && fabs(p->c[k]) > p->manifold.size[k] * sqrt((double)p->n);
+  return CPL_OK;
+}
+
+static void count(cpli_integrate* s, double distance) {
+  s->projection->accepted++;
+  s->stats.projections++;
+  s->stats.largest_projection = fmax(s->stats.largest_projection, distance);
+  s->stats.largest_residual = fmax(s->stats.largest_residual, s->projection->last_residual);
+}
+
+// Constraints that the equations do not keep make every other step too long; with good ones hardly
+// any is.
+static cpl_status refuse_step(cpli_integrate* s, double t) {
+  struct cpli_projection* p = s->projection;
+  if (++p->refused < MOST_REFUSALS || p->refused * 50 < p->accepted) return CPL_OK;
+  return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: the equations do not keep the constraints: at t=%.12g %lld of %lld steps "
+                  "led away from them further than the error test allows",
+                  s->base.base.name, t, (long long)p->refused,
+                  (long long)(p->refused + p->accepted));
+}
+
+// p->x is the end, p->change the way; *moved: whether there was any.
+static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, double limit,
+                                 bool* moved) {
+  struct cpli_projection* p = s->projection;
+  double distance = 0, since = cpli_clock_if(s);
+  *moved = false;
+  cpl_status st = cpli_projection_due(s, t, x, moved);
+  if (st == CPL_OK && *moved) {
+    memcpy(p->x, x, p->n * sizeof *x);
+    st = project(s, t, &distance);
+    bool unseen = s->m->ops->get_constraints == NULL && s->def.projection != CPL_PROJECT_EVERY_STEP;
+    if (st == CPL_OK && unseen && distance <= 1) *moved = false;
+  }
+  cpli_account(s, since);
+  if (st != CPL_OK || !*moved) return st;
+  if (distance > limit) {
+    st = refuse_step(s, t);
+    return st < 0
+               ? st
+               : cpl_fail(s->base.base.ctx, CPL_RETRY,
+                          "%s: the way onto the constraints at t=%.12g is %.3g times the tolerance",
+                          s->base.base.name, t, distance);
+  }
+  count(s, distance);
+  return CPL_OK;
+}
+
+cpl_status cpli_projection_apply(cpli_integrate* s, double t, double* x, double limit) {
+  bool moved = false;
+  cpl_status st = project_if_due(s, t, x, limit, &moved);
+  if (st == CPL_OK && moved) memcpy(x, s->projection->x, s->n * sizeof *x);
+  return st;
+}
+
+cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x, double* correction,
+                                   double* error) {
+  static const double limit = 10;
+  struct cpli_projection* p = s->projection;
+  bool moved = false;
+  cpl_status st = project_if_due(s, t, x, limit, &moved);
+  if (st != CPL_OK) return st;
+  memset(correction, 0, p->n * sizeof *correction);
+  if (!moved) return CPL_OK;
+  memcpy(correction, p->change, p->n * sizeof *correction);
+  if (error == NULL || s->m->ops->get_constraints == NULL) return CPL_OK;
+  if (p->own || p->by_steps) st = factor(s, t, x);
+  if (st == CPL_OK) cpli_manifold_remove(&p->manifold, error);
+  return st;
+}
+
+//------------------------------------ life ------------------------------------
+
+static cpl_status begin(cpli_integrate* s) {
+  struct cpli_projection* p = s->projection;
+  bool due = false;
+  double distance = 0;
+  p->refused = p->accepted = 0;
+  cpl_status st = s->m->ops->count_constraints(s->m, &p->active);
+  if (st != CPL_OK || p->active == 0) return st;
+  memset(p->manifold.size, 0, p->manifold.most * sizeof(double));
+  st = cpli_projection_due(s, s->t, s->x, &due);
+  if (st != CPL_OK) return st;
+  memcpy(p->x, s->x, p->n * sizeof *p->x);
+  st = project(s, s->t, &distance);  // gradients are wanted in any case: how far is far
+  if (st != CPL_OK || !due) return st;
+  if (distance > 1)
+    cpl_log(s->base.base.ctx, CPL_LOG_INFO, s->base.base.name,
+            "states at t=%.12g were %.3g times the tolerance off the constraints: projected", s->t,
+            distance);
+  count(s, distance);
+  memcpy(s->x, p->x, p->n * sizeof *p->x);
+  return CPL_OK;
+}
+
+cpl_status cpli_projection_begin(cpli_integrate* s) {
+  if (s->projection == NULL) return CPL_OK;
+  cpl_status st = begin(s);
+  if (st == CPL_OK) st = cpli_place(s, s->t, s->x);
+  return st == CPL_RETRY ? CPL_ERR_MODEL : st;
+}
+
+cpl_status cpli_projection_recount(cpli_integrate* s) {
+  if (s->projection == NULL || !s->running || s->in_event) return CPL_OK;
+  return s->m->ops->count_constraints(s->m, &s->projection->active);
+}
+
+void cpli_projection_destroy(cpli_integrate* s) {
+  if (s->projection == NULL) return;
+  cpli_free(s->base.base.ctx, s->projection->block);
+  cpli_manifold_free(&s->projection->manifold);
+  cpli_free(s->base.base.ctx, s->projection);
+}
+
+static cpl_status refuse(const cpli_integrate* s) {
+  return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
+                  "%s: solver %s cannot project onto the constraints of the model (CVODE projects "
+                  "with BDF only); take cvode, radau, dopri5, erk8, esdirk5 or rk4, or projection "
+                  "by events or off",
+                  s->base.base.name, cpl_solver_name(s->def.kind));
+}
+
+cpl_status cpli_projection_make(cpli_integrate* s) {
+  cpl_context* ctx = s->base.base.ctx;
+  size_t n = s->n, m = (size_t)s->base.base.desc->n_constraints;
+  const cpl_model_ops* ops = s->m->ops;
+  s->def.projection = cpl_projection_of(&s->def);
+  if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
+    return CPL_OK;
+  bool cannot_project = s->def.kind == CPL_SOLVER_ADAMS || s->def.kind == CPL_SOLVER_IDA;
+  if (cannot_project && s->def.projection != CPL_PROJECT_BY_EVENTS) return refuse(s);
+  struct cpli_projection* p = cpli_alloc(ctx, 1, sizeof *p);
+  if (p == NULL) return cpli_nomem(ctx);
+  s->projection = p;
+  *p =
+      (struct cpli_projection){.n = n,
+                               .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
+                               .own = ops->projection != NULL,
+                               .by_steps = ops->projection == NULL && ops->projection_step != NULL};
+  p->block = cpli_alloc(ctx, 4 * n + 2 * m, sizeof(double));
+  if (p->block == NULL) return cpli_nomem(ctx);
+  p->x = p->block;
+  p->before = p->x + n;
+  p->change = p->before + n;
+  p->perturbed = p->change + n;
+  p->c = p->perturbed + n;
+  p->c_at = p->c + m;
+  return cpli_manifold_init(&p->manifold, ctx, n, m);
+}
+
+static const char* const names[] = {[CPL_PROJECT_AS_FITS] = "auto",
+                                    [CPL_PROJECT_LAZILY] = "lazy",
+                                    [CPL_PROJECT_EVERY_STEP] = "every",
+                                    [CPL_PROJECT_BY_EVENTS] = "events",
+                                    [CPL_PROJECT_NEVER] = "off"};
+
+bool cpl_projection_by_name(const char* name, cpl_projection* out) {
+  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
+    if (strcmp(name, names[i]) != 0) continue;
+    *out = (cpl_projection)i;
+    return true;
+  }
+  return false;
+}
+
+const char* cpl_projection_name(cpl_projection when) { return names[when]; }
+
+cpl_projection cpl_projection_of(const cpl_solver_def* def) {
+  if (def->projection != CPL_PROJECT_AS_FITS) return def->projection;
+  return def->kind == CPL_SOLVER_CVODE ? CPL_PROJECT_EVERY_STEP : CPL_PROJECT_LAZILY;
+}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "solver/sparse_lu.h"
+
+#include <klu.h>
+
+static const double worst_condition = 1e-14;  // below it pivots are chosen anew
+
+struct cpli_sparse_lu {
+  cpl_context* ctx;
+  int n;
+  int *first, *row;
+  double *real, *pair;  // entries; of the complex matrix two numbers each
+  double* b;            // 2 n
+  klu_common common;
+  klu_symbolic* symbolic;
+  klu_numeric *real_factors, *pair_factors;
+};
+
+static bool in_column(const cpli_pattern* p, int32_t column, int32_t row) {
+  for (int32_t k = p->first[column]; k < p->first[column + 1]; k++) {
+    if (p->row[k] == row) return true;
+  }
+  return false;
+}
+
+// Rows ascend in the pattern; the diagonal goes where it belongs.
+static void take_pattern(cpli_sparse_lu* s, const cpli_pattern* p) {
+  int n = 0;
+  for (int32_t j = 0; j < p->n_columns; j++) {
+    s->first[j] = n;
+    bool placed = in_column(p, j, j);
+    for (int32_t k = p->first[j]; k < p->first[j + 1]; k++) {
+      if (!placed && p->row[k] > j) s->row[n++] = j, placed = true;
+      s->row[n++] = p->row[k];
+    }
+    if (!placed) s->row[n++] = j;
+  }
+  s->first[p->n_columns] = n;
+}
+
+cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern,
+                               cpli_sparse_lu** out) {
+  size_t n = (size_t)pattern->n_columns, most = (size_t)pattern->n_entries + n;
+  cpli_sparse_lu* s = *out = cpli_alloc(ctx, 1, sizeof *s);
+  if (s == NULL) return cpli_nomem(ctx);
+  s->ctx = ctx;
+  s->n = (int)n;
+  klu_defaults(&s->common);
+  s->first = cpli_alloc(ctx, n + 1, sizeof *s->first);
+  s->row = cpli_alloc(ctx, most, sizeof *s->row);
+  s->real = cpli_alloc(ctx, 3 * most, sizeof *s->real);
+  s->b = cpli_alloc(ctx, 2 * n, sizeof *s->b);
+  if (s->first == NULL || s->row == NULL || s->real == NULL || s->b == NULL) return cpli_nomem(ctx);
+  s->pair = s->real + most;
+  take_pattern(s, pattern);
+  s->symbolic = klu_analyze(s->n, s->first, s->row, &s->common);
+  return s->symbolic != NULL ? CPL_OK : cpli_nomem(ctx);
+}
+
+void cpli_sparse_lu_destroy(cpli_sparse_lu* s) {
+  if (s == NULL) return;
+  klu_free_numeric(&s->real_factors, &s->common);
+  klu_z_free_numeric(&s->pair_factors, &s->common);
+  klu_free_symbolic(&s->symbolic, &s->common);
+  void* all[] = {s->first, s->row, s->real, s->b};
+  for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(s->ctx, all[i]);
+  cpli_free(s->ctx, s);
+}
+
+static void fill(cpli_sparse_lu* s, const double* jac, double real, double re, double im) {
+  for (int j = 0; j < s->n; j++) {
+    for (int k = s->first[j]; k < s->first[j + 1]; k++) {
+      double entry = -jac[(size_t)j * (size_t)s->n + (size_t)s->row[k]];
+      bool diagonal = s->row[k] == j;
+      s->real[k] = entry + (diagonal ? real : 0);
+      s->pair[2 * k] = entry + (diagonal ? re : 0);
+      s->pair[2 * k + 1] = diagonal ? im : 0;
+    }
+  }
+}
+
+// Old pivots do as long as the matrix stays well conditioned with them.
+static bool factor_real(cpli_sparse_lu* s) {
+  klu_common* c = &s->common;
+  if (s->real_factors != NULL &&
+      klu_refactor(s->first, s->row, s->real, s->symbolic, s->real_factors, c) &&
+      klu_rcond(s->symbolic, s->real_factors, c) && c->rcond > worst_condition)
+    return true;
+  klu_free_numeric(&s->real_factors, c);
+  s->real_factors = klu_factor(s->first, s->row, s->real, s->symbolic, c);
+  return s->real_factors != NULL && c->status == KLU_OK;
+}
+
+static bool factor_pair(cpli_sparse_lu* s) {
+  klu_common* c = &s->common;
+  if (s->pair_factors != NULL &&
+      klu_z_refactor(s->first, s->row, s->pair, s->symbolic, s->pair_factors, c) &&
+      klu_z_rcond(s->symbolic, s->pair_factors, c) && c->rcond > worst_condition)
+    return true;
+  klu_z_free_numeric(&s->pair_factors, c);
+  s->pair_factors = klu_z_factor(s->first, s->row, s->pair, s->symbolic, c);
+  return s->pair_factors != NULL && c->status == KLU_OK;
+}
+
+bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* jac, double real, double re,
+                           double im) {
+  fill(s, jac, real, re, im);
+  return factor_real(s) && factor_pair(s);
+}
+
+void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b) {
+  klu_solve(s->symbolic, s->real_factors, s->n, 1, b, &s->common);
+}
+
+void cpli_sparse_lu_solve_pair(cpli_sparse_lu* s, double* b_re, double* b_im) {
+  for (int i = 0; i < s->n; i++) s->b[2 * i] = b_re[i], s->b[2 * i + 1] = b_im[i];
+  klu_z_solve(s->symbolic, s->pair_factors, s->n, 1, s->b, &s->common);
+  for (int i = 0; i < s->n; i++) b_re[i] = s->b[2 * i], b_im[i] = s->b[2 * i + 1];
+}

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Sparse linear systems with a fixed pattern, real and complex: d I - J, factorised by KLU.
+#pragma once
+
+#include "base/base.h"
+#include "graph/pattern.h"
+
+typedef struct cpli_sparse_lu cpli_sparse_lu;
+
+/// The pattern is that of J; the diagonal is added.
+/// Owned: *out by the caller, who calls cpli_sparse_lu_destroy().
+cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_sparse_lu** out);
+void cpli_sparse_lu_destroy(cpli_sparse_lu* s);  // Nullable: s
+
+/// jac is dense, column after column. Factorises real I - J and (re + i im) I - J.
+/// Returns: false when one of them is singular.
+bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* jac, double real, double re, double im);
+void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b);
+void cpli_sparse_lu_solve_pair(cpli_sparse_lu* s, double* b_re, double* b_im);

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "solver/sundials.h"
+
+#include <math.h>
+
+//------------------------------------ linear systems ------------------------------------
+
+// The integrator gets an empty matrix and a solver that hands everything on to the equation.
+static SUNMatrix_ID no_matrix(SUNMatrix m) {
+  (void)m;
+  return SUNMATRIX_CUSTOM;
+}
+
+static SUNLinearSolver_Type own_type(SUNLinearSolver s) {
+  (void)s;
+  return SUNLINEARSOLVER_DIRECT;
+}
+
+static int own_setup(SUNLinearSolver s, SUNMatrix m) {
+  (void)s, (void)m;
+  return 0;
+}
+
+static int own_initialize(SUNLinearSolver s) {
+  (void)s;
+  return 0;
+}
+
+static bool make_own(cpli_sun* s,
+                     int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype)) {
+  s->matrix = SUNMatNewEmpty(s->sun);
+  s->linear = SUNLinSolNewEmpty(s->sun);
+  if (s->matrix == NULL || s->linear == NULL) return false;
+  s->matrix->ops->getid = no_matrix;
+  s->linear->ops->gettype = own_type;
+  s->linear->ops->initialize = own_initialize;
+  s->linear->ops->setup = own_setup;
+  s->linear->ops->solve = solve;
+  s->linear->content = s;
+  return true;
+}
+
+static bool make_dense(cpli_sun* s) {
+  s->matrix = SUNDenseMatrix((sunindextype)s->ode.n, (sunindextype)s->ode.n, s->sun);
+  if (s->matrix != NULL) s->linear = SUNLinSol_Dense(s->x, s->matrix, s->sun);
+  return s->linear != NULL;
+}
+
+bool cpli_sun_set_up(cpli_sun* s, bool implicit,
+                     int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype)) {
+  cpl_context* ctx = s->base.ctx;
+  s->roots = cpli_alloc(ctx, s->ode.n_roots, sizeof *s->roots);
+  if (s->roots == NULL || SUNContext_Create(NULL, &s->sun) < 0) return false;
+  s->x = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
+  s->atol = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
+  s->lent = N_VNewEmpty_Serial((sunindextype)s->ode.n, s->sun);
+  if (s->x == NULL || s->atol == NULL || s->lent == NULL) return false;
+  N_VConst(0, s->x);
+  N_VConst(1, s->atol);
+  s->own_system = implicit && s->ode.newton_setup != NULL;
+  if (!implicit) return true;
+  return s->own_system ? make_own(s, solve) : make_dense(s);
+}
+
+void cpli_sun_free(cpli_sun* s) {
+  if (s->linear != NULL && s->own_system) SUNLinSolFreeEmpty(s->linear);
+  if (s->linear != NULL && !s->own_system) SUNLinSolFree(s->linear);
+  if (s->matrix != NULL && s->own_system) SUNMatFreeEmpty(s->matrix);
+  if (s->matrix != NULL && !s->own_system) SUNMatDestroy(s->matrix);
+  N_Vector vectors[] = {s->x, s->atol, s->lent};
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) {
+    if (vectors[i] != NULL) N_VDestroy(vectors[i]);
+  }
+  if (s->sun != NULL) SUNContext_Free(&s->sun);
+  cpli_free(s->base.ctx, s->roots);
+}
+
+//------------------------------------ callbacks ------------------------------------
+
+int cpli_sun_passed_on(cpli_sun* s, cpl_status st) {
+  if (st != CPL_OK) s->failure = st;
+  return st < 0 ? -1 : st > 0 ? 1 : 0;
+}
+
+int cpli_sun_roots(cpli_sun* s, double t, N_Vector x, realtype* z) {
+  return cpli_sun_passed_on(s, s->ode.roots(s->ode.user, t, N_VGetArrayPointer(x), z));
+}
+
+void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user) {
+  cpli_sun* s = user;
+  (void)module;
+  if (code > 0) cpl_log(s->base.ctx, CPL_LOG_DEBUG, s->base.who, "%s: %s", function, text);
+}
+
+//------------------------------------ steps ------------------------------------
+
+cpl_status cpli_sun_failed(cpli_sun* s, double h, const char* text, bool models_fault) {
+  static const char format[] = "%s: the solver stopped at t=%.12g (step %.3g): %s";
+  if (s->failure < 0) return s->failure;
+  if (s->failure == CPL_RETRY && models_fault)
+    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, format, s->base.who, s->t, h, text);
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, s->t, h, text);
+}
+
+cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
+  s->stuck = reached > s->t ? 0 : s->stuck + 1;
+  if (s->stuck > 10) {
+    return cpl_fail(s->base.ctx, CPL_ERR_SOLVER,
+                    "%s: time does not advance any more at t=%.12g: the solution has a singularity "
+                    "there, or a derivative is far too large",
+                    s->base.who, s->t);
+  }
+  *t = s->t = reached;
+  memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
+  return CPL_OK;
+}
+
+void cpli_sun_crossed(const cpli_sun* s, int8_t* crossed) {
+  for (size_t i = 0; i < s->ode.n_roots; i++) crossed[i] = (int8_t)s->roots[i];
+}

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the solvers of SUNDIALS with one step at a time (ARKODE, IDA) have in common.
+#pragma once
+
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+#include "solver/solver.h"
+
+typedef struct cpli_sun {
+  cpli_solver base;
+  cpli_ode ode;
+  double rtol;
+  SUNContext sun;
+  N_Vector x, atol, lent;  // lent: an array of the caller
+  SUNMatrix matrix;
+  SUNLinearSolver linear;
+  bool own_system;     // the linear systems are the equation's own: the two above are empty
+  cpl_status failure;  // what a function of the equation returned last when it was no success
+  double t, max_step;
+  int* roots;
+  int stuck;  // steps in a row that did not advance the time
+} cpli_sun;
+
+/// The vectors, the context and, with `implicit`, the matrix and its solver. solve: of an own
+/// system.
+bool cpli_sun_set_up(cpli_sun* s, bool implicit,
+                     int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype));
+void cpli_sun_free(cpli_sun* s);
+/// SUNDIALS wants 0, positive (recoverable) or negative.
+int cpli_sun_passed_on(cpli_sun* s, cpl_status st);
+int cpli_sun_roots(cpli_sun* s, double t, N_Vector x, realtype* z);
+/// The step could not be made. `text` says why.
+cpl_status cpli_sun_failed(cpli_sun* s, double h, const char* text, bool models_fault);
+/// A step to `reached`: *t and x; a failure when the time stands still.
+cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x);
+/// Which roots were found.
+void cpli_sun_crossed(const cpli_sun* s, int8_t* crossed);
+void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user);

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Sparse factorisations against dense ones, and the solver that uses them.
+#include "solver/sparse_lu.h"
+
+#include "aggregate/dense.h"
+#include "models.h"
+#include "solver/complex_lu.h"
+
+enum { N = 50 };
+
+// A band with an arrow, some diagonal entries missing.
+static bool is_there(int row, int column) {
+  if (row == column) return row % 7 != 3;
+  return abs(row - column) <= 2 || row == N - 1 || column == 0;
+}
+
+static cpli_pattern make_pattern(int32_t* first, int32_t* row) {
+  int32_t n = 0;
+  for (int j = 0; j < N; j++) {
+    first[j] = n;
+    for (int i = 0; i < N; i++) {
+      if (is_there(i, j)) row[n++] = i;
+    }
+  }
+  first[N] = n;
+  return (cpli_pattern){.n_rows = N, .n_columns = N, .n_entries = n, .first = first, .row = row};
+}
+
+static void fill(double* jac, unsigned seed) {
+  for (int j = 0; j < N; j++) {
+    for (int i = 0; i < N; i++) {
+      seed = seed * 1664525u + 1013904223u;
+      jac[j * N + i] = is_there(i, j) ? (double)(seed >> 8) / (1 << 24) - 0.5 : 0;
+    }
+  }
+}
+
+static void solutions_meet_the_dense_ones(void** state) {
+  cpl_context* ctx = *state;
+  static int32_t first[N + 1], row[N * N];
+  static double jac[N * N], m[N * N], im[N * N];
+  int32_t pivot[N];
+  size_t pair_pivot[N];
+  cpli_pattern pattern = make_pattern(first, row);
+  cpli_sparse_lu* s = NULL;
+  CHECK_OK(ctx, cpli_sparse_lu_make(ctx, &pattern, &s));
+  for (unsigned round = 1; round <= 3; round++) {  // the second and third refactorise
+    double real = 3 * round, re = 2, b = 4, x[N], y[N], u[N], v[N];
+    fill(jac, round);
+    CHECK(cpli_sparse_lu_factor(s, jac, real, re, b));
+    for (int i = 0; i < N * N; i++) m[i] = -jac[i];
+    for (int i = 0; i < N; i++) m[i * N + i] += real;
+    CHECK_INT(cpli_lu_factor(m, pivot, N), -1);
+    for (int i = 0; i < N; i++) x[i] = y[i] = sin(i);
+    cpli_sparse_lu_solve(s, x);
+    cpli_lu_solve(m, pivot, N, y);
+    for (int i = 0; i < N; i++) CHECK_NEAR(x[i], y[i], 1e-10);
+    memset(im, 0, sizeof im);
+    for (int i = 0; i < N * N; i++) m[i] = -jac[i];
+    for (int i = 0; i < N; i++) m[i * N + i] += re, im[i * N + i] = b;
+    CHECK(cpli_clu_factor(N, m, im, pair_pivot));
+    for (int i = 0; i < N; i++) x[i] = u[i] = sin(i), y[i] = v[i] = cos(3 * i);
+    cpli_sparse_lu_solve_pair(s, x, y);
+    cpli_clu_solve(N, m, im, pair_pivot, u, v);
+    for (int i = 0; i < N; i++) CHECK_NEAR(x[i], u[i], 1e-10);
+    for (int i = 0; i < N; i++) CHECK_NEAR(y[i], v[i], 1e-10);
+  }
+  memset(jac, 0, sizeof jac);
+  CHECK(!cpli_sparse_lu_factor(s, jac, 0, 0, 0));
+  cpli_sparse_lu_destroy(s);
+}
+
+// A rod that conducts heat and radiates: stiff, three entries a row.
+enum { CELLS = 80 };
+static int rod_derivatives(const cpl_values* v, double* dx) {
+  for (int i = 0; i < CELLS; i++) {
+    double left = i > 0 ? v->x[i - 1] : 1, right = i < CELLS - 1 ? v->x[i + 1] : 0;
+    dx[i] = 1000 * (left - 2 * v->x[i] + right) - 5 * pow(v->x[i], 4);
+  }
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration rod_states[] = {{"T", .start = 0.5, .size = CELLS}, END_OF_LIST};
+static const cpl_model_def rod_model = {
+    .name = "rod", .states = rod_states, .derivatives = rod_derivatives, .stop_time = 0.5};
+
+static double run_rod(cpl_context* ctx, cpl_solver_kind kind, double rtol) {
+  static const char* const middle[] = {"T[40]"};
+  recording* r = recording_make(ctx, &rod_model);
+  r->solver.kind = kind;
+  r->solver.rtol = rtol;
+  r->run.record = middle;
+  r->run.n_record = 1;
+  CHECK_OK(ctx, recording_run(r));
+  double value = last_of(r)[0];
+  recording_free(r);
+  return value;
+}
+
+static void radau_uses_them(void** state) {
+  double exact = run_rod(*state, CPL_SOLVER_CVODE, 1e-11);
+  CHECK_NEAR(run_rod(*state, CPL_SOLVER_RADAU, 1e-5), exact, 1e-5);
+  CHECK_NEAR(run_rod(*state, CPL_SOLVER_RADAU, 1e-9), exact, 1e-8);
+}
+
+static int make_context(void** state) {
+  *state = test_context();
+  return 0;
+}
+static int drop_context(void** state) {
+  cpl_context_destroy(*state);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(solutions_meet_the_dense_ones),
+      cmocka_unit_test(radau_uses_them),
+  };
+  return cmocka_run_group_tests(tests, make_context, drop_context);
+}
