@@ -97,7 +97,7 @@ static void the_fragments_are_read(void** state) {
     cpl_system_def_destroy(def);
     found++;
   }
-  CHECK_INT(found, 12);
+  CHECK_INT(found, 13);
   cpli_free(ctx, text);
   cpl_context_destroy(ctx);
 }
