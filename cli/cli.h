@@ -49,7 +49,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 // verbs, one file each
 extern const cli_verb cli_run, cli_info, cli_check, cli_graph, cli_linearize, cli_build, cli_view,
-    cli_plot, cli_crosscheck;
+    cli_plot, cli_crosscheck, cli_tlm;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
 // options.c

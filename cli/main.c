@@ -4,7 +4,7 @@
 
 const cli_verb* const cli_verbs[] = {&cli_run,        &cli_info,  &cli_check, &cli_graph,
                                      &cli_linearize,  &cli_build, &cli_view,  &cli_plot,
-                                     &cli_crosscheck, NULL};
+                                     &cli_crosscheck, &cli_tlm,   NULL};
 
 int main(int argc, char** argv) {
   cpl_guard_crashes();

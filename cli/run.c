@@ -15,15 +15,16 @@
 #include "pace.h"
 #include "progress.h"
 #include "report.h"
+#include "run_lines.h"
 #include "run_master.h"
 #include "split.h"
 
 typedef struct run_args {
   const char *output, *as, *solver, *projection, *linear, *input, *log_level, *call_log, *progress,
       *listen;
-  double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time;
+  double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
   cli_list set, record;
-  bool stats, json, quiet, units, per_model, one_solver, isolate, view, live;
+  bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes;
 } run_args;
 
 // All that one run needs, from the file to the results.
@@ -252,6 +253,9 @@ static cpl_status make_coupled(session* s) {
   def.solver = s->solver;
   def.step = given(s->args->step, 0);
   def.usual_step = usual_step(s);
+  def.processes = s->args->processes;
+  def.call_timeout = s->args->processes ? given(s->args->call_timeout, 0) : 0;
+  def.threads = (int32_t)given(s->args->threads, 0);
   s->run.tolerance = given(s->args->rtol, e->has_tolerance ? e->tolerance : 0);
   st = cpl_system_stepper(s->source, &def, &s->stepper);
   if (st < 0) return st;
@@ -325,7 +329,7 @@ static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  bool isolate = a->isolate || !isnan(a->call_timeout);
+  bool isolate = a->isolate || (!isnan(a->call_timeout) && !a->processes);
   cpl_status st = isolate ? cli_open_isolated(s->ctx, s->path, a->call_log, &a->set,
                                               a->call_timeout, &s->source)
                           : cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
@@ -421,6 +425,8 @@ static void print_stats(const session* s) {
       fprintf(out, "  time in switches     %.3g s\n", r->in_switches_s);
       fprintf(out, "  time in mapping      %.3g s\n", r->in_mapping_s);
     }
+  } else if (cpl_tlm_count(s->stepper) > 0) {
+    run_print_lines(out, s->stepper);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
     run_print_master(out, s->stepper);
   } else {
@@ -483,6 +489,7 @@ static void print_counts(cpli_json* json, const session* s) {
     cpli_json_real(json, "worst_overrun_s", s->pace.latest);
   }
   if (cpl_master_get_stats(s->stepper) != NULL) run_write_master(json, "master", s->stepper);
+  if (cpl_tlm_count(s->stepper) > 0) run_write_lines(json, s->stepper);
 }
 
 static void print_json(const session* s) {
@@ -656,6 +663,12 @@ static const cli_option options[] = {
      "keep step with the clock: 1 as fast as real time, 2 twice as fast; --stats tells how often "
      "it came too late",
      CLI_NUMBER, AT(real_time)},
+    {"processes", 0, NULL, "of a system with tlm lines: every part in a process of its own",
+     CLI_FLAG, AT(processes)},
+    {"threads", 0, "N",
+     "of a system with tlm lines: so many; default: as many as there are processors, where they "
+     "pay",
+     CLI_NUMBER, AT(threads)},
     {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
     {"view", 0, NULL,
      "write a page of the results beside them (.html), with a report of the run, and open it where "
@@ -684,13 +697,14 @@ const cli_verb cli_run = {
     .operands = "FILE",
     .summary = "simulate an FMU, a model in C or a system",
     .text =
-        "FILE is an .fmu, a model written in C (.c) or a system of them (.yaml). Times and "
+        "FILE is an .fmu, a model written in C (.c), a system of them (.yaml) or a composite model "
+        "of the TLM framework (.xml). Times and "
         "tolerances not given are those of "
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "
         "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
         "  couplet run ball.fmu --stop-time 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
-    .suffixes = "fmu c yaml",
+    .suffixes = "fmu c yaml xml",
     .options = options,
     .args_size = sizeof(run_args),
     .run = run_file,

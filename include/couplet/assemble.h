@@ -8,6 +8,7 @@
 #include "couplet/interface.h"
 #include "couplet/solver.h"
 #include "couplet/system.h"
+#include "couplet/tlm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,10 @@ typedef struct cpl_stepper_def {
   cpl_solver_def solver;  ///< of models; a system with steppers restarts it at every step
   double step;            ///< communication step; 0: as the definition says
   double usual_step;      ///< when neither the definition nor an FMU says one
+  // of systems with delay lines
+  int32_t threads;      ///< 0: as many as there are processors, where they pay
+  bool processes;       ///< every part in a process of its own
+  double call_timeout;  ///< with processes [s]: a step that takes longer ends the run; 0: never
 } cpl_stepper_def;
 
 CPL_API cpl_stepper_def cpl_default_stepper_def(void);
@@ -51,6 +56,20 @@ CPL_API cpl_stepper_def cpl_default_stepper_def(void);
 /// Owned: *out by the caller, who destroys it through its ops.
 CPL_API cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def,
                                       cpl_stepper** out);
+
+//------------------------------------ delay lines ------------------------------------
+
+typedef struct cpl_system_line {
+  const char* ends[2];  ///< names of its interfaces
+  cpl_tlm_kind kind;
+  cpl_tlm_line line;
+  double mass[2], inertia[2];  ///< felt at its ends at the start; INFINITY: none moves it; NAN: not
+                               ///< known (co-simulation)
+} cpl_system_line;
+
+/// Lines of a built system, in the order of its file.
+CPL_API int32_t cpl_system_line_count(const cpl_source* system);
+CPL_API cpl_system_line cpl_system_line_at(const cpl_source* system, int32_t i);
 
 #ifdef __cplusplus
 }

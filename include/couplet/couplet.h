@@ -24,4 +24,5 @@
 #include "couplet/solver.h"
 #include "couplet/system.h"
 #include "couplet/table.h"
+#include "couplet/tlm.h"
 #include "couplet/view.h"

@@ -93,12 +93,13 @@ typedef struct cpli_built {
   cpli_resolver resolver;
   cpli_links links;
   cpli_assembly* assemblies;
-  cpl_model* prototype;    // the first instance, until someone asks for it
-  cpli_members* draft;     // the same of a system with steppers
-  cpli_box* box;           // holds its description
-  cpli_merged* merged;     // likewise
-  cpli_modes_plan* modes;  // of a system with modes
-  cpl_description desc;    // a copy of it, with the experiment of the definition
+  cpl_model* prototype;       // the first instance, until someone asks for it
+  cpli_members* draft;        // the same of a system with steppers
+  cpli_box* box;              // holds its description
+  cpli_merged* merged;        // likewise
+  cpli_modes_plan* modes;     // of a system with modes
+  struct cpli_tlm_plan* tlm;  // delay lines. Nullable
+  cpl_description desc;       // a copy of it, with the experiment of the definition
   char* name;
 } cpli_built;
 
@@ -114,6 +115,8 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
 
 cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
                           cpl_component* c);
+/// Compute the parameters of the system; they may use each other in any order.
+cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f);
 /// Write start values of members into the description of the aggregate.
 cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate);
 
@@ -146,3 +149,26 @@ void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver);
 /// The transitions of a mode: what they set, found in the two modes they lead from and to.
 cpl_status cpli_ways_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode);
 void cpli_ways_free(cpli_modes_plan* p);
+
+//------------------------------------ cosimulation.c, for others
+//------------------------------------
+
+/// The model of each part of the description, -1 for the aggregate: n_models + 1 numbers at most.
+cpl_status cpli_members_order(cpli_built* b, const cpli_members* draft, int32_t* models);
+/// The stepper of a member that stands beside the aggregate. `coupled`: someone may take it back.
+cpl_status cpli_member_stepper(cpli_built* b, cpli_members* draft, int32_t model,
+                               const cpl_stepper_def* def, bool coupled, cpl_stepper** out);
+
+//------------------------------------ tlm_resolve.c, tlm.c ------------------------------------
+
+/// Find what the sections `interfaces:` and `tlm:` name; b->tlm stays NULL without lines.
+cpl_status cpli_tlm_resolve(cpli_built* b, cpli_functions* functions);
+void cpli_tlm_plan_free(cpli_built* b);
+/// How many waves arrive at models; add them and the forces they make to the lists.
+int32_t cpli_tlm_waves(const cpli_built* b);
+cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* signals,
+                              int32_t* n_signals, cpl_coupling* couplings, int32_t* n_couplings);
+/// Take what lines give to models out of the inputs of the whole.
+void cpli_tlm_hide(cpli_built* b);
+cpl_status cpli_members_lines(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
+                              cpl_stepper** out);

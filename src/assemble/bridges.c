@@ -17,7 +17,8 @@ cpl_status cpli_bridges_init(cpli_built* b, cpli_assembly* one) {
   one->bridge_of = cpli_arena_alloc(&one->functions.arena, total, sizeof *one->bridge_of);
   if (one->bridge_of == NULL) return cpli_nomem(ctx);
   const cpl_system_def* d = b->def;
-  one->first_bridge = (int32_t)(d->n_parameters + d->n_inputs + d->n_outputs + d->n_constraints);
+  one->first_bridge = (int32_t)(d->n_parameters + d->n_inputs + d->n_outputs + d->n_constraints) +
+                      cpli_tlm_waves(b);
   return CPL_OK;
 }
 

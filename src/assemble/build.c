@@ -62,7 +62,8 @@ static cpl_status choose_kind(built* b, size_t i) {
   if (ops->make_model == NULL && ops->make_stepper == NULL)
     return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.place,
                         "model %s: there is nothing in it that can be simulated", m->name.text);
-  b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL;
+  b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL ||
+                     (m->prefers_steps && ops->make_stepper != NULL);
   b->n_steppers += b->is_stepper[i];
   return CPL_OK;
 }
@@ -127,34 +128,6 @@ static cpl_status open_members(built* b, const cpli_chain* chain) {
   }
   for (size_t i = 0; i < b->def->n_models && st >= 0; i++) st = separate(b, i);
   cpli_names_free(&opened);
-  return st;
-}
-
-//------------------------------------ parameters ------------------------------------
-
-// Parameters may use each other in any order: rounds go on as long as one more becomes known.
-static cpl_status evaluate_parameters(built* b, cpli_functions* f) {
-  size_t n = b->def->n_parameters;
-  cpl_status st = CPL_OK;
-  bool progress = true;
-  bool* known = b->known;
-  while (progress && st >= 0) {
-    progress = false;
-    for (size_t i = 0; i < n && st >= 0; i++) {
-      if (known[i]) continue;
-      cpl_status one = cpli_constant_of_text(f, &b->def->parameters[i].value, b->parameters, known,
-                                             &b->parameters[i]);
-      if (one < 0) st = one;
-      known[i] = one == CPL_OK;
-      progress = progress || known[i];
-    }
-  }
-  for (size_t i = 0; i < n && st >= 0; i++) {
-    if (known[i]) continue;
-    const cpli_parameter* p = &b->def->parameters[i];
-    st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &p->value.place,
-                      "the parameter %s depends on itself", p->name.text);
-  }
   return st;
 }
 
@@ -491,12 +464,13 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
 
 static cpl_status allocate_lists(const built* b, cpli_functions* f, lists* l) {
   const cpl_system_def* d = b->def;
-  l->signals =
-      cpli_arena_alloc(&f->arena, d->n_parameters + d->n_inputs + d->n_outputs + d->n_constraints,
-                       sizeof *l->signals);
-  l->couplings =
-      cpli_arena_alloc(&f->arena, d->n_inputs + b->links.count + d->n_outputs + d->n_constraints,
-                       sizeof *l->couplings);
+  size_t waves = (size_t)cpli_tlm_waves(b);
+  l->signals = cpli_arena_alloc(
+      &f->arena, d->n_parameters + d->n_inputs + d->n_outputs + d->n_constraints + waves,
+      sizeof *l->signals);
+  l->couplings = cpli_arena_alloc(
+      &f->arena, d->n_inputs + b->links.count + d->n_outputs + d->n_constraints + waves,
+      sizeof *l->couplings);
   l->events = cpli_arena_alloc(&f->arena, d->n_inputs + d->n_events, sizeof *l->events);
   l->constraints = cpli_arena_alloc(&f->arena, d->n_constraints, sizeof *l->constraints);
   return l->constraints != NULL && l->signals != NULL && l->couplings != NULL && l->events != NULL
@@ -515,6 +489,8 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
   for (size_t i = 0; i < d->n_outputs && st >= 0; i++) st = add_output(b, f, l, &d->outputs[i]);
   for (size_t i = 0; i < d->n_constraints && st >= 0; i++)
     st = add_constraint(f, l, &d->constraints[i]);
+  if (st >= 0)
+    st = cpli_tlm_add_waves(b, f, l->signals, &l->n_signals, l->couplings, &l->n_couplings);
   for (size_t i = 0; i < d->n_events && st >= 0; i++) st = add_event(b, f, l, &d->events[i]);
   return st;
 }
@@ -653,6 +629,7 @@ static void destroy(cpl_source* source) {
   }
   cpli_box_release(b->box);
   cpli_merged_release(b->merged);
+  cpli_tlm_plan_free(b);
   cpli_links_free(&b->links);
   for (size_t i = 0; i < n && b->sources != NULL; i++) {
     if (b->sources[i] != NULL && !b->borrowed[i]) b->sources[i]->ops->destroy(b->sources[i]);
@@ -716,7 +693,8 @@ static cpl_status resolve_all(built* b) {
   if (st >= 0) st = cpli_links_init(&b->links, &b->resolver);
   if (st >= 0) st = cpli_check_starts(&b->resolver);
   if (st >= 0) cpli_warn_unconnected(&b->resolver, &b->links);
-  if (st >= 0) st = evaluate_parameters(b, &scratch);
+  if (st >= 0) st = cpli_evaluate_parameters(b, &scratch);
+  if (st >= 0) st = cpli_tlm_resolve(b, &scratch);
   cpli_functions_free(&scratch);
   return st;
 }
@@ -753,16 +731,18 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
   if (st >= 0 && def->n_modes > 0) return build_modes(b, &chain, out);
   if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
-  if (st >= 0 && b->n_steppers == 0) st = assemble(b, b->name, &b->prototype);
-  if (st >= 0 && b->n_steppers > 0) st = cpli_members_make(b, b->name, &b->draft);
-  if (st >= 0 && b->n_steppers > 0) st = cpli_members_describe(b, b->draft);
+  bool model = st >= 0 && b->n_steppers == 0 && b->tlm == NULL;
+  if (model) st = assemble(b, b->name, &b->prototype);
+  if (st >= 0 && !model) st = cpli_members_make(b, b->name, &b->draft);
+  if (st >= 0 && !model) st = cpli_members_describe(b, b->draft);
+  if (st >= 0 && b->tlm != NULL) cpli_tlm_hide(b);
   if (st < 0) {
     destroy(&b->base);
     return st;
   }
-  if (b->n_steppers == 0) b->box = cpli_box_hold(b->prototype);
+  if (model) b->box = cpli_box_hold(b->prototype);
   else b->base.ops = &stepper_ops;
-  b->desc = b->n_steppers == 0 ? b->box->desc : b->merged->desc;
+  b->desc = model ? b->box->desc : b->merged->desc;
   b->desc.kind = "system";
   take_experiment(b);
   *out = &b->base;

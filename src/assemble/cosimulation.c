@@ -113,6 +113,14 @@ cpl_status cpli_members_describe(cpli_built* b, cpli_members* d) {
   return st;
 }
 
+cpl_status cpli_members_order(cpli_built* b, const cpli_members* d, int32_t* models) {
+  layout l;
+  cpl_status st = make_layout(b, d, &l);
+  for (int32_t i = 0; i < l.n && st >= 0; i++) models[i] = l.parts[i].model;
+  free_layout(b, &l);
+  return st;
+}
+
 //------------------------------------ what the definition says ------------------------------------
 
 static cpl_status bad_word(cpli_built* b, const cpli_text* t, const char* key, const char* known) {
@@ -216,8 +224,8 @@ void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
   if (!isnan(e.atol)) solver->atol = e.atol;
 }
 
-static cpl_status make_part(cpli_built* b, cpli_members* d, int32_t model,
-                            const cpl_stepper_def* def, bool coupled, cpl_stepper** out) {
+cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
+                               const cpl_stepper_def* def, bool coupled, cpl_stepper** out) {
   cpl_solver_def solver = def->solver;
   solver.restart_each_step = coupled;
   solver.one_solver = true;
@@ -251,7 +259,7 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
   take_numbers(b, def, &m);
   for (; made < l->n && st >= 0; made++) {
     parts[made].plain_names = l->parts[made].model < 0;
-    st = make_part(b, d, l->parts[made].model, def, true, &parts[made].stepper);
+    st = cpli_member_stepper(b, d, l->parts[made].model, def, true, &parts[made].stepper);
     if (st < 0) break;
   }
   if (st >= 0) st = take_steps(b, &d->assembly->functions, l, parts);
@@ -297,7 +305,7 @@ static cpl_status put_beside(cpli_built* b, cpli_members* d, const cpl_stepper_d
   cpl_status st = parts != NULL ? CPL_OK : cpli_nomem(ctx);
   int32_t made = 0;
   for (; made < l->n && st >= 0; made++) {
-    st = make_part(b, d, l->parts[made].model, def, false, &parts[made]);
+    st = cpli_member_stepper(b, d, l->parts[made].model, def, false, &parts[made]);
     if (st < 0) break;
   }
   if (st >= 0)
@@ -349,7 +357,8 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cp
   cpli_members* draft = b->draft;
   b->draft = NULL;
   cpl_status st = draft == NULL ? cpli_members_make(b, b->name, &draft) : CPL_OK;
-  if (st >= 0) st = cpli_members_couple(b, draft, def, out);
+  if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, def, out);
+  else if (st >= 0) st = cpli_members_couple(b, draft, def, out);
   cpli_members_free(b, draft);
   return st;
 }

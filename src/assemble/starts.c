@@ -100,3 +100,31 @@ cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggrega
   }
   return st;
 }
+
+//------------------------------------ parameters ------------------------------------
+
+// Parameters may use each other in any order: rounds go on as long as one more becomes known.
+cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f) {
+  size_t n = b->def->n_parameters;
+  cpl_status st = CPL_OK;
+  bool progress = true;
+  bool* known = b->known;
+  while (progress && st >= 0) {
+    progress = false;
+    for (size_t i = 0; i < n && st >= 0; i++) {
+      if (known[i]) continue;
+      cpl_status one = cpli_constant_of_text(f, &b->def->parameters[i].value, b->parameters, known,
+                                             &b->parameters[i]);
+      if (one < 0) st = one;
+      known[i] = one == CPL_OK;
+      progress = progress || known[i];
+    }
+  }
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    if (known[i]) continue;
+    const cpli_parameter* p = &b->def->parameters[i];
+    st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &p->value.place,
+                      "the parameter %s depends on itself", p->name.text);
+  }
+  return st;
+}

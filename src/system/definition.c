@@ -45,6 +45,8 @@ void cpl_system_def_destroy(cpl_system_def* def) {
   cpli_free(ctx, def->constraints);
   cpli_free(ctx, def->record);
   cpli_def_free_modes(def);
+  cpli_free(ctx, def->interfaces);
+  cpli_free(ctx, def->lines);
   cpli_arena_free(&def->arena);
   cpli_free(ctx, def);
 }

@@ -27,7 +27,8 @@ typedef struct cpli_member {
   const cpl_system_def* system;  // borrowed. Nullable.
   cpl_member_as as;
   cpli_place as_place;
-  bool isolate;  // instances run in processes of their own
+  bool isolate;        // instances run in processes of their own
+  bool prefers_steps;  // co-simulation, where it has both
   cpli_setting* starts;
   size_t n_starts, cap_starts;
 } cpli_member;
@@ -179,6 +180,9 @@ struct cpl_system_def {
   size_t n_modes, n_observed, cap_modes, cap_observed;
   cpli_experiment experiment;
   cpli_cosimulation cosimulation;
+  struct cpli_interface* interfaces;  // system/lines.h
+  struct cpli_line* lines;
+  size_t n_interfaces, cap_interfaces, n_lines, cap_lines;
   bool isolate;             // all models, those of nested systems too
   double call_timeout;      // of isolated ones [s]; 0: none
   cpli_names model_names;   // -> index in models

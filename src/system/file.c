@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "system/composite.h"
 #include "system/reader.h"
 
 typedef cpli_reader reader;
@@ -375,9 +376,17 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
   return st < 0 ? st : cpli_def_set_cosimulation(r->def, &m);
 }
 
+static cpl_status read_interface(reader* r, const cpli_yaml* node) {
+  return cpli_read_interface(r->def, r->yaml, node);
+}
+
+static cpl_status read_tlm(reader* r, const cpli_yaml* node) {
+  return cpli_read_line(r->def, r->yaml, node);
+}
+
 //------------------------------------ file ------------------------------------
 
-typedef enum form { ONE, EACH_KEY, EACH_ITEM, MAPPING, LATER, VERSION } form;
+typedef enum form { ONE, EACH_KEY, EACH_ITEM, MAPPING, VERSION } form;
 
 static const struct section {
   const char* name;
@@ -398,9 +407,9 @@ static const struct section {
     {"modes", MAPPING, cpli_read_modes},
     {"observe", EACH_KEY, cpli_read_observed},
     {"solver", MAPPING, cpli_read_solver},
-    {"tlm", LATER, NULL},
+    {"tlm", EACH_ITEM, read_tlm},
     {"constraints", EACH_KEY, read_constraint},
-    {"interfaces", LATER, NULL},
+    {"interfaces", EACH_KEY, read_interface},
 };
 
 // Names for messages: those that can be used now.
@@ -408,7 +417,7 @@ static cpl_status unknown_section(const reader* r, const cpli_yaml* key) {
   const char* known[CPLI_COUNT(sections)];
   size_t n = 0;
   for (size_t i = 0; i < CPLI_COUNT(sections); i++) {
-    if (sections[i].form != LATER) known[n++] = sections[i].name;
+    known[n++] = sections[i].name;
   }
   return unknown(r, key, "key", known, n);
 }
@@ -416,10 +425,6 @@ static cpl_status unknown_section(const reader* r, const cpli_yaml* key) {
 static cpl_status read_section(reader* r, const struct section* s, const cpli_yaml* node) {
   cpl_status st = CPL_OK;
   if (s->form == VERSION) return CPL_OK;
-  if (s->form == LATER) {
-    cpli_place place = place_of(r, node->key);
-    return cpli_fail_at(r->ctx, CPL_ERR_UNSUPPORTED, &place, "%s: not supported yet", s->name);
-  }
   if (s->form == ONE) return s->read(r, node);
   bool nothing = node->kind == CPLI_YAML_SCALAR && node->text[0] == '\0' && !node->quoted;
   if (nothing) return CPL_OK;
@@ -468,10 +473,22 @@ static cpl_status keep_path(cpl_system_def* def, const char* path) {
   return lost ? cpli_nomem(def->ctx) : CPL_OK;
 }
 
+static cpl_status read_composite(cpl_context* ctx, const char* path, cpl_system_def** out) {
+  cpl_system_def* def = NULL;
+  cpl_status st = cpl_system_def_create(ctx, &def);
+  if (st >= 0) st = keep_path(def, path);
+  if (st >= 0) st = cpli_composite_read(def);
+  if (st >= 0 && def->no_memory) st = cpli_nomem(ctx);
+  if (st >= 0) *out = def;
+  else cpl_system_def_destroy(def);
+  return st;
+}
+
 cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_def** out) {
   cpli_yaml_file* yaml = NULL;
   cpl_system_def* def = NULL;
   *out = NULL;
+  if (cpli_is_composite(path)) return read_composite(ctx, path, out);
   cpl_status st = cpli_yaml_read(ctx, path, &yaml);
   if (st >= 0) st = cpl_system_def_create(ctx, &def);
   if (st >= 0) st = keep_path(def, path);

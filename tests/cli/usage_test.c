@@ -23,7 +23,7 @@ static void help(void** state) {
     CHECK(strncmp(printed, head, strlen(head)) == 0);
     CHECK_CODE(0, verbs[i], "-h");
   }
-  CHECK_FAILS(2, "unknown verb \"rum\" (is it run?)", "help", "rum");
+  CHECK_FAILS(2, "unknown verb \"rum\" (is it run or tlm?)", "help", "rum");
 }
 
 // Nothing is wider than a terminal.

@@ -118,7 +118,7 @@ static void the_fragments_are_read(void** state) {
     cpl_system_def_destroy(def);
     found++;
   }
-  CHECK_INT(found, 14);
+  CHECK_INT(found, 15);
   cpli_free(ctx, text);
   cpl_context_destroy(ctx);
 }

@@ -125,17 +125,16 @@ static const struct bad_file {
     {HEAD "conections: {}\n", "s.yaml:3:1: unknown key conections (did you mean connections?)"},
     {HEAD "zzzzzz: {}\n",
      "s.yaml:3:1: unknown key zzzzzz (known: couplet, name, models, parameters, inputs, "
-     "connections, outputs, events, record, experiment, master, modes, observe, solver, "
-     "constraints)"},
+     "connections, outputs, events, record, experiment, master, modes, observe, solver, tlm, "
+     "constraints, interfaces)"},
     {HEAD "modes: {}\n", "s.yaml:3:1: modes: there is no mode"},
     {HEAD "master: {step: 0}\n", "s.yaml:3:1: master: step is 0; it must be positive"},
     {HEAD "master: {order: 3}\n", "s.yaml:3:1: master: order is 3; it must be 0, 1 or 2"},
     {HEAD "master: {bonds: [{effort: a.F}]}\n", "a bond needs `effort` and `flow`"},
-    {HEAD "tlm: {}\n", "s.yaml:3:1: tlm: not supported yet"},
+    {HEAD "tlm: {a: 1}\n", "s.yaml:3:6: tlm"},
     {HEAD "constraints: {c: a.x = 1 = 2}\n", "s.yaml:3:18: constraint: it has more than one ="},
     {HEAD "constraints: {c: a.x =}\n", "s.yaml:3:18: constraint: a side of its equation is empty"},
     {HEAD "parameters: {c: 1}\nconstraints: {c: a.x}\n", "s.yaml:4:15: constraint \"c\": a"},
-    {HEAD "interfaces: {}\n", "s.yaml:3:1: interfaces: not supported yet"},
     {HEAD "name: [a]\n", "s.yaml:3:7: name needs a text, not a list"},
     {HEAD "name: a\nname: b\n", "s.yaml:4:1: name stands twice (first in line 3)"},
     // models

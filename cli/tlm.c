@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// couplet tlm: what is there about delay lines.
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli.h"
+#include "format/json.h"
+
+typedef struct tlm_args {
+  bool json;
+} tlm_args;
+
+// What is usual in each domain.
+static const struct words {
+  const char *stiffness, *mass;
+} words[] = {[CPL_TLM_TRANSLATIONAL] = {"N/m", "kg"},
+             [CPL_TLM_ROTATIONAL] = {"N m/rad", "kg m2"},
+             [CPL_TLM_HYDRAULIC] = {"Pa/m3", "Pa s2/m3"},
+             [CPL_TLM_ELECTRIC] = {"V/C", "H"},
+             [CPL_TLM_3D] = {"N/m", "kg"},
+             [CPL_TLM_SIGNAL] = {"", ""}};
+
+// More than a hundredth of what it connects shows.
+static bool is_heavy(double added, const double* felt) {
+  return added > 0.01 * felt[0] || added > 0.01 * felt[1];
+}
+
+static void print_felt(FILE* out, const char* what, const char* unit, double added,
+                       const double* felt) {
+  for (int i = 0; i < 2; i++) {
+    if (isnan(felt[i])) fprintf(out, "%s not known", i == 0 ? "" : ",");
+    else if (isinf(felt[i])) fprintf(out, "%s none", i == 0 ? "" : ",");
+    else fprintf(out, "%s %.6g", i == 0 ? "" : ",", felt[i]);
+  }
+  fprintf(out, " %s\n", unit);
+  if (is_heavy(added, felt))
+    fprintf(out,
+            "  warning: the line adds %s of %.6g %s, which is not small against what it connects; "
+            "a smaller delay with the same stiffness (Zf / delay) helps\n",
+            what, added, unit);
+}
+
+static void print_line(FILE* out, const cpl_system_line* l) {
+  cpl_tlm_facts f = cpl_tlm_line_facts(&l->line);
+  const struct words* w = &words[l->kind];
+  fprintf(out, "%s -> %s: %s, delay %.6g s\n", l->ends[0], l->ends[1], cpl_tlm_kind_name(l->kind),
+          l->line.delay);
+  if (l->kind == CPL_TLM_SIGNAL) return;
+  fprintf(out, "  stiffness k = Zf / delay     %.6g %s\n", f.stiffness, w->stiffness);
+  fprintf(out, "  parasitic mass Zf * delay    %.6g %s\n", f.mass, w->mass);
+  if (l->kind == CPL_TLM_3D) {
+    fprintf(out, "  of rotations                 %.6g N m/rad\n", f.stiffness_r);
+    fprintf(out, "  parasitic inertia            %.6g kg m2\n", f.mass_r);
+  }
+  fprintf(out, "  first standing wave          %.6g Hz\n", f.frequency);
+  if (l->line.alpha > 0)
+    fprintf(out,
+            "  alpha = %.6g: the line is %.6g times softer at low frequency and as much heavier "
+            "than without%s\n",
+            l->line.alpha, f.factor, l->line.compensate ? "; Zf is scaled to make up for it" : "");
+  fputs("  mass felt at its ends       ", out);
+  print_felt(out, "a mass", w->mass, f.mass, l->mass);
+  if (l->kind != CPL_TLM_3D) return;
+  fputs("  inertia felt at its ends    ", out);
+  print_felt(out, "an inertia", "kg m2", f.mass_r, l->inertia);
+}
+
+static void json_number(cpli_json* j, const char* key, double v) {
+  if (isfinite(v)) cpli_json_real(j, key, v);
+}
+
+static void print_json(FILE* out, const cpl_source* source) {
+  cpli_json j;
+  cpli_json_begin(&j, out);
+  cpli_json_object(&j, NULL);
+  cpli_json_array(&j, "lines");
+  for (int32_t i = 0; i < cpl_system_line_count(source); i++) {
+    cpl_system_line l = cpl_system_line_at(source, i);
+    cpl_tlm_facts f = cpl_tlm_line_facts(&l.line);
+    bool rotates = l.kind == CPL_TLM_3D;
+    cpli_json_object(&j, NULL);
+    cpli_json_text(&j, "from", l.ends[0]);
+    cpli_json_text(&j, "to", l.ends[1]);
+    cpli_json_text(&j, "kind", cpl_tlm_kind_name(l.kind));
+    json_number(&j, "delay", l.line.delay);
+    if (l.kind != CPL_TLM_SIGNAL) {
+      json_number(&j, "stiffness", f.stiffness);
+      json_number(&j, "mass", f.mass);
+      json_number(&j, "frequency", f.frequency);
+      json_number(&j, "alphaFactor", f.factor);
+      if (rotates) json_number(&j, "rotationalStiffness", f.stiffness_r);
+      if (rotates) json_number(&j, "inertia", f.mass_r);
+      cpli_json_boolean(&j, "heavy",
+                        is_heavy(f.mass, l.mass) || (rotates && is_heavy(f.mass_r, l.inertia)));
+    }
+    cpli_json_close(&j, '}');
+  }
+  cpli_json_close(&j, ']');
+  cpli_json_close(&j, '}');
+  cpli_json_end(&j);
+}
+
+static int inspect(const char* path, const tlm_args* a) {
+  cpl_context* ctx = cli_context(NULL);
+  cpl_source* source = NULL;
+  cpl_status st = cli_is_system(path) ? cpl_system_open(ctx, path, &source)
+                                      : cpl_fail(ctx, CPL_ERR_INPUT, "%s: this is no system", path);
+  if (st >= 0 && cpl_system_line_count(source) == 0)
+    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", path);
+  if (st >= 0 && a->json) print_json(stdout, source);
+  for (int32_t i = 0; st >= 0 && !a->json && i < cpl_system_line_count(source); i++) {
+    cpl_system_line l = cpl_system_line_at(source, i);
+    print_line(stdout, &l);
+  }
+  int code = st < 0 ? cli_report(ctx, st) : 0;
+  if (source != NULL) source->ops->destroy(source);
+  cpl_context_destroy(ctx);
+  return code;
+}
+
+static int run_tlm(void* args, int n_operands, char** operands) {
+  if (n_operands != 2) return cli_usage_error("tlm needs what to do and a FILE: tlm inspect FILE");
+  if (strcmp(operands[0], "inspect") == 0) return inspect(operands[1], args);
+  return cli_usage_error("tlm: %s is not known (inspect)", operands[0]);
+}
+
+#define AT(member) offsetof(tlm_args, member)
+static const cli_option options[] = {
+    {"json", 0, NULL, "print it for machines", CLI_FLAG, AT(json)},
+    {0},
+};
+
+const cli_verb cli_tlm = {
+    .name = "tlm",
+    .operands = "inspect FILE...",
+    .summary = "look at the delay lines of a system",
+    .text =
+        "tlm inspect FILE prints for every line of a system file or a composite model (.xml) the "
+        "stiffness it stands for, the mass it adds, its first standing wave, what its damping "
+        "does, and the masses felt at its ends; it warns where the line's own mass is not small "
+        "against them.",
+    .suffixes = "yaml xml",
+    .options = options,
+    .args_size = sizeof(tlm_args),
+    .run = run_tlm,
+};

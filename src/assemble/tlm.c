@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "assemble/tlm.h"
+
+#include <stdio.h>
+
+#include "tlm/ends.h"
+
+//------------------------------------ ends in the aggregate ------------------------------------
+
+int32_t cpli_tlm_waves(const cpli_built* b) { return b->tlm != NULL ? b->tlm->n_waves : 0; }
+
+static void wave_name(const cpl_tlm_interface* i, int32_t k, char* out, size_t size) {
+  if (cpli_kind_width(i->kind) == 1) snprintf(out, size, "%s.wave", i->name);
+  else snprintf(out, size, "%s.wave[%d]", i->name, (int)k + 1);
+}
+
+static cpl_status add_end(cpli_built* b, cpli_functions* f, const cpl_tlm_interface* i,
+                          const cpl_tlm_line* line, cpl_signal* signals, int32_t* n_signals,
+                          cpl_coupling* couplings, int32_t* n_couplings) {
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < cpli_kind_width(i->kind) && st >= 0; k++) {
+    char text[512];
+    wave_name(i, k, text, sizeof text);
+    cpl_signal* s = &signals[*n_signals];
+    *s = (cpl_signal){.name = cpli_arena_strdup(&f->arena, text), .kind = CPL_SIGNAL_INPUT};
+    if (s->name == NULL) return cpli_nomem(b->base.ctx);
+    cpl_coupling* c = &couplings[(*n_couplings)++];
+    *c = (cpl_coupling){.target =
+                            cpli_port_of(f, (cpli_ref){CPLI_REF_VARIABLE, i->part, i->force[k]})};
+    cpl_port speed = cpli_port_of(f, (cpli_ref){CPLI_REF_VARIABLE, i->part, i->speed[k]});
+    st = cpli_force_function(&f->arena, (cpl_port){-1, (*n_signals)++}, speed,
+                             cpli_kind_sigma(i->kind), cpli_line_z(line, k), i->sign, &c->function);
+  }
+  return st;
+}
+
+cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* signals,
+                              int32_t* n_signals, cpl_coupling* couplings, int32_t* n_couplings) {
+  cpl_status st = CPL_OK;
+  for (int32_t l = 0; b->tlm != NULL && l < b->tlm->n_lines && st >= 0; l++) {
+    const cpl_tlm_line* line = &b->tlm->lines[l];
+    int32_t ends[2] = {line->from, line->to};
+    for (int e = 0; e < 2 && st >= 0; e++) {
+      const cpl_tlm_interface* i = &b->tlm->interfaces[ends[e]];
+      if (i->kind != CPL_TLM_SIGNAL && !b->is_stepper[i->part])
+        st = add_end(b, f, i, line, signals, n_signals, couplings, n_couplings);
+    }
+  }
+  return st;
+}
+
+// Waves, and what lines give to steppers, are no inputs of the whole.
+void cpli_tlm_hide(cpli_built* b) {
+  cpl_variable* vars = (cpl_variable*)b->merged->desc.vars;
+  for (int32_t i = 0; i < b->tlm->n_interfaces; i++) {
+    const cpl_tlm_interface* e = &b->tlm->interfaces[i];
+    for (int32_t k = 0; k < CPL_TLM_WIDTH; k++) {
+      char text[512];
+      if (e->force[k] < 0) continue;
+      snprintf(text, sizeof text, "%s.%s", b->def->models[e->part].name.text,
+               b->sources[e->part]->desc->vars[e->force[k]].name);
+      int32_t force = cpl_find_variable(&b->merged->desc, text);
+      wave_name(e, k, text, sizeof text);
+      int32_t wave = cpl_find_variable(&b->merged->desc, text);
+      if (force >= 0) vars[force].causality = CPL_LOCAL;
+      if (wave >= 0) vars[wave].causality = CPL_LOCAL;
+    }
+  }
+}
+
+//------------------------------------ parts ------------------------------------
+
+typedef struct layout {
+  cpli_built* b;
+  cpli_members* d;
+  cpl_model* inner;  // Nullable
+  cpl_pieces pieces;
+  cpl_tlm_part* parts;
+  int32_t n_parts;
+  int32_t* part_of_model;  // steppers
+  int32_t* order;          // models in the description
+  cpl_tlm_interface* interfaces;
+  int32_t* first;
+  cpl_piece_ref* refs;
+} layout;
+
+static int32_t inner_variable(const layout* l, const cpl_tlm_interface* i, int32_t var) {
+  char text[1024];
+  snprintf(text, sizeof text, "%s.%s", l->b->def->models[i->part].name.text,
+           l->b->sources[i->part]->desc->vars[var].name);
+  return cpl_find_variable(l->inner->base.desc, text);
+}
+
+// Where a variable of the aggregate is: a part, and the index in its description.
+static void place_of(const layout* l, int32_t var, int32_t* part, int32_t* index) {
+  const cpl_variable* v = &l->inner->base.desc->vars[var];
+  cpl_piece_ref at = {0, v->ref};
+  if (l->pieces.n > 1) at = l->pieces.refs[l->pieces.first[v->ref]];
+  const cpl_description* d = l->parts[at.piece].model->base.desc;
+  *part = at.piece;
+  for (*index = 0; *index < d->n_vars; (*index)++) {
+    if (d->vars[*index].ref == at.ref && d->vars[*index].type == v->type) return;
+  }
+}
+
+static void take_places(const layout* l, cpl_tlm_interface* to, const cpl_tlm_interface* i,
+                        const int32_t* vars, int32_t n, int32_t* out) {
+  for (int32_t k = 0; k < n; k++) {
+    if (vars[k] >= 0) place_of(l, inner_variable(l, i, vars[k]), &to->part, &out[k]);
+  }
+}
+
+static cpl_tlm_interface moved(const layout* l, const cpl_tlm_interface* i) {
+  cpl_tlm_interface to = *i;
+  if (l->b->is_stepper[i->part]) {
+    to.part = l->part_of_model[i->part];
+    return to;
+  }
+  take_places(l, &to, i, i->speed, CPL_TLM_WIDTH, to.speed);
+  take_places(l, &to, i, i->position, 3, to.position);
+  take_places(l, &to, i, i->orientation, 9, to.orientation);
+  take_places(l, &to, i, i->force, CPL_TLM_WIDTH, to.force);
+  for (int32_t k = 0; i->kind != CPL_TLM_SIGNAL && k < cpli_kind_width(i->kind); k++) {
+    char text[512];
+    wave_name(i, k, text, sizeof text);
+    int32_t wave = cpl_find_variable(l->inner->base.desc, text);
+    if (wave >= 0) place_of(l, wave, &to.part, &to.force[k]);  // else no line is there
+  }
+  to.takes_wave = true;
+  return to;
+}
+
+static cpl_status take_pieces(layout* l, const cpl_solver_def* solver) {
+  cpl_context* ctx = l->b->base.ctx;
+  cpl_status st = CPL_OK;
+  if (l->inner != NULL && l->inner->ops->split != NULL)
+    st = l->inner->ops->split(l->inner, &l->pieces);
+  if (st < 0) return st;
+  bool whole = l->pieces.n < 2;
+  int32_t n = l->inner == NULL ? 0 : whole ? 1 : l->pieces.n;
+  l->parts = cpli_alloc(ctx, (size_t)n + l->b->n_steppers, sizeof *l->parts);
+  for (int32_t i = 0; i < n && l->parts != NULL; i++)
+    l->parts[l->n_parts++] =
+        (cpl_tlm_part){.model = whole ? l->inner : l->pieces.models[i], .solver = *solver};
+  for (int32_t i = 0; i < l->pieces.n && !whole && l->parts == NULL; i++)
+    l->pieces.models[i]->base.ops->destroy(&l->pieces.models[i]->base);
+  return l->parts != NULL ? CPL_OK : cpli_nomem(ctx);
+}
+
+// "left", or "left and right" where the two are integrated together.
+static void add_name(layout* l, cpl_tlm_part* p, const char* model) {
+  cpli_arena* arena = &l->d->assembly->functions.arena;
+  char text[256];
+  snprintf(text, sizeof text, "%s%s%s", p->name != NULL ? p->name : "",
+           p->name != NULL ? " and " : "", model);
+  const char* name = cpli_arena_strdup(arena, text);
+  if (name != NULL) p->name = name;
+}
+
+// A solver that a model asks for is that of all that is integrated with it.
+static void take_settings(layout* l) {
+  const cpl_system_def* d = l->b->def;
+  for (size_t m = 0; m < d->n_models; m++) {
+    const cpli_tlm_setting* s = &l->b->tlm->settings[m];
+    const cpl_description* desc = l->b->sources[m]->desc;
+    if (l->b->is_stepper[m] || desc->n_vars == 0) continue;
+    int32_t part, index;
+    cpl_tlm_interface any = {.part = (int32_t)m};
+    int32_t var = inner_variable(l, &any, 0);
+    if (var < 0) continue;
+    place_of(l, var, &part, &index);
+    add_name(l, &l->parts[part], d->models[m].name.text);
+    if (s->solver != NULL) cpl_solver_by_name(s->solver, &l->parts[part].solver.kind);
+  }
+}
+
+static cpl_status take_steppers(layout* l, const cpl_stepper_def* def) {
+  cpl_status st = CPL_OK;
+  for (size_t m = 0; m < l->b->def->n_models && st >= 0; m++) {
+    if (!l->b->is_stepper[m]) continue;
+    const cpli_tlm_setting* s = &l->b->tlm->settings[m];
+    cpl_tlm_part* p = &l->parts[l->n_parts];
+    *p = (cpl_tlm_part){.substeps = s->substeps, .hold = s->hold};
+    l->part_of_model[m] = l->n_parts;
+    st = cpli_member_stepper(l->b, l->d, (int32_t)m, def, true, &p->stepper);
+    if (st >= 0) l->n_parts++;
+  }
+  return st;
+}
+
+//------------------------------------ variables of the whole ------------------------------------
+
+// In `merged` a variable belongs to the aggregate or to a stepper; the description of each stands
+// there in one stretch.
+static cpl_status map_variables(layout* l) {
+  const cpli_merged* m = l->b->merged;
+  cpl_context* ctx = l->b->base.ctx;
+  size_t n = (size_t)m->desc.n_vars, total = 0,
+         extra = l->pieces.n > 1 ? (size_t)l->pieces.first[l->pieces.n_refs] : 0;
+  l->first = cpli_alloc(ctx, n + 1, sizeof *l->first);
+  l->refs = cpli_alloc(ctx, n + extra, sizeof *l->refs);
+  if (l->first == NULL || l->refs == NULL) return cpli_nomem(ctx);
+  for (size_t i = 0; i < n; i++) {
+    int32_t model = l->order[m->part_of_var[i]];
+    uint32_t ref = m->ref_of_var[i];
+    l->first[i] = (int32_t)total;
+    if (model >= 0) l->refs[total++] = (cpl_piece_ref){l->part_of_model[model], ref};
+    else if (l->pieces.n <= 1) l->refs[total++] = (cpl_piece_ref){0, ref};
+    for (int32_t k = model < 0 && l->pieces.n > 1 ? l->pieces.first[ref] : INT32_MAX;
+         model < 0 && l->pieces.n > 1 && k < l->pieces.first[ref + 1]; k++)
+      l->refs[total++] = l->pieces.refs[k];
+  }
+  l->first[n] = (int32_t)total;
+  return CPL_OK;
+}
+
+static void destroy_parts(layout* l) {
+  for (int32_t i = 0; i < l->n_parts; i++) {
+    const cpl_tlm_part* p = &l->parts[i];
+    if (p->model != NULL && p->model != l->inner) p->model->base.ops->destroy(&p->model->base);
+    if (p->stepper != NULL) p->stepper->base.ops->destroy(&p->stepper->base);
+  }
+  if (l->inner != NULL) l->inner->base.ops->destroy(&l->inner->base);
+}
+
+static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** out) {
+  cpli_built* b = l->b;
+  const struct cpli_tlm_plan* plan = b->tlm;
+  cpl_tlm_def t = cpl_default_tlm_def();
+  t.name = def->name != NULL ? def->name : b->name;
+  t.parts = l->parts;
+  t.n_parts = l->n_parts;
+  t.interfaces = l->interfaces;
+  t.n_interfaces = plan->n_interfaces;
+  t.lines = plan->lines;
+  t.n_lines = plan->n_lines;
+  t.threads = def->threads;
+  t.processes = def->processes;
+  t.call_timeout = def->call_timeout;
+  cpli_tlm_layout whole = {b->merged, l->pieces.n > 1 ? l->inner : NULL, l->first, l->refs};
+  return cpli_tlm_create(b->base.ctx, &t, &whole, out);
+}
+
+static cpl_status no_routes(layout* l) {
+  const cpli_assembly* one = l->d->assembly;
+  if (one->n_routes == 0) return CPL_OK;
+  const cpli_route* r = &one->routes[0];
+  int32_t model = r->source.model >= 0 ? r->source.model : r->target.model;
+  return cpl_fail(l->b->base.ctx, CPL_ERR_UNSUPPORTED,
+                  "%s: in a system with tlm lines the co-simulation model %s can be joined to "
+                  "others by lines only",
+                  l->b->name, l->b->def->models[model].name.text);
+}
+
+cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                              cpl_stepper** out) {
+  cpl_context* ctx = b->base.ctx;
+  layout l = {.b = b, .d = d};
+  l.part_of_model = cpli_alloc(ctx, b->def->n_models, sizeof *l.part_of_model);
+  l.interfaces = cpli_alloc(ctx, (size_t)b->tlm->n_interfaces, sizeof *l.interfaces);
+  l.order = cpli_alloc(ctx, b->def->n_models + 1, sizeof *l.order);
+  cpl_status st = l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL
+                      ? cpli_nomem(ctx)
+                      : no_routes(&l);
+  if (st >= 0) st = cpli_members_order(b, d, l.order);
+  l.inner = d->inner;
+  d->inner = NULL;
+  if (st >= 0) st = take_pieces(&l, &def->solver);
+  if (st >= 0) take_settings(&l);
+  if (st >= 0) st = take_steppers(&l, def);
+  for (int32_t i = 0; st >= 0 && i < b->tlm->n_interfaces; i++)
+    l.interfaces[i] = moved(&l, &b->tlm->interfaces[i]);
+  if (st >= 0) st = map_variables(&l);
+  if (st >= 0) st = couple(&l, def, out);
+  else destroy_parts(&l);
+  cpli_free(ctx, l.parts);
+  cpli_free(ctx, l.part_of_model);
+  cpli_free(ctx, l.order);
+  cpli_free(ctx, l.interfaces);
+  cpli_free(ctx, l.first);
+  cpli_free(ctx, l.refs);
+  return st;
+}

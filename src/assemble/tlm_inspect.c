@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What lines add to a system, and what they are fixed to.
+#include <math.h>
+
+#include "assemble/tlm.h"
+#include "tlm/ends.h"
+
+int32_t cpl_system_line_count(const cpl_source* system) {
+  const cpli_built* b = (const cpli_built*)system;
+  return cpl_system_definition(system) != NULL && b->tlm != NULL ? b->tlm->n_lines : 0;
+}
+
+//------------------------------------ masses ------------------------------------
+
+// A model alone, at its start.
+static cpl_status start_model(cpl_model* m) {
+  cpl_setup setup = {0};
+  cpl_event_info info = {.again = true};
+  cpl_component* c = &m->base;
+  cpl_status st = c->ops->setup(c, &setup);
+  if (st >= 0) st = c->ops->enter_init(c);
+  if (st >= 0) st = c->ops->exit_init(c);
+  for (int round = 0; st >= 0 && info.again && round < 100; round++)
+    st = m->ops->event_update(m, &info);
+  return st < 0 ? st : m->ops->enter_continuous(m);
+}
+
+// How the derivatives of all states follow one force; then how fast a speed follows those: the
+// reciprocal is the mass that is felt there. work: 3 n
+static cpl_status feel(cpl_model* m, uint32_t force, uint32_t speed, double* work, double* mass) {
+  size_t n = (size_t)m->base.desc->n_states;
+  double *x = work, *dx = work + n, *moved = work + 2 * n, f, v[2];
+  cpl_component* c = &m->base;
+  cpl_status st = m->ops->get_states(m, x);
+  if (st >= 0) st = c->ops->get_real(c, &force, 1, &f);
+  if (st >= 0) st = m->ops->get_derivatives(m, dx);
+  double more = f + 1;
+  if (st >= 0) st = c->ops->set_real(c, &force, 1, &more);
+  if (st >= 0) st = m->ops->get_derivatives(m, moved);
+  if (st >= 0) st = c->ops->set_real(c, &force, 1, &f);
+  double size = 0, reach = 0;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    moved[i] -= dx[i];
+    size = fmax(size, fabs(moved[i]));
+    reach = fmax(reach, fabs(x[i]));
+  }
+  *mass = (double)INFINITY;
+  if (st < 0 || size == 0) return st;
+  double step = 1e-6 * fmax(1, reach) / size;
+  if (st >= 0) st = c->ops->get_real(c, &speed, 1, &v[0]);
+  for (size_t i = 0; i < n; i++) moved[i] = x[i] + step * moved[i];
+  if (st >= 0) st = m->ops->set_states(m, moved);
+  if (st >= 0) st = c->ops->get_real(c, &speed, 1, &v[1]);
+  if (st >= 0) st = m->ops->set_states(m, x);
+  double follows = fabs(v[1] - v[0]) / step;
+  if (st >= 0 && follows > 0) *mass = 1 / follows;
+  return st;
+}
+
+static cpl_status feel_all(cpl_model* m, const cpl_tlm_interface* i, double* work, double* mass,
+                           double* inertia) {
+  const cpl_variable* vars = m->base.desc->vars;
+  cpl_status st = start_model(m);
+  for (int32_t k = 0; k < cpli_kind_width(i->kind) && st >= 0; k++) {
+    double one;
+    st = feel(m, vars[i->force[k]].ref, vars[i->speed[k]].ref, work, &one);
+    if (st < 0) break;
+    double* least = k < 3 ? mass : inertia;
+    *least = fmin(*least, one);
+  }
+  return st;
+}
+
+// NAN: it cannot be found out.
+static void felt_mass(cpli_built* b, const cpl_tlm_interface* i, double* mass, double* inertia) {
+  *mass = *inertia = (double)NAN;
+  cpl_source* source = b->sources[i->part];
+  cpl_context* ctx = b->base.ctx;
+  cpl_model* m = NULL;
+  char ignored[256];
+  if (b->is_stepper[i->part] || i->kind == CPL_TLM_SIGNAL || source->desc->n_states == 0) return;
+  char* before = cpli_divert_errors(ignored, sizeof ignored);
+  double* work = cpli_alloc(ctx, 3 * (size_t)source->desc->n_states, sizeof *work);
+  cpl_status st = work != NULL ? source->ops->make_model(source, "probe", &m) : CPL_ERR_NOMEM;
+  *mass = *inertia = (double)INFINITY;
+  const cpli_member* member = &b->def->models[i->part];
+  cpli_functions f = {
+      .ctx = ctx, .resolver = &b->resolver, .first_input = (int32_t)b->def->n_parameters};
+  cpli_arena_init(&f.arena, ctx);
+  for (size_t k = 0; k < member->n_starts && st >= 0; k++)
+    st = cpli_set_start(b, &f, &member->starts[k], &m->base);
+  if (st >= 0) st = feel_all(m, i, work, mass, inertia);
+  if (st < 0) *mass = *inertia = (double)NAN;
+  if (m != NULL) m->base.ops->destroy(&m->base);
+  cpli_functions_free(&f);
+  cpli_free(ctx, work);
+  cpli_divert_errors(before, 0);
+}
+
+cpl_system_line cpl_system_line_at(const cpl_source* system, int32_t i) {
+  cpli_built* b = (cpli_built*)system;
+  const cpl_tlm_line* l = &b->tlm->lines[i];
+  cpl_system_line out = {.line = *l, .kind = b->tlm->interfaces[l->from].kind};
+  int32_t ends[2] = {l->from, l->to};
+  for (int k = 0; k < 2; k++) {
+    const cpl_tlm_interface* e = &b->tlm->interfaces[ends[k]];
+    out.ends[k] = e->name;
+    felt_mass(b, e, &out.mass[k], &out.inertia[k]);
+  }
+  return out;
+}

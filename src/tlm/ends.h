@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What others need who put ends of lines into models themselves.
+#pragma once
+
+#include "base/base.h"
+#include "couplet/aggregate.h"
+#include "couplet/tlm.h"
+#include "master/merged.h"
+
+//------------------------------------ ends.c ------------------------------------
+
+/// Forces of the lines of a model as part of it: out->function computes sign (c - sigma z v).
+cpl_status cpli_force_function(cpli_arena* arena, cpl_port wave, cpl_port speed, double sigma,
+                               double z, double sign, cpl_function* out);
+/// Impedance of a component, alpha compensated; sigma of a kind.
+double cpli_line_z(const cpl_tlm_line* line, int32_t component);
+double cpli_kind_sigma(cpl_tlm_kind kind);
+int32_t cpli_kind_width(cpl_tlm_kind kind);
+
+//------------------------------------ tlm.c ------------------------------------
+
+/// cpl_tlm() for who has split a model and its description already: parts are the pieces, in their
+/// order, then others; `first` and `refs` say where variables of `merged` are. `whole` is destroyed
+/// after the parts, also when this fails. The arrays are copied.
+typedef struct cpli_tlm_layout {
+  cpli_merged* merged;
+  cpl_model* whole;
+  const int32_t* first;
+  const cpl_piece_ref* refs;
+} cpli_tlm_layout;
+
+cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,
+                           cpl_stepper** out);

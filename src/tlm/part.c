@@ -1,0 +1,430 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One part of a system with delay lines, piece by piece.
+#include <float.h>
+#include <math.h>
+
+#include "tlm/tlm.h"
+
+// Times that are meant to be the same differ by rounding.
+static double near_to(const cpli_tlm_part* p, double t) {
+  double h = isfinite(p->h) ? p->h : 0;
+  return 1e-9 * h + 8 * DBL_EPSILON * fabs(t);
+}
+
+static cpli_tlm_end* end_of(const cpli_tlm* m, const cpli_tlm_part* p, int32_t i) {
+  return &m->ends[p->first_end + i];
+}
+
+// Where the next piece ends, when no wave jumps before.
+static double grid_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
+  if (!isfinite(p->h)) return until;
+  return fmin(m->t_start + (double)(p->grid + 1) * p->h, m->t_stop);
+}
+
+bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
+  if (p->ended || p->st < 0) return true;
+  if (p->is_model) return p->t >= until;
+  // a stepper has values only where its steps end: the last one that is not past `until`
+  double b = p->open ? p->end : grid_end(m, p, until);
+  double a = p->open ? p->begin : p->published;
+  int32_t node = p->open && p->node > 0 ? p->node : 1;
+  double next = node >= p->substeps ? b : a + (b - a) * node / p->substeps;
+  return next > until + near_to(p, until) || b - a <= near_to(p, b);
+}
+
+bool cpli_part_ready(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
+  if (p->open) return true;
+  double b = grid_end(m, p, until);
+  for (int32_t i = 0; i < p->n_ends; i++) {
+    const cpli_tlm_end* e = end_of(m, p, i);
+    const cpli_tlm_part* other = &m->parts[m->ends[e->peer].part];
+    if (other->published < b - e->delay - near_to(p, b)) return false;
+  }
+  return true;
+}
+
+//------------------------------------ waves that arrive ------------------------------------
+
+static void arrive(cpli_tlm* m, cpli_tlm_end* e, double a, double b, double near,
+                   cpli_segment* out) {
+  cpli_wave_span(&m->ends[e->peer].sent, a - e->delay, b - e->delay, near, e->width, out);
+  out->from = a;
+  out->to = b;
+}
+
+// c(t) = (1 - alpha) w(t - Td) + alpha c(t - 1.5 Td)
+static cpl_status damp(cpli_tlm_end* e, double a, double b, double near, cpli_segment* c) {
+  cpli_segment old;
+  double back = 1.5 * e->delay;
+  cpli_wave_span(&e->filtered, a - back, b - back, near, e->width, &old);
+  for (int32_t k = 0; k < e->width; k++) {
+    for (int32_t i = 0; i < CPLI_NODES; i++)
+      c->c[k][i] = (1 - e->alpha) * c->c[k][i] + e->alpha * old.c[k][i];
+  }
+  cpli_wave_forget(&e->filtered, a - back - near);
+  return CPL_OK;
+}
+
+static bool differs(const cpli_tlm_end* e, const cpli_segment* before, const cpli_segment* s) {
+  for (int32_t k = 0; k < e->width; k++) {
+    double jump = cpli_segment_at(s, k, s->from) - cpli_segment_at(before, k, before->to);
+    if (fabs(jump) > CPLI_JUMP * e->scale) return true;
+  }
+  return false;
+}
+
+static double first_jump(cpli_tlm* m, const cpli_tlm_end* e, double a, double b, double near) {
+  double t = cpli_wave_next_jump(&m->ends[e->peer].sent, a - e->delay + near, b - e->delay - near);
+  double first = t + e->delay;
+  if (e->alpha > 0) {
+    double back = 1.5 * e->delay;
+    t = cpli_wave_next_jump(&e->filtered, a - back + near, b - back - near) + back;
+    first = fmin(first, t);
+  }
+  return first;
+}
+
+static bool jumps_here(cpli_tlm* m, const cpli_tlm_end* e, double a, double near) {
+  return cpli_wave_jumps_at(&m->ends[e->peer].sent, a - e->delay, near) ||
+         (e->alpha > 0 && cpli_wave_jumps_at(&e->filtered, a - 1.5 * e->delay, near));
+}
+
+static cpl_status take_wave(cpli_tlm* m, cpli_tlm_part* p, cpli_tlm_end* e, double near) {
+  cpli_segment before = e->now;
+  cpl_status st = CPL_OK;
+  arrive(m, e, p->begin, p->end, near, &e->now);
+  if (e->alpha > 0) {
+    st = damp(e, p->begin, p->end, near, &e->now);
+    e->now.jump =
+        before.to > before.from && jumps_here(m, e, p->begin, near) && differs(e, &before, &e->now);
+    if (st >= 0) st = cpli_wave_add(&e->filtered, &e->now);
+  } else {
+    e->now.jump = jumps_here(m, e, p->begin, near);
+  }
+  for (int32_t k = 0; k < e->width; k++) e->scale = fmax(e->scale, fabs(e->now.c[k][0]));
+  p->dirty = p->dirty || (e->now.jump && p->is_model);
+  cpli_wave_forget(&m->ends[e->peer].sent, p->begin - e->delay - near);
+  return st;
+}
+
+cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  if (p->open) return CPL_OK;
+  double near = near_to(p, p->published);
+  cpl_status st = CPL_OK;
+  p->begin = p->published;
+  p->end = grid_end(m, p, until);
+  for (int32_t i = 0; i < p->n_ends && p->is_model; i++) {
+    cpli_tlm_end* e = end_of(m, p, i);
+    if (e->takes) p->end = fmin(p->end, first_jump(m, e, p->begin, p->end, near));
+  }
+  for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
+    cpli_tlm_end* e = end_of(m, p, i);
+    if (e->takes) st = take_wave(m, p, e, near);
+  }
+  p->open = true;
+  p->node = 0;
+  return st;
+}
+
+//------------------------------------ frames ------------------------------------
+
+// The common frame's components in the frame of the part: the transpose.
+static void turn_back(const cpli_tlm_end* e, const double* in, double* out, int32_t stride) {
+  const double* r = e->rotation;
+  for (int32_t part = 0; part < CPLI_WIDTH; part += 3) {
+    const double* x = in + part * stride;
+    double* y = out + part * stride;
+    for (int32_t i = 0; i < 3; i++)
+      y[i * stride] = r[i] * x[0] + r[3 + i] * x[stride] + r[6 + i] * x[2 * stride];
+  }
+}
+
+static void turn(const cpli_tlm_end* e, double* v) {
+  const double* r = e->rotation;
+  for (double* x = v; x < v + CPLI_WIDTH; x += 3) {
+    double y[3];
+    for (int32_t i = 0; i < 3; i++)
+      y[i] = r[3 * i] * x[0] + r[3 * i + 1] * x[1] + r[3 * i + 2] * x[2];
+    memcpy(x, y, sizeof y);
+  }
+}
+
+//------------------------------------ speeds ------------------------------------
+
+cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v) {
+  cpl_component* c = &s->base;
+  cpl_status st = c->ops->get_real(c, e->out_refs, (size_t)e->width, v);
+  if (st >= 0 && e->turned) turn(e, v);
+  for (int32_t k = 0; k < e->width && st >= 0; k++) {
+    if (!isfinite(v[k]))
+      return cpl_fail(c->ctx, CPL_ERR_MODEL, "the interface %s gives %g", e->name, v[k]);
+  }
+  return st;
+}
+
+static void keep_sample(cpli_tlm_end* e, double t, const double* v, double least) {
+  // what lies next to the last one takes its place, unless a piece begins there
+  bool replace = e->n_samples > 1 && e->fresh > 0 && t - e->samples[e->n_samples - 1].t < least;
+  if (replace) e->n_samples--;
+  if (e->n_samples == CPLI_NODES) {
+    memmove(e->samples, e->samples + 1, (CPLI_NODES - 1) * sizeof *e->samples);
+    e->n_samples--;
+  }
+  cpli_sample* s = &e->samples[e->n_samples++];
+  s->t = t;
+  memcpy(s->v, v, (size_t)e->width * sizeof *v);
+  if (!replace) e->fresh++;
+}
+
+// At the beginning of a smooth stretch (`anew`), or inside one.
+static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
+    cpli_tlm_end* e = end_of(m, p, i);
+    double v[CPLI_WIDTH];
+    if (!e->sends) continue;
+    st = cpli_end_speeds(p->inner, e, v);
+    if (anew) e->n_samples = e->fresh = 0;
+    if (st >= 0) keep_sample(e, p->t, v, 1e-3 * (p->end - p->begin));
+    if (anew) e->fresh = 0;
+  }
+  return st;
+}
+
+//------------------------------------ models ------------------------------------
+
+static cpl_status give_curves(cpli_tlm* m, cpli_tlm_part* p) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
+    const cpli_tlm_end* e = end_of(m, p, i);
+    double c[CPLI_WIDTH][CPLI_NODES];
+    if (!e->takes) continue;
+    memcpy(c, e->now.c, sizeof c);
+    for (int32_t k = 0; k < CPLI_NODES && e->turned; k++)
+      turn_back(e, &e->now.c[0][k], &c[0][k], CPLI_NODES);
+    for (int32_t k = 0; k < e->width && st >= 0; k++) {
+      cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
+      memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
+      st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
+    }
+  }
+  return st;
+}
+
+// What was set, or a wave that jumps, is an event.
+static cpl_status update(cpli_tlm_part* p) {
+  cpl_step_result r = {0};
+  cpl_status st = p->inner->ops->step(p->inner, p->t, p->t, &r);
+  p->stats.events++;
+  p->ended = p->ended || (st >= 0 && r.end == CPL_STEP_TERMINATE);
+  p->dirty = st >= 0 && r.end == CPL_STEP_EVENT;  // and another one right there
+  return st;
+}
+
+static cpl_status begin_model(cpli_tlm* m, cpli_tlm_part* p) {
+  bool anew = p->dirty || p->restarted;
+  cpl_status st = give_curves(m, p);
+  while (st >= 0 && p->dirty && !p->ended) st = update(p);
+  if (st >= 0 && anew) st = sample(m, p, true);
+  p->restarted = anew;
+  p->node = 1;
+  return st;
+}
+
+static cpl_status step_model(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  enum { LAST = CPLI_NODES - 1 };
+  cpl_status st = p->node == 0 ? begin_model(m, p) : CPL_OK;
+  while (st >= 0 && p->t < until && p->node <= LAST && !p->ended) {
+    double node = p->node == LAST ? p->end : p->begin + (p->end - p->begin) * p->node / LAST;
+    double target = fmin(node, until);
+    cpl_step_result r = {.time = p->t};
+    if (p->t < target) st = p->inner->ops->step(p->inner, target, p->end, &r);
+    if (st < 0) break;
+    p->t = r.time;
+    p->ended = r.end == CPL_STEP_TERMINATE;
+    if (r.end == CPL_STEP_EVENT || p->ended) {  // the piece ends here
+      p->dirty = true;
+      p->end = p->t;
+      p->node = LAST + 1;
+      return sample(m, p, false);
+    }
+    if (p->t < node) break;  // as far as it should go
+    st = sample(m, p, false);
+    p->node++;
+  }
+  return st;
+}
+
+//------------------------------------ steppers ------------------------------------
+
+// The force at t, the speed going on as it did over the last step.
+static double force_at(const cpli_tlm_end* e, int32_t k, double t, double now) {
+  double c = cpli_segment_at(&e->now, k, t);
+  if (e->kind == CPL_TLM_SIGNAL) return c;
+  return c - e->sigma * e->z[k] * (e->speed[k] + e->slope[k] * (t - now));
+}
+
+static void forces_at(const cpli_tlm_end* e, double t, double now, double* out) {
+  double f[CPLI_WIDTH];
+  for (int32_t k = 0; k < e->width; k++) f[k] = e->sign * force_at(e, k, t, now);
+  if (e->turned) turn_back(e, f, out, 1);
+  else memcpy(out, f, (size_t)e->width * sizeof *f);
+}
+
+static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, double to) {
+  static const double held_at[] = {[CPL_TLM_HOLD_MIDDLE] = 0.5, [CPL_TLM_HOLD_START] = 0};
+  double first[CPLI_WIDTH], last[CPLI_WIDTH];
+  cpl_component* c = &p->inner->base;
+  if (p->hold != CPL_TLM_HOLD_LINEAR) {
+    forces_at(e, p->t + held_at[p->hold] * (to - p->t), p->t, first);
+    return c->ops->set_real(c, e->in_refs, (size_t)e->width, first);
+  }
+  cpl_status st = CPL_OK;
+  forces_at(e, p->t, p->t, first);
+  forces_at(e, to, p->t, last);
+  for (int32_t k = 0; k < e->width && st >= 0; k++) {
+    cpl_curve curve = {
+        .from = p->t, .order = 1, .coefficient = {first[k], (last[k] - first[k]) / (to - p->t)}};
+    st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
+  }
+  return st;
+}
+
+// As far as one step goes, through all stops on the way.
+static cpl_status step_to(cpli_tlm_part* p, double to) {
+  int32_t stuck = 0;
+  while (p->t < to && !p->ended) {
+    cpl_step_result r = {.time = p->t};
+    cpl_status st = p->inner->ops->step(p->inner, to, to, &r);
+    if (st < 0) return st;
+    stuck = r.time > p->t ? 0 : stuck + 1;
+    if (r.end == CPL_STEP_REFUSED || stuck > 100)
+      return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL, "it does not step on to t=%.12g", to);
+    p->stats.events += r.end == CPL_STEP_EVENT;
+    p->ended = r.end == CPL_STEP_TERMINATE;
+    p->t = r.end == CPL_STEP_DONE ? to : r.time;
+  }
+  return CPL_OK;
+}
+
+static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
+    cpli_tlm_end* e = end_of(m, p, i);
+    double v[CPLI_WIDTH];
+    if (!e->sends) continue;
+    st = cpli_end_speeds(p->inner, e, v);
+    for (int32_t k = 0; k < e->width && st >= 0; k++) {
+      e->slope[k] = h > 0 ? (v[k] - e->speed[k]) / h : 0;
+      e->speed[k] = v[k];
+    }
+  }
+  return st;
+}
+
+// Of many substeps three a piece are remembered.
+static bool is_sampled(const cpli_tlm_part* p) {
+  if (p->substeps <= 3 || p->node == p->substeps) return true;
+  int64_t n = p->node, all = p->substeps;
+  return 3 * n / all != 3 * (n - 1) / all;
+}
+
+static cpl_status take_step(cpli_tlm* m, cpli_tlm_part* p, double to) {
+  cpl_status st = CPL_OK;
+  double before = p->t;
+  for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
+    const cpli_tlm_end* e = end_of(m, p, i);
+    if (e->takes) st = give_inputs(p, e, to);
+  }
+  if (st >= 0) st = step_to(p, to);
+  if (st >= 0) st = read_speeds(m, p, p->t - before);
+  if (st >= 0 && is_sampled(p)) st = sample(m, p, false);
+  return st;
+}
+
+static double node_time(const cpli_tlm_part* p, int32_t node) {
+  return node >= p->substeps ? p->end : p->begin + (p->end - p->begin) * node / p->substeps;
+}
+
+static cpl_status step_stepper(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  cpl_status st = CPL_OK;
+  if (p->node == 0) {
+    p->node = 1;
+    if (p->restarted) st = read_speeds(m, p, 0);
+    if (st >= 0 && p->restarted) st = sample(m, p, true);
+  }
+  for (; st >= 0 && p->node <= p->substeps && !p->ended; p->node++) {
+    double to = node_time(p, p->node);
+    if (to > until + near_to(p, until)) break;
+    st = take_step(m, p, to);
+  }
+  return st;
+}
+
+cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  cpl_status st = p->is_model ? step_model(m, p, until) : step_stepper(m, p, until);
+  return st == CPL_RETRY ? CPL_ERR_MODEL : st;
+}
+
+cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  cpl_step_result r;
+  cpl_status st = p->apart ? p->s->ops->step(p->s, until, until, &r) : cpli_part_work(m, p, until);
+  if (st < 0) cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
+  return st;
+}
+
+//------------------------------------ waves that leave ------------------------------------
+
+// Of a stepper only what lies in the piece counts: a polynomial that reaches back would feed
+// standing waves, until they grow.
+static void fit_speed(const cpli_tlm_end* e, const cpli_tlm_part* p, int32_t k, double* c) {
+  double t[CPLI_NODES], v[CPLI_NODES];
+  bool all = p->is_model || e->fresh + 1 > e->n_samples;
+  int32_t n = all ? e->n_samples : e->fresh + 1;
+  const cpli_sample* s = &e->samples[e->n_samples - n];
+  for (int32_t i = 0; i < n; i++) t[i] = s[i].t, v[i] = s[i].v[k];
+  cpli_fit(t, v, n, p->begin, c);
+}
+
+// w = 2 Z v - sigma c; a signal is sent as it is.
+static void make_wave(cpli_tlm_end* e, const cpli_tlm_part* p, cpli_segment* out) {
+  *out = (cpli_segment){.from = p->begin, .to = p->end};
+  for (int32_t k = 0; k < e->width; k++) {
+    fit_speed(e, p, k, out->c[k]);
+    for (int32_t i = 0; i < CPLI_NODES && e->kind != CPL_TLM_SIGNAL; i++)
+      out->c[k][i] = 2 * e->z[k] * out->c[k][i] - e->sigma * e->now.c[k][i];
+  }
+}
+
+static cpl_status send(cpli_tlm_end* e, const cpli_tlm_part* p) {
+  cpli_segment s;
+  make_wave(e, p, &s);
+  for (int32_t k = 0; k < e->width; k++) {
+    double last = cpli_segment_at(&s, k, s.to);
+    e->scale = fmax(e->scale, fmax(fabs(s.c[k][0]), fabs(last)));
+    s.jump = s.jump || (p->restarted && fabs(s.c[k][0] - e->last[k]) > CPLI_JUMP * e->scale);
+    e->last[k] = last;
+  }
+  e->fresh = 0;
+  return cpli_wave_add(&e->sent, &s);
+}
+
+cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p) {
+  int32_t last = p->is_model ? CPLI_NODES - 1 : p->substeps;
+  if (!p->open || p->node <= last) return CPL_OK;
+  double near = near_to(p, p->end);
+  cpl_status st = CPL_OK;
+  p->open = false;
+  if (p->end >= m->t_start + (double)(p->grid + 1) * p->h - near) p->grid++;
+  if (p->end - p->begin <= near) return CPL_OK;  // an event where the piece began
+  for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
+    cpli_tlm_end* e = end_of(m, p, i);
+    if (e->sends) st = send(e, p);
+  }
+  p->stats.pieces++;
+  p->restarted = false;
+  p->published = p->end;
+  return st;
+}

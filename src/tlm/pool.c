@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Who steps when. Any part whose waves are there may go ahead; which thread takes it, and in what
+// order, changes nothing of what it computes. The one that is farthest behind always may.
+#include <pthread.h>
+#include <unistd.h>
+
+#include "tlm/tlm.h"
+
+typedef struct cpli_pool {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  double until;
+  int32_t running;
+  bool failed;
+  double cost;  // of a piece, lately [s]
+} cpli_pool;
+
+cpl_status cpli_pool_create(cpli_tlm* m) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpli_pool* pool = cpli_alloc(ctx, 1, sizeof *pool);
+  m->messages = cpli_alloc(ctx, (size_t)m->n_parts, CPLI_MESSAGE_SIZE);
+  if (pool == NULL || m->messages == NULL) {
+    cpli_free(ctx, pool);
+    return cpli_nomem(ctx);
+  }
+  pthread_mutex_init(&pool->mutex, NULL);
+  pthread_cond_init(&pool->changed, NULL);
+  m->pool = pool;
+  int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads > m->n_parts) threads = m->n_parts;
+  return threads > 1 ? cpli_crew_create(ctx, threads, &m->crew) : CPL_OK;
+}
+
+void cpli_pool_destroy(cpli_tlm* m) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpli_crew_destroy(m->crew);
+  if (m->pool != NULL) {
+    pthread_cond_destroy(&m->pool->changed);
+    pthread_mutex_destroy(&m->pool->mutex);
+  }
+  cpli_free(ctx, m->pool);
+  cpli_free(ctx, m->messages);
+}
+
+// The part that is farthest behind of those that can go ahead; NULL: none can.
+static cpli_tlm_part* next_part(cpli_tlm* m, double until) {
+  cpli_tlm_part* best = NULL;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_tlm_part* p = &m->parts[i];
+    if (p->busy || (best != NULL && p->t >= best->t)) continue;
+    if (!cpli_part_done(m, p, until) && cpli_part_ready(m, p, until)) best = p;
+  }
+  return best;
+}
+
+static void keep_message(cpli_tlm* m, cpli_tlm_part* p, cpl_status st) {
+  p->st = st;
+  m->pool->failed = m->pool->failed || st < 0;
+}
+
+static void run_alone(cpli_tlm* m, double until) {
+  for (cpli_tlm_part* p; !m->pool->failed && (p = next_part(m, until)) != NULL;) {
+    cpl_status st = cpli_part_begin(m, p, until);
+    if (st >= 0) st = cpli_part_step(m, p, until);
+    if (st >= 0) st = cpli_part_publish(m, p);
+    if (st < 0) keep_message(m, p, st);
+  }
+}
+
+static void run_beside(void* user, int32_t worker) {
+  cpli_tlm* m = user;
+  cpli_pool* pool = m->pool;
+  (void)worker;
+  pthread_mutex_lock(&pool->mutex);
+  while (!pool->failed) {
+    cpli_tlm_part* p = next_part(m, pool->until);
+    if (p == NULL && pool->running == 0) break;
+    if (p == NULL) {
+      pthread_cond_wait(&pool->changed, &pool->mutex);
+      continue;
+    }
+    char* message = m->messages + (size_t)(p - m->parts) * CPLI_MESSAGE_SIZE;
+    char* before = cpli_divert_errors(message, CPLI_MESSAGE_SIZE);
+    p->busy = true;
+    pool->running++;
+    cpl_status st = cpli_part_begin(m, p, pool->until);
+    pthread_mutex_unlock(&pool->mutex);
+    if (st >= 0) st = cpli_part_step(m, p, pool->until);
+    pthread_mutex_lock(&pool->mutex);
+    if (st >= 0) st = cpli_part_publish(m, p);
+    pool->running--;
+    p->busy = false;
+    if (st < 0) keep_message(m, p, st);
+    cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
+    pthread_cond_broadcast(&pool->changed);
+  }
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+// The first failure in order is heard, whoever was first in time.
+static cpl_status outcome(cpli_tlm* m, bool together) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].st >= 0) continue;
+    if (together)
+      cpl_fail(m->base.base.ctx, m->parts[i].st, "%s", m->messages + (size_t)i * CPLI_MESSAGE_SIZE);
+    return m->parts[i].st;
+  }
+  return CPL_OK;
+}
+
+static int64_t count_pieces(const cpli_tlm* m) {
+  int64_t n = 0;
+  for (int32_t i = 0; i < m->n_parts; i++) n += m->parts[i].stats.pieces;
+  return n;
+}
+
+// Threads pay when a piece costs more than waking them. Who asks for a number of them gets them.
+cpl_status cpli_pool_run(cpli_tlm* m, double until) {
+  static const double worth_it = 20e-6;
+  cpli_pool* pool = m->pool;
+  bool together =
+      m->crew != NULL && (pool->cost > worth_it || m->def.threads > 1 || m->def.processes);
+  int64_t before = count_pieces(m);
+  double since = cpli_now();
+  pool->until = until;
+  if (together) cpli_crew_run(m->crew, cpli_crew_size(m->crew), run_beside, m);
+  else run_alone(m, until);
+  int64_t pieces = count_pieces(m) - before;
+  if (pieces > 0) {
+    double cost = (cpli_now() - since) / (double)pieces * (together ? cpli_crew_size(m->crew) : 1);
+    pool->cost = pool->cost > 0 ? pool->cost + 0.2 * (cost - pool->cost) : cost;
+  }
+  return outcome(m, together);
+}

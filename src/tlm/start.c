@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How lines begin. A wave that has been under way since before the start is a straight line from
+// what its receiver needs at the start to what its sender sends then; anything else would be a
+// jump, and cost an order of accuracy.
+#include <math.h>
+
+#include "tlm/tlm.h"
+
+static double start_wave(const cpli_tlm_end* e, int32_t k, double v) {
+  return e->kind == CPL_TLM_SIGNAL ? v : e->start_force[k] + e->sigma * e->z[k] * v;
+}
+
+// The transpose of the rotation times each triple.
+static void to_part(const cpli_tlm_end* e, const double* in, double* out) {
+  const double* r = e->rotation;
+  for (int32_t k = 0; k < e->width; k++) {
+    const double* x = in + k - k % 3;
+    out[k] = e->turned ? r[k % 3] * x[0] + r[3 + k % 3] * x[1] + r[6 + k % 3] * x[2] : in[k];
+  }
+}
+
+cpl_status cpli_tlm_preset(cpli_tlm* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_ends && st >= 0; i++) {
+    cpli_tlm_end* e = &m->ends[i];
+    cpl_component* c = &m->parts[e->part].s->base;
+    double v[CPLI_WIDTH] = {0}, common[CPLI_WIDTH], own[CPLI_WIDTH];
+    if (!e->takes) continue;
+    cpli_tlm_end* source = e->kind == CPL_TLM_SIGNAL ? &m->ends[e->peer] : e;
+    st = cpli_end_speeds(m->parts[source->part].s, source, v);
+    for (int32_t k = 0; k < e->width; k++)
+      common[k] = e->takes_wave || e->kind == CPL_TLM_SIGNAL ? start_wave(e, k, v[k])
+                                                             : e->sign * e->start_force[k];
+    to_part(e, common, own);
+    if (st >= 0) st = c->ops->set_real(c, e->in_refs, (size_t)e->width, own);
+  }
+  return st;
+}
+
+//------------------------------------ how things are placed ------------------------------------
+
+static cpl_status read_all(cpli_tlm* m, const cpli_tlm_end* e, const int64_t* refs, int32_t n,
+                           double* out, bool* there) {
+  cpl_component* c = &m->parts[e->part].s->base;
+  *there = true;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < n && st >= 0; i++) {
+    if (refs[i] < 0) return *there = false, CPL_OK;
+    uint32_t ref = (uint32_t)refs[i];
+    st = c->ops->get_real(c, &ref, 1, &out[i]);
+  }
+  return st;
+}
+
+// Largest deviation of a * b from the identity; `turned`: of the transpose of a.
+static double off_identity(const double* a, const double* b, bool turned) {
+  double off = 0;
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) {
+      double sum = i == j ? -1 : 0;
+      for (int k = 0; k < 3; k++) sum += a[turned ? 3 * k + i : 3 * i + k] * b[3 * j + k];
+      off = fmax(off, fabs(sum));
+    }
+  }
+  return off;
+}
+
+static double determinant(const double* a) {
+  return a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) +
+         a[2] * (a[3] * a[7] - a[4] * a[6]);
+}
+
+static void multiply(const double* a, const double* b, double* out) {
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++)
+      out[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+  }
+}
+
+static cpl_status check_orthogonal(cpli_tlm* m, const cpli_tlm_end* e, const double* a) {
+  double off = off_identity(a, a, false);
+  if (off <= 1e-6 && determinant(a) > 0) return CPL_OK;
+  return cpl_fail(
+      m->base.base.ctx, CPL_ERR_INPUT,
+      "%s: the orientation of %s is no rotation at the start: %s%.3g; its rows are "
+      "(%g %g %g) (%g %g %g) (%g %g %g)",
+      m->name, e->name,
+      off > 1e-6 ? "A times its transpose is off the identity by " : "its determinant is ",
+      off > 1e-6 ? off : determinant(a), a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]);
+}
+
+// Orientations in the common frame, of both ends of a line.
+static cpl_status check_turns(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other,
+                              bool* known) {
+  double a[2][9], own[9];
+  const cpli_tlm_end* ends[2] = {e, other};
+  double raw[2][9];
+  *known = true;
+  for (int i = 0; i < 2; i++) {
+    bool there;
+    cpl_status st = read_all(m, ends[i], ends[i]->orientation, 9, own, &there);
+    if (st >= 0 && there) st = check_orthogonal(m, ends[i], own);
+    if (st < 0) return st;
+    *known = *known && there;
+    memcpy(raw[i], own, sizeof own);
+    if (there) multiply(ends[i]->rotation, own, a[i]);
+  }
+  if (!*known || off_identity(a[0], a[1], false) <= 1e-4) return CPL_OK;
+  double turned[9], common[9];
+  for (int k = 0; k < 9; k++) turned[k] = raw[1][3 * (k % 3) + k / 3];
+  multiply(other->rotation, turned, common);
+  const char* hint = off_identity(a[0], common, false) <= 1e-4
+                         ? "; the transpose of one of them fits: its references go by columns"
+                         : "";
+  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                  "%s: %s and %s are turned against each other at the start%s", m->name, e->name,
+                  other->name, hint);
+}
+
+static cpl_status check_places(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other) {
+  double r[2][3], own[3];
+  const cpli_tlm_end* ends[2] = {e, other};
+  for (int i = 0; i < 2; i++) {
+    bool there;
+    cpl_status st = read_all(m, ends[i], ends[i]->position, 3, own, &there);
+    if (st < 0 || !there) return st;
+    const double* a = ends[i]->rotation;
+    for (int k = 0; k < 3; k++)
+      r[i][k] =
+          ends[i]->origin[k] + a[3 * k] * own[0] + a[3 * k + 1] * own[1] + a[3 * k + 2] * own[2];
+  }
+  double d = hypot(hypot(r[0][0] - r[1][0], r[0][1] - r[1][1]), r[0][2] - r[1][2]);
+  double size = 1 + hypot(hypot(r[0][0], r[0][1]), r[0][2]);
+  if (d > 1e-6 * size)
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
+            "%s and %s are %.4g m apart at the start: (%g %g %g) and (%g %g %g)", e->name,
+            other->name, d, r[0][0], r[0][1], r[0][2], r[1][0], r[1][1], r[1][2]);
+  return CPL_OK;
+}
+
+//------------------------------------ lines ------------------------------------
+
+// From t_start - delay to t_start; the receiver needs `arrives`, the sender sends `leaves`.
+static cpl_status fill(cpli_tlm* m, cpli_tlm_end* e, const double* arrives, const double* leaves) {
+  cpli_segment s = {.from = m->t_start - e->delay, .to = m->t_start};
+  for (int32_t k = 0; k < e->width; k++) {
+    s.c[k][0] = arrives[k];
+    s.c[k][1] = (leaves[k] - arrives[k]) / e->delay;
+    e->last[k] = leaves[k];
+    e->scale = fmax(fabs(arrives[k]), fabs(leaves[k]));
+  }
+  cpli_wave_clear(&e->sent);
+  return cpli_wave_add(&e->sent, &s);
+}
+
+// Damped waves were the same for ever.
+static cpl_status fill_filtered(cpli_tlm* m, cpli_tlm_end* e, const double* arrives) {
+  cpli_segment s = {.from = m->t_start - 1.5 * e->delay, .to = m->t_start};
+  for (int32_t k = 0; k < e->width; k++) s.c[k][0] = arrives[k];
+  cpli_wave_clear(&e->filtered);
+  e->now = s;
+  return cpli_wave_add(&e->filtered, &s);
+}
+
+static cpl_status start_end(cpli_tlm* m, cpli_tlm_end* e) {
+  cpli_tlm_end* peer = &m->ends[e->peer];
+  double v[CPLI_WIDTH], other[CPLI_WIDTH], arrives[CPLI_WIDTH], leaves[CPLI_WIDTH];
+  e->n_samples = e->fresh = 0;
+  e->now = (cpli_segment){0};
+  cpl_status st = CPL_OK;
+  if (e->sends) {
+    st = cpli_end_speeds(m->parts[e->part].s, e, v);
+    if (st >= 0 && peer->sends) st = cpli_end_speeds(m->parts[peer->part].s, peer, other);
+    for (int32_t k = 0; k < e->width; k++) {
+      bool signal = e->kind == CPL_TLM_SIGNAL;
+      leaves[k] = signal ? v[k] : -e->sigma * e->start_force[k] + e->z[k] * v[k];
+      arrives[k] = signal ? v[k] : start_wave(peer, k, other[k]);
+    }
+    if (st >= 0) st = fill(m, e, arrives, leaves);
+  }
+  if (st >= 0 && e->takes && e->alpha > 0) {
+    st = cpli_end_speeds(m->parts[e->part].s, e, v);
+    for (int32_t k = 0; k < e->width; k++) arrives[k] = start_wave(e, k, v[k]);
+    if (st >= 0) st = fill_filtered(m, e, arrives);
+  }
+  return st;
+}
+
+cpl_status cpli_tlm_start(cpli_tlm* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_ends && st >= 0; i++) {
+    const cpli_tlm_end *e = &m->ends[i], *other = &m->ends[e->peer];
+    bool known = false;
+    if (e->kind == CPL_TLM_3D && e->checked) {
+      st = check_turns(m, e, other, &known);
+      if (st >= 0) st = check_places(m, e, other);
+    }
+    if (st >= 0) st = start_end(m, &m->ends[i]);
+  }
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_tlm_part* p = &m->parts[i];
+    p->t = p->published = m->t_start;
+    p->grid = 0;
+    p->open = p->dirty = p->ended = p->busy = false;
+    p->restarted = true;
+    p->st = CPL_OK;
+    p->stats.pieces = p->stats.events = 0;
+  }
+  return st;
+}

@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The composer "tlm": its parts and ends are put together here, and it is a stepper.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "couplet/aggregate.h"
+#include "tlm/build.h"
+
+//------------------------------------ life cycle ------------------------------------
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_context* ctx = c->ctx;
+  cpli_pool_destroy(m);
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].s != NULL) m->parts[i].s->base.ops->destroy(&m->parts[i].s->base);
+  }
+  cpli_tlm_join(m);
+  for (int32_t i = 0; i < m->n_ends; i++) {
+    cpli_wave_free(&m->ends[i].sent);
+    cpli_wave_free(&m->ends[i].filtered);
+  }
+  if (m->whole != NULL) m->whole->base.ops->destroy(&m->whole->base);
+  cpli_merged_release(m->merged);
+  cpli_tlm_unshare(m);
+  cpli_arena_free(&m->arena);
+  cpli_free(ctx, m);
+}
+
+typedef cpl_status part_call(cpl_component* c);
+
+static cpl_status setup(cpl_component* c, const cpl_setup* s) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  m->t = m->t_start = s->start_time;
+  m->t_stop = s->has_stop_time ? s->stop_time : (double)INFINITY;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, s);
+  return st;
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = m->parts[i].s->base.ops->enter_init(&m->parts[i].s->base);
+  return st < 0 ? st : cpli_tlm_preset(m);
+}
+
+static cpl_status exit_init(cpl_component* c) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = cpli_tlm_preset(m);  // values may have been set since
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = m->parts[i].s->base.ops->exit_init(&m->parts[i].s->base);
+  m->running = st >= 0;
+  return st < 0 ? st : cpli_tlm_start(m);
+}
+
+static cpl_status terminate(cpl_component* c) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  m->running = false;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpl_component* p = &m->parts[i].s->base;
+    cpl_status one = m->parts[i].st < 0 ? CPL_OK : p->ops->terminate(p);
+    if (st >= 0) st = one;
+  }
+  return st;
+}
+
+static cpl_status reset(cpl_component* c) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  m->running = false;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = m->parts[i].s->base.ops->reset(&m->parts[i].s->base);
+  return st;
+}
+
+//------------------------------------ values ------------------------------------
+
+static const cpl_piece_ref* place_of(const cpli_tlm* m, uint32_t var, int32_t* n) {
+  *n = m->first[var + 1] - m->first[var];
+  return &m->refs[m->first[var]];
+}
+
+// A value that several parts have is read from the first and set in all. Neighbours in the list
+// that belong to the same part go in one call.
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  uint32_t inner[64];
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, k; i < n && st >= 0; i += k) {
+    int32_t count, part = place_of(m, refs[i], &count)->piece;
+    for (k = 0; i + k < n && k < CPLI_COUNT(inner); k++) {
+      const cpl_piece_ref* at = place_of(m, refs[i + k], &count);
+      if (at->piece != part) break;
+      inner[k] = at->ref;
+    }
+    cpl_component* p = &m->parts[part].s->base;
+    st = p->ops->get_real(p, inner, k, values + i);
+  }
+  return st;
+}
+
+static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              int64_t* values) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    int32_t count;
+    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    cpl_component* p = &m->parts[at->piece].s->base;
+    st = p->ops->get_integer(p, type, &at->ref, 1, &values[i]);
+  }
+  return st;
+}
+
+static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char** values) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    int32_t count;
+    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    cpl_component* p = &m->parts[at->piece].s->base;
+    st = p->ops->get_string(p, &at->ref, 1, &values[i]);
+  }
+  return st;
+}
+
+// The piece that is under way ends before a part hears of something new.
+static cpl_component* to_be_set(cpli_tlm* m, const cpl_piece_ref* at) {
+  cpli_tlm_part* p = &m->parts[at->piece];
+  p->dirty = p->dirty || (m->running && p->is_model);
+  return &p->s->base;
+}
+
+static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n; i++) {
+    int32_t count;
+    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    for (int32_t k = 0; k < count && st >= 0; k++) {
+      cpl_component* p = to_be_set(m, &at[k]);
+      st = p->ops->set_real(p, &at[k].ref, 1, &values[i]);
+    }
+  }
+  return st;
+}
+
+static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
+                              const int64_t* values) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n; i++) {
+    int32_t count;
+    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    for (int32_t k = 0; k < count && st >= 0; k++) {
+      cpl_component* p = to_be_set(m, &at[k]);
+      st = p->ops->set_integer(p, type, &at[k].ref, 1, &values[i]);
+    }
+  }
+  return st;
+}
+
+static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                             const char* const* values) {
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n; i++) {
+    int32_t count;
+    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    for (int32_t k = 0; k < count && st >= 0; k++) {
+      cpl_component* p = to_be_set(m, &at[k]);
+      st = p->ops->set_string(p, &at[k].ref, 1, &values[i]);
+    }
+  }
+  return st;
+}
+
+//------------------------------------ steps ------------------------------------
+
+static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
+  cpli_tlm* m = (cpli_tlm*)base;
+  (void)t_limit;
+  *result = (cpl_step_result){.time = m->t};
+  if (t_end <= m->t) {  // parts take over what was set when they go on
+    result->event_handled = true;
+    return CPL_OK;
+  }
+  cpl_status st = cpli_pool_run(m, t_end);
+  if (st < 0) return st;
+  m->t = t_end;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_tlm_part* p = &m->parts[i];
+    if (!p->ended) continue;
+    result->end = CPL_STEP_TERMINATE;
+    m->t = fmin(m->t, p->t);
+  }
+  result->time = m->t;
+  return CPL_OK;
+}
+
+static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* curve) {
+  cpli_tlm* m = (cpli_tlm*)base;
+  int32_t count;
+  cpl_status st = CPL_OK;
+  const cpl_piece_ref* at = place_of(m, ref, &count);
+  for (int32_t k = 0; k < count && st >= 0; k++) {
+    cpl_stepper* s = m->parts[at[k].piece].s;
+    double now = cpli_curve_at(curve, m->t);
+    if (s->ops->set_curve != NULL) st = s->ops->set_curve(s, at[k].ref, curve);
+    else st = s->base.ops->set_real(&s->base, &at[k].ref, 1, &now);
+  }
+  return st;
+}
+
+static const cpl_component_ops component_ops = {.kind = "tlm",
+                                                .destroy = destroy,
+                                                .setup = setup,
+                                                .enter_init = enter_init,
+                                                .exit_init = exit_init,
+                                                .terminate = terminate,
+                                                .reset = reset,
+                                                .get_real = get_real,
+                                                .set_real = set_real,
+                                                .get_integer = get_integer,
+                                                .set_integer = set_integer,
+                                                .get_string = get_string,
+                                                .set_string = set_string};
+static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
+
+//------------------------------------ putting together ------------------------------------
+
+cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* def, cpl_stepper** out) {
+  return cpli_tlm_create(ctx, def, NULL, out);
+}
+
+static void destroy_parts(const cpl_tlm_def* def, const cpli_tlm_layout* layout) {
+  for (int32_t i = 0; i < def->n_parts; i++) {
+    const cpl_tlm_part* p = &def->parts[i];
+    if (p->model != NULL) p->model->base.ops->destroy(&p->model->base);
+    if (p->stepper != NULL) p->stepper->base.ops->destroy(&p->stepper->base);
+  }
+  if (layout != NULL && layout->whole != NULL)
+    layout->whole->base.ops->destroy(&layout->whole->base);
+}
+
+cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,
+                           cpl_stepper** out) {
+  *out = NULL;
+  cpli_tlm* m = cpli_alloc(ctx, 1, sizeof *m);
+  if (m == NULL) {
+    destroy_parts(def, layout);
+    return cpli_nomem(ctx);
+  }
+  cpli_arena_init(&m->arena, ctx);
+  m->def = *def;
+  m->base = (cpl_stepper){.base = {.ops = &component_ops,
+                                   .ctx = ctx,
+                                   .can = {.variable_step = true, .zero_step = true}},
+                          .ops = &stepper_ops};
+  m->name = cpli_arena_strdup(&m->arena, def->name);
+  cpl_status st = cpli_tlm_allocate(m, def);
+  if (m->name == NULL || st < 0) {
+    destroy_parts(def, layout);
+    destroy(&m->base.base);
+    return cpli_nomem(ctx);
+  }
+  m->base.base.name = m->name;
+  if (layout != NULL) m->whole = layout->whole;
+  st = cpli_tlm_build(m, def, layout);
+  m->def.parts = NULL, m->def.interfaces = NULL, m->def.lines = NULL;
+  if (st < 0) destroy(&m->base.base);
+  else *out = &m->base;
+  return st;
+}
+
+//------------------------------------ questions ------------------------------------
+
+static const cpli_tlm* as_tlm(const cpl_stepper* s) {
+  return s->ops == &stepper_ops ? (const cpli_tlm*)s : NULL;
+}
+
+int32_t cpl_tlm_count(const cpl_stepper* s) {
+  const cpli_tlm* m = as_tlm(s);
+  return m != NULL ? m->n_parts : 0;
+}
+
+cpl_tlm_part_stats cpl_tlm_part_stats_at(const cpl_stepper* s, int32_t i) {
+  return as_tlm(s)->parts[i].stats;
+}

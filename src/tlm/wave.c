@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
+#include "tlm/tlm.h"
+
+//------------------------------------ polynomials ------------------------------------
+
+double cpli_segment_at(const cpli_segment* s, int32_t component, double t) {
+  const double* c = s->c[component];
+  double x = t - s->from;
+  return ((c[3] * x + c[2]) * x + c[1]) * x + c[0];
+}
+
+void cpli_shift(double* c, double by) {
+  c[0] += by * (c[1] + by * (c[2] + by * c[3]));
+  c[1] += by * (2 * c[2] + 3 * by * c[3]);
+  c[2] += 3 * by * c[3];
+}
+
+// Newton's divided differences, then powers of (t - from).
+void cpli_fit(const double* t, const double* v, int32_t n, double from, double* c) {
+  double d[CPLI_NODES], power[CPLI_NODES] = {0};
+  memcpy(d, v, (size_t)n * sizeof *d);
+  for (int32_t k = 1; k < n; k++) {
+    for (int32_t i = n - 1; i >= k; i--) d[i] = (d[i] - d[i - 1]) / (t[i] - t[i - k]);
+  }
+  for (int32_t i = n - 1; i >= 0; i--) {  // power = power * (x - x_i) + d_i
+    double x = t[i] - from;
+    for (int32_t k = n - 1; k > 0; k--) power[k] = power[k - 1] - x * power[k];
+    power[0] = d[i] - x * power[0];
+  }
+  memcpy(c, power, sizeof power);
+}
+
+//------------------------------------ a ring of segments ------------------------------------
+
+cpl_status cpli_wave_init(cpli_wave* w, cpl_context* ctx) {
+  *w = (cpli_wave){.ctx = ctx, .cap = 16};
+  w->items = cpli_alloc(ctx, w->cap, sizeof *w->items);
+  return w->items != NULL ? CPL_OK : cpli_nomem(ctx);
+}
+
+void cpli_wave_free(cpli_wave* w) {
+  if (w->items != NULL) cpli_free(w->ctx, w->items);
+  w->items = NULL;
+}
+
+void cpli_wave_clear(cpli_wave* w) { w->first = w->n = 0; }
+
+static cpli_segment* at(const cpli_wave* w, size_t i) {
+  return &w->items[(w->first + i) & (w->cap - 1)];
+}
+
+// Only events make it grow: without them a line holds a known number of pieces.
+static cpl_status make_room(cpli_wave* w) {
+  cpli_segment* items = cpli_alloc(w->ctx, 2 * w->cap, sizeof *items);
+  if (items == NULL) return cpli_nomem(w->ctx);
+  for (size_t i = 0; i < w->n; i++) items[i] = *at(w, i);
+  cpli_free(w->ctx, w->items);
+  w->items = items;
+  w->first = 0;
+  w->cap *= 2;
+  return CPL_OK;
+}
+
+cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s) {
+  if (w->n == w->cap) {
+    cpl_status st = make_room(w);
+    if (st < 0) return st;
+  }
+  *at(w, w->n++) = *s;
+  return CPL_OK;
+}
+
+void cpli_wave_forget(cpli_wave* w, double t) {
+  while (w->n > 1 && at(w, 0)->to < t) {
+    w->first = (w->first + 1) & (w->cap - 1);
+    w->n--;
+  }
+}
+
+double cpli_wave_next_jump(const cpli_wave* w, double t, double until) {
+  for (size_t i = 0; i < w->n; i++) {
+    const cpli_segment* s = at(w, i);
+    if (s->from >= until) break;
+    if (s->jump && s->from > t) return s->from;
+  }
+  return (double)INFINITY;
+}
+
+bool cpli_wave_jumps_at(const cpli_wave* w, double t, double near) {
+  for (size_t i = 0; i < w->n && at(w, i)->from <= t + near; i++) {
+    if (at(w, i)->jump && at(w, i)->from >= t - near) return true;
+  }
+  return false;
+}
+
+// The segment for t inside a span; its ends count from inside.
+static const cpli_segment* find(const cpli_wave* w, double t, double from, double to, double near) {
+  const cpli_segment* best = at(w, 0);
+  for (size_t i = 1; i < w->n; i++) {
+    const cpli_segment* s = at(w, i);
+    if (s->from >= to - near || (s->from > t && s->from > from + near)) break;
+    best = s;
+  }
+  return best;
+}
+
+void cpli_wave_span(const cpli_wave* w, double from, double to, double near, int32_t width,
+                    cpli_segment* out) {
+  const cpli_segment* first = find(w, from, from, to, near);
+  *out = (cpli_segment){.from = from, .to = to};
+  if (first->to >= to - near) {
+    for (int32_t k = 0; k < width; k++) {
+      memcpy(out->c[k], first->c[k], sizeof out->c[k]);
+      cpli_shift(out->c[k], from - first->from);
+    }
+    return;
+  }
+  double t[CPLI_NODES], v[CPLI_NODES];
+  for (int32_t k = 0; k < width; k++) {
+    for (int32_t i = 0; i < CPLI_NODES; i++) {
+      t[i] = i < CPLI_NODES - 1 ? from + (to - from) * i / (CPLI_NODES - 1) : to;
+      v[i] = cpli_segment_at(find(w, t[i], from, to, near), k, t[i]);
+    }
+    cpli_fit(t, v, CPLI_NODES, from, out->c[k]);
+  }
+}
