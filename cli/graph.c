@@ -293,14 +293,18 @@ static int run_graph(void* args_, int n, char** operands) {
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
   const bool picture = args->html || args->svg;
-  bool chart = st >= 0 && graph_has_modes(source) && !picture;
-  if (chart)
-    graph_print_modes(out, source, args->dot ? GRAPH_DOT : args->json ? GRAPH_JSON : GRAPH_TEXT);
+  const graph_form form = args->dot ? GRAPH_DOT : args->json ? GRAPH_JSON : GRAPH_TEXT;
+  const bool modes = st >= 0 && graph_has_modes(source), lines = st >= 0 && graph_has_lines(source);
+  const bool chart = modes || lines;
+  if (chart && picture)
+    st = graph_write_picture(source, NULL, operands[0], args->output, args->svg, out);
+  else if (modes) graph_print_modes(out, source, form);
+  else if (lines) graph_print_lines(out, source, form);
   if (st >= 0 && !chart) st = make_component(source, &component);
   bool made = st >= 0 && component != NULL;
   bool coupled = made && strcmp(component->ops->kind, "master") == 0;
   if (made && picture)
-    st = graph_write_picture(component, operands[0], args->output, args->svg, out);
+    st = graph_write_picture(source, component, operands[0], args->output, args->svg, out);
   else if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
   else if (made) st = print_graph(out, args, component, operands[0]);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;

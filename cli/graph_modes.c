@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "assemble/assemble.h"
+#include "diagram.h"
 #include "format/json.h"
 #include "format/text.h"
 #include "graph.h"
@@ -114,6 +115,42 @@ static void print_dot(FILE* out, const cpl_source* source, const cpl_system_def*
     }
   }
   fputs("}\n", out);
+}
+
+//------------------------------------ as a picture ------------------------------------
+
+static void draw_way(diagram* d, int from, int to, const cpli_leave* l) {
+  char text[1024];
+  condition(l, text, sizeof text);
+  int edge = diagram_edge(d, from, -1, to, -1, "transition", text);
+  diagram_about_edge(d, edge, "%s", text);
+  for (size_t i = 0; i < l->n_sets; i++)
+    diagram_about_edge(d, edge, "%s = %s", l->sets[i].name.text, l->sets[i].value.text);
+}
+
+void graph_draw_modes(diagram* d, const cpl_source* source) {
+  const cpl_system_def* def = cpl_system_definition(source);
+  int first = -1;
+  for (size_t k = 0; k < def->n_modes; k++) {
+    const cpli_mode_def* m = &def->modes[k];
+    int32_t n = mode_of(source, k)->n_states;
+    char sub[64];
+    snprintf(sub, sizeof sub, "%d state%s", n, n == 1 ? "" : "s");
+    int node = diagram_node(d, -1, "mode", m->name.text, sub);
+    if (k == 0) first = node;
+    if (strcmp(m->name.text, def->start_mode.text) == 0) diagram_about_node(d, node, "begins");
+    for (size_t i = 0; i < m->def->n_models; i++)
+      diagram_about_node(d, node, "%s", m->def->models[i].name.text);
+  }
+  for (size_t k = 0; k < def->n_modes; k++) {
+    const cpli_mode_def* m = &def->modes[k];
+    for (size_t i = 0; i < m->n_leaves; i++) {
+      size_t to = 0;
+      while (to + 1 < def->n_modes && strcmp(def->modes[to].name.text, m->leaves[i].to.text) != 0)
+        to++;
+      draw_way(d, first + (int)k, first + (int)to, &m->leaves[i]);
+    }
+  }
 }
 
 //------------------------------------ for tools ------------------------------------

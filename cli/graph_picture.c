@@ -19,20 +19,24 @@ static void default_path(char* out, size_t size, const char* path, const char* e
   snprintf(out, size, "%.*s%s", n, name, ending);
 }
 
-cpl_status graph_write_picture(const cpl_component* component, const char* path, const char* output,
-                               bool svg, FILE* out) {
+cpl_status graph_write_picture(const cpl_source* source, const cpl_component* component,
+                               const char* path, const char* output, bool svg, FILE* out) {
   char file[4096];
-  cpl_context* ctx = component->ctx;
-  diagram* d = diagram_begin(ctx, component->desc->name);
+  cpl_context* ctx = source->ctx;
+  const char* title = component != NULL ? component->desc->name : source->desc->name;
+  diagram* d = diagram_begin(ctx, title);
   if (d == NULL) return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
-  cpl_status st = diagram_of(d, component);
+  cpl_status st = CPL_OK;
+  if (component != NULL) st = diagram_of(d, component);
+  else if (graph_has_modes(source)) graph_draw_modes(d, source);
+  else graph_draw_lines(d, source);
   char* json = diagram_end(d);
   if (st >= 0 && json == NULL) st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
   if (output != NULL) snprintf(file, sizeof file, "%s", output);
   else default_path(file, sizeof file, path, svg ? ".svg" : ".html");
   if (st >= 0) {
     st = svg ? cpli_diagram_svg(ctx, file, json)
-             : cpli_page_write(ctx, "graph.html", file, component->desc->name, json);
+             : cpli_page_write(ctx, "graph.html", file, title, json);
   }
   free(json);
   if (st < 0 || output != NULL) return st;

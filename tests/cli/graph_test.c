@@ -133,6 +133,27 @@ static void results_go_to_one_file_per_model(void** state) {
   CHECK_FAILS(2, "--per-model: decay.c is no system", "run", "decay.c", "--per-model");
 }
 
+static void modes_and_lines_are_drawn(void** state) {
+  (void)state;
+  const char* chart = test_path("examples/breaking_pendulum/breaking_pendulum.yaml");
+  CHECK_CODE(0, "graph", chart, "--svg", "-o", "chart.svg");
+  CHECK_CONTAINS(text_of("chart.svg"), "transition");
+  CHECK_CONTAINS(text_of("chart.svg"), "when p.rope_force &lt; 0");
+  CHECK_CODE(0, "graph", chart, "--html", "-o", "chart.html");
+  CHECK_CONTAINS(text_of("chart.html"), "transition");
+
+  const char* lines = test_path("examples/tlm_spring/tlm_spring.yaml");
+  CHECK_CODE(0, "graph", lines);
+  CHECK_CONTAINS(printed, "2 models, 1 delay line\n");
+  CHECK_CONTAINS(printed, "left.end -- right.end  translational, delay 0.0001 s\n");
+  CHECK_CODE(0, "graph", lines, "--json");
+  CHECK_CONTAINS(printed, "\"delay\": 0.0001");
+  CHECK_CODE(0, "graph", lines, "--dot");
+  CHECK_CONTAINS(printed, "\"left\" -- \"right\"");
+  CHECK_CODE(0, "graph", lines, "--svg", "-o", "lines.svg");
+  CHECK_CONTAINS(text_of("lines.svg"), "tlm");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_system_is_told_to_people),
@@ -141,6 +162,7 @@ int main(void) {
       cmocka_unit_test(a_system_is_told_to_machines),
       cmocka_unit_test(one_model_is_a_graph_too),
       cmocka_unit_test(results_go_to_one_file_per_model),
+      cmocka_unit_test(modes_and_lines_are_drawn),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A system with delay lines: its models and the lines between them.
+#include <string.h>
+
+#include "assemble/assemble.h"
+#include "diagram.h"
+#include "format/json.h"
+#include "graph.h"
+
+bool graph_has_lines(const cpl_source* source) { return cpl_system_line_count(source) > 0; }
+
+static const cpl_description* model_at(const cpl_source* source, size_t i) {
+  return ((const cpli_built*)source)->sources[i]->desc;
+}
+
+static bool is_stepper(const cpl_source* source, size_t i) {
+  return ((const cpli_built*)source)->is_stepper[i];
+}
+
+static const char* kind_of(const cpl_source* source, size_t i) {
+  return is_stepper(source, i) ? "co-simulation" : "model exchange";
+}
+
+// The model of an end "model.interface".
+static size_t model_of_end(const cpl_system_def* def, const char* end) {
+  size_t n = strcspn(end, "."), i = 0;
+  while (i + 1 < def->n_models &&
+         !(strncmp(def->models[i].name.text, end, n) == 0 && def->models[i].name.text[n] == '\0'))
+    i++;
+  return i;
+}
+
+//------------------------------------ for people ------------------------------------
+
+static void print_text(FILE* out, const cpl_source* source) {
+  const cpl_system_def* def = cpl_system_definition(source);
+  int32_t n = cpl_system_line_count(source);
+  cli_print_safe(out, source->desc->name);
+  fprintf(out, "\n  %zu model%s, %d delay line%s\n\nModels\n", def->n_models,
+          def->n_models == 1 ? "" : "s", n, n == 1 ? "" : "s");
+  for (size_t i = 0; i < def->n_models; i++) {
+    const cpl_description* d = model_at(source, i);
+    fputs("  ", out);
+    cli_print_safe(out, def->models[i].name.text);
+    fputs("  ", out);
+    cli_print_safe(out, d->name);
+    fprintf(out, ", %s, %d state%s\n", kind_of(source, i), d->n_states,
+            d->n_states == 1 ? "" : "s");
+  }
+  fputs("\nDelay lines\n", out);
+  for (int32_t i = 0; i < n; i++) {
+    const cpl_system_line line = cpl_system_line_at(source, i), *l = &line;
+    fputs("  ", out);
+    cli_print_safe(out, l->ends[0]);
+    fputs(" -- ", out);
+    cli_print_safe(out, l->ends[1]);
+    fprintf(out, "  %s, delay %g s\n", cpl_tlm_kind_name(l->kind), l->line.delay);
+  }
+}
+
+static void print_dot(FILE* out, const cpl_source* source) {
+  const cpl_system_def* def = cpl_system_definition(source);
+  fputs("graph \"", out);
+  graph_put_escaped(out, source->desc->name);
+  fputs("\" {\n  node [shape=box];\n", out);
+  for (int32_t i = 0; i < cpl_system_line_count(source); i++) {
+    const cpl_system_line line = cpl_system_line_at(source, i), *l = &line;
+    for (int k = 0; k < 2; k++) {
+      fputs(k == 0 ? "  \"" : " -- \"", out);
+      graph_put_escaped(out, def->models[model_of_end(def, l->ends[k])].name.text);
+      fputc('"', out);
+    }
+    fprintf(out, " [penwidth=3, label=\"%s, %g s\"];\n", cpl_tlm_kind_name(l->kind), l->line.delay);
+  }
+  fputs("}\n", out);
+}
+
+//------------------------------------ for tools ------------------------------------
+
+static void print_json(FILE* out, const cpl_source* source) {
+  const cpl_system_def* def = cpl_system_definition(source);
+  cpli_json json;
+  cpli_json_begin(&json, out);
+  cpli_json_object(&json, NULL);
+  cpli_json_text(&json, "name", source->desc->name);
+  cpli_json_array(&json, "models");
+  for (size_t i = 0; i < def->n_models; i++) {
+    cpli_json_object(&json, NULL);
+    cpli_json_text(&json, "name", def->models[i].name.text);
+    cpli_json_text(&json, "kind", kind_of(source, i));
+    cpli_json_integer(&json, "states", model_at(source, i)->n_states);
+    cpli_json_close(&json, '}');
+  }
+  cpli_json_close(&json, ']');
+  cpli_json_array(&json, "lines");
+  for (int32_t i = 0; i < cpl_system_line_count(source); i++) {
+    const cpl_system_line line = cpl_system_line_at(source, i), *l = &line;
+    cpli_json_object(&json, NULL);
+    cpli_json_text(&json, "from", l->ends[0]);
+    cpli_json_text(&json, "to", l->ends[1]);
+    cpli_json_text(&json, "kind", cpl_tlm_kind_name(l->kind));
+    cpli_json_real(&json, "delay", l->line.delay);
+    cpli_json_close(&json, '}');
+  }
+  cpli_json_close(&json, ']');
+  cpli_json_close(&json, '}');
+  cpli_json_end(&json);
+}
+
+void graph_print_lines(FILE* out, const cpl_source* source, graph_form form) {
+  static void (*const print[])(FILE * out, const cpl_source* source) = {
+      [GRAPH_TEXT] = print_text, [GRAPH_DOT] = print_dot, [GRAPH_JSON] = print_json};
+  print[form](out, source);
+}
+
+//------------------------------------ as a picture ------------------------------------
+
+void graph_draw_lines(diagram* d, const cpl_source* source) {
+  const cpl_system_def* def = cpl_system_definition(source);
+  int first = -1;
+  for (size_t i = 0; i < def->n_models; i++) {
+    const cpl_description* m = model_at(source, i);
+    int node = diagram_node(d, -1, "model", def->models[i].name.text, m->name);
+    if (i == 0) first = node;
+    diagram_about_node(d, node, "%s, %d state%s", kind_of(source, i), m->n_states,
+                       m->n_states == 1 ? "" : "s");
+  }
+  for (int32_t i = 0; i < cpl_system_line_count(source); i++) {
+    const cpl_system_line line = cpl_system_line_at(source, i), *l = &line;
+    int at[2], port[2];
+    for (int k = 0; k < 2; k++) {
+      const char* name = strchr(l->ends[k], '.');
+      at[k] = first + (int)model_of_end(def, l->ends[k]);
+      port[k] = diagram_port(d, at[k], k == 1, name != NULL ? name + 1 : l->ends[k]);
+    }
+    char text[64];
+    snprintf(text, sizeof text, "%g s", l->line.delay);
+    int edge = diagram_edge(d, at[0], port[0], at[1], port[1], "tlm", text);
+    diagram_about_edge(d, edge, "%s delay line, %g s", cpl_tlm_kind_name(l->kind), l->line.delay);
+    if (l->kind != CPL_TLM_SIGNAL) diagram_about_edge(d, edge, "impedance %g", l->line.zf);
+  }
+}
