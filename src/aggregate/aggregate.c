@@ -51,10 +51,18 @@ static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, 
   return CPL_OK;
 }
 
+// States between events are what they were set to: nothing has to be computed for them.
+static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
+  bool set = a->phase == CPLI_PLAN_CONTINUOUS;
+  for (size_t i = 0; i < n && set; i++)
+    set = refs[i] < (uint32_t)a->n_part_vars && a->is_state[refs[i]];
+  return set;
+}
+
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_aggregate* a = self_of(c);
   uint32_t inner[CPLI_RUN];
-  cpl_status st = cpli_evaluate(a);
+  cpl_status st = all_set(a, refs, n) ? CPL_OK : cpli_evaluate(a);
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
     if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
     int32_t part = cpli_part_of(a, (int32_t)refs[i]);
@@ -572,8 +580,9 @@ static cpl_status take_lists(maker* k) {
   a->settling = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->settling);
   a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
   a->node_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->node_of);
+  a->is_state = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->is_state);
   if (a->signals == NULL || a->links == NULL || a->settling == NULL || a->outside == NULL ||
-      a->node_of == NULL)
+      a->node_of == NULL || a->is_state == NULL)
     return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < d->n_signals; i++) {
     cpl_signal s = d->signals[i];
@@ -616,6 +625,9 @@ static cpl_status prepare(maker* k) {
   st = take_lists(k);
   if (st >= 0) st = make_nodes(k);
   if (st >= 0) st = cpli_aggregate_describe(a);
+  for (int32_t i = 0; i < a->n_states && st >= 0; i++) {
+    if (a->desc->states[i] >= 0) a->is_state[a->desc->states[i]] = true;
+  }
   if (st >= 0) st = allocate(a);
   if (st >= 0) st = make_plans(a);
   bool saves = true;

@@ -126,6 +126,7 @@ typedef struct cpli_aggregate {
   cpli_node* nodes;
   int32_t n_nodes;
   int32_t* node_of;  // of each variable of the parts; -1: none
+  bool* is_state;    // of each variable of the parts
   cpli_tie* links;
   int32_t n_links;
   int32_t* settling;  // links with comparisons, or others that settle at events
