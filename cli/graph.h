@@ -20,8 +20,6 @@ void graph_put_escaped(FILE* out, const char* text);  // inside quotes of Graphv
 void graph_print_dot(FILE* out, const cpl_graph* g);
 void graph_print_json(FILE* out, const cpl_graph* g, const char* path);
 
-void graph_put_escaped(FILE* out, const char* text);  // inside quotes of a dot file
-
 void graph_print_master(FILE* out, const cpl_stepper* s);
 void graph_print_master_dot(FILE* out, const cpl_stepper* s);
 void graph_print_master_json(FILE* out, const cpl_stepper* s, const char* path);

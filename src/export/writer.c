@@ -93,9 +93,3 @@ void cpli_write_attribute(cpli_writer* w, const char* name, const char* value) {
   cpli_write_escaped(w, value);
   cpli_write(w, "\"");
 }
-
-void cpli_write_attribute_number(cpli_writer* w, const char* name, double value) {
-  cpli_writef(w, " %s=\"", name);
-  cpli_write_number(w, value);
-  cpli_write(w, "\"");
-}

@@ -30,4 +30,3 @@ void cpli_write_literal(cpli_writer* w, const char* text);
 
 /// ` name="value"`; nothing when the text is empty.
 void cpli_write_attribute(cpli_writer* w, const char* name, const char* value);
-void cpli_write_attribute_number(cpli_writer* w, const char* name, double value);

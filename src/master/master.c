@@ -98,7 +98,6 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_master* m = master_of(c);
   cpl_status st = CPL_OK;
   m->t = m->t_start = settings->start_time;
-  m->grid = 0;
   m->h = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = m->parts[i].own_t = m->t;
@@ -385,11 +384,8 @@ static void add_outs(cpli_master* m, wire* wires, int32_t n) {
       cpli_master_part* p = &m->parts[wires[i].source];
       const cpl_variable* v = &p->s->base.desc->vars[wires[i].source_var];
       if (p->n_outs++ == 0) p->first_out = m->n_outs;
-      m->outs[m->n_outs++] = (cpli_out){.part = wires[i].source,
-                                        .var = wires[i].source_var,
-                                        .ref = v->ref,
-                                        .type = v->type,
-                                        .discrete = is_discrete(v)};
+      m->outs[m->n_outs++] = (cpli_out){
+          .part = wires[i].source, .var = wires[i].source_var, .ref = v->ref, .type = v->type};
     }
     wires[i].source_var = m->n_outs - 1;  // from here on the out
   }

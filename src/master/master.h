@@ -19,7 +19,6 @@ typedef struct cpli_out {
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool discrete;     // moves only at communication points and events
   bool changed;      // by the last look at it
   uint32_t version;  // of bytes: how often they changed
   double real;
@@ -61,7 +60,6 @@ typedef struct cpli_master_part {
   int32_t first_out, n_outs;
   int32_t order;            // of the polynomials its inputs follow
   double step;              // of its own grid; 0: none
-  int64_t grid;             // points of it that have passed
   double t;                 // where it is
   double own_t;             // as it says itself, which may differ by rounding
   double saved_t, first_t;  // the same where the snapshots below were taken
@@ -127,7 +125,6 @@ typedef struct cpli_master {
   double t, t_start;
   double h;      // of the next step, when it varies
   double reach;  // how far this step can go, as far as is known
-  int64_t grid;
   bool running, ended;
   bool pending;    // an event at t waits for its update
   bool touched;    // inputs were given from outside since the last step

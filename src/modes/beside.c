@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "base/heap.h"
+
 typedef struct part {
   cpl_stepper* s;
   double at;     // where its outputs are
@@ -22,7 +24,8 @@ typedef struct beside {
   char* name;
   part* parts;
   int32_t n;
-  int32_t *heap, *place;
+  cpli_heap heap;
+  int32_t* memory;  // of it and of those who wait
   int32_t* waiting;
   int32_t n_waiting;
   double t, limit;
@@ -36,33 +39,12 @@ static beside* self_of(cpl_component* c) { return (beside*)c; }
 static double key(const part* p) { return p->waits ? INFINITY : p->until; }
 
 // At the same time those whose step is still open: something may happen at its end.
-static bool before(const beside* b, int32_t i, int32_t k) {
+static bool before(const void* user, int32_t i, int32_t k) {
+  const beside* b = user;
   const part *x = &b->parts[i], *y = &b->parts[k];
   if (key(x) != key(y)) return key(x) < key(y);
   bool open = x->at < x->until;
   return open != (y->at < y->until) ? open : i < k;
-}
-
-static void put(beside* b, int32_t at, int32_t i) {
-  b->heap[at] = i;
-  b->place[i] = at;
-}
-
-static void sort_in(beside* b, int32_t i) {
-  int32_t at = b->place[i];
-  for (; at > 0 && before(b, i, b->heap[(at - 1) / 2]); at = (at - 1) / 2)
-    put(b, at, b->heap[(at - 1) / 2]);
-  for (int32_t child; (child = 2 * at + 1) < b->n; at = child) {
-    if (child + 1 < b->n && before(b, b->heap[child + 1], b->heap[child])) child++;
-    if (!before(b, b->heap[child], i)) break;
-    put(b, at, b->heap[child]);
-  }
-  put(b, at, i);
-}
-
-static void sort_all(beside* b) {
-  for (int32_t i = 0; i < b->n; i++) put(b, i, i);
-  for (int32_t at = b->n / 2; at-- > 0;) sort_in(b, b->heap[at]);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -96,7 +78,7 @@ static cpl_status update(beside* b, int32_t i) {
   p->waits = false;
   heed(b, i, &r);
   p->until = p->at;
-  sort_in(b, i);
+  cpli_heap_sort_in(&b->heap, i);
   return CPL_OK;
 }
 
@@ -132,12 +114,12 @@ static cpl_status advance(beside* b, double t_end, double t_limit) {
   cpl_status st = CPL_OK;
   double stop = t_end;
   while (st >= 0 && !b->ended) {
-    int32_t i = b->heap[0];
+    int32_t i = cpli_heap_first(&b->heap);
     part* p = &b->parts[i];
     if (key(p) > stop || (p->at >= p->until && p->until >= stop)) break;
     st = go_on(b, i, t_limit);
     if (b->n_waiting > 0 || b->ended) stop = fmin(stop, p->at);
-    sort_in(b, i);
+    cpli_heap_sort_in(&b->heap, i);
   }
   b->t = stop;
   return st;
@@ -231,7 +213,7 @@ static cpl_status set_one(beside* b, uint32_t ref, cpl_type type, const void* va
   if (!b->running) return st;
   let_wait(b, i);
   b->parts[i].until = b->parts[i].at;
-  sort_in(b, i);
+  cpli_heap_sort_in(&b->heap, i);
   return st;
 }
 
@@ -292,7 +274,7 @@ static cpl_status exit_init(cpl_component* c) {
   for (int32_t i = 0; i < b->n; i++) b->parts[i].at = b->parts[i].until = b->t;
   b->running = true;
   b->limit = INFINITY;
-  sort_all(b);
+  cpli_heap_sort(&b->heap);
   return st;
 }
 
@@ -322,7 +304,7 @@ static void destroy(cpl_component* c) {
   for (int32_t i = 0; i < b->n; i++) b->parts[i].s->base.ops->destroy(&b->parts[i].s->base);
   cpli_merged_release(b->merged);
   cpli_free(ctx, b->parts);
-  cpli_free(ctx, b->heap);
+  cpli_free(ctx, b->memory);
   cpli_free(ctx, b->name);
   cpli_free(ctx, b);
 }
@@ -364,13 +346,13 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
   *out = NULL;
   beside* b = cpli_alloc(ctx, 1, sizeof *b);
   part* list = cpli_alloc(ctx, (size_t)n, sizeof *list);
-  int32_t* heap = cpli_alloc(ctx, 3 * (size_t)n, sizeof *heap);
+  int32_t* memory = cpli_alloc(ctx, 3 * (size_t)n, sizeof *memory);
   char* own_name = cpli_strdup(ctx, name);
-  if (b == NULL || list == NULL || heap == NULL || own_name == NULL) {
+  if (b == NULL || list == NULL || memory == NULL || own_name == NULL) {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
     cpli_free(ctx, b);
     cpli_free(ctx, list);
-    cpli_free(ctx, heap);
+    cpli_free(ctx, memory);
     cpli_free(ctx, own_name);
     return cpli_nomem(ctx);
   }
@@ -378,9 +360,9 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
                 .name = own_name,
                 .parts = list,
                 .n = n,
-                .heap = heap,
-                .place = heap + n,
-                .waiting = heap + 2 * n};
+                .memory = memory,
+                .waiting = memory + 2 * (size_t)n};
+  cpli_heap_init(&b->heap, memory, n, before, b);
   for (int32_t i = 0; i < n; i++) list[i].s = parts[i];
   b->base = (cpl_stepper){
       .base = {.ops = &component_ops, .desc = &merged->desc, .ctx = ctx, .name = own_name},

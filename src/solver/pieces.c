@@ -8,6 +8,7 @@
 // the same however many pieces there are, but for the logarithm of the heap they are kept in.
 #include <math.h>
 
+#include "base/heap.h"
 #include "solver/integrated.h"
 
 typedef struct pieces {
@@ -16,8 +17,9 @@ typedef struct pieces {
   cpl_pieces map;
   cpli_integrate** steppers;
   int32_t n;
-  int32_t *heap, *place;  // the one that came least far first; where each is
-  int32_t* waiting;       // those with an event that waits for its update
+  cpli_heap heap;    // the one that came least far first
+  int32_t* memory;   // of it and of those who wait
+  int32_t* waiting;  // those with an event that waits for its update
   int32_t n_waiting;
   bool* waits;
   double t;      // where outputs are
@@ -30,40 +32,12 @@ typedef struct pieces {
 //------------------------------------ who is next ------------------------------------
 
 // At the same time those whose step is still open: an event may wait at its end.
-static bool before(const pieces* p, int32_t i, int32_t k) {
+static bool before(const void* user, int32_t i, int32_t k) {
+  const pieces* p = user;
   const cpli_integrate *a = p->steppers[i], *b = p->steppers[k];
   if (a->t_step != b->t_step) return a->t_step < b->t_step;
   bool open = cpli_integrate_open(a);
   return open != cpli_integrate_open(b) ? open : i < k;
-}
-
-static void put(pieces* p, int32_t at, int32_t i) {
-  p->heap[at] = i;
-  p->place[i] = at;
-}
-
-static void sink(pieces* p, int32_t at) {
-  int32_t i = p->heap[at];
-  for (int32_t child; (child = 2 * at + 1) < p->n; at = child) {
-    if (child + 1 < p->n && before(p, p->heap[child + 1], p->heap[child])) child++;
-    if (!before(p, p->heap[child], i)) break;
-    put(p, at, p->heap[child]);
-  }
-  put(p, at, i);
-}
-
-// After a piece has come further, or was taken back.
-static void sort_in(pieces* p, int32_t i) {
-  int32_t at = p->place[i];
-  for (; at > 0 && before(p, i, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
-    put(p, at, p->heap[(at - 1) / 2]);
-  put(p, at, i);
-  sink(p, at);
-}
-
-static void sort_all(pieces* p) {
-  for (int32_t i = 0; i < p->n; i++) put(p, i, i);
-  for (int32_t at = p->n / 2; at-- > 0;) sink(p, at);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -82,7 +56,7 @@ static void heed(pieces* p, int32_t i) {
 static cpl_status update(pieces* p, int32_t i) {
   cpl_status st = cpli_integrate_at(p->steppers[i], p->t);
   if (st >= 0) st = cpli_integrate_update(p->steppers[i]);
-  sort_in(p, i);
+  cpli_heap_sort_in(&p->heap, i);
   heed(p, i);
   return st;
 }
@@ -114,7 +88,7 @@ static cpl_status restart_all(pieces* p) {
     st = cpli_integrate_at(p->steppers[i], p->t);
     if (st >= 0) st = cpli_integrate_restart(p->steppers[i]);
   }
-  sort_all(p);
+  cpli_heap_sort(&p->heap);
   return st;
 }
 
@@ -123,7 +97,7 @@ static cpl_status advance(pieces* p, double t_end, double t_limit) {
   cpl_status st = CPL_OK;
   double stop = t_end;
   while (st >= 0 && !p->ended) {
-    int32_t i = p->heap[0];
+    int32_t i = cpli_heap_first(&p->heap);
     cpli_integrate* s = p->steppers[i];
     if (s->t_step > stop) break;
     if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
@@ -131,7 +105,7 @@ static cpl_status advance(pieces* p, double t_end, double t_limit) {
     else break;
     heed(p, i);
     if (p->n_waiting > 0 || p->ended) stop = fmin(stop, s->t);
-    sort_in(p, i);
+    cpli_heap_sort_in(&p->heap, i);
   }
   p->t = stop;
   return st;
@@ -246,7 +220,7 @@ static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* va
     else st = c->ops->set_integer(c, type, &at->ref, 1, value);
     if (!p->running) continue;
     heed(p, at->piece);
-    sort_in(p, at->piece);
+    cpli_heap_sort_in(&p->heap, at->piece);
   }
   return st;
 }
@@ -319,7 +293,7 @@ static cpl_status exit_init(cpl_component* c) {
   p->running = true;
   p->limit = INFINITY;
   for (int32_t i = 0; i < p->n; i++) heed(p, i);
-  sort_all(p);
+  cpli_heap_sort(&p->heap);
   return st;
 }
 
@@ -350,7 +324,7 @@ static void destroy(cpl_component* c) {
   }
   p->whole->base.ops->destroy(&p->whole->base);
   cpli_free(c->ctx, p->steppers);
-  cpli_free(c->ctx, p->heap);
+  cpli_free(c->ctx, p->memory);
   cpli_free(c->ctx, p->waits);
   cpli_free(c->ctx, p);
 }
@@ -391,7 +365,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
     st = s->ops->restore(s, &k->piece[i]);
     heed(p, i);
   }
-  sort_all(p);
+  cpli_heap_sort(&p->heap);
   return st;
 }
 
@@ -438,11 +412,11 @@ static cpl_status allocate(pieces* p) {
   cpl_context* ctx = p->base.base.ctx;
   size_t n = (size_t)p->n;
   p->steppers = cpli_alloc(ctx, n, sizeof(cpli_integrate*));
-  p->heap = cpli_alloc(ctx, 3 * n, sizeof *p->heap);
+  p->memory = cpli_alloc(ctx, 3 * n, sizeof *p->memory);
   p->waits = cpli_alloc(ctx, n, sizeof *p->waits);
-  if (p->steppers == NULL || p->heap == NULL || p->waits == NULL) return cpli_nomem(ctx);
-  p->place = p->heap + n;
-  p->waiting = p->place + n;
+  if (p->steppers == NULL || p->memory == NULL || p->waits == NULL) return cpli_nomem(ctx);
+  cpli_heap_init(&p->heap, p->memory, (int32_t)n, before, p);
+  p->waiting = p->memory + 2 * n;
   return CPL_OK;
 }
 

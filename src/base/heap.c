@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/heap.h"
+
+static void put(cpli_heap* h, int32_t at, int32_t i) {
+  h->order[at] = i;
+  h->place[i] = at;
+}
+
+void cpli_heap_init(cpli_heap* h, int32_t* memory, int32_t n,
+                    bool (*before)(const void* user, int32_t i, int32_t k), const void* user) {
+  *h = (cpli_heap){n, memory, memory + n, before, user};
+  for (int32_t i = 0; i < n; i++) put(h, i, i);
+}
+
+static void sink(cpli_heap* h, int32_t at) {
+  int32_t i = h->order[at];
+  for (int32_t child; (child = 2 * at + 1) < h->n; at = child) {
+    if (child + 1 < h->n && h->before(h->user, h->order[child + 1], h->order[child])) child++;
+    if (!h->before(h->user, h->order[child], i)) break;
+    put(h, at, h->order[child]);
+  }
+  put(h, at, i);
+}
+
+void cpli_heap_sort_in(cpli_heap* h, int32_t i) {
+  int32_t at = h->place[i];
+  for (; at > 0 && h->before(h->user, i, h->order[(at - 1) / 2]); at = (at - 1) / 2)
+    put(h, at, h->order[(at - 1) / 2]);
+  put(h, at, i);
+  sink(h, at);
+}
+
+void cpli_heap_sort(cpli_heap* h) {
+  for (int32_t at = h->n / 2; at-- > 0;) sink(h, at);
+}

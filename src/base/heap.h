@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Who is next: the numbers 0 to n - 1, the first one by `before` on top. When what `before` looks
+// at has changed for one of them, it is sorted in again, which costs the logarithm of n.
+#pragma once
+
+#include "base/base.h"
+
+typedef struct cpli_heap {
+  int32_t n;
+  int32_t *order, *place;  // order[0] is the first; where each is
+  bool (*before)(const void* user, int32_t i, int32_t k);
+  const void* user;
+} cpli_heap;
+
+/// Borrowed: memory, for 2 n numbers.
+void cpli_heap_init(cpli_heap* h, int32_t* memory, int32_t n,
+                    bool (*before)(const void* user, int32_t i, int32_t k), const void* user);
+void cpli_heap_sort(cpli_heap* h);                // all of them
+void cpli_heap_sort_in(cpli_heap* h, int32_t i);  // this one has changed
+
+static inline int32_t cpli_heap_first(const cpli_heap* h) { return h->order[0]; }
