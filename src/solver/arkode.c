@@ -121,13 +121,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   return CPL_OK;
 }
 
-typedef struct cause {
-  int flag;
-  const char* text;
-  bool models_fault;
-} cause;
-
-static const cause causes[] = {
+static const cpli_sun_cause causes[] = {
     {ARK_TOO_MUCH_ACC, "the tolerance is finer than the machine can compute", false},
     {ARK_ERR_FAILURE, "the error test fails even with the shortest step", false},
     {ARK_CONV_FAILURE, "Newton's iteration does not converge even with the shortest step", true},
@@ -144,12 +138,8 @@ static const cause causes[] = {
 
 static cpl_status failed(arkode* s, int flag) {
   double h = 0;
-  cause why = {flag, "ARKODE cannot go on", true};
   ARKStepGetCurrentStep(s->mem, &h);
-  for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
-    if (causes[i].flag == flag) why = causes[i];
-  }
-  return cpli_sun_failed(&s->sun, h, why.text, why.models_fault);
+  return cpli_sun_failed(&s->sun, h, flag, causes, CPLI_COUNT(causes), "ARKODE cannot go on");
 }
 
 // ARKODE gives up where an explicit stage cannot be evaluated or the end of a step cannot be

@@ -14,6 +14,7 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 #include "solver/solver.h"
+#include "solver/sundials.h"
 
 enum { KRYLOV = 30 };  // vectors that GMRES may collect
 
@@ -75,32 +76,11 @@ static int correct(realtype t, N_Vector x, N_Vector correction, realtype reach, 
       s->ode.correct(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(correction), e));
 }
 
-//------------------------------------ the equation's own linear solver
-//------------------------------------
+//------------------------------------ its own linear solver ------------------------------------
 
 // CVODE gets an empty matrix and a solver that hands everything on. As a direct solver with a
 // function for the whole linear system, it is asked with gamma and with CVODE's word whether an old
 // Jacobian will do.
-static SUNMatrix_ID no_matrix(SUNMatrix m) {
-  (void)m;
-  return SUNMATRIX_CUSTOM;
-}
-
-static SUNLinearSolver_Type own_type(SUNLinearSolver s) {
-  (void)s;
-  return SUNLINEARSOLVER_DIRECT;
-}
-
-static int own_nothing(SUNLinearSolver s, SUNMatrix m) {
-  (void)s, (void)m;
-  return 0;
-}
-
-static int own_initialize(SUNLinearSolver s) {
-  (void)s;
-  return 0;
-}
-
 static int own_system(realtype t, N_Vector x, N_Vector fx, SUNMatrix m, booleantype old_will_do,
                       booleantype* is_new, realtype gamma, void* user, N_Vector a, N_Vector b,
                       N_Vector c) {
@@ -121,16 +101,8 @@ static int own_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b
 }
 
 static bool attach_own_solver(cvode* s) {
-  s->matrix = SUNMatNewEmpty(s->sun);
-  s->linear = SUNLinSolNewEmpty(s->sun);
-  if (s->matrix == NULL || s->linear == NULL) return false;
-  s->matrix->ops->getid = no_matrix;
-  s->linear->ops->gettype = own_type;
-  s->linear->ops->initialize = own_initialize;
-  s->linear->ops->setup = own_nothing;
-  s->linear->ops->solve = own_solve;
-  s->linear->content = s;
-  return CVodeSetLinearSolver(s->mem, s->linear, s->matrix) >= 0 &&
+  return cpli_sun_empty_solver(s->sun, own_solve, s, &s->matrix, &s->linear) &&
+         CVodeSetLinearSolver(s->mem, s->linear, s->matrix) >= 0 &&
          CVodeSetLinSysFn(s->mem, own_system) >= 0;
 }
 

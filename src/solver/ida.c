@@ -104,13 +104,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   return CPL_OK;
 }
 
-typedef struct cause {
-  int flag;
-  const char* text;
-  bool models_fault;
-} cause;
-
-static const cause causes[] = {
+static const cpli_sun_cause causes[] = {
     {IDA_TOO_MUCH_ACC, "the tolerance is finer than the machine can compute", false},
     {IDA_ERR_FAIL, "the error test fails even with the shortest step", false},
     {IDA_CONV_FAIL, "Newton's iteration does not converge even with the shortest step", true},
@@ -122,12 +116,8 @@ static const cause causes[] = {
 
 static cpl_status failed(ida* s, int flag) {
   double h = 0;
-  cause why = {flag, "IDA cannot go on", true};
   IDAGetCurrentStep(s->mem, &h);
-  for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
-    if (causes[i].flag == flag) why = causes[i];
-  }
-  return cpli_sun_failed(&s->sun, h, why.text, why.models_fault);
+  return cpli_sun_failed(&s->sun, h, flag, causes, CPLI_COUNT(causes), "IDA cannot go on");
 }
 
 static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,

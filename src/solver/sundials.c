@@ -27,17 +27,18 @@ static int own_initialize(SUNLinearSolver s) {
   return 0;
 }
 
-static bool make_own(cpli_sun* s,
-                     int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype)) {
-  s->matrix = SUNMatNewEmpty(s->sun);
-  s->linear = SUNLinSolNewEmpty(s->sun);
-  if (s->matrix == NULL || s->linear == NULL) return false;
-  s->matrix->ops->getid = no_matrix;
-  s->linear->ops->gettype = own_type;
-  s->linear->ops->initialize = own_initialize;
-  s->linear->ops->setup = own_setup;
-  s->linear->ops->solve = solve;
-  s->linear->content = s;
+bool cpli_sun_empty_solver(SUNContext sun,
+                           int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype),
+                           void* content, SUNMatrix* matrix, SUNLinearSolver* linear) {
+  *matrix = SUNMatNewEmpty(sun);
+  *linear = SUNLinSolNewEmpty(sun);
+  if (*matrix == NULL || *linear == NULL) return false;
+  (*matrix)->ops->getid = no_matrix;
+  (*linear)->ops->gettype = own_type;
+  (*linear)->ops->initialize = own_initialize;
+  (*linear)->ops->setup = own_setup;
+  (*linear)->ops->solve = solve;
+  (*linear)->content = content;
   return true;
 }
 
@@ -60,7 +61,8 @@ bool cpli_sun_set_up(cpli_sun* s, bool implicit,
   N_VConst(1, s->atol);
   s->own_system = implicit && s->ode.newton_setup != NULL;
   if (!implicit) return true;
-  return s->own_system ? make_own(s, solve) : make_dense(s);
+  return s->own_system ? cpli_sun_empty_solver(s->sun, solve, s, &s->matrix, &s->linear)
+                       : make_dense(s);
 }
 
 void cpli_sun_free(cpli_sun* s) {
@@ -95,12 +97,17 @@ void cpli_sun_message(int code, const char* module, const char* function, char* 
 
 //------------------------------------ steps ------------------------------------
 
-cpl_status cpli_sun_failed(cpli_sun* s, double h, const char* text, bool models_fault) {
+cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause* causes, size_t n,
+                           const char* otherwise) {
   static const char format[] = "%s: the solver stopped at t=%.12g (step %.3g): %s";
+  cpli_sun_cause why = {flag, otherwise, true};
+  for (size_t i = 0; i < n; i++) {
+    if (causes[i].flag == flag) why = causes[i];
+  }
   if (s->failure < 0) return s->failure;
-  if (s->failure == CPL_RETRY && models_fault)
-    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, format, s->base.who, s->t, h, text);
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, s->t, h, text);
+  if (s->failure == CPL_RETRY && why.models_fault)
+    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, format, s->base.who, s->t, h, why.text);
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, s->t, h, why.text);
 }
 
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {

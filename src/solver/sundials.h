@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the solvers of SUNDIALS with one step at a time (ARKODE, IDA) have in common.
+// What the solvers of SUNDIALS have in common; most of it is for those with one step at a time
+// (ARKODE, IDA).
 #pragma once
 
 #include <nvector/nvector_serial.h>
@@ -25,6 +26,19 @@ typedef struct cpli_sun {
   int stuck;  // steps in a row that did not advance the time
 } cpli_sun;
 
+/// An empty matrix and a solver that hands everything on to `solve`. False: no memory; what was
+/// made is the caller's all the same.
+bool cpli_sun_empty_solver(SUNContext sun,
+                           int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype),
+                           void* content, SUNMatrix* matrix, SUNLinearSolver* linear);
+
+/// Why a solver gives up, by its flag; models_fault: what the model said last is the reason.
+typedef struct cpli_sun_cause {
+  int flag;
+  const char* text;
+  bool models_fault;
+} cpli_sun_cause;
+
 /// The vectors, the context and, with `implicit`, the matrix and its solver. solve: of an own
 /// system.
 bool cpli_sun_set_up(cpli_sun* s, bool implicit,
@@ -33,8 +47,10 @@ void cpli_sun_free(cpli_sun* s);
 /// SUNDIALS wants 0, positive (recoverable) or negative.
 int cpli_sun_passed_on(cpli_sun* s, cpl_status st);
 int cpli_sun_roots(cpli_sun* s, double t, N_Vector x, realtype* z);
-/// The step could not be made. `text` says why.
-cpl_status cpli_sun_failed(cpli_sun* s, double h, const char* text, bool models_fault);
+/// The step of size h could not be made. otherwise: what is said when the flag is not among the
+/// causes.
+cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause* causes, size_t n,
+                           const char* otherwise);
 /// A step to `reached`: *t and x; a failure when the time stands still.
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x);
 /// Which roots were found.
