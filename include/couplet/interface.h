@@ -373,6 +373,19 @@ typedef struct cpl_model_ops {
   cpl_status (*projection)(cpl_model* m, double tolerance, size_t most, double* change);
   /// One step of such a projection: a change that leads closer.
   cpl_status (*projection_step)(cpl_model* m, double* change);
+  // optional: all five or none: the model as a differential-algebraic system, x' = f(t, x, z) and
+  // 0 = g(t, x, z), with as many residuals g as algebraic variables z
+  /// Turn to that form, before setup. *n gets the number of algebraic variables; 0: there is
+  /// nothing to turn and the model stays as it is. From here on derivatives, outputs, indicators
+  /// and constraints follow the z that were set, and newton_setup and newton_solve, where they are
+  /// there, are for both: (I - gamma f_x) dx - gamma f_z dz = r, g_x dx + g_z dz = s, where r, s
+  /// and dx, dz stand one after the other.
+  cpl_status (*use_residuals)(cpl_model* m, size_t* n);
+  cpl_status (*set_algebraics)(cpl_model* m, const double* z);
+  /// After initialisation or an event: what the model has, consistent or a guess.
+  cpl_status (*get_algebraics)(cpl_model* m, double* z);
+  cpl_status (*get_algebraic_nominals)(cpl_model* m, double* nominals);
+  cpl_status (*get_residuals)(cpl_model* m, double* g);
 } cpl_model_ops;
 
 struct cpl_model {
