@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
-// the model for the solver, watch.c looks for events that come ever closer, saved.c saves and
-// restores, integrate.c steps; pieces.c steps several side by side.
+// the model for the solver, dae.c has what algebraic variables need, watch.c looks for events that
+// come ever closer, saved.c saves and restores, integrate.c steps; pieces.c steps several side by
+// side.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -22,8 +23,10 @@ typedef struct cpli_integrate {
   cpl_jacobian* jac;
   struct cpli_projection* projection;  // Nullable
   double* projected;                   // where indicators are evaluated; Nullable
-  size_t n, nz;
-  double *x, *x_at, *atol, *nominal;
+  struct cpli_dae* dae;                // Nullable: there are no algebraic variables
+  size_t n, na, all;                   // states, algebraic variables, both
+  size_t nz;
+  double *x, *x_at, *atol, *nominal;  // states, then algebraic variables
   int8_t* crossed;
 
   double t;       // where outputs are
@@ -103,6 +106,20 @@ const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
 cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
 cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
 cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with its Jacobian, if any
+
+//------------------------------------ dae.c ------------------------------------
+
+/// Turn the model to its form with residuals where that is wanted: s->na.
+cpl_status cpli_dae_use(cpli_integrate* s);
+/// What the form needs of its own, once the sizes are known.
+cpl_status cpli_dae_make(cpli_integrate* s);
+void cpli_dae_destroy(cpli_integrate* s);
+/// Algebraic variables in s->x that belong to its states at s->t; the model is there then.
+cpl_status cpli_dae_consistent(cpli_integrate* s);
+/// How fast they change: the part of dx behind the states, whose own part is given.
+cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
+/// Derivatives of f and g by x and z, column after column.
+cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out);
 
 //------------------------------------ curves.c ------------------------------------
 

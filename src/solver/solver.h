@@ -32,6 +32,12 @@ typedef struct cpli_ode {
   /// The same for solvers that project in their error control: the correction, and the error
   /// without what the projection removes. error: Nullable.
   cpl_status (*correct)(void* user, double t, const double* x, double* correction, double* error);
+  /// The last so many of x are algebraic variables: rhs gives residuals for them, which are zero on
+  /// the solution, jacobian their derivatives, and newton_solve has them as they are.
+  size_t n_algebraic;
+  /// Slopes of the algebraic variables, for a start: written behind those of the states, which are
+  /// there. Required with some.
+  cpl_status (*slopes)(void* user, double t, const double* x, double* dx);
 } cpli_ode;
 
 typedef struct cpli_solver cpli_solver;
