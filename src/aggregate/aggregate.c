@@ -21,6 +21,12 @@ int32_t cpli_part_of(const cpli_aggregate* a, int32_t var) {
   return low;
 }
 
+const char* cpli_node_name(const cpli_aggregate* a, int32_t node) {
+  const cpli_node* k = &a->nodes[node];
+  return k->part >= 0 ? a->desc->vars[a->parts[k->part].first_var + k->var].name
+                      : a->signals[k->var].name;
+}
+
 static bool bad_ref(const cpli_aggregate* a, uint32_t ref) {
   return ref >= (uint32_t)a->desc->n_vars;
 }

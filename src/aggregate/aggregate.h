@@ -175,6 +175,8 @@ typedef struct cpli_aggregate {
 
 /// The aggregate a component is; NULL: it is something else.
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
+/// What a node is called seen from outside.
+const char* cpli_node_name(const cpli_aggregate* a, int32_t node);
 /// The part a variable of the aggregate belongs to; -1: a signal.
 int32_t cpli_part_of(const cpli_aggregate* a, int32_t var);
 

@@ -269,10 +269,7 @@ static void name_nodes(const cpli_aggregate* a, const loop* l, char* text, size_
   size_t used = 0;
   text[0] = '\0';
   for (int32_t i = 0; i < l->n && used + 8 < size; i++) {
-    const cpli_node* node = &a->nodes[l->nodes[i]];
-    const char* name = node->part >= 0
-                           ? a->desc->vars[a->parts[node->part].first_var + node->var].name
-                           : a->signals[node->var].name;
+    const char* name = cpli_node_name(a, l->nodes[i]);
     int n = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", i == 12 ? "..." : name);
     used += n > 0 ? (size_t)n : 0;
     if (i == 12) break;

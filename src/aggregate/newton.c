@@ -319,10 +319,7 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
     name = a->desc->states[column] >= 0 ? a->desc->vars[a->desc->states[column]].name : "a state";
   }
   for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
-    const cpli_node* node = &a->nodes[i];
-    if (w->unknown[i] != column) continue;
-    name = node->part >= 0 ? a->desc->vars[a->parts[node->part].first_var + node->var].name
-                           : a->signals[node->var].name;
+    if (w->unknown[i] == column) name = cpli_node_name(a, i);
   }
   return cpl_fail(w->ctx, CPL_RETRY, "%s: the coupled Jacobian is singular at t=%.17g, near %s",
                   a->name, a->t, name);

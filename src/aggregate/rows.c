@@ -5,6 +5,8 @@
 // of all loops between events. An evaluation takes z from the integrator and walks each loop once;
 // at the start and at events loops are solved as ever, and z is what came out. The values of z are
 // those of their nodes, so that they are saved and restored with them.
+#include <math.h>
+
 #include "aggregate/aggregate.h"
 
 static const cpli_plan* plan_of(const cpli_aggregate* a) { return a->plans[CPLI_PLAN_CONTINUOUS]; }
@@ -101,7 +103,13 @@ cpl_status cpli_rows_nominals(cpl_model* m, double* nominals) {
 
 cpl_status cpli_rows_residuals(cpl_model* m, double* g) {
   cpli_aggregate* a = (cpli_aggregate*)m;
+  const cpli_rows* r = a->rows;
   cpl_status st = cpli_evaluate(a);
-  if (st == CPL_OK) memcpy(g, a->rows->residuals, (size_t)a->rows->n * sizeof *g);
+  for (int32_t i = 0; i < r->n && st == CPL_OK; i++) {
+    g[i] = r->residuals[i];
+    if (isfinite(g[i])) continue;
+    st = cpl_fail(m->base.ctx, CPL_RETRY, "%s: the algebraic loop through %s gives %g at t=%.17g",
+                  a->name, cpli_node_name(a, r->nodes[i]), g[i], a->t);
+  }
   return st;
 }

@@ -220,6 +220,7 @@ void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
   cpl_experiment_def e = cpl_system_def_experiment(def);
   if (e.solver != NULL) cpl_solver_by_name(e.solver, &solver->kind);
   if (e.projection != NULL) cpl_projection_by_name(e.projection, &solver->projection);
+  if (e.loops != NULL) cpl_loops_by_name(e.loops, &solver->form);
   if (!isnan(e.rtol)) solver->rtol = e.rtol;
   if (!isnan(e.atol)) solver->atol = e.atol;
 }
