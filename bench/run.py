@@ -218,6 +218,25 @@ class Bench:
         self.report("ring of loops, 1,000 C models: GMRES / factorised", gmres / direct,
                     f"({1e3 * gmres:.1f} ms / {1e3 * direct:.1f} ms)", math.inf)
 
+    def loops_as_rows(self):
+        """Equations of loops together with those of the states (IDA) against loops solved in every evaluation."""
+        bent = self.path("ring_bent.c")
+        with open(os.path.join(self.models, "ring_member.c"), encoding="utf-8") as file:
+            text = file.read().replace("0.5 * v->u[0]", "0.5 * sin(v->u[0])").replace('{"y", "u x", "constant"}', '{"y", "u x"}')
+        with open(bent, "w", encoding="utf-8") as out:
+            out.write("#include <math.h>\n" + text)
+        ida = ("--solver", "ida")
+        for what, source in (("linear", os.path.join(self.models, "ring_member.c")), ("nonlinear", bent)):
+            for n in (1000, 2000):
+                file = self.ring_of_groups(n, "c: " + source)
+                ways = (ida + ("--loops", "as-rows"), ida, ("--solver", "cvode"))
+                best = [math.inf] * len(ways)
+                for _ in range(ROUNDS):
+                    best = [min(b, self.simulated(file, *way)) for b, way in zip(best, ways)]
+                for other, name in ((1, "nested under IDA"), (2, "nested under CVODE")):
+                    self.report(f"ring of {n // 10} {what} loops, {n} C models: as rows / {name}", best[0] / best[other],
+                                f"({1e3 * best[0]:.1f} ms / {1e3 * best[other]:.1f} ms)", math.inf)
+
     def large_systems(self):
         member = "c: " + os.path.join(self.models, "ring_member.c")
         self.scaling("ring of loops, C models", member, (100, 1000, 10000))
@@ -444,6 +463,7 @@ def main():
         bench.pages(build)
         bench.modes()
         bench.delay_lines()
+        bench.loops_as_rows()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

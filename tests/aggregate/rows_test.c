@@ -324,6 +324,90 @@ static void given_values_are_saved_and_restored(void** state) {
   drop(m);
 }
 
+//------------------------------------ steppers ------------------------------------
+
+static cpl_stepper* stepper_of(cpl_form form, double rtol, bool restart) {
+  cpl_solver_def def = cpl_default_solver_def();
+  cpl_stepper* s = NULL;
+  def.kind = CPL_SOLVER_IDA;
+  def.rtol = rtol;
+  def.form = form;
+  def.restart_each_step = restart;
+  CHECK_OK(ctx, cpl_integrate(make_pair(&curved), &def, &s));
+  cpl_setup setup = {0};
+  CHECK_OK(ctx, s->base.ops->setup(&s->base, &setup));
+  CHECK_OK(ctx, s->base.ops->enter_init(&s->base));
+  CHECK_OK(ctx, s->base.ops->exit_init(&s->base));
+  return s;
+}
+
+// Steps on to t, through events, and reads two states and two inputs in loops.
+static void go(cpl_stepper* s, double t, double* out) {
+  static const char* const names[] = {"a.x1", "b.x2", "a.u1", "b.u2"};
+  cpl_step_result result = {0};
+  while (result.time < t || result.end == CPL_STEP_EVENT)
+    CHECK_OK(ctx, s->ops->step(s, t, t, &result));
+  for (int i = 0; i < 4; i++) {
+    uint32_t ref = s->base.desc->vars[cpl_find_variable(s->base.desc, names[i])].ref;
+    CHECK_OK(ctx, s->base.ops->get_real(&s->base, &ref, 1, &out[i]));
+  }
+}
+
+static void drop_stepper(cpl_stepper* s) {
+  s->base.ops->destroy(&s->base);
+  source->ops->destroy(source);
+}
+
+static void runs_over_events_agree_with_nested_loops(void** state) {
+  (void)state;
+  for (double rtol = 1e-5; rtol > 1e-10; rtol *= 1e-2) {
+    double nested[4], rows[4];
+    cpl_stepper* s = stepper_of(CPL_FORM_AS_FITS, 1e-12, false);
+    go(s, 2.5, nested);
+    CHECK_INT(cpl_integrate_stats(s)->algebraics, 0);
+    drop_stepper(s);
+    s = stepper_of(CPL_FORM_DAE, rtol, false);
+    go(s, 2.5, rows);
+    CHECK(cpl_integrate_stats(s)->algebraics > 0);
+    CHECK_INT(cpl_integrate_stats(s)->time_events, 1);
+    for (int i = 0; i < 4; i++) CHECK_NEAR(rows[i], nested[i], 100 * rtol);
+    drop_stepper(s);
+  }
+}
+
+static void going_back_changes_no_bit(void** state) {
+  (void)state;
+  double straight[4], back[4], other[4];
+  cpl_stepper* s = stepper_of(CPL_FORM_DAE, 1e-7, true);
+  for (int k = 1; k <= 20; k++) go(s, 0.1 * k, straight);
+  drop_stepper(s);
+  s = stepper_of(CPL_FORM_DAE, 1e-7, true);
+  cpl_snapshot kept = {0};
+  for (int k = 1; k <= 20; k++) {
+    CHECK_OK(ctx, s->base.ops->save(&s->base, &kept));
+    go(s, 0.1 * k - 0.04, other);
+    CHECK_OK(ctx, s->base.ops->restore(&s->base, &kept));
+    go(s, 0.1 * k, back);
+  }
+  CHECK(memcmp(straight, back, sizeof back) == 0);
+  s->base.ops->forget(&s->base, &kept);
+  drop_stepper(s);
+}
+
+static void only_ida_has_rows(void** state) {
+  (void)state;
+  cpl_solver_def def = cpl_default_solver_def();
+  cpl_stepper* s = NULL;
+  def.form = CPL_FORM_DAE;
+  CHECK_INT(cpl_integrate(make_pair(&curved), &def, &s), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "solver cvode cannot");
+  source->ops->destroy(source);
+  cpl_form form = CPL_FORM_ODE;
+  CHECK(cpl_loops_by_name("as-rows", &form) && form == CPL_FORM_DAE);
+  CHECK(cpl_loops_by_name("nested", &form) && form == CPL_FORM_AS_FITS);
+  CHECK(!cpl_loops_by_name("rows", &form));
+}
+
 //------------------------------------ who has no rows ------------------------------------
 
 static cpl_model* couple_one(const cpl_model_def* def, const char* from) {
@@ -403,6 +487,9 @@ int main(void) {
       cmocka_unit_test(systems_are_those_of_a_difference_jacobian),
       cmocka_unit_test(an_event_solves_the_loops_again),
       cmocka_unit_test(given_values_are_saved_and_restored),
+      cmocka_unit_test(runs_over_events_agree_with_nested_loops),
+      cmocka_unit_test(going_back_changes_no_bit),
+      cmocka_unit_test(only_ida_has_rows),
       cmocka_unit_test(without_loops_or_states_there_is_nothing_to_turn),
       cmocka_unit_test(loops_that_were_not_declared_are_refused),
   };

@@ -48,6 +48,10 @@ static void bad_systems_are_refused_with_their_place(void** state) {
       {HEAD "experiment: {solver: magic}\n", "magic"},
       {HEAD "experiment: {linear: magic}\n", "there is no linear solver magic (direct, gmres)"},
       {HEAD "experiment: {linear: gmres, solver: rk4, step: 0.1}\n", "no linear systems for gmres"},
+      {HEAD "experiment: {loops: magic}\n",
+       "algebraic loops can be solved nested or as-rows, not \"magic\""},
+      {HEAD "experiment: {loops: as-rows}\n",
+       "loops as-rows are a matter of solver ida; cvode solves them nested"},
       {"couplet: 1\nmodels:\n  a: {system: s.yaml}\n", "s.yaml"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
