@@ -71,7 +71,8 @@ set(FMU_SOURCES
   src/base/base.h src/base/context.c src/base/memory.c src/base/names.c
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
   src/model/manifold.h src/model/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
-  src/model/lu.h src/model/lu.c src/model/algebra.h src/model/algebra.c)
+  src/model/lu.h src/model/lu.c src/model/algebra.h src/model/algebra.c
+  src/model/cmodel_residuals.c)
 foreach(name fmu.h instance.c values.c state.c model_exchange.c constraints.c fmi2_functions.c fmi3_refs.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})

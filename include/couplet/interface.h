@@ -205,6 +205,10 @@ typedef struct cpl_description {
   const int32_t* algebraics;
   const int32_t* residuals;
   int32_t n_algebraics;
+  /// Residuals before they were differentiated: they are the constraints then.
+  const cpl_formulation* formulations;
+  const int32_t* formulation_vars;  ///< variable index of each
+  int32_t n_formulations;
   cpl_structure structure;
   const cpl_unit* units;
   int32_t n_units;

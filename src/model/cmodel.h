@@ -11,8 +11,10 @@
 
 // All numbers of an instance lie in one array; a reference (cpl_variable.ref) is an index into it.
 typedef struct cpli_layout {
-  uint32_t p, w, u, x, dx, y, n;  // where each part begins, and the number of all
-  uint32_t np, nw, nu, nx, ny, nz, ns;
+  uint32_t p, w, u, x, dx, y;  // where each part begins
+  uint32_t a, g, c;            // algebraic variables, residuals, undifferentiated residuals
+  uint32_t n;                  // the number of all
+  uint32_t np, nw, nu, nx, ny, nz, ns, na, nc;
 } cpli_layout;
 
 /// Runs a function so that a crash in it comes back as a text; NULL: no crash.

@@ -16,7 +16,7 @@ static const double most_work = 5e7;  // evaluated values; above it everything d
 
 typedef struct pattern {
   cpli_cmodel* cm;
-  uint32_t rows, columns;  // derivatives then outputs; states then inputs
+  uint32_t rows, columns;  // derivatives, outputs, algebraic variables; states then inputs
   uint8_t* kind;           // rows x columns: 0 none, else 1 + cpl_dependency_kind
   bool* known;             // rows: false, depends on all
   cpl_origin origin;
@@ -74,7 +74,7 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
 static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
   const cpli_layout* at = &p->cm->at;
   cpl_status st = m->ops->get_derivatives(m, out);
-  for (uint32_t i = 0; i < at->ny && st == CPL_OK; i++) {
+  for (uint32_t i = 0; i < at->ny + at->na && st == CPL_OK; i++) {  // outputs, algebraic variables
     uint32_t ref = at->y + i;
     st = m->base.ops->get_real(&m->base, &ref, 1, &out[at->nx + i]);
   }
@@ -194,7 +194,7 @@ static cpl_status mark_row(pattern* p, const char* of, int32_t var, void* user) 
   target* t = user;
   const cpli_layout* at = &p->cm->at;
   const cpl_variable* v = &p->cm->desc.vars[var];
-  if (v->type == CPL_STRING || v->ref < at->dx)
+  if (v->type == CPL_STRING || v->ref < at->dx || v->ref >= at->g)
     return bad(p, of, "neither an output nor a derivative:", v->name);
   t->row = v->ref - at->dx;
   p->known[t->row] = true;
@@ -271,7 +271,7 @@ static cpl_status write_structure(pattern* p) {
     n_outputs += cm->desc.vars[i].causality == CPL_OUTPUT;
   // initial unknowns: computed outputs and derivatives, with the same dependencies unless
   // `initialize` comes in between, which may make anything depend on anything
-  size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny;
+  size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny + at->na;
   cpl_unknown* rows = cpli_arena_alloc(&cm->arena, unknowns, sizeof *rows);
   writer w = {.p = p,
               .deps = cpli_arena_alloc(&cm->arena, cells + (size_t)n_outputs, sizeof *w.deps),
@@ -311,7 +311,7 @@ static cpl_status write_structure(pattern* p) {
 
 cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
   const cpli_layout* at = &cm->at;
-  pattern p = {.cm = cm, .rows = at->nx + at->ny, .columns = at->nx + at->nu};
+  pattern p = {.cm = cm, .rows = at->nx + at->ny + at->na, .columns = at->nx + at->nu};
   p.kind = cpli_alloc(cm->ctx, (size_t)p.rows * p.columns, 1);
   p.known = cpli_alloc(cm->ctx, p.rows, sizeof *p.known);
   cpl_status st = p.kind != NULL && p.known != NULL ? CPL_OK : cpli_nomem(cm->ctx);

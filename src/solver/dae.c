@@ -82,9 +82,9 @@ static cpl_status no_way(const cpli_integrate* s) {
   for (size_t i = 0; i < s->na; i++) most = fmax(most, fabs(k->algebra.g[i]));
   if (k->algebra.bad >= 0) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
-                    "%s: the residuals do not determine the algebraic variables at t=%.12g: they "
-                    "do not depend on %s, or on others in the same way",
-                    s->base.base.name, s->t, culprit != NULL ? culprit : "one of them");
+                    "%s: the residuals do not determine %s at t=%.12g: they do not depend on it, "
+                    "or only as they depend on others",
+                    s->base.base.name, culprit != NULL ? culprit : "an algebraic variable", s->t);
   }
   return cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
                          "%s: no algebraic variables were found that belong to the states at "
@@ -110,7 +110,8 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
   struct cpli_dae* k = s->dae;
   double fastest = 0, later = sqrt(DBL_EPSILON) * fmax(fabs(t), 1);
-  memset(dx + s->n, 0, s->na * sizeof *dx);
+  memset(dx + s->n, 0, (s->na + s->nm) * sizeof *dx);
+  if (s->na == 0) return CPL_OK;
   for (size_t i = 0; i < s->n; i++)
     fastest = fmax(fastest, fabs(dx[i]) / (fabs(x[i]) + s->nominal[i]));
   if (fastest * later > 1e-4) later = 1e-4 / fastest;
@@ -128,19 +129,20 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
 static cpl_status evaluate(cpli_integrate* s, double t, const double* x, double* out) {
   cpl_status st = cpli_place(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, out);
-  return st == CPL_OK ? s->m->ops->get_residuals(s->m, out + s->n) : st;
+  if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, out + s->n);
+  return st;
 }
 
 static cpl_status by_differences(cpli_integrate* s, double t, const double* x, double* out) {
   struct cpli_dae* k = s->dae;
   cpl_status st = evaluate(s, t, x, k->base);
   memcpy(k->x, x, s->all * sizeof *x);
-  for (size_t j = 0; j < s->all && st == CPL_OK; j++) {
+  for (size_t j = 0; j < s->n + s->na && st == CPL_OK; j++) {
     double* column = out + j * s->all;
     k->x[j] = x[j] + sqrt(DBL_EPSILON) * fmax(fabs(x[j]), s->nominal[j]);
     double delta = k->x[j] - x[j];
     st = evaluate(s, t, k->x, column);
-    for (size_t i = 0; i < s->all; i++) column[i] = (column[i] - k->base[i]) / delta;
+    for (size_t i = 0; i < s->n + s->na; i++) column[i] = (column[i] - k->base[i]) / delta;
     k->x[j] = x[j];
   }
   return st;
@@ -151,8 +153,9 @@ static cpl_status by_directions(cpli_integrate* s, double t, const double* x, do
   cpl_component* c = &s->m->base;
   double one = 1;
   cpl_status st = cpli_place(s, t, x);
-  for (size_t j = 0; j < s->all && st == CPL_OK; j++)
-    st = c->ops->directional(c, k->row_refs, s->all, k->column_refs + j, 1, &one, out + j * s->all);
+  size_t n = s->n + s->na;
+  for (size_t j = 0; j < n && st == CPL_OK; j++)
+    st = c->ops->directional(c, k->row_refs, n, k->column_refs + j, 1, &one, out + j * s->all);
   return st;
 }
 
@@ -161,6 +164,7 @@ cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out)
   double since = cpli_clock_if(s), sum = 0;
   cpl_status st =
       s->dae->row_refs != NULL ? by_directions(s, t, x, out) : by_differences(s, t, x, out);
+  if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_jacobian(s, t, x, out);
   cpli_account(s, since);
   for (size_t i = 0; i < s->all * s->all && st == CPL_OK; i++) sum += out[i] - out[i];
   if (sum == 0) return st;
@@ -180,7 +184,8 @@ static cpl_status list_refs(cpli_integrate* s) {
   const cpl_description* d = s->base.base.desc;
   struct cpli_dae* k = s->dae;
   cpl_context* ctx = s->base.base.ctx;
-  if (s->m->base.ops->directional == NULL || (size_t)d->n_algebraics != s->na) return CPL_OK;
+  bool known = s->na == 0 || (size_t)d->n_algebraics == s->na;
+  if (s->m->base.ops->directional == NULL || !known) return CPL_OK;
   uint32_t* refs = cpli_alloc(ctx, 2 * s->all, sizeof *refs);
   if (refs == NULL) return cpli_nomem(ctx);
   bool all = true;
@@ -196,7 +201,7 @@ static cpl_status list_refs(cpli_integrate* s) {
 
 cpl_status cpli_dae_make(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
-  if (s->na == 0) return CPL_OK;
+  if (s->na + s->nm == 0) return CPL_OK;
   struct cpli_dae* k = cpli_alloc(ctx, 1, sizeof *k);
   if (k == NULL) return cpli_nomem(ctx);
   s->dae = k;

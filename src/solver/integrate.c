@@ -18,7 +18,7 @@ static cpl_status set_tolerances(cpli_integrate* s) {
   if (st >= 0 && s->na > 0) st = s->m->ops->get_algebraic_nominals(s->m, s->nominal + s->n);
   if (st < 0) return st;
   double atol = s->def.atol > 0 ? s->def.atol : s->def.rtol;
-  for (size_t i = 0; i < s->all; i++) s->atol[i] = atol * s->nominal[i];
+  for (size_t i = 0; i < s->n + s->na; i++) s->atol[i] = atol * s->nominal[i];
   return CPL_OK;
 }
 
@@ -28,6 +28,7 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   s->t_step = s->t;
   s->step_open = false;
   s->at_end = NO_EVENT;
+  cpli_multipliers_start(s);
   if (s->na > 0) st = cpli_dae_consistent(s);
   return st < 0 ? st : s->solver->ops->start(s->solver, s->t, s->x, s->atol);
 }
@@ -128,7 +129,9 @@ static cpl_status solver_step(cpli_integrate* s, double t_limit) {
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
   double limit = fmin(t_limit, s->next_time);
   memset(s->crossed, 0, s->nz);
-  cpl_status st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x, s->crossed);
+  cpl_status st = s->nm > 0 ? cpli_multipliers_look(s) : CPL_OK;
+  if (st == CPL_OK)
+    st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x, s->crossed);
   if (st < 0) return st;
   // where an event is, the solver interpolates: off the constraints
   if (st == CPL_EVENT && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
@@ -329,6 +332,7 @@ static void destroy(cpl_component* c) {
   cpl_jacobian_destroy(s->jac);
   cpli_projection_destroy(s);
   cpli_dae_destroy(s);
+  cpli_multipliers_destroy(s);
   cpli_free(ctx, s->projected);
   if (s->solver != NULL) s->solver->ops->destroy(s->solver);
   if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
@@ -389,7 +393,7 @@ cpl_solver_def cpl_default_solver_def(void) {
 }
 
 static cpl_status allocate(cpli_integrate* s, cpl_context* ctx) {
-  s->all = s->n + s->na;
+  s->all = s->n + s->na + s->nm;
   s->x = cpli_alloc(ctx, 4 * s->all, sizeof(double));
   s->crossed = cpli_alloc(ctx, s->nz, 1);
   s->z_before = cpli_alloc(ctx, 2 * s->nz, sizeof(double));
@@ -450,12 +454,14 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                           .ops = &stepper_ops};
   cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = cpli_dae_use(s);
+  s->nm = cpli_multipliers_count(s);
   if (s->na > 0) {  // algebraic variables follow inputs at the next update only
     s->base.base.ops = &component_ops[rolls_back][false];
     s->base.base.can.get_after_set = s->base.base.can.directional = false;
   }
   if (st >= 0) st = allocate(s, ctx);
   if (st >= 0) st = cpli_dae_make(s);
+  if (st >= 0) st = cpli_multipliers_make(s);
   if (st >= 0) st = cpli_projection_make(s);
   if (st >= 0) st = cpli_integrate_make_solver(s);
   if (st < 0) destroy(&s->base.base);

@@ -21,12 +21,13 @@ typedef struct cpli_integrate {
   cpl_solver_stats stats;
   cpli_solver* solver;
   cpl_jacobian* jac;
-  struct cpli_projection* projection;  // Nullable
-  double* projected;                   // where indicators are evaluated; Nullable
-  struct cpli_dae* dae;                // Nullable: there are no algebraic variables
-  size_t n, na, all;                   // states, algebraic variables, both
+  struct cpli_projection* projection;    // Nullable
+  double* projected;                     // where indicators are evaluated; Nullable
+  struct cpli_dae* dae;                  // Nullable: all unknowns of the solver are states
+  struct cpli_multipliers* multipliers;  // Nullable: there are none
+  size_t n, na, nm, all;                 // states, algebraic variables, multipliers; their sum
   size_t nz;
-  double *x, *x_at, *atol, *nominal;  // states, then algebraic variables
+  double *x, *x_at, *atol, *nominal;  // of all three, in this order
   int8_t* crossed;
 
   double t;       // where outputs are
@@ -116,10 +117,26 @@ cpl_status cpli_dae_make(cpli_integrate* s);
 void cpli_dae_destroy(cpli_integrate* s);
 /// Algebraic variables in s->x that belong to its states at s->t; the model is there then.
 cpl_status cpli_dae_consistent(cpli_integrate* s);
-/// How fast they change: the part of dx behind the states, whose own part is given.
+/// How fast they change: the part of dx behind the states, whose own part is given. Multipliers
+/// stay.
 cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
-/// Derivatives of f and g by x and z, column after column.
+/// Derivatives of all equations by all unknowns, column after column.
 cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out);
+
+//------------------------------------ multipliers.c ------------------------------------
+
+/// How many the solver needs to keep the constraints: as many as there are, or none.
+size_t cpli_multipliers_count(const cpli_integrate* s);
+cpl_status cpli_multipliers_make(cpli_integrate* s);
+void cpli_multipliers_destroy(cpli_integrate* s);
+/// Before a step: where they lead from s->x.
+cpl_status cpli_multipliers_look(cpli_integrate* s);
+/// At the start and after an event.
+void cpli_multipliers_start(cpli_integrate* s);
+/// Their part of the equations at x, where the model is.
+cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx);
+/// Their rows and columns of the Jacobian.
+cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* x, double* out);
 
 //------------------------------------ curves.c ------------------------------------
 

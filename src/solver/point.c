@@ -28,10 +28,11 @@ cpl_status cpli_place(cpli_integrate* s, double t, const double* x) {
   return st;
 }
 
-// Of a derivative or a residual.
-static const char* name_of(const cpl_description* d, size_t i) {
-  size_t n = (size_t)d->n_states;
+static const char* name_of(const cpli_integrate* s, size_t i) {
+  const cpl_description* d = s->base.base.desc;
+  size_t n = s->n;
   if (i < n) return d->derivatives[i] >= 0 ? d->vars[d->derivatives[i]].name : "a derivative";
+  if (i >= n + s->na) return "a constraint";
   bool named = i - n < (size_t)d->n_algebraics && d->residuals[i - n] >= 0;
   return named ? d->vars[d->residuals[i - n]].name : "a residual";
 }
@@ -39,7 +40,7 @@ static const char* name_of(const cpl_description* d, size_t i) {
 static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
   for (size_t i = 0; i < s->all; i++) {
     if (isfinite(dx[i])) continue;
-    const char* name = name_of(s->base.base.desc, i);
+    const char* name = name_of(s, i);
     return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.12g", s->base.base.name, name,
                     dx[i], t);
   }
@@ -52,6 +53,7 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   cpl_status st = cpli_place(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, dx);
   if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, dx + s->n);
+  if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_apply(s, x, dx);
   cpli_account(s, since);
   if (st != CPL_OK) return st;
   double sum = 0;  // NaN or infinite when any is; the search for the culprit is rarely needed
@@ -162,7 +164,7 @@ static cpl_status make_jacobian(cpli_integrate* s) {
   const cpl_description* d = s->base.base.desc;
   const method* how = &methods[s->def.kind];
   bool own = how->takes_systems && s->m->ops->newton_setup != NULL;
-  if (!how->implicit || s->n == 0 || s->na > 0 || own) return CPL_OK;
+  if (!how->implicit || s->n == 0 || s->dae != NULL || own) return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
       return CPL_OK;  // hidden states: CVODE's differences
@@ -179,13 +181,13 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   cpl_status st = make_jacobian(s);
   if (st < 0) return st;
   cpli_ode ode = {.n = s->all,
-                  .n_algebraic = s->na,
+                  .n_algebraic = s->na + s->nm,
                   .slopes = cpli_dae_slopes,
                   .n_roots = s->nz,
                   .user = s,
                   .rhs = rhs,
                   .roots = roots,
-                  .jacobian = s->na > 0        ? cpli_dae_jacobian
+                  .jacobian = s->dae != NULL   ? cpli_dae_jacobian
                               : s->jac != NULL ? jacobian
                                                : NULL,
                   .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL};

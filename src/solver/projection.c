@@ -136,6 +136,13 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
   return check_end(s, t);
 }
 
+cpl_status cpli_projection_factor(cpli_integrate* s, double t, const double* x,
+                                  const cpli_manifold** out) {
+  set_weights(s, x);
+  *out = &s->projection->manifold;
+  return factor(s, t, x);
+}
+
 cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, bool* due) {
   struct cpli_projection* p = s->projection;
   *due = p->active > 0;
@@ -266,8 +273,8 @@ void cpli_projection_destroy(cpli_integrate* s) {
 static cpl_status refuse(const cpli_integrate* s) {
   return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
                   "%s: solver %s cannot project onto the constraints of the model (CVODE projects "
-                  "with BDF only); take cvode, radau, dopri5, erk8, esdirk5 or rk4, or projection "
-                  "by events or off",
+                  "with BDF only, IDA in single models only); take cvode, radau, dopri5, erk8, "
+                  "esdirk5 or rk4, or projection by events or off",
                   s->base.base.name, cpl_solver_name(s->def.kind));
 }
 
@@ -278,7 +285,8 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   s->def.projection = cpl_projection_of(&s->def);
   if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
     return CPL_OK;
-  bool cannot_project = s->def.kind == CPL_SOLVER_ADAMS || s->def.kind == CPL_SOLVER_IDA;
+  bool cannot_project =
+      s->def.kind == CPL_SOLVER_ADAMS || (s->def.kind == CPL_SOLVER_IDA && s->nm == 0);
   if (cannot_project && s->def.projection != CPL_PROJECT_BY_EVENTS) return refuse(s);
   struct cpli_projection* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
