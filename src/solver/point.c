@@ -85,20 +85,28 @@ static cpl_status roots(void* user, double t, const double* x, double* z) {
   return st;
 }
 
+static cpl_status differentiate(cpli_integrate* s, double t, const double* x,
+                                cpl_status (*evaluate)(cpl_jacobian*, const double*, double*),
+                                size_t n, double* out) {
+  double since = cpli_clock_if(s), sum = 0;
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = evaluate(s->jac, x, out);
+  cpli_account(s, since);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) sum += out[i] - out[i];
+  if (st != CPL_OK || sum == 0) return st;
+  return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
+                  s->base.base.name, t);
+}
+
 static cpl_status jacobian(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
-  double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, t, x);
-  if (st == CPL_OK) st = cpl_jacobian_evaluate(s->jac, x, out);
-  cpli_account(s, since);
-  if (st == CPL_OK) {
-    double sum = 0;
-    for (size_t i = 0; i < s->n * s->n; i++) sum += out[i] - out[i];
-    if (sum != 0)
-      st = cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
-                    s->base.base.name, t);
-  }
-  return st;
+  return differentiate(s, t, x, cpl_jacobian_evaluate, s->n * s->n, out);
+}
+
+static cpl_status entries(void* user, double t, const double* x, double* out) {
+  cpli_integrate* s = user;
+  size_t n = (size_t)cpli_jacobian_pattern(s->jac)->n_entries;
+  return differentiate(s, t, x, cpli_jacobian_entries, n, out);
 }
 
 static cpl_status newton_setup(void* user, double t, const double* x, double gamma, bool fresh) {
@@ -190,7 +198,8 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .jacobian = s->dae != NULL   ? cpli_dae_jacobian
                               : s->jac != NULL ? jacobian
                                                : NULL,
-                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL};
+                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL,
+                  .entries = s->jac != NULL ? entries : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;

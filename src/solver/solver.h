@@ -20,6 +20,8 @@ typedef struct cpli_ode {
   /// df/dx, column after column. Nullable: the solver uses differences.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
   const cpli_pattern* pattern;  // where it may be other than zero. Nullable: anywhere
+  /// The same, only the entries of the pattern. Nullable: without a pattern.
+  cpl_status (*entries)(void* user, double t, const double* x, double* out);
   /// The linear system (I - gamma df/dx) dx = r of Newton's method, solved by the equation itself:
   /// it knows its structure. Nullable, both: the solver factorises a dense matrix.
   cpl_status (*newton_setup)(void* user, double t, const double* x, double gamma, bool fresh);
