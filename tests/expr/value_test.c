@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Values, gradients, failures, speed.
+#include "expr/code.h"
 #include "scope.h"
 
 //------------------------------------ values ------------------------------------
