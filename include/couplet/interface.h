@@ -209,6 +209,7 @@ typedef struct cpl_description {
   const cpl_formulation* formulations;
   const int32_t* formulation_vars;  ///< variable index of each
   int32_t n_formulations;
+  const char* form_error;  ///< why that form cannot be used although there is one. Nullable.
   cpl_structure structure;
   const cpl_unit* units;
   int32_t n_units;

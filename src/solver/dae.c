@@ -36,6 +36,12 @@ cpl_status cpli_dae_use(cpli_integrate* s) {
                     "can",
                     s->base.base.name, cpl_solver_name(s->def.kind));
   }
+  const char* broken = s->base.base.desc->form_error;
+  if (broken != NULL && s->def.kind == CPL_SOLVER_IDA && s->def.form != CPL_FORM_ODE) {
+    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: %s; without that form (form ode) it can be run", s->base.base.name,
+                    broken);
+  }
   cpl_status st = wanted(s) ? s->m->ops->use_residuals(s->m, &s->na) : CPL_OK;
   s->stats.algebraics = (int32_t)s->na;
   return st;
