@@ -20,8 +20,8 @@
 #include "split.h"
 
 typedef struct run_args {
-  const char *output, *as, *solver, *projection, *linear, *input, *log_level, *call_log, *progress,
-      *listen;
+  const char *output, *as, *solver, *projection, *linear, *loops, *input, *log_level, *call_log,
+      *progress, *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
   cli_list set, record;
   bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes;
@@ -195,6 +195,22 @@ static double usual_step(const session* s) {
   return s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
 }
 
+static cpl_status choose_loops(session* s) {
+  const char* loops = s->args->loops != NULL ? s->args->loops : s->experiment.loops;
+  if (loops == NULL) return CPL_OK;
+  if (!cpl_loops_by_name(loops, &s->solver.form)) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: algebraic loops can be solved nested or as-rows, not \"%s\"", s->path,
+                    loops);
+  }
+  if (s->solver.form == CPL_FORM_DAE && s->solver.kind != CPL_SOLVER_IDA) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: loops as-rows are a matter of solver ida; %s solves them nested", s->path,
+                    cpl_solver_name(s->solver.kind));
+  }
+  return CPL_OK;
+}
+
 static cpl_status choose_solver(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
@@ -228,7 +244,7 @@ static cpl_status choose_solver(session* s) {
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double preferred = e->has_step && e->step > 0 ? e->step : usual_step(s);
   s->solver.step = given(a->step, given(s->experiment.step, fixed ? preferred : 0));
-  return CPL_OK;
+  return choose_loops(s);
 }
 
 static cpl_status make_integrated(session* s) {
@@ -629,6 +645,10 @@ static const cli_option options[] = {
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},
+    {"loops", 0, "nested|as-rows",
+     "how algebraic loops of a system are solved: in every evaluation (the default), or, with "
+     "solver ida, their equations together with those of the states",
+     CLI_TEXT, AT(loops)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},

@@ -6,8 +6,9 @@
 // nodes, and the matrix
 //     [ I - gamma A   -gamma B ]
 //     [     -C         I - D, -L ]
-// is sparse with a fixed pattern; inputs that only follow an output are left out. It is analysed
-// once and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
+// is sparse with a fixed pattern; inputs that only follow an output are left out, unless they are
+// unknowns of the integrator, whose right-hand sides then stand in their rows. It is analysed once
+// and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
 #include <klu.h>
 #include <math.h>
 
@@ -93,7 +94,7 @@ static bool moves(const cpli_aggregate* a, int32_t i) {
 static int32_t leader(const cpli_aggregate* a, int32_t i) {
   for (int32_t hops = 0; hops < a->n_nodes; hops++) {
     const cpli_tie* l = a->nodes[i].coupling >= 0 ? &a->links[a->nodes[i].coupling] : NULL;
-    if (l == NULL || l->def.function.value != NULL) return i;
+    if (l == NULL || l->def.function.value != NULL || a->nodes[i].row) return i;
     i = l->sources[0];
   }
   return i;
@@ -228,9 +229,9 @@ done:
 }
 
 // Dense where that is no more work than the sparse factors: they hold as many numbers.
-static cpl_status make_dense(newton* w) {
+static cpl_status make_dense(const cpli_aggregate* a, newton* w) {
   double n = w->n_states;
-  if (w->n == 0 || n * n > w->symbolic->lnz + w->symbolic->unz) return CPL_OK;
+  if (w->n == 0 || a->rows != NULL || n * n > w->symbolic->lnz + w->symbolic->unz) return CPL_OK;
   w->values = cpli_alloc(w->ctx, w->n_terms, sizeof *w->values);
   if (w->values == NULL) return cpli_nomem(w->ctx);
   return cpli_elimination_make(w->ctx, w->n_states, w->n, w->terms, w->n_terms, &w->dense);
@@ -253,7 +254,7 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   if (w->entries == NULL || w->b == NULL) return cpli_nomem(ctx);
   w->symbolic = klu_analyze(w->n, w->first, w->row, &w->common);
   if (w->symbolic == NULL && w->n > 0) return cpli_nomem(ctx);
-  return make_dense(w);
+  return make_dense(a, w);
 }
 
 void cpli_newton_destroy(struct cpli_newton* w) {
@@ -318,10 +319,7 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
     name = a->desc->states[column] >= 0 ? a->desc->vars[a->desc->states[column]].name : "a state";
   }
   for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
-    const cpli_node* node = &a->nodes[i];
-    if (w->unknown[i] != column) continue;
-    name = node->part >= 0 ? a->desc->vars[a->parts[node->part].first_var + node->var].name
-                           : a->signals[node->var].name;
+    if (w->unknown[i] == column) name = cpli_node_name(a, i);
   }
   return cpl_fail(w->ctx, CPL_RETRY, "%s: the coupled Jacobian is singular at t=%.17g, near %s",
                   a->name, a->t, name);
@@ -357,6 +355,7 @@ cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   newton* w = a->newton;
+  int32_t n_rows = a->rows != NULL ? a->rows->n : 0;
   if (w->n == 0) return CPL_OK;
   if (w->dense != NULL) {
     cpli_elimination_solve(w->dense, r, dx);
@@ -364,7 +363,9 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   }
   memcpy(w->b, r, (size_t)w->n_states * sizeof *r);
   memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
+  for (int32_t i = 0; i < n_rows; i++) w->b[w->unknown[a->rows->nodes[i]]] = r[w->n_states + i];
   if (!klu_solve(w->symbolic, w->numeric, w->n, 1, w->b, &w->common)) return singular(a, w);
   memcpy(dx, w->b, (size_t)w->n_states * sizeof *dx);
+  for (int32_t i = 0; i < n_rows; i++) dx[w->n_states + i] = w->b[w->unknown[a->rows->nodes[i]]];
   return CPL_OK;
 }

@@ -238,6 +238,13 @@ void cpli_dae_destroy(cpli_integrate* s) {
 
 //------------------------------------ names ------------------------------------
 
+bool cpl_loops_by_name(const char* name, cpl_form* out) {
+  bool rows = strcmp(name, "as-rows") == 0;
+  if (!rows && strcmp(name, "nested") != 0) return false;
+  *out = rows ? CPL_FORM_DAE : CPL_FORM_AS_FITS;
+  return true;
+}
+
 bool cpl_form_by_name(const char* name, cpl_form* out) {
   static const char* const names[] = {
       [CPL_FORM_AS_FITS] = "auto", [CPL_FORM_ODE] = "ode", [CPL_FORM_DAE] = "dae"};
