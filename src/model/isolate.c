@@ -123,6 +123,11 @@ typedef struct proxy {
   X(model, projection,                                                                          \
     MODEL->ops->projection(MODEL, *ARG(0, double), *ARG(1, size_t), ARG(2, double)))            \
   X(model, projection_step, MODEL->ops->projection_step(MODEL, ARG(0, double)))                 \
+  X(model, use_residuals, MODEL->ops->use_residuals(MODEL, ARG(0, size_t)))                     \
+  X(model, set_algebraics, MODEL->ops->set_algebraics(MODEL, ARG(0, double)))                   \
+  X(model, get_algebraics, MODEL->ops->get_algebraics(MODEL, ARG(0, double)))                   \
+  X(model, get_algebraic_nominals, MODEL->ops->get_algebraic_nominals(MODEL, ARG(0, double)))   \
+  X(model, get_residuals, MODEL->ops->get_residuals(MODEL, ARG(0, double)))                     \
   X(stepper, step,                                                                              \
     STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
   X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
@@ -548,20 +553,46 @@ static cpl_status get_array(cpl_model* m, int32_t op, double* values, size_t siz
   return fetch(p, values, size);
 }
 
-static cpl_status get_states(cpl_model* m, double* x) {
-  return get_array(m, OP_get_states, x, size_of_states(m));
+// Operations that read one array, of a size that the description gives.
+#define READS(name, count)                                              \
+  static cpl_status name(cpl_model* m, double* out) {                   \
+    const cpl_description* d = m->base.desc;                            \
+    return get_array(m, OP_##name, out, (size_t)(count) * sizeof *out); \
+  }
+READS(get_states, d->n_states)
+READS(get_nominals, d->n_states)
+READS(get_derivatives, d->n_states)
+READS(get_indicators, d->n_indicators)
+READS(get_constraints, d->n_constraints)
+READS(constraint_jacobian, (size_t)d->n_constraints*(size_t)d->n_states)
+READS(projection_step, d->n_states)
+READS(get_algebraics, d->n_algebraics)
+READS(get_algebraic_nominals, d->n_algebraics)
+READS(get_residuals, d->n_algebraics)
+#undef READS
+
+// How many there are of something, not more than the description says.
+static cpl_status get_count(cpl_model* m, int32_t op, int32_t most, size_t* n) {
+  proxy* p = begin(of_model(m), op);
+  *n = 0;
+  put(p, n, sizeof *n);
+  cpl_status st = fetch(p, n, sizeof *n);
+  if (*n > (size_t)most) *n = (size_t)most;
+  return st;
 }
 
-static cpl_status get_nominals(cpl_model* m, double* nominals) {
-  return get_array(m, OP_get_nominals, nominals, size_of_states(m));
+static cpl_status count_constraints(cpl_model* m, size_t* n) {
+  return get_count(m, OP_count_constraints, m->base.desc->n_constraints, n);
 }
 
-static cpl_status get_derivatives(cpl_model* m, double* dx) {
-  return get_array(m, OP_get_derivatives, dx, size_of_states(m));
+static cpl_status use_residuals(cpl_model* m, size_t* n) {
+  return get_count(m, OP_use_residuals, m->base.desc->n_algebraics, n);
 }
 
-static cpl_status get_indicators(cpl_model* m, double* z) {
-  return get_array(m, OP_get_indicators, z, (size_t)m->base.desc->n_indicators * sizeof *z);
+static cpl_status set_algebraics(cpl_model* m, const double* z) {
+  proxy* p = begin(of_model(m), OP_set_algebraics);
+  put(p, z, (size_t)m->base.desc->n_algebraics * sizeof *z);
+  return ask(p);
 }
 
 static cpl_status completed_step(cpl_model* m, bool* enter, bool* end) {
@@ -597,33 +628,12 @@ static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
   return fetch(p, dx, size_of_states(m));
 }
 
-static cpl_status count_constraints(cpl_model* m, size_t* n) {
-  proxy* p = begin(of_model(m), OP_count_constraints);
-  put(p, n, sizeof *n);
-  cpl_status st = fetch(p, n, sizeof *n);
-  if (*n > (size_t)m->base.desc->n_constraints) *n = (size_t)m->base.desc->n_constraints;
-  return st;
-}
-
-static cpl_status get_constraints(cpl_model* m, double* c) {
-  return get_array(m, OP_get_constraints, c, (size_t)m->base.desc->n_constraints * sizeof *c);
-}
-
-static cpl_status constraint_jacobian(cpl_model* m, double* out) {
-  return get_array(m, OP_constraint_jacobian, out,
-                   (size_t)m->base.desc->n_constraints * size_of_states(m));
-}
-
 static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
   proxy* p = begin(of_model(m), OP_projection);
   put(p, &tolerance, sizeof tolerance);
   put(p, &most, sizeof most);
   put(p, change, size_of_states(m));
   return fetch(p, change, size_of_states(m));
-}
-
-static cpl_status projection_step(cpl_model* m, double* change) {
-  return get_array(m, OP_projection_step, change, size_of_states(m));
 }
 
 //------------------------------------ steppers ------------------------------------
