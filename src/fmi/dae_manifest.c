@@ -334,6 +334,96 @@ static cpl_status resolve_residuals(manifest* k) {
   return st;
 }
 
+//------------------------------------ structure ------------------------------------
+
+typedef struct structure_draft {
+  cpl_unknown* rows;  // derivatives, then residuals
+  int32_t n_rows;
+  CPLI_LIST(int32_t) deps;
+} structure_draft;
+
+static bool is_derivative(const cpl_description* d, int32_t var) {
+  return d->vars[var].derivative_of >= 0;
+}
+
+// The elements of an array share what the array depends on. What depends on a derivative depends on
+// all that does.
+static cpl_status add_row(manifest* k, structure_draft* s, const row* r) {
+  cpl_unknown u = {.first = (int32_t)s->deps.count, .count = r->count < 0 ? -1 : 0};
+  int32_t first = cpli_refs_find(&k->first_of, r->ref), n = n_elements(k->fmu, first);
+  for (int32_t i = 0; i < r->count && u.count >= 0; i++) {
+    int32_t var = cpli_refs_find(&k->first_of, k->deps.items[r->first + i]);
+    if (is_derivative(&k->fmu->desc, var)) u.count = -1;
+    for (int32_t e = 0; e < n_elements(k->fmu, var) && u.count >= 0; e++, u.count++) {
+      int32_t* dep = CPLI_PUSH(k, s->deps);
+      if (dep == NULL) return cpli_nomem(k->ctx);
+      *dep = var + e;
+    }
+  }
+  for (int32_t e = 0; e < n; e++) {
+    u.var = first + e;
+    s->rows[s->n_rows++] = u;
+  }
+  return CPL_OK;
+}
+
+static cpl_status fill_structure(manifest* k, structure_draft* s) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < k->rows.count && st >= 0; i++) {
+    if (k->rows.items[i].list == DERIVATIVE) st = add_row(k, s, &k->rows.items[i]);
+  }
+  for (int32_t r = 0; r < k->n_residuals && st >= 0; r++) {
+    const row* lowest = NULL;
+    st = lowest_of(k, r, &lowest);
+    if (st >= 0) st = add_row(k, s, lowest);
+  }
+  return st;
+}
+
+// Where all is declared, an unknown that no residual depends on cannot be solved for.
+static void check_unknowns(manifest* k, const cpl_structure* s) {
+  const cpl_description* d = &k->fmu->desc;
+  for (int32_t i = 0; i < d->n_algebraics; i++) {
+    bool found = false;
+    for (int32_t r = 0; r < s->n_outputs && !found; r++) {
+      const cpl_unknown* u = &s->outputs[r];
+      found = u->count < 0;
+      for (int32_t e = 0; e < u->count && !found; e++)
+        found = s->deps[u->first + e] == d->algebraics[i];
+    }
+    if (found) continue;
+    cpli_findings_add(&k->fmu->findings, CPLI_WARNING, 0, "dae",
+                      "%s: no residual depends on the algebraic variable %.100s: it cannot be "
+                      "solved for",
+                      k->where, d->vars[d->algebraics[i]].name);
+  }
+}
+
+static cpl_status resolve_structure(manifest* k) {
+  cpl_fmu* fmu = k->fmu;
+  cpl_description* d = &fmu->desc;
+  structure_draft draft = {0};
+  size_t n = (size_t)d->n_states + (size_t)d->n_algebraics;
+  draft.rows = cpli_arena_alloc(&fmu->arena, n, sizeof *draft.rows);
+  cpl_structure* s = cpli_arena_alloc(&fmu->arena, 1, sizeof *s);
+  cpl_status st = draft.rows != NULL && s != NULL ? fill_structure(k, &draft) : cpli_nomem(k->ctx);
+  int32_t* deps = st >= 0 ? cpli_arena_alloc(&fmu->arena, draft.deps.count, sizeof *deps) : NULL;
+  if (st >= 0 && deps == NULL) st = cpli_nomem(k->ctx);
+  if (st >= 0) {
+    if (draft.deps.count > 0) memcpy(deps, draft.deps.items, draft.deps.count * sizeof *deps);
+    *s = (cpl_structure){.derivatives = draft.rows,
+                         .n_derivatives = d->n_states,
+                         .outputs = draft.rows + d->n_states,
+                         .n_outputs = d->n_algebraics,
+                         .deps = deps,
+                         .origin = CPL_ORIGIN_DECLARED};
+    d->residual_structure = s;
+    check_unknowns(k, s);
+  }
+  cpli_free(k->ctx, draft.deps.items);
+  return st;
+}
+
 //------------------------------------ the whole ------------------------------------
 
 static cpl_status check_dependencies(manifest* k) {
@@ -400,7 +490,7 @@ static cpl_status resolve(manifest* k) {
              "%d residuals for %d algebraic variables: there must be as many of both",
              (int)fmu->dae.n_residuals, (int)fmu->desc.n_algebraics);
   }
-  return st;
+  return st < 0 ? st : resolve_structure(k);
 }
 
 bool cpli_is_dae_layer(const char* name) {

@@ -515,40 +515,38 @@ static void destroy(cpl_component* c) {
 
 //------------------------------------ models ------------------------------------
 
-static cpl_component* of_model(cpl_model* m) { return &m->base; }
-
 static size_t size_of_states(const cpl_model* m) {
   return (size_t)m->base.desc->n_states * sizeof(double);
 }
 
-static cpl_status enter_event(cpl_model* m) { return ask(begin(of_model(m), OP_enter_event)); }
+static cpl_status enter_event(cpl_model* m) { return ask(begin(&m->base, OP_enter_event)); }
 
 static cpl_status enter_continuous(cpl_model* m) {
-  return ask(begin(of_model(m), OP_enter_continuous));
+  return ask(begin(&m->base, OP_enter_continuous));
 }
 
 static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
-  proxy* p = begin(of_model(m), OP_event_update);
+  proxy* p = begin(&m->base, OP_event_update);
   *info = (cpl_event_info){.next_time = INFINITY};
   put(p, info, sizeof *info);
   return fetch(p, info, sizeof *info);
 }
 
 static cpl_status set_time(cpl_model* m, double t) {
-  proxy* p = begin(of_model(m), OP_set_time);
+  proxy* p = begin(&m->base, OP_set_time);
   p->time = t;
   put(p, &t, sizeof t);
   return ask(p);
 }
 
 static cpl_status set_states(cpl_model* m, const double* x) {
-  proxy* p = begin(of_model(m), OP_set_states);
+  proxy* p = begin(&m->base, OP_set_states);
   put(p, x, size_of_states(m));
   return ask(p);
 }
 
 static cpl_status get_array(cpl_model* m, int32_t op, double* values, size_t size) {
-  proxy* p = begin(of_model(m), op);
+  proxy* p = begin(&m->base, op);
   put(p, values, size);
   return fetch(p, values, size);
 }
@@ -573,7 +571,7 @@ READS(get_residuals, d->n_algebraics)
 
 // How many there are of something, not more than the description says.
 static cpl_status get_count(cpl_model* m, int32_t op, int32_t most, size_t* n) {
-  proxy* p = begin(of_model(m), op);
+  proxy* p = begin(&m->base, op);
   *n = 0;
   put(p, n, sizeof *n);
   cpl_status st = fetch(p, n, sizeof *n);
@@ -590,13 +588,13 @@ static cpl_status use_residuals(cpl_model* m, size_t* n) {
 }
 
 static cpl_status set_algebraics(cpl_model* m, const double* z) {
-  proxy* p = begin(of_model(m), OP_set_algebraics);
+  proxy* p = begin(&m->base, OP_set_algebraics);
   put(p, z, (size_t)m->base.desc->n_algebraics * sizeof *z);
   return ask(p);
 }
 
 static cpl_status completed_step(cpl_model* m, bool* enter, bool* end) {
-  proxy* p = begin(of_model(m), OP_completed_step);
+  proxy* p = begin(&m->base, OP_completed_step);
   bool both[2] = {false, false};
   put(p, both, sizeof both);
   cpl_status st = fetch(p, both, sizeof both);
@@ -615,21 +613,21 @@ static void name_indicator(const cpl_model* m, size_t indicator, char* out, size
 }
 
 static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
-  proxy* p = begin(of_model(m), OP_newton_setup);
+  proxy* p = begin(&m->base, OP_newton_setup);
   put(p, &gamma, sizeof gamma);
   put(p, &fresh, sizeof fresh);
   return ask(p);
 }
 
 static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
-  proxy* p = begin(of_model(m), OP_newton_solve);
+  proxy* p = begin(&m->base, OP_newton_solve);
   put(p, r, size_of_states(m));
   put(p, dx, size_of_states(m));
   return fetch(p, dx, size_of_states(m));
 }
 
 static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
-  proxy* p = begin(of_model(m), OP_projection);
+  proxy* p = begin(&m->base, OP_projection);
   put(p, &tolerance, sizeof tolerance);
   put(p, &most, sizeof most);
   put(p, change, size_of_states(m));
