@@ -307,8 +307,8 @@ cpl_status cpli_companion_parse(cpl_fmu* fmu, const char* name, const char* text
   walk w = {.r = {.fmu = fmu, .ctx = ctx}, .kind = kind_of(name)};
   int32_t n_layers = fmu->n_layers;
   cpl_status st = cpli_xml_parse(ctx, name, text, size, &handler, &w);
-  bool layer = fmu->n_layers > n_layers;
-  if (st >= 0 && layer && cpli_is_dae_layer(fmu->layers[n_layers].name) && !fmu->dae.present)
+  bool dae = fmu->n_layers > n_layers && cpli_is_dae_layer(fmu->layers[n_layers].name);
+  if ((st >= 0 || st == CPL_ERR_INPUT) && dae && !fmu->dae.present)
     return cpli_dae_manifest_parse(fmu, name, text, size);
   if (st != CPL_ERR_INPUT) return st;
   cpli_findings_add(&fmu->findings, CPLI_WARNING, 0, "companion", "%.300s; the rest is ignored",
