@@ -12,6 +12,7 @@ static const cpl_declaration states[] = {
     {"y2", .start = 0, .output = true, .nominal = 1e-4},
     {0},
 };
+// doc:begin residuals
 static const cpl_declaration algebraics[] = {{"y3", .output = true}, {0}};
 
 static int derivatives(const cpl_values* v, double* dx) {
@@ -25,6 +26,7 @@ static int residuals(const cpl_values* v, double* g) {
   g[0] = v->x[0] + v->x[1] + v->z[0] - 1;
   return CPL_MODEL_OK;
 }
+// doc:end
 
 const cpl_model_def couplet_model = {
     .name = "robertson",

@@ -205,10 +205,14 @@ typedef struct cpl_description {
   const int32_t* algebraics;
   const int32_t* residuals;
   int32_t n_algebraics;
+  /// Who depends on whom in that form: derivatives, and residuals in the place of outputs.
+  /// Nullable: everything on all.
+  const cpl_structure* residual_structure;
   /// Residuals before they were differentiated: they are the constraints then.
   const cpl_formulation* formulations;
   const int32_t* formulation_vars;  ///< variable index of each
   int32_t n_formulations;
+  const char* form_error;  ///< why that form cannot be used although there is one. Nullable.
   cpl_structure structure;
   const cpl_unit* units;
   int32_t n_units;

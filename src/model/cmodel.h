@@ -46,6 +46,9 @@ void cpli_cmodel_destroy(cpli_cmodel* cm);
 cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
                                 cpl_model** out);
 
+/// Whether others set its algebraic variables in continuous time; before setup.
+void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals);
+
 /// The next time event an instance has asked for; INFINITY: none. It has come when that is not
 /// later than the instance's time.
 double cpli_cmodel_next_time(const cpl_model* m);

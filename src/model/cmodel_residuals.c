@@ -75,10 +75,13 @@ void cpli_cmodel_keep_algebraics(cpli_instance* in) {
 
 //------------------------------------ the form with residuals ------------------------------------
 
+void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals) {
+  ((cpli_instance*)m)->as_residuals = as_residuals;
+}
+
 static cpl_status use_residuals(cpl_model* m, size_t* n) {
-  cpli_instance* in = (cpli_instance*)m;
-  in->as_residuals = true;
-  *n = in->cm->at.na;
+  cpli_cmodel_as_residuals(m, true);
+  *n = ((cpli_instance*)m)->cm->at.na;
   return CPL_OK;
 }
 

@@ -12,10 +12,9 @@
 
 struct cpli_dae {
   cpli_algebra algebra;
-  double t;                          // the point whose z is sought
-  double *x, *base;                  // points, and values there
-  double *right, *change;            // of the model's own system
-  uint32_t *row_refs, *column_refs;  // Nullable: differences
+  double t;                // the point whose z is sought
+  double* x;               // there
+  double *right, *change;  // of the model's own system
   double* block;
 };
 
@@ -35,6 +34,12 @@ cpl_status cpli_dae_use(cpli_integrate* s) {
                     "%s: solver %s cannot integrate algebraic variables together with states; ida "
                     "can",
                     s->base.base.name, cpl_solver_name(s->def.kind));
+  }
+  const char* broken = s->base.base.desc->form_error;
+  if (broken != NULL && s->def.kind == CPL_SOLVER_IDA && s->def.form != CPL_FORM_ODE) {
+    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: %s; without that form (form ode) it can be run", s->base.base.name,
+                    broken);
   }
   cpl_status st = wanted(s) ? s->m->ops->use_residuals(s->m, &s->na) : CPL_OK;
   s->stats.algebraics = (int32_t)s->na;
@@ -124,80 +129,7 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
   return st < 0 ? st : cpli_place(s, t, x);
 }
 
-//------------------------------------ the Jacobian ------------------------------------
-
-static cpl_status evaluate(cpli_integrate* s, double t, const double* x, double* out) {
-  cpl_status st = cpli_place(s, t, x);
-  if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, out);
-  if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, out + s->n);
-  return st;
-}
-
-static cpl_status by_differences(cpli_integrate* s, double t, const double* x, double* out) {
-  struct cpli_dae* k = s->dae;
-  cpl_status st = evaluate(s, t, x, k->base);
-  memcpy(k->x, x, s->all * sizeof *x);
-  for (size_t j = 0; j < s->n + s->na && st == CPL_OK; j++) {
-    double* column = out + j * s->all;
-    k->x[j] = x[j] + sqrt(DBL_EPSILON) * fmax(fabs(x[j]), s->nominal[j]);
-    double delta = k->x[j] - x[j];
-    st = evaluate(s, t, k->x, column);
-    for (size_t i = 0; i < s->n + s->na; i++) column[i] = (column[i] - k->base[i]) / delta;
-    k->x[j] = x[j];
-  }
-  return st;
-}
-
-static cpl_status by_directions(cpli_integrate* s, double t, const double* x, double* out) {
-  struct cpli_dae* k = s->dae;
-  cpl_component* c = &s->m->base;
-  double one = 1;
-  cpl_status st = cpli_place(s, t, x);
-  size_t n = s->n + s->na;
-  for (size_t j = 0; j < n && st == CPL_OK; j++)
-    st = c->ops->directional(c, k->row_refs, n, k->column_refs + j, 1, &one, out + j * s->all);
-  return st;
-}
-
-cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out) {
-  cpli_integrate* s = user;
-  double since = cpli_clock_if(s), sum = 0;
-  cpl_status st =
-      s->dae->row_refs != NULL ? by_directions(s, t, x, out) : by_differences(s, t, x, out);
-  if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_jacobian(s, t, x, out);
-  cpli_account(s, since);
-  for (size_t i = 0; i < s->all * s->all && st == CPL_OK; i++) sum += out[i] - out[i];
-  if (sum == 0) return st;
-  return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
-                  s->base.base.name, t);
-}
-
 //------------------------------------ life ------------------------------------
-
-static bool put_ref(const cpl_description* d, int32_t var, uint32_t* ref) {
-  if (var >= 0) *ref = d->vars[var].ref;
-  return var >= 0;
-}
-
-// Who can be asked for directional derivatives: all of them, or differences are used.
-static cpl_status list_refs(cpli_integrate* s) {
-  const cpl_description* d = s->base.base.desc;
-  struct cpli_dae* k = s->dae;
-  cpl_context* ctx = s->base.base.ctx;
-  bool known = s->na == 0 || (size_t)d->n_algebraics == s->na;
-  if (s->m->base.ops->directional == NULL || !known) return CPL_OK;
-  uint32_t* refs = cpli_alloc(ctx, 2 * s->all, sizeof *refs);
-  if (refs == NULL) return cpli_nomem(ctx);
-  bool all = true;
-  for (size_t i = 0; i < s->n && all; i++)
-    all = put_ref(d, d->derivatives[i], refs + i) && put_ref(d, d->states[i], refs + s->all + i);
-  for (size_t i = 0; i < s->na && all; i++)
-    all = put_ref(d, d->residuals[i], refs + s->n + i) &&
-          put_ref(d, d->algebraics[i], refs + s->all + s->n + i);
-  if (!all) cpli_free(ctx, refs);
-  if (all) k->row_refs = refs, k->column_refs = refs + s->all;
-  return CPL_OK;
-}
 
 cpl_status cpli_dae_make(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
@@ -212,20 +144,19 @@ cpl_status cpli_dae_make(cpli_integrate* s) {
                               .factor = own ? own_factor : NULL,
                               .solve = own ? own_solve : NULL};
   cpl_status st = cpli_algebra_init(&k->algebra, ctx);
-  k->block = cpli_alloc(ctx, 4 * s->all, sizeof(double));
+  k->block = cpli_alloc(ctx, 3 * s->all, sizeof(double));
   if (st < 0 || k->block == NULL) return cpli_nomem(ctx);
   k->x = k->block;
-  k->base = k->x + s->all;
-  k->right = k->base + s->all;
+  k->right = k->x + s->all;
   k->change = k->right + s->all;
-  return list_refs(s);
+  return own ? CPL_OK : cpli_dae_jacobian_make(s);
 }
 
 void cpli_dae_destroy(cpli_integrate* s) {
   struct cpli_dae* k = s->dae;
   if (k == NULL) return;
   cpli_algebra_free(&k->algebra);
-  cpli_free(s->base.base.ctx, k->row_refs);
+  cpli_dae_jacobian_destroy(s);
   cpli_free(s->base.base.ctx, k->block);
   cpli_free(s->base.base.ctx, k);
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
-// the model for the solver, dae.c has what algebraic variables need, watch.c looks for events that
-// come ever closer, saved.c saves and restores, integrate.c steps; pieces.c steps several side by
-// side.
+// the model for the solver, dae.c and dae_jacobian.c have what algebraic variables need,
+// multipliers.c what constraints need with IDA, watch.c looks for events that come ever closer,
+// saved.c saves and restores, integrate.c steps; pieces.c steps several side by side.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -24,6 +24,7 @@ typedef struct cpli_integrate {
   struct cpli_projection* projection;    // Nullable
   double* projected;                     // where indicators are evaluated; Nullable
   struct cpli_dae* dae;                  // Nullable: all unknowns of the solver are states
+  struct cpli_dae_columns* columns;      // Nullable: no Jacobian of all unknowns is wanted
   struct cpli_multipliers* multipliers;  // Nullable: there are none
   size_t n, na, nm, all;                 // states, algebraic variables, multipliers; their sum
   size_t nz;
@@ -120,6 +121,11 @@ cpl_status cpli_dae_consistent(cpli_integrate* s);
 /// How fast they change: the part of dx behind the states, whose own part is given. Multipliers
 /// stay.
 cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
+
+//------------------------------------ dae_jacobian.c ------------------------------------
+
+cpl_status cpli_dae_jacobian_make(cpli_integrate* s);
+void cpli_dae_jacobian_destroy(cpli_integrate* s);
 /// Derivatives of all equations by all unknowns, column after column.
 cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out);
 
