@@ -96,10 +96,10 @@ CPL_API cpl_projection cpl_projection_of(const cpl_solver_def* def);
 CPL_API bool cpl_form_by_name(const char* name, cpl_form* out);
 /// "direct", "gmres". Returns false for any other name.
 CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
-/// How algebraic loops of an aggregate are solved: "nested" (CPL_FORM_AS_FITS: in every evaluation)
-/// or "as-rows" (CPL_FORM_DAE: their equations are rows of IDA's system). Returns false for any
-/// other name.
-CPL_API bool cpl_loops_by_name(const char* name, cpl_form* out);
+/// How algebraic loops of an aggregate are solved: "as-rows" makes *form CPL_FORM_DAE, so that
+/// their equations are rows of IDA's system; "nested" leaves any other form as it is: they are
+/// solved in every evaluation. Returns false for any other name.
+CPL_API bool cpl_loops_by_name(const char* name, cpl_form* form);
 
 /// Make a stepper of a model: the composer "integrate". A model that consists of parts that do not
 /// influence each other gets a solver for each, unless def->one_solver: an event in one of them

@@ -163,10 +163,11 @@ void cpli_dae_destroy(cpli_integrate* s) {
 
 //------------------------------------ names ------------------------------------
 
-bool cpl_loops_by_name(const char* name, cpl_form* out) {
+bool cpl_loops_by_name(const char* name, cpl_form* form) {
   bool rows = strcmp(name, "as-rows") == 0;
   if (!rows && strcmp(name, "nested") != 0) return false;
-  *out = rows ? CPL_FORM_DAE : CPL_FORM_AS_FITS;
+  if (rows) *form = CPL_FORM_DAE;
+  else if (*form == CPL_FORM_DAE) *form = CPL_FORM_AS_FITS;
   return true;
 }
 

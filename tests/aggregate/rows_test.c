@@ -403,6 +403,7 @@ static void only_ida_has_rows(void** state) {
   CHECK_CONTAINS(cpl_context_error(ctx), "solver cvode cannot");
   source->ops->destroy(source);
   cpl_form form = CPL_FORM_ODE;
+  CHECK(cpl_loops_by_name("nested", &form) && form == CPL_FORM_ODE);
   CHECK(cpl_loops_by_name("as-rows", &form) && form == CPL_FORM_DAE);
   CHECK(cpl_loops_by_name("nested", &form) && form == CPL_FORM_AS_FITS);
   CHECK(!cpl_loops_by_name("rows", &form));
