@@ -362,7 +362,8 @@ static costs run_many(cpl_context* ctx, bool structured, bool directional) {
   CHECK_OK(ctx, cpl_c_define(ctx, &many, &source));
   CHECK_OK(ctx, source->ops->make_model(source, "m", &m));
   cpl_description desc = *m->base.desc;
-  for (int i = 0; i < MANY; i++) {
+  for (int i = 0; i < MANY; i++) {  // found out by solving for z: der(x[i]) depends on x[i] alone
+    CHECK_INT(desc.structure.derivatives[i].count, 1);
     rows[i] = (cpl_unknown){.var = desc.derivatives[i], .first = 3 * i, .count = 1};
     rows[MANY + i] = (cpl_unknown){.var = desc.residuals[i], .first = 3 * i + 1, .count = 2};
     deps[3 * i] = deps[3 * i + 1] = desc.algebraics[i];
