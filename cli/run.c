@@ -682,7 +682,8 @@ static const cli_option options[] = {
      CLI_FLAG, AT(per_model)},
     {"projection", 0, "auto|lazy|every|events|off",
      "when states are brought back onto the constraints of a model; auto is every (step) "
-     "with cvode and lazy (where a residual is larger than the tolerance) with others",
+     "with cvode and lazy (where a residual is larger than the tolerance) with others; solver ida "
+     "has them as equations instead, unless events or off",
      CLI_TEXT, AT(projection)},
     {"one-solver", 0, NULL,
      "of a system: one solver for all models, also for groups that do not influence each other",

@@ -476,6 +476,7 @@ static cpl_status check_states(manifest* k) {
 
 static cpl_status resolve(manifest* k) {
   cpl_fmu* fmu = k->fmu;
+  fmu->desc.n_algebraics = fmu->desc.n_formulations = fmu->dae.n_residuals = 0;
   if (fmu->version != 3 || !fmu->me.present)
     return bad(k, 1, "the FMU is none of FMI 3.0 for model exchange");
   if (!k->seen_structure) return bad(k, 1, "there is no <ModelStructure>");

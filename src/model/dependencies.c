@@ -81,8 +81,10 @@ static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
   return st;
 }
 
-static bool differs(double a, double b) {
-  return memcmp(&a, &b, sizeof a) != 0 && !(isnan(a) && isnan(b));
+// What follows from algebraic variables is as exact as they were solved for.
+static bool differs(const pattern* p, double a, double b) {
+  if (memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b))) return false;
+  return p->cm->at.na == 0 || !(fabs(a - b) <= 1e-10 * (fabs(a) + fabs(b)));
 }
 
 static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* base, double* moved,
@@ -106,7 +108,7 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
     if (m->base.ops->set_real(&m->base, &ref, 1, &after) == CPL_OK &&
         evaluate(p, m, moved) == CPL_OK) {
       for (uint32_t row = 0; row < p->rows; row++) {
-        if (differs(base[row], moved[row])) *cell(p, row, column) = 1 + CPL_DEPENDENT;
+        if (differs(p, base[row], moved[row])) *cell(p, row, column) = 1 + CPL_DEPENDENT;
       }
     }
   }

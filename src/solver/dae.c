@@ -121,6 +121,8 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
     fastest = fmax(fastest, fabs(dx[i]) / (fabs(x[i]) + s->nominal[i]));
   if (fastest * later > 1e-4) later = 1e-4 / fastest;
   k->t = t + later;
+  // no model has to go past those, and a time that is the same tells nothing
+  if (k->t > fmin(s->t_stop, s->next_time) || !(k->t > t)) return CPL_OK;
   for (size_t i = 0; i < s->n; i++) k->x[i] = x[i] + later * dx[i];
   cpl_status st = residuals(s, x + s->n, k->algebra.g);
   if (st == CPL_OK) st = cpli_algebra_apply(&k->algebra, k->algebra.g, k->algebra.step);

@@ -289,6 +289,7 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_integrate* s = (cpli_integrate*)c;
   s->t = s->t_step = s->t_start = settings->start_time;
+  s->t_stop = settings->has_stop_time ? settings->stop_time : INFINITY;
   s->stuck_since = -INFINITY;
   return cpli_model_of(c)->ops->setup(cpli_model_of(c), settings);
 }

@@ -33,7 +33,7 @@ typedef struct cpli_integrate {
 
   double t;       // where outputs are
   double t_step;  // end of the solver's last step; x belongs to it
-  double t_start;
+  double t_start, t_stop;
   double next_time;    // next time event of the model
   bool running;        // between exit_init and terminate
   bool in_event;       // the model is in event mode

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Manifests of FMI-LS-DAE, good and bad ones, over a description with arrays.
+#include "fmi/dae_manifest.h"
 #include "archive.h"
-#include "fmi/fmu.h"
 
 static const char description[] =
     "<fmiModelDescription fmiVersion=\"3.0\" modelName=\"m\" instantiationToken=\"t\">"
@@ -226,6 +226,29 @@ static void broken_xml_is_a_finding(void** state) {
   drop(fmu);
 }
 
+// Every byte gone, doubled or another one: an answer of some kind, and nothing worse.
+static void mutations_do_no_harm(void** state) {
+  static const char good[] = GOOD;
+  static const char others[] = "0 <\"/9x";
+  cpl_fmu* fmu = open_at(*state, place, good);
+  size_t n = sizeof good - 1, usable = 0;
+  char* text = malloc(n + 2);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < sizeof others + 1; k++) {
+      size_t tail = k == 0 ? i + 1 : k == 1 ? i : i + 1, at = i;
+      memcpy(text, good, i);
+      if (k == 1) text[at++] = good[i];
+      if (k > 1) text[at++] = others[k - 2];
+      memcpy(text + at, good + tail, n - tail + 1);
+      CHECK_OK(*state, cpli_dae_manifest_parse(fmu, place, text, strlen(text)));
+      usable += fmu->desc.n_algebraics == 3;
+    }
+  }
+  CHECK(usable > n / 20);  // descriptions and the like
+  free(text);
+  drop(fmu);
+}
+
 static void every_failed_allocation_is_survived(void** state) {
   (void)state;
   for (long n = 0;; n++) {
@@ -270,6 +293,7 @@ int main(void) {
       cmocka_unit_test(mistakes_are_named_with_their_place),
       cmocka_unit_test(what_no_residual_determines_is_a_finding),
       cmocka_unit_test(broken_xml_is_a_finding),
+      cmocka_unit_test(mutations_do_no_harm),
       cmocka_unit_test(every_failed_allocation_is_survived),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);

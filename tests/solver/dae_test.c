@@ -307,6 +307,107 @@ static void a_model_may_have_its_own_linear_system(void** state) {
   source->ops->destroy(source);
 }
 
+//------------------------------------ Jacobians ------------------------------------
+
+// x[i]' = -z[i], 0 = z[i] - (i + 1) x[i]: x[i] = exp(-(i + 1) t)
+enum { MANY = 20 };
+static int many_evaluations, many_directions;
+
+static int many_derivatives(const cpl_values* v, double* dx) {
+  for (int i = 0; i < MANY; i++) dx[i] = -v->z[i];
+  return CPL_MODEL_OK;
+}
+static int many_residuals(const cpl_values* v, double* g) {
+  many_evaluations++;
+  for (int i = 0; i < MANY; i++) g[i] = v->z[i] - (i + 1) * v->x[i];
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration many_states[] = {{"x", .start = 1, .size = MANY}, END_OF_LIST};
+static const cpl_declaration many_algebraics[] = {{"z", .size = MANY}, END_OF_LIST};
+static const cpl_model_def many = {.name = "many",
+                                   .states = many_states,
+                                   .algebraics = many_algebraics,
+                                   .derivatives = many_derivatives,
+                                   .residuals = many_residuals};
+
+// References are x, der(x), z, residuals, MANY of each.
+static cpl_status many_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                                   const uint32_t* knowns, size_t n_knowns, const double* seed,
+                                   double* sensitivity) {
+  double x[MANY] = {0}, z[MANY] = {0};
+  (void)c;
+  many_directions++;
+  for (size_t k = 0; k < n_knowns; k++) {
+    if (knowns[k] < MANY) x[knowns[k]] += seed[k];
+    else z[knowns[k] - 2 * MANY] += seed[k];
+  }
+  for (size_t k = 0; k < n_unknowns; k++) {
+    uint32_t i = unknowns[k] % MANY;
+    sensitivity[k] = unknowns[k] < 2 * MANY ? -z[i] : z[i] - (i + 1) * x[i];
+  }
+  return CPL_OK;
+}
+
+typedef struct costs {
+  int64_t jacobians;
+  double evaluations, directions;  // per Jacobian
+} costs;
+
+static costs run_many(cpl_context* ctx, bool structured, bool directional) {
+  static const char* const columns[] = {"x[1]", "x[20]", "z[20]"};
+  static cpl_unknown rows[2 * MANY];
+  static int32_t deps[3 * MANY];
+  cpl_source* source = NULL;
+  cpl_model* m = NULL;
+  CHECK_OK(ctx, cpl_c_define(ctx, &many, &source));
+  CHECK_OK(ctx, source->ops->make_model(source, "m", &m));
+  cpl_description desc = *m->base.desc;
+  for (int i = 0; i < MANY; i++) {  // found out by solving for z: der(x[i]) depends on x[i] alone
+    CHECK_INT(desc.structure.derivatives[i].count, 1);
+    rows[i] = (cpl_unknown){.var = desc.derivatives[i], .first = 3 * i, .count = 1};
+    rows[MANY + i] = (cpl_unknown){.var = desc.residuals[i], .first = 3 * i + 1, .count = 2};
+    deps[3 * i] = deps[3 * i + 1] = desc.algebraics[i];
+    deps[3 * i + 2] = desc.states[i];
+  }
+  cpl_structure structure = {.derivatives = rows,
+                             .n_derivatives = MANY,
+                             .outputs = rows + MANY,
+                             .n_outputs = MANY,
+                             .deps = deps};
+  if (structured) desc.residual_structure = &structure;
+  cpl_component_ops ops = *m->base.ops;
+  if (directional) ops.directional = many_directional;
+  m->base.ops = &ops;
+  m->base.desc = &desc;
+  cpl_solver_def def = cpl_default_solver_def();
+  def.kind = CPL_SOLVER_IDA;
+  def.rtol = 1e-8;
+  many_evaluations = many_directions = 0;
+  recording* r = recording_by(ctx, m, 1, &def, columns, 3);
+  CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
+  CHECK_INT(r->stats.solver.algebraics, MANY);
+  CHECK_NEAR(last_of(r)[0], exp(-1), 1e-6);
+  CHECK_NEAR(last_of(r)[1], exp(-20), 1e-6);
+  CHECK_NEAR(last_of(r)[2], 20 * last_of(r)[1], 1e-6);
+  double n = (double)r->stats.solver.jac_evals;
+  costs c = {.jacobians = r->stats.solver.jac_evals,
+             .evaluations = (many_evaluations - (double)r->stats.solver.rhs_evals) / n,
+             .directions = many_directions / n};
+  drop_run(r);
+  source->ops->destroy(source);
+  return c;
+}
+
+static void columns_that_never_meet_are_evaluated_together(void** state) {
+  costs plain = run_many(*state, false, false), coloured = run_many(*state, true, false);
+  CHECK_INT(plain.jacobians, coloured.jacobians);
+  CHECK(plain.evaluations > 2 * MANY && plain.evaluations < 2 * MANY + 10);
+  CHECK(coloured.evaluations > 3 && coloured.evaluations < 13);  // two colours and a base
+  costs exact = run_many(*state, false, true), both = run_many(*state, true, true);
+  CHECK_NEAR(exact.directions, 2 * MANY, 0);
+  CHECK_NEAR(both.directions, 2, 0);
+}
+
 //------------------------------------ mistakes ------------------------------------
 
 static int blind_residuals(const cpl_values* v, double* g) {
@@ -413,6 +514,7 @@ int main(void) {
       cmocka_unit_test(inputs_that_are_set_move_them),
       cmocka_unit_test(going_back_changes_no_bit),
       cmocka_unit_test(a_model_may_have_its_own_linear_system),
+      cmocka_unit_test(columns_that_never_meet_are_evaluated_together),
       cmocka_unit_test(residuals_that_cannot_be_solved_are_named),
       cmocka_unit_test(definitions_are_checked),
       cmocka_unit_test(every_failed_allocation_is_survived),

@@ -134,12 +134,14 @@ fmi3Status fmi3Reset(fmi3Instance instance) {
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
   ENTER(FMU_INSTANTIATED);
   if (f->cm->at.na == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
+  if (f->configuring) DO(fmu_refuse(f, __func__, "the instance is in Configuration Mode"));
   f->configuring = true;
   return fmi3OK;
 }
 
 fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance) {
   ENTER(FMU_INSTANTIATED);
+  if (f->cm->at.na == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
   if (!f->configuring) DO(fmu_refuse(f, __func__, "the instance is not in Configuration Mode"));
   f->configuring = false;
   cpli_cmodel_as_residuals(f->model, f->dae);
