@@ -106,7 +106,7 @@ cpl_status cpli_rows_residuals(cpl_model* m, double* g) {
   const cpli_rows* r = a->rows;
   cpl_status st = cpli_evaluate(a);
   for (int32_t i = 0; i < r->n && st == CPL_OK; i++) {
-    g[i] = r->residuals[i];
+    g[i] = r->given ? r->residuals[i] : 0;
     if (isfinite(g[i])) continue;
     st = cpl_fail(m->base.ctx, CPL_RETRY, "%s: the algebraic loop through %s gives %g at t=%.17g",
                   a->name, cpli_node_name(a, r->nodes[i]), g[i], a->t);

@@ -285,6 +285,8 @@ static void an_event_solves_the_loops_again(void** state) {
   for (int i = 0; i < TIES; i++) CHECK_NEAR(missed[i], 0, 1e-9);
   x[0] = 3;  // as a projection may move them
   CHECK_OK(ctx, m->ops->set_states(m, x));
+  CHECK_OK(ctx, m->ops->get_residuals(m, out));
+  CHECK_NEAR(out[0], 0, 0);
   CHECK_OK(ctx, m->ops->get_algebraics(m, z));
   memcpy(at, x, sizeof x);
   memcpy(at + STATES, z, sizeof z);
@@ -446,6 +448,29 @@ static void without_loops_or_states_there_is_nothing_to_turn(void** state) {
   drop(m);
 }
 
+static void running_out_of_memory_does_no_harm(void** state) {
+  (void)state;
+  cpl_context* whole = ctx;
+  test_heap heap = {.fail_at = -1};
+  cpl_context_def def = cpl_default_context_def();
+  def.realloc = heap_realloc;
+  def.user = &heap;
+  ctx = cpl_context_create(&def);
+  cpl_status st = CPL_ERR_NOMEM;
+  for (long k = 0; st == CPL_ERR_NOMEM; k++) {
+    cpl_model* m = make_pair(&curved);
+    size_t n = 0;
+    heap.fail_at = heap.calls + k;
+    st = m->ops->use_residuals(m, &n);
+    heap.fail_at = -1;
+    drop(m);
+  }
+  CHECK_INT(st, CPL_OK);
+  cpl_context_destroy(ctx);
+  CHECK_INT(heap.live, 0);
+  ctx = whole;
+}
+
 // y2 follows u2 against its word: there are two loops where one was declared.
 static int lying_outputs(const cpl_values* v, double* y) {
   y[0] = v->u[0] / 4 + v->x[0];
@@ -492,6 +517,7 @@ int main(void) {
       cmocka_unit_test(going_back_changes_no_bit),
       cmocka_unit_test(only_ida_has_rows),
       cmocka_unit_test(without_loops_or_states_there_is_nothing_to_turn),
+      cmocka_unit_test(running_out_of_memory_does_no_harm),
       cmocka_unit_test(loops_that_were_not_declared_are_refused),
   };
   cpl_context_def def = cpl_default_context_def();
