@@ -21,6 +21,7 @@ typedef struct cpli_integrate {
   cpl_solver_stats stats;
   cpli_solver* solver;
   cpl_jacobian* jac;
+  struct cpli_sparse_newton* sparse;     // Nullable
   struct cpli_projection* projection;    // Nullable
   double* projected;                     // where indicators are evaluated; Nullable
   struct cpli_dae* dae;                  // Nullable: all unknowns of the solver are states
@@ -108,6 +109,17 @@ const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
 cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
 cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
 cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with its Jacobian, if any
+/// Of the Jacobian, in the order of its pattern.
+cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out);
+
+//------------------------------------ sparse_newton.c ------------------------------------
+
+bool cpli_sparse_newton_pays(const cpli_integrate* s);  // there is a Jacobian
+cpl_status cpli_sparse_newton_make(cpli_integrate* s);
+void cpli_sparse_newton_destroy(cpli_integrate* s);
+cpl_status cpli_sparse_newton_setup(void* user, double t, const double* x, double gamma,
+                                    bool fresh);
+cpl_status cpli_sparse_newton_solve(void* user, const double* r, double* dx);
 
 //------------------------------------ dae.c ------------------------------------
 

@@ -103,7 +103,7 @@ static cpl_status jacobian(void* user, double t, const double* x, double* out) {
   return differentiate(s, t, x, cpl_jacobian_evaluate, s->n * s->n, out);
 }
 
-static cpl_status entries(void* user, double t, const double* x, double* out) {
+cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
   size_t n = (size_t)cpli_jacobian_pattern(s->jac)->n_entries;
   return differentiate(s, t, x, cpli_jacobian_entries, n, out);
@@ -199,9 +199,16 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                               : s->jac != NULL ? jacobian
                                                : NULL,
                   .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL,
-                  .entries = s->jac != NULL ? entries : NULL};
+                  .entries = s->jac != NULL ? cpli_integrate_entries : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
+#ifndef CPL_FMU_PARTS
+  if (s->jac != NULL && methods[s->def.kind].takes_systems && cpli_sparse_newton_pays(s)) {
+    st = cpli_sparse_newton_make(s);
+    if (st < 0) return st;
+    ode.newton_setup = cpli_sparse_newton_setup, ode.newton_solve = cpli_sparse_newton_solve;
+  }
+#endif
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
     ode.project = project, ode.correct = correct;

@@ -4,6 +4,8 @@
 
 #include <klu.h>
 
+enum { SMALL = 40 };                          // systems are dense below
+static const double dense_from = 0.2;         // and from this part of the entries on
 static const double worst_condition = 1e-14;  // below it pivots are chosen anew
 
 struct cpli_sparse_lu {
@@ -17,6 +19,11 @@ struct cpli_sparse_lu {
   klu_symbolic* symbolic;
   klu_numeric *real_factors, *pair_factors;
 };
+
+bool cpli_sparse_lu_pays(const cpli_pattern* pattern) {
+  double n = pattern->n_columns;
+  return n >= SMALL && pattern->n_entries <= dense_from * n * n;
+}
 
 static bool in_column(const cpli_pattern* p, int32_t column, int32_t row) {
   for (int32_t k = p->first[column]; k < p->first[column + 1]; k++) {
@@ -110,6 +117,11 @@ bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real
                            double im) {
   fill(s, entries, real, re, im);
   return factor_real(s) && factor_pair(s);
+}
+
+bool cpli_sparse_lu_factor_real(cpli_sparse_lu* s, const double* entries, double real) {
+  fill(s, entries, real, 0, 0);
+  return factor_real(s);
 }
 
 void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b) {

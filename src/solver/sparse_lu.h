@@ -9,6 +9,9 @@
 
 typedef struct cpli_sparse_lu cpli_sparse_lu;
 
+/// Whether a dense matrix would be more work.
+bool cpli_sparse_lu_pays(const cpli_pattern* pattern);
+
 /// The pattern is that of J; the diagonal is added.
 /// Owned: *out by the caller, who calls cpli_sparse_lu_destroy().
 cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_sparse_lu** out);
@@ -19,5 +22,7 @@ void cpli_sparse_lu_destroy(cpli_sparse_lu* s);  // Nullable: s
 /// Returns: false when one of them is singular.
 bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real, double re,
                            double im);
+/// Only the first of the two.
+bool cpli_sparse_lu_factor_real(cpli_sparse_lu* s, const double* entries, double real);
 void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b);
 void cpli_sparse_lu_solve_pair(cpli_sparse_lu* s, double* b_re, double* b_im);
