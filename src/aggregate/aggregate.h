@@ -220,8 +220,8 @@ cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l);
 /// A part's partial derivatives at the present point; constant ones are evaluated once. `out` is
 /// the caller's for this jacobian and has what it had after the last call. Sets *changed when
 /// anything was evaluated.
-cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, double* out,
-                              bool* changed);
+cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, bool entries,
+                              double* out, bool* changed);
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out);
 
 //------------------------------------ loop.c ------------------------------------

@@ -215,11 +215,15 @@ static void distrust(cpl_jacobian* j) {
   j->distrusted = true;
 }
 
-cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since since, double* out,
-                                 bool* changed) {
+cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since since, bool entries,
+                                 double* out, bool* changed) {
   bool same_run = since.run != 0 && since.run == j->since.run && !j->distrusted;
   bool same_event = same_run && since.event != 0 && since.event == j->since.event;
-  request q = {.out = out, .level = same_event ? VARIES : same_run ? UNTIL_EVENT : FOR_EVER};
+  request q = {.out = out,
+               .entries = entries,
+               .level = same_event ? VARIES
+                        : same_run ? UNTIL_EVENT
+                                   : FOR_EVER};
   q.check = q.level != FOR_EVER && j->kept_calls + 1 == j->next_check;
   if (!any_wanted(j, &q)) {
     j->kept_calls++;
@@ -234,7 +238,7 @@ cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since si
   if (q.check) j->next_check *= 8;
   if (j->wrong < 0) return CPL_OK;
   distrust(j);
-  return evaluate(j, x, &(request){.out = out, .level = FOR_EVER});
+  return evaluate(j, x, &(request){.out = out, .entries = entries, .level = FOR_EVER});
 }
 
 const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j) { return j->pattern; }

@@ -239,7 +239,7 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
   }
   for (int32_t i = 0; i < l->n_members && st == CPL_OK; i++) {
     member* m = &l->members[i];
-    st = cpli_part_jacobian(a, m->part, m->jac, m->d, &changed);
+    st = cpli_part_jacobian(a, m->part, m->jac, false, m->d, &changed);
   }
   if (st != CPL_OK) return st;
   for (int32_t j = 0; j < l->n_torn; j++) {

@@ -18,8 +18,7 @@
 
 typedef struct block {  // a part's partial derivatives
   cpl_jacobian* jac;
-  double* values;  // rows: derivatives, then outputs; columns: states, then inputs
-  int32_t n_rows;
+  double* values;    // its entries; rows: derivatives, then outputs; columns: states, then inputs
   int32_t* outputs;  // node of each output row
   int32_t* inputs;   // node of each input column
   int32_t n_outputs, n_inputs;
@@ -63,13 +62,8 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
   const cpli_part* part = &a->parts[k];
   const cpl_description* d = part->m->base.desc;
   size_t n = (size_t)part->n_states, in = (size_t)blk->n_inputs, out = (size_t)blk->n_outputs;
-  blk->n_rows = part->n_states + blk->n_outputs;
   int32_t* vars = cpli_alloc(w->ctx, 2 * n + in + out, sizeof *vars);
-  blk->values = cpli_alloc(w->ctx, (n + out) * (n + in), sizeof *blk->values);
-  if (vars == NULL || blk->values == NULL) {
-    cpli_free(w->ctx, vars);
-    return cpli_nomem(w->ctx);
-  }
+  if (vars == NULL) return cpli_nomem(w->ctx);
   int32_t *rows = vars, *columns = vars + n + out;
   for (size_t i = 0; i < n; i++) rows[i] = d->derivatives[i], columns[i] = d->states[i];
   for (size_t i = 0; i < out; i++) rows[n + i] = a->nodes[blk->outputs[i]].var;
@@ -82,7 +76,10 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
   cpl_status st =
       def.n_rows > 0 && def.n_columns > 0 ? cpl_jacobian_create(part->m, &def, &blk->jac) : CPL_OK;
   cpli_free(w->ctx, vars);
-  return st;
+  if (st < 0 || blk->jac == NULL) return st;
+  size_t entries = (size_t)cpli_jacobian_pattern(blk->jac)->n_entries;
+  blk->values = cpli_alloc(w->ctx, entries, sizeof *blk->values);
+  return blk->values != NULL ? CPL_OK : cpli_nomem(w->ctx);
 }
 
 static bool moves(const cpli_aggregate* a, int32_t i) {
@@ -162,7 +159,7 @@ static bool add_block_terms(const cpli_aggregate* a, newton* w, int32_t k) {
       int32_t r = p->row[e];
       int32_t row =
           r < part->n_states ? part->first_state + r : w->unknown[blk->outputs[r - part->n_states]];
-      if (!add_term(w, row, column, weight, k, c * blk->n_rows + r)) return false;
+      if (!add_term(w, row, column, weight, k, e)) return false;
     }
   }
   return true;
@@ -285,7 +282,7 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   cpl_status st = cpli_evaluate(a);
   for (int32_t k = 0; k < w->n_blocks && st == CPL_OK; k++) {
     block* blk = &w->blocks[k];
-    if (blk->jac != NULL) st = cpli_part_jacobian(a, k, blk->jac, blk->values, &w->changed);
+    if (blk->jac != NULL) st = cpli_part_jacobian(a, k, blk->jac, true, blk->values, &w->changed);
   }
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
     if (!has_row(a, w, &a->links[l])) continue;
