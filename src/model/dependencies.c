@@ -16,9 +16,12 @@ static const double most_work = 5e7;  // evaluated values; above it everything d
 
 typedef struct pattern {
   cpli_cmodel* cm;
-  uint32_t rows, columns;  // derivatives, outputs, algebraic variables; states then inputs
-  uint8_t* kind;           // rows x columns: 0 none, else 1 + cpl_dependency_kind
-  bool* known;             // rows: false, depends on all
+  bool residuals;  // of the form with residuals, which comes second
+  // derivatives, outputs, algebraic variables; states then inputs. With residuals: derivatives,
+  // residuals; states, inputs, algebraic variables
+  uint32_t rows, columns;
+  uint8_t* kind;  // rows x columns: 0 none, else 1 + cpl_dependency_kind
+  bool* known;    // rows: false, depends on all
   cpl_origin origin;
 } pattern;
 
@@ -68,12 +71,14 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
   if (st == CPL_OK) st = c->ops->enter_init(c);
   if (st == CPL_OK) st = c->ops->exit_init(c);
   if (st == CPL_OK && p->cm->at.nx > 0) st = m->ops->get_states(m, x);
+  if (st == CPL_OK && p->residuals) st = m->ops->enter_continuous(m);
   return st;
 }
 
 static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
   const cpli_layout* at = &p->cm->at;
   cpl_status st = m->ops->get_derivatives(m, out);
+  if (p->residuals) return st == CPL_OK ? m->ops->get_residuals(m, out + at->nx) : st;
   for (uint32_t i = 0; i < at->ny + at->na && st == CPL_OK; i++) {  // outputs, algebraic variables
     uint32_t ref = at->y + i;
     st = m->base.ops->get_real(&m->base, &ref, 1, &out[at->nx + i]);
@@ -84,14 +89,19 @@ static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
 // What follows from algebraic variables is as exact as they were solved for.
 static bool differs(const pattern* p, double a, double b) {
   if (memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b))) return false;
-  return p->cm->at.na == 0 || !(fabs(a - b) <= 1e-10 * (fabs(a) + fabs(b)));
+  return p->cm->at.na == 0 || p->residuals || !(fabs(a - b) <= 1e-10 * (fabs(a) + fabs(b)));
+}
+
+static uint32_t column_ref(const pattern* p, uint32_t column) {
+  const cpli_layout* at = &p->cm->at;
+  if (column < at->nx) return at->x + column;
+  column -= at->nx;
+  return column < at->nu ? at->u + column : at->a + column - at->nu;
 }
 
 static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* base, double* moved,
                        uint64_t* seed) {
-  const cpli_layout* at = &p->cm->at;
-  bool is_state = column < at->nx;
-  uint32_t ref = is_state ? at->x + column : at->u + column - at->nx;
+  uint32_t ref = column_ref(p, column);
   const cpl_variable* v = NULL;
   for (int32_t i = 0; i < p->cm->desc.n_vars && v == NULL; i++) {
     if (p->cm->desc.vars[i].ref == ref && p->cm->desc.vars[i].type != CPL_STRING)
@@ -124,6 +134,7 @@ static cpl_status detect(pattern* p) {
   cpl_status st =
       work != NULL ? cpli_cmodel_instance(p->cm, ctx, p->cm->desc.name, &m) : cpli_nomem(ctx);
   if (st < 0) goto done;
+  cpli_cmodel_as_residuals(m, p->residuals);
   double *x = work, *base = x + at->nx, *moved = base + p->rows;
   for (int point = 0; point < POINTS; point++) {
     uint64_t seed = (uint64_t)point + 1;
@@ -229,12 +240,6 @@ static cpl_status read_declared(pattern* p) {
 
 //------------------------------------ structure ------------------------------------
 
-static int32_t column_var(const cpli_cmodel* cm, int32_t first_state, int32_t first_input,
-                          uint32_t column) {
-  return column < cm->at.nx ? first_state + (int32_t)column
-                            : first_input + (int32_t)(column - cm->at.nx);
-}
-
 static int32_t var_of_ref(const cpli_cmodel* cm, uint32_t ref) {
   for (int32_t i = 0; i < cm->desc.n_vars; i++) {
     if (cm->desc.vars[i].type != CPL_STRING && cm->desc.vars[i].ref == ref) return i;
@@ -246,7 +251,8 @@ typedef struct writer {
   pattern* p;
   int32_t* deps;
   uint8_t* kinds;
-  int32_t n, first_state, first_input;
+  int32_t* column_vars;
+  int32_t n;
 } writer;
 
 static cpl_unknown write_row(writer* w, int32_t var, uint32_t row) {
@@ -255,32 +261,40 @@ static cpl_unknown write_row(writer* w, int32_t var, uint32_t row) {
   for (uint32_t column = 0; column < w->p->columns; column++) {
     uint8_t kind = *cell(w->p, row, column);
     if (kind == 0) continue;
-    w->deps[w->n] = column_var(w->p->cm, w->first_state, w->first_input, column);
+    w->deps[w->n] = w->column_vars[column];
     w->kinds[w->n++] = (uint8_t)(kind - 1);
   }
   u.count = w->n - u.first;
   return u;
 }
 
+static cpl_status make_writer(pattern* p, size_t extra, writer* w) {
+  cpli_arena* arena = &p->cm->arena;
+  size_t cells = extra;
+  for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
+  *w = (writer){.p = p,
+                .deps = cpli_arena_alloc(arena, cells, sizeof *w->deps),
+                .kinds = cpli_arena_alloc(arena, cells, 1),
+                .column_vars = cpli_arena_alloc(arena, p->columns, sizeof *w->column_vars)};
+  if (w->deps == NULL || w->kinds == NULL || w->column_vars == NULL) return cpli_nomem(p->cm->ctx);
+  for (uint32_t c = 0; c < p->columns; c++) w->column_vars[c] = var_of_ref(p->cm, column_ref(p, c));
+  return CPL_OK;
+}
+
 static cpl_status write_structure(pattern* p) {
   cpli_cmodel* cm = p->cm;
   const cpli_layout* at = &cm->at;
   cpl_structure* s = &cm->desc.structure;
-  size_t cells = 0;
   int32_t n_outputs = 0;
-  for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
   for (int32_t i = 0; i < cm->desc.n_vars; i++)
     n_outputs += cm->desc.vars[i].causality == CPL_OUTPUT;
   // initial unknowns: computed outputs and derivatives, with the same dependencies unless
   // `initialize` comes in between, which may make anything depend on anything
   size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny + at->na;
   cpl_unknown* rows = cpli_arena_alloc(&cm->arena, unknowns, sizeof *rows);
-  writer w = {.p = p,
-              .deps = cpli_arena_alloc(&cm->arena, cells + (size_t)n_outputs, sizeof *w.deps),
-              .kinds = cpli_arena_alloc(&cm->arena, cells + (size_t)n_outputs, 1),
-              .first_state = at->nx > 0 ? var_of_ref(cm, at->x) : 0,
-              .first_input = at->nu > 0 ? var_of_ref(cm, at->u) : 0};
-  if (rows == NULL || w.deps == NULL || w.kinds == NULL) return cpli_nomem(cm->ctx);
+  writer w;
+  cpl_status st = make_writer(p, (size_t)n_outputs, &w);
+  if (st < 0 || rows == NULL) return cpli_nomem(cm->ctx);
   *s = (cpl_structure){.deps = w.deps,
                        .kinds = w.kinds,
                        .outputs = rows,
@@ -311,17 +325,49 @@ static cpl_status write_structure(pattern* p) {
   return CPL_OK;
 }
 
+static cpl_status write_residual_structure(pattern* p) {
+  cpli_cmodel* cm = p->cm;
+  const cpli_layout* at = &cm->at;
+  cpl_structure* s = cpli_arena_alloc(&cm->arena, 1, sizeof *s);
+  cpl_unknown* rows = cpli_arena_alloc(&cm->arena, p->rows, sizeof *rows);
+  writer w;
+  cpl_status st = make_writer(p, 0, &w);
+  if (st < 0 || s == NULL || rows == NULL) return cpli_nomem(cm->ctx);
+  for (uint32_t k = 0; k < at->nx; k++) rows[k] = write_row(&w, cm->desc.derivatives[k], k);
+  for (uint32_t k = 0; k < at->na; k++)
+    rows[at->nx + k] = write_row(&w, cm->desc.residuals[k], at->nx + k);
+  *s = (cpl_structure){.deps = w.deps,
+                       .kinds = w.kinds,
+                       .derivatives = rows,
+                       .n_derivatives = (int32_t)at->nx,
+                       .outputs = rows + at->nx,
+                       .n_outputs = (int32_t)at->na,
+                       .origin = p->origin};
+  cm->desc.residual_structure = s;
+  return CPL_OK;
+}
+
+static cpl_status find(pattern* p, bool detect_them) {
+  cpl_context* ctx = p->cm->ctx;
+  p->kind = cpli_alloc(ctx, (size_t)p->rows * p->columns, 1);
+  p->known = cpli_alloc(ctx, p->rows, sizeof *p->known);
+  cpl_status st = p->kind != NULL && p->known != NULL ? CPL_OK : cpli_nomem(ctx);
+  double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
+  bool declared = p->cm->def->dependencies != NULL && !p->residuals;
+  if (st >= 0 && declared) st = read_declared(p);
+  else if (st >= 0 && detect_them && work <= most_work) st = detect(p);
+  if (st >= 0) st = p->residuals ? write_residual_structure(p) : write_structure(p);
+  cpli_free(ctx, p->kind);
+  cpli_free(ctx, p->known);
+  return st;
+}
+
 cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
   const cpli_layout* at = &cm->at;
   pattern p = {.cm = cm, .rows = at->nx + at->ny + at->na, .columns = at->nx + at->nu};
-  p.kind = cpli_alloc(cm->ctx, (size_t)p.rows * p.columns, 1);
-  p.known = cpli_alloc(cm->ctx, p.rows, sizeof *p.known);
-  cpl_status st = p.kind != NULL && p.known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
-  double work = 4.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
-  if (st >= 0 && cm->def->dependencies != NULL) st = read_declared(&p);
-  else if (st >= 0 && detect_them && work <= most_work) st = detect(&p);
-  if (st >= 0) st = write_structure(&p);
-  cpli_free(cm->ctx, p.kind);
-  cpli_free(cm->ctx, p.known);
-  return st;
+  cpl_status st = find(&p, detect_them);
+  if (st < 0 || at->na == 0 || !detect_them) return st;
+  p = (pattern){
+      .cm = cm, .residuals = true, .rows = at->nx + at->na, .columns = at->nx + at->nu + at->na};
+  return find(&p, detect_them);
 }

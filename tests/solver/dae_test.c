@@ -355,26 +355,20 @@ typedef struct costs {
 
 static costs run_many(cpl_context* ctx, bool structured, bool directional) {
   static const char* const columns[] = {"x[1]", "x[20]", "z[20]"};
-  static cpl_unknown rows[2 * MANY];
-  static int32_t deps[3 * MANY];
   cpl_source* source = NULL;
   cpl_model* m = NULL;
   CHECK_OK(ctx, cpl_c_define(ctx, &many, &source));
   CHECK_OK(ctx, source->ops->make_model(source, "m", &m));
   cpl_description desc = *m->base.desc;
-  for (int i = 0; i < MANY; i++) {  // found out by solving for z: der(x[i]) depends on x[i] alone
-    CHECK_INT(desc.structure.derivatives[i].count, 1);
-    rows[i] = (cpl_unknown){.var = desc.derivatives[i], .first = 3 * i, .count = 1};
-    rows[MANY + i] = (cpl_unknown){.var = desc.residuals[i], .first = 3 * i + 1, .count = 2};
-    deps[3 * i] = deps[3 * i + 1] = desc.algebraics[i];
-    deps[3 * i + 2] = desc.states[i];
+  for (int i = 0; i < MANY; i++) {  // what was found out
+    const cpl_structure* form = desc.residual_structure;
+    CHECK_INT(desc.structure.derivatives[i].count, 1);  // by solving for z: x[i] alone
+    CHECK_INT(desc.structure.deps[desc.structure.derivatives[i].first], desc.states[i]);
+    CHECK_INT(form->derivatives[i].count, 1);
+    CHECK_INT(form->deps[form->derivatives[i].first], desc.algebraics[i]);
+    CHECK_INT(form->outputs[i].count, 2);
   }
-  cpl_structure structure = {.derivatives = rows,
-                             .n_derivatives = MANY,
-                             .outputs = rows + MANY,
-                             .n_outputs = MANY,
-                             .deps = deps};
-  if (structured) desc.residual_structure = &structure;
+  if (!structured) desc.residual_structure = NULL;
   cpl_component_ops ops = *m->base.ops;
   if (directional) ops.directional = many_directional;
   m->base.ops = &ops;
