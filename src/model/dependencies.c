@@ -16,9 +16,9 @@ static const double most_work = 5e7;  // evaluated values; above it everything d
 
 typedef struct pattern {
   cpli_cmodel* cm;
-  bool residuals;  // of the form with residuals, which comes second
-  // derivatives, outputs, algebraic variables; states then inputs. With residuals: derivatives,
-  // residuals; states, inputs, algebraic variables
+  bool residuals;  // of the form with residuals
+  // derivatives, outputs, algebraic variables; states, inputs. With residuals: derivatives,
+  // outputs, residuals; states, inputs, algebraic variables
   uint32_t rows, columns;
   uint8_t* kind;  // rows x columns: 0 none, else 1 + cpl_dependency_kind
   bool* known;    // rows: false, depends on all
@@ -58,6 +58,7 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
   uint64_t seed = (uint64_t)point * 7919;
   cpl_component* c = &m->base;
   cpl_setup setup = {.start_time = p->cm->def->start_time};
+  cpli_cmodel_give_algebraics(m, false);
   cpl_status st = c->ops->reset(c);
   bool all = point >= POINTS / 3;
   for (int32_t i = 0; i < d->n_vars && st == CPL_OK; i++) {
@@ -71,25 +72,23 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
   if (st == CPL_OK) st = c->ops->enter_init(c);
   if (st == CPL_OK) st = c->ops->exit_init(c);
   if (st == CPL_OK && p->cm->at.nx > 0) st = m->ops->get_states(m, x);
-  if (st == CPL_OK && p->residuals) st = m->ops->enter_continuous(m);
+  cpli_cmodel_give_algebraics(m, p->residuals);
   return st;
 }
 
 static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
   const cpli_layout* at = &p->cm->at;
   cpl_status st = m->ops->get_derivatives(m, out);
-  if (p->residuals) return st == CPL_OK ? m->ops->get_residuals(m, out + at->nx) : st;
-  for (uint32_t i = 0; i < at->ny + at->na && st == CPL_OK; i++) {  // outputs, algebraic variables
+  for (uint32_t i = 0; i < at->ny && st == CPL_OK; i++) {
     uint32_t ref = at->y + i;
     st = m->base.ops->get_real(&m->base, &ref, 1, &out[at->nx + i]);
   }
+  if (st == CPL_OK && p->residuals) st = m->ops->get_residuals(m, out + at->nx + at->ny);
   return st;
 }
 
-// What follows from algebraic variables is as exact as they were solved for.
-static bool differs(const pattern* p, double a, double b) {
-  if (memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b))) return false;
-  return p->cm->at.na == 0 || p->residuals || !(fabs(a - b) <= 1e-10 * (fabs(a) + fabs(b)));
+static bool differs(double a, double b) {
+  return memcmp(&a, &b, sizeof a) != 0 && !(isnan(a) && isnan(b));
 }
 
 static uint32_t column_ref(const pattern* p, uint32_t column) {
@@ -118,7 +117,7 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
     if (m->base.ops->set_real(&m->base, &ref, 1, &after) == CPL_OK &&
         evaluate(p, m, moved) == CPL_OK) {
       for (uint32_t row = 0; row < p->rows; row++) {
-        if (differs(p, base[row], moved[row])) *cell(p, row, column) = 1 + CPL_DEPENDENT;
+        if (differs(base[row], moved[row])) *cell(p, row, column) = 1 + CPL_DEPENDENT;
       }
     }
   }
@@ -134,7 +133,6 @@ static cpl_status detect(pattern* p) {
   cpl_status st =
       work != NULL ? cpli_cmodel_instance(p->cm, ctx, p->cm->desc.name, &m) : cpli_nomem(ctx);
   if (st < 0) goto done;
-  cpli_cmodel_as_residuals(m, p->residuals);
   double *x = work, *base = x + at->nx, *moved = base + p->rows;
   for (int point = 0; point < POINTS; point++) {
     uint64_t seed = (uint64_t)point + 1;
@@ -277,7 +275,11 @@ static cpl_status make_writer(pattern* p, size_t extra, writer* w) {
                 .kinds = cpli_arena_alloc(arena, cells, 1),
                 .column_vars = cpli_arena_alloc(arena, p->columns, sizeof *w->column_vars)};
   if (w->deps == NULL || w->kinds == NULL || w->column_vars == NULL) return cpli_nomem(p->cm->ctx);
-  for (uint32_t c = 0; c < p->columns; c++) w->column_vars[c] = var_of_ref(p->cm, column_ref(p, c));
+  for (uint32_t c = 0; c < p->columns; c++) {  // those of one list stand next to each other
+    uint32_t ref = column_ref(p, c);
+    bool next = c > 0 && ref == column_ref(p, c - 1) + 1;
+    w->column_vars[c] = next ? w->column_vars[c - 1] + 1 : var_of_ref(p->cm, ref);
+  }
   return CPL_OK;
 }
 
@@ -335,7 +337,7 @@ static cpl_status write_residual_structure(pattern* p) {
   if (st < 0 || s == NULL || rows == NULL) return cpli_nomem(cm->ctx);
   for (uint32_t k = 0; k < at->nx; k++) rows[k] = write_row(&w, cm->desc.derivatives[k], k);
   for (uint32_t k = 0; k < at->na; k++)
-    rows[at->nx + k] = write_row(&w, cm->desc.residuals[k], at->nx + k);
+    rows[at->nx + k] = write_row(&w, cm->desc.residuals[k], at->nx + at->ny + k);
   *s = (cpl_structure){.deps = w.deps,
                        .kinds = w.kinds,
                        .derivatives = rows,
@@ -347,27 +349,103 @@ static cpl_status write_residual_structure(pattern* p) {
   return CPL_OK;
 }
 
-static cpl_status find(pattern* p, bool detect_them) {
-  cpl_context* ctx = p->cm->ctx;
-  p->kind = cpli_alloc(ctx, (size_t)p->rows * p->columns, 1);
-  p->known = cpli_alloc(ctx, p->rows, sizeof *p->known);
-  cpl_status st = p->kind != NULL && p->known != NULL ? CPL_OK : cpli_nomem(ctx);
-  double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
-  bool declared = p->cm->def->dependencies != NULL && !p->residuals;
-  if (st >= 0 && declared) st = read_declared(p);
-  else if (st >= 0 && detect_them && work <= most_work) st = detect(p);
-  if (st >= 0) st = p->residuals ? write_residual_structure(p) : write_structure(p);
-  cpli_free(ctx, p->kind);
-  cpli_free(ctx, p->known);
+//------------------------------------ through algebraic variables ------------------------------
+
+// Algebraic variables that meet in a residual belong together: `with` leads to one of each set.
+static uint32_t set_of(const uint32_t* with, uint32_t i) {
+  while (with[i] != i) i = with[i];
+  return i;
+}
+
+static void join(pattern* q, uint32_t* with) {
+  const cpli_layout* at = &q->cm->at;
+  for (uint32_t r = 0; r < at->na; r++) {
+    const uint8_t* of = cell(q, at->nx + at->ny + r, at->nx + at->nu);
+    uint32_t first = at->na;
+    for (uint32_t k = 0; k < at->na; k++) {
+      if (of[k] == 0) continue;
+      if (first == at->na) first = k;
+      with[set_of(with, k)] = set_of(with, first);
+    }
+  }
+}
+
+static void add_all(uint8_t* to, const uint8_t* from, uint32_t n) {
+  for (uint32_t c = 0; c < n; c++) to[c] = from[c] > to[c] ? from[c] : to[c];
+}
+
+// A row of `q` without algebraic variables: what those it has follow from takes their place.
+static void see_through(pattern* q, uint32_t row, const uint32_t* with, const uint8_t* reach,
+                        uint8_t* out) {
+  const cpli_layout* at = &q->cm->at;
+  uint32_t n = at->nx + at->nu;
+  add_all(out, cell(q, row, 0), n);
+  for (uint32_t k = 0; k < at->na; k++) {
+    if (*cell(q, row, n + k) != 0) add_all(out, reach + (size_t)set_of(with, k) * n, n);
+  }
+}
+
+// Who depends on whom when the model solves for its algebraic variables, from the form in which it
+// does not: exact where that is, and no equation is solved to find it out.
+static cpl_status solve_pattern(pattern* q, pattern* p) {
+  const cpli_layout* at = &q->cm->at;
+  uint32_t n = p->columns, residuals = at->nx + at->ny;
+  uint32_t* with = cpli_alloc(q->cm->ctx, at->na, sizeof *with);
+  uint8_t* reach = cpli_alloc(q->cm->ctx, (size_t)at->na * n, 1);
+  cpl_status st = with != NULL && reach != NULL ? CPL_OK : cpli_nomem(q->cm->ctx);
+  for (uint32_t k = 0; st >= 0 && k < at->na; k++) with[k] = k;
+  if (st >= 0) join(q, with);
+  for (uint32_t r = 0; st >= 0 && r < at->na; r++) {
+    for (uint32_t k = 0; k < at->na; k++) {
+      if (*cell(q, residuals + r, n + k) == 0) continue;
+      add_all(reach + (size_t)set_of(with, k) * n, cell(q, residuals + r, 0), n);
+    }
+  }
+  for (uint32_t r = 0; st >= 0 && r < residuals; r++) see_through(q, r, with, reach, cell(p, r, 0));
+  for (uint32_t k = 0; st >= 0 && k < at->na; k++)
+    add_all(cell(p, residuals + k, 0), reach + (size_t)set_of(with, k) * n, n);
+  memcpy(p->known, q->known, p->rows * sizeof *p->known);
+  p->origin = q->origin;
+  cpli_free(q->cm->ctx, with);
+  cpli_free(q->cm->ctx, reach);
   return st;
 }
 
-cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
+//------------------------------------ the whole ------------------------------------
+
+static cpl_status make_pattern(cpli_cmodel* cm, bool residuals, pattern* p) {
   const cpli_layout* at = &cm->at;
-  pattern p = {.cm = cm, .rows = at->nx + at->ny + at->na, .columns = at->nx + at->nu};
-  cpl_status st = find(&p, detect_them);
-  if (st < 0 || at->na == 0 || !detect_them) return st;
-  p = (pattern){
-      .cm = cm, .residuals = true, .rows = at->nx + at->na, .columns = at->nx + at->nu + at->na};
-  return find(&p, detect_them);
+  *p = (pattern){.cm = cm,
+                 .residuals = residuals,
+                 .rows = at->nx + at->ny + at->na,
+                 .columns = at->nx + at->nu + (residuals ? at->na : 0)};
+  p->kind = cpli_alloc(cm->ctx, (size_t)p->rows * p->columns, 1);
+  p->known = cpli_alloc(cm->ctx, p->rows, sizeof *p->known);
+  return p->kind != NULL && p->known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
+}
+
+static void free_pattern(pattern* p) {
+  cpli_free(p->cm->ctx, p->kind);
+  cpli_free(p->cm->ctx, p->known);
+}
+
+static cpl_status detect_if(pattern* p, bool wanted) {
+  double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
+  return wanted && work <= most_work ? detect(p) : CPL_OK;
+}
+
+cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
+  bool form = cm->at.na > 0 && detect_them, declared = cm->def->dependencies != NULL;
+  pattern p, q = {.cm = cm};
+  cpl_status st = make_pattern(cm, false, &p);
+  if (st >= 0 && form) st = make_pattern(cm, true, &q);
+  if (st >= 0 && form) st = detect_if(&q, true);
+  if (st >= 0 && form) st = write_residual_structure(&q);
+  if (st >= 0 && declared) st = read_declared(&p);
+  else if (st >= 0 && form) st = solve_pattern(&q, &p);
+  else if (st >= 0 && cm->at.na == 0) st = detect_if(&p, detect_them);
+  if (st >= 0) st = write_structure(&p);
+  free_pattern(&p);
+  free_pattern(&q);
+  return st;
 }

@@ -84,6 +84,10 @@ cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out)
                   s->base.base.name, t);
 }
 
+const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s) {
+  return s->columns != NULL && s->nm == 0 ? s->columns->pattern : NULL;
+}
+
 //------------------------------------ life ------------------------------------
 
 // Variables of equations and unknowns. False: some are hidden.

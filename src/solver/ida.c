@@ -6,6 +6,7 @@
 #include <ida/ida.h>
 #include <math.h>
 
+#include "solver/sparse_lu.h"
 #include "solver/sundials.h"
 
 typedef struct ida {
@@ -14,6 +15,8 @@ typedef struct ida {
   N_Vector dx;
   N_Vector right;  // of an own system
   double scale;    // of an own system: IDA's rows of states are so many times I - gamma df/dx
+  cpli_sparse_lu* sparse;  // Nullable: a dense matrix, or the equation's own system
+  double* jac;             // with sparse: what is factorised
   int64_t counted_steps, counted_rejected, counted_newton, counted_jacobians;
 } ida;
 
@@ -70,6 +73,27 @@ static int own_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b
   for (size_t i = nx; i < s->sun.ode.n; i++) right[i] = given[i];
   return cpli_sun_passed_on(&s->sun,
                             s->sun.ode.newton_solve(s->sun.ode.user, right, N_VGetArrayPointer(x)));
+}
+
+static int sparse_system(realtype t, realtype cj, N_Vector x, N_Vector dx, N_Vector r,
+                         SUNMatrix out, void* user, N_Vector a, N_Vector b, N_Vector c) {
+  ida* s = user;
+  (void)dx, (void)r, (void)out, (void)a, (void)b, (void)c;
+  s->sun.base.stats->jac_evals++;
+  cpl_status st = s->sun.ode.jacobian(s->sun.ode.user, t, N_VGetArrayPointer(x), s->jac);
+  if (st == CPL_OK &&
+      !cpli_sparse_lu_factor_mixed(s->sparse, s->jac, cj, (int32_t)n_states(&s->sun)))
+    st = CPL_RETRY;
+  return cpli_sun_passed_on(&s->sun, st);
+}
+
+static int sparse_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b,
+                        realtype tolerance) {
+  ida* s = linear->content;
+  (void)m, (void)tolerance;
+  N_VScale(1, b, x);
+  cpli_sparse_lu_solve(s->sparse, N_VGetArrayPointer(x));
+  return 0;
 }
 
 //------------------------------------ steps ------------------------------------
@@ -171,14 +195,26 @@ static void destroy(cpli_solver* base) {
   if (s->dx != NULL) N_VDestroy(s->dx);
   if (s->right != NULL) N_VDestroy(s->right);
   cpli_sun_free(&s->sun);
+  cpli_sparse_lu_destroy(s->sparse);
+  cpli_free(base->ctx, s->jac);
   cpli_free(base->ctx, s);
 }
 
 static const cpli_solver_ops ops = {
     .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
 
+static bool choose_sparse(ida* s) {
+  const cpli_ode* ode = &s->sun.ode;
+  if (ode->newton_setup != NULL || ode->jacobian == NULL || !cpli_sparse_lu_pays(ode->pattern))
+    return true;
+  s->jac = cpli_alloc(s->sun.base.ctx, ode->n * ode->n, sizeof *s->jac);
+  s->sun.own_system = true;
+  return s->jac != NULL && cpli_sparse_lu_make(s->sun.base.ctx, ode->pattern, &s->sparse) >= 0;
+}
+
 static bool set_up(ida* s) {
-  if (!cpli_sun_set_up(&s->sun, true, own_solve)) return false;
+  if (!choose_sparse(s)) return false;
+  if (!cpli_sun_set_up(&s->sun, true, s->sparse != NULL ? sparse_solve : own_solve)) return false;
   s->dx = N_VNew_Serial((sunindextype)s->sun.ode.n, s->sun.sun);
   s->right = N_VNew_Serial((sunindextype)s->sun.ode.n, s->sun.sun);
   s->mem = IDACreate(s->sun.sun);
@@ -186,7 +222,10 @@ static bool set_up(ida* s) {
   N_VConst(0, s->dx);
   size_t n_roots = s->sun.ode.n_roots;
   if (s->sun.own_system) s->sun.linear->content = s;
-  IDALsJacFn jac = s->sun.own_system ? own_system : s->sun.ode.jacobian != NULL ? jacobian : NULL;
+  IDALsJacFn jac = s->sparse != NULL             ? sparse_system
+                   : s->sun.own_system           ? own_system
+                   : s->sun.ode.jacobian != NULL ? jacobian
+                                                 : NULL;
   return IDAInit(s->mem, residual, 0, s->sun.x, s->dx) >= 0 && IDASetUserData(s->mem, s) >= 0 &&
          IDASetErrHandlerFn(s->mem, cpli_sun_message, s) >= 0 &&
          IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 &&

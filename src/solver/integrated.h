@@ -126,6 +126,8 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
 
 cpl_status cpli_dae_jacobian_make(cpli_integrate* s);
 void cpli_dae_jacobian_destroy(cpli_integrate* s);
+/// Where they may be other than zero. NULL: anywhere.
+const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s);
 /// Derivatives of all equations by all unknowns, column after column.
 cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out);
 

@@ -190,7 +190,7 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .jacobian = s->dae != NULL   ? cpli_dae_jacobian
                               : s->jac != NULL ? jacobian
                                                : NULL,
-                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL};
+                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : cpli_dae_pattern(s)};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;

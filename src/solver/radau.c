@@ -129,9 +129,6 @@ static bool factorise_dense(radau* s, double h) {
 }
 
 #ifndef CPL_FMU_PARTS
-enum { SMALL = 40 };                   // systems are dense below
-static const double dense_from = 0.2;  // and from this part of the entries on
-
 static bool factorise_sparse(radau* s, double h) {
   return cpli_sparse_lu_factor(s->sparse, s->jac, real_value / h, pair_re / h, pair_im / h);
 }
@@ -145,9 +142,7 @@ static void solve_pair(radau* s, double* re, double* im) {
 }
 static cpl_status choose_sparse(radau* s) {
   const cpli_pattern* p = s->ode.pattern;
-  double n = (double)s->ode.n;
-  if (p == NULL || s->ode.jacobian == NULL || n < SMALL || p->n_entries > dense_from * n * n)
-    return CPL_OK;
+  if (s->ode.jacobian == NULL || !cpli_sparse_lu_pays(p)) return CPL_OK;
   return cpli_sparse_lu_make(s->base.ctx, p, &s->sparse);
 }
 static void drop_sparse(radau* s) { cpli_sparse_lu_destroy(s->sparse); }

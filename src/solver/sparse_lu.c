@@ -109,6 +109,16 @@ bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* jac, double real, do
   return factor_real(s) && factor_pair(s);
 }
 
+bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* jac, double real, int32_t n) {
+  for (int j = 0; j < s->n; j++) {
+    for (int k = s->first[j]; k < s->first[j + 1]; k++) {
+      double entry = jac[(size_t)j * (size_t)s->n + (size_t)s->row[k]];
+      s->real[k] = s->row[k] >= n ? entry : (s->row[k] == j ? real : 0) - entry;
+    }
+  }
+  return factor_real(s);
+}
+
 void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b) {
   klu_solve(s->symbolic, s->real_factors, s->n, 1, b, &s->common);
 }

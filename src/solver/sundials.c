@@ -65,7 +65,7 @@ bool cpli_sun_set_up(cpli_sun* s, bool implicit,
   if (s->x == NULL || s->atol == NULL || s->lent == NULL) return false;
   N_VConst(0, s->x);
   N_VConst(1, s->atol);
-  s->own_system = implicit && s->ode.newton_setup != NULL;
+  s->own_system = implicit && (s->own_system || s->ode.newton_setup != NULL);
   if (!implicit) return true;
   return s->own_system ? cpli_sun_empty_solver(s->sun, solve, s, &s->matrix, &s->linear)
                        : make_dense(s);

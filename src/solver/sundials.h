@@ -40,7 +40,7 @@ typedef struct cpli_sun_cause {
 } cpli_sun_cause;
 
 /// The vectors, the context and, with `implicit`, the matrix and its solver. solve: of an own
-/// system.
+/// system, which is taken where the equation has one, or s->own_system says so already.
 bool cpli_sun_set_up(cpli_sun* s, bool implicit,
                      int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype));
 void cpli_sun_free(cpli_sun* s);
