@@ -218,7 +218,7 @@ static void changed(cpli_instance* in) {
 static cpl_status set_number(cpli_instance* in, uint32_t ref, double value) {
   const cpli_layout* at = &in->cm->at;
   bool algebraic = ref >= at->a && ref < at->g;  // a guess, or the solver's value
-  if (ref >= at->dx && !(algebraic && (in->phase <= IN_INIT || in->as_residuals))) {
+  if (ref >= at->dx && !(algebraic && (in->phase <= IN_INIT || in->as_residuals || in->a_given))) {
     return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: value reference %u cannot be set",
                     in->base.base.name, (unsigned)ref);
   }

@@ -48,6 +48,8 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
 
 /// Whether others set its algebraic variables in continuous time; before setup.
 void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals);
+/// From here on they are what was set, in every mode: for who tries out what depends on them.
+void cpli_cmodel_give_algebraics(cpl_model* m, bool given);
 
 /// The next time event an instance has asked for; INFINITY: none. It has come when that is not
 /// later than the instance's time.

@@ -37,6 +37,7 @@ typedef struct cpli_instance {
   cpli_algebra algebra;
   bool dx_known, y_known, a_known;
   bool as_residuals;  // in continuous time others set the algebraic variables
+  bool a_given;       // always
   bool initialized;
   bool dead;  // a function of the model crashed
 } cpli_instance;

@@ -49,7 +49,7 @@ static cpl_status no_way(cpli_instance* in) {
 
 cpl_status cpli_cmodel_need_algebraics(cpli_instance* in) {
   const cpli_layout* at = &in->cm->at;
-  bool given = in->as_residuals && in->phase == IN_CONTINUOUS;
+  bool given = in->a_given || (in->as_residuals && in->phase == IN_CONTINUOUS);
   if (at->na == 0 || given || in->a_known) return CPL_OK;
   cpl_status st = cpli_cmodel_initialize(in);
   if (st != CPL_OK) return st;
@@ -78,6 +78,8 @@ void cpli_cmodel_keep_algebraics(cpli_instance* in) {
 void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals) {
   ((cpli_instance*)m)->as_residuals = as_residuals;
 }
+
+void cpli_cmodel_give_algebraics(cpl_model* m, bool given) { ((cpli_instance*)m)->a_given = given; }
 
 static cpl_status use_residuals(cpl_model* m, size_t* n) {
   cpli_cmodel_as_residuals(m, true);

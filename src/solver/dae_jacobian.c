@@ -15,6 +15,7 @@ struct cpli_dae_columns {
   double *x, *base, *values, *h;     // of all unknowns
   uint32_t *row_refs, *column_refs;  // Nullable, both: differences
   uint32_t* group;                   // references of the columns of one colour
+  bool entries;                      // only those of the pattern are stored
 };
 
 static size_t size_of(const cpli_integrate* s) { return s->n + s->na; }
@@ -31,8 +32,10 @@ static void store(const cpli_integrate* s, int32_t colour, double* out) {
   const cpli_pattern* p = k->pattern;
   for (int32_t c = k->first[colour]; c < k->first[colour + 1]; c++) {
     int32_t column = k->by_colour[c];
-    for (int32_t e = p->first[column]; e < p->first[column + 1]; e++)
-      out[(size_t)column * s->all + (size_t)p->row[e]] = k->values[p->row[e]] / k->h[column];
+    for (int32_t e = p->first[column]; e < p->first[column + 1]; e++) {
+      size_t at = k->entries ? (size_t)e : (size_t)column * s->all + (size_t)p->row[e];
+      out[at] = k->values[p->row[e]] / k->h[column];
+    }
   }
 }
 
@@ -70,18 +73,33 @@ static cpl_status by_directions(cpli_integrate* s, double t, const double* x, do
   return st;
 }
 
-cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out) {
-  cpli_integrate* s = user;
+static cpl_status differentiate(cpli_integrate* s, double t, const double* x, bool entries,
+                                size_t n, double* out) {
   double since = cpli_clock_if(s), sum = 0;
-  memset(out, 0, s->all * s->all * sizeof *out);
+  s->columns->entries = entries;
+  memset(out, 0, n * sizeof *out);
   cpl_status st =
       s->columns->row_refs != NULL ? by_directions(s, t, x, out) : by_differences(s, t, x, out);
   if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_jacobian(s, t, x, out);
   cpli_account(s, since);
-  for (size_t i = 0; i < s->all * s->all && st == CPL_OK; i++) sum += out[i] - out[i];
+  for (size_t i = 0; i < n && st == CPL_OK; i++) sum += out[i] - out[i];
   if (sum == 0) return st;
   return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
                   s->base.base.name, t);
+}
+
+cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out) {
+  cpli_integrate* s = user;
+  return differentiate(s, t, x, false, s->all * s->all, out);
+}
+
+cpl_status cpli_dae_entries(void* user, double t, const double* x, double* out) {
+  cpli_integrate* s = user;
+  return differentiate(s, t, x, true, (size_t)s->columns->pattern->n_entries, out);
+}
+
+const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s) {
+  return s->columns != NULL && s->nm == 0 ? s->columns->pattern : NULL;
 }
 
 //------------------------------------ life ------------------------------------

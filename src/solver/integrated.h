@@ -114,12 +114,9 @@ cpl_status cpli_integrate_entries(void* user, double t, const double* x, double*
 
 //------------------------------------ sparse_newton.c ------------------------------------
 
-bool cpli_sparse_newton_pays(const cpli_integrate* s);  // there is a Jacobian
-cpl_status cpli_sparse_newton_make(cpli_integrate* s);
+/// Puts linear systems into *ode where its pattern is worth it.
+cpl_status cpli_sparse_newton_make(cpli_integrate* s, cpli_ode* ode);
 void cpli_sparse_newton_destroy(cpli_integrate* s);
-cpl_status cpli_sparse_newton_setup(void* user, double t, const double* x, double gamma,
-                                    bool fresh);
-cpl_status cpli_sparse_newton_solve(void* user, const double* r, double* dx);
 
 //------------------------------------ dae.c ------------------------------------
 
@@ -138,8 +135,12 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
 
 cpl_status cpli_dae_jacobian_make(cpli_integrate* s);
 void cpli_dae_jacobian_destroy(cpli_integrate* s);
+/// Where they may be other than zero. NULL: anywhere.
+const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s);
 /// Derivatives of all equations by all unknowns, column after column.
 cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out);
+/// Those of the pattern only, in its order.
+cpl_status cpli_dae_entries(void* user, double t, const double* x, double* out);
 
 //------------------------------------ multipliers.c ------------------------------------
 

@@ -198,16 +198,15 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .jacobian = s->dae != NULL   ? cpli_dae_jacobian
                               : s->jac != NULL ? jacobian
                                                : NULL,
-                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL,
-                  .entries = s->jac != NULL ? cpli_integrate_entries : NULL};
+                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : cpli_dae_pattern(s),
+                  .entries = s->dae != NULL   ? cpli_dae_entries
+                             : s->jac != NULL ? cpli_integrate_entries
+                                              : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
 #ifndef CPL_FMU_PARTS
-  if (s->jac != NULL && methods[s->def.kind].takes_systems && cpli_sparse_newton_pays(s)) {
-    st = cpli_sparse_newton_make(s);
-    if (st < 0) return st;
-    ode.newton_setup = cpli_sparse_newton_setup, ode.newton_solve = cpli_sparse_newton_solve;
-  }
+  else if (methods[s->def.kind].takes_systems) st = cpli_sparse_newton_make(s, &ode);
+  if (st < 0) return st;
 #endif
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {

@@ -119,8 +119,13 @@ bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real
   return factor_real(s) && factor_pair(s);
 }
 
-bool cpli_sparse_lu_factor_real(cpli_sparse_lu* s, const double* entries, double real) {
-  fill(s, entries, real, 0, 0);
+bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* entries, double real, int32_t n) {
+  for (int j = 0; j < s->n; j++) {
+    for (int k = s->first[j]; k < s->first[j + 1]; k++) {
+      double entry = s->from[k] >= 0 ? entries[s->from[k]] : 0;
+      s->real[k] = s->row[k] >= n ? entry : (s->row[k] == j ? real : 0) - entry;
+    }
+  }
   return factor_real(s);
 }
 
