@@ -253,6 +253,33 @@ static void redundant_constraints_do_no_harm(void** state) {
   CHECK(run(*state, o).drift < 1e-11);
 }
 
+// A combination that says nothing new where the others hold; away from there its gradient is one of
+// its own, and must not lead along the circle.
+static int mixed_constraints(const cpl_values* v, double* c) {
+  int done = constraints(v, c);
+  c[2] = (3 + v->x[1]) * c[0] + v->x[VX] * c[1];
+  return done;
+}
+static int three(const cpl_values* v) { return (void)v, 3; }
+
+static void redundance_on_the_constraints_only_does_no_harm(void** state) {
+  static const cpl_solver_kind kinds[] = {CPL_SOLVER_RADAU, CPL_SOLVER_DOPRI5, CPL_SOLVER_CVODE};
+  cpl_model_def mixed = pendulum_model;
+  mixed.active_constraints = three;
+  mixed.constraints = mixed_constraints;
+  mixed.constraint_jacobian = NULL;
+  double x, y;
+  exact(10, &x, &y);
+  for (size_t i = 0; i < CPLI_COUNT(kinds); i++) {
+    options o = {.kind = kinds[i], .rtol = 1e-6, .stop = 10, .projection = CPL_PROJECT_EVERY_STEP};
+    result a = run(*state, o);
+    o.model = &mixed;
+    result b = run(*state, o);
+    CHECK(b.drift < 1e-11);
+    CHECK(hypot(b.x - x, b.y - y) < 1.5 * hypot(a.x - x, a.y - y));
+  }
+}
+
 // At rest in the lowest point the gradients of length and energy are parallel.
 static void a_singular_point_is_survived(void** state) {
   cpl_context* ctx = *state;
@@ -404,6 +431,7 @@ int main(void) {
       cmocka_unit_test(a_model_may_project_itself),
       cmocka_unit_test(differences_do_as_well_as_a_jacobian),
       cmocka_unit_test(redundant_constraints_do_no_harm),
+      cmocka_unit_test(redundance_on_the_constraints_only_does_no_harm),
       cmocka_unit_test(a_singular_point_is_survived),
       cmocka_unit_test(contradictions_are_reported),
       cmocka_unit_test(what_is_not_kept_is_no_constraint),
