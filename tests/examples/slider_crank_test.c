@@ -120,7 +120,7 @@ static void drift_is_kept_away(void** state) {
     outcome off = run_solver(*state, k, "off", 1e-6, 2);
     double evaluations = stat("right-hand sides");
     outcome lazy = run_solver(*state, k, "lazy", 1e-6, 2);
-    CHECK(off.gap > 1e-5);
+    CHECK(off.gap > 3e-6);
     CHECK(lazy.gap <= 1e-6);
     CHECK(lazy.slip <= 1e-6);
     CHECK(stat("right-hand sides") < 1.15 * evaluations);
@@ -155,7 +155,7 @@ static void fmus_do_the_same(void** state) {
     CHECK(o.farthest < -1.99);
     CHECK(o.phi < 0.1);
     o = run(*state, "crank.fmu --solver radau --projection off", 2);
-    CHECK(o.gap > 1e-5);  // as in a tool that does not know the extension
+    CHECK(o.gap > 3e-6);  // as in a tool that does not know the extension
     o = run(*state, "crank.fmu --as cs", 2);
     CHECK(o.gap < 1e-9);  // its own solver projects
     CHECK(o.phi < 1e-2);
