@@ -68,7 +68,7 @@ static cpl_status value_of(const way* w, const formula* f, double t, const doubl
   size_t n = cpli_expr_slots(f->expr, &own);
   for (size_t i = 0; i < n; i++) gathered[i] = sources[f->slots[i]];
   cpl_status st = cpli_expr_value(f->expr, w->ctx, t, gathered, NULL, out);
-  return st < 0 && f->target != NULL ? cpl_fail_prefix(w->ctx, st, "%s", f->target) : st;
+  return st != CPL_OK && f->target != NULL ? cpl_fail_prefix(w->ctx, st, "%s", f->target) : st;
 }
 
 static cpl_status map(void* user, double t, const double* sources, double* targets) {
