@@ -423,6 +423,16 @@ class Bench:
         spent = min(cpu_seconds(run) for _ in range(2)) - min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(2))
         self.report("10,000 balls that switch at different times, FMUs: each switch", 1e6 * spent / switches, "microseconds", 40)
 
+    # A rod of 1,000 nodes: its own solver begins anew at every communication point.
+    def many_states(self):
+        text = open(os.path.join(self.models, "chain100.c"), encoding="utf-8").read()
+        with open(self.path("chain1000.c"), "w", encoding="utf-8") as out:
+            out.write(text.replace("N = 100", "N = 1000").replace("chain100", "chain1000"))
+        fmu = self.path("chain1000.fmu")
+        subprocess.run([self.couplet, "build", self.path("chain1000.c"), "-o", fmu], check=True, stdout=subprocess.DEVNULL)
+        run = [self.couplet, "run", fmu, "--as", "cs", "--record", "T[1]", "-q", "-o", self.path("x.csv")]
+        self.report("co-simulation FMU with 1,000 states, 500 steps: CPU", cpu_seconds(run), "s", 1)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -445,6 +455,7 @@ def main():
         bench.pages(build)
         bench.modes()
         bench.delay_lines()
+        bench.many_states()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

@@ -18,8 +18,9 @@ static const level level_of[] = {[CPL_DEPENDENT] = VARIES,
 
 typedef struct request {
   double* out;
-  level level;  // entries up to this one are evaluated
-  bool check;   // the others are evaluated, too, and compared
+  level level;    // entries up to this one are evaluated
+  bool check;     // the others are evaluated, too, and compared
+  bool by_entry;  // out has the entries of the pattern only
 } request;
 
 struct cpl_jacobian {
@@ -124,9 +125,10 @@ static void store(cpl_jacobian* j, const request* q, int32_t c, const double* va
   double* column = q->out + (size_t)c * (size_t)j->n_rows;
   for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
     int32_t r = p->row[e];
+    double* at = q->by_entry ? q->out + e : column + r;
     bool kept = level_of[p->kind[e]] > q->level;
-    if (kept && q->check && differs(j, c, r, column[r], values[r])) j->wrong = e;
-    if (!kept) column[r] = values[r];
+    if (kept && q->check && differs(j, c, r, *at, values[r])) j->wrong = e;
+    if (!kept) *at = values[r];
   }
 }
 
@@ -188,6 +190,10 @@ cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out) 
   if (j->n_rows == 0 || j->n_columns == 0) return CPL_OK;
   memset(out, 0, (size_t)j->n_rows * (size_t)j->n_columns * sizeof *out);
   return evaluate(j, x, &(request){.out = out, .level = FOR_EVER});
+}
+
+cpl_status cpli_jacobian_entries(cpl_jacobian* j, const double* x, double* out) {
+  return evaluate(j, x, &(request){.out = out, .level = FOR_EVER, .by_entry = true});
 }
 
 static bool any_wanted(const cpl_jacobian* j, const request* q) {

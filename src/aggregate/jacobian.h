@@ -18,5 +18,8 @@ typedef struct cpli_since {
 cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since since, double* out,
                                  bool* changed);
 
+/// As cpl_jacobian_evaluate(), but `out` has only the entries of the pattern, in its order.
+cpl_status cpli_jacobian_entries(cpl_jacobian* j, const double* x, double* out);
+
 /// Where a block may be other than zero.
 const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j);

@@ -323,6 +323,7 @@ static void destroy(cpl_component* c) {
   if (c == NULL) return;
   cpli_integrate* s = (cpli_integrate*)c;
   cpl_context* ctx = c->ctx;
+  cpli_linear_destroy(s);
   cpl_jacobian_destroy(s->jac);
   cpli_projection_destroy(s);
   cpli_free(ctx, s->projected);

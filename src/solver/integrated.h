@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
-// the model for the solver, watch.c looks for events that come ever closer, saved.c saves and
-// restores, integrate.c steps; pieces.c steps several side by side.
+// the model for the solver, linear.c solves linear systems of large ones, watch.c looks for events
+// that come ever closer, saved.c saves and restores, integrate.c steps; pieces.c steps several side
+// by side.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -20,6 +21,7 @@ typedef struct cpli_integrate {
   cpl_solver_stats stats;
   cpli_solver* solver;
   cpl_jacobian* jac;
+  struct cpli_linear* linear;          // Nullable: the model or the solver solves linear systems
   struct cpli_projection* projection;  // Nullable
   double* projected;                   // where indicators are evaluated; Nullable
   size_t n, nz;
@@ -56,6 +58,11 @@ typedef struct cpli_integrate {
   double stuck_since;
   int32_t stuck;
 } cpli_integrate;
+
+/// Linear systems of a large model with few dependencies; what is smaller or fuller is left to the
+/// solver.
+cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode);
+void cpli_linear_destroy(cpli_integrate* s);
 
 static inline cpl_component* cpli_model_of(cpl_component* c) {
   return &((cpli_integrate*)c)->m->base;

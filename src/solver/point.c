@@ -176,8 +176,11 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .roots = roots,
                   .jacobian = s->jac != NULL ? jacobian : NULL,
                   .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL};
+  const method* how = &methods[s->def.kind];
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
+  else if (how->takes_systems && s->def.kind != CPL_SOLVER_IDA) st = cpli_linear_make(s, &ode);
+  if (st < 0) return st;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
     ode.project = project, ode.correct = correct;
@@ -185,7 +188,6 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
     if (s->nz > 0 && s->projected == NULL) return cpli_nomem(ctx);
   }
   cpl_solver_def def = s->def;
-  const method* how = &methods[def.kind];
   if (s->n == 0) {  // nothing to integrate: one step to every point asked for
     if (!(def.step > 0)) def.step = INFINITY;
     s->def.stop_at_steps_end = true;
