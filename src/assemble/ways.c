@@ -39,7 +39,8 @@ typedef struct pattern {
     int32_t var;  // where it was found last
   } names[MOST_SHARED];
   int n;
-  int32_t last;  // target
+  int32_t found;  // of a bare name: where it was found last
+  int32_t last;   // target
 } pattern;
 
 typedef struct maker {
@@ -388,10 +389,10 @@ static cpl_status add_bare(maker* k, int32_t to, const cpli_setting* s, bool* an
   pattern* p = k->pattern;
   char name[1024];
   if (!fill_name(p, s->value.text, name, sizeof name)) return CPL_OK;
-  int32_t near = p->names[0].var < 0 ? -1 : p->names[0].var + (to - p->last);
+  int32_t near = p->found < 0 ? -1 : p->found + (to - p->last);
   int32_t from = find_near(k->from, name, near);
   if (from < 0) return CPL_OK;  // not in both
-  p->names[0].var = from;
+  p->found = from;
   p->last = to;
   *any = true;
   cpli_text value = {name, s->value.place};
@@ -402,7 +403,7 @@ static cpl_status add_bare(maker* k, int32_t to, const cpli_setting* s, bool* an
 }
 
 static cpl_status add_pattern(maker* k, const cpli_setting* s) {
-  pattern p = {.names = {{.var = -1}}};
+  pattern p = {.found = -1};
   bool bare = is_bare_pattern(s->value.text), any = false;
   cpl_status st = CPL_OK;
   k->pattern = &p;
