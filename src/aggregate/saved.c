@@ -16,14 +16,19 @@ typedef struct saved {
   cpli_plan_kind phase;
   cpl_snapshot* parts;
   double* next_times;
-  double* values;  // states, values of nodes, settled ones
+  double* values;  // of nodes, settled ones, then states where their number stays
   outside_state* outside;
   unsigned char* memory;  // of functions
 } saved;
 
-static size_t n_values(const cpli_aggregate* a) {
-  return (size_t)a->n_states + 2 * (size_t)a->n_nodes;
+static size_t n_kept(const cpli_aggregate* a) { return 2 * (size_t)a->n_nodes; }
+
+// Of an aggregate that varies the parts are asked for them.
+static size_t n_states(const cpli_aggregate* a) {
+  return a->n_varying == 0 ? (size_t)a->n_states : 0;
 }
+
+static size_t n_values(const cpli_aggregate* a) { return n_kept(a) + n_states(a); }
 
 // Every function that remembers something.
 static void each_memory(const cpli_aggregate* a,
@@ -81,7 +86,8 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   if (k == NULL) return cpli_nomem(c->ctx);
   k->t = a->t;
   k->phase = a->phase;
-  memcpy(k->values, a->x, n_values(a) * sizeof(double));
+  memcpy(k->values, a->value, n_kept(a) * sizeof(double));
+  memcpy(k->values + n_kept(a), a->x, n_states(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++)
     k->outside[i] = (outside_state){a->outside[i].held, a->outside[i].firing, a->outside[i].next};
   unsigned char* at = k->memory;
@@ -101,7 +107,8 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   const saved* k = snapshot->data;
   a->t = k->t;
   a->phase = k->phase;
-  memcpy(a->x, k->values, n_values(a) * sizeof(double));
+  memcpy(a->value, k->values, n_kept(a) * sizeof(double));
+  memcpy(a->x, k->values + n_kept(a), n_states(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++) {
     a->outside[i].held = k->outside[i].held;
     a->outside[i].firing = k->outside[i].firing;
@@ -115,6 +122,8 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
     a->parts[i].next_time = k->next_times[i];
     st = part->ops->restore(part, &k->parts[i]);
   }
+  if (st >= 0 && a->n_varying > 0) st = cpli_variants_follow(a);
+  if (st >= 0 && a->n_varying > 0) st = a->ops.get_states(&a->base, a->x);
   forget_kept(a);
   return st;
 }

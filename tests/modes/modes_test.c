@@ -215,7 +215,8 @@ typedef struct setting {
   cpl_modes_def def;
 } setting;
 
-static const cpl_mode_start first[] = {{LIMIT, 3, NULL}, {N, 7, NULL}, {S, 0, "hello"}};
+static const cpl_mode_start first[] = {
+    {LIMIT, .number = 3}, {N, .integer = 7}, {S, .text = "hello"}};
 
 static void fill(setting* s, cpl_context* ctx, const cpl_stepper_ops* second) {
   s->out[0] = (cpl_transition){.to = 1,
