@@ -414,6 +414,9 @@ static void print_stats(const session* s) {
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+    if (v->switches > 0)
+      fprintf(out, "  structure changes    %lld, to %d structure%s beside the first\n",
+              (long long)v->switches, v->structures, v->structures == 1 ? "" : "s");
     if (v->projections > 0)
       fprintf(out,
               "  projections          %lld (%s), the largest %.3g times the tolerance\n"
@@ -462,6 +465,8 @@ static void print_counts(cpli_json* json, const session* s) {
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},
       {"switches", r->switches},
+      {"structure_changes", v->switches},
+      {"structures", v->structures},
       {"points", r->points},
   };
   if (s->args->per_model) {

@@ -513,10 +513,38 @@ static cpl_status add_outside(maker* k, int32_t i) {
   return st < 0 ? st : nodes_for(k, o->def.assign.sources, o->n_assign, &o->assign);
 }
 
+typedef struct place_of_target {
+  int32_t part, var, link;
+} place_of_target;
+
+static int by_target(const void* x, const void* y) {
+  const place_of_target *a = x, *b = y;
+  int32_t d = a->part != b->part ? a->part - b->part
+              : a->var != b->var ? a->var - b->var
+                                 : a->link - b->link;
+  return d < 0 ? -1 : d > 0;
+}
+
+// Nodes in the order of targets, not of couplings: where loops are torn follows from it.
+static cpl_status add_links(maker* k) {
+  cpli_aggregate* a = k->a;
+  place_of_target* order = cpli_alloc(a->base.base.ctx, (size_t)a->n_links, sizeof *order);
+  cpl_status st = order != NULL ? CPL_OK : cpli_nomem(a->base.base.ctx);
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) {
+    cpl_port to = k->def->couplings[i].target;
+    order[i] = (place_of_target){to.part < 0 ? -1 : k->place[to.part], to.var, i};
+  }
+  if (st >= 0) qsort(order, (size_t)a->n_links, sizeof *order, by_target);
+  // targets first, so that an input that is also read is known as an input
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_target(k, order[i].link);
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_sources(k, order[i].link);
+  cpli_free(a->base.base.ctx, order);
+  return st;
+}
+
 static cpl_status make_nodes(maker* k) {
   cpli_aggregate* a = k->a;
   cpl_context* ctx = a->base.base.ctx;
-  cpl_status st = CPL_OK;
   for (int32_t i = 0; i < a->n_part_vars; i++) a->node_of[i] = -1;
   for (int32_t i = 0; i < a->n_signals; i++) {
     if (!cpli_grow(ctx, (void**)&a->nodes, &k->cap, (size_t)a->n_nodes, sizeof *a->nodes))
@@ -524,9 +552,7 @@ static cpl_status make_nodes(maker* k) {
     a->nodes[a->n_nodes++] = (cpli_node){
         .kind = CPLI_NODE_SIGNAL, .part = -1, .var = i, .type = CPL_REAL, .coupling = -1};
   }
-  // targets first, so that an input that is also read is known as an input
-  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_target(k, i);
-  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_sources(k, i);
+  cpl_status st = add_links(k);
   for (int32_t i = 0; i < a->n_outside && st >= 0; i++) st = add_outside(k, i);
   return st;
 }

@@ -236,10 +236,23 @@ void cpli_modes_plan_free(cpli_modes_plan* p) {
   cpli_free(p->ctx, p);
 }
 
+// Its own ones, then those of systems inside; *left counts down to the one that is asked for.
+static const char* find_note(const cpli_built* b, size_t* left) {
+  const cpli_modes_plan* p = b->modes;
+  const char* found = NULL;
+  if (p != NULL && *left < p->n_notes) return p->notes[*left];
+  if (p != NULL) *left -= p->n_notes;
+  for (int32_t k = 0; p != NULL && k < p->n && found == NULL; k++)
+    found = find_note((const cpli_built*)p->modes[k].source, left);
+  for (size_t i = 0; p == NULL && i < b->def->n_models && found == NULL; i++) {
+    if (!b->borrowed[i] && cpl_system_definition(b->sources[i]) != NULL)
+      found = find_note((const cpli_built*)b->sources[i], left);
+  }
+  return found;
+}
+
 const char* cpl_system_note(const cpl_source* system, size_t i) {
-  if (cpl_system_definition(system) == NULL) return NULL;
-  const cpli_modes_plan* p = ((const cpli_built*)system)->modes;
-  return p != NULL && i < p->n_notes ? p->notes[i] : NULL;
+  return cpl_system_definition(system) != NULL ? find_note((const cpli_built*)system, &i) : NULL;
 }
 
 //------------------------------------ instances ------------------------------------
