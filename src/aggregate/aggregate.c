@@ -287,6 +287,7 @@ static cpl_status enter_continuous(cpl_model* m) {
   a->events++;
   forget_gradients(a);
   accept_point(a);  // the event is over: what it left is where loops go on from
+  if (a->n_varying > 0) a->fresh = false;  // as after a look at a structure that is new
   return st < 0 || a->verified ? st : verify(a);
 }
 

@@ -309,6 +309,7 @@ cpl_status cpli_constraints_make(cpli_aggregate* a);
 cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot);
+void cpli_aggregate_forget_kept(cpli_aggregate* a);  // what only saves work
 
 //------------------------------------ events.c ------------------------------------
 

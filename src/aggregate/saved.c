@@ -70,7 +70,7 @@ static saved* make(const cpli_aggregate* a) {
   return k;
 }
 
-static void forget_kept(cpli_aggregate* a) {
+void cpli_aggregate_forget_kept(cpli_aggregate* a) {
   a->fresh = false;
   a->events++;
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) {
@@ -98,7 +98,7 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
     k->next_times[i] = a->parts[i].next_time;
     st = part->ops->save(part, &k->parts[i]);
   }
-  forget_kept(a);
+  cpli_aggregate_forget_kept(a);
   return st;
 }
 
@@ -124,7 +124,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   }
   if (st >= 0 && a->n_varying > 0) st = cpli_variants_follow(a);
   if (st >= 0 && a->n_varying > 0) st = a->ops.get_states(&a->base, a->x);
-  forget_kept(a);
+  cpli_aggregate_forget_kept(a);
   return st;
 }
 

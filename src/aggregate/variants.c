@@ -221,7 +221,7 @@ cpl_status cpli_variants_follow(cpli_aggregate* a) {
   if (st < 0) return st;
   store(a, a->variant);
   load(a, v);
-  a->events++;  // what is kept between events is not kept over a switch
+  cpli_aggregate_forget_kept(a);  // so that it does not matter whether it was met before
   return CPL_OK;
 }
 
