@@ -307,6 +307,7 @@ static int run_graph(void* args_, int n, char** operands) {
     st = graph_write_picture(source, component, operands[0], args->output, args->svg, out);
   else if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
   else if (made) st = print_graph(out, args, component, operands[0]);
+  if (st >= 0 && made && !picture && form == GRAPH_TEXT) graph_print_inner_modes(out, source);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (component != NULL) component->ops->destroy(component);
   if (source != NULL) source->ops->destroy(source);

@@ -308,6 +308,19 @@ static void values_of_every_type_go_over(void** state) {
   m->base.ops->destroy(&m->base);
 }
 
+// 2^53 + 1 is no double.
+static void large_integers_are_not_rounded(void** state) {
+  static const int64_t large = ((int64_t)1 << 53) + 1;
+  cpl_mode_start own = {N, .integer = large};
+  setting s;
+  fill(&s, *state, &with_states);
+  s.modes[0].starts = &own;
+  s.modes[0].n_starts = 1;
+  cpl_stepper* m = started(*state, &s);
+  CHECK(((fake*)s.modes[0].stepper)->n == large);
+  m->base.ops->destroy(&m->base);
+}
+
 static void a_calculated_state_is_written_after_initialisation(void** state) {
   habits.late = true;
   vars[X].initial = CPL_INITIAL_CALCULATED;
@@ -454,6 +467,7 @@ int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
   const struct CMUnitTest tests[] = {
       T(values_of_every_type_go_over),
+      T(large_integers_are_not_rounded),
       T(a_calculated_state_is_written_after_initialisation),
       T(where_that_is_impossible_it_is_said),
       T(what_cannot_be_reset_is_made_anew),

@@ -244,6 +244,8 @@ static void linearize_and_graph_see_the_present_structure(void** state) {
   must_say("bob.falling.m.vx");
   must_do("graph pendulum_on_cart/pendulum_on_cart.yaml");
   must_say("1 loop");
+  must_say("Modes of bob, which begins with swinging");
+  must_say("falling: 1 model, 4 states");
   must_do("graph pendulum_on_cart/bob.yaml");
   must_say("falling");
   must_do("run pendulum_on_cart/pendulum_on_cart.yaml -o out.csv --stats");
