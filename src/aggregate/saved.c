@@ -122,6 +122,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
     a->parts[i].next_time = k->next_times[i];
     st = part->ops->restore(part, &k->parts[i]);
   }
+  if (a->n_varying > 0) a->runs++;
   if (st >= 0 && a->n_varying > 0) st = cpli_variants_follow(a);
   if (st >= 0 && a->n_varying > 0) st = a->ops.get_states(&a->base, a->x);
   cpli_aggregate_forget_kept(a);

@@ -484,6 +484,111 @@ static void switches_without_end_are_reported(void** state) {
   check_message("switches, and time stands still (a -> b -> a)");
 }
 
+//------------------------------------ both forms ------------------------------------
+
+// x' = b + u; at its limit it says where to go, and wants to end.
+static const char telling[] =
+    "#include <couplet/model.h>\n"
+    "static const cpl_declaration states[] = {{\"x\", .start = 1, .output = true}, {0}};\n"
+    "static const cpl_declaration inputs[] = {{\"u\"}, {0}};\n"
+    "static const cpl_declaration parameters[] = {{\"b\", .start = 1}, {\"limit\", .start = 1e9}, "
+    "{0}};\n"
+    "static const cpl_declaration discrete[] = {{\"switch_to\", .type = CPL_INTEGER, .output = "
+    "true}, {0}};\n"
+    "static int f(const cpl_values* v, double* dx) {\n  dx[0] = v->p[0] + v->u[0];\n  return 0;\n}\n"
+    "static int z(const cpl_values* v, double* z) {\n  z[0] = v->x[0] - v->p[1];\n  return 0;\n}\n"
+    "static int event(const cpl_values* v, cpl_event_actions* a) {\n"
+    "  if (a->crossed[0] > 0) a->w[0] = 2, a->terminate = v->p[1] < 1e8;\n  return 0;\n}\n"
+    "const cpl_model_def couplet_model = {.name = \"t\", .states = states, .inputs = inputs, "
+    ".parameters = parameters, .discrete = discrete, .n_indicators = 1, .derivatives = f, "
+    ".indicators = z, .event = event};\n";
+
+static cpl_table* run_as(cpl_context* ctx, const char* form) {
+  char text[1000];
+  snprintf(text, sizeof text,
+           "couplet: 1\nname: s\nexperiment: {stop: 10, interval: 0.37, rtol: 1e-10}\n"
+           "models: {s: {system: inner.yaml, as: %s}, i: {c: m.c, start: {x: 0, b: 0}}}\n"
+           "connections: {i.u: s.x}\nrecord: [s.mode, s.x, i.x]\n",
+           form);
+  write_file("s.yaml", text);
+  must_do("run s.yaml -o out.csv");
+  return read_table(ctx, "out.csv");
+}
+
+static double value_at(const cpl_table* t, const char* name, double time) {
+  size_t i = 0;
+  while (i + 1 < t->n_rows && t->time[i] < time) i++;
+  CHECK(t->time[i] == time);
+  return column(t, name)[i];
+}
+
+// At the output points, none of which is a switch.
+static void both_forms_agree(cpl_context* ctx, const char* modes) {
+  char text[3000];
+  snprintf(text, sizeof text, "couplet: 1\nname: inner\ninputs: {w: {start: 0}}\n%s", modes);
+  write_file("t.c", telling);
+  write_file("inner.yaml", text);
+  cpl_table *a = run_as(ctx, "cs"), *b = run_as(ctx, "me");
+  double end = a->time[a->n_rows - 1];
+  CHECK_NEAR(b->time[b->n_rows - 1], end, 1e-8);
+  for (int k = 1; 0.37 * k < end - 1e-6; k++) {
+    CHECK_NEAR(value_at(b, "s.x", 0.37 * k), value_at(a, "s.x", 0.37 * k), 1e-7);
+    CHECK(value_at(b, "s.mode", 0.37 * k) == value_at(a, "s.mode", 0.37 * k));
+  }
+  cpl_table_destroy(a);
+  cpl_table_destroy(b);
+}
+
+static void a_model_switches_as_a_stepper_does(void** state) {
+#define MODES "modes:\n  start: a\n  a:\n    models: {m: {c: t.c}}\n    leave:\n"
+#define ENTERED(how)                                                                      \
+  MODES "      - {when: m.x > 3, to: b, set: {m.x: m.x}}\n  b:\n    models: {m: {c: t.c}}\n" \
+        "    leave: [{when: m.x > 2, to: c, set: {m.x: 0}" how "}]\n"                        \
+        "  c:\n    models: {m: {c: t.c}}\nobserve: {x: m.x}\n"
+  static const char* const all[] = {
+      ENTERED(""),
+      ENTERED(", entry: wait"),
+      MODES "      - {when: m.x > 30, to: b}\n      - {when: m.x > 3, to: c, set: {m.x: m.x}}\n"
+            "      - {when: m.x > 3, to: b, set: {m.x: m.x}}\n  b: {models: {m: {c: t.c}}}\n"
+            "  c: {models: {m: {c: t.c, start: {b: 0}}}}\nobserve: {x: m.x}\n",
+      MODES "      - {when: m.x > 0.5, to: b, set: {m.x: 10*m.x}}\n"  // at the very start
+            "  b: {models: {m: {c: t.c}}}\nobserve: {x: m.x}\n",
+      MODES "      - {at: [7, 1.3, pi], to: a, set: {m.x: 0}}\nobserve: {x: m.x}\n",
+      "modes:\n  start: a\n  a:\n    models: {m: {c: t.c, start: {limit: 4}}}\n    leave:\n"
+      "      - {on: terminate, when: m.switch_to == 3, to: c}\n"
+      "      - {on: terminate, when: m.switch_to == 2, to: b, set: {m.x: m.x}}\n"
+      "  b: {models: {m: {c: t.c, start: {b: 0}}}}\n  c: {models: {m: {c: t.c}}}\n"
+      "observe: {x: m.x}\n",
+      "modes:\n  start: a\n  a: {models: {m: {c: t.c, start: {limit: 4}}}}\n"  // ends the run
+      "observe: {x: m.x}\n",
+      MODES "      - {at: 2, to: b, set: {m.x: 2*m.x + time + m.b, m.b: '-m.b'}}\n  b:\n"
+            "    models: {m: {c: t.c, start: {x: 5}}}\n"
+            "    leave: [{at: 3, to: c, set: {m.x: a.m.x + m.x}}]\n"
+            "  c:\n    models: {m: {c: t.c, start: {b: 0}}}\nobserve: {x: m.x}\n",
+      "modes:\n  start: a\n  a:\n    models: {m: {c: t.c}, n: {c: t.c, start: {b: 0, x: 0}}}\n"
+      "    connections: {n.u: 2*m.x}\n    events: {kick: {at: 1, set: {m.x: m.x + 10}}}\n"
+      "    leave: [{when: n.x > 30, to: b, set: {n.x: n.x}}]\n"
+      "  b: {models: {n: {c: t.c, start: {b: 0}}}}\nobserve: {x: n.x}\n",
+  };
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) both_forms_agree(*state, all[i]);
+}
+
+static void a_switch_that_fails_says_where(void** state) {
+  (void)state;
+  write_file("t.c", telling);
+  write_file("inner.yaml",
+             "couplet: 1\nname: inner\n" ENTERED(", entry: error"));
+  write_file("s.yaml", HEAD "models: {s: {system: inner.yaml, as: me}, i: {c: m.c}}\n"
+                            "connections: {i.u: s.x}\n");
+  CHECK_INT(couplet("run s.yaml -o out.csv"), 1);
+  check_message("this guard is true already when mode b is entered at t=2");
+  write_file("inner.yaml", "couplet: 1\nname: inner\n" MODES
+                           "      - {at: 2, to: b, set: {m.x: c.m.x}}\n  b: {models: {m: {c: "
+                           "t.c}}}\n  c: {models: {m: {c: t.c}}}\nobserve: {x: m.x}\n");
+  CHECK_INT(couplet("run s.yaml -o out.csv"), 1);
+  check_message("it needs a value of mode c, which has not been left before t=2");
+}
+
 //------------------------------------ which form it takes ------------------------------------
 
 #define PAIR(how)                               \
@@ -544,6 +649,8 @@ int main(void) {
       cmocka_unit_test(a_loop_may_be_there_in_one_structure_only),
       cmocka_unit_test(a_transition_may_lead_back_to_its_mode),
       cmocka_unit_test(switches_without_end_are_reported),
+      cmocka_unit_test(a_model_switches_as_a_stepper_does),
+      cmocka_unit_test(a_switch_that_fails_says_where),
       cmocka_unit_test(the_file_says_which_form_it_takes),
       cmocka_unit_test(what_cannot_be_a_model_says_why),
   };
