@@ -7,7 +7,10 @@
 // all of them where they are few, is kept as a variant: a switch exchanges pointers.
 #include "aggregate/aggregate.h"
 
-enum { FEW = 64 };  // structures that are prepared before the start
+enum {
+  FEW = 64,        // structures that are prepared before the start,
+  MUCH = 1000000,  // unless they have so many variables together
+};
 
 static cpl_model* varying_part(const cpli_aggregate* a, int32_t i) {
   return a->parts[a->varying[i]].m;
@@ -143,7 +146,7 @@ static int32_t count(cpli_aggregate* a) {
     int32_t own = 0;
     while (own <= FEW && m->ops->structure(m, own) != NULL) own++;
     n *= own;
-    if (n == 0 || n > FEW) return 0;
+    if (n == 0 || n > FEW || n * (int64_t)a->n_part_vars > MUCH) return 0;
   }
   return n;
 }
@@ -183,7 +186,9 @@ cpl_status cpli_variants_prepare(cpli_aggregate* a) {
             n);
   else
     cpl_log(a->base.base.ctx, CPL_LOG_INFO, a->name,
-            "there are more than %d structures: each is prepared when it occurs first", FEW);
+            "there are more than %d structures, or large ones: each is prepared when it occurs "
+            "first",
+            FEW);
   return st;
 }
 

@@ -73,10 +73,10 @@ static cpl_status event_iteration(cpli_integrate* s) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_UNSUPPORTED,
                     "%s: the model changed its structure at t=%.12g", s->base.base.name, s->t);
   }
-  if (s->ended) return CPL_OK;
+  st = cpli_structures_follow(s);
+  if (st < 0 || s->ended) return st;
   st = s->m->ops->enter_continuous(s->m);
   s->in_event = false;
-  if (st >= 0) st = cpli_structures_follow(s);
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no step can be tried at all
   if (st >= 0) st = set_tolerances(s);
