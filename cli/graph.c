@@ -250,6 +250,7 @@ static cpl_status make_component(cpl_source* source, cpl_component** out) {
     st = source->ops->make_model(source, source->desc->name, &model);
   } else if (cpl_system_definition(source) != NULL) {
     cpl_stepper_def def = cpl_default_stepper_def();
+    def.one_master = true;  // which shows all of them
     st = cpl_system_stepper(source, &def, &stepper);
   } else {
     st = source->ops->make_stepper(source, source->desc->name, &stepper);

@@ -7,11 +7,21 @@
 
 void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from);
 
+// Where a variable of the whole is.
+typedef struct cpli_beside_place {
+  int32_t part;
+  uint32_t ref;
+} cpli_beside_place;
+
 /// Steppers that have nothing to do with each other as one: each goes at its own pace, and an event
-/// of one costs the others nothing. All can work ahead. They stand in the order of `merged`, and
-/// belong to *out from here on, also when this function fails.
+/// of one costs the others nothing. One that cannot work ahead keeps its own points; between them
+/// its values are the last ones. The parts belong to *out from here on, also when this function
+/// fails. Nullable: places, by variable: the parts stand in the order of `merged`
 cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* parts, int32_t n,
-                       cpli_merged* merged, cpl_stepper** out);
+                       cpli_merged* merged, const cpli_beside_place* places, cpl_stepper** out);
+
+/// The part that cannot work ahead; NULL: there is none, or it is something else.
+const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s);
 
 /// Counters of all parts together. Returns: false when it is something else.
 bool cpli_beside_stats(const cpl_stepper* s, cpl_modes_stats* out);

@@ -542,12 +542,12 @@ static void both_forms_agree(cpl_context* ctx, const char* modes) {
 
 static void a_model_switches_as_a_stepper_does(void** state) {
 #define MODES "modes:\n  start: a\n  a:\n    models: {m: {c: t.c}}\n    leave:\n"
-#define ENTERED(how)                                                                       \
-  MODES                                                                                    \
-      "      - {when: m.x > 3, to: b, set: {m.x: m.x}}\n  b:\n    models: {m: {c: t.c}}\n" \
-      "    leave: [{when: m.x > 2, to: c, set: {m.x: 0}" how                               \
-      "}]\n"                                                                               \
-      "  c:\n    models: {m: {c: t.c}}\nobserve: {x: m.x}\n"
+#define ENTERED(how)                                                                   \
+  MODES                                                                                \
+  "      - {when: m.x > 3, to: b, set: {m.x: m.x}}\n  b:\n    models: {m: {c: t.c}}\n" \
+  "    leave: [{when: m.x > 2, to: c, set: {m.x: 0}" how                               \
+  "}]\n"                                                                               \
+  "  c:\n    models: {m: {c: t.c}}\nobserve: {x: m.x}\n"
   static const char* const all[] = {
       ENTERED(""),
       ENTERED(", entry: wait"),
@@ -593,6 +593,64 @@ static void a_switch_that_fails_says_where(void** state) {
                            "t.c}}}\n  c: {models: {m: {c: t.c}}}\nobserve: {x: m.x}\n");
   CHECK_INT(couplet("run s.yaml -o out.csv"), 1);
   check_message("it needs a value of mode c, which has not been left before t=2");
+}
+
+//------------------------------------ beside a master ------------------------------------
+
+#define COUPLED(more)                                                                       \
+  "couplet: 1\nname: s\nexperiment: {stop: 3, interval: 0.1, rtol: 1e-10}\nmaster: {step: " \
+  "0.1}\nmodels:\n  a: {c: m.c, start: {x: 0.5, b: -0.2}}\n  b: {c: m.c, as: cs}\n" more    \
+  "connections: {b.u: 2*a.x}\nrecord: [b.x, 't*']\n"
+
+// An event of a component without connections costs the master nothing, and shows the values of
+// its last point.
+static void who_is_not_connected_keeps_its_own_pace(void** state) {
+  write_file("s.yaml", COUPLED("  t0: {c: m.c}\n"));
+  must_do("run s.yaml -o a.csv");
+  write_file("s.yaml", COUPLED("  t1: {system: triangle.yaml}\n"
+                               "  t2: {system: triangle.yaml, start: {up.m.x: 1.33}}\n"));
+  must_do("run s.yaml -o out.csv --stats");
+  must_say("communication steps  30\n");
+  must_say("switches             5\n");
+  cpl_table *alone = read_table(*state, "a.csv"), *t = read_table(*state, "out.csv");
+  double times[10];
+  CHECK_INT(switches_of(t, "t1.mode", times, 10), 2);
+  CHECK_NEAR(times[0], 1, 1e-9);
+  CHECK_INT(switches_of(t, "t2.mode", times, 10), 3);
+  CHECK_NEAR(times[0], 0.67, 1e-9);
+  const double *b = column(alone, "b.x"), *x = column(t, "b.x"), *wave = column(t, "t2.x");
+  for (size_t i = 0, k = 0; i < t->n_rows; i++) {
+    while (k + 1 < alone->n_rows && alone->time[k + 1] <= t->time[i]) k++;
+    CHECK(x[i] == b[k]);
+    double p = fmod(t->time[i] + 0.33, 2);
+    CHECK_NEAR(wave[i], p < 1 ? 1 + p : 3 - p, 1e-8);
+  }
+  cpl_table_destroy(alone);
+  cpl_table_destroy(t);
+}
+
+// Events on both sides: each is recorded where it is, with both sides; a wish to end is heeded.
+static void events_of_a_master_and_of_others_come_in_order(void** state) {
+  write_file("t.c", telling);
+  write_file("s.yaml",
+             "couplet: 1\nname: s\nexperiment: {stop: 10, interval: 0.1, rtol: 1e-10}\n"
+             "models:\n  w: {system: triangle.yaml, as: cs, start: {up.m.x: 1.15}}\n"
+             "  i: {c: m.c, as: cs, start: {x: 0, b: 0}}\n"
+             "  e: {c: t.c, as: cs, start: {limit: 6.05}}\n"
+             "  t: {system: triangle.yaml, start: {up.m.x: 1.33}}\n"
+             "connections: {i.u: w.x, e.u: 0*w.x}\nmaster: {step: 0.1}\n"
+             "record: [w.mode, w.x, t.mode, t.x, e.x]\n");
+  must_do("run s.yaml -o out.csv");
+  cpl_table* t = read_table(*state, "out.csv");
+  double times[20];
+  CHECK_INT(switches_of(t, "w.mode", times, 20), 5);
+  for (int k = 0; k < 5; k++) CHECK_NEAR(times[k], 0.85 + k, 1e-8);
+  CHECK_INT(switches_of(t, "t.mode", times, 20), 5);
+  for (int k = 0; k < 5; k++) CHECK_NEAR(times[k], 0.67 + k, 1e-8);
+  CHECK_NEAR(t->time[t->n_rows - 1], 5.05, 1e-8);
+  for (size_t i = 1; i < t->n_rows; i++) CHECK(t->time[i] >= t->time[i - 1]);
+  CHECK_NEAR(at_end(t, "t.x"), 3 - fmod(5.05 + 0.33, 2), 1e-8);
+  cpl_table_destroy(t);
 }
 
 //------------------------------------ which form it takes ------------------------------------
@@ -657,6 +715,8 @@ int main(void) {
       cmocka_unit_test(switches_without_end_are_reported),
       cmocka_unit_test(a_model_switches_as_a_stepper_does),
       cmocka_unit_test(a_switch_that_fails_says_where),
+      cmocka_unit_test(who_is_not_connected_keeps_its_own_pace),
+      cmocka_unit_test(events_of_a_master_and_of_others_come_in_order),
       cmocka_unit_test(the_file_says_which_form_it_takes),
       cmocka_unit_test(what_cannot_be_a_model_says_why),
   };
