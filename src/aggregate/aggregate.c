@@ -663,7 +663,10 @@ cpl_status cpli_aggregate_plan(cpli_aggregate* a) {
   if (known) st = cpli_newton_make(a, &a->newton);
   if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
   a->ops = a->direction != NULL ? direction_ops : known ? newton_ops : plain_ops;
-  if (a->n_varying > 0) a->ops.structure = cpli_aggregate_structure_at;
+  if (a->n_varying > 0) {
+    a->ops.structure = cpli_aggregate_structure_at;
+    a->ops.use_residuals = NULL;  // loops come and go
+  }
   return st < 0 ? st : cpli_constraints_make(a);
 }
 

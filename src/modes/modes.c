@@ -311,7 +311,7 @@ static void destroy(cpl_component* c) {
 typedef struct saved {
   int32_t active;
   double t, entered;
-  bool running, ended;
+  bool running, ended, wants_stop;
   cpli_transition* pending;
   cpl_snapshot modes[];  // of the active one
 } saved;
@@ -324,6 +324,7 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   snapshot->data = k;
   k->active = m->active, k->t = m->t, k->entered = m->entered;
   k->running = m->running, k->ended = m->ended, k->pending = m->pending;
+  k->wants_stop = m->wants_stop;
   return cpli_active(m)->ops->save(cpli_active(m), &k->modes[m->active]);
 }
 
@@ -332,6 +333,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   const saved* k = snapshot->data;
   m->active = k->active, m->t = k->t, m->entered = k->entered;
   m->running = k->running, m->ended = k->ended, m->pending = k->pending;
+  m->wants_stop = k->wants_stop;
   show_structure(m);
   return cpli_active(m)->ops->restore(cpli_active(m), &k->modes[m->active]);
 }

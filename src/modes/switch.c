@@ -106,7 +106,8 @@ static cpl_status reset(cpli_modes* m, cpli_mode* mode) {
   if (!mode->used) return CPL_OK;
   cpl_component* c = mode->c;
   cpl_status st = c->ops->reset(c);
-  if (st >= 0 || (mode->make == NULL && mode->make_model == NULL)) return st;
+  bool can_make = m->is_model ? mode->make_model != NULL : mode->make != NULL;
+  if (st >= 0 || !can_make) return st;
   cpl_log(m->base.base.ctx, CPL_LOG_INFO, m->base.base.name,
           "mode %s cannot be reset at t=%.12g, and is made anew: %s", mode->name, m->t,
           cpl_context_error(m->base.base.ctx));
@@ -223,8 +224,10 @@ static cpl_status compare(cpli_modes* m, cpli_transition* t, const uint32_t* ref
 static cpl_status write_states(cpli_modes* m, const cpli_transition* t, cpl_model* model) {
   cpl_event_info info = {.again = true};
   cpl_status st = CPL_OK;
-  for (int round = 0; st >= 0 && info.again && round < CPLI_TRAIL; round++)
+  for (int round = 0; st >= 0 && info.again && round < CPLI_TRAIL; round++) {
+    info = (cpl_event_info){.next_time = INFINITY};
     st = model->ops->event_update(model, &info);
+  }
   double* x = cpli_alloc(model->base.ctx, (size_t)model->base.desc->n_states, sizeof *x);
   if (x == NULL) return cpli_nomem(model->base.ctx);
   if (st >= 0) st = model->ops->enter_continuous(model);

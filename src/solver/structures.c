@@ -58,20 +58,19 @@ static fitted* find(const cpli_integrate* s, const cpl_description* desc) {
   return NULL;
 }
 
-// Room for the present structure among those that were met.
+// Puts the present structure among those that were met.
 static cpl_status remember(cpli_integrate* s) {
+  cpl_context* ctx = s->base.base.ctx;
   struct cpli_structures* m = s->met;
-  if (find(s, s->base.base.desc) != NULL) return CPL_OK;
-  if (!cpli_grow(s->base.base.ctx, (void**)&m->items, &m->cap, m->n, sizeof *m->items))
-    return cpli_nomem(s->base.base.ctx);
-  store(s, &m->items[m->n++]);
+  if (m == NULL) s->met = m = cpli_alloc(ctx, 1, sizeof *m);
+  if (m == NULL) return cpli_nomem(ctx);
+  fitted* there = find(s, s->base.base.desc);
+  if (there == NULL) {
+    if (!cpli_grow(ctx, (void**)&m->items, &m->cap, m->n, sizeof *m->items)) return cpli_nomem(ctx);
+    there = &m->items[m->n++];
+  }
+  store(s, there);
   return CPL_OK;
-}
-
-static cpl_status begin(cpli_integrate* s) {
-  if (s->met != NULL) return CPL_OK;
-  s->met = cpli_alloc(s->base.base.ctx, 1, sizeof *s->met);
-  return s->met != NULL ? CPL_OK : cpli_nomem(s->base.base.ctx);
 }
 
 // A new structure: what fails on the way belongs to the stepper, which is destroyed with it.
@@ -84,11 +83,8 @@ static cpl_status fit(cpli_integrate* s) {
 
 cpl_status cpli_structures_follow(cpli_integrate* s) {
   if (s->m->base.desc == s->base.base.desc) return CPL_OK;
-  cpl_status st = begin(s);
-  if (st >= 0) st = remember(s);
+  cpl_status st = remember(s);
   if (st < 0) return st;
-  fitted* present = find(s, s->base.base.desc);
-  store(s, present);
   const fitted* next = find(s, s->m->base.desc);
   if (next == NULL) return fit(s);
   load(s, next);

@@ -98,6 +98,7 @@ enum { RISE, SWING, OTHER, N_SOURCES };
 typedef struct whole {
   cpl_context* ctx;
   cpl_source* sources[N_SOURCES];
+  cpl_model* parts[2];       // the modes
   cpl_model *modes, *model;  // the model of variable structure; the aggregate with the other
   cpl_stepper* stepper;
 } whole;
@@ -143,6 +144,8 @@ static cpl_status make_modes(whole* w) {
   if (st < 0) return st;
   st = again(w->sources[SWING], &modes[1].model);
   if (st < 0) modes[0].model->base.ops->destroy(&modes[0].model->base);
+  w->parts[0] = modes[0].model;
+  w->parts[1] = modes[1].model;
   return st < 0 ? st : cpl_modes_model(w->ctx, &def, &w->modes);
 }
 
@@ -357,6 +360,23 @@ static void calculated_states_are_written_later(void** state) {
   drop(&w);
 }
 
+static cpl_status no_reset(cpl_component* c) {
+  return cpl_fail(c->ctx, CPL_ERR_MODEL, "no way back");
+}
+
+static void what_cannot_be_reset_is_made_anew(void** state) {
+  whole w = make(*state);
+  cpl_component_ops stubborn = *w.parts[0]->base.ops;
+  stubborn.reset = no_reset;
+  w.parts[0]->base.ops = &stubborn;
+  cpl_solver_def solver = fine();
+  CHECK_OK(*state, start(&w, &solver));
+  CHECK_OK(*state, go_to(&w, 5.5));  // it is entered a second time at t = 5
+  double q = sqrt(1. / 3);
+  CHECK_NEAR(value(&w, "m.rise.x"), 3 * cos(3 * q) + sin(3 * q) / q + 0.5, 1e-8);
+  drop(&w);
+}
+
 static void modes_of_variable_structure_are_refused(void** state) {
   whole w = {.ctx = *state};
   CHECK_OK(w.ctx, open_sources(&w));
@@ -402,6 +422,7 @@ int main(void) {
       cmocka_unit_test(a_second_run_is_the_same),
       cmocka_unit_test(saved_states_know_their_structure),
       cmocka_unit_test(calculated_states_are_written_later),
+      cmocka_unit_test(what_cannot_be_reset_is_made_anew),
       cmocka_unit_test(modes_of_variable_structure_are_refused),
       cmocka_unit_test(every_failed_allocation_is_survived),
   };
