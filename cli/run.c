@@ -12,7 +12,6 @@
 #include "cli.h"
 #include "format/json.h"
 #include "graph.h"
-#include "modes/beside.h"
 #include "pace.h"
 #include "progress.h"
 #include "report.h"
@@ -429,8 +428,7 @@ static void print_stats(const session* s) {
       fprintf(out, "  time in switches     %.3g s\n", r->in_switches_s);
       fprintf(out, "  time in mapping      %.3g s\n", r->in_mapping_s);
     }
-    if (cpli_beside_coarse(s->stepper) != NULL)
-      run_print_master(out, cpli_beside_coarse(s->stepper));
+    if (cpl_master_get_stats(s->stepper) != NULL) run_print_master(out, s->stepper);
   } else if (cpl_tlm_count(s->stepper) > 0) {
     run_print_lines(out, s->stepper);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
@@ -496,9 +494,7 @@ static void print_counts(cpli_json* json, const session* s) {
     cpli_json_integer(json, "overruns", s->pace.overruns);
     cpli_json_real(json, "worst_overrun_s", s->pace.latest);
   }
-  const cpl_stepper* beside = cpli_beside_coarse(s->stepper);
-  const cpl_stepper* master = beside != NULL ? beside : s->stepper;
-  if (cpl_master_get_stats(master) != NULL) run_write_master(json, "master", master);
+  if (cpl_master_get_stats(s->stepper) != NULL) run_write_master(json, "master", s->stepper);
   if (cpl_tlm_count(s->stepper) > 0) run_write_lines(json, s->stepper);
 }
 

@@ -7,7 +7,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/solver.h"
-#include "modes/beside.h"
+#include "master/beside.h"
 
 void cpli_members_free(cpli_built* b, cpli_members* d) {
   if (d == NULL) return;
@@ -298,7 +298,7 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
 //------------------------------------ side by side ------------------------------------
 
 static bool works_ahead(const cpl_source* source) {
-  if (source->ops->make_model != NULL) return true;
+  if (source->ops->make_model != NULL) return source->ops->make_stepper == NULL;  // else its own
   const cpli_modes_plan* p =
       cpl_system_definition(source) != NULL ? ((const cpli_built*)source)->modes : NULL;
   for (int32_t k = 0; p != NULL && k < p->n; k++) {
@@ -458,7 +458,7 @@ cpl_status cpli_members_couple(cpli_built* b, cpli_members* d, const cpl_stepper
   if (st >= 0 && linked == NULL) st = cpli_nomem(b->base.ctx);
   if (st < 0) goto done;
   if (is_loose(b, &l)) st = put_beside(b, d, def, &l, out);
-  else if (def->one_master || find_linked(b, &l, linked) == l.n)
+  else if (def->one_master || def->solver.restart_each_step || find_linked(b, &l, linked) == l.n)
     st = couple(b, d, def, &l, b->merged, out);
   else st = couple_linked(b, d, def, &l, linked, out);
 done:

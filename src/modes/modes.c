@@ -5,7 +5,7 @@
 // turn.
 #include <math.h>
 
-#include "modes/beside.h"
+#include "master/beside.h"
 #include "modes/modes.h"
 
 static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
@@ -523,7 +523,7 @@ cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model
 
 //------------------------------------ counters ------------------------------------
 
-void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
+static void add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
   to->steps += from->steps;
   to->rejected += from->rejected;
   to->rhs_evals += from->rhs_evals;
@@ -541,14 +541,31 @@ void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
   to->in_models_s += from->in_models_s;
 }
 
+// Of steppers side by side.
+static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
+  *out = (cpl_modes_stats){0};
+  for (int32_t i = 0; i < cpli_beside_count(s); i++) {
+    cpl_modes_stats one;
+    const cpl_stepper* part = cpli_beside_part(s, i);
+    const cpl_solver_stats* solver = cpl_integrate_stats(part);
+    if (!cpl_modes_get_stats(part, &one))
+      one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};
+    out->switches += one.switches;
+    out->in_switches_s += one.in_switches_s;
+    out->in_mapping_s += one.in_mapping_s;
+    add_solver_stats(&out->solver, &one.solver);
+  }
+  return cpli_beside_count(s) > 0;
+}
+
 bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out) {
   if (s->base.ops != &component_ops[0] && s->base.ops != &component_ops[1])
-    return cpli_beside_stats(s, out);
+    return sum_stats(s, out);
   const cpli_modes* m = (const cpli_modes*)s;
   *out = m->stats;
   for (int32_t k = 0; k < m->n_modes; k++) {
     const cpl_solver_stats* one = cpl_integrate_stats(m->modes[k].s);
-    if (one != NULL) cpli_add_solver_stats(&out->solver, one);
+    if (one != NULL) add_solver_stats(&out->solver, one);
   }
   return true;
 }

@@ -653,6 +653,27 @@ static void events_of_a_master_and_of_others_come_in_order(void** state) {
   cpl_table_destroy(t);
 }
 
+// A mode of a master and others beside it: whoever has the guard, the way out is found.
+static void guards_work_beside_a_master(void** state) {
+  write_file("s.yaml", HEAD
+             "modes:\n  start: a\n  a:\n    models:\n      x: {c: m.c, as: cs}\n"
+             "      y: {c: m.c, as: cs, start: {b: 0}}\n      t: {system: triangle.yaml}\n"
+             "    connections: {y.u: 0*x.x}\n    master: {step: 0.25}\n    leave:\n"
+             "      - {when: x.x > 9, to: a}\n      - {at: 2.5, to: b, set: {t.up.m.x: t.x}}\n"
+             "  b:\n    models:\n      x: {c: m.c, as: cs}\n      y: {c: m.c, as: cs}\n"
+             "      t: {system: triangle.yaml}\n    connections: {y.u: 0*x.x}\n"
+             "    master: {step: 0.25}\n    leave:\n      - {when: t.x > 30, to: a}\n"
+             "      - {when: x.x > 2.125, to: c}\n  c: {models: {t: {system: triangle.yaml}}}\n"
+             "observe: {x: t.x}\n");
+  must_do("run s.yaml -o out.csv");
+  cpl_table* t = read_table(*state, "out.csv");
+  double times[10];
+  CHECK_INT(switches_of(t, "mode", times, 10), 2);
+  CHECK_NEAR(times[0], 2.5, 1e-9);
+  CHECK_NEAR(times[1], 3.75, 1e-8);  // where the master sees that x passed 2.125
+  cpl_table_destroy(t);
+}
+
 //------------------------------------ which form it takes ------------------------------------
 
 #define PAIR(how)                               \
@@ -717,6 +738,7 @@ int main(void) {
       cmocka_unit_test(a_switch_that_fails_says_where),
       cmocka_unit_test(who_is_not_connected_keeps_its_own_pace),
       cmocka_unit_test(events_of_a_master_and_of_others_come_in_order),
+      cmocka_unit_test(guards_work_beside_a_master),
       cmocka_unit_test(the_file_says_which_form_it_takes),
       cmocka_unit_test(what_cannot_be_a_model_says_why),
   };

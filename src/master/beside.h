@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "couplet/modes.h"
+#include "couplet/interface.h"
 #include "master/merged.h"
-
-void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from);
 
 // Where a variable of the whole is.
 typedef struct cpli_beside_place {
@@ -23,5 +21,6 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
 /// The part that cannot work ahead; NULL: there is none, or it is something else.
 const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s);
 
-/// Counters of all parts together. Returns: false when it is something else.
-bool cpli_beside_stats(const cpl_stepper* s, cpl_modes_stats* out);
+/// The parts; 0 of them: it is something else.
+int32_t cpli_beside_count(const cpl_stepper* s);
+const cpl_stepper* cpli_beside_part(const cpl_stepper* s, int32_t i);

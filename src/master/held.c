@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "modes/held.h"
+#include "master/held.h"
 
 cpl_status cpli_held_init(cpli_held* h, cpl_context* ctx, const cpl_description* desc,
                           const cpli_beside_place* places) {

@@ -4,7 +4,7 @@
 // Values of a stepper as they were before its step, of those variables that somebody has read.
 #pragma once
 
-#include "modes/beside.h"
+#include "master/beside.h"
 
 typedef union cpli_held_value {
   double real;

@@ -10,20 +10,20 @@
 // The others follow to where it stopped, and until they are there it shows the values it had
 // before: between its points its values are the last ones, and an event of another costs it
 // nothing.
-#include "modes/beside.h"
+#include "master/beside.h"
 
 #include <math.h>
 
 #include "base/heap.h"
-#include "modes/held.h"
+#include "master/held.h"
 
 typedef struct part {
   cpl_stepper* s;
-  double at;         // where its outputs are
-  double until;      // how far it has worked ahead; nothing happens before
-  bool waits;        // for an update
-  bool coarse;       // it cannot work ahead
-  cpl_step_end end;  // of a coarse one: why it stopped at `until`
+  double at;            // where its outputs are
+  double until;         // how far it has worked ahead; nothing happens before
+  bool waits;           // for an update
+  bool coarse;          // it cannot work ahead
+  cpl_step_result end;  // of a coarse one: what its step came to, at `until`
 } part;
 
 typedef struct beside {
@@ -40,6 +40,7 @@ typedef struct beside {
   int32_t n_waiting;
   double t, limit;
   bool running, ended;
+  int32_t stop;  // the number of who ended it
 } beside;
 
 static beside* self_of(cpl_component* c) { return (beside*)c; }
@@ -70,6 +71,8 @@ static void let_wait(beside* b, int32_t i) {
 static void heed(beside* b, int32_t i, const cpl_step_result* r) {
   b->parts[i].at = r->time;
   b->ended = b->ended || r->end == CPL_STEP_TERMINATE;
+  bool first = r->stop > 0 && (b->stop == 0 || r->stop < b->stop);
+  if (r->end == CPL_STEP_TERMINATE && first) b->stop = r->stop;
   if (r->end == CPL_STEP_EVENT) let_wait(b, i);
 }
 
@@ -136,7 +139,7 @@ static cpl_status go_first(beside* b, double t_end, double* stop) {
       if (st >= 0) st = p->s->ops->step(p->s, t_end, t_end, &r);
       p->at = b->t;
       p->until = r.time;
-      p->end = r.end;
+      p->end = r;
     }
     *stop = fmin(*stop, p->until);
   }
@@ -148,8 +151,8 @@ static void show_coarse(beside* b) {
   for (int32_t i = 0; i < b->n; i++) {
     part* p = &b->parts[i];
     if (!p->coarse || b->t < p->until) continue;
-    heed(b, i, &(cpl_step_result){.end = p->end, .time = p->until});
-    p->end = CPL_STEP_DONE;
+    heed(b, i, &p->end);
+    p->end.end = CPL_STEP_DONE;
   }
 }
 
@@ -181,6 +184,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (st >= 0 && !b->ended && b->n_waiting == 0 && t_end > b->t) st = advance(b, t_end, t_limit);
   result->end = b->ended ? CPL_STEP_TERMINATE : b->n_waiting > 0 ? CPL_STEP_EVENT : CPL_STEP_DONE;
   result->time = b->t;
+  result->stop = b->stop;
   return st;
 }
 
@@ -351,6 +355,7 @@ static cpl_status reset(cpl_component* c) {
   for (int32_t i = 0; i < b->n; i++) b->parts[i].waits = false;
   b->n_waiting = 0;
   b->running = b->ended = false;
+  b->stop = 0;
   FOR_EACH_PART(b, st, inner->ops->reset(inner));
   return st;
 }
@@ -461,28 +466,22 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
   return st;
 }
 
-const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s) {
-  if (s->base.ops != &component_ops) return NULL;
-  const beside* b = (const beside*)s;
-  for (int32_t i = 0; i < b->n; i++) {
-    if (b->parts[i].coarse) return b->parts[i].s;
-  }
-  return NULL;
+static const beside* as_beside(const cpl_stepper* s) {
+  return s->base.ops == &component_ops ? (const beside*)s : NULL;
 }
 
-bool cpli_beside_stats(const cpl_stepper* s, cpl_modes_stats* out) {
-  if (s->base.ops != &component_ops) return false;
-  const beside* b = (const beside*)s;
-  *out = (cpl_modes_stats){0};
-  for (int32_t i = 0; i < b->n; i++) {
-    cpl_modes_stats one;
-    const cpl_solver_stats* solver = cpl_integrate_stats(b->parts[i].s);
-    if (!cpl_modes_get_stats(b->parts[i].s, &one))
-      one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};
-    out->switches += one.switches;
-    out->in_switches_s += one.in_switches_s;
-    out->in_mapping_s += one.in_mapping_s;
-    cpli_add_solver_stats(&out->solver, &one.solver);
+int32_t cpli_beside_count(const cpl_stepper* s) {
+  const beside* b = as_beside(s);
+  return b != NULL ? b->n : 0;
+}
+
+const cpl_stepper* cpli_beside_part(const cpl_stepper* s, int32_t i) {
+  return as_beside(s)->parts[i].s;
+}
+
+const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s) {
+  for (int32_t i = 0; i < cpli_beside_count(s); i++) {
+    if (as_beside(s)->parts[i].coarse) return as_beside(s)->parts[i].s;
   }
-  return true;
+  return NULL;
 }
