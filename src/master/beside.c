@@ -38,6 +38,7 @@ typedef struct beside {
   int32_t* memory;  // of it and of those who wait
   int32_t* waiting;
   int32_t n_waiting;
+  int32_t *coarse, n_coarse;  // parts that cannot work ahead
   double t, limit;
   bool running, ended;
   int32_t stop;  // the number of who ended it
@@ -130,12 +131,11 @@ static cpl_status go_on(beside* b, int32_t i, double t_limit) {
 // Those who cannot work ahead go first. *stop: how far all can go.
 static cpl_status go_first(beside* b, double t_end, double* stop) {
   cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < b->n && st >= 0; i++) {
-    part* p = &b->parts[i];
+  for (int32_t k = 0; k < b->n_coarse && st >= 0; k++) {
+    part* p = &b->parts[b->coarse[k]];
     cpl_step_result r = {.time = t_end};
-    if (!p->coarse) continue;
     if (!is_hidden(p)) {
-      st = cpli_held_take(&b->held, i, &p->s->base);
+      st = cpli_held_take(&b->held, b->coarse[k], &p->s->base);
       if (st >= 0) st = p->s->ops->step(p->s, t_end, t_end, &r);
       p->at = b->t;
       p->until = r.time;
@@ -148,10 +148,10 @@ static cpl_status go_first(beside* b, double t_end, double* stop) {
 
 // The others have come to where they are.
 static void show_coarse(beside* b) {
-  for (int32_t i = 0; i < b->n; i++) {
-    part* p = &b->parts[i];
-    if (!p->coarse || b->t < p->until) continue;
-    heed(b, i, &p->end);
+  for (int32_t k = 0; k < b->n_coarse; k++) {
+    part* p = &b->parts[b->coarse[k]];
+    if (b->t < p->until) continue;
+    heed(b, b->coarse[k], &p->end);
     p->end.end = CPL_STEP_DONE;
   }
 }
@@ -422,8 +422,10 @@ static bool has_curves(const beside* b) {
 
 static void fill(beside* b, cpl_stepper* const* parts, cpli_merged* merged) {
   cpli_heap_init(&b->heap, b->memory, b->n, before, b);
-  for (int32_t i = 0; i < b->n; i++)
+  for (int32_t i = 0; i < b->n; i++) {
     b->parts[i] = (part){.s = parts[i], .coarse = parts[i]->ops->ahead == NULL};
+    if (b->parts[i].coarse) b->coarse[b->n_coarse++] = i;
+  }
   b->merged = cpli_merged_hold(merged);
   b->base.ops = &stepper_ops[has_curves(b)];
   find_capabilities(b);
@@ -435,7 +437,7 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
   *out = NULL;
   beside* b = cpli_alloc(ctx, 1, sizeof *b);
   part* list = cpli_alloc(ctx, (size_t)n, sizeof *list);
-  int32_t* memory = cpli_alloc(ctx, 3 * (size_t)n, sizeof *memory);
+  int32_t* memory = cpli_alloc(ctx, 4 * (size_t)n, sizeof *memory);
   cpli_beside_place* own_places = cpli_alloc(ctx, vars, sizeof *own_places);
   char* own_name = cpli_strdup(ctx, name);
   if (b == NULL || list == NULL || memory == NULL || own_name == NULL || own_places == NULL) {
@@ -456,7 +458,8 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
                 .parts = list,
                 .n = n,
                 .memory = memory,
-                .waiting = memory + 2 * (size_t)n};
+                .waiting = memory + 2 * (size_t)n,
+                .coarse = memory + 3 * (size_t)n};
   b->base.base =
       (cpl_component){.ops = &component_ops, .desc = &merged->desc, .ctx = ctx, .name = own_name};
   fill(b, parts, merged);
@@ -480,8 +483,6 @@ const cpl_stepper* cpli_beside_part(const cpl_stepper* s, int32_t i) {
 }
 
 const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s) {
-  for (int32_t i = 0; i < cpli_beside_count(s); i++) {
-    if (as_beside(s)->parts[i].coarse) return as_beside(s)->parts[i].s;
-  }
-  return NULL;
+  const beside* b = as_beside(s);
+  return b != NULL && b->n_coarse > 0 ? b->parts[b->coarse[0]].s : NULL;
 }
