@@ -47,6 +47,7 @@ typedef struct cpl_stepper_def {
   int32_t threads;      ///< 0: as many as there are processors, where they pay
   bool processes;       ///< every part in a process of its own
   double call_timeout;  ///< with processes [s]: a step that takes longer ends the run; 0: never
+  bool one_master;      ///< also for members that nothing is connected to
 } cpl_stepper_def;
 
 CPL_API cpl_stepper_def cpl_default_stepper_def(void);
