@@ -77,7 +77,8 @@ static void input_derivatives_are_second_order(void** state) {
 
 static void solvers_agree(void** state) {
   (void)state;
-  static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE, CPL_SOLVER_ADAMS, CPL_SOLVER_RK4};
+  static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_ADAMS, CPL_SOLVER_RK4,
+                                          CPL_SOLVER_DOPRI5, CPL_SOLVER_RADAU, CPL_SOLVER_IDA};
   for (size_t i = 0; i < CPLI_COUNT(kinds); i++)
     CHECK_NEAR(spring_error(&(two){.delay = 1e-3, .solver = kinds[i]}, 1000), 1.77e-3, 2e-5);
 }
@@ -90,40 +91,6 @@ static void held_at_the_start_is_first_order(void** state) {
   CHECK(error > 1e-2 && error < 2e-2);
   how.substeps = 8;
   CHECK(spring_error(&how, 1000) < error / 4);
-}
-
-//------------------------------------ energy ------------------------------------
-
-// What is under way to the end `e`, in the line.
-static double wave_energy(const cpli_tlm* m, const cpli_tlm_end* e, double t) {
-  enum { N = 64 };
-  double sum = 0, h = e->delay / N;
-  for (int i = 0; i <= N; i++) {
-    cpli_segment s;
-    double at = t - e->delay + i * h;
-    cpli_wave_span(&e->sent, at - h, at, 0, 1, &s);
-    double w = cpli_segment_at(&s, 0, at);
-    sum += (i == 0 || i == N ? 1 : i % 2 == 1 ? 4 : 2) * w * w / (4 * e->z[0]);
-  }
-  (void)m;
-  return sum * h / 3;
-}
-
-static void energy_is_conserved(void** state) {
-  (void)state;
-  bench b = two_masses(&(two){.delay = 1e-3});
-  bench_begin(&b, 5);
-  const cpli_tlm* m = (const cpli_tlm*)b.s;
-  for (int i = 1; i <= 50; i++) {
-    bench_step(&b, 0.1 * i);
-    double left = bench_value(&b, "left.v"), right = bench_value(&b, "right.v");
-    double energy = 0.5 * (left * left + right * right);
-    for (int k = 0; k < 2; k++) energy += wave_energy(m, &m->ends[k], 0.1 * i);
-    // what was in the line at the start: the linear profile between its ends
-    double first = 1.0 / 3 / 4 * 1e-3 * 2;
-    CHECK_NEAR(energy, 0.5 + first, 1e-6);
-  }
-  bench_end(&b);
 }
 
 //------------------------------------ reflections ------------------------------------
@@ -336,7 +303,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(input_derivatives_are_second_order),
     cmocka_unit_test(solvers_agree),
     cmocka_unit_test(held_at_the_start_is_first_order),
-    cmocka_unit_test(energy_is_conserved),
     cmocka_unit_test(reflections_are_exact),
     cmocka_unit_test(alpha_softens_as_predicted),
     cmocka_unit_test(compensated_damping_keeps_the_frequency),
