@@ -309,6 +309,21 @@ static cpl_status step_to(cpli_tlm_part* p, double to) {
   return CPL_OK;
 }
 
+// A force held over a step that is too long for the mass it acts on throws it back and forth, ever
+// wider. No single step counts for more than a doubling: the first one may come from rest.
+static cpl_status watch_swings(const cpli_tlm_part* p, cpli_tlm_end* e, int32_t k, double slope) {
+  static const double too_wide = 1000;
+  double before = fabs(e->slope[k]);
+  bool wider = slope * e->slope[k] < 0 && fabs(slope) >= before;
+  e->growth[k] = wider ? e->growth[k] * fmin(2, fabs(slope) / before) : 1;
+  if (e->growth[k] < too_wide || e->kind == CPL_TLM_SIGNAL) return CPL_OK;
+  return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL,
+                  "the speed of %s swings ever wider from step to step, since the force is held "
+                  "over steps too long for the mass there: more substeps than %d, or a smaller Zf, "
+                  "help",
+                  e->name, (int)p->substeps);
+}
+
 static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
@@ -317,7 +332,9 @@ static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
     if (!e->sends) continue;
     st = cpli_end_speeds(p->inner, e, v);
     for (int32_t k = 0; k < e->width && st >= 0; k++) {
-      e->slope[k] = h > 0 ? (v[k] - e->speed[k]) / h : 0;
+      double slope = h > 0 ? (v[k] - e->speed[k]) / h : 0;
+      st = watch_swings(p, e, k, slope);
+      e->slope[k] = slope;
       e->speed[k] = v[k];
     }
   }

@@ -186,6 +186,7 @@ static cpl_status start_end(cpli_tlm* m, cpli_tlm_end* e) {
   double v[CPLI_WIDTH], other[CPLI_WIDTH], arrives[CPLI_WIDTH], leaves[CPLI_WIDTH];
   e->n_samples = e->fresh = 0;
   e->now = (cpli_segment){0};
+  for (int32_t k = 0; k < CPLI_WIDTH; k++) e->growth[k] = 1;
   cpl_status st = CPL_OK;
   if (e->sends) {
     st = cpli_end_speeds(m->parts[e->part].s, e, v);

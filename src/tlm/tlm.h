@@ -84,7 +84,8 @@ typedef struct cpli_tlm_end {
   cpli_segment now;         // what arrives over the present piece
   double last[CPLI_WIDTH];  // what was sent at the end of the last piece
   double speed[CPLI_WIDTH], slope[CPLI_WIDTH];  // of a stepper, at the end of its last step
-  double scale;                                 // of the waves, to tell jumps from rounding
+  double growth[CPLI_WIDTH];  // of swings from step to step, as long as they get wider
+  double scale;               // of the waves, to tell jumps from rounding
 } cpli_tlm_end;
 
 typedef struct cpli_tlm_part {

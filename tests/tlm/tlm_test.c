@@ -93,6 +93,26 @@ static void held_at_the_start_is_first_order(void** state) {
   CHECK(spring_error(&how, 1000) < error / 4);
 }
 
+// Zf h / m > 1: what is held overshoots. It is said, instead of numbers without end.
+static void steps_too_long_for_a_force_are_told(void** state) {
+  (void)state;
+  two how = {.stepper = true, .delay = 0.1, .substeps = 1};
+  bench b = two_masses(&how);
+  cpl_step_result r;
+  b.lines[0].zf = 30;
+  bench_begin(&b, 100);
+  CHECK_INT(b.s->ops->step(b.s, 100, 100, &r), CPL_ERR_MODEL);
+  CHECK_CONTAINS(cpl_context_error(b.ctx), "swings ever wider");
+  CHECK_CONTAINS(cpl_context_error(b.ctx), "more substeps than 1");
+  bench_end(&b);
+  b = two_masses(&(two){.stepper = true, .delay = 0.1, .substeps = 4});
+  b.lines[0].zf = 30;
+  bench_begin(&b, 100);
+  bench_step(&b, 100);
+  CHECK_NEAR(bench_value(&b, "left.v") + bench_value(&b, "right.v"), 1, 0.9);
+  bench_end(&b);
+}
+
 //------------------------------------ reflections ------------------------------------
 
 enum { SOURCE_R = 200000000, LOAD_R = 500000000, LINE_Z = 100000000, STEP = 10000000 };
@@ -303,6 +323,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(input_derivatives_are_second_order),
     cmocka_unit_test(solvers_agree),
     cmocka_unit_test(held_at_the_start_is_first_order),
+    cmocka_unit_test(steps_too_long_for_a_force_are_told),
     cmocka_unit_test(reflections_are_exact),
     cmocka_unit_test(alpha_softens_as_predicted),
     cmocka_unit_test(compensated_damping_keeps_the_frequency),
