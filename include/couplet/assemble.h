@@ -36,6 +36,12 @@ CPL_API size_t cpl_system_record(const cpl_system_def* def, const char** out, si
 /// leaves unset; NULL: there are no more. It belongs to the system.
 CPL_API const char* cpl_system_note(const cpl_source* system, size_t i);
 
+/// The solver of one model.
+typedef struct cpl_model_solver {
+  const char* model;
+  cpl_solver_kind kind;
+} cpl_model_solver;
+
 /// How to make a stepper of a system. Start from cpl_default_stepper_def(), then change what you
 /// need.
 typedef struct cpl_stepper_def {
@@ -47,6 +53,8 @@ typedef struct cpl_stepper_def {
   int32_t threads;      ///< 0: as many as there are processors, where they pay
   bool processes;       ///< every part in a process of its own
   double call_timeout;  ///< with processes [s]: a step that takes longer ends the run; 0: never
+  const cpl_model_solver* solvers;  ///< of single models; they count more than the definition's
+  int32_t n_solvers;
 } cpl_stepper_def;
 
 CPL_API cpl_stepper_def cpl_default_stepper_def(void);

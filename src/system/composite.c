@@ -190,6 +190,12 @@ static cpl_status take_simulation(reader* r, cpli_xml* xml) {
   if (st >= 0) st = number(r, xml, "StopTime", &e.values.stop);
   if (st >= 0) st = number(r, xml, "WriteTimeStep", &e.values.interval);
   if (st >= 0) st = number(r, xml, "ManagerPort", &port);
+  if (st >= 0 && (!(port >= 0) || port > 65535 || port != floor(port))) {
+    cpli_place place = here(r, xml);
+    return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "ManagerPort: %s is no port",
+                        cpli_xml_attribute(xml, "ManagerPort"));
+  }
+  r->def->manager_port = (int32_t)port;
   for (size_t i = 0; i < CPLI_COUNT(e.places); i++) e.places[i] = here(r, xml);
   if (st >= 0 && isnan(e.values.interval) && !isnan(e.values.stop))
     e.values.interval = (e.values.stop - (isnan(e.values.start) ? 0 : e.values.start)) / 1000;
