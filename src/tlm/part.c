@@ -195,7 +195,7 @@ static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
 
 //------------------------------------ models ------------------------------------
 
-static cpl_status give_curves(cpli_tlm* m, cpli_tlm_part* p) {
+cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     const cpli_tlm_end* e = end_of(m, p, i);
@@ -225,7 +225,7 @@ static cpl_status update(cpli_tlm_part* p) {
 
 static cpl_status begin_model(cpli_tlm* m, cpli_tlm_part* p) {
   bool anew = p->dirty || p->restarted;
-  cpl_status st = give_curves(m, p);
+  cpl_status st = cpli_part_give_curves(m, p);
   while (st >= 0 && p->dirty && !p->ended) st = update(p);
   if (st >= 0 && anew) st = sample(m, p, true);
   p->restarted = anew;

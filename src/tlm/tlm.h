@@ -144,6 +144,8 @@ cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until);
 cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until);
 /// The same, where the part lives.
 cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until);
+/// Tell a model the waves of its present piece.
+cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p);
 /// Publish the waves of the piece, if it has been stepped to its end.
 cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p);
 
