@@ -9,6 +9,12 @@
 #include "format/file.h"
 #include "format/number.h"
 #include "format/xml.h"
+#include "system/tlm_config.h"
+
+typedef struct config_of {
+  const char* model;
+  cpli_tlm_config config;
+} config_of;
 
 typedef struct reader {
   cpl_system_def* def;
@@ -16,6 +22,8 @@ typedef struct reader {
   cpli_interface whole;  // what its interfaces share
   size_t first_interface;
   bool in_model;
+  config_of* configs;  // every tlm.config that was found
+  size_t n_configs, cap_configs;
 } reader;
 
 bool cpli_is_composite(const char* path) {
@@ -104,6 +112,22 @@ static cpl_status check_command(reader* r, const cpli_text* command) {
                       r->member.name.text, command->text);
 }
 
+// A tlm.config that is there was written for a run of the framework. It decides nothing here; where
+// it says something else than the composite model, a user may want to know.
+static cpl_status take_tlm_config(reader* r) {
+  const char* path = find_file(r, "tlm.config");
+  cpli_tlm_config c;
+  if (path == NULL) return CPL_OK;
+  cpl_status st = cpli_tlm_config_read(r->def, path, &c);
+  if (st < 0) return st;
+  if (r->n_configs == r->cap_configs &&
+      !cpli_grow(r->def->ctx, (void**)&r->configs, &r->cap_configs, r->n_configs,
+                 sizeof *r->configs))
+    return cpli_nomem(r->def->ctx);
+  r->configs[r->n_configs++] = (config_of){r->member.name.text, c};
+  return CPL_OK;
+}
+
 static cpl_status begin_model(reader* r, cpli_xml* xml) {
   cpli_text file = {0};
   r->member = (cpli_member){.kind = CPL_MEMBER_FMU};
@@ -131,7 +155,8 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
                         "sub-model %s: there is no fmi.config, neither in the folder %s nor beside "
                         "this file, and so nobody knows what its interfaces are",
                         r->member.name.text, r->member.name.text);
-  return cpli_fmi_config_read(r->def, config, r->member.name.text, &r->whole);
+  st = cpli_fmi_config_read(r->def, config, r->member.name.text, &r->whole);
+  return st < 0 ? st : take_tlm_config(r);
 }
 
 static cpl_status add_parameter(reader* r, cpli_xml* xml) {
@@ -202,6 +227,44 @@ static cpl_status take_simulation(reader* r, cpli_xml* xml) {
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
 }
 
+// Half of the shortest delay of a sub-model's connections, where it is a plain number.
+static double longest_step(const cpl_system_def* def, const char* model) {
+  double shortest = (double)INFINITY, delay;
+  size_t n = strlen(model);
+  for (size_t i = 0; i < def->n_lines; i++) {
+    const cpli_line* l = &def->lines[i];
+    bool here = (strncmp(l->from.text, model, n) == 0 && l->from.text[n] == '.') ||
+                (strncmp(l->to.text, model, n) == 0 && l->to.text[n] == '.');
+    if (here && cpli_parse_double(l->delay.text, strlen(l->delay.text), &delay))
+      shortest = fmin(shortest, delay);
+  }
+  return 0.5 * shortest;
+}
+
+static void compare_config(const reader* r, const config_of* c) {
+  const cpl_experiment_def* e = &r->def->experiment.values;
+  double step = longest_step(r->def, c->model);
+  const struct {
+    bool differs;
+    const char* what;
+    double there, here;
+  } checks[] = {
+      {!isnan(e->start) && e->start != c->config.start, "start time", c->config.start, e->start},
+      {!isnan(e->stop) && e->stop != c->config.stop, "stop time", c->config.stop, e->stop},
+      {isfinite(step) && c->config.max_step > step * (1 + 1e-12), "longest step",
+       c->config.max_step, step}};
+  const char* file = c->config.place.file;
+  if (strcmp(c->config.name.text, c->model) != 0)
+    cpl_log(r->def->ctx, CPL_LOG_WARNING, c->model, "%s: the name is %s; here the sub-model is %s",
+            file, c->config.name.text, c->model);
+  for (size_t i = 0; i < CPLI_COUNT(checks); i++) {
+    if (checks[i].differs)
+      cpl_log(r->def->ctx, CPL_LOG_WARNING, c->model,
+              "%s: the %s is %g; by the composite model it is %g, which counts", file,
+              checks[i].what, checks[i].there, checks[i].here);
+  }
+}
+
 static cpl_status begin(void* user, cpli_xml* xml, const char* element) {
   reader* r = user;
   if (strcmp(element, "Model") == 0) {
@@ -229,6 +292,8 @@ cpl_status cpli_composite_read(cpl_system_def* def) {
   cpl_status st = cpli_file_read(def->ctx, def->file, 1 << 24, &text, &size);
   if (st >= 0) st = cpli_xml_parse(def->ctx, def->file, text, size, &handler, &r);
   cpli_free(def->ctx, text);
+  for (size_t i = 0; st >= 0 && i < r.n_configs; i++) compare_config(&r, &r.configs[i]);
+  cpli_free(def->ctx, r.configs);
   if (st >= 0 && def->n_models == 0)
     st = cpl_fail(def->ctx, CPL_ERR_INPUT,
                   "%s: this is no composite model: there is no SubModel in it", def->file);

@@ -1,32 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Systems with delay lines: tlm_spring, tlm_tree, tlm_drive_train, tlm_hydraulic and the composite
-// model tlm_double_pendulum, against equations integrated here or written down.
-#include "running.h"
-
-static double at(const cpl_table* t, const char* name, double time) {
-  for (size_t i = 0; i < t->n_rows; i++) {
-    if (fabs(t->time[i] - time) < 1e-9) return column(t, name)[i];
-  }
-  fail_msg("no row at %g", time);
-  return 0;
-}
+// Systems with delay lines: tlm_spring, tlm_tree, tlm_drive_train and tlm_hydraulic, against
+// equations integrated here or written down.
+#include "lines_running.h"
 
 static void run_example(const char* name, const char* options) {
   copy_example(name);
   if (couplet("run %s/%s.yaml -o out.csv %s", name, name, options) != 0) check_message("\n\n");
-}
-
-static void check_same_bytes(const char* file, const char* options) {
-  size_t n[2];
-  char* first = read_all("out.csv", &n[0]);
-  if (couplet("run %s -o other.csv %s", file, options) != 0) check_message("\n\n");
-  char* second = read_all("other.csv", &n[1]);
-  CHECK_INT(n[1], n[0]);
-  CHECK(memcmp(first, second, n[0]) == 0);
-  free(first);
-  free(second);
 }
 
 static void spring(void** state) {
@@ -168,197 +149,6 @@ static void hydraulic(void** state) {
   cpl_table_destroy(t);
 }
 
-//------------------------------------ composite models ------------------------------------
-
-static void prepare_pendulum(void) {
-  copy_example("tlm_double_pendulum");
-  for (int i = 1; i <= 2; i++)
-    CHECK_INT(couplet("build tlm_double_pendulum/doublePendulum%d.c -o "
-                      "tlm_double_pendulum/doublePendulum%d/doublePendulum%d.fmu",
-                      i, i, i),
-              0);
-}
-
-// Writes variant.xml with another line.
-static void change_line(const char* delay, const char* zf, const char* zfr) {
-  char command[512];
-  snprintf(command, sizeof command,
-           "sed 's/Zf=\"[^\"]*\"/Zf=\"%s\"/; s/Zfr=\"[^\"]*\"/Zfr=\"%s\"/; "
-           "s/Delay=\"[^\"]*\"/Delay=\"%s\"/' "
-           "tlm_double_pendulum/doublePendulum.xml > tlm_double_pendulum/variant.xml",
-           zf, zfr, delay);
-  CHECK_INT(system(command), 0);
-}
-
-// Of the pendulum in one piece, by t.
-static double first_angle(int t) { return t == 1 ? -1.350261778 : -0.810277537; }
-static double second_angle(int t) { return t == 1 ? -1.878478451 : -2.469504376; }
-
-// The errors of the second angle at t = 1 and at `stop`.
-static void pendulum_errors(cpl_context* ctx, const char* delay, const char* zf, const char* zfr,
-                            int stop, const char* options, double* out) {
-  change_line(delay, zf, zfr);
-  if (couplet("run tlm_double_pendulum/variant.xml -o out.csv --stop-time %d --interval 0.1 %s",
-              stop, options) != 0)
-    check_message("\n\n");
-  cpl_table* t = read_table(ctx, "out.csv");
-  for (int i = 0; i < 2; i++) {
-    int when = i == 0 ? 1 : stop;
-    out[i] = fabs(at(t, "doublePendulum2.phi2", when) - second_angle(when));
-    CHECK_NEAR(at(t, "doublePendulum1.phi", when), first_angle(when), 0.9 * out[i] + 1e-3);
-  }
-  cpl_table_destroy(t);
-}
-
-static void pendulum(void** state) {
-  double coarse[2], fine[2];
-  prepare_pendulum();
-  pendulum_errors(*state, "1e-4", "100", "1", 1, "--rtol 1e-8", coarse);
-  pendulum_errors(*state, "5e-5", "100", "1", 1, "--rtol 1e-8", fine);
-  CHECK_NEAR(coarse[0], 5e-3, 5e-4);
-  CHECK_NEAR(coarse[0] / fine[0], 2, 0.1);
-  check_same_bytes("tlm_double_pendulum/variant.xml",
-                   "--stop-time 1 --interval 0.1 --rtol 1e-8 --threads 2");
-}
-
-// Both halves as models, by a method with a fixed step: as accurate, and faster. The line adds a
-// mass of Zf delay and gives way by delay / Zf: the error is a sum of the two.
-static void pendulum_errors_follow_theory(void** state) {
-  static const char run[] = "--solver RungeKutta";
-  double soft[2], middle[2], stiff[2], fine[2], finest[2];
-  prepare_pendulum();
-  CHECK_INT(system("sed -i /substeps/d tlm_double_pendulum/doublePendulum1/fmi.config"), 0);
-  pendulum_errors(*state, "1e-4", "10", "0.1", 1, run, soft);
-  pendulum_errors(*state, "1e-4", "1000", "10", 1, run, stiff);
-  pendulum_errors(*state, "1e-4", "100", "1", 3, run, middle);
-  pendulum_errors(*state, "5e-5", "100", "1", 3, run, fine);
-  pendulum_errors(*state, "2e-5", "30", "0.3", 3, run, finest);
-  double mass = (stiff[0] - 0.01 * soft[0]) / (0.1 - 1e-5), give = (soft[0] - 0.001 * mass) / 1e-5;
-  print_message("errors at 1: %.3g Zf delay + %.3g delay / Zf; at 3: %.3g %.3g %.3g\n", mass, give,
-                middle[1], fine[1], finest[1]);
-  CHECK_NEAR(middle[0] / (0.01 * mass + 1e-6 * give), 1, 0.04);
-  CHECK_NEAR(middle[0] / fine[0], 2, 0.02);
-  CHECK_NEAR(middle[1] / fine[1], 2, 0.05);
-  CHECK(fabs(2 * fine[1] - middle[1]) < 2e-3);  // without the first order
-  CHECK(finest[1] < 1.3e-2);
-}
-
-// The values of the framework's report add 1 kg: with short steps of the half rod it runs, with
-// long ones it is said why not.
-static void pendulum_of_the_report(void** state) {
-  prepare_pendulum();
-  double error[2];
-  change_line("1e-4", "10000", "100");
-  CHECK_INT(couplet("run tlm_double_pendulum/variant.xml -o out.csv --stop-time 1"), 1);
-  check_message("doublePendulum1.tlm swings ever wider");
-  CHECK_INT(
-      system("sed -i 's/substeps, 2/substeps, 10/' tlm_double_pendulum/doublePendulum1/fmi.config"),
-      0);
-  pendulum_errors(*state, "1e-4", "10000", "100", 1, "", error);
-  CHECK_NEAR(error[0], 0.356, 0.01);
-  CHECK_INT(couplet("tlm inspect tlm_double_pendulum/variant.xml"), 0);
-  size_t n;
-  char* text = read_all("out.txt", &n);
-  CHECK_CONTAINS(text, "warning: the line adds a mass of 1 kg");
-  free(text);
-}
-
-static void spoil(const char* file, const char* change) {
-  char command[512];
-  snprintf(command, sizeof command, "sed -i '%s' tlm_double_pendulum/%s", change, file);
-  CHECK_INT(system(command), 0);
-}
-
-// Each time what is wrong is said, and exit code 2.
-static void composites_with_faults(void** state) {
-  (void)state;
-  static const struct {
-    const char *file, *change, *message;
-  } faults[] = {
-      {"doublePendulum.xml", "s/StartTLMFmiWrapper/StartTLMAdams/", "starts no other program"},
-      {"doublePendulum.xml", "s/ModelFile=\"doublePendulum2.fmu\"/ModelFile=\"no.fmu\"/",
-       "no.fmu is neither in the folder doublePendulum2 nor beside"},
-      {"doublePendulum.xml", "s/Name=\"tlm\"/Name=\"tip\"/", "no interface tip"},
-      {"doublePendulum.xml", "s/To=\"doublePendulum2.tlm\"/To=\"doublePendulum2.tml\"/",
-       "doublePendulum2.tml"},
-      {"doublePendulum.xml", "s/Zf=\"100\"/Zf=\"0\"/", "Zf must be positive"},
-      {"doublePendulum.xml", "s/ManagerPort=\"11113\"/ManagerPort=\"70000\"/",
-       "ManagerPort: 70000 is no port"},
-      {"doublePendulum.xml", "s/Position=\"0.25,0,0\"/Position=\"0.25,0\"/", "three numbers"},
-      {"doublePendulum1/fmi.config", "s/^force.*/force, 6, 1, 2, 3, 4, 5/", "phi is no input"},
-      {"doublePendulum1/fmi.config", "s/^force.*/force, 99, 1, 2, 3, 4, 5/", "value reference 99"},
-      {"doublePendulum1/fmi.config", "s/^speed.*/speed, 22, 23/", "3 variables are needed"},
-      {"doublePendulum1/fmi.config", "s/^name.*/speed, 22/", "belongs to no interface"},
-      {"doublePendulum1/fmi.config", "s/^speed.*/sped, 22/", "unknown key sped"},
-      {"doublePendulum1/fmi.config",
-       "s/^orientation.*/orientation, 13, 13, 15, 16, 17, 18, 19, 20, 21/",
-       "is no rotation at the start"},
-  };
-  prepare_pendulum();
-  CHECK_INT(system("cp -r tlm_double_pendulum good"), 0);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-    CHECK_INT(system("rm -rf tlm_double_pendulum && cp -r good tlm_double_pendulum"), 0);
-    spoil(faults[i].file, faults[i].change);
-    CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.01"), 2);
-    check_message(faults[i].message);
-  }
-  // a frame that is turned, and a matrix by columns: the transpose fits
-  CHECK_INT(system("rm -rf tlm_double_pendulum && cp -r good tlm_double_pendulum"), 0);
-  spoil("doublePendulum2.c", "s/1.5707963267948966/1.2/g");
-  spoil("doublePendulum1.c", "s/1.5707963267948966/1.2/g");
-  for (int i = 1; i <= 2; i++)
-    CHECK_INT(couplet("build tlm_double_pendulum/doublePendulum%d.c -o "
-                      "tlm_double_pendulum/doublePendulum%d/doublePendulum%d.fmu",
-                      i, i, i),
-              0);
-  CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.01"), 0);
-  check_message("m apart at the start");
-  spoil("doublePendulum2/fmi.config",
-        "s/^orientation.*/orientation, 25, 28, 31, 26, 29, 32, 27, 30, 33/");
-  CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.01"), 2);
-  check_message("the transpose of one of them fits");
-  CHECK_INT(system("rm -rf good"), 0);
-}
-
-//------------------------------------ solvers ------------------------------------
-
-// A solver for one sub-model: the other one computes as before, to the bit where nothing reaches
-// it, and the names of the framework are known.
-static void solvers_by_model(void** state) {
-  static const struct {
-    const char *options, *message;
-  } faults[] = {
-      {"--solver lft=ida", "solver ida: there is no model lft (did you mean left?)"},
-      {"--solver left=idda", "there is no solver \"idda\""},
-      {"--solver left=ida --solver left=rk4", "left is one part, with one solver"},
-  };
-  copy_example("tlm_spring");
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-    CHECK_INT(couplet("run tlm_spring/tlm_spring.yaml -o out.csv %s", faults[i].options), 2);
-    check_message(faults[i].message);
-  }
-  CHECK_INT(couplet("run tlm_spring/mass.c -o out.csv --solver mass=ida"), 2);
-  check_message("only models of systems with tlm lines");
-  static const char* const solvers[] = {"left=IDA", "left=RungeKutta", "right=ida", "IDA"};
-  double v[4];
-  for (int i = 0; i < 4; i++) {
-    CHECK_INT(couplet("run tlm_spring/tlm_spring.yaml -o out.csv --solver %s", solvers[i]), 0);
-    cpl_table* t = read_table(*state, "out.csv");
-    v[i] = at(t, "left.v", 1);
-    CHECK_NEAR(v[i], 0.5 + 0.5 * cos(sqrt(2000)), 3e-5);
-    for (int k = 0; k < i; k++) CHECK(v[k] != v[i]);  // each has computed otherwise
-    cpl_table_destroy(t);
-  }
-  prepare_pendulum();
-  CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.1 "
-                    "--solver doublePendulum2=IDA"),
-            0);
-  CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.1 "
-                    "--solver doublePendulum1=IDA"),
-            2);
-  check_message("doublePendulum1 brings its own solver");
-}
-
 //------------------------------------ parts that fail ------------------------------------
 
 static void write_mean_model(const char* deed) {
@@ -400,11 +190,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(drive_train, make_context, drop_context),
     cmocka_unit_test(the_manual_is_right),
     cmocka_unit_test_setup_teardown(hydraulic, make_context, drop_context),
-    cmocka_unit_test_setup_teardown(pendulum, make_context, drop_context),
-    cmocka_unit_test_setup_teardown(pendulum_errors_follow_theory, make_context, drop_context),
-    cmocka_unit_test_setup_teardown(pendulum_of_the_report, make_context, drop_context),
-    cmocka_unit_test(composites_with_faults),
-    cmocka_unit_test_setup_teardown(solvers_by_model, make_context, drop_context),
     cmocka_unit_test_setup_teardown(a_killed_part_is_named, make_context, drop_context),
     cmocka_unit_test(a_part_that_stalls_ends_the_run),
 };
