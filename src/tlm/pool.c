@@ -4,6 +4,7 @@
 // Who steps when. Any part whose waves are there may go ahead; which thread takes it, and in what
 // order, changes nothing of what it computes. The one that is farthest behind always may.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "tlm/tlm.h"
@@ -13,6 +14,8 @@ typedef struct cpli_pool {
   pthread_cond_t changed;
   double until;
   int32_t running;
+  int32_t asleep;
+  atomic_uint news;  // counts what was published
   bool failed;
   double cost;  // of a piece, lately [s]
 } cpli_pool;
@@ -69,6 +72,27 @@ static void run_alone(cpli_tlm* m, double until) {
   }
 }
 
+// Wait until something is published. It mostly comes soon: sleeping would cost more than looking.
+static void await_news(cpli_pool* pool) {
+  static const double worth_looking = 30e-6;
+  unsigned seen = atomic_load(&pool->news);
+  pthread_mutex_unlock(&pool->mutex);
+  double until = cpli_now() + worth_looking;
+  do {
+    for (int i = 0; i < 32 && atomic_load(&pool->news) == seen; i++) cpli_relax();
+  } while (atomic_load(&pool->news) == seen && cpli_now() < until);
+  pthread_mutex_lock(&pool->mutex);
+  if (atomic_load(&pool->news) != seen) return;
+  pool->asleep++;
+  pthread_cond_wait(&pool->changed, &pool->mutex);
+  pool->asleep--;
+}
+
+static void tell(cpli_pool* pool) {
+  atomic_fetch_add(&pool->news, 1);
+  if (pool->asleep > 0) pthread_cond_broadcast(&pool->changed);
+}
+
 static void run_beside(void* user, int32_t worker) {
   cpli_tlm* m = user;
   cpli_pool* pool = m->pool;
@@ -78,7 +102,7 @@ static void run_beside(void* user, int32_t worker) {
     cpli_tlm_part* p = next_part(m, pool->until);
     if (p == NULL && pool->running == 0) break;
     if (p == NULL) {
-      pthread_cond_wait(&pool->changed, &pool->mutex);
+      await_news(pool);
       continue;
     }
     char* message = m->messages + (size_t)(p - m->parts) * CPLI_MESSAGE_SIZE;
@@ -94,7 +118,7 @@ static void run_beside(void* user, int32_t worker) {
     p->busy = false;
     if (st < 0) keep_message(m, p, st);
     cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
-    pthread_cond_broadcast(&pool->changed);
+    tell(pool);
   }
   pthread_mutex_unlock(&pool->mutex);
 }
