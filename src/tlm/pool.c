@@ -32,7 +32,7 @@ cpl_status cpli_pool_create(cpli_tlm* m) {
   pthread_cond_init(&pool->changed, NULL);
   m->pool = pool;
   int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads > m->n_parts) threads = m->n_parts;
+  if (threads > m->n_parts || m->def.processes) threads = m->n_parts;
   return threads > 1 ? cpli_crew_create(ctx, threads, &m->crew) : CPL_OK;
 }
 
@@ -123,6 +123,22 @@ static void run_beside(void* user, int32_t worker) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
+// Somebody here looks after every process: they wait for each other.
+static void run_apart(void* user, int32_t worker) {
+  cpli_tlm* m = user;
+  int32_t part = 0, n = cpli_crew_size(m->crew);
+  if (worker >= n) return;
+  char message[CPLI_MESSAGE_SIZE] = "";
+  char* before = cpli_divert_errors(message, sizeof message);
+  cpl_status st = cpli_apart_run(m, worker, n, m->pool->until, &part);
+  cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
+  if (st >= 0) return;
+  pthread_mutex_lock(&m->pool->mutex);
+  memcpy(m->messages + (size_t)part * CPLI_MESSAGE_SIZE, message, sizeof message);
+  keep_message(m, &m->parts[part], st);
+  pthread_mutex_unlock(&m->pool->mutex);
+}
+
 // The first failure in order is heard, whoever was first in time.
 static cpl_status outcome(cpli_tlm* m, bool together) {
   for (int32_t i = 0; i < m->n_parts; i++) {
@@ -149,7 +165,9 @@ cpl_status cpli_pool_run(cpli_tlm* m, double until) {
   int64_t before = count_pieces(m);
   double since = cpli_now();
   pool->until = until;
-  if (together) cpli_crew_run(m->crew, cpli_crew_size(m->crew), run_beside, m);
+  pool->failed = outcome(m, false) < 0;
+  if (together && m->common != NULL) cpli_crew_run(m->crew, m->n_parts, run_apart, m);
+  else if (together) cpli_crew_run(m->crew, cpli_crew_size(m->crew), run_beside, m);
   else run_alone(m, until);
   int64_t pieces = count_pieces(m) - before;
   if (pieces > 0) {

@@ -28,9 +28,12 @@ typedef struct cpli_wave {
   cpl_context* ctx;
   cpli_segment* items;
   size_t cap, first, n;  // a ring
+  bool shared;           // its memory is seen by other processes, and it cannot grow
 } cpli_wave;
 
 cpl_status cpli_wave_init(cpli_wave* w, cpl_context* ctx);
+/// One for several processes, with room for `least` segments.
+cpl_status cpli_wave_init_shared(cpli_wave* w, cpl_context* ctx, size_t least);
 void cpli_wave_free(cpli_wave* w);
 cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s);
 void cpli_wave_clear(cpli_wave* w);
@@ -123,8 +126,9 @@ typedef struct cpli_tlm {
   cpli_tlm_part* parts;
   cpli_tlm_end* ends;
   int32_t n_parts, n_ends;
-  cpl_source** sources;  // of parts in processes of their own
-  size_t shared;         // bytes parts and ends take in memory those share; 0: none
+  cpl_source** sources;        // of parts in processes of their own
+  size_t shared;               // bytes parts and ends take in memory those share; 0: none
+  struct cpli_common* common;  // what they share besides. Nullable
 
   char* messages;
   double t, t_start, t_stop;
@@ -156,6 +160,12 @@ cpl_status cpli_tlm_preset(cpli_tlm* m);
 /// Check how things are placed; fill the lines.
 cpl_status cpli_tlm_start(cpli_tlm* m);
 cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v);
+
+//------------------------------------ apart.c ------------------------------------
+
+void cpli_apart_start(cpli_tlm* m);
+/// All parts to `until`, each in its process; `worker` of `n` looks after every n-th of them.
+cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, int32_t* failed);
 
 //------------------------------------ pool.c ------------------------------------
 
