@@ -71,19 +71,7 @@ void cpli_tlm_hide(cpli_built* b) {
 
 //------------------------------------ parts ------------------------------------
 
-typedef struct layout {
-  cpli_built* b;
-  cpli_members* d;
-  cpl_model* inner;  // Nullable
-  cpl_pieces pieces;
-  cpl_tlm_part* parts;
-  int32_t n_parts;
-  int32_t* part_of_model;  // steppers
-  int32_t* order;          // models in the description
-  cpl_tlm_interface* interfaces;
-  int32_t* first;
-  cpl_piece_ref* refs;
-} layout;
+typedef cpli_lines layout;
 
 static int32_t inner_variable(const layout* l, const cpl_tlm_interface* i, int32_t var) {
   char text[1024];
@@ -280,17 +268,6 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
   return cpli_tlm_create(b->base.ctx, &t, &whole, out);
 }
 
-static cpl_status no_routes(layout* l) {
-  const cpli_assembly* one = l->d->assembly;
-  if (one->n_routes == 0) return CPL_OK;
-  const cpli_route* r = &one->routes[0];
-  int32_t model = r->source.model >= 0 ? r->source.model : r->target.model;
-  return cpl_fail(l->b->base.ctx, CPL_ERR_UNSUPPORTED,
-                  "%s: in a system with tlm lines the co-simulation model %s can be joined to "
-                  "others by lines only",
-                  l->b->name, l->b->def->models[model].name.text);
-}
-
 cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
                               cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
@@ -298,9 +275,8 @@ cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_
   l.part_of_model = cpli_alloc(ctx, b->def->n_models, sizeof *l.part_of_model);
   l.interfaces = cpli_alloc(ctx, (size_t)b->tlm->n_interfaces, sizeof *l.interfaces);
   l.order = cpli_alloc(ctx, b->def->n_models + 1, sizeof *l.order);
-  cpl_status st = l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL
-                      ? cpli_nomem(ctx)
-                      : no_routes(&l);
+  cpl_status st =
+      l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL ? cpli_nomem(ctx) : CPL_OK;
   if (st >= 0) st = cpli_members_order(b, d, l.order);
   l.inner = d->inner;
   d->inner = NULL;
@@ -311,6 +287,7 @@ cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_
   for (int32_t i = 0; st >= 0 && i < b->tlm->n_interfaces; i++)
     l.interfaces[i] = moved(&l, &b->tlm->interfaces[i]);
   if (st >= 0) st = map_variables(&l);
+  if (st >= 0) st = cpli_lines_join_connected(&l, def);
   if (st >= 0) st = couple(&l, def, out);
   else destroy_parts(&l);
   cpli_free(ctx, l.parts);

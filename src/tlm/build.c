@@ -326,7 +326,7 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
       .width = cpli_kind_width(i->kind),
       .sends = !signal || first,
       .takes = !signal || !first,
-      .takes_wave = m->parts[i->part].is_model,
+      .takes_wave = m->parts[i->part].is_model || i->takes_wave,
       .sigma = cpli_kind_sigma(i->kind),
       .delay = l->delay,
       .alpha = signal ? 0 : l->alpha,

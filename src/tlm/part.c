@@ -195,20 +195,25 @@ static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
 
 //------------------------------------ models ------------------------------------
 
+static cpl_status give_curve(const cpli_tlm_part* p, const cpli_tlm_end* e) {
+  double c[CPLI_WIDTH][CPLI_NODES];
+  cpl_status st = CPL_OK;
+  memcpy(c, e->now.c, sizeof c);
+  for (int32_t k = 0; k < CPLI_NODES && e->turned; k++)
+    turn_back(e, &e->now.c[0][k], &c[0][k], CPLI_NODES);
+  for (int32_t k = 0; k < e->width && st >= 0; k++) {
+    cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
+    memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
+    st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
+  }
+  return st;
+}
+
 cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     const cpli_tlm_end* e = end_of(m, p, i);
-    double c[CPLI_WIDTH][CPLI_NODES];
-    if (!e->takes) continue;
-    memcpy(c, e->now.c, sizeof c);
-    for (int32_t k = 0; k < CPLI_NODES && e->turned; k++)
-      turn_back(e, &e->now.c[0][k], &c[0][k], CPLI_NODES);
-    for (int32_t k = 0; k < e->width && st >= 0; k++) {
-      cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
-      memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
-      st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
-    }
+    if (e->takes) st = give_curve(p, e);
   }
   return st;
 }
@@ -259,16 +264,16 @@ static cpl_status step_model(cpli_tlm* m, cpli_tlm_part* p, double until) {
 
 //------------------------------------ steppers ------------------------------------
 
-// The force at t, the speed going on as it did over the last step.
+// What the input is at t: the force, the speed going on as it did over the last step; or the wave.
 static double force_at(const cpli_tlm_end* e, int32_t k, double t, double now) {
   double c = cpli_segment_at(&e->now, k, t);
-  if (e->kind == CPL_TLM_SIGNAL) return c;
-  return c - e->sigma * e->z[k] * (e->speed[k] + e->slope[k] * (t - now));
+  if (e->kind == CPL_TLM_SIGNAL || e->takes_wave) return c;
+  return e->sign * (c - e->sigma * e->z[k] * (e->speed[k] + e->slope[k] * (t - now)));
 }
 
 static void forces_at(const cpli_tlm_end* e, double t, double now, double* out) {
   double f[CPLI_WIDTH];
-  for (int32_t k = 0; k < e->width; k++) f[k] = e->sign * force_at(e, k, t, now);
+  for (int32_t k = 0; k < e->width; k++) f[k] = force_at(e, k, t, now);
   if (e->turned) turn_back(e, f, out, 1);
   else memcpy(out, f, (size_t)e->width * sizeof *f);
 }
@@ -277,6 +282,8 @@ static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, dou
   static const double held_at[] = {[CPL_TLM_HOLD_MIDDLE] = 0.5, [CPL_TLM_HOLD_START] = 0};
   double first[CPLI_WIDTH], last[CPLI_WIDTH];
   cpl_component* c = &p->inner->base;
+  bool curves = p->inner->ops->set_curve != NULL && c->can.input_derivatives >= CPLI_NODES - 1;
+  if (e->takes_wave && curves) return give_curve(p, e);
   if (p->hold != CPL_TLM_HOLD_LINEAR) {
     forces_at(e, p->t + held_at[p->hold] * (to - p->t), p->t, first);
     return c->ops->set_real(c, e->in_refs, (size_t)e->width, first);
