@@ -155,6 +155,31 @@ static void composites_with_faults(void** state) {
   CHECK_INT(system("rm -rf good"), 0);
 }
 
+// Where interfaces are at the start, as the framework wants to know it; the frame of the second
+// sub-model is turned about all three axes, so that its end shows how.
+static void interfaces_are_told(void** state) {
+  (void)state;
+  size_t n;
+  prepare_pendulum();
+  CHECK_INT(couplet("tlm inspect tlm_double_pendulum/doublePendulum.xml"), 0);
+  char* text = read_all("out.txt", &n);
+  CHECK_CONTAINS(text, "doublePendulum1.tlm: 3d, position 0.25,0,0, Angle321 0,0,0");
+  CHECK_CONTAINS(text, "doublePendulum2.tlm: 3d, position 0.25,0,0, Angle321 0,0,0");
+  free(text);
+  spoil("doublePendulum.xml",
+        "s/Angle321=\"0,0,0\">/Angle321=\"0.1,0.2,-0.3\">/; "
+        "0,/Angle321=\"0.1,0.2,-0.3\">/s//Angle321=\"0,0,0\">/");
+  CHECK_INT(couplet("tlm inspect tlm_double_pendulum/doublePendulum.xml"), 2);
+  check_message("are turned against each other at the start by 0.3");
+  text = read_all("out.txt", &n);
+  CHECK_CONTAINS(text, "doublePendulum2.tlm: 3d, position 0.25,0,0, Angle321 0.1,0.2,-0.3");
+  free(text);
+  CHECK_INT(couplet("tlm inspect --json tlm_double_pendulum/doublePendulum.xml"), 2);
+  text = read_all("out.txt", &n);
+  CHECK_CONTAINS(text, "\"angle321\"");
+  free(text);
+}
+
 static void write_config(const char* path, const char* text) {
   FILE* f = fopen(path, "w");
   CHECK(f != NULL);
@@ -252,6 +277,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(pendulum_errors_follow_theory, make_context, drop_context),
     cmocka_unit_test_setup_teardown(pendulum_of_the_report, make_context, drop_context),
     cmocka_unit_test(composites_with_faults),
+    cmocka_unit_test(interfaces_are_told),
     cmocka_unit_test_setup_teardown(tlm_configs, make_context, drop_context),
     cmocka_unit_test_setup_teardown(solvers_by_model, make_context, drop_context),
 };
