@@ -155,6 +155,36 @@ static void composites_with_faults(void** state) {
   CHECK_INT(system("rm -rf good"), 0);
 }
 
+// Both sub-models in a frame turned by 3-2-1 angles: the same motion in it, as long as the second
+// one stands where the turned x axis leads. No warning says that they are apart.
+static void turned_frames(void** state) {
+  const double x = 0.4, y = -0.8, z = 1.1;
+  double angle[2];
+  char change[512];
+  prepare_pendulum();
+  for (int turned = 0; turned < 2; turned++) {
+    if (turned == 1) {
+      snprintf(change, sizeof change,
+               "s/Angle321=\"0,0,0\">/Angle321=\"%.17g,%.17g,%.17g\">/; "
+               "s/Position=\"0.25,0,0\"$/Position=\"%.17g,%.17g,%.17g\"/",
+               x, y, z, 0.25 * cos(z) * cos(y), 0.25 * sin(z) * cos(y), -0.25 * sin(y));
+      spoil("doublePendulum.xml", change);
+    }
+    must_do(
+        "run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 1 --interval 0.5 --rtol "
+        "1e-10");
+    size_t n;
+    char* told = read_all("err.txt", &n);
+    CHECK(strstr(told, "apart") == NULL);
+    free(told);
+    cpl_table* t = read_table(*state, "out.csv");
+    angle[turned] = at(t, "doublePendulum2.phi2", 0.5);
+    cpl_table_destroy(t);
+  }
+  CHECK(angle[0] != angle[1]);
+  CHECK_NEAR(angle[0], angle[1], 1e-6);
+}
+
 // Where interfaces are at the start, as the framework wants to know it; the frame of the second
 // sub-model is turned about all three axes, so that its end shows how.
 static void interfaces_are_told(void** state) {
@@ -277,6 +307,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(pendulum_errors_follow_theory, make_context, drop_context),
     cmocka_unit_test_setup_teardown(pendulum_of_the_report, make_context, drop_context),
     cmocka_unit_test(composites_with_faults),
+    cmocka_unit_test_setup_teardown(turned_frames, make_context, drop_context),
     cmocka_unit_test(interfaces_are_told),
     cmocka_unit_test_setup_teardown(tlm_configs, make_context, drop_context),
     cmocka_unit_test_setup_teardown(solvers_by_model, make_context, drop_context),
