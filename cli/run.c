@@ -706,7 +706,7 @@ const cli_verb cli_run = {
     .summary = "simulate an FMU, a model in C or a system",
     .text =
         "FILE is an .fmu, a model written in C (.c), a system of them (.yaml) or a composite model "
-        "of the TLM framework (.xml). Times and "
+        "of the TLM framework (.xml), or the tlm.config beside one of its sub-models. Times and "
         "tolerances not given are those of "
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "
