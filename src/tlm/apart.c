@@ -8,6 +8,7 @@
 // case: who takes longer hangs, and who waits for him does not.
 #include <errno.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -107,11 +108,11 @@ static void await_news(struct cpli_common* c, double leave) {
 
 //------------------------------------ in the child ------------------------------------
 
-// As far as waves allow, for a while.
+// As far as waves allow, for a while: less than a call may take.
 static cpl_status follow(cpli_tlm* m, cpli_tlm_part* p, double until) {
-  static const double a_while = 0.01;
   struct cpli_common* c = m->common;
-  double leave = cpli_now() + a_while;
+  double limit = m->def.call_timeout, leave = cpli_now() + 0.01;
+  if (limit > 0) leave = fmin(leave, cpli_now() + 0.25 * limit);
   cpl_status st = CPL_OK;
   m->t_start = c->t_start, m->t_stop = c->t_stop;  // not known when this process began
   lock(c);

@@ -24,3 +24,18 @@ static inline void check_same_bytes(const char* file, const char* options) {
   free(first);
   free(second);
 }
+
+static inline void prepare_pendulum(void) {
+  copy_example("tlm_double_pendulum");
+  for (int i = 1; i <= 2; i++)
+    CHECK_INT(couplet("build tlm_double_pendulum/doublePendulum%d.c -o "
+                      "tlm_double_pendulum/doublePendulum%d/doublePendulum%d.fmu",
+                      i, i, i),
+              0);
+}
+
+static inline void spoil(const char* file, const char* change) {
+  char command[512];
+  snprintf(command, sizeof command, "sed -i '%s' tlm_double_pendulum/%s", change, file);
+  CHECK_INT(system(command), 0);
+}
