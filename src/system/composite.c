@@ -85,14 +85,15 @@ static cpl_status triple(reader* r, cpli_xml* xml, const char* name, cpli_list* 
 
 //------------------------------------ files ------------------------------------
 
-// `file` in the folder named like the sub-model, or beside the composite model; NULL: in neither.
-static const char* find_file(reader* r, const char* file) {
+// `file` in the folder named like the sub-model, or else, unless `own_only`, beside the composite
+// model; NULL: it is not there.
+static const char* find_file(reader* r, const char* file, bool own_only) {
   const char* slash = strrchr(r->def->file, '/');
   int folder = slash != NULL ? (int)(slash - r->def->file) + 1 : 0;
   char path[4096];
   struct stat info;
   if (file[0] == '/') return stat(file, &info) == 0 ? file : NULL;
-  for (int own = 1; own >= 0; own--) {
+  for (int own = 1; own >= (own_only ? 1 : 0); own--) {
     int n = own == 1 ? snprintf(path, sizeof path, "%.*s%s/%s", folder, r->def->file,
                                 r->member.name.text, file)
                      : snprintf(path, sizeof path, "%.*s%s", folder, r->def->file, file);
@@ -113,13 +114,18 @@ static cpl_status check_command(reader* r, const cpli_text* command) {
 }
 
 // A tlm.config that is there was written for a run of the framework. It decides nothing here; where
-// it says something else than the composite model, a user may want to know.
+// it cannot be read or says something else than the composite model, a user may want to know.
 static cpl_status take_tlm_config(reader* r) {
-  const char* path = find_file(r, "tlm.config");
+  const char* path = find_file(r, "tlm.config", true);
   cpli_tlm_config c;
   if (path == NULL) return CPL_OK;
   cpl_status st = cpli_tlm_config_read(r->def, path, &c);
-  if (st < 0) return st;
+  if (st == CPL_ERR_NOMEM) return st;
+  if (st < 0) {
+    cpl_log(r->def->ctx, CPL_LOG_WARNING, r->member.name.text, "%s",
+            cpl_context_error(r->def->ctx));
+    return CPL_OK;
+  }
   if (r->n_configs == r->cap_configs &&
       !cpli_grow(r->def->ctx, (void**)&r->configs, &r->cap_configs, r->n_configs,
                  sizeof *r->configs))
@@ -144,12 +150,12 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
   r->whole.name = r->member.name;
   size_t n = strlen(file.text);
   if (n > 2 && strcmp(file.text + n - 2, ".c") == 0) r->member.kind = CPL_MEMBER_C;
-  r->member.path = (cpli_text){find_file(r, file.text), file.place};
+  r->member.path = (cpli_text){find_file(r, file.text, false), file.place};
   if (r->member.path.text == NULL && !r->def->no_memory)
     return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
                         "sub-model %s: %s is neither in the folder %s nor beside this file",
                         r->member.name.text, file.text, r->member.name.text);
-  const char* config = find_file(r, "fmi.config");
+  const char* config = find_file(r, "fmi.config", false);
   if (config == NULL)
     return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
                         "sub-model %s: there is no fmi.config, neither in the folder %s nor beside "

@@ -180,7 +180,9 @@ static void tlm_configs(void** state) {
     CHECK_INT(couplet("run %s -o out.csv --stop-time 0.01", file), wrong ? 2 : 0);
     if (wrong) check_message(faults[i].message);
     if (!wrong) continue;
-    CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv"), 2);
+    // a composite model does not depend on it
+    must_do("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.001");
+    check_message("couplet: warning: doublePendulum2: ");
     check_message(faults[i].message);
   }
   write_config(file, "doublePendulum2\r\n[::1]:11113\r\n1\r\n1.00001\r\n7.5e-7\r\n");
