@@ -297,8 +297,8 @@ static double cut_error(double delay) {
   world w = plain_world();
   pose got[2], exact[2];
   w.delay = delay;
-  poses_at(&w, 0.5, got);
-  whole_bar(0.5, exact);
+  poses_at(&w, 0.2, got);
+  whole_bar(0.2, exact);
   return fmax(distance(&got[0], &exact[0]), distance(&got[1], &exact[1]));
 }
 
@@ -318,8 +318,8 @@ static void check_same_motion(const world* w, double allowed) {
   world plain = *w;
   pose expected[2], got[2];
   plain.frames[0] = plain.frames[1] = frame_at(0, 0, 0, 0, 0, 0);
-  poses_at(&plain, 0.3, expected);
-  poses_at(w, 0.3, got);
+  poses_at(&plain, 0.06, expected);
+  poses_at(w, 0.06, got);
   double worst = fmax(distance(&got[0], &expected[0]), distance(&got[1], &expected[1]));
   print_message("frames: %.3g\n", worst);
   CHECK(worst < allowed);
