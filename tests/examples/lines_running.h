@@ -25,13 +25,18 @@ static inline void check_same_bytes(const char* file, const char* options) {
   free(second);
 }
 
+// The FMUs are built once.
 static inline void prepare_pendulum(void) {
+  static bool built;
   copy_example("tlm_double_pendulum");
-  for (int i = 1; i <= 2; i++)
-    CHECK_INT(couplet("build tlm_double_pendulum/doublePendulum%d.c -o "
-                      "tlm_double_pendulum/doublePendulum%d/doublePendulum%d.fmu",
-                      i, i, i),
-              0);
+  for (int i = 1; i <= 2; i++) {
+    char copy[256];
+    if (!built) must_do("build tlm_double_pendulum/doublePendulum%d.c -o built%d.fmu", i, i);
+    snprintf(copy, sizeof copy,
+             "cp built%d.fmu tlm_double_pendulum/doublePendulum%d/doublePendulum%d.fmu", i, i, i);
+    CHECK_INT(system(copy), 0);
+  }
+  built = true;
 }
 
 static inline void spoil(const char* file, const char* change) {
