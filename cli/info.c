@@ -452,8 +452,8 @@ const cli_verb cli_info = {
         "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
         "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
-        "one) or of a model in C.",
-    .suffixes = "fmu c",
+        "one), of a model in C or of a system.",
+    .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(info_args),
     .run = run_info,

@@ -224,10 +224,9 @@ static cpl_status choose_solver(session* s) {
   const cpl_default_experiment* e = &s->source->desc->experiment;
   s->solver = cpl_default_solver_def();
   const char* solver = s->solvers.all != NULL ? s->solvers.all : s->experiment.solver;
-  if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (%s)", s->path, solver,
-                    cpl_solver_names());
-  }
+  cpl_status known =
+      solver != NULL ? cli_find_solver(s->ctx, s->path, solver, &s->solver.kind) : CPL_OK;
+  if (known < 0) return known;
   const char* when = a->projection != NULL ? a->projection : s->experiment.projection;
   if (when != NULL && !cpl_projection_by_name(when, &s->solver.projection)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "run_solvers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,10 @@ static cpl_status read_one(cpl_context* ctx, const char* item, run_solvers* out)
   const char* equals = strchr(item, '=');
   const char* name = equals != NULL ? equals + 1 : item;
   cpl_model_solver one = {0};
-  if (!cpl_solver_by_name(name, &one.kind))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "--solver %s: there is no solver \"%s\" (%s)", item, name,
-                    cpl_solver_names());
+  char where[256];
+  snprintf(where, sizeof where, "--solver %s", item);
+  cpl_status st = cli_find_solver(ctx, where, name, &one.kind);
+  if (st < 0) return st;
   if (equals == NULL) {
     out->all = name;
     return CPL_OK;

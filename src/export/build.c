@@ -223,6 +223,11 @@ static cpl_status check_version(job* j) {
 
 static cpl_status open_model(job* j) {
   cpl_model* m = NULL;
+  const char* ending = strrchr(j->def->model, '.');
+  if (ending == NULL || strcmp(ending, ".c") != 0)
+    return cpl_fail(j->ctx, CPL_ERR_INPUT,
+                    "%s: an FMU is made of a model in C, and this name does not end in .c",
+                    j->def->model);
   j->data = cpli_data_folder(j->ctx);
   if (j->data == NULL) return CPL_ERR_INPUT;
   snprintf(j->include, sizeof j->include, "%s/include", j->data);

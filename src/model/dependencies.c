@@ -12,7 +12,7 @@
 #include "model/cmodel.h"
 
 enum { POINTS = 24 };
-static const double most_work = 5e7;  // evaluated values; above it everything depends on all
+static const double most_work = 4e8;  // evaluated values; above it everything depends on all
 
 typedef struct pattern {
   cpli_cmodel* cm;
@@ -27,6 +27,14 @@ typedef struct pattern {
 
 static uint8_t* cell(pattern* p, uint32_t row, uint32_t column) {
   return &p->kind[(size_t)row * p->columns + column];
+}
+
+// Every reference has a variable.
+static int32_t var_of_ref(const cpli_cmodel* cm, uint32_t ref) {
+  for (int32_t i = 0; i < cm->desc.n_vars; i++) {
+    if (cm->desc.vars[i].type != CPL_STRING && cm->desc.vars[i].ref == ref) return i;
+  }
+  return -1;
 }
 
 //------------------------------------ detection ------------------------------------
@@ -101,12 +109,8 @@ static uint32_t column_ref(const pattern* p, uint32_t column) {
 static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* base, double* moved,
                        uint64_t* seed) {
   uint32_t ref = column_ref(p, column);
-  const cpl_variable* v = NULL;
-  for (int32_t i = 0; i < p->cm->desc.n_vars && v == NULL; i++) {
-    if (p->cm->desc.vars[i].ref == ref && p->cm->desc.vars[i].type != CPL_STRING)
-      v = &p->cm->desc.vars[i];
-  }
-  if (v == NULL) return;  // every reference has a variable
+  int32_t var = column < p->cm->at.nx ? p->cm->desc.states[column] : var_of_ref(p->cm, ref);
+  const cpl_variable* v = &p->cm->desc.vars[var];
   double before, scale = fmax(v->nominal, fabs(v->start));
   m->base.ops->get_real(&m->base, &ref, 1, &before);
   static const double sizes[] = {1e-3, 1, 10, 100};  // the first one as it is, the others at random
@@ -237,13 +241,6 @@ static cpl_status read_declared(pattern* p) {
 }
 
 //------------------------------------ structure ------------------------------------
-
-static int32_t var_of_ref(const cpli_cmodel* cm, uint32_t ref) {
-  for (int32_t i = 0; i < cm->desc.n_vars; i++) {
-    if (cm->desc.vars[i].type != CPL_STRING && cm->desc.vars[i].ref == ref) return i;
-  }
-  return -1;
-}
 
 typedef struct writer {
   pattern* p;

@@ -330,10 +330,8 @@ static void destroy(cpl_component* c) {
   if (c == NULL) return;
   cpli_integrate* s = (cpli_integrate*)c;
   cpl_context* ctx = c->ctx;
+  cpli_linear_destroy(s);
   cpl_jacobian_destroy(s->jac);
-#ifndef CPL_FMU_PARTS
-  cpli_sparse_newton_destroy(s);
-#endif
   cpli_projection_destroy(s);
   cpli_dae_destroy(s);
   cpli_multipliers_destroy(s);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
-// the model for the solver, dae.c and dae_jacobian.c have what algebraic variables need,
-// multipliers.c what constraints need with IDA, watch.c looks for events that come ever closer,
-// saved.c saves and restores, integrate.c steps; pieces.c steps several side by side.
+// the model for the solver, linear.c solves linear systems of large ones, dae.c and dae_jacobian.c
+// have what algebraic variables need, multipliers.c what constraints need with IDA, watch.c looks
+// for events that come ever closer, saved.c saves and restores, integrate.c steps; pieces.c steps
+// several side by side.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -21,7 +22,7 @@ typedef struct cpli_integrate {
   cpl_solver_stats stats;
   cpli_solver* solver;
   cpl_jacobian* jac;
-  struct cpli_sparse_newton* sparse;     // Nullable
+  struct cpli_linear* linear;            // Nullable: the model or the solver has linear systems
   struct cpli_projection* projection;    // Nullable
   double* projected;                     // where indicators are evaluated; Nullable
   struct cpli_dae* dae;                  // Nullable: all unknowns of the solver are states
@@ -112,11 +113,12 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with it
 /// Of the Jacobian, in the order of its pattern.
 cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out);
 
-//------------------------------------ sparse_newton.c ------------------------------------
+//------------------------------------ linear.c ------------------------------------
 
-/// Puts linear systems into *ode where its pattern is worth it.
-cpl_status cpli_sparse_newton_make(cpli_integrate* s, cpli_ode* ode);
-void cpli_sparse_newton_destroy(cpli_integrate* s);
+/// Linear systems of a large model with few dependencies; what is smaller or fuller is left to the
+/// solver.
+cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode);
+void cpli_linear_destroy(cpli_integrate* s);
 
 //------------------------------------ dae.c ------------------------------------
 

@@ -204,10 +204,8 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                                               : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
-#ifndef CPL_FMU_PARTS
-  else if (methods[s->def.kind].takes_systems) st = cpli_sparse_newton_make(s, &ode);
+  else if (methods[s->def.kind].takes_systems) st = cpli_linear_make(s, &ode);
   if (st < 0) return st;
-#endif
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
     ode.project = project, ode.correct = correct;

@@ -42,6 +42,7 @@ static void set_weights(cpli_integrate* s, const double* x) {
   struct cpli_projection* p = s->projection;
   for (size_t i = 0; i < p->n; i++)
     p->manifold.weight[i] = 1 / (s->def.rtol * fabs(x[i]) + s->atol[i]);
+  p->manifold.turn = fmax(s->def.rtol, p->tolerance);
 }
 
 static cpl_status difference_jacobian(cpli_integrate* s, double t, const double* x) {
@@ -113,11 +114,24 @@ static cpl_status check_end(cpli_integrate* s, double t) {
   return cannot(s, t);
 }
 
+// Where constraints all but depend on each other, roundings of the residuals keep the iteration
+// moving.
+static bool is_there(const struct cpli_projection* p) {
+  return largest(p->c, p->active) <= small_step * p->tolerance;
+}
+
+// Whether constraints that were left out, because the first gradients were those of a place too
+// far away to tell them from others, are still not met.
+static bool some_left_out(const struct cpli_projection* p) {
+  const cpli_manifold* k = &p->manifold;
+  return k->used < k->rank && !is_there(p);
+}
+
 // p->x onto the constraints; *distance in units of the tolerance.
 static cpl_status project(cpli_integrate* s, double t, double* distance) {
   struct cpli_projection* p = s->projection;
-  double last = INFINITY;
-  bool fresh = true;
+  double last = INFINITY, small = fmax(small_step, 10 * DBL_EPSILON / s->def.rtol);
+  bool fresh = true, by_model = p->own || p->by_steps;
   memcpy(p->before, p->x, p->n * sizeof *p->x);
   set_weights(s, p->x);
   for (int round = 0;; round++) {
@@ -125,11 +139,15 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
     if (st != CPL_OK) return st;
     double size = cpli_manifold_norm(&p->manifold, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
-    if (away || round == MOST_ITERATIONS) return cannot(s, t);
+    if (away || round == MOST_ITERATIONS) {
+      if (!by_model && is_there(p)) break;
+      return cannot(s, t);
+    }
     for (size_t i = 0; i < p->n; i++) p->x[i] += p->change[i];
-    fresh = size > 0.1 * last;
-    last = size;
-    if (size <= small_step || p->own) break;
+    bool arrived = size <= small || p->own;
+    if (arrived && (fresh || by_model || !some_left_out(p))) break;
+    fresh = arrived || size > 0.1 * last;
+    last = arrived ? INFINITY : size;
   }
   for (size_t i = 0; i < p->n; i++) p->change[i] = p->x[i] - p->before[i];
   *distance = cpli_manifold_norm(&p->manifold, p->change);

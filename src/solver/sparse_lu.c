@@ -4,8 +4,6 @@
 
 #include <klu.h>
 
-enum { SMALL = 40 };                          // systems are dense below
-static const double dense_from = 0.2;         // and from this part of the entries on
 static const double worst_condition = 1e-14;  // below it pivots are chosen anew
 
 struct cpli_sparse_lu {
@@ -19,11 +17,6 @@ struct cpli_sparse_lu {
   klu_symbolic* symbolic;
   klu_numeric *real_factors, *pair_factors;
 };
-
-bool cpli_sparse_lu_pays(const cpli_pattern* pattern) {
-  double n = pattern->n_columns;
-  return n >= SMALL && pattern->n_entries <= dense_from * n * n;
-}
 
 static bool in_column(const cpli_pattern* p, int32_t column, int32_t row) {
   for (int32_t k = p->first[column]; k < p->first[column + 1]; k++) {

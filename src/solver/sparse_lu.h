@@ -9,9 +9,6 @@
 
 typedef struct cpli_sparse_lu cpli_sparse_lu;
 
-/// Whether a dense matrix would be more work.
-bool cpli_sparse_lu_pays(const cpli_pattern* pattern);
-
 /// The pattern is that of J; the diagonal is added.
 /// Owned: *out by the caller, who calls cpli_sparse_lu_destroy().
 cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_sparse_lu** out);

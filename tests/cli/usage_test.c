@@ -98,15 +98,29 @@ static void misuse(void** state) {
   CHECK_FAILS(2, "run: --stop-time takes a number, not \"inf\"", "run", "m.c", "--stop-time=inf");
   CHECK_FAILS(2, "run: --stop-time takes a number, not \"\"", "run", "m.c", "--stop-time=");
   CHECK_FAILS(2, "run: --json takes no value", "run", "m.c", "--json=yes");
-#define KNOWN "(cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida)"
-  CHECK_FAILS(2, "--solver cvod: there is no solver \"cvod\" " KNOWN, "run", "m.c", "--solver",
-              "cvod");
-  CHECK_FAILS(2, "--solver : there is no solver \"\" " KNOWN, "run", "m.c", "--solver=");
-  CHECK_FAILS(2, "--solver left=idda: there is no solver \"idda\" " KNOWN, "run", "m.c", "--solver",
-              "left=idda");
+#define KNOWN "; solvers are cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida"
+  CHECK_FAILS(2, "--solver cvod: there is no solver cvod (did you mean cvode?)" KNOWN, "run", "m.c",
+              "--solver", "cvod");
+  CHECK_FAILS(2, "--solver left=idda: there is no solver idda (did you mean ida?)" KNOWN, "run",
+              "m.c", "--solver", "left=idda");
   CHECK_FAILS(2, "run: --as takes me|cs, not \"ms\"", "run", "m.c", "--as", "ms");
   CHECK_FAILS(2, "run: --log-level takes error|warning|info|debug, not \"all\"", "run", "m.c",
               "--log-level", "all");
+}
+
+static void mistakes_of_strangers(void** state) {
+  (void)state;
+  write_text("decay.c", decay_model);
+  write_text("s.yaml", "couplet: 1\nmodels: {a: {c: decay.c}}\nexperiment: {solver: cvod}\n");
+  CHECK_FAILS_WITH(2, "s.yaml: there is no solver cvod (did you mean cvode?); solvers are", "run",
+                   "s.yaml");
+  CHECK_FAILS_WITH(2, "s.yaml: there is no solver cvod (did you mean cvode?)", "linearize",
+                   "s.yaml");
+  CHECK_FAILS(2, "s.yaml: an FMU is made of a model in C, and this name does not end in .c",
+              "build", "s.yaml");
+  write_text("s.yaml", "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: a.x = at strat}\n");
+  CHECK_FAILS(2, "s.yaml:3:18: constraint: on its right stands an expression, or `at start`", "run",
+              "s.yaml");
 }
 
 static void standard_output_that_is_full(void** state) {
@@ -129,6 +143,7 @@ int main(void) {
       cmocka_unit_test(no_arguments),
       cmocka_unit_test(unknown_words),
       cmocka_unit_test(misuse),
+      cmocka_unit_test(mistakes_of_strangers),
       cmocka_unit_test(standard_output_that_is_full),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,7 +213,7 @@ static void solvers_by_model(void** state) {
     const char *options, *message;
   } faults[] = {
       {"--solver lft=ida", "solver ida: there is no model lft (did you mean left?)"},
-      {"--solver left=idda", "there is no solver \"idda\""},
+      {"--solver left=idda", "there is no solver idda (did you mean ida?)"},
       {"--solver left=ida --solver left=rk4", "left is one part, with one solver"},
   };
   copy_example("tlm_spring");
