@@ -180,6 +180,7 @@ struct cpl_system_def {
   cpli_text start_mode;
   size_t n_modes, n_observed, cap_modes, cap_observed;
   cpli_experiment experiment;
+  int32_t manager_port;  // of a composite model; 0: not said
   cpli_cosimulation cosimulation;
   struct cpli_interface* interfaces;  // system/lines.h
   struct cpli_line* lines;
