@@ -218,6 +218,30 @@ class Bench:
         self.report("ring of loops, 1,000 C models: GMRES / factorised", gmres / direct,
                     f"({1e3 * gmres:.1f} ms / {1e3 * direct:.1f} ms)", math.inf)
 
+    def loops_as_rows(self):
+        """Equations of loops together with those of the states (IDA) against loops solved in every evaluation."""
+        member = os.path.join(self.models, "ring_member.c")
+        with open(member, encoding="utf-8") as file:
+            bent = "#include <math.h>\n" + file.read().replace("0.5 * v->u[0]", "0.5 * sin(v->u[0])").replace(
+                '{"y", "u x", "constant"}', '{"y", "u x"}')
+        dear = bent.replace("  y[0] =", "  for (volatile int i = 0; i < 2000; i++) {\n  }\n  y[0] =")
+        for name, text in (("bent.c", bent), ("dear.c", dear)):
+            with open(self.path(name), "w", encoding="utf-8") as out:
+                out.write(text)
+        ida = ("--solver", "ida")
+        ways = (ida + ("--loops", "as-rows"), ida, ("--solver", "cvode"))
+        for what, source, sizes in (("linear loops", member, (1000, 2000)),
+                                    ("nonlinear loops", self.path("bent.c"), (1000, 2000)),
+                                    ("nonlinear loops of expensive models", self.path("dear.c"), (200, 400))):
+            for n in sizes:
+                file = self.ring_of_groups(n, "c: " + source)
+                best = [math.inf] * len(ways)
+                for _ in range(ROUNDS):
+                    best = [min(b, self.simulated(file, *way)) for b, way in zip(best, ways)]
+                for other, name in ((1, "IDA"), (2, "CVODE")):
+                    self.report(f"ring of {n // 10} {what}: as rows / nested under {name}", best[0] / best[other],
+                                f"({1e3 * best[0]:.1f} ms / {1e3 * best[other]:.1f} ms)", math.inf)
+
     def large_systems(self):
         member = "c: " + os.path.join(self.models, "ring_member.c")
         self.scaling("ring of loops, C models", member, (100, 1000, 10000))
@@ -462,6 +486,7 @@ def main():
         bench.pages(build)
         bench.modes()
         bench.delay_lines()
+        bench.loops_as_rows()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

@@ -14,6 +14,7 @@ typedef struct outside_state {
 typedef struct saved {
   double t;
   cpli_plan_kind phase;
+  bool given;  // loops as rows; their values are those of nodes
   cpl_snapshot* parts;
   double* next_times;
   double* values;  // of nodes, settled ones, then states where their number stays
@@ -86,6 +87,7 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   if (k == NULL) return cpli_nomem(c->ctx);
   k->t = a->t;
   k->phase = a->phase;
+  k->given = a->rows != NULL && a->rows->given;
   memcpy(k->values, a->value, n_kept(a) * sizeof(double));
   memcpy(k->values + n_kept(a), a->x, n_states(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++)
@@ -107,6 +109,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   const saved* k = snapshot->data;
   a->t = k->t;
   a->phase = k->phase;
+  if (a->rows != NULL) a->rows->given = k->given;
   memcpy(a->value, k->values, n_kept(a) * sizeof(double));
   memcpy(a->x, k->values + n_kept(a), n_states(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++) {

@@ -49,8 +49,9 @@ typedef struct radau {
   double before, *xb, *fb;            // where the step before it began
   double *z[3], *w[3], *k[3];         // stages less x0, transformed, and right-hand sides
   double *error, *rhs_error, *trial;
-  double *p[3], *d[4];  // dense output: the collocation polynomial, and Hermite's
-  double *jac, *real, *re, *im;
+  double *p[3], *d[4];            // dense output: the collocation polynomial, and Hermite's
+  double* jac;                    // all of it; sparse: the entries of its pattern
+  double *real, *re, *im;         // dense
   struct cpli_sparse_lu* sparse;  // Nullable: dense
   int32_t* real_pivot;
   size_t* pair_pivot;
@@ -106,8 +107,9 @@ static cpl_status difference_jacobian(radau* s) {
 
 static cpl_status evaluate_jacobian(radau* s) {
   s->base.stats->jac_evals++;
-  cpl_status st = s->ode.jacobian != NULL ? s->ode.jacobian(s->ode.user, s->t0, s->x0, s->jac)
-                                          : difference_jacobian(s);
+  cpl_status st = s->sparse != NULL         ? s->ode.entries(s->ode.user, s->t0, s->x0, s->jac)
+                  : s->ode.jacobian != NULL ? s->ode.jacobian(s->ode.user, s->t0, s->x0, s->jac)
+                                            : difference_jacobian(s);
   s->jac_known = s->jac_fresh = st == CPL_OK;
   s->h_factored = 0;
   return st;
@@ -129,9 +131,6 @@ static bool factorise_dense(radau* s, double h) {
 }
 
 #ifndef CPL_FMU_PARTS
-enum { SMALL = 40 };                   // systems are dense below
-static const double dense_from = 0.2;  // and from this part of the entries on
-
 static bool factorise_sparse(radau* s, double h) {
   return cpli_sparse_lu_factor(s->sparse, s->jac, real_value / h, pair_re / h, pair_im / h);
 }
@@ -145,9 +144,7 @@ static void solve_pair(radau* s, double* re, double* im) {
 }
 static cpl_status choose_sparse(radau* s) {
   const cpli_pattern* p = s->ode.pattern;
-  double n = (double)s->ode.n;
-  if (p == NULL || s->ode.jacobian == NULL || n < SMALL || p->n_entries > dense_from * n * n)
-    return CPL_OK;
+  if (p == NULL || s->ode.entries == NULL || !cpli_sparse_lu_pays(p)) return CPL_OK;
   return cpli_sparse_lu_make(s->base.ctx, p, &s->sparse);
 }
 static void drop_sparse(radau* s) { cpli_sparse_lu_destroy(s->sparse); }
@@ -586,9 +583,10 @@ static bool allocate(radau* s, cpl_context* ctx) {
   double** matrices[] = {&s->jac, &s->real, &s->re, &s->im};
   double** of_roots[] = {&s->z0, &s->z1, &s->low_z, &s->try_z};
   s->block = cpli_alloc(ctx, CPLI_COUNT(vectors) * n, sizeof(double));
-  size_t n_matrices = s->sparse != NULL ? 1 : CPLI_COUNT(matrices);
-  s->jac =
-      n > 0 && n > SIZE_MAX / n / 64 ? NULL : cpli_alloc(ctx, n_matrices * n * n, sizeof(double));
+  bool too_large = n > 0 && n > SIZE_MAX / n / 64;
+  s->jac = s->sparse != NULL ? cpli_alloc(ctx, (size_t)s->ode.pattern->n_entries, sizeof(double))
+           : too_large       ? NULL
+                             : cpli_alloc(ctx, CPLI_COUNT(matrices) * n * n, sizeof(double));
   s->real_pivot = cpli_alloc(ctx, n, sizeof *s->real_pivot);
   s->pair_pivot = cpli_alloc(ctx, n, sizeof *s->pair_pivot);
   s->roots = cpli_alloc(ctx, 4 * nz, sizeof(double));
@@ -597,7 +595,8 @@ static bool allocate(radau* s, cpl_context* ctx) {
     return false;
   double* matrix = s->jac;
   for (size_t i = 0; i < CPLI_COUNT(vectors); i++) *vectors[i] = s->block + i * n;
-  for (size_t i = 0; i < n_matrices; i++) *matrices[i] = matrix + i * n * n;
+  for (size_t i = 0; i < CPLI_COUNT(matrices) && s->sparse == NULL; i++)
+    *matrices[i] = matrix + i * n * n;
   for (size_t i = 0; i < CPLI_COUNT(of_roots); i++) *of_roots[i] = s->roots + i * nz;
   return true;
 }

@@ -11,8 +11,12 @@ typedef struct fitted {
   cpli_solver* solver;
   cpl_jacobian* jac;
   struct cpli_projection* projection;
+  struct cpli_sparse_newton* sparse;
+  struct cpli_dae* dae;
+  struct cpli_dae_columns* columns;
+  struct cpli_multipliers* multipliers;
   double *projected, *x, *x_at, *atol, *nominal, *z_before;
-  size_t n, nz;
+  size_t n, nm, all, nz;
   int8_t* crossed;
   struct cpli_trail* trails;
   bool stop_at_steps_end;
@@ -28,6 +32,10 @@ static void store(const cpli_integrate* s, fitted* f) {
                 .solver = s->solver,
                 .jac = s->jac,
                 .projection = s->projection,
+                .sparse = s->sparse,
+                .dae = s->dae,
+                .columns = s->columns,
+                .multipliers = s->multipliers,
                 .projected = s->projected,
                 .x = s->x,
                 .x_at = s->x_at,
@@ -35,6 +43,8 @@ static void store(const cpli_integrate* s, fitted* f) {
                 .nominal = s->nominal,
                 .z_before = s->z_before,
                 .n = s->n,
+                .nm = s->nm,
+                .all = s->all,
                 .nz = s->nz,
                 .crossed = s->crossed,
                 .trails = s->trails,
@@ -47,7 +57,9 @@ static void load(cpli_integrate* s, const fitted* f) {
   s->projection = f->projection, s->projected = f->projected;
   s->x = f->x, s->x_at = f->x_at, s->atol = f->atol, s->nominal = f->nominal;
   s->z_before = f->z_before, s->crossed = f->crossed, s->trails = f->trails;
-  s->n = f->n, s->nz = f->nz;
+  s->sparse = f->sparse, s->dae = f->dae, s->columns = f->columns;
+  s->multipliers = f->multipliers;
+  s->n = f->n, s->nm = f->nm, s->all = f->all, s->nz = f->nz;
   s->def.stop_at_steps_end = f->stop_at_steps_end;
 }
 

@@ -176,17 +176,37 @@ static void error_follows_the_tolerance(void** state) {
 static void solvers_that_cannot_project_say_so(void** state) {
   cpl_context* ctx = *state;
   static const cpl_solver_kind kinds[] = {CPL_SOLVER_ADAMS, CPL_SOLVER_IDA};
+  recording* r = recording_make(ctx, &pendulum_model);
+  r->solver.kind = CPL_SOLVER_ADAMS;
+  CHECK_INT(recording_run(r), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "cannot project");
+  recording_free(r);
   for (size_t i = 0; i < 2; i++) {
-    recording* r = recording_make(ctx, &pendulum_model);
-    r->solver.kind = kinds[i];
-    CHECK_INT(recording_run(r), CPL_ERR_INPUT);
-    CHECK_CONTAINS(cpl_context_error(ctx), "cannot project");
-    recording_free(r);
     result by_events = run(
         ctx,
         (options){.kind = kinds[i], .rtol = 1e-6, .stop = 2, .projection = CPL_PROJECT_BY_EVENTS});
     CHECK(by_events.drift < 1e-4);
   }
+}
+
+// IDA takes the constraints as equations: no restarts, and no drift at the ends of its steps.
+static void ida_keeps_constraints_as_equations(void** state) {
+  options o = {.kind = CPL_SOLVER_IDA, .rtol = 1e-6, .stop = 20};
+  double x, y;
+  exact(20, &x, &y);
+  result equations = run(*state, o);
+  o.projection = CPL_PROJECT_NEVER;
+  result off = run(*state, o);
+  o.projection = CPL_PROJECT_BY_EVENTS;
+  result events = run(*state, o);
+  CHECK_INT(equations.stats.restarts, 1);
+  CHECK(equations.drift <= 1e-6);
+  CHECK(equations.along <= 1e-5);
+  CHECK(off.drift > 100 * equations.drift);
+  CHECK(2 * equations.stats.rhs_evals < events.stats.rhs_evals);
+  CHECK_NEAR(equations.x, x, 1e-3);
+  CHECK_NEAR(equations.y, y, 1e-3);
+  CHECK(hypot(equations.x - x, equations.y - y) < hypot(off.x - x, off.y - y));
 }
 
 // Position first, then velocity: not the shortest way, but a way.
@@ -401,6 +421,7 @@ int main(void) {
       cmocka_unit_test(all_methods_stay_on_the_constraints),
       cmocka_unit_test(error_follows_the_tolerance),
       cmocka_unit_test(solvers_that_cannot_project_say_so),
+      cmocka_unit_test(ida_keeps_constraints_as_equations),
       cmocka_unit_test(a_model_may_project_itself),
       cmocka_unit_test(differences_do_as_well_as_a_jacobian),
       cmocka_unit_test(redundant_constraints_do_no_harm),
