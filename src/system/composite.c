@@ -96,12 +96,11 @@ static const char* find_file(reader* r, const char* file) {
 
 //------------------------------------ sub-models ------------------------------------
 
-static cpl_status check_command(reader* r, const cpli_text* command) {
-  if (command->text == NULL || strncmp(command->text, "StartTLMFmiWrapper", 18) == 0) return CPL_OK;
-  return cpli_fail_at(r->def->ctx, CPL_ERR_UNSUPPORTED, &command->place,
-                      "sub-model %s: its start command is %s; couplet runs those of "
-                      "StartTLMFmiWrapper itself and starts no other program",
-                      r->member.name.text, command->text);
+// StartTLMFmiWrapper means couplet itself; others are started where the user allows it.
+static bool is_own_command(const cpli_text* command) {
+  static const char own[] = "StartTLMFmiWrapper";
+  return command->text == NULL || command->text[strspn(command->text, " \t")] == '\0' ||
+         strncmp(command->text, own, sizeof own - 1) == 0;
 }
 
 static cpl_status begin_model(reader* r, cpli_xml* xml) {
@@ -113,7 +112,7 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
   cpl_status st = required(r, xml, "SubModel", "Name", &r->member.name);
   if (st >= 0) st = required(r, xml, "SubModel", "ModelFile", &file);
   cpli_text command = attribute(r, xml, "StartCommand");
-  if (st >= 0) st = check_command(r, &command);
+  if (!is_own_command(&command)) r->member.command = command;
   if (st >= 0) st = triple(r, xml, "Position", &r->whole.lists[CPLI_LIST_ORIGIN]);
   if (st >= 0) st = triple(r, xml, "Angle321", &r->whole.lists[CPLI_LIST_ANGLES]);
   if (st < 0) return st;
@@ -190,6 +189,11 @@ static cpl_status take_simulation(reader* r, cpli_xml* xml) {
   if (st >= 0) st = number(r, xml, "StopTime", &e.values.stop);
   if (st >= 0) st = number(r, xml, "WriteTimeStep", &e.values.interval);
   if (st >= 0) st = number(r, xml, "ManagerPort", &port);
+  if (st >= 0 && !(port >= 0 && port <= 65535 && port == floor(port))) {
+    cpli_place place = here(r, xml);
+    st = cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "ManagerPort is a number up to 65535");
+  }
+  if (st >= 0) r->def->manager_port = (int32_t)port;
   for (size_t i = 0; i < CPLI_COUNT(e.places); i++) e.places[i] = here(r, xml);
   if (st >= 0 && isnan(e.values.interval) && !isnan(e.values.stop))
     e.values.interval = (e.values.stop - (isnan(e.values.start) ? 0 : e.values.start)) / 1000;

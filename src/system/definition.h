@@ -29,6 +29,7 @@ typedef struct cpli_member {
   cpli_place as_place;
   bool isolate;        // instances run in processes of their own
   bool prefers_steps;  // co-simulation, where it has both
+  cpli_text command;   // another program runs it (composite models). Nullable
   cpli_setting* starts;
   size_t n_starts, cap_starts;
 } cpli_member;
@@ -183,6 +184,7 @@ struct cpl_system_def {
   struct cpli_interface* interfaces;  // system/lines.h
   struct cpli_line* lines;
   size_t n_interfaces, cap_interfaces, n_lines, cap_lines;
+  int32_t manager_port;     // of composite models; 0: not said
   bool isolate;             // all models, those of nested systems too
   double call_timeout;      // of isolated ones [s]; 0: none
   cpli_names model_names;   // -> index in models
