@@ -235,7 +235,7 @@ cpl_status serving_begin(serving* s, double call_timeout, const volatile int* ca
 }
 
 void serving_end(serving* s) {
-  static const double patience = 3;
+  static const double patience = 1;
   double since = cpli_now();
   for (size_t i = 0; i < s->n_children; i++) {
     child* c = &s->children[i];

@@ -239,6 +239,7 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
   t.processes = def->processes;
   t.call_timeout = def->call_timeout;
   t.join = def->join;
+  if (def->join != NULL || def->serve != NULL) t.files = cpli_tlm_files(b);
   cpl_tlm_serve_def serve;
   if (def->serve != NULL) {  // others build with the same settings
     serve = *def->serve;

@@ -5,10 +5,13 @@
 // mistakes; keys keep strangers out.
 #include "tlm/remote.h"
 
-static void add(uint64_t* h, const void* data, size_t n) {
+uint64_t cpli_hash(uint64_t h, const void* data, size_t n) {
   const uint8_t* b = data;
-  for (size_t i = 0; i < n; i++) *h = (*h ^ b[i]) * UINT64_C(0x100000001b3);
+  for (size_t i = 0; i < n; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+  return h;
 }
+
+static void add(uint64_t* h, const void* data, size_t n) { *h = cpli_hash(*h, data, n); }
 
 static void add_text(uint64_t* h, const char* text) {
   if (text != NULL) add(h, text, strlen(text));
@@ -47,8 +50,9 @@ static void add_end(uint64_t* h, const cpli_tlm_end* e) {
 }
 
 uint64_t cpli_tlm_fingerprint(const cpli_tlm* m) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
+  uint64_t h = CPLI_HASH_BEGIN;
   add_text(&h, CPL_VERSION);
+  add(&h, &m->def.files, sizeof m->def.files);
   add_number(&h, m->n_parts);
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_tlm_part* p = &m->parts[i];

@@ -118,6 +118,29 @@ static void suspect(cpli_remote* r, int32_t part, const char* what) {
 
 //------------------------------------ who joins ------------------------------------
 
+// The next part after `i` that a line joins with a part; -1: there is none.
+static int32_t next_neighbour(const cpli_tlm* m, int32_t part, int32_t i) {
+  const cpli_tlm_part* p = &m->parts[part];
+  while (++i < m->n_parts) {
+    for (int32_t e = p->first_end; e < p->first_end + p->n_ends && i != part; e++) {
+      if (m->ends[m->ends[e].peer].part == i) return i;
+    }
+  }
+  return -1;
+}
+
+static void put_neighbours(cpli_remote* r, int32_t part) {
+  uint32_t n = 0;
+  int32_t i = -1;
+  while ((i = next_neighbour(r->m, part, i)) >= 0) n++;
+  cpli_put_u32(&r->out, n);
+  while ((i = next_neighbour(r->m, part, i)) >= 0) {
+    cpli_put_u32(&r->out, (uint32_t)i);
+    cpli_put_text(&r->out, name_of(r, i));
+    cpli_put_text(&r->out, r->members[i].keys.public_key);
+  }
+}
+
 static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
   double limit = r->def.call_timeout;
   begin(r, b, CPLI_MSG_SETTINGS);
@@ -126,6 +149,7 @@ static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
   cpli_put_real(&r->out, r->def.step);
   cpli_put_real(&r->out, r->def.usual_step);
   cpli_put_solver(&r->out, &r->m->parts[b->part].solver);
+  put_neighbours(r, b->part);
   return post(r, b);
 }
 
@@ -326,27 +350,12 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
   return st;
 }
 
-// Of two neighbours the second one connects to the first.
+// Keys were told before: whoever connects now is expected.
 static cpl_status introduce(cpli_remote* r, cpli_member* b) {
-  const cpli_tlm* m = r->m;
-  uint32_t n = 0;
+  int32_t part = -1;
   begin(r, b, CPLI_MSG_MEET);
-  for (int pass = 0; pass < 2; pass++) {
-    for (int32_t i = 0; i < m->n_parts; i++) {
-      bool joined = false;
-      const cpli_tlm_part* p = &m->parts[b->part];
-      for (int32_t e = p->first_end; e < p->first_end + p->n_ends && i != b->part; e++)
-        joined = joined || m->ends[m->ends[e].peer].part == i;
-      if (!joined) continue;
-      n += pass == 0;
-      if (pass == 0) continue;
-      cpli_put_u32(&r->out, (uint32_t)i);
-      cpli_put_text(&r->out, name_of(r, i));
-      cpli_put_text(&r->out, r->members[i].keys.public_key);
-      cpli_put_text(&r->out, r->members[i].endpoint);
-    }
-    if (pass == 0) cpli_put_u32(&r->out, n);
-  }
+  while ((part = next_neighbour(r->m, b->part, part)) >= 0)
+    cpli_put_text(&r->out, r->members[part].endpoint);
   return post(r, b);
 }
 

@@ -8,13 +8,6 @@
 
 static const char door[] = "waves";
 
-cpl_status cpli_join_listen(cpl_tlm_join* j) {
-  char address[CPLI_ENDPOINT_SIZE];
-  cpli_local_address(j->file.address, address, sizeof address);
-  return cpli_net_listen(j->net, ZMQ_ROUTER, door, &j->file.keys,
-                         j->def.listen != NULL ? j->def.listen : address, &j->waves);
-}
-
 //------------------------------------ introductions ------------------------------------
 
 // Ends of part `from` whose waves go to part `to`.
@@ -26,26 +19,43 @@ static uint32_t count_waves(const cpli_tlm* m, int32_t from, int32_t to) {
   return n;
 }
 
-static void read_neighbour(cpl_tlm_join* j, cpli_neighbour* n) {
+cpl_status cpli_join_neighbours(cpl_tlm_join* j) {
   cpli_bytes* in = &j->in.bytes;
-  n->part = (int32_t)cpli_get_u32(in);
-  cpli_get_text(in, n->name, sizeof n->name);
-  cpli_get_text(in, n->key, sizeof n->key);
-  cpli_get_text(in, n->endpoint, sizeof n->endpoint);
-  in->bad = in->bad || n->part < 0 || n->part >= j->m->n_parts || n->part == j->part ||
-            strlen(n->key) != CPLI_KEY_SIZE - 1;
-  if (in->bad) return;
-  n->connects = n->part < j->part;
-  n->n_waves = count_waves(j->m, n->part, j->part);
-}
-
-static cpl_status read_neighbours(cpl_tlm_join* j) {
-  uint32_t n = cpli_get_count(&j->in.bytes, 16);
+  uint32_t n = cpli_get_count(in, 12);
   j->neighbours = cpli_alloc(j->ctx, n, sizeof *j->neighbours);
   j->sockets = cpli_alloc(j->ctx, (size_t)n + 2, sizeof *j->sockets);
   if (j->neighbours == NULL || j->sockets == NULL) return cpli_nomem(j->ctx);
   j->n_neighbours = n;
-  for (uint32_t i = 0; i < n; i++) read_neighbour(j, &j->neighbours[i]);
+  cpl_status st = CPL_OK;
+  for (uint32_t i = 0; i < n && st >= 0; i++) {
+    cpli_neighbour* b = &j->neighbours[i];
+    b->part = (int32_t)cpli_get_u32(in);
+    cpli_get_text(in, b->name, sizeof b->name);
+    cpli_get_text(in, b->key, sizeof b->key);
+    in->bad = in->bad || b->part < 0 || b->part == j->part || strlen(b->key) != CPLI_KEY_SIZE - 1;
+    b->connects = b->part < j->part;  // of two neighbours the second one connects to the first
+    if (!b->connects) st = cpli_net_allow(j->net, door, b->key, b->name);
+  }
+  return st;
+}
+
+cpl_status cpli_join_listen(cpl_tlm_join* j) {
+  char address[CPLI_ENDPOINT_SIZE];
+  for (uint32_t i = 0; i < j->n_neighbours; i++) {
+    cpli_neighbour* b = &j->neighbours[i];
+    if (b->part >= j->m->n_parts)
+      return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system of the manager has more parts",
+                      j->file.part);
+    b->n_waves = count_waves(j->m, b->part, j->part);
+  }
+  cpli_local_address(j->file.address, address, sizeof address);
+  return cpli_net_listen(j->net, ZMQ_ROUTER, door, &j->file.keys,
+                         j->def.listen != NULL ? j->def.listen : address, &j->waves);
+}
+
+static cpl_status read_endpoints(cpl_tlm_join* j) {
+  for (uint32_t i = 0; i < j->n_neighbours; i++)
+    cpli_get_text(&j->in.bytes, j->neighbours[i].endpoint, sizeof j->neighbours[i].endpoint);
   if (!cpli_all_read(&j->in.bytes))
     return cpl_fail(j->ctx, CPL_ERR_IO,
                     "%s: what the manager says of its neighbours makes no sense", j->file.part);
@@ -71,7 +81,7 @@ static cpl_status greet(cpl_tlm_join* j, cpli_neighbour* n) {
 }
 
 static cpl_status approach(cpl_tlm_join* j, cpli_neighbour* n) {
-  if (!n->connects) return cpli_net_allow(j->net, door, n->key, n->name);
+  if (!n->connects) return CPL_OK;
   cpl_status st =
       cpli_net_connect(j->net, ZMQ_DEALER, n->endpoint, n->key, &j->file.keys, &n->socket);
   if (st < 0) return st;
@@ -95,7 +105,7 @@ cpl_status cpli_join_meet(cpl_tlm_join* j) {
       st = cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: the manager ended it before the start",
                     j->file.part);
   }
-  if (st >= 0) st = read_neighbours(j);
+  if (st >= 0) st = read_endpoints(j);
   for (uint32_t i = 0; i < j->n_neighbours && st >= 0; i++) st = approach(j, &j->neighbours[i]);
   while (st >= 0 && !all_met(j) && !j->over) {
     int64_t n = 0;
@@ -103,6 +113,7 @@ cpl_status cpli_join_meet(cpl_tlm_join* j) {
     if (st < 0 || n > 0) continue;
     cpli_sockets_wait(j->sockets, j->n_sockets, 0.1);
     st = cpli_join_hear(j, 0, &kind);
+    if (st >= 0) st = cpli_join_events(j);
   }
   if (st < 0 || j->over) return st;
   cpli_join_begin(j, CPLI_MSG_MET);

@@ -22,9 +22,9 @@ enum {
 
 typedef enum cpli_message_kind {
   CPLI_MSG_HELLO = 1,  // a part -> manager: its name
-  CPLI_MSG_SETTINGS,   // manager -> part: how to build
+  CPLI_MSG_SETTINGS,   // manager -> part: how to build, who its neighbours are
   CPLI_MSG_READY,      // part -> manager: fingerprint, where it listens
-  CPLI_MSG_MEET,       // manager -> part: its neighbours
+  CPLI_MSG_MEET,       // manager -> part: where its neighbours listen
   CPLI_MSG_MET,        // part -> manager: all of them are there
   CPLI_MSG_CALL,       // manager -> part: do something
   CPLI_MSG_REPLY,      // part -> manager: done

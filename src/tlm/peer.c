@@ -60,7 +60,9 @@ static cpl_status see_events(cpl_tlm_join* j) {
       [CPLI_NET_KEY_REFUSED] = {CPL_ERR_INPUT,
                                 "the manager does not know the key: the join file "
                                 "belongs to another run"},
-      [CPLI_NET_NO_PROTOCOL] = {CPL_ERR_INPUT, "who listens there is not the manager of this run"},
+      [CPLI_NET_NO_PROTOCOL] = {CPL_ERR_INPUT,
+                                "who listens there is not the manager of this run, "
+                                "or the join file is damaged"},
   };
   int fd;
   for (cpli_net_event e; (e = cpli_socket_event(&j->control, &fd)) != CPLI_NET_NOTHING;) {
@@ -126,6 +128,8 @@ static cpl_status read_settings(cpl_tlm_join* j) {
   j->step = cpli_get_finite(in);
   j->usual_step = cpli_get_finite(in);
   cpli_get_solver(in, &j->own_solver);
+  cpl_status st = cpli_join_neighbours(j);
+  if (st < 0) return st;
   if (cpli_all_read(in) && j->pace > 0) return CPL_OK;
   return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the settings of the manager make no sense",
                   j->file.part);

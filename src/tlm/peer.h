@@ -78,7 +78,8 @@ cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* 
 
 //------------------------------------ meet.c ------------------------------------
 
-/// Listen for neighbours; hear who they are; be connected to all of them.
+/// Hear who the neighbours are; listen for them; be connected to all of them.
+cpl_status cpli_join_neighbours(cpl_tlm_join* j);
 cpl_status cpli_join_listen(cpl_tlm_join* j);
 cpl_status cpli_join_meet(cpl_tlm_join* j);
 /// Notice when one of them is gone.
