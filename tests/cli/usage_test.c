@@ -23,7 +23,7 @@ static void help(void** state) {
     CHECK(strncmp(printed, head, strlen(head)) == 0);
     CHECK_CODE(0, verbs[i], "-h");
   }
-  CHECK_FAILS(2, "unknown verb \"rum\" (is it run or tlm?)", "help", "rum");
+  CHECK_FAILS(2, "unknown verb \"rum\" (is it run?)", "help", "rum");
 }
 
 // Nothing is wider than a terminal.
@@ -63,7 +63,7 @@ static void man_and_completion(void** state) {
   CHECK_CODE(0, "--completion");
   CHECK_CONTAINS(printed, "complete -o filenames -F _couplet couplet");
   CHECK_CONTAINS(printed,
-                 "run,--solver) words=\"cvode adams radau dopri5 erk8 esdirk5 ida rk4 euler\"");
+                 "\"run\",--solver) words=\"cvode adams radau dopri5 erk8 esdirk5 ida rk4 euler\"");
 }
 
 static void no_arguments(void** state) {
