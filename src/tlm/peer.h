@@ -42,6 +42,7 @@ struct cpl_tlm_join {
   uint64_t sent, received;
   double pace;  // [s] between words to the manager
   double spoke;
+  double patience;  // [s] to look for waves before sleeping
   cpl_solver_def solver, own_solver;
   double step, usual_step;
   bool over;       // the manager has ended it
