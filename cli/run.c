@@ -739,7 +739,7 @@ static int serve_file(void* args, int n, char** operands) {
 const cli_verb cli_tlm_serve = {
     .name = "tlm serve",
     .operands = "FILE",
-    .summary = "simulate a system whose sub-models run in other processes or on other machines",
+    .summary = "simulate a system whose sub-models run elsewhere",
     .text = serve_text,
     .suffixes = "yaml xml",
     .options = serve_options,

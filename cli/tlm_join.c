@@ -122,7 +122,7 @@ static const cli_option options[] = {
 const cli_verb cli_tlm_join = {
     .name = "tlm join",
     .operands = "[FILE]",
-    .summary = "run one sub-model of a system that couplet tlm serve manages",
+    .summary = "run a sub-model of what couplet tlm serve manages",
     .text =
         "FILE is the same system file or composite model as the manager's, with the files of its "
         "models; a difference is an error. When it is not given, the file of the manager is used, "

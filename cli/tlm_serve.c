@@ -20,6 +20,9 @@ const cli_option serve_options[] = {
      "where to listen; default: 127.0.0.1, at the ManagerPort of a composite model or any free "
      "port",
      CLI_TEXT, AT(address)},
+    {"watch-address", 0, "HOST[:PORT]",
+     "where observers are heard; default: any free port at the same host", CLI_TEXT,
+     AT(watch_address)},
     {"join-folder", 0, "DIR", "where join files go; default: the current folder", CLI_TEXT,
      AT(join_folder)},
     {"force", 0, NULL, "overwrite join files that are there already", CLI_FLAG, AT(force)},
@@ -44,7 +47,7 @@ const char serve_text[] =
     "other, and the run begins; results are those of couplet run FILE, to the byte. The join files "
     "are removed when it has ended. A sub-model that is not heard of for --call-timeout (default "
     "60 s) ends the run.\n\n"
-    "  couplet tlm serve drive.yaml --address 192.168.1.7:4711 --join-folder keys -o drive.csv\n"
+    "  couplet tlm serve drive.yaml --address 192.168.1.7:4711 --join-folder keys\n"
     "  couplet tlm serve drive.yaml --local";
 
 //------------------------------------ programs ------------------------------------
@@ -226,6 +229,7 @@ cpl_status serving_begin(serving* s, double call_timeout, const volatile int* ca
   if (!isnan(a->start_limit)) s->def.start_limit = a->start_limit;
   if (!isnan(a->watch_interval)) s->def.watch_interval = a->watch_interval;
   if (!isnan(call_timeout)) s->def.call_timeout = call_timeout;
+  s->def.watch_address = a->watch_address;
   s->def.overwrite = a->force;
   s->def.on_ready = on_ready;
   s->def.on_waiting = on_waiting;

@@ -7,7 +7,7 @@
 #include "cli.h"
 
 typedef struct serve_args {
-  const char *address, *join_folder;
+  const char *address, *watch_address, *join_folder;
   double start_limit, watch_interval;
   cli_list allow_command;
   bool force, local, on;

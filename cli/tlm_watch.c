@@ -142,7 +142,7 @@ static const cli_option options[] = {
 const cli_verb cli_tlm_watch = {
     .name = "tlm watch",
     .operands = "",
-    .summary = "watch the interfaces of a run that couplet tlm serve manages",
+    .summary = "watch what couplet tlm serve manages",
     .text =
         "Prints time, position, speed and force of the interfaces while the run goes on, in the "
         "common frame, until it ends. The key of observer.join opens nothing else: who has it can "

@@ -12,6 +12,7 @@
 #include "tlm/remote.h"
 
 static const char door_control[] = "control", door_watch[] = "watch";
+static const char observer_name[] = "observer";
 
 cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
   return (cpl_tlm_serve_def){.folder = ".",
@@ -32,14 +33,17 @@ static void begin(cpli_remote* r, cpli_member* b, cpli_message_kind kind) {
   cpli_put_head(&r->out, &(cpli_head){kind, r->session, CPLI_MANAGER, b->part, b->sent});
 }
 
+static void suspect(cpli_remote* r, int32_t part, const char* what) {
+  if (r->suspect >= 0) return;
+  r->suspect = part;
+  r->suspected = cpli_now();
+  snprintf(r->suspicion, sizeof r->suspicion, "%s", what);
+}
+
 static cpl_status post(cpli_remote* r, cpli_member* b) {
   if (r->out.no_memory) return cpli_nomem(ctx_of(r));
   if (cpli_socket_send(&r->control, &b->route, &r->out)) b->sent++;
-  else if (r->suspect < 0) {
-    r->suspect = b->part;
-    r->suspected = cpli_now();
-    snprintf(r->suspicion, sizeof r->suspicion, "the connection to it was lost");
-  }
+  else suspect(r, b->part, CPLI_GONE);
   return CPL_OK;
 }
 
@@ -107,13 +111,6 @@ static cpl_status blame(cpli_remote* r, int32_t part, const char* what) {
     return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: before the start: %s", p->stats.name,
                             what);
   return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: at t=%.12g: %s", p->stats.name, p->t, what);
-}
-
-static void suspect(cpli_remote* r, int32_t part, const char* what) {
-  if (r->suspect >= 0) return;
-  r->suspect = part;
-  r->suspected = cpli_now();
-  snprintf(r->suspicion, sizeof r->suspicion, "%s", what);
 }
 
 //------------------------------------ who joins ------------------------------------
@@ -275,7 +272,7 @@ static void see_events(cpli_remote* r) {
     for (int32_t i = 0; i < r->m->n_parts && e == CPLI_NET_GONE; i++) {
       cpli_member* b = &r->members[i];
       if (b->stage == CPLI_STAGE_NONE || b->fd != fd) continue;
-      if (r->meeting) suspect(r, i, "its process has ended, or the connection to it was lost");
+      if (r->meeting) suspect(r, i, CPLI_GONE);
       else b->stage = CPLI_STAGE_NONE;  // it may come again
     }
   }
@@ -308,8 +305,10 @@ cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
   *answered = NULL;
   if (!cpli_socket_receive(control, true, &r->in)) {
     cpli_sockets_wait(&control, 1, 0.02);
-    see_events(r);
-    if (!cpli_socket_receive(control, true, &r->in)) return check_clocks(r);
+    if (!cpli_socket_receive(control, true, &r->in)) {  // what was said before it left counts
+      see_events(r);
+      return check_clocks(r);
+    }
   }
   return hear(r, answered);
 }
@@ -400,13 +399,17 @@ static cpl_status invite(cpli_remote* r) {
   cpli_keys observer;
   for (int32_t i = 0; i < r->m->n_parts && st >= 0; i++) {
     cpli_member* b = &r->members[i];
+    if (strcmp(name_of(r, i), observer_name) == 0)
+      return cpl_fail(ctx_of(r), CPL_ERR_INPUT,
+                      "%s: a part cannot be called %s: that is the name of who watches", r->m->name,
+                      observer_name);
     st = cpli_net_keys(r->net, &b->keys);
     if (st >= 0) st = cpli_net_allow(r->net, door_control, b->keys.public_key, name_of(r, i));
     if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, b->file);
   }
   if (st >= 0) st = cpli_net_keys(r->net, &observer);
-  if (st >= 0) st = cpli_net_allow(r->net, door_watch, observer.public_key, "observer");
-  if (st >= 0) st = write_file(r, &r->watch, "observer", &observer, r->observer_file);
+  if (st >= 0) st = cpli_net_allow(r->net, door_watch, observer.public_key, observer_name);
+  if (st >= 0) st = write_file(r, &r->watch, observer_name, &observer, r->observer_file);
   return st;
 }
 

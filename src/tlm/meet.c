@@ -72,7 +72,7 @@ static cpl_status post(cpl_tlm_join* j, cpli_neighbour* n) {
   cpli_socket* s = n->connects ? &n->socket : &j->waves;
   if (j->wave_out.no_memory) return cpli_nomem(j->ctx);
   if (cpli_socket_send(s, n->connects ? NULL : &n->route, &j->wave_out)) return CPL_OK;
-  return cpli_join_lost(j, n, "its process has ended, or a connection to it was lost");
+  return cpli_join_lost(j, n, CPLI_GONE);
 }
 
 static cpl_status greet(cpl_tlm_join* j, cpli_neighbour* n) {
@@ -142,12 +142,13 @@ static bool take_waves(cpl_tlm_join* j, cpli_neighbour* n, cpli_bytes* in) {
   cpli_tlm_part* p = &j->m->parts[n->part];
   cpli_wave_head head;
   cpli_get_wave_head(in, &head);
-  if (in->bad || n->stopped || (head.n != 0 && head.n != n->n_waves)) return false;
-  if (head.n > 0 && !(head.published > p->published)) return false;
+  if (in->bad || n->stopped || head.n != (head.stopped ? 0 : n->n_waves)) return false;
+  if (head.stopped ? head.published != p->published : !(head.published > p->published))
+    return false;
   for (uint32_t i = 0; i < head.n; i++) {
     if (!take_segment(j, n, in, head.published)) return false;
   }
-  if (head.published < p->published || !cpli_all_read(in)) return false;
+  if (!cpli_all_read(in)) return false;
   p->published = head.published;
   n->stopped = head.stopped;
   return true;
@@ -199,18 +200,17 @@ cpl_status cpli_join_receive(cpl_tlm_join* j, int64_t* n) {
 }
 
 cpl_status cpli_join_events(cpl_tlm_join* j) {
-  static const char gone[] = "its process has ended, or a connection to it was lost";
   int fd;
   for (cpli_net_event e; (e = cpli_socket_event(&j->waves, &fd)) != CPLI_NET_NOTHING;) {
     for (uint32_t i = 0; i < j->n_neighbours && e == CPLI_NET_GONE; i++) {
       cpli_neighbour* n = &j->neighbours[i];
-      if (!n->connects && n->met && n->fd == fd) return cpli_join_lost(j, n, gone);
+      if (!n->connects && n->met && n->fd == fd) return cpli_join_lost(j, n, CPLI_GONE);
     }
   }
   for (uint32_t i = 0; i < j->n_neighbours; i++) {
     cpli_neighbour* n = &j->neighbours[i];
     for (cpli_net_event e; n->connects && (e = cpli_socket_event(&n->socket, &fd));) {
-      if (e == CPLI_NET_GONE && n->met) return cpli_join_lost(j, n, gone);
+      if (e == CPLI_NET_GONE && n->met) return cpli_join_lost(j, n, CPLI_GONE);
     }
   }
   return CPL_OK;

@@ -20,6 +20,9 @@ enum {
   CPLI_NOBODY = -2,   // who does not know its number yet
 };
 
+// What is said of a part that is not there any more.
+#define CPLI_GONE "its process has ended, or the connection to it was lost"
+
 typedef enum cpli_message_kind {
   CPLI_MSG_HELLO = 1,  // a part -> manager: its name
   CPLI_MSG_SETTINGS,   // manager -> part: how to build, who its neighbours are

@@ -26,7 +26,8 @@ typedef struct cpli_guest {
 
 typedef struct cpli_net {
   cpl_context* ctx;
-  const cpli_zmq* z;
+  const cpli_zmq* z;  // the table
+  cpli_zmq table;
   void* zmq;
   void* zap;
   pthread_t thread;

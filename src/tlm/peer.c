@@ -46,8 +46,9 @@ static cpl_status ended(cpl_tlm_join* j) {
   if (!cpli_all_read(&j->in.bytes)) st = CPL_ERR_CANCELLED;
   j->over = true;
   if (st >= 0) return CPL_OK;
-  return cpl_fail(j->ctx, st == CPL_ERR_INPUT ? st : CPL_ERR_CANCELLED,
-                  "%s: the manager ended the run%s%s", j->file.part, text[0] != '\0' ? ": " : "",
+  bool unwanted = st == CPL_ERR_INPUT;
+  return cpl_fail(j->ctx, unwanted ? st : CPL_ERR_CANCELLED, "%s: the manager %s%s%s", j->file.part,
+                  unwanted ? "did not let it in" : "ended the run", text[0] != '\0' ? ": " : "",
                   text);
 }
 

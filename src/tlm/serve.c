@@ -195,9 +195,7 @@ static cpl_status do_set_curve(cpl_tlm_join* j) {
 // Neighbours on this machine answer within some microseconds: it pays to look for a while before
 // going to sleep, but only where those who are to answer, and their threads that send and receive,
 // have processors of their own. On two processors looking made runs twice as long.
-static double patience(void) {
-  return sysconf(_SC_NPROCESSORS_ONLN) > 4 ? 50e-6 : 0;
-}
+static double patience(void) { return sysconf(_SC_NPROCESSORS_ONLN) > 4 ? 50e-6 : 0; }
 
 static cpl_status do_start(cpl_tlm_join* j) {
   cpli_bytes* in = &j->in.bytes;

@@ -185,6 +185,7 @@ static void joined_by_hand_and_watched(void** state) {
 
 static void one_is_killed(void** state) {
   (void)state;
+  unlink("killed.csv");
   command serve = BEGIN("serve", "tlm", "serve", "long.yaml", "--local", "-o", "killed.csv");
   wait_for_rows("killed.csv", 1);
   pid_t right = find_child(serve.pid, "right.join"), left = find_child(serve.pid, "left.join");
@@ -422,6 +423,7 @@ static void join_files_are_not_overwritten(void** state) {
 
 static void the_manager_is_killed(void** state) {
   (void)state;
+  unlink("lost.csv");
   command serve = BEGIN("serve", "tlm", "serve", "long.yaml", "--local", "-o", "lost.csv");
   wait_for_rows("lost.csv", 1);
   pid_t right = find_child(serve.pid, "right.join");
@@ -434,6 +436,7 @@ static void the_manager_is_killed(void** state) {
 
 static void interrupted(void** state) {
   (void)state;
+  unlink("broken.csv");
   command serve = BEGIN("serve", "tlm", "serve", "long.yaml", "--local", "-o", "broken.csv");
   wait_for_rows("broken.csv", 1);
   kill(serve.pid, SIGINT);
