@@ -246,6 +246,9 @@ static cpl_status make_integrated(session* s) {
 }
 
 static cpl_status begin_serving(session* s) {
+  if (s->args->processes || s->args->isolate)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--%s: the sub-models run elsewhere, each in a process",
+                    s->args->processes ? "processes" : "isolate");
   s->serving.args = &s->args->serve;
   s->serving.ctx = s->ctx;
   s->serving.path = s->path;

@@ -14,8 +14,7 @@ enum {
   CPLI_PROTOCOL = 1,
   CPLI_HEAD_SIZE = 32,
   CPLI_TEXT_MOST = 4096,
-  CPLI_MESSAGE_MOST = 1 << 26,  // bytes, of control
-  CPLI_WAVE_MOST = 1 << 20,
+  CPLI_MESSAGE_MOST = 1 << 26,  // bytes
   CPLI_MANAGER = -1,  // as sender and receiver
   CPLI_NOBODY = -2,   // who does not know its number yet
 };

@@ -42,14 +42,6 @@ static int set_up(void** state) {
   return 0;
 }
 
-static void check_same_files(const char* a, const char* b) {
-  size_t na, nb;
-  char *ta = read_bytes(a, &na), *tb = read_bytes(b, &nb);
-  if (na != nb || memcmp(ta, tb, na) != 0) fail_msg("%s and %s differ", a, b);
-  free(ta);
-  free(tb);
-}
-
 static bool exists(const char* path) { return access(path, F_OK) == 0; }
 
 static void check_nothing_left(void) {
@@ -417,6 +409,8 @@ static void join_files_are_not_overwritten(void** state) {
   CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "--force");
   check_nothing_left();
   CHECK_FAILS_WITH(2, "there are no tlm lines in it", "tlm", "serve", "mass.c");
+  CHECK_FAILS_WITH(2, "--processes: the sub-models run elsewhere", "tlm", "serve", "masses.yaml",
+                   "--processes");
   CHECK_FAILS_WITH(2, "is no join file", "tlm", "join", "--key-file", "masses.yaml");
   CHECK_FAILS_WITH(2, "--key-file", "tlm", "join");
 }
