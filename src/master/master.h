@@ -55,7 +55,6 @@ typedef struct cpli_master_part {
   bool can_restore, plain;
   bool follows;                 // outputs follow inputs without a step
   bool keeps_own;               // its step cannot vary: it has a grid of its own
-  int32_t first_var;            // in the description of the master
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
   int32_t order;            // of the polynomials its inputs follow
@@ -113,8 +112,6 @@ typedef struct cpli_master {
   cpli_out* outs;
   cpli_master_link* links;
   int32_t n_parts, n_outs, n_links;
-  int32_t* part_of_var;  // of the description
-  uint32_t* ref_of_var;  // in its part
   cpli_plan plans[3];
   int32_t* probes;  // parts that must be asked before someone who cannot go back takes the step
   int32_t n_probes;
@@ -148,6 +145,19 @@ typedef struct cpli_master {
   const char** facts[2];
   size_t n_facts[2];
 } cpli_master;
+
+//------------------------------------ master.c ------------------------------------
+
+/// Give it its operations, by what it can do.
+void cpli_master_equip(cpli_master* m);
+void cpli_master_destroy(cpl_component* c);
+const cpli_master* cpli_as_master(const cpl_stepper* s);  // NULL: it is something else
+
+//------------------------------------ saved.c ------------------------------------
+
+cpl_status cpli_master_save(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot);
+void cpli_master_forget(cpl_component* c, cpl_snapshot* snapshot);
 
 //------------------------------------ plan.c ------------------------------------
 

@@ -149,8 +149,23 @@ static cpl_status read_name(reader* r, const cpli_yaml* node) {
   return read_text(r, node, "name", &r->def->name);
 }
 
+static cpl_status read_own_interfaces(reader* r, const cpli_yaml* model) {
+  const cpli_yaml* list = cpli_yaml_get(model, "interfaces");
+  if (list == NULL) return CPL_OK;
+  if (cpli_yaml_get(model, "count") != NULL)
+    return fail(r, list->key,
+                "model \"%s\" is there several times: name the interfaces of each in the section "
+                "interfaces (\"%s[1].end\": ...)",
+                model->key->text, model->key->text);
+  cpl_status st = cpli_yaml_mapping(r->yaml, list, "interfaces");
+  for (const cpli_yaml* c = st >= 0 ? list->first : NULL; c != NULL && st >= 0; c = c->next)
+    st = cpli_read_interface(r->def, r->yaml, model->key->text, c);
+  return st;
+}
+
 static cpl_status read_model(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"fmu", "c", "system", "as", "start", "isolate", "count"};
+  static const char* const keys[] = {"fmu",   "c",       "system", "as",
+                                     "start", "isolate", "count",  "interfaces"};
   static const char* const kinds[] = {"me", "cs"};
   cpli_member m = {.name = key_text(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
@@ -180,6 +195,7 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
   const cpli_yaml* start = st >= 0 ? cpli_yaml_get(node, "start") : NULL;
   if (start != NULL) st = read_settings(r, start, "start", &m.starts, &m.n_starts);
   m.cap_starts = m.n_starts;
+  if (st >= 0) st = read_own_interfaces(r, node);
   const cpli_yaml* count = st >= 0 ? cpli_yaml_get(node, "count") : NULL;
   if (count != NULL) return cpli_read_count(r, count, m);
   return st < 0 ? st : cpli_def_add_model(r->def, m);
@@ -377,7 +393,7 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_interface(reader* r, const cpli_yaml* node) {
-  return cpli_read_interface(r->def, r->yaml, node);
+  return cpli_read_interface(r->def, r->yaml, NULL, node);
 }
 
 static cpl_status read_tlm(reader* r, const cpli_yaml* node) {

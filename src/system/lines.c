@@ -105,7 +105,16 @@ static cpl_status read_keys(const reading* r, const cpli_yaml* node, const char*
 
 //------------------------------------ sections ------------------------------------
 
-cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml,
+// "end" of the model "left" is "left.end".
+static cpli_text interface_name(const reading* r, const char* model, const cpli_yaml* at) {
+  if (model == NULL) return text_of(r, at->text, at);
+  size_t size = strlen(model) + strlen(at->text) + 2;
+  char* name = cpli_def_array(r->def, size, 1);
+  if (name != NULL) snprintf(name, size, "%s.%s", model, at->text);
+  return text_of(r, name != NULL ? name : "", at);
+}
+
+cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml, const char* model,
                                const cpli_yaml* node) {
   cpli_interface item = {0};
   cpli_list* l = item.lists;
@@ -123,16 +132,16 @@ cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml,
                           {"substeps", &item.substeps, NULL, NULL},
                           {"origin", NULL, &l[CPLI_LIST_ORIGIN], NULL},
                           {"angles", NULL, &l[CPLI_LIST_ANGLES], NULL}};
-  bool whole = strchr(node->key->text, '.') == NULL;
+  bool whole = model == NULL && strchr(node->key->text, '.') == NULL;
   reading r = {def, yaml, whole ? of_model : of_interface,
                whole ? CPLI_COUNT(of_model) : CPLI_COUNT(of_interface)};
-  item.name = text_of(&r, node->key->text, node->key);
+  item.name = interface_name(&r, model, node->key);
   cpl_status st = read_keys(&r, node, node->key->text);
   if (st >= 0 && !whole && item.kind.text == NULL)
     return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.name.place,
                         "the interface %s needs a kind: translational, rotational, hydraulic, "
                         "electric, 3d or signal",
-                        node->key->text);
+                        item.name.text);
   return st < 0 ? st : cpli_def_add_interface(def, &item);
 }
 

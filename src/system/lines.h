@@ -45,6 +45,8 @@ typedef struct cpli_line {
 cpl_status cpli_def_add_interface(cpl_system_def* def, const cpli_interface* item);
 cpl_status cpli_def_add_line(cpl_system_def* def, const cpli_line* item);
 
-cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml,
+/// `model`: whose it is; NULL: the key of the node says so ("left.end"; "left": what all of its
+/// interfaces share).
+cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml, const char* model,
                                const cpli_yaml* node);
 cpl_status cpli_read_line(cpl_system_def* def, const cpli_yaml_file* yaml, const cpli_yaml* node);

@@ -1,0 +1,352 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From a definition to a master: parts in the order of their names, outs and links in that of the
+// parts, the description of the whole, what it can do.
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "master/master.h"
+
+cpl_master_def cpl_default_master_def(void) { return (cpl_master_def){.order = -1}; }
+
+typedef struct named {
+  const char* name;
+  int32_t index;
+} named;
+
+static int by_name(const void* x, const void* y) {
+  return strcmp(((const named*)x)->name, ((const named*)y)->name);
+}
+
+// Who knows the times of its events beforehand, but not those of all of them, promises nothing.
+static void classify(cpli_master_part* p) {
+  const cpl_component* c = &p->s->base;
+  bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
+  p->can_restore = c->ops->save != NULL && c->can.save_restore;
+  p->kind = p->s->ops->max_step != NULL && !surprises ? CPL_PREDICTS
+            : p->can_restore                          ? CPL_ROLLS_BACK
+                                                      : CPL_LEGACY;
+  p->follows = c->can.get_after_set;
+  p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
+}
+
+// Parts in the order of their names. *place: where each part of the definition went.
+static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+  for (int32_t i = 0; i < def->n_parts; i++)
+    m->parts[i].s = def->parts[i].stepper;  // they are ours from here on
+  named* order = cpli_alloc(m->base.base.ctx, (size_t)def->n_parts, sizeof *order);
+  if (order == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < def->n_parts; i++)
+    order[i] = (named){def->parts[i].stepper->base.name, i};
+  qsort(order, (size_t)def->n_parts, sizeof *order, by_name);
+  for (int32_t k = 0; k < def->n_parts; k++) {
+    const cpl_master_part* from = &def->parts[order[k].index];
+    place[order[k].index] = k;
+    m->parts[k] =
+        (cpli_master_part){.s = from->stepper, .plain = from->plain_names, .step = from->step};
+    m->parts[k].keeps_own = !from->stepper->base.can.variable_step;
+    if (m->parts[k].keeps_own && m->parts[k].step == 0) m->parts[k].step = def->step;
+    classify(&m->parts[k]);
+    // a polynomial cut off behind the derivatives a part takes would be a worse one of that order
+    int32_t most = from->stepper->base.can.input_derivatives;
+    bool cut = from->stepper->ops->set_curve != NULL && most < m->def.order;
+    m->parts[k].order = cut ? most : m->def.order;
+  }
+  cpli_free(m->base.base.ctx, order);
+  return CPL_OK;
+}
+
+typedef struct wire {
+  int32_t source, source_var, target, target_var;
+  const char *source_name, *target_name;
+  double factor, offset;
+} wire;
+
+// By names: the variables of an aggregate stand in the order of a file.
+static int compare_ends(int32_t part_a, const char* name_a, int32_t var_a, int32_t part_b,
+                        const char* name_b, int32_t var_b) {
+  if (part_a != part_b) return part_a < part_b ? -1 : 1;
+  int order = strcmp(name_a, name_b);
+  return order != 0 ? order : var_a < var_b ? -1 : var_a > var_b;
+}
+
+static int by_source(const void* x, const void* y) {
+  const wire *a = x, *b = y;
+  return compare_ends(a->source, a->source_name, a->source_var, b->source, b->source_name,
+                      b->source_var);
+}
+
+static int by_target(const void* x, const void* y) {
+  const wire *a = x, *b = y;
+  return compare_ends(a->target, a->target_name, a->target_var, b->target, b->target_name,
+                      b->target_var);
+}
+
+static bool is_discrete(const cpl_variable* v) {
+  return v->type != CPL_REAL || v->variability != CPL_CONTINUOUS;
+}
+
+static void add_outs(cpli_master* m, wire* wires, int32_t n) {
+  qsort(wires, (size_t)n, sizeof *wires, by_source);
+  wire last = {.source = -1, .source_name = ""};
+  for (int32_t i = 0; i < n; i++) {
+    bool another = by_source(&last, &wires[i]) != 0;
+    last = wires[i];
+    if (another) {
+      cpli_master_part* p = &m->parts[wires[i].source];
+      const cpl_variable* v = &p->s->base.desc->vars[wires[i].source_var];
+      if (p->n_outs++ == 0) p->first_out = m->n_outs;
+      m->outs[m->n_outs++] = (cpli_out){
+          .part = wires[i].source, .var = wires[i].source_var, .ref = v->ref, .type = v->type};
+    }
+    wires[i].source_var = m->n_outs - 1;  // from here on the out
+  }
+}
+
+static cpl_status add_links(cpli_master* m, wire* wires, int32_t n) {
+  qsort(wires, (size_t)n, sizeof *wires, by_target);
+  for (int32_t i = 0; i < n; i++) {
+    const wire* w = &wires[i];
+    cpli_master_part* p = &m->parts[w->target];
+    const cpl_variable* v = &p->s->base.desc->vars[w->target_var];
+    if (i > 0 && by_target(&wires[i - 1], w) == 0) {
+      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: %s.%s is connected twice", m->name,
+                      p->s->base.name, v->name);
+    }
+    if (v->type == CPL_BINARY && p->s->base.ops->set_binary == NULL)
+      return cpl_fail(m->base.base.ctx, CPL_ERR_UNSUPPORTED, "%s: %s takes no Binary", m->name,
+                      p->s->base.name);
+    if (p->n_links++ == 0) p->first_link = m->n_links;
+    m->links[m->n_links++] = (cpli_master_link){.out = w->source_var,
+                                                .part = w->target,
+                                                .var = w->target_var,
+                                                .ref = v->ref,
+                                                .type = v->type,
+                                                .discrete = is_discrete(v),
+                                                .fresh = true,
+                                                .factor = w->factor != 0 ? w->factor : 1,
+                                                .offset = w->offset,
+                                                .nominal = v->nominal > 0 ? v->nominal : 1};
+  }
+  return CPL_OK;
+}
+
+static cpl_status take_links(cpli_master* m, const cpl_master_def* def, const int32_t* place) {
+  wire* wires = cpli_alloc(m->base.base.ctx, (size_t)def->n_links, sizeof *wires);
+  if (wires == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < def->n_links; i++) {
+    const cpl_master_link* l = &def->links[i];
+    const cpl_description *from = def->parts[l->source_part].stepper->base.desc,
+                          *to = def->parts[l->target_part].stepper->base.desc;
+    wires[i] = (wire){.source = place[l->source_part],
+                      .source_var = l->source_var,
+                      .target = place[l->target_part],
+                      .target_var = l->target_var,
+                      .source_name = from->vars[l->source_var].name,
+                      .target_name = to->vars[l->target_var].name,
+                      .factor = l->factor,
+                      .offset = l->offset};
+  }
+  add_outs(m, wires, def->n_links);
+  cpl_status st = add_links(m, wires, def->n_links);
+  cpli_free(m->base.base.ctx, wires);
+  return st;
+}
+
+static int32_t link_at(const cpli_master* m, int32_t part, int32_t var) {
+  const cpli_master_part* p = &m->parts[part];
+  for (int32_t l = p->first_link; l < p->first_link + p->n_links; l++) {
+    if (m->links[l].var == var) return l;
+  }
+  return -1;
+}
+
+static cpl_status take_bonds(cpli_master* m, const cpl_master_def* def, const int32_t* place) {
+  m->bonds = cpli_arena_alloc(&m->arena, (size_t)def->n_bonds, sizeof *m->bonds);
+  if (m->bonds == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < def->n_bonds; i++) {
+    const cpl_master_bond* b = &def->bonds[i];
+    m->bonds[i].effort = link_at(m, place[b->effort_part], b->effort_var);
+    m->bonds[i].flow = link_at(m, place[b->flow_part], b->flow_var);
+    if (m->bonds[i].effort < 0 || m->bonds[i].flow < 0)
+      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                      "%s: bond %d: both of its inputs must be connected", m->name, i + 1);
+  }
+  m->n_bonds = def->n_bonds;
+  if (def->estimate == CPL_ESTIMATE_ENERGY && def->n_bonds == 0)
+    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: estimate: energy needs bonds, which name the inputs that carry power",
+                    m->name);
+  return CPL_OK;
+}
+
+static cpl_status allocate_work(cpli_master* m) {
+  cpli_arena* a = &m->arena;
+  size_t longest = 1, nl = (size_t)m->n_links, no = (size_t)m->n_outs, np = (size_t)m->n_parts;
+  bool fine = true;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    size_t n = (size_t)(p->n_links > p->n_outs ? p->n_links : p->n_outs);
+    if (n > longest) longest = n;
+    p->in_refs = cpli_arena_alloc(a, (size_t)p->n_links, sizeof *p->in_refs);
+    p->in_values = cpli_arena_alloc(a, (size_t)p->n_links, sizeof *p->in_values);
+    fine = fine && p->in_refs != NULL && p->in_values != NULL;
+  }
+  m->refs = cpli_arena_alloc(a, longest, sizeof *m->refs);
+  m->reals = cpli_arena_alloc(a, longest, sizeof *m->reals);
+  m->integers = cpli_arena_alloc(a, longest, sizeof *m->integers);
+  m->strings = cpli_arena_alloc(a, longest, sizeof *m->strings);
+  m->binaries = cpli_arena_alloc(a, longest, sizeof *m->binaries);
+  m->work = cpli_arena_alloc(a, (size_t)m->most_torn * 41, sizeof *m->work);
+  m->kept_links = cpli_arena_alloc(a, nl, sizeof *m->kept_links);
+  m->kept_outs = cpli_arena_alloc(a, no, sizeof *m->kept_outs);
+  m->assumed = cpli_arena_alloc(a, nl, sizeof *m->assumed);
+  fine = fine && m->refs != NULL && m->reals != NULL && m->integers != NULL && m->strings != NULL &&
+         m->binaries != NULL && m->work != NULL && m->kept_links != NULL && m->kept_outs != NULL &&
+         m->assumed != NULL;
+  int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads > m->n_parts) threads = m->n_parts;
+  if (fine && threads > 1) {
+    m->messages = cpli_arena_alloc(a, np, CPLI_MESSAGE_SIZE);
+    fine = m->messages != NULL;
+    if (fine) return cpli_crew_create(m->base.base.ctx, threads, &m->crew);
+  }
+  return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
+}
+
+// A composed stepper has the weakest of its parts.
+static void set_capabilities(cpli_master* m) {
+  cpl_capabilities can = {.save_restore = true,
+                          .variable_step = true,
+                          .zero_step = true,
+                          .stops_early = true,
+                          .predicts = true,
+                          .get_after_set = false,
+                          .input_derivatives = 3};
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpl_capabilities* p = &m->parts[i].s->base.can;
+    can.save_restore = can.save_restore && m->parts[i].can_restore;
+    can.predicts = can.predicts && m->parts[i].s->ops->max_step != NULL;
+    can.once_per_process = can.once_per_process || p->once_per_process;
+    can.needs_tool = can.needs_tool || p->needs_tool;
+    can.variable_step = can.variable_step && !m->parts[i].keeps_own;
+    m->saves = m->saves || p->stops_early;
+  }
+  m->saves = m->saves || m->iterates || m->def.tolerance > 0 ||
+             m->def.algorithm == CPL_MASTER_DETERMINATE || m->def.algorithm == CPL_MASTER_ITERATIVE;
+  m->base.base.can = can;
+  cpli_master_equip(m);
+}
+
+// Steppers that can do nothing but step.
+static cpl_status check_legacies(cpli_master* m) {
+  char names[512] = "";
+  size_t used = 0;
+  int32_t n = 0;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].kind != CPL_LEGACY) continue;
+    if (used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
+                               m->parts[i].s->base.name);
+    n++;
+  }
+  if (n < 2) return CPL_OK;
+  if (m->def.strict)
+    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: %d steppers can neither be rolled back nor predict their steps; at most "
+                    "one is allowed: %s",
+                    m->name, n, names);
+  if (m->saves)
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
+            "%d steppers can neither be rolled back nor predict their steps, and the run ends "
+            "when one of them rejects one: %s",
+            n, names);
+  return CPL_OK;
+}
+
+static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
+  if (!(def->step >= 0) || !(def->tolerance >= 0) || !(def->min_step >= 0))
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: step and tolerance of a master must be positive",
+                    def->name);
+  if (def->order < -1 || def->order > 2)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the order of inputs is %d; it must be 0, 1 or 2",
+                    def->name, def->order);
+  return CPL_OK;
+}
+
+static cpl_status describe(cpli_master* m) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpli_merge_part* parts = cpli_alloc(ctx, (size_t)m->n_parts, sizeof *parts);
+  cpl_master_link* links = cpli_alloc(ctx, (size_t)m->n_links, sizeof *links);
+  cpl_status st = parts == NULL || links == NULL ? cpli_nomem(ctx) : CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    const cpl_component* c = &m->parts[i].s->base;
+    parts[i] = (cpli_merge_part){c->name, c->desc, m->parts[i].plain};
+  }
+  for (int32_t i = 0; i < m->n_links && st >= 0; i++)
+    links[i] = (cpl_master_link){.source_part = m->outs[m->links[i].out].part,
+                                 .source_var = m->outs[m->links[i].out].var,
+                                 .target_part = m->links[i].part,
+                                 .target_var = m->links[i].var};
+  if (st >= 0) st = cpli_merge(ctx, m->name, parts, m->n_parts, links, m->n_links, &m->merged);
+  cpli_free(ctx, parts);
+  cpli_free(ctx, links);
+  return st;
+}
+
+static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+  cpl_context* ctx = m->base.base.ctx;
+  m->n_parts = def->n_parts;
+  cpl_status st = take_parts(m, def, place);
+  if (st >= 0) st = check_def(ctx, def);
+  m->outs = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->outs);
+  m->links = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->links);
+  if (st >= 0 && (m->outs == NULL || m->links == NULL)) st = cpli_nomem(ctx);
+  if (st >= 0) st = take_links(m, def, place);
+  if (st >= 0) st = take_bonds(m, def, place);
+  if (st >= 0 && m->merged == NULL) st = describe(m);
+  if (st >= 0) m->base.base.desc = &m->merged->desc;
+  if (st >= 0) st = cpli_master_plan(m);
+  if (st >= 0) st = allocate_work(m);
+  if (st >= 0) set_capabilities(m);
+  if (st >= 0) st = check_legacies(m);
+  return st;
+}
+
+cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper** out) {
+  return cpli_master_create(ctx, def, NULL, out);
+}
+
+cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
+                              cpl_stepper** out) {
+  *out = NULL;
+  cpl_status st = CPL_OK;
+  cpli_master* m = cpli_alloc(ctx, 1, sizeof *m);
+  int32_t* place = cpli_alloc(ctx, (size_t)def->n_parts, sizeof *place);
+  if (m == NULL || place == NULL) st = cpli_nomem(ctx);
+  if (st >= 0) {
+    cpli_arena_init(&m->arena, ctx);
+    m->name = cpli_arena_strdup(&m->arena, def->name);
+    m->parts = cpli_arena_alloc(&m->arena, (size_t)def->n_parts, sizeof *m->parts);
+    if (m->name == NULL || m->parts == NULL) st = cpli_nomem(ctx), cpli_arena_free(&m->arena);
+  }
+  if (st < 0) {
+    for (int32_t i = 0; i < def->n_parts; i++)
+      def->parts[i].stepper->base.ops->destroy(&def->parts[i].stepper->base);
+    cpli_free(ctx, m);
+    cpli_free(ctx, place);
+    return st;
+  }
+  m->def = *def;
+  if (m->def.order < 0) m->def.order = def->algorithm == CPL_MASTER_ITERATIVE ? 1 : 0;
+  m->base = (cpl_stepper){.base = {.ops = &m->component_ops, .ctx = ctx, .name = m->name},
+                          .ops = &m->stepper_ops};
+  if (merged != NULL) m->merged = cpli_merged_hold(merged);
+  st = fill(m, def, place);
+  cpli_free(ctx, place);
+  if (st < 0) cpli_master_destroy(&m->base.base);
+  else *out = &m->base;
+  return st;
+}

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a master tells of itself: counters, links, the order of its calls, the names of its choices.
+#include "master/master.h"
+
+const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s) {
+  const cpli_master* m = cpli_as_master(s);
+  return m != NULL ? &m->stats : NULL;
+}
+
+double cpl_master_step(const cpl_stepper* s) {
+  const cpli_master* m = cpli_as_master(s);
+  return m != NULL ? m->def.step : 0;
+}
+
+int32_t cpl_master_count(const cpl_stepper* s) {
+  const cpli_master* m = cpli_as_master(s);
+  return m != NULL ? m->n_parts : 0;
+}
+
+cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i) {
+  return cpli_as_master(s)->parts[i].s;
+}
+
+cpl_master_part_stats cpl_master_part_stats_at(const cpl_stepper* s, int32_t i) {
+  return cpli_as_master(s)->parts[i].stats;
+}
+
+size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out, size_t n) {
+  const cpli_master* m = cpli_as_master(s);
+  if (m == NULL) return 0;
+  for (size_t i = 0; i < n && i < m->n_facts[kind]; i++) out[i] = m->facts[kind][i];
+  return m->n_facts[kind];
+}
+
+cpl_master_def cpl_master_settings(const cpl_stepper* s) {
+  cpl_master_def def = cpli_as_master(s)->def;
+  def.name = s->base.name;
+  def.parts = NULL, def.links = NULL, def.bonds = NULL;
+  return def;
+}
+
+int32_t cpl_master_link_count(const cpl_stepper* s) {
+  const cpli_master* m = cpli_as_master(s);
+  return m != NULL ? m->n_links : 0;
+}
+
+// Whether a link is one of the unknowns a loop of the step is cut at.
+static bool is_torn(const cpli_master* m, int32_t link) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  for (int32_t i = 0; i < plan->n_ops; i++) {
+    const cpli_op* op = &plan->ops[i];
+    for (int32_t k = 0; op->kind == CPLI_OP_LOOP && k < op->n_torn; k++) {
+      if (plan->items[op->torn + k] == link) return true;
+    }
+  }
+  return false;
+}
+
+cpl_master_link_info cpl_master_link_at(const cpl_stepper* s, int32_t i) {
+  const cpli_master* m = cpli_as_master(s);
+  const cpli_master_link* l = &m->links[i];
+  const cpli_out* o = &m->outs[l->out];
+  bool lags = m->def.algorithm == CPL_MASTER_JACOBI && l->feeds && !m->parts[l->part].follows;
+  return (cpl_master_link_info){.source_part = o->part,
+                                .target_part = l->part,
+                                .source = m->parts[o->part].s->base.desc->vars[o->var].name,
+                                .target = m->parts[l->part].s->base.desc->vars[l->var].name,
+                                .factor = l->factor,
+                                .offset = l->offset,
+                                .delayed = l->delayed || lags,
+                                .iterated = is_torn(m, i)};
+}
+
+int32_t cpl_master_call_count(const cpl_stepper* s) {
+  const cpli_master* m = cpli_as_master(s);
+  return m != NULL ? m->plans[CPLI_PLAN_STEP].n_ops : 0;
+}
+
+cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i) {
+  static const char* const kinds[] = {"step", "get", "set", "loop"};
+  const cpli_op* op = &cpli_as_master(s)->plans[CPLI_PLAN_STEP].ops[i];
+  return (cpl_master_call){.kind = kinds[op->kind],
+                           .level = op->level,
+                           .part = op->kind == CPLI_OP_LOOP ? -1 : op->part,
+                           .n = op->n};
+}
+
+//------------------------------------ names ------------------------------------
+
+static bool find(const char* const* names, size_t n, const char* name, int* out) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(names[i], name) != 0) continue;
+    *out = (int)i;
+    return true;
+  }
+  return false;
+}
+
+const char* cpl_master_class_name(cpl_master_class kind) {
+  static const char* const names[] = {"rolls back", "legacy", "predicts"};
+  return names[kind];
+}
+
+static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
+
+bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out) {
+  int i;
+  if (!find(algorithms, CPLI_COUNT(algorithms), name, &i)) return false;
+  *out = (cpl_master_algorithm)i;
+  return true;
+}
+
+const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm) {
+  return algorithms[algorithm];
+}
+
+bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out) {
+  static const char* const names[] = {"auto", "iterate", "delay", "error"};
+  int i;
+  if (!find(names, CPLI_COUNT(names), name, &i)) return false;
+  *out = (cpl_on_loop)i;
+  return true;
+}
+
+bool cpl_step_estimate_by_name(const char* name, cpl_step_estimate* out) {
+  static const char* const names[] = {"predictor", "richardson", "energy"};
+  int i;
+  if (!find(names, CPLI_COUNT(names), name, &i)) return false;
+  *out = (cpl_step_estimate)i;
+  return true;
+}

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The state of a master: what it remembers of values and links, and a snapshot of every part.
+#include "master/master.h"
+
+typedef struct saved {
+  double t, h;
+  bool running, ended, pending;
+  cpl_snapshot* parts;
+  cpli_master_part* states;  // what is copied of them: t and pending
+  cpli_master_link* links;
+  cpli_out* outs;
+} saved;
+
+static saved* make_saved(cpli_master* m) {
+  size_t np = (size_t)m->n_parts, nl = (size_t)m->n_links, no = (size_t)m->n_outs;
+  size_t size = sizeof(saved) + np * (sizeof(cpl_snapshot) + sizeof(cpli_master_part)) +
+                nl * sizeof(cpli_master_link) + no * sizeof(cpli_out);
+  saved* k = cpli_alloc(m->base.base.ctx, 1, size);
+  if (k == NULL) return NULL;
+  k->states = (cpli_master_part*)(k + 1);
+  k->links = (cpli_master_link*)(k->states + np);
+  k->outs = (cpli_out*)(k->links + nl);
+  k->parts = (cpl_snapshot*)(k->outs + no);
+  return k;
+}
+
+cpl_status cpli_master_save(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_master* m = (cpli_master*)c;
+  if (snapshot->data == NULL) snapshot->data = make_saved(m);
+  saved* k = snapshot->data;
+  if (k == NULL) return cpli_nomem(c->ctx);
+  k->t = m->t;
+  k->h = m->h;
+  k->running = m->running, k->ended = m->ended, k->pending = m->pending;
+  memcpy(k->links, m->links, (size_t)m->n_links * sizeof *k->links);
+  memcpy(k->outs, m->outs, (size_t)m->n_outs * sizeof *k->outs);
+  memcpy(k->states, m->parts, (size_t)m->n_parts * sizeof *k->states);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = m->parts[i].s->base.ops->save(&m->parts[i].s->base, &k->parts[i]);
+  return st;
+}
+
+cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  cpli_master* m = (cpli_master*)c;
+  const saved* k = snapshot->data;
+  cpl_status st = CPL_OK;
+  m->t = k->t;
+  m->h = k->h;
+  m->running = k->running, m->ended = k->ended, m->pending = k->pending;
+  memcpy(m->links, k->links, (size_t)m->n_links * sizeof *k->links);
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
+  for (int32_t i = 0; i < m->n_outs; i++) {
+    m->outs[i].real = k->outs[i].real;
+    m->outs[i].integer = k->outs[i].integer;
+  }
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    m->parts[i].t = k->states[i].t;
+    m->parts[i].own_t = k->states[i].own_t;
+    m->parts[i].pending = k->states[i].pending;
+    st = m->parts[i].s->base.ops->restore(&m->parts[i].s->base, &k->parts[i]);
+  }
+  for (int32_t i = 0; i < m->n_outs && st >= 0; i++) {  // texts are not in the snapshot
+    bool bytes = m->outs[i].type == CPL_STRING || m->outs[i].type == CPL_BINARY;
+    if (bytes && m->running) st = cpli_master_get(m, m->outs[i].part, &i, 1);
+  }
+  return st;
+}
+
+void cpli_master_forget(cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_master* m = (cpli_master*)c;
+  saved* k = snapshot->data;
+  if (k == NULL) return;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (k->parts[i].data != NULL)
+      m->parts[i].s->base.ops->forget(&m->parts[i].s->base, &k->parts[i]);
+  }
+  cpli_free(c->ctx, k);
+  snapshot->data = NULL;
+}
