@@ -80,6 +80,7 @@ static void turn_away(cpli_remote* r, const cpli_route* route, uint64_t sequence
 static void tell_end(cpli_remote* r, cpl_status st, const char* text) {
   if (r->over) return;
   r->over = true;
+  if (st < 0) st = CPL_ERR_CANCELLED;  // for everyone else
   for (int32_t i = 0; i < r->m->n_parts && r->members != NULL; i++) {
     cpli_member* b = &r->members[i];
     if (b->stage == CPLI_STAGE_NONE) continue;

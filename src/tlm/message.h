@@ -15,8 +15,8 @@ enum {
   CPLI_HEAD_SIZE = 32,
   CPLI_TEXT_MOST = 4096,
   CPLI_MESSAGE_MOST = 1 << 26,  // bytes
-  CPLI_MANAGER = -1,  // as sender and receiver
-  CPLI_NOBODY = -2,   // who does not know its number yet
+  CPLI_MANAGER = -1,            // as sender and receiver
+  CPLI_NOBODY = -2,             // who does not know its number yet
 };
 
 // What is said of a part that is not there any more.

@@ -4,10 +4,14 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+enum { MOST_SOCKETS = 256 };  // to wait for; more are looked at without waiting
 
 static cpl_status failed(cpli_net* net, const char* what) {
   return cpl_fail(net->ctx, CPL_ERR_IO, "%s: %s", what, net->z->zmq_strerror(net->z->zmq_errno()));
@@ -206,19 +210,49 @@ static cpl_status make_socket(cpli_net* net, int type, const cpli_keys* keys, cp
   configure(s, type);
   net->z->zmq_setsockopt(s->s, ZMQ_CURVE_PUBLICKEY, keys->public_key, CPLI_KEY_SIZE);
   net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SECRETKEY, keys->secret_key, CPLI_KEY_SIZE);
+  size_t size = sizeof s->fd;
+  if (net->z->zmq_getsockopt(s->s, ZMQ_FD, &s->fd, &size) != 0) return failed(net, "ZeroMQ");
   return watch(s);
+}
+
+static bool is_port(const char* text) {
+  return text[0] != '\0' && strlen(text) <= 5 && text[strspn(text, "0123456789")] == '\0' &&
+         atoi(text) <= 65535;
+}
+
+// "HOST:PORT" or "HOST" -> "tcp://NUMBERS:PORT"; ZeroMQ listens at numbers only.
+static cpl_status resolve(cpli_net* net, const char* address, char* out, size_t size) {
+  char host[CPLI_ENDPOINT_SIZE], numbers[NI_MAXHOST] = "*";
+  const char* colon = strrchr(address, ':');
+  bool has_port = colon != NULL && strchr(colon, ']') == NULL;
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+  if (has_port && !is_port(colon + 1))
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no port", address, colon + 1);
+  if (has_port) cpli_endpoint_host(address, host, sizeof host);
+  else
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(address + (*address == '['), "]"),
+             address + (*address == '['));
+  int fault = strcmp(host, "*") == 0 ? 0 : getaddrinfo(host, NULL, &hints, &found);
+  if (fault != 0)
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no address: %s", address, host,
+                    gai_strerror(fault));
+  if (found != NULL)
+    getnameinfo(found->ai_addr, found->ai_addrlen, numbers, sizeof numbers, NULL, 0,
+                NI_NUMERICHOST);
+  freeaddrinfo(found);
+  bool wide = strchr(numbers, ':') != NULL;
+  snprintf(out, size, "tcp://%s%s%s:%s", wide ? "[" : "", numbers, wide ? "]" : "",
+           has_port && atoi(colon + 1) > 0 ? colon + 1 : "*");
+  return CPL_OK;
 }
 
 static cpl_status bind_to(cpli_socket* s, const char* address) {
   const cpli_zmq* z = s->net->z;
-  const char* colon = strrchr(address, ':');
-  bool has_port = colon != NULL && strchr(colon, ']') == NULL && colon[1] != '\0';
-  int host =
-      colon != NULL && strchr(colon, ']') == NULL ? (int)(colon - address) : (int)strlen(address);
-  char text[CPLI_ENDPOINT_SIZE];
+  char text[NI_MAXHOST + 32];
   size_t size = sizeof s->endpoint;
-  snprintf(text, sizeof text, "tcp://%.*s:%s", host, address,
-           has_port && strcmp(colon + 1, "0") != 0 ? colon + 1 : "*");
+  cpl_status st = resolve(s->net, address, text, sizeof text);
+  if (st < 0) return st;
+  choose_family(s, text);
   if (z->zmq_bind(s->s, text) != 0)
     return cpl_fail(s->net->ctx, CPL_ERR_INPUT, "the address %s cannot be listened at: %s", address,
                     z->zmq_strerror(z->zmq_errno()));
@@ -233,7 +267,6 @@ cpl_status cpli_net_listen(cpli_net* net, int type, const char* door, const cpli
   if (st < 0) return st;
   net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SERVER, &yes, sizeof yes);
   net->z->zmq_setsockopt(s->s, ZMQ_ZAP_DOMAIN, door, strlen(door));
-  choose_family(s, address);
   return bind_to(s, address);
 }
 
@@ -317,15 +350,22 @@ cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {
 }
 
 void cpli_sockets_wait(cpli_socket* const* sockets, size_t n, double seconds) {
-  enum { MOST = 256 };
-  zmq_pollitem_t items[2 * MOST];
+  zmq_pollitem_t items[2 * MOST_SOCKETS];
   int count = 0;
-  for (size_t i = 0; i < n && i < MOST; i++) {
+  for (size_t i = 0; i < n && i < MOST_SOCKETS; i++) {
     items[count++] = (zmq_pollitem_t){.socket = sockets[i]->s, .events = ZMQ_POLLIN};
     items[count++] = (zmq_pollitem_t){.socket = sockets[i]->monitor, .events = ZMQ_POLLIN};
   }
-  if (n > MOST) seconds = 1e-3;  // the rest is looked at without waiting
+  if (n > MOST_SOCKETS) seconds = 1e-3;
   sockets[0]->net->z->zmq_poll(items, count, (long)(1e3 * seconds));
+}
+
+void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds) {
+  struct pollfd fds[MOST_SOCKETS];
+  if (n > MOST_SOCKETS) seconds = 1e-3;
+  if (n > MOST_SOCKETS) n = MOST_SOCKETS;
+  for (size_t i = 0; i < n; i++) fds[i] = (struct pollfd){.fd = sockets[i]->fd, .events = POLLIN};
+  poll(fds, n, (int)(1e3 * seconds));
 }
 
 //------------------------------------ addresses ------------------------------------

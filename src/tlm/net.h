@@ -54,6 +54,7 @@ typedef struct cpli_socket {
   cpli_net* net;
   void* s;
   void* monitor;
+  int fd;  // becomes readable when there is news
   char endpoint[CPLI_ENDPOINT_SIZE];
 } cpli_socket;
 
@@ -100,6 +101,10 @@ cpli_net_event cpli_socket_event(cpli_socket* s, int* fd);
 /// Wait until one of the sockets has a message, or something happened to one of them, at most
 /// `seconds`.
 void cpli_sockets_wait(cpli_socket* const* sockets, size_t n, double seconds);
+
+/// The same with one call of the system, for who has received until there was nothing left; what
+/// happens to connections does not wake it.
+void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds);
 
 /// "tcp://HOST:PORT" -> HOST (without brackets).
 void cpli_endpoint_host(const char* endpoint, char* host, size_t size);

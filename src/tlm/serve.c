@@ -258,7 +258,7 @@ static cpl_status wait_for_waves(cpl_tlm_join* j) {
   int64_t n = 0;
   cpl_status st = look(j, &n);
   if (st < 0 || n > 0) return st;
-  cpli_sockets_wait(j->sockets, j->n_sockets, 0.25 * j->pace);
+  cpli_sockets_doze(j->sockets, j->n_sockets, 0.25 * j->pace);
   st = cpli_join_receive(j, &n);
   if (st < 0 || n > 0) return st;
   st = speak(j);

@@ -390,6 +390,11 @@ static void port_in_use(void** state) {
   CHECK_FAILS_WITH(2, "cannot be listened at: Address already in use", "tlm", "serve",
                    "masses.yaml", "--local", "--address", address);
   close(fd);
+  CHECK_FAILS(2, "127.0.0.1:99999: 99999 is no port", "tlm", "serve", "masses.yaml", "--address",
+              "127.0.0.1:99999");
+  CHECK_FAILS_WITH(2, "300.1.1.1 is no address", "tlm", "serve", "masses.yaml", "--address",
+                   "300.1.1.1");
+  CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "--address", "localhost");
   check_nothing_left();
 }
 
