@@ -18,10 +18,16 @@ static uint64_t add_file(uint64_t h, const char* path) {
   return cpli_hash(h, "", 1);
 }
 
-uint64_t cpli_tlm_files(const cpli_built* b) {
+static uint64_t add_system(uint64_t h, const cpli_built* b) {
   const cpl_system_def* d = b->def;
-  uint64_t h = add_file(CPLI_HASH_BEGIN, d->file);
-  for (size_t i = 0; i < d->n_models; i++) h = add_file(h, d->models[i].path.text);
+  h = add_file(h, d->file);
+  for (size_t i = 0; i < d->n_models; i++) {
+    bool nested = b->sources[i] != NULL && cpl_system_definition(b->sources[i]) != NULL;
+    h = nested ? add_system(h, (const cpli_built*)b->sources[i])
+               : add_file(h, d->models[i].path.text);
+  }
   for (size_t i = 0; i < d->n_inputs; i++) h = add_file(h, d->inputs[i].file.text);
   return h;
 }
+
+uint64_t cpli_tlm_files(const cpli_built* b) { return add_system(CPLI_HASH_BEGIN, b); }
