@@ -28,6 +28,8 @@ const cli_option serve_options[] = {
     {"force", 0, NULL, "overwrite join files that are there already", CLI_FLAG, AT(force)},
     {"local", 0, NULL, "start couplet tlm join for every sub-model on this machine", CLI_FLAG,
      AT(local)},
+    {"run", 0, "NAME", "start couplet tlm join for this sub-model only; may be repeated", CLI_LIST,
+     AT(run)},
     {"allow-command", 0, "NAME",
      "start sub-models of a composite model whose start command is NAME; may be repeated", CLI_LIST,
      AT(allow_command)},
@@ -101,10 +103,9 @@ static cpl_status start_join(serving* s, const char* part, const char* file) {
 
 //------------------------------------ start commands ------------------------------------
 
-static bool is_allowed(const serving* s, const char* command, size_t n) {
-  for (size_t i = 0; i < s->args->allow_command.n; i++) {
-    const char* name = s->args->allow_command.items[i];
-    if (strlen(name) == n && strncmp(name, command, n) == 0) return true;
+static bool is_listed(const cli_list* list, const char* text, size_t n) {
+  for (size_t i = 0; i < list->n; i++) {
+    if (strlen(list->items[i]) == n && strncmp(list->items[i], text, n) == 0) return true;
   }
   return false;
 }
@@ -153,7 +154,7 @@ static cpl_status check_commands(const serving* s) {
   cpl_member_info m;
   for (size_t i = 0; cpl_system_def_member(cpl_system_definition(s->source), i, &m); i++) {
     size_t n = m.command != NULL ? strcspn(m.command, " \t") : 0;
-    if (m.command == NULL || is_allowed(s, m.command, n)) continue;
+    if (m.command == NULL || is_listed(&s->args->allow_command, m.command, n)) continue;
     return cpl_fail(s->ctx, CPL_ERR_UNSUPPORTED,
                     "%s: the start command of sub-model %s is \"%s\": no program is started "
                     "unless you allow it with --allow-command %.*s",
@@ -168,16 +169,24 @@ static cpl_status on_ready(void* user, const char* const* parts, int32_t n, cons
   serving* s = user;
   cpl_status st = CPL_OK;
   snprintf(s->at, sizeof s->at, "%s", address);
+  s->n_parts = (size_t)n;
   s->children = calloc((size_t)n + 1, sizeof *s->children);
   if (s->children == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+  for (size_t k = 0; k < s->args->run.n; k++) {
+    const char* name = s->args->run.items[k];
+    int32_t i = 0;
+    while (i < n && strcmp(parts[i], name) != 0) i++;
+    if (i == n) return cpl_fail(s->ctx, CPL_ERR_INPUT, "--run %s: there is no such part", name);
+  }
   for (int32_t i = 0; i < n && st >= 0; i++) {
     char file[4096];
     cpl_member_info m;
     if (!cpl_tlm_join_file(s->def.folder, parts[i], file, sizeof file)) continue;
     if (has_command(s, parts[i], &m)) st = start_command(s, &m, file);
-    else if (s->args->local) st = start_join(s, parts[i], file);
+    else if (s->args->local || is_listed(&s->args->run, parts[i], strlen(parts[i])))
+      st = start_join(s, parts[i], file);
   }
-  if (st >= 0 && !s->quiet && s->n_children < (size_t)n)
+  if (st >= 0 && !s->quiet && s->n_children < s->n_parts)
     fprintf(stderr, "serve: %s; join files are in %s\n", address, s->def.folder);
   return st;
 }
@@ -195,7 +204,7 @@ static cpl_status on_waiting(void* user, const char* missing, double seconds) {
                     "%s: before the start: its process ended with exit code %d", c->name,
                     WEXITSTATUS(c->status));
   }
-  if (!s->quiet && s->n_children == 0 && (s->said == 0 || seconds - s->said >= 10)) {
+  if (!s->quiet && s->n_children < s->n_parts && (s->said == 0 || seconds - s->said >= 10)) {
     fprintf(stderr, "serve: waiting for ");
     cli_print_safe(stderr, missing);
     fprintf(stderr, " (%.0f s)\n", seconds);

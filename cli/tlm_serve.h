@@ -9,7 +9,7 @@
 typedef struct serve_args {
   const char *address, *watch_address, *join_folder;
   double start_limit, watch_interval;
-  cli_list allow_command;
+  cli_list run, allow_command;
   bool force, local, on;
 } serve_args;
 
@@ -25,7 +25,7 @@ typedef struct serving {
   bool quiet;
   cpl_tlm_serve_def def;
   struct child* children;
-  size_t n_children;
+  size_t n_children, n_parts;
   char system[4096], address[64], at[256];
   double said;  // [s] of waiting, when it was last mentioned
 } serving;

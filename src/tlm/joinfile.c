@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "couplet/tlm_net.h"
@@ -25,8 +26,9 @@ bool cpl_tlm_join_file(const char* folder, const char* part, char* out, size_t s
 }
 
 cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_join_file* f,
-                                bool overwrite) {
+                                bool overwrite, cpli_written* out) {
   char text[8192];
+  struct stat info = {0};
   if (overwrite && unlink(path) != 0 && errno != ENOENT)
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -40,9 +42,19 @@ cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_j
                    "%016" PRIx64 "\nsub-model %s\nsystem %s\n",
                    first_line, f->address, f->server_key, f->keys.public_key, f->keys.secret_key,
                    f->session, f->part, f->system);
-  bool fine = n > 0 && (size_t)n < sizeof text && write(fd, text, (size_t)n) == n;
+  bool fine =
+      fstat(fd, &info) == 0 && n > 0 && (size_t)n < sizeof text && write(fd, text, (size_t)n) == n;
+  *out = (cpli_written){.device = (uint64_t)info.st_dev, .number = (uint64_t)info.st_ino};
+  snprintf(out->path, sizeof out->path, "%s", path);
   fine = close(fd) == 0 && fine;
   return fine ? CPL_OK : cpl_fail(ctx, CPL_ERR_IO, "%s could not be written", path);
+}
+
+void cpli_join_file_remove(const cpli_written* f) {
+  struct stat info;
+  if (f->path[0] != '\0' && lstat(f->path, &info) == 0 && (uint64_t)info.st_dev == f->device &&
+      (uint64_t)info.st_ino == f->number)
+    unlink(f->path);
 }
 
 // The rest of the line that begins with `key` and a blank.

@@ -15,7 +15,14 @@ typedef struct cpli_join_file {
   char system[4096];  // "": not said
 } cpli_join_file;
 
+typedef struct cpli_written {  // a file that was written, and which one it was
+  char path[4096];             // "": none
+  uint64_t device, number;
+} cpli_written;
+
 /// Nobody else can read it; one that is there stays, and is an error, unless `overwrite`.
 cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_join_file* file,
-                                bool overwrite);
+                                bool overwrite, cpli_written* out);
+/// Remove it, unless somebody has put another one in its place.
+void cpli_join_file_remove(const cpli_written* file);
 cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, cpli_join_file* out);

@@ -43,7 +43,8 @@ static void suspect(cpli_remote* r, int32_t part, const char* what) {
 static cpl_status post(cpli_remote* r, cpli_member* b) {
   if (r->out.no_memory) return cpli_nomem(ctx_of(r));
   if (cpli_socket_send(&r->control, &b->route, &r->out)) b->sent++;
-  else suspect(r, b->part, CPLI_GONE);
+  else if (r->meeting) suspect(r, b->part, CPLI_GONE);
+  else b->stage = CPLI_STAGE_NONE;  // it may come again
   return CPL_OK;
 }
 
@@ -151,6 +152,24 @@ static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
   return post(r, b);
 }
 
+static void see_events(cpli_remote* r) {
+  int fd;
+  for (cpli_net_event e; (e = cpli_socket_event(&r->control, &fd)) != CPLI_NET_NOTHING;) {
+    for (int32_t i = 0; i < r->m->n_parts && e == CPLI_NET_GONE; i++) {
+      cpli_member* b = &r->members[i];
+      if (b->stage == CPLI_STAGE_NONE || b->fd != fd) continue;
+      if (r->meeting) suspect(r, i, CPLI_GONE);
+      else b->stage = CPLI_STAGE_NONE;  // it may come again
+    }
+  }
+  char from[64];
+  int64_t n = cpli_net_refused(r->net, from, sizeof from);
+  if (n > 0)
+    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
+            "%lld connection%s refused, the last from %s: the key is none of this run",
+            (long long)n, n == 1 ? " was" : "s were", from);
+}
+
 static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
   char name[CPLI_USER_SIZE], text[3 * CPLI_USER_SIZE];
   cpli_get_text(&r->in.bytes, name, sizeof name);
@@ -166,6 +185,7 @@ static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
     turn_away(r, &r->in.route, 0, CPLI_NOBODY, text);
     return CPL_OK;
   }
+  see_events(r);  // of a connection that had the same number before
   b->route = r->in.route;
   b->fd = r->in.fd;
   b->sent = 0;
@@ -267,24 +287,6 @@ static cpl_status hear(cpli_remote* r, cpli_member** answered) {
 
 //------------------------------------ watching ------------------------------------
 
-static void see_events(cpli_remote* r) {
-  int fd;
-  for (cpli_net_event e; (e = cpli_socket_event(&r->control, &fd)) != CPLI_NET_NOTHING;) {
-    for (int32_t i = 0; i < r->m->n_parts && e == CPLI_NET_GONE; i++) {
-      cpli_member* b = &r->members[i];
-      if (b->stage == CPLI_STAGE_NONE || b->fd != fd) continue;
-      if (r->meeting) suspect(r, i, CPLI_GONE);
-      else b->stage = CPLI_STAGE_NONE;  // it may come again
-    }
-  }
-  char from[64];
-  int64_t n = cpli_net_refused(r->net, from, sizeof from);
-  if (n > 0)
-    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
-            "%lld connection%s refused, the last from %s: the key is none of this run",
-            (long long)n, n == 1 ? " was" : "s were", from);
-}
-
 static cpl_status check_clocks(cpli_remote* r) {
   static const double grace = 0.3;  // until the word of a part itself has arrived
   double now = cpli_now(), limit = r->def.call_timeout;
@@ -380,9 +382,9 @@ static void public_address(const cpli_socket* s, char* out, size_t size) {
 }
 
 static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* name,
-                             const cpli_keys* keys, char* path) {
+                             const cpli_keys* keys, cpli_written* out) {
   cpli_join_file f = {.session = r->session, .keys = *keys};
-  char file[sizeof r->observer_file];
+  char file[sizeof out->path];
   public_address(at, f.address, sizeof f.address);
   memcpy(f.server_key, r->keys.public_key, sizeof f.server_key);
   snprintf(f.part, sizeof f.part, "%s", name);
@@ -390,9 +392,7 @@ static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* 
   if (!cpl_tlm_join_file(r->def.folder, name, file, sizeof file))
     return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of the folder is too long",
                     r->def.folder);
-  cpl_status st = cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite);
-  if (st >= 0) memcpy(path, file, sizeof file);
-  return st;
+  return cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
 }
 
 static cpl_status invite(cpli_remote* r) {
@@ -406,11 +406,11 @@ static cpl_status invite(cpli_remote* r) {
                       observer_name);
     st = cpli_net_keys(r->net, &b->keys);
     if (st >= 0) st = cpli_net_allow(r->net, door_control, b->keys.public_key, name_of(r, i));
-    if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, b->file);
+    if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, &b->file);
   }
   if (st >= 0) st = cpli_net_keys(r->net, &observer);
   if (st >= 0) st = cpli_net_allow(r->net, door_watch, observer.public_key, observer_name);
-  if (st >= 0) st = write_file(r, &r->watch, observer_name, &observer, r->observer_file);
+  if (st >= 0) st = write_file(r, &r->watch, observer_name, &observer, &r->observer_file);
   return st;
 }
 
@@ -474,10 +474,10 @@ void cpli_remote_close(cpli_tlm* m) {
   if (r == NULL) return;
   cpl_context* ctx = ctx_of(r);
   if (r->control.s != NULL) tell_end(r, m->running ? CPL_ERR_CANCELLED : CPL_OK, "");
-  if (r->observer_file[0] != '\0') unlink(r->observer_file);
+  cpli_join_file_remove(&r->observer_file);
   for (int32_t i = 0; i < m->n_parts && r->members != NULL; i++) {
     cpli_member* b = &r->members[i];
-    if (b->file[0] != '\0') unlink(b->file);
+    cpli_join_file_remove(&b->file);
     if (b->remote == NULL) continue;
     m->parts[i].s = b->kept;
     cpli_free(ctx, b->wanted);

@@ -167,8 +167,10 @@ static cpl_status take_message(cpl_tlm_join* j, cpli_neighbour* n, cpli_incoming
     return take_waves(j, n, &in->bytes) ? CPL_OK : cpli_join_lost(j, n, nonsense);
   if (head.kind != CPLI_MSG_GREET || n->met || !cpli_all_read(&in->bytes))
     return cpli_join_lost(j, n, nonsense);
+  // what happened to a connection that had the same number before does not count
+  cpl_status st = n->connects ? CPL_OK : cpli_join_events(j);
   n->met = true;
-  if (n->connects) return CPL_OK;
+  if (st < 0 || n->connects) return st;
   n->route = in->route;
   n->fd = in->fd;
   return greet(j, n);

@@ -31,7 +31,7 @@ typedef struct cpli_member {
   int32_t part;
   cpl_stepper* kept;  // the part as it was built here; it only serves to be put away
   cpli_keys keys;
-  char file[4096];  // its join file; "": not written
+  cpli_written file;  // its join file
   cpli_stage stage;
   cpli_route route;
   int fd;
@@ -59,7 +59,7 @@ typedef struct cpli_remote {
   cpli_socket control, watch;
   cpli_keys keys;
   uint64_t session;
-  char observer_file[4096];
+  cpli_written observer_file;
   cpli_member* members;
   bool meeting;  // all are there: nobody can come back any more
   bool over;     // everybody was told that it ended

@@ -34,8 +34,9 @@ static const char mass[] =
 
 static int set_up(void** state) {
   (void)state;
-  const char* const old[] = {"left.join", "right.join", "observer.join", "arguments.txt"};
-  for (int i = 0; i < 4; i++) unlink(old[i]);
+  const char* const old[] = {"left.join", "right.join", "observer.join", "arguments.txt",
+                             "different.yaml"};
+  for (int i = 0; i < 5; i++) unlink(old[i]);
   write_text("mass.c", mass);
   write_text("masses.yaml", SYSTEM("0.1"));
   write_text("long.yaml", SYSTEM("1e6"));
@@ -147,8 +148,8 @@ static void settings_come_from_the_manager(void** state) {
 static void joined_by_hand_and_watched(void** state) {
   (void)state;
   CHECK_CODE(0, "run", "masses.yaml", "-o", "a.csv");
-  command serve = BEGIN("serve", "tlm", "serve", "masses.yaml", "-o", "b.csv", "--start-limit",
-                        "60", "--watch-interval", "0");
+  command serve = BEGIN("serve", "tlm", "serve", "masses.yaml", "--start-limit", "60", "-o",
+                        "b.csv", "--start-limit", "60", "--watch-interval", "0");
   wait_for_file("observer.join");
   struct stat info;
   CHECK(stat("left.join", &info) == 0 && (info.st_mode & 0777) == 0600);
@@ -170,6 +171,24 @@ static void joined_by_hand_and_watched(void** state) {
   // what it saw at the end is what was recorded there: time, interface, x
   CHECK(strncmp(last_row("watch.out"), "0.1,left.end,", 13) == 0);
   CHECK_NEAR(last_value("watch.out", 2), last_value("b.csv", 1), 1e-8);
+  check_nothing_left();
+}
+
+static void one_comes_again(void** state) {
+  (void)state;
+  command serve = BEGIN("serve", "tlm", "serve", "masses.yaml", "--start-limit", "60", "-o",
+                        "b.csv", "--run", "right");
+  wait_for_file("observer.join");
+  command left = BEGIN("left", "tlm", "join", "--key-file", "left.join", "different.yaml");
+  finish(&left);  // there is no such file
+  left = BEGIN("left", "tlm", "join", "--key-file", "left.join");
+  CHECK_INT(finish(&left), 0);
+  CHECK_INT(finish(&serve), 0);
+  CHECK_CONTAINS(complained, "serve: waiting for left");
+  CHECK_CODE(0, "run", "masses.yaml", "-o", "a.csv");
+  check_same_files("a.csv", "b.csv");
+  CHECK_FAILS_WITH(2, "--run lefft: there is no such part", "tlm", "serve", "masses.yaml", "--run",
+                   "lefft");
   check_nothing_left();
 }
 
@@ -280,12 +299,13 @@ static void forge(const char* from, const char* to, const char* key, const char*
 
 static void strangers_stay_outside(void** state) {
   (void)state;
-  command serve = BEGIN("serve", "tlm", "serve", "masses.yaml", "-o", "b.csv");
+  command serve =
+      BEGIN("serve", "tlm", "serve", "masses.yaml", "--start-limit", "60", "-o", "b.csv");
   wait_for_file("observer.join");
   // the key of another run
   mkdir("other", 0700);
-  command other =
-      BEGIN("other", "tlm", "serve", "masses.yaml", "--join-folder", "other", "--force");
+  command other = BEGIN("other", "tlm", "serve", "masses.yaml", "--start-limit", "60",
+                        "--join-folder", "other", "--force");
   wait_for_file("other/observer.join");
   forge("other/left.join", "a.join", "address ", line_of("left.join", "address "));
   forge("a.join", "b.join", "server-key ", line_of("left.join", "server-key "));
@@ -352,7 +372,8 @@ static void garbage_and_a_thousand_connects(void** state) {
   static int fds[MANY];
   char garbage[3000];
   int open = 0;
-  command serve = BEGIN("serve", "tlm", "serve", "masses.yaml", "-o", "b.csv");
+  command serve =
+      BEGIN("serve", "tlm", "serve", "masses.yaml", "--start-limit", "60", "-o", "b.csv");
   wait_for_file("observer.join");
   int port = port_of("left.join");
   for (size_t i = 0; i < sizeof garbage; i++) garbage[i] = (char)(i * 7919 >> 3);
@@ -509,6 +530,7 @@ int main(void) {
       cmocka_unit_test(results_are_the_same),
       cmocka_unit_test(settings_come_from_the_manager),
       cmocka_unit_test(joined_by_hand_and_watched),
+      cmocka_unit_test(one_comes_again),
       cmocka_unit_test(one_is_killed),
       cmocka_unit_test(one_stalls),
       cmocka_unit_test(one_fails_by_itself),

@@ -124,6 +124,13 @@ static void garbage_is_refused(void** state) {
 
 //------------------------------------ join files ------------------------------------
 
+static void write_file(const char* path, const char* text) {
+  FILE* f = fopen(path, "w");
+  assert_non_null(f);
+  fputs(text, f);
+  fclose(f);
+}
+
 static void join_files_are_private(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
@@ -131,27 +138,35 @@ static void join_files_are_private(void** state) {
   cpli_join_file got;
   char path[256];
   struct stat info;
+  cpli_written written;
   memset(f.server_key, 'a', CPLI_KEY_SIZE - 1);
   memset(f.keys.public_key, 'b', CPLI_KEY_SIZE - 1);
   memset(f.keys.secret_key, 'c', CPLI_KEY_SIZE - 1);
   CHECK(cpl_tlm_join_file(".", "left and/right", path, sizeof path));
   CHECK_STR(path, "./left_and_right.join");
   unlink(path);
-  CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, false));
+  CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, false, &written));
   CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0600);
-  CHECK(cpli_join_file_write(ctx, path, &f, false) == CPL_ERR_INPUT);
-  CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, true));
+  CHECK(cpli_join_file_write(ctx, path, &f, false, &written) == CPL_ERR_INPUT);
+  CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, true, &written));
   CHECK_OK(ctx, cpli_join_file_read(ctx, path, &got));
   CHECK(memcmp(&f, &got, sizeof f) == 0);
+  // one that somebody put in its place stays
+  CHECK(rename(path, "mine.join") == 0);
+  write_file(path, "another");
+  cpli_join_file_remove(&written);
+  CHECK(access(path, F_OK) == 0);
+  CHECK(rename("mine.join", path) == 0);
+  cpli_join_file_remove(&written);
+  CHECK(access(path, F_OK) != 0);
   // a link that is there is not followed
-  unlink(path);
   CHECK(symlink("elsewhere", path) == 0);
-  CHECK(cpli_join_file_write(ctx, path, &f, false) == CPL_ERR_INPUT);
+  CHECK(cpli_join_file_write(ctx, path, &f, false, &written) == CPL_ERR_INPUT);
   CHECK(access("elsewhere", F_OK) != 0);
   unlink(path);
   // cut anywhere it is no join file
   memset(f.server_key, 'a', 3), f.server_key[3] = '\0';
-  CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, false));
+  CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, false, &written));
   CHECK(cpli_join_file_read(ctx, path, &got) == CPL_ERR_INPUT);
   unlink(path);
   cpl_context_destroy(ctx);
