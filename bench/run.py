@@ -218,6 +218,30 @@ class Bench:
         self.report("ring of loops, 1,000 C models: GMRES / factorised", gmres / direct,
                     f"({1e3 * gmres:.1f} ms / {1e3 * direct:.1f} ms)", math.inf)
 
+    def loops_as_rows(self):
+        """Equations of loops together with those of the states (IDA) against loops solved in every evaluation."""
+        member = os.path.join(self.models, "ring_member.c")
+        with open(member, encoding="utf-8") as file:
+            bent = "#include <math.h>\n" + file.read().replace("0.5 * v->u[0]", "0.5 * sin(v->u[0])").replace(
+                '{"y", "u x", "constant"}', '{"y", "u x"}')
+        dear = bent.replace("  y[0] =", "  for (volatile int i = 0; i < 2000; i++) {\n  }\n  y[0] =")
+        for name, text in (("bent.c", bent), ("dear.c", dear)):
+            with open(self.path(name), "w", encoding="utf-8") as out:
+                out.write(text)
+        ida = ("--solver", "ida")
+        ways = (ida + ("--loops", "as-rows"), ida, ("--solver", "cvode"))
+        for what, source, sizes in (("linear loops", member, (1000, 2000)),
+                                    ("nonlinear loops", self.path("bent.c"), (1000, 2000)),
+                                    ("nonlinear loops of expensive models", self.path("dear.c"), (200, 400))):
+            for n in sizes:
+                file = self.ring_of_groups(n, "c: " + source)
+                best = [math.inf] * len(ways)
+                for _ in range(ROUNDS):
+                    best = [min(b, self.simulated(file, *way)) for b, way in zip(best, ways)]
+                for other, name in ((1, "IDA"), (2, "CVODE")):
+                    self.report(f"ring of {n // 10} {what}: as rows / nested under {name}", best[0] / best[other],
+                                f"({1e3 * best[0]:.1f} ms / {1e3 * best[other]:.1f} ms)", math.inf)
+
     def large_systems(self):
         member = "c: " + os.path.join(self.models, "ring_member.c")
         self.scaling("ring of loops, C models", member, (100, 1000, 10000))
@@ -420,6 +444,7 @@ class Bench:
             self.table(f"n balls that switch together 10 times, {kind}", rows)
             last = rows[-1][1]
             self.report(f"10,000 balls, 10 switches, {kind}: all of it", last["cpu_s"], "s", 1)
+            self.report(f"10,000 balls, {kind}: mapping of 20,000 values found", 1e3 * last["found_s"], "ms", 5)
             self.report(f"10,000 balls, {kind}: 20,000 values read and set", 1e3 * last["in_mapping_s"] / last["switches"], "ms", 5)
         self.modes_file("one.yaml", f"fmu: {fmu}", 0, "b.h: 0, b.v: -b.v", 1)
         with open(self.path("many.yaml"), "w", encoding="utf-8") as out:
@@ -429,6 +454,16 @@ class Bench:
         switches = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)["switches"]
         spent = min(cpu_seconds(run) for _ in range(2)) - min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(2))
         self.report("10,000 balls that switch at different times, FMUs: each switch", 1e6 * spent / switches, "microseconds", 40)
+
+    # A rod of 1,000 nodes: its own solver begins anew at every communication point.
+    def many_states(self):
+        text = open(os.path.join(self.models, "chain100.c"), encoding="utf-8").read()
+        with open(self.path("chain1000.c"), "w", encoding="utf-8") as out:
+            out.write(text.replace("N = 100", "N = 1000").replace("chain100", "chain1000"))
+        fmu = self.path("chain1000.fmu")
+        subprocess.run([self.couplet, "build", self.path("chain1000.c"), "-o", fmu], check=True, stdout=subprocess.DEVNULL)
+        run = [self.couplet, "run", fmu, "--as", "cs", "--record", "T[1]", "-q", "-o", self.path("x.csv")]
+        self.report("co-simulation FMU with 1,000 states, 500 steps: CPU", cpu_seconds(run), "s", 1)
 
 
 def main():
@@ -452,6 +487,8 @@ def main():
         bench.pages(build)
         bench.modes()
         bench.delay_lines()
+        bench.loops_as_rows()
+        bench.many_states()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

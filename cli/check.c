@@ -173,17 +173,19 @@ static const cli_option options[] = {
 const cli_verb cli_check = {
     .name = "check",
     .operands = "FILE...",
-    .summary = "look for errors in an FMU",
+    .summary = "look for errors in an FMU or a system",
     .text =
         "Opens an .fmu (or a folder with an unpacked one), reads its description and looks for "
         "what breaks the rules of the standard. Errors are what keeps it from being simulated "
         "here; warnings are the rest. Each finding names the line in modelDescription.xml and "
-        "in brackets its rule. Exit code 2 when there are errors.\n\n"
+        "in brackets its rule. Of a system (.yaml) it checks names, types, units and expressions, "
+        "and says what transitions between modes leave to start values. Exit code 2 when there are "
+        "errors.\n\n"
         "With --rollback the model (an FMU, a model in C or a system) is also run: the state is "
         "saved, a step is taken, the state is restored and the step repeated, ten times over. "
         "Variables that differ then are errors: a master that takes steps back would compute "
         "something else with them.",
-    .suffixes = "fmu",
+    .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(check_args),
     .run = run_check,

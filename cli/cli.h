@@ -69,6 +69,9 @@ int cli_exit_code(cpl_status st);  // 0, 1 or 2 as promised in --help
 // A context that logs to standard error at that level ("error", "warning", "info", "debug"; NULL:
 // warning); NULL and a message for any other level.
 cpl_context* cli_context(const char* level);
+// The solver of that name; `where` is the file that names it.
+cpl_status cli_find_solver(cpl_context* ctx, const char* where, const char* name,
+                           cpl_solver_kind* out);
 // Prints "couplet: <message>" for a failed call and returns the exit code.
 int cli_report(cpl_context* ctx, cpl_status st);
 CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns CLI_USAGE

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "format/place.h"
 
 int cli_exit_code(cpl_status st) {
   switch (st) {
@@ -230,4 +231,18 @@ cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* cal
   def.isolate = true;
   def.call_timeout = call_timeout;
   return open_model(ctx, def, set, out);
+}
+
+static const char* solver_at(const void* user, size_t i) {
+  (void)user;
+  return cpl_solver_name((cpl_solver_kind)i);
+}
+
+cpl_status cli_find_solver(cpl_context* ctx, const char* where, const char* name,
+                           cpl_solver_kind* out) {
+  char near[128];
+  if (cpl_solver_by_name(name, out)) return CPL_OK;
+  cpli_did_you_mean(name, solver_at, NULL, CPL_SOLVER_IDA + 1, near, sizeof near);
+  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: there is no solver %s%s; solvers are %s", where, name,
+                  near, cpl_solver_names());
 }

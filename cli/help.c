@@ -16,7 +16,7 @@ void cli_help(FILE* out) {
   fprintf(out, "couplet %s: %s\n\nusage: couplet VERB [operands] [options]\n\n", cpl_version(),
           synopsis);
   for (size_t i = 0; cli_verbs[i] != NULL; i++) {
-    fprintf(out, "  %-11s %-12s %s\n", cli_verbs[i]->name, cli_verbs[i]->operands,
+    fprintf(out, "  %-11s %-16s %s\n", cli_verbs[i]->name, cli_verbs[i]->operands,
             cli_verbs[i]->summary);
   }
   fprintf(out, "\ncouplet VERB --help tells more, couplet --version prints the version.\n");

@@ -374,6 +374,8 @@ static void print_counts(FILE* out, const cpl_description* d) {
   fprintf(out, "  %-12s %d\n", "states", d->n_states);
   fprintf(out, "  %-12s %d\n", "indicators", d->n_indicators);
   if (d->n_constraints > 0) fprintf(out, "  %-12s %d\n", "constraints", d->n_constraints);
+  if (d->n_algebraics > 0) fprintf(out, "  %-12s %d\n", "algebraic", d->n_algebraics);
+  if (d->form_error != NULL) fprintf(out, "  %-12s not usable: %s\n", "algebraic", d->form_error);
 }
 
 void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) {
@@ -381,6 +383,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
   print_head(out, src, fmu);
   print_counts(out, d);
   print_states(out, src, all);
+  info_print_residuals(out, d, fmu);
   print_causality(out, src, "Inputs", CPL_INPUT, all);
   print_causality(out, src, "Outputs", CPL_OUTPUT, all);
   print_causality(out, src, "Parameters", CPL_PARAMETER, all);
@@ -449,8 +452,8 @@ const cli_verb cli_info = {
         "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
         "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
-        "one) or of a model in C.",
-    .suffixes = "fmu c",
+        "one), of a model in C or of a system.",
+    .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(info_args),
     .run = run_info,

@@ -26,6 +26,9 @@ void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu);
 
 /// Clocks, terminals, layered standards, ways to compile (info_parts.c).
 void info_print_parts(FILE* out, const cpl_fmu* fmu);
+/// Algebraic variables and the residuals that give them.
+void info_print_residuals(FILE* out, const cpl_description* d, const cpl_fmu* fmu);
+void info_write_residuals(cpli_json* j, const cpl_description* d, const cpl_fmu* fmu);
 void info_write_parts(cpli_json* j, const cpl_fmu* fmu);
 
 const char* info_initial_name(const cpl_variable* v);  // NULL: none

@@ -201,6 +201,7 @@ void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
   for (int32_t i = 0; i < d->n_states; i++)
     cpli_json_text(j, NULL, d->states[i] >= 0 ? d->vars[d->states[i]].name : NULL);
   cpli_json_close(j, ']');
+  info_write_residuals(j, d, fmu);
   write_units(j, d);
   write_types(j, d);
   cpli_json_array(j, "variables");

@@ -72,6 +72,60 @@ static void print_terminals(FILE* out, const cpl_fmu* fmu) {
   }
 }
 
+//------------------------------------ algebraic variables ------------------------------------
+
+// Which of the two can be had, and what turns one into the other.
+static void print_forms(FILE* out, const cpl_description* d, const cpl_fmu* fmu) {
+  if (fmu == NULL) return;
+  fputs(fmu->dae.enable >= 0 ? ", set from outside while " : ", always set from outside", out);
+  if (fmu->dae.enable < 0) return;
+  cpli_print_text(out, d->vars[fmu->dae.enable].name, 0);
+  fputs(" is true", out);
+}
+
+void info_print_residuals(FILE* out, const cpl_description* d, const cpl_fmu* fmu) {
+  if (d->n_algebraics == 0) return;
+  fprintf(out, "\nAlgebraic variables (%d", d->n_algebraics);
+  print_forms(out, d, fmu);
+  fputs(")\n", out);
+  for (int32_t i = 0; i < d->n_algebraics; i++) {
+    fputs("  ", out);
+    print_padded(out, d->vars[d->algebraics[i]].name, 24);
+    fputs("residual ", out);
+    cpli_print_text(out, d->vars[d->residuals[i]].name, 0);
+    for (int32_t k = 0; k < d->n_formulations; k++) {
+      if (d->formulations[k].residual != i) continue;
+      fputs(", ", out);
+      cpli_print_text(out, d->vars[d->formulation_vars[k]].name, 0);
+      fprintf(out, " of index %d", d->formulations[k].index);
+    }
+    fputc('\n', out);
+  }
+}
+
+void info_write_residuals(cpli_json* j, const cpl_description* d, const cpl_fmu* fmu) {
+  cpli_json_array(j, "algebraic_variables");
+  for (int32_t i = 0; i < d->n_algebraics; i++)
+    cpli_json_text(j, NULL, d->vars[d->algebraics[i]].name);
+  cpli_json_close(j, ']');
+  cpli_json_array(j, "residuals");
+  for (int32_t i = 0; i < d->n_algebraics; i++)
+    cpli_json_text(j, NULL, d->vars[d->residuals[i]].name);
+  cpli_json_close(j, ']');
+  cpli_json_array(j, "formulations");
+  for (int32_t k = 0; k < d->n_formulations; k++) {
+    cpli_json_object(j, NULL);
+    cpli_json_text(j, "name", d->vars[d->formulation_vars[k]].name);
+    cpli_json_text(j, "of", d->vars[d->residuals[d->formulations[k].residual]].name);
+    cpli_json_integer(j, "index", d->formulations[k].index);
+    cpli_json_close(j, '}');
+  }
+  cpli_json_close(j, ']');
+  if (fmu != NULL && fmu->dae.present && fmu->dae.enable >= 0)
+    cpli_json_text(j, "enable_dae", d->vars[fmu->dae.enable].name);
+  if (d->form_error != NULL) cpli_json_text(j, "form_error", d->form_error);
+}
+
 //------------------------------------ standards, builds ------------------------------------
 
 static void print_layers(FILE* out, const cpl_fmu* fmu) {

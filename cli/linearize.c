@@ -61,9 +61,8 @@ static cpl_status make_stepper(session* s) {
       system != NULL ? cpl_system_def_experiment(system) : cpl_default_experiment_def();
   cpl_solver_def def = cpl_default_solver_def();
   const char* solver = a->solver != NULL ? a->solver : said.solver;
-  if (solver != NULL && !cpl_solver_by_name(solver, &def.kind))
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (%s)", s->path, solver,
-                    cpl_solver_names());
+  cpl_status known = solver != NULL ? cli_find_solver(s->ctx, s->path, solver, &def.kind) : CPL_OK;
+  if (known < 0) return known;
   bool fixed = def.kind == CPL_SOLVER_RK4 || def.kind == CPL_SOLVER_EULER;
   double usual = s->at > s->start ? (s->at - s->start) / 500 : 1;
   def.rtol = given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : def.rtol);

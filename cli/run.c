@@ -22,8 +22,8 @@
 
 typedef struct run_args {
   serve_args serve;  // first: options of tlm serve are written here
-  const char *output, *as, *solver, *projection, *linear, *input, *log_level, *call_log, *progress,
-      *listen;
+  const char *output, *as, *solver, *projection, *linear, *loops, *form, *input, *log_level,
+      *call_log, *progress, *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
   cli_list set, record;
   bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes;
@@ -198,15 +198,36 @@ static double usual_step(const session* s) {
   return s->run.interval > 0 ? s->run.interval : (s->run.stop_time - s->run.start_time) / 500;
 }
 
+// Whether algebraic variables are integrated together with the states: those of a model, those of
+// loops.
+static cpl_status choose_form(session* s) {
+  const char* form = s->args->form;
+  if (form != NULL && !cpl_form_by_name(form, &s->solver.form))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no form %s (auto, ode, dae)", s->path,
+                    form);
+  const char* loops = s->args->loops != NULL ? s->args->loops : s->experiment.loops;
+  if (loops == NULL) return CPL_OK;
+  if (!cpl_loops_by_name(loops, &s->solver.form)) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: algebraic loops can be solved nested or as-rows, not \"%s\"", s->path,
+                    loops);
+  }
+  if (s->solver.form == CPL_FORM_DAE && s->solver.kind != CPL_SOLVER_IDA) {
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: loops as-rows are a matter of solver ida; %s solves them nested", s->path,
+                    cpl_solver_name(s->solver.kind));
+  }
+  return CPL_OK;
+}
+
 static cpl_status choose_solver(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
   s->solver = cpl_default_solver_def();
   const char* solver = a->solver != NULL ? a->solver : s->experiment.solver;
-  if (solver != NULL && !cpl_solver_by_name(solver, &s->solver.kind)) {
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no solver %s (%s)", s->path, solver,
-                    cpl_solver_names());
-  }
+  cpl_status known =
+      solver != NULL ? cli_find_solver(s->ctx, s->path, solver, &s->solver.kind) : CPL_OK;
+  if (known < 0) return known;
   const char* when = a->projection != NULL ? a->projection : s->experiment.projection;
   if (when != NULL && !cpl_projection_by_name(when, &s->solver.projection)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
@@ -231,7 +252,7 @@ static cpl_status choose_solver(session* s) {
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double preferred = e->has_step && e->step > 0 ? e->step : usual_step(s);
   s->solver.step = given(a->step, given(s->experiment.step, fixed ? preferred : 0));
-  return CPL_OK;
+  return choose_form(s);
 }
 
 static cpl_status make_integrated(session* s) {
@@ -249,12 +270,9 @@ static cpl_status begin_serving(session* s) {
   if (s->args->processes || s->args->isolate)
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--%s: the sub-models run elsewhere, each in a process",
                     s->args->processes ? "processes" : "isolate");
-  s->serving.args = &s->args->serve;
-  s->serving.ctx = s->ctx;
-  s->serving.path = s->path;
+  s->serving = (serving){.args = &s->args->serve, .ctx = s->ctx, .path = s->path};
   s->serving.source = s->source;
-  s->serving.start = s->run.start_time;
-  s->serving.stop = s->run.stop_time;
+  s->serving.start = s->run.start_time, s->serving.stop = s->run.stop_time;
   s->serving.quiet = s->args->quiet || s->args->json;
   return serving_begin(&s->serving, s->args->call_timeout, &interrupted);
 }
@@ -437,6 +455,9 @@ static void print_stats(const session* s) {
     fprintf(out, "  events               %lld state, %lld time, %lld step\n",
             (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
     fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+    if (v->algebraics > 0)
+      fprintf(out, "  algebraic variables  %d, integrated together with the states\n",
+              v->algebraics);
     if (v->projections > 0)
       fprintf(out,
               "  projections          %lld (%s), the largest %.3g times the tolerance\n"
@@ -481,6 +502,7 @@ static void print_counts(cpli_json* json, const session* s) {
       {"step_events", v->step_events},
       {"restarts", v->restarts},
       {"projections", v->projections},
+      {"algebraic_variables", v->algebraics},
       {"groups", v->groups},
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},
@@ -653,6 +675,14 @@ static const cli_option options[] = {
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},
+    {"loops", 0, "nested|as-rows",
+     "how algebraic loops of a system are solved: in every evaluation (the default), or, with "
+     "solver ida, their equations together with those of the states",
+     CLI_TEXT, AT(loops)},
+    {"form", 0, "auto|ode|dae",
+     "of a model with algebraic variables: it solves for them in every evaluation (ode), or solver "
+     "ida integrates them together with the states (dae); auto is dae where the solver can",
+     CLI_TEXT, AT(form)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},
@@ -672,7 +702,8 @@ static const cli_option options[] = {
      CLI_FLAG, AT(per_model)},
     {"projection", 0, "auto|lazy|every|events|off",
      "when states are brought back onto the constraints of a model; auto is every (step) "
-     "with cvode and lazy (where a residual is larger than the tolerance) with others",
+     "with cvode and lazy (where a residual is larger than the tolerance) with others; solver ida "
+     "has them as equations instead, unless events or off",
      CLI_TEXT, AT(projection)},
     {"one-solver", 0, NULL,
      "of a system: one solver for all models, also for groups that do not influence each other",

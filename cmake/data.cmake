@@ -17,7 +17,8 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   list(APPEND FMU_OPTIONS -Wno-format-truncation)
 endif()
 
-file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/manifold.c src/model/dependencies.c
+file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/manifold.c src/model/lu.c
+  src/model/algebra.c src/model/dependencies.c
   src/model/description.c src/graph/*.c src/aggregate/jacobian.c src/aggregate/dense.c src/solver/*.c)
 list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|process)\\.c$|/solver/(arkode|ida|sparse_lu)\\.c$")
 add_library(couplet_fmu_parts STATIC ${FMU_PARTS})
@@ -69,7 +70,9 @@ set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
   src/base/base.h src/base/context.c src/base/memory.c src/base/names.c
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
-  src/model/manifold.h src/model/manifold.c src/model/cmodel_describe.c src/model/dependencies.c)
+  src/model/manifold.h src/model/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
+  src/model/lu.h src/model/lu.c src/model/algebra.h src/model/algebra.c
+  src/model/cmodel_residuals.c)
 foreach(name fmu.h instance.c values.c state.c model_exchange.c constraints.c fmi2_functions.c fmi3_refs.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})

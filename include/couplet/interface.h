@@ -199,6 +199,20 @@ typedef struct cpl_description {
   int32_t n_states;
   int32_t n_indicators;
   int32_t n_constraints;  ///< most that can be active at a time
+  /// Of the form with residuals, where use_residuals turns to it: variable index of each algebraic
+  /// variable and of each residual; -1: hidden. None: the model is meant to be an ODE, even when
+  /// it offers the other form.
+  const int32_t* algebraics;
+  const int32_t* residuals;
+  int32_t n_algebraics;
+  /// Who depends on whom in that form: derivatives, and residuals in the place of outputs.
+  /// Nullable: everything on all.
+  const cpl_structure* residual_structure;
+  /// Residuals before they were differentiated: they are the constraints then.
+  const cpl_formulation* formulations;
+  const int32_t* formulation_vars;  ///< variable index of each
+  int32_t n_formulations;
+  const char* form_error;  ///< why that form cannot be used although there is one. Nullable.
   cpl_structure structure;
   const cpl_unit* units;
   int32_t n_units;
@@ -379,7 +393,7 @@ typedef struct cpl_model_ops {
   /// nothing to turn and the model stays as it is. From here on derivatives, outputs, indicators
   /// and constraints follow the z that were set, and newton_setup and newton_solve, where they are
   /// there, are for both: (I - gamma f_x) dx - gamma f_z dz = r, g_x dx + g_z dz = s, where r, s
-  /// and dx, dz stand one after the other.
+  /// and dx, dz stand one after the other; gamma 0 makes a system for z alone.
   cpl_status (*use_residuals)(cpl_model* m, size_t* n);
   cpl_status (*set_algebraics)(cpl_model* m, const double* z);
   /// After initialisation or an event: what the model has, consistent or a guess.

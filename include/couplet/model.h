@@ -84,6 +84,7 @@ typedef struct cpl_values {
   const char* const* s;  ///< Strings
   void* memory;          ///< def.memory_size bytes, zeroed at the start
   const cpl_model_host* host;
+  const double* z;  ///< algebraic variables; while `initialize` runs: start values
 } cpl_values;
 
 /// What an event handler may change.
@@ -126,6 +127,12 @@ typedef struct cpl_dependency {
   const char* on;
   const char* kind;
 } cpl_dependency;
+
+/// A constraint that is a residual before it was differentiated.
+typedef struct cpl_formulation {
+  int residual;  ///< which, from 0
+  int index;     ///< of it as it is: 2 when it was differentiated once, 3 when it was twice
+} cpl_formulation;
 
 /// The model. States, inputs, parameters, ... are lists ended by a declaration without a name.
 typedef struct cpl_model_def {
@@ -180,6 +187,16 @@ typedef struct cpl_model_def {
   /// The model's own way onto its constraints: the change dx of the states. Nullable: the shortest
   /// way in units of the tolerances is taken, which is the better one as a rule.
   int (*projection)(const cpl_values* v, double* dx);
+
+  // Algebraic variables z, given by as many residuals 0 = g(t, x, z, u, p, w) that can be solved
+  // for them. With `--solver ida` they are integrated together with the states; otherwise, and at
+  // events, they are solved for in every evaluation.
+  const cpl_declaration* algebraics;  ///< start values are guesses, and nominals matter
+  /// Required with algebraic variables.
+  int (*residuals)(const cpl_values* v, double* g);
+  /// Per constraint, where constraints are residuals that were differentiated. Nullable: they are
+  /// something else.
+  const cpl_formulation* formulations;
 } cpl_model_def;
 
 extern CPL_MODEL_EXPORT const cpl_model_def couplet_model;

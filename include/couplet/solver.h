@@ -37,11 +37,21 @@ typedef enum cpl_projection {
   CPL_PROJECT_NEVER,
 } cpl_projection;
 
+/// Whether algebraic variables are integrated together with the states (IDA only), or the model
+/// solves for them in every evaluation.
+typedef enum cpl_form {
+  CPL_FORM_AS_FITS,  ///< together where the solver can and the model is meant for it (its
+                     ///< description has algebraic variables)
+  CPL_FORM_ODE,      ///< the model solves for them
+  CPL_FORM_DAE,      ///< together, if the model has such a form
+} cpl_form;
+
 /// How to integrate. Start from cpl_default_solver_def(), then change what you need.
 typedef struct cpl_solver_def {
   cpl_solver_kind kind;
   cpl_linear_solver linear;  ///< CPL_SOLVER_CVODE only
   cpl_projection projection;
+  cpl_form form;
   double rtol;  ///< relative tolerance
   double atol;  ///< absolute tolerance, times the nominal of each state; 0: rtol
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
@@ -64,6 +74,7 @@ typedef struct cpl_solver_stats {
   int64_t projections;        ///< onto constraints, of step ends, output points and events
   double largest_projection;  ///< in units of the tolerance
   double largest_residual;    ///< of constraints, seen before a projection
+  int32_t algebraics;         ///< integrated together with the states
   int32_t groups;             ///< of parts that do not influence each other: as many solvers
   double in_models_s;         ///< only with def.timing
 } cpl_solver_stats;
@@ -81,8 +92,14 @@ CPL_API bool cpl_projection_by_name(const char* name, cpl_projection* out);
 CPL_API const char* cpl_projection_name(cpl_projection when);
 /// What CPL_PROJECT_AS_FITS is with this solver; anything else is itself.
 CPL_API cpl_projection cpl_projection_of(const cpl_solver_def* def);
+/// "auto", "ode", "dae". Returns false for any other name.
+CPL_API bool cpl_form_by_name(const char* name, cpl_form* out);
 /// "direct", "gmres". Returns false for any other name.
 CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
+/// How algebraic loops of an aggregate are solved: "as-rows" makes *form CPL_FORM_DAE, so that
+/// their equations are rows of IDA's system; "nested" leaves any other form as it is: they are
+/// solved in every evaluation. Returns false for any other name.
+CPL_API bool cpl_loops_by_name(const char* name, cpl_form* form);
 
 /// Make a stepper of a model: the composer "integrate". A model that consists of parts that do not
 /// influence each other gets a solver for each, unless def->one_solver: an event in one of them

@@ -180,6 +180,7 @@ typedef struct cpl_experiment_def {
   const char* solver;      ///< Nullable
   const char* linear;      ///< how cvode solves its linear systems: "direct", "gmres". Nullable
   const char* projection;  ///< "auto", "lazy", "every", "events", "off". Nullable
+  const char* loops;       ///< algebraic loops: "nested", "as-rows". Nullable
 } cpl_experiment_def;
 
 CPL_API cpl_experiment_def cpl_default_experiment_def(void);

@@ -21,6 +21,12 @@ int32_t cpli_part_of(const cpli_aggregate* a, int32_t var) {
   return low;
 }
 
+const char* cpli_node_name(const cpli_aggregate* a, int32_t node) {
+  const cpli_node* k = &a->nodes[node];
+  return k->part >= 0 ? a->desc->vars[a->parts[k->part].first_var + k->var].name
+                      : a->signals[k->var].name;
+}
+
 static bool bad_ref(const cpli_aggregate* a, uint32_t ref) {
   return ref >= (uint32_t)a->desc->n_vars;
 }
@@ -264,7 +270,7 @@ static cpl_status make_plans(cpli_aggregate* a) {
     a->plans[i] = NULL;
     st = cpli_plan_make(a, (cpli_plan_kind)i, &a->plans[i]);
   }
-  return st;
+  return st >= 0 && a->rows != NULL ? cpli_rows_match(a) : st;
 }
 
 // Once, before time starts.
@@ -284,6 +290,7 @@ static cpl_status enter_continuous(cpl_model* m) {
   a->events++;
   forget_gradients(a);
   accept_point(a);  // the event is over: what it left is where loops go on from
+  if (a->rows != NULL) a->rows->given = false;
   return st < 0 || a->verified ? st : verify(a);
 }
 
@@ -372,12 +379,14 @@ static const cpl_component_ops component_ops[2] = {
     {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
      .forget = cpli_aggregate_forget},  // when all parts can
 };
-#define MODEL_OPS                                                                               \
-  .enter_event = cpli_aggregate_enter_event, .event_update = cpli_aggregate_event_update,       \
-  .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,         \
-  .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives,   \
-  .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator, \
-  .completed_step = completed_step, .split = cpli_aggregate_split
+#define MODEL_OPS                                                                                  \
+  .enter_event = cpli_aggregate_enter_event, .event_update = cpli_aggregate_event_update,          \
+  .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,            \
+  .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives,      \
+  .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator,    \
+  .completed_step = completed_step, .split = cpli_aggregate_split, .use_residuals = cpli_rows_use, \
+  .set_algebraics = cpli_rows_set, .get_algebraics = cpli_rows_get,                                \
+  .get_algebraic_nominals = cpli_rows_nominals, .get_residuals = cpli_rows_residuals
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
                                          .newton_solve = cpli_newton_solve};
 static const cpl_model_ops direction_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,

@@ -7,8 +7,8 @@
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
 // event iteration, groups.c what can be solved apart, direction.c the product of the Jacobian with
-// a vector, linearize.c the partial derivatives of the whole, report.c what a reader wants to know,
-// aggregate.c the operations of a model.
+// a vector, rows.c loops as equations of the integrator, linearize.c the partial derivatives of the
+// whole, report.c what a reader wants to know, aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"
@@ -27,6 +27,7 @@ typedef struct cpli_node {
   uint8_t type;       // cpl_type
   bool discrete;      // changes at events only
   int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
+  bool row;           // an unknown of the integrator: cpli_rows
 } cpli_node;
 
 // Whether it has derivatives.
@@ -102,6 +103,15 @@ typedef struct cpli_plan {
   size_t n_loops, cap_loops;
 } cpli_plan;
 
+// Loops as rows of the integrator's system: their torn values are its unknowns, and what they miss
+// their couplings by are its residuals.
+typedef struct cpli_rows {
+  int32_t n;
+  int32_t* nodes;  // torn ones of the loops between events
+  double *nominals, *residuals;
+  bool given;  // values came from the integrator since the last event; else loops are solved
+} cpli_rows;
+
 // A description that outlives the aggregate it was made for, as long as someone holds it.
 typedef struct cpli_box {
   cpl_context* ctx;
@@ -139,6 +149,7 @@ typedef struct cpli_aggregate {
   cpli_plan* plans[3];  // by cpli_plan_kind
   struct cpli_newton* newton;
   struct cpli_direction* direction;  // Nullable: a part has no directional derivatives
+  cpli_rows* rows;                   // Nullable: loops are solved as they come
 
   cpl_constraint* constraints;  // of the whole, not those of parts
   int32_t n_constraints;
@@ -164,6 +175,8 @@ typedef struct cpli_aggregate {
 
 /// The aggregate a component is; NULL: it is something else.
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
+/// What a node is called seen from outside.
+const char* cpli_node_name(const cpli_aggregate* a, int32_t node);
 /// The part a variable of the aggregate belongs to; -1: a signal.
 int32_t cpli_part_of(const cpli_aggregate* a, int32_t var);
 
@@ -207,8 +220,8 @@ cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l);
 /// A part's partial derivatives at the present point; constant ones are evaluated once. `out` is
 /// the caller's for this jacobian and has what it had after the last call. Sets *changed when
 /// anything was evaluated.
-cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, double* out,
-                              bool* changed);
+cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, bool entries,
+                              double* out, bool* changed);
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out);
 
 //------------------------------------ loop.c ------------------------------------
@@ -218,6 +231,17 @@ void cpli_loop_destroy(struct cpli_loop* l);
 void cpli_loop_forget(struct cpli_loop* l);          // what it kept to save work
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
+
+typedef struct cpli_torn {
+  int32_t n;
+  const int32_t* nodes;
+  const double* nominals;
+} cpli_torn;
+
+/// None: it is discrete, not a matter of derivatives.
+cpli_torn cpli_loop_torn(const struct cpli_loop* l);
+/// From here on, while the rows are given, it is not solved: what its torn values miss is told.
+void cpli_loop_tell(struct cpli_loop* l, double* residuals);
 
 /// The change of a loop's nodes, from the change of everything before them.
 cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l);
@@ -241,6 +265,16 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out);
 void cpli_newton_destroy(struct cpli_newton* n);
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
+
+//------------------------------------ rows.c ------------------------------------
+
+cpl_status cpli_rows_use(cpl_model* m, size_t* n);
+cpl_status cpli_rows_set(cpl_model* m, const double* z);
+cpl_status cpli_rows_get(cpl_model* m, double* z);
+cpl_status cpli_rows_nominals(cpl_model* m, double* nominals);
+cpl_status cpli_rows_residuals(cpl_model* m, double* g);
+/// After the plans were made anew: the same loops, or it is an error.
+cpl_status cpli_rows_match(cpli_aggregate* a);
 
 //------------------------------------ groups.c ------------------------------------
 

@@ -2,79 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "aggregate/dense.h"
 
-#include <float.h>
 #include <math.h>
-
-static double largest_of(const double* column, int32_t n) {
-  double most = 0;
-  for (int32_t i = 0; i < n; i++) {
-    double size = fabs(column[i]);
-    if (!(size <= most)) most = size;  // also when it is no number
-  }
-  return most;
-}
-
-// The inner loop of both functions, for the compiler to make vector instructions of.
-static inline void subtract(double* restrict to, const double* restrict from, double times,
-                            int32_t first, int32_t end) {
-  for (int32_t i = first; i < end; i++) to[i] -= from[i] * times;
-}
-
-int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
-  int32_t exchanged = 0;  // behind the last column that exchanged rows
-  for (int32_t k = 0; k < n; k++) {
-    double* column = m + (size_t)k * (size_t)n;
-    double size = largest_of(column, n);
-    // bring the column up to date with the columns before it: all exchanges of rows first, since
-    // the finished columns have them all
-    for (int32_t j = 0; j < exchanged; j++) {
-      double top = column[pivot[j]];
-      column[pivot[j]] = column[j];
-      column[j] = top;
-    }
-    for (int32_t j = 0; j < k; j++) {
-      const double* before = m + (size_t)j * (size_t)n;
-      double top = column[j];
-      if (top == 0) continue;  // blocks of models that do not see each other
-      subtract(column, before, top, j + 1, n);
-    }
-    int32_t best = k;
-    for (int32_t i = k + 1; i < n; i++) {
-      if (fabs(column[i]) > fabs(column[best])) best = i;
-    }
-    if (!(fabs(column[best]) > 16 * DBL_EPSILON * fmax(size, DBL_MIN))) return k;
-    pivot[k] = best;
-    double top = column[best];
-    column[best] = column[k];
-    column[k] = top;
-    for (int32_t i = k + 1; i < n; i++) column[i] /= top;
-    if (best != k) exchanged = k + 1;
-    for (int32_t j = 0; best != k && j < k; j++) {  // rows of the finished columns move with it
-      double* before = m + (size_t)j * (size_t)n;
-      double kept = before[best];
-      before[best] = before[k];
-      before[k] = kept;
-    }
-  }
-  return -1;
-}
-
-void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) {
-  for (int32_t k = 0; k < n; k++) {
-    double top = b[pivot[k]];
-    b[pivot[k]] = b[k];
-    b[k] = top;
-  }
-  for (int32_t k = 0; k < n; k++) {
-    const double* column = m + (size_t)k * (size_t)n;
-    subtract(b, column, b[k], k + 1, n);
-  }
-  for (int32_t k = n - 1; k >= 0; k--) {
-    const double* column = m + (size_t)k * (size_t)n;
-    b[k] /= column[k];
-    subtract(b, column, b[k], 0, k);
-  }
-}
 
 static void multiply(const double* m, int32_t n, const double* v, double* out) {
   for (int32_t i = 0; i < n; i++) out[i] = 0;

@@ -11,7 +11,7 @@
 // One contribution to an entry of the integrator's matrix; unknowns are states, then nodes.
 typedef struct cpli_term {
   int32_t row, column;  // unknowns
-  int32_t from;         // part: index in its values; link: index of the source; diagonal: 0
+  int32_t from;         // part: entry of its Jacobian; link: index of the source; diagonal: 0
   int32_t owner;        // >= 0: part; < -1: link -(owner + 2); -1: diagonal
   int32_t entry;        // in the matrix
   double weight;        // of the plain couplings between the column and the one who reads it

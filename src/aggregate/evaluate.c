@@ -132,9 +132,10 @@ cpl_status cpli_evaluate(cpli_aggregate* a) {
   return st;
 }
 
-cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, double* out,
-                              bool* changed) {
+cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, bool entries,
+                              double* out, bool* changed) {
   cpli_since since = {.run = a->phase != CPLI_PLAN_INITIAL ? a->runs : 0,
                       .event = a->phase == CPLI_PLAN_CONTINUOUS ? a->events : 0};
-  return cpli_jacobian_refresh(jac, a->x + a->parts[part].first_state, since, out, changed);
+  return cpli_jacobian_refresh(jac, a->x + a->parts[part].first_state, since, entries, out,
+                               changed);
 }

@@ -18,8 +18,9 @@ static const level level_of[] = {[CPL_DEPENDENT] = VARIES,
 
 typedef struct request {
   double* out;
-  level level;  // entries up to this one are evaluated
-  bool check;   // the others are evaluated, too, and compared
+  bool entries;  // out has those of the pattern only, one after the other
+  level level;   // entries up to this one are evaluated
+  bool check;    // the others are evaluated, too, and compared
 } request;
 
 struct cpl_jacobian {
@@ -121,12 +122,12 @@ static bool differs(const cpl_jacobian* j, int32_t c, int32_t r, double was, dou
 // Takes over the entries of one column that are asked for, and looks at the others on a check.
 static void store(cpl_jacobian* j, const request* q, int32_t c, const double* values) {
   const cpli_pattern* p = j->pattern;
-  double* column = q->out + (size_t)c * (size_t)j->n_rows;
   for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
     int32_t r = p->row[e];
+    double* to = q->out + (q->entries ? (size_t)e : (size_t)c * (size_t)j->n_rows + (size_t)r);
     bool kept = level_of[p->kind[e]] > q->level;
-    if (kept && q->check && differs(j, c, r, column[r], values[r])) j->wrong = e;
-    if (!kept) column[r] = values[r];
+    if (kept && q->check && differs(j, c, r, *to, values[r])) j->wrong = e;
+    if (!kept) *to = values[r];
   }
 }
 
@@ -190,6 +191,10 @@ cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out) 
   return evaluate(j, x, &(request){.out = out, .level = FOR_EVER});
 }
 
+cpl_status cpli_jacobian_entries(cpl_jacobian* j, const double* x, double* out) {
+  return evaluate(j, x, &(request){.out = out, .entries = true, .level = FOR_EVER});
+}
+
 static bool any_wanted(const cpl_jacobian* j, const request* q) {
   for (int32_t colour = 0; colour < j->pattern->n_colours; colour++) {
     if (wanted(j, q, colour)) return true;
@@ -210,11 +215,15 @@ static void distrust(cpl_jacobian* j) {
   j->distrusted = true;
 }
 
-cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since since, double* out,
-                                 bool* changed) {
+cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since since, bool entries,
+                                 double* out, bool* changed) {
   bool same_run = since.run != 0 && since.run == j->since.run && !j->distrusted;
   bool same_event = same_run && since.event != 0 && since.event == j->since.event;
-  request q = {.out = out, .level = same_event ? VARIES : same_run ? UNTIL_EVENT : FOR_EVER};
+  request q = {.out = out,
+               .entries = entries,
+               .level = same_event ? VARIES
+                        : same_run ? UNTIL_EVENT
+                                   : FOR_EVER};
   q.check = q.level != FOR_EVER && j->kept_calls + 1 == j->next_check;
   if (!any_wanted(j, &q)) {
     j->kept_calls++;
@@ -229,7 +238,7 @@ cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since si
   if (q.check) j->next_check *= 8;
   if (j->wrong < 0) return CPL_OK;
   distrust(j);
-  return evaluate(j, x, &(request){.out = out, .level = FOR_EVER});
+  return evaluate(j, x, &(request){.out = out, .entries = entries, .level = FOR_EVER});
 }
 
 const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j) { return j->pattern; }

@@ -45,6 +45,7 @@ typedef struct cpli_loop {
   double growth;         // of errors: cpli_lu_growth()
   int32_t* pivot;
   bool factored;
+  double* residuals;  // as rows; Nullable
 } loop;
 
 //------------------------------------ make ------------------------------------
@@ -179,6 +180,12 @@ void cpli_loop_forget(struct cpli_loop* l) { l->factored = false; }
 
 int32_t cpli_loop_block(const struct cpli_loop* l) { return l->block; }
 
+cpli_torn cpli_loop_torn(const struct cpli_loop* l) {
+  return (cpli_torn){l->discrete ? 0 : l->n_torn, l->nodes, l->scale};
+}
+
+void cpli_loop_tell(struct cpli_loop* l, double* residuals) { l->residuals = residuals; }
+
 //------------------------------------ walk ------------------------------------
 
 // f(s): sets the torn values and lets everything follow.
@@ -232,7 +239,7 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
   }
   for (int32_t i = 0; i < l->n_members && st == CPL_OK; i++) {
     member* m = &l->members[i];
-    st = cpli_part_jacobian(a, m->part, m->jac, m->d, &changed);
+    st = cpli_part_jacobian(a, m->part, m->jac, false, m->d, &changed);
   }
   if (st != CPL_OK) return st;
   for (int32_t j = 0; j < l->n_torn; j++) {
@@ -262,10 +269,7 @@ static void name_nodes(const cpli_aggregate* a, const loop* l, char* text, size_
   size_t used = 0;
   text[0] = '\0';
   for (int32_t i = 0; i < l->n && used + 8 < size; i++) {
-    const cpli_node* node = &a->nodes[l->nodes[i]];
-    const char* name = node->part >= 0
-                           ? a->desc->vars[a->parts[node->part].first_var + node->var].name
-                           : a->signals[node->var].name;
+    const char* name = cpli_node_name(a, l->nodes[i]);
     int n = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", i == 12 ? "..." : name);
     used += n > 0 ? (size_t)n : 0;
     if (i == 12) break;
@@ -360,8 +364,17 @@ static cpl_status fall_back(cpli_aggregate* a, loop* l, bool singular) {
       singular ? "is singular: its equations do not determine its values" : "finds no solution");
 }
 
+// The torn values stand where the integrator put them.
+static cpl_status follow_given(cpli_aggregate* a, loop* l) {
+  for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->value[l->nodes[i]];
+  cpl_status st = walk(a, l, l->s, l->f);
+  for (int32_t i = 0; i < l->n_torn && st == CPL_OK; i++) l->residuals[i] = l->s[i] - l->f[i];
+  return st;
+}
+
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l) {
   (void)p;
+  if (l->residuals != NULL && a->rows->given) return follow_given(a, l);
   for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->settled[l->nodes[i]];
   if (l->discrete) return solve_discrete(a, l);
   cpl_status st = walk(a, l, l->s, l->f);

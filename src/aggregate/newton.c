@@ -6,8 +6,9 @@
 // nodes, and the matrix
 //     [ I - gamma A   -gamma B ]
 //     [     -C         I - D, -L ]
-// is sparse with a fixed pattern; inputs that only follow an output are left out. It is analysed
-// once and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
+// is sparse with a fixed pattern; inputs that only follow an output are left out, unless they are
+// unknowns of the integrator, whose right-hand sides then stand in their rows. It is analysed once
+// and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
 #include <klu.h>
 #include <math.h>
 
@@ -17,8 +18,7 @@
 
 typedef struct block {  // a part's partial derivatives
   cpl_jacobian* jac;
-  double* values;  // rows: derivatives, then outputs; columns: states, then inputs
-  int32_t n_rows;
+  double* values;    // its entries; rows: derivatives, then outputs; columns: states, then inputs
   int32_t* outputs;  // node of each output row
   int32_t* inputs;   // node of each input column
   int32_t n_outputs, n_inputs;
@@ -62,13 +62,8 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
   const cpli_part* part = &a->parts[k];
   const cpl_description* d = part->m->base.desc;
   size_t n = (size_t)part->n_states, in = (size_t)blk->n_inputs, out = (size_t)blk->n_outputs;
-  blk->n_rows = part->n_states + blk->n_outputs;
   int32_t* vars = cpli_alloc(w->ctx, 2 * n + in + out, sizeof *vars);
-  blk->values = cpli_alloc(w->ctx, (n + out) * (n + in), sizeof *blk->values);
-  if (vars == NULL || blk->values == NULL) {
-    cpli_free(w->ctx, vars);
-    return cpli_nomem(w->ctx);
-  }
+  if (vars == NULL) return cpli_nomem(w->ctx);
   int32_t *rows = vars, *columns = vars + n + out;
   for (size_t i = 0; i < n; i++) rows[i] = d->derivatives[i], columns[i] = d->states[i];
   for (size_t i = 0; i < out; i++) rows[n + i] = a->nodes[blk->outputs[i]].var;
@@ -81,7 +76,10 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
   cpl_status st =
       def.n_rows > 0 && def.n_columns > 0 ? cpl_jacobian_create(part->m, &def, &blk->jac) : CPL_OK;
   cpli_free(w->ctx, vars);
-  return st;
+  if (st < 0 || blk->jac == NULL) return st;
+  size_t entries = (size_t)cpli_jacobian_pattern(blk->jac)->n_entries;
+  blk->values = cpli_alloc(w->ctx, entries, sizeof *blk->values);
+  return blk->values != NULL ? CPL_OK : cpli_nomem(w->ctx);
 }
 
 static bool moves(const cpli_aggregate* a, int32_t i) {
@@ -93,7 +91,7 @@ static bool moves(const cpli_aggregate* a, int32_t i) {
 static int32_t leader(const cpli_aggregate* a, int32_t i) {
   for (int32_t hops = 0; hops < a->n_nodes; hops++) {
     const cpli_tie* l = a->nodes[i].coupling >= 0 ? &a->links[a->nodes[i].coupling] : NULL;
-    if (l == NULL || l->def.function.value != NULL) return i;
+    if (l == NULL || l->def.function.value != NULL || a->nodes[i].row) return i;
     i = l->sources[0];
   }
   return i;
@@ -161,7 +159,7 @@ static bool add_block_terms(const cpli_aggregate* a, newton* w, int32_t k) {
       int32_t r = p->row[e];
       int32_t row =
           r < part->n_states ? part->first_state + r : w->unknown[blk->outputs[r - part->n_states]];
-      if (!add_term(w, row, column, weight, k, c * blk->n_rows + r)) return false;
+      if (!add_term(w, row, column, weight, k, e)) return false;
     }
   }
   return true;
@@ -228,9 +226,9 @@ done:
 }
 
 // Dense where that is no more work than the sparse factors: they hold as many numbers.
-static cpl_status make_dense(newton* w) {
+static cpl_status make_dense(const cpli_aggregate* a, newton* w) {
   double n = w->n_states;
-  if (w->n == 0 || n * n > w->symbolic->lnz + w->symbolic->unz) return CPL_OK;
+  if (w->n == 0 || a->rows != NULL || n * n > w->symbolic->lnz + w->symbolic->unz) return CPL_OK;
   w->values = cpli_alloc(w->ctx, w->n_terms, sizeof *w->values);
   if (w->values == NULL) return cpli_nomem(w->ctx);
   return cpli_elimination_make(w->ctx, w->n_states, w->n, w->terms, w->n_terms, &w->dense);
@@ -253,7 +251,7 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   if (w->entries == NULL || w->b == NULL) return cpli_nomem(ctx);
   w->symbolic = klu_analyze(w->n, w->first, w->row, &w->common);
   if (w->symbolic == NULL && w->n > 0) return cpli_nomem(ctx);
-  return make_dense(w);
+  return make_dense(a, w);
 }
 
 void cpli_newton_destroy(struct cpli_newton* w) {
@@ -284,7 +282,7 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   cpl_status st = cpli_evaluate(a);
   for (int32_t k = 0; k < w->n_blocks && st == CPL_OK; k++) {
     block* blk = &w->blocks[k];
-    if (blk->jac != NULL) st = cpli_part_jacobian(a, k, blk->jac, blk->values, &w->changed);
+    if (blk->jac != NULL) st = cpli_part_jacobian(a, k, blk->jac, true, blk->values, &w->changed);
   }
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
     if (!has_row(a, w, &a->links[l])) continue;
@@ -318,10 +316,7 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
     name = a->desc->states[column] >= 0 ? a->desc->vars[a->desc->states[column]].name : "a state";
   }
   for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
-    const cpli_node* node = &a->nodes[i];
-    if (w->unknown[i] != column) continue;
-    name = node->part >= 0 ? a->desc->vars[a->parts[node->part].first_var + node->var].name
-                           : a->signals[node->var].name;
+    if (w->unknown[i] == column) name = cpli_node_name(a, i);
   }
   return cpl_fail(w->ctx, CPL_RETRY, "%s: the coupled Jacobian is singular at t=%.17g, near %s",
                   a->name, a->t, name);
@@ -357,6 +352,7 @@ cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   newton* w = a->newton;
+  int32_t n_rows = a->rows != NULL ? a->rows->n : 0;
   if (w->n == 0) return CPL_OK;
   if (w->dense != NULL) {
     cpli_elimination_solve(w->dense, r, dx);
@@ -364,7 +360,9 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   }
   memcpy(w->b, r, (size_t)w->n_states * sizeof *r);
   memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
+  for (int32_t i = 0; i < n_rows; i++) w->b[w->unknown[a->rows->nodes[i]]] = r[w->n_states + i];
   if (!klu_solve(w->symbolic, w->numeric, w->n, 1, w->b, &w->common)) return singular(a, w);
   memcpy(dx, w->b, (size_t)w->n_states * sizeof *dx);
+  for (int32_t i = 0; i < n_rows; i++) dx[w->n_states + i] = w->b[w->unknown[a->rows->nodes[i]]];
   return CPL_OK;
 }

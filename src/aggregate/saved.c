@@ -14,6 +14,7 @@ typedef struct outside_state {
 typedef struct saved {
   double t;
   cpli_plan_kind phase;
+  bool given;  // loops as rows; their values are those of nodes
   cpl_snapshot* parts;
   double* next_times;
   double* values;  // states, values of nodes, settled ones
@@ -81,6 +82,7 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   if (k == NULL) return cpli_nomem(c->ctx);
   k->t = a->t;
   k->phase = a->phase;
+  k->given = a->rows != NULL && a->rows->given;
   memcpy(k->values, a->x, n_values(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++)
     k->outside[i] = (outside_state){a->outside[i].held, a->outside[i].firing, a->outside[i].next};
@@ -101,6 +103,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   const saved* k = snapshot->data;
   a->t = k->t;
   a->phase = k->phase;
+  if (a->rows != NULL) a->rows->given = k->given;
   memcpy(a->x, k->values, n_values(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++) {
     a->outside[i].held = k->outside[i].held;

@@ -142,7 +142,7 @@ cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_mod
 void cpli_modes_plan_free(cpli_modes_plan* p);  // Nullable
 cpl_status cpli_modes_stepper(cpli_built* b, const cpl_stepper_def* def, cpl_stepper** out);
 /// What a nested system says of its solver counts more than what the outer one says.
-void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver);
+cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver);
 
 //------------------------------------ ways.c ------------------------------------
 

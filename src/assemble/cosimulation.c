@@ -216,12 +216,33 @@ static cpl_status take_bonds(cpli_built* b, const layout* l, cpl_master_bond* bo
 
 //------------------------------------ putting together ------------------------------------
 
-void cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
-  cpl_experiment_def e = cpl_system_def_experiment(def);
-  if (e.solver != NULL) cpl_solver_by_name(e.solver, &solver->kind);
-  if (e.projection != NULL) cpl_projection_by_name(e.projection, &solver->projection);
-  if (!isnan(e.rtol)) solver->rtol = e.rtol;
-  if (!isnan(e.atol)) solver->atol = e.atol;
+cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
+  const cpli_experiment* e = &def->experiment;
+  const cpl_experiment_def* v = &e->values;
+  const struct {
+    const char* text;
+    int key;
+    bool known;
+    const char* names;
+  } said[] = {
+      {v->solver, CPLI_SOLVER, v->solver == NULL || cpl_solver_by_name(v->solver, &solver->kind),
+       cpl_solver_names()},
+      {v->linear, CPLI_LINEAR_KEY,
+       v->linear == NULL || cpl_linear_solver_by_name(v->linear, &solver->linear), "direct, gmres"},
+      {v->projection, CPLI_PROJECTION_KEY,
+       v->projection == NULL || cpl_projection_by_name(v->projection, &solver->projection),
+       "auto, lazy, every, events, off"},
+      {v->loops, CPLI_LOOPS_KEY, v->loops == NULL || cpl_loops_by_name(v->loops, &solver->form),
+       "nested, as-rows"}};
+  for (size_t i = 0; i < CPLI_COUNT(said); i++) {
+    if (!said[i].known)
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &e->places[said[i].key], "%s is not known (%s)",
+                          said[i].text, said[i].names);
+  }
+  if (!isnan(v->step)) solver->step = v->step;
+  if (!isnan(v->rtol)) solver->rtol = v->rtol;
+  if (!isnan(v->atol)) solver->atol = v->atol;
+  return CPL_OK;
 }
 
 cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
@@ -243,8 +264,8 @@ cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
   const cpli_member* member = &b->def->models[model];
   cpl_stepper_def inner = {.name = member->name.text, .solver = def->solver};
   inner.solver = solver;
-  cpli_take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
-  cpl_status st = cpl_system_stepper(b->sources[model], &inner, out);
+  cpl_status st = cpli_take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
+  if (st >= 0) st = cpl_system_stepper(b->sources[model], &inner, out);
   for (size_t k = 0; k < member->n_starts && st >= 0; k++)
     st = cpli_set_start(b, &d->assembly->functions, &member->starts[k], &(*out)->base);
   return st;

@@ -251,7 +251,9 @@ typedef struct maker {
 
 static cpl_status make_mode(void* user, cpl_stepper** out) {
   const maker* m = user;
-  return cpl_system_stepper(m->source, &m->def, out);
+  cpl_stepper_def def = m->def;
+  cpl_status st = cpli_take_solver(cpl_system_definition(m->source), &def.solver);
+  return st < 0 ? st : cpl_system_stepper(m->source, &def, out);
 }
 
 // A mode has one solver: a switch stops all of it.
@@ -261,7 +263,6 @@ static maker* new_maker(cpli_modes_plan* p, int32_t k, const cpl_stepper_def* de
   *m = (maker){p->modes[k].source, *def};
   m->def.name = p->modes[k].def->name.text;
   m->def.solver.one_solver = true;
-  cpli_take_solver(p->modes[k].def, &m->def.solver);
   return m;
 }
 

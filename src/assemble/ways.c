@@ -8,14 +8,40 @@
 
 #include "assemble/assemble.h"
 
+// A value that is computed. What a pattern matches has the expression in common.
+typedef struct formula {
+  const cpli_expr* expr;
+  const int32_t* slots;  // which sources it takes
+  const char* target;    // of a pattern, for messages; Nullable
+} formula;
+
 // A transition while it is made, and what its functions need afterwards.
 typedef struct cpli_way {
   struct cpli_way* next;
   cpl_context* ctx;
   cpli_expr** exprs;
   cpli_expr* when;
-  size_t n, cap;
+  formula* formulas;
+  size_t n_exprs, cap_exprs, n, cap;
 } way;
+
+enum { MOST_SHARED = 8 };  // names in a formula that what a pattern matches can have in common
+
+// What a pattern stands for at the moment, and its formula.
+typedef struct pattern {
+  const char* star;
+  size_t n_star;
+  const cpli_expr* expr;  // NULL: not parsed yet
+  struct {
+    const char* name;  // with its star
+    int32_t source;
+    cpl_type type;
+    int32_t var;  // where it was found last
+  } names[MOST_SHARED];
+  int n;
+  int32_t found;  // of a bare name: where it was found last
+  int32_t last;   // target
+} pattern;
 
 typedef struct maker {
   cpli_modes_plan* p;
@@ -29,51 +55,63 @@ typedef struct maker {
   int32_t* targets;
   size_t n_copies, cap_copies, n_sources, cap_sources, n_targets, cap_targets;
   bool *taken, *is_state;  // by variable of the new mode
+  pattern* pattern;        // Nullable
   const char* missed;
   bool no_memory;
 } maker;
 
 //------------------------------------ functions ------------------------------------
 
-static cpl_status value_of(const way* w, const cpli_expr* e, double t, const double* sources,
+static cpl_status value_of(const way* w, const formula* f, double t, const double* sources,
                            double* out) {
-  const int32_t* slots;
+  const int32_t* own;
   double gathered[CPLI_EXPR_SIZE];  // ours alone: instances on several threads share the way
-  size_t n = cpli_expr_slots(e, &slots);
-  for (size_t i = 0; i < n; i++) gathered[i] = sources[slots[i]];
-  return cpli_expr_value(e, w->ctx, t, gathered, NULL, out);
+  size_t n = cpli_expr_slots(f->expr, &own);
+  for (size_t i = 0; i < n; i++) gathered[i] = sources[f->slots[i]];
+  cpl_status st = cpli_expr_value(f->expr, w->ctx, t, gathered, NULL, out);
+  return st != CPL_OK && f->target != NULL ? cpl_fail_prefix(w->ctx, st, "%s", f->target) : st;
 }
 
 static cpl_status map(void* user, double t, const double* sources, double* targets) {
   const way* w = user;
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < w->n && st == CPL_OK; i++)
-    st = value_of(w, w->exprs[i], t, sources, &targets[i]);
+    st = value_of(w, &w->formulas[i], t, sources, &targets[i]);
   return st;
 }
 
 static cpl_status when(void* user, double t, const double* sources, bool* holds) {
   const way* w = user;
   double value = 0;
-  cpl_status st = value_of(w, w->when, t, sources, &value);
+  formula f = {.expr = w->when};
+  cpli_expr_slots(w->when, &f.slots);
+  cpl_status st = value_of(w, &f, t, sources, &value);
   *holds = value != 0;
   return st;
 }
 
 void cpli_ways_free(cpli_modes_plan* p) {
   for (way* w = p->ways; w != NULL; w = w->next) {
-    for (size_t i = 0; i < w->n; i++) cpli_expr_destroy(w->exprs[i]);
+    for (size_t i = 0; i < w->n_exprs; i++) cpli_expr_destroy(w->exprs[i]);
     cpli_expr_destroy(w->when);
     cpli_free(p->ctx, w->exprs);
+    cpli_free(p->ctx, w->formulas);
   }
 }
 
 //------------------------------------ names ------------------------------------
 
+// Where a variable of that name is: at `near`, as a rule, when what is looked for stands in the
+// same order as what was found before.
+static int32_t find_near(const cpl_description* d, const char* name, int32_t near) {
+  if (near >= 0 && near < d->n_vars && strcmp(d->vars[near].name, name) == 0) return near;
+  return cpl_find_variable(d, name);
+}
+
 // A variable of the mode that is left, or "mode.variable" of another one.
-static bool find_source(const maker* k, const char* name, cpl_mode_value* out,
+static bool find_source(const maker* k, const char* name, int32_t near, cpl_mode_value* out,
                         const cpl_variable** v) {
-  *out = (cpl_mode_value){-1, cpl_find_variable(k->from, name)};
+  *out = (cpl_mode_value){-1, find_near(k->from, name, near)};
   *v = out->var >= 0 ? &k->from->vars[out->var] : NULL;
   const char* dot = strchr(name, '.');
   for (int32_t i = 0; i < k->p->n && *v == NULL && dot != NULL; i++) {
@@ -84,23 +122,11 @@ static bool find_source(const maker* k, const char* name, cpl_mode_value* out,
     *out = (cpl_mode_value){i == k->mode ? -1 : i, cpl_find_variable(d, dot + 1)};
     if (out->var >= 0) *v = &d->vars[out->var];
   }
-  return *v != NULL;
+  return *v != NULL && (*v)->type <= CPL_ENUMERATION;
 }
 
-static int32_t resolve(void* user, const char* name, cpl_type* type) {
-  maker* k = user;
-  cpl_mode_value s;
-  const cpl_variable* v;
-  if (!find_source(k, name, &s, &v) || v->type > CPL_ENUMERATION) {
-    k->missed = name;
-    return -1;
-  }
-  *type = (cpl_type)v->type;
-  // few names a formula: those that came last are looked at first
-  size_t first = k->n_sources > 16 ? k->n_sources - 16 : 0;
-  for (size_t i = first; i < k->n_sources; i++) {
-    if (k->sources[i].mode == s.mode && k->sources[i].var == s.var) return (int32_t)i;
-  }
+// Its number among the sources; negative: no memory.
+static int32_t add_source(maker* k, cpl_mode_value s) {
   if (!cpli_grow(k->p->ctx, (void**)&k->sources, &k->cap_sources, k->n_sources,
                  sizeof *k->sources)) {
     k->no_memory = true;
@@ -108,6 +134,66 @@ static int32_t resolve(void* user, const char* name, cpl_type* type) {
   }
   k->sources[k->n_sources] = s;
   return (int32_t)k->n_sources++;
+}
+
+// Few names a formula: those that came last are looked at first.
+static int32_t known_source(const maker* k, cpl_mode_value s) {
+  size_t first = k->n_sources > 16 ? k->n_sources - 16 : 0;
+  for (size_t i = first; i < k->n_sources; i++) {
+    if (k->sources[i].mode == s.mode && k->sources[i].var == s.var) return (int32_t)i;
+  }
+  return -1;
+}
+
+// Stars give way to what the pattern stands for. false: it is too long.
+static bool fill_name(const pattern* p, const char* name, char* out, size_t size) {
+  size_t used = 0;
+  for (; *name != '\0'; name++) {
+    size_t more = *name == '*' ? p->n_star : 1;
+    if (used + more + 1 > size) return false;
+    memcpy(out + used, *name == '*' ? p->star : name, more);
+    used += more;
+  }
+  out[used] = '\0';
+  return true;
+}
+
+// Names of a pattern's formula that mean the same now may not do so when its star stands for
+// something else: each has a source of its own.
+static int32_t note_name(maker* k, const char* name, cpl_mode_value s, cpl_type type) {
+  pattern* p = k->pattern;
+  for (int i = 0; i < p->n && i < MOST_SHARED; i++) {
+    if (strcmp(p->names[i].name, name) == 0) return p->names[i].source;
+  }
+  int32_t source = add_source(k, s);
+  char* copy = cpli_arena_strdup(&k->p->arena, name);
+  if (copy == NULL) k->no_memory = true;
+  if (source < 0 || copy == NULL) return -1;
+  if (p->n < MOST_SHARED) {
+    p->names[p->n].name = copy;
+    p->names[p->n].source = source;
+    p->names[p->n].type = type;
+    p->names[p->n].var = s.mode < 0 ? s.var : -1;
+  }
+  p->n++;
+  return source;
+}
+
+static int32_t resolve(void* user, const char* name, cpl_type* type) {
+  maker* k = user;
+  cpl_mode_value s;
+  const cpl_variable* v;
+  char filled[1024];
+  const char* wanted = name;
+  if (k->pattern != NULL && fill_name(k->pattern, name, filled, sizeof filled)) wanted = filled;
+  if (!find_source(k, wanted, -1, &s, &v)) {
+    k->missed = name;
+    return -1;
+  }
+  *type = (cpl_type)v->type;
+  if (k->pattern != NULL) return note_name(k, name, s, *type);
+  int32_t known = known_source(k, s);
+  return known >= 0 ? known : add_source(k, s);
 }
 
 static const char* variable_name(const void* user, size_t i) {
@@ -182,19 +268,31 @@ static cpl_status types_differ(const maker* k, const cpli_text* value, int32_t t
                       cpl_type_name((cpl_type)v->type), value->text, cpl_type_name(from));
 }
 
+static cpl_status add_target(maker* k, int32_t to, const cpli_text* value, formula f) {
+  way* w = k->w;
+  cpl_context* ctx = k->p->ctx;
+  if (!cpli_grow(ctx, (void**)&w->formulas, &w->cap, w->n, sizeof *w->formulas) ||
+      !cpli_grow(ctx, (void**)&k->targets, &k->cap_targets, k->n_targets, sizeof *k->targets))
+    return cpli_nomem(ctx);
+  w->formulas[w->n++] = f;
+  k->targets[k->n_targets++] = to;
+  cpl_type type = cpli_expr_type(f.expr);
+  return fits((cpl_type)k->into->vars[to].type, type) ? CPL_OK : types_differ(k, value, to, type);
+}
+
 static cpl_status add_formula(maker* k, int32_t to, const cpli_text* value) {
   way* w = k->w;
   cpl_context* ctx = k->p->ctx;
-  if (!cpli_grow(ctx, (void**)&w->exprs, &w->cap, w->n, sizeof(cpli_expr*)) ||
-      !cpli_grow(ctx, (void**)&k->targets, &k->cap_targets, k->n_targets, sizeof *k->targets))
+  if (!cpli_grow(ctx, (void**)&w->exprs, &w->cap_exprs, w->n_exprs, sizeof(cpli_expr*)))
     return cpli_nomem(ctx);
   cpli_expr* expr = NULL;
   cpl_status st = parse(k, value, &expr);
   if (st < 0) return st;
-  w->exprs[w->n++] = expr;
-  k->targets[k->n_targets++] = to;
-  cpl_type type = cpli_expr_type(expr);
-  return fits((cpl_type)k->into->vars[to].type, type) ? CPL_OK : types_differ(k, value, to, type);
+  w->exprs[w->n_exprs++] = expr;
+  formula f = {.expr = expr, .target = k->pattern != NULL ? k->into->vars[to].name : NULL};
+  cpli_expr_slots(expr, &f.slots);
+  if (k->pattern != NULL) k->pattern->expr = expr;
+  return add_target(k, to, value, f);
 }
 
 // One to one: types agree, units agree or are converted.
@@ -213,10 +311,10 @@ static cpl_status add_plain(maker* k, int32_t from, int32_t to, const cpli_text*
   return add_copy(k, from, to, factor, offset);
 }
 
-// A state whose start value follows from others is written after initialisation, by a formula.
-static cpl_status add_value(maker* k, int32_t to, const cpli_text* value) {
+// The variable `from`, or a formula (-1). A state whose start value follows from others is written
+// after initialisation, by a formula.
+static cpl_status add_value(maker* k, int32_t to, const cpli_text* value, int32_t from) {
   const cpl_variable* w = &k->into->vars[to];
-  int32_t from = cpl_find_variable(k->from, value->text);
   bool plain = from >= 0 && w->initial != CPL_INITIAL_CALCULATED &&
                (k->from->vars[from].type == w->type || w->type == CPL_STRING);
   k->taken[to] = true;
@@ -231,10 +329,10 @@ static cpl_status add_value(maker* k, int32_t to, const cpli_text* value) {
 //------------------------------------ patterns ------------------------------------
 
 // What the one star in a pattern stands for; false: the name does not match.
-static bool star_of(const char* pattern, const char* name, const char** star, size_t* n) {
-  const char* at = strchr(pattern, '*');
-  size_t before = (size_t)(at - pattern), after = strlen(at + 1), len = strlen(name);
-  if (len < before + after || strncmp(pattern, name, before) != 0 ||
+static bool star_of(const char* shape, const char* name, const char** star, size_t* n) {
+  const char* at = strchr(shape, '*');
+  size_t before = (size_t)(at - shape), after = strlen(at + 1), len = strlen(name);
+  if (len < before + after || strncmp(shape, name, before) != 0 ||
       strcmp(at + 1, name + len - after) != 0)
     return false;
   *star = name + before;
@@ -242,44 +340,85 @@ static bool star_of(const char* pattern, const char* name, const char** star, si
   return true;
 }
 
-// Stars of a bare pattern, and those inside of quotes, give way to what they stand for.
-static bool fill_stars(const char* text, bool bare, const char* star, size_t n, char* out,
-                       size_t size) {
-  bool quoted = false;
-  size_t used = 0;
-  for (; *text != '\0'; text++) {
-    quoted = quoted != (*text == '\'');
-    bool here = *text == '*' && (bare || quoted);
-    size_t more = here ? n : 1;
-    if (used + more + 1 > size) return false;
-    memcpy(out + used, here ? star : text, more);
-    used += more;
-  }
-  out[used] = '\0';
-  return true;
-}
-
 static bool is_bare_pattern(const char* text) {
   return strchr(text, '*') != NULL && strpbrk(text, "' +-/^(") == NULL;
 }
 
+// The formula of the pattern with the names that its star makes of those it has. false: it has to
+// be parsed, because there are too many, one is missing or of another type.
+static bool shared_slots(maker* k, int32_t to, int32_t* slots) {
+  pattern* p = k->pattern;
+  const int32_t* first;
+  size_t n = cpli_expr_slots(p->expr, &first);
+  if (p->n > MOST_SHARED) return false;
+  for (size_t i = 0; i < n; i++) {
+    int at = 0;
+    while (at < p->n && p->names[at].source != first[i]) at++;
+    char name[1024];
+    cpl_mode_value s;
+    const cpl_variable* v;
+    if (at == p->n || !fill_name(p, p->names[at].name, name, sizeof name)) return false;
+    int32_t near = p->names[at].var < 0 ? -1 : p->names[at].var + (to - p->last);
+    if (!find_source(k, name, near, &s, &v) || (cpl_type)v->type != p->names[at].type) return false;
+    p->names[at].var = s.mode < 0 ? s.var : -1;
+    slots[i] = add_source(k, s);
+    if (slots[i] < 0) return false;
+  }
+  return true;
+}
+
+static cpl_status add_like_last(maker* k, int32_t to, const cpli_text* value) {
+  pattern* p = k->pattern;
+  const int32_t* first;
+  size_t n = p->expr != NULL ? cpli_expr_slots(p->expr, &first) : 0;
+  int32_t* slots = cpli_arena_alloc(&k->p->arena, n, sizeof *slots);
+  if (slots == NULL) return cpli_nomem(k->p->ctx);
+  bool shared = p->expr != NULL && shared_slots(k, to, slots);
+  p->last = to;
+  if (k->no_memory) return cpli_nomem(k->p->ctx);
+  k->taken[to] = true;
+  if (shared) {
+    formula f = {.expr = p->expr, .slots = slots, .target = k->into->vars[to].name};
+    return add_target(k, to, value, f);
+  }
+  p->n = 0;
+  return add_formula(k, to, value);
+}
+
+static cpl_status add_bare(maker* k, int32_t to, const cpli_setting* s, bool* any) {
+  pattern* p = k->pattern;
+  char name[1024];
+  if (!fill_name(p, s->value.text, name, sizeof name)) return CPL_OK;
+  int32_t near = p->found < 0 ? -1 : p->found + (to - p->last);
+  int32_t from = find_near(k->from, name, near);
+  if (from < 0) return CPL_OK;  // not in both
+  p->found = from;
+  p->last = to;
+  *any = true;
+  cpli_text value = {name, s->value.place};
+  k->pattern = NULL;
+  cpl_status st = add_value(k, to, &value, from);
+  k->pattern = p;
+  return st;
+}
+
 static cpl_status add_pattern(maker* k, const cpli_setting* s) {
-  char text[1024];
-  const char* star = NULL;
-  size_t n = 0;
+  pattern p = {.found = -1};
   bool bare = is_bare_pattern(s->value.text), any = false;
   cpl_status st = CPL_OK;
+  k->pattern = &p;
   for (int32_t i = 0; i < k->into->n_vars && st >= 0; i++) {
     const cpl_variable* v = &k->into->vars[i];
     bool wanted = v->causality != CPL_PARAMETER && can_be_set(k, i) && v->alias_of < 0;
-    if (k->taken[i] || !wanted || !star_of(s->name.text, v->name, &star, &n)) continue;
-    if (!fill_stars(s->value.text, bare, star, n, text, sizeof text)) continue;
-    if (bare && cpl_find_variable(k->from, text) < 0) continue;  // not in both
-    cpli_text value = {cpli_arena_strdup(&k->p->arena, text), s->value.place};
-    if (value.text == NULL) return cpli_nomem(k->p->ctx);
+    if (k->taken[i] || !wanted || !star_of(s->name.text, v->name, &p.star, &p.n_star)) continue;
+    if (bare) {
+      st = add_bare(k, i, s, &any);
+      continue;
+    }
     any = true;
-    st = add_value(k, i, &value);
+    st = add_like_last(k, i, &s->value);
   }
+  k->pattern = NULL;
   if (st < 0 || any) return st;
   return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &s->name.place,
                       "set: nothing that can be set in mode %s matches %s and is in mode %s, too",
@@ -308,7 +447,8 @@ static cpl_status add_sets(maker* k) {
         continue;
       }
       st = find_target(k, &s->name, &to);
-      if (st >= 0) st = add_value(k, to, &s->value);
+      int32_t from = cpl_find_variable(k->from, s->value.text);
+      if (st >= 0) st = add_value(k, to, &s->value, from);
     }
   }
   return st;

@@ -66,10 +66,14 @@ bool cpli_grow(cpl_context* ctx, void** items, size_t* cap, size_t count, size_t
 //------------------------------------ names ------------------------------------
 
 // A frozen map from names to indices: built once, looked up often, never in the stepping loop.
+typedef struct cpli_name {
+  const char* key;  // borrowed; NULL: free
+  uint32_t hash;    // keys of other hashes are not looked at: they are all over the memory
+  int32_t value;
+} cpli_name;
 typedef struct cpli_names {
   cpl_context* ctx;
-  const char** keys;  // borrowed
-  int32_t* values;
+  cpli_name* items;
   size_t cap, count;
 } cpli_names;
 

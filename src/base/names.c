@@ -7,45 +7,45 @@
 
 //------------------------------------ map ------------------------------------
 
-static uint64_t hash(const char* key) {
+static uint32_t hash(const char* key) {
   uint64_t h = 1469598103934665603u;  // FNV-1a
   for (; *key != '\0'; key++) h = (h ^ (unsigned char)*key) * 1099511628211u;
-  return h ^ (h >> 32);
+  return (uint32_t)(h ^ (h >> 32));
 }
 
-static size_t slot_of(const cpli_names* names, const char* key) {
+static cpli_name* place_of(const cpli_names* names, const char* key, uint32_t h) {
   size_t mask = names->cap - 1;
-  size_t i = hash(key) & mask;
-  while (names->keys[i] != NULL && strcmp(names->keys[i], key) != 0) i = (i + 1) & mask;
-  return i;
+  for (size_t i = h & mask;; i = (i + 1) & mask) {
+    cpli_name* item = &names->items[i];
+    if (item->key == NULL || (item->hash == h && strcmp(item->key, key) == 0)) return item;
+  }
 }
 
 cpl_status cpli_names_init(cpli_names* names, cpl_context* ctx, size_t expected) {
   size_t cap = 16;
   while (cap < 2 * expected) cap *= 2;
   *names = (cpli_names){.ctx = ctx, .cap = cap};
-  names->keys = cpli_alloc(ctx, cap, sizeof *names->keys);
-  names->values = cpli_alloc(ctx, cap, sizeof *names->values);
-  if (names->keys != NULL && names->values != NULL) return CPL_OK;
-  cpli_names_free(names);
+  names->items = cpli_alloc(ctx, cap, sizeof *names->items);
+  if (names->items != NULL) return CPL_OK;
+  *names = (cpli_names){0};
   return cpli_nomem(ctx);
 }
 
 void cpli_names_free(cpli_names* names) {
   if (names->ctx == NULL) return;
-  cpli_free(names->ctx, names->keys);
-  cpli_free(names->ctx, names->values);
+  cpli_free(names->ctx, names->items);
   *names = (cpli_names){0};
 }
 
 static bool names_double(cpli_names* names) {
   cpli_names bigger;
   if (cpli_names_init(&bigger, names->ctx, names->cap) < 0) return false;
+  size_t mask = bigger.cap - 1;
   for (size_t i = 0; i < names->cap; i++) {
-    if (names->keys[i] == NULL) continue;
-    size_t k = slot_of(&bigger, names->keys[i]);
-    bigger.keys[k] = names->keys[i];
-    bigger.values[k] = names->values[i];
+    if (names->items[i].key == NULL) continue;
+    size_t k = names->items[i].hash & mask;
+    while (bigger.items[k].key != NULL) k = (k + 1) & mask;
+    bigger.items[k] = names->items[i];
   }
   bigger.count = names->count;
   cpli_names_free(names);
@@ -55,18 +55,18 @@ static bool names_double(cpli_names* names) {
 
 int32_t cpli_names_add(cpli_names* names, const char* key, int32_t value) {
   if (2 * (names->count + 1) > names->cap && !names_double(names)) return CPL_ERR_NOMEM;
-  size_t i = slot_of(names, key);
-  if (names->keys[i] != NULL) return names->values[i];
-  names->keys[i] = key;
-  names->values[i] = value;
+  uint32_t h = hash(key);
+  cpli_name* item = place_of(names, key, h);
+  if (item->key != NULL) return item->value;
+  *item = (cpli_name){key, h, value};
   names->count++;
   return value;
 }
 
 int32_t cpli_names_find(const cpli_names* names, const char* key) {
   if (names->cap == 0) return -1;
-  size_t i = slot_of(names, key);
-  return names->keys[i] != NULL ? names->values[i] : -1;
+  const cpli_name* item = place_of(names, key, hash(key));
+  return item->key != NULL ? item->value : -1;
 }
 
 //------------------------------------ nearest ------------------------------------

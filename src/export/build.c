@@ -31,7 +31,7 @@ typedef struct job {
   cpli_fmu_facts facts;
   const char** c_files;  // the names of the sources that are compiled
   cpli_source_files sources;
-  cpli_writer config, description, build_description, page;
+  cpli_writer config, description, build_description, manifest, page;
   char* binary;
   size_t binary_size;
 } job;
@@ -223,6 +223,11 @@ static cpl_status check_version(job* j) {
 
 static cpl_status open_model(job* j) {
   cpl_model* m = NULL;
+  const char* ending = strrchr(j->def->model, '.');
+  if (ending == NULL || strcmp(ending, ".c") != 0)
+    return cpl_fail(j->ctx, CPL_ERR_INPUT,
+                    "%s: an FMU is made of a model in C, and this name does not end in .c",
+                    j->def->model);
   j->data = cpli_data_folder(j->ctx);
   if (j->data == NULL) return CPL_ERR_INPUT;
   snprintf(j->include, sizeof j->include, "%s/include", j->data);
@@ -270,7 +275,7 @@ static cpl_status add_build_description(job* j) {
 }
 
 static cpl_status write_archive(job* j, const char* path) {
-  enum { OTHERS = 3 };
+  enum { OTHERS = 4 };
   char library[256];
   cpl_status st = CPL_OK;
   size_t n = 0;
@@ -283,6 +288,10 @@ static cpl_status write_archive(job* j, const char* path) {
       (cpli_zip_entry){"modelDescription.xml", j->description.text, j->description.len, false};
   entries[n++] = (cpli_zip_entry){library, j->binary, j->binary_size, true};
   entries[n++] = (cpli_zip_entry){"documentation/index.html", j->page.text, j->page.len, false};
+  if (j->manifest.len > 0) {
+    entries[n++] = (cpli_zip_entry){"extra/org.fmi-standard.fmi-ls-dae/fmi-ls-manifest.xml",
+                                    j->manifest.text, j->manifest.len, false};
+  }
   for (size_t i = 0; i < j->sources.n; i++) {
     names[i] = cpli_printf(j->ctx, "sources/%s", j->sources.items[i].name);
     if (names[i] == NULL) st = cpli_nomem(j->ctx);
@@ -305,6 +314,7 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
            .config = {.ctx = ctx},
            .description = {.ctx = ctx},
            .build_description = {.ctx = ctx},
+           .manifest = {.ctx = ctx},
            .page = {.ctx = ctx}};
   char path[PATH_MAX];
 
@@ -320,6 +330,8 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
   if (st >= 0) st = cpli_collect_text(&j.sources, "fmu_config.c", j.config.text);
   if (st >= 0) st = cpli_write_description(&j.description, &j.facts);
   if (st >= 0 && j.facts.fmi == 3) st = add_build_description(&j);
+  if (st >= 0 && j.facts.fmi == 3 && j.facts.desc->n_algebraics > 0)
+    st = cpli_write_manifest(&j.manifest, &j.facts);
   if (st >= 0) st = cpli_write_page(&j.page, &j.facts);
   if (st >= 0) st = compile(&j);
 
@@ -336,6 +348,7 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
   cpli_writer_free(&j.config);
   cpli_writer_free(&j.description);
   cpli_writer_free(&j.build_description);
+  cpli_writer_free(&j.manifest);
   cpli_writer_free(&j.page);
   cpli_source_files_free(&j.sources);
   if (j.source != NULL) j.source->ops->destroy(j.source);

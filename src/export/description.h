@@ -25,6 +25,9 @@ typedef struct cpli_fmu_facts {
 cpl_status cpli_write_description(cpli_writer* w, const cpli_fmu_facts* facts);
 /// sources/buildDescription.xml of FMI 3.0.
 cpl_status cpli_write_build_description(cpli_writer* w, const cpli_fmu_facts* facts);
+/// extra/org.fmi-standard.fmi-ls-dae/fmi-ls-manifest.xml of FMI 3.0, for models with algebraic
+/// variables.
+cpl_status cpli_write_manifest(cpli_writer* w, const cpli_fmu_facts* facts);
 /// documentation/index.html.
 cpl_status cpli_write_page(cpli_writer* w, const cpli_fmu_facts* facts);
 

@@ -170,6 +170,11 @@ static void write_extras(cpli_writer* w, const cpli_numbering* n, bool time_even
     write_extra(w, n, "Float64", name, refs.indicators + (uint32_t)i,
                 "causality=\"local\" variability=\"continuous\" initial=\"calculated\"");
   }
+  if (n->desc->n_algebraics > 0) {
+    write_extra(w, n, "Boolean", "dae", cpli_refs3_enable(&refs, n->desc),
+                "description=\"algebraic variables are set from outside (FMI-LS-DAE)\" "
+                "causality=\"structuralParameter\" variability=\"fixed\" start=\"false\"");
+  }
 }
 
 void cpli_write_variables(cpli_writer* w, const cpli_fmu_facts* facts) {

@@ -61,12 +61,10 @@ typedef enum cpli_linearity {
 } cpli_linearity;
 
 cpl_type cpli_expr_type(const cpli_expr* expr);  // CPL_REAL, CPL_INTEGER or CPL_BOOLEAN
-const char* cpli_expr_text(const cpli_expr* expr);
 /// The distinct slots it reads, in order of first use. A "position" below is an index into them.
 size_t cpli_expr_slots(const cpli_expr* expr, const int32_t** slots);  // Nullable: slots
 bool cpli_expr_uses_time(const cpli_expr* expr);
 bool cpli_expr_is_constant(const cpli_expr* expr);  // neither names nor time
-bool cpli_expr_is_name(const cpli_expr* expr);      // a bare name: a one-to-one coupling
 /// How the derivatives by the Real slots vary with slots and time. `fixed` says per position that a
 /// value never changes (a parameter), so that k*x is linear in x; Nullable: all may change.
 cpli_linearity cpli_expr_linearity(const cpli_expr* expr, const bool* fixed);

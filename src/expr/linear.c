@@ -5,7 +5,6 @@
 #include "expr/code.h"
 
 cpl_type cpli_expr_type(const cpli_expr* expr) { return expr->type; }
-const char* cpli_expr_text(const cpli_expr* expr) { return expr->text; }
 bool cpli_expr_uses_time(const cpli_expr* expr) { return expr->uses_time; }
 size_t cpli_expr_relations(const cpli_expr* expr) { return expr->n_relations; }
 
@@ -15,7 +14,6 @@ size_t cpli_expr_slots(const cpli_expr* expr, const int32_t** slots) {
 }
 
 bool cpli_expr_is_constant(const cpli_expr* expr) { return expr->n_slots == 0 && !expr->uses_time; }
-bool cpli_expr_is_name(const cpli_expr* expr) { return expr->result < expr->n_slots; }
 
 //------------------------------------ linearity ------------------------------------
 

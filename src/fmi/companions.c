@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fmi/companions.h"
 
+#include "fmi/dae_manifest.h"
 #include "format/scan.h"
 #include "format/xml.h"
 
@@ -257,6 +258,7 @@ static const struct kind {
     {"sources/buildDescription.xml", "", "fmiBuildDescription", build_elements,
      CPLI_COUNT(build_elements)},
     {"extra/", "/fmi-ls-manifest.xml", NULL, layer_elements, CPLI_COUNT(layer_elements)},
+    {"extra/", "/fmi-ls-dae.xml", NULL, layer_elements, CPLI_COUNT(layer_elements)},
 };
 
 static const struct kind* kind_of(const char* name) {
@@ -303,7 +305,11 @@ cpl_status cpli_companion_parse(cpl_fmu* fmu, const char* name, const char* text
   static const cpli_xml_handler handler = {.begin = on_begin, .end = on_end};
   cpl_context* ctx = fmu->arena.ctx;
   walk w = {.r = {.fmu = fmu, .ctx = ctx}, .kind = kind_of(name)};
+  int32_t n_layers = fmu->n_layers;
   cpl_status st = cpli_xml_parse(ctx, name, text, size, &handler, &w);
+  bool dae = fmu->n_layers > n_layers && cpli_is_dae_layer(fmu->layers[n_layers].name);
+  if ((st >= 0 || st == CPL_ERR_INPUT) && dae && !fmu->dae.present)
+    return cpli_dae_manifest_parse(fmu, name, text, size);
   if (st != CPL_ERR_INPUT) return st;
   cpli_findings_add(&fmu->findings, CPLI_WARNING, 0, "companion", "%.300s; the rest is ignored",
                     cpl_context_error(ctx));

@@ -75,6 +75,14 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   if (!s->has_stop_time) in->base.setup.stop_time = 0;
   in->base.time = s->start_time;
   in->events = (cpli_fmi3_events){.next = INFINITY};
+  const cpl_fmu* fmu = in->base.fmu;
+  bool only_residuals = fmu->dae.present && fmu->dae.enable < 0 && !in->base.co_simulation;
+  if (only_residuals && !in->as_residuals) {
+    return cpl_fail(c->ctx, CPL_ERR_INPUT,
+                    "%s: it has %d algebraic variables and no parameter that makes it compute them "
+                    "(EnableDAE): only solver ida can run it, and not as part of a system",
+                    c->name, (int)fmu->desc.n_algebraics);
+  }
   return cpli_fmi3_settle(in);
 }
 
@@ -199,10 +207,11 @@ static void release(cpli_instance* base) {
   cpli_fmi3_values_release((cpli_fmi3*)base);
   cpli_fmi3_clocks_release((cpli_fmi3*)base);
   cpli_fmi3_clocked_release((cpli_fmi3*)base);
+  cpli_fmi3_residuals_release((cpli_fmi3*)base);
 }
 
 // The structural parameters that the FMU was opened with, before anything else is set.
-static cpl_status configure(cpli_fmi3* in) {
+cpl_status cpli_fmi3_configure(cpli_fmi3* in) {
   const cpl_fmu* fmu = in->base.fmu;
   cpl_component* c = &in->base.head.component;
   cpl_status st = CPL_OK;
@@ -212,6 +221,10 @@ static cpl_status configure(cpli_fmi3* in) {
     const cpl_variable* v = &fmu->desc.vars[var];
     int64_t value = (int64_t)v->start;
     st = cpli_fmi3_set_integer(c, (cpl_type)v->type, &v->ref, 1, &value);
+  }
+  if (st == CPL_OK && in->as_residuals && fmu->dae.enable >= 0) {
+    int64_t yes = 1;
+    st = cpli_fmi3_set_integer(c, CPL_BOOLEAN, &fmu->desc.vars[fmu->dae.enable].ref, 1, &yes);
   }
   return st < 0 ? st : cpli_fmi3_settle(in);
 }
@@ -238,7 +251,7 @@ static cpl_status instantiate(cpli_instance* base) {
   if (st < 0) return st;
   cpli_instance_compare(base, "says it is of FMI version", text, "3.");
   st = base->co_simulation ? make_stepper(in) : cpli_fmi3InstantiateModelExchange(in);
-  return st < 0 ? st : configure(in);
+  return st < 0 ? st : cpli_fmi3_configure(in);
 }
 
 static cpl_status free_instance(cpli_instance* in) { return cpli_fmi3FreeInstance((cpli_fmi3*)in); }
@@ -252,7 +265,7 @@ static cpl_status reset(cpli_instance* base) {
   if (st < 0) return st;
   base->phase = CPLI_INSTANTIATED;
   base->health = CPLI_GOOD;
-  return configure(in);
+  return cpli_fmi3_configure(in);
 }
 
 static bool has_states(const cpli_instance* in) {

@@ -47,7 +47,8 @@ typedef enum cpli_gate {
 typedef struct cpli_fmi3 {
   cpli_instance base;
   cpli_fmi3_functions fn;
-  bool event_mode;  // co-simulation with event mode
+  bool event_mode;    // co-simulation with event mode
+  bool as_residuals;  // model exchange: algebraic variables are set from outside
   cpli_fmi3_events events;
   cpli_ticking* ticking;
   int32_t n_ticking;
@@ -66,11 +67,19 @@ typedef struct cpli_fmi3 {
   uint8_t* gates;  // cpli_gate
   uint32_t* clocked_refs;
   void* clocked_values;
+  // of algebraic variables, of their nominals, of residuals and of those before differentiation
+  uint32_t *algebraic_refs, *nominal_refs, *residual_refs, *formulation_refs;
 } cpli_fmi3;
 
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi3** out);
 cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next);
+
+/// The structural parameters that the FMU was opened with, and the form with residuals.
+cpl_status cpli_fmi3_configure(cpli_fmi3* in);
+/// Put the operations of algebraic variables into the table of a model (fmi3_residuals.c).
+cpl_status cpli_fmi3_offer_residuals(cpli_fmi3* in);
+void cpli_fmi3_residuals_release(cpli_fmi3* in);
 
 /// Between values that are set in different modes: leave configuration mode, and an event that was
 /// begun to set discrete inputs of a co-simulation FMU.

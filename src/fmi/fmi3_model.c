@@ -150,6 +150,8 @@ cpl_status cpli_fmi3_make_model(cpl_source* src, const char* name, cpl_model** o
                                                      .jacobian = fn->fmi3ConstraintJacobian != NULL,
                                                      .projection = fn->fmi3Projection != NULL,
                                                      .step = fn->fmi3ProjectionStep != NULL});
-  *out = &in->base.head.model;
-  return CPL_OK;
+  st = cpli_fmi3_offer_residuals(in);
+  if (st < 0) cpli_instance_destroy(&in->base.head.component);
+  else *out = &in->base.head.model;
+  return st;
 }

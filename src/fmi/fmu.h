@@ -127,6 +127,15 @@ typedef struct cpli_build {
   cpli_texts files, definitions, include_dirs, libraries;
 } cpli_build;
 
+// The form with residuals, from the manifest of FMI-LS-DAE; which variables are what is in the
+// description.
+typedef struct cpli_fmu_dae {
+  bool present;
+  int32_t enable;           // variable that turns it on; -1: the FMU knows no other form
+  const int32_t* nominals;  // per algebraic variable: the variable with its nominal; -1: none
+  int32_t n_residuals;
+} cpli_fmu_dae;
+
 struct cpl_fmu {
   cpl_source base;  // base.desc == &desc
   cpl_description desc;
@@ -152,6 +161,7 @@ struct cpl_fmu {
   int32_t n_terminal_members;
   const cpli_layer* layers;
   int32_t n_layers;
+  cpli_fmu_dae dae;
   const cpli_build* builds;
   int32_t n_builds;
   bool has_icon;

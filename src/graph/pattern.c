@@ -146,3 +146,10 @@ void cpli_pattern_destroy(cpli_pattern* p) {
   cpli_free(p->ctx, p->colour);
   cpli_free(p->ctx, p);
 }
+
+bool cpli_pattern_is_sparse(const cpli_pattern* p) {
+  enum { SMALL = 40 };                   // columns: a dense matrix is as fast below
+  static const double dense_from = 0.2;  // part of the entries
+  double n = p->n_columns;
+  return n >= SMALL && p->n_entries <= dense_from * n * n;
+}

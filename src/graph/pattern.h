@@ -28,3 +28,6 @@ cpl_status cpli_pattern_create(cpl_context* ctx, const cpl_description* desc, co
                                int32_t n_rows, const int32_t* columns, int32_t n_columns,
                                cpli_pattern** out);
 void cpli_pattern_destroy(cpli_pattern* p);
+
+/// Whether a dense matrix would be more work.
+bool cpli_pattern_is_sparse(const cpli_pattern* p);

@@ -23,7 +23,8 @@ static cpl_values values_of(const cpli_instance* in) {
                       .w = in->v + at->w,
                       .s = (const char* const*)in->text,
                       .memory = in->memory,
-                      .host = &in->host};
+                      .host = &in->host,
+                      .z = in->v + at->a};
 }
 
 static void run_derivatives(void* user) {
@@ -59,6 +60,8 @@ static void run_release(void* user) {
 cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*run)(void*),
                               cpli_call* c) {
   const char* crash = NULL;
+  cpl_status known = c->early ? CPL_OK : cpli_cmodel_need_algebraics(in);
+  if (known != CPL_OK) return known;
   c->def = in->cm->def;
   c->v = values_of(in);
   c->result = CPL_MODEL_OK;
@@ -82,7 +85,7 @@ cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*ru
   return st;
 }
 
-static void forget_results(cpli_instance* in) { in->dx_known = in->y_known = false; }
+static void forget_results(cpli_instance* in) { in->dx_known = in->y_known = in->a_known = false; }
 
 //------------------------------------ initialisation ------------------------------------
 
@@ -90,7 +93,7 @@ static void release(cpli_instance* in) {
   if (!in->initialized) return;
   in->initialized = false;
   if (in->cm->def->release != NULL && !in->dead)
-    cpli_cmodel_invoke(in, "release", run_release, &(cpli_call){0});
+    cpli_cmodel_invoke(in, "release", run_release, &(cpli_call){.early = true});
 }
 
 static cpl_status set_text(cpli_instance* in, uint32_t i, const char* text) {
@@ -111,8 +114,8 @@ static cpl_status call_handler(cpli_instance* in, const char* function,
   a->w = in->v + at->w;
   a->s = in->lent;
   for (uint32_t i = 0; i < at->ns; i++) in->lent[i] = in->text[i];
-  cpl_status st =
-      cpli_cmodel_invoke(in, function, run_handler, &(cpli_call){.handler = handler, .actions = a});
+  cpli_call call = {.handler = handler, .actions = a, .early = in->phase == IN_INIT};
+  cpl_status st = cpli_cmodel_invoke(in, function, run_handler, &call);
   for (uint32_t i = 0; i < at->ns && st == CPL_OK; i++) {
     if (in->lent[i] != in->text[i]) st = set_text(in, i, in->lent[i]);
   }
@@ -128,6 +131,8 @@ cpl_status cpli_cmodel_initialize(cpli_instance* in) {
   if (in->phase != IN_INIT || in->initialized) return CPL_OK;
   memcpy(in->v + at->x, in->start, at->nx * sizeof(double));
   memcpy(in->v + at->w, in->start + at->nx, at->nw * sizeof(double));
+  memcpy(in->v + at->a, in->start + at->nx + at->nw, at->na * sizeof(double));
+  memcpy(in->guess, in->v + at->a, at->na * sizeof(double));
   memset(in->memory, 0, def->memory_size);
   memset(in->crossed, 0, at->nz);
   in->next_time = INFINITY;
@@ -176,19 +181,23 @@ static cpl_status evaluate_indicators(cpli_instance* in, double* z) {
 // What the references need computed: derivatives, outputs or nothing.
 static cpl_status need(cpli_instance* in, const uint32_t* refs, size_t n) {
   const cpli_layout* at = &in->cm->at;
-  bool dx = false, y = false, other = false;
+  bool dx = false, y = false, a = false, g = false, other = false;
   for (size_t i = 0; i < n; i++) {
     if (refs[i] >= at->n) {
       return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: there is no value reference %u",
                       in->base.base.name, (unsigned)refs[i]);
     }
-    if (refs[i] >= at->y) y = true;
+    if (refs[i] >= at->g) g = true;
+    else if (refs[i] >= at->a) a = true;
+    else if (refs[i] >= at->y) y = true;
     else if (refs[i] >= at->dx) dx = true;
     else other = true;
   }
   cpl_status st = CPL_OK;
   if (dx) st = need_derivatives(in);
   if (st == CPL_OK && y) st = need_outputs(in);
+  if (st == CPL_OK && a) st = cpli_cmodel_need_algebraics(in);
+  if (st == CPL_OK && g) st = cpli_cmodel_need_residuals(in);
   if (st == CPL_OK && other) st = cpli_cmodel_initialize(in);
   return st;
 }
@@ -208,13 +217,15 @@ static void changed(cpli_instance* in) {
 
 static cpl_status set_number(cpli_instance* in, uint32_t ref, double value) {
   const cpli_layout* at = &in->cm->at;
-  if (ref >= at->dx) {
+  bool algebraic = ref >= at->a && ref < at->g;  // a guess, or the solver's value
+  if (ref >= at->dx && !(algebraic && (in->phase <= IN_INIT || in->as_residuals || in->a_given))) {
     return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: value reference %u cannot be set",
                     in->base.base.name, (unsigned)ref);
   }
   in->v[ref] = value;
   if (in->phase <= IN_INIT) {  // start values, before initialize changes them
-    if (ref >= at->x) in->start[ref - at->x] = value;
+    if (algebraic) in->start[at->nx + at->nw + ref - at->a] = value;
+    else if (ref >= at->x) in->start[ref - at->x] = value;
     else if (ref >= at->w && ref < at->u) in->start[at->nx + ref - at->w] = value;
   }
   return CPL_OK;
@@ -225,8 +236,10 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
   if (in->phase > IN_INIT) {  // the way of every evaluation: nothing but the values changes
     uint32_t end = in->cm->at.dx;
     for (size_t i = 0; i < n; i++) {
-      if (refs[i] >= end) return set_number(in, refs[i], values[i]);  // says what is wrong
-      in->v[refs[i]] = values[i];
+      cpl_status st = CPL_OK;
+      if (refs[i] >= end) st = set_number(in, refs[i], values[i]);  // says what is wrong
+      else in->v[refs[i]] = values[i];
+      if (st < 0) return st;
     }
     forget_results(in);
     return CPL_OK;
@@ -314,8 +327,9 @@ static cpl_status reset(cpl_component* c) {
   const cpli_layout* at = &in->cm->at;
   memcpy(in->start, in->v + at->x, at->nx * sizeof(double));
   memcpy(in->start + at->nx, in->v + at->w, at->nw * sizeof(double));
+  memcpy(in->start + at->nx + at->nw, in->v + at->a, at->na * sizeof(double));
   in->phase = BEFORE_INIT;
-  in->dead = false;
+  in->dead = in->algebra.ready = false;
   in->t = 0;
   forget_results(in);
   return CPL_OK;
@@ -348,7 +362,9 @@ static cpl_status exit_init(cpl_component* c) {
   cpl_status st = cpli_cmodel_initialize(in);
   if (st < 0) return st;
   st = need_outputs(in);  // held outputs get their first value
+  if (st >= 0) st = cpli_cmodel_need_algebraics(in);
   if (st < 0) return st;
+  cpli_cmodel_keep_algebraics(in);
   in->phase = IN_EVENT;
   st = evaluate_indicators(in, in->z);
   remember_sides(in);
@@ -371,6 +387,7 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, in->v);
   cpli_free(ctx, in->positive);
   cpli_free(ctx, in->crossed);
+  cpli_cmodel_residual_free(in);
   cpli_free(ctx, in->memory);
   cpli_free(ctx, in->name);
   cpli_free(ctx, in);
@@ -417,8 +434,10 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
   // where things stand now
   forget_results(in);
   st = need_outputs(in);
+  if (st == CPL_OK) st = cpli_cmodel_need_algebraics(in);
   if (st == CPL_OK) st = evaluate_indicators(in, in->z);
   if (st != CPL_OK) return st;
+  cpli_cmodel_keep_algebraics(in);
   remember_sides(in);
   *info = (cpl_event_info){
       .again = a.again,
@@ -478,8 +497,10 @@ static cpl_status get_indicators(cpl_model* m, double* z) {
 static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   cpli_instance* in = (cpli_instance*)m;
   *event = *end = false;
-  cpl_status st = evaluate_indicators(in, in->z);
+  cpl_status st = cpli_cmodel_need_algebraics(in);
+  if (st == CPL_OK) st = evaluate_indicators(in, in->z);
   if (st != CPL_OK) return st;
+  cpli_cmodel_keep_algebraics(in);
   let_sides_pass(in);
   for (uint32_t i = 0; i < in->cm->at.nz; i++) in->recent[i] = in->z[i] > 0;
   in->recent_time = in->t;
@@ -546,10 +567,12 @@ static size_t text_size(const cpli_instance* in) {
   return n;
 }
 
+static size_t n_start(const cpli_layout* at) { return (size_t)at->nx + at->nw + at->na; }
+
 static size_t fixed_size(const cpli_instance* in) {
   const cpli_layout* at = &in->cm->at;
-  return sizeof(saved) + (at->n + at->nx + at->nw) * sizeof(double) + 2 * at->nz * sizeof(bool) +
-         in->cm->def->memory_size;
+  return sizeof(saved) + (at->n + n_start(at) + at->na) * sizeof(double) +
+         2 * at->nz * sizeof(bool) + in->cm->def->memory_size;
 }
 
 static unsigned char* put(unsigned char* to, const void* from, size_t n) {
@@ -566,6 +589,7 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_instance* in = self_of(c);
   const cpli_layout* at = &in->cm->at;
   size_t size = fixed_size(in) + text_size(in);
+  in->algebra.ready = false;  // who goes on and who comes back factorise at the same points
   saved* s = snapshot->data;
   if (s == NULL || s->size != size) {
     void* room = cpli_realloc(c->ctx, s, size, 1);
@@ -580,7 +604,8 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
                .initialized = in->initialized};
   unsigned char* to = (unsigned char*)(s + 1);
   to = put(to, in->v, at->n * sizeof(double));
-  to = put(to, in->start, (at->nx + at->nw) * sizeof(double));
+  to = put(to, in->start, n_start(at) * sizeof(double));
+  to = put(to, in->guess, at->na * sizeof(double));
   to = put(to, in->positive, at->nz * sizeof(bool));
   to = put(to, in->recent, at->nz * sizeof(bool));
   to = put(to, in->memory, in->cm->def->memory_size);
@@ -594,7 +619,8 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   const saved* s = snapshot->data;
   const unsigned char* from = (const unsigned char*)(s + 1);
   from = take(from, in->v, at->n * sizeof(double));
-  from = take(from, in->start, (at->nx + at->nw) * sizeof(double));
+  from = take(from, in->start, n_start(at) * sizeof(double));
+  from = take(from, in->guess, at->na * sizeof(double));
   from = take(from, in->positive, at->nz * sizeof(bool));
   from = take(from, in->recent, at->nz * sizeof(bool));
   from = take(from, in->memory, in->cm->def->memory_size);
@@ -608,6 +634,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   in->recent_time = s->recent_time;
   in->phase = (cpli_phase)s->phase;
   in->initialized = s->initialized != 0;
+  in->algebra.ready = false;
   forget_results(in);
   return CPL_OK;
 }
@@ -671,8 +698,8 @@ static const cpl_model_ops model_ops = {.enter_event = enter_event,
 
 static bool allocate(cpli_instance* in, cpl_context* ctx) {
   const cpli_layout* at = &in->cm->at;
-  size_t numbers =
-      (size_t)at->n + at->nx + at->nw + 2 * (size_t)at->ny + at->nz + 2 * (size_t)at->nx + at->nu;
+  size_t numbers = (size_t)at->n + n_start(at) + 2 * (size_t)at->na + 2 * (size_t)at->ny + at->nz +
+                   2 * (size_t)at->nx + at->nu;
   in->v = cpli_alloc(ctx, numbers, sizeof(double));
   in->positive = cpli_alloc(ctx, 2 * (size_t)at->nz, sizeof(bool));
   in->crossed = cpli_alloc(ctx, at->nz, 1);
@@ -684,7 +711,9 @@ static bool allocate(cpli_instance* in, cpl_context* ctx) {
     return false;
   in->recent = in->positive + at->nz;
   in->start = in->v + at->n;
-  in->fresh_y = in->start + at->nx + at->nw;
+  in->guess = in->start + n_start(at);
+  in->sought = in->guess + at->na;
+  in->fresh_y = in->sought + at->na;
   in->z = in->fresh_y + at->ny;
   in->seed_x = in->z + at->nz;
   in->seed_u = in->seed_x + at->nx;
@@ -699,7 +728,8 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   cpli_instance* in = cpli_alloc(ctx, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(ctx);
   bool has_directional = cm->def->directional != NULL;
-  bool wants_steps = cm->def->completed_step != NULL || (cm->at.nz > 0 && cm->def->event != NULL);
+  bool wants_steps =
+      cm->def->completed_step != NULL || cm->at.na > 0 || (cm->at.nz > 0 && cm->def->event != NULL);
   in->cm = cm;
   in->host.report = take_report;
   in->name = cpli_strdup(ctx, name);
@@ -716,6 +746,7 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   cpli_cmodel_constraint_ops(cm->def, &in->ops);
   cpl_status st = CPL_OK;
   if (in->name == NULL || !allocate(in, ctx)) st = cpli_nomem(ctx);
+  if (st >= 0) st = cpli_cmodel_residual_ops(in, ctx);
   if (st >= 0) st = reset(&in->base.base);
   if (st < 0) {
     destroy(&in->base.base);

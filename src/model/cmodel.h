@@ -11,8 +11,10 @@
 
 // All numbers of an instance lie in one array; a reference (cpl_variable.ref) is an index into it.
 typedef struct cpli_layout {
-  uint32_t p, w, u, x, dx, y, n;  // where each part begins, and the number of all
-  uint32_t np, nw, nu, nx, ny, nz, ns;
+  uint32_t p, w, u, x, dx, y;  // where each part begins
+  uint32_t a, g, c;            // algebraic variables, residuals, undifferentiated residuals
+  uint32_t n;                  // the number of all
+  uint32_t np, nw, nu, nx, ny, nz, ns, na, nc;
 } cpli_layout;
 
 /// Runs a function so that a crash in it comes back as a text; NULL: no crash.
@@ -43,6 +45,11 @@ void cpli_cmodel_destroy(cpli_cmodel* cm);
 /// An instance; destroyed through its ops. `cm` must outlive it.
 cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
                                 cpl_model** out);
+
+/// Whether others set its algebraic variables in continuous time; before setup.
+void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals);
+/// From here on they are what was set, in every mode: for who tries out what depends on them.
+void cpli_cmodel_give_algebraics(cpl_model* m, bool given);
 
 /// The next time event an instance has asked for; INFINITY: none. It has come when that is not
 /// later than the instance's time.

@@ -17,6 +17,8 @@ static const list_kind parameter_kind = {CPL_PARAMETER, CPL_FIXED, CPL_INITIAL_E
 static const list_kind discrete_kind = {CPL_LOCAL, CPL_DISCRETE, CPL_INITIAL_EXACT, true};
 static const list_kind input_kind = {CPL_INPUT, CPL_CONTINUOUS, CPL_INITIAL_NONE, true};
 static const list_kind state_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_EXACT, true};
+static const list_kind algebraic_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_APPROX, true};
+static const list_kind residual_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED, false};
 static const list_kind output_kind = {CPL_OUTPUT, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED, false};
 
 static uint32_t count(const cpl_declaration* list) {
@@ -101,7 +103,8 @@ static cpl_variable variable_of(const cpl_declaration* d, const list_kind* kind)
   if ((kind == &input_kind || kind == &output_kind) && (d->discrete || d->type != CPL_REAL)) {
     v.variability = CPL_DISCRETE;
   }
-  if ((kind == &state_kind || kind == &discrete_kind) && d->output) v.causality = CPL_OUTPUT;
+  bool known = kind == &state_kind || kind == &discrete_kind || kind == &algebraic_kind;
+  if (known && d->output) v.causality = CPL_OUTPUT;
   return v;
 }
 
@@ -110,6 +113,8 @@ static cpl_status check_declaration(cpli_cmodel* cm, const cpl_declaration* d,
   if (strlen(d->name) > 400) return bad(cm, d->name, "the name is too long");
   if (d->type == CPL_STRING) return bad(cm, d->name, "Strings are declared in the list `strings`");
   if (kind == &state_kind && d->type != CPL_REAL) return bad(cm, d->name, "a state is a Real");
+  if (kind == &algebraic_kind && d->type != CPL_REAL)
+    return bad(cm, d->name, "an algebraic variable is a Real");
   if (d->size < 0) return bad(cm, d->name, "the size is negative");
   if (d->min > d->max) return bad(cm, d->name, "min is greater than max");
   if (!(d->nominal >= 0) || isinf(d->nominal))
@@ -176,6 +181,35 @@ static cpl_status add_derivatives(cpli_cmodel* cm, int32_t first_state) {
   return CPL_OK;
 }
 
+// A residual or constraint of its own, so that others can name it.
+static cpl_status add_residual(cpli_cmodel* cm, const char* name, uint32_t ref, int32_t* index) {
+  cpl_declaration d = {.name = name, .description = "zero on the solution"};
+  cpl_variable v = variable_of(&d, &residual_kind);
+  v.declared_type = v.unit = -1;
+  v.ref = ref;
+  *index = cm->desc.n_vars;
+  return add_variable(cm, v, name, 0);
+}
+
+static cpl_status add_residuals(cpli_cmodel* cm, int32_t first) {
+  char name[64];
+  cpl_status st = CPL_OK;
+  for (uint32_t k = 0; k < cm->at.na && st >= 0; k++) {
+    ((int32_t*)cm->desc.algebraics)[k] = first + (int32_t)k;
+    snprintf(name, sizeof name, "residual_%u", (unsigned)k + 1);
+    st = add_residual(cm, name, cm->at.g + k, &((int32_t*)cm->desc.residuals)[k]);
+  }
+  for (uint32_t k = 0; k < cm->at.nc && st >= 0; k++) {
+    const cpl_formulation* f = &cm->def->formulations[k];
+    snprintf(name, sizeof name, "residual_%d_index_%d", f->residual + 1, f->index);
+    st = add_residual(cm, name, cm->at.c + k, &((int32_t*)cm->desc.formulation_vars)[k]);
+  }
+  cm->desc.n_algebraics = (int32_t)cm->at.na;
+  cm->desc.formulations = cm->def->formulations;
+  cm->desc.n_formulations = (int32_t)cm->at.nc;
+  return st;
+}
+
 static cpl_status add_strings(cpli_cmodel* cm) {
   static const list_kind kinds[] = {
       [CPL_STRING_PARAMETER] = {CPL_PARAMETER, CPL_FIXED, CPL_INITIAL_EXACT, true},
@@ -215,7 +249,12 @@ static void lay_out(cpli_cmodel* cm) {
   at->x = at->u + at->nu;
   at->dx = at->x + at->nx;
   at->y = at->dx + at->nx;
-  at->n = at->y + at->ny;
+  at->na = count(def->algebraics);
+  at->nc = def->formulations != NULL && def->n_constraints > 0 ? (uint32_t)def->n_constraints : 0;
+  at->a = at->y + at->ny;
+  at->g = at->a + at->na;
+  at->c = at->g + at->na;
+  at->n = at->c + at->nc;
 }
 
 static cpl_status check_definition(cpli_cmodel* cm) {
@@ -231,6 +270,16 @@ static cpl_status check_definition(cpli_cmodel* cm) {
   if (def->n_indicators < 0) missing = "a negative number of indicators";
   if (def->n_constraints < 0) missing = "a negative number of constraints";
   if (def->n_constraints > 0 && def->constraints == NULL) missing = "constraints but no function";
+  if (cm->at.na > 0 && def->residuals == NULL)
+    missing = "algebraic variables but no function `residuals`";
+  if (cm->at.na > 0 && def->directional != NULL)
+    missing = "algebraic variables and a function `directional`, which does not know of them";
+  for (uint32_t k = 0; k < cm->at.nc; k++) {
+    const cpl_formulation* f = &def->formulations[k];
+    if (f->residual < 0 || (uint32_t)f->residual >= cm->at.na)
+      missing = "a formulation of a residual that is not there";
+    else if (f->index < 2) missing = "a formulation with an index below 2";
+  }
   if (missing != NULL)
     return cpl_fail(cm->ctx, CPL_ERR_INPUT, "model %s has %s", def->name, missing);
   return CPL_OK;
@@ -247,9 +296,13 @@ static cpl_status allocate(cpli_cmodel* cm) {
   d->types = cpli_arena_alloc(&cm->arena, n, sizeof *d->types);
   d->states = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->states);
   d->derivatives = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->derivatives);
+  d->algebraics = cpli_arena_alloc(&cm->arena, cm->at.na, sizeof *d->algebraics);
+  d->residuals = cpli_arena_alloc(&cm->arena, cm->at.na, sizeof *d->residuals);
+  d->formulation_vars = cpli_arena_alloc(&cm->arena, cm->at.nc, sizeof *d->formulation_vars);
   cm->held_output = cpli_arena_alloc(&cm->arena, cm->at.ny, sizeof *cm->held_output);
   if (d->vars == NULL || d->arrays == NULL || d->units == NULL || d->types == NULL ||
-      d->states == NULL || d->derivatives == NULL || cm->held_output == NULL) {
+      d->states == NULL || d->derivatives == NULL || cm->held_output == NULL ||
+      d->algebraics == NULL || d->residuals == NULL || d->formulation_vars == NULL) {
     return cpli_nomem(cm->ctx);
   }
   return cpli_names_init(&cm->names, cm->ctx, n);
@@ -268,6 +321,9 @@ static cpl_status describe(cpli_cmodel* cm, bool detect) {
   if (st >= 0) st = add_derivatives(cm, first_state);
   int32_t first_output = cm->desc.n_vars;
   if (st >= 0) st = add_list(cm, def->outputs, &output_kind, cm->at.y);
+  int32_t first_algebraic = cm->desc.n_vars;
+  if (st >= 0) st = add_list(cm, def->algebraics, &algebraic_kind, cm->at.a);
+  if (st >= 0) st = add_residuals(cm, first_algebraic);
   if (st >= 0) st = add_strings(cm);
   if (st < 0) return st;
   for (uint32_t i = 0; i < cm->at.ny; i++) {

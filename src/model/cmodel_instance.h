@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Inside of an instance of a model in C, for the files that share the work: cmodel.c runs it,
-// cmodel_constraints.c has its constraints.
+// cmodel_constraints.c has its constraints, cmodel_residuals.c its algebraic variables.
 #pragma once
 
+#include "model/algebra.h"
 #include "model/cmodel.h"
 
 typedef enum cpli_phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } cpli_phase;
@@ -18,7 +19,9 @@ typedef struct cpli_instance {
   double t;
   double next_time;
   double* v;           // all numbers, laid out as cm->at says
-  double* start;       // x and w as they were set before initialize
+  double* start;       // x, w and algebraic variables as they were set before initialize
+  double* guess;       // na: algebraic variables at the last accepted step or event
+  double* sought;      // na: scratch of the search for them
   double* fresh_y;     // ny: outputs before held ones are kept
   double* z;           // nz
   bool* positive;      // nz: the side each indicator was on before the step that led here
@@ -31,7 +34,10 @@ typedef struct cpli_instance {
   unsigned char* memory;
   char message[512];  // of the model, in the call under way
   cpli_phase phase;
-  bool dx_known, y_known;
+  cpli_algebra algebra;
+  bool dx_known, y_known, a_known;
+  bool as_residuals;  // in continuous time others set the algebraic variables
+  bool a_given;       // always
   bool initialized;
   bool dead;  // a function of the model crashed
 } cpli_instance;
@@ -47,6 +53,7 @@ typedef struct cpli_call {
   double *d_x, *d_u, *d_dx, *d_y;
   int count;  // of active constraints
   int result;
+  bool early;  // algebraic variables need not be known
 } cpli_call;
 
 /// Calls a function of the model through `run`. After a crash it is called no more.
@@ -54,6 +61,16 @@ cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*ru
                               cpli_call* c);
 /// During initialisation, brings what initialize computes up to date.
 cpl_status cpli_cmodel_initialize(cpli_instance* in);
+
+/// Bring algebraic variables up to date where the model solves for them itself.
+cpl_status cpli_cmodel_need_algebraics(cpli_instance* in);
+/// Bring residuals, differentiated or not, up to date.
+cpl_status cpli_cmodel_need_residuals(cpli_instance* in);
+/// What is known now is where the next search begins.
+void cpli_cmodel_keep_algebraics(cpli_instance* in);
+/// Put the operations of algebraic variables into a table, and make room for them.
+cpl_status cpli_cmodel_residual_ops(cpli_instance* in, cpl_context* ctx);
+void cpli_cmodel_residual_free(cpli_instance* in);
 
 /// Put the operations of constraints that the definition has into a table.
 void cpli_cmodel_constraint_ops(const cpl_model_def* def, cpl_model_ops* ops);

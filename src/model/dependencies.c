@@ -12,18 +12,29 @@
 #include "model/cmodel.h"
 
 enum { POINTS = 24 };
-static const double most_work = 5e7;  // evaluated values; above it everything depends on all
+static const double most_work = 4e8;  // evaluated values; above it everything depends on all
 
 typedef struct pattern {
   cpli_cmodel* cm;
-  uint32_t rows, columns;  // derivatives then outputs; states then inputs
-  uint8_t* kind;           // rows x columns: 0 none, else 1 + cpl_dependency_kind
-  bool* known;             // rows: false, depends on all
+  bool residuals;  // of the form with residuals
+  // derivatives, outputs, algebraic variables; states, inputs. With residuals: derivatives,
+  // outputs, residuals; states, inputs, algebraic variables
+  uint32_t rows, columns;
+  uint8_t* kind;  // rows x columns: 0 none, else 1 + cpl_dependency_kind
+  bool* known;    // rows: false, depends on all
   cpl_origin origin;
 } pattern;
 
 static uint8_t* cell(pattern* p, uint32_t row, uint32_t column) {
   return &p->kind[(size_t)row * p->columns + column];
+}
+
+// Every reference has a variable.
+static int32_t var_of_ref(const cpli_cmodel* cm, uint32_t ref) {
+  for (int32_t i = 0; i < cm->desc.n_vars; i++) {
+    if (cm->desc.vars[i].type != CPL_STRING && cm->desc.vars[i].ref == ref) return i;
+  }
+  return -1;
 }
 
 //------------------------------------ detection ------------------------------------
@@ -55,6 +66,7 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
   uint64_t seed = (uint64_t)point * 7919;
   cpl_component* c = &m->base;
   cpl_setup setup = {.start_time = p->cm->def->start_time};
+  cpli_cmodel_give_algebraics(m, false);
   cpl_status st = c->ops->reset(c);
   bool all = point >= POINTS / 3;
   for (int32_t i = 0; i < d->n_vars && st == CPL_OK; i++) {
@@ -68,6 +80,7 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
   if (st == CPL_OK) st = c->ops->enter_init(c);
   if (st == CPL_OK) st = c->ops->exit_init(c);
   if (st == CPL_OK && p->cm->at.nx > 0) st = m->ops->get_states(m, x);
+  cpli_cmodel_give_algebraics(m, p->residuals);
   return st;
 }
 
@@ -78,6 +91,7 @@ static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
     uint32_t ref = at->y + i;
     st = m->base.ops->get_real(&m->base, &ref, 1, &out[at->nx + i]);
   }
+  if (st == CPL_OK && p->residuals) st = m->ops->get_residuals(m, out + at->nx + at->ny);
   return st;
 }
 
@@ -85,17 +99,18 @@ static bool differs(double a, double b) {
   return memcmp(&a, &b, sizeof a) != 0 && !(isnan(a) && isnan(b));
 }
 
+static uint32_t column_ref(const pattern* p, uint32_t column) {
+  const cpli_layout* at = &p->cm->at;
+  if (column < at->nx) return at->x + column;
+  column -= at->nx;
+  return column < at->nu ? at->u + column : at->a + column - at->nu;
+}
+
 static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* base, double* moved,
                        uint64_t* seed) {
-  const cpli_layout* at = &p->cm->at;
-  bool is_state = column < at->nx;
-  uint32_t ref = is_state ? at->x + column : at->u + column - at->nx;
-  const cpl_variable* v = NULL;
-  for (int32_t i = 0; i < p->cm->desc.n_vars && v == NULL; i++) {
-    if (p->cm->desc.vars[i].ref == ref && p->cm->desc.vars[i].type != CPL_STRING)
-      v = &p->cm->desc.vars[i];
-  }
-  if (v == NULL) return;  // every reference has a variable
+  uint32_t ref = column_ref(p, column);
+  int32_t var = column < p->cm->at.nx ? p->cm->desc.states[column] : var_of_ref(p->cm, ref);
+  const cpl_variable* v = &p->cm->desc.vars[var];
   double before, scale = fmax(v->nominal, fabs(v->start));
   m->base.ops->get_real(&m->base, &ref, 1, &before);
   static const double sizes[] = {1e-3, 1, 10, 100};  // the first one as it is, the others at random
@@ -194,7 +209,7 @@ static cpl_status mark_row(pattern* p, const char* of, int32_t var, void* user) 
   target* t = user;
   const cpli_layout* at = &p->cm->at;
   const cpl_variable* v = &p->cm->desc.vars[var];
-  if (v->type == CPL_STRING || v->ref < at->dx)
+  if (v->type == CPL_STRING || v->ref < at->dx || v->ref >= at->g)
     return bad(p, of, "neither an output nor a derivative:", v->name);
   t->row = v->ref - at->dx;
   p->known[t->row] = true;
@@ -227,24 +242,12 @@ static cpl_status read_declared(pattern* p) {
 
 //------------------------------------ structure ------------------------------------
 
-static int32_t column_var(const cpli_cmodel* cm, int32_t first_state, int32_t first_input,
-                          uint32_t column) {
-  return column < cm->at.nx ? first_state + (int32_t)column
-                            : first_input + (int32_t)(column - cm->at.nx);
-}
-
-static int32_t var_of_ref(const cpli_cmodel* cm, uint32_t ref) {
-  for (int32_t i = 0; i < cm->desc.n_vars; i++) {
-    if (cm->desc.vars[i].type != CPL_STRING && cm->desc.vars[i].ref == ref) return i;
-  }
-  return -1;
-}
-
 typedef struct writer {
   pattern* p;
   int32_t* deps;
   uint8_t* kinds;
-  int32_t n, first_state, first_input;
+  int32_t* column_vars;
+  int32_t n;
 } writer;
 
 static cpl_unknown write_row(writer* w, int32_t var, uint32_t row) {
@@ -253,32 +256,44 @@ static cpl_unknown write_row(writer* w, int32_t var, uint32_t row) {
   for (uint32_t column = 0; column < w->p->columns; column++) {
     uint8_t kind = *cell(w->p, row, column);
     if (kind == 0) continue;
-    w->deps[w->n] = column_var(w->p->cm, w->first_state, w->first_input, column);
+    w->deps[w->n] = w->column_vars[column];
     w->kinds[w->n++] = (uint8_t)(kind - 1);
   }
   u.count = w->n - u.first;
   return u;
 }
 
+static cpl_status make_writer(pattern* p, size_t extra, writer* w) {
+  cpli_arena* arena = &p->cm->arena;
+  size_t cells = extra;
+  for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
+  *w = (writer){.p = p,
+                .deps = cpli_arena_alloc(arena, cells, sizeof *w->deps),
+                .kinds = cpli_arena_alloc(arena, cells, 1),
+                .column_vars = cpli_arena_alloc(arena, p->columns, sizeof *w->column_vars)};
+  if (w->deps == NULL || w->kinds == NULL || w->column_vars == NULL) return cpli_nomem(p->cm->ctx);
+  for (uint32_t c = 0; c < p->columns; c++) {  // those of one list stand next to each other
+    uint32_t ref = column_ref(p, c);
+    bool next = c > 0 && ref == column_ref(p, c - 1) + 1;
+    w->column_vars[c] = next ? w->column_vars[c - 1] + 1 : var_of_ref(p->cm, ref);
+  }
+  return CPL_OK;
+}
+
 static cpl_status write_structure(pattern* p) {
   cpli_cmodel* cm = p->cm;
   const cpli_layout* at = &cm->at;
   cpl_structure* s = &cm->desc.structure;
-  size_t cells = 0;
   int32_t n_outputs = 0;
-  for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
   for (int32_t i = 0; i < cm->desc.n_vars; i++)
     n_outputs += cm->desc.vars[i].causality == CPL_OUTPUT;
   // initial unknowns: computed outputs and derivatives, with the same dependencies unless
   // `initialize` comes in between, which may make anything depend on anything
-  size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny;
+  size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny + at->na;
   cpl_unknown* rows = cpli_arena_alloc(&cm->arena, unknowns, sizeof *rows);
-  writer w = {.p = p,
-              .deps = cpli_arena_alloc(&cm->arena, cells + (size_t)n_outputs, sizeof *w.deps),
-              .kinds = cpli_arena_alloc(&cm->arena, cells + (size_t)n_outputs, 1),
-              .first_state = at->nx > 0 ? var_of_ref(cm, at->x) : 0,
-              .first_input = at->nu > 0 ? var_of_ref(cm, at->u) : 0};
-  if (rows == NULL || w.deps == NULL || w.kinds == NULL) return cpli_nomem(cm->ctx);
+  writer w;
+  cpl_status st = make_writer(p, (size_t)n_outputs, &w);
+  if (st < 0 || rows == NULL) return cpli_nomem(cm->ctx);
   *s = (cpl_structure){.deps = w.deps,
                        .kinds = w.kinds,
                        .outputs = rows,
@@ -309,17 +324,125 @@ static cpl_status write_structure(pattern* p) {
   return CPL_OK;
 }
 
-cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
+static cpl_status write_residual_structure(pattern* p) {
+  cpli_cmodel* cm = p->cm;
   const cpli_layout* at = &cm->at;
-  pattern p = {.cm = cm, .rows = at->nx + at->ny, .columns = at->nx + at->nu};
-  p.kind = cpli_alloc(cm->ctx, (size_t)p.rows * p.columns, 1);
-  p.known = cpli_alloc(cm->ctx, p.rows, sizeof *p.known);
-  cpl_status st = p.kind != NULL && p.known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
-  double work = 4.0 * POINTS * (double)p.columns * (double)(p.rows + p.columns);
-  if (st >= 0 && cm->def->dependencies != NULL) st = read_declared(&p);
-  else if (st >= 0 && detect_them && work <= most_work) st = detect(&p);
+  cpl_structure* s = cpli_arena_alloc(&cm->arena, 1, sizeof *s);
+  cpl_unknown* rows = cpli_arena_alloc(&cm->arena, p->rows, sizeof *rows);
+  writer w;
+  cpl_status st = make_writer(p, 0, &w);
+  if (st < 0 || s == NULL || rows == NULL) return cpli_nomem(cm->ctx);
+  for (uint32_t k = 0; k < at->nx; k++) rows[k] = write_row(&w, cm->desc.derivatives[k], k);
+  for (uint32_t k = 0; k < at->na; k++)
+    rows[at->nx + k] = write_row(&w, cm->desc.residuals[k], at->nx + at->ny + k);
+  *s = (cpl_structure){.deps = w.deps,
+                       .kinds = w.kinds,
+                       .derivatives = rows,
+                       .n_derivatives = (int32_t)at->nx,
+                       .outputs = rows + at->nx,
+                       .n_outputs = (int32_t)at->na,
+                       .origin = p->origin};
+  cm->desc.residual_structure = s;
+  return CPL_OK;
+}
+
+//------------------------------------ through algebraic variables ------------------------------
+
+// Algebraic variables that meet in a residual belong together: `with` leads to one of each set.
+static uint32_t set_of(const uint32_t* with, uint32_t i) {
+  while (with[i] != i) i = with[i];
+  return i;
+}
+
+static void join(pattern* q, uint32_t* with) {
+  const cpli_layout* at = &q->cm->at;
+  for (uint32_t r = 0; r < at->na; r++) {
+    const uint8_t* of = cell(q, at->nx + at->ny + r, at->nx + at->nu);
+    uint32_t first = at->na;
+    for (uint32_t k = 0; k < at->na; k++) {
+      if (of[k] == 0) continue;
+      if (first == at->na) first = k;
+      with[set_of(with, k)] = set_of(with, first);
+    }
+  }
+}
+
+static void add_all(uint8_t* to, const uint8_t* from, uint32_t n) {
+  for (uint32_t c = 0; c < n; c++) to[c] = from[c] > to[c] ? from[c] : to[c];
+}
+
+// A row of `q` without algebraic variables: what those it has follow from takes their place.
+static void see_through(pattern* q, uint32_t row, const uint32_t* with, const uint8_t* reach,
+                        uint8_t* out) {
+  const cpli_layout* at = &q->cm->at;
+  uint32_t n = at->nx + at->nu;
+  add_all(out, cell(q, row, 0), n);
+  for (uint32_t k = 0; k < at->na; k++) {
+    if (*cell(q, row, n + k) != 0) add_all(out, reach + (size_t)set_of(with, k) * n, n);
+  }
+}
+
+// Who depends on whom when the model solves for its algebraic variables, from the form in which it
+// does not: exact where that is, and no equation is solved to find it out.
+static cpl_status solve_pattern(pattern* q, pattern* p) {
+  const cpli_layout* at = &q->cm->at;
+  uint32_t n = p->columns, residuals = at->nx + at->ny;
+  uint32_t* with = cpli_alloc(q->cm->ctx, at->na, sizeof *with);
+  uint8_t* reach = cpli_alloc(q->cm->ctx, (size_t)at->na * n, 1);
+  cpl_status st = with != NULL && reach != NULL ? CPL_OK : cpli_nomem(q->cm->ctx);
+  for (uint32_t k = 0; st >= 0 && k < at->na; k++) with[k] = k;
+  if (st >= 0) join(q, with);
+  for (uint32_t r = 0; st >= 0 && r < at->na; r++) {
+    for (uint32_t k = 0; k < at->na; k++) {
+      if (*cell(q, residuals + r, n + k) == 0) continue;
+      add_all(reach + (size_t)set_of(with, k) * n, cell(q, residuals + r, 0), n);
+    }
+  }
+  for (uint32_t r = 0; st >= 0 && r < residuals; r++) see_through(q, r, with, reach, cell(p, r, 0));
+  for (uint32_t k = 0; st >= 0 && k < at->na; k++)
+    add_all(cell(p, residuals + k, 0), reach + (size_t)set_of(with, k) * n, n);
+  memcpy(p->known, q->known, p->rows * sizeof *p->known);
+  p->origin = q->origin;
+  cpli_free(q->cm->ctx, with);
+  cpli_free(q->cm->ctx, reach);
+  return st;
+}
+
+//------------------------------------ the whole ------------------------------------
+
+static cpl_status make_pattern(cpli_cmodel* cm, bool residuals, pattern* p) {
+  const cpli_layout* at = &cm->at;
+  *p = (pattern){.cm = cm,
+                 .residuals = residuals,
+                 .rows = at->nx + at->ny + at->na,
+                 .columns = at->nx + at->nu + (residuals ? at->na : 0)};
+  p->kind = cpli_alloc(cm->ctx, (size_t)p->rows * p->columns, 1);
+  p->known = cpli_alloc(cm->ctx, p->rows, sizeof *p->known);
+  return p->kind != NULL && p->known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
+}
+
+static void free_pattern(pattern* p) {
+  cpli_free(p->cm->ctx, p->kind);
+  cpli_free(p->cm->ctx, p->known);
+}
+
+static cpl_status detect_if(pattern* p, bool wanted) {
+  double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
+  return wanted && work <= most_work ? detect(p) : CPL_OK;
+}
+
+cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {
+  bool form = cm->at.na > 0 && detect_them, declared = cm->def->dependencies != NULL;
+  pattern p, q = {.cm = cm};
+  cpl_status st = make_pattern(cm, false, &p);
+  if (st >= 0 && form) st = make_pattern(cm, true, &q);
+  if (st >= 0 && form) st = detect_if(&q, true);
+  if (st >= 0 && form) st = write_residual_structure(&q);
+  if (st >= 0 && declared) st = read_declared(&p);
+  else if (st >= 0 && form) st = solve_pattern(&q, &p);
+  else if (st >= 0 && cm->at.na == 0) st = detect_if(&p, detect_them);
   if (st >= 0) st = write_structure(&p);
-  cpli_free(cm->ctx, p.kind);
-  cpli_free(cm->ctx, p.known);
+  free_pattern(&p);
+  free_pattern(&q);
   return st;
 }

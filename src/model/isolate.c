@@ -123,6 +123,11 @@ typedef struct proxy {
   X(model, projection,                                                                          \
     MODEL->ops->projection(MODEL, *ARG(0, double), *ARG(1, size_t), ARG(2, double)))            \
   X(model, projection_step, MODEL->ops->projection_step(MODEL, ARG(0, double)))                 \
+  X(model, use_residuals, MODEL->ops->use_residuals(MODEL, ARG(0, size_t)))                     \
+  X(model, set_algebraics, MODEL->ops->set_algebraics(MODEL, ARG(0, double)))                   \
+  X(model, get_algebraics, MODEL->ops->get_algebraics(MODEL, ARG(0, double)))                   \
+  X(model, get_algebraic_nominals, MODEL->ops->get_algebraic_nominals(MODEL, ARG(0, double)))   \
+  X(model, get_residuals, MODEL->ops->get_residuals(MODEL, ARG(0, double)))                     \
   X(stepper, step,                                                                              \
     STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
   X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
@@ -510,62 +515,86 @@ static void destroy(cpl_component* c) {
 
 //------------------------------------ models ------------------------------------
 
-static cpl_component* of_model(cpl_model* m) { return &m->base; }
-
 static size_t size_of_states(const cpl_model* m) {
   return (size_t)m->base.desc->n_states * sizeof(double);
 }
 
-static cpl_status enter_event(cpl_model* m) { return ask(begin(of_model(m), OP_enter_event)); }
+static cpl_status enter_event(cpl_model* m) { return ask(begin(&m->base, OP_enter_event)); }
 
 static cpl_status enter_continuous(cpl_model* m) {
-  return ask(begin(of_model(m), OP_enter_continuous));
+  return ask(begin(&m->base, OP_enter_continuous));
 }
 
 static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
-  proxy* p = begin(of_model(m), OP_event_update);
+  proxy* p = begin(&m->base, OP_event_update);
   *info = (cpl_event_info){.next_time = INFINITY};
   put(p, info, sizeof *info);
   return fetch(p, info, sizeof *info);
 }
 
 static cpl_status set_time(cpl_model* m, double t) {
-  proxy* p = begin(of_model(m), OP_set_time);
+  proxy* p = begin(&m->base, OP_set_time);
   p->time = t;
   put(p, &t, sizeof t);
   return ask(p);
 }
 
 static cpl_status set_states(cpl_model* m, const double* x) {
-  proxy* p = begin(of_model(m), OP_set_states);
+  proxy* p = begin(&m->base, OP_set_states);
   put(p, x, size_of_states(m));
   return ask(p);
 }
 
 static cpl_status get_array(cpl_model* m, int32_t op, double* values, size_t size) {
-  proxy* p = begin(of_model(m), op);
+  proxy* p = begin(&m->base, op);
   put(p, values, size);
   return fetch(p, values, size);
 }
 
-static cpl_status get_states(cpl_model* m, double* x) {
-  return get_array(m, OP_get_states, x, size_of_states(m));
+// Operations that read one array, of a size that the description gives.
+#define READS(name, count)                                              \
+  static cpl_status name(cpl_model* m, double* out) {                   \
+    const cpl_description* d = m->base.desc;                            \
+    return get_array(m, OP_##name, out, (size_t)(count) * sizeof *out); \
+  }
+READS(get_states, d->n_states)
+READS(get_nominals, d->n_states)
+READS(get_derivatives, d->n_states)
+READS(get_indicators, d->n_indicators)
+READS(get_constraints, d->n_constraints)
+READS(constraint_jacobian, (size_t)d->n_constraints*(size_t)d->n_states)
+READS(projection_step, d->n_states)
+READS(get_algebraics, d->n_algebraics)
+READS(get_algebraic_nominals, d->n_algebraics)
+READS(get_residuals, d->n_algebraics)
+#undef READS
+
+// How many there are of something, not more than the description says.
+static cpl_status get_count(cpl_model* m, int32_t op, int32_t most, size_t* n) {
+  proxy* p = begin(&m->base, op);
+  *n = 0;
+  put(p, n, sizeof *n);
+  cpl_status st = fetch(p, n, sizeof *n);
+  if (*n > (size_t)most) *n = (size_t)most;
+  return st;
 }
 
-static cpl_status get_nominals(cpl_model* m, double* nominals) {
-  return get_array(m, OP_get_nominals, nominals, size_of_states(m));
+static cpl_status count_constraints(cpl_model* m, size_t* n) {
+  return get_count(m, OP_count_constraints, m->base.desc->n_constraints, n);
 }
 
-static cpl_status get_derivatives(cpl_model* m, double* dx) {
-  return get_array(m, OP_get_derivatives, dx, size_of_states(m));
+static cpl_status use_residuals(cpl_model* m, size_t* n) {
+  return get_count(m, OP_use_residuals, m->base.desc->n_algebraics, n);
 }
 
-static cpl_status get_indicators(cpl_model* m, double* z) {
-  return get_array(m, OP_get_indicators, z, (size_t)m->base.desc->n_indicators * sizeof *z);
+static cpl_status set_algebraics(cpl_model* m, const double* z) {
+  proxy* p = begin(&m->base, OP_set_algebraics);
+  put(p, z, (size_t)m->base.desc->n_algebraics * sizeof *z);
+  return ask(p);
 }
 
 static cpl_status completed_step(cpl_model* m, bool* enter, bool* end) {
-  proxy* p = begin(of_model(m), OP_completed_step);
+  proxy* p = begin(&m->base, OP_completed_step);
   bool both[2] = {false, false};
   put(p, both, sizeof both);
   cpl_status st = fetch(p, both, sizeof both);
@@ -584,46 +613,25 @@ static void name_indicator(const cpl_model* m, size_t indicator, char* out, size
 }
 
 static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
-  proxy* p = begin(of_model(m), OP_newton_setup);
+  proxy* p = begin(&m->base, OP_newton_setup);
   put(p, &gamma, sizeof gamma);
   put(p, &fresh, sizeof fresh);
   return ask(p);
 }
 
 static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
-  proxy* p = begin(of_model(m), OP_newton_solve);
+  proxy* p = begin(&m->base, OP_newton_solve);
   put(p, r, size_of_states(m));
   put(p, dx, size_of_states(m));
   return fetch(p, dx, size_of_states(m));
 }
 
-static cpl_status count_constraints(cpl_model* m, size_t* n) {
-  proxy* p = begin(of_model(m), OP_count_constraints);
-  put(p, n, sizeof *n);
-  cpl_status st = fetch(p, n, sizeof *n);
-  if (*n > (size_t)m->base.desc->n_constraints) *n = (size_t)m->base.desc->n_constraints;
-  return st;
-}
-
-static cpl_status get_constraints(cpl_model* m, double* c) {
-  return get_array(m, OP_get_constraints, c, (size_t)m->base.desc->n_constraints * sizeof *c);
-}
-
-static cpl_status constraint_jacobian(cpl_model* m, double* out) {
-  return get_array(m, OP_constraint_jacobian, out,
-                   (size_t)m->base.desc->n_constraints * size_of_states(m));
-}
-
 static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
-  proxy* p = begin(of_model(m), OP_projection);
+  proxy* p = begin(&m->base, OP_projection);
   put(p, &tolerance, sizeof tolerance);
   put(p, &most, sizeof most);
   put(p, change, size_of_states(m));
   return fetch(p, change, size_of_states(m));
-}
-
-static cpl_status projection_step(cpl_model* m, double* change) {
-  return get_array(m, OP_projection_step, change, size_of_states(m));
 }
 
 //------------------------------------ steppers ------------------------------------

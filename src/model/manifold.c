@@ -4,7 +4,9 @@
 
 #include <math.h>
 
-static const double dependent = 1e-8;  // what is left of a gradient in the span of the others
+static const double dependent = 1e-6;  // what is left of a gradient in the span of the others
+static const double noise = 10;        // how much of that the way to the constraints explains, and
+static const double different = 0.03;  // what it never does
 
 static double dot(const double* a, const double* b, size_t n) {
   double sum = 0;
@@ -49,6 +51,7 @@ void cpli_manifold_factor(cpli_manifold* p) {
     p->size[k] = sqrt(dot(p->basis + k * n, p->basis + k * n, n));
   }
   memset(p->r, 0, p->most * p->most * sizeof *p->r);
+  p->judged = false;
   for (p->rank = 0; p->rank < m;) {
     size_t best = p->rank;
     double most = 0;
@@ -64,25 +67,34 @@ void cpli_manifold_factor(cpli_manifold* p) {
     double length = sqrt(dot(row, row, n));
     for (size_t i = 0; i < n; i++) row[i] /= length;
     p->r[p->rank * p->most + p->rank] = length;
+    p->left[p->rank] = most;
     p->rank++;
     for (size_t k = p->rank; k < m; k++) orthogonalise(p, k, p->rank - 1);
   }
 }
 
 void cpli_manifold_step(cpli_manifold* p, const double* residuals, double* change) {
+  size_t rank = p->judged ? p->used : p->rank;
+  double way = 0;  // its square
   memset(change, 0, p->n * sizeof *change);
-  for (size_t k = 0; k < p->rank; k++) {
+  for (size_t k = 0; k < rank; k++) {
+    if (!p->judged && p->left[k] < fmin(different, noise * p->turn * sqrt(way))) rank = k;
+    if (k == rank) break;
     double y = -residuals[p->order[k]];
     for (size_t j = 0; j < k; j++) y -= p->r[k * p->most + j] * p->coefficient[j];
     p->coefficient[k] = y /= p->r[k * p->most + k];
+    way += y * y;
     for (size_t i = 0; i < p->n; i++) change[i] += y * p->basis[k * p->n + i];
   }
   for (size_t i = 0; i < p->n; i++) change[i] /= p->weight[i];
+  p->used = rank;
+  p->judged = true;
 }
 
 void cpli_manifold_remove(const cpli_manifold* p, double* error) {
+  size_t rank = p->judged ? p->used : p->rank;
   for (size_t i = 0; i < p->n; i++) error[i] *= p->weight[i];
-  for (size_t k = 0; k < p->rank; k++) {
+  for (size_t k = 0; k < rank; k++) {
     const double* q = p->basis + k * p->n;
     double part = dot(q, error, p->n);
     for (size_t i = 0; i < p->n; i++) error[i] -= part * q[i];
@@ -98,7 +110,7 @@ double cpli_manifold_norm(const cpli_manifold* p, const double* change) {
 
 cpl_status cpli_manifold_init(cpli_manifold* p, cpl_context* ctx, size_t n, size_t most) {
   *p = (cpli_manifold){.n = n, .most = most, .active = most, .ctx = ctx};
-  p->block = cpli_alloc(ctx, n + 2 * most * n + most * most + 2 * most, sizeof(double));
+  p->block = cpli_alloc(ctx, n + 2 * most * n + most * most + 3 * most, sizeof(double));
   p->order = cpli_alloc(ctx, most, sizeof *p->order);
   if (p->block == NULL || p->order == NULL) return cpli_nomem(ctx);
   p->weight = p->block;
@@ -107,6 +119,7 @@ cpl_status cpli_manifold_init(cpli_manifold* p, cpl_context* ctx, size_t n, size
   p->r = p->basis + most * n;
   p->size = p->r + most * most;
   p->coefficient = p->size + most;
+  p->left = p->coefficient + most;
   return CPL_OK;
 }
 

@@ -4,7 +4,9 @@
 // The shortest way onto constraints. With weights w, W = diag(w), residuals c and their gradients
 // D, it is S = -W^-2 D' (D W^-2 D')^-1 c; what D does not see of a vector e is (I - W^-2 D' (D W^-2
 // D')^-1 D) e. Both come from an orthonormal basis of the columns of W^-1 D', found with pivoting,
-// so that constraints that depend on each other do no harm.
+// so that constraints that depend on each other do no harm. Some depend on each other only where
+// all of them hold: away from there their gradients differ by as much as they have turned on the
+// way, and what that difference says is noise, which would lead along the manifold.
 #pragma once
 
 #include "base/base.h"
@@ -13,8 +15,12 @@ typedef struct cpli_manifold {
   size_t n, most, active;  // states, constraints there is room for, constraints
   double* weight;          // n; set by the caller
   double* gradients;       // most x n, row after row; set by the caller
-  double* size;            // most: of the gradients over the weights
+  double turn;   // gradients turn about so much on a way of weighted length 1; by the caller
+  double* size;  // most: of the gradients over the weights
   size_t rank;
+  double* left;  // most: what is left of a gradient without those before it, compared with itself
+  size_t used;   // of the rank, by steps
+  bool judged;   // whether `used` is known for these gradients
   double *basis, *r, *coefficient;
   size_t* order;
   double* block;

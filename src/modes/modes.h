@@ -37,8 +37,15 @@ typedef struct cpli_read {
 typedef struct cpli_transition {
   cpl_transition def;
   int32_t number;  // among those of its mode, for messages
-  // copies: Reals together, others one by one
-  uint32_t *from, *to;
+  // Reals that are read at the end of a mode, and set before the next one is initialised, all at
+  // once and in the order of their references: what belongs to one model comes together
+  struct cpli_values {
+    uint32_t* refs;
+    int32_t* places;  // from 0: of a source or result; -1, -2, ...: of a copy
+    double* values;
+    int32_t n;
+  } read, set;
+  // copies: of Reals, and of others one by one
   double *factor, *offset, *copied;
   int32_t n_real;
   struct cpli_other_copy {
@@ -48,25 +55,15 @@ typedef struct cpli_transition {
     char* text;  // a String is borrowed only until the next call
   } * others;
   int32_t n_others;
-  // sources: Reals of the mode that is left together, others one by one, then those of other modes
-  uint32_t* source_refs;
-  int32_t* source_places;
-  double* source_values;
-  int32_t n_source_real, n_source_others;
-  cpli_read* source_others;
+  // sources and targets that are no Reals, one by one; sources of other modes are in the definition
+  cpli_read *source_others, *target_others;
+  int32_t n_source_others, n_target_others;
   double *sources, *results;
-  // targets: Reals that are set before initialisation together
-  uint32_t* target_refs;
-  int32_t* target_places;
-  double* target_values;
-  int32_t n_target_real, n_target_others;
-  cpli_read* target_others;
   // states that can only be written after it
   int32_t *late_states, *late_targets;
   double* late_values;
   int32_t n_late;
-  // Reals whose values the new mode should have: of copies, then of targets
-  double* seen;
+  double* seen;  // what the new mode made of what was set
   int32_t warned;
   double last, distance, began;  // switches that come ever closer: when, how far apart, since when
   int32_t shrunk, stuck;

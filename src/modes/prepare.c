@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Transitions as lists of references, so that a switch reads and sets without looking for anything.
+#include <stdlib.h>
+
 #include "modes/modes.h"
 
 #define NEW(m, n, pointer) \
@@ -40,11 +42,21 @@ static cpl_status take_starts(cpli_modes* m, cpli_mode* mode, const cpl_mode* de
 
 //------------------------------------ copies ------------------------------------
 
+static void add_place(struct cpli_values* list, uint32_t ref, int32_t place) {
+  list->refs[list->n] = ref;
+  list->places[list->n++] = place;
+}
+
+static bool make_list(cpli_modes* m, struct cpli_values* list, int32_t n) {
+  return NEW(m, n, list->refs) && NEW(m, n, list->places) && NEW(m, n, list->values);
+}
+
 static cpl_status take_copies(cpli_modes* m, cpli_transition* t, const cpl_description* from,
                               const cpl_description* to) {
   int32_t n = t->def.n_copies;
-  bool fine = NEW(m, n, t->from) && NEW(m, n, t->to) && NEW(m, n, t->factor) &&
-              NEW(m, n, t->offset) && NEW(m, n, t->copied) && NEW(m, n, t->others);
+  bool fine = NEW(m, n, t->factor) && NEW(m, n, t->offset) && NEW(m, n, t->copied) &&
+              NEW(m, n, t->others) && make_list(m, &t->read, n + t->def.n_sources) &&
+              make_list(m, &t->set, n + t->def.n_targets);
   if (!fine) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < n; i++) {
     const cpl_mode_copy* c = &t->def.copies[i];
@@ -55,8 +67,8 @@ static cpl_status take_copies(cpli_modes* m, cpli_transition* t, const cpl_descr
       continue;
     }
     int32_t k = t->n_real++;
-    t->from[k] = source->ref;
-    t->to[k] = target->ref;
+    add_place(&t->read, source->ref, -1 - k);
+    add_place(&t->set, target->ref, -1 - k);
     t->factor[k] = c->factor != 0 ? c->factor : 1;
     t->offset[k] = c->offset;
   }
@@ -82,12 +94,10 @@ static cpl_status keep_value(cpli_modes* m, cpli_mode* other, const cpl_variable
 
 static cpl_status take_sources(cpli_modes* m, cpli_transition* t, const cpl_description* from) {
   int32_t n = t->def.n_sources;
-  bool fine = NEW(m, n, t->source_refs) && NEW(m, n, t->source_places) &&
-              NEW(m, n, t->source_values) && NEW(m, n, t->source_others) && NEW(m, n, t->sources);
-  if (!fine) return cpli_nomem(m->base.base.ctx);
   cpl_status st = CPL_OK;
   cpl_mode_value* kept = NULL;  // our own copy: where it is among what the other mode keeps
-  if (!NEW(m, n, kept)) return cpli_nomem(m->base.base.ctx);
+  if (!NEW(m, n, t->source_others) || !NEW(m, n, t->sources) || !NEW(m, n, kept))
+    return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < n && st >= 0; i++) {
     cpl_mode_value s = t->def.sources[i];
     kept[i] = s;
@@ -101,8 +111,7 @@ static cpl_status take_sources(cpli_modes* m, cpli_transition* t, const cpl_desc
       t->source_others[t->n_source_others++] = (cpli_read){v->type, v->ref, i};
       continue;
     }
-    t->source_refs[t->n_source_real] = v->ref;
-    t->source_places[t->n_source_real++] = i;
+    add_place(&t->read, v->ref, i);
   }
   t->def.sources = kept;
   return st;
@@ -124,10 +133,9 @@ static bool is_late(const cpl_description* d, int32_t var, int32_t* state) {
 
 static cpl_status take_targets(cpli_modes* m, cpli_transition* t, const cpl_description* to) {
   int32_t n = t->def.n_targets;
-  bool fine = NEW(m, n, t->target_refs) && NEW(m, n, t->target_places) &&
-              NEW(m, n, t->target_values) && NEW(m, n, t->target_others) && NEW(m, n, t->results) &&
-              NEW(m, n, t->late_states) && NEW(m, n, t->late_targets) &&
-              NEW(m, n, t->late_values) && NEW(m, t->n_real + n, t->seen);
+  bool fine = NEW(m, n, t->target_others) && NEW(m, n, t->results) && NEW(m, n, t->late_states) &&
+              NEW(m, n, t->late_targets) && NEW(m, n, t->late_values) &&
+              NEW(m, t->n_real + n, t->seen);
   if (!fine) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < n; i++) {
     const cpl_variable* v = &to->vars[t->def.targets[i]];
@@ -138,10 +146,34 @@ static cpl_status take_targets(cpli_modes* m, cpli_transition* t, const cpl_desc
     } else if (v->type != CPL_REAL) {
       t->target_others[t->n_target_others++] = (cpli_read){v->type, v->ref, i};
     } else {
-      t->target_refs[t->n_target_real] = v->ref;
-      t->target_places[t->n_target_real++] = i;
+      add_place(&t->set, v->ref, i);
     }
   }
+  return CPL_OK;
+}
+
+typedef struct entry {
+  uint32_t ref;
+  int32_t order, place;
+} entry;
+
+// What is set twice keeps its order: the last one counts.
+static int by_ref(const void* a, const void* b) {
+  const entry *x = a, *y = b;
+  if (x->ref != y->ref) return x->ref < y->ref ? -1 : 1;
+  return (x->order > y->order) - (x->order < y->order);
+}
+
+static cpl_status sort(cpl_context* ctx, struct cpli_values* list) {
+  entry* all = cpli_alloc(ctx, (size_t)list->n, sizeof *all);
+  if (all == NULL) return cpli_nomem(ctx);
+  for (int32_t i = 0; i < list->n; i++) all[i] = (entry){list->refs[i], i, list->places[i]};
+  qsort(all, (size_t)list->n, sizeof *all, by_ref);
+  for (int32_t i = 0; i < list->n; i++) {
+    list->refs[i] = all[i].ref;
+    list->places[i] = all[i].place;
+  }
+  cpli_free(ctx, all);
   return CPL_OK;
 }
 
@@ -166,6 +198,8 @@ static cpl_status take_transitions(cpli_modes* m, cpli_mode* mode, const cpl_mod
     st = take_copies(m, t, from, to);
     if (st >= 0) st = take_sources(m, t, from);
     if (st >= 0) st = take_targets(m, t, to);
+    if (st >= 0) st = sort(m->base.base.ctx, &t->read);
+    if (st >= 0) st = sort(m->base.base.ctx, &t->set);
     if (st >= 0) st = check_late(m, t);
     t->def.copies = NULL;
     t->def.targets = NULL;

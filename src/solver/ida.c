@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// IDA of SUNDIALS: BDF for the residual x' - f(t, x).
+// IDA of SUNDIALS: BDF for the residual x' - f(t, x), and for algebraic variables behind the states
+// the residuals of their own.
 #include <ida/ida.h>
 #include <math.h>
 
@@ -11,18 +12,21 @@ typedef struct ida {
   cpli_sun sun;
   void* mem;
   N_Vector dx;
-  double scale;  // of an own system: IDA's matrix is so many times I - gamma df/dx
+  N_Vector right;  // of an own system
+  double scale;    // of an own system: IDA's rows of states are so many times I - gamma df/dx
   int64_t counted_steps, counted_rejected, counted_newton, counted_jacobians;
 } ida;
 
 //------------------------------------ callbacks ------------------------------------
+
+static size_t n_states(const cpli_sun* s) { return s->ode.n - s->ode.n_algebraic; }
 
 static int residual(realtype t, N_Vector x, N_Vector dx, N_Vector out, void* user) {
   cpli_sun* s = user;
   double *r = N_VGetArrayPointer(out), *d = N_VGetArrayPointer(dx);
   s->base.stats->rhs_evals++;
   cpl_status st = s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), r);
-  for (size_t i = 0; i < s->ode.n; i++) r[i] = d[i] - r[i];
+  for (size_t i = 0; i < n_states(s); i++) r[i] = d[i] - r[i];
   return cpli_sun_passed_on(s, st);
 }
 
@@ -38,8 +42,11 @@ static int jacobian(realtype t, realtype cj, N_Vector x, N_Vector dx, N_Vector r
   double* m = SUNDenseMatrix_Data(out);
   (void)dx, (void)r, (void)a, (void)b, (void)c;
   cpl_status st = s->ode.jacobian(s->ode.user, t, N_VGetArrayPointer(x), m);
-  for (size_t i = 0; i < n * n; i++) m[i] = -m[i];
-  for (size_t i = 0; i < n; i++) m[i * n + i] += cj;
+  size_t nx = n_states(s);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < nx; i++) m[j * n + i] = -m[j * n + i];
+  }
+  for (size_t i = 0; i < nx; i++) m[i * n + i] += cj;
   return cpli_sun_passed_on(s, st);
 }
 
@@ -56,11 +63,13 @@ static int own_system(realtype t, realtype cj, N_Vector x, N_Vector dx, N_Vector
 static int own_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b,
                      realtype tolerance) {
   ida* s = linear->content;
+  double *right = N_VGetArrayPointer(s->right), *given = N_VGetArrayPointer(b);
+  size_t nx = n_states(&s->sun);
   (void)m, (void)tolerance;
-  cpl_status st =
-      s->sun.ode.newton_solve(s->sun.ode.user, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
-  N_VScale(1 / s->scale, x, x);
-  return cpli_sun_passed_on(&s->sun, st);
+  for (size_t i = 0; i < nx; i++) right[i] = given[i] / s->scale;
+  for (size_t i = nx; i < s->sun.ode.n; i++) right[i] = given[i];
+  return cpli_sun_passed_on(&s->sun,
+                            s->sun.ode.newton_solve(s->sun.ode.user, right, N_VGetArrayPointer(x)));
 }
 
 //------------------------------------ steps ------------------------------------
@@ -89,6 +98,8 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   memcpy(N_VGetArrayPointer(s->sun.atol), atol, s->sun.ode.n * sizeof *atol);
   base->stats->rhs_evals++;
   cpl_status st = s->sun.ode.rhs(s->sun.ode.user, t, x, N_VGetArrayPointer(s->dx));
+  if (st == CPL_OK && s->sun.ode.n_algebraic > 0)
+    st = s->sun.ode.slopes(s->sun.ode.user, t, x, N_VGetArrayPointer(s->dx));
   if (st != CPL_OK)
     return cpl_fail_prefix(base->ctx, st < 0 ? st : CPL_ERR_MODEL,
                            "%s: the derivatives cannot be evaluated at the start", base->who);
@@ -158,6 +169,7 @@ static void destroy(cpli_solver* base) {
   ida* s = (ida*)base;
   if (s->mem != NULL) IDAFree(&s->mem);
   if (s->dx != NULL) N_VDestroy(s->dx);
+  if (s->right != NULL) N_VDestroy(s->right);
   cpli_sun_free(&s->sun);
   cpli_free(base->ctx, s);
 }
@@ -168,8 +180,9 @@ static const cpli_solver_ops ops = {
 static bool set_up(ida* s) {
   if (!cpli_sun_set_up(&s->sun, true, own_solve)) return false;
   s->dx = N_VNew_Serial((sunindextype)s->sun.ode.n, s->sun.sun);
+  s->right = N_VNew_Serial((sunindextype)s->sun.ode.n, s->sun.sun);
   s->mem = IDACreate(s->sun.sun);
-  if (s->dx == NULL || s->mem == NULL) return false;
+  if (s->dx == NULL || s->right == NULL || s->mem == NULL) return false;
   N_VConst(0, s->dx);
   size_t n_roots = s->sun.ode.n_roots;
   if (s->sun.own_system) s->sun.linear->content = s;

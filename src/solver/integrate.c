@@ -15,9 +15,10 @@ enum { MOST_ROUNDS = 1000 };  // of one event iteration
 
 static cpl_status set_tolerances(cpli_integrate* s) {
   cpl_status st = s->n > 0 ? s->m->ops->get_nominals(s->m, s->nominal) : CPL_OK;
+  if (st >= 0 && s->na > 0) st = s->m->ops->get_algebraic_nominals(s->m, s->nominal + s->n);
   if (st < 0) return st;
   double atol = s->def.atol > 0 ? s->def.atol : s->def.rtol;
-  for (size_t i = 0; i < s->n; i++) s->atol[i] = atol * s->nominal[i];
+  for (size_t i = 0; i < s->n + s->na; i++) s->atol[i] = atol * s->nominal[i];
   return CPL_OK;
 }
 
@@ -27,13 +28,15 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   s->t_step = s->t;
   s->step_open = false;
   s->at_end = NO_EVENT;
-  return s->solver->ops->start(s->solver, s->t, s->x, s->atol);
+  cpli_multipliers_start(s);
+  if (s->na > 0) st = cpli_dae_consistent(s);
+  return st < 0 ? st : s->solver->ops->start(s->solver, s->t, s->x, s->atol);
 }
 
 // The solver may be ahead of the time outputs are at; an event here takes back what it did beyond.
 static void rewind_to_output(cpli_integrate* s) {
   if (s->t >= s->t_step) return;
-  memcpy(s->x, s->x_at, s->n * sizeof(double));
+  memcpy(s->x, s->x_at, s->all * sizeof(double));
   s->t_step = s->t;
   s->step_open = false;
   s->at_end = NO_EVENT;
@@ -76,6 +79,7 @@ static cpl_status event_iteration(cpli_integrate* s) {
   st = s->m->ops->enter_continuous(s->m);
   s->in_event = false;
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
+  if (st >= 0 && s->na > 0) st = s->m->ops->get_algebraics(s->m, s->x + s->n);
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no step can be tried at all
   if (st >= 0) st = set_tolerances(s);
   if (st >= 0) st = cpli_projection_begin(s);
@@ -125,7 +129,9 @@ static cpl_status solver_step(cpli_integrate* s, double t_limit) {
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
   double limit = fmin(t_limit, s->next_time);
   memset(s->crossed, 0, s->nz);
-  cpl_status st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x, s->crossed);
+  cpl_status st = s->nm > 0 ? cpli_multipliers_look(s) : CPL_OK;
+  if (st == CPL_OK)
+    st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x, s->crossed);
   if (st < 0) return st;
   // where an event is, the solver interpolates: off the constraints
   if (st == CPL_EVENT && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
@@ -283,6 +289,7 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_integrate* s = (cpli_integrate*)c;
   s->t = s->t_step = s->t_start = settings->start_time;
+  s->t_stop = settings->has_stop_time ? settings->stop_time : INFINITY;
   s->stuck_since = -INFINITY;
   return cpli_model_of(c)->ops->setup(cpli_model_of(c), settings);
 }
@@ -323,8 +330,11 @@ static void destroy(cpl_component* c) {
   if (c == NULL) return;
   cpli_integrate* s = (cpli_integrate*)c;
   cpl_context* ctx = c->ctx;
+  cpli_linear_destroy(s);
   cpl_jacobian_destroy(s->jac);
   cpli_projection_destroy(s);
+  cpli_dae_destroy(s);
+  cpli_multipliers_destroy(s);
   cpli_free(ctx, s->projected);
   if (s->solver != NULL) s->solver->ops->destroy(s->solver);
   if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
@@ -385,15 +395,16 @@ cpl_solver_def cpl_default_solver_def(void) {
 }
 
 static cpl_status allocate(cpli_integrate* s, cpl_context* ctx) {
-  s->x = cpli_alloc(ctx, 4 * s->n, sizeof(double));
+  s->all = s->n + s->na + s->nm;
+  s->x = cpli_alloc(ctx, 4 * s->all, sizeof(double));
   s->crossed = cpli_alloc(ctx, s->nz, 1);
   s->z_before = cpli_alloc(ctx, 2 * s->nz, sizeof(double));
   s->trails = cpli_alloc(ctx, 2 * s->nz, sizeof *s->trails);
   if (s->x == NULL || s->crossed == NULL || s->z_before == NULL || s->trails == NULL)
     return cpli_nomem(ctx);
-  s->x_at = s->x + s->n;
-  s->atol = s->x_at + s->n;
-  s->nominal = s->atol + s->n;
+  s->x_at = s->x + s->all;
+  s->atol = s->x_at + s->all;
+  s->nominal = s->atol + s->all;
   forget_run(s);
   return CPL_OK;
 }
@@ -444,7 +455,15 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                                            .input_derivatives = 3}},
                           .ops = &stepper_ops};
   cpl_status st = check(ctx, model->base.name, def);
+  if (st >= 0) st = cpli_dae_use(s);
+  s->nm = cpli_multipliers_count(s);
+  if (s->na > 0) {  // algebraic variables follow inputs at the next update only
+    s->base.base.ops = &component_ops[rolls_back][false];
+    s->base.base.can.get_after_set = s->base.base.can.directional = false;
+  }
   if (st >= 0) st = allocate(s, ctx);
+  if (st >= 0) st = cpli_dae_make(s);
+  if (st >= 0) st = cpli_multipliers_make(s);
   if (st >= 0) st = cpli_projection_make(s);
   if (st >= 0) st = cpli_integrate_make_solver(s);
   if (st < 0) destroy(&s->base.base);

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
-// the model for the solver, watch.c looks for events that come ever closer, saved.c saves and
-// restores, integrate.c steps; pieces.c steps several side by side.
+// the model for the solver, linear.c solves linear systems of large ones, dae.c and dae_jacobian.c
+// have what algebraic variables need, multipliers.c what constraints need with IDA, watch.c looks
+// for events that come ever closer, saved.c saves and restores, integrate.c steps; pieces.c steps
+// several side by side.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -20,15 +22,20 @@ typedef struct cpli_integrate {
   cpl_solver_stats stats;
   cpli_solver* solver;
   cpl_jacobian* jac;
-  struct cpli_projection* projection;  // Nullable
-  double* projected;                   // where indicators are evaluated; Nullable
-  size_t n, nz;
-  double *x, *x_at, *atol, *nominal;
+  struct cpli_linear* linear;            // Nullable: the model or the solver has linear systems
+  struct cpli_projection* projection;    // Nullable
+  double* projected;                     // where indicators are evaluated; Nullable
+  struct cpli_dae* dae;                  // Nullable: all unknowns of the solver are states
+  struct cpli_dae_columns* columns;      // Nullable: no Jacobian of all unknowns is wanted
+  struct cpli_multipliers* multipliers;  // Nullable: there are none
+  size_t n, na, nm, all;                 // states, algebraic variables, multipliers; their sum
+  size_t nz;
+  double *x, *x_at, *atol, *nominal;  // of all three, in this order
   int8_t* crossed;
 
   double t;       // where outputs are
   double t_step;  // end of the solver's last step; x belongs to it
-  double t_start;
+  double t_start, t_stop;
   double next_time;    // next time event of the model
   bool running;        // between exit_init and terminate
   bool in_event;       // the model is in event mode
@@ -103,6 +110,54 @@ const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
 cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
 cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
 cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with its Jacobian, if any
+/// Of the Jacobian, in the order of its pattern.
+cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out);
+
+//------------------------------------ linear.c ------------------------------------
+
+/// Linear systems of a large model with few dependencies; what is smaller or fuller is left to the
+/// solver.
+cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode);
+void cpli_linear_destroy(cpli_integrate* s);
+
+//------------------------------------ dae.c ------------------------------------
+
+/// Turn the model to its form with residuals where that is wanted: s->na.
+cpl_status cpli_dae_use(cpli_integrate* s);
+/// What the form needs of its own, once the sizes are known.
+cpl_status cpli_dae_make(cpli_integrate* s);
+void cpli_dae_destroy(cpli_integrate* s);
+/// Algebraic variables in s->x that belong to its states at s->t; the model is there then.
+cpl_status cpli_dae_consistent(cpli_integrate* s);
+/// How fast they change: the part of dx behind the states, whose own part is given. Multipliers
+/// stay.
+cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
+
+//------------------------------------ dae_jacobian.c ------------------------------------
+
+cpl_status cpli_dae_jacobian_make(cpli_integrate* s);
+void cpli_dae_jacobian_destroy(cpli_integrate* s);
+/// Where they may be other than zero. NULL: anywhere.
+const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s);
+/// Derivatives of all equations by all unknowns, column after column.
+cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out);
+/// Those of the pattern only, in its order.
+cpl_status cpli_dae_entries(void* user, double t, const double* x, double* out);
+
+//------------------------------------ multipliers.c ------------------------------------
+
+/// How many the solver needs to keep the constraints: as many as there are, or none.
+size_t cpli_multipliers_count(const cpli_integrate* s);
+cpl_status cpli_multipliers_make(cpli_integrate* s);
+void cpli_multipliers_destroy(cpli_integrate* s);
+/// Before a step: where they lead from s->x.
+cpl_status cpli_multipliers_look(cpli_integrate* s);
+/// At the start and after an event.
+void cpli_multipliers_start(cpli_integrate* s);
+/// Their part of the equations at x, where the model is.
+cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx);
+/// Their rows and columns of the Jacobian.
+cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* x, double* out);
 
 //------------------------------------ curves.c ------------------------------------
 

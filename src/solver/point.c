@@ -23,15 +23,24 @@ cpl_status cpli_set_inputs(cpli_integrate* s, double t) {
 cpl_status cpli_place(cpli_integrate* s, double t, const double* x) {
   cpl_status st = s->m->ops->set_time(s->m, t);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, x);
+  if (st == CPL_OK && s->na > 0) st = s->m->ops->set_algebraics(s->m, x + s->n);
   if (st == CPL_OK) st = cpli_set_inputs(s, t);
   return st;
 }
 
-static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
+static const char* name_of(const cpli_integrate* s, size_t i) {
   const cpl_description* d = s->base.base.desc;
-  for (size_t i = 0; i < s->n; i++) {
+  size_t n = s->n;
+  if (i < n) return d->derivatives[i] >= 0 ? d->vars[d->derivatives[i]].name : "a derivative";
+  if (i >= n + s->na) return "a constraint";
+  bool named = i - n < (size_t)d->n_algebraics && d->residuals[i - n] >= 0;
+  return named ? d->vars[d->residuals[i - n]].name : "a residual";
+}
+
+static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
+  for (size_t i = 0; i < s->all; i++) {
     if (isfinite(dx[i])) continue;
-    const char* name = d->derivatives[i] >= 0 ? d->vars[d->derivatives[i]].name : "a derivative";
+    const char* name = name_of(s, i);
     return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.12g", s->base.base.name, name,
                     dx[i], t);
   }
@@ -43,10 +52,12 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   double since = cpli_clock_if(s);
   cpl_status st = cpli_place(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, dx);
+  if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, dx + s->n);
+  if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_apply(s, x, dx);
   cpli_account(s, since);
   if (st != CPL_OK) return st;
   double sum = 0;  // NaN or infinite when any is; the search for the culprit is rarely needed
-  for (size_t i = 0; i < s->n; i++) sum += dx[i] - dx[i];
+  for (size_t i = 0; i < s->all; i++) sum += dx[i] - dx[i];
   return sum == 0 ? CPL_OK : not_finite(s, t, dx);
 }
 
@@ -57,7 +68,7 @@ static cpl_status roots(void* user, double t, const double* x, double* z) {
   double since = cpli_clock_if(s);
   cpl_status st = CPL_OK;
   if (s->projected != NULL) {  // an event is where the projected solution has it
-    memcpy(s->projected, x, s->n * sizeof *x);
+    memcpy(s->projected, x, s->all * sizeof *x);
     st = cpli_projection_apply(s, t, s->projected, INFINITY);
     x = s->projected;
   }
@@ -74,20 +85,28 @@ static cpl_status roots(void* user, double t, const double* x, double* z) {
   return st;
 }
 
+static cpl_status differentiate(cpli_integrate* s, double t, const double* x,
+                                cpl_status (*evaluate)(cpl_jacobian*, const double*, double*),
+                                size_t n, double* out) {
+  double since = cpli_clock_if(s), sum = 0;
+  cpl_status st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = evaluate(s->jac, x, out);
+  cpli_account(s, since);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) sum += out[i] - out[i];
+  if (st != CPL_OK || sum == 0) return st;
+  return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
+                  s->base.base.name, t);
+}
+
 static cpl_status jacobian(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
-  double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, t, x);
-  if (st == CPL_OK) st = cpl_jacobian_evaluate(s->jac, x, out);
-  cpli_account(s, since);
-  if (st == CPL_OK) {
-    double sum = 0;
-    for (size_t i = 0; i < s->n * s->n; i++) sum += out[i] - out[i];
-    if (sum != 0)
-      st = cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
-                    s->base.base.name, t);
-  }
-  return st;
+  return differentiate(s, t, x, cpl_jacobian_evaluate, s->n * s->n, out);
+}
+
+cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out) {
+  cpli_integrate* s = user;
+  size_t n = (size_t)cpli_jacobian_pattern(s->jac)->n_entries;
+  return differentiate(s, t, x, cpli_jacobian_entries, n, out);
 }
 
 static cpl_status newton_setup(void* user, double t, const double* x, double gamma, bool fresh) {
@@ -153,7 +172,7 @@ static cpl_status make_jacobian(cpli_integrate* s) {
   const cpl_description* d = s->base.base.desc;
   const method* how = &methods[s->def.kind];
   bool own = how->takes_systems && s->m->ops->newton_setup != NULL;
-  if (!how->implicit || s->n == 0 || own) return CPL_OK;
+  if (!how->implicit || s->n == 0 || s->dae != NULL || own) return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
       return CPL_OK;  // hidden states: CVODE's differences
@@ -169,24 +188,33 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
   cpl_status st = make_jacobian(s);
   if (st < 0) return st;
-  cpli_ode ode = {.n = s->n,
+  cpli_ode ode = {.n = s->all,
+                  .n_algebraic = s->na + s->nm,
+                  .slopes = cpli_dae_slopes,
                   .n_roots = s->nz,
                   .user = s,
                   .rhs = rhs,
                   .roots = roots,
-                  .jacobian = s->jac != NULL ? jacobian : NULL,
-                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : NULL};
+                  .jacobian = s->dae != NULL   ? cpli_dae_jacobian
+                              : s->jac != NULL ? jacobian
+                                               : NULL,
+                  .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : cpli_dae_pattern(s),
+                  .entries = s->dae != NULL   ? cpli_dae_entries
+                             : s->jac != NULL ? cpli_integrate_entries
+                                              : NULL};
   if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
+  else if (methods[s->def.kind].takes_systems) st = cpli_linear_make(s, &ode);
+  if (st < 0) return st;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
     ode.project = project, ode.correct = correct;
-    if (s->nz > 0) s->projected = cpli_alloc(ctx, s->n, sizeof(double));
+    if (s->nz > 0) s->projected = cpli_alloc(ctx, s->all, sizeof(double));
     if (s->nz > 0 && s->projected == NULL) return cpli_nomem(ctx);
   }
   cpl_solver_def def = s->def;
   const method* how = &methods[def.kind];
-  if (s->n == 0) {  // nothing to integrate: one step to every point asked for
+  if (s->all == 0) {  // nothing to integrate: one step to every point asked for
     if (!(def.step > 0)) def.step = INFINITY;
     s->def.stop_at_steps_end = true;
     st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);

@@ -18,8 +18,9 @@ struct cpli_projection {
   double tolerance;    // of residuals
   cpli_manifold manifold;
   double* block;
-  double *x, *before, *change, *perturbed;  // n
-  double *c, *c_at;                         // as many as there can be constraints
+  double *x, *perturbed;    // states and algebraic variables, which stay
+  double *before, *change;  // n
+  double *c, *c_at;         // as many as there can be constraints
   double last_residual;
   int64_t refused, accepted;  // ends of steps since the last event
 };
@@ -41,11 +42,12 @@ static void set_weights(cpli_integrate* s, const double* x) {
   struct cpli_projection* p = s->projection;
   for (size_t i = 0; i < p->n; i++)
     p->manifold.weight[i] = 1 / (s->def.rtol * fabs(x[i]) + s->atol[i]);
+  p->manifold.turn = fmax(s->def.rtol, p->tolerance);
 }
 
 static cpl_status difference_jacobian(cpli_integrate* s, double t, const double* x) {
   struct cpli_projection* p = s->projection;
-  memcpy(p->perturbed, x, p->n * sizeof *x);
+  memcpy(p->perturbed, x, s->all * sizeof *x);
   for (size_t j = 0; j < p->n; j++) {
     p->perturbed[j] = x[j] + sqrt(DBL_EPSILON) * fmax(fabs(x[j]), s->nominal[j]);
     double delta = p->perturbed[j] - x[j];
@@ -112,11 +114,24 @@ static cpl_status check_end(cpli_integrate* s, double t) {
   return cannot(s, t);
 }
 
+// Where constraints all but depend on each other, roundings of the residuals keep the iteration
+// moving.
+static bool is_there(const struct cpli_projection* p) {
+  return largest(p->c, p->active) <= small_step * p->tolerance;
+}
+
+// Whether constraints that were left out, because the first gradients were those of a place too
+// far away to tell them from others, are still not met.
+static bool some_left_out(const struct cpli_projection* p) {
+  const cpli_manifold* k = &p->manifold;
+  return k->used < k->rank && !is_there(p);
+}
+
 // p->x onto the constraints; *distance in units of the tolerance.
 static cpl_status project(cpli_integrate* s, double t, double* distance) {
   struct cpli_projection* p = s->projection;
-  double last = INFINITY;
-  bool fresh = true;
+  double last = INFINITY, small = fmax(small_step, 10 * DBL_EPSILON / s->def.rtol);
+  bool fresh = true, by_model = p->own || p->by_steps;
   memcpy(p->before, p->x, p->n * sizeof *p->x);
   set_weights(s, p->x);
   for (int round = 0;; round++) {
@@ -124,15 +139,26 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
     if (st != CPL_OK) return st;
     double size = cpli_manifold_norm(&p->manifold, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
-    if (away || round == MOST_ITERATIONS) return cannot(s, t);
+    if (away || round == MOST_ITERATIONS) {
+      if (!by_model && is_there(p)) break;
+      return cannot(s, t);
+    }
     for (size_t i = 0; i < p->n; i++) p->x[i] += p->change[i];
-    fresh = size > 0.1 * last;
-    last = size;
-    if (size <= small_step || p->own) break;
+    bool arrived = size <= small || p->own;
+    if (arrived && (fresh || by_model || !some_left_out(p))) break;
+    fresh = arrived || size > 0.1 * last;
+    last = arrived ? INFINITY : size;
   }
   for (size_t i = 0; i < p->n; i++) p->change[i] = p->x[i] - p->before[i];
   *distance = cpli_manifold_norm(&p->manifold, p->change);
   return check_end(s, t);
+}
+
+cpl_status cpli_projection_factor(cpli_integrate* s, double t, const double* x,
+                                  const cpli_manifold** out) {
+  set_weights(s, x);
+  *out = &s->projection->manifold;
+  return factor(s, t, x);
 }
 
 cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, bool* due) {
@@ -177,7 +203,7 @@ static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, d
   *moved = false;
   cpl_status st = cpli_projection_due(s, t, x, moved);
   if (st == CPL_OK && *moved) {
-    memcpy(p->x, x, p->n * sizeof *x);
+    memcpy(p->x, x, s->all * sizeof *x);
     st = project(s, t, &distance);
     bool unseen = s->m->ops->get_constraints == NULL && s->def.projection != CPL_PROJECT_EVERY_STEP;
     if (st == CPL_OK && unseen && distance <= 1) *moved = false;
@@ -231,7 +257,7 @@ static cpl_status begin(cpli_integrate* s) {
   memset(p->manifold.size, 0, p->manifold.most * sizeof(double));
   st = cpli_projection_due(s, s->t, s->x, &due);
   if (st != CPL_OK) return st;
-  memcpy(p->x, s->x, p->n * sizeof *p->x);
+  memcpy(p->x, s->x, s->all * sizeof *p->x);
   st = project(s, s->t, &distance);  // gradients are wanted in any case: how far is far
   if (st != CPL_OK || !due) return st;
   if (distance > 1)
@@ -265,8 +291,8 @@ void cpli_projection_destroy(cpli_integrate* s) {
 static cpl_status refuse(const cpli_integrate* s) {
   return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
                   "%s: solver %s cannot project onto the constraints of the model (CVODE projects "
-                  "with BDF only); take cvode, radau, dopri5, erk8, esdirk5 or rk4, or projection "
-                  "by events or off",
+                  "with BDF only, IDA in single models only); take cvode, radau, dopri5, erk8, "
+                  "esdirk5 or rk4, or projection by events or off",
                   s->base.base.name, cpl_solver_name(s->def.kind));
 }
 
@@ -277,7 +303,8 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   s->def.projection = cpl_projection_of(&s->def);
   if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
     return CPL_OK;
-  bool cannot_project = s->def.kind == CPL_SOLVER_ADAMS || s->def.kind == CPL_SOLVER_IDA;
+  bool cannot_project =
+      s->def.kind == CPL_SOLVER_ADAMS || (s->def.kind == CPL_SOLVER_IDA && s->nm == 0);
   if (cannot_project && s->def.projection != CPL_PROJECT_BY_EVENTS) return refuse(s);
   struct cpli_projection* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
@@ -287,13 +314,13 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
                                .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
                                .own = ops->projection != NULL,
                                .by_steps = ops->projection == NULL && ops->projection_step != NULL};
-  p->block = cpli_alloc(ctx, 4 * n + 2 * m, sizeof(double));
+  p->block = cpli_alloc(ctx, 2 * n + 2 * s->all + 2 * m, sizeof(double));
   if (p->block == NULL) return cpli_nomem(ctx);
   p->x = p->block;
-  p->before = p->x + n;
+  p->perturbed = p->x + s->all;
+  p->before = p->perturbed + s->all;
   p->change = p->before + n;
-  p->perturbed = p->change + n;
-  p->c = p->perturbed + n;
+  p->c = p->change + n;
   p->c_at = p->c + m;
   return cpli_manifold_init(&p->manifold, ctx, n, m);
 }

@@ -9,6 +9,7 @@
 #include "couplet/solver.h"
 
 struct cpli_integrate;
+struct cpli_manifold;
 
 /// NULL in s->projection, with CPL_OK: there is nothing to project.
 cpl_status cpli_projection_make(struct cpli_integrate* s);
@@ -24,5 +25,9 @@ cpl_status cpli_projection_apply(struct cpli_integrate* s, double t, double* x, 
 /// The same as a correction, and an error estimate without what it removes. Nullable: error
 cpl_status cpli_projection_correct(struct cpli_integrate* s, double t, const double* x,
                                    double* correction, double* error);
+/// Constraints at x, their gradients and which of them are independent.
+/// Borrowed: *out until the next projection.
+cpl_status cpli_projection_factor(struct cpli_integrate* s, double t, const double* x,
+                                  const struct cpli_manifold** out);
 /// Whether x at t is due to be projected.
 cpl_status cpli_projection_due(struct cpli_integrate* s, double t, const double* x, bool* due);

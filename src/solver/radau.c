@@ -49,8 +49,13 @@ typedef struct radau {
   double before, *xb, *fb;            // where the step before it began
   double *z[3], *w[3], *k[3];         // stages less x0, transformed, and right-hand sides
   double *error, *rhs_error, *trial;
-  double *p[3], *d[4];  // dense output: the collocation polynomial, and Hermite's
-  double *jac, *real, *re, *im;
+  double *p[3], *d[4];  // of the last step: the collocation polynomial, and Hermite's
+  struct {
+    double before, begin, end;  // knots of Hermite's
+    const double *x, *f;        // at its beginning
+  } knots;
+  double* jac;                    // all of it; sparse: the entries of its pattern
+  double *real, *re, *im;         // dense
   struct cpli_sparse_lu* sparse;  // Nullable: dense
   int32_t* real_pivot;
   size_t* pair_pivot;
@@ -62,7 +67,9 @@ typedef struct radau {
   double shorter;  // factor for a step whose iteration did not converge
   int iterations;
   bool f0_known, jac_known, jac_fresh, first, has_before;
-  bool refused;  // in this step the model could not be evaluated somewhere
+  bool hermite_fits, hermite_was_closer;  // for the next step
+  bool by_hermite;                        // this iteration began so
+  bool refused;                           // in this step the model could not be evaluated somewhere
   enum { NOT_LOOKED, HERMITE, COLLOCATION } dense;
 } radau;
 
@@ -106,8 +113,9 @@ static cpl_status difference_jacobian(radau* s) {
 
 static cpl_status evaluate_jacobian(radau* s) {
   s->base.stats->jac_evals++;
-  cpl_status st = s->ode.jacobian != NULL ? s->ode.jacobian(s->ode.user, s->t0, s->x0, s->jac)
-                                          : difference_jacobian(s);
+  cpl_status st = s->sparse != NULL         ? s->ode.entries(s->ode.user, s->t0, s->x0, s->jac)
+                  : s->ode.jacobian != NULL ? s->ode.jacobian(s->ode.user, s->t0, s->x0, s->jac)
+                                            : difference_jacobian(s);
   s->jac_known = s->jac_fresh = st == CPL_OK;
   s->h_factored = 0;
   return st;
@@ -129,9 +137,6 @@ static bool factorise_dense(radau* s, double h) {
 }
 
 #ifndef CPL_FMU_PARTS
-enum { SMALL = 40 };                   // systems are dense below
-static const double dense_from = 0.2;  // and from this part of the entries on
-
 static bool factorise_sparse(radau* s, double h) {
   return cpli_sparse_lu_factor(s->sparse, s->jac, real_value / h, pair_re / h, pair_im / h);
 }
@@ -145,9 +150,7 @@ static void solve_pair(radau* s, double* re, double* im) {
 }
 static cpl_status choose_sparse(radau* s) {
   const cpli_pattern* p = s->ode.pattern;
-  double n = (double)s->ode.n;
-  if (p == NULL || s->ode.jacobian == NULL || n < SMALL || p->n_entries > dense_from * n * n)
-    return CPL_OK;
+  if (p == NULL || s->ode.entries == NULL || !cpli_pattern_is_sparse(p)) return CPL_OK;
   return cpli_sparse_lu_make(s->base.ctx, p, &s->sparse);
 }
 static void drop_sparse(radau* s) { cpli_sparse_lu_destroy(s->sparse); }
@@ -170,14 +173,7 @@ static bool factorise(radau* s, double h) {
   return fine;
 }
 
-//------------------------------------ stages ------------------------------------
-
-static void transform(const double m[3][3], size_t n, double* const* from, double* const* to) {
-  for (size_t i = 0; i < n; i++) {
-    double a = from[0][i], b = from[1][i], e = from[2][i];
-    for (int r = 0; r < 3; r++) to[r][i] = m[r][0] * a + m[r][1] * b + m[r][2] * e;
-  }
-}
+//------------------------------------ polynomials ------------------------------------
 
 // The collocation polynomial of the last step less its end, at `r` steps behind that end.
 static double collocation(const radau* s, size_t i, double r) {
@@ -195,15 +191,84 @@ static void keep_collocation(radau* s) {
   }
 }
 
-// Where the iteration begins: the last step's polynomial goes on, `ratio` times as long.
-static void predict(radau* s, bool guess, double ratio) {
-  size_t n = s->ode.n;
-  for (size_t i = 0; i < n; i++) {
-    double z[3] = {0, 0, 0};
-    for (int k = 0; guess && k < 3; k++) z[k] = collocation(s, i, c[k] * ratio);
-    for (int k = 0; k < 3; k++) s->z[k][i] = z[k];
+// Hermite's polynomial through both ends of the step and, where it is known, the beginning of the
+// step before it: order 5, where the collocation polynomial has 3.
+static void make_hermite(radau* s) {
+  double a = s->before, b = s->t0, e = s->t1, h = e - b, g = b - a;
+  s->knots.before = a, s->knots.begin = b, s->knots.end = e;
+  s->knots.x = s->x0, s->knots.f = s->f0;
+  for (size_t i = 0; i < s->ode.n; i++) {
+    double slope = (s->x1[i] - s->x0[i]) / h;
+    double bbe = (slope - s->f0[i]) / h, bee = (s->f1[i] - slope) / h, bbee = (bee - bbe) / h;
+    s->d[0][i] = bbe;
+    s->d[1][i] = bbee;
+    s->d[2][i] = s->d[3][i] = 0;
+    if (!s->has_before) continue;
+    double ab = (s->x0[i] - s->xb[i]) / g;
+    double aab = (ab - s->fb[i]) / g, abb = (s->f0[i] - ab) / g;
+    double aabb = (abb - aab) / g, abbe = (bbe - abb) / (e - a);
+    double aabbe = (abbe - aabb) / (e - a), abbee = (bbee - abbe) / (e - a);
+    s->d[2][i] = abbee;
+    s->d[3][i] = (abbee - aabbe) / (e - a);
   }
 }
+
+static double hermite(const radau* s, size_t i, double t) {
+  double u = t - s->knots.begin, v = t - s->knots.end;
+  double more = s->d[2][i] + (t - s->knots.before) * s->d[3][i];
+  return s->knots.x[i] + u * (s->knots.f[i] + u * (s->d[0][i] + v * (s->d[1][i] + v * more)));
+}
+
+// Derivatives of stiff components are of no use: a tiny error of the state is a large one of its
+// derivative. It shows at the stages.
+static void look_at_dense(radau* s) {
+  double h = s->t1 - s->t0, worst = 0;
+  make_hermite(s);
+  for (int k = 0; k < 2; k++) {
+    for (size_t i = 0; i < s->ode.n; i++)
+      s->trial[i] = hermite(s, i, s->t0 + c[k] * h) - s->x0[i] - s->z[k][i];
+    worst = fmax(worst, norm(s, s->trial));
+  }
+  s->dense = worst <= 1 ? HERMITE : COLLOCATION;
+}
+
+//------------------------------------ stages ------------------------------------
+
+static void transform(const double m[3][3], size_t n, double* const* from, double* const* to) {
+  for (size_t i = 0; i < n; i++) {
+    double a = from[0][i], b = from[1][i], e = from[2][i];
+    for (int r = 0; r < 3; r++) to[r][i] = m[r][0] * a + m[r][1] * b + m[r][2] * e;
+  }
+}
+
+// Where a polynomial of the last step puts the stage at t0 + part h, less x0.
+static double guess(const radau* s, size_t i, double part, double h, bool by_hermite) {
+  if (by_hermite) return hermite(s, i, s->t0 + part * h) - s->x0[i];
+  return collocation(s, i, part * (s->accepted_h > 0 ? h / s->accepted_h : 1));
+}
+
+// Where the iteration begins: the last step's polynomial goes on, or at x0.
+static void predict(radau* s, bool from_last, double h) {
+  s->by_hermite = from_last && s->hermite_fits && s->hermite_was_closer;
+  for (size_t i = 0; i < s->ode.n; i++) {
+    for (int k = 0; k < 3; k++) s->z[k][i] = from_last ? guess(s, i, c[k], h, s->by_hermite) : 0;
+  }
+}
+
+// Which of the polynomials comes closer to where the iteration ended: it begins the next one.
+static void compare_guesses(radau* s, double h) {
+  double off[2];
+  if (!s->hermite_fits) return;
+  for (int k = 0; k < 2; k++) {
+    for (size_t i = 0; i < s->ode.n; i++) s->trial[i] = guess(s, i, 1, h, k == 1) - s->z[2][i];
+    off[k] = norm(s, s->trial);
+  }
+  s->hermite_was_closer = off[1] < off[0];
+}
+
+// What the iteration leaves goes to the same side in every step of an oscillation, and adds up.
+// From the better beginning it comes three times as close with the same work.
+static double reach(const radau* s) { return s->by_hermite ? 0.3 * s->reach : s->reach; }
 
 static cpl_status stage_values(radau* s, double h) {
   for (int k = 0; k < 3; k++) {
@@ -245,7 +310,7 @@ static bool promising(radau* s, int round, double size, double before, double* l
   if (!(s->rate < 0.99)) return false;
   s->contraction = s->rate / (1 - s->rate);
   int left = MOST_ITERATIONS - 2 - round;
-  double expected = s->contraction * size * pow(s->rate, left) / s->reach;
+  double expected = s->contraction * size * pow(s->rate, left) / reach(s);
   if (expected < 1) return true;
   double q = fmax(1e-4, fmin(20, expected));
   s->shorter = 0.8 * pow(q, -1.0 / (4 + left));
@@ -269,7 +334,7 @@ static cpl_status solve_stages(radau* s, double h) {
     if (round > 0 && round < MOST_ITERATIONS - 1 && !promising(s, round, size, before, &last_rate))
       return CPL_RETRY;
     before = fmax(size, DBL_EPSILON);
-    if (s->contraction * size <= s->reach) return CPL_OK;
+    if (s->contraction * size <= reach(s)) return CPL_OK;
   }
   return CPL_RETRY;
 }
@@ -341,6 +406,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   memcpy(s->x1, x, s->ode.n * sizeof *x);
   memcpy(s->atol, atol, s->ode.n * sizeof *atol);
   s->f0_known = s->jac_known = s->has_before = false;
+  s->hermite_fits = s->hermite_was_closer = false;
   s->first = true;
   s->h = s->accepted_h = s->h_factored = 0;
   s->contraction = 1;
@@ -378,7 +444,7 @@ static cpl_status attempt(radau* s, double h, double t_end, bool* rejected) {
   double factor = 0.5, error = 0;
   if (st == CPL_OK && !factorise(s, h)) st = CPL_RETRY;
   if (st == CPL_OK) {
-    predict(s, !s->first, s->accepted_h > 0 ? h / s->accepted_h : 1);
+    predict(s, !s->first, h);
     st = solve_stages(s, h);
     if (st == CPL_RETRY) factor = s->shorter, s->jac_known = s->jac_fresh;
   }
@@ -388,6 +454,7 @@ static cpl_status attempt(radau* s, double h, double t_end, bool* rejected) {
     s->jac_known = s->jac_fresh;
     st = CPL_RETRY;
   } else if (st == CPL_OK) {
+    compare_guesses(s, h);
     st = finish(s, t_end);
   }
   if (st == CPL_OK) choose_next(s, h, error, *rejected);
@@ -401,7 +468,7 @@ static cpl_status attempt(radau* s, double h, double t_end, bool* rejected) {
 // A step from the beginning of the last one, as long as wanted.
 static cpl_status again(radau* s, double h) {
   cpl_status st = factorise(s, h) ? CPL_OK : CPL_RETRY;
-  predict(s, false, 1);
+  predict(s, false, h);
   if (st == CPL_OK) st = solve_stages(s, h);
   return st == CPL_OK ? finish(s, s->t0 + h) : st;
 }
@@ -456,6 +523,8 @@ static cpl_status find_event(radau* s, int8_t* crossed, bool* event) {
 
 static cpl_status begin_step(radau* s) {
   if (!s->first) {
+    if (s->dense == NOT_LOOKED) look_at_dense(s);
+    s->hermite_fits = s->has_before && s->dense == HERMITE;
     s->before = s->t0;
     s->has_before = true;
     swap(&s->xb, &s->x0);
@@ -511,44 +580,6 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
 
 //------------------------------------ dense output ------------------------------------
 
-// Hermite's polynomial through both ends of the step and, where it is known, the beginning of the
-// step before it: order 5, where the collocation polynomial has 3.
-static void make_hermite(radau* s) {
-  double a = s->before, b = s->t0, e = s->t1, h = e - b, g = b - a;
-  for (size_t i = 0; i < s->ode.n; i++) {
-    double slope = (s->x1[i] - s->x0[i]) / h;
-    double bbe = (slope - s->f0[i]) / h, bee = (s->f1[i] - slope) / h, bbee = (bee - bbe) / h;
-    s->d[0][i] = bbe;
-    s->d[1][i] = bbee;
-    s->d[2][i] = s->d[3][i] = 0;
-    if (!s->has_before) continue;
-    double ab = (s->x0[i] - s->xb[i]) / g;
-    double aab = (ab - s->fb[i]) / g, abb = (s->f0[i] - ab) / g;
-    double aabb = (abb - aab) / g, abbe = (bbe - abb) / (e - a);
-    double aabbe = (abbe - aabb) / (e - a), abbee = (bbee - abbe) / (e - a);
-    s->d[2][i] = abbee;
-    s->d[3][i] = (abbee - aabbe) / (e - a);
-  }
-}
-
-static double hermite(const radau* s, size_t i, double t) {
-  double u = t - s->t0, v = t - s->t1, more = s->d[2][i] + (t - s->before) * s->d[3][i];
-  return s->x0[i] + u * (s->f0[i] + u * (s->d[0][i] + v * (s->d[1][i] + v * more)));
-}
-
-// Derivatives of stiff components are of no use: a tiny error of the state is a large one of its
-// derivative. It shows at the stages.
-static void look_at_dense(radau* s) {
-  double h = s->t1 - s->t0, worst = 0;
-  make_hermite(s);
-  for (int k = 0; k < 2; k++) {
-    for (size_t i = 0; i < s->ode.n; i++)
-      s->trial[i] = hermite(s, i, s->t0 + c[k] * h) - s->x0[i] - s->z[k][i];
-    worst = fmax(worst, norm(s, s->trial));
-  }
-  s->dense = worst <= 1 ? HERMITE : COLLOCATION;
-}
-
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   radau* s = (radau*)base;
   double h = s->t1 - s->t0;
@@ -586,9 +617,10 @@ static bool allocate(radau* s, cpl_context* ctx) {
   double** matrices[] = {&s->jac, &s->real, &s->re, &s->im};
   double** of_roots[] = {&s->z0, &s->z1, &s->low_z, &s->try_z};
   s->block = cpli_alloc(ctx, CPLI_COUNT(vectors) * n, sizeof(double));
-  size_t n_matrices = s->sparse != NULL ? 1 : CPLI_COUNT(matrices);
-  s->jac =
-      n > 0 && n > SIZE_MAX / n / 64 ? NULL : cpli_alloc(ctx, n_matrices * n * n, sizeof(double));
+  bool too_large = n > 0 && n > SIZE_MAX / n / 64;
+  s->jac = s->sparse != NULL ? cpli_alloc(ctx, (size_t)s->ode.pattern->n_entries, sizeof(double))
+           : too_large       ? NULL
+                             : cpli_alloc(ctx, CPLI_COUNT(matrices) * n * n, sizeof(double));
   s->real_pivot = cpli_alloc(ctx, n, sizeof *s->real_pivot);
   s->pair_pivot = cpli_alloc(ctx, n, sizeof *s->pair_pivot);
   s->roots = cpli_alloc(ctx, 4 * nz, sizeof(double));
@@ -597,7 +629,8 @@ static bool allocate(radau* s, cpl_context* ctx) {
     return false;
   double* matrix = s->jac;
   for (size_t i = 0; i < CPLI_COUNT(vectors); i++) *vectors[i] = s->block + i * n;
-  for (size_t i = 0; i < n_matrices; i++) *matrices[i] = matrix + i * n * n;
+  for (size_t i = 0; i < CPLI_COUNT(matrices) && s->sparse == NULL; i++)
+    *matrices[i] = matrix + i * n * n;
   for (size_t i = 0; i < CPLI_COUNT(of_roots); i++) *of_roots[i] = s->roots + i * nz;
   return true;
 }

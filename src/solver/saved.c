@@ -16,7 +16,7 @@ typedef struct saved {
 } saved;
 
 static size_t saved_size(const cpli_integrate* s) {
-  return sizeof(saved) + (s->n + s->nz) * sizeof(double) + 2 * s->nz * sizeof *s->trails;
+  return sizeof(saved) + (s->all + s->nz) * sizeof(double) + 2 * s->nz * sizeof *s->trails;
 }
 
 cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
@@ -30,9 +30,9 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
   *k =
       (saved){inner,    s->t,       s->next_time, s->careful_until, s->careful_step, s->stuck_since,
               s->stuck, s->pending, s->running,   s->in_event,      s->ended,        s->moved};
-  memcpy(k->x, s->x, s->n * sizeof(double));
-  memcpy(k->x + s->n, s->z_before, s->nz * sizeof(double));
-  memcpy(k->x + s->n + s->nz, s->trails, 2 * s->nz * sizeof *s->trails);
+  memcpy(k->x, s->x, s->all * sizeof(double));
+  memcpy(k->x + s->all, s->z_before, s->nz * sizeof(double));
+  memcpy(k->x + s->all + s->nz, s->trails, 2 * s->nz * sizeof *s->trails);
   return cpli_model_of(c)->ops->save(cpli_model_of(c), &k->model);
 }
 
@@ -52,9 +52,9 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   s->step_open = false;
   s->moved = s->stale = k->moved;
   s->at_end = NO_EVENT;
-  memcpy(s->x, k->x, s->n * sizeof(double));
-  memcpy(s->z_before, k->x + s->n, s->nz * sizeof(double));
-  memcpy(s->trails, k->x + s->n + s->nz, 2 * s->nz * sizeof *s->trails);
+  memcpy(s->x, k->x, s->all * sizeof(double));
+  memcpy(s->z_before, k->x + s->all, s->nz * sizeof(double));
+  memcpy(s->trails, k->x + s->all + s->nz, 2 * s->nz * sizeof *s->trails);
   cpl_status st = cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
   return st < 0 ? st : cpli_projection_recount(s);
 }

@@ -20,6 +20,8 @@ typedef struct cpli_ode {
   /// df/dx, column after column. Nullable: the solver uses differences.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
   const cpli_pattern* pattern;  // where it may be other than zero. Nullable: anywhere
+  /// The same, only the entries of the pattern. Nullable: without a pattern.
+  cpl_status (*entries)(void* user, double t, const double* x, double* out);
   /// The linear system (I - gamma df/dx) dx = r of Newton's method, solved by the equation itself:
   /// it knows its structure. Nullable, both: the solver factorises a dense matrix.
   cpl_status (*newton_setup)(void* user, double t, const double* x, double gamma, bool fresh);
@@ -32,6 +34,12 @@ typedef struct cpli_ode {
   /// The same for solvers that project in their error control: the correction, and the error
   /// without what the projection removes. error: Nullable.
   cpl_status (*correct)(void* user, double t, const double* x, double* correction, double* error);
+  /// The last so many of x are algebraic variables: rhs gives residuals for them, which are zero on
+  /// the solution, jacobian their derivatives, and newton_solve has them as they are.
+  size_t n_algebraic;
+  /// Slopes of the algebraic variables, for a start: written behind those of the states, which are
+  /// there. Required with some.
+  cpl_status (*slopes)(void* user, double t, const double* x, double* dx);
 } cpli_ode;
 
 typedef struct cpli_solver cpli_solver;

@@ -10,6 +10,7 @@ struct cpli_sparse_lu {
   cpl_context* ctx;
   int n;
   int *first, *row;
+  int* from;            // entry of J; -1: a diagonal without one
   double *real, *pair;  // entries; of the complex matrix two numbers each
   double* b;            // 2 n
   klu_common common;
@@ -31,10 +32,11 @@ static void take_pattern(cpli_sparse_lu* s, const cpli_pattern* p) {
     s->first[j] = n;
     bool placed = in_column(p, j, j);
     for (int32_t k = p->first[j]; k < p->first[j + 1]; k++) {
-      if (!placed && p->row[k] > j) s->row[n++] = j, placed = true;
+      if (!placed && p->row[k] > j) s->from[n] = -1, s->row[n++] = j, placed = true;
+      s->from[n] = k;
       s->row[n++] = p->row[k];
     }
-    if (!placed) s->row[n++] = j;
+    if (!placed) s->from[n] = -1, s->row[n++] = j;
   }
   s->first[p->n_columns] = n;
 }
@@ -48,10 +50,11 @@ cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern,
   s->n = (int)n;
   klu_defaults(&s->common);
   s->first = cpli_alloc(ctx, n + 1, sizeof *s->first);
-  s->row = cpli_alloc(ctx, most, sizeof *s->row);
+  s->row = cpli_alloc(ctx, 2 * most, sizeof *s->row);
   s->real = cpli_alloc(ctx, 3 * most, sizeof *s->real);
   s->b = cpli_alloc(ctx, 2 * n, sizeof *s->b);
   if (s->first == NULL || s->row == NULL || s->real == NULL || s->b == NULL) return cpli_nomem(ctx);
+  s->from = s->row + most;
   s->pair = s->real + most;
   take_pattern(s, pattern);
   s->symbolic = klu_analyze(s->n, s->first, s->row, &s->common);
@@ -68,10 +71,10 @@ void cpli_sparse_lu_destroy(cpli_sparse_lu* s) {
   cpli_free(s->ctx, s);
 }
 
-static void fill(cpli_sparse_lu* s, const double* jac, double real, double re, double im) {
+static void fill(cpli_sparse_lu* s, const double* entries, double real, double re, double im) {
   for (int j = 0; j < s->n; j++) {
     for (int k = s->first[j]; k < s->first[j + 1]; k++) {
-      double entry = -jac[(size_t)j * (size_t)s->n + (size_t)s->row[k]];
+      double entry = s->from[k] >= 0 ? -entries[s->from[k]] : 0;
       bool diagonal = s->row[k] == j;
       s->real[k] = entry + (diagonal ? real : 0);
       s->pair[2 * k] = entry + (diagonal ? re : 0);
@@ -103,10 +106,20 @@ static bool factor_pair(cpli_sparse_lu* s) {
   return s->pair_factors != NULL && c->status == KLU_OK;
 }
 
-bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* jac, double real, double re,
+bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real, double re,
                            double im) {
-  fill(s, jac, real, re, im);
+  fill(s, entries, real, re, im);
   return factor_real(s) && factor_pair(s);
+}
+
+bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* entries, double real, int32_t n) {
+  for (int j = 0; j < s->n; j++) {
+    for (int k = s->first[j]; k < s->first[j + 1]; k++) {
+      double entry = s->from[k] >= 0 ? entries[s->from[k]] : 0;
+      s->real[k] = s->row[k] >= n ? entry : (s->row[k] == j ? real : 0) - entry;
+    }
+  }
+  return factor_real(s);
 }
 
 void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b) {

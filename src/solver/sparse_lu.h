@@ -14,8 +14,12 @@ typedef struct cpli_sparse_lu cpli_sparse_lu;
 cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_sparse_lu** out);
 void cpli_sparse_lu_destroy(cpli_sparse_lu* s);  // Nullable: s
 
-/// jac is dense, column after column. Factorises real I - J and (re + i im) I - J.
+/// The entries are those of J in the order of its pattern. Factorises real I - J and
+/// (re + i im) I - J.
 /// Returns: false when one of them is singular.
-bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* jac, double real, double re, double im);
+bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real, double re,
+                           double im);
+/// Factorises real I - J in the first n rows, and J itself in the rows behind them.
+bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* entries, double real, int32_t n);
 void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b);
 void cpli_sparse_lu_solve_pair(cpli_sparse_lu* s, double* b_re, double* b_im);

@@ -12,6 +12,11 @@ static SUNMatrix_ID no_matrix(SUNMatrix m) {
   return SUNMATRIX_CUSTOM;
 }
 
+static int zero_matrix(SUNMatrix m) {
+  (void)m;
+  return 0;
+}
+
 static SUNLinearSolver_Type own_type(SUNLinearSolver s) {
   (void)s;
   return SUNLINEARSOLVER_DIRECT;
@@ -34,6 +39,7 @@ bool cpli_sun_empty_solver(SUNContext sun,
   *linear = SUNLinSolNewEmpty(sun);
   if (*matrix == NULL || *linear == NULL) return false;
   (*matrix)->ops->getid = no_matrix;
+  (*matrix)->ops->zero = zero_matrix;  // IDA does so before it asks for a Jacobian
   (*linear)->ops->gettype = own_type;
   (*linear)->ops->initialize = own_initialize;
   (*linear)->ops->setup = own_setup;

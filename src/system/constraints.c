@@ -23,6 +23,14 @@ static const char* find_equals(const char* text, bool* more) {
   return found;
 }
 
+// "at" and then something else: a mistake, for no name may stand before another.
+static bool begins_with_at(const char* text) {
+  while (isspace((unsigned char)*text)) text++;
+  if (strncmp(text, "at", 2) != 0 || !isspace((unsigned char)text[2])) return false;
+  for (text += 2; isspace((unsigned char)*text);) text++;
+  return isalpha((unsigned char)*text);
+}
+
 // "at start", with any blanks.
 static bool is_at_start(const char* text) {
   static const char* const words[] = {"at", "start"};
@@ -87,6 +95,8 @@ cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_text name, cpli_tex
   cpl_status st = name_is_taken(def, &name);
   if (st < 0) return st;
   bool at_start = right != NULL && is_at_start(right);
+  if (right != NULL && !at_start && begins_with_at(right))
+    return bad(def, &equation, "on its right stands an expression, or `at start`");
   cpli_constraint item = {name, difference_of(def, &equation, left, at_start ? NULL : right),
                           at_start};
   if (item.difference.text == NULL ||

@@ -174,6 +174,7 @@ cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
   item.values.solver = keep(def, experiment->solver).text;
   item.values.linear = keep(def, experiment->linear).text;
   item.values.projection = keep(def, experiment->projection).text;
+  item.values.loops = keep(def, experiment->loops).text;
   return cpli_def_set_experiment(def, &item);
 }
 

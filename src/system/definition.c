@@ -277,6 +277,10 @@ static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
     to->values.projection = from->values.projection;
     to->places[CPLI_PROJECTION_KEY] = from->places[CPLI_PROJECTION_KEY];
   }
+  if (from->values.loops != NULL) {
+    to->values.loops = from->values.loops;
+    to->places[CPLI_LOOPS_KEY] = from->places[CPLI_LOOPS_KEY];
+  }
 }
 
 static cpl_status check_experiment(cpl_context* ctx, const cpli_experiment* e) {

@@ -135,11 +135,12 @@ enum {
   CPLI_ATOL,
   CPLI_SOLVER,
   CPLI_LINEAR_KEY,
-  CPLI_PROJECTION_KEY
+  CPLI_PROJECTION_KEY,
+  CPLI_LOOPS_KEY
 };
 typedef struct cpli_experiment {
   cpl_experiment_def values;
-  cpli_place places[CPLI_PROJECTION_KEY + 1];
+  cpli_place places[CPLI_LOOPS_KEY + 1];
 } cpli_experiment;
 
 // `master:`. Texts are Nullable, numbers NAN and -1 when not said.

@@ -320,13 +320,14 @@ static cpl_status read_record(reader* r, const cpli_yaml* node) {
 
 static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {
-      [CPLI_START] = "start",   [CPLI_STOP] = "stop",         [CPLI_INTERVAL] = "interval",
-      [CPLI_STEP] = "step",     [CPLI_RTOL] = "rtol",         [CPLI_ATOL] = "atol",
-      [CPLI_SOLVER] = "solver", [CPLI_LINEAR_KEY] = "linear", [CPLI_PROJECTION_KEY] = "projection"};
+      [CPLI_START] = "start",    [CPLI_STOP] = "stop",         [CPLI_INTERVAL] = "interval",
+      [CPLI_STEP] = "step",      [CPLI_RTOL] = "rtol",         [CPLI_ATOL] = "atol",
+      [CPLI_SOLVER] = "solver",  [CPLI_LINEAR_KEY] = "linear", [CPLI_PROJECTION_KEY] = "projection",
+      [CPLI_LOOPS_KEY] = "loops"};
   cpli_experiment e = {.values = cpl_default_experiment_def()};
   cpl_experiment_def* v = &e.values;
   double* numbers[] = {&v->start, &v->stop, &v->interval, &v->step, &v->rtol, &v->atol};
-  const char** texts[] = {&v->solver, &v->linear, &v->projection};
+  const char** texts[] = {&v->solver, &v->linear, &v->projection, &v->loops};
   cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
   for (size_t i = 0; i < CPLI_COUNT(keys) && st >= 0; i++) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);

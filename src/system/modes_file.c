@@ -121,8 +121,9 @@ cpl_status cpli_read_observed(cpli_reader* r, const cpli_yaml* node) {
 
 // The same as in `experiment`, by the names one expects here.
 cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"step", "rtol", "atol", "name", "linear"};
-  static const int places[] = {CPLI_STEP, CPLI_RTOL, CPLI_ATOL, CPLI_SOLVER, CPLI_LINEAR_KEY};
+  static const char* const keys[] = {"step", "rtol", "atol", "name", "linear", "loops"};
+  static const int places[] = {CPLI_STEP,   CPLI_RTOL,       CPLI_ATOL,
+                               CPLI_SOLVER, CPLI_LINEAR_KEY, CPLI_LOOPS_KEY};
   cpli_experiment e = {.values = cpl_default_experiment_def()};
   double* numbers[] = {&e.values.step, &e.values.rtol, &e.values.atol};
   cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
@@ -135,6 +136,7 @@ cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node) {
     else st = cpli_read_text(r, value, keys[i], &text);
     if (places[i] == CPLI_SOLVER) e.values.solver = text.text;
     if (places[i] == CPLI_LINEAR_KEY) e.values.linear = text.text;
+    if (places[i] == CPLI_LOOPS_KEY) e.values.loops = text.text;
   }
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
 }

@@ -43,8 +43,7 @@ static cpl_status open_file(cpl_context* ctx, const cpl_open_def* def, cpl_sourc
     if (strcmp(ending, formats[i].ending) == 0) return formats[i].open(ctx, def, out);
   }
   return cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: the name ends neither in .fmu nor in .c nor in .yaml: what is it?",
-                  def->path);
+                  "%s: the name ends in none of .fmu, .c, .yaml and .xml: what is it?", def->path);
 }
 
 cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {

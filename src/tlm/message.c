@@ -144,6 +144,7 @@ void cpli_put_solver(cpli_packet* w, const cpl_solver_def* s) {
   cpli_put_text(w, cpl_solver_name(s->kind));
   cpli_put_u32(w, s->linear);
   cpli_put_u32(w, s->projection);
+  cpli_put_u32(w, s->form);
   cpli_put_real(w, s->rtol);
   cpli_put_real(w, s->atol);
   cpli_put_real(w, s->step);
@@ -156,17 +157,18 @@ void cpli_get_solver(cpli_bytes* b, cpl_solver_def* s) {
   char name[32];
   *s = cpl_default_solver_def();
   cpli_get_text(b, name, sizeof name);
-  uint32_t linear = cpli_get_u32(b), projection = cpli_get_u32(b);
+  uint32_t linear = cpli_get_u32(b), projection = cpli_get_u32(b), form = cpli_get_u32(b);
   s->rtol = cpli_get_finite(b);
   s->atol = cpli_get_finite(b);
   s->step = cpli_get_finite(b);
   s->max_events = (int32_t)(cpli_get_u32(b) & INT32_MAX);
   uint32_t flags = cpli_get_u32(b);
   b->bad = b->bad || !cpl_solver_by_name(name, &s->kind) || linear > CPL_LINEAR_GMRES ||
-           projection > CPL_PROJECT_NEVER || flags > 7;
+           projection > CPL_PROJECT_NEVER || form > CPL_FORM_DAE || flags > 7;
   if (b->bad) return;
   s->linear = (cpl_linear_solver)linear;
   s->projection = (cpl_projection)projection;
+  s->form = (cpl_form)form;
   s->restart_each_step = flags & 1;
   s->stop_at_steps_end = flags >> 1 & 1;
   s->one_solver = flags >> 2 & 1;

@@ -185,6 +185,31 @@ static void cache(void** state) {
   CHECK_NEAR(last_value("m.csv", 1), 1, 0);
 }
 
+// A rod of 200 nodes: inside of an FMU as outside the solver uses that each knows two others.
+static const char rod_model[] =
+    MODEL("rod",
+          "static const cpl_declaration x[] = {{.name = \"T\", .start = 1, .size = 200}, {0}};\n"
+          "static int f(const cpl_values* v, double* dx) {\n"
+          "  for (int i = 0; i < 200; i++) {\n"
+          "    double left = i > 0 ? v->x[i - 1] : sin(v->t), right = i < 199 ? v->x[i + 1] : 0;\n"
+          "    dx[i] = 100 * (left - 2 * v->x[i] + right) - v->x[i] * v->x[i];\n"
+          "  }\n"
+          "  return 0;\n"
+          "}",
+          ".states = x, .derivatives = f, .stop_time = 2, .tolerance = 1e-7");
+
+static void many_states(void** state) {
+  (void)state;
+  static const char* const versions[] = {"2", "3"};
+  write_text("rod.c", rod_model);
+  CHECK_CODE(0, "run", "rod.c", "--rtol", "1e-9", "--record", "T[2]", "-o", "exact.csv");
+  for (int i = 0; i < 2; i++) {
+    CHECK_CODE(0, "build", "rod.c", "--fmi", versions[i], "-o", "rod.fmu");
+    CHECK_CODE(0, "run", "rod.fmu", "--as", "cs", "--record", "T[2]", "-o", "cs.csv");
+    CHECK_NEAR(last_value("cs.csv", 1), last_value("exact.csv", 1), 1e-5);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(does_not_compile),
@@ -194,6 +219,7 @@ int main(void) {
       cmocka_unit_test(crashes),
       cmocka_unit_test(loops_in_events),
       cmocka_unit_test(cache),
+      cmocka_unit_test(many_states),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

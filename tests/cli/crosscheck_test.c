@@ -47,7 +47,7 @@ static void write_reference(const char* path, double factor) {
 static int set_up(void** state) {
   (void)state;
   unsetenv("PROBE_FAULT");
-  CHECK_INT(system("rm -rf tree plain"), 0);
+  CHECK_INT(system("rm -rf tree plain late"), 0);
   write_text("decay.c", decay_model);
   write_text("hangs.c", hanging_model);
   CHECK_CODE(0, "build", "decay.c");
@@ -67,8 +67,6 @@ static int set_up(void** state) {
   copy("decay.fmu", PLACE("me", "win64", "good") "good.fmu");
   copy("probe.fmu", PLACE("me", "linux64", "crash") "crash.fmu");
   write_text(PLACE("me", "linux64", "crash") "crash_ref.csv", "time,x1\n0,1\n1,1\n");
-  copy("hangs.fmu", PLACE("me", "linux64", "hang") "hang.fmu");
-  write_text(PLACE("me", "linux64", "hang") "hang_ref.csv", "time,x\n0,1\n1,1\n");
   copy("decay.c", PLACE("me", "linux64", "broken") "broken.fmu");
   return 0;
 }
@@ -90,7 +88,7 @@ static void check_line(const char* fmu, const char* words) {
 static void the_whole_tree(void** state) {
   (void)state;
   setenv("PROBE_FAULT", "fmi2GetDerivatives:3:segv", 1);
-  CHECK_CODE(1, "crosscheck", "tree", "-j", "3", "--timeout", "9");
+  CHECK_CODE(1, "crosscheck", "tree", "-j", "3");
   check_line("me/linux64/couplet/1/good/good.fmu", "good.fmu yes yes yes");
   check_line("cs/linux64/couplet/1/good/good.fmu", "good.fmu yes yes yes");
   check_line("driven.fmu", "driven.fmu yes yes yes");
@@ -98,14 +96,22 @@ static void the_whole_tree(void** state) {
   check_line("off.fmu", "x: 100 % of the points are off");
   check_line("crash.fmu", "crash.fmu yes no no");
   check_line("crash.fmu", "probe: fmi2GetDerivatives at t=");
-  check_line("hang.fmu", "hang.fmu yes no no");
-  check_line("hang.fmu", "did not end within 9 s");
   check_line("broken.fmu", "broken.fmu no no no");
-  check_line("2.0      me    couplet", "2.0 me couplet 6 5 3 2");
+  check_line("2.0      me    couplet", "2.0 me couplet 5 4 3 2");
   check_line("2.0      cs    couplet", "2.0 cs couplet 1 1 1 1");
-  check_line("\nall ", "all 7 6 4 3");
+  check_line("\nall ", "all 6 5 4 3");
   CHECK_CONTAINS(printed, "1 more are for other platforms");
   CHECK_STR(complained, "");
+}
+
+// By itself: on a busy machine the others may need as long as this one is given.
+static void one_that_hangs(void** state) {
+  (void)state;
+  copy("hangs.fmu", "late/hang.fmu");
+  write_text("late/hang_ref.csv", "time,x\n0,1\n1,1\n");
+  CHECK_CODE(1, "crosscheck", "late", "--timeout", "6");
+  check_line("hang.fmu", "hang.fmu yes no no");
+  check_line("hang.fmu", "did not end within 6 s");
 }
 
 static void some_of_them(void** state) {
@@ -173,9 +179,11 @@ static int tear_down(void** state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(the_whole_tree, tear_down), cmocka_unit_test(some_of_them),
-      cmocka_unit_test(plain_folder_with_settings), cmocka_unit_test(solver_and_input_shift),
-      cmocka_unit_test(bad_usage)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(the_whole_tree, tear_down),
+                                     cmocka_unit_test(one_that_hangs),
+                                     cmocka_unit_test(some_of_them),
+                                     cmocka_unit_test(plain_folder_with_settings),
+                                     cmocka_unit_test(solver_and_input_shift),
+                                     cmocka_unit_test(bad_usage)};
   return cmocka_run_group_tests(tests, set_up, NULL);
 }

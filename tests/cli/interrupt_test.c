@@ -17,12 +17,13 @@ static const char slow_model[] =
           ".states = x, .derivatives = f, .stop_time = 1000, .step_size = 0.01,\n"
           ".dependencies = (const cpl_dependency[]){{\"der(x)\", \"x\", NULL}, {0}}");
 
-// Does not come back.
+// Does not come back, and leaves a file where it is stuck.
 static const char stuck_model[] =
     MODEL("stuck",
           "static const cpl_declaration x[] = {{.name = \"x\", .start = 1}, {0}};\n"
           "static volatile int go = 1;\n"
           "static int f(const cpl_values* v, double* dx) {\n"
+          "  if (v->t > 0.1) fclose(fopen(\"stuck.now\", \"w\"));\n"
           "  while (v->t > 0.1 && go) {\n  }\n"
           "  dx[0] = -v->x[0];\n"
           "  return 0;\n"
@@ -40,19 +41,35 @@ static int set_up(void** state) {
   return 0;
 }
 
-// Starts a run, and waits until it has written results.
+static off_t size_of(const char* path) {
+  struct stat info;
+  return stat(path, &info) == 0 ? info.st_size : -1;
+}
+
+// Waits until a file is there and this large. Machines are slow at times: it is given a minute.
+static void wait_for(const char* path, off_t size) {
+  for (int i = 0; i < 3000; i++) {
+    if (size_of(path) >= size) return;
+    pause_s(0.02);
+  }
+  fail_msg("%s is not written", path);
+}
+
+// Starts a run, and waits until the head of its results is written.
 static pid_t begin(const char* const* args, const char* result) {
   unlink(result);
   int out = create("stdout.txt"), err = create("stderr.txt");
   pid_t pid = start_couplet(args, out, err);
   close(out);
   close(err);
-  struct stat info;
-  for (int i = 0; i < 1000; i++) {
-    pause_s(0.02);
-    if (stat(result, &info) == 0 && info.st_size > 10) return pid;
-  }
-  fail_msg("%s is not written", result);
+  wait_for(result, 11);
+  return pid;
+}
+
+// The same, and until there are many rows.
+static pid_t begin_rows(const char* const* args, const char* result) {
+  pid_t pid = begin(args, result);
+  wait_for(result, size_of(result) + 1000);
   return pid;
 }
 
@@ -70,10 +87,9 @@ static void interrupted(void** state) {
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   static const char* const files[] = {"slow.csv", "slow.mat", "slow.csv"};
   for (int i = 0; i < 3; i++) {
-    pid_t pid = begin((const char* const[]){"run", "slow.c", "--solver", "rk4", "--interval",
-                                            "0.01", "-o", files[i], NULL},
-                      files[i]);
-    pause_s(0.1);
+    pid_t pid = begin_rows((const char* const[]){"run", "slow.c", "--solver", "rk4", "--interval",
+                                                 "0.01", "-o", files[i], NULL},
+                           files[i]);
     kill(pid, signals[i]);
     CHECK_INT(end_of(pid), 1);
     const char* said = text_of("stderr.txt");
@@ -98,9 +114,9 @@ static void interrupted_between_points(void** state) {
 
 static void fmu_interrupted(void** state) {
   (void)state;
-  pid_t pid = begin((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time", "1e6",
-                                          "--step", "1e-3", NULL},
-                    "probe.csv");
+  pid_t pid = begin_rows((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time",
+                                               "1e6", "--step", "1e-3", NULL},
+                         "probe.csv");
   CHECK(!is_empty("tmp"));  // the FMU is unpacked there
   kill(pid, SIGINT);
   CHECK_INT(end_of(pid), 1);
@@ -109,13 +125,29 @@ static void fmu_interrupted(void** state) {
   check_table("probe.csv");
 }
 
+// Signals of the same number do not queue up: the second one waits until the first was taken.
+static void wait_until_taken(pid_t pid) {
+  char path[64], status[4096];
+  snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+  for (int i = 0; i < 3000; i++) {
+    unsigned long pending = 0;
+    read_text(path, status, sizeof status);
+    const char* line = strstr(status, "ShdPnd:");
+    if (line == NULL || sscanf(line, "ShdPnd: %lx", &pending) != 1) fail_msg("no ShdPnd");
+    if ((pending & 1ul << (SIGINT - 1)) == 0) return;
+    pause_s(0.02);
+  }
+  fail_msg("the signal is not taken");
+}
+
 // A call that does not come back is left at the second Ctrl-C.
 static void a_call_that_hangs(void** state) {
   (void)state;
+  unlink("stuck.now");
   pid_t pid = begin((const char* const[]){"run", "stuck.c", "--solver", "rk4", NULL}, "stuck.csv");
-  pause_s(0.1);
+  wait_for("stuck.now", 0);
   kill(pid, SIGINT);
-  pause_s(0.1);
+  wait_until_taken(pid);
   CHECK_INT(waitpid(pid, NULL, WNOHANG), 0);  // it is still there
   kill(pid, SIGINT);
   CHECK_INT(end_of(pid), 1);
@@ -129,9 +161,9 @@ static void crash_from_nowhere(void** state) {
   (void)state;
   static const int signals[] = {SIGSEGV, SIGABRT, SIGFPE};
   for (int i = 0; i < 3; i++) {
-    pid_t pid = begin((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time", "1e6",
-                                            "--step", "1e-3", NULL},
-                      "probe.csv");
+    pid_t pid = begin_rows((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time",
+                                                 "1e6", "--step", "1e-3", NULL},
+                           "probe.csv");
     kill(pid, signals[i]);
     CHECK_INT(end_of(pid), 1);
     CHECK_CONTAINS(text_of("stderr.txt"), "crashed");
@@ -143,9 +175,9 @@ static void crash_from_nowhere(void** state) {
 // Impatience does no harm.
 static void interrupted_twice(void** state) {
   (void)state;
-  pid_t pid = begin((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time", "1e6",
-                                          "--step", "1e-3", NULL},
-                    "probe.csv");
+  pid_t pid = begin_rows((const char* const[]){"run", "probe.fmu", "--as", "cs", "--stop-time",
+                                               "1e6", "--step", "1e-3", NULL},
+                         "probe.csv");
   kill(pid, SIGINT);
   kill(pid, SIGTERM);
   CHECK_INT(end_of(pid), 1);
@@ -159,7 +191,7 @@ static void progress_on_a_terminal(void** state) {
   (void)state;
   char seen[16384];
   const char* const shown[] = {"run", "slow.c", "--solver", "rk4", "--interval", "0.01", NULL};
-  CHECK_INT(watch_terminal(shown, 80, 1.4, seen, sizeof seen), 1);
+  CHECK_INT(watch_terminal(shown, 80, " left  0 events", 60, seen, sizeof seen), 1);
   CHECK_CONTAINS(seen, "\r▕");
   CHECK_CONTAINS(seen, " %  t = ");
   CHECK_CONTAINS(seen, "x real time  ");
@@ -169,11 +201,11 @@ static void progress_on_a_terminal(void** state) {
   for (const char* line = strstr(seen, "\r▕"); line != NULL; line = strstr(line + 1, "\r▕")) {
     CHECK((int)width_of(line + 1) < 80);  // it would wrap, and could not be overwritten
   }
-  CHECK_INT(watch_terminal(shown, 24, 1.4, seen, sizeof seen), 1);  // no room for a bar
+  CHECK_INT(watch_terminal(shown, 24, " %  t = ", 60, seen, sizeof seen), 1);  // no room for a bar
   CHECK(strstr(seen, "▕") == NULL);
   CHECK_CONTAINS(seen, " %  t = ");
   const char* const hidden[] = {"run", "slow.c", "--solver", "rk4", "--quiet", NULL};
-  CHECK_INT(watch_terminal(hidden, 80, 1.4, seen, sizeof seen), 1);
+  CHECK_INT(watch_terminal(hidden, 80, "real time", 1.4, seen, sizeof seen), 1);
   CHECK(strstr(seen, "real time") == NULL);
 }
 

@@ -21,8 +21,8 @@ static int set_up(void** state) {
 static void draws_on_a_terminal(void** state) {
   (void)state;
   unsetenv("NO_COLOR");
-  CHECK_INT(watch_terminal((const char* const[]){"plot", "lines.csv", "left.*", NULL}, 60, 20, seen,
-                           sizeof seen),
+  CHECK_INT(watch_terminal((const char* const[]){"plot", "lines.csv", "left.*", NULL}, 60, NULL, 20,
+                           seen, sizeof seen),
             0);
   CHECK_CONTAINS(seen, "\033[34m━━ \033[0mleft.y");
   CHECK_CONTAINS(seen, "\033[33m━━ \033[0mleft.z");
@@ -39,9 +39,9 @@ static void draws_on_a_terminal(void** state) {
   }
   CHECK_INT(lines, 18);  // 14 of the picture, the legend, the axis and its name
   setenv("NO_COLOR", "1", 1);
-  CHECK_INT(
-      watch_terminal((const char* const[]){"plot", "lines.csv", NULL}, 60, 20, seen, sizeof seen),
-      0);
+  CHECK_INT(watch_terminal((const char* const[]){"plot", "lines.csv", NULL}, 60, NULL, 20, seen,
+                           sizeof seen),
+            0);
   CHECK(strchr(seen, '\033') == NULL);
   CHECK_CONTAINS(seen, "right.on");
   unsetenv("NO_COLOR");

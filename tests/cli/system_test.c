@@ -17,6 +17,9 @@ static const char mass[] = MODEL(
     "}",
     ".states = x, .inputs = u, .parameters = p, .derivatives = f");
 
+#define MODES(solver)                      \
+  "couplet: 1\nmodes:\n  start: m\n  m:\n" \
+  "    {models: {a: {c: mass.c}}, solver: {" solver "}}\nobserve: {x: a.x}\n"
 #define HEAD "couplet: 1\nmodels:\n  a: {c: mass.c}\n"
 
 static int prepare(void** state) {
@@ -48,7 +51,16 @@ static void bad_systems_are_refused_with_their_place(void** state) {
       {HEAD "experiment: {solver: magic}\n", "magic"},
       {HEAD "experiment: {linear: magic}\n", "there is no linear solver magic (direct, gmres)"},
       {HEAD "experiment: {linear: gmres, solver: rk4, step: 0.1}\n", "no linear systems for gmres"},
+      {HEAD "experiment: {loops: magic}\n",
+       "algebraic loops can be solved nested or as-rows, not \"magic\""},
+      {HEAD "experiment: {loops: as-rows}\n",
+       "loops as-rows are a matter of solver ida; cvode solves them nested"},
       {"couplet: 1\nmodels:\n  a: {system: s.yaml}\n", "s.yaml"},
+      {MODES("name: magic"), "s.yaml:5:47: magic is not known (cvode, adams,"},
+      {MODES("linear: magic"), "s.yaml:5:49: magic is not known (direct, gmres)"},
+      {MODES("loops: magic"), "s.yaml:5:48: magic is not known (nested, as-rows)"},
+      {MODES("loops: as-rows"), "m: solver cvode cannot integrate algebraic variables"},
+      {MODES("name: rk4"), "solver rk4 needs a step"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     write_text("s.yaml", cases[i].text);

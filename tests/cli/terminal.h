@@ -10,10 +10,10 @@
 #include "base/base.h"
 #include "command.h"
 
-/// What a terminal sees until the command ends, or is interrupted after so many seconds. Returns
-/// the exit code.
-static inline int watch_terminal(const char* const* args, int columns, double seconds, char* seen,
-                                 size_t size) {
+/// What a terminal sees until the command ends, or is interrupted once it has shown `until`, at the
+/// latest after so many seconds. Returns the exit code. Nullable: until
+static inline int watch_terminal(const char* const* args, int columns, const char* until,
+                                 double seconds, char* seen, size_t size) {
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
     skip();  // a chroot has none
@@ -32,8 +32,10 @@ static inline int watch_terminal(const char* const* args, int columns, double se
       ssize_t n = read(terminal, seen + used, size - 1 - used);
       if (n <= 0) break;
       used += (size_t)n;
+      seen[used] = '\0';
     }
-    if (!killed && cpli_now() - began > seconds) killed = kill(pid, SIGINT) == 0;
+    bool enough = until != NULL && used > 0 && strstr(seen, until) != NULL;
+    if (!killed && (enough || cpli_now() - began > seconds)) killed = kill(pid, SIGINT) == 0;
   }
   seen[used] = '\0';
   close(terminal);

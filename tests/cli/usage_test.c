@@ -133,6 +133,21 @@ static void misuse(void** state) {
               "--log-level", "all");
 }
 
+static void mistakes_of_strangers(void** state) {
+  (void)state;
+  write_text("decay.c", decay_model);
+  write_text("s.yaml", "couplet: 1\nmodels: {a: {c: decay.c}}\nexperiment: {solver: cvod}\n");
+  CHECK_FAILS_WITH(2, "s.yaml: there is no solver cvod (did you mean cvode?); solvers are", "run",
+                   "s.yaml");
+  CHECK_FAILS_WITH(2, "s.yaml: there is no solver cvod (did you mean cvode?)", "linearize",
+                   "s.yaml");
+  CHECK_FAILS(2, "s.yaml: an FMU is made of a model in C, and this name does not end in .c",
+              "build", "s.yaml");
+  write_text("s.yaml", "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: a.x = at strat}\n");
+  CHECK_FAILS(2, "s.yaml:3:18: constraint: on its right stands an expression, or `at start`", "run",
+              "s.yaml");
+}
+
 static void standard_output_that_is_full(void** state) {
   (void)state;
   int full = open("/dev/full", O_WRONLY), err = create("stderr.txt");
@@ -154,6 +169,7 @@ int main(void) {
       cmocka_unit_test(no_arguments),
       cmocka_unit_test(unknown_words),
       cmocka_unit_test(misuse),
+      cmocka_unit_test(mistakes_of_strangers),
       cmocka_unit_test(standard_output_that_is_full),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,25 @@ static void what_is_not_mapped_takes_its_start_value(void** state) {
   HEAD "modes:\n  start: a\n  a:\n    models: {m: {c: m.c}}\n    leave:\n" \
        "      - {at: 1, to: b, set: " set "}\n  b: {models: {m: {c: m.c}, n: {c: m.c}}}\n"
 
+#define MANY(formula)                                                                       \
+  HEAD "modes:\n  start: a\n  a:\n    models: {m: {c: m.c, count: 4, start: {x: index}}}\n" \
+       "    leave:\n      - {when: time >= 2, to: b, set: {'m[*].x': \"" formula            \
+       "\"}}\n"                                                                             \
+       "  b: {models: {m: {c: m.c, count: 4, start: {b: 0}}}}\n"                            \
+       "observe: {x1: \"'m[1].x'\", x2: \"'m[2].x'\", x4: \"'m[4].x'\"}\n"
+
+// x[i] = i + 2 where it is left. What stands for the same in the first match does not in the next.
+static void a_pattern_is_a_formula_for_each(void** state) {
+  cpl_table* t = run_text(*state, MANY("2*'m[*].x' - 'm[1].x' + 0*'m[*].double_x'"), 0);
+  CHECK_NEAR(at_end(t, "x1"), 3, 1e-8);
+  CHECK_NEAR(at_end(t, "x2"), 5, 1e-8);
+  CHECK_NEAR(at_end(t, "x4"), 9, 1e-8);
+  cpl_table_destroy(t);
+  fails(MANY("sqrt(4.5 - 'm[*].x')"), 1, "m[3].x: s.yaml:9:");
+  fails(MANY("-'m[*].y'"), 2, "s.yaml:9:");
+  check_message("m[*].y");
+}
+
 static void mistakes_in_mappings_have_a_place(void** state) {
   (void)state;
   fails(MAPPING("{m.y: 1}"), 2, "s.yaml:9:30: mode b has no variable m.y (did you mean m.");
@@ -506,6 +525,7 @@ int main(void) {
       T(switches_that_accumulate_are_reported),
       T(mappings_see_everything_the_old_mode_knew),
       T(what_is_not_mapped_takes_its_start_value),
+      T(a_pattern_is_a_formula_for_each),
       T(mistakes_in_mappings_have_a_place),
       T(bad_sections_have_a_place),
       T(inputs_reach_every_mode),

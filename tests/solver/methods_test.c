@@ -194,13 +194,15 @@ static void radau_meets_published_solutions(void** state) {
 }
 
 static void others_meet_published_solutions(void** state) {
-  static const cpl_solver_kind implicit[] = {CPL_SOLVER_ESDIRK5, CPL_SOLVER_IDA};
+  static const struct {
+    cpl_solver_kind kind;
+    double most;
+  } implicit[] = {{CPL_SOLVER_ESDIRK5, 100}, {CPL_SOLVER_IDA, 1000}};
   for (size_t k = 0; k < CPLI_COUNT(implicit); k++) {
-    // over 1e11 s ARKODE's error test ends in rounding
-    for (size_t i = implicit[k] == CPL_SOLVER_ESDIRK5; i < CPLI_COUNT(stiff); i++) {
-      double error = stiff_error(*state, i, implicit[k], 1e-5);
-      if (!(error < 1000)) fprintf(stderr, "%s: %g\n", stiff[i].model.name, error);
-      CHECK(error < 1000);
+    for (size_t i = 0; i < CPLI_COUNT(stiff); i++) {
+      double error = stiff_error(*state, i, implicit[k].kind, 1e-5);
+      if (!(error < implicit[k].most)) fprintf(stderr, "%s: %g\n", stiff[i].model.name, error);
+      CHECK(error < implicit[k].most);
     }
   }
 }

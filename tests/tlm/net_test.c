@@ -55,6 +55,8 @@ static void what_is_written_is_read(void** state) {
   wrong[0].session++, wrong[1].from++, wrong[2].to++, wrong[3].sequence++;
   for (int i = 0; i < 4; i++) CHECK(!read_wave(w.data, w.n, &wrong[i]));
   cpl_solver_def solver = cpl_default_solver_def(), got;
+  // a field more must be said to those who join: cpli_put_solver()
+  CHECK_INT(sizeof solver, 56);
   solver.kind = CPL_SOLVER_RADAU, solver.rtol = 1e-9, solver.one_solver = true;
   cpli_put_head(&w, &expected_wave);
   cpli_put_solver(&w, &solver);

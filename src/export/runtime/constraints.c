@@ -27,6 +27,7 @@ static cpl_status begin(work* w, fmu* f) {
   w->nominal = w->trial + n;
   w->c = w->nominal + n;
   w->c_trial = w->c + most;
+  w->manifold.turn = 1;
   st = m->ops->count_constraints(m, &w->manifold.active);
   if (st == CPL_OK) st = m->ops->get_states(m, w->x);
   if (st == CPL_OK) st = m->ops->get_nominals(m, w->nominal);

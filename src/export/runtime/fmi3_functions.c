@@ -107,6 +107,7 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean tolera
                      .stop_time = stopTime,
                      .has_tolerance = toleranceDefined,
                      .tolerance = tolerance};
+  if (f->configuring) DO(fmu_refuse(f, __func__, "the instance is in Configuration Mode"));
   fmu_status status = fmu_set_up(f, __func__, &setup);
   DO(status == FMU_OK ? fmu_enter_init(f, __func__) : status);
 }
@@ -123,17 +124,28 @@ fmi3Status fmi3Terminate(fmi3Instance instance) {
 
 fmi3Status fmi3Reset(fmi3Instance instance) {
   ENTER(FMU_AT_REST);
+  f->configuring = f->dae = false;
+  if (f->model != NULL) cpli_cmodel_as_residuals(f->model, false);
   DO(fmu_reset(f, __func__));
 }
 
+// The one structural parameter there may be turns a model with algebraic variables to its form with
+// residuals (FMI-LS-DAE); fmi3SetBoolean sets it.
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
-  ENTER(FMU_ANY);
-  DO(fmu_refuse(f, __func__, "there are no structural parameters"));
+  ENTER(FMU_INSTANTIATED);
+  if (f->cm->at.na == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
+  if (f->configuring) DO(fmu_refuse(f, __func__, "the instance is in Configuration Mode"));
+  f->configuring = true;
+  return fmi3OK;
 }
 
 fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance) {
-  ENTER(FMU_ANY);
-  DO(fmu_refuse(f, __func__, "there are no structural parameters"));
+  ENTER(FMU_INSTANTIATED);
+  if (f->cm->at.na == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
+  if (!f->configuring) DO(fmu_refuse(f, __func__, "the instance is not in Configuration Mode"));
+  f->configuring = false;
+  cpli_cmodel_as_residuals(f->model, f->dae);
+  return fmi3OK;
 }
 
 //------------------------------------ states ------------------------------------

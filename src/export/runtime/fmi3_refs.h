@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // How FMI 3.0 sees the variables of a C model: arrays are one variable each, value references are
-// unique over all types, and time, a clock and the event indicators are variables too. The
-// description is written and the runtime reads after these rules.
+// unique over all types, and time, a clock, the event indicators and what turns to the form with
+// residuals are variables too. The description is written and the runtime reads after these rules.
 #pragma once
 
 #include "couplet/interface.h"
@@ -19,6 +19,11 @@ typedef struct cpli_refs3 {
 static inline cpli_refs3 cpli_refs3_make(uint32_t n_numbers, uint32_t n_strings) {
   uint32_t end = n_numbers + n_strings;
   return (cpli_refs3){.strings = n_numbers, .time = end, .clock = end + 1, .indicators = end + 2};
+}
+
+/// The parameter that turns a model with algebraic variables to its form with residuals.
+static inline uint32_t cpli_refs3_enable(const cpli_refs3* refs, const cpl_description* d) {
+  return refs->indicators + (uint32_t)d->n_indicators;
 }
 
 /// The number of elements of the variable that begins with this one: 1 with *array NULL for a

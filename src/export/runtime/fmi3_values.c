@@ -140,7 +140,63 @@ static const fmu_integers booleans = {FMU_BOOLEAN, FMU_BOOL, "Boolean"};
 
 INTEGERS(Int32, &int32s)
 INTEGERS(Int64, &enumerations)
-INTEGERS(Boolean, &booleans)
+
+// Whether this is the parameter that turns to the form with residuals.
+static bool is_enable(const fmu* f, uint32_t ref) {
+  cpli_refs3 refs = refs_of(f);
+  return f->cm->at.na > 0 && ref == cpli_refs3_enable(&refs, &f->cm->desc);
+}
+
+static fmu_status set_enable(fmu* f, const char* function, bool value) {
+  if (!f->configuring)
+    return fmu_refuse(f, function, "a structural parameter can only be set in Configuration Mode");
+  if (f->stepping && value)
+    return fmu_refuse(f, function,
+                      "algebraic variables are set from outside in model exchange "
+                      "only");
+  f->dae = value;
+  return FMU_OK;
+}
+
+// The variables before the parameter that turns to the form with residuals, and behind it.
+static size_t until_enable(const fmu* f, const uint32_t* vr, size_t n, size_t* n_values) {
+  size_t i = 0;
+  for (*n_values = 0; i < n && !is_enable(f, vr[i]); i++) *n_values += extent(f, vr[i]);
+  return i;
+}
+
+fmi3Status fmi3GetBoolean(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                          size_t nValueReferences, fmi3Boolean values[], size_t nValues) {
+  ENTER(FMU_ANY);
+  size_t before, n = until_enable(f, valueReferences, nValueReferences, &before);
+  if (n < nValueReferences && before < nValues) {
+    values[before] = f->dae;
+    fmi3Status first = fmi3GetBoolean(instance, valueReferences, n, values, before);
+    fmi3Status rest = fmi3GetBoolean(instance, valueReferences + n + 1, nValueReferences - n - 1,
+                                     values + before + 1, nValues - before - 1);
+    return first > rest ? first : rest;
+  }
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  DO(fmu_get_integers(f, __func__, &booleans, refs, nValues, values));
+}
+
+fmi3Status fmi3SetBoolean(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                          size_t nValueReferences, const fmi3Boolean values[], size_t nValues) {
+  ENTER(FMU_SETTABLE);
+  size_t before, n = until_enable(f, valueReferences, nValueReferences, &before);
+  if (n < nValueReferences && before < nValues) {
+    fmu_status status = set_enable(f, __func__, values[before]);
+    fmi3Status first = fmi3SetBoolean(instance, valueReferences, n, values, before);
+    fmi3Status rest = fmi3SetBoolean(instance, valueReferences + n + 1, nValueReferences - n - 1,
+                                     values + before + 1, nValues - before - 1);
+    if (status != FMU_OK) return (fmi3Status)status;
+    return first > rest ? first : rest;
+  }
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  DO(fmu_set_integers(f, __func__, &booleans, refs, nValues, values));
+}
 
 // Types no model in C has: asked for no value at all, they have nothing against it.
 static fmi3Status no_such(fmi3Instance instance, const char* function, const char* type, size_t n,

@@ -71,6 +71,9 @@ typedef struct cpl_fmu_instance {
   uint32_t* refs;  // scratch
   size_t cap_refs;
   double* indicators;  // nz: scratch
+  // configuration, by FMI 3.0
+  bool configuring;  // in configuration mode
+  bool dae;          // algebraic variables are set from outside
   // co-simulation
   double rtol;           // the stepper's; 0: it is to be made anew
   double reached;        // of the last step, successful or not

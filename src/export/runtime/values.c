@@ -26,6 +26,8 @@ static const char* why_not_set(const fmu* f, const cpl_variable* v) {
   if (f->state == FMU_INSTANTIATED || f->state == FMU_INITIALIZING) {
     return v->has_start ? NULL : "is computed by the model";
   }
+  bool algebraic = v->type == CPL_REAL && v->ref >= f->cm->at.a && v->ref < f->cm->at.g;
+  if (algebraic && f->dae) return NULL;
   bool input = v->causality == CPL_INPUT;
   bool tunable = v->causality == CPL_PARAMETER && v->variability == CPL_TUNABLE;
   if (!input && !tunable) return "cannot be set after initialization";

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Algebraic loops as equations of the integrator: 0 = z - f(t, x, z), where z are the torn values
+// of all loops between events. An evaluation takes z from the integrator and walks each loop once;
+// at the start and at events loops are solved as ever, and z is what came out. The values of z are
+// those of their nodes, so that they are saved and restored with them.
+#include <math.h>
+
+#include "aggregate/aggregate.h"
+
+static const cpli_plan* plan_of(const cpli_aggregate* a) { return a->plans[CPLI_PLAN_CONTINUOUS]; }
+
+static int32_t count_rows(const cpli_aggregate* a) {
+  const cpli_plan* p = plan_of(a);
+  int32_t n = 0;
+  for (size_t i = 0; i < p->n_loops; i++) n += cpli_loop_torn(p->loops[i]).n;
+  return n;
+}
+
+static void take_loops(cpli_aggregate* a) {
+  const cpli_plan* p = plan_of(a);
+  cpli_rows* r = a->rows;
+  for (size_t i = 0; i < p->n_loops; i++) {
+    cpli_torn torn = cpli_loop_torn(p->loops[i]);
+    if (torn.n == 0) continue;
+    memcpy(r->nodes + r->n, torn.nodes, (size_t)torn.n * sizeof *torn.nodes);
+    memcpy(r->nominals + r->n, torn.nominals, (size_t)torn.n * sizeof *torn.nominals);
+    cpli_loop_tell(p->loops[i], r->residuals + r->n);
+    r->n += torn.n;
+  }
+  for (int32_t i = 0; i < r->n; i++) a->nodes[r->nodes[i]].row = true;
+}
+
+// Plain couplings of rows are equations now, not substitutions.
+static cpl_status renew_newton(cpli_aggregate* a) {
+  if (a->newton == NULL) return CPL_OK;
+  cpli_newton_destroy(a->newton);
+  a->newton = NULL;
+  return cpli_newton_make(a, &a->newton);
+}
+
+cpl_status cpli_rows_use(cpl_model* m, size_t* n) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  *n = a->n_states > 0 ? (size_t)count_rows(a) : 0;  // without states there is no integrator
+  if (*n == 0 || a->rows != NULL) return CPL_OK;
+  cpli_rows* r = cpli_arena_alloc(&a->arena, 1, sizeof *r);
+  int32_t* nodes = cpli_arena_alloc(&a->arena, *n, sizeof *nodes);
+  double* values = cpli_arena_alloc(&a->arena, 2 * *n, sizeof *values);
+  if (r == NULL || nodes == NULL || values == NULL) return cpli_nomem(m->base.ctx);
+  *r = (cpli_rows){.nodes = nodes, .nominals = values, .residuals = values + *n};
+  a->rows = r;
+  take_loops(a);
+  a->ops.jacobian_times = NULL;  // it solves loops
+  return renew_newton(a);
+}
+
+cpl_status cpli_rows_match(cpli_aggregate* a) {
+  const cpli_plan* p = plan_of(a);
+  const cpli_rows* r = a->rows;
+  int32_t n = 0;
+  bool same = count_rows(a) == r->n;
+  for (size_t i = 0; i < p->n_loops && same; i++) {
+    cpli_torn torn = cpli_loop_torn(p->loops[i]);
+    if (torn.n == 0) continue;
+    same = memcmp(r->nodes + n, torn.nodes, (size_t)torn.n * sizeof *torn.nodes) == 0;
+    cpli_loop_tell(p->loops[i], r->residuals + n);
+    n += torn.n;
+  }
+  if (same) return CPL_OK;
+  return cpl_fail(a->base.base.ctx, CPL_ERR_UNSUPPORTED,
+                  "%s: outputs of a model follow inputs against its description, so that the "
+                  "algebraic loops are others than it says and cannot be rows of the integrator: "
+                  "solve them nested",
+                  a->name);
+}
+
+cpl_status cpli_rows_set(cpl_model* m, const double* z) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  cpli_rows* r = a->rows;
+  a->fresh = a->fresh && r->given;
+  r->given = true;
+  for (int32_t i = 0; i < r->n; i++) {
+    double* value = &a->value[r->nodes[i]];
+    a->fresh = a->fresh && *value == z[i];
+    *value = z[i];
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_rows_get(cpl_model* m, double* z) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status st = cpli_evaluate(a);
+  if (st == CPL_OK) cpli_gather(a, a->rows->nodes, a->rows->n, z);
+  return st;
+}
+
+cpl_status cpli_rows_nominals(cpl_model* m, double* nominals) {
+  const cpli_rows* r = ((cpli_aggregate*)m)->rows;
+  memcpy(nominals, r->nominals, (size_t)r->n * sizeof *nominals);
+  return CPL_OK;
+}
+
+cpl_status cpli_rows_residuals(cpl_model* m, double* g) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  const cpli_rows* r = a->rows;
+  cpl_status st = cpli_evaluate(a);
+  for (int32_t i = 0; i < r->n && st == CPL_OK; i++) {
+    g[i] = r->given ? r->residuals[i] : 0;
+    if (isfinite(g[i])) continue;
+    st = cpl_fail(m->base.ctx, CPL_RETRY, "%s: the algebraic loop through %s gives %g at t=%.17g",
+                  a->name, cpli_node_name(a, r->nodes[i]), g[i], a->t);
+  }
+  return st;
+}

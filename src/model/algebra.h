@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Algebraic variables z from as many residuals 0 = g(z): Newton's method, damped by the size of
+// the next correction, which no scaling of the residuals changes. The factorisation is kept as
+// long as it serves. Compiled into exported FMUs, too.
+#pragma once
+
+#include "base/base.h"
+
+typedef struct cpli_algebra {
+  size_t n;
+  void* user;
+  cpl_status (*residuals)(void* user, const double* z, double* g);
+  /// The linear system dg/dz step = g, at the point residuals() was called for last. Nullable,
+  /// both: differences, and a dense matrix.
+  cpl_status (*factor)(void* user);
+  cpl_status (*solve)(void* user, const double* g, double* step);
+  double* nominal;  // n: sizes of the variables; set by the caller
+
+  bool ready;   // a factorisation is there
+  int32_t bad;  // after CPL_RETRY: the variable the residuals do not determine, or -1
+  // private
+  cpl_context* ctx;
+  double *g, *g_next, *step, *next, *z_next, *matrix;
+  int32_t* pivot;
+} cpli_algebra;
+
+/// After n and the functions have been set.
+/// Owned: what is inside by the caller, who calls cpli_algebra_free(), also after a failure.
+cpl_status cpli_algebra_init(cpli_algebra* a, cpl_context* ctx);
+void cpli_algebra_free(cpli_algebra* a);
+
+/// From a guess to the solution, as exact as rounding lets it be; residuals() was called for it
+/// last. CPL_RETRY: there is none near.
+cpl_status cpli_algebra_solve(cpli_algebra* a, double* z);
+/// step = (dg/dz)^-1 g with the factorisation that is there.
+cpl_status cpli_algebra_apply(cpli_algebra* a, const double* g, double* step);

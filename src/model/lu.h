@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Small dense linear systems: LU with partial pivoting, columns one after the other.
+#pragma once
+
+#include "base/base.h"
+
+/// Factorise in place. Returns -1, or the column in which no pivot was found (the matrix is
+/// singular to rounding, measured against its own column).
+int32_t cpli_lu_factor(double* matrix, int32_t* pivot, int32_t n);
+void cpli_lu_solve(const double* matrix, const int32_t* pivot, int32_t n, double* b);

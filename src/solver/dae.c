@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Models with algebraic variables z that are integrated together with the states: x' = f(t, x, z),
+// 0 = g(t, x, z). The solver's unknowns are x and z one after the other. At the start and after
+// events z is solved for with the states as they are.
+#include <float.h>
+#include <math.h>
+
+#include "model/algebra.h"
+#include "solver/integrated.h"
+
+struct cpli_dae {
+  cpli_algebra algebra;
+  double t;                // the point whose z is sought
+  double* x;               // there
+  double *right, *change;  // of the model's own system
+  double* block;
+};
+
+//------------------------------------ the model's form ------------------------------------
+
+static bool wanted(const cpli_integrate* s) {
+  const cpl_solver_def* def = &s->def;
+  if (s->m->ops->use_residuals == NULL) return false;
+  return def->form == CPL_FORM_DAE ||
+         (def->form == CPL_FORM_AS_FITS && def->kind == CPL_SOLVER_IDA &&
+          s->base.base.desc->n_algebraics > 0);
+}
+
+cpl_status cpli_dae_use(cpli_integrate* s) {
+  if (s->def.form == CPL_FORM_DAE && s->def.kind != CPL_SOLVER_IDA) {
+    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: solver %s cannot integrate algebraic variables together with states; ida "
+                    "can",
+                    s->base.base.name, cpl_solver_name(s->def.kind));
+  }
+  const char* broken = s->base.base.desc->form_error;
+  if (broken != NULL && s->def.kind == CPL_SOLVER_IDA && s->def.form != CPL_FORM_ODE) {
+    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: %s; without that form (form ode) it can be run", s->base.base.name,
+                    broken);
+  }
+  cpl_status st = wanted(s) ? s->m->ops->use_residuals(s->m, &s->na) : CPL_OK;
+  s->stats.algebraics = (int32_t)s->na;
+  return st;
+}
+
+//------------------------------------ consistent values ------------------------------------
+
+static cpl_status residuals(void* user, const double* z, double* g) {
+  cpli_integrate* s = user;
+  struct cpli_dae* k = s->dae;
+  memcpy(k->x + s->n, z, s->na * sizeof *z);
+  cpl_status st = cpli_place(s, k->t, k->x);
+  if (st == CPL_OK) st = s->m->ops->get_residuals(s->m, g);
+  double sum = 0;
+  for (size_t i = 0; i < s->na && st == CPL_OK; i++) sum += g[i] - g[i];
+  return sum == 0 ? st : CPL_RETRY;
+}
+
+static cpl_status own_factor(void* user) {
+  cpli_integrate* s = user;
+  return s->m->ops->newton_setup(s->m, 0, true);
+}
+
+static cpl_status own_solve(void* user, const double* g, double* step) {
+  cpli_integrate* s = user;
+  struct cpli_dae* k = s->dae;
+  memset(k->right, 0, s->n * sizeof *g);
+  memcpy(k->right + s->n, g, s->na * sizeof *g);
+  cpl_status st = s->m->ops->newton_solve(s->m, k->right, k->change);
+  memcpy(step, k->change + s->n, s->na * sizeof *step);
+  return st;
+}
+
+static const char* name_of(const cpli_integrate* s, int32_t algebraic) {
+  const cpl_description* d = s->base.base.desc;
+  if (algebraic < 0 || algebraic >= d->n_algebraics || d->algebraics[algebraic] < 0) return NULL;
+  return d->vars[d->algebraics[algebraic]].name;
+}
+
+static cpl_status no_way(const cpli_integrate* s) {
+  const struct cpli_dae* k = s->dae;
+  const char* culprit = name_of(s, k->algebra.bad);
+  double most = 0;
+  for (size_t i = 0; i < s->na; i++) most = fmax(most, fabs(k->algebra.g[i]));
+  if (k->algebra.bad >= 0) {
+    return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
+                    "%s: the residuals do not determine %s at t=%.12g: they do not depend on it, "
+                    "or only as they depend on others",
+                    s->base.base.name, culprit != NULL ? culprit : "an algebraic variable", s->t);
+  }
+  return cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
+                         "%s: no algebraic variables were found that belong to the states at "
+                         "t=%.12g (largest residual %.3g)",
+                         s->base.base.name, s->t, most);
+}
+
+cpl_status cpli_dae_consistent(cpli_integrate* s) {
+  struct cpli_dae* k = s->dae;
+  double since = cpli_clock_if(s);
+  k->t = s->t;
+  memcpy(k->x, s->x, s->all * sizeof *s->x);
+  memcpy(k->algebra.nominal, s->nominal + s->n, s->na * sizeof(double));
+  k->algebra.ready = false;  // an event may have changed everything
+  cpl_status st = cpli_algebra_solve(&k->algebra, s->x + s->n);
+  cpli_account(s, since);
+  return st == CPL_RETRY ? no_way(s) : st;
+}
+
+// A little later, where the states have moved with their slopes, the residuals say how far z has
+// moved. A first step needs no more than the size of it.
+cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
+  cpli_integrate* s = user;
+  struct cpli_dae* k = s->dae;
+  double fastest = 0, later = sqrt(DBL_EPSILON) * fmax(fabs(t), 1);
+  memset(dx + s->n, 0, (s->na + s->nm) * sizeof *dx);
+  if (s->na == 0) return CPL_OK;
+  for (size_t i = 0; i < s->n; i++)
+    fastest = fmax(fastest, fabs(dx[i]) / (fabs(x[i]) + s->nominal[i]));
+  if (fastest * later > 1e-4) later = 1e-4 / fastest;
+  k->t = t + later;
+  // no model has to go past those, and a time that is the same tells nothing
+  if (k->t > fmin(s->t_stop, s->next_time) || !(k->t > t)) return CPL_OK;
+  for (size_t i = 0; i < s->n; i++) k->x[i] = x[i] + later * dx[i];
+  cpl_status st = residuals(s, x + s->n, k->algebra.g);
+  if (st == CPL_OK) st = cpli_algebra_apply(&k->algebra, k->algebra.g, k->algebra.step);
+  for (size_t i = 0; i < s->na && st == CPL_OK; i++)
+    dx[s->n + i] = -k->algebra.step[i] / (k->t - t);
+  return st < 0 ? st : cpli_place(s, t, x);
+}
+
+//------------------------------------ life ------------------------------------
+
+cpl_status cpli_dae_make(cpli_integrate* s) {
+  cpl_context* ctx = s->base.base.ctx;
+  if (s->na + s->nm == 0) return CPL_OK;
+  struct cpli_dae* k = cpli_alloc(ctx, 1, sizeof *k);
+  if (k == NULL) return cpli_nomem(ctx);
+  s->dae = k;
+  bool own = s->m->ops->newton_setup != NULL;
+  k->algebra = (cpli_algebra){.n = s->na,
+                              .user = s,
+                              .residuals = residuals,
+                              .factor = own ? own_factor : NULL,
+                              .solve = own ? own_solve : NULL};
+  cpl_status st = cpli_algebra_init(&k->algebra, ctx);
+  k->block = cpli_alloc(ctx, 3 * s->all, sizeof(double));
+  if (st < 0 || k->block == NULL) return cpli_nomem(ctx);
+  k->x = k->block;
+  k->right = k->x + s->all;
+  k->change = k->right + s->all;
+  return own ? CPL_OK : cpli_dae_jacobian_make(s);
+}
+
+void cpli_dae_destroy(cpli_integrate* s) {
+  struct cpli_dae* k = s->dae;
+  if (k == NULL) return;
+  cpli_algebra_free(&k->algebra);
+  cpli_dae_jacobian_destroy(s);
+  cpli_free(s->base.base.ctx, k->block);
+  cpli_free(s->base.base.ctx, k);
+}
+
+//------------------------------------ names ------------------------------------
+
+bool cpl_loops_by_name(const char* name, cpl_form* form) {
+  bool rows = strcmp(name, "as-rows") == 0;
+  if (!rows && strcmp(name, "nested") != 0) return false;
+  if (rows) *form = CPL_FORM_DAE;
+  else if (*form == CPL_FORM_DAE) *form = CPL_FORM_AS_FITS;
+  return true;
+}
+
+bool cpl_form_by_name(const char* name, cpl_form* out) {
+  static const char* const names[] = {
+      [CPL_FORM_AS_FITS] = "auto", [CPL_FORM_ODE] = "ode", [CPL_FORM_DAE] = "dae"};
+  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
+    if (strcmp(name, names[i]) != 0) continue;
+    *out = (cpl_form)i;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// I - gamma J of a large model with few dependencies, factorised without a library: FMUs that
+// couplet builds have none for it. Unknowns are ordered once, those with few neighbours first, so
+// that little is filled in; pivots stay on the diagonal, where I keeps them away from zero when
+// steps are short.
+#pragma once
+
+#include "graph/pattern.h"
+
+typedef struct cpli_factors cpli_factors;
+
+/// For matrices of this pattern. *out is NULL with CPL_OK when so much would be filled in that a
+/// dense matrix is the better one.
+/// Owned:    *out by the caller, who calls cpli_factors_destroy().
+/// Borrowed: pattern, as long as *out lives.
+cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_factors** out);
+void cpli_factors_destroy(cpli_factors* e);  // Nullable: e
+
+/// jac has the entries of J, in the order of the pattern. false: a pivot vanished.
+bool cpli_factors_find(cpli_factors* e, const double* jac, double gamma);
+/// (I - gamma J) x = b
+void cpli_factors_solve(cpli_factors* e, const double* b, double* x);
