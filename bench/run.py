@@ -348,20 +348,20 @@ class Bench:
         examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "tlm_spring")
         run = [self.couplet, "run", os.path.join(examples, "tlm_spring.yaml"), "--interval", "1", "-q", "-o", self.path("x.csv")]
         for what, options, clock, seconds, goal in (("in process", ["--threads", "1"], cpu_seconds, 4, 1),
-                                                    ("in two processes", ["--processes"], wall_seconds, 0.5, 50)):
+                                                    ("in two processes", ["--processes"], wall_seconds, 4, 50)):
             long = min(clock([*run, *options, "--stop-time", str(0.2 + seconds)]) for _ in range(3))
             short = min(clock([*run, *options, "--stop-time", "0.2"]) for _ in range(3))
             self.report(f"delay line {what}: a step of one model", 1e6 * (long - short) / (2 * seconds / 5e-5), "us", goal)
         with open(os.path.join(examples, "mass.c"), encoding="utf-8") as file:
             text = file.read()
-        text = text.replace("dx[X] = v->x[V];", "dx[X] = v->x[V];\n  for (volatile int i = 0; i < 20000; i++) {\n  }", 1)
+        text = text.replace("dx[X] = v->x[V];", "dx[X] = v->x[V];\n  for (volatile int i = 0; i < 200000; i++) {\n  }", 1)
         with open(self.path("heavy.c"), "w", encoding="utf-8") as out:
             out.write(text)
         with open(os.path.join(examples, "tlm_spring.yaml"), encoding="utf-8") as file:
             text = file.read()
         with open(self.path("heavy.yaml"), "w", encoding="utf-8") as out:
             out.write(text.replace("mass.c", "heavy.c").replace("delay: 1e-4", "delay: 1e-3"))
-        run = [self.couplet, "run", self.path("heavy.yaml"), "-q", "-o", self.path("x.csv"), "--threads"]
+        run = [self.couplet, "run", self.path("heavy.yaml"), "--stop-time", "4", "-q", "-o", self.path("x.csv"), "--threads"]
         one, two = (min(wall_seconds([*run, n]) for _ in range(3)) for n in ("1", "2"))
         self.report("two heavy models on a delay line: two threads / one", two / one, f"({two:.2f} s / {one:.2f} s)", 0.6)
         self.sockets(os.path.join(examples, "tlm_spring.yaml"))

@@ -26,7 +26,8 @@ typedef struct cli_list {
 typedef struct cli_option {
   const char* name;      // without the dashes
   char letter;           // 0: none
-  const char* argument;  // name of the value in help; "a|b|c" lists the choices and is checked
+  const char* argument;  // name of the value in help; "a|b|c" lists the choices and is checked,
+                         // but for lists
   const char* help;
   cli_kind kind;
   size_t offset;

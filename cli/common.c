@@ -166,7 +166,9 @@ bool cli_ends_with(const char* path, const char* ending) {
 }
 
 bool cli_is_system(const char* path) {
-  return cli_ends_with(path, ".yaml") || cli_ends_with(path, ".yml") || cli_ends_with(path, ".xml");
+  return cli_ends_with(path, ".yaml") || cli_ends_with(path, ".yml") ||
+         cli_ends_with(path, ".xml") || strcmp(path, "tlm.config") == 0 ||
+         cli_ends_with(path, "/tlm.config");
 }
 
 // Start values before the variables are known: what is before the first "=" is the name.

@@ -74,7 +74,7 @@ static int store(const cli_verb* verb, const cli_option* o, const char* value, c
     *(bool*)target = true;
     return CLI_OK;
   }
-  if (!is_choice(o->argument, value)) {
+  if (o->kind != CLI_LIST && !is_choice(o->argument, value)) {  // who has a list looks itself
     return cli_usage_error("%s: --%s takes %s, not \"%s\"", verb->name, o->name, o->argument,
                            value);
   }

@@ -17,15 +17,16 @@
 #include "report.h"
 #include "run_lines.h"
 #include "run_master.h"
+#include "run_solvers.h"
 #include "split.h"
 #include "tlm_serve.h"
 
 typedef struct run_args {
   serve_args serve;  // first: options of tlm serve are written here
-  const char *output, *as, *solver, *projection, *linear, *loops, *form, *input, *log_level,
-      *call_log, *progress, *listen;
+  const char *output, *as, *projection, *linear, *loops, *form, *input, *log_level, *call_log,
+      *progress, *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
-  cli_list set, record;
+  cli_list set, record, solver;
   bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes;
 } run_args;
 
@@ -38,6 +39,7 @@ typedef struct session {
   cpl_source* source;
   cpl_stepper* stepper;
   cpl_solver_def solver;
+  run_solvers solvers;            // of the command line
   cpl_experiment_def experiment;  // of a system file
   const char** record;            // of a system file
   cpl_table* table;
@@ -224,7 +226,7 @@ static cpl_status choose_solver(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
   s->solver = cpl_default_solver_def();
-  const char* solver = a->solver != NULL ? a->solver : s->experiment.solver;
+  const char* solver = s->solvers.all != NULL ? s->solvers.all : s->experiment.solver;
   cpl_status known =
       solver != NULL ? cli_find_solver(s->ctx, s->path, solver, &s->solver.kind) : CPL_OK;
   if (known < 0) return known;
@@ -291,6 +293,8 @@ static cpl_status make_coupled(session* s) {
   def.processes = s->args->processes;
   def.call_timeout = s->args->processes ? given(s->args->call_timeout, 0) : 0;
   def.threads = (int32_t)given(s->args->threads, 0);
+  def.solvers = s->solvers.models;
+  def.n_solvers = s->solvers.n;
   s->run.tolerance = given(s->args->rtol, e->has_tolerance ? e->tolerance : 0);
   if (s->args->serve.on) {
     st = begin_serving(s);
@@ -321,11 +325,11 @@ static cpl_status make_stepper(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as me: there is only co-simulation in it",
                     s->path);
   if (!cs) return make_integrated(s);
-  if (a->solver != NULL) {
+  if (s->solvers.all != NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
                     "%s: --solver %s: a co-simulation FMU brings its own solver (--as me takes the "
                     "model exchange side, if there is one)",
-                    s->path, a->solver);
+                    s->path, s->solvers.all);
   }
   s->run.step = given(a->step, s->run.interval == 0 && e->has_step && e->step > 0 ? e->step : 0);
   s->run.tolerance = given(a->rtol, e->has_tolerance ? e->tolerance : 0);
@@ -371,9 +375,11 @@ static cpl_status prepare(session* s) {
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
   bool isolate = a->isolate || (!isnan(a->call_timeout) && !a->processes && !a->serve.on);
-  cpl_status st = isolate ? cli_open_isolated(s->ctx, s->path, a->call_log, &a->set,
-                                              a->call_timeout, &s->source)
-                          : cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
+  cpl_status st = run_solvers_read(s->ctx, &a->solver, &s->solvers);
+  if (st >= 0 && isolate)
+    st = cli_open_isolated(s->ctx, s->path, a->call_log, &a->set, a->call_timeout, &s->source);
+  else if (st >= 0) st = cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
+  if (st >= 0) st = run_solvers_check(s->ctx, s->path, &s->solvers, s->source);
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
@@ -632,6 +638,7 @@ static void release(session* s) {
   model_times_free(&s->times);
   cpl_live_close(s->live);
   split_free(&s->split);
+  run_solvers_free(&s->solvers);
   free(s->record);
   free(s->starts);
   free(s->inputs);
@@ -671,7 +678,9 @@ static const cli_option options[] = {
      "communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
      CLI_NUMBER, AT(step)},
     {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
-     "how models are integrated; cvode is the default", CLI_TEXT, AT(solver)},
+     "how models are integrated; cvode is the default; MODEL=SOLVER is for one model of a system "
+     "with tlm lines and may be repeated",
+     CLI_LIST, AT(solver)},
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},
@@ -753,7 +762,7 @@ const cli_verb cli_run = {
     .summary = "simulate an FMU, a model in C or a system",
     .text =
         "FILE is an .fmu, a model written in C (.c), a system of them (.yaml) or a composite model "
-        "of the TLM framework (.xml). Times and "
+        "of the TLM framework (.xml), or the tlm.config beside one of its sub-models. Times and "
         "tolerances not given are those of "
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "cli.h"
 #include "format/json.h"
+#include "tlm_places.h"
 
 typedef struct tlm_args {
   bool json;
@@ -72,7 +73,7 @@ static void json_number(cpli_json* j, const char* key, double v) {
   if (isfinite(v)) cpli_json_real(j, key, v);
 }
 
-static void print_json(FILE* out, const cpl_source* source) {
+static cpl_status print_json(FILE* out, cpl_context* ctx, cpl_source* source) {
   cpli_json j;
   cpli_json_begin(&j, out);
   cpli_json_object(&j, NULL);
@@ -99,8 +100,10 @@ static void print_json(FILE* out, const cpl_source* source) {
     cpli_json_close(&j, '}');
   }
   cpli_json_close(&j, ']');
+  cpl_status st = tlm_places(ctx, source, out, &j);
   cpli_json_close(&j, '}');
   cpli_json_end(&j);
+  return st;
 }
 
 static int inspect(const char* path, const tlm_args* a) {
@@ -110,11 +113,13 @@ static int inspect(const char* path, const tlm_args* a) {
                                       : cpl_fail(ctx, CPL_ERR_INPUT, "%s: this is no system", path);
   if (st >= 0 && cpl_system_line_count(source) == 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", path);
-  if (st >= 0 && a->json) print_json(stdout, source);
-  for (int32_t i = 0; st >= 0 && !a->json && i < cpl_system_line_count(source); i++) {
+  bool fine = st >= 0;
+  if (fine && a->json) st = print_json(stdout, ctx, source);
+  for (int32_t i = 0; fine && !a->json && i < cpl_system_line_count(source); i++) {
     cpl_system_line l = cpl_system_line_at(source, i);
     print_line(stdout, &l);
   }
+  if (fine && !a->json) st = tlm_places(ctx, source, stdout, NULL);
   int code = st < 0 ? cli_report(ctx, st) : 0;
   if (source != NULL) source->ops->destroy(source);
   cpl_context_destroy(ctx);
@@ -140,7 +145,7 @@ const cli_verb cli_tlm_inspect = {
         "Prints for every line of a system file or a composite model (.xml) the "
         "stiffness it stands for, the mass it adds, its first standing wave, what its damping "
         "does, and the masses felt at its ends; it warns where the line's own mass is not small "
-        "against them.",
+        "against them. Then come positions and orientations of all interfaces at the start.",
     .suffixes = "yaml xml",
     .options = options,
     .args_size = sizeof(tlm_args),

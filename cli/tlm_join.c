@@ -52,6 +52,7 @@ static cpl_status build(joining* g) {
   cpl_status st = open_system(g);
   if (st < 0) return st;
   cpl_tlm_join_settings(g->join, &def.solver, &def.step, &def.usual_step);
+  def.n_solvers = cpl_tlm_join_solvers(g->join, &def.solvers);
   def.solver.cancel = &interrupted;
   def.join = g->join;
   def.threads = 1;

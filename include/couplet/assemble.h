@@ -47,6 +47,8 @@ typedef struct cpl_stepper_def {
   int32_t threads;      ///< 0: as many as there are processors, where they pay
   bool processes;       ///< every part in a process of its own
   double call_timeout;  ///< with processes [s]: a step that takes longer ends the run; 0: never
+  const cpl_model_solver* solvers;  ///< of single models; they count more than the definition's
+  int32_t n_solvers;
   const cpl_tlm_serve_def* serve;  ///< parts are run by others (couplet/tlm_net.h). Nullable
   const cpl_tlm_join* join;        ///< one part of what others serve. Nullable
 } cpl_stepper_def;
@@ -72,6 +74,22 @@ typedef struct cpl_system_line {
 /// Lines of a built system, in the order of its file.
 CPL_API int32_t cpl_system_line_count(const cpl_source* system);
 CPL_API cpl_system_line cpl_system_line_at(const cpl_source* system, int32_t i);
+
+/// Where an interface is at the start, in the common frame.
+typedef struct cpl_system_place {
+  const char* name;
+  cpl_tlm_kind kind;
+  bool has_position, has_orientation;
+  double position[3];     ///< 1D: the first
+  double orientation[9];  ///< 3D: row by row
+  double angles[3];       ///< the same as Angle321: about x, y, z; turned about z first
+} cpl_system_place;
+
+/// Interfaces of a built system that has lines, in the order of its file.
+CPL_API int32_t cpl_system_interface_count(const cpl_source* system);
+/// Initialises an instance and asks it; out has room for all interfaces.
+/// Returns: also after a failure to align the ends of lines `out` is filled.
+CPL_API cpl_status cpl_system_places(cpl_source* system, cpl_system_place* out);
 
 #ifdef __cplusplus
 }

@@ -64,6 +64,12 @@ typedef struct cpl_solver_def {
                                ///< Nullable.
 } cpl_solver_def;
 
+/// The solver of one model of a system.
+typedef struct cpl_model_solver {
+  const char* model;
+  cpl_solver_kind kind;
+} cpl_model_solver;
+
 /// Counters over the whole life of a stepper made by cpl_integrate().
 typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
@@ -81,8 +87,8 @@ typedef struct cpl_solver_stats {
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);
 
-/// "cvode", "adams", "rk4", "euler", "radau", "dopri5", "erk8", "esdirk5", "ida" -> kind. Returns
-/// false for any other name.
+/// "cvode", "adams", "rk4", "euler", "radau", "dopri5", "erk8", "esdirk5", "ida" -> kind, and names
+/// of the TLM framework: "CVODE", "IDA", "RungeKutta", "Euler". Returns false for any other name.
 CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
 /// All names, with commas, for messages.

@@ -189,6 +189,8 @@ CPL_API cpl_experiment_def cpl_default_experiment_def(void);
 CPL_API cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
                                                  const cpl_experiment_def* experiment);
 CPL_API cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def);
+/// ManagerPort of a composite model; 0: it says none.
+CPL_API int32_t cpl_system_def_manager_port(const cpl_system_def* def);
 
 /// How steppers in the system are coupled (couplet/master.h says what the words mean); NAN, -1 and
 /// NULL: not said. Start from cpl_default_cosimulation_def(), then change what you need.
@@ -221,8 +223,6 @@ typedef struct cpl_member_info {
 
 /// The i-th model of a definition; false: there are no more.
 CPL_API bool cpl_system_def_member(const cpl_system_def* def, size_t i, cpl_member_info* out);
-/// The ManagerPort of a composite model; 0: not said.
-CPL_API int32_t cpl_system_def_manager_port(const cpl_system_def* def);
 
 //------------------------------------ modes ------------------------------------
 

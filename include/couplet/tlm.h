@@ -104,6 +104,8 @@ typedef struct cpl_tlm_def {
 
 CPL_API cpl_tlm_def cpl_default_tlm_def(void);
 
+/// It rolls back where all parts do: models whose solver has restart_each_step, and steppers that
+/// can; none in processes of their own.
 /// Owned:    *out by the caller, who destroys it through its ops. The models and steppers belong to
 ///           it from here on, also when this function fails.
 /// Borrowed: def and what it points to, during the call.

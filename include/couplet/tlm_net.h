@@ -31,8 +31,10 @@ typedef struct cpl_tlm_serve_def {
   double start_limit;         ///< [s] until all parts have joined
   double call_timeout;        ///< [s]: a part not heard of for longer ends the run; 0: none does
   double watch_interval;      ///< [s] between what observers are told, at least
-  cpl_solver_def solver;      ///< what parts build with; cpl_system_stepper() sets these three
+  cpl_solver_def solver;      ///< what parts build with; cpl_system_stepper() sets these five
   double step, usual_step;
+  const cpl_model_solver* solvers;  ///< of single models
+  int32_t n_solvers;
   /// Join files are written: whoever is to join may be started. Nullable.
   cpl_status (*on_ready)(void* user, const char* const* parts, int32_t n, const char* address);
   /// Called now and then until all have joined; `missing` has names with commas between them. A
@@ -75,6 +77,8 @@ CPL_API const char* cpl_tlm_join_system(const cpl_tlm_join* join);  ///< the fil
 /// How the manager wants the system to be built: for cpl_stepper_def, beside `join`.
 CPL_API void cpl_tlm_join_settings(const cpl_tlm_join* join, cpl_solver_def* solver, double* step,
                                    double* usual_step);
+/// And the solvers of single models; they belong to `join`. Returns how many.
+CPL_API int32_t cpl_tlm_join_solvers(const cpl_tlm_join* join, const cpl_model_solver** out);
 
 /// Run the part until the manager ends it. `s` was made by cpl_tlm(), or by cpl_system_stepper() of
 /// a system with delay lines, from the same files as the manager's and with `join` in its

@@ -133,6 +133,8 @@ cpl_status cpli_add_route(cpli_assembly* one, cpli_route route);
 
 void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
+/// What the definition and `def` say about a master.
+cpl_status cpli_take_master(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out);
 cpl_status cpli_members_couple(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
                                cpl_stepper** out);
 

@@ -171,6 +171,11 @@ static void take_numbers(cpli_built* b, const cpl_stepper_def* def, cpl_master_d
   if (c->threads > 0) out->threads = (int32_t)c->threads;
 }
 
+cpl_status cpli_take_master(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out) {
+  take_numbers(b, def, out);
+  return take_words(b, out);
+}
+
 static cpl_status take_steps(cpli_built* b, cpli_functions* f, const layout* l,
                              cpl_master_part* parts) {
   const cpli_cosimulation* c = &b->def->cosimulation;
@@ -276,8 +281,7 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
                          cpl_stepper** out) {
   cpl_master_def m = cpl_default_master_def();
   int32_t made = 0;
-  cpl_status st = take_words(b, &m);
-  take_numbers(b, def, &m);
+  cpl_status st = cpli_take_master(b, def, &m);
   for (; made < l->n && st >= 0; made++) {
     parts[made].plain_names = l->parts[made].model < 0;
     st = cpli_member_stepper(b, d, l->parts[made].model, def, true, &parts[made].stepper);

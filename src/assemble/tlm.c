@@ -71,19 +71,7 @@ void cpli_tlm_hide(cpli_built* b) {
 
 //------------------------------------ parts ------------------------------------
 
-typedef struct layout {
-  cpli_built* b;
-  cpli_members* d;
-  cpl_model* inner;  // Nullable
-  cpl_pieces pieces;
-  cpl_tlm_part* parts;
-  int32_t n_parts;
-  int32_t* part_of_model;  // steppers
-  int32_t* order;          // models in the description
-  cpl_tlm_interface* interfaces;
-  int32_t* first;
-  cpl_piece_ref* refs;
-} layout;
+typedef cpli_lines layout;
 
 static int32_t inner_variable(const layout* l, const cpl_tlm_interface* i, int32_t var) {
   char text[1024];
@@ -158,21 +146,59 @@ static void add_name(layout* l, cpl_tlm_part* p, const char* model) {
   if (name != NULL) p->name = name;
 }
 
+// The part a model is in; -1: it has nothing to integrate, or is a stepper.
+static int32_t part_of(const layout* l, int32_t model) {
+  int32_t part, index;
+  if (l->b->is_stepper[model] || l->b->sources[model]->desc->n_vars == 0) return -1;
+  int32_t var = inner_variable(l, &(cpl_tlm_interface){.part = model}, 0);
+  if (var < 0) return -1;
+  place_of(l, var, &part, &index);
+  return part;
+}
+
 // A solver that a model asks for is that of all that is integrated with it.
 static void take_settings(layout* l) {
   const cpl_system_def* d = l->b->def;
   for (size_t m = 0; m < d->n_models; m++) {
     const cpli_tlm_setting* s = &l->b->tlm->settings[m];
-    const cpl_description* desc = l->b->sources[m]->desc;
-    if (l->b->is_stepper[m] || desc->n_vars == 0) continue;
-    int32_t part, index;
-    cpl_tlm_interface any = {.part = (int32_t)m};
-    int32_t var = inner_variable(l, &any, 0);
-    if (var < 0) continue;
-    place_of(l, var, &part, &index);
+    int32_t part = part_of(l, (int32_t)m);
+    if (part < 0) continue;
     add_name(l, &l->parts[part], d->models[m].name.text);
     if (s->solver != NULL) cpl_solver_by_name(s->solver, &l->parts[part].solver.kind);
   }
+}
+
+static const char* model_at(const void* user, size_t i) {
+  return ((const cpl_system_def*)user)->models[i].name.text;
+}
+
+// The same from outside, which counts more.
+static cpl_status take_solvers(layout* l, const cpl_stepper_def* def) {
+  const cpl_system_def* d = l->b->def;
+  cpl_context* ctx = l->b->base.ctx;
+  for (int32_t i = 0; i < def->n_solvers; i++) {
+    const cpl_model_solver* s = &def->solvers[i];
+    int32_t model = cpli_names_find(&d->model_names, s->model);
+    char near[512];
+    cpli_did_you_mean(s->model, model_at, d, d->n_models, near, sizeof near);
+    if (model < 0)
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: solver %s: there is no model %s%s", l->b->name,
+                      cpl_solver_name(s->kind), s->model, near);
+    int32_t part = part_of(l, model);
+    if (part < 0)
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: solver %s: %s brings its own solver", l->b->name,
+                      cpl_solver_name(s->kind), s->model);
+    for (int32_t k = 0; k < i; k++) {
+      int32_t other = cpli_names_find(&d->model_names, def->solvers[k].model);
+      if (part_of(l, other) == part && def->solvers[k].kind != s->kind)
+        return cpl_fail(ctx, CPL_ERR_INPUT,
+                        "%s: %s is one part, with one solver: not %s and %s at once", l->b->name,
+                        l->parts[part].name, cpl_solver_name(def->solvers[k].kind),
+                        cpl_solver_name(s->kind));
+    }
+    l->parts[part].solver.kind = s->kind;
+  }
+  return CPL_OK;
 }
 
 static cpl_status take_steppers(layout* l, const cpl_stepper_def* def) {
@@ -246,21 +272,12 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
     serve.solver = def->solver;
     serve.step = def->step;
     serve.usual_step = def->usual_step;
+    serve.solvers = def->solvers;
+    serve.n_solvers = def->n_solvers;
     t.serve = &serve;
   }
   cpli_tlm_layout whole = {b->merged, l->pieces.n > 1 ? l->inner : NULL, l->first, l->refs};
   return cpli_tlm_create(b->base.ctx, &t, &whole, out);
-}
-
-static cpl_status no_routes(layout* l) {
-  const cpli_assembly* one = l->d->assembly;
-  if (one->n_routes == 0) return CPL_OK;
-  const cpli_route* r = &one->routes[0];
-  int32_t model = r->source.model >= 0 ? r->source.model : r->target.model;
-  return cpl_fail(l->b->base.ctx, CPL_ERR_UNSUPPORTED,
-                  "%s: in a system with tlm lines the co-simulation model %s can be joined to "
-                  "others by lines only",
-                  l->b->name, l->b->def->models[model].name.text);
 }
 
 // Other programs take part in runs across machines only.
@@ -286,19 +303,20 @@ cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_
   l.part_of_model = cpli_alloc(ctx, b->def->n_models, sizeof *l.part_of_model);
   l.interfaces = cpli_alloc(ctx, (size_t)b->tlm->n_interfaces, sizeof *l.interfaces);
   l.order = cpli_alloc(ctx, b->def->n_models + 1, sizeof *l.order);
-  cpl_status st = l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL
-                      ? cpli_nomem(ctx)
-                      : no_routes(&l);
+  cpl_status st =
+      l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL ? cpli_nomem(ctx) : CPL_OK;
   if (st >= 0) st = no_commands(&l, def);
   if (st >= 0) st = cpli_members_order(b, d, l.order);
   l.inner = d->inner;
   d->inner = NULL;
   if (st >= 0) st = take_pieces(&l, &def->solver);
   if (st >= 0) take_settings(&l);
+  if (st >= 0) st = take_solvers(&l, def);
   if (st >= 0) st = take_steppers(&l, def);
   for (int32_t i = 0; st >= 0 && i < b->tlm->n_interfaces; i++)
     l.interfaces[i] = moved(&l, &b->tlm->interfaces[i]);
   if (st >= 0) st = map_variables(&l);
+  if (st >= 0) st = cpli_lines_join_connected(&l, def);
   if (st >= 0) st = couple(&l, def, out);
   else destroy_parts(&l);
   cpli_free(ctx, l.parts);

@@ -29,3 +29,21 @@ struct cpli_tlm_plan {
   cpli_tlm_setting* settings;  // by model
   int32_t n_waves;             // signals of the aggregate
 };
+
+// A system with lines while it is put together: parts, and where things are in them.
+typedef struct cpli_lines {
+  cpli_built* b;
+  cpli_members* d;
+  cpl_model* inner;  // Nullable
+  cpl_pieces pieces;
+  cpl_tlm_part* parts;
+  int32_t n_parts;
+  int32_t* part_of_model;  // steppers
+  int32_t* order;          // models in the description
+  cpl_tlm_interface* interfaces;
+  int32_t* first;
+  cpl_piece_ref* refs;
+} cpli_lines;
+
+/// tlm_groups.c: parts that connections join become one part each.
+cpl_status cpli_lines_join_connected(cpli_lines* l, const cpl_stepper_def* def);

@@ -100,3 +100,10 @@ bool cpli_glob(const char* pattern, const char* text);
 //------------------------------------ time ------------------------------------
 
 double cpli_now(void);  // monotonic seconds
+
+/// What a loop does that looks at memory until another thread changes it.
+static inline void cpli_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}

@@ -36,12 +36,6 @@ static void give_turn(cpli_shared* s, uint32_t to) {
   if (atomic_load(&s->sleeps[to])) syscall(SYS_futex, &s->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static inline void relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
 static bool alone(void) {
   static int processors;  // written with the same value by all
   cpu_set_t set;
@@ -58,7 +52,7 @@ static bool look(cpli_channel* ch, uint32_t mine, double began) {
   do {
     for (int i = 0; i < 64; i++) {
       if (atomic_load_explicit(&ch->shared->turn, memory_order_acquire) == mine) return true;
-      relax();
+      cpli_relax();
     }
   } while (cpli_now() < until);
   return false;

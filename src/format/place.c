@@ -9,6 +9,8 @@ const char* cpli_place_text(const cpli_place* place, char out[CPLI_PLACE_SIZE]) 
     out[0] = '\0';
   } else if (place->line == 0) {
     snprintf(out, CPLI_PLACE_SIZE, "%s: ", place->file);
+  } else if (place->column == 0) {
+    snprintf(out, CPLI_PLACE_SIZE, "%s:%d: ", place->file, place->line);
   } else {
     snprintf(out, CPLI_PLACE_SIZE, "%s:%d:%d: ", place->file, place->line, place->column);
   }

@@ -12,14 +12,29 @@ struct cpli_crew {
   pthread_cond_t wake, done;
   pthread_t* threads;
   int32_t n_threads, wanted;
-  int64_t round;  // counts calls of cpli_crew_run
-  bool leave;
+  atomic_llong round;  // counts calls of cpli_crew_run
+  atomic_bool leave;
   void (*work)(void* user, int32_t i);
   void* user;
   int32_t n;
   atomic_int next;  // the next item nobody has taken
-  int32_t busy;     // threads that have not finished the round
+  atomic_int busy;  // threads that have not finished the round
 };
+
+// Rounds follow each other fast, as a rule: look for a while before going to sleep.
+static bool came(cpli_crew* c, int64_t seen) { return c->leave || atomic_load(&c->round) != seen; }
+static bool all_done(cpli_crew* c, int64_t seen) {
+  (void)seen;
+  return atomic_load(&c->busy) == 0;
+}
+
+static void look(cpli_crew* c, bool (*done)(cpli_crew*, int64_t), int64_t seen) {
+  static const double worth_looking = 20e-6;
+  double until = cpli_now() + worth_looking;
+  do {
+    for (int i = 0; i < 32 && !done(c, seen); i++) cpli_relax();
+  } while (!done(c, seen) && cpli_now() < until);
+}
 
 static void take_items(cpli_crew* c) {
   for (int32_t i = atomic_fetch_add(&c->next, 1); i < c->n; i = atomic_fetch_add(&c->next, 1))
@@ -29,15 +44,17 @@ static void take_items(cpli_crew* c) {
 static void* serve(void* user) {
   cpli_crew* c = user;
   int64_t seen = 0;
-  pthread_mutex_lock(&c->mutex);
   for (;;) {
-    while (!c->leave && c->round == seen) pthread_cond_wait(&c->wake, &c->mutex);
+    look(c, came, seen);
+    pthread_mutex_lock(&c->mutex);
+    while (!came(c, seen)) pthread_cond_wait(&c->wake, &c->mutex);
     if (c->leave) break;
     seen = c->round;
     pthread_mutex_unlock(&c->mutex);
     take_items(c);
     pthread_mutex_lock(&c->mutex);
     if (--c->busy == 0) pthread_cond_signal(&c->done);
+    pthread_mutex_unlock(&c->mutex);
   }
   pthread_mutex_unlock(&c->mutex);
   return NULL;
@@ -106,6 +123,7 @@ void cpli_crew_run(cpli_crew* c, int32_t n, void (*work)(void* user, int32_t i),
   pthread_cond_broadcast(&c->wake);
   pthread_mutex_unlock(&c->mutex);
   take_items(c);
+  look(c, all_done, 0);
   pthread_mutex_lock(&c->mutex);
   while (c->busy > 0) pthread_cond_wait(&c->done, &c->mutex);
   pthread_mutex_unlock(&c->mutex);

@@ -40,3 +40,7 @@ cpl_status cpli_merged_reach(cpli_merged* m, const cpli_merge_part* parts, int32
 /// as they do in `merged`. Nullable: merged
 cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
                               cpl_stepper** out);
+
+/// lookup.c: the variable of a master, by its index, that is one of a part; -1: it is hidden there.
+int32_t cpli_master_find(const cpl_stepper* master, const cpl_stepper* part, uint32_t ref,
+                         uint8_t type);

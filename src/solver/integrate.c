@@ -375,7 +375,21 @@ static const char* const solver_names[] = {
     [CPL_SOLVER_EULER] = "euler", [CPL_SOLVER_RADAU] = "radau",     [CPL_SOLVER_DOPRI5] = "dopri5",
     [CPL_SOLVER_ERK8] = "erk8",   [CPL_SOLVER_ESDIRK5] = "esdirk5", [CPL_SOLVER_IDA] = "ida"};
 
+// As the TLM framework calls them.
+static const struct {
+  const char* name;
+  cpl_solver_kind kind;
+} other_names[] = {{"CVODE", CPL_SOLVER_CVODE},
+                   {"IDA", CPL_SOLVER_IDA},
+                   {"RungeKutta", CPL_SOLVER_RK4},
+                   {"Euler", CPL_SOLVER_EULER}};
+
 bool cpl_solver_by_name(const char* name, cpl_solver_kind* out) {
+  for (size_t i = 0; i < CPLI_COUNT(other_names); i++) {
+    if (strcmp(name, other_names[i].name) != 0) continue;
+    *out = other_names[i].kind;
+    return true;
+  }
   for (size_t i = 0; i < CPLI_COUNT(solver_names); i++) {
     if (strcmp(name, solver_names[i]) != 0) continue;
     *out = (cpl_solver_kind)i;

@@ -9,6 +9,12 @@
 #include "format/file.h"
 #include "format/number.h"
 #include "format/xml.h"
+#include "system/tlm_config.h"
+
+typedef struct config_of {
+  const char* model;
+  cpli_tlm_config config;
+} config_of;
 
 typedef struct reader {
   cpl_system_def* def;
@@ -16,6 +22,8 @@ typedef struct reader {
   cpli_interface whole;  // what its interfaces share
   size_t first_interface;
   bool in_model;
+  config_of* configs;  // every tlm.config that was found
+  size_t n_configs, cap_configs;
 } reader;
 
 bool cpli_is_composite(const char* path) {
@@ -77,14 +85,15 @@ static cpl_status triple(reader* r, cpli_xml* xml, const char* name, cpli_list* 
 
 //------------------------------------ files ------------------------------------
 
-// `file` in the folder named like the sub-model, or beside the composite model; NULL: in neither.
-static const char* find_file(reader* r, const char* file) {
+// `file` in the folder named like the sub-model, or else, unless `own_only`, beside the composite
+// model; NULL: it is not there.
+static const char* find_file(reader* r, const char* file, bool own_only) {
   const char* slash = strrchr(r->def->file, '/');
   int folder = slash != NULL ? (int)(slash - r->def->file) + 1 : 0;
   char path[4096];
   struct stat info;
   if (file[0] == '/') return stat(file, &info) == 0 ? file : NULL;
-  for (int own = 1; own >= 0; own--) {
+  for (int own = 1; own >= (own_only ? 1 : 0); own--) {
     int n = own == 1 ? snprintf(path, sizeof path, "%.*s%s/%s", folder, r->def->file,
                                 r->member.name.text, file)
                      : snprintf(path, sizeof path, "%.*s%s", folder, r->def->file, file);
@@ -103,6 +112,27 @@ static bool is_own_command(const cpli_text* command) {
          strncmp(command->text, own, sizeof own - 1) == 0;
 }
 
+// A tlm.config that is there was written for a run of the framework. It decides nothing here; where
+// it cannot be read or says something else than the composite model, a user may want to know.
+static cpl_status take_tlm_config(reader* r) {
+  const char* path = find_file(r, "tlm.config", true);
+  cpli_tlm_config c;
+  if (path == NULL) return CPL_OK;
+  cpl_status st = cpli_tlm_config_read(r->def, path, &c);
+  if (st == CPL_ERR_NOMEM) return st;
+  if (st < 0) {
+    cpl_log(r->def->ctx, CPL_LOG_WARNING, r->member.name.text, "%s",
+            cpl_context_error(r->def->ctx));
+    return CPL_OK;
+  }
+  if (r->n_configs == r->cap_configs &&
+      !cpli_grow(r->def->ctx, (void**)&r->configs, &r->cap_configs, r->n_configs,
+                 sizeof *r->configs))
+    return cpli_nomem(r->def->ctx);
+  r->configs[r->n_configs++] = (config_of){r->member.name.text, c};
+  return CPL_OK;
+}
+
 static cpl_status begin_model(reader* r, cpli_xml* xml) {
   cpli_text file = {0};
   r->member = (cpli_member){.kind = CPL_MEMBER_FMU};
@@ -119,18 +149,19 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
   r->whole.name = r->member.name;
   size_t n = strlen(file.text);
   if (n > 2 && strcmp(file.text + n - 2, ".c") == 0) r->member.kind = CPL_MEMBER_C;
-  r->member.path = (cpli_text){find_file(r, file.text), file.place};
+  r->member.path = (cpli_text){find_file(r, file.text, false), file.place};
   if (r->member.path.text == NULL && !r->def->no_memory)
     return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
                         "sub-model %s: %s is neither in the folder %s nor beside this file",
                         r->member.name.text, file.text, r->member.name.text);
-  const char* config = find_file(r, "fmi.config");
+  const char* config = find_file(r, "fmi.config", false);
   if (config == NULL)
     return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
                         "sub-model %s: there is no fmi.config, neither in the folder %s nor beside "
                         "this file, and so nobody knows what its interfaces are",
                         r->member.name.text, r->member.name.text);
-  return cpli_fmi_config_read(r->def, config, r->member.name.text, &r->whole);
+  st = cpli_fmi_config_read(r->def, config, r->member.name.text, &r->whole);
+  return st < 0 ? st : take_tlm_config(r);
 }
 
 static cpl_status add_parameter(reader* r, cpli_xml* xml) {
@@ -189,15 +220,54 @@ static cpl_status take_simulation(reader* r, cpli_xml* xml) {
   if (st >= 0) st = number(r, xml, "StopTime", &e.values.stop);
   if (st >= 0) st = number(r, xml, "WriteTimeStep", &e.values.interval);
   if (st >= 0) st = number(r, xml, "ManagerPort", &port);
-  if (st >= 0 && !(port >= 0 && port <= 65535 && port == floor(port))) {
+  if (st >= 0 && (!(port >= 0) || port > 65535 || port != floor(port))) {
     cpli_place place = here(r, xml);
-    st = cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "ManagerPort is a number up to 65535");
+    return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "ManagerPort: %s is no port",
+                        cpli_xml_attribute(xml, "ManagerPort"));
   }
-  if (st >= 0) r->def->manager_port = (int32_t)port;
+  r->def->manager_port = (int32_t)port;
   for (size_t i = 0; i < CPLI_COUNT(e.places); i++) e.places[i] = here(r, xml);
   if (st >= 0 && isnan(e.values.interval) && !isnan(e.values.stop))
     e.values.interval = (e.values.stop - (isnan(e.values.start) ? 0 : e.values.start)) / 1000;
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
+}
+
+// Half of the shortest delay of a sub-model's connections, where it is a plain number.
+static double longest_step(const cpl_system_def* def, const char* model) {
+  double shortest = (double)INFINITY, delay;
+  size_t n = strlen(model);
+  for (size_t i = 0; i < def->n_lines; i++) {
+    const cpli_line* l = &def->lines[i];
+    bool here = (strncmp(l->from.text, model, n) == 0 && l->from.text[n] == '.') ||
+                (strncmp(l->to.text, model, n) == 0 && l->to.text[n] == '.');
+    if (here && cpli_parse_double(l->delay.text, strlen(l->delay.text), &delay))
+      shortest = fmin(shortest, delay);
+  }
+  return 0.5 * shortest;
+}
+
+static void compare_config(const reader* r, const config_of* c) {
+  const cpl_experiment_def* e = &r->def->experiment.values;
+  double step = longest_step(r->def, c->model);
+  const struct {
+    bool differs;
+    const char* what;
+    double there, here;
+  } checks[] = {
+      {!isnan(e->start) && e->start != c->config.start, "start time", c->config.start, e->start},
+      {!isnan(e->stop) && e->stop != c->config.stop, "stop time", c->config.stop, e->stop},
+      {isfinite(step) && c->config.max_step > step * (1 + 1e-12), "longest step",
+       c->config.max_step, step}};
+  const char* file = c->config.place.file;
+  if (strcmp(c->config.name.text, c->model) != 0)
+    cpl_log(r->def->ctx, CPL_LOG_WARNING, c->model, "%s: the name is %s; here the sub-model is %s",
+            file, c->config.name.text, c->model);
+  for (size_t i = 0; i < CPLI_COUNT(checks); i++) {
+    if (checks[i].differs)
+      cpl_log(r->def->ctx, CPL_LOG_WARNING, c->model,
+              "%s: the %s is %g; by the composite model it is %g, which counts", file,
+              checks[i].what, checks[i].there, checks[i].here);
+  }
 }
 
 static cpl_status begin(void* user, cpli_xml* xml, const char* element) {
@@ -227,6 +297,8 @@ cpl_status cpli_composite_read(cpl_system_def* def) {
   cpl_status st = cpli_file_read(def->ctx, def->file, 1 << 24, &text, &size);
   if (st >= 0) st = cpli_xml_parse(def->ctx, def->file, text, size, &handler, &r);
   cpli_free(def->ctx, text);
+  for (size_t i = 0; st >= 0 && i < r.n_configs; i++) compare_config(&r, &r.configs[i]);
+  cpli_free(def->ctx, r.configs);
   if (st >= 0 && def->n_models == 0)
     st = cpl_fail(def->ctx, CPL_ERR_INPUT,
                   "%s: this is no composite model: there is no SubModel in it", def->file);

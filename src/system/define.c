@@ -178,6 +178,8 @@ cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
   return cpli_def_set_experiment(def, &item);
 }
 
+int32_t cpl_system_def_manager_port(const cpl_system_def* def) { return def->manager_port; }
+
 cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def) {
   return def->experiment.values;
 }
@@ -272,5 +274,3 @@ bool cpl_system_def_member(const cpl_system_def* def, size_t i, cpl_member_info*
   *out = (cpl_member_info){m->name.text, m->path.text, m->command.text};
   return true;
 }
-
-int32_t cpl_system_def_manager_port(const cpl_system_def* def) { return def->manager_port; }

@@ -181,11 +181,11 @@ struct cpl_system_def {
   cpli_text start_mode;
   size_t n_modes, n_observed, cap_modes, cap_observed;
   cpli_experiment experiment;
+  int32_t manager_port;  // of a composite model; 0: not said
   cpli_cosimulation cosimulation;
   struct cpli_interface* interfaces;  // system/lines.h
   struct cpli_line* lines;
   size_t n_interfaces, cap_interfaces, n_lines, cap_lines;
-  int32_t manager_port;     // of composite models; 0: not said
   bool isolate;             // all models, those of nested systems too
   double call_timeout;      // of isolated ones [s]; 0: none
   cpli_names model_names;   // -> index in models

@@ -8,6 +8,7 @@
 
 #include "system/composite.h"
 #include "system/reader.h"
+#include "system/tlm_config.h"
 
 typedef cpli_reader reader;
 
@@ -490,11 +491,13 @@ static cpl_status keep_path(cpl_system_def* def, const char* path) {
   return lost ? cpli_nomem(def->ctx) : CPL_OK;
 }
 
-static cpl_status read_composite(cpl_context* ctx, const char* path, cpl_system_def** out) {
+// A file of the TLM framework.
+static cpl_status read_framework(cpl_context* ctx, const char* path,
+                                 cpl_status (*fill)(cpl_system_def*), cpl_system_def** out) {
   cpl_system_def* def = NULL;
   cpl_status st = cpl_system_def_create(ctx, &def);
   if (st >= 0) st = keep_path(def, path);
-  if (st >= 0) st = cpli_composite_read(def);
+  if (st >= 0) st = fill(def);
   if (st >= 0 && def->no_memory) st = cpli_nomem(ctx);
   if (st >= 0) *out = def;
   else cpl_system_def_destroy(def);
@@ -505,7 +508,8 @@ cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_de
   cpli_yaml_file* yaml = NULL;
   cpl_system_def* def = NULL;
   *out = NULL;
-  if (cpli_is_composite(path)) return read_composite(ctx, path, out);
+  if (cpli_is_composite(path)) return read_framework(ctx, path, cpli_composite_read, out);
+  if (cpli_is_tlm_config(path)) return read_framework(ctx, path, cpli_tlm_config_system, out);
   cpl_status st = cpli_yaml_read(ctx, path, &yaml);
   if (st >= 0) st = cpl_system_def_create(ctx, &def);
   if (st >= 0) st = keep_path(def, path);

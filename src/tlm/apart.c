@@ -2,13 +2,41 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Parts in processes of their own. A part is made here and forked: the copy in the child is the one
-// that runs, with its solver; what stays here only serves to be put away at the end. Parts and ends
-// lie in memory that all share at the same address, so a piece is one call: the child steps through
-// it and leaves what it saw in the ends.
+// that runs, with its solver; what stays here only serves to be put away at the end. Parts, ends
+// and waves lie in memory that all share at the same address, so the children hand waves to each
+// other and go on by themselves; a call here only says how far. It comes back after a while in any
+// case: who takes longer hangs, and who waits for him does not.
+#include <errno.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "couplet/isolate.h"
 #include "tlm/build.h"
+
+// What all processes share besides parts and ends.
+struct cpli_common {
+  pthread_mutex_t mutex;  // of lines
+  atomic_uint news;       // counts what was published; who waits sleeps on it
+  atomic_uint asleep;
+  atomic_bool failed;
+  double t_start, t_stop;
+};
+
+static bool make_common(struct cpli_common* c) {
+  pthread_mutexattr_t kind;
+  if (pthread_mutexattr_init(&kind) != 0) return false;
+  bool fine = pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED) == 0 &&
+              pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST) == 0 &&
+              pthread_mutex_init(&c->mutex, &kind) == 0;
+  pthread_mutexattr_destroy(&kind);
+  return fine;
+}
 
 cpl_status cpli_tlm_allocate(cpli_tlm* m, const cpl_tlm_def* def) {
   size_t parts = (size_t)def->n_parts * sizeof *m->parts;
@@ -16,10 +44,14 @@ cpl_status cpli_tlm_allocate(cpli_tlm* m, const cpl_tlm_def* def) {
   char* memory;
   parts = (parts + 63) & ~(size_t)63;
   if (def->processes) {
-    memory =
-        mmap(NULL, parts + ends + 64, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    size_t common = (sizeof *m->common + 63) & ~(size_t)63;
+    memory = mmap(NULL, common + parts + ends, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                  -1, 0);
     if (memory == MAP_FAILED) return cpli_nomem(m->base.base.ctx);
-    m->shared = parts + ends + 64;
+    m->shared = common + parts + ends;
+    m->common = (struct cpli_common*)(void*)memory;
+    if (!make_common(m->common)) return cpli_nomem(m->base.base.ctx);
+    memory += common;
   } else {
     memory = cpli_arena_alloc(&m->arena, parts + ends, 1);
     if (memory == NULL) return cpli_nomem(m->base.base.ctx);
@@ -30,12 +62,78 @@ cpl_status cpli_tlm_allocate(cpli_tlm* m, const cpl_tlm_def* def) {
 }
 
 void cpli_tlm_unshare(cpli_tlm* m) {
-  if (m->shared > 0) munmap(m->parts, m->shared);
+  if (m->shared > 0) munmap(m->common, m->shared);
+}
+
+//------------------------------------ waiting ------------------------------------
+
+// A process that was killed with the lock in its hand leaves lines nobody should read.
+static void lock(struct cpli_common* c) {
+  if (pthread_mutex_lock(&c->mutex) != EOWNERDEAD) return;
+  pthread_mutex_consistent(&c->mutex);
+  atomic_store(&c->failed, true);
+}
+
+static void unlock(struct cpli_common* c) { pthread_mutex_unlock(&c->mutex); }
+
+static void tell(struct cpli_common* c) {
+  atomic_fetch_add(&c->news, 1);
+  if (atomic_load(&c->asleep) > 0)
+    syscall(SYS_futex, &c->news, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void stop_all(struct cpli_common* c) {
+  atomic_store(&c->failed, true);
+  tell(c);
+}
+
+// With the lock; it is given back meanwhile. What is waited for mostly comes soon.
+static void await_news(struct cpli_common* c, double leave) {
+  static const double worth_looking = 30e-6;
+  unsigned seen = atomic_load(&c->news);
+  unlock(c);
+  double now = cpli_now(), until = now + worth_looking;
+  do {
+    for (int i = 0; i < 32 && atomic_load(&c->news) == seen; i++) cpli_relax();
+    now = cpli_now();
+  } while (atomic_load(&c->news) == seen && now < until);
+  atomic_fetch_add(&c->asleep, 1);
+  if (leave > now && atomic_load(&c->news) == seen) {
+    struct timespec rest = {.tv_nsec = (long)(1e9 * (leave - now))};
+    syscall(SYS_futex, &c->news, FUTEX_WAIT, seen, &rest, NULL, 0);
+  }
+  atomic_fetch_sub(&c->asleep, 1);
+  lock(c);
 }
 
 //------------------------------------ in the child ------------------------------------
 
-// The part as a stepper whose step is a piece, or what is left of it.
+// As far as waves allow, for a while: less than a call may take.
+static cpl_status follow(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  struct cpli_common* c = m->common;
+  double limit = m->def.call_timeout, leave = cpli_now() + 0.01;
+  if (limit > 0) leave = fmin(leave, cpli_now() + 0.25 * limit);
+  cpl_status st = CPL_OK;
+  m->t_start = c->t_start, m->t_stop = c->t_stop;  // not known when this process began
+  lock(c);
+  while (st >= 0 && !atomic_load(&c->failed) && !cpli_part_done(m, p, until) &&
+         cpli_now() < leave) {
+    if (!cpli_part_ready(m, p, until)) {
+      await_news(c, leave);
+      continue;
+    }
+    st = cpli_part_begin(m, p, until);
+    unlock(c);
+    if (st >= 0) st = cpli_part_work(m, p, until);
+    lock(c);
+    if (st >= 0) st = cpli_part_publish(m, p);
+    tell(c);
+  }
+  unlock(c);
+  return st;
+}
+
+// The part as a stepper whose step goes as far as it can.
 typedef struct made {
   cpl_source base;
   cpl_stepper front;
@@ -85,7 +183,7 @@ static void destroy(cpl_component* c) {
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
   made* one = made_of(&s->base);
   (void)t_limit;
-  cpl_status st = cpli_part_work(one->m, &one->m->parts[one->part], t_end);
+  cpl_status st = follow(one->m, &one->m->parts[one->part], t_end);
   *result = (cpl_step_result){.time = one->m->parts[one->part].t};
   return st;
 }
@@ -158,6 +256,46 @@ cpl_status cpli_tlm_part_ways(cpli_tlm* m) {
   if (m->sources == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = part_from(m, i);
   return st;
+}
+
+// Whether somebody can still go on; when a part has ended, others may wait for ever.
+static bool anyone_goes_on(cpli_tlm* m, double until) {
+  bool any = false;
+  lock(m->common);
+  for (int32_t i = 0; i < m->n_parts && !any; i++)
+    any = !cpli_part_done(m, &m->parts[i], until) && cpli_part_ready(m, &m->parts[i], until);
+  unlock(m->common);
+  return any;
+}
+
+static bool is_done(cpli_tlm* m, const cpli_tlm_part* p, double until) {
+  lock(m->common);
+  bool done = cpli_part_done(m, p, until);
+  unlock(m->common);
+  return done;
+}
+
+void cpli_apart_start(cpli_tlm* m) {
+  if (m->common == NULL) return;
+  m->common->t_start = m->t_start, m->common->t_stop = m->t_stop;
+  atomic_store(&m->common->failed, false);
+}
+
+cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, int32_t* failed) {
+  for (bool left = true; left && !atomic_load(&m->common->failed);) {
+    left = false;
+    for (int32_t i = worker; i < m->n_parts; i += n) {
+      cpli_tlm_part* p = &m->parts[i];
+      if (is_done(m, p, until)) continue;
+      left = anyone_goes_on(m, until);
+      cpl_status st = left ? cpli_part_step(m, p, until) : CPL_OK;
+      if (st >= 0) continue;
+      stop_all(m->common);
+      *failed = i;
+      return st;
+    }
+  }
+  return CPL_OK;
 }
 
 void cpli_tlm_join(cpli_tlm* m) {

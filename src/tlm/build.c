@@ -305,6 +305,19 @@ static void take_start_forces(cpli_tlm_end* e, const cpl_tlm_interface* i, const
   }
 }
 
+// A line holds as many pieces of its sender as there are in a delay; a damped one half as many
+// more. Events add to them.
+static cpl_status make_waves(cpli_tlm* m, cpli_tlm_end* e) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpl_status st = CPL_OK;
+  cpli_wave* waves[2] = {&e->sent, &e->filtered};
+  double pieces = 1.5 * e->delay / m->parts[e->part].h;
+  for (int i = 0; i < 2 && st >= 0; i++)
+    st = m->shared > 0 ? cpli_wave_init_shared(waves[i], ctx, 2 * (size_t)pieces + 512)
+                       : cpli_wave_init(waves[i], ctx);
+  return st;
+}
+
 static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_line* l, bool first,
                            const translation* t, cpli_tlm_end* e) {
   const cpl_tlm_interface* i = &def->interfaces[first ? l->from : l->to];
@@ -317,7 +330,7 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
       .width = cpli_kind_width(i->kind),
       .sends = !signal || first,
       .takes = !signal || !first,
-      .takes_wave = m->parts[i->part].is_model,
+      .takes_wave = m->parts[i->part].is_model || i->takes_wave,
       .sigma = cpli_kind_sigma(i->kind),
       .delay = l->delay,
       .alpha = signal ? 0 : l->alpha,
@@ -328,8 +341,7 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
   memcpy(e->origin, i->origin, sizeof e->origin);
   for (int32_t k = 0; k < e->width; k++) e->z[k] = signal ? 0 : cpli_line_z(l, k);
   cpl_status st = e->name != NULL ? CPL_OK : cpli_nomem(m->base.base.ctx);
-  if (st >= 0) st = cpli_wave_init(&e->sent, m->base.base.ctx);
-  if (st >= 0) st = cpli_wave_init(&e->filtered, m->base.base.ctx);
+  if (st >= 0) st = make_waves(m, e);
   if (st >= 0) st = find_inputs(m, e, i, t);
   if (st >= 0) st = find_outputs(m, e, i, t);
   take_start_forces(e, i, t);

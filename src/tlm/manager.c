@@ -147,6 +147,11 @@ static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
   cpli_put_solver(&r->out, &r->def.solver);
   cpli_put_real(&r->out, r->def.step);
   cpli_put_real(&r->out, r->def.usual_step);
+  cpli_put_u32(&r->out, (uint32_t)r->def.n_solvers);
+  for (int32_t i = 0; i < r->def.n_solvers; i++) {
+    cpli_put_text(&r->out, r->def.solvers[i].model);
+    cpli_put_text(&r->out, cpl_solver_name(r->def.solvers[i].kind));
+  }
   cpli_put_solver(&r->out, &r->m->parts[b->part].solver);
   put_neighbours(r, b->part);
   return post(r, b);

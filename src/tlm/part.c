@@ -200,20 +200,25 @@ static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
 
 //------------------------------------ models ------------------------------------
 
-static cpl_status give_curves(cpli_tlm* m, cpli_tlm_part* p) {
+static cpl_status give_curve(const cpli_tlm_part* p, const cpli_tlm_end* e) {
+  double c[CPLI_WIDTH][CPLI_NODES];
+  cpl_status st = CPL_OK;
+  memcpy(c, e->now.c, sizeof c);
+  for (int32_t k = 0; k < CPLI_NODES && e->turned; k++)
+    turn_back(e, &e->now.c[0][k], &c[0][k], CPLI_NODES);
+  for (int32_t k = 0; k < e->width && st >= 0; k++) {
+    cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
+    memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
+    st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
+  }
+  return st;
+}
+
+cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     const cpli_tlm_end* e = end_of(m, p, i);
-    double c[CPLI_WIDTH][CPLI_NODES];
-    if (!e->takes) continue;
-    memcpy(c, e->now.c, sizeof c);
-    for (int32_t k = 0; k < CPLI_NODES && e->turned; k++)
-      turn_back(e, &e->now.c[0][k], &c[0][k], CPLI_NODES);
-    for (int32_t k = 0; k < e->width && st >= 0; k++) {
-      cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
-      memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
-      st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
-    }
+    if (e->takes) st = give_curve(p, e);
   }
   return st;
 }
@@ -230,7 +235,7 @@ static cpl_status update(cpli_tlm_part* p) {
 
 static cpl_status begin_model(cpli_tlm* m, cpli_tlm_part* p) {
   bool anew = p->dirty || p->restarted;
-  cpl_status st = give_curves(m, p);
+  cpl_status st = cpli_part_give_curves(m, p);
   while (st >= 0 && p->dirty && !p->ended) st = update(p);
   if (st >= 0 && anew) st = sample(m, p, true);
   p->restarted = anew;
@@ -264,16 +269,16 @@ static cpl_status step_model(cpli_tlm* m, cpli_tlm_part* p, double until) {
 
 //------------------------------------ steppers ------------------------------------
 
-// The force at t, the speed going on as it did over the last step.
+// What the input is at t: the force, the speed going on as it did over the last step; or the wave.
 static double force_at(const cpli_tlm_end* e, int32_t k, double t, double now) {
   double c = cpli_segment_at(&e->now, k, t);
-  if (e->kind == CPL_TLM_SIGNAL) return c;
-  return c - e->sigma * e->z[k] * (e->speed[k] + e->slope[k] * (t - now));
+  if (e->kind == CPL_TLM_SIGNAL || e->takes_wave) return c;
+  return e->sign * (c - e->sigma * e->z[k] * (e->speed[k] + e->slope[k] * (t - now)));
 }
 
 static void forces_at(const cpli_tlm_end* e, double t, double now, double* out) {
   double f[CPLI_WIDTH];
-  for (int32_t k = 0; k < e->width; k++) f[k] = e->sign * force_at(e, k, t, now);
+  for (int32_t k = 0; k < e->width; k++) f[k] = force_at(e, k, t, now);
   if (e->turned) turn_back(e, f, out, 1);
   else memcpy(out, f, (size_t)e->width * sizeof *f);
 }
@@ -282,6 +287,8 @@ static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, dou
   static const double held_at[] = {[CPL_TLM_HOLD_MIDDLE] = 0.5, [CPL_TLM_HOLD_START] = 0};
   double first[CPLI_WIDTH], last[CPLI_WIDTH];
   cpl_component* c = &p->inner->base;
+  bool curves = p->inner->ops->set_curve != NULL && c->can.input_derivatives >= CPLI_NODES - 1;
+  if (e->takes_wave && curves) return give_curve(p, e);
   if (p->hold != CPL_TLM_HOLD_LINEAR) {
     forces_at(e, p->t + held_at[p->hold] * (to - p->t), p->t, first);
     return c->ops->set_real(c, e->in_refs, (size_t)e->width, first);
@@ -314,6 +321,21 @@ static cpl_status step_to(cpli_tlm_part* p, double to) {
   return CPL_OK;
 }
 
+// A force held over a step that is too long for the mass it acts on throws it back and forth, ever
+// wider. No single step counts for more than a doubling: the first one may come from rest.
+static cpl_status watch_swings(const cpli_tlm_part* p, cpli_tlm_end* e, int32_t k, double slope) {
+  static const double too_wide = 1000;
+  double before = fabs(e->slope[k]);
+  bool wider = slope * e->slope[k] < 0 && fabs(slope) >= before;
+  e->growth[k] = wider ? e->growth[k] * fmin(2, fabs(slope) / before) : 1;
+  if (e->growth[k] < too_wide || e->kind == CPL_TLM_SIGNAL) return CPL_OK;
+  return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL,
+                  "the speed of %s swings ever wider from step to step, since the force is held "
+                  "over steps too long for the mass there: more substeps than %d, or a smaller Zf, "
+                  "help",
+                  e->name, (int)p->substeps);
+}
+
 static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
@@ -322,7 +344,9 @@ static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
     if (!e->sends) continue;
     st = cpli_end_speeds(p->inner, e, v);
     for (int32_t k = 0; k < e->width && st >= 0; k++) {
-      e->slope[k] = h > 0 ? (v[k] - e->speed[k]) / h : 0;
+      double slope = h > 0 ? (v[k] - e->speed[k]) / h : 0;
+      st = watch_swings(p, e, k, slope);
+      e->slope[k] = slope;
       e->speed[k] = v[k];
     }
   }

@@ -16,6 +16,11 @@ void cpl_tlm_join_settings(const cpl_tlm_join* j, cpl_solver_def* solver, double
   *usual_step = j->usual_step;
 }
 
+int32_t cpl_tlm_join_solvers(const cpl_tlm_join* j, const cpl_model_solver** out) {
+  *out = j->solvers;
+  return j->n_solvers;
+}
+
 void cpli_join_solver(const cpl_tlm_join* j, const char* part, cpl_solver_def* solver) {
   const volatile int* cancel = solver->cancel;
   if (strcmp(part, j->file.part) != 0) return;
@@ -122,14 +127,33 @@ cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* 
 
 //------------------------------------ joining ------------------------------------
 
+static cpl_status read_solvers(cpl_tlm_join* j) {
+  cpli_bytes* in = &j->in.bytes;
+  uint32_t n = cpli_get_count(in, 8);
+  j->solvers = cpli_alloc(j->ctx, n, sizeof *j->solvers);
+  j->solver_names = cpli_alloc(j->ctx, n, CPLI_USER_SIZE);
+  if (j->solvers == NULL || j->solver_names == NULL) return cpli_nomem(j->ctx);
+  for (uint32_t i = 0; i < n; i++) {
+    char kind[32], *model = j->solver_names + (size_t)i * CPLI_USER_SIZE;
+    cpli_get_text(in, model, CPLI_USER_SIZE);
+    cpli_get_text(in, kind, sizeof kind);
+    j->solvers[i].model = model;
+    in->bad = in->bad || !cpl_solver_by_name(kind, &j->solvers[i].kind);
+  }
+  j->n_solvers = (int32_t)n;
+  return CPL_OK;
+}
+
 static cpl_status read_settings(cpl_tlm_join* j) {
   cpli_bytes* in = &j->in.bytes;
   j->pace = cpli_get_finite(in);
   cpli_get_solver(in, &j->solver);
   j->step = cpli_get_finite(in);
   j->usual_step = cpli_get_finite(in);
+  cpl_status st = read_solvers(j);
+  if (st < 0) return st;
   cpli_get_solver(in, &j->own_solver);
-  cpl_status st = cpli_join_neighbours(j);
+  st = cpli_join_neighbours(j);
   if (st < 0) return st;
   if (cpli_all_read(in) && j->pace > 0) return CPL_OK;
   return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the settings of the manager make no sense",
@@ -184,7 +208,8 @@ void cpl_tlm_join_close(cpl_tlm_join* j) {
   cpli_packet_free(&j->out);
   cpli_packet_free(&j->body);
   cpli_packet_free(&j->wave_out);
-  void* owned[] = {j->neighbours, j->sockets, j->stubs, j->reads, j->wanted, j->scratch};
+  void* owned[] = {j->neighbours, j->sockets, j->stubs,   j->reads,
+                   j->wanted,     j->scratch, j->solvers, j->solver_names};
   for (size_t i = 0; i < CPLI_COUNT(owned); i++) cpli_free(j->ctx, owned[i]);
   cpli_free(j->ctx, j);
 }

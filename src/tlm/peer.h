@@ -45,6 +45,9 @@ struct cpl_tlm_join {
   double patience;  // [s] to look for waves before sleeping
   cpl_solver_def solver, own_solver;
   double step, usual_step;
+  cpl_model_solver* solvers;  // of single models
+  char* solver_names;
+  int32_t n_solvers;
   bool over;       // the manager has ended it
   bool connected;  // to the manager
   bool lost;       // a neighbour was: nothing goes on

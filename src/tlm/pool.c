@@ -4,6 +4,7 @@
 // Who steps when. Any part whose waves are there may go ahead; which thread takes it, and in what
 // order, changes nothing of what it computes. The one that is farthest behind always may.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "tlm/tlm.h"
@@ -13,6 +14,8 @@ typedef struct cpli_pool {
   pthread_cond_t changed;
   double until;
   int32_t running;
+  int32_t asleep;
+  atomic_uint news;  // counts what was published
   bool failed;
   double cost;  // of a piece, lately [s]
 } cpli_pool;
@@ -29,7 +32,7 @@ cpl_status cpli_pool_create(cpli_tlm* m) {
   pthread_cond_init(&pool->changed, NULL);
   m->pool = pool;
   int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads > m->n_parts) threads = m->n_parts;
+  if (threads > m->n_parts || m->def.processes) threads = m->n_parts;
   return threads > 1 ? cpli_crew_create(ctx, threads, &m->crew) : CPL_OK;
 }
 
@@ -69,6 +72,27 @@ static void run_alone(cpli_tlm* m, double until) {
   }
 }
 
+// Wait until something is published. It mostly comes soon: sleeping would cost more than looking.
+static void await_news(cpli_pool* pool) {
+  static const double worth_looking = 30e-6;
+  unsigned seen = atomic_load(&pool->news);
+  pthread_mutex_unlock(&pool->mutex);
+  double until = cpli_now() + worth_looking;
+  do {
+    for (int i = 0; i < 32 && atomic_load(&pool->news) == seen; i++) cpli_relax();
+  } while (atomic_load(&pool->news) == seen && cpli_now() < until);
+  pthread_mutex_lock(&pool->mutex);
+  if (atomic_load(&pool->news) != seen) return;
+  pool->asleep++;
+  pthread_cond_wait(&pool->changed, &pool->mutex);
+  pool->asleep--;
+}
+
+static void tell(cpli_pool* pool) {
+  atomic_fetch_add(&pool->news, 1);
+  if (pool->asleep > 0) pthread_cond_broadcast(&pool->changed);
+}
+
 static void run_beside(void* user, int32_t worker) {
   cpli_tlm* m = user;
   cpli_pool* pool = m->pool;
@@ -78,7 +102,7 @@ static void run_beside(void* user, int32_t worker) {
     cpli_tlm_part* p = next_part(m, pool->until);
     if (p == NULL && pool->running == 0) break;
     if (p == NULL) {
-      pthread_cond_wait(&pool->changed, &pool->mutex);
+      await_news(pool);
       continue;
     }
     char* message = m->messages + (size_t)(p - m->parts) * CPLI_MESSAGE_SIZE;
@@ -94,9 +118,25 @@ static void run_beside(void* user, int32_t worker) {
     p->busy = false;
     if (st < 0) keep_message(m, p, st);
     cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
-    pthread_cond_broadcast(&pool->changed);
+    tell(pool);
   }
   pthread_mutex_unlock(&pool->mutex);
+}
+
+// Somebody here looks after every process: they wait for each other.
+static void run_apart(void* user, int32_t worker) {
+  cpli_tlm* m = user;
+  int32_t part = 0, n = cpli_crew_size(m->crew);
+  if (worker >= n) return;
+  char message[CPLI_MESSAGE_SIZE] = "";
+  char* before = cpli_divert_errors(message, sizeof message);
+  cpl_status st = cpli_apart_run(m, worker, n, m->pool->until, &part);
+  cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
+  if (st >= 0) return;
+  pthread_mutex_lock(&m->pool->mutex);
+  memcpy(m->messages + (size_t)part * CPLI_MESSAGE_SIZE, message, sizeof message);
+  keep_message(m, &m->parts[part], st);
+  pthread_mutex_unlock(&m->pool->mutex);
 }
 
 // The first failure in order is heard, whoever was first in time.
@@ -125,7 +165,9 @@ cpl_status cpli_pool_run(cpli_tlm* m, double until) {
   int64_t before = count_pieces(m);
   double since = cpli_now();
   pool->until = until;
-  if (together) cpli_crew_run(m->crew, cpli_crew_size(m->crew), run_beside, m);
+  pool->failed = outcome(m, false) < 0;
+  if (together && m->common != NULL) cpli_crew_run(m->crew, m->n_parts, run_apart, m);
+  else if (together) cpli_crew_run(m->crew, cpli_crew_size(m->crew), run_beside, m);
   else run_alone(m, until);
   int64_t pieces = count_pieces(m) - before;
   if (pieces > 0) {

@@ -5,6 +5,7 @@
 // what its receiver needs at the start to what its sender sends then; anything else would be a
 // jump, and cost an order of accuracy.
 #include <math.h>
+#include <stdio.h>
 
 #include "tlm/tlm.h"
 
@@ -54,13 +55,13 @@ static cpl_status read_all(cpli_tlm* m, const cpli_tlm_end* e, const int64_t* re
   return st;
 }
 
-// Largest deviation of a * b from the identity; `turned`: of the transpose of a.
-static double off_identity(const double* a, const double* b, bool turned) {
+// Largest deviation of a times the transpose of b from the identity.
+static double off_identity(const double* a, const double* b) {
   double off = 0;
   for (int i = 0; i < 3; i++) {
     for (int j = 0; j < 3; j++) {
       double sum = i == j ? -1 : 0;
-      for (int k = 0; k < 3; k++) sum += a[turned ? 3 * k + i : 3 * i + k] * b[3 * j + k];
+      for (int k = 0; k < 3; k++) sum += a[3 * i + k] * b[3 * j + k];
       off = fmax(off, fabs(sum));
     }
   }
@@ -80,7 +81,7 @@ static void multiply(const double* a, const double* b, double* out) {
 }
 
 static cpl_status check_orthogonal(cpli_tlm* m, const cpli_tlm_end* e, const double* a) {
-  double off = off_identity(a, a, false);
+  double off = off_identity(a, a);
   if (off <= 1e-6 && determinant(a) > 0) return CPL_OK;
   return cpl_fail(
       m->base.base.ctx, CPL_ERR_INPUT,
@@ -91,32 +92,48 @@ static cpl_status check_orthogonal(cpli_tlm* m, const cpli_tlm_end* e, const dou
       off > 1e-6 ? off : determinant(a), a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]);
 }
 
+// The angle between two rotations.
+static double angle_between(const double* a, const double* b) {
+  double trace = 0;
+  for (int k = 0; k < 9; k++) trace += a[k] * b[k];
+  return acos(fmax(-1, fmin(1, 0.5 * (trace - 1))));
+}
+
+// Whether a matrix that was given by columns explains it, and whose.
+static void explain_turn(const cpli_tlm_end* const* ends, double own[2][9], double a[2][9],
+                         char* out, size_t size) {
+  bool fits[2];
+  for (int i = 0; i < 2; i++) {
+    double turned[9], common[9];
+    for (int k = 0; k < 9; k++) turned[k] = own[i][3 * (k % 3) + k / 3];
+    multiply(ends[i]->rotation, turned, common);
+    fits[i] = off_identity(common, a[1 - i]) <= 1e-4;
+  }
+  *out = '\0';
+  if (fits[0] || fits[1])
+    snprintf(out, size, "; the transpose of %s fits: its references go by columns",
+             fits[0] && fits[1] ? "one of them" : ends[fits[0] ? 0 : 1]->name);
+}
+
 // Orientations in the common frame, of both ends of a line.
-static cpl_status check_turns(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other,
-                              bool* known) {
-  double a[2][9], own[9];
+static cpl_status check_turns(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other) {
+  double own[2][9], a[2][9];
   const cpli_tlm_end* ends[2] = {e, other};
-  double raw[2][9];
-  *known = true;
+  bool known = true;
   for (int i = 0; i < 2; i++) {
     bool there;
-    cpl_status st = read_all(m, ends[i], ends[i]->orientation, 9, own, &there);
-    if (st >= 0 && there) st = check_orthogonal(m, ends[i], own);
+    cpl_status st = read_all(m, ends[i], ends[i]->orientation, 9, own[i], &there);
+    if (st >= 0 && there) st = check_orthogonal(m, ends[i], own[i]);
     if (st < 0) return st;
-    *known = *known && there;
-    memcpy(raw[i], own, sizeof own);
-    if (there) multiply(ends[i]->rotation, own, a[i]);
+    known = known && there;
+    if (there) multiply(ends[i]->rotation, own[i], a[i]);
   }
-  if (!*known || off_identity(a[0], a[1], false) <= 1e-4) return CPL_OK;
-  double turned[9], common[9];
-  for (int k = 0; k < 9; k++) turned[k] = raw[1][3 * (k % 3) + k / 3];
-  multiply(other->rotation, turned, common);
-  const char* hint = off_identity(a[0], common, false) <= 1e-4
-                         ? "; the transpose of one of them fits: its references go by columns"
-                         : "";
+  if (!known || off_identity(a[0], a[1]) <= 1e-4) return CPL_OK;
+  char hint[256];
+  explain_turn(ends, own, a, hint, sizeof hint);
   return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: %s and %s are turned against each other at the start%s", m->name, e->name,
-                  other->name, hint);
+                  "%s: %s and %s are turned against each other at the start by %.3g rad%s", m->name,
+                  e->name, other->name, angle_between(a[0], a[1]), hint);
 }
 
 static cpl_status check_places(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other) {
@@ -169,6 +186,7 @@ static cpl_status start_end(cpli_tlm* m, cpli_tlm_end* e) {
   double v[CPLI_WIDTH], other[CPLI_WIDTH], arrives[CPLI_WIDTH], leaves[CPLI_WIDTH];
   e->n_samples = e->fresh = 0;
   e->now = (cpli_segment){0};
+  for (int32_t k = 0; k < CPLI_WIDTH; k++) e->growth[k] = 1;
   cpl_status st = CPL_OK;
   if (e->sends) {
     st = cpli_end_speeds(m->parts[e->part].s, e, v);
@@ -192,9 +210,8 @@ cpl_status cpli_tlm_start(cpli_tlm* m) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_ends && st >= 0; i++) {
     const cpli_tlm_end *e = &m->ends[i], *other = &m->ends[e->peer];
-    bool known = false;
     if (e->kind == CPL_TLM_3D && e->checked) {
-      st = check_turns(m, e, other, &known);
+      st = check_turns(m, e, other);
       if (st >= 0) st = check_places(m, e, other);
     }
     if (st >= 0) st = start_end(m, &m->ends[i]);
@@ -208,5 +225,6 @@ cpl_status cpli_tlm_start(cpli_tlm* m) {
     p->st = CPL_OK;
     p->stats.pieces = p->stats.events = 0;
   }
+  cpli_apart_start(m);
   return st;
 }

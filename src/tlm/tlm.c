@@ -9,6 +9,7 @@
 #include "couplet/aggregate.h"
 #include "tlm/build.h"
 #include "tlm/remote.h"
+#include "tlm/saved.h"
 
 //------------------------------------ life cycle ------------------------------------
 
@@ -224,19 +225,16 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
   return st;
 }
 
-static const cpl_component_ops component_ops = {.kind = "tlm",
-                                                .destroy = destroy,
-                                                .setup = setup,
-                                                .enter_init = enter_init,
-                                                .exit_init = exit_init,
-                                                .terminate = terminate,
-                                                .reset = reset,
-                                                .get_real = get_real,
-                                                .set_real = set_real,
-                                                .get_integer = get_integer,
-                                                .set_integer = set_integer,
-                                                .get_string = get_string,
-                                                .set_string = set_string};
+#define COMMON_OPS                                                                      \
+  .kind = "tlm", .destroy = destroy, .setup = setup, .enter_init = enter_init,          \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
+  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
+  .get_string = get_string, .set_string = set_string
+
+static const cpl_component_ops component_ops[2] = {
+    // [rolls back]
+    {COMMON_OPS},
+    {COMMON_OPS, .save = cpli_tlm_save, .restore = cpli_tlm_restore, .forget = cpli_tlm_forget}};
 static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
 
 //------------------------------------ putting together ------------------------------------
@@ -255,6 +253,18 @@ static void destroy_parts(const cpl_tlm_def* def, const cpli_tlm_layout* layout)
     layout->whole->base.ops->destroy(&layout->whole->base);
 }
 
+// The weakest part counts.
+static void take_capabilities(cpli_tlm* m) {
+  cpl_capabilities* can = &m->base.base.can;
+  can->save_restore = cpli_tlm_saves(m);
+  can->input_derivatives = 3;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    int32_t one = m->parts[i].s->base.can.input_derivatives;
+    if (m->parts[i].s->ops->set_curve == NULL) one = 0;
+    if (one < can->input_derivatives) can->input_derivatives = one;
+  }
+}
+
 cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,
                            cpl_stepper** out) {
   *out = NULL;
@@ -265,7 +275,7 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
   }
   cpli_arena_init(&m->arena, ctx);
   m->def = *def;
-  m->base = (cpl_stepper){.base = {.ops = &component_ops,
+  m->base = (cpl_stepper){.base = {.ops = &component_ops[0],
                                    .ctx = ctx,
                                    .can = {.variable_step = true, .zero_step = true}},
                           .ops = &stepper_ops};
@@ -281,8 +291,13 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
   st = cpli_tlm_build(m, def, layout);
   m->def.parts = NULL, m->def.interfaces = NULL, m->def.lines = NULL;
   m->def.serve = NULL, m->def.join = NULL;
-  if (st < 0) destroy(&m->base.base);
-  else *out = &m->base;
+  if (st < 0) {
+    destroy(&m->base.base);
+    return st;
+  }
+  take_capabilities(m);
+  m->base.base.ops = &component_ops[m->base.base.can.save_restore];
+  *out = &m->base;
   return st;
 }
 

@@ -28,9 +28,12 @@ typedef struct cpli_wave {
   cpl_context* ctx;
   cpli_segment* items;
   size_t cap, first, n;  // a ring
+  bool shared;           // its memory is seen by other processes, and it cannot grow
 } cpli_wave;
 
 cpl_status cpli_wave_init(cpli_wave* w, cpl_context* ctx);
+/// One for several processes, with room for `least` segments.
+cpl_status cpli_wave_init_shared(cpli_wave* w, cpl_context* ctx, size_t least);
 void cpli_wave_free(cpli_wave* w);
 cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s);
 void cpli_wave_clear(cpli_wave* w);
@@ -86,7 +89,8 @@ typedef struct cpli_tlm_end {
   cpli_segment now;         // what arrives over the present piece
   double last[CPLI_WIDTH];  // what was sent at the end of the last piece
   double speed[CPLI_WIDTH], slope[CPLI_WIDTH];  // of a stepper, at the end of its last step
-  double scale;                                 // of the waves, to tell jumps from rounding
+  double growth[CPLI_WIDTH];  // of swings from step to step, as long as they get wider
+  double scale;               // of the waves, to tell jumps from rounding
 } cpli_tlm_end;
 
 typedef struct cpli_tlm_part {
@@ -128,6 +132,7 @@ typedef struct cpli_tlm {
   cpl_source** sources;        // of parts in processes of their own
   struct cpli_remote* remote;  // parts are run by others. Nullable
   size_t shared;               // bytes parts and ends take in memory those share; 0: none
+  struct cpli_common* common;  // what they share besides. Nullable
 
   char* messages;
   double t, t_start, t_stop;
@@ -152,6 +157,8 @@ cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until);
 cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until);
 /// The same, where the part lives.
 cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until);
+/// Tell a model the waves of its present piece.
+cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p);
 /// Publish the waves of the piece, if it has been stepped to its end.
 cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p);
 
@@ -162,6 +169,12 @@ cpl_status cpli_tlm_preset(cpli_tlm* m);
 /// Check how things are placed; fill the lines.
 cpl_status cpli_tlm_start(cpli_tlm* m);
 cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v);
+
+//------------------------------------ apart.c ------------------------------------
+
+void cpli_apart_start(cpli_tlm* m);
+/// All parts to `until`, each in its process; `worker` of `n` looks after every n-th of them.
+cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, int32_t* failed);
 
 //------------------------------------ pool.c ------------------------------------
 

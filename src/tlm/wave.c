@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include <math.h>
+#include <sys/mman.h>
 
 #include "tlm/tlm.h"
 
@@ -41,8 +42,19 @@ cpl_status cpli_wave_init(cpli_wave* w, cpl_context* ctx) {
   return w->items != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
+cpl_status cpli_wave_init_shared(cpli_wave* w, cpl_context* ctx, size_t least) {
+  *w = (cpli_wave){.ctx = ctx, .cap = 1024, .shared = true};
+  while (w->cap < least) w->cap *= 2;
+  void* items = mmap(NULL, w->cap * sizeof *w->items, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (items == MAP_FAILED) return cpli_nomem(ctx);
+  w->items = items;
+  return CPL_OK;
+}
+
 void cpli_wave_free(cpli_wave* w) {
-  if (w->items != NULL) cpli_free(w->ctx, w->items);
+  if (w->items != NULL && w->shared) munmap(w->items, w->cap * sizeof *w->items);
+  else if (w->items != NULL) cpli_free(w->ctx, w->items);
   w->items = NULL;
 }
 
@@ -54,6 +66,12 @@ static cpli_segment* at(const cpli_wave* w, size_t i) {
 
 // Only events make it grow: without them a line holds a known number of pieces.
 static cpl_status make_room(cpli_wave* w) {
+  if (w->shared)
+    return cpl_fail(
+        w->ctx, CPL_ERR_UNSUPPORTED,
+        "more than %zu pieces of a wave are under way at once: too many jumps for a line "
+        "between processes",
+        w->cap);
   cpli_segment* items = cpli_alloc(w->ctx, 2 * w->cap, sizeof *items);
   if (items == NULL) return cpli_nomem(w->ctx);
   for (size_t i = 0; i < w->n; i++) items[i] = *at(w, i);

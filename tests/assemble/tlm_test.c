@@ -153,18 +153,31 @@ static cpl_status build_and_step(test_heap* heap) {
   return st;
 }
 
-static void every_failed_allocation_is_survived(void** state) {
-  (void)state;
-  write_system(ENDS
-               "  left: {solver: rk4}\n"
-               "tlm:\n  - {from: left.end, to: right.end, delay: 1e-3, Zf: 1, alpha: 0.1}\n");
-  for (long n = 0;; n += n < 100 ? 1 : 3) {
+static void check_allocations(long stride) {
+  for (long n = 0;; n += n < 100 ? 1 : stride) {
     test_heap heap = {.fail_at = n};
     cpl_status st = build_and_step(&heap);
     if (heap.live != 0) fail_msg("allocation %ld: %ld blocks are left", n, heap.live);
     if (st >= 0) break;
     CHECK_INT(st, CPL_ERR_NOMEM);
   }
+}
+
+static void every_failed_allocation_is_survived(void** state) {
+  (void)state;
+  write_system(ENDS
+               "  left: {solver: rk4}\n"
+               "tlm:\n  - {from: left.end, to: right.end, delay: 1e-3, Zf: 1, alpha: 0.1}\n");
+  check_allocations(3);
+  // a model and a co-simulation model as one part
+  FILE* f = fopen("system.yaml", "w");
+  assert_non_null(f);
+  const char* from = getenv("COUPLET_SOURCE_DIR");
+  fprintf(f, head, from, from);
+  fprintf(f, "  third: {c: %s/examples/tlm_spring/mass.c, as: cs}\n", from);
+  fputs(ENDS LINE "connections: {third.F: '-left.x - third.v'}\n", f);
+  fclose(f);
+  check_allocations(17);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -143,6 +143,9 @@ static void settings_come_from_the_manager(void** state) {
   CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "-o", "b.csv", "--solver", "rk4", "--set",
              "left.m=2", "--record", "*");
   check_same_files("a.csv", "b.csv");
+  CHECK_CODE(0, "run", "masses.yaml", "-o", "a.csv", "--solver", "left=radau");
+  CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "-o", "c.csv", "--solver", "left=radau");
+  check_same_files("a.csv", "c.csv");
 }
 
 static void joined_by_hand_and_watched(void** state) {

@@ -1,32 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Systems with delay lines: tlm_spring, tlm_tree, tlm_drive_train, tlm_hydraulic and the composite
-// model tlm_double_pendulum, against equations integrated here or written down.
-#include "running.h"
-
-static double at(const cpl_table* t, const char* name, double time) {
-  for (size_t i = 0; i < t->n_rows; i++) {
-    if (fabs(t->time[i] - time) < 1e-9) return column(t, name)[i];
-  }
-  fail_msg("no row at %g", time);
-  return 0;
-}
+// Systems with delay lines: tlm_spring, tlm_tree, tlm_drive_train and tlm_hydraulic, against
+// equations integrated here or written down.
+#include "lines_running.h"
 
 static void run_example(const char* name, const char* options) {
   copy_example(name);
   if (couplet("run %s/%s.yaml -o out.csv %s", name, name, options) != 0) check_message("\n\n");
-}
-
-static void check_same_bytes(const char* file, const char* options) {
-  size_t n[2];
-  char* first = read_all("out.csv", &n[0]);
-  if (couplet("run %s -o other.csv %s", file, options) != 0) check_message("\n\n");
-  char* second = read_all("other.csv", &n[1]);
-  CHECK_INT(n[1], n[0]);
-  CHECK(memcmp(first, second, n[0]) == 0);
-  free(first);
-  free(second);
 }
 
 static void spring(void** state) {
@@ -79,6 +60,7 @@ static void tree(void** state) {
   run_example("tlm_tree", "");
   check_same_bytes("tlm_tree/tlm_tree.yaml", "--threads 4");
   check_same_bytes("tlm_tree/tlm_tree.yaml", "--threads 1");
+  check_same_bytes("tlm_tree/tlm_tree.yaml", "--processes");
   for (int fine = 0; fine < 2; fine++) {
     if (fine == 1) {
       CHECK_INT(system("sed -i 's/delay: 1e-3/delay: 2e-4/' tlm_tree/tlm_tree.yaml"), 0);
@@ -126,8 +108,7 @@ static void drive_train(void** state) {
   run_example("tlm_drive_train", "");
   check_same_bytes("tlm_drive_train/tlm_drive_train.yaml", "--threads 3");
   cpl_table* t = read_table(*state, "out.csv");
-  CHECK_INT(couplet("run tlm_drive_train/tlm_drive_train.yaml -o out.csv --stop-time 0.15"), 0);
-  check_same_bytes("tlm_drive_train/tlm_drive_train.yaml", "--stop-time 0.15 --processes");
+  check_same_bytes("tlm_drive_train/tlm_drive_train.yaml", "--processes");
   CHECK_NEAR(at(t, "clutch.w_out", 1), s[2], 0.1);
   CHECK(at(t, "clutch.w_in", 1) == at(t, "clutch.w_out", 1) ||
         fabs(at(t, "clutch.w_in", 1) - at(t, "clutch.w_out", 1)) < 1e-9);
@@ -166,101 +147,6 @@ static void hydraulic(void** state) {
     if (!jump) CHECK_NEAR(column(t, "load.p")[i], p, 1e-3);
   }
   cpl_table_destroy(t);
-}
-
-//------------------------------------ composite models ------------------------------------
-
-static void prepare_pendulum(void) {
-  copy_example("tlm_double_pendulum");
-  for (int i = 1; i <= 2; i++)
-    CHECK_INT(couplet("build tlm_double_pendulum/doublePendulum%d.c -o "
-                      "tlm_double_pendulum/doublePendulum%d/doublePendulum%d.fmu",
-                      i, i, i),
-              0);
-}
-
-// The error of the second angle at t = 1.
-static double pendulum_error(cpl_context* ctx, const char* zf, const char* delay) {
-  char command[512];
-  snprintf(command, sizeof command,
-           "sed 's/Zf=\"[^\"]*\"/Zf=\"%s\"/; s/Delay=\"[^\"]*\"/Delay=\"%s\"/' "
-           "tlm_double_pendulum/doublePendulum.xml > tlm_double_pendulum/variant.xml",
-           zf, delay);
-  CHECK_INT(system(command), 0);
-  if (couplet("run tlm_double_pendulum/variant.xml -o out.csv --stop-time 1 --interval 0.1 --rtol "
-              "1e-8") != 0)
-    check_message("\n\n");
-  cpl_table* t = read_table(ctx, "out.csv");
-  double error = fabs(at(t, "doublePendulum2.phi2", 1) + 1.878478451);
-  CHECK_NEAR(at(t, "doublePendulum1.phi", 1), -1.350261778, 0.9 * error + 1e-3);
-  cpl_table_destroy(t);
-  return error;
-}
-
-static void pendulum(void** state) {
-  prepare_pendulum();
-  double coarse = pendulum_error(*state, "100", "1e-4"),
-         fine = pendulum_error(*state, "100", "5e-5");
-  CHECK_NEAR(coarse, 5e-3, 5e-4);
-  CHECK_NEAR(coarse / fine, 2, 0.1);  // it follows Zf * delay
-  check_same_bytes("tlm_double_pendulum/variant.xml",
-                   "--stop-time 1 --interval 0.1 --rtol 1e-8 --threads 2");
-}
-
-static void spoil(const char* file, const char* change) {
-  char command[512];
-  snprintf(command, sizeof command, "sed -i '%s' tlm_double_pendulum/%s", change, file);
-  CHECK_INT(system(command), 0);
-}
-
-// Each time what is wrong is said, and exit code 2.
-static void composites_with_faults(void** state) {
-  (void)state;
-  static const struct {
-    const char *file, *change, *message;
-  } faults[] = {
-      {"doublePendulum.xml", "s/StartTLMFmiWrapper/StartTLMAdams/",
-       "tlm serve --allow-command StartTLMAdams"},
-      {"doublePendulum.xml", "s/ModelFile=\"doublePendulum2.fmu\"/ModelFile=\"no.fmu\"/",
-       "no.fmu is neither in the folder doublePendulum2 nor beside"},
-      {"doublePendulum.xml", "s/Name=\"tlm\"/Name=\"tip\"/", "no interface tip"},
-      {"doublePendulum.xml", "s/To=\"doublePendulum2.tlm\"/To=\"doublePendulum2.tml\"/",
-       "doublePendulum2.tml"},
-      {"doublePendulum.xml", "s/Zf=\"100\"/Zf=\"0\"/", "Zf must be positive"},
-      {"doublePendulum.xml", "s/Position=\"0.25,0,0\"/Position=\"0.25,0\"/", "three numbers"},
-      {"doublePendulum1/fmi.config", "s/^force.*/force, 6, 1, 2, 3, 4, 5/", "phi is no input"},
-      {"doublePendulum1/fmi.config", "s/^force.*/force, 99, 1, 2, 3, 4, 5/", "value reference 99"},
-      {"doublePendulum1/fmi.config", "s/^speed.*/speed, 22, 23/", "3 variables are needed"},
-      {"doublePendulum1/fmi.config", "s/^name.*/speed, 22/", "belongs to no interface"},
-      {"doublePendulum1/fmi.config", "s/^speed.*/sped, 22/", "unknown key sped"},
-      {"doublePendulum1/fmi.config",
-       "s/^orientation.*/orientation, 13, 13, 15, 16, 17, 18, 19, 20, 21/",
-       "is no rotation at the start"},
-  };
-  prepare_pendulum();
-  CHECK_INT(system("cp -r tlm_double_pendulum good"), 0);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-    CHECK_INT(system("rm -rf tlm_double_pendulum && cp -r good tlm_double_pendulum"), 0);
-    spoil(faults[i].file, faults[i].change);
-    CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.01"), 2);
-    check_message(faults[i].message);
-  }
-  // a frame that is turned, and a matrix by columns: the transpose fits
-  CHECK_INT(system("rm -rf tlm_double_pendulum && cp -r good tlm_double_pendulum"), 0);
-  spoil("doublePendulum2.c", "s/1.5707963267948966/1.2/g");
-  spoil("doublePendulum1.c", "s/1.5707963267948966/1.2/g");
-  for (int i = 1; i <= 2; i++)
-    CHECK_INT(couplet("build tlm_double_pendulum/doublePendulum%d.c -o "
-                      "tlm_double_pendulum/doublePendulum%d/doublePendulum%d.fmu",
-                      i, i, i),
-              0);
-  CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.01"), 0);
-  check_message("m apart at the start");
-  spoil("doublePendulum2/fmi.config",
-        "s/^orientation.*/orientation, 25, 28, 31, 26, 29, 32, 27, 30, 33/");
-  CHECK_INT(couplet("run tlm_double_pendulum/doublePendulum.xml -o out.csv --stop-time 0.01"), 2);
-  check_message("the transpose of one of them fits");
-  CHECK_INT(system("rm -rf good"), 0);
 }
 
 //------------------------------------ parts that fail ------------------------------------
@@ -304,8 +190,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(drive_train, make_context, drop_context),
     cmocka_unit_test(the_manual_is_right),
     cmocka_unit_test_setup_teardown(hydraulic, make_context, drop_context),
-    cmocka_unit_test_setup_teardown(pendulum, make_context, drop_context),
-    cmocka_unit_test(composites_with_faults),
     cmocka_unit_test_setup_teardown(a_killed_part_is_named, make_context, drop_context),
     cmocka_unit_test(a_part_that_stalls_ends_the_run),
 };

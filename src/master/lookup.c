@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "master/master.h"
+#include "master/merged.h"
+
+int32_t cpli_master_find(const cpl_stepper* master, const cpl_stepper* part, uint32_t ref,
+                         uint8_t type) {
+  const cpli_master* m = (const cpli_master*)master;
+  const cpl_description* d = master->base.desc;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    if (m->parts[m->merged->part_of_var[i]].s == part && m->merged->ref_of_var[i] == ref &&
+        d->vars[i].type == type)
+      return i;
+  }
+  return -1;
+}

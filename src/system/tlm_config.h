@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "system/definition.h"
+
+// What stands in a tlm.config; its texts live as long as the definition.
+typedef struct cpli_tlm_config {
+  cpli_place place;  // of the longest step
+  cpli_text name;
+  cpli_text server;  // host:port, checked
+  double start, stop, max_step;
+} cpli_tlm_config;
+
+bool cpli_is_tlm_config(const char* path);
+cpl_status cpli_tlm_config_read(cpl_system_def* def, const char* path, cpli_tlm_config* out);
+
+/// Fill a definition, whose `file` is a tlm.config: the sub-model it lies beside, by itself.
+cpl_status cpli_tlm_config_system(cpl_system_def* def);
