@@ -47,6 +47,7 @@ typedef struct cpl_stepper_def {
   int32_t threads;      ///< 0: as many as there are processors, where they pay
   bool processes;       ///< every part in a process of its own
   double call_timeout;  ///< with processes [s]: a step that takes longer ends the run; 0: never
+  bool one_master;      ///< also for members that nothing is connected to
   const cpl_tlm_serve_def* serve;  ///< parts are run by others (couplet/tlm_net.h). Nullable
   const cpl_tlm_join* join;        ///< one part of what others serve. Nullable
 } cpl_stepper_def;
