@@ -454,6 +454,24 @@ class Bench:
         switches = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)["switches"]
         spent = min(cpu_seconds(run) for _ in range(2)) - min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(2))
         self.report("10,000 balls that switch at different times, FMUs: each switch", 1e6 * spent / switches, "microseconds", 40)
+        self.inside_an_aggregate(ball, half)
+
+    # A ball that becomes another one at every bounce, connected to a table: an aggregate with two structures.
+    def inside_an_aggregate(self, ball, half):
+        with open(self.path("two.yaml"), "w", encoding="utf-8") as out:
+            out.write("couplet: 1\nname: two\nmodes:\n  start: a\n" + "".join(
+                f"  {one}:\n    models: {{b: {{c: {ball}}}}}\n    leave: [{{when: b.h < 0, to: {other}, set: {{b.h: 0, b.v: -b.v}}}}]\n"
+                for one, other in (("a", "b"), ("b", "a"))) + "observe: {h: b.h}\n")
+        table = os.path.join(self.models, "..", "..", "examples", "ball_on_table", "table.c")
+        stop = 19999.5 * half
+        with open(self.path("inside.yaml"), "w", encoding="utf-8") as out:
+            out.write(f"couplet: 1\nmodels: {{ball: {{system: two.yaml}}, table: {{c: {table}, start: {{c: 0.1, d: 0.1}}}}}}\n"
+                      "connections: {table.load: 2*ball.h}\nrecord: [ball.h]\n"
+                      f"experiment: {{stop: {stop}, interval: {stop}, solver: adams, rtol: 1e-6}}\n")
+        run = [self.couplet, "run", self.path("inside.yaml"), "--json", "-o", self.path("ours.csv")]
+        changes = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)["structure_changes"]
+        spent = min(cpu_seconds(run) for _ in range(3)) - min(cpu_seconds(run + ["--stop-time", "0"]) for _ in range(3))
+        self.report("switches inside of an aggregate: each, with all steps between", 1e6 * spent / changes, "microseconds", 40)
 
     # A rod of 1,000 nodes: its own solver begins anew at every communication point.
     def many_states(self):

@@ -250,6 +250,7 @@ static cpl_status make_component(cpl_source* source, cpl_component** out) {
     st = source->ops->make_model(source, source->desc->name, &model);
   } else if (cpl_system_definition(source) != NULL) {
     cpl_stepper_def def = cpl_default_stepper_def();
+    def.one_master = true;  // which shows all of them
     st = cpl_system_stepper(source, &def, &stepper);
   } else {
     st = source->ops->make_stepper(source, source->desc->name, &stepper);
@@ -307,6 +308,7 @@ static int run_graph(void* args_, int n, char** operands) {
     st = graph_write_picture(source, component, operands[0], args->output, args->svg, out);
   else if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
   else if (made) st = print_graph(out, args, component, operands[0]);
+  if (st >= 0 && made && !picture && form == GRAPH_TEXT) graph_print_inner_modes(out, source);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (component != NULL) component->ops->destroy(component);
   if (source != NULL) source->ops->destroy(source);

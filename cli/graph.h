@@ -15,6 +15,7 @@ bool graph_is_between(const cpl_graph_connection* c);   // its target is an inpu
 typedef enum graph_form { GRAPH_TEXT, GRAPH_DOT, GRAPH_JSON } graph_form;
 bool graph_has_modes(const cpl_source* source);
 void graph_print_modes(FILE* out, const cpl_source* source, graph_form form);
+void graph_print_inner_modes(FILE* out, const cpl_source* source);  // of members, as text
 
 void graph_put_escaped(FILE* out, const char* text);  // inside quotes of Graphviz
 void graph_print_dot(FILE* out, const cpl_graph* g);

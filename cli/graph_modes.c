@@ -55,13 +55,7 @@ static void print_way(FILE* out, const cpli_leave* l) {
   }
 }
 
-static void print_text(FILE* out, const cpl_source* source, const cpl_system_def* def) {
-  size_t ways = count_ways(def);
-  cpli_print_text(out, source->desc->name, 0);
-  fprintf(out, "\n  %zu mode%s, %zu transition%s; begins with ", def->n_modes,
-          def->n_modes == 1 ? "" : "s", ways, ways == 1 ? "" : "s");
-  cpli_print_text(out, def->start_mode.text, 0);
-  fputs("\n\nModes\n", out);
+static void print_modes(FILE* out, const cpl_source* source, const cpl_system_def* def) {
   for (size_t k = 0; k < def->n_modes; k++) {
     const cpli_mode_def* m = &def->modes[k];
     const cpl_description* d = mode_of(source, k);
@@ -71,6 +65,31 @@ static void print_text(FILE* out, const cpl_source* source, const cpl_system_def
             d->n_states, d->n_states == 1 ? "" : "s");
     for (size_t i = 0; i < m->n_leaves; i++) print_way(out, &m->leaves[i]);
   }
+}
+
+void graph_print_inner_modes(FILE* out, const cpl_source* source) {
+  const cpl_system_def* def = cpl_system_definition(source);
+  const cpli_built* b = (const cpli_built*)source;
+  for (size_t i = 0; def != NULL && i < def->n_models; i++) {
+    if (b->borrowed[i] || !graph_has_modes(b->sources[i])) continue;
+    const cpl_system_def* inner = cpl_system_definition(b->sources[i]);
+    fputs("\nModes of ", out);
+    cpli_print_text(out, def->models[i].name.text, 0);
+    fputs(", which begins with ", out);
+    cpli_print_text(out, inner->start_mode.text, 0);
+    fputc('\n', out);
+    print_modes(out, b->sources[i], inner);
+  }
+}
+
+static void print_text(FILE* out, const cpl_source* source, const cpl_system_def* def) {
+  size_t ways = count_ways(def);
+  cpli_print_text(out, source->desc->name, 0);
+  fprintf(out, "\n  %zu mode%s, %zu transition%s; begins with ", def->n_modes,
+          def->n_modes == 1 ? "" : "s", ways, ways == 1 ? "" : "s");
+  cpli_print_text(out, def->start_mode.text, 0);
+  fputs("\n\nModes\n", out);
+  print_modes(out, source, def);
   if (def->n_observed > 0) fputs("\nObserved\n", out);
   for (size_t i = 0; i < def->n_observed; i++) {
     fputs("  ", out);

@@ -464,6 +464,9 @@ static void print_stats(const session* s) {
     if (v->algebraics > 0)
       fprintf(out, "  algebraic variables  %d, integrated together with the states\n",
               v->algebraics);
+    if (v->switches > 0)
+      fprintf(out, "  structure changes    %lld, to %d structure%s beside the first\n",
+              (long long)v->switches, v->structures, v->structures == 1 ? "" : "s");
     if (v->projections > 0)
       fprintf(out,
               "  projections          %lld (%s), the largest %.3g times the tolerance\n"
@@ -475,6 +478,7 @@ static void print_stats(const session* s) {
       fprintf(out, "  time in switches     %.3g s\n", r->in_switches_s);
       fprintf(out, "  time in mapping      %.3g s\n", r->in_mapping_s);
     }
+    if (cpl_master_get_stats(s->stepper) != NULL) run_print_master(out, s->stepper);
   } else if (cpl_tlm_count(s->stepper) > 0) {
     run_print_lines(out, s->stepper);
   } else if (cpl_master_get_stats(s->stepper) != NULL) {
@@ -513,6 +517,8 @@ static void print_counts(cpli_json* json, const session* s) {
       {"communication_steps", r->communication_steps},
       {"refused_steps", r->refused_steps},
       {"switches", r->switches},
+      {"structure_changes", v->switches},
+      {"structures", v->structures},
       {"points", r->points},
   };
   if (s->args->per_model) {

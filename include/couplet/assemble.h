@@ -47,6 +47,7 @@ typedef struct cpl_stepper_def {
   int32_t threads;      ///< 0: as many as there are processors, where they pay
   bool processes;       ///< every part in a process of its own
   double call_timeout;  ///< with processes [s]: a step that takes longer ends the run; 0: never
+  bool one_master;      ///< also for members that nothing is connected to
   const cpl_model_solver* solvers;  ///< of single models; they count more than the definition's
   int32_t n_solvers;
   const cpl_tlm_serve_def* serve;  ///< parts are run by others (couplet/tlm_net.h). Nullable

@@ -105,6 +105,7 @@ typedef struct cpl_variable {
   bool reinit;             ///< the model may reinitialise this state at events
   bool relative_quantity;  ///< a difference: the offsets of units do not apply
   bool unbounded;          ///< may grow without limit (an angle): for error control
+  bool passing;            ///< there in some structures of the model only; else it is NaN
   int32_t unit;            ///< index in units; -1: none
   int32_t display_unit;    ///< index in units; -1: none
   int32_t declared_type;   ///< index in types; -1: none
@@ -315,7 +316,7 @@ typedef struct cpl_event_info {
   bool terminate;          ///< the model wants to stop
   bool states_changed;     ///< values of states: read them
   bool nominals_changed;   ///< read them
-  bool structure_changed;  ///< numbers of states or indicators: see the description again
+  bool structure_changed;  ///< base.desc may be another one: see cpl_model_ops.structure
   double next_time;        ///< next time event; INFINITY: none
   int32_t stop;            ///< with terminate: which wish it was, from 1; 0: it has no number
 } cpl_event_info;
@@ -365,6 +366,12 @@ typedef struct cpl_model_ops {
   /// pieces, which the caller owns; the arrays live as long as it does, and so does its
   /// description.
   cpl_status (*split)(cpl_model* m, cpl_pieces* out);
+  /// A model of variable structure: the descriptions it can have, one after the other, so that who
+  /// uses it can prepare; NULL behind the last one, and at once when there are too many. They have
+  /// the same variables with the same references; states, indicators and dependencies differ. They
+  /// live as long as the model, and one structure has always the same one. base.desc is that of the
+  /// present structure: it changes in event_update (which says so), setup, reset and restore only.
+  const cpl_description* (*structure)(cpl_model* m, int32_t i);
   // optional: both or none
   /// The linear system of Newton's method, (I - gamma J) dx = r with J the derivatives by the
   /// states at the present point: prepare it (`fresh`: with a new J), then solve it any number of

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The composer "modes": steppers and transitions between them become one stepper with a variable
-// structure. One mode is active at a time; where its guard fires, another one is initialised from
-// its end values. A system file describes the same with `modes:`; this is the way for programs.
+// structure, and models one model. One mode is active at a time; where its guard fires, another one
+// is initialised from its end values. A system file describes the same with `modes:`; this is the
+// way for programs.
 #pragma once
 
 #include "couplet/interface.h"
@@ -60,16 +61,19 @@ typedef struct cpl_transition {
 /// A start value, set again each time a mode is entered.
 typedef struct cpl_mode_start {
   int32_t var;
-  double number;     ///< of all but Strings
+  double number;     ///< of a Real
+  int64_t integer;   ///< of an Integer, a Boolean (0 or 1), an Enumeration
   const char* text;  ///< of a String
 } cpl_mode_start;
 
 typedef struct cpl_mode {
   const char* name;
-  cpl_stepper* stepper;  ///< not set up yet
+  cpl_stepper* stepper;  ///< for cpl_modes(): not set up yet
+  cpl_model* model;      ///< for cpl_modes_model(), likewise
   /// Another instance of it, for when it cannot be reset. Nullable.
   cpl_status (*make)(void* user, cpl_stepper** out);
-  void* user;  ///< handed to make
+  cpl_status (*make_model)(void* user, cpl_model** out);
+  void* user;  ///< handed to them
   const cpl_mode_start* starts;
   int32_t n_starts;
   const cpl_transition* leave;  ///< those that come first win when several are due at once
@@ -110,6 +114,15 @@ CPL_API cpl_modes_def cpl_default_modes_def(void);
 /// Borrowed: what `user` points to and the texts of transitions for the life of *out; def, and all
 ///           else it points to, during the call.
 CPL_API cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_stepper** out);
+
+/// The same of models: the result is one model of variable structure (cpl_model_ops.structure), to
+/// be integrated, or to be part of an aggregate with others under one solver. Its states,
+/// indicators and dependencies are those of the active mode. A guard is a wish to stop
+/// (cpl_event_info.stop), which ends nothing here: the event update follows the transition and says
+/// that the structure changed, and the next one leaves the initialisation of the new mode, with the
+/// inputs it has by then. Modes must not be of variable structure themselves.
+/// Owned, borrowed: as with cpl_modes(); the models belong to the result from here on.
+CPL_API cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model** out);
 
 /// Counters of a stepper made by cpl_modes().
 typedef struct cpl_modes_stats {

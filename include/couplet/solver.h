@@ -75,6 +75,8 @@ typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
   int64_t state_events, time_events, step_events;
   int64_t restarts;
+  int64_t switches;           ///< of the model's structure
+  int32_t structures;         ///< that the model has had, beside the first
   int64_t linear_iters;       ///< of GMRES
   int64_t products;           ///< Jacobian times vector, by the model's directional derivatives
   int64_t projections;        ///< onto constraints, of step ends, output points and events

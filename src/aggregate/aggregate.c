@@ -195,7 +195,8 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   cpl_status st = CPL_OK;
   a->t = s->start_time;
   FOR_EACH_PART(a, st, part->base.ops->setup(&part->base, s));
-  return st;
+  if (st >= 0) st = cpli_variants_prepare(a);
+  return st < 0 ? st : cpli_variants_follow(a);
 }
 
 // Gradients of linear couplings may have parameters as factors, and those change here.
@@ -240,13 +241,14 @@ static cpl_status reset(cpl_component* c) {
   start_signals(self_of(c));
   start_guesses(self_of(c));
   FOR_EACH_PART(self_of(c), st, part->base.ops->reset(&part->base));
-  return st;
+  return st < 0 ? st : cpli_variants_follow(self_of(c));
 }
 
 static void destroy(cpl_component* c) {
   if (c == NULL) return;
   cpli_aggregate* a = self_of(c);
   cpl_context* ctx = c->ctx;
+  cpli_variants_destroy(a);
   cpli_newton_destroy(a->newton);
   cpli_direction_destroy(a->direction);
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) cpli_plan_destroy(a->plans[i]);
@@ -255,6 +257,7 @@ static void destroy(cpl_component* c) {
   }
   cpli_free(ctx, a->nodes);
   cpli_free(ctx, a->x);
+  cpli_free(ctx, a->value);
   cpli_free(ctx, a->gathered_integers);
   cpli_box_release(a->box);
   cpli_arena_free(&a->arena);
@@ -291,6 +294,7 @@ static cpl_status enter_continuous(cpl_model* m) {
   forget_gradients(a);
   accept_point(a);  // the event is over: what it left is where loops go on from
   if (a->rows != NULL) a->rows->given = false;
+  if (a->n_varying > 0) a->fresh = false;  // as after a look at a structure that is new
   return st < 0 || a->verified ? st : verify(a);
 }
 
@@ -519,10 +523,38 @@ static cpl_status add_outside(maker* k, int32_t i) {
   return st < 0 ? st : nodes_for(k, o->def.assign.sources, o->n_assign, &o->assign);
 }
 
+typedef struct place_of_target {
+  int32_t part, var, link;
+} place_of_target;
+
+static int by_target(const void* x, const void* y) {
+  const place_of_target *a = x, *b = y;
+  int32_t d = a->part != b->part ? a->part - b->part
+              : a->var != b->var ? a->var - b->var
+                                 : a->link - b->link;
+  return d < 0 ? -1 : d > 0;
+}
+
+// Nodes in the order of targets, not of couplings: where loops are torn follows from it.
+static cpl_status add_links(maker* k) {
+  cpli_aggregate* a = k->a;
+  place_of_target* order = cpli_alloc(a->base.base.ctx, (size_t)a->n_links, sizeof *order);
+  cpl_status st = order != NULL ? CPL_OK : cpli_nomem(a->base.base.ctx);
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) {
+    cpl_port to = k->def->couplings[i].target;
+    order[i] = (place_of_target){to.part < 0 ? -1 : k->place[to.part], to.var, i};
+  }
+  if (st >= 0) qsort(order, (size_t)a->n_links, sizeof *order, by_target);
+  // targets first, so that an input that is also read is known as an input
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_target(k, order[i].link);
+  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_sources(k, order[i].link);
+  cpli_free(a->base.base.ctx, order);
+  return st;
+}
+
 static cpl_status make_nodes(maker* k) {
   cpli_aggregate* a = k->a;
   cpl_context* ctx = a->base.base.ctx;
-  cpl_status st = CPL_OK;
   for (int32_t i = 0; i < a->n_part_vars; i++) a->node_of[i] = -1;
   for (int32_t i = 0; i < a->n_signals; i++) {
     if (!cpli_grow(ctx, (void**)&a->nodes, &k->cap, (size_t)a->n_nodes, sizeof *a->nodes))
@@ -530,9 +562,7 @@ static cpl_status make_nodes(maker* k) {
     a->nodes[a->n_nodes++] = (cpli_node){
         .kind = CPLI_NODE_SIGNAL, .part = -1, .var = i, .type = CPL_REAL, .coupling = -1};
   }
-  // targets first, so that an input that is also read is known as an input
-  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_target(k, i);
-  for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_sources(k, i);
+  cpl_status st = add_links(k);
   for (int32_t i = 0; i < a->n_outside && st >= 0; i++) st = add_outside(k, i);
   return st;
 }
@@ -589,9 +619,8 @@ static cpl_status take_lists(maker* k) {
   a->settling = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->settling);
   a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
   a->node_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->node_of);
-  a->is_state = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->is_state);
   if (a->signals == NULL || a->links == NULL || a->settling == NULL || a->outside == NULL ||
-      a->node_of == NULL || a->is_state == NULL)
+      a->node_of == NULL)
     return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < d->n_signals; i++) {
     cpl_signal s = d->signals[i];
@@ -607,10 +636,9 @@ static cpl_status take_lists(maker* k) {
 static cpl_status allocate(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
   size_t n = (size_t)a->n_nodes;
-  a->x = cpli_alloc(ctx, (size_t)a->n_states + 4 * n, sizeof *a->x);
+  a->value = cpli_alloc(ctx, 4 * n, sizeof *a->value);
   a->gathered_integers = cpli_alloc(ctx, n, sizeof *a->gathered_integers);
-  if (a->x == NULL || a->gathered_integers == NULL) return cpli_nomem(ctx);
-  a->value = a->x + a->n_states;
+  if (a->value == NULL || a->gathered_integers == NULL) return cpli_nomem(ctx);
   a->settled = a->value + n;
   a->before = a->settled + n;
   a->gathered = a->before + n;
@@ -626,6 +654,31 @@ static bool all_states_known(const cpli_aggregate* a) {
   return true;
 }
 
+static cpl_status mark_states(cpli_aggregate* a) {
+  a->is_state = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->is_state);
+  a->x = cpli_alloc(a->base.base.ctx, (size_t)a->n_states, sizeof *a->x);
+  if (a->is_state == NULL || a->x == NULL) return cpli_nomem(a->base.base.ctx);
+  for (int32_t i = 0; i < a->n_states; i++) {
+    if (a->desc->states[i] >= 0) a->is_state[a->desc->states[i]] = true;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_aggregate_plan(cpli_aggregate* a) {
+  cpl_status st = cpli_aggregate_describe(a);
+  if (st >= 0) st = mark_states(a);
+  if (st >= 0) st = make_plans(a);
+  bool known = st >= 0 && all_states_known(a);
+  if (known) st = cpli_newton_make(a, &a->newton);
+  if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
+  a->ops = a->direction != NULL ? direction_ops : known ? newton_ops : plain_ops;
+  if (a->n_varying > 0) {
+    a->ops.structure = cpli_aggregate_structure_at;
+    a->ops.use_residuals = NULL;  // loops come and go
+  }
+  return st < 0 ? st : cpli_constraints_make(a);
+}
+
 static cpl_status prepare(maker* k) {
   cpli_aggregate* a = k->a;
   cpl_status st = take_parts(k);
@@ -633,22 +686,14 @@ static cpl_status prepare(maker* k) {
   cpli_aggregate_lay_out(a);
   st = take_lists(k);
   if (st >= 0) st = make_nodes(k);
-  if (st >= 0) st = cpli_aggregate_describe(a);
-  for (int32_t i = 0; i < a->n_states && st >= 0; i++) {
-    if (a->desc->states[i] >= 0) a->is_state[a->desc->states[i]] = true;
-  }
   if (st >= 0) st = allocate(a);
-  if (st >= 0) st = make_plans(a);
+  if (st >= 0) st = cpli_constraints_take(a, k->def);
   bool saves = true;
   for (int32_t i = 0; i < a->n_parts; i++) saves = saves && a->parts[i].m->base.ops->save != NULL;
   a->base.base.ops = &component_ops[saves];
   a->base.base.can.save_restore = saves;
-  bool known = st >= 0 && all_states_known(a);
-  if (known) st = cpli_newton_make(a, &a->newton);
-  if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
-  a->ops = a->direction != NULL ? direction_ops : known ? newton_ops : plain_ops;
   a->base.ops = &a->ops;
-  return st < 0 ? st : cpli_constraints_make(a, k->def);
+  return st < 0 ? st : cpli_variants_begin(a);
 }
 
 cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {

@@ -8,7 +8,8 @@
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
 // event iteration, groups.c what can be solved apart, direction.c the product of the Jacobian with
 // a vector, rows.c loops as equations of the integrator, linearize.c the partial derivatives of the
-// whole, report.c what a reader wants to know, aggregate.c the operations of a model.
+// whole, report.c what a reader wants to know, variants.c what differs between structures,
+// aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"
@@ -121,6 +122,25 @@ typedef struct cpli_box {
   cpl_description desc;
 } cpli_box;
 
+// What differs from structure to structure of an aggregate whose parts change theirs; those of the
+// present one are in the aggregate itself.
+typedef struct cpli_variant {
+  struct cpli_variant* next;
+  const cpl_description** key;  // of the parts that vary
+  cpli_box* box;
+  cpl_model_ops ops;
+  struct cpli_span {
+    int32_t first_state, n_states, first_indicator, n_indicators;
+  } * spans;  // by part
+  int32_t n_states, n_part_indicators;
+  bool* is_state;
+  double *x, *constraint_room, *difference_room;
+  cpli_plan* plans[3];
+  struct cpli_newton* newton;
+  struct cpli_direction* direction;
+  bool verified;
+} cpli_variant;
+
 typedef struct cpli_aggregate {
   cpl_model base;
   cpl_model_ops ops;
@@ -145,6 +165,11 @@ typedef struct cpli_aggregate {
   int32_t n_outside;
   int32_t first_signal;       // node of signal 0
   int32_t n_link_indicators;  // behind those of the parts
+
+  int32_t *varying, n_varying;       // parts of variable structure
+  const cpl_description** key;       // scratch: of each of them
+  cpli_variant *variants, *variant;  // all that were made; the present one. NULL: nothing varies
+  bool prepared;                     // those that are made before the start
 
   cpli_plan* plans[3];  // by cpli_plan_kind
   struct cpli_newton* newton;
@@ -179,6 +204,20 @@ cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
 const char* cpli_node_name(const cpli_aggregate* a, int32_t node);
 /// The part a variable of the aggregate belongs to; -1: a signal.
 int32_t cpli_part_of(const cpli_aggregate* a, int32_t var);
+
+/// Plans and all else that follows from the structure the parts have now.
+cpl_status cpli_aggregate_plan(cpli_aggregate* a);
+
+//------------------------------------ variants.c ------------------------------------
+
+/// After the aggregate is made: it becomes the first of its variants where parts vary.
+cpl_status cpli_variants_begin(cpli_aggregate* a);
+/// Before the start: all of them where they are few.
+cpl_status cpli_variants_prepare(cpli_aggregate* a);
+/// The parts may have another structure than before: take on the variant that belongs to it.
+cpl_status cpli_variants_follow(cpli_aggregate* a);
+void cpli_variants_destroy(cpli_aggregate* a);  // but for what is in the aggregate itself
+const cpl_description* cpli_aggregate_structure_at(cpl_model* m, int32_t i);
 
 //------------------------------------ describe.c ------------------------------------
 
@@ -295,13 +334,17 @@ cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
 
 //------------------------------------ constraints.c ------------------------------------
 
-/// Takes over the constraints of the definition and puts what can be done about them into a->ops.
-cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def);
+/// Takes over the constraints of the definition.
+cpl_status cpli_constraints_take(cpli_aggregate* a, const cpl_aggregate_def* def);
+/// What can be done about them and about those of the parts, into a->ops.
+cpl_status cpli_constraints_make(cpli_aggregate* a);
+
 //------------------------------------ saved.c ------------------------------------
 
 cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot);
+void cpli_aggregate_forget_kept(cpli_aggregate* a);  // what only saves work
 
 //------------------------------------ events.c ------------------------------------
 

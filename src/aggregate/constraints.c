@@ -171,9 +171,19 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t most, double
 
 //------------------------------------ which ------------------------------------
 
-cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def) {
+cpl_status cpli_constraints_take(cpli_aggregate* a, const cpl_aggregate_def* def) {
+  size_t n = (size_t)def->n_constraints;
+  a->n_constraints = def->n_constraints;
+  a->constraints = cpli_arena_alloc(&a->arena, n, sizeof *a->constraints);
+  a->at_start = cpli_arena_alloc(&a->arena, n, sizeof *a->at_start);
+  if (a->constraints == NULL || a->at_start == NULL) return cpli_nomem(a->base.base.ctx);
+  if (n > 0) memcpy(a->constraints, def->constraints, n * sizeof *a->constraints);
+  return CPL_OK;
+}
+
+cpl_status cpli_constraints_make(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
-  size_t most = 0, n = (size_t)a->n_states, own = (size_t)def->n_constraints;
+  size_t most = 0, n = (size_t)a->n_states, own = (size_t)a->n_constraints;
   bool residuals = true, exact = own == 0;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];
@@ -184,23 +194,17 @@ cpl_status cpli_constraints_make(cpli_aggregate* a, const cpl_aggregate_def* def
     residuals = residuals && part->m->ops->get_constraints != NULL;
     exact = exact && part->m->ops->constraint_jacobian != NULL;
   }
-  a->desc->n_constraints += def->n_constraints;
+  a->desc->n_constraints += a->n_constraints;
   if (a->desc->n_constraints == 0) return CPL_OK;
   if (!residuals && own > 0)
     return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
                     "%s: constraints of the system cannot be combined with those of a model that "
                     "offers a projection but no residuals",
                     a->name);
-  a->n_constraints = def->n_constraints;
-  a->constraints = cpli_arena_alloc(&a->arena, own, sizeof *a->constraints);
-  a->at_start = cpli_arena_alloc(&a->arena, own, sizeof *a->at_start);
   a->constraint_room = cpli_arena_alloc(&a->arena, (most + 2) * (n + 1), sizeof(double));
   a->difference_room =
       cpli_arena_alloc(&a->arena, n + 2 * (size_t)a->desc->n_constraints, sizeof(double));
-  if (a->difference_room == NULL || a->constraints == NULL || a->at_start == NULL ||
-      a->constraint_room == NULL)
-    return cpli_nomem(ctx);
-  if (own > 0) memcpy(a->constraints, def->constraints, own * sizeof *a->constraints);
+  if (a->difference_room == NULL || a->constraint_room == NULL) return cpli_nomem(ctx);
   a->ops.count_constraints = count;
   if (residuals) a->ops.get_constraints = get;
   if (residuals && exact) a->ops.constraint_jacobian = jacobian;

@@ -357,6 +357,11 @@ cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   cpl_status st = carry_over(a, &changed);
   if (st >= 0) st = carry_strings(a, &changed);
   if (st >= 0) st = update_parts(a, info);
+  if (st >= 0 && info->structure_changed) {  // what was found belongs to the structure before
+    info->again = true;
+    a->runs++;  // a mode begins as a run does: parameters may be others
+    return cpli_variants_follow(a);
+  }
   if (st >= 0) st = read_states(a);
   changed = false;
   if (st >= 0) st = carry_over(a, &changed);

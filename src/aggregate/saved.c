@@ -17,14 +17,19 @@ typedef struct saved {
   bool given;  // loops as rows; their values are those of nodes
   cpl_snapshot* parts;
   double* next_times;
-  double* values;  // states, values of nodes, settled ones
+  double* values;  // of nodes, settled ones, then states where their number stays
   outside_state* outside;
   unsigned char* memory;  // of functions
 } saved;
 
-static size_t n_values(const cpli_aggregate* a) {
-  return (size_t)a->n_states + 2 * (size_t)a->n_nodes;
+static size_t n_kept(const cpli_aggregate* a) { return 2 * (size_t)a->n_nodes; }
+
+// Of an aggregate that varies the parts are asked for them.
+static size_t n_states(const cpli_aggregate* a) {
+  return a->n_varying == 0 ? (size_t)a->n_states : 0;
 }
+
+static size_t n_values(const cpli_aggregate* a) { return n_kept(a) + n_states(a); }
 
 // Every function that remembers something.
 static void each_memory(const cpli_aggregate* a,
@@ -66,7 +71,7 @@ static saved* make(const cpli_aggregate* a) {
   return k;
 }
 
-static void forget_kept(cpli_aggregate* a) {
+void cpli_aggregate_forget_kept(cpli_aggregate* a) {
   a->fresh = false;
   a->events++;
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) {
@@ -83,7 +88,8 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   k->t = a->t;
   k->phase = a->phase;
   k->given = a->rows != NULL && a->rows->given;
-  memcpy(k->values, a->x, n_values(a) * sizeof(double));
+  memcpy(k->values, a->value, n_kept(a) * sizeof(double));
+  memcpy(k->values + n_kept(a), a->x, n_states(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++)
     k->outside[i] = (outside_state){a->outside[i].held, a->outside[i].firing, a->outside[i].next};
   unsigned char* at = k->memory;
@@ -94,7 +100,7 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
     k->next_times[i] = a->parts[i].next_time;
     st = part->ops->save(part, &k->parts[i]);
   }
-  forget_kept(a);
+  cpli_aggregate_forget_kept(a);
   return st;
 }
 
@@ -104,7 +110,8 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   a->t = k->t;
   a->phase = k->phase;
   if (a->rows != NULL) a->rows->given = k->given;
-  memcpy(a->x, k->values, n_values(a) * sizeof(double));
+  memcpy(a->value, k->values, n_kept(a) * sizeof(double));
+  memcpy(a->x, k->values + n_kept(a), n_states(a) * sizeof(double));
   for (int32_t i = 0; i < a->n_outside; i++) {
     a->outside[i].held = k->outside[i].held;
     a->outside[i].firing = k->outside[i].firing;
@@ -118,7 +125,10 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
     a->parts[i].next_time = k->next_times[i];
     st = part->ops->restore(part, &k->parts[i]);
   }
-  forget_kept(a);
+  if (a->n_varying > 0) a->runs++;
+  if (st >= 0 && a->n_varying > 0) st = cpli_variants_follow(a);
+  if (st >= 0 && a->n_varying > 0) st = a->ops.get_states(&a->base, a->x);
+  cpli_aggregate_forget_kept(a);
   return st;
 }
 

@@ -87,6 +87,7 @@ typedef struct cpli_built {
   cpl_source** sources;    // one per model
   bool* borrowed;          // that source belongs to the program
   bool* is_stepper;        // that member stands beside the aggregate
+  bool varies;             // it is a model of variable structure
   size_t n_steppers;
   double* parameters;  // values
   bool* known;         // which of them have been computed; all, once the system is built
@@ -145,6 +146,17 @@ void cpli_modes_plan_free(cpli_modes_plan* p);  // Nullable
 cpl_status cpli_modes_stepper(cpli_built* b, const cpl_stepper_def* def, cpl_stepper** out);
 /// What a nested system says of its solver counts more than what the outer one says.
 cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver);
+
+/// The definition of the whole; modes[] gets what all instances have in common.
+void cpli_modes_fill(const cpli_built* b, const cpli_modes_plan* p, cpl_mode* modes,
+                     cpl_modes_def* out);
+
+//------------------------------------ varying.c ------------------------------------
+
+/// Which members with modes are models of the aggregate.
+cpl_status cpli_varying_choose(cpli_built* b);
+bool cpli_varying_is(const cpl_source* source);  // a system with modes
+cpl_status cpli_varying_make(cpl_source* source, const char* name, cpl_model** out);
 
 //------------------------------------ ways.c ------------------------------------
 

@@ -56,7 +56,7 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
 static cpl_status choose_kind(built* b, size_t i) {
   const cpli_member* m = &b->def->models[i];
   const cpl_source_ops* ops = b->sources[i]->ops;
-  if (m->as == CPL_AS_MODEL_EXCHANGE && ops->make_model == NULL)
+  if (m->as == CPL_AS_MODEL_EXCHANGE && ops->make_model == NULL && !cpli_varying_is(b->sources[i]))
     return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &m->as_place,
                         "model %s: as: me: there is only co-simulation in it", m->name.text);
   if (ops->make_model == NULL && ops->make_stepper == NULL)
@@ -146,6 +146,8 @@ static int by_name(const void* x, const void* y) {
 static cpl_status make_member(built* b, size_t i, cpli_members* d) {
   cpl_source* source = b->sources[i];
   const char* name = b->def->models[i].name.text;
+  if (!b->is_stepper[i] && cpli_varying_is(source))
+    return cpli_varying_make(source, name, &d->models[i]);
   if (cpl_system_definition(source) != NULL && source->ops->make_model == NULL) return CPL_OK;
   if (b->is_stepper[i] && source->ops->make_stepper != NULL)
     return source->ops->make_stepper(source, name, &d->steppers[i]);
@@ -731,6 +733,7 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
   if (st >= 0 && def->n_modes > 0) return build_modes(b, &chain, out);
   if (st >= 0) st = open_members(b, &chain);
   if (st >= 0) st = resolve_all(b);
+  if (st >= 0) st = cpli_varying_choose(b);
   bool model = st >= 0 && b->n_steppers == 0 && b->tlm == NULL;
   if (model) st = assemble(b, b->name, &b->prototype);
   if (st >= 0 && !model) st = cpli_members_make(b, b->name, &b->draft);
@@ -740,6 +743,7 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
     destroy(&b->base);
     return st;
   }
+  if (model) b->varies = b->prototype->ops->structure != NULL;
   if (model) b->box = cpli_box_hold(b->prototype);
   else b->base.ops = &stepper_ops;
   b->desc = model ? b->box->desc : b->merged->desc;

@@ -7,7 +7,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/solver.h"
-#include "modes/beside.h"
+#include "master/beside.h"
 
 void cpli_members_free(cpli_built* b, cpli_members* d) {
   if (d == NULL) return;
@@ -96,19 +96,24 @@ static cpl_status make_layout(cpli_built* b, const cpli_members* d, layout* l) {
   return st;
 }
 
+static cpl_status merge(cpli_built* b, const cpli_members* d, const layout* l, cpli_merged** out) {
+  cpl_context* ctx = b->base.ctx;
+  cpli_merge_part* parts = cpli_alloc(ctx, (size_t)l->n, sizeof *parts);
+  if (parts == NULL) return cpli_nomem(ctx);
+  for (int32_t i = 0; i < l->n; i++) {
+    int32_t model = l->parts[i].model;
+    parts[i] = (cpli_merge_part){
+        l->parts[i].name, model >= 0 ? b->sources[model]->desc : d->inner->base.desc, model < 0};
+  }
+  cpl_status st = cpli_merge(ctx, b->name, parts, l->n, l->links, l->n_links, out);
+  cpli_free(ctx, parts);
+  return st;
+}
+
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* d) {
   layout l;
-  cpl_context* ctx = b->base.ctx;
   cpl_status st = make_layout(b, d, &l);
-  cpli_merge_part* parts = cpli_alloc(ctx, (size_t)l.n, sizeof *parts);
-  if (st >= 0 && parts == NULL) st = cpli_nomem(ctx);
-  for (int32_t i = 0; i < l.n && st >= 0; i++) {
-    int32_t model = l.parts[i].model;
-    parts[i] = (cpli_merge_part){
-        l.parts[i].name, model >= 0 ? b->sources[model]->desc : d->inner->base.desc, model < 0};
-  }
-  if (st >= 0) st = cpli_merge(ctx, b->name, parts, l.n, l.links, l.n_links, &b->merged);
-  cpli_free(ctx, parts);
+  if (st >= 0) st = merge(b, d, &l, &b->merged);
   free_layout(b, &l);
   return st;
 }
@@ -276,9 +281,9 @@ cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
   return st;
 }
 
-static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                         const layout* l, cpl_master_part* parts, cpl_master_bond* bonds,
-                         cpl_stepper** out) {
+static cpl_status make_master(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                              const layout* l, cpli_merged* merged, cpl_master_part* parts,
+                              cpl_master_bond* bonds, cpl_stepper** out) {
   cpl_master_def m = cpl_default_master_def();
   int32_t made = 0;
   cpl_status st = cpli_take_master(b, def, &m);
@@ -300,13 +305,25 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
   m.n_links = l->n_links;
   m.bonds = bonds;
   m.n_bonds = (int32_t)b->def->cosimulation.n_bonds;
-  return cpli_master_create(b->base.ctx, &m, b->merged, out);
+  return cpli_master_create(b->base.ctx, &m, merged, out);
+}
+
+static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                         const layout* l, cpli_merged* merged, cpl_stepper** out) {
+  cpl_context* ctx = b->base.ctx;
+  cpl_master_part* parts = cpli_alloc(ctx, (size_t)l->n, sizeof *parts);
+  cpl_master_bond* bonds = cpli_alloc(ctx, b->def->cosimulation.n_bonds, sizeof *bonds);
+  cpl_status st = parts != NULL && bonds != NULL ? CPL_OK : cpli_nomem(ctx);
+  if (st >= 0) st = make_master(b, d, def, l, merged, parts, bonds, out);
+  cpli_free(ctx, parts);
+  cpli_free(ctx, bonds);
+  return st;
 }
 
 //------------------------------------ side by side ------------------------------------
 
 static bool works_ahead(const cpl_source* source) {
-  if (source->ops->make_model != NULL) return true;
+  if (source->ops->make_model != NULL) return source->ops->make_stepper == NULL;  // else its own
   const cpli_modes_plan* p =
       cpl_system_definition(source) != NULL ? ((const cpli_built*)source)->modes : NULL;
   for (int32_t k = 0; p != NULL && k < p->n; k++) {
@@ -334,29 +351,143 @@ static cpl_status put_beside(cpli_built* b, cpli_members* d, const cpl_stepper_d
     if (st < 0) break;
   }
   if (st >= 0)
-    st = cpli_beside(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->merged, out);
+    st = cpli_beside(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->merged, NULL,
+                     out);
   else
     for (int32_t i = 0; i < made; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   cpli_free(ctx, parts);
   return st;
 }
 
+//------------------------------------ beside a master ------------------------------------
+
+static bool has_step(const cpli_built* b, int32_t model) {
+  const cpli_cosimulation* c = &b->def->cosimulation;
+  for (size_t i = 0; i < c->n_steps && model >= 0; i++) {
+    if (strcmp(c->steps[i].name.text, b->def->models[model].name.text) == 0) return true;
+  }
+  return false;
+}
+
+// Which parts the master has to couple, and how many: all that are linked, that the section
+// `master` names, or that cannot go at a pace of their own.
+static int32_t find_linked(const cpli_built* b, const layout* l, bool* linked) {
+  int32_t n = 0;
+  bool all = l->n_links == 0 || b->def->cosimulation.n_bonds > 0;
+  for (int32_t i = 0; i < l->n_links; i++)
+    linked[l->links[i].source_part] = linked[l->links[i].target_part] = true;
+  for (int32_t i = 0; i < l->n; i++) {
+    int32_t model = l->parts[i].model;
+    if (all || has_step(b, model) || (model >= 0 && !works_ahead(b->sources[model])))
+      linked[i] = true;
+    n += linked[i];
+  }
+  return n;
+}
+
+// The layout of what is linked. number[i]: of each part in it; -1: it is not there.
+static cpl_status take_linked(cpli_built* b, const layout* l, const bool* linked, int32_t* number,
+                              layout* out) {
+  cpl_context* ctx = b->base.ctx;
+  size_t models = b->def->n_models;
+  *out = (layout){.parts = cpli_alloc(ctx, (size_t)l->n, sizeof *out->parts),
+                  .part_of = cpli_alloc(ctx, models + 1, sizeof *out->part_of),
+                  .links = cpli_alloc(ctx, (size_t)l->n_links, sizeof *out->links)};
+  if (out->parts == NULL || out->part_of == NULL || out->links == NULL) return cpli_nomem(ctx);
+  for (int32_t i = 0; i < l->n; i++) {
+    number[i] = linked[i] ? out->n : -1;
+    if (!linked[i]) continue;
+    int32_t model = l->parts[i].model;
+    out->part_of[model >= 0 ? (size_t)model : models] = out->n;
+    out->parts[out->n++] = l->parts[i];
+  }
+  for (int32_t i = 0; i < l->n_links; i++) {
+    cpl_master_link link = l->links[i];
+    link.source_part = number[link.source_part];
+    link.target_part = number[link.target_part];
+    out->links[out->n_links++] = link;
+  }
+  return CPL_OK;
+}
+
+// The master stands behind all that go at a pace of their own. Its variables are in the order they
+// have in the whole.
+static void find_places(const cpli_built* b, const layout* l, int32_t* number,
+                        cpli_beside_place* places) {
+  int32_t n = 0;
+  uint32_t inner = 0;
+  for (int32_t i = 0; i < l->n; i++) {
+    if (number[i] < 0) number[i] = -1 - n++;
+  }
+  for (int32_t v = 0; v < b->merged->desc.n_vars; v++) {
+    int32_t part = number[b->merged->part_of_var[v]];
+    places[v] = part >= 0 ? (cpli_beside_place){n, inner++}
+                          : (cpli_beside_place){-1 - part, b->merged->ref_of_var[v]};
+  }
+}
+
+static cpl_status make_linked(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                              const layout* l, cpl_stepper** out) {
+  cpli_merged* merged = NULL;
+  cpl_status st = merge(b, d, l, &merged);
+  if (st >= 0) st = couple(b, d, def, l, merged, out);
+  cpli_merged_release(merged);
+  return st;
+}
+
+// Those without links first, then the master.
+static cpl_status make_all(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                           const layout* l, const layout* inner, const bool* linked,
+                           cpl_stepper** parts, int32_t* n) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < l->n && st >= 0; i++) {
+    if (linked[i]) continue;
+    st = cpli_member_stepper(b, d, l->parts[i].model, def, false, &parts[*n]);
+    *n += st >= 0;
+  }
+  if (st >= 0) st = make_linked(b, d, def, inner, &parts[*n]);
+  *n += st >= 0;
+  return st;
+}
+
+static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                                const layout* l, const bool* linked, cpl_stepper** out) {
+  cpl_context* ctx = b->base.ctx;
+  layout inner = {0};
+  int32_t* number = cpli_alloc(ctx, (size_t)l->n, sizeof *number);
+  cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n + 1, sizeof(cpl_stepper*));
+  cpli_beside_place* places = cpli_alloc(ctx, (size_t)b->merged->desc.n_vars, sizeof *places);
+  int32_t n = 0;
+  cpl_status st = number != NULL && parts != NULL && places != NULL ? CPL_OK : cpli_nomem(ctx);
+  if (st >= 0) st = take_linked(b, l, linked, number, &inner);
+  if (st >= 0) find_places(b, l, number, places);
+  if (st >= 0) st = make_all(b, d, def, l, &inner, linked, parts, &n);
+  if (st >= 0) {
+    st =
+        cpli_beside(ctx, def->name != NULL ? def->name : b->name, parts, n, b->merged, places, out);
+  } else {
+    for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
+  }
+  free_layout(b, &inner);
+  cpli_free(ctx, number);
+  cpli_free(ctx, parts);
+  cpli_free(ctx, places);
+  return st;
+}
+
 cpl_status cpli_members_couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
                                cpl_stepper** out) {
-  cpl_context* ctx = b->base.ctx;
   layout l;
   cpl_status st = make_layout(b, d, &l);
-  if (st >= 0 && is_loose(b, &l)) {
-    st = put_beside(b, d, def, &l, out);
-    free_layout(b, &l);
-    return st;
-  }
-  cpl_master_part* parts = cpli_alloc(ctx, (size_t)l.n, sizeof *parts);
-  cpl_master_bond* bonds = cpli_alloc(ctx, b->def->cosimulation.n_bonds, sizeof *bonds);
-  if (st >= 0 && (parts == NULL || bonds == NULL)) st = cpli_nomem(ctx);
-  if (st >= 0) st = couple(b, d, def, &l, parts, bonds, out);
-  cpli_free(ctx, parts);
-  cpli_free(ctx, bonds);
+  bool* linked = cpli_alloc(b->base.ctx, (size_t)l.n, sizeof *linked);
+  if (st >= 0 && linked == NULL) st = cpli_nomem(b->base.ctx);
+  if (st < 0) goto done;
+  if (is_loose(b, &l)) st = put_beside(b, d, def, &l, out);
+  else if (def->one_master || def->solver.restart_each_step || find_linked(b, &l, linked) == l.n)
+    st = couple(b, d, def, &l, b->merged, out);
+  else st = couple_linked(b, d, def, &l, linked, out);
+done:
+  cpli_free(b->base.ctx, linked);
   free_layout(b, &l);
   return st;
 }

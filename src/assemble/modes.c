@@ -54,7 +54,7 @@ static cpl_status note_integer(cpl_component* c, cpl_type type, const uint32_t* 
                                const int64_t* values) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++)
-    st = note((noter*)c, refs[i], type, (cpl_mode_start){.number = (double)values[i]});
+    st = note((noter*)c, refs[i], type, (cpl_mode_start){.integer = values[i]});
   return st;
 }
 
@@ -136,7 +136,7 @@ static cpl_status share_all(cpli_modes_plan* p, const cpl_system_def* def) {
   return st;
 }
 
-static void fill_def(const cpli_built* b, const cpli_modes_plan* p, cpl_mode* modes,
+void cpli_modes_fill(const cpli_built* b, const cpli_modes_plan* p, cpl_mode* modes,
                      cpl_modes_def* out) {
   *out = cpl_default_modes_def();
   out->name = b->name;
@@ -166,7 +166,7 @@ static cpl_status describe(cpli_built* b, cpli_modes_plan* p) {
   const cpl_description** descs = cpli_alloc(p->ctx, (size_t)p->n, sizeof(cpl_description*));
   cpl_status st = modes != NULL && descs != NULL ? CPL_OK : cpli_nomem(p->ctx);
   for (int32_t k = 0; k < p->n && st >= 0; k++) descs[k] = p->modes[k].source->desc;
-  if (st >= 0) fill_def(b, p, modes, &def);
+  if (st >= 0) cpli_modes_fill(b, p, modes, &def);
   if (st >= 0) st = cpli_modes_describe(p->ctx, &def, descs, &p->box);
   cpli_free(p->ctx, modes);
   cpli_free(p->ctx, descs);
@@ -236,10 +236,23 @@ void cpli_modes_plan_free(cpli_modes_plan* p) {
   cpli_free(p->ctx, p);
 }
 
+// Its own ones, then those of systems inside; *left counts down to the one that is asked for.
+static const char* find_note(const cpli_built* b, size_t* left) {
+  const cpli_modes_plan* p = b->modes;
+  const char* found = NULL;
+  if (p != NULL && *left < p->n_notes) return p->notes[*left];
+  if (p != NULL) *left -= p->n_notes;
+  for (int32_t k = 0; p != NULL && k < p->n && found == NULL; k++)
+    found = find_note((const cpli_built*)p->modes[k].source, left);
+  for (size_t i = 0; p == NULL && i < b->def->n_models && found == NULL; i++) {
+    if (!b->borrowed[i] && cpl_system_definition(b->sources[i]) != NULL)
+      found = find_note((const cpli_built*)b->sources[i], left);
+  }
+  return found;
+}
+
 const char* cpl_system_note(const cpl_source* system, size_t i) {
-  if (cpl_system_definition(system) == NULL) return NULL;
-  const cpli_modes_plan* p = ((const cpli_built*)system)->modes;
-  return p != NULL && i < p->n_notes ? p->notes[i] : NULL;
+  return cpl_system_definition(system) != NULL ? find_note((const cpli_built*)system, &i) : NULL;
 }
 
 //------------------------------------ instances ------------------------------------
@@ -272,7 +285,7 @@ cpl_status cpli_modes_stepper(cpli_built* b, const cpl_stepper_def* def, cpl_ste
   cpl_mode* modes = cpli_alloc(p->ctx, (size_t)p->n, sizeof *modes);
   if (modes == NULL) return cpli_nomem(p->ctx);
   cpl_status st = CPL_OK;
-  fill_def(b, p, modes, &whole);
+  cpli_modes_fill(b, p, modes, &whole);
   if (def->name != NULL) whole.name = def->name;
   for (int32_t k = 0; k < p->n && st >= 0; k++) {
     maker* m = new_maker(p, k, def);

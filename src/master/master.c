@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "master/beside.h"
+
 static cpli_master* master_of(cpl_component* c) { return (cpli_master*)c; }
 
 //------------------------------------ values ------------------------------------
@@ -240,6 +242,9 @@ void cpli_master_equip(cpli_master* m) {
   if (m->base.base.can.predicts) m->stepper_ops.max_step = max_step;
 }
 
+// Others may stand beside it.
 const cpli_master* cpli_as_master(const cpl_stepper* s) {
+  const cpl_stepper* inner = cpli_beside_coarse(s);
+  if (inner != NULL) s = inner;
   return s->ops->step == step ? (const cpli_master*)s : NULL;
 }

@@ -87,12 +87,13 @@ static cpl_status add_shared(cpli_modes_box* m, const cpl_description* const* de
 
 // Numbers are Reals here, so that they can be absent.
 static cpl_status add_inner(cpli_modes_box* m, const cpl_modes_def* def, int32_t k,
-                            const cpl_description* from, int32_t unit) {
+                            const cpl_description* from, int32_t unit, int32_t* at) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < from->n_vars && st >= 0; i++) {
     const cpl_variable* inner = &from->vars[i];
     int32_t found = cpl_find_variable(from, inner->name);
     bool hidden = found >= 0 && found != i;  // behind another one
+    at[i] = -1;
     if (inner->type > CPL_STRING || hidden) continue;
     cpl_variable v = *inner;
     v.name = joined(m, def->modes[k].name, inner->name);
@@ -102,6 +103,8 @@ static cpl_status add_inner(cpli_modes_box* m, const cpl_modes_def* def, int32_t
     v.causality = CPL_LOCAL;
     if (v.variability < CPL_DISCRETE) v.variability = CPL_DISCRETE;  // it comes and goes
     v.inner_output = false;
+    v.passing = true;
+    at[i] = m->desc.n_vars;
     v.unit = moved(inner->unit, unit);
     v.display_unit = moved(inner->display_unit, unit);
     v.declared_type = v.derivative_of = v.alias_of = -1;
@@ -156,6 +159,17 @@ static cpl_status add_structure(cpli_modes_box* m) {
   return CPL_OK;
 }
 
+// Room to note where the variables of each mode went.
+static cpl_status allocate_places(cpli_modes_box* m, int32_t n, const cpl_description* const* descs,
+                                  int32_t*** at) {
+  *at = cpli_arena_alloc(&m->arena, (size_t)n, sizeof **at);
+  for (int32_t k = 0; k < n && *at != NULL; k++) {
+    (*at)[k] = cpli_arena_alloc(&m->arena, (size_t)descs[k]->n_vars, sizeof ***at);
+    if ((*at)[k] == NULL) return cpli_nomem(m->ctx);
+  }
+  return *at != NULL ? CPL_OK : cpli_nomem(m->ctx);
+}
+
 static cpl_status allocate(cpli_modes_box* m, const cpl_modes_def* def,
                            const cpl_description* const* descs, int32_t** first_unit) {
   size_t vars = 1 + (size_t)def->n_observed + (size_t)def->n_inputs + (size_t)def->n_parameters;
@@ -177,8 +191,9 @@ static cpl_status allocate(cpli_modes_box* m, const cpl_modes_def* def,
 
 static cpl_status fill(cpli_modes_box* m, const cpl_modes_def* def,
                        const cpl_description* const* descs) {
-  int32_t* first_unit = NULL;
+  int32_t *first_unit = NULL, **at = NULL;
   cpl_status st = allocate(m, def, descs, &first_unit);
+  if (st >= 0) st = allocate_places(m, def->n_modes, descs, &at);
   for (int32_t k = 0; k < def->n_modes && st >= 0; k++) {
     first_unit[k] = m->desc.n_units;
     st = add_units(m, descs[k]);
@@ -199,8 +214,9 @@ static cpl_status fill(cpli_modes_box* m, const cpl_modes_def* def,
     }
   }
   for (int32_t k = 0; k < def->n_modes && st >= 0; k++)
-    st = add_inner(m, def, k, descs[k], first_unit[k]);
-  return st < 0 ? st : add_structure(m);
+    st = add_inner(m, def, k, descs[k], first_unit[k], at[k]);
+  if (st >= 0) st = add_structure(m);
+  return st < 0 ? st : cpli_modes_structures(m, def, descs, at);
 }
 
 cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The composer "modes": one of several steppers is active; the others wait for their turn.
+// The composer "modes": one of several steppers, or models, is active; the others wait for their
+// turn.
 #include <math.h>
 
-#include "modes/beside.h"
+#include "master/beside.h"
 #include "modes/modes.h"
 
 static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
@@ -123,6 +124,13 @@ static bool locate(const cpli_modes* m, const cpli_seen* seen, cpli_read* out) {
   return out->place >= 0;
 }
 
+// An input the active mode does not have is what it was set to.
+static double absent(const cpli_modes* m, const cpli_seen* seen) {
+  const cpli_shared* in =
+      seen->kind == CPLI_SEEN_INPUT ? &m->shared[CPLI_SEEN_INPUT][seen->mode] : NULL;
+  return in != NULL && in->given ? in->value : NAN;
+}
+
 // References to Reals of the active mode that follow each other go to it in one call.
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_modes* m = self_of(c);
@@ -145,7 +153,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
     i += count;
     if (i == n || count == RUN || st != CPL_OK) continue;
     if (there) st = cpli_get_number(inner, &at, &values[i]);
-    else values[i] = NAN;
+    else values[i] = absent(m, seen_of(m, refs[i]));
     i++;
   }
   return st;
@@ -231,11 +239,17 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 
 //------------------------------------ life ------------------------------------
 
+// A model has the description of its active mode.
+static void show_structure(cpli_modes* m) {
+  if (m->is_model) m->base.base.desc = &m->box->of_mode[m->active];
+}
+
 static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   cpli_modes* m = self_of(c);
   m->setup = *s;
   m->t = m->entered = s->start_time;
   m->active = m->start;
+  show_structure(m);
   cpli_modes_forget(m);
   return CPL_OK;
 }
@@ -254,16 +268,20 @@ static cpl_status exit_init(cpl_component* c) {
 }
 
 static cpl_status terminate(cpl_component* c) {
-  self_of(c)->running = false;
-  return cpli_active(self_of(c))->ops->terminate(cpli_active(self_of(c)));
+  cpli_modes* m = self_of(c);
+  cpl_status st = m->arriving != NULL ? cpli_modes_begin(m, m->arriving) : CPL_OK;
+  m->arriving = NULL;
+  m->running = false;
+  return st < 0 ? st : cpli_active(m)->ops->terminate(cpli_active(m));
 }
 
 // Modes are reset when they are entered.
 static cpl_status reset(cpl_component* c) {
   cpli_modes* m = self_of(c);
-  m->running = m->in_init = m->ended = false;
-  m->pending = NULL;
+  m->running = m->in_init = m->ended = m->wants_stop = false;
+  m->pending = m->arriving = NULL;
   m->active = m->start;
+  show_structure(m);
   return CPL_OK;
 }
 
@@ -273,7 +291,7 @@ static void destroy(cpl_component* c) {
   cpl_context* ctx = c->ctx;
   for (int32_t k = 0; k < m->n_modes && m->modes != NULL; k++) {
     cpli_mode* mode = &m->modes[k];
-    if (mode->s != NULL) mode->s->base.ops->destroy(&mode->s->base);
+    if (mode->c != NULL) mode->c->ops->destroy(mode->c);
     cpli_free(ctx, mode->starts.refs);
     cpli_free(ctx, mode->starts.values);
     cpli_free(ctx, mode->starts.others);
@@ -293,7 +311,7 @@ static void destroy(cpl_component* c) {
 typedef struct saved {
   int32_t active;
   double t, entered;
-  bool running, ended;
+  bool running, ended, wants_stop;
   cpli_transition* pending;
   cpl_snapshot modes[];  // of the active one
 } saved;
@@ -306,6 +324,7 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   snapshot->data = k;
   k->active = m->active, k->t = m->t, k->entered = m->entered;
   k->running = m->running, k->ended = m->ended, k->pending = m->pending;
+  k->wants_stop = m->wants_stop;
   return cpli_active(m)->ops->save(cpli_active(m), &k->modes[m->active]);
 }
 
@@ -314,6 +333,8 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   const saved* k = snapshot->data;
   m->active = k->active, m->t = k->t, m->entered = k->entered;
   m->running = k->running, m->ended = k->ended, m->pending = k->pending;
+  m->wants_stop = k->wants_stop;
+  show_structure(m);
   return cpli_active(m)->ops->restore(cpli_active(m), &k->modes[m->active]);
 }
 
@@ -321,7 +342,7 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_modes* m = self_of(c);
   saved* k = snapshot->data;
   for (int32_t i = 0; k != NULL && i < m->n_modes; i++) {
-    cpl_component* mode = &m->modes[i].s->base;
+    cpl_component* mode = m->modes[i].c;
     if (k->modes[i].data != NULL) mode->ops->forget(mode, &k->modes[i]);
   }
   cpli_free(c->ctx, k);
@@ -340,7 +361,7 @@ static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};
 
 // The weakest of all modes; but a switch stops before the end of a step, and is an update.
-static void find_capabilities(cpli_modes* m) {
+static void make_stepper(cpli_modes* m) {
   cpl_capabilities can = m->modes[0].s->base.can;
   bool look_ahead = true, curves = true, predicts = true;
   for (int32_t k = 0; k < m->n_modes; k++) {
@@ -385,7 +406,24 @@ static cpl_status check(cpl_context* ctx, const cpl_modes_def* def) {
   return CPL_OK;
 }
 
-static cpl_status take_steppers(cpli_modes* m, const cpl_modes_def* def) {
+// A mode that changes its structure itself would multiply those of the whole.
+static cpl_status check_models(cpl_context* ctx, const cpl_modes_def* def) {
+  for (int32_t k = 0; k < def->n_modes; k++) {
+    if (def->modes[k].model->ops->structure != NULL)
+      return cpl_fail(
+          ctx, CPL_ERR_UNSUPPORTED,
+          "%s: mode %s has a variable structure itself: such modes make a stepper, not a "
+          "model",
+          def->name, def->modes[k].name);
+  }
+  return CPL_OK;
+}
+
+static cpl_component* component_of(const cpl_mode* mode, bool is_model) {
+  return is_model ? &mode->model->base : &mode->stepper->base;
+}
+
+static cpl_status take_members(cpli_modes* m, const cpl_modes_def* def) {
   m->modes = cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof *m->modes);
   if (m->modes == NULL) return cpli_nomem(m->base.base.ctx);
   m->n_modes = def->n_modes;
@@ -393,8 +431,9 @@ static cpl_status take_steppers(cpli_modes* m, const cpl_modes_def* def) {
   for (int32_t k = 0; k < def->n_modes; k++) {
     const cpl_mode* from = &def->modes[k];
     m->modes[k] = (cpli_mode){.name = cpli_arena_strdup(&m->arena, from->name),
-                              .s = from->stepper,
+                              .c = component_of(from, m->is_model),
                               .make = from->make,
+                              .make_model = from->make_model,
                               .user = from->user};
     fine = fine && m->modes[k].name != NULL;
   }
@@ -409,42 +448,64 @@ static cpl_status take_box(cpli_modes* m, const cpl_modes_def* def, cpli_modes_b
   const cpl_description** descs =
       cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof(cpl_description*));
   if (descs == NULL) return cpli_nomem(m->base.base.ctx);
-  for (int32_t k = 0; k < def->n_modes; k++) descs[k] = def->modes[k].stepper->base.desc;
+  for (int32_t k = 0; k < def->n_modes; k++) descs[k] = m->modes[k].c->desc;
   return cpli_modes_describe(m->base.base.ctx, def, descs, &m->box);
 }
 
-static void destroy_steppers(const cpl_modes_def* def) {
+static void destroy_members(const cpl_modes_def* def, bool is_model) {
   for (int32_t k = 0; k < def->n_modes; k++) {
-    cpl_component* c = &def->modes[k].stepper->base;
+    cpl_component* c = component_of(&def->modes[k], is_model);
     c->ops->destroy(c);
   }
 }
 
-cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
-                             cpl_stepper** out) {
+static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+                         bool is_model, cpli_modes** out) {
   *out = NULL;
   cpl_status st = check(ctx, def);
+  if (st >= 0 && is_model) st = check_models(ctx, def);
   cpli_modes* m = st >= 0 ? cpli_alloc(ctx, 1, sizeof *m) : NULL;
   if (m == NULL) {
-    destroy_steppers(def);
+    destroy_members(def, is_model);
     return st < 0 ? st : cpli_nomem(ctx);
   }
   cpli_arena_init(&m->arena, ctx);
+  m->is_model = is_model;
   m->start = m->active = def->start;
   m->tolerance = def->tolerance;
   m->base.base = (cpl_component){.ops = &component_ops[0], .ctx = ctx};
   m->base.base.name = cpli_arena_strdup(&m->arena, def->name);
-  st = m->base.base.name == NULL ? cpli_nomem(ctx) : take_steppers(m, def);
-  if (st < 0 && m->modes == NULL) destroy_steppers(def);
+  st = m->base.base.name == NULL ? cpli_nomem(ctx) : take_members(m, def);
+  if (st < 0 && m->modes == NULL) destroy_members(def, is_model);
   if (st >= 0) st = take_box(m, def, box);
   if (st >= 0) st = cpli_modes_prepare(m, def);
-  if (st < 0) {
-    destroy(&m->base.base);
-    return st;
-  }
+  if (st >= 0) *out = m;
+  else destroy(&m->base.base);
+  return st;
+}
+
+cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+                             cpl_stepper** out) {
+  cpli_modes* m = NULL;
+  cpl_status st = create(ctx, def, box, false, &m);
+  *out = NULL;
+  if (st < 0) return st;
   m->base.base.desc = &m->box->desc;
-  find_capabilities(m);
+  make_stepper(m);
   *out = &m->base;
+  return CPL_OK;
+}
+
+cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+                                   cpl_model** out) {
+  cpli_modes* m = NULL;
+  cpl_status st = create(ctx, def, box, true, &m);
+  *out = NULL;
+  if (st < 0) return st;
+  show_structure(m);
+  cpli_modes_make_model(m);
+  m->base.base.ops = &component_ops[m->base.base.can.save_restore];
+  *out = &m->model;
   return CPL_OK;
 }
 
@@ -456,9 +517,13 @@ cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_stepper** o
   return cpli_modes_create(ctx, def, NULL, out);
 }
 
+cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model** out) {
+  return cpli_modes_create_model(ctx, def, NULL, out);
+}
+
 //------------------------------------ counters ------------------------------------
 
-void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
+static void add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
   to->steps += from->steps;
   to->rejected += from->rejected;
   to->rhs_evals += from->rhs_evals;
@@ -468,20 +533,39 @@ void cpli_add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
   to->time_events += from->time_events;
   to->step_events += from->step_events;
   to->restarts += from->restarts;
+  to->switches += from->switches;
+  to->structures += from->structures;
   to->linear_iters += from->linear_iters;
   to->products += from->products;
   to->groups += from->groups;
   to->in_models_s += from->in_models_s;
 }
 
+// Of steppers side by side.
+static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
+  *out = (cpl_modes_stats){0};
+  for (int32_t i = 0; i < cpli_beside_count(s); i++) {
+    cpl_modes_stats one;
+    const cpl_stepper* part = cpli_beside_part(s, i);
+    const cpl_solver_stats* solver = cpl_integrate_stats(part);
+    if (!cpl_modes_get_stats(part, &one))
+      one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};
+    out->switches += one.switches;
+    out->in_switches_s += one.in_switches_s;
+    out->in_mapping_s += one.in_mapping_s;
+    add_solver_stats(&out->solver, &one.solver);
+  }
+  return cpli_beside_count(s) > 0;
+}
+
 bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out) {
   if (s->base.ops != &component_ops[0] && s->base.ops != &component_ops[1])
-    return cpli_beside_stats(s, out);
+    return sum_stats(s, out);
   const cpli_modes* m = (const cpli_modes*)s;
   *out = m->stats;
   for (int32_t k = 0; k < m->n_modes; k++) {
     const cpl_solver_stats* one = cpl_integrate_stats(m->modes[k].s);
-    if (one != NULL) cpli_add_solver_stats(&out->solver, one);
+    if (one != NULL) add_solver_stats(&out->solver, one);
   }
   return true;
 }

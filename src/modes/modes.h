@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside of a stepper made by cpl_modes(): describe.c its variables seen from outside, prepare.c
+// Inside of a stepper made by cpl_modes(), or a model made by cpl_modes_model(): describe.c its
+// variables seen from outside, structures.c who depends on whom in each mode of a model, prepare.c
 // turns transitions into lists of references, switch.c goes from one mode to another with them,
-// watch.c finds switches that come too often, modes.c is the rest. Nothing is looked up by name
-// once it is made.
+// watch.c finds switches that come too often, model.c has the operations of a model, modes.c is the
+// rest. Nothing is looked up by name once it is made.
 #pragma once
 
 #include "base/base.h"
@@ -71,8 +72,13 @@ typedef struct cpli_transition {
 
 typedef struct cpli_mode {
   const char* name;
-  cpl_stepper* s;
+  union {  // whatever the whole is
+    cpl_component* c;
+    cpl_stepper* s;
+    cpl_model* m;
+  };
   cpl_status (*make)(void* user, cpl_stepper** out);
+  cpl_status (*make_model)(void* user, cpl_model** out);
   void* user;
   cpli_starts starts;
   cpli_transition* leave;
@@ -109,7 +115,8 @@ typedef struct cpli_modes_box {
   cpli_arena arena;
   cpli_names names;
   cpl_description desc;
-  cpli_seen* seen;  // by variable
+  cpl_description* of_mode;  // of a model in each mode: the same variables
+  cpli_seen* seen;           // by variable
 } cpli_modes_box;
 
 typedef struct cpli_shared {
@@ -120,8 +127,15 @@ typedef struct cpli_shared {
 } cpli_shared;
 
 typedef struct cpli_modes {
-  cpl_stepper base;
-  cpl_stepper_ops stepper_ops;
+  union {  // both begin with a component
+    cpl_stepper base;
+    cpl_model model;
+  };
+  union {
+    cpl_stepper_ops stepper_ops;
+    cpl_model_ops model_ops;
+  };
+  bool is_model;
   cpli_arena arena;
   cpli_modes_box* box;
   cpli_mode* modes;
@@ -129,21 +143,22 @@ typedef struct cpli_modes {
   cpli_shared* shared[CPLI_SEEN_OBSERVED + 1];
   int32_t n_shared[CPLI_SEEN_OBSERVED + 1];
   double* before;  // of the observed variables, to tell of jumps
+  int32_t left;    // the mode before the active one
   double tolerance;
   cpl_setup setup;
   double t, entered;  // now; when the active mode was entered
   bool running, in_init, ended;
-  cpli_transition* pending;  // waits to be followed
-  int32_t* trail;            // modes entered since time moved last
+  cpli_transition* pending;   // waits to be followed
+  cpli_transition* arriving;  // a model: led to the active mode, whose initialisation is not over
+  bool wants_stop;            // a model: said so at the end of a step
+  int32_t* trail;             // modes entered since time moved last
   int32_t n_trail;
   cpl_modes_stats stats;
 } cpli_modes;
 
 enum { CPLI_TRAIL = 100 };  // so many switches at one time are too many
 
-static inline cpl_component* cpli_active(const cpli_modes* m) {
-  return &m->modes[m->active].s->base;
-}
+static inline cpl_component* cpli_active(const cpli_modes* m) { return m->modes[m->active].c; }
 
 /// One number of a component, whatever its type.
 cpl_status cpli_get_number(cpl_component* c, const cpli_read* from, double* out);
@@ -163,6 +178,20 @@ void cpli_modes_release(cpli_modes_box* box);  // Nullable
 /// cpl_modes() for who has the description already. Nullable: box
 cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
                              cpl_stepper** out);
+/// Likewise cpl_modes_model().
+cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+                                   cpl_model** out);
+
+//------------------------------------ model.c ------------------------------------
+
+/// The operations of a model, as far as all modes have them.
+void cpli_modes_make_model(cpli_modes* m);
+
+//------------------------------------ structures.c ------------------------------------
+
+/// Fills box->of_mode. at[k]: of each variable of mode k, its index in the whole; -1: none.
+cpl_status cpli_modes_structures(cpli_modes_box* box, const cpl_modes_def* def,
+                                 const cpl_description* const* descs, int32_t* const* at);
 
 //------------------------------------ prepare.c ------------------------------------
 
@@ -176,7 +205,10 @@ cpl_status cpli_starts_add(cpl_context* ctx, cpli_starts* s, cpli_other value, d
 cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from);
 /// From initialisation to a running mode.
 cpl_status cpli_modes_begin(cpli_modes* m, cpli_transition* from);
-/// Leave the active mode.
+/// From the active mode to the next one: to its initialisation, and on from there.
+cpl_status cpli_modes_leave(cpli_modes* m, cpli_transition* way);
+cpl_status cpli_modes_arrive(cpli_modes* m, cpli_transition* way);
+/// Both at once.
 cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* way);
 /// Which transition a stop asks for; *out is NULL when there is none.
 cpl_status cpli_modes_choose(cpli_modes* m, int32_t stop, cpli_transition** out);

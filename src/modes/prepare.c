@@ -25,12 +25,12 @@ cpl_status cpli_starts_add(cpl_context* ctx, cpli_starts* s, cpli_other value, d
 }
 
 static cpl_status take_starts(cpli_modes* m, cpli_mode* mode, const cpl_mode* def) {
-  const cpl_description* d = mode->s->base.desc;
+  const cpl_description* d = mode->c->desc;
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < def->n_starts && st >= 0; i++) {
     const cpl_mode_start* s = &def->starts[i];
     const cpl_variable* v = &d->vars[s->var];
-    cpli_other value = {.type = v->type, .ref = v->ref, .integer = (int64_t)s->number};
+    cpli_other value = {.type = v->type, .ref = v->ref, .integer = s->integer};
     if (v->type == CPL_STRING) {
       value.text = cpli_arena_strdup(&m->arena, s->text != NULL ? s->text : "");
       if (value.text == NULL) return cpli_nomem(m->base.base.ctx);
@@ -103,7 +103,7 @@ static cpl_status take_sources(cpli_modes* m, cpli_transition* t, const cpl_desc
     kept[i] = s;
     if (s.mode >= 0) {
       cpli_mode* other = &m->modes[s.mode];
-      st = keep_value(m, other, &other->s->base.desc->vars[s.var], &kept[i].var);
+      st = keep_value(m, other, &other->c->desc->vars[s.var], &kept[i].var);
       continue;
     }
     const cpl_variable* v = &from->vars[s.var];
@@ -179,12 +179,12 @@ static cpl_status sort(cpl_context* ctx, struct cpli_values* list) {
 
 static cpl_status check_late(cpli_modes* m, const cpli_transition* t) {
   const cpli_mode* to = &m->modes[t->def.to];
-  if (t->n_late == 0 || to->s->ops->set_states != NULL) return CPL_OK;
+  if (t->n_late == 0 || m->is_model || to->s->ops->set_states != NULL) return CPL_OK;
   return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
                   "%s%smode %s: %s cannot be set: its start value follows from others, and this "
                   "mode's states cannot be written later",
                   t->def.text != NULL ? t->def.text : "", t->def.text != NULL ? ": " : "", to->name,
-                  to->s->base.desc->vars[t->def.targets[t->late_targets[0]]].name);
+                  to->c->desc->vars[t->def.targets[t->late_targets[0]]].name);
 }
 
 static cpl_status take_transitions(cpli_modes* m, cpli_mode* mode, const cpl_mode* def) {
@@ -193,8 +193,8 @@ static cpl_status take_transitions(cpli_modes* m, cpli_mode* mode, const cpl_mod
     cpli_transition* t = &mode->leave[mode->n_leave++];
     t->def = def->leave[i];
     t->number = i + 1;
-    const cpl_description* from = mode->s->base.desc;
-    const cpl_description* to = m->modes[t->def.to].s->base.desc;
+    const cpl_description* from = mode->c->desc;
+    const cpl_description* to = m->modes[t->def.to].c->desc;
     st = take_copies(m, t, from, to);
     if (st >= 0) st = take_sources(m, t, from);
     if (st >= 0) st = take_targets(m, t, to);
@@ -218,7 +218,7 @@ static cpl_status take_shared(cpli_modes* m, const cpl_mode_variable* list, int3
   for (int32_t i = 0; i < n; i++) {
     if (!NEW(m, m->n_modes, all[i].at)) return cpli_nomem(m->base.base.ctx);
     for (int32_t k = 0; k < m->n_modes; k++) {
-      const cpl_description* d = m->modes[k].s->base.desc;
+      const cpl_description* d = m->modes[k].c->desc;
       all[i].at[k].place = -1;
       if (list[i].vars[k] < 0) continue;
       const cpl_variable* v = &d->vars[list[i].vars[k]];

@@ -85,7 +85,7 @@ static cpl_status keep_values(cpli_modes* m) {
   cpli_mode* mode = &m->modes[m->active];
   cpl_status st = CPL_OK;
   for (int32_t k = 0; k < mode->n_kept && st == CPL_OK; k++)
-    st = cpli_get_number(&mode->s->base, &mode->kept[k], &mode->kept_values[k]);
+    st = cpli_get_number(mode->c, &mode->kept[k], &mode->kept_values[k]);
   mode->left = true;
   return st;
 }
@@ -111,17 +111,18 @@ static cpl_status compute(cpli_modes* m, cpli_transition* t) {
 // Back to before its setup; what cannot be reset is made anew.
 static cpl_status reset(cpli_modes* m, cpli_mode* mode) {
   if (!mode->used) return CPL_OK;
-  cpl_component* c = &mode->s->base;
+  cpl_component* c = mode->c;
   cpl_status st = c->ops->reset(c);
-  if (st >= 0 || mode->make == NULL) return st;
+  bool can_make = m->is_model ? mode->make_model != NULL : mode->make != NULL;
+  if (st >= 0 || !can_make) return st;
   cpl_log(m->base.base.ctx, CPL_LOG_INFO, m->base.base.name,
           "mode %s cannot be reset at t=%.12g, and is made anew: %s", mode->name, m->t,
           cpl_context_error(m->base.base.ctx));
-  cpl_stepper* fresh = NULL;
-  st = mode->make(mode->user, &fresh);
+  cpli_mode fresh = {0};
+  st = m->is_model ? mode->make_model(mode->user, &fresh.m) : mode->make(mode->user, &fresh.s);
   if (st < 0) return st;
   c->ops->destroy(c);
-  mode->s = fresh;
+  mode->c = fresh.c;
   return CPL_OK;
 }
 
@@ -167,7 +168,7 @@ static cpl_status set_mapped(cpli_transition* t, cpl_component* c) {
 cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
   cpli_mode* mode = &m->modes[m->active];
   cpl_status st = reset(m, mode);
-  cpl_component* c = &mode->s->base;
+  cpl_component* c = mode->c;
   double since = cpli_now();
   mode->used = true;
   if (st >= 0) st = set_starts(c, &mode->starts);
@@ -181,14 +182,15 @@ cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
 }
 
 // Inputs are as they were given last.
-static cpl_status set_inputs(cpli_modes* m, cpl_stepper* s) {
+static cpl_status set_inputs(cpli_modes* m, cpli_mode* mode) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_INPUT] && st >= 0; i++) {
     const cpli_shared* in = &m->shared[CPLI_SEEN_INPUT][i];
     const cpli_read* at = &in->at[m->active];
     if (at->place < 0) continue;
-    if (in->by_curve && s->ops->set_curve != NULL) st = s->ops->set_curve(s, at->ref, &in->curve);
-    else if (in->given) st = s->base.ops->set_real(&s->base, &at->ref, 1, &in->value);
+    if (in->by_curve && mode->s->ops->set_curve != NULL)
+      st = mode->s->ops->set_curve(mode->s, at->ref, &in->curve);
+    else if (in->given) st = mode->c->ops->set_real(mode->c, &at->ref, 1, &in->value);
   }
   return st;
 }
@@ -196,7 +198,7 @@ static cpl_status set_inputs(cpli_modes* m, cpl_stepper* s) {
 //------------------------------------ what became of it ------------------------------------
 
 static void tell(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted, double got) {
-  const cpl_description* d = m->modes[m->active].s->base.desc;
+  const cpl_description* d = cpli_active(m)->desc;
   const cpl_variable* v = NULL;
   for (int32_t i = 0; i < d->n_vars && v == NULL; i++) {
     if (d->vars[i].ref == ref && d->vars[i].type == CPL_REAL) v = &d->vars[i];
@@ -227,21 +229,42 @@ static cpl_status compare(cpli_modes* m, cpli_transition* t) {
   return st;
 }
 
-static cpl_status write_late(cpli_modes* m, cpli_transition* t, cpl_stepper* s) {
+// States of a model are written in continuous time, which it enters after an event.
+static cpl_status write_states(cpli_modes* m, const cpli_transition* t, cpl_model* model) {
+  cpl_event_info info = {.again = true};
+  cpl_status st = CPL_OK;
+  for (int round = 0; st >= 0 && info.again && round < CPLI_TRAIL; round++) {
+    info = (cpl_event_info){.next_time = INFINITY};
+    st = model->ops->event_update(model, &info);
+  }
+  double* x = cpli_alloc(model->base.ctx, (size_t)model->base.desc->n_states, sizeof *x);
+  if (x == NULL) return cpli_nomem(model->base.ctx);
+  if (st >= 0) st = model->ops->enter_continuous(model);
+  if (st >= 0) st = model->ops->get_states(model, x);
+  for (int32_t i = 0; i < t->n_late; i++) x[t->late_states[i]] = t->late_values[i];
+  if (st >= 0) st = model->ops->set_states(model, x);
+  if (st >= 0) st = model->ops->enter_event(model);
+  cpli_free(m->base.base.ctx, x);
+  return st;
+}
+
+static cpl_status write_late(cpli_modes* m, cpli_transition* t, cpli_mode* mode) {
   cpl_step_result result;
   if (t->n_late == 0) return CPL_OK;
   for (int32_t i = 0; i < t->n_late; i++) t->late_values[i] = t->results[t->late_targets[i]];
+  if (m->is_model) return write_states(m, t, mode->m);
+  cpl_stepper* s = mode->s;
   cpl_status st = s->ops->set_states(s, t->late_states, (size_t)t->n_late, t->late_values);
   return st < 0 ? st : s->ops->step(s, m->t, m->t, &result);
 }
 
 cpl_status cpli_modes_begin(cpli_modes* m, cpli_transition* from) {
-  cpl_stepper* s = m->modes[m->active].s;
-  cpl_status st = set_inputs(m, s);
-  if (st >= 0) st = s->base.ops->exit_init(&s->base);
+  cpli_mode* mode = &m->modes[m->active];
+  cpl_status st = set_inputs(m, mode);
+  if (st >= 0) st = mode->c->ops->exit_init(mode->c);
   m->entered = m->t;
   if (st < 0 || from == NULL) return st;
-  st = write_late(m, from, s);
+  st = write_late(m, from, mode);
   return st >= 0 ? compare(m, from) : st;
 }
 
@@ -274,25 +297,38 @@ static void tell_jumps(cpli_modes* m, int32_t from) {
   }
 }
 
-cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* t) {
+static cpl_status failed(cpli_modes* m, cpl_status st) {
+  if (st >= 0 || st == CPL_ERR_CANCELLED) return st;
+  return cpl_fail_prefix(m->base.base.ctx, st == CPL_RETRY ? CPL_ERR_MODEL : st,
+                         "%s: from mode %s to mode %s at t=%.12g", m->base.base.name,
+                         m->modes[m->left].name, m->modes[m->active].name, m->t);
+}
+
+cpl_status cpli_modes_leave(cpli_modes* m, cpli_transition* t) {
   double since = cpli_now();
-  int32_t from = m->active;
-  bool told = cpli_logs(m->base.base.ctx, CPL_LOG_INFO);
+  m->left = m->active;
   cpl_status st = cpli_modes_watch(m, t);
-  if (st >= 0 && told) st = observe(m, m->before);
+  if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) st = observe(m, m->before);
   if (st >= 0) st = compute(m, t);
   m->stats.in_mapping_s += cpli_now() - since;
   m->active = t->def.to;
   if (st >= 0) st = cpli_modes_setup(m, t);
-  if (st >= 0) st = cpli_modes_begin(m, t);
-  if (st < 0 && st != CPL_ERR_CANCELLED)
-    st = cpl_fail_prefix(m->base.base.ctx, st == CPL_RETRY ? CPL_ERR_MODEL : st,
-                         "%s: from mode %s to mode %s at t=%.12g", m->base.base.name,
-                         m->modes[from].name, m->modes[t->def.to].name, m->t);
-  if (st >= 0 && told) tell_jumps(m, from);
   m->stats.switches++;
   m->stats.in_switches_s += cpli_now() - since;
-  return st;
+  return failed(m, st);
+}
+
+cpl_status cpli_modes_arrive(cpli_modes* m, cpli_transition* t) {
+  double since = cpli_now();
+  cpl_status st = cpli_modes_begin(m, t);
+  if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) tell_jumps(m, m->left);
+  m->stats.in_switches_s += cpli_now() - since;
+  return failed(m, st);
+}
+
+cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* t) {
+  cpl_status st = cpli_modes_leave(m, t);
+  return st < 0 ? st : cpli_modes_arrive(m, t);
 }
 
 //------------------------------------ which one ------------------------------------

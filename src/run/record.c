@@ -22,7 +22,8 @@ struct cpli_record_group {
 
 static void mark_states(const cpl_description* d, bool* state) {
   for (int32_t k = 0; k < d->n_states; k++) {
-    if (d->states[k] >= 0) state[d->states[k]] = true;
+    int32_t var = d->states[k];
+    if (var >= 0) state[var] = !d->vars[var].passing;
   }
 }
 

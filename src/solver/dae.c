@@ -22,7 +22,7 @@ struct cpli_dae {
 
 static bool wanted(const cpli_integrate* s) {
   const cpl_solver_def* def = &s->def;
-  if (s->m->ops->use_residuals == NULL) return false;
+  if (s->m->ops->use_residuals == NULL || s->m->ops->structure != NULL) return false;
   return def->form == CPL_FORM_DAE ||
          (def->form == CPL_FORM_AS_FITS && def->kind == CPL_SOLVER_IDA &&
           s->base.base.desc->n_algebraics > 0);
@@ -34,6 +34,12 @@ cpl_status cpli_dae_use(cpli_integrate* s) {
                     "%s: solver %s cannot integrate algebraic variables together with states; ida "
                     "can",
                     s->base.base.name, cpl_solver_name(s->def.kind));
+  }
+  if (s->def.form == CPL_FORM_DAE && s->m->ops->structure != NULL) {
+    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
+                    "%s: what changes its structure (modes) cannot be integrated together with "
+                    "algebraic variables or loops as rows",
+                    s->base.base.name);
   }
   const char* broken = s->base.base.desc->form_error;
   if (broken != NULL && s->def.kind == CPL_SOLVER_IDA && s->def.form != CPL_FORM_ODE) {

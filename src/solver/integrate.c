@@ -65,17 +65,19 @@ static cpl_status event_iteration(cpli_integrate* s) {
     info = (cpl_event_info){.next_time = INFINITY};
     st = s->m->ops->event_update(s->m, &info);
     if (st < 0) return st;
+    s->stats.switches += info.structure_changed;
     s->ended = s->ended || info.terminate;
     s->stop = info.stop;
     if (info.terminate) break;
   }
   if (st < 0) return st;
   s->next_time = info.next_time;
-  if (info.structure_changed) {
+  if (info.structure_changed && s->m->ops->structure == NULL) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_UNSUPPORTED,
                     "%s: the model changed its structure at t=%.12g", s->base.base.name, s->t);
   }
-  if (s->ended) return CPL_OK;
+  st = cpli_structures_follow(s);
+  if (st < 0 || s->ended) return st;
   st = s->m->ops->enter_continuous(s->m);
   s->in_event = false;
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
@@ -314,6 +316,7 @@ static void forget_run(cpli_integrate* s) {
   s->at_end = s->pending = NO_EVENT;
   s->stop = 0;
   cpli_watch_forget(s);
+  cpli_structures_forget(s);
 }
 
 static cpl_status terminate(cpl_component* c) {
@@ -326,10 +329,8 @@ static cpl_status reset(cpl_component* c) {
   return cpli_model_of(c)->ops->reset(cpli_model_of(c));
 }
 
-static void destroy(cpl_component* c) {
-  if (c == NULL) return;
-  cpli_integrate* s = (cpli_integrate*)c;
-  cpl_context* ctx = c->ctx;
+void cpli_integrate_unfit(cpli_integrate* s) {
+  cpl_context* ctx = s->base.base.ctx;
   cpli_linear_destroy(s);
   cpl_jacobian_destroy(s->jac);
   cpli_projection_destroy(s);
@@ -337,11 +338,19 @@ static void destroy(cpl_component* c) {
   cpli_multipliers_destroy(s);
   cpli_free(ctx, s->projected);
   if (s->solver != NULL) s->solver->ops->destroy(s->solver);
-  if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
   cpli_free(ctx, s->x);
   cpli_free(ctx, s->crossed);
   cpli_free(ctx, s->z_before);
   cpli_free(ctx, s->trails);
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_integrate* s = (cpli_integrate*)c;
+  cpl_context* ctx = c->ctx;
+  cpli_structures_destroy(s);
+  cpli_integrate_unfit(s);
+  if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
   cpli_free(ctx, s->curves);
   cpli_free(ctx, s->curve_refs);
   cpli_free(ctx, s->curve_values);
@@ -419,8 +428,21 @@ static cpl_status allocate(cpli_integrate* s, cpl_context* ctx) {
   s->x_at = s->x + s->all;
   s->atol = s->x_at + s->all;
   s->nominal = s->atol + s->all;
-  forget_run(s);
+  cpli_watch_begin(s);
   return CPL_OK;
+}
+
+cpl_status cpli_integrate_fit(cpli_integrate* s) {
+  const cpl_description* d = s->m->base.desc;
+  s->n = (size_t)d->n_states;
+  s->nz = (size_t)d->n_indicators;
+  s->base.base.desc = d;
+  s->nm = cpli_multipliers_count(s);
+  cpl_status st = allocate(s, s->base.base.ctx);
+  if (st >= 0) st = cpli_dae_make(s);
+  if (st >= 0) st = cpli_multipliers_make(s);
+  if (st >= 0) st = cpli_projection_make(s);
+  return st < 0 ? st : cpli_integrate_make_solver(s);
 }
 
 static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def* def) {
@@ -449,8 +471,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
   bool has_directional = model->base.ops->directional != NULL;
   *s = (cpli_integrate){.m = model,
                         .def = *def,
-                        .n = (size_t)model->base.desc->n_states,
-                        .nz = (size_t)model->base.desc->n_indicators,
+                        .stops_at_ends = def->stop_at_steps_end,
                         .stats.groups = 1,
                         .next_time = INFINITY};
   s->base = (cpl_stepper){.base = {.ops = &component_ops[rolls_back][has_directional],
@@ -470,16 +491,12 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                           .ops = &stepper_ops};
   cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = cpli_dae_use(s);
-  s->nm = cpli_multipliers_count(s);
   if (s->na > 0) {  // algebraic variables follow inputs at the next update only
     s->base.base.ops = &component_ops[rolls_back][false];
     s->base.base.can.get_after_set = s->base.base.can.directional = false;
   }
-  if (st >= 0) st = allocate(s, ctx);
-  if (st >= 0) st = cpli_dae_make(s);
-  if (st >= 0) st = cpli_multipliers_make(s);
-  if (st >= 0) st = cpli_projection_make(s);
-  if (st >= 0) st = cpli_integrate_make_solver(s);
+  if (st >= 0) st = cpli_integrate_fit(s);
+  if (st >= 0) forget_run(s);
   if (st < 0) destroy(&s->base.base);
   else *out = &s->base;
   return st;

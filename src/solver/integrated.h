@@ -4,7 +4,8 @@
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
 // the model for the solver, linear.c solves linear systems of large ones, dae.c and dae_jacobian.c
 // have what algebraic variables need, multipliers.c what constraints need with IDA, watch.c looks
-// for events that come ever closer, saved.c saves and restores, integrate.c steps; pieces.c steps
+// for events that come ever closer, saved.c saves and restores, structures.c follows a model whose
+// structure varies, integrate.c steps; pieces.c steps
 // several side by side.
 #pragma once
 
@@ -62,6 +63,8 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
+  bool stops_at_ends;           // def.stop_at_steps_end as it was asked for: a method may need it
+  struct cpli_structures* met;  // of a model of variable structure. Nullable: none yet
 } cpli_integrate;
 
 static inline cpl_component* cpli_model_of(cpl_component* c) {
@@ -96,6 +99,17 @@ cpl_status cpli_integrate_restart(cpli_integrate* s);
 
 /// A stepper for the model as a whole.
 cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out);
+
+/// Room, projection and solver for the present structure of the model.
+cpl_status cpli_integrate_fit(cpli_integrate* s);
+void cpli_integrate_unfit(cpli_integrate* s);
+
+//------------------------------------ structures.c ------------------------------------
+
+/// The model may have another structure than before: go on with the solver that belongs to it.
+cpl_status cpli_structures_follow(cpli_integrate* s);
+void cpli_structures_forget(cpli_integrate* s);   // what was watched in all of them
+void cpli_structures_destroy(cpli_integrate* s);  // all but the present one
 
 //------------------------------------ pieces.c ------------------------------------
 
@@ -172,6 +186,7 @@ cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted);
 
 //------------------------------------ watch.c ------------------------------------
 
+void cpli_watch_begin(cpli_integrate* s);  // indicators nothing is known of
 void cpli_watch_forget(cpli_integrate* s);
 /// An event stops the stepper at s->t: is it one of too many?
 cpl_status cpli_watch_event(cpli_integrate* s, cpli_cause why);

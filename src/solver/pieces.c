@@ -478,7 +478,8 @@ const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* base) {
     p->sum.time_events += one->time_events;
     p->sum.step_events += one->step_events;
     p->sum.restarts += one->restarts;
-    p->sum.algebraics += one->algebraics;
+    p->sum.switches += one->switches;
+    p->sum.structures += one->structures;
     p->sum.in_models_s += one->in_models_s;
     p->sum.projections += one->projections;
     p->sum.algebraics += one->algebraics;

@@ -11,25 +11,34 @@ typedef struct saved {
   int32_t stuck;
   cpli_cause pending;
   bool running, in_event, ended;
-  bool moved;  // curves, since the last step
-  double x[];  // and behind them indicators before curves moved, and the trails
+  bool moved;   // curves, since the last step
+  size_t size;  // of all of it: the structure of the model may have become a larger one
+  double x[];   // and behind them indicators before curves moved, and the trails
 } saved;
 
 static size_t saved_size(const cpli_integrate* s) {
   return sizeof(saved) + (s->all + s->nz) * sizeof(double) + 2 * s->nz * sizeof *s->trails;
 }
 
+static saved* make_room(const cpli_integrate* s, saved* old) {
+  size_t size = saved_size(s);
+  if (old != NULL && old->size >= size) return old;
+  saved* k = cpli_alloc(s->base.base.ctx, 1, size);
+  if (k == NULL) return NULL;
+  k->size = size;
+  if (old != NULL) k->model = old->model;
+  cpli_free(s->base.base.ctx, old);
+  return k;
+}
+
 cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_integrate* s = (cpli_integrate*)c;
-  if (snapshot->data == NULL) {
-    snapshot->data = cpli_alloc(c->ctx, 1, saved_size(s));
-    if (snapshot->data == NULL) return cpli_nomem(c->ctx);
-  }
-  saved* k = snapshot->data;
-  cpl_snapshot inner = k->model;
-  *k =
-      (saved){inner,    s->t,       s->next_time, s->careful_until, s->careful_step, s->stuck_since,
-              s->stuck, s->pending, s->running,   s->in_event,      s->ended,        s->moved};
+  saved* k = make_room(s, snapshot->data);
+  if (k == NULL) return cpli_nomem(c->ctx);
+  snapshot->data = k;
+  *k = (saved){k->model,       s->t,     s->next_time, s->careful_until, s->careful_step,
+               s->stuck_since, s->stuck, s->pending,   s->running,       s->in_event,
+               s->ended,       s->moved, k->size};
   memcpy(k->x, s->x, s->all * sizeof(double));
   memcpy(k->x + s->all, s->z_before, s->nz * sizeof(double));
   memcpy(k->x + s->all + s->nz, s->trails, 2 * s->nz * sizeof *s->trails);
@@ -52,11 +61,13 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   s->step_open = false;
   s->moved = s->stale = k->moved;
   s->at_end = NO_EVENT;
+  cpl_status st = cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
+  if (st >= 0) st = cpli_structures_follow(s);
+  if (st < 0) return st;
   memcpy(s->x, k->x, s->all * sizeof(double));
   memcpy(s->z_before, k->x + s->all, s->nz * sizeof(double));
   memcpy(s->trails, k->x + s->all + s->nz, 2 * s->nz * sizeof *s->trails);
-  cpl_status st = cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
-  return st < 0 ? st : cpli_projection_recount(s);
+  return cpli_projection_recount(s);
 }
 
 void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot) {
@@ -87,6 +98,7 @@ cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes
   if (snapshot->data == NULL) return cpli_nomem(s->base.ctx);
   cpl_snapshot model = *cpli_integrate_model_snapshot(snapshot);
   memcpy(snapshot->data, bytes, own);
+  ((saved*)snapshot->data)->size = own;
   *cpli_integrate_model_snapshot(snapshot) = model;
   *used = own;
   return CPL_OK;

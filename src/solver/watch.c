@@ -17,11 +17,15 @@ static const double close_by = 1e-9;      // relative to the time simulated
 static const double no_progress = 1e-13;  // likewise: some hundred roundings
 static const double shrinking = 0.98;     // ratio of distances that accumulate
 
+void cpli_watch_begin(cpli_integrate* s) {
+  for (size_t i = 0; i < 2 * s->nz; i++)
+    s->trails[i] = (struct cpli_trail){.last = -INFINITY, .distance = INFINITY};
+}
+
 void cpli_watch_forget(cpli_integrate* s) {
   s->careful_until = s->stuck_since = -INFINITY;
   s->stuck = 0;
-  for (size_t i = 0; i < 2 * s->nz; i++)
-    s->trails[i] = (struct cpli_trail){.last = -INFINITY, .distance = INFINITY};
+  cpli_watch_begin(s);
 }
 
 static void name_indicator(const cpli_integrate* s, size_t indicator, char* out, size_t size) {

@@ -113,10 +113,10 @@ static void robertson_meets_its_reference(void** state) {
 static void a_model_and_its_fmu_compute_the_same_bits(void** state) {
   static const char* const how[] = {"", "--form ode", "--isolate"};
   (void)state;
-  must_do("run dae/pendulum.c --solver ida --projection off --form ode -o ode.csv");
-  must_do("run dae/pendulum.c --solver ida --projection off -o dae.csv");
+  must_do("run dae/pendulum.c --solver ida --projection off --stop-time 5 --form ode -o ode.csv");
+  must_do("run dae/pendulum.c --solver ida --projection off --stop-time 5 -o dae.csv");
   for (size_t k = 0; k < 3; k++) {
-    must_do("run pendulum.fmu --solver ida --projection off %s -o out.csv", how[k]);
+    must_do("run pendulum.fmu --solver ida --projection off --stop-time 5 %s -o out.csv", how[k]);
     size_t n, m;
     char *a = read_all("out.csv", &n), *b = read_all(k == 1 ? "ode.csv" : "dae.csv", &m);
     CHECK(n == m && memcmp(a, b, n) == 0);
@@ -126,7 +126,9 @@ static void a_model_and_its_fmu_compute_the_same_bits(void** state) {
 }
 
 static void the_rod_keeps_its_length(void** state) {
-  must_do("run dae/pendulum.c --solver radau --projection every --rtol 1e-11 -o out.csv");
+  must_do(
+      "run dae/pendulum.c --solver radau --projection every --rtol 1e-11 --stop-time 5 "
+      "-o out.csv");
   cpl_table* t = read_table(*state, "out.csv");
   double x = last(t, "x"), y = last(t, "y"), force = last(t, "force");
   cpl_table_destroy(t);
@@ -135,20 +137,21 @@ static void the_rod_keeps_its_length(void** state) {
          "");
   static const char* const files[] = {"dae/pendulum.c", "pendulum.fmu", "plain.fmu"};
   for (size_t k = 0; k < 3; k++) {
-    must_do("run %s --solver ida --rtol 1e-8 --stats -o out.csv", files[k]);
+    must_do("run %s --solver ida --rtol 1e-7 --stop-time 5 --stats -o out.csv", files[k]);
     double kept = stat("right-hand sides");
     t = read_table(*state, "out.csv");
-    CHECK(largest(t, "drift") < 1e-8);
+    CHECK(largest(t, "drift") <= 1e-7);
     CHECK_NEAR(last(t, "x"), x, 1e-4);
-    CHECK_NEAR(last(t, "y"), y, 1e-3);
+    CHECK_NEAR(last(t, "y"), y, 1e-4);
     CHECK_NEAR(last(t, "force"), force, 1e-2);
     cpl_table_destroy(t);
-    must_do("run %s --solver ida --rtol 1e-8 --projection off -o out.csv", files[k]);
+    must_do("run %s --solver ida --rtol 1e-7 --stop-time 5 --projection off -o out.csv", files[k]);
     t = read_table(*state, "out.csv");
     CHECK(largest(t, "drift") > 1e-6);
     cpl_table_destroy(t);
     if (k > 0) continue;
-    must_do("run %s --solver ida --rtol 1e-8 --projection events --stats -o out.csv", files[k]);
+    must_do("run %s --solver ida --rtol 1e-7 --stop-time 5 --projection events --stats -o out.csv",
+            files[k]);
     CHECK(stat("right-hand sides") > 2 * kept);
   }
 }

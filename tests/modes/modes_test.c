@@ -215,7 +215,8 @@ typedef struct setting {
   cpl_modes_def def;
 } setting;
 
-static const cpl_mode_start first[] = {{LIMIT, 3, NULL}, {N, 7, NULL}, {S, 0, "hello"}};
+static const cpl_mode_start first[] = {
+    {LIMIT, .number = 3}, {N, .integer = 7}, {S, .text = "hello"}};
 
 static void fill(setting* s, cpl_context* ctx, const cpl_stepper_ops* second) {
   s->out[0] = (cpl_transition){.to = 1,
@@ -304,6 +305,19 @@ static void values_of_every_type_go_over(void** state) {
   cpl_modes_stats stats;
   CHECK(cpl_modes_get_stats(m, &stats));
   CHECK_INT(stats.switches, 1);
+  m->base.ops->destroy(&m->base);
+}
+
+// 2^53 + 1 is no double.
+static void large_integers_are_not_rounded(void** state) {
+  static const int64_t large = ((int64_t)1 << 53) + 1;
+  cpl_mode_start own = {N, .integer = large};
+  setting s;
+  fill(&s, *state, &with_states);
+  s.modes[0].starts = &own;
+  s.modes[0].n_starts = 1;
+  cpl_stepper* m = started(*state, &s);
+  CHECK(((fake*)s.modes[0].stepper)->n == large);
   m->base.ops->destroy(&m->base);
 }
 
@@ -453,6 +467,7 @@ int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
   const struct CMUnitTest tests[] = {
       T(values_of_every_type_go_over),
+      T(large_integers_are_not_rounded),
       T(a_calculated_state_is_written_after_initialisation),
       T(where_that_is_impossible_it_is_said),
       T(what_cannot_be_reset_is_made_anew),

@@ -54,6 +54,8 @@ static void the_example_resolves(void** state) {
   check_example(ctx, text, "two_masses.yaml", path);
   check_example(ctx, text, "steppers.yaml",
                 test_path("examples/two_mass_cosimulation/steppers.yaml"));
+  check_example(ctx, text, "pendulum_on_cart.yaml",
+                test_path("examples/pendulum_on_cart/pendulum_on_cart.yaml"));
   cpl_system_def* def;
   CHECK_OK(ctx, cpl_system_def_read(ctx, path, &def));
   CHECK_INT(def->n_models, 2);
@@ -118,7 +120,7 @@ static void the_fragments_are_read(void** state) {
     cpl_system_def_destroy(def);
     found++;
   }
-  CHECK_INT(found, 15);
+  CHECK_INT(found, 16);
   cpli_free(ctx, text);
   cpl_context_destroy(ctx);
 }

@@ -5,22 +5,32 @@
 // found when all others are past it; only its part stops there. The others are brought to the
 // present when somebody asks for their values. It is for steppers what solver/pieces.c is for
 // models.
-#include "modes/beside.h"
+//
+// A stepper that cannot work ahead, a master with its communication steps, takes its step first.
+// The others follow to where it stopped, and until they are there it shows the values it had
+// before: between its points its values are the last ones, and an event of another costs it
+// nothing.
+#include "master/beside.h"
 
 #include <math.h>
 
 #include "base/heap.h"
+#include "master/held.h"
 
 typedef struct part {
   cpl_stepper* s;
-  double at;     // where its outputs are
-  double until;  // how far it has worked ahead; nothing happens before
-  bool waits;    // for an update
+  double at;            // where its outputs are
+  double until;         // how far it has worked ahead; nothing happens before
+  bool waits;           // for an update
+  bool coarse;          // it cannot work ahead
+  cpl_step_result end;  // of a coarse one: what its step came to, at `until`
 } part;
 
 typedef struct beside {
   cpl_stepper base;
   cpli_merged* merged;
+  const cpli_beside_place* places;  // of each variable
+  cpli_held held;
   char* name;
   part* parts;
   int32_t n;
@@ -28,15 +38,20 @@ typedef struct beside {
   int32_t* memory;  // of it and of those who wait
   int32_t* waiting;
   int32_t n_waiting;
+  int32_t *coarse, n_coarse;  // parts that cannot work ahead
   double t, limit;
   bool running, ended;
+  int32_t stop;  // the number of who ended it
 } beside;
 
 static beside* self_of(cpl_component* c) { return (beside*)c; }
 
 //------------------------------------ who is next ------------------------------------
 
-static double key(const part* p) { return p->waits ? INFINITY : p->until; }
+static double key(const part* p) { return p->waits || p->coarse ? INFINITY : p->until; }
+
+// Whether it has gone on to where the others are not yet.
+static bool is_hidden(const part* p) { return p->coarse && p->at < p->until; }
 
 // At the same time those whose step is still open: something may happen at its end.
 static bool before(const void* user, int32_t i, int32_t k) {
@@ -57,13 +72,15 @@ static void let_wait(beside* b, int32_t i) {
 static void heed(beside* b, int32_t i, const cpl_step_result* r) {
   b->parts[i].at = r->time;
   b->ended = b->ended || r->end == CPL_STEP_TERMINATE;
+  bool first = r->stop > 0 && (b->stop == 0 || r->stop < b->stop);
+  if (r->end == CPL_STEP_TERMINATE && first) b->stop = r->stop;
   if (r->end == CPL_STEP_EVENT) let_wait(b, i);
 }
 
 static cpl_status present(beside* b, int32_t i) {
   part* p = &b->parts[i];
   cpl_step_result r;
-  if (!b->running || p->at >= b->t) return CPL_OK;
+  if (!b->running || p->at >= b->t || p->coarse) return CPL_OK;
   cpl_status st = p->s->ops->step(p->s, b->t, b->limit, &r);
   if (st >= 0) p->at = r.time;
   return st;
@@ -72,6 +89,7 @@ static cpl_status present(beside* b, int32_t i) {
 static cpl_status update(beside* b, int32_t i) {
   part* p = &b->parts[i];
   cpl_step_result r = {0};
+  if (is_hidden(p)) return CPL_OK;
   cpl_status st = present(b, i);
   if (st >= 0) st = p->s->ops->step(p->s, b->t, b->t, &r);
   if (st < 0) return st;
@@ -110,9 +128,37 @@ static cpl_status go_on(beside* b, int32_t i, double t_limit) {
   return st;
 }
 
-static cpl_status advance(beside* b, double t_end, double t_limit) {
+// Those who cannot work ahead go first. *stop: how far all can go.
+static cpl_status go_first(beside* b, double t_end, double* stop) {
   cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < b->n_coarse && st >= 0; k++) {
+    part* p = &b->parts[b->coarse[k]];
+    cpl_step_result r = {.time = t_end};
+    if (!is_hidden(p)) {
+      st = cpli_held_take(&b->held, b->coarse[k], &p->s->base);
+      if (st >= 0) st = p->s->ops->step(p->s, t_end, t_end, &r);
+      p->at = b->t;
+      p->until = r.time;
+      p->end = r;
+    }
+    *stop = fmin(*stop, p->until);
+  }
+  return st;
+}
+
+// The others have come to where they are.
+static void show_coarse(beside* b) {
+  for (int32_t k = 0; k < b->n_coarse; k++) {
+    part* p = &b->parts[b->coarse[k]];
+    if (b->t < p->until) continue;
+    heed(b, b->coarse[k], &p->end);
+    p->end.end = CPL_STEP_DONE;
+  }
+}
+
+static cpl_status advance(beside* b, double t_end, double t_limit) {
   double stop = t_end;
+  cpl_status st = go_first(b, t_end, &stop);
   while (st >= 0 && !b->ended) {
     int32_t i = cpli_heap_first(&b->heap);
     part* p = &b->parts[i];
@@ -122,6 +168,7 @@ static cpl_status advance(beside* b, double t_end, double t_limit) {
     cpli_heap_sort_in(&b->heap, i);
   }
   b->t = stop;
+  if (st >= 0) show_coarse(b);
   return st;
 }
 
@@ -137,6 +184,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (st >= 0 && !b->ended && b->n_waiting == 0 && t_end > b->t) st = advance(b, t_end, t_limit);
   result->end = b->ended ? CPL_STEP_TERMINATE : b->n_waiting > 0 ? CPL_STEP_EVENT : CPL_STEP_DONE;
   result->time = b->t;
+  result->stop = b->stop;
   return st;
 }
 
@@ -151,50 +199,64 @@ static cpl_status refuse(const beside* b, uint32_t ref) {
 
 // References that follow each other in one part; n > 0.
 static cpl_status run_of(beside* b, const uint32_t* refs, size_t n, cpl_component** c,
-                         uint32_t* inner, size_t* count) {
+                         uint32_t* inner, size_t* count, bool* hidden) {
   int32_t at = -1;
   for (*count = 0; *count < n && *count < RUN; ++*count) {
     uint32_t ref = refs[*count];
     if (ref >= (uint32_t)b->merged->desc.n_vars) return refuse(b, ref);
-    if (at >= 0 && b->merged->part_of_var[ref] != at) break;
-    at = b->merged->part_of_var[ref];
-    inner[*count] = b->merged->ref_of_var[ref];
+    if (at >= 0 && b->places[ref].part != at) break;
+    at = b->places[ref].part;
+    inner[*count] = b->places[ref].ref;
+    if (b->parts[at].coarse) cpli_held_note(&b->held, ref);
   }
   *c = &b->parts[at].s->base;
+  *hidden = is_hidden(&b->parts[at]);
   return present(b, at);
 }
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  beside* b = self_of(c);
   uint32_t inner[RUN];
   cpl_component* p;
   cpl_status st = CPL_OK;
+  bool hidden = false;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of(self_of(c), refs + i, n - i, &p, inner, &count);
-    if (st == CPL_OK) st = p->ops->get_real(p, inner, count, values + i);
+    st = run_of(b, refs + i, n - i, &p, inner, &count, &hidden);
+    if (st != CPL_OK) break;
+    if (!hidden || !cpli_held_reals(&b->held, refs + i, count, values + i))
+      st = p->ops->get_real(p, inner, count, values + i);
   }
   return st;
 }
 
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
+  beside* b = self_of(c);
   uint32_t inner[RUN];
   cpl_component* p;
   cpl_status st = CPL_OK;
+  bool hidden = false;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of(self_of(c), refs + i, n - i, &p, inner, &count);
-    if (st == CPL_OK) st = p->ops->get_integer(p, type, inner, count, values + i);
+    st = run_of(b, refs + i, n - i, &p, inner, &count, &hidden);
+    if (st != CPL_OK) break;
+    if (!hidden || !cpli_held_integers(&b->held, refs + i, count, values + i))
+      st = p->ops->get_integer(p, type, inner, count, values + i);
   }
   return st;
 }
 
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
+  beside* b = self_of(c);
   uint32_t inner[RUN];
   cpl_component* p;
   cpl_status st = CPL_OK;
+  bool hidden = false;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of(self_of(c), refs + i, n - i, &p, inner, &count);
-    if (st == CPL_OK) st = p->ops->get_string(p, inner, count, values + i);
+    st = run_of(b, refs + i, n - i, &p, inner, &count, &hidden);
+    if (st != CPL_OK) break;
+    if (!hidden || !cpli_held_texts(&b->held, refs + i, count, values + i))
+      st = p->ops->get_string(p, inner, count, values + i);
   }
   return st;
 }
@@ -202,15 +264,15 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
 // Who gets a value has an event of its own there.
 static cpl_status set_one(beside* b, uint32_t ref, cpl_type type, const void* value) {
   if (ref >= (uint32_t)b->merged->desc.n_vars) return refuse(b, ref);
-  int32_t i = b->merged->part_of_var[ref];
-  uint32_t inner = b->merged->ref_of_var[ref];
+  int32_t i = b->places[ref].part;
+  uint32_t inner = b->places[ref].ref;
   cpl_component* c = &b->parts[i].s->base;
   cpl_status st = present(b, i);
   if (st < 0) return st;
   if (type == CPL_REAL) st = c->ops->set_real(c, &inner, 1, value);
   else if (type == CPL_STRING) st = c->ops->set_string(c, &inner, 1, value);
   else st = c->ops->set_integer(c, type, &inner, 1, value);
-  if (!b->running) return st;
+  if (!b->running || is_hidden(&b->parts[i])) return st;
   let_wait(b, i);
   b->parts[i].until = b->parts[i].at;
   cpli_heap_sort_in(&b->heap, i);
@@ -241,8 +303,8 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   beside* b = (beside*)s;
   if (ref >= (uint32_t)b->merged->desc.n_vars) return refuse(b, ref);
-  cpl_stepper* p = b->parts[b->merged->part_of_var[ref]].s;
-  return p->ops->set_curve(p, b->merged->ref_of_var[ref], curve);
+  cpl_stepper* p = b->parts[b->places[ref].part].s;
+  return p->ops->set_curve(p, b->places[ref].ref, curve);
 }
 
 //------------------------------------ life ------------------------------------
@@ -293,6 +355,7 @@ static cpl_status reset(cpl_component* c) {
   for (int32_t i = 0; i < b->n; i++) b->parts[i].waits = false;
   b->n_waiting = 0;
   b->running = b->ended = false;
+  b->stop = 0;
   FOR_EACH_PART(b, st, inner->ops->reset(inner));
   return st;
 }
@@ -302,7 +365,9 @@ static void destroy(cpl_component* c) {
   beside* b = self_of(c);
   cpl_context* ctx = c->ctx;
   for (int32_t i = 0; i < b->n; i++) b->parts[i].s->base.ops->destroy(&b->parts[i].s->base);
+  cpli_held_free(&b->held);
   cpli_merged_release(b->merged);
+  cpli_free(ctx, (void*)b->places);
   cpli_free(ctx, b->parts);
   cpli_free(ctx, b->memory);
   cpli_free(ctx, b->name);
@@ -324,7 +389,8 @@ static const cpl_component_ops component_ops = {.kind = "beside",
                                                 .set_integer = set_integer,
                                                 .get_string = get_string,
                                                 .set_string = set_string};
-static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
+static const cpl_stepper_ops stepper_ops[2] = {{.step = step},
+                                               {.step = step, .set_curve = set_curve}};
 
 static void find_capabilities(beside* b) {
   cpl_capabilities can = {.variable_step = true,
@@ -337,54 +403,86 @@ static void find_capabilities(beside* b) {
     const cpl_capabilities* one = &b->parts[i].s->base.can;
     can.once_per_process = can.once_per_process || one->once_per_process;
     can.needs_tool = can.needs_tool || one->needs_tool;
+    can.zero_step = can.zero_step && one->zero_step;
+    can.variable_step = can.variable_step && one->variable_step;
+    can.get_after_set = can.get_after_set && one->get_after_set;
+    can.dense_output = can.dense_output && !b->parts[i].coarse;
+    if (one->input_derivatives < can.input_derivatives)
+      can.input_derivatives = one->input_derivatives;
   }
   b->base.base.can = can;
 }
 
+static bool has_curves(const beside* b) {
+  for (int32_t i = 0; i < b->n; i++) {
+    if (b->parts[i].s->ops->set_curve == NULL) return false;
+  }
+  return true;
+}
+
+static void fill(beside* b, cpl_stepper* const* parts, cpli_merged* merged) {
+  cpli_heap_init(&b->heap, b->memory, b->n, before, b);
+  for (int32_t i = 0; i < b->n; i++) {
+    b->parts[i] = (part){.s = parts[i], .coarse = parts[i]->ops->ahead == NULL};
+    if (b->parts[i].coarse) b->coarse[b->n_coarse++] = i;
+  }
+  b->merged = cpli_merged_hold(merged);
+  b->base.ops = &stepper_ops[has_curves(b)];
+  find_capabilities(b);
+}
+
 cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* parts, int32_t n,
-                       cpli_merged* merged, cpl_stepper** out) {
+                       cpli_merged* merged, const cpli_beside_place* places, cpl_stepper** out) {
+  size_t vars = (size_t)merged->desc.n_vars;
   *out = NULL;
   beside* b = cpli_alloc(ctx, 1, sizeof *b);
   part* list = cpli_alloc(ctx, (size_t)n, sizeof *list);
-  int32_t* memory = cpli_alloc(ctx, 3 * (size_t)n, sizeof *memory);
+  int32_t* memory = cpli_alloc(ctx, 4 * (size_t)n, sizeof *memory);
+  cpli_beside_place* own_places = cpli_alloc(ctx, vars, sizeof *own_places);
   char* own_name = cpli_strdup(ctx, name);
-  if (b == NULL || list == NULL || memory == NULL || own_name == NULL) {
+  if (b == NULL || list == NULL || memory == NULL || own_name == NULL || own_places == NULL) {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
     cpli_free(ctx, b);
     cpli_free(ctx, list);
     cpli_free(ctx, memory);
+    cpli_free(ctx, own_places);
     cpli_free(ctx, own_name);
     return cpli_nomem(ctx);
   }
-  *b = (beside){.merged = cpli_merged_hold(merged),
-                .name = own_name,
+  for (size_t v = 0; v < vars; v++)
+    own_places[v] = places != NULL
+                        ? places[v]
+                        : (cpli_beside_place){merged->part_of_var[v], merged->ref_of_var[v]};
+  *b = (beside){.name = own_name,
+                .places = own_places,
                 .parts = list,
                 .n = n,
                 .memory = memory,
-                .waiting = memory + 2 * (size_t)n};
-  cpli_heap_init(&b->heap, memory, n, before, b);
-  for (int32_t i = 0; i < n; i++) list[i].s = parts[i];
-  b->base = (cpl_stepper){
-      .base = {.ops = &component_ops, .desc = &merged->desc, .ctx = ctx, .name = own_name},
-      .ops = &stepper_ops};
-  find_capabilities(b);
-  *out = &b->base;
-  return CPL_OK;
+                .waiting = memory + 2 * (size_t)n,
+                .coarse = memory + 3 * (size_t)n};
+  b->base.base =
+      (cpl_component){.ops = &component_ops, .desc = &merged->desc, .ctx = ctx, .name = own_name};
+  fill(b, parts, merged);
+  cpl_status st = cpli_held_init(&b->held, ctx, &merged->desc, own_places);
+  if (st < 0) destroy(&b->base.base);
+  else *out = &b->base;
+  return st;
 }
 
-bool cpli_beside_stats(const cpl_stepper* s, cpl_modes_stats* out) {
-  if (s->ops != &stepper_ops) return false;
-  const beside* b = (const beside*)s;
-  *out = (cpl_modes_stats){0};
-  for (int32_t i = 0; i < b->n; i++) {
-    cpl_modes_stats one;
-    const cpl_solver_stats* solver = cpl_integrate_stats(b->parts[i].s);
-    if (!cpl_modes_get_stats(b->parts[i].s, &one))
-      one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};
-    out->switches += one.switches;
-    out->in_switches_s += one.in_switches_s;
-    out->in_mapping_s += one.in_mapping_s;
-    cpli_add_solver_stats(&out->solver, &one.solver);
-  }
-  return true;
+static const beside* as_beside(const cpl_stepper* s) {
+  return s->base.ops == &component_ops ? (const beside*)s : NULL;
+}
+
+int32_t cpli_beside_count(const cpl_stepper* s) {
+  const beside* b = as_beside(s);
+  return b != NULL ? b->n : 0;
+}
+
+const cpl_stepper* cpli_beside_part(const cpl_stepper* s, int32_t i) {
+  return as_beside(s)->parts[i].s;
+}
+
+const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s) {
+  const beside* b = as_beside(s);
+  return b != NULL && b->n_coarse > 0 ? b->parts[b->coarse[0]].s : NULL;
 }

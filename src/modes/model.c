@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Modes that are models as one model: what it is asked for goes to the active mode, and a wish to
+// stop that a transition follows is a change of the structure. A switch takes two updates: the
+// first reads the end of the old mode and brings the new one to its initialisation, the second
+// leaves that. Between them whoever couples the model sets its inputs, with what others made of the
+// outputs the new mode begins with.
+#include <math.h>
+#include <stdio.h>
+
+#include "modes/modes.h"
+
+static cpl_model* active_of(const cpl_model* m) {
+  const cpli_modes* all = (const cpli_modes*)m;
+  return all->modes[all->active].m;
+}
+
+//------------------------------------ events ------------------------------------
+
+static cpl_status enter_event(cpl_model* m) { return active_of(m)->ops->enter_event(active_of(m)); }
+
+static cpl_status enter_continuous(cpl_model* m) {
+  return active_of(m)->ops->enter_continuous(active_of(m));
+}
+
+static cpl_status finish_switch(cpli_modes* m) {
+  cpli_transition* way = m->arriving;
+  m->arriving = NULL;
+  return way != NULL ? cpli_modes_arrive(m, way) : CPL_OK;
+}
+
+static cpl_status begin_switch(cpli_modes* m, cpli_transition* way, cpl_event_info* info) {
+  cpl_status st = cpli_modes_leave(m, way);
+  m->arriving = way;
+  m->base.base.desc = &m->box->of_mode[m->active];
+  *info = (cpl_event_info){.again = true,
+                           .states_changed = true,
+                           .nominals_changed = true,
+                           .structure_changed = true,
+                           .next_time = INFINITY};
+  return st;
+}
+
+static cpl_status event_update(cpl_model* base, cpl_event_info* info) {
+  cpli_modes* m = (cpli_modes*)base;
+  cpli_transition* way = NULL;
+  cpl_status st = finish_switch(m);
+  if (st >= 0) st = active_of(base)->ops->event_update(active_of(base), info);
+  if (st < 0) return st;
+  if (m->wants_stop && !info->terminate && !info->again) info->terminate = true, info->stop = 0;
+  if (!info->terminate) return st;
+  m->wants_stop = false;
+  st = cpli_modes_choose(m, info->stop, &way);
+  return st < 0 || way == NULL ? st : begin_switch(m, way, info);
+}
+
+// A model may want to stop there; whether that ends anything is known after the event.
+static cpl_status completed_step(cpl_model* base, bool* event, bool* end) {
+  cpli_modes* m = (cpli_modes*)base;
+  cpl_status st = active_of(base)->ops->completed_step(active_of(base), event, end);
+  m->wants_stop = st >= 0 && *end;
+  *event = *event || *end;
+  *end = false;
+  return st;
+}
+
+//------------------------------------ continuous time ------------------------------------
+
+static cpl_status set_time(cpl_model* m, double t) {
+  ((cpli_modes*)m)->t = t;
+  return active_of(m)->ops->set_time(active_of(m), t);
+}
+
+static cpl_status set_states(cpl_model* m, const double* x) {
+  return active_of(m)->ops->set_states(active_of(m), x);
+}
+
+static cpl_status get_states(cpl_model* m, double* x) {
+  return active_of(m)->ops->get_states(active_of(m), x);
+}
+
+static cpl_status get_nominals(cpl_model* m, double* nominals) {
+  return active_of(m)->ops->get_nominals(active_of(m), nominals);
+}
+
+static cpl_status get_derivatives(cpl_model* m, double* dx) {
+  return active_of(m)->ops->get_derivatives(active_of(m), dx);
+}
+
+static cpl_status get_indicators(cpl_model* m, double* z) {
+  return active_of(m)->ops->get_indicators(active_of(m), z);
+}
+
+static void name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size) {
+  const cpli_modes* all = (const cpli_modes*)m;
+  const cpl_model* active = active_of(m);
+  char inner[200];
+  snprintf(inner, sizeof inner, "indicator %zu", indicator + 1);
+  if (active->ops->name_indicator != NULL)
+    active->ops->name_indicator(active, indicator, inner, sizeof inner);
+  snprintf(out, size, "mode %s: %s", all->modes[all->active].name, inner);
+}
+
+static const cpl_description* structure(cpl_model* m, int32_t i) {
+  const cpli_modes* all = (const cpli_modes*)m;
+  return i < all->n_modes ? &all->box->of_mode[i] : NULL;
+}
+
+//------------------------------------ what not all modes have ------------------------------------
+
+static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
+  return active_of(m)->ops->newton_setup(active_of(m), gamma, fresh);
+}
+
+static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
+  return active_of(m)->ops->newton_solve(active_of(m), r, dx);
+}
+
+static cpl_status jacobian_times(cpl_model* m, const double* v, double* out) {
+  return active_of(m)->ops->jacobian_times(active_of(m), v, out);
+}
+
+static cpl_status count_constraints(cpl_model* m, size_t* n) {
+  cpl_model* active = active_of(m);
+  *n = 0;
+  return active->ops->count_constraints != NULL ? active->ops->count_constraints(active, n)
+                                                : CPL_OK;
+}
+
+// Asked for only where there are some.
+static cpl_status get_constraints(cpl_model* m, double* c) {
+  return active_of(m)->ops->get_constraints(active_of(m), c);
+}
+
+void cpli_modes_make_model(cpli_modes* m) {
+  bool newton = true, times = true, constraints = false;
+  cpl_capabilities can = {.save_restore = true};
+  for (int32_t k = 0; k < m->n_modes; k++) {
+    const cpl_model* one = m->modes[k].m;
+    newton = newton && one->ops->newton_setup != NULL;
+    times = times && one->ops->jacobian_times != NULL;
+    constraints = constraints || one->ops->get_constraints != NULL;
+    can.save_restore = can.save_restore && one->base.ops->save != NULL;
+    can.once_per_process = can.once_per_process || one->base.can.once_per_process;
+    can.needs_tool = can.needs_tool || one->base.can.needs_tool;
+    can.completed_step = can.completed_step || one->base.can.completed_step;
+  }
+  m->base.base.can = can;
+  m->model_ops = (cpl_model_ops){.enter_event = enter_event,
+                                 .event_update = event_update,
+                                 .enter_continuous = enter_continuous,
+                                 .set_time = set_time,
+                                 .set_states = set_states,
+                                 .get_states = get_states,
+                                 .get_nominals = get_nominals,
+                                 .get_derivatives = get_derivatives,
+                                 .get_indicators = get_indicators,
+                                 .completed_step = completed_step,
+                                 .name_indicator = name_indicator,
+                                 .structure = structure,
+                                 .newton_setup = newton ? newton_setup : NULL,
+                                 .newton_solve = newton ? newton_solve : NULL,
+                                 .jacobian_times = times ? jacobian_times : NULL,
+                                 .count_constraints = constraints ? count_constraints : NULL,
+                                 .get_constraints = constraints ? get_constraints : NULL};
+  m->model.ops = &m->model_ops;
+}
