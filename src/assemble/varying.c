@@ -17,7 +17,8 @@ static cpli_modes_plan* modes_of(const cpl_source* source) {
 
 static bool own_solver(const cpl_system_def* def) {
   cpl_experiment_def e = cpl_system_def_experiment(def);
-  return e.solver != NULL || e.projection != NULL || !isnan(e.rtol) || !isnan(e.atol);
+  return e.solver != NULL || e.projection != NULL || e.linear != NULL || !isnan(e.rtol) ||
+         !isnan(e.atol) || !isnan(e.step);
 }
 
 // Writes why a mode cannot be part of a model; returns whether there is a reason.

@@ -46,10 +46,13 @@ static inline bool is_empty(const char* folder) {
   return n == 2;
 }
 
-/// A folder of its own for what is temporary, and one for compiled models.
+/// A folder of its own for what is temporary, and one for compiled models. What a test left that
+/// was killed, because its time was over, is removed.
 static inline void use_folders(void) {
+  static bool clean = false;
   char here[4096], path[4200];
   assert_non_null(getcwd(here, sizeof here));
+  if (!clean) clean = system("rm -rf tmp") == 0;
   mkdir("tmp", 0700);
   snprintf(path, sizeof path, "%s/tmp", here);
   setenv("TMPDIR", path, 1);
