@@ -364,6 +364,14 @@ class Bench:
         run = [self.couplet, "run", self.path("heavy.yaml"), "--stop-time", "4", "-q", "-o", self.path("x.csv"), "--threads"]
         one, two = (min(wall_seconds([*run, n]) for _ in range(3)) for n in ("1", "2"))
         self.report("two heavy models on a delay line: two threads / one", two / one, f"({two:.2f} s / {one:.2f} s)", 0.6)
+        self.sockets(os.path.join(examples, "tlm_spring.yaml"))
+
+    def sockets(self, file):
+        """The same two masses in two processes that send their waves to each other through sockets: the median of five runs."""
+        serve = [self.couplet, "tlm", "serve", file, "--local", "--force", "--join-folder", os.path.dirname(self.path("x")), "--json",
+                 "--interval", "1", "--stop-time", "0.5", "-o", self.path("x.csv")]
+        walls = sorted(json.loads(subprocess.run(serve, check=True, capture_output=True, text=True).stdout)["wall_s"] for _ in range(5))
+        self.report("delay line over loopback sockets: a step of one model", 1e6 * walls[2] / (2 * 0.5 / 5e-5), "us", 50)
 
     #------------------------------------ to look at ------------------------------------
 

@@ -34,12 +34,13 @@ typedef struct cli_option {
 } cli_option;
 
 typedef struct cli_verb {
-  const char* name;
+  const char* name;           // a word, or two: "tlm serve"
   const char* operands;       // "FILE"; upper case: required, in brackets: optional
   const char* summary;        // one line
   const char* text;           // more, for --help and the man page. Nullable.
   const char* suffixes;       // completion: "fmu c"
   const cli_option* options;  // ended by one without a name
+  const cli_option* more;     // other options, of the same struct. Nullable
   size_t args_size;           // of the struct the options are written into
   // Numbers are NAN, everything else zero, unless given. Returns the exit code.
   int (*run)(void* args, int n_operands, char** operands);
@@ -50,11 +51,13 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 // verbs, one file each
 extern const cli_verb cli_run, cli_info, cli_check, cli_graph, cli_linearize, cli_build, cli_view,
-    cli_plot, cli_crosscheck, cli_tlm;
+    cli_plot, cli_crosscheck, cli_tlm_inspect, cli_tlm_serve, cli_tlm_join, cli_tlm_watch;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
 // options.c
 int cli_dispatch(int argc, char** argv);
+// The i-th option of a verb; NULL: there are no more.
+const cli_option* cli_option_at(const cli_verb* verb, size_t i);
 
 // help.c
 void cli_help(FILE* out);

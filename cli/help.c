@@ -16,7 +16,7 @@ void cli_help(FILE* out) {
   fprintf(out, "couplet %s: %s\n\nusage: couplet VERB [operands] [options]\n\n", cpl_version(),
           synopsis);
   for (size_t i = 0; cli_verbs[i] != NULL; i++) {
-    fprintf(out, "  %-10s %-16s %s\n", cli_verbs[i]->name, cli_verbs[i]->operands,
+    fprintf(out, "  %-11s %-16s %s\n", cli_verbs[i]->name, cli_verbs[i]->operands,
             cli_verbs[i]->summary);
   }
   fprintf(out, "\ncouplet VERB --help tells more, couplet --version prints the version.\n");
@@ -76,7 +76,8 @@ void cli_help_verb(FILE* out, const cli_verb* verb) {
     put_text(out, verb->text);
   }
   fputc('\n', out);
-  for (const cli_option* o = verb->options; o->name != NULL; o++) {
+  const cli_option* o;
+  for (size_t i = 0; (o = cli_option_at(verb, i)) != NULL; i++) {
     char head[96];
     option_head(head, sizeof head, o);
     int n = fprintf(out, "  %s", head);
@@ -136,7 +137,8 @@ void cli_man(FILE* out) {
     man_text(out, v->summary);
     fprintf(out, ".\n");
     if (v->text != NULL) man_paragraphs(out, v->text);
-    for (const cli_option* o = v->options; o->name != NULL; o++) {
+    const cli_option* o;
+    for (size_t k = 0; (o = cli_option_at(v, k)) != NULL; k++) {
       char head[96];
       option_head(head, sizeof head, o);
       fprintf(out, ".TP\n.B ");
@@ -157,6 +159,18 @@ static bool has_choices(const cli_option* o) {
   return o->argument != NULL && strchr(o->argument, '|') != NULL;
 }
 
+// First words of all verbs, or what may follow a first word and a blank.
+static void put_verbs(FILE* out, const char* first) {
+  size_t n = first != NULL ? strlen(first) : 0;
+  for (size_t i = 0; cli_verbs[i] != NULL; i++) {
+    const char* name = cli_verbs[i]->name;
+    size_t len = strcspn(name, " ");
+    bool again = i > 0 && strncmp(cli_verbs[i - 1]->name, name, len + 1) == 0;
+    if (n > 0 && strncmp(name, first, n) == 0) fprintf(out, " %s", name + n);
+    if (n == 0 && !again) fprintf(out, " %.*s", (int)len, name);
+  }
+}
+
 void cli_completion(FILE* out) {
   fprintf(out, "# bash completion for couplet, made by couplet --completion\n_couplet() {\n");
   fprintf(out,
@@ -164,20 +178,24 @@ void cli_completion(FILE* out) {
           "verb=${COMP_WORDS[1]} words= files=\n");
   fprintf(out,
           "  COMPREPLY=()\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words=\"--help --version");
-  for (size_t i = 0; cli_verbs[i] != NULL; i++) fprintf(out, " %s", cli_verbs[i]->name);
-  fprintf(out, "\"\n  else\n    case $verb,$prev in\n");
+  put_verbs(out, NULL);
+  fprintf(out, "\"\n  elif [ \"$COMP_CWORD,$verb\" = 2,tlm ]; then\n    words=\"");
+  put_verbs(out, "tlm ");
+  fprintf(out, "\"\n  else\n    case $verb in tlm) verb=\"tlm ${COMP_WORDS[2]}\" ;; esac\n");
+  fprintf(out, "    case $verb,$prev in\n");
+  const cli_option* o;
   for (size_t i = 0; cli_verbs[i] != NULL; i++) {
-    for (const cli_option* o = cli_verbs[i]->options; o->name != NULL; o++) {
+    for (size_t k = 0; (o = cli_option_at(cli_verbs[i], k)) != NULL; k++) {
       if (!has_choices(o)) continue;
-      fprintf(out, "      %s,--%s) words=\"", cli_verbs[i]->name, o->name);
+      fprintf(out, "      \"%s\",--%s) words=\"", cli_verbs[i]->name, o->name);
       for (const char* c = o->argument; *c != '\0'; c++) fputc(*c == '|' ? ' ' : *c, out);
       fprintf(out, "\" ;;\n");
     }
   }
   for (size_t i = 0; cli_verbs[i] != NULL; i++) {
-    fprintf(out, "      %s,*) files=\"%s\" words=\"--help", cli_verbs[i]->name,
+    fprintf(out, "      \"%s\",*) files=\"%s\" words=\"--help", cli_verbs[i]->name,
             cli_verbs[i]->suffixes);
-    for (const cli_option* o = cli_verbs[i]->options; o->name != NULL; o++)
+    for (size_t k = 0; (o = cli_option_at(cli_verbs[i], k)) != NULL; k++)
       fprintf(out, " --%s", o->name);
     fprintf(out, "\" ;;\n");
   }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli.h"
 
-const cli_verb* const cli_verbs[] = {&cli_run,        &cli_info,  &cli_check, &cli_graph,
-                                     &cli_linearize,  &cli_build, &cli_view,  &cli_plot,
-                                     &cli_crosscheck, &cli_tlm,   NULL};
+const cli_verb* const cli_verbs[] = {
+    &cli_run,       &cli_info, &cli_check,      &cli_graph,       &cli_linearize, &cli_build,
+    &cli_view,      &cli_plot, &cli_crosscheck, &cli_tlm_inspect, &cli_tlm_serve, &cli_tlm_join,
+    &cli_tlm_watch, NULL};
 
 int main(int argc, char** argv) {
   cpl_guard_crashes();

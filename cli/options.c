@@ -11,15 +11,27 @@ static const char* verb_name(const void* user, size_t i) {
   return ((const cli_verb* const*)user)[i]->name;
 }
 
+const cli_option* cli_option_at(const cli_verb* verb, size_t i) {
+  size_t n = 0;
+  while (verb->options[n].name != NULL) n++;
+  if (i < n) return &verb->options[i];
+  if (verb->more == NULL) return NULL;
+  for (n = i - n, i = 0; i < n && verb->more[i].name != NULL; i++) {
+  }
+  return verb->more[i].name != NULL ? &verb->more[i] : NULL;
+}
+
 static const cli_option* find_option(const cli_verb* verb, const char* text, size_t len) {
-  for (const cli_option* o = verb->options; o->name != NULL; o++) {
+  const cli_option* o;
+  for (size_t i = 0; (o = cli_option_at(verb, i)) != NULL; i++) {
     if (strlen(o->name) == len && strncmp(o->name, text, len) == 0) return o;
   }
   return NULL;
 }
 
 static const cli_option* find_letter(const cli_verb* verb, char letter) {
-  for (const cli_option* o = verb->options; o->name != NULL; o++) {
+  const cli_option* o;
+  for (size_t i = 0; (o = cli_option_at(verb, i)) != NULL; i++) {
     if (o->letter != 0 && o->letter == letter) return o;
   }
   return NULL;
@@ -34,7 +46,8 @@ static int unknown_option(const cli_verb* verb, const char* text, size_t len) {
   dashed_name names[MOST];
   char given[64], near[256];
   size_t n = 0;
-  for (const cli_option* o = verb->options; o->name != NULL && n < MOST; o++)
+  const cli_option* o;
+  while (n < MOST && (o = cli_option_at(verb, n)) != NULL)
     snprintf(names[n++], sizeof names[0], "--%s", o->name);
   snprintf(given, sizeof given, "%.*s", (int)len, text);
   cpli_nearest(given, dashed_at, names, n, near, sizeof near);
@@ -115,7 +128,8 @@ static int parse_option(const cli_verb* verb, int argc, char** argv, int* i, cha
 
 static void free_args(const cli_verb* verb, char* args) {
   if (args == NULL) return;
-  for (const cli_option* o = verb->options; o->name != NULL; o++) {
+  const cli_option* o;
+  for (size_t i = 0; (o = cli_option_at(verb, i)) != NULL; i++) {
     if (o->kind == CLI_LIST) free(((cli_list*)(args + o->offset))->items);
   }
   free(args);
@@ -144,7 +158,8 @@ static int run_verb(const cli_verb* verb, int argc, char** argv) {
     code = cli_usage_error("out of memory");
     goto done;
   }
-  for (const cli_option* o = verb->options; code == CLI_OK && o->name != NULL; o++) {
+  const cli_option* o;
+  for (size_t i = 0; code == CLI_OK && (o = cli_option_at(verb, i)) != NULL; i++) {
     if (o->kind == CLI_NUMBER) *(double*)(args + o->offset) = NAN;
   }
   for (int i = 0; i < argc && code == CLI_OK; i++) {
@@ -184,9 +199,32 @@ static int unknown_verb(const char* name) {
   return cli_usage_error("unknown verb \"%s\"; see couplet --help", name);
 }
 
-static int help_about(const char* name) {
-  const cli_verb* verb = find_verb(name);
-  if (verb == NULL) return unknown_verb(name);
+// "tlm serve": two words that are one verb; else the first alone. *used: how many it took.
+static const cli_verb* find_words(int n, char** words, int* used) {
+  char both[64];
+  if (n > 1) snprintf(both, sizeof both, "%s %s", words[0], words[1]);
+  const cli_verb* verb = n > 1 ? find_verb(both) : NULL;
+  *used = verb != NULL ? 2 : 1;
+  return verb != NULL ? verb : find_verb(words[0]);
+}
+
+// The first word of verbs of two: what may follow it.
+static int unknown_words(const char* word) {
+  char list[128] = "";
+  size_t len = strlen(word), n = 0;
+  for (size_t i = 0; cli_verbs[i] != NULL && n < sizeof list; i++) {
+    const char* name = cli_verbs[i]->name;
+    if (strncmp(name, word, len) == 0 && name[len] == ' ')
+      n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", name + len + 1);
+  }
+  return n > 0 ? cli_usage_error("%s: what to do is missing or not known (%s)", word, list)
+               : unknown_verb(word);
+}
+
+static int help_about(int n, char** words) {
+  int used;
+  const cli_verb* verb = find_words(n, words, &used);
+  if (verb == NULL) return unknown_words(words[0]);
   cli_help_verb(stdout, verb);
   return CLI_OK;
 }
@@ -195,12 +233,13 @@ int cli_dispatch(int argc, char** argv) {
   if (argc < 2) return cli_help(stderr), CLI_USAGE;
   const char* word = argv[1];
   if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-    if (argc > 2) return help_about(argv[2]);
+    if (argc > 2) return help_about(argc - 2, argv + 2);
     return cli_help(stdout), CLI_OK;
   }
   if (strcmp(word, "--version") == 0) return printf("couplet %s\n", cpl_version()), CLI_OK;
   if (strcmp(word, "--man") == 0) return cli_man(stdout), CLI_OK;
   if (strcmp(word, "--completion") == 0) return cli_completion(stdout), CLI_OK;
-  const cli_verb* verb = find_verb(word);
-  return verb != NULL ? run_verb(verb, argc - 2, argv + 2) : unknown_verb(word);
+  int used;
+  const cli_verb* verb = find_words(argc - 1, argv + 1, &used);
+  return verb != NULL ? run_verb(verb, argc - 1 - used, argv + 1 + used) : unknown_words(word);
 }

@@ -19,8 +19,10 @@
 #include "run_master.h"
 #include "run_solvers.h"
 #include "split.h"
+#include "tlm_serve.h"
 
 typedef struct run_args {
+  serve_args serve;  // first: options of tlm serve are written here
   const char *output, *as, *projection, *linear, *loops, *form, *input, *log_level, *call_log,
       *progress, *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
@@ -54,6 +56,7 @@ typedef struct session {
   model_times times;  // when a report is wanted
   cpl_live* live;
   pace pace;
+  serving serving;
 } session;
 
 //------------------------------------ interruption ------------------------------------
@@ -265,6 +268,17 @@ static cpl_status make_integrated(session* s) {
   return st;
 }
 
+static cpl_status begin_serving(session* s) {
+  if (s->args->processes || s->args->isolate)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--%s: the sub-models run elsewhere, each in a process",
+                    s->args->processes ? "processes" : "isolate");
+  s->serving = (serving){.args = &s->args->serve, .ctx = s->ctx, .path = s->path};
+  s->serving.source = s->source;
+  s->serving.start = s->run.start_time, s->serving.stop = s->run.stop_time;
+  s->serving.quiet = s->args->quiet || s->args->json;
+  return serving_begin(&s->serving, s->args->call_timeout, &interrupted);
+}
+
 // A system with co-simulation models: --step is the communication step.
 static cpl_status make_coupled(session* s) {
   const cpl_default_experiment* e = &s->source->desc->experiment;
@@ -282,7 +296,11 @@ static cpl_status make_coupled(session* s) {
   def.solvers = s->solvers.models;
   def.n_solvers = s->solvers.n;
   s->run.tolerance = given(s->args->rtol, e->has_tolerance ? e->tolerance : 0);
-  st = cpl_system_stepper(s->source, &def, &s->stepper);
+  if (s->args->serve.on) {
+    st = begin_serving(s);
+    def.serve = &s->serving.def;
+  }
+  if (st >= 0) st = cpl_system_stepper(s->source, &def, &s->stepper);
   if (st < 0) return st;
   double step = cpl_master_step(s->stepper);
   if (s->run.interval == 0) s->run.interval = step;
@@ -296,6 +314,8 @@ static cpl_status make_stepper(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
   const cpl_source_ops* ops = s->source->ops;
+  if (a->serve.on && (cpl_system_definition(s->source) == NULL || ops->make_model != NULL))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", s->path);
   if (cpl_system_definition(s->source) != NULL && ops->make_model == NULL) return make_coupled(s);
   bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
   if (cs && ops->make_stepper == NULL)
@@ -354,7 +374,7 @@ static cpl_status prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  bool isolate = a->isolate || (!isnan(a->call_timeout) && !a->processes);
+  bool isolate = a->isolate || (!isnan(a->call_timeout) && !a->processes && !a->serve.on);
   cpl_status st = run_solvers_read(s->ctx, &a->solver, &s->solvers);
   if (st >= 0 && isolate)
     st = cli_open_isolated(s->ctx, s->path, a->call_log, &a->set, a->call_timeout, &s->source);
@@ -618,6 +638,7 @@ static int report(session* s) {
 
 static void release(session* s) {
   guarded(s, destroy_stepper);
+  serving_end(&s->serving);
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
   model_times_free(&s->times);
@@ -757,4 +778,21 @@ const cli_verb cli_run = {
     .options = options,
     .args_size = sizeof(run_args),
     .run = run_file,
+};
+
+static int serve_file(void* args, int n, char** operands) {
+  ((run_args*)args)->serve.on = true;
+  return run_file(args, n, operands);
+}
+
+const cli_verb cli_tlm_serve = {
+    .name = "tlm serve",
+    .operands = "FILE",
+    .summary = "simulate a system whose sub-models run elsewhere",
+    .text = serve_text,
+    .suffixes = "yaml xml",
+    .options = serve_options,
+    .more = options,
+    .args_size = sizeof(run_args),
+    .run = serve_file,
 };

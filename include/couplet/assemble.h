@@ -36,12 +36,6 @@ CPL_API size_t cpl_system_record(const cpl_system_def* def, const char** out, si
 /// leaves unset; NULL: there are no more. It belongs to the system.
 CPL_API const char* cpl_system_note(const cpl_source* system, size_t i);
 
-/// The solver of one model.
-typedef struct cpl_model_solver {
-  const char* model;
-  cpl_solver_kind kind;
-} cpl_model_solver;
-
 /// How to make a stepper of a system. Start from cpl_default_stepper_def(), then change what you
 /// need.
 typedef struct cpl_stepper_def {
@@ -56,6 +50,8 @@ typedef struct cpl_stepper_def {
   bool one_master;      ///< also for members that nothing is connected to
   const cpl_model_solver* solvers;  ///< of single models; they count more than the definition's
   int32_t n_solvers;
+  const cpl_tlm_serve_def* serve;  ///< parts are run by others (couplet/tlm_net.h). Nullable
+  const cpl_tlm_join* join;        ///< one part of what others serve. Nullable
 } cpl_stepper_def;
 
 CPL_API cpl_stepper_def cpl_default_stepper_def(void);

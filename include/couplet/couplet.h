@@ -25,4 +25,5 @@
 #include "couplet/system.h"
 #include "couplet/table.h"
 #include "couplet/tlm.h"
+#include "couplet/tlm_net.h"
 #include "couplet/view.h"

@@ -64,6 +64,12 @@ typedef struct cpl_solver_def {
                                ///< Nullable.
 } cpl_solver_def;
 
+/// The solver of one model of a system.
+typedef struct cpl_model_solver {
+  const char* model;
+  cpl_solver_kind kind;
+} cpl_model_solver;
+
 /// Counters over the whole life of a stepper made by cpl_integrate().
 typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;

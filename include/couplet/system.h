@@ -213,6 +213,17 @@ CPL_API cpl_cosimulation_def cpl_default_cosimulation_def(void);
 CPL_API cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def,
                                                    const cpl_cosimulation_def* how);
 
+//------------------------------------ questions ------------------------------------
+
+typedef struct cpl_member_info {
+  const char* name;
+  const char* path;     ///< Nullable: it has no file
+  const char* command;  ///< of a composite model: the program that runs it. Nullable: couplet does
+} cpl_member_info;
+
+/// The i-th model of a definition; false: there are no more.
+CPL_API bool cpl_system_def_member(const cpl_system_def* def, size_t i, cpl_member_info* out);
+
 //------------------------------------ modes ------------------------------------
 
 /// Another mode of a system with a variable structure; such a system has no models, connections,

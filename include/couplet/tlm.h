@@ -9,6 +9,7 @@
 
 #include "couplet/interface.h"
 #include "couplet/solver.h"
+#include "couplet/tlm_net.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,6 +97,9 @@ typedef struct cpl_tlm_def {
                     ///< the caller's
   bool processes;   ///< every part in a process of its own
   double call_timeout;  ///< [s]: with processes, a step that takes longer ends the run; 0: never
+  const cpl_tlm_serve_def* serve;  ///< the parts are run by others who join. Nullable
+  const cpl_tlm_join* join;        ///< run one part of what others serve. Nullable
+  uint64_t files;  ///< of both: must be the same number, as what it was made of must be the same
 } cpl_tlm_def;
 
 CPL_API cpl_tlm_def cpl_default_tlm_def(void);

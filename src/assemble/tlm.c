@@ -264,8 +264,36 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
   t.threads = def->threads;
   t.processes = def->processes;
   t.call_timeout = def->call_timeout;
+  t.join = def->join;
+  if (def->join != NULL || def->serve != NULL) t.files = cpli_tlm_files(b);
+  cpl_tlm_serve_def serve;
+  if (def->serve != NULL) {  // others build with the same settings
+    serve = *def->serve;
+    serve.solver = def->solver;
+    serve.step = def->step;
+    serve.usual_step = def->usual_step;
+    serve.solvers = def->solvers;
+    serve.n_solvers = def->n_solvers;
+    t.serve = &serve;
+  }
   cpli_tlm_layout whole = {b->merged, l->pieces.n > 1 ? l->inner : NULL, l->first, l->refs};
   return cpli_tlm_create(b->base.ctx, &t, &whole, out);
+}
+
+// Other programs take part in runs across machines only.
+static cpl_status no_commands(layout* l, const cpl_stepper_def* def) {
+  const cpl_system_def* d = l->b->def;
+  for (size_t m = 0; m < d->n_models && def->serve == NULL && def->join == NULL; m++) {
+    const cpli_text* command = &d->models[m].command;
+    if (command->text == NULL) continue;
+    int n = (int)strcspn(command->text, " \t");
+    return cpli_fail_at(l->b->base.ctx, CPL_ERR_UNSUPPORTED, &command->place,
+                        "sub-model %s: its start command is %s, and here only couplet itself "
+                        "(StartTLMFmiWrapper) runs sub-models; couplet tlm serve --allow-command "
+                        "%.*s starts it",
+                        d->models[m].name.text, command->text, n, command->text);
+  }
+  return CPL_OK;
 }
 
 cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
@@ -277,6 +305,7 @@ cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_
   l.order = cpli_alloc(ctx, b->def->n_models + 1, sizeof *l.order);
   cpl_status st =
       l.part_of_model == NULL || l.interfaces == NULL || l.order == NULL ? cpli_nomem(ctx) : CPL_OK;
+  if (st >= 0) st = no_commands(&l, def);
   if (st >= 0) st = cpli_members_order(b, d, l.order);
   l.inner = d->inner;
   d->inner = NULL;

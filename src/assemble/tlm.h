@@ -17,6 +17,9 @@ typedef struct cpli_tlm_setting {  // of a model
   bool given;
 } cpli_tlm_setting;
 
+/// With runs across machines: a number that differs where a file of the system does.
+uint64_t cpli_tlm_files(const cpli_built* b);
+
 struct cpli_tlm_plan {
   cpli_arena arena;
   cpl_tlm_interface* interfaces;  // part: the model; variables of it

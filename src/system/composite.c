@@ -105,12 +105,11 @@ static const char* find_file(reader* r, const char* file, bool own_only) {
 
 //------------------------------------ sub-models ------------------------------------
 
-static cpl_status check_command(reader* r, const cpli_text* command) {
-  if (command->text == NULL || strncmp(command->text, "StartTLMFmiWrapper", 18) == 0) return CPL_OK;
-  return cpli_fail_at(r->def->ctx, CPL_ERR_UNSUPPORTED, &command->place,
-                      "sub-model %s: its start command is %s; couplet runs those of "
-                      "StartTLMFmiWrapper itself and starts no other program",
-                      r->member.name.text, command->text);
+// StartTLMFmiWrapper means couplet itself; others are started where the user allows it.
+static bool is_own_command(const cpli_text* command) {
+  static const char own[] = "StartTLMFmiWrapper";
+  return command->text == NULL || command->text[strspn(command->text, " \t")] == '\0' ||
+         strncmp(command->text, own, sizeof own - 1) == 0;
 }
 
 // A tlm.config that is there was written for a run of the framework. It decides nothing here; where
@@ -143,7 +142,7 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
   cpl_status st = required(r, xml, "SubModel", "Name", &r->member.name);
   if (st >= 0) st = required(r, xml, "SubModel", "ModelFile", &file);
   cpli_text command = attribute(r, xml, "StartCommand");
-  if (st >= 0) st = check_command(r, &command);
+  if (!is_own_command(&command)) r->member.command = command;
   if (st >= 0) st = triple(r, xml, "Position", &r->whole.lists[CPLI_LIST_ORIGIN]);
   if (st >= 0) st = triple(r, xml, "Angle321", &r->whole.lists[CPLI_LIST_ANGLES]);
   if (st < 0) return st;

@@ -265,3 +265,12 @@ cpl_status cpl_system_def_set(cpl_system_def* def, const char* name, const char*
   def->no_memory = false;
   return cpli_nomem(def->ctx);
 }
+
+//------------------------------------ questions ------------------------------------
+
+bool cpl_system_def_member(const cpl_system_def* def, size_t i, cpl_member_info* out) {
+  if (i >= def->n_models) return false;
+  const cpli_member* m = &def->models[i];
+  *out = (cpl_member_info){m->name.text, m->path.text, m->command.text};
+  return true;
+}

@@ -29,6 +29,7 @@ typedef struct cpli_member {
   cpli_place as_place;
   bool isolate;        // instances run in processes of their own
   bool prefers_steps;  // co-simulation, where it has both
+  cpli_text command;   // another program runs it (composite models). Nullable
   cpli_setting* starts;
   size_t n_starts, cap_starts;
 } cpli_member;

@@ -9,6 +9,8 @@
 
 #include "couplet/aggregate.h"
 #include "couplet/isolate.h"
+#include "tlm/peer.h"
+#include "tlm/remote.h"
 
 //------------------------------------ checks ------------------------------------
 
@@ -179,6 +181,8 @@ static cpl_status take_model(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tra
   cpl_model* model = from->model;
   cpl_solver_def solver = from->solver;
   cpl_status st = CPL_OK;
+  if (def->join != NULL) cpli_join_solver(def->join, m->parts[i].stats.name, &solver);
+  m->parts[i].solver = solver;
   solver.one_solver = true;
   choose_step(&solver, shortest_delay(def, i));
   if (count_forces(def, i) > 0) {
@@ -437,5 +441,6 @@ cpl_status cpli_tlm_build(cpli_tlm* m, const cpl_tlm_def* def, const cpli_tlm_la
   cpli_free(ctx, t);
   if (st >= 0) m->base.base.desc = &m->merged->desc;
   if (st >= 0 && def->processes) st = cpli_tlm_part_ways(m);
+  if (st >= 0 && def->serve != NULL) st = cpli_remote_open(m, def);
   return st < 0 ? st : cpli_pool_create(m);
 }

@@ -19,6 +19,12 @@ double cpli_line_z(const cpl_tlm_line* line, int32_t component);
 double cpli_kind_sigma(cpl_tlm_kind kind);
 int32_t cpli_kind_width(cpl_tlm_kind kind);
 
+//------------------------------------ fingerprint.c ------------------------------------
+
+#define CPLI_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
+/// FNV-1a: finds mistakes, no malice.
+uint64_t cpli_hash(uint64_t h, const void* data, size_t n);
+
 //------------------------------------ tlm.c ------------------------------------
 
 /// cpl_tlm() for who has split a model and its description already: parts are the pieces, in their

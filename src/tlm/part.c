@@ -34,15 +34,20 @@ bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   return next > until + near_to(p, until) || b - a <= near_to(p, b);
 }
 
-bool cpli_part_ready(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
-  if (p->open) return true;
+bool cpli_part_lacks(const cpli_tlm* m, const cpli_tlm_part* p, double until, int32_t whose) {
+  if (p->open) return false;
   double b = grid_end(m, p, until);
   for (int32_t i = 0; i < p->n_ends; i++) {
     const cpli_tlm_end* e = end_of(m, p, i);
-    const cpli_tlm_part* other = &m->parts[m->ends[e->peer].part];
-    if (other->published < b - e->delay - near_to(p, b)) return false;
+    int32_t other = m->ends[e->peer].part;
+    if (whose >= 0 && other != whose) continue;
+    if (m->parts[other].published < b - e->delay - near_to(p, b)) return true;
   }
-  return true;
+  return false;
+}
+
+bool cpli_part_ready(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
+  return !cpli_part_lacks(m, p, until, -1);
 }
 
 //------------------------------------ waves that arrive ------------------------------------

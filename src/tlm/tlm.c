@@ -8,6 +8,7 @@
 
 #include "couplet/aggregate.h"
 #include "tlm/build.h"
+#include "tlm/remote.h"
 #include "tlm/saved.h"
 
 //------------------------------------ life cycle ------------------------------------
@@ -17,6 +18,7 @@ static void destroy(cpl_component* c) {
   cpli_tlm* m = (cpli_tlm*)c;
   cpl_context* ctx = c->ctx;
   cpli_pool_destroy(m);
+  cpli_remote_close(m);
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (m->parts[i].s != NULL) m->parts[i].s->base.ops->destroy(&m->parts[i].s->base);
   }
@@ -58,7 +60,8 @@ static cpl_status exit_init(cpl_component* c) {
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
     st = m->parts[i].s->base.ops->exit_init(&m->parts[i].s->base);
   m->running = st >= 0;
-  return st < 0 ? st : cpli_tlm_start(m);
+  if (st < 0) return st;
+  return m->remote != NULL ? cpli_remote_start(m) : cpli_tlm_start(m);
 }
 
 static cpl_status terminate(cpl_component* c) {
@@ -195,7 +198,7 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
     result->event_handled = true;
     return CPL_OK;
   }
-  cpl_status st = cpli_pool_run(m, t_end);
+  cpl_status st = m->remote != NULL ? cpli_remote_run(m, t_end) : cpli_pool_run(m, t_end);
   if (st < 0) return st;
   m->t = t_end;
   for (int32_t i = 0; i < m->n_parts; i++) {
@@ -287,6 +290,7 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
   if (layout != NULL) m->whole = layout->whole;
   st = cpli_tlm_build(m, def, layout);
   m->def.parts = NULL, m->def.interfaces = NULL, m->def.lines = NULL;
+  m->def.serve = NULL, m->def.join = NULL;
   if (st < 0) {
     destroy(&m->base.base);
     return st;
@@ -302,6 +306,8 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
 static const cpli_tlm* as_tlm(const cpl_stepper* s) {
   return s->ops == &stepper_ops ? (const cpli_tlm*)s : NULL;
 }
+
+cpli_tlm* cpli_tlm_of(cpl_stepper* s) { return s->ops == &stepper_ops ? (cpli_tlm*)s : NULL; }
 
 int32_t cpl_tlm_count(const cpl_stepper* s) {
   const cpli_tlm* m = as_tlm(s);

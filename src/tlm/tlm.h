@@ -37,6 +37,8 @@ cpl_status cpli_wave_init_shared(cpli_wave* w, cpl_context* ctx, size_t least);
 void cpli_wave_free(cpli_wave* w);
 cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s);
 void cpli_wave_clear(cpli_wave* w);
+/// What was added last; there is something.
+const cpli_segment* cpli_wave_last(const cpli_wave* w);
 /// Drop what ended before t.
 void cpli_wave_forget(cpli_wave* w, double t);
 /// The first jump after t and before `until`; INFINITY: there is none.
@@ -98,6 +100,7 @@ typedef struct cpli_tlm_part {
   bool is_model;
   cpl_tlm_hold hold;
   int32_t substeps;
+  cpl_solver_def solver;      // of a model
   int32_t first_end, n_ends;  // ends stand by part
   double h;                   // longest piece
   int64_t grid;               // points of its grid that have passed
@@ -127,6 +130,7 @@ typedef struct cpli_tlm {
   cpli_tlm_end* ends;
   int32_t n_parts, n_ends;
   cpl_source** sources;        // of parts in processes of their own
+  struct cpli_remote* remote;  // parts are run by others. Nullable
   size_t shared;               // bytes parts and ends take in memory those share; 0: none
   struct cpli_common* common;  // what they share besides. Nullable
 
@@ -137,10 +141,15 @@ typedef struct cpli_tlm {
   struct cpli_pool* pool;
 } cpli_tlm;
 
+/// NULL: it was not made by cpl_tlm().
+cpli_tlm* cpli_tlm_of(cpl_stepper* s);
+
 //------------------------------------ part.c ------------------------------------
 
 /// Whether the next piece of a part can begin, as far as waves go.
 bool cpli_part_ready(const cpli_tlm* m, const cpli_tlm_part* p, double until);
+/// Whether waves of a part, -1: of any, are missing for that.
+bool cpli_part_lacks(const cpli_tlm* m, const cpli_tlm_part* p, double until, int32_t whose);
 bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until);
 /// Take over the waves of the next piece; nobody else may touch lines meanwhile.
 cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until);

@@ -91,6 +91,8 @@ cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s) {
   return CPL_OK;
 }
 
+const cpli_segment* cpli_wave_last(const cpli_wave* w) { return at(w, w->n - 1); }
+
 void cpli_wave_forget(cpli_wave* w, double t) {
   while (w->n > 1 && at(w, 0)->to < t) {
     w->first = (w->first + 1) & (w->cap - 1);

@@ -207,6 +207,14 @@ static inline int count_rows(const char* path) {
   return n;
 }
 
+static inline void check_same_files(const char* a, const char* b) {
+  size_t na, nb;
+  char *ta = read_bytes(a, &na), *tb = read_bytes(b, &nb);
+  if (na != nb || memcmp(ta, tb, na) != 0) fail_msg("%s and %s differ", a, b);
+  free(ta);
+  free(tb);
+}
+
 static inline void pause_s(double seconds) {
   struct timespec ts = {.tv_sec = (time_t)seconds,
                         .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))};

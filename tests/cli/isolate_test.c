@@ -13,14 +13,6 @@ static int set_up(void** state) {
   return 0;
 }
 
-static void check_same_files(const char* a, const char* b) {
-  size_t na, nb;
-  char *ta = read_bytes(a, &na), *tb = read_bytes(b, &nb);
-  if (na != nb || memcmp(ta, tb, na) != 0) fail_msg("%s and %s differ", a, b);
-  free(ta);
-  free(tb);
-}
-
 //------------------------------------ the same results ------------------------------------
 
 static void the_same_to_the_byte(void** state) {

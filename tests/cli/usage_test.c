@@ -23,7 +23,7 @@ static void help(void** state) {
     CHECK(strncmp(printed, head, strlen(head)) == 0);
     CHECK_CODE(0, verbs[i], "-h");
   }
-  CHECK_FAILS(2, "unknown verb \"rum\" (is it run or tlm?)", "help", "rum");
+  CHECK_FAILS(2, "unknown verb \"rum\" (is it run?)", "help", "rum");
 }
 
 // Nothing is wider than a terminal.
@@ -36,6 +36,30 @@ static void help_fits_80_columns(void** state) {
       if (end - line > 80) fail_msg("%s: %.*s", verbs[i], (int)(end - line), line);
     }
   }
+}
+
+static void verbs_of_two_words(void** state) {
+  (void)state;
+  static const char* const words[] = {"inspect", "serve", "join", "watch"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    char head[64];
+    snprintf(head, sizeof head, "couplet tlm %s ", words[i]);
+    CHECK_CODE(0, "help", "tlm", words[i]);
+    CHECK(strncmp(printed, head, strlen(head)) == 0);
+    CHECK_CODE(0, "tlm", words[i], "--help");
+    CHECK(strncmp(printed, head, strlen(head)) == 0);
+    for (const char *line = printed, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+      if (end - line > 80) fail_msg("%s: %.*s", words[i], (int)(end - line), line);
+    }
+  }
+  CHECK_CODE(0, "tlm", "serve", "--help");
+  CHECK_CONTAINS(printed, "--join-folder DIR");  // its own options, and those of run
+  CHECK_CONTAINS(printed, "--stop-time TIME");
+  CHECK_FAILS(2, "tlm: what to do is missing or not known (inspect, serve, join, watch)", "tlm");
+  CHECK_FAILS(2, "tlm: what to do is missing or not known (inspect, serve, join, watch)", "tlm",
+              "save");
+  CHECK_FAILS(2, "tlm join: unknown option --keyfile (is it --key-file?)", "tlm", "join",
+              "--keyfile");
 }
 
 static void run_lists_every_option(void** state) {
@@ -63,7 +87,7 @@ static void man_and_completion(void** state) {
   CHECK_CODE(0, "--completion");
   CHECK_CONTAINS(printed, "complete -o filenames -F _couplet couplet");
   CHECK_CONTAINS(printed,
-                 "run,--solver) words=\"cvode adams radau dopri5 erk8 esdirk5 ida rk4 euler\"");
+                 "\"run\",--solver) words=\"cvode adams radau dopri5 erk8 esdirk5 ida rk4 euler\"");
 }
 
 static void no_arguments(void** state) {
@@ -137,6 +161,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(help),
       cmocka_unit_test(help_fits_80_columns),
+      cmocka_unit_test(verbs_of_two_words),
       cmocka_unit_test(run_lists_every_option),
       cmocka_unit_test(version),
       cmocka_unit_test(man_and_completion),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet tlm: what is there about delay lines.
+// couplet tlm inspect: what is there about delay lines.
 #include <math.h>
 #include <string.h>
 
@@ -126,10 +126,9 @@ static int inspect(const char* path, const tlm_args* a) {
   return code;
 }
 
-static int run_tlm(void* args, int n_operands, char** operands) {
-  if (n_operands != 2) return cli_usage_error("tlm needs what to do and a FILE: tlm inspect FILE");
-  if (strcmp(operands[0], "inspect") == 0) return inspect(operands[1], args);
-  return cli_usage_error("tlm: %s is not known (inspect)", operands[0]);
+static int run_inspect(void* args, int n_operands, char** operands) {
+  (void)n_operands;
+  return inspect(operands[0], args);
 }
 
 #define AT(member) offsetof(tlm_args, member)
@@ -138,17 +137,17 @@ static const cli_option options[] = {
     {0},
 };
 
-const cli_verb cli_tlm = {
-    .name = "tlm",
-    .operands = "inspect FILE...",
+const cli_verb cli_tlm_inspect = {
+    .name = "tlm inspect",
+    .operands = "FILE",
     .summary = "look at the delay lines of a system",
     .text =
-        "tlm inspect FILE prints for every line of a system file or a composite model (.xml) the "
+        "Prints for every line of a system file or a composite model (.xml) the "
         "stiffness it stands for, the mass it adds, its first standing wave, what its damping "
         "does, and the masses felt at its ends; it warns where the line's own mass is not small "
         "against them. Then come positions and orientations of all interfaces at the start.",
     .suffixes = "yaml xml",
     .options = options,
     .args_size = sizeof(tlm_args),
-    .run = run_tlm,
+    .run = run_inspect,
 };

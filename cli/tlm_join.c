@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// couplet tlm join: one sub-model of what couplet tlm serve manages.
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/guard.h"
+#include "cli.h"
+
+typedef struct join_args {
+  const char *key_file, *listen, *log_level;
+  double start_limit;
+  bool quiet;
+} join_args;
+
+typedef struct joining {
+  const join_args* args;
+  cpl_context* ctx;
+  const char* path;  // Nullable: as the join file says
+  cpl_tlm_join* join;
+  cpl_source* source;
+  cpl_stepper* stepper;
+  cpl_status st;
+  bool began;
+} joining;
+
+static volatile int interrupted;
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  interrupted++;
+}
+
+static cpl_status open_system(joining* g) {
+  const char* path = g->path != NULL ? g->path : cpl_tlm_join_system(g->join);
+  if (path[0] == '\0')
+    return cpl_fail(g->ctx, CPL_ERR_INPUT, "%s names no system file: say which one",
+                    g->args->key_file);
+  cpl_status st = cli_is_system(path)
+                      ? cpl_system_open(g->ctx, path, &g->source)
+                      : cpl_fail(g->ctx, CPL_ERR_INPUT, "%s: this is no system", path);
+  if (st >= 0 && cpl_system_line_count(g->source) == 0)
+    st = cpl_fail(g->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", path);
+  return st;
+}
+
+static cpl_status build(joining* g) {
+  cpl_stepper_def def = cpl_default_stepper_def();
+  cpl_status st = open_system(g);
+  if (st < 0) return st;
+  cpl_tlm_join_settings(g->join, &def.solver, &def.step, &def.usual_step);
+  def.n_solvers = cpl_tlm_join_solvers(g->join, &def.solvers);
+  def.solver.cancel = &interrupted;
+  def.join = g->join;
+  def.threads = 1;
+  return cpl_system_stepper(g->source, &def, &g->stepper);
+}
+
+static void take_part(void* user) {
+  joining* g = user;
+  cpl_tlm_join_def def = cpl_default_tlm_join_def();
+  def.key_file = g->args->key_file;
+  def.listen = g->args->listen;
+  if (!isnan(g->args->start_limit)) def.start_limit = g->args->start_limit;
+  def.cancel = &interrupted;
+  g->st = cpl_tlm_join_open(g->ctx, &def, &g->join);
+  if (g->st >= 0) g->st = build(g);
+  g->began = g->st >= 0;
+  if (g->st >= 0) g->st = cpl_tlm_join_run(g->join, g->stepper);
+}
+
+static void leave(void* user) {
+  joining* g = user;
+  if (g->stepper != NULL) g->stepper->base.ops->destroy(&g->stepper->base);
+  if (g->source != NULL) g->source->ops->destroy(g->source);
+}
+
+static int run_join(void* args, int n, char** operands) {
+  joining g = {.args = args, .path = n > 0 ? operands[0] : NULL};
+  struct sigaction action = {.sa_handler = on_interrupt};
+  if (g.args->key_file == NULL)
+    return cli_usage_error("tlm join: --key-file NAME.join is missing: couplet tlm serve wrote it");
+  g.ctx = cli_context(g.args->log_level);
+  if (g.ctx == NULL) return cli_usage_error("out of memory");
+  FILE* out = cli_keep_output();
+  if (out == NULL) {
+    cpl_context_destroy(g.ctx);
+    return CLI_FAILED;
+  }
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  const char* crash = cpli_guard_run(take_part, &g);
+  if (crash != NULL)
+    g.st = cpl_fail(g.ctx, CPL_ERR_MODEL, "%s: crashed outside of the model's functions (%s)",
+                    g.args->key_file, crash);
+  // what goes wrong in a run is told by the manager
+  bool silent = g.began && g.args->quiet && crash == NULL;
+  int code = g.st >= 0 ? CLI_OK : silent ? cli_exit_code(g.st) : cli_report(g.ctx, g.st);
+  cpli_guard_run(leave, &g);
+  cpl_tlm_join_close(g.join);
+  cpl_context_destroy(g.ctx);
+  return cli_close_output(out, code);
+}
+
+#define AT(member) offsetof(join_args, member)
+static const cli_option options[] = {
+    {"key-file", 0, "FILE", "the join file of the sub-model, written by couplet tlm serve",
+     CLI_TEXT, AT(key_file)},
+    {"listen", 0, "HOST[:PORT]",
+     "where neighbours find it; default: the address of this machine on the way to the manager, at "
+     "any free port",
+     CLI_TEXT, AT(listen)},
+    {"start-limit", 0, "SECONDS", "until the manager must have answered; default 600", CLI_NUMBER,
+     AT(start_limit)},
+    {"quiet", 'q', NULL, "print nothing that the manager prints as well", CLI_FLAG, AT(quiet)},
+    {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    {0},
+};
+
+const cli_verb cli_tlm_join = {
+    .name = "tlm join",
+    .operands = "[FILE]",
+    .summary = "run a sub-model of what couplet tlm serve manages",
+    .text =
+        "FILE is the same system file or composite model as the manager's, with the files of its "
+        "models; a difference is an error. When it is not given, the file of the manager is used, "
+        "which must be there under the same name. Start values, solvers and tolerances come from "
+        "the manager, and results go there. Waves go straight to the sub-models at the other ends "
+        "of its lines.\n\n"
+        "  couplet tlm join --key-file left.join drive.yaml",
+    .suffixes = "yaml xml",
+    .options = options,
+    .args_size = sizeof(join_args),
+    .run = run_join,
+};

@@ -1,0 +1,498 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The manager: who may join, who is there, who is missing, and the end of it.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tlm/remote.h"
+
+static const char door_control[] = "control", door_watch[] = "watch";
+static const char observer_name[] = "observer";
+
+cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
+  return (cpl_tlm_serve_def){.folder = ".",
+                             .start_limit = 600,
+                             .call_timeout = 60,
+                             .watch_interval = 0.1,
+                             .solver = cpl_default_solver_def()};
+}
+
+static cpl_context* ctx_of(const cpli_remote* r) { return r->m->base.base.ctx; }
+static const char* name_of(const cpli_remote* r, int32_t part) {
+  return r->m->parts[part].stats.name;
+}
+
+//------------------------------------ sending ------------------------------------
+
+static void begin(cpli_remote* r, cpli_member* b, cpli_message_kind kind) {
+  cpli_put_head(&r->out, &(cpli_head){kind, r->session, CPLI_MANAGER, b->part, b->sent});
+}
+
+static void suspect(cpli_remote* r, int32_t part, const char* what) {
+  if (r->suspect >= 0) return;
+  r->suspect = part;
+  r->suspected = cpli_now();
+  snprintf(r->suspicion, sizeof r->suspicion, "%s", what);
+}
+
+static cpl_status post(cpli_remote* r, cpli_member* b) {
+  if (r->out.no_memory) return cpli_nomem(ctx_of(r));
+  if (cpli_socket_send(&r->control, &b->route, &r->out)) b->sent++;
+  else if (r->meeting) suspect(r, b->part, CPLI_GONE);
+  else b->stage = CPLI_STAGE_NONE;  // it may come again
+  return CPL_OK;
+}
+
+void cpli_member_begin(cpli_member* b, cpli_call call) {
+  begin(b->remote, b, CPLI_MSG_CALL);
+  cpli_put_u8(&b->remote->out, (uint8_t)call);
+  b->call = call;
+}
+
+cpl_status cpli_member_send(cpli_member* b) {
+  if (b->remote->over)
+    return cpl_fail(ctx_of(b->remote), CPL_ERR_MODEL, "%s: the run has ended",
+                    name_of(b->remote, b->part));
+  b->asked = true;
+  b->heard = cpli_now();
+  return post(b->remote, b);
+}
+
+static void put_end(cpli_remote* r, const cpli_head* head, cpl_status st, const char* text) {
+  cpli_put_head(&r->out, head);
+  cpli_put_u32(&r->out, (uint32_t)st);
+  cpli_put_text(&r->out, text);
+}
+
+// Someone who cannot take part; it may come again.
+static void turn_away(cpli_remote* r, const cpli_route* route, uint64_t sequence, int32_t part,
+                      const char* text) {
+  cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, part, sequence};
+  put_end(r, &head, CPL_ERR_INPUT, text);
+  cpli_socket_send(&r->control, route, &r->out);
+  cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "somebody was turned away: %s", text);
+}
+
+static void tell_end(cpli_remote* r, cpl_status st, const char* text) {
+  if (r->over) return;
+  r->over = true;
+  if (st < 0) st = CPL_ERR_CANCELLED;  // for everyone else
+  for (int32_t i = 0; i < r->m->n_parts && r->members != NULL; i++) {
+    cpli_member* b = &r->members[i];
+    if (b->stage == CPLI_STAGE_NONE) continue;
+    cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, b->part, b->sent};
+    put_end(r, &head, st, text);
+    cpli_socket_send(&r->control, &b->route, &r->out);
+  }
+  cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, CPLI_NOBODY, r->told++};
+  put_end(r, &head, st, text);
+  if (r->watch.s != NULL) cpli_socket_send(&r->watch, NULL, &r->out);
+}
+
+cpl_status cpli_remote_fail(cpli_remote* r, cpl_status st, int32_t part, const char* fmt, ...) {
+  char text[CPLI_MESSAGE_SIZE];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  for (int32_t i = 0; i < r->m->n_parts; i++) {
+    if (part < 0 || i == part) r->m->parts[i].st = st;
+  }
+  tell_end(r, st, text);
+  return cpl_fail(ctx_of(r), st, "%s", text);
+}
+
+static cpl_status blame(cpli_remote* r, int32_t part, const char* what) {
+  const cpli_tlm_part* p = &r->m->parts[part];
+  if (!r->m->running)
+    return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: before the start: %s", p->stats.name,
+                            what);
+  return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: at t=%.12g: %s", p->stats.name, p->t, what);
+}
+
+//------------------------------------ who joins ------------------------------------
+
+// The next part after `i` that a line joins with a part; -1: there is none.
+static int32_t next_neighbour(const cpli_tlm* m, int32_t part, int32_t i) {
+  const cpli_tlm_part* p = &m->parts[part];
+  while (++i < m->n_parts) {
+    for (int32_t e = p->first_end; e < p->first_end + p->n_ends && i != part; e++) {
+      if (m->ends[m->ends[e].peer].part == i) return i;
+    }
+  }
+  return -1;
+}
+
+static void put_neighbours(cpli_remote* r, int32_t part) {
+  uint32_t n = 0;
+  int32_t i = -1;
+  while ((i = next_neighbour(r->m, part, i)) >= 0) n++;
+  cpli_put_u32(&r->out, n);
+  while ((i = next_neighbour(r->m, part, i)) >= 0) {
+    cpli_put_u32(&r->out, (uint32_t)i);
+    cpli_put_text(&r->out, name_of(r, i));
+    cpli_put_text(&r->out, r->members[i].keys.public_key);
+  }
+}
+
+static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
+  double limit = r->def.call_timeout;
+  begin(r, b, CPLI_MSG_SETTINGS);
+  cpli_put_real(&r->out, limit > 0 && limit < 1 ? 0.25 * limit : 0.25);
+  cpli_put_solver(&r->out, &r->def.solver);
+  cpli_put_real(&r->out, r->def.step);
+  cpli_put_real(&r->out, r->def.usual_step);
+  cpli_put_u32(&r->out, (uint32_t)r->def.n_solvers);
+  for (int32_t i = 0; i < r->def.n_solvers; i++) {
+    cpli_put_text(&r->out, r->def.solvers[i].model);
+    cpli_put_text(&r->out, cpl_solver_name(r->def.solvers[i].kind));
+  }
+  cpli_put_solver(&r->out, &r->m->parts[b->part].solver);
+  put_neighbours(r, b->part);
+  return post(r, b);
+}
+
+static void see_events(cpli_remote* r) {
+  int fd;
+  for (cpli_net_event e; (e = cpli_socket_event(&r->control, &fd)) != CPLI_NET_NOTHING;) {
+    for (int32_t i = 0; i < r->m->n_parts && e == CPLI_NET_GONE; i++) {
+      cpli_member* b = &r->members[i];
+      if (b->stage == CPLI_STAGE_NONE || b->fd != fd) continue;
+      if (r->meeting) suspect(r, i, CPLI_GONE);
+      else b->stage = CPLI_STAGE_NONE;  // it may come again
+    }
+  }
+  char from[64];
+  int64_t n = cpli_net_refused(r->net, from, sizeof from);
+  if (n > 0)
+    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
+            "%lld connection%s refused, the last from %s: the key is none of this run",
+            (long long)n, n == 1 ? " was" : "s were", from);
+}
+
+static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
+  char name[CPLI_USER_SIZE], text[3 * CPLI_USER_SIZE];
+  cpli_get_text(&r->in.bytes, name, sizeof name);
+  bool fine = cpli_all_read(&r->in.bytes);
+  if (!fine || strcmp(name, name_of(r, b->part)) != 0) {
+    snprintf(text, sizeof text, "the key is that of %s; nobody can join as %s with it",
+             name_of(r, b->part), fine ? name : "somebody else");
+    turn_away(r, &r->in.route, 0, CPLI_NOBODY, text);
+    return CPL_OK;
+  }
+  if (b->stage != CPLI_STAGE_NONE) {
+    snprintf(text, sizeof text, "%s has joined already", name);
+    turn_away(r, &r->in.route, 0, CPLI_NOBODY, text);
+    return CPL_OK;
+  }
+  see_events(r);  // of a connection that had the same number before
+  b->route = r->in.route;
+  b->fd = r->in.fd;
+  b->sent = 0;
+  b->received = 1;
+  b->stage = CPLI_STAGE_BUILDING;
+  return send_settings(r, b);
+}
+
+static cpl_status hear_ready(cpli_remote* r, cpli_member* b) {
+  uint64_t print = cpli_get_u64(&r->in.bytes);
+  cpli_get_text(&r->in.bytes, b->endpoint, sizeof b->endpoint);
+  if (!cpli_all_read(&r->in.bytes) || b->stage != CPLI_STAGE_BUILDING)
+    return blame(r, b->part, "a message of it makes no sense");
+  b->stage = CPLI_STAGE_READY;
+  if (print == cpli_tlm_fingerprint(r->m)) return CPL_OK;
+  char text[2 * CPLI_USER_SIZE];
+  snprintf(text, sizeof text,
+           "%s: the system file or a model there differs from those of the manager (or couplet "
+           "does)",
+           name_of(r, b->part));
+  turn_away(r, &b->route, b->sent, b->part, text);
+  b->stage = CPLI_STAGE_NONE;
+  return CPL_OK;
+}
+
+static cpl_status hear_met(cpli_remote* r, cpli_member* b) {
+  if (!cpli_all_read(&r->in.bytes) || !r->meeting || b->stage != CPLI_STAGE_READY)
+    return blame(r, b->part, "a message of it makes no sense");
+  b->stage = CPLI_STAGE_MET;
+  return CPL_OK;
+}
+
+static cpl_status hear_state(cpli_remote* r, cpli_member* b) {
+  double t = cpli_get_finite(&r->in.bytes);
+  if (!cpli_all_read(&r->in.bytes)) return blame(r, b->part, "a message of it makes no sense");
+  if (r->m->running) r->m->parts[b->part].t = t;
+  return CPL_OK;
+}
+
+static cpl_status hear_lost(cpli_remote* r, cpli_member* b) {
+  char text[200];
+  int32_t part = (int32_t)cpli_get_u32(&r->in.bytes);
+  cpli_get_text(&r->in.bytes, text, sizeof text);
+  if (!cpli_all_read(&r->in.bytes) || part < 0 || part >= r->m->n_parts)
+    return blame(r, b->part, "a message of it makes no sense");
+  suspect(r, part, text);
+  return CPL_OK;
+}
+
+// Its head: what it answers, and whether that went well.
+static cpl_status hear_reply(cpli_remote* r, cpli_member* b, cpli_member** answered) {
+  char text[CPLI_TEXT_MOST];
+  uint8_t call = cpli_get_u8(&r->in.bytes);
+  cpl_status st = (cpl_status)(int32_t)cpli_get_u32(&r->in.bytes);
+  cpli_get_text(&r->in.bytes, text, sizeof text);
+  if (r->in.bytes.bad || !b->asked || call != b->call || st < CPL_ERR_CANCELLED)
+    return blame(r, b->part, "a message of it makes no sense");
+  b->asked = false;
+  if (st < 0) return cpli_remote_fail(r, st, b->part, "%s", text);
+  *answered = b;
+  return CPL_OK;
+}
+
+static cpli_member* member_of(cpli_remote* r, const char* user) {
+  for (int32_t i = 0; i < r->m->n_parts && user != NULL; i++) {
+    if (strcmp(name_of(r, i), user) == 0) return &r->members[i];
+  }
+  return NULL;
+}
+
+static cpl_status hear(cpli_remote* r, cpli_member** answered) {
+  cpli_member* b = member_of(r, r->in.user);
+  cpli_head head, expected = {.session = r->session, .to = CPLI_MANAGER};
+  if (b == NULL) return CPL_OK;
+  bool same = b->stage != CPLI_STAGE_NONE && r->in.route.n == b->route.n &&
+              memcmp(r->in.route.id, b->route.id, b->route.n) == 0;
+  expected.from = same ? b->part : CPLI_NOBODY;
+  expected.sequence = same ? b->received : 0;
+  const char* fault = cpli_expect(&r->in.bytes, &expected, &head);
+  char text[160];
+  snprintf(text, sizeof text, "a message of it makes no sense: %s", fault != NULL ? fault : "");
+  if (fault != NULL && same) return blame(r, b->part, text);
+  if (fault != NULL) {
+    turn_away(r, &r->in.route, 0, CPLI_NOBODY, fault);
+    return CPL_OK;
+  }
+  if (!same) return head.kind == CPLI_MSG_HELLO ? hear_hello(r, b) : CPL_OK;
+  b->received++;
+  b->heard = cpli_now();
+  switch (head.kind) {
+    case CPLI_MSG_READY: return hear_ready(r, b);
+    case CPLI_MSG_MET: return hear_met(r, b);
+    case CPLI_MSG_STATE: return hear_state(r, b);
+    case CPLI_MSG_LOST: return hear_lost(r, b);
+    case CPLI_MSG_REPLY: return hear_reply(r, b, answered);
+    default: return blame(r, b->part, "a message of it makes no sense: its kind is out of place");
+  }
+}
+
+//------------------------------------ watching ------------------------------------
+
+static cpl_status check_clocks(cpli_remote* r) {
+  static const double grace = 0.3;  // until the word of a part itself has arrived
+  double now = cpli_now(), limit = r->def.call_timeout;
+  if (r->def.cancel != NULL && *r->def.cancel != 0)
+    return cpli_remote_fail(r, CPL_ERR_CANCELLED, -1, "%s: interrupted at t=%.12g", r->m->name,
+                            r->m->t);
+  if (r->suspect >= 0 && now - r->suspected > grace) return blame(r, r->suspect, r->suspicion);
+  for (int32_t i = 0; i < r->m->n_parts && limit > 0; i++) {
+    char text[128];
+    if (!r->members[i].asked || now - r->members[i].heard <= limit) continue;
+    snprintf(text, sizeof text, "it was not heard of for %g s (--call-timeout)", limit);
+    return blame(r, i, text);
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
+  cpli_socket* control = &r->control;
+  *answered = NULL;
+  if (!cpli_socket_receive(control, true, &r->in)) {
+    cpli_sockets_wait(&control, 1, 0.02);
+    if (!cpli_socket_receive(control, true, &r->in)) {  // what was said before it left counts
+      see_events(r);
+      return check_clocks(r);
+    }
+  }
+  return hear(r, answered);
+}
+
+cpl_status cpli_member_wait(cpli_member* b) {
+  cpli_member* who = NULL;
+  cpl_status st = CPL_OK;
+  while (st >= 0 && who != b) st = cpli_remote_pump(b->remote, &who);
+  return st;
+}
+
+//------------------------------------ start ------------------------------------
+
+static void list_missing(const cpli_remote* r, cpli_stage stage, char* out, size_t size) {
+  size_t n = 0;
+  out[0] = '\0';
+  for (int32_t i = 0; i < r->m->n_parts && n < size; i++) {
+    if (r->members[i].stage < stage)
+      n += (size_t)snprintf(out + n, size - n, "%s%s", n > 0 ? ", " : "", name_of(r, i));
+  }
+}
+
+static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
+  char missing[1024];
+  cpl_status st = CPL_OK;
+  for (;;) {
+    cpli_member* ignored;
+    list_missing(r, stage, missing, sizeof missing);
+    if (missing[0] == '\0') return CPL_OK;
+    st = cpli_remote_pump(r, &ignored);
+    double waited = cpli_now() - since;
+    if (st >= 0 && r->def.on_waiting != NULL) st = r->def.on_waiting(r->def.user, missing, waited);
+    if (st < 0) break;
+    if (waited > r->def.start_limit)
+      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these have not joined: %s", r->m->name,
+                      r->def.start_limit, missing);
+  }
+  return st;
+}
+
+// Keys were told before: whoever connects now is expected.
+static cpl_status introduce(cpli_remote* r, cpli_member* b) {
+  int32_t part = -1;
+  begin(r, b, CPLI_MSG_MEET);
+  while ((part = next_neighbour(r->m, b->part, part)) >= 0)
+    cpli_put_text(&r->out, r->members[part].endpoint);
+  return post(r, b);
+}
+
+static cpl_status gather(cpli_remote* r) {
+  double since = cpli_now();
+  cpl_status st = wait_for(r, CPLI_STAGE_READY, since);
+  r->meeting = true;
+  for (int32_t i = 0; i < r->m->n_parts && st >= 0; i++) st = introduce(r, &r->members[i]);
+  return st < 0 ? st : wait_for(r, CPLI_STAGE_MET, since);
+}
+
+//------------------------------------ join files ------------------------------------
+
+// As others see it: a machine that listens everywhere is known by its name.
+static void public_address(const cpli_socket* s, char* out, size_t size) {
+  char host[CPLI_ENDPOINT_SIZE], name[128] = "localhost";
+  cpli_endpoint_host(s->endpoint, host, sizeof host);
+  bool everywhere = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+  gethostname(name, sizeof name - 1);
+  if (everywhere) snprintf(out, size, "tcp://%s%s", name, strrchr(s->endpoint, ':'));
+  else snprintf(out, size, "%s", s->endpoint);
+}
+
+static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* name,
+                             const cpli_keys* keys, cpli_written* out) {
+  cpli_join_file f = {.session = r->session, .keys = *keys};
+  char file[sizeof out->path];
+  public_address(at, f.address, sizeof f.address);
+  memcpy(f.server_key, r->keys.public_key, sizeof f.server_key);
+  snprintf(f.part, sizeof f.part, "%s", name);
+  snprintf(f.system, sizeof f.system, "%s", r->def.system != NULL ? r->def.system : "");
+  if (!cpl_tlm_join_file(r->def.folder, name, file, sizeof file))
+    return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of the folder is too long",
+                    r->def.folder);
+  return cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
+}
+
+static cpl_status invite(cpli_remote* r) {
+  cpl_status st = CPL_OK;
+  cpli_keys observer;
+  for (int32_t i = 0; i < r->m->n_parts && st >= 0; i++) {
+    cpli_member* b = &r->members[i];
+    if (strcmp(name_of(r, i), observer_name) == 0)
+      return cpl_fail(ctx_of(r), CPL_ERR_INPUT,
+                      "%s: a part cannot be called %s: that is the name of who watches", r->m->name,
+                      observer_name);
+    st = cpli_net_keys(r->net, &b->keys);
+    if (st >= 0) st = cpli_net_allow(r->net, door_control, b->keys.public_key, name_of(r, i));
+    if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, &b->file);
+  }
+  if (st >= 0) st = cpli_net_keys(r->net, &observer);
+  if (st >= 0) st = cpli_net_allow(r->net, door_watch, observer.public_key, observer_name);
+  if (st >= 0) st = write_file(r, &r->watch, observer_name, &observer, &r->observer_file);
+  return st;
+}
+
+static cpl_status open_doors(cpli_remote* r) {
+  const char* address = r->def.address != NULL ? r->def.address : "127.0.0.1";
+  char host[CPLI_ENDPOINT_SIZE], beside[CPLI_ENDPOINT_SIZE + 4];
+  cpl_status st = cpli_net_open(ctx_of(r), &r->net);
+  if (st >= 0) st = cpli_net_keys(r->net, &r->keys);
+  if (st >= 0)
+    st = cpli_net_listen(r->net, ZMQ_ROUTER, door_control, &r->keys, address, &r->control);
+  if (st < 0) return st;
+  cpli_endpoint_host(r->control.endpoint, host, sizeof host);
+  snprintf(beside, sizeof beside, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
+  if (r->def.watch_address != NULL) snprintf(beside, sizeof beside, "%s", r->def.watch_address);
+  return cpli_net_listen(r->net, ZMQ_PUB, door_watch, &r->keys, beside, &r->watch);
+}
+
+// Strangers who only connect take a file descriptor each until they are turned away.
+static void allow_many_files(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static cpl_status tell_ready(cpli_remote* r) {
+  char address[CPLI_ENDPOINT_SIZE];
+  const char** names = cpli_alloc(ctx_of(r), (size_t)r->m->n_parts, sizeof *names);
+  if (names == NULL) return cpli_nomem(ctx_of(r));
+  for (int32_t i = 0; i < r->m->n_parts; i++) names[i] = name_of(r, i);
+  public_address(&r->control, address, sizeof address);
+  cpl_status st = r->def.on_ready(r->def.user, names, r->m->n_parts, address);
+  cpli_free(ctx_of(r), names);
+  return st;
+}
+
+cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def) {
+  cpl_context* ctx = m->base.base.ctx;
+  cpli_remote* r = m->remote = cpli_arena_alloc(&m->arena, 1, sizeof *r);
+  if (r == NULL) return cpli_nomem(ctx);
+  m->def.threads = 1;  // nothing is computed here
+  *r = (cpli_remote){.m = m, .def = *def->serve, .out = {.ctx = ctx}, .suspect = -1};
+  r->members = cpli_arena_alloc(&m->arena, (size_t)m->n_parts, sizeof *r->members);
+  if (r->members == NULL) return cpli_nomem(ctx);
+  if (getrandom(&r->session, sizeof r->session, 0) != (ssize_t)sizeof r->session)
+    return cpl_fail(ctx, CPL_ERR_IO, "no random numbers: %s", strerror(errno));
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    r->members[i] = (cpli_member){.remote = r, .part = i, .kept = m->parts[i].s, .fd = -1};
+    cpli_member_init(&r->members[i]);
+    m->parts[i].s = &r->members[i].stepper;
+  }
+  allow_many_files();
+  cpl_status st = open_doors(r);
+  if (st >= 0) st = invite(r);
+  if (st >= 0 && r->def.on_ready != NULL) st = tell_ready(r);
+  return st < 0 ? st : gather(r);
+}
+
+void cpli_remote_close(cpli_tlm* m) {
+  cpli_remote* r = m->remote;
+  if (r == NULL) return;
+  cpl_context* ctx = ctx_of(r);
+  if (r->control.s != NULL) tell_end(r, m->running ? CPL_ERR_CANCELLED : CPL_OK, "");
+  cpli_join_file_remove(&r->observer_file);
+  for (int32_t i = 0; i < m->n_parts && r->members != NULL; i++) {
+    cpli_member* b = &r->members[i];
+    cpli_join_file_remove(&b->file);
+    if (b->remote == NULL) continue;
+    m->parts[i].s = b->kept;
+    cpli_free(ctx, b->wanted);
+    cpli_free(ctx, b->texts);
+  }
+  if (r->net != NULL) cpli_incoming_close(r->net->z, &r->in);
+  cpli_socket_close(&r->control);
+  cpli_socket_close(&r->watch);
+  cpli_net_close(r->net);
+  cpli_packet_free(&r->out);
+  cpli_free(ctx, r->reads);
+  m->remote = NULL;
+}

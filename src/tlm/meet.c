@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Neighbours: who they are, and the waves that go to them and come from them.
+#include <stdio.h>
+
+#include "tlm/peer.h"
+
+static const char door[] = "waves";
+
+//------------------------------------ introductions ------------------------------------
+
+// Ends of part `from` whose waves go to part `to`.
+static uint32_t count_waves(const cpli_tlm* m, int32_t from, int32_t to) {
+  const cpli_tlm_part* p = &m->parts[from];
+  uint32_t n = 0;
+  for (int32_t i = p->first_end; i < p->first_end + p->n_ends; i++)
+    n += m->ends[i].sends && m->ends[m->ends[i].peer].part == to;
+  return n;
+}
+
+cpl_status cpli_join_neighbours(cpl_tlm_join* j) {
+  cpli_bytes* in = &j->in.bytes;
+  uint32_t n = cpli_get_count(in, 12);
+  j->neighbours = cpli_alloc(j->ctx, n, sizeof *j->neighbours);
+  j->sockets = cpli_alloc(j->ctx, (size_t)n + 2, sizeof *j->sockets);
+  if (j->neighbours == NULL || j->sockets == NULL) return cpli_nomem(j->ctx);
+  j->n_neighbours = n;
+  cpl_status st = CPL_OK;
+  for (uint32_t i = 0; i < n && st >= 0; i++) {
+    cpli_neighbour* b = &j->neighbours[i];
+    b->part = (int32_t)cpli_get_u32(in);
+    cpli_get_text(in, b->name, sizeof b->name);
+    cpli_get_text(in, b->key, sizeof b->key);
+    in->bad = in->bad || b->part < 0 || b->part == j->part || strlen(b->key) != CPLI_KEY_SIZE - 1;
+    b->connects = b->part < j->part;  // of two neighbours the second one connects to the first
+    if (!b->connects) st = cpli_net_allow(j->net, door, b->key, b->name);
+  }
+  return st;
+}
+
+cpl_status cpli_join_listen(cpl_tlm_join* j) {
+  char address[CPLI_ENDPOINT_SIZE];
+  for (uint32_t i = 0; i < j->n_neighbours; i++) {
+    cpli_neighbour* b = &j->neighbours[i];
+    if (b->part >= j->m->n_parts)
+      return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system of the manager has more parts",
+                      j->file.part);
+    b->n_waves = count_waves(j->m, b->part, j->part);
+  }
+  cpli_local_address(j->file.address, address, sizeof address);
+  return cpli_net_listen(j->net, ZMQ_ROUTER, door, &j->file.keys,
+                         j->def.listen != NULL ? j->def.listen : address, &j->waves);
+}
+
+static cpl_status read_endpoints(cpl_tlm_join* j) {
+  for (uint32_t i = 0; i < j->n_neighbours; i++)
+    cpli_get_text(&j->in.bytes, j->neighbours[i].endpoint, sizeof j->neighbours[i].endpoint);
+  if (!cpli_all_read(&j->in.bytes))
+    return cpl_fail(j->ctx, CPL_ERR_IO,
+                    "%s: what the manager says of its neighbours makes no sense", j->file.part);
+  j->sockets[j->n_sockets++] = &j->control;
+  j->sockets[j->n_sockets++] = &j->waves;
+  return CPL_OK;
+}
+
+static void begin(cpl_tlm_join* j, cpli_neighbour* n, cpli_message_kind kind) {
+  cpli_put_head(&j->wave_out, &(cpli_head){kind, j->file.session, j->part, n->part, n->sent++});
+}
+
+static cpl_status post(cpl_tlm_join* j, cpli_neighbour* n) {
+  cpli_socket* s = n->connects ? &n->socket : &j->waves;
+  if (j->wave_out.no_memory) return cpli_nomem(j->ctx);
+  if (cpli_socket_send(s, n->connects ? NULL : &n->route, &j->wave_out)) return CPL_OK;
+  return cpli_join_lost(j, n, CPLI_GONE);
+}
+
+static cpl_status greet(cpl_tlm_join* j, cpli_neighbour* n) {
+  begin(j, n, CPLI_MSG_GREET);
+  return post(j, n);
+}
+
+static cpl_status approach(cpl_tlm_join* j, cpli_neighbour* n) {
+  if (!n->connects) return CPL_OK;
+  cpl_status st =
+      cpli_net_connect(j->net, ZMQ_DEALER, n->endpoint, n->key, &j->file.keys, &n->socket);
+  if (st < 0) return st;
+  j->sockets[j->n_sockets++] = &n->socket;
+  return greet(j, n);
+}
+
+static bool all_met(const cpl_tlm_join* j) {
+  for (uint32_t i = 0; i < j->n_neighbours; i++) {
+    if (!j->neighbours[i].met) return false;
+  }
+  return true;
+}
+
+cpl_status cpli_join_meet(cpl_tlm_join* j) {
+  cpli_message_kind kind = (cpli_message_kind)0;
+  cpl_status st = CPL_OK;
+  while (st >= 0 && kind != CPLI_MSG_MEET) {
+    st = cpli_join_hear(j, 0.1, &kind);
+    if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_MEET)))
+      st = cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: the manager ended it before the start",
+                    j->file.part);
+  }
+  if (st >= 0) st = read_endpoints(j);
+  for (uint32_t i = 0; i < j->n_neighbours && st >= 0; i++) st = approach(j, &j->neighbours[i]);
+  while (st >= 0 && !all_met(j) && !j->over) {
+    int64_t n = 0;
+    st = cpli_join_receive(j, &n);
+    if (st < 0 || n > 0) continue;
+    cpli_sockets_wait(j->sockets, j->n_sockets, 0.1);
+    st = cpli_join_hear(j, 0, &kind);
+    if (st >= 0) st = cpli_join_events(j);
+  }
+  if (st < 0 || j->over) return st;
+  cpli_join_begin(j, CPLI_MSG_MET);
+  return cpli_join_post(j);
+}
+
+//------------------------------------ waves that arrive ------------------------------------
+
+static const char nonsense[] = "what it sends makes no sense";
+
+// A segment goes on where the one before ended, at an end that has a line to us.
+static bool take_segment(cpl_tlm_join* j, const cpli_neighbour* n, cpli_bytes* in, double to) {
+  cpli_tlm* m = j->m;
+  int32_t end, width;
+  cpli_segment s;
+  cpli_get_segment(in, &end, &width, &s);
+  if (in->bad || end < 0 || end >= m->n_ends) return false;
+  cpli_tlm_end* e = &m->ends[end];
+  if (e->part != n->part || !e->sends || m->ends[e->peer].part != j->part || width != e->width)
+    return false;
+  if (e->sent.n == 0 || cpli_wave_last(&e->sent)->to != s.from || s.to != to) return false;
+  return cpli_wave_add(&e->sent, &s) >= 0;
+}
+
+static bool take_waves(cpl_tlm_join* j, cpli_neighbour* n, cpli_bytes* in) {
+  cpli_tlm_part* p = &j->m->parts[n->part];
+  cpli_wave_head head;
+  cpli_get_wave_head(in, &head);
+  if (in->bad || n->stopped || head.n != (head.stopped ? 0 : n->n_waves)) return false;
+  if (head.stopped ? head.published != p->published : !(head.published > p->published))
+    return false;
+  for (uint32_t i = 0; i < head.n; i++) {
+    if (!take_segment(j, n, in, head.published)) return false;
+  }
+  if (!cpli_all_read(in)) return false;
+  p->published = head.published;
+  n->stopped = head.stopped;
+  return true;
+}
+
+static cpl_status take_message(cpl_tlm_join* j, cpli_neighbour* n, cpli_incoming* in) {
+  cpli_head head,
+      expected = {
+          .session = j->file.session, .from = n->part, .to = j->part, .sequence = n->received};
+  const char* fault = cpli_expect(&in->bytes, &expected, &head);
+  char text[128];
+  snprintf(text, sizeof text, "%s: %s", nonsense, fault != NULL ? fault : "");
+  if (fault != NULL) return cpli_join_lost(j, n, text);
+  n->received++;
+  if (head.kind == CPLI_MSG_WAVE && n->met)
+    return take_waves(j, n, &in->bytes) ? CPL_OK : cpli_join_lost(j, n, nonsense);
+  if (head.kind != CPLI_MSG_GREET || n->met || !cpli_all_read(&in->bytes))
+    return cpli_join_lost(j, n, nonsense);
+  // what happened to a connection that had the same number before does not count
+  cpl_status st = n->connects ? CPL_OK : cpli_join_events(j);
+  n->met = true;
+  if (st < 0 || n->connects) return st;
+  n->route = in->route;
+  n->fd = in->fd;
+  return greet(j, n);
+}
+
+static cpli_neighbour* find(cpl_tlm_join* j, const char* user) {
+  for (uint32_t i = 0; i < j->n_neighbours && user != NULL; i++) {
+    if (!j->neighbours[i].connects && strcmp(j->neighbours[i].name, user) == 0)
+      return &j->neighbours[i];
+  }
+  return NULL;
+}
+
+cpl_status cpli_join_receive(cpl_tlm_join* j, int64_t* n) {
+  cpl_status st = CPL_OK;
+  while (st >= 0 && cpli_socket_receive(&j->waves, true, &j->wave_in)) {
+    cpli_neighbour* from = find(j, j->wave_in.user);
+    if (from != NULL) st = take_message(j, from, &j->wave_in);
+    ++*n;
+  }
+  for (uint32_t i = 0; i < j->n_neighbours && st >= 0; i++) {
+    cpli_neighbour* from = &j->neighbours[i];
+    while (st >= 0 && from->connects && cpli_socket_receive(&from->socket, false, &j->wave_in)) {
+      st = take_message(j, from, &j->wave_in);
+      ++*n;
+    }
+  }
+  return st;
+}
+
+cpl_status cpli_join_events(cpl_tlm_join* j) {
+  int fd;
+  for (cpli_net_event e; (e = cpli_socket_event(&j->waves, &fd)) != CPLI_NET_NOTHING;) {
+    for (uint32_t i = 0; i < j->n_neighbours && e == CPLI_NET_GONE; i++) {
+      cpli_neighbour* n = &j->neighbours[i];
+      if (!n->connects && n->met && n->fd == fd) return cpli_join_lost(j, n, CPLI_GONE);
+    }
+  }
+  for (uint32_t i = 0; i < j->n_neighbours; i++) {
+    cpli_neighbour* n = &j->neighbours[i];
+    for (cpli_net_event e; n->connects && (e = cpli_socket_event(&n->socket, &fd));) {
+      if (e == CPLI_NET_GONE && n->met) return cpli_join_lost(j, n, CPLI_GONE);
+    }
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ waves that leave ------------------------------------
+
+static cpl_status send_to(cpl_tlm_join* j, cpli_neighbour* n, bool stopped) {
+  cpli_tlm* m = j->m;
+  const cpli_tlm_part* p = &m->parts[j->part];
+  begin(j, n, CPLI_MSG_WAVE);
+  cpli_put_real(&j->wave_out, p->published);
+  cpli_put_u8(&j->wave_out, stopped);
+  cpli_put_u32(&j->wave_out, stopped ? 0 : count_waves(m, j->part, n->part));
+  for (int32_t i = p->first_end; i < p->first_end + p->n_ends && !stopped; i++) {
+    cpli_tlm_end* e = &m->ends[i];
+    if (!e->sends || m->ends[e->peer].part != n->part) continue;
+    cpli_put_segment(&j->wave_out, i, e->width, cpli_wave_last(&e->sent));
+    cpli_wave_forget(&e->sent, p->published);  // who needs it has it now
+  }
+  return post(j, n);
+}
+
+cpl_status cpli_join_send(cpl_tlm_join* j, bool stopped) {
+  cpl_status st = CPL_OK;
+  for (uint32_t i = 0; i < j->n_neighbours && st >= 0; i++)
+    st = send_to(j, &j->neighbours[i], stopped);
+  return st;
+}

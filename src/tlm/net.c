@@ -1,0 +1,397 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tlm/net.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MOST_SOCKETS = 256 };  // to wait for; more are looked at without waiting
+
+static cpl_status failed(cpli_net* net, const char* what) {
+  return cpl_fail(net->ctx, CPL_ERR_IO, "%s: %s", what, net->z->zmq_strerror(net->z->zmq_errno()));
+}
+
+//------------------------------------ who may come ------------------------------------
+
+// What ZAP (ZeroMQ RFC 27) asks: version, id, domain, address, identity, mechanism, key.
+typedef struct question {
+  char version[8], id[64], door[16], address[64], mechanism[16], key[CPLI_KEY_SIZE];
+  size_t n_id;
+} question;
+
+static bool read_question(cpli_net* net, question* q) {
+  const cpli_zmq* z = net->z;
+  char ignored[256];
+  uint8_t key[32] = {0};
+  struct {
+    void* data;
+    size_t size;
+    int got;
+  } frames[] = {{q->version, sizeof q->version - 1},
+                {q->id, sizeof q->id},
+                {q->door, sizeof q->door - 1},
+                {q->address, sizeof q->address - 1},
+                {ignored, sizeof ignored},
+                {q->mechanism, sizeof q->mechanism - 1},
+                {key, sizeof key}};
+  *q = (question){0};
+  for (size_t i = 0; i < CPLI_COUNT(frames); i++) {
+    frames[i].got = z->zmq_recv(net->zap, frames[i].data, frames[i].size, 0);
+    if (frames[i].got < 0 && z->zmq_errno() == EINTR) i--;
+    else if (frames[i].got < 0) return false;
+  }
+  q->n_id = (size_t)frames[1].got;
+  z->zmq_z85_encode(q->key, key, sizeof key);
+  return true;
+}
+
+static bool is_invited(cpli_net* net, const question* q, char* user) {
+  bool found = false;
+  pthread_mutex_lock(&net->mutex);
+  for (size_t i = 0; i < net->n_guests && !found; i++) {
+    const cpli_guest* g = &net->guests[i];
+    found = strcmp(g->door, q->door) == 0 && strcmp(g->key, q->key) == 0;
+    if (found) memcpy(user, g->user, CPLI_USER_SIZE);
+  }
+  if (!found) {
+    net->refused++;
+    memcpy(net->refused_from, q->address, sizeof net->refused_from);
+  }
+  pthread_mutex_unlock(&net->mutex);
+  return found;
+}
+
+static void* guard_doors(void* user) {
+  cpli_net* net = user;
+  const cpli_zmq* z = net->z;
+  question q;
+  while (read_question(net, &q)) {
+    char name[CPLI_USER_SIZE] = "";
+    bool fine = strcmp(q.version, "1.0") == 0 && strcmp(q.mechanism, "CURVE") == 0 &&
+                is_invited(net, &q, name);
+    z->zmq_send(net->zap, "1.0", 3, ZMQ_SNDMORE);
+    z->zmq_send(net->zap, q.id, q.n_id, ZMQ_SNDMORE);
+    z->zmq_send(net->zap, fine ? "200" : "400", 3, ZMQ_SNDMORE);
+    z->zmq_send(net->zap, "", 0, ZMQ_SNDMORE);
+    z->zmq_send(net->zap, name, strlen(name), ZMQ_SNDMORE);
+    z->zmq_send(net->zap, "", 0, 0);
+  }
+  z->zmq_close(net->zap);
+  return NULL;
+}
+
+cpl_status cpli_net_allow(cpli_net* net, const char* door, const char* key, const char* user) {
+  cpl_status st = CPL_OK;
+  pthread_mutex_lock(&net->mutex);
+  if (cpli_grow(net->ctx, (void**)&net->guests, &net->cap_guests, net->n_guests,
+                sizeof *net->guests)) {
+    cpli_guest* g = &net->guests[net->n_guests++];
+    *g = (cpli_guest){.door = door};
+    snprintf(g->key, sizeof g->key, "%s", key);
+    snprintf(g->user, sizeof g->user, "%s", user);
+  } else {
+    st = cpli_nomem(net->ctx);
+  }
+  pthread_mutex_unlock(&net->mutex);
+  return st;
+}
+
+int64_t cpli_net_refused(cpli_net* net, char* from, size_t size) {
+  pthread_mutex_lock(&net->mutex);
+  int64_t n = net->refused;
+  net->refused = 0;
+  snprintf(from, size, "%s", net->refused_from);
+  pthread_mutex_unlock(&net->mutex);
+  return n;
+}
+
+//------------------------------------ life cycle ------------------------------------
+
+static cpl_status start_guard(cpli_net* net) {
+  sigset_t all, before;
+  net->zap = net->z->zmq_socket(net->zmq, ZMQ_REP);
+  if (net->zap == NULL || net->z->zmq_bind(net->zap, "inproc://zeromq.zap.01") != 0)
+    return failed(net, "ZeroMQ");
+  sigfillset(&all);  // signals are for the thread that runs models
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  net->has_thread = pthread_create(&net->thread, NULL, guard_doors, net) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return net->has_thread ? CPL_OK : cpl_fail(net->ctx, CPL_ERR_IO, "no thread could be started");
+}
+
+cpl_status cpli_net_open(cpl_context* ctx, cpli_net** out) {
+  *out = NULL;
+  cpli_net* net = cpli_alloc(ctx, 1, sizeof *net);
+  if (net == NULL) return cpli_nomem(ctx);
+  net->ctx = ctx;
+  net->z = &net->table;
+  pthread_mutex_init(&net->mutex, NULL);
+  cpl_status st = cpli_zmq_load(ctx, &net->table);
+  if (st >= 0) net->zmq = net->z->zmq_ctx_new();
+  if (st >= 0) st = net->zmq != NULL ? start_guard(net) : failed(net, "ZeroMQ");
+  if (st < 0) cpli_net_close(net);
+  else *out = net;
+  return st;
+}
+
+void cpli_net_close(cpli_net* net) {
+  if (net == NULL) return;
+  if (net->zmq != NULL) net->z->zmq_ctx_shutdown(net->zmq);
+  if (net->has_thread) pthread_join(net->thread, NULL);
+  else if (net->zap != NULL) net->z->zmq_close(net->zap);
+  while (net->zmq != NULL && net->z->zmq_ctx_term(net->zmq) != 0 && net->z->zmq_errno() == EINTR) {
+  }
+  pthread_mutex_destroy(&net->mutex);
+  cpli_free(net->ctx, net->guests);
+  cpli_free(net->ctx, net);
+}
+
+cpl_status cpli_net_keys(cpli_net* net, cpli_keys* out) {
+  return net->z->zmq_curve_keypair(out->public_key, out->secret_key) == 0 ? CPL_OK
+                                                                          : failed(net, "CURVE");
+}
+
+//------------------------------------ sockets ------------------------------------
+
+// Who listens and who connects have these in common. A connection that went silent is found by
+// heartbeats of ZeroMQ itself, which a model that computes for long does not hold up.
+static const struct setting {
+  int option, value;
+} settings[] = {{ZMQ_LINGER, 1000},
+                {ZMQ_SNDHWM, 0},
+                {ZMQ_RCVHWM, 0},
+                {ZMQ_HEARTBEAT_IVL, 2000},
+                {ZMQ_HEARTBEAT_TIMEOUT, 10000},
+                {ZMQ_HANDSHAKE_IVL, 10000},
+                {ZMQ_BACKLOG, 1024},
+                {ZMQ_RECONNECT_IVL, 100},
+                {ZMQ_RECONNECT_IVL_MAX, 1000}};
+
+// With IPv6 on, IPv4 addresses would be written as IPv6 ones.
+static void choose_family(cpli_socket* s, const char* address) {
+  int yes = 1;
+  if (strchr(address, '[') != NULL) s->net->z->zmq_setsockopt(s->s, ZMQ_IPV6, &yes, sizeof yes);
+}
+
+static void configure(cpli_socket* s, int type) {
+  const cpli_zmq* z = s->net->z;
+  int64_t most = CPLI_MESSAGE_MOST;
+  int yes = 1;
+  for (size_t i = 0; i < CPLI_COUNT(settings); i++)
+    z->zmq_setsockopt(s->s, settings[i].option, &settings[i].value, sizeof settings[i].value);
+  z->zmq_setsockopt(s->s, ZMQ_MAXMSGSIZE, &most, sizeof most);
+  if (type == ZMQ_ROUTER) z->zmq_setsockopt(s->s, ZMQ_ROUTER_MANDATORY, &yes, sizeof yes);
+}
+
+static cpl_status watch(cpli_socket* s) {
+  const cpli_zmq* z = s->net->z;
+  char name[64];
+  int none = 0;
+  int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+  snprintf(name, sizeof name, "inproc://monitor-%d", (int)s->net->n_monitors++);
+  if (z->zmq_socket_monitor(s->s, name, events) != 0) return failed(s->net, "ZeroMQ");
+  s->monitor = z->zmq_socket(s->net->zmq, ZMQ_PAIR);
+  if (s->monitor == NULL || z->zmq_connect(s->monitor, name) != 0) return failed(s->net, "ZeroMQ");
+  z->zmq_setsockopt(s->monitor, ZMQ_LINGER, &none, sizeof none);
+  return CPL_OK;
+}
+
+static cpl_status make_socket(cpli_net* net, int type, const cpli_keys* keys, cpli_socket* s) {
+  *s = (cpli_socket){.net = net, .s = net->z->zmq_socket(net->zmq, type)};
+  if (s->s == NULL) return failed(net, "ZeroMQ");
+  configure(s, type);
+  net->z->zmq_setsockopt(s->s, ZMQ_CURVE_PUBLICKEY, keys->public_key, CPLI_KEY_SIZE);
+  net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SECRETKEY, keys->secret_key, CPLI_KEY_SIZE);
+  size_t size = sizeof s->fd;
+  if (net->z->zmq_getsockopt(s->s, ZMQ_FD, &s->fd, &size) != 0) return failed(net, "ZeroMQ");
+  return watch(s);
+}
+
+static bool is_port(const char* text) {
+  return text[0] != '\0' && strlen(text) <= 5 && text[strspn(text, "0123456789")] == '\0' &&
+         atoi(text) <= 65535;
+}
+
+// "HOST:PORT" or "HOST" -> "tcp://NUMBERS:PORT"; ZeroMQ listens at numbers only.
+static cpl_status resolve(cpli_net* net, const char* address, char* out, size_t size) {
+  char host[CPLI_ENDPOINT_SIZE], numbers[NI_MAXHOST] = "*";
+  const char* colon = strrchr(address, ':');
+  bool has_port = colon != NULL && strchr(colon, ']') == NULL;
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+  if (has_port && !is_port(colon + 1))
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no port", address, colon + 1);
+  if (has_port) cpli_endpoint_host(address, host, sizeof host);
+  else
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(address + (*address == '['), "]"),
+             address + (*address == '['));
+  int fault = strcmp(host, "*") == 0 ? 0 : getaddrinfo(host, NULL, &hints, &found);
+  if (fault != 0)
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no address: %s", address, host,
+                    gai_strerror(fault));
+  if (found != NULL)
+    getnameinfo(found->ai_addr, found->ai_addrlen, numbers, sizeof numbers, NULL, 0,
+                NI_NUMERICHOST);
+  freeaddrinfo(found);
+  bool wide = strchr(numbers, ':') != NULL;
+  snprintf(out, size, "tcp://%s%s%s:%s", wide ? "[" : "", numbers, wide ? "]" : "",
+           has_port && atoi(colon + 1) > 0 ? colon + 1 : "*");
+  return CPL_OK;
+}
+
+static cpl_status bind_to(cpli_socket* s, const char* address) {
+  const cpli_zmq* z = s->net->z;
+  char text[NI_MAXHOST + 32];
+  size_t size = sizeof s->endpoint;
+  cpl_status st = resolve(s->net, address, text, sizeof text);
+  if (st < 0) return st;
+  choose_family(s, text);
+  if (z->zmq_bind(s->s, text) != 0)
+    return cpl_fail(s->net->ctx, CPL_ERR_INPUT, "the address %s cannot be listened at: %s", address,
+                    z->zmq_strerror(z->zmq_errno()));
+  z->zmq_getsockopt(s->s, ZMQ_LAST_ENDPOINT, s->endpoint, &size);
+  return CPL_OK;
+}
+
+cpl_status cpli_net_listen(cpli_net* net, int type, const char* door, const cpli_keys* keys,
+                           const char* address, cpli_socket* s) {
+  int yes = 1;
+  cpl_status st = make_socket(net, type, keys, s);
+  if (st < 0) return st;
+  net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SERVER, &yes, sizeof yes);
+  net->z->zmq_setsockopt(s->s, ZMQ_ZAP_DOMAIN, door, strlen(door));
+  return bind_to(s, address);
+}
+
+cpl_status cpli_net_connect(cpli_net* net, int type, const char* endpoint, const char* server_key,
+                            const cpli_keys* keys, cpli_socket* s) {
+  cpl_status st = make_socket(net, type, keys, s);
+  if (st < 0) return st;
+  if (net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SERVERKEY, server_key, CPLI_KEY_SIZE) != 0)
+    return failed(net, "the server's key");
+  if (type == ZMQ_SUB) net->z->zmq_setsockopt(s->s, ZMQ_SUBSCRIBE, "", 0);
+  choose_family(s, endpoint);
+  snprintf(s->endpoint, sizeof s->endpoint, "%s", endpoint);
+  return net->z->zmq_connect(s->s, endpoint) == 0 ? CPL_OK : failed(net, endpoint);
+}
+
+void cpli_socket_close(cpli_socket* s) {
+  if (s->s != NULL) {
+    s->net->z->zmq_socket_monitor(s->s, NULL, 0);
+    s->net->z->zmq_close(s->s);
+  }
+  if (s->monitor != NULL) s->net->z->zmq_close(s->monitor);
+  s->s = s->monitor = NULL;
+}
+
+//------------------------------------ messages ------------------------------------
+
+void cpli_incoming_close(const cpli_zmq* z, cpli_incoming* in) {
+  if (in->open) z->zmq_msg_close(&in->message);
+  in->open = false;
+}
+
+bool cpli_socket_receive(cpli_socket* s, bool routed, cpli_incoming* in) {
+  const cpli_zmq* z = s->net->z;
+  if (routed) {
+    int n = z->zmq_recv(s->s, in->route.id, sizeof in->route.id, ZMQ_DONTWAIT);
+    if (n < 0) return false;
+    in->route.n = (size_t)n < sizeof in->route.id ? (size_t)n : sizeof in->route.id;
+  }
+  cpli_incoming_close(z, in);
+  z->zmq_msg_init(&in->message);
+  in->open = true;
+  if (z->zmq_msg_recv(&in->message, s->s, ZMQ_DONTWAIT) < 0) return false;
+  in->user = routed ? z->zmq_msg_gets(&in->message, "User-Id") : NULL;
+  in->fd = routed ? z->zmq_msg_get(&in->message, ZMQ_SRCFD) : -1;
+  in->bytes = (cpli_bytes){z->zmq_msg_data(&in->message), z->zmq_msg_size(&in->message), 0, false};
+  char rest[1];
+  for (bool more = z->zmq_msg_more(&in->message) != 0; more;) {
+    int value = 0;
+    size_t size = sizeof value;
+    z->zmq_recv(s->s, rest, sizeof rest, ZMQ_DONTWAIT);
+    more = z->zmq_getsockopt(s->s, ZMQ_RCVMORE, &value, &size) == 0 && value != 0;
+    in->bytes.n = 0;
+  }
+  return true;
+}
+
+bool cpli_socket_send(cpli_socket* s, const cpli_route* route, const cpli_packet* w) {
+  const cpli_zmq* z = s->net->z;
+  if (w->no_memory || s->s == NULL) return false;
+  if (route != NULL && z->zmq_send(s->s, route->id, route->n, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    return false;
+  return z->zmq_send(s->s, w->data, w->n, ZMQ_DONTWAIT) >= 0;
+}
+
+cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {
+  const cpli_zmq* z = s->net->z;
+  uint8_t frame[6];
+  char where[CPLI_ENDPOINT_SIZE];
+  if (z->zmq_recv(s->monitor, frame, sizeof frame, ZMQ_DONTWAIT) != (int)sizeof frame)
+    return CPLI_NET_NOTHING;
+  z->zmq_recv(s->monitor, where, sizeof where, ZMQ_DONTWAIT);
+  uint16_t event;
+  int32_t value;
+  memcpy(&event, frame, sizeof event);
+  memcpy(&value, frame + sizeof event, sizeof value);
+  *fd = event == ZMQ_EVENT_DISCONNECTED ? value : -1;
+  return event == ZMQ_EVENT_DISCONNECTED            ? CPLI_NET_GONE
+         : event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED   ? CPLI_NET_CONNECTED
+         : event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? CPLI_NET_KEY_REFUSED
+                                                    : CPLI_NET_NO_PROTOCOL;
+}
+
+void cpli_sockets_wait(cpli_socket* const* sockets, size_t n, double seconds) {
+  zmq_pollitem_t items[2 * MOST_SOCKETS];
+  int count = 0;
+  for (size_t i = 0; i < n && i < MOST_SOCKETS; i++) {
+    items[count++] = (zmq_pollitem_t){.socket = sockets[i]->s, .events = ZMQ_POLLIN};
+    items[count++] = (zmq_pollitem_t){.socket = sockets[i]->monitor, .events = ZMQ_POLLIN};
+  }
+  if (n > MOST_SOCKETS) seconds = 1e-3;
+  sockets[0]->net->z->zmq_poll(items, count, (long)(1e3 * seconds));
+}
+
+void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds) {
+  struct pollfd fds[MOST_SOCKETS];
+  if (n > MOST_SOCKETS) seconds = 1e-3;
+  if (n > MOST_SOCKETS) n = MOST_SOCKETS;
+  for (size_t i = 0; i < n; i++) fds[i] = (struct pollfd){.fd = sockets[i]->fd, .events = POLLIN};
+  poll(fds, n, (int)(1e3 * seconds));
+}
+
+//------------------------------------ addresses ------------------------------------
+
+void cpli_endpoint_host(const char* endpoint, char* host, size_t size) {
+  const char* from = strncmp(endpoint, "tcp://", 6) == 0 ? endpoint + 6 : endpoint;
+  const char* colon = strrchr(from, ':');
+  int n = colon != NULL ? (int)(colon - from) : (int)strlen(from);
+  if (n > 1 && from[0] == '[' && from[n - 1] == ']') from++, n -= 2;
+  snprintf(host, size, "%.*s", n, from);
+}
+
+void cpli_local_address(const char* endpoint, char* out, size_t size) {
+  char host[CPLI_ENDPOINT_SIZE], text[NI_MAXHOST];
+  struct addrinfo hints = {.ai_socktype = SOCK_DGRAM}, *found = NULL;
+  struct sockaddr_storage own;
+  socklen_t n = sizeof own;
+  snprintf(out, size, "127.0.0.1");
+  cpli_endpoint_host(endpoint, host, sizeof host);
+  if (getaddrinfo(host, "9", &hints, &found) != 0) return;
+  int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  // nothing is sent: the system only chooses a way
+  if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+      getsockname(fd, (struct sockaddr*)&own, &n) == 0 &&
+      getnameinfo((struct sockaddr*)&own, n, text, sizeof text, NULL, 0, NI_NUMERICHOST) == 0)
+    snprintf(out, size, own.ss_family == AF_INET6 ? "[%s]" : "%s", text);
+  if (fd >= 0) close(fd);
+  freeaddrinfo(found);
+}

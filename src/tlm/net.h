@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Sockets of a run across machines: ZeroMQ with CURVE. Who listens knows the public keys of those
+// who may come, each with its name and the door it may come to; a thread answers for that (ZAP).
+// Everybody else, and every connection that speaks something else, is turned away before any byte
+// of it gets here.
+#pragma once
+
+#include <pthread.h>
+
+#include "tlm/message.h"
+#include "tlm/zeromq.h"
+
+enum { CPLI_KEY_SIZE = 41, CPLI_ENDPOINT_SIZE = 256, CPLI_USER_SIZE = 256 };
+
+typedef struct cpli_keys {
+  char public_key[CPLI_KEY_SIZE], secret_key[CPLI_KEY_SIZE];
+} cpli_keys;
+
+typedef struct cpli_guest {
+  const char* door;  // a constant of the program
+  char key[CPLI_KEY_SIZE];
+  char user[CPLI_USER_SIZE];
+} cpli_guest;
+
+typedef struct cpli_net {
+  cpl_context* ctx;
+  const cpli_zmq* z;  // the table
+  cpli_zmq table;
+  void* zmq;
+  void* zap;
+  pthread_t thread;
+  bool has_thread;
+  pthread_mutex_t mutex;  // over what follows
+  cpli_guest* guests;
+  size_t n_guests, cap_guests;
+  int64_t refused;        // connections
+  char refused_from[64];  // the last of them
+  int32_t n_monitors;
+} cpli_net;
+
+cpl_status cpli_net_open(cpl_context* ctx, cpli_net** out);
+void cpli_net_close(cpli_net* net);  // Nullable; sockets are closed before
+cpl_status cpli_net_keys(cpli_net* net, cpli_keys* out);
+/// Whoever has this key may come to that door, as `user`.
+cpl_status cpli_net_allow(cpli_net* net, const char* door, const char* key, const char* user);
+/// How many were refused since the last call, and from where.
+int64_t cpli_net_refused(cpli_net* net, char* from, size_t size);
+
+//------------------------------------ sockets ------------------------------------
+
+typedef struct cpli_socket {
+  cpli_net* net;
+  void* s;
+  void* monitor;
+  int fd;  // becomes readable when there is news
+  char endpoint[CPLI_ENDPOINT_SIZE];
+} cpli_socket;
+
+/// Listen at "HOST:PORT" ("HOST": any port) with the server's keys; `type` is ZMQ_ROUTER or
+/// ZMQ_PUB.
+cpl_status cpli_net_listen(cpli_net* net, int type, const char* door, const cpli_keys* keys,
+                           const char* address, cpli_socket* out);
+/// Connect to who has the secret of server_key; ZMQ_DEALER or ZMQ_SUB.
+cpl_status cpli_net_connect(cpli_net* net, int type, const char* endpoint, const char* server_key,
+                            const cpli_keys* keys, cpli_socket* out);
+void cpli_socket_close(cpli_socket* s);
+
+typedef struct cpli_route {  // to one of those who are connected to a ROUTER
+  uint8_t id[255];
+  size_t n;
+} cpli_route;
+
+typedef struct cpli_incoming {
+  zmq_msg_t message;  // good until the next one is received into this
+  bool open;
+  cpli_route route;  // of a ROUTER
+  const char* user;  // whose key it was; NULL: of a DEALER
+  int fd;            // of the connection, as events name it
+  cpli_bytes bytes;
+} cpli_incoming;
+
+/// Whether there was a message. One in several frames is none of ours: it counts as empty.
+bool cpli_socket_receive(cpli_socket* s, bool routed, cpli_incoming* in);
+void cpli_incoming_close(const cpli_zmq* z, cpli_incoming* in);
+/// Whether it was handed over; never waits. Nullable: route
+bool cpli_socket_send(cpli_socket* s, const cpli_route* route, const cpli_packet* w);
+
+typedef enum cpli_net_event {
+  CPLI_NET_NOTHING,
+  CPLI_NET_CONNECTED,  // and the other side is who it should be
+  CPLI_NET_GONE,       // the connection `fd` has ended
+  CPLI_NET_KEY_REFUSED,
+  CPLI_NET_NO_PROTOCOL,  // it speaks something else, or has another server key
+} cpli_net_event;
+
+/// The next thing that happened to the connections of a socket.
+cpli_net_event cpli_socket_event(cpli_socket* s, int* fd);
+
+/// Wait until one of the sockets has a message, or something happened to one of them, at most
+/// `seconds`.
+void cpli_sockets_wait(cpli_socket* const* sockets, size_t n, double seconds);
+
+/// The same with one call of the system, for who has received until there was nothing left; what
+/// happens to connections does not wake it.
+void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds);
+
+/// "tcp://HOST:PORT" -> HOST (without brackets).
+void cpli_endpoint_host(const char* endpoint, char* host, size_t size);
+/// The address of this machine that others see who are seen at `endpoint`; "127.0.0.1" on it.
+void cpli_local_address(const char* endpoint, char* out, size_t size);

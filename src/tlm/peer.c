@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tlm/peer.h"
+
+#include <stdio.h>
+
+cpl_tlm_join_def cpl_default_tlm_join_def(void) { return (cpl_tlm_join_def){.start_limit = 600}; }
+
+const char* cpl_tlm_join_part(const cpl_tlm_join* j) { return j->file.part; }
+const char* cpl_tlm_join_system(const cpl_tlm_join* j) { return j->file.system; }
+
+void cpl_tlm_join_settings(const cpl_tlm_join* j, cpl_solver_def* solver, double* step,
+                           double* usual_step) {
+  *solver = j->solver;
+  *step = j->step;
+  *usual_step = j->usual_step;
+}
+
+int32_t cpl_tlm_join_solvers(const cpl_tlm_join* j, const cpl_model_solver** out) {
+  *out = j->solvers;
+  return j->n_solvers;
+}
+
+void cpli_join_solver(const cpl_tlm_join* j, const char* part, cpl_solver_def* solver) {
+  const volatile int* cancel = solver->cancel;
+  if (strcmp(part, j->file.part) != 0) return;
+  *solver = j->own_solver;
+  solver->cancel = cancel;
+}
+
+//------------------------------------ talking to the manager ------------------------------------
+
+void cpli_join_begin(cpl_tlm_join* j, cpli_message_kind kind) {
+  cpli_put_head(&j->out, &(cpli_head){kind, j->file.session, j->part >= 0 ? j->part : CPLI_NOBODY,
+                                      CPLI_MANAGER, j->sent});
+}
+
+cpl_status cpli_join_post(cpl_tlm_join* j) {
+  if (j->out.no_memory) return cpli_nomem(j->ctx);
+  if (!cpli_socket_send(&j->control, NULL, &j->out))
+    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the connection to the manager was lost", j->file.part);
+  j->sent++;
+  j->spoke = cpli_now();
+  return CPL_OK;
+}
+
+static cpl_status ended(cpl_tlm_join* j) {
+  char text[CPLI_TEXT_MOST];
+  cpl_status st = (cpl_status)(int32_t)cpli_get_u32(&j->in.bytes);
+  cpli_get_text(&j->in.bytes, text, sizeof text);
+  if (!cpli_all_read(&j->in.bytes)) st = CPL_ERR_CANCELLED;
+  j->over = true;
+  if (st >= 0) return CPL_OK;
+  bool unwanted = st == CPL_ERR_INPUT;
+  return cpl_fail(j->ctx, unwanted ? st : CPL_ERR_CANCELLED, "%s: the manager %s%s%s", j->file.part,
+                  unwanted ? "did not let it in" : "ended the run", text[0] != '\0' ? ": " : "",
+                  text);
+}
+
+static cpl_status see_events(cpl_tlm_join* j) {
+  static const struct {
+    cpl_status st;
+    const char* text;
+  } words[] = {
+      [CPLI_NET_GONE] = {CPL_ERR_IO, "the connection to the manager was lost"},
+      [CPLI_NET_KEY_REFUSED] = {CPL_ERR_INPUT,
+                                "the manager does not know the key: the join file "
+                                "belongs to another run"},
+      [CPLI_NET_NO_PROTOCOL] = {CPL_ERR_INPUT,
+                                "who listens there is not the manager of this run, "
+                                "or the join file is damaged"},
+  };
+  int fd;
+  for (cpli_net_event e; (e = cpli_socket_event(&j->control, &fd)) != CPLI_NET_NOTHING;) {
+    if (e == CPLI_NET_CONNECTED) j->connected = true;
+    bool too_early = e == CPLI_NET_GONE && !j->connected && j->refusals++ < 3;  // it tries again
+    if (e == CPLI_NET_CONNECTED || too_early) continue;
+    if (e == CPLI_NET_GONE && !j->connected) e = CPLI_NET_NO_PROTOCOL;
+    return cpl_fail(j->ctx, words[e].st, "%s (%s): %s", j->def.key_file, j->file.address,
+                    words[e].text);
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* kind) {
+  cpli_socket* control = &j->control;
+  cpli_head head, expected = {.session = j->file.session,
+                              .from = CPLI_MANAGER,
+                              .to = j->part >= 0 ? j->part : CPLI_NOBODY,
+                              .sequence = j->received};
+  *kind = (cpli_message_kind)0;
+  if (!cpli_socket_receive(control, false, &j->in)) {
+    if (seconds > 0) cpli_sockets_wait(&control, 1, seconds);
+    if (!cpli_socket_receive(control, false, &j->in)) {
+      if (j->def.cancel != NULL && *j->def.cancel != 0)
+        return cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: interrupted", j->file.part);
+      return see_events(j);
+    }
+  }
+  const char* fault = cpli_get_head(&j->in.bytes, &head);
+  // the manager says who we are with its first message
+  if (fault == NULL && j->part < 0 && head.kind == CPLI_MSG_SETTINGS) expected.to = head.to;
+  j->in.bytes.at = 0;
+  if (fault == NULL) fault = cpli_expect(&j->in.bytes, &expected, &head);
+  if (fault != NULL)
+    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: a message of the manager makes no sense: %s",
+                    j->file.part, fault);
+  j->received++;
+  *kind = head.kind;
+  if (head.kind == CPLI_MSG_SETTINGS) j->part = head.to;
+  return head.kind == CPLI_MSG_END ? ended(j) : CPL_OK;
+}
+
+// Only an END can follow, unless the manager is gone, too.
+cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* what) {
+  cpli_message_kind kind;
+  j->lost = true;
+  cpli_join_begin(j, CPLI_MSG_LOST);
+  cpli_put_u32(&j->out, (uint32_t)n->part);
+  cpli_put_text(&j->out, what);
+  cpl_status st = cpli_join_post(j);
+  double since = cpli_now();
+  while (st >= 0 && !j->over && cpli_now() - since < 10) st = cpli_join_hear(j, 0.1, &kind);
+  return st < 0 ? st
+                : cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: %s: %s", j->file.part, n->name, what);
+}
+
+//------------------------------------ joining ------------------------------------
+
+static cpl_status read_solvers(cpl_tlm_join* j) {
+  cpli_bytes* in = &j->in.bytes;
+  uint32_t n = cpli_get_count(in, 8);
+  j->solvers = cpli_alloc(j->ctx, n, sizeof *j->solvers);
+  j->solver_names = cpli_alloc(j->ctx, n, CPLI_USER_SIZE);
+  if (j->solvers == NULL || j->solver_names == NULL) return cpli_nomem(j->ctx);
+  for (uint32_t i = 0; i < n; i++) {
+    char kind[32], *model = j->solver_names + (size_t)i * CPLI_USER_SIZE;
+    cpli_get_text(in, model, CPLI_USER_SIZE);
+    cpli_get_text(in, kind, sizeof kind);
+    j->solvers[i].model = model;
+    in->bad = in->bad || !cpl_solver_by_name(kind, &j->solvers[i].kind);
+  }
+  j->n_solvers = (int32_t)n;
+  return CPL_OK;
+}
+
+static cpl_status read_settings(cpl_tlm_join* j) {
+  cpli_bytes* in = &j->in.bytes;
+  j->pace = cpli_get_finite(in);
+  cpli_get_solver(in, &j->solver);
+  j->step = cpli_get_finite(in);
+  j->usual_step = cpli_get_finite(in);
+  cpl_status st = read_solvers(j);
+  if (st < 0) return st;
+  cpli_get_solver(in, &j->own_solver);
+  st = cpli_join_neighbours(j);
+  if (st < 0) return st;
+  if (cpli_all_read(in) && j->pace > 0) return CPL_OK;
+  return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the settings of the manager make no sense",
+                  j->file.part);
+}
+
+static cpl_status say_hello(cpl_tlm_join* j) {
+  cpli_message_kind kind = (cpli_message_kind)0;
+  cpli_join_begin(j, CPLI_MSG_HELLO);
+  cpli_put_text(&j->out, j->file.part);
+  cpl_status st = cpli_join_post(j);
+  double since = cpli_now();
+  while (st >= 0 && kind != CPLI_MSG_SETTINGS) {
+    st = cpli_join_hear(j, 0.1, &kind);
+    if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_SETTINGS)))
+      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager did not let it in", j->file.part);
+    if (st >= 0 && kind == 0 && cpli_now() - since > j->def.start_limit)
+      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s (%s): nobody answered within %g s", j->def.key_file,
+                    j->file.address, j->def.start_limit);
+  }
+  return st < 0 ? st : read_settings(j);
+}
+
+cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_join** out) {
+  *out = NULL;
+  cpl_tlm_join* j = cpli_alloc(ctx, 1, sizeof *j);
+  if (j == NULL) return cpli_nomem(ctx);
+  j->ctx = j->out.ctx = j->body.ctx = j->wave_out.ctx = ctx;
+  j->def = *def;
+  j->part = -1;
+  cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
+  if (st >= 0) st = cpli_net_open(ctx, &j->net);
+  if (st >= 0)
+    st = cpli_net_connect(j->net, ZMQ_DEALER, j->file.address, j->file.server_key, &j->file.keys,
+                          &j->control);
+  if (st >= 0) st = say_hello(j);
+  if (st < 0) cpl_tlm_join_close(j);
+  else *out = j;
+  return st;
+}
+
+void cpl_tlm_join_close(cpl_tlm_join* j) {
+  if (j == NULL) return;
+  if (j->net != NULL) {
+    cpli_incoming_close(j->net->z, &j->in);
+    cpli_incoming_close(j->net->z, &j->wave_in);
+  }
+  for (uint32_t i = 0; i < j->n_neighbours; i++) cpli_socket_close(&j->neighbours[i].socket);
+  cpli_socket_close(&j->control);
+  cpli_socket_close(&j->waves);
+  cpli_net_close(j->net);
+  cpli_packet_free(&j->out);
+  cpli_packet_free(&j->body);
+  cpli_packet_free(&j->wave_out);
+  void* owned[] = {j->neighbours, j->sockets, j->stubs,   j->reads,
+                   j->wanted,     j->scratch, j->solvers, j->solver_names};
+  for (size_t i = 0; i < CPLI_COUNT(owned); i++) cpli_free(j->ctx, owned[i]);
+  cpli_free(j->ctx, j);
+}
+
+//------------------------------------ the parts that are elsewhere ------------------------------
+
+static cpl_status read_elsewhere(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  const cpli_stub* stub = (const cpli_stub*)c;
+  const cpl_tlm_join* j = stub->join;
+  for (size_t i = 0; i < n; i++) {
+    size_t k = 0;
+    while (k < j->n_reads && (j->reads[k].part != stub->part || j->reads[k].ref != refs[i])) k++;
+    if (k == j->n_reads)
+      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: a value of it was not sent", c->name);
+    values[i] = j->reads[k].value;
+  }
+  return CPL_OK;
+}
+
+static const cpl_component_ops stub_ops = {.kind = "tlm elsewhere", .get_real = read_elsewhere};
+
+static cpl_status stand_in(cpl_tlm_join* j) {
+  cpli_tlm* m = j->m;
+  j->stubs = cpli_alloc(j->ctx, (size_t)m->n_parts, sizeof *j->stubs);
+  if (j->stubs == NULL) return cpli_nomem(j->ctx);
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_stub* s = &j->stubs[i];
+    *s = (cpli_stub){.stepper = *m->parts[i].s, .join = j, .part = i, .kept = m->parts[i].s};
+    s->stepper.base.ops = &stub_ops;
+    if (i != j->part) m->parts[i].s = &s->stepper;
+  }
+  for (int32_t i = 0; i < m->n_ends; i++) m->ends[i].checked = false;  // the manager has done it
+  return CPL_OK;
+}
+
+static void stand_back(cpl_tlm_join* j) {
+  for (int32_t i = 0; j->stubs != NULL && i < j->m->n_parts; i++)
+    j->m->parts[i].s = j->stubs[i].kept;
+}
+
+//------------------------------------ running ------------------------------------
+
+static cpl_status get_ready(cpl_tlm_join* j) {
+  cpl_status st = cpli_join_listen(j);
+  if (st < 0) return st;
+  cpli_join_begin(j, CPLI_MSG_READY);
+  cpli_put_u64(&j->out, cpli_tlm_fingerprint(j->m));
+  cpli_put_text(&j->out, j->waves.endpoint);
+  st = cpli_join_post(j);
+  if (st >= 0) st = stand_in(j);
+  return st < 0 ? st : cpli_join_meet(j);
+}
+
+static cpl_status serve(cpl_tlm_join* j) {
+  cpl_status st = CPL_OK;
+  while (st >= 0 && !j->over) {
+    cpli_message_kind kind;
+    st = cpli_join_hear(j, 0.1, &kind);
+    if (st < 0 || j->over || kind == 0) continue;
+    st = kind == CPLI_MSG_CALL ? cpli_join_answer(j)
+                               : cpl_fail(j->ctx, CPL_ERR_IO,
+                                          "%s: the manager asks for the impossible", j->file.part);
+  }
+  return st;
+}
+
+cpl_status cpl_tlm_join_run(cpl_tlm_join* j, cpl_stepper* s) {
+  j->m = cpli_tlm_of(s);
+  if (j->m == NULL)
+    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in what was built",
+                    s->base.name);
+  if (j->part >= j->m->n_parts || strcmp(j->m->parts[j->part].stats.name, j->file.part) != 0)
+    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no part %s as number %d",
+                    s->base.name, j->file.part, (int)j->part + 1);
+  cpl_status st = get_ready(j);
+  if (st >= 0) st = serve(j);
+  stand_back(j);
+  return st;
+}

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// ZeroMQ, loaded when a run across machines wants it: Debian's libzmq brings 15 other libraries
+// with it, which would cost every start of couplet 2 ms.
+#pragma once
+
+#include <zmq.h>
+
+#include "base/base.h"
+
+#define CPLI_ZMQ_FUNCTIONS(X) \
+  X(zmq_errno)                \
+  X(zmq_strerror)             \
+  X(zmq_has)                  \
+  X(zmq_ctx_new)              \
+  X(zmq_ctx_shutdown)         \
+  X(zmq_ctx_term)             \
+  X(zmq_socket)               \
+  X(zmq_close)                \
+  X(zmq_setsockopt)           \
+  X(zmq_getsockopt)           \
+  X(zmq_bind)                 \
+  X(zmq_connect)              \
+  X(zmq_send)                 \
+  X(zmq_recv)                 \
+  X(zmq_msg_init)             \
+  X(zmq_msg_recv)             \
+  X(zmq_msg_close)            \
+  X(zmq_msg_data)             \
+  X(zmq_msg_size)             \
+  X(zmq_msg_more)             \
+  X(zmq_msg_get)              \
+  X(zmq_msg_gets)             \
+  X(zmq_poll)                 \
+  X(zmq_socket_monitor)       \
+  X(zmq_curve_keypair)        \
+  X(zmq_z85_encode)
+
+typedef struct cpli_zmq {
+#define X(name) __typeof__(&(name)) name;
+  CPLI_ZMQ_FUNCTIONS(X)
+#undef X
+} cpli_zmq;
+
+/// It stays loaded. Returns CPL_ERR_UNSUPPORTED and says what is missing.
+cpl_status cpli_zmq_load(cpl_context* ctx, cpli_zmq* out);
