@@ -11,7 +11,6 @@
 
 #include "tlm/remote.h"
 
-static const char door_control[] = "control", door_watch[] = "watch";
 static const char observer_name[] = "observer";
 
 cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
@@ -41,7 +40,8 @@ static void suspect(cpli_remote* r, int32_t part, const char* what) {
 }
 
 static cpl_status post(cpli_remote* r, cpli_member* b) {
-  if (r->out.no_memory) return cpli_nomem(ctx_of(r));
+  cpl_status st = cpli_packet_check(&r->out, 0);
+  if (st < 0) return st;
   if (cpli_socket_send(&r->control, &b->route, &r->out)) b->sent++;
   else if (r->meeting) suspect(r, b->part, CPLI_GONE);
   else b->stage = CPLI_STAGE_NONE;  // it may come again
@@ -378,11 +378,9 @@ static cpl_status gather(cpli_remote* r) {
 
 // As others see it: a machine that listens everywhere is known by its name.
 static void public_address(const cpli_socket* s, char* out, size_t size) {
-  char host[CPLI_ENDPOINT_SIZE], name[128] = "localhost";
-  cpli_endpoint_host(s->endpoint, host, sizeof host);
-  bool everywhere = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+  char name[128] = "localhost";
   gethostname(name, sizeof name - 1);
-  if (everywhere) snprintf(out, size, "tcp://%s%s", name, strrchr(s->endpoint, ':'));
+  if (cpli_is_everywhere(s)) snprintf(out, size, "tcp://%s%s", name, strrchr(s->endpoint, ':'));
   else snprintf(out, size, "%s", s->endpoint);
 }
 
@@ -410,11 +408,11 @@ static cpl_status invite(cpli_remote* r) {
                       "%s: a part cannot be called %s: that is the name of who watches", r->m->name,
                       observer_name);
     st = cpli_net_keys(r->net, &b->keys);
-    if (st >= 0) st = cpli_net_allow(r->net, door_control, b->keys.public_key, name_of(r, i));
+    if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_control, b->keys.public_key, name_of(r, i));
     if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, &b->file);
   }
   if (st >= 0) st = cpli_net_keys(r->net, &observer);
-  if (st >= 0) st = cpli_net_allow(r->net, door_watch, observer.public_key, observer_name);
+  if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_watch, observer.public_key, observer_name);
   if (st >= 0) st = write_file(r, &r->watch, observer_name, &observer, &r->observer_file);
   return st;
 }
@@ -424,13 +422,12 @@ static cpl_status open_doors(cpli_remote* r) {
   char host[CPLI_ENDPOINT_SIZE], beside[CPLI_ENDPOINT_SIZE + 4];
   cpl_status st = cpli_net_open(ctx_of(r), &r->net);
   if (st >= 0) st = cpli_net_keys(r->net, &r->keys);
-  if (st >= 0)
-    st = cpli_net_listen(r->net, ZMQ_ROUTER, door_control, &r->keys, address, &r->control);
+  if (st >= 0) st = cpli_net_listen(r->net, &cpli_door_control, &r->keys, address, &r->control);
   if (st < 0) return st;
   cpli_endpoint_host(r->control.endpoint, host, sizeof host);
   snprintf(beside, sizeof beside, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
   if (r->def.watch_address != NULL) snprintf(beside, sizeof beside, "%s", r->def.watch_address);
-  return cpli_net_listen(r->net, ZMQ_PUB, door_watch, &r->keys, beside, &r->watch);
+  return cpli_net_listen(r->net, &cpli_door_watch, &r->keys, beside, &r->watch);
 }
 
 // Strangers who only connect take a file descriptor each until they are turned away.

@@ -36,7 +36,8 @@ void cpli_join_begin(cpl_tlm_join* j, cpli_message_kind kind) {
 }
 
 cpl_status cpli_join_post(cpl_tlm_join* j) {
-  if (j->out.no_memory) return cpli_nomem(j->ctx);
+  cpl_status st = cpli_packet_check(&j->out, 0);
+  if (st < 0) return st;
   if (!cpli_socket_send(&j->control, NULL, &j->out))
     return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the connection to the manager was lost", j->file.part);
   j->sent++;
@@ -187,8 +188,8 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
   if (st >= 0) st = cpli_net_open(ctx, &j->net);
   if (st >= 0)
-    st = cpli_net_connect(j->net, ZMQ_DEALER, j->file.address, j->file.server_key, &j->file.keys,
-                          &j->control);
+    st = cpli_net_connect(j->net, &cpli_door_control, j->file.address, j->file.server_key,
+                          &j->file.keys, &j->control);
   if (st >= 0) st = say_hello(j);
   if (st < 0) cpl_tlm_join_close(j);
   else *out = j;

@@ -394,7 +394,7 @@ cpl_status cpli_join_answer(cpl_tlm_join* j) {
   j->body.no_memory = false;
   cpl_status st = call < CPLI_CALLS ? calls[call](j) : no_sense(j);
   if (j->over || j->lost) return st;
-  if (st >= 0 && j->body.no_memory) st = cpli_nomem(j->ctx);
+  if (st >= 0) st = cpli_packet_check(&j->body, 2 * CPLI_HEAD_SIZE);
   cpli_join_begin(j, CPLI_MSG_REPLY);
   cpli_put_u8(&j->out, call);
   cpli_put_u32(&j->out, (uint32_t)st);
