@@ -11,8 +11,6 @@
 
 #include "tlm/remote.h"
 
-static const char observer_name[] = "observer";
-
 cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
   return (cpl_tlm_serve_def){.folder = ".",
                              .start_limit = 600,
@@ -157,6 +155,19 @@ static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
   return post(r, b);
 }
 
+// At most once a second: whoever knocks all the time fills no disk.
+static void tell_refused(cpli_remote* r) {
+  char from[64];
+  double now = cpli_now();
+  if (r->refused > 0 && now - r->refused < 1) return;
+  int64_t n = cpli_net_refused(r->net, from, sizeof from);
+  if (n == 0) return;
+  r->refused = now;
+  cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
+          "%lld connection%s refused, the last from %s: the key is none of this run", (long long)n,
+          n == 1 ? " was" : "s were", from);
+}
+
 static void see_events(cpli_remote* r) {
   int fd;
   for (cpli_net_event e; (e = cpli_socket_event(&r->control, &fd)) != CPLI_NET_NOTHING;) {
@@ -167,12 +178,7 @@ static void see_events(cpli_remote* r) {
       else b->stage = CPLI_STAGE_NONE;  // it may come again
     }
   }
-  char from[64];
-  int64_t n = cpli_net_refused(r->net, from, sizeof from);
-  if (n > 0)
-    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
-            "%lld connection%s refused, the last from %s: the key is none of this run",
-            (long long)n, n == 1 ? " was" : "s were", from);
+  tell_refused(r);
 }
 
 static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
@@ -234,7 +240,7 @@ static cpl_status hear_lost(cpli_remote* r, cpli_member* b) {
   char text[200];
   int32_t part = (int32_t)cpli_get_u32(&r->in.bytes);
   cpli_get_text(&r->in.bytes, text, sizeof text);
-  if (!cpli_all_read(&r->in.bytes) || part < 0 || part >= r->m->n_parts)
+  if (!cpli_all_read(&r->in.bytes) || part < 0 || next_neighbour(r->m, b->part, part - 1) != part)
     return blame(r, b->part, "a message of it makes no sense");
   suspect(r, part, text);
   return CPL_OK;
@@ -395,7 +401,14 @@ static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* 
   if (!cpl_tlm_join_file(r->def.folder, name, file, sizeof file))
     return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of the folder is too long",
                     r->def.folder);
-  return cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
+  for (int32_t i = 0; i < r->m->n_parts; i++) {  // blanks and the like became _ there
+    if (strcmp(r->members[i].file.path, file) == 0)
+      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: %s and %s would have the same join file %s",
+                      r->m->name, name_of(r, i), name, file);
+  }
+  cpl_status st = cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
+  explicit_bzero(&f.keys, sizeof f.keys);
+  return st;
 }
 
 static cpl_status invite(cpli_remote* r) {
@@ -403,17 +416,22 @@ static cpl_status invite(cpli_remote* r) {
   cpli_keys observer;
   for (int32_t i = 0; i < r->m->n_parts && st >= 0; i++) {
     cpli_member* b = &r->members[i];
-    if (strcmp(name_of(r, i), observer_name) == 0)
+    if (strcmp(name_of(r, i), CPLI_OBSERVER) == 0)
       return cpl_fail(ctx_of(r), CPL_ERR_INPUT,
                       "%s: a part cannot be called %s: that is the name of who watches", r->m->name,
-                      observer_name);
+                      CPLI_OBSERVER);
+    if (strlen(name_of(r, i)) >= CPLI_USER_SIZE)
+      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of a part is too long: %s",
+                      r->m->name, name_of(r, i));
     st = cpli_net_keys(r->net, &b->keys);
     if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_control, b->keys.public_key, name_of(r, i));
     if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, &b->file);
+    explicit_bzero(b->keys.secret_key, sizeof b->keys.secret_key);  // who joins has it
   }
   if (st >= 0) st = cpli_net_keys(r->net, &observer);
-  if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_watch, observer.public_key, observer_name);
-  if (st >= 0) st = write_file(r, &r->watch, observer_name, &observer, &r->observer_file);
+  if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_watch, observer.public_key, CPLI_OBSERVER);
+  if (st >= 0) st = write_file(r, &r->watch, CPLI_OBSERVER, &observer, &r->observer_file);
+  explicit_bzero(&observer, sizeof observer);
   return st;
 }
 
@@ -491,5 +509,6 @@ void cpli_remote_close(cpli_tlm* m) {
   cpli_net_close(r->net);
   cpli_packet_free(&r->out);
   cpli_free(ctx, r->reads);
+  explicit_bzero(&r->keys, sizeof r->keys);
   m->remote = NULL;
 }

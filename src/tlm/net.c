@@ -237,6 +237,9 @@ static cpl_status resolve(cpli_net* net, const char* address, char* out, size_t 
   const char* colon = strrchr(address, ':');
   bool has_port = colon != NULL && strchr(colon, ']') == NULL;
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+  if (colon != NULL && address[0] != '[' && strchr(address, ':') != colon)
+    return cpl_fail(net->ctx, CPL_ERR_INPUT,
+                    "%s: an IPv6 address stands in brackets, as in [::1]:4711", address);
   if (has_port && !is_port(colon + 1))
     return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no port", address, colon + 1);
   if (has_port) cpli_endpoint_host(address, host, sizeof host);
