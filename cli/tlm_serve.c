@@ -54,6 +54,8 @@ const char serve_text[] =
 
 //------------------------------------ programs ------------------------------------
 
+enum { NOT_STARTED = 127 };  // the exit code of shells, too, for a program that is not there
+
 typedef struct child {
   pid_t pid;  // 0: it has ended
   char name[256];
@@ -74,9 +76,9 @@ static cpl_status start(serving* s, const char* name, const char* const* argv,
     if (nothing >= 0) dup2(nothing, 0);
     putenv(variable);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
+    if (getppid() != parent) _exit(NOT_STARTED);
     execvp(argv[0], (char* const*)argv);
-    _exit(127);
+    _exit(NOT_STARTED);
   }
   cpli_free(s->ctx, variable);
   if (c->pid < 0)
@@ -206,6 +208,8 @@ static cpl_status on_waiting(void* user, const char* missing, double seconds) {
       return cpl_fail(s->ctx, CPL_ERR_MODEL,
                       "%s: before the start: its process was ended by signal %d", c->name,
                       WTERMSIG(c->status));
+    if (WEXITSTATUS(c->status) == NOT_STARTED)
+      return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: its start command could not be run", c->name);
     return cpl_fail(s->ctx, CPL_ERR_MODEL,
                     "%s: before the start: its process ended with exit code %d", c->name,
                     WEXITSTATUS(c->status));

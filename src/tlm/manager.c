@@ -208,7 +208,8 @@ static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
 static cpl_status hear_ready(cpli_remote* r, cpli_member* b) {
   uint64_t print = cpli_get_u64(&r->in.bytes);
   cpli_get_text(&r->in.bytes, b->endpoint, sizeof b->endpoint);
-  if (!cpli_all_read(&r->in.bytes) || b->stage != CPLI_STAGE_BUILDING)
+  if (!cpli_all_read(&r->in.bytes) || b->stage != CPLI_STAGE_BUILDING ||
+      !cpli_is_endpoint(b->endpoint))
     return blame(r, b->part, "a message of it makes no sense");
   b->stage = CPLI_STAGE_READY;
   if (print == cpli_tlm_fingerprint(r->m)) return CPL_OK;
@@ -357,8 +358,12 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
     if (st >= 0 && r->def.on_waiting != NULL) st = r->def.on_waiting(r->def.user, missing, waited);
     if (st < 0) break;
     if (waited > r->def.start_limit)
-      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these have not joined: %s", r->m->name,
-                      r->def.start_limit, missing);
+      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these %s: %s", r->m->name,
+                      r->def.start_limit,
+                      stage == CPLI_STAGE_READY
+                          ? "have not joined"
+                          : "are not connected to all of their neighbours (join --listen)",
+                      missing);
   }
   return st;
 }

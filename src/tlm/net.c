@@ -291,8 +291,7 @@ cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys
   return guarded ? bind_to(s, address) : failed(net, "ZeroMQ");
 }
 
-// "tcp://HOST:PORT", and nothing else that ZeroMQ knows: addresses come from files and from others.
-static bool is_endpoint(const char* text) {
+bool cpli_is_endpoint(const char* text) {
   static const char letters[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
       ".-_%:[]";
@@ -304,7 +303,7 @@ static bool is_endpoint(const char* text) {
 cpl_status cpli_net_connect(cpli_net* net, const cpli_door* door, const char* endpoint,
                             const char* server_key, const cpli_keys* keys, cpli_socket* s) {
   int type = door->type == ZMQ_PUB ? ZMQ_SUB : ZMQ_DEALER;
-  if (!is_endpoint(endpoint))
+  if (!cpli_is_endpoint(endpoint))
     return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: this is no address as in tcp://HOST:PORT",
                     endpoint);
   cpl_status st = make_socket(net, type, door, CPLI_MESSAGE_MOST, s);

@@ -118,6 +118,8 @@ void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds);
 
 /// Whether a socket listens at all addresses of its machine: others need one that is said.
 bool cpli_is_everywhere(const cpli_socket* s);
+/// Whether it is "tcp://HOST:PORT": nothing else that ZeroMQ knows is taken from files and others.
+bool cpli_is_endpoint(const char* text);
 /// "tcp://HOST:PORT" -> HOST (without brackets).
 void cpli_endpoint_host(const char* endpoint, char* host, size_t size);
 /// The address of this machine that others see who are seen at `endpoint`; "127.0.0.1" on it.

@@ -578,6 +578,13 @@ static void commands_are_started_where_allowed(void** state) {
            port);
   read_text("arguments.txt", got, sizeof got);
   CHECK_STR(got, expected);
+  // exactly that program, wherever blanks are, and it must be there
+  snprintf(xml, sizeof xml, COMPOSITE(" ./start.shell"), port);
+  write_text("pair.xml", xml);
+  CHECK_FAILS_WITH(2, "unless you allow it with --allow-command ./start.shell", "tlm", "serve",
+                   "pair.xml", "--local", "--allow-command", "./start.sh", "--allow-command", "");
+  CHECK_FAILS(2, "left: its start command could not be run", "tlm", "serve", "pair.xml", "--local",
+              "--allow-command", "./start.shell");
   snprintf(xml, sizeof xml, COMPOSITE("StartTLMFmiWrapper"), port);
   write_text("pair.xml", xml);
   CHECK_CODE(0, "run", "pair.xml", "-o", "a.csv");
