@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tlm/remote.h"
@@ -299,12 +298,15 @@ static cpl_status hear(cpli_remote* r, cpli_member** answered) {
 
 //------------------------------------ watching ------------------------------------
 
+static cpl_status check_cancel(cpli_remote* r) {
+  if (r->def.cancel == NULL || *r->def.cancel == 0) return CPL_OK;
+  return cpli_remote_fail(r, CPL_ERR_CANCELLED, -1, "%s: interrupted at t=%.12g", r->m->name,
+                          r->m->t);
+}
+
 static cpl_status check_clocks(cpli_remote* r) {
   static const double grace = 0.3;  // until the word of a part itself has arrived
   double now = cpli_now(), limit = r->def.call_timeout;
-  if (r->def.cancel != NULL && *r->def.cancel != 0)
-    return cpli_remote_fail(r, CPL_ERR_CANCELLED, -1, "%s: interrupted at t=%.12g", r->m->name,
-                            r->m->t);
   if (r->suspect >= 0 && now - r->suspected > grace) return blame(r, r->suspect, r->suspicion);
   for (int32_t i = 0; i < r->m->n_parts && limit > 0; i++) {
     char text[128];
@@ -318,6 +320,8 @@ static cpl_status check_clocks(cpli_remote* r) {
 cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
   cpli_socket* control = &r->control;
   *answered = NULL;
+  cpl_status st = check_cancel(r);
+  if (st < 0) return st;
   if (!cpli_socket_receive(control, true, &r->in)) {
     cpli_sockets_wait(&control, 1, 0.02);
     if (!cpli_socket_receive(control, true, &r->in)) {  // what was said before it left counts
@@ -453,14 +457,6 @@ static cpl_status open_doors(cpli_remote* r) {
   return cpli_net_listen(r->net, &cpli_door_watch, &r->keys, beside, &r->watch);
 }
 
-// Strangers who only connect take a file descriptor each until they are turned away.
-static void allow_many_files(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static cpl_status tell_ready(cpli_remote* r) {
   char address[CPLI_ENDPOINT_SIZE];
   const char** names = cpli_alloc(ctx_of(r), (size_t)r->m->n_parts, sizeof *names);
@@ -487,7 +483,6 @@ cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def) {
     cpli_member_init(&r->members[i]);
     m->parts[i].s = &r->members[i].stepper;
   }
-  allow_many_files();
   cpl_status st = open_doors(r);
   if (st >= 0) st = invite(r);
   if (st >= 0 && r->def.on_ready != NULL) st = tell_ready(r);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -278,6 +279,14 @@ static bool set_keys(cpli_socket* s, const cpli_keys* keys) {
          set(s, ZMQ_CURVE_SECRETKEY, keys->secret_key, CPLI_KEY_SIZE);
 }
 
+// Strangers who only connect take a file descriptor each until they are turned away.
+static void allow_many_files(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // Were nobody at the door to ask, ZeroMQ would let everybody in, without a name. It can be told not
 // to, but not by every build of it, and who has no name is not heard anyway.
 cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys* keys,
@@ -288,6 +297,7 @@ cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys
                  set(s, ZMQ_ZAP_DOMAIN, door->name, strlen(door->name)) &&
                  (door->type != ZMQ_ROUTER || set_number(s, ZMQ_ROUTER_MANDATORY, 1));
   set_number(s, ZMQ_ZAP_ENFORCE_DOMAIN, 1);
+  allow_many_files();
   return guarded ? bind_to(s, address) : failed(net, "ZeroMQ");
 }
 

@@ -11,6 +11,7 @@
 
 static const char mass[] =
     MODEL("mass",
+          "#include <stdio.h>\n"
           "static const cpl_declaration x[] = {{.name = \"x\", .output = 1}, {.name = \"v\", "
           ".output = 1}, {0}};\n"
           "static const cpl_declaration u[] = {{.name = \"F\"}, {0}};\n"
@@ -19,7 +20,11 @@ static const char mass[] =
           "static int f(const cpl_values* v, double* dx) {\n"
           "  dx[0] = v->x[1];\n"
           "  dx[1] = v->u[0] / v->p[0];\n"
-          "  while (v->p[1] > 0 && v->t > v->p[1]) {\n  }\n"  // it stalls
+          "  if (v->p[1] > 0 && v->t > v->p[1]) {\n"  // it stalls, and says so
+          "    FILE* f = fopen(\"stalls\", \"w\");\n"
+          "    if (f != NULL) fclose(f);\n"
+          "    for (volatile int i = 0; i == 0;) {\n    }\n"
+          "  }\n"
           "  return 0;\n"
           "}",
           ".states = x, .inputs = u, .parameters = p, .derivatives = f, .stop_time = 0.1");
@@ -222,6 +227,27 @@ static void one_stalls(void** state) {
   CHECK_CONTAINS(complained, "it was not heard of for 0.5 s (--call-timeout)\n");
   CHECK_INT(count_rows("stalled.csv"), 6);
   CHECK_NEAR(last_value("stalled.csv", 0), 0.05, 1e-12);
+  check_nothing_left();
+}
+
+// Ctrl-C twice leaves a model that does not come back, also where it has joined.
+static void one_stalls_and_is_interrupted(void** state) {
+  (void)state;
+  unlink("stalls");
+  command serve = BEGIN("serve", "tlm", "serve", "masses.yaml", "--set", "right.slow=0.045", "-o",
+                        "stalled.csv", "--start-limit", "60");
+  wait_for_file("observer.join");
+  command left = BEGIN("left", "tlm", "join", "--key-file", "left.join");
+  command right = BEGIN("right", "tlm", "join", "--key-file", "right.join");
+  wait_for_file("stalls");
+  kill(right.pid, SIGINT);
+  pause_s(0.1);
+  kill(right.pid, SIGINT);
+  CHECK_INT(finish(&right), 1);
+  CHECK_INT(finish(&left), 1);
+  CHECK_INT(finish(&serve), 1);
+  CHECK_CONTAINS(complained, "couplet: right: at t=0.04");
+  CHECK_CONTAINS(complained, "(SIGINT: broken off by the user)");
   check_nothing_left();
 }
 
@@ -583,8 +609,8 @@ static void commands_are_started_where_allowed(void** state) {
   write_text("pair.xml", xml);
   CHECK_FAILS_WITH(2, "unless you allow it with --allow-command ./start.shell", "tlm", "serve",
                    "pair.xml", "--local", "--allow-command", "./start.sh", "--allow-command", "");
-  CHECK_FAILS(2, "left: its start command could not be run", "tlm", "serve", "pair.xml", "--local",
-              "--allow-command", "./start.shell");
+  CHECK_CODE(2, "tlm", "serve", "pair.xml", "--local", "--allow-command", "./start.shell");
+  CHECK_CONTAINS(complained, "couplet: left: its start command could not be run\n");
   snprintf(xml, sizeof xml, COMPOSITE("StartTLMFmiWrapper"), port);
   write_text("pair.xml", xml);
   CHECK_CODE(0, "run", "pair.xml", "-o", "a.csv");
@@ -600,6 +626,7 @@ int main(void) {
       cmocka_unit_test(one_comes_again),
       cmocka_unit_test(one_is_killed),
       cmocka_unit_test(one_stalls),
+      cmocka_unit_test(one_stalls_and_is_interrupted),
       cmocka_unit_test(one_fails_by_itself),
       cmocka_unit_test(a_model_that_ends_the_run),
       cmocka_unit_test(strangers_stay_outside),
