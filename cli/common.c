@@ -91,9 +91,16 @@ cpl_context* cli_context(const char* level) {
 int cli_report(cpl_context* ctx, cpl_status st) {
   drop_held(cpl_context_error(ctx));
   print_held();
-  fputs("couplet: ", stderr);
-  cli_print_safe(stderr, cpl_context_error(ctx));
-  fputc('\n', stderr);
+  // with one call of the system: processes that share a terminal say something at the same time
+  char* line = NULL;
+  size_t n = 0;
+  FILE* out = open_memstream(&line, &n);
+  FILE* to = out != NULL ? out : stderr;
+  fputs("couplet: ", to);
+  cli_print_safe(to, cpl_context_error(ctx));
+  fputc('\n', to);
+  if (out != NULL && fclose(out) == 0) fwrite(line, 1, n, stderr);
+  free(line);
   return cli_exit_code(st);
 }
 

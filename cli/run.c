@@ -2,37 +2,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "base/guard.h"
+#include "interrupt.h"
 #include "run.h"
-
-//------------------------------------ interruption ------------------------------------
-
-static volatile int interrupted;
-
-// The first Ctrl-C ends the run at its next step, the second leaves a call of the model that does
-// not come back, the third ends the program.
-static void on_interrupt(int signal_number) {
-  interrupted++;
-  bool in_model = cpli_guard_top != NULL && cpli_guard_top->outer != NULL;  // behind simulate()
-  if (interrupted == 2 && in_model) cpli_guard_break(signal_number);
-  if (interrupted < 3) return;
-  signal(signal_number, SIG_DFL);
-  raise(signal_number);
-}
-
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_interrupt};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL);
-  signal(SIGPIPE, SIG_IGN);
-}
 
 //------------------------------------ progress ------------------------------------
 
@@ -80,8 +57,8 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
     fine = st != CPL_ERR_IO || can_be_opened(s->output);
   }
   if (st >= 0 && s->args->live)
-    st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n, &interrupted,
-                  &s->live);
+    st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n,
+                  &cli_interrupted, &s->live);
   return fine ? st : CPL_ERR_INPUT;
 }
 
@@ -97,7 +74,7 @@ static cpl_status write_point(void* user, double t, const cpl_value* values) {
 
 static void simulate(void* user) {
   session* s = user;
-  s->st = run_prepare(s, &interrupted);
+  s->st = run_prepare(s, &cli_interrupted);
   s->run.on_columns = open_results;
   s->run.on_point = write_point;
   s->run.on_progress = show_progress;
@@ -199,7 +176,7 @@ static int run_file(void* args_, int n, char** operands) {
     cpl_context_destroy(s.ctx);
     return CLI_FAILED;
   }
-  catch_signals();
+  cli_catch_signals();
   guarded(&s, simulate);
   end_progress(&s);
   guarded(&s, close_results);

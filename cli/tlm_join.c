@@ -3,12 +3,12 @@
 //
 // couplet tlm join: one sub-model of what couplet tlm serve manages.
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "base/guard.h"
 #include "cli.h"
+#include "interrupt.h"
 
 typedef struct join_args {
   const char *key_file, *listen, *log_level;
@@ -26,13 +26,6 @@ typedef struct joining {
   cpl_status st;
   bool began;
 } joining;
-
-static volatile int interrupted;
-
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted++;
-}
 
 static cpl_status open_system(joining* g) {
   const char* path = g->path != NULL ? g->path : cpl_tlm_join_system(g->join);
@@ -53,7 +46,7 @@ static cpl_status build(joining* g) {
   if (st < 0) return st;
   cpl_tlm_join_settings(g->join, &def.solver, &def.step, &def.usual_step);
   def.n_solvers = cpl_tlm_join_solvers(g->join, &def.solvers);
-  def.solver.cancel = &interrupted;
+  def.solver.cancel = &cli_interrupted;
   def.join = g->join;
   def.threads = 1;
   return cpl_system_stepper(g->source, &def, &g->stepper);
@@ -65,7 +58,7 @@ static void take_part(void* user) {
   def.key_file = g->args->key_file;
   def.listen = g->args->listen;
   if (!isnan(g->args->start_limit)) def.start_limit = g->args->start_limit;
-  def.cancel = &interrupted;
+  def.cancel = &cli_interrupted;
   g->st = cpl_tlm_join_open(g->ctx, &def, &g->join);
   if (g->st >= 0) g->st = build(g);
   g->began = g->st >= 0;
@@ -80,7 +73,6 @@ static void leave(void* user) {
 
 static int run_join(void* args, int n, char** operands) {
   joining g = {.args = args, .path = n > 0 ? operands[0] : NULL};
-  struct sigaction action = {.sa_handler = on_interrupt};
   if (g.args->key_file == NULL)
     return cli_usage_error("tlm join: --key-file NAME.join is missing: couplet tlm serve wrote it");
   g.ctx = cli_context(g.args->log_level);
@@ -90,8 +82,7 @@ static int run_join(void* args, int n, char** operands) {
     cpl_context_destroy(g.ctx);
     return CLI_FAILED;
   }
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  cli_catch_signals();
   const char* crash = cpli_guard_run(take_part, &g);
   if (crash != NULL)
     g.st = cpl_fail(g.ctx, CPL_ERR_MODEL, "%s: crashed outside of the model's functions (%s)",

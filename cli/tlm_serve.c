@@ -54,6 +54,8 @@ const char serve_text[] =
 
 //------------------------------------ programs ------------------------------------
 
+enum { NOT_STARTED = 127 };  // the exit code of shells, too, for a program that is not there
+
 typedef struct child {
   pid_t pid;  // 0: it has ended
   char name[256];
@@ -74,9 +76,9 @@ static cpl_status start(serving* s, const char* name, const char* const* argv,
     if (nothing >= 0) dup2(nothing, 0);
     putenv(variable);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
+    if (getppid() != parent) _exit(NOT_STARTED);
     execvp(argv[0], (char* const*)argv);
-    _exit(127);
+    _exit(NOT_STARTED);
   }
   cpli_free(s->ctx, variable);
   if (c->pid < 0)
@@ -130,9 +132,13 @@ static cpl_status start_command(serving* s, const cpl_member_info* member, const
   char text[1024], numbers[3][32];
   const char* argv[WORDS + 7];
   size_t n = 0;
-  snprintf(text, sizeof text, "%s", member->command);
-  char* rest = text;
-  for (char* word; n < WORDS && (word = strtok_r(rest, " \t", &rest)) != NULL;) argv[n++] = word;
+  int length = snprintf(text, sizeof text, "%s", member->command);
+  char *rest = text, *word = strtok_r(rest, " \t", &rest);
+  for (; word != NULL && n < WORDS; word = strtok_r(NULL, " \t", &rest)) argv[n++] = word;
+  if (word != NULL || (size_t)length >= sizeof text)
+    return cpl_fail(s->ctx, CPL_ERR_UNSUPPORTED,
+                    "the start command of sub-model %s is too long: at most %d words and %zu bytes",
+                    member->name, WORDS, sizeof text - 1);
   snprintf(numbers[0], sizeof numbers[0], "%.17g", s->start);
   snprintf(numbers[1], sizeof numbers[1], "%.17g", s->stop);
   snprintf(numbers[2], sizeof numbers[2], "%.17g", longest_step(s, member->name));
@@ -153,12 +159,14 @@ static bool has_command(const serving* s, const char* part, cpl_member_info* out
 static cpl_status check_commands(const serving* s) {
   cpl_member_info m;
   for (size_t i = 0; cpl_system_def_member(cpl_system_definition(s->source), i, &m); i++) {
-    size_t n = m.command != NULL ? strcspn(m.command, " \t") : 0;
-    if (m.command == NULL || is_listed(&s->args->allow_command, m.command, n)) continue;
+    if (m.command == NULL) continue;
+    const char* program = m.command + strspn(m.command, " \t");
+    size_t n = strcspn(program, " \t");
+    if (is_listed(&s->args->allow_command, program, n)) continue;
     return cpl_fail(s->ctx, CPL_ERR_UNSUPPORTED,
                     "%s: the start command of sub-model %s is \"%s\": no program is started "
                     "unless you allow it with --allow-command %.*s",
-                    s->path, m.name, m.command, (int)n, m.command);
+                    s->path, m.name, m.command, (int)n, program);
   }
   return CPL_OK;
 }
@@ -200,6 +208,8 @@ static cpl_status on_waiting(void* user, const char* missing, double seconds) {
       return cpl_fail(s->ctx, CPL_ERR_MODEL,
                       "%s: before the start: its process was ended by signal %d", c->name,
                       WTERMSIG(c->status));
+    if (WEXITSTATUS(c->status) == NOT_STARTED)
+      return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: its start command could not be run", c->name);
     return cpl_fail(s->ctx, CPL_ERR_MODEL,
                     "%s: before the start: its process ended with exit code %d", c->name,
                     WEXITSTATUS(c->status));
@@ -220,7 +230,7 @@ static void choose_address(serving* s) {
   int port = cpl_system_def_manager_port(cpl_system_definition(s->source));
   s->def.address = given;
   if (given == NULL && port > 0) snprintf(s->address, sizeof s->address, "127.0.0.1:%d", port);
-  else if (given != NULL && given[0] == ':')
+  else if (given != NULL && given[0] == ':' && strrchr(given, ':') == given)
     snprintf(s->address, sizeof s->address, "127.0.0.1%s", given);
   if (s->address[0] != '\0') s->def.address = s->address;
 }

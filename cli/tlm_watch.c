@@ -3,12 +3,12 @@
 //
 // couplet tlm watch: the interfaces of a run, seen from outside.
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli.h"
+#include "interrupt.h"
 
 typedef struct watch_args {
   const char *key_file, *output;
@@ -29,13 +29,6 @@ typedef struct watching {
   shown* list;
   size_t n, cap;
 } watching;
-
-static volatile int interrupted;
-
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted++;
-}
 
 static bool is_wanted(const watching* w, const char* name) {
   for (size_t i = 0; i < w->args->only.n; i++) {
@@ -95,13 +88,10 @@ static cpl_status show(void* user, const cpl_tlm_observation* s) {
 
 static int watch(watching* w) {
   cpl_tlm_join_def def = cpl_default_tlm_join_def();
-  struct sigaction action = {.sa_handler = on_interrupt};
   def.key_file = w->args->key_file;
   if (!isnan(w->args->start_limit)) def.start_limit = w->args->start_limit;
-  def.cancel = &interrupted;
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  signal(SIGPIPE, SIG_IGN);
+  def.cancel = &cli_interrupted;
+  cli_catch_signals();
   if (w->csv) fputs("time,interface,x,y,z,v1,v2,v3,v4,v5,v6,F1,F2,F3,F4,F5,F6\n", w->out);
   cpl_status st = cpl_tlm_watch(w->ctx, &def, show, w);
   return st < 0 ? cli_report(w->ctx, st) : CLI_OK;

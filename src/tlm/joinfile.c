@@ -46,6 +46,7 @@ cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_j
       fstat(fd, &info) == 0 && n > 0 && (size_t)n < sizeof text && write(fd, text, (size_t)n) == n;
   *out = (cpli_written){.device = (uint64_t)info.st_dev, .number = (uint64_t)info.st_ino};
   snprintf(out->path, sizeof out->path, "%s", path);
+  explicit_bzero(text, sizeof text);
   fine = close(fd) == 0 && fine;
   return fine ? CPL_OK : cpl_fail(ctx, CPL_ERR_IO, "%s could not be written", path);
 }
@@ -91,6 +92,7 @@ cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, cpli_join_fil
               take(text, "session", session, sizeof session) &&
               take(text, "sub-model", f->part, sizeof f->part) &&
               take(text, "system", f->system, sizeof f->system);
+  explicit_bzero(text, size);
   cpli_free(ctx, text);
   f->session = strtoull(session, &end, 16);
   fine = fine && strlen(session) == 16 && *end == '\0' && is_key(f->server_key) &&

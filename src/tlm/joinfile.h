@@ -6,6 +6,8 @@
 
 #include "tlm/net.h"
 
+#define CPLI_OBSERVER "observer"  // stands for a part in the file of who watches
+
 typedef struct cpli_join_file {
   char address[CPLI_ENDPOINT_SIZE];  // of the manager
   char server_key[CPLI_KEY_SIZE];

@@ -6,13 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tlm/remote.h"
-
-static const char door_control[] = "control", door_watch[] = "watch";
-static const char observer_name[] = "observer";
 
 cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
   return (cpl_tlm_serve_def){.folder = ".",
@@ -41,7 +37,8 @@ static void suspect(cpli_remote* r, int32_t part, const char* what) {
 }
 
 static cpl_status post(cpli_remote* r, cpli_member* b) {
-  if (r->out.no_memory) return cpli_nomem(ctx_of(r));
+  cpl_status st = cpli_packet_check(&r->out, 0);
+  if (st < 0) return st;
   if (cpli_socket_send(&r->control, &b->route, &r->out)) b->sent++;
   else if (r->meeting) suspect(r, b->part, CPLI_GONE);
   else b->stage = CPLI_STAGE_NONE;  // it may come again
@@ -157,6 +154,19 @@ static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
   return post(r, b);
 }
 
+// At most once a second: whoever knocks all the time fills no disk.
+static void tell_refused(cpli_remote* r) {
+  char from[64];
+  double now = cpli_now();
+  if (r->refused > 0 && now - r->refused < 1) return;
+  int64_t n = cpli_net_refused(r->net, from, sizeof from);
+  if (n == 0) return;
+  r->refused = now;
+  cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
+          "%lld connection%s refused, the last from %s: the key is none of this run", (long long)n,
+          n == 1 ? " was" : "s were", from);
+}
+
 static void see_events(cpli_remote* r) {
   int fd;
   for (cpli_net_event e; (e = cpli_socket_event(&r->control, &fd)) != CPLI_NET_NOTHING;) {
@@ -167,12 +177,7 @@ static void see_events(cpli_remote* r) {
       else b->stage = CPLI_STAGE_NONE;  // it may come again
     }
   }
-  char from[64];
-  int64_t n = cpli_net_refused(r->net, from, sizeof from);
-  if (n > 0)
-    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
-            "%lld connection%s refused, the last from %s: the key is none of this run",
-            (long long)n, n == 1 ? " was" : "s were", from);
+  tell_refused(r);
 }
 
 static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
@@ -202,7 +207,8 @@ static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
 static cpl_status hear_ready(cpli_remote* r, cpli_member* b) {
   uint64_t print = cpli_get_u64(&r->in.bytes);
   cpli_get_text(&r->in.bytes, b->endpoint, sizeof b->endpoint);
-  if (!cpli_all_read(&r->in.bytes) || b->stage != CPLI_STAGE_BUILDING)
+  if (!cpli_all_read(&r->in.bytes) || b->stage != CPLI_STAGE_BUILDING ||
+      !cpli_is_endpoint(b->endpoint))
     return blame(r, b->part, "a message of it makes no sense");
   b->stage = CPLI_STAGE_READY;
   if (print == cpli_tlm_fingerprint(r->m)) return CPL_OK;
@@ -234,7 +240,7 @@ static cpl_status hear_lost(cpli_remote* r, cpli_member* b) {
   char text[200];
   int32_t part = (int32_t)cpli_get_u32(&r->in.bytes);
   cpli_get_text(&r->in.bytes, text, sizeof text);
-  if (!cpli_all_read(&r->in.bytes) || part < 0 || part >= r->m->n_parts)
+  if (!cpli_all_read(&r->in.bytes) || part < 0 || next_neighbour(r->m, b->part, part - 1) != part)
     return blame(r, b->part, "a message of it makes no sense");
   suspect(r, part, text);
   return CPL_OK;
@@ -292,12 +298,15 @@ static cpl_status hear(cpli_remote* r, cpli_member** answered) {
 
 //------------------------------------ watching ------------------------------------
 
+static cpl_status check_cancel(cpli_remote* r) {
+  if (r->def.cancel == NULL || *r->def.cancel == 0) return CPL_OK;
+  return cpli_remote_fail(r, CPL_ERR_CANCELLED, -1, "%s: interrupted at t=%.12g", r->m->name,
+                          r->m->t);
+}
+
 static cpl_status check_clocks(cpli_remote* r) {
   static const double grace = 0.3;  // until the word of a part itself has arrived
   double now = cpli_now(), limit = r->def.call_timeout;
-  if (r->def.cancel != NULL && *r->def.cancel != 0)
-    return cpli_remote_fail(r, CPL_ERR_CANCELLED, -1, "%s: interrupted at t=%.12g", r->m->name,
-                            r->m->t);
   if (r->suspect >= 0 && now - r->suspected > grace) return blame(r, r->suspect, r->suspicion);
   for (int32_t i = 0; i < r->m->n_parts && limit > 0; i++) {
     char text[128];
@@ -311,6 +320,8 @@ static cpl_status check_clocks(cpli_remote* r) {
 cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
   cpli_socket* control = &r->control;
   *answered = NULL;
+  cpl_status st = check_cancel(r);
+  if (st < 0) return st;
   if (!cpli_socket_receive(control, true, &r->in)) {
     cpli_sockets_wait(&control, 1, 0.02);
     if (!cpli_socket_receive(control, true, &r->in)) {  // what was said before it left counts
@@ -351,8 +362,12 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
     if (st >= 0 && r->def.on_waiting != NULL) st = r->def.on_waiting(r->def.user, missing, waited);
     if (st < 0) break;
     if (waited > r->def.start_limit)
-      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these have not joined: %s", r->m->name,
-                      r->def.start_limit, missing);
+      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these %s: %s", r->m->name,
+                      r->def.start_limit,
+                      stage == CPLI_STAGE_READY
+                          ? "have not joined"
+                          : "are not connected to all of their neighbours (join --listen)",
+                      missing);
   }
   return st;
 }
@@ -378,11 +393,9 @@ static cpl_status gather(cpli_remote* r) {
 
 // As others see it: a machine that listens everywhere is known by its name.
 static void public_address(const cpli_socket* s, char* out, size_t size) {
-  char host[CPLI_ENDPOINT_SIZE], name[128] = "localhost";
-  cpli_endpoint_host(s->endpoint, host, sizeof host);
-  bool everywhere = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+  char name[128] = "localhost";
   gethostname(name, sizeof name - 1);
-  if (everywhere) snprintf(out, size, "tcp://%s%s", name, strrchr(s->endpoint, ':'));
+  if (cpli_is_everywhere(s)) snprintf(out, size, "tcp://%s%s", name, strrchr(s->endpoint, ':'));
   else snprintf(out, size, "%s", s->endpoint);
 }
 
@@ -397,7 +410,14 @@ static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* 
   if (!cpl_tlm_join_file(r->def.folder, name, file, sizeof file))
     return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of the folder is too long",
                     r->def.folder);
-  return cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
+  for (int32_t i = 0; i < r->m->n_parts; i++) {  // blanks and the like became _ there
+    if (strcmp(r->members[i].file.path, file) == 0)
+      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: %s and %s would have the same join file %s",
+                      r->m->name, name_of(r, i), name, file);
+  }
+  cpl_status st = cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
+  explicit_bzero(&f.keys, sizeof f.keys);
+  return st;
 }
 
 static cpl_status invite(cpli_remote* r) {
@@ -405,17 +425,22 @@ static cpl_status invite(cpli_remote* r) {
   cpli_keys observer;
   for (int32_t i = 0; i < r->m->n_parts && st >= 0; i++) {
     cpli_member* b = &r->members[i];
-    if (strcmp(name_of(r, i), observer_name) == 0)
+    if (strcmp(name_of(r, i), CPLI_OBSERVER) == 0)
       return cpl_fail(ctx_of(r), CPL_ERR_INPUT,
                       "%s: a part cannot be called %s: that is the name of who watches", r->m->name,
-                      observer_name);
+                      CPLI_OBSERVER);
+    if (strlen(name_of(r, i)) >= CPLI_USER_SIZE)
+      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of a part is too long: %s",
+                      r->m->name, name_of(r, i));
     st = cpli_net_keys(r->net, &b->keys);
-    if (st >= 0) st = cpli_net_allow(r->net, door_control, b->keys.public_key, name_of(r, i));
+    if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_control, b->keys.public_key, name_of(r, i));
     if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, &b->file);
+    explicit_bzero(b->keys.secret_key, sizeof b->keys.secret_key);  // who joins has it
   }
   if (st >= 0) st = cpli_net_keys(r->net, &observer);
-  if (st >= 0) st = cpli_net_allow(r->net, door_watch, observer.public_key, observer_name);
-  if (st >= 0) st = write_file(r, &r->watch, observer_name, &observer, &r->observer_file);
+  if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_watch, observer.public_key, CPLI_OBSERVER);
+  if (st >= 0) st = write_file(r, &r->watch, CPLI_OBSERVER, &observer, &r->observer_file);
+  explicit_bzero(&observer, sizeof observer);
   return st;
 }
 
@@ -424,21 +449,12 @@ static cpl_status open_doors(cpli_remote* r) {
   char host[CPLI_ENDPOINT_SIZE], beside[CPLI_ENDPOINT_SIZE + 4];
   cpl_status st = cpli_net_open(ctx_of(r), &r->net);
   if (st >= 0) st = cpli_net_keys(r->net, &r->keys);
-  if (st >= 0)
-    st = cpli_net_listen(r->net, ZMQ_ROUTER, door_control, &r->keys, address, &r->control);
+  if (st >= 0) st = cpli_net_listen(r->net, &cpli_door_control, &r->keys, address, &r->control);
   if (st < 0) return st;
   cpli_endpoint_host(r->control.endpoint, host, sizeof host);
   snprintf(beside, sizeof beside, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
   if (r->def.watch_address != NULL) snprintf(beside, sizeof beside, "%s", r->def.watch_address);
-  return cpli_net_listen(r->net, ZMQ_PUB, door_watch, &r->keys, beside, &r->watch);
-}
-
-// Strangers who only connect take a file descriptor each until they are turned away.
-static void allow_many_files(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
-  setrlimit(RLIMIT_NOFILE, &limit);
+  return cpli_net_listen(r->net, &cpli_door_watch, &r->keys, beside, &r->watch);
 }
 
 static cpl_status tell_ready(cpli_remote* r) {
@@ -467,7 +483,6 @@ cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def) {
     cpli_member_init(&r->members[i]);
     m->parts[i].s = &r->members[i].stepper;
   }
-  allow_many_files();
   cpl_status st = open_doors(r);
   if (st >= 0) st = invite(r);
   if (st >= 0 && r->def.on_ready != NULL) st = tell_ready(r);
@@ -494,5 +509,6 @@ void cpli_remote_close(cpli_tlm* m) {
   cpli_net_close(r->net);
   cpli_packet_free(&r->out);
   cpli_free(ctx, r->reads);
+  explicit_bzero(&r->keys, sizeof r->keys);
   m->remote = NULL;
 }

@@ -6,8 +6,6 @@
 
 #include "tlm/peer.h"
 
-static const char door[] = "waves";
-
 //------------------------------------ introductions ------------------------------------
 
 // Ends of part `from` whose waves go to part `to`.
@@ -34,7 +32,7 @@ cpl_status cpli_join_neighbours(cpl_tlm_join* j) {
     cpli_get_text(in, b->key, sizeof b->key);
     in->bad = in->bad || b->part < 0 || b->part == j->part || strlen(b->key) != CPLI_KEY_SIZE - 1;
     b->connects = b->part < j->part;  // of two neighbours the second one connects to the first
-    if (!b->connects) st = cpli_net_allow(j->net, door, b->key, b->name);
+    if (!b->connects) st = cpli_net_allow(j->net, &cpli_door_waves, b->key, b->name);
   }
   return st;
 }
@@ -49,7 +47,7 @@ cpl_status cpli_join_listen(cpl_tlm_join* j) {
     b->n_waves = count_waves(j->m, b->part, j->part);
   }
   cpli_local_address(j->file.address, address, sizeof address);
-  return cpli_net_listen(j->net, ZMQ_ROUTER, door, &j->file.keys,
+  return cpli_net_listen(j->net, &cpli_door_waves, &j->file.keys,
                          j->def.listen != NULL ? j->def.listen : address, &j->waves);
 }
 
@@ -70,7 +68,8 @@ static void begin(cpl_tlm_join* j, cpli_neighbour* n, cpli_message_kind kind) {
 
 static cpl_status post(cpl_tlm_join* j, cpli_neighbour* n) {
   cpli_socket* s = n->connects ? &n->socket : &j->waves;
-  if (j->wave_out.no_memory) return cpli_nomem(j->ctx);
+  cpl_status st = cpli_packet_check(&j->wave_out, 0);
+  if (st < 0) return st;
   if (cpli_socket_send(s, n->connects ? NULL : &n->route, &j->wave_out)) return CPL_OK;
   return cpli_join_lost(j, n, CPLI_GONE);
 }
@@ -83,7 +82,7 @@ static cpl_status greet(cpl_tlm_join* j, cpli_neighbour* n) {
 static cpl_status approach(cpl_tlm_join* j, cpli_neighbour* n) {
   if (!n->connects) return CPL_OK;
   cpl_status st =
-      cpli_net_connect(j->net, ZMQ_DEALER, n->endpoint, n->key, &j->file.keys, &n->socket);
+      cpli_net_connect(j->net, &cpli_door_waves, n->endpoint, n->key, &j->file.keys, &n->socket);
   if (st < 0) return st;
   j->sockets[j->n_sockets++] = &n->socket;
   return greet(j, n);

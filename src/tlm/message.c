@@ -29,6 +29,13 @@ void cpli_packet_free(cpli_packet* w) {
   *w = (cpli_packet){.ctx = w->ctx};
 }
 
+cpl_status cpli_packet_check(const cpli_packet* w, size_t more) {
+  if (w->no_memory) return cpli_nomem(w->ctx);
+  if (w->n + more <= CPLI_MESSAGE_MOST) return CPL_OK;
+  return cpl_fail(w->ctx, CPL_ERR_UNSUPPORTED,
+                  "a message of %zu bytes is too long to be sent: record fewer variables", w->n);
+}
+
 void cpli_put_u8(cpli_packet* w, uint8_t v) { put_number(w, v, 1); }
 void cpli_put_u32(cpli_packet* w, uint32_t v) { put_number(w, v, 4); }
 void cpli_put_u64(cpli_packet* w, uint64_t v) { put_number(w, v, 8); }

@@ -14,7 +14,7 @@ enum {
   CPLI_PROTOCOL = 1,
   CPLI_HEAD_SIZE = 32,
   CPLI_TEXT_MOST = 4096,
-  CPLI_MESSAGE_MOST = 1 << 26,  // bytes
+  CPLI_MESSAGE_MOST = 1 << 24,  // bytes
   CPLI_MANAGER = -1,            // as sender and receiver
   CPLI_NOBODY = -2,             // who does not know its number yet
 };
@@ -68,6 +68,8 @@ typedef struct cpli_packet {
 } cpli_packet;
 
 void cpli_packet_free(cpli_packet* w);
+/// Whether all of it is there, and it can be sent with `more` bytes before it.
+cpl_status cpli_packet_check(const cpli_packet* w, size_t more);
 void cpli_put_u8(cpli_packet* w, uint8_t v);
 void cpli_put_u32(cpli_packet* w, uint32_t v);
 void cpli_put_u64(cpli_packet* w, uint64_t v);

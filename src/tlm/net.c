@@ -8,10 +8,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { MOST_SOCKETS = 256 };  // to wait for; more are looked at without waiting
+
+// Each side of the control connection waits for the other one, and who watches too slowly misses
+// something: few messages wait. Waves may: a part that only sends runs ahead of who listens, and
+// one that computes for long must not lose it.
+const cpli_door cpli_door_control = {"control", ZMQ_ROUTER, CPLI_MESSAGE_MOST, 1000};
+const cpli_door cpli_door_watch = {"watch", ZMQ_PUB, 1 << 12, 1000};
+const cpli_door cpli_door_waves = {"waves", ZMQ_ROUTER, 1 << 20, 0};
 
 static cpl_status failed(cpli_net* net, const char* what) {
   return cpl_fail(net->ctx, CPL_ERR_IO, "%s: %s", what, net->z->zmq_strerror(net->z->zmq_errno()));
@@ -46,7 +54,7 @@ static bool read_question(cpli_net* net, question* q) {
     if (frames[i].got < 0 && z->zmq_errno() == EINTR) i--;
     else if (frames[i].got < 0) return false;
   }
-  q->n_id = (size_t)frames[1].got;
+  q->n_id = (size_t)frames[1].got < sizeof q->id ? (size_t)frames[1].got : sizeof q->id;
   z->zmq_z85_encode(q->key, key, sizeof key);
   return true;
 }
@@ -56,7 +64,7 @@ static bool is_invited(cpli_net* net, const question* q, char* user) {
   pthread_mutex_lock(&net->mutex);
   for (size_t i = 0; i < net->n_guests && !found; i++) {
     const cpli_guest* g = &net->guests[i];
-    found = strcmp(g->door, q->door) == 0 && strcmp(g->key, q->key) == 0;
+    found = strcmp(g->door->name, q->door) == 0 && strcmp(g->key, q->key) == 0;
     if (found) memcpy(user, g->user, CPLI_USER_SIZE);
   }
   if (!found) {
@@ -86,7 +94,7 @@ static void* guard_doors(void* user) {
   return NULL;
 }
 
-cpl_status cpli_net_allow(cpli_net* net, const char* door, const char* key, const char* user) {
+cpl_status cpli_net_allow(cpli_net* net, const cpli_door* door, const char* key, const char* user) {
   cpl_status st = CPL_OK;
   pthread_mutex_lock(&net->mutex);
   if (cpli_grow(net->ctx, (void**)&net->guests, &net->cap_guests, net->n_guests,
@@ -163,30 +171,31 @@ cpl_status cpli_net_keys(cpli_net* net, cpli_keys* out) {
 // heartbeats of ZeroMQ itself, which a model that computes for long does not hold up.
 static const struct setting {
   int option, value;
-} settings[] = {{ZMQ_LINGER, 1000},
-                {ZMQ_SNDHWM, 0},
-                {ZMQ_RCVHWM, 0},
-                {ZMQ_HEARTBEAT_IVL, 2000},
-                {ZMQ_HEARTBEAT_TIMEOUT, 10000},
-                {ZMQ_HANDSHAKE_IVL, 10000},
-                {ZMQ_BACKLOG, 1024},
-                {ZMQ_RECONNECT_IVL, 100},
-                {ZMQ_RECONNECT_IVL_MAX, 1000}};
+} settings[] = {
+    {ZMQ_LINGER, 1000},           {ZMQ_HEARTBEAT_IVL, 2000}, {ZMQ_HEARTBEAT_TIMEOUT, 10000},
+    {ZMQ_HANDSHAKE_IVL, 10000},   {ZMQ_BACKLOG, 1024},       {ZMQ_RECONNECT_IVL, 100},
+    {ZMQ_RECONNECT_IVL_MAX, 1000}};
 
-// With IPv6 on, IPv4 addresses would be written as IPv6 ones.
-static void choose_family(cpli_socket* s, const char* address) {
-  int yes = 1;
-  if (strchr(address, '[') != NULL) s->net->z->zmq_setsockopt(s->s, ZMQ_IPV6, &yes, sizeof yes);
+// Where one of these is not taken a door would stand open, or without a limit.
+static bool set(cpli_socket* s, int option, const void* value, size_t size) {
+  return s->net->z->zmq_setsockopt(s->s, option, value, size) == 0;
 }
 
-static void configure(cpli_socket* s, int type) {
-  const cpli_zmq* z = s->net->z;
-  int64_t most = CPLI_MESSAGE_MOST;
-  int yes = 1;
+static bool set_number(cpli_socket* s, int option, int value) {
+  return set(s, option, &value, sizeof value);
+}
+
+// With IPv6 on, IPv4 addresses would be written as IPv6 ones.
+static bool choose_family(cpli_socket* s, const char* address) {
+  return strchr(address, '[') == NULL || set_number(s, ZMQ_IPV6, 1);
+}
+
+static bool configure(cpli_socket* s, const cpli_door* door, int64_t longest) {
+  bool fine = set(s, ZMQ_MAXMSGSIZE, &longest, sizeof longest) &&
+              set_number(s, ZMQ_SNDHWM, door->waiting) && set_number(s, ZMQ_RCVHWM, door->waiting);
   for (size_t i = 0; i < CPLI_COUNT(settings); i++)
-    z->zmq_setsockopt(s->s, settings[i].option, &settings[i].value, sizeof settings[i].value);
-  z->zmq_setsockopt(s->s, ZMQ_MAXMSGSIZE, &most, sizeof most);
-  if (type == ZMQ_ROUTER) z->zmq_setsockopt(s->s, ZMQ_ROUTER_MANDATORY, &yes, sizeof yes);
+    fine = fine && set_number(s, settings[i].option, settings[i].value);
+  return fine;
 }
 
 static cpl_status watch(cpli_socket* s) {
@@ -199,20 +208,23 @@ static cpl_status watch(cpli_socket* s) {
   snprintf(name, sizeof name, "inproc://monitor-%d", (int)s->net->n_monitors++);
   if (z->zmq_socket_monitor(s->s, name, events) != 0) return failed(s->net, "ZeroMQ");
   s->monitor = z->zmq_socket(s->net->zmq, ZMQ_PAIR);
-  if (s->monitor == NULL || z->zmq_connect(s->monitor, name) != 0) return failed(s->net, "ZeroMQ");
-  z->zmq_setsockopt(s->monitor, ZMQ_LINGER, &none, sizeof none);
-  return CPL_OK;
+  // Without a limit: ZeroMQ's thread stands still, with all connections, when there is no room for
+  // an event, and strangers who only connect make some.
+  bool fine = s->monitor != NULL &&
+              z->zmq_setsockopt(s->monitor, ZMQ_RCVHWM, &none, sizeof none) == 0 &&
+              z->zmq_setsockopt(s->monitor, ZMQ_LINGER, &none, sizeof none) == 0 &&
+              z->zmq_connect(s->monitor, name) == 0;
+  return fine ? CPL_OK : failed(s->net, "ZeroMQ");
 }
 
-static cpl_status make_socket(cpli_net* net, int type, const cpli_keys* keys, cpli_socket* s) {
-  *s = (cpli_socket){.net = net, .s = net->z->zmq_socket(net->zmq, type)};
-  if (s->s == NULL) return failed(net, "ZeroMQ");
-  configure(s, type);
-  net->z->zmq_setsockopt(s->s, ZMQ_CURVE_PUBLICKEY, keys->public_key, CPLI_KEY_SIZE);
-  net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SECRETKEY, keys->secret_key, CPLI_KEY_SIZE);
+static cpl_status make_socket(cpli_net* net, int type, const cpli_door* door, int64_t longest,
+                              cpli_socket* s) {
   size_t size = sizeof s->fd;
-  if (net->z->zmq_getsockopt(s->s, ZMQ_FD, &s->fd, &size) != 0) return failed(net, "ZeroMQ");
-  return watch(s);
+  *s = (cpli_socket){.net = net, .s = net->z->zmq_socket(net->zmq, type)};
+  if (s->s == NULL || !configure(s, door, longest) ||
+      net->z->zmq_getsockopt(s->s, ZMQ_FD, &s->fd, &size) != 0)
+    return failed(net, "ZeroMQ");
+  return type != ZMQ_PUB ? watch(s) : CPL_OK;
 }
 
 static bool is_port(const char* text) {
@@ -226,6 +238,9 @@ static cpl_status resolve(cpli_net* net, const char* address, char* out, size_t 
   const char* colon = strrchr(address, ':');
   bool has_port = colon != NULL && strchr(colon, ']') == NULL;
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+  if (colon != NULL && address[0] != '[' && strchr(address, ':') != colon)
+    return cpl_fail(net->ctx, CPL_ERR_INPUT,
+                    "%s: an IPv6 address stands in brackets, as in [::1]:4711", address);
   if (has_port && !is_port(colon + 1))
     return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no port", address, colon + 1);
   if (has_port) cpli_endpoint_host(address, host, sizeof host);
@@ -252,39 +267,68 @@ static cpl_status bind_to(cpli_socket* s, const char* address) {
   size_t size = sizeof s->endpoint;
   cpl_status st = resolve(s->net, address, text, sizeof text);
   if (st < 0) return st;
-  choose_family(s, text);
-  if (z->zmq_bind(s->s, text) != 0)
+  if (!choose_family(s, text) || z->zmq_bind(s->s, text) != 0)
     return cpl_fail(s->net->ctx, CPL_ERR_INPUT, "the address %s cannot be listened at: %s", address,
                     z->zmq_strerror(z->zmq_errno()));
   z->zmq_getsockopt(s->s, ZMQ_LAST_ENDPOINT, s->endpoint, &size);
   return CPL_OK;
 }
 
-cpl_status cpli_net_listen(cpli_net* net, int type, const char* door, const cpli_keys* keys,
-                           const char* address, cpli_socket* s) {
-  int yes = 1;
-  cpl_status st = make_socket(net, type, keys, s);
-  if (st < 0) return st;
-  net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SERVER, &yes, sizeof yes);
-  net->z->zmq_setsockopt(s->s, ZMQ_ZAP_DOMAIN, door, strlen(door));
-  return bind_to(s, address);
+static bool set_keys(cpli_socket* s, const cpli_keys* keys) {
+  return set(s, ZMQ_CURVE_PUBLICKEY, keys->public_key, CPLI_KEY_SIZE) &&
+         set(s, ZMQ_CURVE_SECRETKEY, keys->secret_key, CPLI_KEY_SIZE);
 }
 
-cpl_status cpli_net_connect(cpli_net* net, int type, const char* endpoint, const char* server_key,
-                            const cpli_keys* keys, cpli_socket* s) {
-  cpl_status st = make_socket(net, type, keys, s);
+// Strangers who only connect take a file descriptor each until they are turned away.
+static void allow_many_files(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Were nobody at the door to ask, ZeroMQ would let everybody in, without a name. It can be told not
+// to, but not by every build of it, and who has no name is not heard anyway.
+cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys* keys,
+                           const char* address, cpli_socket* s) {
+  cpl_status st = make_socket(net, door->type, door, door->longest, s);
   if (st < 0) return st;
-  if (net->z->zmq_setsockopt(s->s, ZMQ_CURVE_SERVERKEY, server_key, CPLI_KEY_SIZE) != 0)
-    return failed(net, "the server's key");
-  if (type == ZMQ_SUB) net->z->zmq_setsockopt(s->s, ZMQ_SUBSCRIBE, "", 0);
-  choose_family(s, endpoint);
+  bool guarded = set_number(s, ZMQ_CURVE_SERVER, 1) && set_keys(s, keys) &&
+                 set(s, ZMQ_ZAP_DOMAIN, door->name, strlen(door->name)) &&
+                 (door->type != ZMQ_ROUTER || set_number(s, ZMQ_ROUTER_MANDATORY, 1));
+  set_number(s, ZMQ_ZAP_ENFORCE_DOMAIN, 1);
+  allow_many_files();
+  return guarded ? bind_to(s, address) : failed(net, "ZeroMQ");
+}
+
+bool cpli_is_endpoint(const char* text) {
+  static const char letters[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+      ".-_%:[]";
+  const char* colon = strrchr(text, ':');
+  return strncmp(text, "tcp://", 6) == 0 && text[6 + strspn(text + 6, letters)] == '\0' &&
+         colon > text + 6 && is_port(colon + 1);
+}
+
+cpl_status cpli_net_connect(cpli_net* net, const cpli_door* door, const char* endpoint,
+                            const char* server_key, const cpli_keys* keys, cpli_socket* s) {
+  int type = door->type == ZMQ_PUB ? ZMQ_SUB : ZMQ_DEALER;
+  if (!cpli_is_endpoint(endpoint))
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: this is no address as in tcp://HOST:PORT",
+                    endpoint);
+  cpl_status st = make_socket(net, type, door, CPLI_MESSAGE_MOST, s);
+  if (st < 0) return st;
+  if (!set(s, ZMQ_CURVE_SERVERKEY, server_key, CPLI_KEY_SIZE) || !set_keys(s, keys))
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: a key is damaged", endpoint);
+  if ((type == ZMQ_SUB && !set(s, ZMQ_SUBSCRIBE, "", 0)) || !choose_family(s, endpoint))
+    return failed(net, endpoint);
   snprintf(s->endpoint, sizeof s->endpoint, "%s", endpoint);
   return net->z->zmq_connect(s->s, endpoint) == 0 ? CPL_OK : failed(net, endpoint);
 }
 
 void cpli_socket_close(cpli_socket* s) {
   if (s->s != NULL) {
-    s->net->z->zmq_socket_monitor(s->s, NULL, 0);
+    if (s->monitor != NULL) s->net->z->zmq_socket_monitor(s->s, NULL, 0);
     s->net->z->zmq_close(s->s);
   }
   if (s->monitor != NULL) s->net->z->zmq_close(s->monitor);
@@ -369,6 +413,12 @@ void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds) {
 }
 
 //------------------------------------ addresses ------------------------------------
+
+bool cpli_is_everywhere(const cpli_socket* s) {
+  char host[CPLI_ENDPOINT_SIZE];
+  cpli_endpoint_host(s->endpoint, host, sizeof host);
+  return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+}
 
 void cpli_endpoint_host(const char* endpoint, char* host, size_t size) {
   const char* from = strncmp(endpoint, "tcp://", 6) == 0 ? endpoint + 6 : endpoint;

@@ -14,12 +14,23 @@
 
 enum { CPLI_KEY_SIZE = 41, CPLI_ENDPOINT_SIZE = 256, CPLI_USER_SIZE = 256 };
 
+// Where somebody listens. Limits hold for strangers, too: a connection may send a message of that
+// length before it has to say who it is.
+typedef struct cpli_door {
+  const char* name;  // what ZAP calls a domain
+  int type;          // ZMQ_ROUTER or ZMQ_PUB
+  int64_t longest;   // bytes of a message to who listens
+  int waiting;       // messages each way that may wait for a connection; 0: any number
+} cpli_door;
+
+extern const cpli_door cpli_door_control, cpli_door_watch, cpli_door_waves;
+
 typedef struct cpli_keys {
   char public_key[CPLI_KEY_SIZE], secret_key[CPLI_KEY_SIZE];
 } cpli_keys;
 
 typedef struct cpli_guest {
-  const char* door;  // a constant of the program
+  const cpli_door* door;
   char key[CPLI_KEY_SIZE];
   char user[CPLI_USER_SIZE];
 } cpli_guest;
@@ -44,7 +55,7 @@ cpl_status cpli_net_open(cpl_context* ctx, cpli_net** out);
 void cpli_net_close(cpli_net* net);  // Nullable; sockets are closed before
 cpl_status cpli_net_keys(cpli_net* net, cpli_keys* out);
 /// Whoever has this key may come to that door, as `user`.
-cpl_status cpli_net_allow(cpli_net* net, const char* door, const char* key, const char* user);
+cpl_status cpli_net_allow(cpli_net* net, const cpli_door* door, const char* key, const char* user);
 /// How many were refused since the last call, and from where.
 int64_t cpli_net_refused(cpli_net* net, char* from, size_t size);
 
@@ -53,18 +64,17 @@ int64_t cpli_net_refused(cpli_net* net, char* from, size_t size);
 typedef struct cpli_socket {
   cpli_net* net;
   void* s;
-  void* monitor;
-  int fd;  // becomes readable when there is news
+  void* monitor;  // NULL at a door where nobody is missed who leaves
+  int fd;         // becomes readable when there is news
   char endpoint[CPLI_ENDPOINT_SIZE];
 } cpli_socket;
 
-/// Listen at "HOST:PORT" ("HOST": any port) with the server's keys; `type` is ZMQ_ROUTER or
-/// ZMQ_PUB.
-cpl_status cpli_net_listen(cpli_net* net, int type, const char* door, const cpli_keys* keys,
+/// Listen at "HOST:PORT" ("HOST": any port) with the server's keys.
+cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys* keys,
                            const char* address, cpli_socket* out);
-/// Connect to who has the secret of server_key; ZMQ_DEALER or ZMQ_SUB.
-cpl_status cpli_net_connect(cpli_net* net, int type, const char* endpoint, const char* server_key,
-                            const cpli_keys* keys, cpli_socket* out);
+/// Connect to who has the secret of server_key.
+cpl_status cpli_net_connect(cpli_net* net, const cpli_door* door, const char* endpoint,
+                            const char* server_key, const cpli_keys* keys, cpli_socket* out);
 void cpli_socket_close(cpli_socket* s);
 
 typedef struct cpli_route {  // to one of those who are connected to a ROUTER
@@ -106,6 +116,10 @@ void cpli_sockets_wait(cpli_socket* const* sockets, size_t n, double seconds);
 /// happens to connections does not wake it.
 void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds);
 
+/// Whether a socket listens at all addresses of its machine: others need one that is said.
+bool cpli_is_everywhere(const cpli_socket* s);
+/// Whether it is "tcp://HOST:PORT": nothing else that ZeroMQ knows is taken from files and others.
+bool cpli_is_endpoint(const char* text);
 /// "tcp://HOST:PORT" -> HOST (without brackets).
 void cpli_endpoint_host(const char* endpoint, char* host, size_t size);
 /// The address of this machine that others see who are seen at `endpoint`; "127.0.0.1" on it.

@@ -104,13 +104,18 @@ cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_
                          void* user) {
   observer o = {.ctx = ctx, .def = def, .seen = seen, .user = user};
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &o.file);
+  if (st >= 0 && strcmp(o.file.part, CPLI_OBSERVER) != 0)
+    st = cpl_fail(ctx, CPL_ERR_INPUT,
+                  "%s: this is the join file of %s; who watches needs " CPLI_OBSERVER ".join",
+                  def->key_file, o.file.part);
   if (st >= 0) st = cpli_net_open(ctx, &o.net);
   if (st >= 0)
-    st = cpli_net_connect(o.net, ZMQ_SUB, o.file.address, o.file.server_key, &o.file.keys,
+    st = cpli_net_connect(o.net, &cpli_door_watch, o.file.address, o.file.server_key, &o.file.keys,
                           &o.socket);
   if (st >= 0) st = listen_on(&o);
   if (o.net != NULL) cpli_incoming_close(o.net->z, &o.in);
   cpli_socket_close(&o.socket);
   cpli_net_close(o.net);
+  explicit_bzero(&o.file.keys, sizeof o.file.keys);
   return st;
 }

@@ -36,7 +36,8 @@ void cpli_join_begin(cpl_tlm_join* j, cpli_message_kind kind) {
 }
 
 cpl_status cpli_join_post(cpl_tlm_join* j) {
-  if (j->out.no_memory) return cpli_nomem(j->ctx);
+  cpl_status st = cpli_packet_check(&j->out, 0);
+  if (st < 0) return st;
   if (!cpli_socket_send(&j->control, NULL, &j->out))
     return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the connection to the manager was lost", j->file.part);
   j->sent++;
@@ -82,6 +83,13 @@ static cpl_status see_events(cpl_tlm_join* j) {
   return CPL_OK;
 }
 
+static cpl_status interrupted(cpl_tlm_join* j) {
+  if (j->m == NULL || !j->m->running)
+    return cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: interrupted", j->file.part);
+  return cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", j->file.part,
+                  j->m->parts[j->part].t);
+}
+
 cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* kind) {
   cpli_socket* control = &j->control;
   cpli_head head, expected = {.session = j->file.session,
@@ -92,9 +100,7 @@ cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* ki
   if (!cpli_socket_receive(control, false, &j->in)) {
     if (seconds > 0) cpli_sockets_wait(&control, 1, seconds);
     if (!cpli_socket_receive(control, false, &j->in)) {
-      if (j->def.cancel != NULL && *j->def.cancel != 0)
-        return cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: interrupted", j->file.part);
-      return see_events(j);
+      return j->def.cancel != NULL && *j->def.cancel != 0 ? interrupted(j) : see_events(j);
     }
   }
   const char* fault = cpli_get_head(&j->in.bytes, &head);
@@ -160,14 +166,25 @@ static cpl_status read_settings(cpl_tlm_join* j) {
                   j->file.part);
 }
 
+// Once, when it takes long: a manager that has ended, or is not there yet, cannot answer.
+static void say_waiting(cpl_tlm_join* j, double seconds, bool* said) {
+  if (*said || seconds < 3) return;
+  *said = true;
+  cpl_log(j->ctx, CPL_LOG_WARNING, j->file.part,
+          "nobody answers at %s; waiting until %g s have passed", j->file.address,
+          j->def.start_limit);
+}
+
 static cpl_status say_hello(cpl_tlm_join* j) {
   cpli_message_kind kind = (cpli_message_kind)0;
+  bool said = false;
   cpli_join_begin(j, CPLI_MSG_HELLO);
   cpli_put_text(&j->out, j->file.part);
   cpl_status st = cpli_join_post(j);
   double since = cpli_now();
   while (st >= 0 && kind != CPLI_MSG_SETTINGS) {
     st = cpli_join_hear(j, 0.1, &kind);
+    if (st >= 0 && kind == 0) say_waiting(j, cpli_now() - since, &said);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_SETTINGS)))
       st = cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager did not let it in", j->file.part);
     if (st >= 0 && kind == 0 && cpli_now() - since > j->def.start_limit)
@@ -185,10 +202,14 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   j->def = *def;
   j->part = -1;
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
+  if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
+    st = cpl_fail(ctx, CPL_ERR_INPUT,
+                  "%s: this is the file of who watches (couplet tlm watch), not of a sub-model",
+                  def->key_file);
   if (st >= 0) st = cpli_net_open(ctx, &j->net);
   if (st >= 0)
-    st = cpli_net_connect(j->net, ZMQ_DEALER, j->file.address, j->file.server_key, &j->file.keys,
-                          &j->control);
+    st = cpli_net_connect(j->net, &cpli_door_control, j->file.address, j->file.server_key,
+                          &j->file.keys, &j->control);
   if (st >= 0) st = say_hello(j);
   if (st < 0) cpl_tlm_join_close(j);
   else *out = j;
@@ -211,6 +232,7 @@ void cpl_tlm_join_close(cpl_tlm_join* j) {
   void* owned[] = {j->neighbours, j->sockets, j->stubs,   j->reads,
                    j->wanted,     j->scratch, j->solvers, j->solver_names};
   for (size_t i = 0; i < CPLI_COUNT(owned); i++) cpli_free(j->ctx, owned[i]);
+  explicit_bzero(&j->file.keys, sizeof j->file.keys);
   cpli_free(j->ctx, j);
 }
 
@@ -252,12 +274,23 @@ static void stand_back(cpl_tlm_join* j) {
 
 //------------------------------------ running ------------------------------------
 
+// As neighbours find it: they cannot use "everywhere".
+static void own_endpoint(cpl_tlm_join* j, char* out, size_t size) {
+  char host[CPLI_ENDPOINT_SIZE];
+  cpli_local_address(j->file.address, host, sizeof host);
+  if (cpli_is_everywhere(&j->waves))
+    snprintf(out, size, "tcp://%s%s", host, strrchr(j->waves.endpoint, ':'));
+  else snprintf(out, size, "%s", j->waves.endpoint);
+}
+
 static cpl_status get_ready(cpl_tlm_join* j) {
+  char endpoint[2 * CPLI_ENDPOINT_SIZE];
   cpl_status st = cpli_join_listen(j);
   if (st < 0) return st;
   cpli_join_begin(j, CPLI_MSG_READY);
   cpli_put_u64(&j->out, cpli_tlm_fingerprint(j->m));
-  cpli_put_text(&j->out, j->waves.endpoint);
+  own_endpoint(j, endpoint, sizeof endpoint);
+  cpli_put_text(&j->out, endpoint);
   st = cpli_join_post(j);
   if (st >= 0) st = stand_in(j);
   return st < 0 ? st : cpli_join_meet(j);

@@ -68,6 +68,7 @@ typedef struct cpli_remote {
   int32_t suspect;  // a part that something is wrong with; -1: none. Its own word may still come
   char suspicion[256];
   double suspected;  // since when
+  double refused;    // when it was told, last, that strangers were
   double observed;   // when observers were told something, last
   bool observing;    // and are told again
   uint64_t told;     // messages to observers

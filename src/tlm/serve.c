@@ -122,7 +122,7 @@ static cpl_status do_get_string(cpl_tlm_join* j) {
   void* values;
   cpl_status st = read_refs(j, CPL_STRING, &n, &refs, &values);
   if (st >= 0 && !cpli_all_read(&j->in.bytes)) st = no_sense(j);
-  if (st >= 0) st = component_of(j)->ops->get_string(component_of(j), refs, n, values);
+  if (st >= 0 && n > 0) st = component_of(j)->ops->get_string(component_of(j), refs, n, values);
   for (size_t i = 0; i < n && st >= 0; i++)
     cpli_put_text(&j->body, ((const char* const*)values)[i]);
   return st;
@@ -173,7 +173,7 @@ static cpl_status do_set_string(cpl_tlm_join* j) {
     now_dirty(j);
     st = component_of(j)->ops->set_string(component_of(j), &refs[i], 1, &value);
   }
-  return st;
+  return st < 0 || cpli_all_read(&j->in.bytes) ? st : no_sense(j);
 }
 
 static cpl_status do_set_curve(cpl_tlm_join* j) {
@@ -236,11 +236,20 @@ static cpl_status read_wanted(cpl_tlm_join* j) {
   return CPL_OK;
 }
 
+// Under way nothing but the end of it can come from the manager.
+static cpl_status listen_for_end(cpl_tlm_join* j) {
+  cpli_message_kind kind;
+  cpl_status st = cpli_join_hear(j, 0, &kind);
+  return st >= 0 && kind != 0 && !j->over ? no_sense(j) : st;
+}
+
+// Now and then, also by a part that never waits: the manager may be gone, or end it.
 static cpl_status speak(cpl_tlm_join* j) {
   if (cpli_now() - j->spoke < j->pace) return CPL_OK;
   cpli_join_begin(j, CPLI_MSG_STATE);
   cpli_put_real(&j->out, part_of(j)->t);
-  return cpli_join_post(j);
+  cpl_status st = cpli_join_post(j);
+  return st < 0 ? st : listen_for_end(j);
 }
 
 static cpl_status look(cpl_tlm_join* j, int64_t* n) {
@@ -254,7 +263,6 @@ static cpl_status look(cpl_tlm_join* j, int64_t* n) {
 }
 
 static cpl_status wait_for_waves(cpl_tlm_join* j) {
-  cpli_message_kind kind;
   int64_t n = 0;
   cpl_status st = look(j, &n);
   if (st < 0 || n > 0) return st;
@@ -262,8 +270,7 @@ static cpl_status wait_for_waves(cpl_tlm_join* j) {
   st = cpli_join_receive(j, &n);
   if (st < 0 || n > 0) return st;
   st = speak(j);
-  if (st >= 0) st = cpli_join_hear(j, 0, &kind);
-  if (st >= 0 && kind != 0 && !j->over) st = no_sense(j);
+  if (st >= 0 && !j->over) st = listen_for_end(j);
   return st < 0 || j->over ? st : cpli_join_events(j);
 }
 
@@ -394,7 +401,7 @@ cpl_status cpli_join_answer(cpl_tlm_join* j) {
   j->body.no_memory = false;
   cpl_status st = call < CPLI_CALLS ? calls[call](j) : no_sense(j);
   if (j->over || j->lost) return st;
-  if (st >= 0 && j->body.no_memory) st = cpli_nomem(j->ctx);
+  if (st >= 0) st = cpli_packet_check(&j->body, 2 * CPLI_HEAD_SIZE);
   cpli_join_begin(j, CPLI_MSG_REPLY);
   cpli_put_u8(&j->out, call);
   cpli_put_u32(&j->out, (uint32_t)st);

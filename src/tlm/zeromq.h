@@ -9,6 +9,10 @@
 
 #include "base/base.h"
 
+#ifndef ZMQ_ZAP_ENFORCE_DOMAIN
+#define ZMQ_ZAP_ENFORCE_DOMAIN 93  // a draft of ZeroMQ's, not in every zmq.h
+#endif
+
 #define CPLI_ZMQ_FUNCTIONS(X) \
   X(zmq_errno)                \
   X(zmq_strerror)             \

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -60,7 +61,8 @@ static inline void use_folders(void) {
   setenv("XDG_CACHE_HOME", path, 1);
 }
 
-/// Start couplet with these arguments (NULL at the end). in, out and err are descriptors.
+/// Start couplet with these arguments (NULL at the end). out and err are descriptors. It does not
+/// outlive a test that is killed because its time was over.
 static inline pid_t start_couplet(const char* const* args, int out, int err) {
   static char wrapper[1024];
   const char* argv[96];
@@ -73,9 +75,11 @@ static inline pid_t start_couplet(const char* const* args, int out, int err) {
   argv[n++] = getenv("COUPLET");
   while (*args != NULL) argv[n++] = *args++;
   argv[n] = NULL;
-  pid_t pid = fork();
+  pid_t test = getpid(), pid = fork();
   assert_true(pid >= 0);
   if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != test) _exit(127);
     if (out >= 0) dup2(out, 1);
     if (err >= 0) dup2(err, 2);
     execvp(argv[0], (char**)argv);

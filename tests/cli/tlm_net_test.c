@@ -11,6 +11,7 @@
 
 static const char mass[] =
     MODEL("mass",
+          "#include <stdio.h>\n"
           "static const cpl_declaration x[] = {{.name = \"x\", .output = 1}, {.name = \"v\", "
           ".output = 1}, {0}};\n"
           "static const cpl_declaration u[] = {{.name = \"F\"}, {0}};\n"
@@ -19,7 +20,11 @@ static const char mass[] =
           "static int f(const cpl_values* v, double* dx) {\n"
           "  dx[0] = v->x[1];\n"
           "  dx[1] = v->u[0] / v->p[0];\n"
-          "  while (v->p[1] > 0 && v->t > v->p[1]) {\n  }\n"  // it stalls
+          "  if (v->p[1] > 0 && v->t > v->p[1]) {\n"  // it stalls, and says so
+          "    FILE* f = fopen(\"stalls\", \"w\");\n"
+          "    if (f != NULL) fclose(f);\n"
+          "    for (volatile int i = 0; i == 0;) {\n    }\n"
+          "  }\n"
           "  return 0;\n"
           "}",
           ".states = x, .inputs = u, .parameters = p, .derivatives = f, .stop_time = 0.1");
@@ -225,6 +230,27 @@ static void one_stalls(void** state) {
   check_nothing_left();
 }
 
+// Ctrl-C twice leaves a model that does not come back, also where it has joined.
+static void one_stalls_and_is_interrupted(void** state) {
+  (void)state;
+  unlink("stalls");
+  command serve = BEGIN("serve", "tlm", "serve", "masses.yaml", "--set", "right.slow=0.045", "-o",
+                        "stalled.csv", "--start-limit", "60");
+  wait_for_file("observer.join");
+  command left = BEGIN("left", "tlm", "join", "--key-file", "left.join");
+  command right = BEGIN("right", "tlm", "join", "--key-file", "right.join");
+  wait_for_file("stalls");
+  kill(right.pid, SIGINT);
+  pause_s(0.1);
+  kill(right.pid, SIGINT);
+  CHECK_INT(finish(&right), 1);
+  CHECK_INT(finish(&left), 1);
+  CHECK_INT(finish(&serve), 1);
+  CHECK_CONTAINS(complained, "couplet: right: at t=0.04");
+  CHECK_CONTAINS(complained, "(SIGINT: broken off by the user)");
+  check_nothing_left();
+}
+
 static void one_fails_by_itself(void** state) {
   (void)state;
   write_text("bad.c", MODEL("bad",
@@ -322,12 +348,24 @@ static void strangers_stay_outside(void** state) {
   CHECK_FAILS_WITH(2, "the key is that of left; nobody can join as right with it", "tlm", "join",
                    "--key-file", "wrong.join");
   // an observer cannot join, a sub-model cannot watch
-  forge("observer.join", "wrong.join", "address ", line_of("left.join", "address "));
+  CHECK_FAILS_WITH(2, "this is the file of who watches", "tlm", "join", "--key-file",
+                   "observer.join");
+  CHECK_FAILS_WITH(2, "this is the join file of left; who watches needs observer.join", "tlm",
+                   "watch", "--key-file", "left.join");
+  forge("observer.join", "a.join", "address ", line_of("left.join", "address "));
+  forge("a.join", "wrong.join", "sub-model ", "left");
   CHECK_FAILS_WITH(2, "the manager does not know the key", "tlm", "join", "--key-file",
                    "wrong.join");
-  forge("left.join", "wrong.join", "address ", line_of("observer.join", "address "));
+  forge("left.join", "a.join", "address ", line_of("observer.join", "address "));
+  forge("a.join", "wrong.join", "sub-model ", "observer");
   CHECK_FAILS_WITH(2, "the manager does not know the key", "tlm", "watch", "--key-file",
                    "wrong.join");
+  // addresses that ZeroMQ would understand, and keys that are none
+  forge("left.join", "wrong.join", "address ", "ipc:///tmp/somewhere");
+  CHECK_FAILS_WITH(2, "this is no address as in tcp://HOST:PORT", "tlm", "join", "--key-file",
+                   "wrong.join");
+  forge("left.join", "wrong.join", "secret-key ", "~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~");
+  CHECK_FAILS_WITH(2, "a key is damaged", "tlm", "join", "--key-file", "wrong.join");
   // another system file
   write_text("different.yaml",
              "couplet: 1\nname: masses\nmodels:\n  left: {c: mass.c, start: {v: 2}}\n"
@@ -402,6 +440,27 @@ static void garbage_and_a_thousand_connects(void** state) {
   check_nothing_left();
 }
 
+// Events of connections that fail must not pile up anywhere: ZeroMQ stands still at some 2000.
+static void strangers_at_the_door_of_observers(void** state) {
+  (void)state;
+  command serve =
+      BEGIN("serve", "tlm", "serve", "masses.yaml", "--start-limit", "20", "-o", "b.csv");
+  wait_for_file("observer.join");
+  int port = port_of("observer.join");
+  for (int i = 0; i < 2500; i++) {
+    int fd = connect_to(port);
+    CHECK(fd >= 0);
+    if (send(fd, "who is there", 12, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) errno = 0;
+    close(fd);
+  }
+  command left = BEGIN("left", "tlm", "join", "--key-file", "left.join", "--start-limit", "20");
+  command right = BEGIN("right", "tlm", "join", "--key-file", "right.join", "--start-limit", "20");
+  CHECK_INT(finish(&left), 0);
+  CHECK_INT(finish(&right), 0);
+  CHECK_INT(finish(&serve), 0);
+  check_nothing_left();
+}
+
 static void port_in_use(void** state) {
   (void)state;
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -416,6 +475,8 @@ static void port_in_use(void** state) {
   close(fd);
   CHECK_FAILS(2, "127.0.0.1:99999: 99999 is no port", "tlm", "serve", "masses.yaml", "--address",
               "127.0.0.1:99999");
+  CHECK_FAILS(2, "::1: an IPv6 address stands in brackets, as in [::1]:4711", "tlm", "serve",
+              "masses.yaml", "--address", "::1");
   CHECK_FAILS_WITH(2, "300.1.1.1 is no address", "tlm", "serve", "masses.yaml", "--address",
                    "300.1.1.1");
   CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "--address", "localhost");
@@ -465,6 +526,28 @@ static void interrupted(void** state) {
   kill(serve.pid, SIGINT);
   CHECK_INT(finish(&serve), 1);
   CHECK_CONTAINS(complained, "couplet: masses: interrupted at t=");
+  check_nothing_left();
+}
+
+// One that only sends never waits for anybody, but hears when it is over.
+static void one_that_never_waits(void** state) {
+  (void)state;
+  write_text("ahead.yaml",
+             "couplet: 1\nmodels: {left: {c: mass.c}, right: {c: mass.c}}\ninterfaces:\n"
+             "  left.out: {kind: signal, value: v}\n  right.in: {kind: signal, value: F}\n"
+             "tlm: [{from: left.out, to: right.in, delay: 1e-3}]\n"
+             "experiment: {stop: 1e6, interval: 1e6}\n");
+  command serve = BEGIN("serve", "tlm", "serve", "ahead.yaml", "-o", "ahead.csv");
+  wait_for_file("observer.join");
+  command left = BEGIN("left", "tlm", "join", "--key-file", "left.join", "--listen", "0.0.0.0");
+  command right = BEGIN("right", "tlm", "join", "--key-file", "right.join");
+  wait_for_rows("ahead.csv", 1);
+  pause_s(0.3);
+  kill(serve.pid, SIGINT);
+  CHECK_INT(finish(&serve), 1);
+  CHECK_INT(finish(&left), 1);
+  CHECK_CONTAINS(complained, "left: the manager ended the run: ");
+  CHECK_INT(finish(&right), 1);
   check_nothing_left();
 }
 
@@ -521,6 +604,13 @@ static void commands_are_started_where_allowed(void** state) {
            port);
   read_text("arguments.txt", got, sizeof got);
   CHECK_STR(got, expected);
+  // exactly that program, wherever blanks are, and it must be there
+  snprintf(xml, sizeof xml, COMPOSITE(" ./start.shell"), port);
+  write_text("pair.xml", xml);
+  CHECK_FAILS_WITH(2, "unless you allow it with --allow-command ./start.shell", "tlm", "serve",
+                   "pair.xml", "--local", "--allow-command", "./start.sh", "--allow-command", "");
+  CHECK_CODE(2, "tlm", "serve", "pair.xml", "--local", "--allow-command", "./start.shell");
+  CHECK_CONTAINS(complained, "couplet: left: its start command could not be run\n");
   snprintf(xml, sizeof xml, COMPOSITE("StartTLMFmiWrapper"), port);
   write_text("pair.xml", xml);
   CHECK_CODE(0, "run", "pair.xml", "-o", "a.csv");
@@ -536,15 +626,18 @@ int main(void) {
       cmocka_unit_test(one_comes_again),
       cmocka_unit_test(one_is_killed),
       cmocka_unit_test(one_stalls),
+      cmocka_unit_test(one_stalls_and_is_interrupted),
       cmocka_unit_test(one_fails_by_itself),
       cmocka_unit_test(a_model_that_ends_the_run),
       cmocka_unit_test(strangers_stay_outside),
       cmocka_unit_test(garbage_and_a_thousand_connects),
+      cmocka_unit_test(strangers_at_the_door_of_observers),
       cmocka_unit_test(port_in_use),
       cmocka_unit_test(nobody_comes),
       cmocka_unit_test(join_files_are_not_overwritten),
       cmocka_unit_test(the_manager_is_killed),
       cmocka_unit_test(interrupted),
+      cmocka_unit_test(one_that_never_waits),
       cmocka_unit_test(commands_are_started_where_allowed),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);

@@ -412,12 +412,122 @@ static void garbage_to_a_neighbour(void** state) {
   expect_failure(&p, "right", "what it sends makes no sense");
 }
 
+// Says hello a second time, in all the wrong ways, and then takes part as it should.
+static cpl_status knock_and_run(cpl_tlm_join* j, cpl_stepper* s) {
+  cpli_socket second;
+  cpli_packet w = {.ctx = j->ctx};
+  cpl_status st = cpli_net_connect(j->net, &cpli_door_control, j->file.address, j->file.server_key,
+                                   &j->file.keys, &second);
+  for (int i = 0; i < 300 && st >= 0; i++) {
+    cpli_put_head(&w, &(cpli_head){CPLI_MSG_HELLO, j->file.session, CPLI_NOBODY, CPLI_MANAGER, 0});
+    cpli_put_text(&w, j->file.part);
+    for (uint32_t k = random_number() % 4; k > 0; k--)
+      w.data[random_number() % w.n] = (uint8_t)random_number();
+    if (random_number() % 4 == 0) w.n = random_number() % w.n;
+    CHECK(cpli_socket_send(&second, NULL, &w));
+  }
+  cpli_packet_free(&w);
+  if (st >= 0) st = cpl_tlm_join_run(j, s);
+  cpli_socket_close(&second);
+  return st;
+}
+
+static void who_joined_is_not_disturbed(void** state) {
+  (void)state;
+  double out[POINTS][NAMES];
+  party p = {.rogues = {NULL, knock_and_run, NULL}};
+  cpl_tlm_serve_def serve = serve_party(&p);
+  bench b = three_masses();
+  b.def.serve = &serve;
+  run_it(&b, out);
+  bench_end(&b);
+  all_leave(&p);
+  for (int i = 0; i < p.n; i++) CHECK_INT(p.guests[i].st, CPL_OK);
+}
+
+// Something that the manager can ask for, as it would.
+static void write_call(cpli_packet* w, cpli_call call, uint32_t ref) {
+  cpli_put_head(w, &expected_wave);
+  cpli_put_u8(w, (uint8_t)call);
+  if (call == CPLI_CALL_SETUP || call == CPLI_CALL_RUN) cpli_put_real(w, 0.01);
+  if (call == CPLI_CALL_SETUP) {
+    cpli_put_u8(w, 1), cpli_put_real(w, 1), cpli_put_u8(w, 0), cpli_put_real(w, 0);
+  } else if (call == CPLI_CALL_RUN) {
+    cpli_put_u8(w, 1), cpli_put_u8(w, 1), cpli_put_u32(w, 1);
+    cpli_put_u32(w, CPL_REAL), cpli_put_u32(w, ref);
+  } else if (call == CPLI_CALL_SET_CURVE) {
+    cpli_put_u32(w, ref), cpli_put_real(w, 0), cpli_put_u32(w, 1);
+    for (size_t i = 0; i < CPLI_COUNT(((cpl_curve*)0)->coefficient); i++) cpli_put_real(w, 1);
+  } else if (call == CPLI_CALL_START) {
+    cpli_put_u32(w, 2);
+    for (uint32_t i = 0; i < 2; i++) cpli_put_u32(w, i), cpli_put_u32(w, ref), cpli_put_real(w, 1);
+  } else if (call >= CPLI_CALL_GET_REAL) {
+    if (call == CPLI_CALL_GET_INTEGER || call == CPLI_CALL_SET_INTEGER)
+      cpli_put_u32(w, CPL_INTEGER);
+    cpli_put_u32(w, 2), cpli_put_u32(w, ref), cpli_put_u32(w, ref);
+    if (call == CPLI_CALL_SET_REAL) cpli_put_real(w, 1), cpli_put_real(w, 2);
+    if (call == CPLI_CALL_SET_STRING) cpli_put_text(w, "one"), cpli_put_text(w, "two");
+  }
+}
+
+// Bytes that end where the allocation ends, so that sanitizers see any step too far.
+static cpl_status answer(cpl_tlm_join* j, const cpli_packet* w, size_t n) {
+  uint8_t* copy = malloc(n);
+  assert_non_null(copy);
+  memcpy(copy, w->data, n);
+  j->in.bytes = (cpli_bytes){.data = copy, .n = n, .at = CPLI_HEAD_SIZE};
+  cpl_status st = cpli_join_answer(j);
+  free(copy);
+  return st;
+}
+
+// Is asked for everything, changed at random; nothing of it leaves.
+static cpl_status is_asked_for_garbage(cpl_tlm_join* j, cpl_stepper* s) {
+  static const volatile int stop = 1;  // waits for nothing
+  cpli_packet w = {.ctx = j->ctx};
+  void* control = j->control.s;
+  j->m = cpli_tlm_of(s);
+  j->def.cancel = &stop;
+  j->pace = 1e-9;
+  CHECK_OK(j->ctx, cpli_join_listen(j));
+  j->control.s = NULL;
+  for (cpli_call c = CPLI_CALL_SETUP; c <= CPLI_CALL_EXIT_INIT; c++) {
+    write_call(&w, c, 0);
+    answer(j, &w, w.n);
+  }
+  CHECK(j->m->running);
+  int64_t taken = 0;
+  for (int i = 0; i < 20000; i++) {
+    const cpl_description* d = j->m->parts[j->part].s->base.desc;
+    uint32_t calls = CPLI_CALLS - CPLI_CALL_GET_REAL;
+    write_call(&w, (cpli_call)(CPLI_CALL_GET_REAL + random_number() % calls),
+               d->vars[random_number() % (uint32_t)d->n_vars].ref);
+    for (uint32_t k = random_number() % 4; k > 0; k--)
+      w.data[CPLI_HEAD_SIZE + 1 + random_number() % (w.n - CPLI_HEAD_SIZE - 1)] =
+          (uint8_t)(random_number() >> random_number() % 8);
+    answer(j, &w, random_number() % 4 == 0 ? CPLI_HEAD_SIZE + random_number() % 8 : w.n);
+    taken += j->body.n > 0;
+  }
+  CHECK(taken > 200);
+  cpli_packet_free(&w);
+  j->control.s = control;
+  j->over = false;
+  return say_garbage(j, s);
+}
+
+static void garbage_of_the_manager(void** state) {
+  (void)state;
+  party p = {.rogues = {is_asked_for_garbage, NULL, NULL}};
+  expect_failure(&p, "left", "a message of it makes no sense");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(garbage_is_refused),
       cmocka_unit_test(join_files_are_private),  cmocka_unit_test(no_bit_changes),
       cmocka_unit_test(garbage_to_the_manager),  cmocka_unit_test(nobody_speaks_for_others),
-      cmocka_unit_test(garbage_to_a_neighbour),
+      cmocka_unit_test(garbage_to_a_neighbour),  cmocka_unit_test(who_joined_is_not_disturbed),
+      cmocka_unit_test(garbage_of_the_manager),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
