@@ -178,7 +178,8 @@ static cpl_status build_mode(cpli_modes_plan* p, const cpl_system_def* def, int3
   cpli_mode_plan* mode = &p->modes[k];
   cpl_status st = cpli_def_of_mode(def, (size_t)k, &mode->def);
   if (st >= 0) st = cpli_build(p->ctx, mode->def, chain, &mode->source);
-  return st < 0 ? st : take_starts(p, mode);
+  if (st >= 0) st = take_starts(p, mode);
+  return st < 0 ? cpl_fail_prefix(p->ctx, st, "mode %s", def->modes[k].name.text) : st;
 }
 
 static cpl_status make_ways(cpli_modes_plan* p, const cpl_system_def* def) {
