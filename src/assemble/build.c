@@ -413,6 +413,12 @@ static bool uses_models(const cpl_function* f) {
 // The difference of both sides as a signal.
 static cpl_status add_constraint(cpli_functions* f, lists* l, const cpli_constraint* c) {
   cpl_type type = CPL_REAL;
+  cpli_ref ref;
+  if (cpli_resolver_find(f->resolver, c->name.text, &ref) ||
+      cpli_names_find(&f->resolver->def->output_names, c->name.text) >= 0)
+    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->name.place,
+                        "constraint %s: a variable, output or observed value has this name already",
+                        c->name.text);
   add_signal(l, c->name.text, CPL_SIGNAL_INNER);
   l->constraints[l->n_constraints++] = (cpl_constraint){l->n_signals - 1, c->at_start};
   cpl_function* function = &couple_signal(l)->function;

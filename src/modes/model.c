@@ -121,11 +121,11 @@ static cpl_status jacobian_times(cpl_model* m, const double* v, double* out) {
   return active_of(m)->ops->jacobian_times(active_of(m), v, out);
 }
 
+// A mode that projects itself but tells no residuals is left alone.
 static cpl_status count_constraints(cpl_model* m, size_t* n) {
   cpl_model* active = active_of(m);
   *n = 0;
-  return active->ops->count_constraints != NULL ? active->ops->count_constraints(active, n)
-                                                : CPL_OK;
+  return active->ops->get_constraints != NULL ? active->ops->count_constraints(active, n) : CPL_OK;
 }
 
 // Asked for only where there are some.

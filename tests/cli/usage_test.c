@@ -163,6 +163,12 @@ static void mistakes_in_constraints(void** state) {
       {1, "a.x^2 = -1", "no way onto the constraints was found at t=0 (largest residual"},
   };
   write_text("decay.c", decay_model);
+  write_text(
+      "s.yaml",
+      "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: a.x = 1}\noutputs: {e: a.x}\n");
+  CHECK_FAILS_WITH(2,
+                   "s.yaml:3:15: constraint e: a variable, output or observed value has this name",
+                   "run", "s.yaml");
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     char text[300];
     snprintf(text, sizeof text,
