@@ -333,11 +333,13 @@ void cpli_projection_destroy(cpli_integrate* s) {
 }
 
 static cpl_status refuse(const cpli_integrate* s) {
-  return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: solver %s cannot project onto the constraints of the model (CVODE projects "
-                  "with BDF only, IDA in single models only); take cvode, radau, dopri5, erk8, "
-                  "esdirk5 or rk4, or projection by events or off",
-                  s->base.base.name, cpl_solver_name(s->def.kind));
+  return cpl_fail(
+      s->base.base.ctx, CPL_ERR_INPUT,
+      "%s: solver %s cannot project onto the constraints of the model (%s); take cvode, "
+      "radau, dopri5, erk8, esdirk5 or rk4, or projection by events or off",
+      s->base.base.name, cpl_solver_name(s->def.kind),
+      s->def.kind == CPL_SOLVER_ADAMS ? "CVODE projects with BDF only"
+                                      : "IDA keeps those of single models only");
 }
 
 cpl_status cpli_projection_make(cpli_integrate* s) {

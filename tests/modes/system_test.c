@@ -246,6 +246,21 @@ static void what_is_not_mapped_takes_its_start_value(void** state) {
   free(text);
 }
 
+static void check_tells_of_modes_that_are_never_entered(void** state) {
+  (void)state;
+  write_file(
+      "s.yaml", HEAD
+      "modes:\n  start: a\n  a: {models: {m: {c: m.c}}, leave: [{at: 1, to: c, set: {m.x: 1}}]}\n"
+      "  b: {models: {m: {c: m.c}}, leave: [{at: 1, to: a, set: {m.x: 1}}]}\n"
+      "  c: {models: {m: {c: m.c}}}\n");
+  CHECK_INT(couplet("check s.yaml"), 0);
+  size_t n;
+  char* text = read_all("out.txt", &n);
+  CHECK_CONTAINS(text, "s.yaml:7:3: mode b is never entered: no transition leads there [switch]");
+  CHECK_CONTAINS(text, "0 errors, 1 warning");
+  free(text);
+}
+
 #define MAPPING(set)                                                       \
   HEAD "modes:\n  start: a\n  a:\n    models: {m: {c: m.c}}\n    leave:\n" \
        "      - {at: 1, to: b, set: " set "}\n  b: {models: {m: {c: m.c}, n: {c: m.c}}}\n"
@@ -565,6 +580,7 @@ int main(void) {
       T(switches_that_accumulate_are_reported),
       T(mappings_see_everything_the_old_mode_knew),
       T(what_is_not_mapped_takes_its_start_value),
+      T(check_tells_of_modes_that_are_never_entered),
       T(a_pattern_is_a_formula_for_each),
       T(mistakes_in_mappings_have_a_place),
       T(bad_sections_have_a_place),
