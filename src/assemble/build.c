@@ -403,34 +403,11 @@ static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_o
   return CPL_OK;
 }
 
-static bool uses_models(const cpl_function* f) {
-  for (int32_t i = 0; i < f->n_sources; i++) {
-    if (f->sources[i].part >= 0) return true;
-  }
-  return false;
-}
-
 // The difference of both sides as a signal.
 static cpl_status add_constraint(cpli_functions* f, lists* l, const cpli_constraint* c) {
-  cpl_type type = CPL_REAL;
-  cpli_ref ref;
-  if (cpli_resolver_find(f->resolver, c->name.text, &ref) ||
-      cpli_names_find(&f->resolver->def->output_names, c->name.text) >= 0)
-    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->name.place,
-                        "constraint %s: a variable, output or observed value has this name already",
-                        c->name.text);
   add_signal(l, c->name.text, CPL_SIGNAL_INNER);
   l->constraints[l->n_constraints++] = (cpl_constraint){l->n_signals - 1, c->at_start};
-  cpl_function* function = &couple_signal(l)->function;
-  cpl_status st = cpli_function_of_text(f, &c->difference, function, &type);
-  if (st >= 0 && type == CPL_BOOLEAN)
-    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->difference.place,
-                        "constraint %s: an equation is needed, not a comparison: left = right",
-                        c->name.text);
-  if (st >= 0 && !uses_models(function))
-    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->difference.place,
-                        "constraint %s: it names no variable of a model", c->name.text);
-  return st;
+  return cpli_function_of_constraint(f, c, &couple_signal(l)->function);
 }
 
 //------------------------------------ events ------------------------------------
