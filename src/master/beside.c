@@ -214,51 +214,33 @@ static cpl_status run_of(beside* b, const uint32_t* refs, size_t n, cpl_componen
   return present(b, at);
 }
 
+// Run after run: from what is kept of a part, or from itself.
+#define GET_RUNS(HELD, CALL)                                             \
+  beside* b = self_of(c);                                                \
+  uint32_t inner[RUN];                                                   \
+  cpl_component* p;                                                      \
+  cpl_status st = CPL_OK;                                                \
+  bool hidden = false;                                                   \
+  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {         \
+    st = run_of(b, refs + i, n - i, &p, inner, &count, &hidden);         \
+    if (st != CPL_OK) break;                                             \
+    if (hidden && HELD(&b->held, refs + i, count, values + i)) continue; \
+    st = CALL;                                                           \
+  }                                                                      \
+  return st
+
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  beside* b = self_of(c);
-  uint32_t inner[RUN];
-  cpl_component* p;
-  cpl_status st = CPL_OK;
-  bool hidden = false;
-  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of(b, refs + i, n - i, &p, inner, &count, &hidden);
-    if (st != CPL_OK) break;
-    if (!hidden || !cpli_held_reals(&b->held, refs + i, count, values + i))
-      st = p->ops->get_real(p, inner, count, values + i);
-  }
-  return st;
+  GET_RUNS(cpli_held_reals, p->ops->get_real(p, inner, count, values + i));
 }
 
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
-  beside* b = self_of(c);
-  uint32_t inner[RUN];
-  cpl_component* p;
-  cpl_status st = CPL_OK;
-  bool hidden = false;
-  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of(b, refs + i, n - i, &p, inner, &count, &hidden);
-    if (st != CPL_OK) break;
-    if (!hidden || !cpli_held_integers(&b->held, refs + i, count, values + i))
-      st = p->ops->get_integer(p, type, inner, count, values + i);
-  }
-  return st;
+  GET_RUNS(cpli_held_integers, p->ops->get_integer(p, type, inner, count, values + i));
 }
 
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
-  beside* b = self_of(c);
-  uint32_t inner[RUN];
-  cpl_component* p;
-  cpl_status st = CPL_OK;
-  bool hidden = false;
-  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of(b, refs + i, n - i, &p, inner, &count, &hidden);
-    if (st != CPL_OK) break;
-    if (!hidden || !cpli_held_texts(&b->held, refs + i, count, values + i))
-      st = p->ops->get_string(p, inner, count, values + i);
-  }
-  return st;
+  GET_RUNS(cpli_held_texts, p->ops->get_string(p, inner, count, values + i));
 }
 
 // Who gets a value has an event of its own there.

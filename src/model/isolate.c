@@ -14,12 +14,11 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/channel.h"
 #include "base/guard.h"
 #include "format/folder.h"
+#include "model/isolated.h"
 
 enum {
-  MOST_ARGUMENTS = 6,
   FREE_BYTES = 64 << 20,  // for texts and binaries; memory that is never touched costs nothing
 };
 
@@ -31,22 +30,6 @@ typedef struct isolated {
   char* folder;  // for what is temporary in the children: it is removed whatever becomes of them
 } isolated;
 
-typedef struct argument {
-  void* data;
-  size_t size;
-} argument;
-
-// At the beginning of the shared data; arguments follow.
-typedef struct request {
-  int32_t op, n_args;
-  cpl_status status;
-  argument args[MOST_ARGUMENTS];
-  uint64_t offers;  // answer to the making: operations that are there
-  cpl_capabilities can;
-  char kind[32];
-  char error[2048];
-} request;
-
 typedef struct proxy {
   union {
     cpl_component component;
@@ -57,7 +40,7 @@ typedef struct proxy {
   cpl_model_ops model_ops;
   cpl_stepper_ops stepper_ops;
   cpli_channel channel;
-  request* request;
+  cpli_request* request;
   size_t used;  // of the data, by the request
   double limit;
   double time;  // for messages; NAN: none yet
@@ -66,200 +49,13 @@ typedef struct proxy {
   char* name;
 } proxy;
 
-//------------------------------------ what the child does ------------------------------------
-
-#define ARG(i, type)   ((type*)r->args[i].data)
-#define COUNT(i, type) (r->args[i].size / sizeof(type))
-#define MODEL          ((cpl_model*)c)
-#define STEPPER        ((cpl_stepper*)c)
-
-// Every operation that goes through the channel: the table it is in, its name there, and how the
-// child calls it. The rows are numbered in this order.
-#define OPERATIONS(X)                                                                           \
-  X(component, setup, c->ops->setup(c, ARG(0, cpl_setup)))                                      \
-  X(component, enter_init, c->ops->enter_init(c))                                               \
-  X(component, exit_init, c->ops->exit_init(c))                                                 \
-  X(component, terminate, c->ops->terminate(c))                                                 \
-  X(component, reset, c->ops->reset(c))                                                         \
-  X(component, get_real,                                                                        \
-    c->ops->get_real(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, double)))                  \
-  X(component, set_real,                                                                        \
-    c->ops->set_real(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, double)))                  \
-  X(component, get_integer,                                                                     \
-    c->ops->get_integer(c, *ARG(0, cpl_type), ARG(1, uint32_t), COUNT(1, uint32_t),             \
-                        ARG(2, int64_t)))                                                       \
-  X(component, set_integer,                                                                     \
-    c->ops->set_integer(c, *ARG(0, cpl_type), ARG(1, uint32_t), COUNT(1, uint32_t),             \
-                        ARG(2, int64_t)))                                                       \
-  X(component, get_string, lend_strings(c, r, end))                                             \
-  X(component, set_string,                                                                      \
-    c->ops->set_string(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, const char*)))           \
-  X(component, get_binary, lend_binaries(c, r, end))                                            \
-  X(component, set_binary,                                                                      \
-    c->ops->set_binary(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, cpl_binary)))            \
-  X(component, save, c->ops->save(c, ARG(0, cpl_snapshot)))                                     \
-  X(component, restore, c->ops->restore(c, ARG(0, cpl_snapshot)))                               \
-  X(component, forget, (c->ops->forget(c, ARG(0, cpl_snapshot)), CPL_OK))                       \
-  X(component, directional,                                                                     \
-    c->ops->directional(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, uint32_t),              \
-                        COUNT(1, uint32_t), ARG(2, double), ARG(3, double)))                    \
-  X(model, enter_event, MODEL->ops->enter_event(MODEL))                                         \
-  X(model, event_update, MODEL->ops->event_update(MODEL, ARG(0, cpl_event_info)))               \
-  X(model, enter_continuous, MODEL->ops->enter_continuous(MODEL))                               \
-  X(model, set_time, MODEL->ops->set_time(MODEL, *ARG(0, double)))                              \
-  X(model, set_states, MODEL->ops->set_states(MODEL, ARG(0, double)))                           \
-  X(model, get_states, MODEL->ops->get_states(MODEL, ARG(0, double)))                           \
-  X(model, get_nominals, MODEL->ops->get_nominals(MODEL, ARG(0, double)))                       \
-  X(model, get_derivatives, MODEL->ops->get_derivatives(MODEL, ARG(0, double)))                 \
-  X(model, get_indicators, MODEL->ops->get_indicators(MODEL, ARG(0, double)))                   \
-  X(model, completed_step, MODEL->ops->completed_step(MODEL, ARG(0, bool), ARG(0, bool) + 1))   \
-  X(model, name_indicator,                                                                      \
-    (MODEL->ops->name_indicator(MODEL, *ARG(0, size_t), ARG(1, char), COUNT(1, char)), CPL_OK)) \
-  X(model, newton_setup, MODEL->ops->newton_setup(MODEL, *ARG(0, double), *ARG(1, bool)))       \
-  X(model, newton_solve, MODEL->ops->newton_solve(MODEL, ARG(0, double), ARG(1, double)))       \
-  X(model, count_constraints, MODEL->ops->count_constraints(MODEL, ARG(0, size_t)))             \
-  X(model, get_constraints, MODEL->ops->get_constraints(MODEL, ARG(0, double)))                 \
-  X(model, constraint_jacobian, MODEL->ops->constraint_jacobian(MODEL, ARG(0, double)))         \
-  X(model, projection,                                                                          \
-    MODEL->ops->projection(MODEL, *ARG(0, double), *ARG(1, size_t), ARG(2, double)))            \
-  X(model, projection_step, MODEL->ops->projection_step(MODEL, ARG(0, double)))                 \
-  X(model, use_residuals, MODEL->ops->use_residuals(MODEL, ARG(0, size_t)))                     \
-  X(model, set_algebraics, MODEL->ops->set_algebraics(MODEL, ARG(0, double)))                   \
-  X(model, get_algebraics, MODEL->ops->get_algebraics(MODEL, ARG(0, double)))                   \
-  X(model, get_algebraic_nominals, MODEL->ops->get_algebraic_nominals(MODEL, ARG(0, double)))   \
-  X(model, get_residuals, MODEL->ops->get_residuals(MODEL, ARG(0, double)))                     \
-  X(stepper, step,                                                                              \
-    STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
-  X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
-  X(stepper, max_step, STEPPER->ops->max_step(STEPPER, ARG(0, double)))
-
-enum {
-#define X(table, name, invoke) OP_##name,
-  OPERATIONS(X)
-#undef X
-      OP_destroy,
-};
-
-// What the component lent must outlive the answer: it is copied behind the arguments.
-static void* keep(char** at, const char* end, const void* data, size_t size) {
-  if (size > (size_t)(end - *at)) return NULL;
-  void* kept = *at;
-  if (size > 0) memcpy(kept, data, size);
-  *at += size;
-  return kept;
-}
-
-static cpl_status too_much(cpl_component* c) {
-  return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: a value is too large for the process boundary",
-                  c->name);
-}
-
-static cpl_status lend_strings(cpl_component* c, request* r, char* end) {
-  const char** values = ARG(1, const char*);
-  size_t n = COUNT(0, uint32_t);
-  char* at = (char*)(values + n);
-  cpl_status st = c->ops->get_string(c, ARG(0, uint32_t), n, values);
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    values[i] = keep(&at, end, values[i], strlen(values[i]) + 1);
-    if (values[i] == NULL) st = too_much(c);
-  }
-  return st;
-}
-
-static cpl_status lend_binaries(cpl_component* c, request* r, char* end) {
-  cpl_binary* values = ARG(1, cpl_binary);
-  size_t n = COUNT(0, uint32_t);
-  char* at = (char*)(values + n);
-  cpl_status st = c->ops->get_binary(c, ARG(0, uint32_t), n, values);
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    values[i].data = keep(&at, end, values[i].data, values[i].size);
-    if (values[i].data == NULL) st = too_much(c);
-  }
-  return st;
-}
-
-#define X(table, name, invoke)                                            \
-  static cpl_status run_##name(cpl_component* c, request* r, char* end) { \
-    (void)end, (void)r;                                                   \
-    return invoke;                                                        \
-  }
-OPERATIONS(X)
-#undef X
-
-typedef enum op_table { TABLE_component, TABLE_model, TABLE_stepper } op_table;
-
-static const struct {
-  const char* name;
-  op_table table;
-  size_t slot;  // of the function in its table
-  cpl_status (*run)(cpl_component* c, request* r, char* end);
-} operations[] = {
-#define X(table, name, invoke) \
-  {#name, TABLE_##table, offsetof(cpl_##table##_ops, name), run_##name},
-    OPERATIONS(X)
-#undef X
-};
-
-static bool is_offered(const cpl_component* c, bool is_model, size_t op) {
-  const void* table = operations[op].table == TABLE_component ? (const void*)c->ops
-                      : is_model ? (const void*)((const cpl_model*)c)->ops
-                                 : (const void*)((const cpl_stepper*)c)->ops;
-  if (operations[op].table == (is_model ? TABLE_stepper : TABLE_model)) return false;
-  void (*function)(void);
-  memcpy(&function, (const char*)table + operations[op].slot, sizeof function);
-  return function != NULL;
-}
-
-// What the parent needs to know of a new component.
-static void introduce(request* r, const cpl_component* c, bool is_model) {
-  r->can = c->can;
-  snprintf(r->kind, sizeof r->kind, "%s", c->ops->kind != NULL ? c->ops->kind : "");
-  for (size_t i = 0; i < CPLI_COUNT(operations); i++) {
-    if (is_offered(c, is_model, i)) r->offers |= UINT64_C(1) << i;
-  }
-}
-
-static void finish_request(request* r, cpl_context* ctx, cpl_status st) {
-  r->status = st;
-  if (st != CPL_OK) snprintf(r->error, sizeof r->error, "%s", cpl_context_error(ctx));
-}
-
-static cpl_component* make_real(cpl_source* src, const char* name, bool is_model, cpl_status* st) {
-  cpl_model* m = NULL;
-  cpl_stepper* s = NULL;
-  *st = is_model ? src->ops->make_model(src, name, &m) : src->ops->make_stepper(src, name, &s);
-  return m != NULL ? &m->base : s != NULL ? &s->base : NULL;
-}
-
-// The life of a child: it never returns.
-static void serve(proxy* p, isolated* iso, bool is_model) {
-  request* r = p->request;
-  cpl_source* src = iso->inner;
-  cpl_status st;
-  if (iso->folder != NULL) setenv("TMPDIR", iso->folder, 1);
-  cpli_channel_next(&p->channel, false);
-  cpl_component* c = make_real(src, p->name, is_model, &st);
-  if (c != NULL) introduce(r, c, is_model);
-  finish_request(r, src->ctx, st);
-  for (;;) {
-    p->channel.shared->note = NULL;
-    cpli_channel_next(&p->channel, true);
-    if (c == NULL || r->op == OP_destroy) break;
-    finish_request(r, src->ctx, operations[r->op].run(c, r, p->channel.data + p->channel.size));
-  }
-  if (c != NULL) c->ops->destroy(c);
-  fflush(NULL);
-  cpli_channel_last(&p->channel);
-  _exit(0);
-}
-
 //------------------------------------ how a call fails ------------------------------------
 
 static const char* call_name(const proxy* p) {
   const char* note = p->channel.shared->note;  // forked, so that its constants are ours
   int32_t op = p->request->op;
   if (note != NULL) return note;
-  return op < 0 ? "making an instance" : op == OP_destroy ? "destroy" : operations[op].name;
+  return op < 0 ? "making an instance" : op == OP_destroy ? "destroy" : cpli_operations[op].name;
 }
 
 static void describe_end(const proxy* p, cpli_answer answer, char* text, size_t size) {
@@ -289,7 +85,7 @@ static proxy* begin(cpl_component* c, int32_t op) {
   proxy* p = (proxy*)c;
   p->request->op = op;
   p->request->n_args = 0;
-  p->used = sizeof(request);
+  p->used = sizeof(cpli_request);
   p->too_large = false;
   return p;
 }
@@ -309,7 +105,7 @@ static void* put(proxy* p, const void* data, size_t size) {
   void* there = reserve(p, size);
   if (there == NULL) return NULL;
   if (size > 0) memcpy(there, data, size);
-  p->request->args[p->request->n_args++] = (argument){there, size};
+  p->request->args[p->request->n_args++] = (cpli_argument){there, size};
   return there;
 }
 
@@ -317,10 +113,10 @@ static cpl_status ask(proxy* p) {
   cpl_context* ctx = p->head.component.ctx;
   if (p->dead)
     return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s cannot be called any more: its process has ended",
-                    p->name, operations[p->request->op].name);
+                    p->name, cpli_operations[p->request->op].name);
   if (p->too_large)
     return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s: the values are too large for the process boundary",
-                    p->name, operations[p->request->op].name);
+                    p->name, cpli_operations[p->request->op].name);
   cpli_answer answer = cpli_channel_ask(&p->channel, p->limit);
   if (answer != CPLI_ANSWERED) return lost(p, answer);
   cpl_status st = p->request->status;
@@ -672,20 +468,20 @@ static const cpl_component_ops component_ops = {
 #define OWN_component(name)    .name = name,
 #define OWN_model(name)
 #define OWN_stepper(name)
-    OPERATIONS(X).destroy = destroy,
+    CPLI_OPERATIONS(X).destroy = destroy,
 };
 static const cpl_model_ops model_ops = {
 #undef OWN_component
 #undef OWN_model
 #define OWN_component(name)
 #define OWN_model(name) .name = name,
-    OPERATIONS(X)};
+    CPLI_OPERATIONS(X)};
 static const cpl_stepper_ops stepper_ops = {
 #undef OWN_model
 #undef OWN_stepper
 #define OWN_model(name)
 #define OWN_stepper(name) .name = name,
-    OPERATIONS(X)};
+    CPLI_OPERATIONS(X)};
 #undef X
 
 // Operations the component does not have are not offered here either.
@@ -694,9 +490,10 @@ static void take_operations(proxy* p, bool is_model) {
   p->model_ops = model_ops;
   p->stepper_ops = stepper_ops;
   void* tables[] = {&p->component_ops, &p->model_ops, &p->stepper_ops};
-  for (size_t i = 0; i < CPLI_COUNT(operations); i++) {
+  for (size_t i = 0; i < CPLI_COUNT(cpli_operations); i++) {
     if (p->request->offers >> i & 1) continue;
-    memset((char*)tables[operations[i].table] + operations[i].slot, 0, sizeof(void (*)(void)));
+    memset((char*)tables[cpli_operations[i].table] + cpli_operations[i].slot, 0,
+           sizeof(void (*)(void)));
   }
   memcpy(p->kind, p->request->kind, sizeof p->kind);
   p->kind[sizeof p->kind - 1] = '\0';
@@ -726,12 +523,15 @@ static cpl_status allocate(isolated* iso, const char* name, proxy** out) {
 static cpl_status start(isolated* iso, proxy* p, bool is_model) {
   int kept = -1;
   bool in_child = false;
-  p->request = (request*)p->channel.data;
+  p->request = (cpli_request*)p->channel.data;
   p->request->op = -1;
   cpl_status st =
       iso->inner->ops->prepare != NULL ? iso->inner->ops->prepare(iso->inner, &kept) : CPL_OK;
   if (st >= 0) st = cpli_channel_fork(&p->channel, kept, &in_child);
-  if (in_child) serve(p, iso, is_model);
+  if (in_child) {
+    if (iso->folder != NULL) setenv("TMPDIR", iso->folder, 1);
+    cpli_isolated_serve(&p->channel, iso->inner, p->name, is_model);
+  }
   return st < 0 ? st : ask(p);
 }
 

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// couplet run: run.c is the verb, from the first call to the last; run_prepare.c makes of the file
+// and the options what is run; run_report.c says what came of it.
+#pragma once
+
+#include "cli.h"
+#include "pace.h"
+#include "progress.h"
+#include "report.h"
+#include "run_solvers.h"
+#include "split.h"
+#include "tlm_serve.h"
+
+typedef struct run_args {
+  serve_args serve;  // first: options of tlm serve are written here
+  const char *output, *as, *projection, *linear, *loops, *form, *input, *log_level, *call_log,
+      *progress, *listen;
+  double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
+  cli_list set, record, solver;
+  bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes;
+} run_args;
+
+// All that one run needs, from the file to the results.
+typedef struct session {
+  const run_args* args;
+  cpl_context* ctx;
+  const char* path;
+  char output[4096];
+  cpl_source* source;
+  cpl_stepper* stepper;
+  cpl_solver_def solver;
+  run_solvers solvers;            // of the command line
+  cpl_experiment_def experiment;  // of a system file
+  const char** record;            // of a system file
+  cpl_table* table;
+  cpl_start* starts;
+  cpl_input* inputs;
+  cpl_run_def run;
+  cpl_run_stats stats;
+  cpl_results* results;
+  split split;    // results of a system, one file a model
+  FILE* out;      // standard output as it was given to us
+  cpl_status st;  // of the run
+  bool prepared;  // the run could begin
+  progress progress;
+  model_times times;  // when a report is wanted
+  cpl_live* live;
+  pace pace;
+  serving serving;
+} session;
+
+static inline bool run_wants_page(const session* s) { return s->args->view || s->args->live; }
+
+/// Where the summary goes: not between the results.
+static inline FILE* run_summary(const session* s) {
+  return strcmp(s->output, "-") == 0 ? stderr : s->out;
+}
+
+/// Open the file, make the stepper, say what is recorded; the run ends soon after *cancel is not 0.
+cpl_status run_prepare(session* s, const volatile int* cancel);
+
+void run_print_summary(const session* s);
+void run_print_stats(const session* s);
+void run_print_json(const session* s);

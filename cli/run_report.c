@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <string.h>
+
+#include "format/json.h"
+#include "run.h"
+#include "run_lines.h"
+#include "run_master.h"
+
+void run_print_summary(const session* s) {
+  FILE* out = run_summary(s);
+  const cpl_run_stats* r = &s->stats;
+  const cpl_solver_stats* v = &r->solver;
+  long long events = (long long)(v->state_events + v->time_events + v->step_events);
+  cli_print_safe(out, s->source->desc->name);
+  fprintf(out, ": t = %g to %g in %.3g s, %lld points", s->run.start_time, r->reached, r->wall_s,
+          (long long)r->points);
+  if (events > 0) fprintf(out, ", %lld event%s", events, events == 1 ? "" : "s");
+  long long switches = (long long)r->switches;
+  if (switches > 0) fprintf(out, ", %lld switch%s", switches, switches == 1 ? "" : "es");
+  if (r->terminated) fprintf(out, " (the model ended the run)");
+  if (strcmp(s->output, "-") != 0 && !s->args->per_model) fprintf(out, " -> %s", s->output);
+  const char* before = " -> ";
+  for (size_t i = 0; i < s->split.n; i++) {
+    if (s->split.files[i].path == NULL) continue;
+    fputs(before, out);
+    cli_print_safe(out, s->split.files[i].path);
+    before = ", ";
+  }
+  fputc('\n', out);
+}
+
+typedef struct count {
+  const char* key;
+  int64_t value;
+} count;
+
+void run_print_stats(const session* s) {
+  FILE* out = run_summary(s);
+  const cpl_run_stats* r = &s->stats;
+  const cpl_solver_stats* v = &r->solver;
+  cpl_modes_stats modes;
+  bool has_modes = cpl_modes_get_stats(s->stepper, &modes);
+  bool integrated = has_modes || cpl_integrate_stats(s->stepper) != NULL;
+  if (integrated) {
+    fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver.kind),
+            s->solver.rtol);
+    if (v->groups > 1 && !has_modes)
+      fprintf(out, "  groups               %d, each with a solver of its own\n", v->groups);
+    fprintf(out, "  steps                %lld\n", (long long)v->steps);
+    fprintf(out, "  rejected steps       %lld\n", (long long)v->rejected);
+    fprintf(out, "  right-hand sides     %lld\n", (long long)v->rhs_evals);
+    fprintf(out, "  Jacobians            %lld\n", (long long)v->jac_evals);
+    fprintf(out, "  Newton iterations    %lld\n", (long long)v->newton_iters);
+    if (s->solver.linear == CPL_LINEAR_GMRES) {
+      fprintf(out, "  GMRES iterations     %lld\n", (long long)v->linear_iters);
+      fprintf(out, "  Jacobian products    %lld\n", (long long)v->products);
+    }
+    fprintf(out, "  events               %lld state, %lld time, %lld step\n",
+            (long long)v->state_events, (long long)v->time_events, (long long)v->step_events);
+    fprintf(out, "  solver restarts      %lld\n", (long long)v->restarts);
+    if (v->algebraics > 0)
+      fprintf(out, "  algebraic variables  %d, integrated together with the states\n",
+              v->algebraics);
+    if (v->switches > 0)
+      fprintf(out, "  structure changes    %lld, to %d structure%s beside the first\n",
+              (long long)v->switches, v->structures, v->structures == 1 ? "" : "s");
+    if (v->projections > 0)
+      fprintf(out,
+              "  projections          %lld (%s), the largest %.3g times the tolerance\n"
+              "  largest residual     %.3g, before a projection\n",
+              (long long)v->projections, cpl_projection_name(cpl_projection_of(&s->solver)),
+              v->largest_projection, v->largest_residual);
+    if (has_modes) {
+      fprintf(out, "  switches             %lld\n", (long long)r->switches);
+      fprintf(out, "  time in switches     %.3g s\n", r->in_switches_s);
+      fprintf(out, "  time in mapping      %.3g s\n", r->in_mapping_s);
+    }
+    if (cpl_master_get_stats(s->stepper) != NULL) run_print_master(out, s->stepper);
+  } else if (cpl_tlm_count(s->stepper) > 0) {
+    run_print_lines(out, s->stepper);
+  } else if (cpl_master_get_stats(s->stepper) != NULL) {
+    run_print_master(out, s->stepper);
+  } else {
+    fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
+    fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
+  }
+  double in_models = integrated ? v->in_models_s : r->wall_s - r->in_output_s;
+  fprintf(out, "  time in models       %.3g s\n", in_models);
+  fprintf(out, "  time in solver       %.3g s\n", fmax(0, r->wall_s - r->in_output_s - in_models));
+  fprintf(out, "  time in output       %.3g s\n", r->in_output_s);
+  if (s->pace.factor > 0)
+    fprintf(out, "  overruns             %lld of %lld steps, the worst %.3g s late\n",
+            (long long)s->pace.overruns, (long long)s->pace.steps, s->pace.latest);
+}
+
+static void print_counts(cpli_json* json, const session* s) {
+  const cpl_run_stats* r = &s->stats;
+  const cpl_solver_stats* v = &r->solver;
+  const count counts[] = {
+      {"steps", v->steps},
+      {"rejected_steps", v->rejected},
+      {"rhs_evals", v->rhs_evals},
+      {"jacobians", v->jac_evals},
+      {"newton_iterations", v->newton_iters},
+      {"gmres_iterations", v->linear_iters},
+      {"jacobian_products", v->products},
+      {"state_events", v->state_events},
+      {"time_events", v->time_events},
+      {"step_events", v->step_events},
+      {"restarts", v->restarts},
+      {"projections", v->projections},
+      {"algebraic_variables", v->algebraics},
+      {"groups", v->groups},
+      {"communication_steps", r->communication_steps},
+      {"refused_steps", r->refused_steps},
+      {"switches", r->switches},
+      {"structure_changes", v->switches},
+      {"structures", v->structures},
+      {"points", r->points},
+  };
+  if (s->args->per_model) {
+    cpli_json_array(json, "results");
+    for (size_t i = 0; i < s->split.n; i++) {
+      if (s->split.files[i].path != NULL) cpli_json_text(json, NULL, s->split.files[i].path);
+    }
+    cpli_json_close(json, ']');
+  } else {
+    cpli_json_text(json, "result", s->output);
+  }
+  cpli_json_real(json, "start_time", s->run.start_time);
+  cpli_json_real(json, "reached", r->reached);
+  cpli_json_real(json, "wall_s", r->wall_s);
+  cpli_json_real(json, "in_models_s", v->in_models_s);
+  cpli_json_real(json, "in_output_s", r->in_output_s);
+  if (r->switches > 0) {
+    cpli_json_real(json, "in_switches_s", r->in_switches_s);
+    cpli_json_real(json, "in_mapping_s", r->in_mapping_s);
+  }
+  for (size_t i = 0; i < CPLI_COUNT(counts); i++)
+    cpli_json_integer(json, counts[i].key, counts[i].value);
+  if (s->pace.factor > 0) {
+    cpli_json_integer(json, "overruns", s->pace.overruns);
+    cpli_json_real(json, "worst_overrun_s", s->pace.latest);
+  }
+  if (cpl_master_get_stats(s->stepper) != NULL) run_write_master(json, "master", s->stepper);
+  if (cpl_tlm_count(s->stepper) > 0) run_write_lines(json, s->stepper);
+}
+
+void run_print_json(const session* s) {
+  cpli_json json;
+  cpli_json_begin(&json, run_summary(s));
+  json.one_line = 2;
+  cpli_json_object(&json, NULL);
+  cpli_json_text(&json, "file", s->path);
+  cpli_json_text(&json, "status", s->st < 0 ? cpl_context_error(s->ctx) : "ok");
+  cpli_json_integer(&json, "exit_code", cli_exit_code(s->st));
+  if (s->prepared) print_counts(&json, s);
+  cpli_json_close(&json, '}');
+  cpli_json_end(&json);
+}
