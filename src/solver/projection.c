@@ -42,13 +42,13 @@ static double largest(const double* c, size_t n) {
 }
 
 // Remembers the largest one.
-static double note_largest(cpli_integrate* s, const double* c) {
+static void note_largest(cpli_integrate* s, const double* c) {
   struct cpli_projection* p = s->projection;
   p->worst = 0;
   for (size_t i = 1; i < p->active; i++) {
     if (fabs(c[i]) > fabs(c[p->worst])) p->worst = i;
   }
-  return p->last_residual = largest(c, p->active);
+  p->last_residual = largest(c, p->active);
 }
 
 static void name_worst(cpli_integrate* s, char* out, size_t size) {
@@ -275,8 +275,8 @@ cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x,
 static void tell_moved(cpli_integrate* s, double distance) {
   static const double surprising = 1e-3;
   struct cpli_projection* p = s->projection;
-  const cpl_description* d = s->base.base.desc;
-  char worst[300];
+  const cpl_description* d = s->m->base.desc;  // of the present structure
+  char worst[300], off[360] = "";
   size_t most = 0;
   double share = 0;
   if (!(distance > 1)) return;
@@ -285,13 +285,15 @@ static void tell_moved(cpli_integrate* s, double distance) {
     if (size > share) share = size, most = i;
   }
   name_worst(s, worst, sizeof worst);
+  if (s->m->ops->get_constraints != NULL)
+    snprintf(off, sizeof off, " (%s is off by %.3g)", worst, p->last_residual);
   bool warn = share > surprising && !p->warned;
   p->warned = p->warned || warn;
   cpl_log(s->base.base.ctx, warn ? CPL_LOG_WARNING : CPL_LOG_INFO, s->base.base.name,
-          "the states at t=%.12g do not meet the constraints (%s is off by %.3g) and were moved "
-          "onto them: %s from %.6g to %.6g",
-          s->t, worst, p->last_residual,
-          d->states[most] >= 0 ? d->vars[d->states[most]].name : "a state", s->x[most], p->x[most]);
+          "the states at t=%.12g do not meet the constraints%s and were moved onto them: %s from "
+          "%.6g to %.6g",
+          s->t, off, d->states[most] >= 0 ? d->vars[d->states[most]].name : "a state", s->x[most],
+          p->x[most]);
 }
 
 static cpl_status begin(cpli_integrate* s) {
