@@ -79,6 +79,17 @@ static inline cpl_context* test_context(void) {
   return ctx;
 }
 
+// The state of a group of tests (cmocka_run_group_tests).
+static inline int make_context(void** state) {
+  *state = test_context();
+  return 0;
+}
+
+static inline int drop_context(void** state) {
+  cpl_context_destroy(*state);
+  return 0;
+}
+
 static inline cpl_context* test_context_with_heap(test_heap* heap) {
   cpl_context_def def = cpl_default_context_def();
   def.realloc = heap_realloc;

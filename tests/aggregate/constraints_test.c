@@ -168,15 +168,6 @@ static void gradients_contain_couplings(void** state) {
   drop_pair(&p);
 }
 
-static int make_context(void** state) {
-  *state = test_context();
-  return 0;
-}
-static int drop_context(void** state) {
-  cpl_context_destroy(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(coupled_constraints_hold),

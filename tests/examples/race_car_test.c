@@ -144,15 +144,6 @@ static void the_car_of_fmus_is_the_same(void** state) {
   CHECK_INT(system("cmp fmu.csv c.csv"), 0);  // to the last bit
 }
 
-static int make_context(void** state) {
-  *state = test_context();
-  return 0;
-}
-static int drop_context(void** state) {
-  cpl_context_destroy(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_car_has_the_size_of_the_documents),

@@ -76,12 +76,3 @@ static inline cpl_table* run_with(cpl_context* ctx, const char* file, double tol
   must_do("run %s --rtol %g --atol %g -o out.csv", file, tol, tol);
   return read_table(ctx, "out.csv");
 }
-
-static inline int make_context(void** state) {
-  *state = test_context();
-  return 0;
-}
-static inline int drop_context(void** state) {
-  cpl_context_destroy(*state);
-  return 0;
-}

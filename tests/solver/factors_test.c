@@ -148,15 +148,6 @@ static void large_models_are_integrated(void** state) {
   }
 }
 
-static int make_context(void** state) {
-  *state = test_context();
-  return 0;
-}
-static int drop_context(void** state) {
-  cpl_context_destroy(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(solutions_meet_the_dense_ones),

@@ -431,15 +431,6 @@ static void every_failed_allocation_is_survived(void** state) {
   }
 }
 
-static int make_context(void** state) {
-  *state = test_context();
-  return 0;
-}
-static int drop_context(void** state) {
-  cpl_context_destroy(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lazy_projection_keeps_the_drift_below_the_tolerance),

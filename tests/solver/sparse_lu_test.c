@@ -164,15 +164,6 @@ static void a_large_model_needs_no_dense_matrix(void** state) {
   }
 }
 
-static int make_context(void** state) {
-  *state = test_context();
-  return 0;
-}
-static int drop_context(void** state) {
-  cpl_context_destroy(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(solutions_meet_the_dense_ones),
