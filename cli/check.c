@@ -110,13 +110,15 @@ static void add_failure(cpli_findings* findings, const char* path, const char* m
   cpli_findings_add(findings, CPLI_ERROR, line, "open", "%s", message);
 }
 
+static bool is_fmu(const char* path) { return !cli_is_system(path) && !cli_ends_with(path, ".c"); }
+
 static int check_file(cpl_context* ctx, const char* path, const check_args* args) {
   cpl_fmu_def def = cpl_default_fmu_def();
   def.path = path;
   cpl_source* src = NULL;
   cpli_findings findings;
   cpli_findings_init(&findings, ctx);
-  bool fmu = !cli_is_system(path) && !cli_ends_with(path, ".c");
+  bool fmu = is_fmu(path);
   cpl_status st = fmu ? cpl_fmu_open(ctx, &def, &src) : cli_open(ctx, path, NULL, NULL, &src);
   if (st < 0 && st != CPL_ERR_NOMEM) {
     add_failure(&findings, path, cpl_context_error(ctx));
@@ -143,14 +145,15 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
 
 static int run_check(void* user, int n_operands, char** operands) {
   const check_args* args = user;
-  cpl_context* ctx = cli_context(NULL);
-  if (ctx == NULL) return CLI_FAILED;
   int code = CLI_OK;
   for (int i = 0; i < n_operands; i++) {
+    // what opening an FMU warns of is among the findings
+    cpl_context* ctx = cli_context(is_fmu(operands[i]) && !args->rollback ? "error" : NULL);
+    if (ctx == NULL) return CLI_FAILED;
     int one = check_file(ctx, operands[i], args);
     if (one > code) code = one;
+    cpl_context_destroy(ctx);
   }
-  cpl_context_destroy(ctx);
   return code;
 }
 
@@ -179,7 +182,8 @@ const cli_verb cli_check = {
         "what breaks the rules of the standard. Errors are what keeps it from being simulated "
         "here; warnings are the rest. Each finding names the line in modelDescription.xml and "
         "in brackets its rule. Of a system (.yaml) it checks names, types, units and expressions, "
-        "and says what transitions between modes leave to start values. Exit code 2 when there are "
+        "and says what transitions between modes leave to start values and where none leads. Exit "
+        "code 2 when there are "
         "errors.\n\n"
         "With --rollback the model (an FMU, a model in C or a system) is also run: the state is "
         "saved, a step is taken, the state is restored and the step repeated, ten times over. "

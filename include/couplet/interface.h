@@ -407,6 +407,8 @@ typedef struct cpl_model_ops {
   cpl_status (*get_algebraics)(cpl_model* m, double* z);
   cpl_status (*get_algebraic_nominals)(cpl_model* m, double* nominals);
   cpl_status (*get_residuals)(cpl_model* m, double* g);
+  /// optional: which of the active constraints it is, for messages.
+  void (*name_constraint)(const cpl_model* m, size_t constraint, char* out, size_t size);
 } cpl_model_ops;
 
 struct cpl_model {

@@ -44,6 +44,26 @@ static cpl_status count(cpl_model* m, size_t* n) {
   return st;
 }
 
+static void name_in_part(const cpl_model* m, size_t i, char* out, size_t size) {
+  char inner[200];
+  snprintf(inner, sizeof inner, "constraint %zu", i + 1);
+  if (m->ops->name_constraint != NULL) m->ops->name_constraint(m, i, inner, sizeof inner);
+  snprintf(out, size, "%s of %s", inner, m->base.name);
+}
+
+static void name(const cpl_model* m, size_t constraint, char* out, size_t size) {
+  const cpli_aggregate* a = (const cpli_aggregate*)m;
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    const cpli_part* part = &a->parts[k];
+    if (constraint < part->n_active) {
+      name_in_part(part->m, constraint, out, size);
+      return;
+    }
+    constraint -= part->n_active;
+  }
+  snprintf(out, size, "%s", a->signals[a->constraints[constraint].signal].name);
+}
+
 static cpl_status get(cpl_model* m, double* c) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = cpli_evaluate(a);
@@ -206,6 +226,7 @@ cpl_status cpli_constraints_make(cpli_aggregate* a) {
       cpli_arena_alloc(&a->arena, n + 2 * (size_t)a->desc->n_constraints, sizeof(double));
   if (a->difference_room == NULL || a->constraint_room == NULL) return cpli_nomem(ctx);
   a->ops.count_constraints = count;
+  a->ops.name_constraint = name;
   if (residuals) a->ops.get_constraints = get;
   if (residuals && exact) a->ops.constraint_jacobian = jacobian;
   if (!residuals) a->ops.projection = projection;

@@ -16,17 +16,11 @@ static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
 
 //------------------------------------ dependencies ------------------------------------
 
-// The row of the part's structure for each of its variables; NULL: depends on everything.
-static void note(const cpl_description* d, const cpl_unknown* list, int32_t n,
-                 const cpl_unknown** of) {
-  for (int32_t i = 0; i < n; i++) of[cpli_root_variable(d, list[i].var)] = &list[i];
-}
-
 typedef struct builder {
   cpli_aggregate* a;
   cpli_plan_kind kind;
   cpli_graph graph;
-  const cpl_unknown** row;  // of all variables of parts
+  const cpl_unknown** row;  // of all variables of parts; NULL: depends on everything
   int32_t* node_of;         // input node of each variable of parts; -1: none
 } builder;
 
@@ -41,9 +35,10 @@ static cpl_status note_rows(builder* b) {
     const cpli_part* part = &b->a->parts[k];
     const cpl_description* d = part->m->base.desc;
     const cpl_structure* s = &d->structure;
-    note(d, s->derivatives, s->n_derivatives, b->row + part->first_var);
-    note(d, s->outputs, s->n_outputs, b->row + part->first_var);
-    if (b->kind == CPLI_PLAN_INITIAL) note(d, s->initial, s->n_initial, b->row + part->first_var);
+    cpli_note_rows(d, s->derivatives, s->n_derivatives, b->row + part->first_var);
+    cpli_note_rows(d, s->outputs, s->n_outputs, b->row + part->first_var);
+    if (b->kind == CPLI_PLAN_INITIAL)
+      cpli_note_rows(d, s->initial, s->n_initial, b->row + part->first_var);
   }
   for (int32_t i = 0; i < b->a->n_nodes; i++) {
     const cpli_node* node = &b->a->nodes[i];

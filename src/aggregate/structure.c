@@ -24,18 +24,15 @@ typedef struct search {
   bool no_memory;
 } search;
 
-static void note(const cpl_description* d, const cpl_unknown* list, int32_t n,
-                 const cpl_unknown** of) {
-  for (int32_t i = 0; i < n; i++) of[cpli_root_variable(d, list[i].var)] = &list[i];
-}
-
 static void note_parts(search* s) {
   for (int32_t k = 0; k < s->a->n_parts; k++) {
     const cpli_part* part = &s->a->parts[k];
     const cpl_description* d = part->m->base.desc;
-    note(d, d->structure.derivatives, d->structure.n_derivatives, s->row + part->first_var);
-    note(d, d->structure.outputs, d->structure.n_outputs, s->row + part->first_var);
-    if (s->initial) note(d, d->structure.initial, d->structure.n_initial, s->row + part->first_var);
+    cpli_note_rows(d, d->structure.derivatives, d->structure.n_derivatives,
+                   s->row + part->first_var);
+    cpli_note_rows(d, d->structure.outputs, d->structure.n_outputs, s->row + part->first_var);
+    if (s->initial)
+      cpli_note_rows(d, d->structure.initial, d->structure.n_initial, s->row + part->first_var);
     for (int32_t i = 0; i < d->n_states; i++) {
       if (d->states[i] >= 0) s->is_state[part->first_var + d->states[i]] = true;
     }

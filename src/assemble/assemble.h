@@ -162,6 +162,8 @@ cpl_status cpli_varying_make(cpl_source* source, const char* name, cpl_model** o
 
 /// The transitions of a mode: what they set, found in the two modes they lead from and to.
 cpl_status cpli_ways_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode);
+/// For cpl_system_note(). Owned: text by the plan. Nullable: there was no memory for it.
+cpl_status cpli_modes_add_note(cpli_modes_plan* p, char* text);
 void cpli_ways_free(cpli_modes_plan* p);
 
 //------------------------------------ cosimulation.c, for others

@@ -407,7 +407,7 @@ static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_o
 static cpl_status add_constraint(cpli_functions* f, lists* l, const cpli_constraint* c) {
   add_signal(l, c->name.text, CPL_SIGNAL_INNER);
   l->constraints[l->n_constraints++] = (cpl_constraint){l->n_signals - 1, c->at_start};
-  return cpli_function_of_text(f, &c->difference, &couple_signal(l)->function, NULL);
+  return cpli_function_of_constraint(f, c, &couple_signal(l)->function);
 }
 
 //------------------------------------ events ------------------------------------

@@ -353,6 +353,36 @@ cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_f
   return st;
 }
 
+static bool uses_models(const cpl_function* f) {
+  for (int32_t i = 0; i < f->n_sources; i++) {
+    if (f->sources[i].part >= 0) return true;
+  }
+  return false;
+}
+
+cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint* c,
+                                       cpl_function* out) {
+  cpl_type type = CPL_REAL;
+  cpli_ref ref;
+  if (cpli_resolver_find(f->resolver, c->name.text, &ref) ||
+      cpli_names_find(&f->resolver->def->output_names, c->name.text) >= 0)
+    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->name.place,
+                        "constraint %s: a variable, output or observed value has this name already",
+                        c->name.text);
+  cpl_status st = cpli_function_of_text(f, &c->difference, out, &type);
+  if (st >= 0 && type == CPL_BOOLEAN)
+    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->difference.place,
+                        "constraint %s: an equation is needed, not a comparison: left = right",
+                        c->name.text);
+  if (st >= 0 && !uses_models(out))
+    return cpli_fail_at(
+        f->ctx, CPL_ERR_INPUT, &c->difference.place,
+        "constraint %s: it names no variable of a model (those with solvers of their "
+        "own do not count)",
+        c->name.text);
+  return st;
+}
+
 void cpli_function_is_guard(cpl_function* f) { ((formula*)f->user)->guard = true; }
 
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,

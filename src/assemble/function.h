@@ -32,6 +32,10 @@ cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref);
 cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_function* out,
                                  cpl_type* type);
 
+/// The difference of both sides, of models whose states can be moved.
+cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint* c,
+                                       cpl_function* out);
+
 /// The function is the condition on which a mode is left: it may be entered next to where that
 /// turns true, and then it has not turned yet.
 void cpli_function_is_guard(cpl_function* f);

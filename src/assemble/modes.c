@@ -178,7 +178,8 @@ static cpl_status build_mode(cpli_modes_plan* p, const cpl_system_def* def, int3
   cpli_mode_plan* mode = &p->modes[k];
   cpl_status st = cpli_def_of_mode(def, (size_t)k, &mode->def);
   if (st >= 0) st = cpli_build(p->ctx, mode->def, chain, &mode->source);
-  return st < 0 ? st : take_starts(p, mode);
+  if (st >= 0) st = take_starts(p, mode);
+  return st < 0 ? cpl_fail_prefix(p->ctx, st, "mode %s", def->modes[k].name.text) : st;
 }
 
 static cpl_status make_ways(cpli_modes_plan* p, const cpl_system_def* def) {
@@ -194,6 +195,49 @@ static cpl_status make_ways(cpli_modes_plan* p, const cpl_system_def* def) {
     cpl_log(p->ctx, CPL_LOG_INFO, def->file != NULL ? def->file : "",
             "found %lld values that transitions set in %.3f ms", (long long)n,
             1e3 * (cpli_now() - since));
+  return st;
+}
+
+cpl_status cpli_modes_add_note(cpli_modes_plan* p, char* text) {
+  bool room = text != NULL &&
+              cpli_grow(p->ctx, (void**)&p->notes, &p->cap_notes, p->n_notes, sizeof(char*));
+  if (!room) {
+    cpli_free(p->ctx, text);
+    return cpli_nomem(p->ctx);
+  }
+  p->notes[p->n_notes++] = text;
+  return CPL_OK;
+}
+
+// `next` has room for all modes.
+static void reach(const cpli_modes_plan* p, bool* reached, int32_t* next) {
+  int32_t n = 0;
+  reached[p->start] = true;
+  next[n++] = p->start;
+  while (n > 0) {
+    const cpli_mode_plan* mode = &p->modes[next[--n]];
+    for (int32_t i = 0; i < mode->n_leave; i++) {
+      int32_t to = mode->leave[i].to;
+      if (!reached[to]) reached[to] = true, next[n++] = to;
+    }
+  }
+}
+
+static cpl_status note_unreached(cpli_modes_plan* p) {
+  bool* reached = cpli_alloc(p->ctx, (size_t)p->n, sizeof *reached);
+  int32_t* next = cpli_alloc(p->ctx, (size_t)p->n, sizeof *next);
+  cpl_status st = reached != NULL && next != NULL ? CPL_OK : cpli_nomem(p->ctx);
+  if (st >= 0) reach(p, reached, next);
+  for (int32_t k = 0; k < p->n && st >= 0; k++) {
+    const cpli_text* name = &p->modes[k].def->name;
+    char place[CPLI_PLACE_SIZE];
+    if (!reached[k])
+      st = cpli_modes_add_note(
+          p, cpli_printf(p->ctx, "%smode %s is never entered: no transition leads there",
+                         cpli_place_text(&name->place, place), name->text));
+  }
+  cpli_free(p->ctx, reached);
+  cpli_free(p->ctx, next);
   return st;
 }
 
@@ -214,6 +258,7 @@ cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_mod
   }
   if (st >= 0) p->start = cpli_def_find_mode(def, def->start_mode.text);
   if (st >= 0) st = make_ways(p, def);
+  if (st >= 0) st = note_unreached(p);
   if (st >= 0) st = share_all(p, def);
   if (st >= 0) st = describe(b, p);
   if (st < 0) cpli_modes_plan_free(p);

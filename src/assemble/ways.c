@@ -510,15 +510,10 @@ static cpl_status note_unset(maker* k, const cpl_transition* t) {
         (size_t)snprintf(list + used, sizeof list - used, "%s%.40s", n > 1 ? ", " : "", v->name);
   }
   if (n == 0) return CPL_OK;
-  cpli_modes_plan* p = k->p;
-  if (!cpli_grow(p->ctx, (void**)&p->notes, &p->cap_notes, p->n_notes, sizeof(char*)))
-    return cpli_nomem(p->ctx);
   char more[40] = "";
   if (n > 10) snprintf(more, sizeof more, " and %d more", n - 10);
-  char* text = cpli_printf(p->ctx, "%s: leaves to their start values: %s%s", t->text, list, more);
-  if (text == NULL) return cpli_nomem(p->ctx);
-  p->notes[p->n_notes++] = text;
-  return CPL_OK;
+  return cpli_modes_add_note(
+      k->p, cpli_printf(k->p->ctx, "%s: leaves to their start values: %s%s", t->text, list, more));
 }
 
 static cpl_status make_way(maker* k, int32_t number, cpl_transition* out) {

@@ -78,10 +78,11 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   const cpl_fmu* fmu = in->base.fmu;
   bool only_residuals = fmu->dae.present && fmu->dae.enable < 0 && !in->base.co_simulation;
   if (only_residuals && !in->as_residuals) {
-    return cpl_fail(c->ctx, CPL_ERR_INPUT,
-                    "%s: it has %d algebraic variables and no parameter that makes it compute them "
-                    "(EnableDAE): only solver ida can run it, and not as part of a system",
-                    c->name, (int)fmu->desc.n_algebraics);
+    return cpl_fail(
+        c->ctx, CPL_ERR_INPUT,
+        "%s: it has %d algebraic variable%s and no parameter that makes it compute them "
+        "(EnableDAE): only solver ida can run it, and not as part of a system",
+        c->name, (int)fmu->desc.n_algebraics, fmu->desc.n_algebraics == 1 ? "" : "s");
   }
   return cpli_fmi3_settle(in);
 }

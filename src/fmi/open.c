@@ -362,6 +362,14 @@ static cpl_status read_description(cpl_fmu* fmu) {
   return st;
 }
 
+// Those of companion files name their place themselves.
+static void log_finding(const cpl_fmu* fmu, cpl_log_level level, size_t i, const char* more) {
+  const cpli_finding* f = &fmu->findings.items[i];
+  char place[48] = "";
+  if (f->line > 0) snprintf(place, sizeof place, "modelDescription.xml:%d: ", (int)f->line);
+  cpl_log(fmu->findings.ctx, level, fmu->base.path, "%s%s%s", place, f->text, more);
+}
+
 // What is tolerated is not tolerated silently: the first, and how many there are.
 static void log_findings(const cpl_fmu* fmu) {
   const cpli_findings* f = &fmu->findings;
@@ -370,12 +378,8 @@ static void log_findings(const cpl_fmu* fmu) {
   if (f->count > 1) {
     snprintf(more, sizeof more, " (and %zu more: couplet check lists them)", f->count - 1);
   }
-  cpl_log(f->ctx, CPL_LOG_WARNING, fmu->base.path, "modelDescription.xml:%d: %s%s",
-          f->items[0].line, f->items[0].text, more);
-  for (size_t i = 1; i < f->count; i++) {
-    cpl_log(f->ctx, CPL_LOG_DEBUG, fmu->base.path, "modelDescription.xml:%d: %s", f->items[i].line,
-            f->items[i].text);
-  }
+  log_finding(fmu, CPL_LOG_WARNING, 0, more);
+  for (size_t i = 1; i < f->count; i++) log_finding(fmu, CPL_LOG_DEBUG, i, "");
 }
 
 cpl_fmu_def cpl_default_fmu_def(void) { return (cpl_fmu_def){0}; }

@@ -6,9 +6,11 @@ int32_t cpli_root_variable(const cpl_description* d, int32_t var) {
   return d->vars[var].alias_of >= 0 ? d->vars[var].alias_of : var;
 }
 
-static void note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n,
-                      const cpl_unknown** of) {
-  for (int32_t i = 0; i < n; i++) of[cpli_root_variable(d, list[i].var)] = &list[i];
+void cpli_note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n,
+                    const cpl_unknown** of) {
+  for (int32_t i = 0; i < n; i++) {
+    if (list[i].var >= 0) of[cpli_root_variable(d, list[i].var)] = &list[i];
+  }
 }
 
 //------------------------------------ entries ------------------------------------
@@ -56,8 +58,8 @@ static cpl_status find_entries(cpli_pattern* p, const cpl_description* d, const 
     goto done;
   }
   int32_t* seen = count + p->n_columns;
-  note_rows(d, d->structure.outputs, d->structure.n_outputs, of);
-  note_rows(d, d->structure.derivatives, d->structure.n_derivatives, of);
+  cpli_note_rows(d, d->structure.outputs, d->structure.n_outputs, of);
+  cpli_note_rows(d, d->structure.derivatives, d->structure.n_derivatives, of);
   for (size_t i = 0; i < n_vars; i++) column_of[i] = -1;
   for (int32_t c = 0; c < p->n_columns; c++) column_of[cpli_root_variable(d, columns[c])] = c;
 

@@ -12,6 +12,11 @@
 /// A variable and its aliases are one unknown: the first of them stands for all.
 int32_t cpli_root_variable(const cpl_description* d, int32_t var);
 
+/// Enters each row of a structure at its variable. Derivatives of FMI 1.0 are no variables and
+/// have no place.
+void cpli_note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n,
+                    const cpl_unknown** of);
+
 typedef struct cpli_pattern {
   cpl_context* ctx;
   int32_t n_rows, n_columns, n_entries;

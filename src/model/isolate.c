@@ -399,13 +399,20 @@ static cpl_status completed_step(cpl_model* m, bool* enter, bool* end) {
   return st;
 }
 
-static void name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size) {
-  proxy* p = begin((cpl_component*)&m->base, OP_name_indicator);
+static void name_something(proxy* p, size_t number, char* out, size_t size) {
   if (size > 0) memset(out, 0, size);
-  put(p, &indicator, sizeof indicator);
+  put(p, &number, sizeof number);
   put(p, out, size);
   if (!p->dead) fetch(p, out, size);
   if (size > 0) out[size - 1] = '\0';
+}
+
+static void name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size) {
+  name_something(begin((cpl_component*)&m->base, OP_name_indicator), indicator, out, size);
+}
+
+static void name_constraint(const cpl_model* m, size_t constraint, char* out, size_t size) {
+  name_something(begin((cpl_component*)&m->base, OP_name_constraint), constraint, out, size);
 }
 
 static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {

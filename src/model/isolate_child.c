@@ -11,6 +11,7 @@
 
 #define ARG(i, type)   ((type*)r->args[i].data)
 #define COUNT(i, type) (r->args[i].size / sizeof(type))
+#define ROOM(i)        ARG(i, char), COUNT(i, char)  // for a text
 #define MODEL          ((cpl_model*)c)
 #define STEPPER        ((cpl_stepper*)c)
 

@@ -68,6 +68,8 @@ typedef struct cpli_request {
   X(model, completed_step, MODEL->ops->completed_step(MODEL, ARG(0, bool), ARG(0, bool) + 1))   \
   X(model, name_indicator,                                                                      \
     (MODEL->ops->name_indicator(MODEL, *ARG(0, size_t), ARG(1, char), COUNT(1, char)), CPL_OK)) \
+  X(model, name_constraint,                                                                     \
+    (MODEL->ops->name_constraint(MODEL, *ARG(0, size_t), ROOM(1)), CPL_OK))                     \
   X(model, newton_setup, MODEL->ops->newton_setup(MODEL, *ARG(0, double), *ARG(1, bool)))       \
   X(model, newton_solve, MODEL->ops->newton_solve(MODEL, ARG(0, double), ARG(1, double)))       \
   X(model, count_constraints, MODEL->ops->count_constraints(MODEL, ARG(0, size_t)))             \

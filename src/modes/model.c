@@ -121,16 +121,26 @@ static cpl_status jacobian_times(cpl_model* m, const double* v, double* out) {
   return active_of(m)->ops->jacobian_times(active_of(m), v, out);
 }
 
+// A mode that projects itself but tells no residuals is left alone.
 static cpl_status count_constraints(cpl_model* m, size_t* n) {
   cpl_model* active = active_of(m);
   *n = 0;
-  return active->ops->count_constraints != NULL ? active->ops->count_constraints(active, n)
-                                                : CPL_OK;
+  return active->ops->get_constraints != NULL ? active->ops->count_constraints(active, n) : CPL_OK;
 }
 
 // Asked for only where there are some.
 static cpl_status get_constraints(cpl_model* m, double* c) {
   return active_of(m)->ops->get_constraints(active_of(m), c);
+}
+
+static void name_constraint(const cpl_model* m, size_t constraint, char* out, size_t size) {
+  const cpli_modes* all = (const cpli_modes*)m;
+  const cpl_model* active = active_of(m);
+  char inner[200];
+  snprintf(inner, sizeof inner, "constraint %zu", constraint + 1);
+  if (active->ops->name_constraint != NULL)
+    active->ops->name_constraint(active, constraint, inner, sizeof inner);
+  snprintf(out, size, "%s of mode %s", inner, all->modes[all->active].name);
 }
 
 void cpli_modes_make_model(cpli_modes* m) {
@@ -163,6 +173,7 @@ void cpli_modes_make_model(cpli_modes* m) {
                                  .newton_solve = newton ? newton_solve : NULL,
                                  .jacobian_times = times ? jacobian_times : NULL,
                                  .count_constraints = constraints ? count_constraints : NULL,
-                                 .get_constraints = constraints ? get_constraints : NULL};
+                                 .get_constraints = constraints ? get_constraints : NULL,
+                                 .name_constraint = name_constraint};
   m->model.ops = &m->model_ops;
 }

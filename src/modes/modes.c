@@ -7,6 +7,7 @@
 
 #include "master/beside.h"
 #include "modes/modes.h"
+#include "solver/integrate.h"
 
 static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
 
@@ -523,24 +524,6 @@ cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model
 
 //------------------------------------ counters ------------------------------------
 
-static void add_solver_stats(cpl_solver_stats* to, const cpl_solver_stats* from) {
-  to->steps += from->steps;
-  to->rejected += from->rejected;
-  to->rhs_evals += from->rhs_evals;
-  to->jac_evals += from->jac_evals;
-  to->newton_iters += from->newton_iters;
-  to->state_events += from->state_events;
-  to->time_events += from->time_events;
-  to->step_events += from->step_events;
-  to->restarts += from->restarts;
-  to->switches += from->switches;
-  to->structures += from->structures;
-  to->linear_iters += from->linear_iters;
-  to->products += from->products;
-  to->groups += from->groups;
-  to->in_models_s += from->in_models_s;
-}
-
 // Of steppers side by side.
 static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
   *out = (cpl_modes_stats){0};
@@ -553,7 +536,7 @@ static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
     out->switches += one.switches;
     out->in_switches_s += one.in_switches_s;
     out->in_mapping_s += one.in_mapping_s;
-    add_solver_stats(&out->solver, &one.solver);
+    cpli_stats_add(&out->solver, &one.solver);
   }
   return cpli_beside_count(s) > 0;
 }
@@ -565,7 +548,7 @@ bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out) {
   *out = m->stats;
   for (int32_t k = 0; k < m->n_modes; k++) {
     const cpl_solver_stats* one = cpl_integrate_stats(m->modes[k].s);
-    if (one != NULL) add_solver_stats(&out->solver, one);
+    if (one != NULL) cpli_stats_add(&out->solver, one);
   }
   return true;
 }

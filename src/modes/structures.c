@@ -39,11 +39,6 @@ static void note_known(maker* k, int32_t mode) {
   }
 }
 
-static void note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n,
-                      const cpl_unknown** of) {
-  for (int32_t i = 0; i < n; i++) of[cpli_root_variable(d, list[i].var)] = &list[i];
-}
-
 // A row of the mode as one of the whole; without one: a state is itself, all else is not known.
 static cpl_unknown translate(maker* k, int32_t to, int32_t var, const cpl_unknown* row) {
   const cpl_description* d = k->from;
@@ -71,9 +66,9 @@ static cpl_status note(maker* k, int32_t mode) {
   if (k->known_at == NULL || k->row == NULL) return cpli_nomem(k->box->ctx);
   k->initial = k->row + vars;
   note_known(k, mode);
-  note_rows(k->from, s->derivatives, s->n_derivatives, k->row);
-  note_rows(k->from, s->outputs, s->n_outputs, k->row);
-  note_rows(k->from, s->initial, s->n_initial, k->initial);
+  cpli_note_rows(k->from, s->derivatives, s->n_derivatives, k->row);
+  cpli_note_rows(k->from, s->outputs, s->n_outputs, k->row);
+  cpli_note_rows(k->from, s->initial, s->n_initial, k->initial);
   return CPL_OK;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Saved states of steppers made by cpl_integrate() as bytes: their own part here, the model's by
-// the model's own means, since only it knows what its snapshot holds.
+// For rooms that have steppers made by cpl_integrate(). Saved states as bytes: their own part here,
+// the model's by the model's own means, since only it knows what its snapshot holds.
 #pragma once
 
 #include "base/base.h"
@@ -18,3 +18,6 @@ cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes
                                       cpl_snapshot* snapshot, size_t* used);
 /// The model's snapshot inside one of the stepper.
 cpl_snapshot* cpli_integrate_model_snapshot(const cpl_snapshot* snapshot);
+
+/// What several steppers did, together.
+void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from);

@@ -463,28 +463,33 @@ cpl_status cpli_integrate_pieces(cpl_model* whole, const cpl_pieces* map, const 
   return CPL_OK;
 }
 
+void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from) {
+  to->steps += from->steps;
+  to->rejected += from->rejected;
+  to->rhs_evals += from->rhs_evals;
+  to->jac_evals += from->jac_evals;
+  to->newton_iters += from->newton_iters;
+  to->state_events += from->state_events;
+  to->time_events += from->time_events;
+  to->step_events += from->step_events;
+  to->restarts += from->restarts;
+  to->switches += from->switches;
+  to->structures += from->structures;
+  to->linear_iters += from->linear_iters;
+  to->products += from->products;
+  to->projections += from->projections;
+  to->largest_projection = fmax(to->largest_projection, from->largest_projection);
+  to->largest_residual = fmax(to->largest_residual, from->largest_residual);
+  to->algebraics += from->algebraics;
+  to->groups += from->groups;
+  to->in_models_s += from->in_models_s;
+}
+
 const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* base) {
   if (base->ops != &stepper_ops) return NULL;
   pieces* p = (pieces*)base;
-  p->sum = (cpl_solver_stats){.groups = p->n};
-  for (int32_t i = 0; i < p->n; i++) {
-    const cpl_solver_stats* one = &p->steppers[i]->stats;
-    p->sum.steps += one->steps;
-    p->sum.rejected += one->rejected;
-    p->sum.rhs_evals += one->rhs_evals;
-    p->sum.jac_evals += one->jac_evals;
-    p->sum.newton_iters += one->newton_iters;
-    p->sum.state_events += one->state_events;
-    p->sum.time_events += one->time_events;
-    p->sum.step_events += one->step_events;
-    p->sum.restarts += one->restarts;
-    p->sum.switches += one->switches;
-    p->sum.structures += one->structures;
-    p->sum.in_models_s += one->in_models_s;
-    p->sum.projections += one->projections;
-    p->sum.algebraics += one->algebraics;
-    p->sum.largest_projection = fmax(p->sum.largest_projection, one->largest_projection);
-    p->sum.largest_residual = fmax(p->sum.largest_residual, one->largest_residual);
-  }
+  p->sum = (cpl_solver_stats){0};
+  for (int32_t i = 0; i < p->n; i++) cpli_stats_add(&p->sum, &p->steppers[i]->stats);
+  p->sum.groups = p->n;
   return &p->sum;
 }

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "model/manifold.h"
 #include "solver/integrated.h"
@@ -22,6 +23,8 @@ struct cpli_projection {
   double *before, *change;  // n
   double *c, *c_at;         // as many as there can be constraints
   double last_residual;
+  size_t worst;               // the constraint that is
+  bool warned;                // of states that had to be moved before time goes on
   int64_t refused, accepted;  // ends of steps since the last event
 };
 
@@ -36,6 +39,22 @@ static double largest(const double* c, size_t n) {
   double most = 0;
   for (size_t i = 0; i < n; i++) most = fabs(c[i]) > most || isnan(c[i]) ? fabs(c[i]) : most;
   return most;
+}
+
+// Remembers the largest one.
+static void note_largest(cpli_integrate* s, const double* c) {
+  struct cpli_projection* p = s->projection;
+  p->worst = 0;
+  for (size_t i = 1; i < p->active; i++) {
+    if (fabs(c[i]) > fabs(c[p->worst])) p->worst = i;
+  }
+  p->last_residual = largest(c, p->active);
+}
+
+static void name_worst(cpli_integrate* s, char* out, size_t size) {
+  snprintf(out, size, "constraint %zu", s->projection->worst + 1);
+  if (s->m->ops->name_constraint != NULL)
+    s->m->ops->name_constraint(s->m, s->projection->worst, out, size);
 }
 
 static void set_weights(cpli_integrate* s, const double* x) {
@@ -70,9 +89,12 @@ static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
 //------------------------------------ projection ------------------------------------
 
 static cpl_status cannot(cpli_integrate* s, double t) {
+  char worst[300];
+  name_worst(s, worst, sizeof worst);
   return cpl_fail(s->base.base.ctx, CPL_RETRY,
-                  "%s: no way onto the constraints was found at t=%.12g (largest residual %.3g)",
-                  s->base.base.name, t, s->projection->last_residual);
+                  "%s: no way onto the constraints was found at t=%.12g (largest residual %.3g, of "
+                  "%s)",
+                  s->base.base.name, t, s->projection->last_residual, worst);
 }
 
 // Residuals and gradients at x.
@@ -110,7 +132,7 @@ static cpl_status check_end(cpli_integrate* s, double t) {
   if (st != CPL_OK) return st;
   double after = largest(p->c_at, p->active);
   if (!(after > hopeless * p->tolerance && after > 0.5 * before)) return CPL_OK;
-  p->last_residual = after;
+  note_largest(s, p->c_at);
   return cannot(s, t);
 }
 
@@ -168,7 +190,7 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
   if (s->m->ops->get_constraints == NULL) return CPL_OK;  // only the projection itself can tell
   cpl_status st = residuals(s, t, x, p->c);
   if (st != CPL_OK) return st;
-  p->last_residual = largest(p->c, p->active);
+  note_largest(s, p->c);
   if (s->def.projection == CPL_PROJECT_EVERY_STEP) return CPL_OK;
   *due = !(p->last_residual <= p->tolerance);
   for (size_t k = 0; k < p->active && !*due; k++)
@@ -188,11 +210,13 @@ static void count(cpli_integrate* s, double distance) {
 static cpl_status refuse_step(cpli_integrate* s, double t) {
   struct cpli_projection* p = s->projection;
   if (++p->refused < MOST_REFUSALS || p->refused * 50 < p->accepted) return CPL_OK;
+  char worst[300];
+  name_worst(s, worst, sizeof worst);
   return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
                   "%s: the equations do not keep the constraints: at t=%.12g %lld of %lld steps "
-                  "led away from them further than the error test allows",
+                  "led away from them further than the error test allows, the last one from %s",
                   s->base.base.name, t, (long long)p->refused,
-                  (long long)(p->refused + p->accepted));
+                  (long long)(p->refused + p->accepted), worst);
 }
 
 // p->x is the end, p->change the way; *moved: whether there was any.
@@ -247,6 +271,31 @@ cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x,
 
 //------------------------------------ life ------------------------------------
 
+// Values that were given are changed: small corrections are told, large ones are a surprise.
+static void tell_moved(cpli_integrate* s, double distance) {
+  static const double surprising = 1e-3;
+  struct cpli_projection* p = s->projection;
+  const cpl_description* d = s->m->base.desc;  // of the present structure
+  char worst[300], off[360] = "";
+  size_t most = 0;
+  double share = 0;
+  if (!(distance > 1)) return;
+  for (size_t i = 0; i < p->n; i++) {
+    double size = fabs(p->x[i] - s->x[i]) / fmax(fabs(s->x[i]), s->nominal[i]);
+    if (size > share) share = size, most = i;
+  }
+  name_worst(s, worst, sizeof worst);
+  if (s->m->ops->get_constraints != NULL)
+    snprintf(off, sizeof off, " (%s is off by %.3g)", worst, p->last_residual);
+  bool warn = share > surprising && !p->warned;
+  p->warned = p->warned || warn;
+  cpl_log(s->base.base.ctx, warn ? CPL_LOG_WARNING : CPL_LOG_INFO, s->base.base.name,
+          "the states at t=%.12g do not meet the constraints%s and were moved onto them: %s from "
+          "%.6g to %.6g",
+          s->t, off, d->states[most] >= 0 ? d->vars[d->states[most]].name : "a state", s->x[most],
+          p->x[most]);
+}
+
 static cpl_status begin(cpli_integrate* s) {
   struct cpli_projection* p = s->projection;
   bool due = false;
@@ -260,10 +309,7 @@ static cpl_status begin(cpli_integrate* s) {
   memcpy(p->x, s->x, s->all * sizeof *p->x);
   st = project(s, s->t, &distance);  // gradients are wanted in any case: how far is far
   if (st != CPL_OK || !due) return st;
-  if (distance > 1)
-    cpl_log(s->base.base.ctx, CPL_LOG_INFO, s->base.base.name,
-            "states at t=%.12g were %.3g times the tolerance off the constraints: projected", s->t,
-            distance);
+  tell_moved(s, distance);
   count(s, distance);
   memcpy(s->x, p->x, p->n * sizeof *p->x);
   return CPL_OK;
@@ -289,11 +335,13 @@ void cpli_projection_destroy(cpli_integrate* s) {
 }
 
 static cpl_status refuse(const cpli_integrate* s) {
-  return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: solver %s cannot project onto the constraints of the model (CVODE projects "
-                  "with BDF only, IDA in single models only); take cvode, radau, dopri5, erk8, "
-                  "esdirk5 or rk4, or projection by events or off",
-                  s->base.base.name, cpl_solver_name(s->def.kind));
+  return cpl_fail(
+      s->base.base.ctx, CPL_ERR_INPUT,
+      "%s: solver %s cannot project onto the constraints of the model (%s); take cvode, "
+      "radau, dopri5, erk8, esdirk5 or rk4, or projection by events or off",
+      s->base.base.name, cpl_solver_name(s->def.kind),
+      s->def.kind == CPL_SOLVER_ADAMS ? "CVODE projects with BDF only"
+                                      : "IDA keeps those of single models only");
 }
 
 cpl_status cpli_projection_make(cpli_integrate* s) {

@@ -80,6 +80,14 @@ static cpl_status bad(const cpl_system_def* def, const cpli_text* at, const char
   return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &at->place, "constraint: %s", why);
 }
 
+cpl_status cpli_def_take_constraint(cpl_system_def* def, cpli_constraint item) {
+  if (!cpli_grow(def->ctx, (void**)&def->constraints, &def->cap_constraints, def->n_constraints,
+                 sizeof item))
+    return cpli_nomem(def->ctx);
+  def->constraints[def->n_constraints++] = item;
+  return CPL_OK;
+}
+
 cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_text name, cpli_text equation) {
   bool more = false;
   if (def->no_memory) return cpli_nomem(def->ctx);
@@ -95,14 +103,11 @@ cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_text name, cpli_tex
   cpl_status st = name_is_taken(def, &name);
   if (st < 0) return st;
   bool at_start = right != NULL && is_at_start(right);
-  if (right != NULL && !at_start && begins_with_at(right))
+  if ((right != NULL && !at_start && begins_with_at(right)) || begins_with_at(equation.text))
     return bad(def, &equation, "on its right stands an expression, or `at start`");
+  if (equals == NULL && strstr(equation.text, "==") != NULL)
+    return bad(def, &equation, "left = right, with one =");
   cpli_constraint item = {name, difference_of(def, &equation, left, at_start ? NULL : right),
                           at_start};
-  if (item.difference.text == NULL ||
-      !cpli_grow(def->ctx, (void**)&def->constraints, &def->cap_constraints, def->n_constraints,
-                 sizeof item))
-    return cpli_nomem(def->ctx);
-  def->constraints[def->n_constraints++] = item;
-  return CPL_OK;
+  return item.difference.text != NULL ? cpli_def_take_constraint(def, item) : cpli_nomem(def->ctx);
 }

@@ -209,6 +209,8 @@ cpl_status cpli_def_add_connection(cpl_system_def* def, cpli_connection item);
 cpl_status cpli_def_add_output(cpl_system_def* def, cpli_output item);
 /// `equation` is as written: "a = b", "a = at start", or "a", which is to stay zero.
 cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_text name, cpli_text equation);
+/// One of another definition, which has checked it.
+cpl_status cpli_def_take_constraint(cpl_system_def* def, cpli_constraint item);
 cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item);
 cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item);
 /// Times and tolerances make sense together with what was said before.

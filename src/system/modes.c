@@ -92,18 +92,29 @@ static cpl_status require_mode(const cpl_system_def* def, const cpli_text* name)
                       near);
 }
 
+// Parts on a line are at different times, and what is on its way in one is no state to set.
+static cpl_status check_lines(const cpl_system_def* def, const cpli_mode_def* m) {
+  if (m->def->n_lines + m->def->n_interfaces == 0) return CPL_OK;
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &m->name.place,
+                      "mode \"%s\": there are no delay lines inside of a mode; a system with modes "
+                      "can be a model at the end of a line",
+                      m->name.text);
+}
+
 cpl_status cpli_def_check_modes(const cpl_system_def* def) {
-  if (def->n_models + def->n_connections + def->n_events + def->n_outputs > 0)
-    return cpli_fail_at(
-        def->ctx, CPL_ERR_INPUT, &def->modes[0].name.place,
-        "a system with modes has its models, connections, outputs and events inside "
-        "of the modes");
+  if (def->n_models + def->n_connections + def->n_events + def->n_outputs + def->n_constraints +
+          def->n_interfaces + def->n_lines >
+      0)
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &def->modes[0].name.place,
+                        "a system with modes has its models, connections, outputs, events and "
+                        "constraints inside of the modes");
   cpl_status st = def->start_mode.text == NULL
                       ? cpli_fail_at(def->ctx, CPL_ERR_INPUT, &def->modes[0].name.place,
                                      "modes: `start` is missing: the mode to begin with")
                       : require_mode(def, &def->start_mode);
   for (size_t i = 0; i < def->n_modes && st >= 0; i++) {
     const cpli_mode_def* m = &def->modes[i];
+    st = check_lines(def, m);
     for (size_t k = 0; k < m->n_leaves && st >= 0; k++) st = require_mode(def, &m->leaves[k].to);
   }
   for (size_t i = 0; i < def->n_observed && st >= 0; i++) {
@@ -133,6 +144,8 @@ static cpl_status copy_items(const cpl_system_def* from, cpl_system_def* to) {
     st = cpli_def_add_output(to, from->outputs[i]);
   for (size_t i = 0; i < from->n_events && st >= 0; i++)
     st = cpli_def_add_event(to, from->events[i]);
+  for (size_t i = 0; i < from->n_constraints && st >= 0; i++)
+    st = cpli_def_take_constraint(to, from->constraints[i]);
   to->cosimulation = from->cosimulation;
   to->experiment = from->experiment;
   to->isolate = from->isolate;

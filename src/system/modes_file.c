@@ -69,23 +69,43 @@ static cpl_status read_leaves(cpli_reader* r, const cpli_yaml* node, cpli_mode_d
   return st;
 }
 
+static cpl_status check_mode_keys(const cpli_reader* r, const cpli_yaml* node) {
+  static const char* const inside[] = {"models", "parameters",  "inputs", "connections", "outputs",
+                                       "events", "constraints", "master", "solver",      "leave"};
+  static const char whole[] = "belongs to the whole";
+  static const char lines[] =
+      "is not possible inside of a mode; a system with modes can be a model at the end of a line";
+  static const struct {
+    const char *key, *why;
+  } outside[] = {
+      {"couplet", whole},
+      {"name", whole},
+      {"experiment", whole},
+      {"record", whole},
+      {"observe", whole},
+      {"tlm", lines},
+      {"interfaces", lines},
+      {"modes", "belongs to the whole; for modes inside of a mode take a model with `system:`"}};
+  for (const cpli_yaml* c = node->first; c != NULL; c = c->next) {
+    for (size_t i = 0; i < CPLI_COUNT(outside); i++) {
+      if (strcmp(c->key->text, outside[i].key) == 0)
+        return fail(r, c->key, "mode \"%s\": `%s` %s", node->key->text, outside[i].key,
+                    outside[i].why);
+    }
+  }
+  return cpli_check_keys(r, node, inside, CPLI_COUNT(inside));
+}
+
 static cpl_status read_mode(cpli_reader* r, const cpli_yaml* node) {
-  static const char* const outside[] = {"couplet", "name",  "experiment",
-                                        "record",  "modes", "observe"};
   cpl_system_def* inner = NULL;
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
+  if (st >= 0) st = check_mode_keys(r, node);
   if (st >= 0) st = cpli_def_add_mode(r->def, cpli_read_key(r, node), &inner);
   if (st < 0) return st;
   cpli_reader own = *r;
   own.def = inner;
   for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next) {
     cpli_mode_def* mode = &r->def->modes[r->def->n_modes - 1];
-    for (size_t i = 0; i < CPLI_COUNT(outside); i++) {
-      if (strcmp(c->key->text, outside[i]) == 0)
-        return fail(r, c->key, "mode \"%s\": `%s` belongs to the whole%s", node->key->text,
-                    outside[i],
-                    i == 4 ? "; for modes inside of a mode take a model with `system:`" : "");
-    }
     st = strcmp(c->key->text, "leave") == 0 ? read_leaves(&own, c, mode, r->def)
                                             : cpli_read_section(&own, c);
   }
@@ -121,9 +141,10 @@ cpl_status cpli_read_observed(cpli_reader* r, const cpli_yaml* node) {
 
 // The same as in `experiment`, by the names one expects here.
 cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"step", "rtol", "atol", "name", "linear", "loops"};
-  static const int places[] = {CPLI_STEP,   CPLI_RTOL,       CPLI_ATOL,
-                               CPLI_SOLVER, CPLI_LINEAR_KEY, CPLI_LOOPS_KEY};
+  static const char* const keys[] = {"step",   "rtol",  "atol",      "name",
+                                     "linear", "loops", "projection"};
+  static const int places[] = {CPLI_STEP,       CPLI_RTOL,      CPLI_ATOL,          CPLI_SOLVER,
+                               CPLI_LINEAR_KEY, CPLI_LOOPS_KEY, CPLI_PROJECTION_KEY};
   cpli_experiment e = {.values = cpl_default_experiment_def()};
   double* numbers[] = {&e.values.step, &e.values.rtol, &e.values.atol};
   cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
@@ -137,6 +158,7 @@ cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node) {
     if (places[i] == CPLI_SOLVER) e.values.solver = text.text;
     if (places[i] == CPLI_LINEAR_KEY) e.values.linear = text.text;
     if (places[i] == CPLI_LOOPS_KEY) e.values.loops = text.text;
+    if (places[i] == CPLI_PROJECTION_KEY) e.values.projection = text.text;
   }
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
 }

@@ -147,6 +147,57 @@ static void mistakes_of_strangers(void** state) {
               "s.yaml");
 }
 
+static void mistakes_in_constraints(void** state) {
+  (void)state;
+  static const struct {
+    int code;
+    const char *equation, *message;
+  } bad[] = {
+      {2, "at start = a.x", "s.yaml:3:18: constraint: on its right stands an expression"},
+      {2, "a.x == 1", "s.yaml:3:18: constraint: left = right, with one ="},
+      {2, "a.x > 0", "constraint e: an equation is needed, not a comparison"},
+      {2, "time = at start", "constraint e: it names no variable of a model"},
+      {2, "2*k = 4", "constraint e: it names no variable of a model"},
+      {1, "a.x = 1", "the equations do not keep the constraints"},
+      {1, "a.x = 1", "the last one from e"},
+      {1, "a.x^2 = -1", "no way onto the constraints was found at t=0 (largest residual"},
+  };
+  write_text("decay.c", decay_model);
+  write_text(
+      "s.yaml",
+      "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: a.x = 1}\noutputs: {e: a.x}\n");
+  CHECK_FAILS_WITH(2,
+                   "s.yaml:3:15: constraint e: a variable, output or observed value has this name",
+                   "run", "s.yaml");
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    char text[300];
+    snprintf(text, sizeof text,
+             "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: %s}\nparameters: {k: 2}\n"
+             "experiment: {stop: 1}\n",
+             bad[i].equation);
+    write_text("s.yaml", text);
+    CHECK_FAILS_WITH(bad[i].code, bad[i].message, "run", "s.yaml");
+  }
+}
+
+// Start values that are not on the constraints are moved; who gave them hears of it.
+static void start_values_off_the_constraints(void** state) {
+  (void)state;
+  write_text("decay.c", decay_model);
+  write_text("s.yaml",
+             "couplet: 1\nmodels: {a: {c: decay.c}, b: {c: decay.c, start: {x: 1.5}}}\n"
+             "constraints: {same: a.x = b.x}\nexperiment: {stop: 1}\n");
+  CHECK_CODE(0, "run", "s.yaml", "-o", "s.csv");
+  CHECK_CONTAINS(complained,
+                 "the states at t=0 do not meet the constraints (same is off by 0.5) and were "
+                 "moved onto them: ");
+  write_text("s.yaml",
+             "couplet: 1\nmodels: {a: {c: decay.c}, b: {c: decay.c, start: {x: 1.00001}}}\n"
+             "constraints: {same: a.x = b.x}\nexperiment: {stop: 1}\n");
+  CHECK_CODE(0, "run", "s.yaml", "-o", "s.csv");
+  CHECK_STR(complained, "");
+}
+
 static void standard_output_that_is_full(void** state) {
   (void)state;
   int full = open("/dev/full", O_WRONLY), err = create("stderr.txt");
@@ -169,6 +220,8 @@ int main(void) {
       cmocka_unit_test(unknown_words),
       cmocka_unit_test(misuse),
       cmocka_unit_test(mistakes_of_strangers),
+      cmocka_unit_test(mistakes_in_constraints),
+      cmocka_unit_test(start_values_off_the_constraints),
       cmocka_unit_test(standard_output_that_is_full),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

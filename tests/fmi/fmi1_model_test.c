@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include "couplet/assemble.h"
 #include "fmi/probes.h"
 
 static cpl_status run(cpl_stepper* s, double stop, double step) {
@@ -134,6 +135,51 @@ static void reset(void** state) {
   close_probe(&o);
 }
 
+static void write_text(const char* path, const char* text) {
+  FILE* f = fopen(path, "w");
+  CHECK(f != NULL);
+  fprintf(f, text, getenv("COUPLET_PROBE"), getenv("COUPLET_PROBE"));
+  fclose(f);
+}
+
+static double end_of_run(cpl_context* ctx, const char* path, const char* name, double t) {
+  cpl_source* source = NULL;
+  cpl_stepper* s = NULL;
+  cpl_stepper_def def = cpl_default_stepper_def();
+  double value = 0;
+  def.solver.rtol = 1e-9;
+  CHECK_OK(ctx, cpl_system_open(ctx, path, &source));
+  CHECK_OK(ctx, cpl_system_stepper(source, &def, &s));
+  CHECK_OK(ctx, run(s, t, t / 4));
+  const cpl_description* d = s->base.desc;
+  uint32_t ref = d->vars[cpl_find_variable(d, name)].ref;
+  CHECK_OK(ctx, s->base.ops->get_real(&s->base, &ref, 1, &value));
+  s->base.ops->destroy(&s->base);
+  source->ops->destroy(source);
+  return value;
+}
+
+// Its derivatives are no variables: whoever takes a system of such FMUs as a part has to get along
+// without.
+static void systems_of_it_are_parts_of_others(void** state) {
+  (void)state;
+  test_heap heap = {.fail_at = -1};
+  cpl_context* ctx = test_context_with_heap(&heap);
+  write_text("inner.yaml",
+             "couplet: 1\nmodels: {a: {fmu: %s1_me}, b: {fmu: %s1_me}}\n"
+             "connections: {b.u: a.x1}\noutputs: {y: a.x1 + b.x1}\n");
+  write_text("outer.yaml",
+             "couplet: 1\nmodels: {i: {system: inner.yaml}, p: {fmu: %s1_me}}\n"
+             "connections: {p.u: i.y}\n");
+  write_text("modes.yaml",
+             "couplet: 1\nmodes:\n  start: one\n  one: {models: {i: {system: inner.yaml}, "
+             "p: {fmu: %s1_me}}}\nobserve: {x: i.a.x1}\n");
+  CHECK_NEAR(end_of_run(ctx, "outer.yaml", "i.a.x1", 0.75), cos(1.5), 1e-6);
+  CHECK_NEAR(end_of_run(ctx, "modes.yaml", "x", 0.75), cos(1.5), 1e-6);
+  cpl_context_destroy(ctx);
+  CHECK_INT(heap.live, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(order_of_calls),
@@ -142,6 +188,7 @@ int main(void) {
       cmocka_unit_test(aliases_and_types),
       cmocka_unit_test(failures_have_words),
       cmocka_unit_test(reset),
+      cmocka_unit_test(systems_of_it_are_parts_of_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

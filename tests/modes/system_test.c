@@ -246,6 +246,21 @@ static void what_is_not_mapped_takes_its_start_value(void** state) {
   free(text);
 }
 
+static void check_tells_of_modes_that_are_never_entered(void** state) {
+  (void)state;
+  write_file(
+      "s.yaml", HEAD
+      "modes:\n  start: a\n  a: {models: {m: {c: m.c}}, leave: [{at: 1, to: c, set: {m.x: 1}}]}\n"
+      "  b: {models: {m: {c: m.c}}, leave: [{at: 1, to: a, set: {m.x: 1}}]}\n"
+      "  c: {models: {m: {c: m.c}}}\n");
+  CHECK_INT(couplet("check s.yaml"), 0);
+  size_t n;
+  char* text = read_all("out.txt", &n);
+  CHECK_CONTAINS(text, "s.yaml:7:3: mode b is never entered: no transition leads there [switch]");
+  CHECK_CONTAINS(text, "0 errors, 1 warning");
+  free(text);
+}
+
 #define MAPPING(set)                                                       \
   HEAD "modes:\n  start: a\n  a:\n    models: {m: {c: m.c}}\n    leave:\n" \
        "      - {at: 1, to: b, set: " set "}\n  b: {models: {m: {c: m.c}, n: {c: m.c}}}\n"
@@ -297,7 +312,14 @@ static void bad_sections_have_a_place(void** state) {
       {MODE "    leave: [{to: a, on: fire}]\n", "only `terminate` is known"},
       {MODE "    leave: [{to: a, whenn: m.x > 1}]\n", "unknown key whenn (did you mean when"},
       {MODE "    leave: [{to: a, when: m.x}]\n", "m.x is no condition"},
-      {MODE "    leave: [{to: a, when: q.x > 1}]\n", "q.x"},
+      {MODE "    leave: [{to: a, when: q.x > 1}]\n",
+       "mode a: s.yaml:8:27: unknown name \"q.x\" (did you mean m.x"},
+      {MODE "    leaves: [{to: a, when: m.x > 1}]\n", "unknown key leaves (did you mean leave?)"},
+      {MODE "    tlm: []\n", "`tlm` is not possible inside of a mode"},
+      {"modes:\n  start: a\n  a:\n    models: {m: {c: m.c, interfaces: {e: {kind: translational, "
+       "speed: x, force: u}}}}\n",
+       "s.yaml:6:3: mode \"a\": there are no delay lines inside of a mode"},
+      {MODE "constraints: {c: m.x = 1}\n", "constraints inside of the modes"},
       {MODE "    experiment: {stop: 1}\n", "`experiment` belongs to the whole"},
       {MODE "    modes: {}\n", "for modes inside of a mode take a model with `system:`"},
       {MODE "  start.b: {models: {m: {c: m.c}}}\n", "a name of a mode has no dots"},
@@ -406,6 +428,39 @@ static void events_and_connections_work_inside_of_a_mode(void** state) {
   CHECK_NEAR(entered(t, 2), -11 + sqrt(171), 1e-8);
   CHECK_NEAR(at_end(t, "x"), 30, 1e-6);
   cpl_table_destroy(t);
+}
+
+// A point on a circle, entered anew on one of twice the radius at t = 5. `at start` is where the
+// mode began.
+#define CIRCLE(solver)                                                                   \
+  HEAD "modes:\n  start: a\n  a:\n    models: {p: {c: m.c, start: {b: 0}}, q: {c: m.c, " \
+       "start: {b: 0, x: 0}}}\n    connections: {p.u: -1*q.x, q.u: 1*p.x}\n"             \
+       "    constraints: {radius: p.x^2 + q.x^2 = at start}\n    solver: {" solver       \
+       "}\n    leave: [{at: 5, to: a, set: {p.x: 2*p.x, q.x: 2*q.x}}]\n"                 \
+       "observe: {r: sqrt(p.x^2 + q.x^2)}\n"
+
+static double largest_drift(cpl_context* ctx, const char* text) {
+  cpl_table* t = run_text(ctx, text, 0);
+  const double* r = column(t, "r");
+  size_t turned = 0;
+  double most = 0;
+  while (turned + 1 < t->n_rows && t->time[turned] < t->time[turned + 1]) turned++;
+  CHECK_NEAR(t->time[turned], 5, 0);
+  for (size_t i = 0; i < t->n_rows; i++) most = fmax(most, fabs(r[i] / (i > turned ? 2 : 1) - 1));
+  cpl_table_destroy(t);
+  return most;
+}
+
+static void constraints_hold_inside_of_a_mode(void** state) {
+  CHECK(largest_drift(*state, CIRCLE("name: radau, rtol: 1e-3, projection: off")) > 1e-4);
+  CHECK(largest_drift(*state, CIRCLE("name: radau, rtol: 1e-3, projection: every")) < 1e-7);
+  CHECK(largest_drift(*state, CIRCLE("rtol: 1e-3")) < 1e-6);
+  CHECK_INT(couplet("run s.yaml -o out.csv --stats"), 0);
+  size_t n;
+  char* said = read_all("out.txt", &n);
+  CHECK_CONTAINS(said, "projections");
+  free(said);
+  fails(CIRCLE("projection: of"), 2, "s.yaml:10:26: of is not known (auto, lazy, every");
 }
 
 // The same as two_modes.yaml, made by calls.
@@ -525,6 +580,7 @@ int main(void) {
       T(switches_that_accumulate_are_reported),
       T(mappings_see_everything_the_old_mode_knew),
       T(what_is_not_mapped_takes_its_start_value),
+      T(check_tells_of_modes_that_are_never_entered),
       T(a_pattern_is_a_formula_for_each),
       T(mistakes_in_mappings_have_a_place),
       T(bad_sections_have_a_place),
@@ -533,6 +589,7 @@ int main(void) {
       T(modes_stand_inside_of_modes),
       T(components_side_by_side_have_their_own_modes),
       T(events_and_connections_work_inside_of_a_mode),
+      T(constraints_hold_inside_of_a_mode),
       T(a_program_can_define_modes),
       T(graph_shows_the_state_chart),
       T(survives_mutations),
