@@ -163,15 +163,12 @@ static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_r
 
 // The array of a model that a text names; NULL: none.
 static const cpl_array* find_array(const cpli_resolver* r, const char* text, int32_t* model) {
-  for (size_t m = 0; m < r->def->n_models; m++) {
-    const char* name = r->def->models[m].name.text;
-    size_t len = strlen(name);
-    if (strncmp(text, name, len) != 0 || text[len] != '.') continue;
-    const cpl_description* d = r->models[m]->desc;
-    for (int32_t i = 0; i < d->n_arrays; i++) {
-      *model = (int32_t)m;
-      if (strcmp(d->arrays[i].name, text + len + 1) == 0) return &d->arrays[i];
-    }
+  const char* name;
+  *model = cpli_split_name(r->def, text, &name);
+  if (*model < 0) return NULL;
+  const cpl_description* d = r->models[*model]->desc;
+  for (int32_t i = 0; i < d->n_arrays; i++) {
+    if (strcmp(d->arrays[i].name, name) == 0) return &d->arrays[i];
   }
   return NULL;
 }

@@ -8,8 +8,7 @@ static const cpl_description* desc_of(const cpli_resolver* r, int32_t model) {
   return r->models[model]->desc;
 }
 
-// The model before the first dot and the variable behind it; -1: there is no such model.
-static int32_t split(const cpl_system_def* def, const char* name, const char** variable) {
+int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char** variable) {
   char model[256];
   const char* dot = strchr(name, '.');
   size_t n = dot != NULL ? (size_t)(dot - name) : sizeof model;
@@ -22,7 +21,7 @@ static int32_t split(const cpl_system_def* def, const char* name, const char** v
 
 static cpl_status check_values(const cpli_resolver* r, const cpli_text* name) {
   const char* variable;
-  if (split(r->def, name->text, &variable) < 0) return CPL_OK;
+  if (cpli_split_name(r->def, name->text, &variable) < 0) return CPL_OK;
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place,
                       "\"%s\" begins like a variable of the model \"%.*s\"", name->text,
                       (int)(variable - 1 - name->text), name->text);
@@ -47,7 +46,7 @@ bool cpli_resolver_find(const cpli_resolver* r, const char* name, cpli_ref* out)
     return true;
   }
   const char* variable;
-  int32_t model = split(r->def, name, &variable);
+  int32_t model = cpli_split_name(r->def, name, &variable);
   int32_t var = model >= 0 ? cpl_find_variable(desc_of(r, model), variable) : -1;
   if (var < 0) return false;
   *out = (cpli_ref){CPLI_REF_VARIABLE, model, var};
@@ -107,7 +106,7 @@ static void miss_model(cpli_resolver* r, const char* name) {
 void cpli_resolver_miss(cpli_resolver* r, const char* name) {
   const char* variable;
   memset(r->near, 0, sizeof r->near);
-  int32_t model = split(r->def, name, &variable);
+  int32_t model = cpli_split_name(r->def, name, &variable);
   if (model >= 0) {
     miss_variable(r, model, variable);
   } else {
@@ -141,7 +140,7 @@ cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_text* name, cpli_r
                         name->text);
   cpli_resolver_miss(r, name->text);
   offer(r, near, sizeof near);
-  int32_t model = split(r->def, name->text, &variable);
+  int32_t model = cpli_split_name(r->def, name->text, &variable);
   if (model >= 0)
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "model \"%s\" has no variable %s%s",
                         r->def->models[model].name.text, variable, near);

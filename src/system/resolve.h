@@ -31,6 +31,9 @@ typedef struct cpli_resolver {
   char near[CPLI_NEAREST][512];     // known names near the one last not found; "" when fewer
 } cpli_resolver;
 
+/// The model before the first dot of a name and the variable behind it; -1: there is no such model.
+int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char** variable);
+
 /// Returns: CPL_ERR_INPUT when an input or parameter is named as if it belonged to a model.
 cpl_status cpli_resolver_init(cpli_resolver* r, cpl_context* ctx, const cpl_system_def* def,
                               const cpl_source* const* models);
