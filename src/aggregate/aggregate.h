@@ -27,8 +27,8 @@ typedef struct cpli_node {
   uint32_t ref;       // of the part's variable
   uint8_t type;       // cpl_type
   bool discrete;      // changes at events only
-  int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
   bool row;           // an unknown of the integrator: cpli_rows
+  int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
 } cpli_node;
 
 // Whether it has derivatives.

@@ -16,9 +16,17 @@ typedef struct cpli_instance {
   cpl_model_host host;
   const cpli_cmodel* cm;
   char* name;
+  // what every evaluation looks at stands together
   double t;
   double next_time;
-  double* v;           // all numbers, laid out as cm->at says
+  double* v;  // all numbers, laid out as cm->at says
+  cpli_phase phase;
+  bool dx_known, y_known, a_known;
+  bool as_residuals;  // in continuous time others set the algebraic variables
+  bool a_given;       // always
+  bool initialized;
+  bool dead;  // a function of the model crashed
+
   double* start;       // x, w and algebraic variables as they were set before initialize
   double* guess;       // na: algebraic variables at the last accepted step or event
   double* sought;      // na: scratch of the search for them
@@ -32,14 +40,8 @@ typedef struct cpli_instance {
   char** text;                           // ns: owned Strings
   const char** lent;                     // ns: what a handler sees of them
   unsigned char* memory;
-  char message[512];  // of the model, in the call under way
-  cpli_phase phase;
   cpli_algebra algebra;
-  bool dx_known, y_known, a_known;
-  bool as_residuals;  // in continuous time others set the algebraic variables
-  bool a_given;       // always
-  bool initialized;
-  bool dead;  // a function of the model crashed
+  char message[512];  // of the model, in the call under way
 } cpli_instance;
 
 // One call of a function of the model: what goes in, and what it returned.
