@@ -62,7 +62,7 @@ typedef struct cpli_transition {
   double *sources, *results;
   // states that can only be written after it
   int32_t *late_states, *late_targets;
-  double* late_values;
+  double *late_values, *late_room;  // room: for all states of a model
   int32_t n_late;
   double* seen;  // what the new mode made of what was set
   int32_t warned;

@@ -135,6 +135,7 @@ static cpl_status take_targets(cpli_modes* m, cpli_transition* t, const cpl_desc
   int32_t n = t->def.n_targets;
   bool fine = NEW(m, n, t->target_others) && NEW(m, n, t->results) && NEW(m, n, t->late_states) &&
               NEW(m, n, t->late_targets) && NEW(m, n, t->late_values) &&
+              NEW(m, m->is_model ? to->n_states : 0, t->late_room) &&
               NEW(m, t->n_real + n, t->seen);
   if (!fine) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < n; i++) {

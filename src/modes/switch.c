@@ -230,21 +230,19 @@ static cpl_status compare(cpli_modes* m, cpli_transition* t) {
 }
 
 // States of a model are written in continuous time, which it enters after an event.
-static cpl_status write_states(cpli_modes* m, const cpli_transition* t, cpl_model* model) {
+static cpl_status write_states(const cpli_transition* t, cpl_model* model) {
   cpl_event_info info = {.again = true};
   cpl_status st = CPL_OK;
   for (int round = 0; st >= 0 && info.again && round < CPLI_TRAIL; round++) {
     info = (cpl_event_info){.next_time = INFINITY};
     st = model->ops->event_update(model, &info);
   }
-  double* x = cpli_alloc(model->base.ctx, (size_t)model->base.desc->n_states, sizeof *x);
-  if (x == NULL) return cpli_nomem(model->base.ctx);
+  double* x = t->late_room;
   if (st >= 0) st = model->ops->enter_continuous(model);
   if (st >= 0) st = model->ops->get_states(model, x);
   for (int32_t i = 0; i < t->n_late; i++) x[t->late_states[i]] = t->late_values[i];
   if (st >= 0) st = model->ops->set_states(model, x);
   if (st >= 0) st = model->ops->enter_event(model);
-  cpli_free(m->base.base.ctx, x);
   return st;
 }
 
@@ -252,7 +250,7 @@ static cpl_status write_late(cpli_modes* m, cpli_transition* t, cpli_mode* mode)
   cpl_step_result result;
   if (t->n_late == 0) return CPL_OK;
   for (int32_t i = 0; i < t->n_late; i++) t->late_values[i] = t->results[t->late_targets[i]];
-  if (m->is_model) return write_states(m, t, mode->m);
+  if (m->is_model) return write_states(t, mode->m);
   cpl_stepper* s = mode->s;
   cpl_status st = s->ops->set_states(s, t->late_states, (size_t)t->n_late, t->late_values);
   return st < 0 ? st : s->ops->step(s, m->t, m->t, &result);
