@@ -70,6 +70,44 @@ static void a_coupling_function_closes_an_oscillator(void** state) {
   }
 }
 
+// The energy of an oscillator over 50 s at a coarse tolerance: the largest distance from its start.
+static double energy_drift(bool kept) {
+  cpl_source *integrator, *system;
+  cpl_system_def* def;
+  cpl_model* m;
+  double most = 0;
+  const char* record[] = {"x.x", "v.x"};
+  CHECK_OK(ctx, cpl_c_define(ctx, &gain_model, &integrator));
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+  add_model(def, "x", integrator);
+  add_model(def, "v", integrator);
+  CHECK_OK(ctx, cpl_system_def_set(def, "x.x", "1"));
+  CHECK_OK(ctx, cpl_system_def_connect(def, "x.u", "v.x"));
+  CHECK_OK(ctx, cpl_system_def_connect(def, "v.u", "-4*x.x"));
+  if (kept)
+    CHECK_OK(ctx, cpl_system_def_add_constraint(def, "energy", "4*x.x^2 + v.x^2 = at start"));
+  CHECK_OK(ctx, cpl_system_build(ctx, def, &system));
+  CHECK_OK(ctx, system->ops->make_model(system, "s", &m));
+  recording* r = recording_of(ctx, m, 50, 1e-4, record, 2);
+  CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
+  for (size_t i = 0; i < r->n; i++) {
+    double x = r->value[i][0], v = r->value[i][1];
+    most = fmax(most, fabs(4 * x * x + v * v - 4));
+  }
+  drop_run(r);
+  system->ops->destroy(system);
+  cpl_system_def_destroy(def);
+  integrator->ops->destroy(integrator);
+  return most;
+}
+
+static void a_program_adds_constraints(void** state) {
+  (void)state;
+  double drift = energy_drift(false), kept = energy_drift(true);
+  CHECK(drift > 1e-2);
+  CHECK(kept < 1e-3);
+}
+
 static double ramp(void* user, double t) { return *(double*)user * t; }
 
 // u = 2 t (a callback) + a table with a jump: the integral is known
@@ -396,6 +434,7 @@ int main(void) {
   ctx = cpl_context_create(NULL);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_coupling_function_closes_an_oscillator),
+      cmocka_unit_test(a_program_adds_constraints),
       cmocka_unit_test(inputs_are_callbacks_and_arrays),
       cmocka_unit_test(nested_and_flat_are_the_same),
       cmocka_unit_test(every_failed_allocation_is_survived),
