@@ -694,6 +694,14 @@ static void the_file_says_which_form_it_takes(void** state) {
   must_say("structure changes");
 }
 
+static void loops_that_come_and_go_are_no_rows(void** state) {
+  (void)state;
+  copy_example("pendulum_on_cart");
+  CHECK_INT(couplet("run pendulum_on_cart/pendulum_on_cart.yaml --solver ida -o out.csv"), 0);
+  CHECK_INT(couplet("run pendulum_on_cart/pendulum_on_cart.yaml --solver ida --loops as-rows"), 2);
+  check_message("what changes its structure (modes) cannot be integrated together with");
+}
+
 static void what_cannot_be_a_model_says_why(void** state) {
   (void)state;
   char text[sizeof triangle + 200];
@@ -740,6 +748,7 @@ int main(void) {
       cmocka_unit_test(events_of_a_master_and_of_others_come_in_order),
       cmocka_unit_test(guards_work_beside_a_master),
       cmocka_unit_test(the_file_says_which_form_it_takes),
+      cmocka_unit_test(loops_that_come_and_go_are_no_rows),
       cmocka_unit_test(what_cannot_be_a_model_says_why),
   };
   return cmocka_run_group_tests(tests, setup, drop_context);
