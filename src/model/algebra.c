@@ -80,6 +80,12 @@ static cpl_status advance(cpli_algebra* a, double* z, double size, double* gone)
   return CPL_OK;
 }
 
+// The last step is taken, small as it is: values may be small against their nominals, too.
+static cpl_status take_last(cpli_algebra* a, double* z) {
+  for (size_t i = 0; i < a->n; i++) z[i] -= a->step[i];
+  return a->residuals(a->user, z, a->g);
+}
+
 cpl_status cpli_algebra_solve(cpli_algebra* a, double* z) {
   bool fresh = false;
   a->bad = -1;
@@ -93,7 +99,7 @@ cpl_status cpli_algebra_solve(cpli_algebra* a, double* z) {
       fresh = true;
     }
     double gone = 0, size = size_of(a, a->step, z);
-    if (size <= arrived) return a->residuals(a->user, z, a->g);
+    if (size <= arrived) return take_last(a, z);
     st = advance(a, z, size, &gone);
     if (st != CPL_OK) return st;
     if (gone == 0 && size <= (fresh ? 100 : 1) * at_floor) return a->residuals(a->user, z, a->g);

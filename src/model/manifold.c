@@ -91,12 +91,12 @@ void cpli_manifold_step(cpli_manifold* p, const double* residuals, double* chang
   p->judged = true;
 }
 
-void cpli_manifold_remove(const cpli_manifold* p, double* error) {
+void cpli_manifold_remove(const cpli_manifold* p, double share, double* error) {
   size_t rank = p->judged ? p->used : p->rank;
   for (size_t i = 0; i < p->n; i++) error[i] *= p->weight[i];
   for (size_t k = 0; k < rank; k++) {
     const double* q = p->basis + k * p->n;
-    double part = dot(q, error, p->n);
+    double part = share * dot(q, error, p->n);
     for (size_t i = 0; i < p->n; i++) error[i] -= part * q[i];
   }
   for (size_t i = 0; i < p->n; i++) error[i] /= p->weight[i];

@@ -34,6 +34,7 @@ void cpli_manifold_free(cpli_manifold* k);
 /// After gradients and weights have been set.
 void cpli_manifold_factor(cpli_manifold* k);
 void cpli_manifold_step(cpli_manifold* k, const double* residuals, double* change);
-void cpli_manifold_remove(const cpli_manifold* k, double* error);
+/// Takes that share of what lies along the gradients out of a vector.
+void cpli_manifold_remove(const cpli_manifold* k, double share, double* error);
 /// The root mean square of weighted values.
 double cpli_manifold_norm(const cpli_manifold* k, const double* change);

@@ -6,7 +6,8 @@
 // which they may give way, x' = f - B m, so that there are as many unknowns (Gear, Gupta and
 // Leimkuhler's stabilised index 2). On the exact solution all m are zero, so it matters little what
 // B is as long as it leads away from the constraints; it is their gradients at the end of the last
-// step, in units of the tolerance. Of constraints that depend on each other some are left out.
+// step, in units of the tolerance. Of constraints that depend on each other, or all but, some are
+// left out.
 #include <math.h>
 
 #include "model/manifold.h"
@@ -34,7 +35,9 @@ cpl_status cpli_multipliers_look(cpli_integrate* s) {
   if (st != CPL_OK) return st == CPL_RETRY ? CPL_ERR_MODEL : st;
   memset(k->taken, 0, s->nm * sizeof *k->taken);
   memset(k->direction, 0, s->nm * s->n * sizeof(double));
-  for (size_t r = 0; r < p->rank; r++) {
+  // a gradient that turns within a tolerance by as much as it differs from others says nothing
+  double new = fmin(0.03, 10 * p->turn);
+  for (size_t r = 0; r < p->rank && p->left[r] > new; r++) {
     size_t j = p->order[r];
     double* direction = k->direction + j * s->n;
     k->taken[j] = true;

@@ -9,9 +9,11 @@
 #include "model/manifold.h"
 #include "solver/integrated.h"
 
-enum { MOST_ITERATIONS = 10, MOST_REFUSALS = 500 };
+enum { MOST_ITERATIONS = 10 };
 static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
 static const double hopeless = 100;     // residuals in units of the tolerance, after all
+static const double far = 10;           // a projection that long, in units of the tolerance, counts
+                                        // as much in an error test as an error of 1
 
 struct cpli_projection {
   size_t n, active;
@@ -22,10 +24,15 @@ struct cpli_projection {
   double *x, *perturbed;    // states and algebraic variables, which stay
   double *before, *change;  // n
   double *c, *c_at;         // as many as there can be constraints
+  double* c_before;         // before the projection
   double last_residual;
-  size_t worst;               // the constraint that is
-  bool warned;                // of states that had to be moved before time goes on
-  int64_t refused, accepted;  // ends of steps since the last event
+  size_t worst;    // the constraint that is
+  bool warned;     // of states that had to be moved before time goes on
+  double* slopes;  // n
+  double* leaves;  // 3 times as many as constraints: residuals that far back along the slopes
+  int64_t longer;  // projections that were longer than the tolerance
+  int32_t much;    // times in a row that the equations led away by much
+  bool told;       // that they lead away
 };
 
 //------------------------------------ residuals ------------------------------------
@@ -35,20 +42,14 @@ static cpl_status residuals(cpli_integrate* s, double t, const double* x, double
   return st == CPL_OK ? s->m->ops->get_constraints(s->m, c) : st;
 }
 
-static double largest(const double* c, size_t n) {
-  double most = 0;
-  for (size_t i = 0; i < n; i++) most = fabs(c[i]) > most || isnan(c[i]) ? fabs(c[i]) : most;
-  return most;
-}
-
 // Remembers the largest one.
 static void note_largest(cpli_integrate* s, const double* c) {
   struct cpli_projection* p = s->projection;
   p->worst = 0;
-  for (size_t i = 1; i < p->active; i++) {
-    if (fabs(c[i]) > fabs(c[p->worst])) p->worst = i;
+  for (size_t i = 1; i < p->active && !isnan(c[p->worst]); i++) {
+    if (!(fabs(c[i]) <= fabs(c[p->worst]))) p->worst = i;
   }
-  p->last_residual = largest(c, p->active);
+  p->last_residual = p->active > 0 ? fabs(c[p->worst]) : 0;
 }
 
 static void name_worst(cpli_integrate* s, char* out, size_t size) {
@@ -123,30 +124,41 @@ static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
   return st;
 }
 
+// A residual as large as that of a point at a distance of the tolerance; for a constraint without
+// gradient, about which nothing is known, the absolute tolerance.
+static double reach(const struct cpli_projection* p, size_t k) {
+  double size = p->manifold.size[k] * sqrt((double)p->n);
+  return size > 0 ? size : p->tolerance;
+}
+
 // Residuals after the last step: constraints that contradict each other leave some.
 static cpl_status check_end(cpli_integrate* s, double t) {
   struct cpli_projection* p = s->projection;
   if (s->m->ops->get_constraints == NULL) return CPL_OK;
-  double before = p->last_residual;
   cpl_status st = residuals(s, t, p->x, p->c_at);
-  if (st != CPL_OK) return st;
-  double after = largest(p->c_at, p->active);
-  if (!(after > hopeless * p->tolerance && after > 0.5 * before)) return CPL_OK;
-  note_largest(s, p->c_at);
-  return cannot(s, t);
+  for (size_t k = 0; k < p->active && st == CPL_OK; k++) {
+    double after = fabs(p->c_at[k]);
+    if (!(after > hopeless * reach(p, k) && after > 0.5 * fabs(p->c_before[k]))) continue;
+    note_largest(s, p->c_at);
+    st = cannot(s, t);
+  }
+  return st;
 }
 
 // Where constraints all but depend on each other, roundings of the residuals keep the iteration
 // moving.
-static bool is_there(const struct cpli_projection* p) {
-  return largest(p->c, p->active) <= small_step * p->tolerance;
+static bool is_there(const struct cpli_projection* p, double small) {
+  for (size_t k = 0; k < p->active; k++) {
+    if (!(fabs(p->c[k]) <= small * reach(p, k))) return false;
+  }
+  return true;
 }
 
 // Whether constraints that were left out, because the first gradients were those of a place too
 // far away to tell them from others, are still not met.
-static bool some_left_out(const struct cpli_projection* p) {
+static bool some_left_out(const struct cpli_projection* p, double small) {
   const cpli_manifold* k = &p->manifold;
-  return k->used < k->rank && !is_there(p);
+  return k->used < k->rank && !is_there(p, small);
 }
 
 // p->x onto the constraints; *distance in units of the tolerance.
@@ -162,12 +174,12 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
     double size = cpli_manifold_norm(&p->manifold, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
     if (away || round == MOST_ITERATIONS) {
-      if (!by_model && is_there(p)) break;
+      if (!by_model && is_there(p, small)) break;
       return cannot(s, t);
     }
     for (size_t i = 0; i < p->n; i++) p->x[i] += p->change[i];
     bool arrived = size <= small || p->own;
-    if (arrived && (fresh || by_model || !some_left_out(p))) break;
+    if (arrived && (fresh || by_model || !some_left_out(p, small))) break;
     fresh = arrived || size > 0.1 * last;
     last = arrived ? INFINITY : size;
   }
@@ -187,9 +199,10 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
   struct cpli_projection* p = s->projection;
   *due = p->active > 0;
   if (p->active == 0) return CPL_OK;
-  if (s->m->ops->get_constraints == NULL) return CPL_OK;  // only the projection itself can tell
+  if (s->m->ops->get_constraints == NULL) return CPL_OK;  // only the projection itself can say
   cpl_status st = residuals(s, t, x, p->c);
   if (st != CPL_OK) return st;
+  memcpy(p->c_before, p->c, p->active * sizeof *p->c);
   note_largest(s, p->c);
   if (s->def.projection == CPL_PROJECT_EVERY_STEP) return CPL_OK;
   *due = !(p->last_residual <= p->tolerance);
@@ -199,29 +212,91 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
 }
 
 static void count(cpli_integrate* s, double distance) {
-  s->projection->accepted++;
   s->stats.projections++;
   s->stats.largest_projection = fmax(s->stats.largest_projection, distance);
   s->stats.largest_residual = fmax(s->stats.largest_residual, s->projection->last_residual);
 }
 
-// Constraints that the equations do not keep make every other step too long; with good ones hardly
-// any is.
-static cpl_status refuse_step(cpli_integrate* s, double t) {
+//------------------------------------ are they constraints? ------------------------------------
+
+// The residuals at three distances from the end of the step, back along the slopes there: where the
+// equations keep the constraints they shrink with the square of the distance, otherwise with the
+// distance.
+static cpl_status look_back(cpli_integrate* s, double t, double h) {
   struct cpli_projection* p = s->projection;
-  if (++p->refused < MOST_REFUSALS || p->refused * 50 < p->accepted) return CPL_OK;
-  char worst[300];
-  name_worst(s, worst, sizeof worst);
-  return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: the equations do not keep the constraints: at t=%.12g %lld of %lld steps "
-                  "led away from them further than the error test allows, the last one from %s",
-                  s->base.base.name, t, (long long)p->refused,
-                  (long long)(p->refused + p->accepted), worst);
+  cpl_status st = p->own || p->by_steps ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
+  if (st == CPL_OK) st = cpli_place(s, t, p->x);
+  if (st == CPL_OK) st = s->m->ops->get_derivatives(s->m, p->slopes);
+  memcpy(p->perturbed, p->x, s->all * sizeof *p->x);
+  for (int k = 0; k < 3 && st == CPL_OK; k++, h /= 2) {
+    double* c = p->leaves + (size_t)k * p->active;
+    for (size_t i = 0; i < p->n; i++) p->perturbed[i] = p->x[i] - h * p->slopes[i];
+    st = residuals(s, t - h, p->perturbed, c);
+    for (size_t i = 0; i < p->active; i++) c[i] -= p->c[i];
+  }
+  return st;
 }
 
-// p->x is the end, p->change the way; *moved: whether there was any.
-static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, double limit,
-                                 bool* moved) {
+static bool is_linear(double at, double half) { return fabs(at - 2 * half) <= 0.25 * fabs(at); }
+
+// The share of a constraint's rate of change in the sum of its terms' sizes; 0: it is kept.
+static double rate(const struct cpli_projection* p, size_t k, double h) {
+  static const double noise = 5e-3;  // of the tolerance
+  const double* c = p->leaves + k;
+  double terms = 0, last = c[2 * p->active];
+  const double* gradient = p->manifold.gradients + k * p->n;
+  for (size_t i = 0; i < p->n; i++) terms += fabs(gradient[i] * p->slopes[i]);
+  if (!(fabs(last) > noise * p->manifold.size[k] * sqrt((double)p->n))) return 0;
+  if (!is_linear(c[0], c[p->active]) || !is_linear(c[p->active], last)) return 0;
+  return fabs(last) / fmax(terms * h / 4, fabs(last));
+}
+
+static cpl_status lead_away(cpli_integrate* s, double t, double h, double share) {
+  static const double much = 0.05;
+  static const int32_t often = 4;
+  struct cpli_projection* p = s->projection;
+  double change = fabs(p->leaves[2 * p->active + p->worst]) / (h / 4);
+  char worst[300];
+  name_worst(s, worst, sizeof worst);
+  p->much = share > much ? p->much + 1 : 0;
+  if (p->much >= often)
+    return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
+                    "%s: the equations do not keep the constraints: at t=%.12g they change %s at a "
+                    "rate of %.3g, which is %.2g of the sum of its terms",
+                    s->base.base.name, t, worst, change, share);
+  if (!p->told && share <= much)
+    cpl_log(s->base.base.ctx, CPL_LOG_WARNING, s->base.base.name,
+            "the equations lead away from the constraints: at t=%.12g they change %s at a rate of "
+            "%.3g (%.2g of the sum of its terms), and the projection undoes it; either its "
+            "derivative is missing among the constraints or it does not belong to the equations",
+            t, worst, change, share);
+  p->told = p->told || share <= much;
+  return CPL_OK;
+}
+
+// A step led away from the constraints by more than the tolerance: is that an error of the step, or
+// do the equations themselves lead away? They do a little where a constraint is given without its
+// derivative. Looked at when it happens for the first, second, fourth, ... time.
+static cpl_status check_rates(cpli_integrate* s, double t) {
+  struct cpli_projection* p = s->projection;
+  double h = (t - s->t_step) / 16, most = 0;
+  int64_t times = ++p->longer;
+  if ((times & (times - 1)) != 0 || !(t - h / 4 < t)) return CPL_OK;
+  cpl_status st = look_back(s, t, h);
+  if (st != CPL_OK) return st < 0 ? st : CPL_OK;  // nothing is known there
+  for (size_t k = 0; k < p->active; k++) {
+    double share = rate(p, k, h);
+    if (share > most) most = share, p->worst = k;
+  }
+  if (most > 0) return lead_away(s, t, h, most);
+  p->much = 0;
+  return CPL_OK;
+}
+
+// p->x is the end, p->change the way; *moved: whether there was any. in_step: x is the end of a
+// step that is not accepted yet.
+static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, bool in_step,
+                                 double limit, bool* moved) {
   struct cpli_projection* p = s->projection;
   double distance = 0, since = cpli_clock_if(s);
   *moved = false;
@@ -229,43 +304,37 @@ static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, d
   if (st == CPL_OK && *moved) {
     memcpy(p->x, x, s->all * sizeof *x);
     st = project(s, t, &distance);
-    bool unseen = s->m->ops->get_constraints == NULL && s->def.projection != CPL_PROJECT_EVERY_STEP;
-    if (st == CPL_OK && unseen && distance <= 1) *moved = false;
   }
   cpli_account(s, since);
   if (st != CPL_OK || !*moved) return st;
-  if (distance > limit) {
-    st = refuse_step(s, t);
-    return st < 0
-               ? st
-               : cpl_fail(s->base.base.ctx, CPL_RETRY,
-                          "%s: the way onto the constraints at t=%.12g is %.3g times the tolerance",
-                          s->base.base.name, t, distance);
-  }
-  count(s, distance);
-  return CPL_OK;
+  if (distance > 1 && in_step && s->m->ops->get_constraints != NULL) st = check_rates(s, t);
+  if (st == CPL_OK && distance > limit)
+    st = cpl_fail(s->base.base.ctx, CPL_RETRY,
+                  "%s: the way onto the constraints at t=%.12g is %.3g times the tolerance",
+                  s->base.base.name, t, distance);
+  if (st == CPL_OK) count(s, distance);
+  return st;
 }
 
 cpl_status cpli_projection_apply(cpli_integrate* s, double t, double* x, double limit) {
   bool moved = false;
-  cpl_status st = project_if_due(s, t, x, limit, &moved);
+  cpl_status st = project_if_due(s, t, x, limit < INFINITY, limit, &moved);
   if (st == CPL_OK && moved) memcpy(x, s->projection->x, s->n * sizeof *x);
   return st;
 }
 
 cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x, double* correction,
                                    double* error) {
-  static const double limit = 10;
   struct cpli_projection* p = s->projection;
   bool moved = false;
-  cpl_status st = project_if_due(s, t, x, limit, &moved);
+  cpl_status st = project_if_due(s, t, x, true, INFINITY, &moved);
   if (st != CPL_OK) return st;
   memset(correction, 0, p->n * sizeof *correction);
   if (!moved) return CPL_OK;
   memcpy(correction, p->change, p->n * sizeof *correction);
   if (error == NULL || s->m->ops->get_constraints == NULL) return CPL_OK;
   if (p->own || p->by_steps) st = factor(s, t, x);
-  if (st == CPL_OK) cpli_manifold_remove(&p->manifold, error);
+  if (st == CPL_OK) cpli_manifold_remove(&p->manifold, 1 - 1 / far, error);
   return st;
 }
 
@@ -300,14 +369,19 @@ static cpl_status begin(cpli_integrate* s) {
   struct cpli_projection* p = s->projection;
   bool due = false;
   double distance = 0;
-  p->refused = p->accepted = 0;
+  p->longer = 0;
+  p->much = 0;
   cpl_status st = s->m->ops->count_constraints(s->m, &p->active);
   if (st != CPL_OK || p->active == 0) return st;
   memset(p->manifold.size, 0, p->manifold.most * sizeof(double));
   st = cpli_projection_due(s, s->t, s->x, &due);
   if (st != CPL_OK) return st;
   memcpy(p->x, s->x, s->all * sizeof *p->x);
-  st = project(s, s->t, &distance);  // gradients are wanted in any case: how far is far
+  // gradients are wanted in any case: how far is far
+  bool by_model = (p->own || p->by_steps) && s->m->ops->get_constraints != NULL;
+  set_weights(s, s->x);
+  st = by_model ? factor(s, s->t, s->x) : CPL_OK;
+  if (st == CPL_OK) st = project(s, s->t, &distance);
   if (st != CPL_OK || !due) return st;
   tell_moved(s, distance);
   count(s, distance);
@@ -362,14 +436,17 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
                                .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
                                .own = ops->projection != NULL,
                                .by_steps = ops->projection == NULL && ops->projection_step != NULL};
-  p->block = cpli_alloc(ctx, 2 * n + 2 * s->all + 2 * m, sizeof(double));
+  p->block = cpli_alloc(ctx, 3 * n + 2 * s->all + 6 * m, sizeof(double));
   if (p->block == NULL) return cpli_nomem(ctx);
   p->x = p->block;
   p->perturbed = p->x + s->all;
   p->before = p->perturbed + s->all;
   p->change = p->before + n;
-  p->c = p->change + n;
+  p->slopes = p->change + n;
+  p->c = p->slopes + n;
   p->c_at = p->c + m;
+  p->c_before = p->c_at + m;
+  p->leaves = p->c_before + m;
   return cpli_manifold_init(&p->manifold, ctx, n, m);
 }
 

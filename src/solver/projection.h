@@ -22,7 +22,8 @@ cpl_status cpli_projection_recount(struct cpli_integrate* s);
 /// x at t onto the constraints where that is due. CPL_RETRY: it cannot be, or not within `limit` in
 /// units of the tolerance.
 cpl_status cpli_projection_apply(struct cpli_integrate* s, double t, double* x, double limit);
-/// The same as a correction, and an error estimate without what it removes. Nullable: error
+/// The same as a correction, however long, and an error estimate of which what the projection
+/// removes is a tenth of its size. Nullable: error
 cpl_status cpli_projection_correct(struct cpli_integrate* s, double t, const double* x,
                                    double* correction, double* error);
 /// Constraints at x, their gradients and which of them are independent.

@@ -31,8 +31,8 @@ typedef struct cpli_ode {
   /// Brings the end of a step back onto the constraints where that is wanted. CPL_RETRY: it cannot,
   /// or it would have to go further than `limit` in units of the tolerance. Nullable.
   cpl_status (*project)(void* user, double t, double* x, double limit);
-  /// The same for solvers that project in their error control: the correction, and the error
-  /// without what the projection removes. error: Nullable.
+  /// The same for solvers that project in their error control: the correction, however long, and
+  /// the error with a tenth of what the projection removes. error: Nullable.
   cpl_status (*correct)(void* user, double t, const double* x, double* correction, double* error);
   /// The last so many of x are algebraic variables: rhs gives residuals for them, which are zero on
   /// the solution, jacobian their derivatives, and newton_solve has them as they are.

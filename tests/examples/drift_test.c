@@ -239,6 +239,33 @@ static void less_is_offered(cpl_context* ctx, const char* attributes, double mos
   }
 }
 
+// Without residuals nobody sees how far the drift is.
+static void steps_alone_keep_the_tolerance(cpl_context* ctx) {
+  CHECK_INT(
+      couplet("run unpacked --solver radau --rtol 1e-4 --atol 1e-4 --stop-time 60 -o out.csv"), 0);
+  cpl_table* t = result(ctx);
+  CHECK(largest(t, "drift") <= 1e-4);
+  CHECK(largest(t, "along") <= 1e-4);
+  cpl_table_destroy(t);
+}
+
+static void an_fmu_of_another_size(void** state) {
+  cpl_context* ctx = *state;
+  static const char* const solvers[] = {"radau", "cvode", "dopri5"};
+  copy_example("drift");
+  CHECK_INT(couplet("build drift/pendulum.c -o p.fmu"), 0);
+  for (size_t k = 0; k < CPLI_COUNT(solvers); k++) {
+    CHECK_INT(
+        couplet("run p.fmu --solver %s --projection every --set L=3e5 --set x=3e5 --set g=2e6 "
+                "--set constrained=3 --stop-time 20 -o out.csv",
+                solvers[k]),
+        0);
+    cpl_table* t = result(ctx);
+    CHECK(largest(t, "drift") <= 1e-12 * 9e10);
+    cpl_table_destroy(t);
+  }
+}
+
 static void the_best_that_is_offered_is_used(void** state) {
   cpl_context* ctx = *state;
   cpli_zip* zip = NULL;
@@ -254,6 +281,7 @@ static void the_best_that_is_offered_is_used(void** state) {
                   "providesProjection=\"false\" providesProjectionStep=\"true\" "
                   "providesConstraints=\"false\"",
                   1e-6);
+  steps_alone_keep_the_tolerance(ctx);
   less_is_offered(ctx, "providesProjection=\"false\" providesConstraints=\"withJacobian\"", 1e-12);
   less_is_offered(ctx, "providesProjection=\"false\" providesConstraints=\"true\"", 1e-12);
 }
@@ -269,6 +297,7 @@ int main(void) {
       cmocka_unit_test(the_numbers_of_the_document),
       cmocka_unit_test(step_events_cost_fifty_times_as_much),
       cmocka_unit_test(the_best_that_is_offered_is_used),
+      cmocka_unit_test(an_fmu_of_another_size),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }

@@ -57,6 +57,22 @@ static void steps_are_the_shortest(driver* d) {
   d->fmi2FreeInstance(c);
 }
 
+// In the pivot the gradient of the length vanishes, and no step leads to it.
+static void without_gradients_there_is_no_step(driver* d) {
+  heard h = {0};
+  double x[4], s[4];
+  fmi2Component c = start(d, &h, 0, 0, 0, 0);
+  CHECK_INT(d->fmi2ProjectionStep(c, s), fmi2Discard);
+  CHECK_INT(d->fmi2Projection(c, s, 1e-8, 10, fmi2True), fmi2Discard);
+  CHECK_INT(d->fmi2GetContinuousStates(c, x, 4), fmi2OK);
+  for (int i = 0; i < 4; i++) CHECK_NEAR(x[i], 0, 0);
+  x[1] = -0.8;
+  CHECK_INT(d->fmi2SetContinuousStates(c, x, 4), fmi2OK);
+  CHECK_INT(d->fmi2ProjectionStep(c, s), fmi2OK);
+  CHECK_NEAR(s[1], -0.225, 1e-12);
+  d->fmi2FreeInstance(c);
+}
+
 static void projections_end_on_the_constraints(driver* d) {
   heard h = {0};
   double x[4], p[4], r[3];
@@ -91,6 +107,7 @@ static void an_fmu_answers_about_its_constraints(void** state) {
   CHECK_CONTAINS(d.xml, "<Constraints maxNumberOfConstraints=\"3\" providesProjection=\"true\"");
   residuals_and_their_jacobian(&d);
   steps_are_the_shortest(&d);
+  without_gradients_there_is_no_step(&d);
   projections_end_on_the_constraints(&d);
   driver_close(&d);
 }

@@ -71,6 +71,12 @@ static cpl_status step(work* w, double* change) {
   if (st == CPL_OK) st = m->ops->get_constraints(m, w->c);
   if (st != CPL_OK) return st;
   cpli_manifold_factor(&w->manifold);
+  for (size_t i = 0; i < w->manifold.active; i++) {
+    if (w->manifold.size[i] > 0 || w->c[i] == 0) continue;
+    return cpl_fail(w->f->ctx, CPL_RETRY,
+                    "%s: no step towards constraint %lu (residual %g): its gradient vanishes",
+                    w->f->name, (unsigned long)i + 1, w->c[i]);
+  }
   cpli_manifold_step(&w->manifold, w->c, change);
   return CPL_OK;
 }
@@ -85,6 +91,15 @@ static double largest(const work* w) {
 static cpl_status move(work* w, const double* change) {
   for (size_t i = 0; i < w->manifold.n; i++) w->x[i] += change[i];
   return w->f->model->ops->set_states(w->f->model, w->x);
+}
+
+// Whether the residuals are those of rounded states: large values have no smaller ones.
+static bool is_rounding(const work* w) {
+  const cpli_manifold* k = &w->manifold;
+  double length = cpli_manifold_norm(k, w->x) * sqrt((double)k->n);
+  for (size_t i = 0; i < k->active; i++)
+    if (!(fabs(w->c[i]) <= 100 * DBL_EPSILON * length * k->size[i])) return false;
+  return true;
 }
 
 // Until the residuals are small enough and the last step was small too, so that the point is on the
@@ -102,8 +117,13 @@ static cpl_status project(work* w, double tolerance, size_t limit, double* chang
     if (st == CPL_OK) st = m->ops->get_constraints(m, w->c);
     bool small = cpli_manifold_norm(&w->manifold, change) <= 1e-3 * tolerance;
     if (st == CPL_OK && largest(w) <= tolerance && (small || largest(w) == 0)) return CPL_OK;
+    if (st == CPL_OK && is_rounding(w)) return CPL_OK;
   }
-  return st != CPL_OK ? st : largest(w) <= tolerance ? CPL_OK : CPL_RETRY;
+  if (st != CPL_OK || largest(w) <= tolerance) return st;
+  return cpl_fail(w->f->ctx, CPL_RETRY,
+                  "%s: no point on the constraints was found in %lu iterations (largest residual "
+                  "%g)",
+                  w->f->name, (unsigned long)limit, largest(w));
 }
 
 //------------------------------------ functions ------------------------------------
@@ -161,9 +181,6 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
       cpl_status back = f->model->ops->set_states(f->model, before);
       if (st == CPL_OK) st = back;
     }
-    if (st == CPL_RETRY)
-      cpl_fail(f->ctx, st, "%s: no point on the constraints was found in %lu iterations", f->name,
-               (unsigned long)limit);
   }
   cpli_free(f->ctx, before);
   end(&w);
