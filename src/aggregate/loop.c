@@ -4,16 +4,19 @@
 // An algebraic loop: a few torn values s are guessed, everything else in the block follows from
 // them, and at the end of the walk stands f(s), what the torn values should be. Newton's method on
 // f(s) - s, with exact derivatives where parts and couplings give them; the factorisation is kept
-// as long as it converges well.
+// as long as it converges well. A loop is solved when the next step is 1e-11 of each value's own
+// size, whatever that size is, or when f(s) - s is what rounding makes of the values it is computed
+// from.
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
 #include "aggregate/dense.h"
-#include "aggregate/fallback.h"
+#include "model/roots.h"
 
 enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
-static const double enough = 1e-11;  // change of a torn value, relative to its size and nominal
+static const double enough = 1e-11;  // change of a torn value, relative to its own size
 static const double lost = 1e10;     // errors of df/ds that grow so much leave nothing but rounding
 static const double doubtful = 1e6;  // and here a failure has to do with it
 static const double slow = 0.1;      // a change that shrinks less than this wants a new Jacobian
@@ -40,7 +43,8 @@ typedef struct cpli_loop {
   int32_t *member_of,
       *row_of;       // per node of the loop: its part's share, and its row or column there
   int32_t* next_of;  // per node: another one of the same part
-  double *s, *f, *step, *trial, *scale, *sensitivity, *matrix;
+  double *s, *f, *step, *trial, *next, *scale, *sensitivity, *matrix;
+  double *row, *column;  // the matrix is scaled by them: cpli_lu_equilibrate()
   double *sizes, *work;  // to see whether the matrix is nearly singular
   double growth;         // of errors: cpli_lu_growth()
   int32_t* pivot;
@@ -117,15 +121,15 @@ static cpl_status make_members(cpli_aggregate* a, loop* l) {
 static cpl_status allocate(loop* l) {
   size_t n = (size_t)l->n, t = (size_t)l->n_torn;
   l->nodes = cpli_alloc(l->ctx, 4 * n + t, sizeof *l->nodes);
-  l->s = cpli_alloc(l->ctx, 8 * t + n + 3 * t * t, sizeof *l->s);
+  l->s = cpli_alloc(l->ctx, 11 * t + n + 3 * t * t, sizeof *l->s);
   if (l->nodes == NULL || l->s == NULL) return cpli_nomem(l->ctx);
   l->member_of = l->nodes + n;
   l->row_of = l->member_of + n;
   l->next_of = l->row_of + n;
   l->pivot = l->next_of + n;
-  double** of_torn[] = {&l->f, &l->step, &l->trial, &l->scale};
+  double** of_torn[] = {&l->f, &l->step, &l->trial, &l->next, &l->scale, &l->row, &l->column};
   for (size_t i = 0; i < CPLI_COUNT(of_torn); i++) *of_torn[i] = l->s + (i + 1) * t;
-  l->sensitivity = l->s + 5 * t;
+  l->sensitivity = l->s + 8 * t;
   l->matrix = l->sensitivity + n;
   l->sizes = l->matrix + t * t;
   l->work = l->sizes + t * t;
@@ -229,7 +233,14 @@ static double through_part(const loop* l, int32_t i) {
   return sum;
 }
 
-// matrix = df/ds - I, factorised
+static void scale_sizes(loop* l) {
+  for (int32_t j = 0; j < l->n_torn; j++) {
+    for (int32_t i = 0; i < l->n_torn; i++)
+      l->sizes[(size_t)j * (size_t)l->n_torn + (size_t)i] *= l->row[i] * l->column[j];
+  }
+}
+
+// matrix = df/ds - I, equilibrated and factorised
 static cpl_status factorise(cpli_aggregate* a, loop* l) {
   cpl_status st = CPL_OK;
   bool changed = false;
@@ -256,6 +267,8 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
       l->sizes[(size_t)j * (size_t)l->n_torn + (size_t)i] = fabs(df) + (i == j);
     }
   }
+  cpli_lu_equilibrate(l->matrix, l->n_torn, l->row, l->column);
+  scale_sizes(l);
   bool pivots = cpli_lu_factor(l->matrix, l->pivot, l->n_torn) < 0;
   l->growth = pivots ? cpli_lu_growth(l->matrix, l->pivot, l->n_torn, l->sizes, l->scale, l->work)
                      : INFINITY;
@@ -291,42 +304,121 @@ static cpl_status cannot_begin(cpli_aggregate* a, const loop* l) {
                          names, a->phase == CPLI_PLAN_INITIAL ? "start" : "last");
 }
 
-//------------------------------------ solve ------------------------------------
+//------------------------------------ size ------------------------------------
 
-static double size_of_step(const loop* l) {
+// A step relative to the values themselves, before or after it.
+static double size_of(const loop* l, const double* step, const double* s) {
   double most = 0;
   for (int32_t i = 0; i < l->n_torn; i++) {
-    double change = fabs(l->step[i]) / fmax(fabs(l->s[i]), l->scale[i]);
-    most = change > most || isnan(change) ? change : most;
+    if (step[i] == 0) continue;
+    double change = fabs(step[i]) / fmax(fabs(s[i]), fabs(s[i] + step[i]));
+    if (!(change <= most)) most = change;
   }
   return most;
 }
 
-static double size_of_residual(const loop* l, const double* s) {
+// The rounding error of what a coupling computes, from those of its sources.
+static double rounding_of_link(const cpli_aggregate* a, const loop* l, int32_t node) {
+  const cpli_tie* k = &a->links[a->nodes[node].coupling];
   double sum = 0;
-  for (int32_t i = 0; i < l->n_torn; i++) {
-    double r = (l->f[i] - s[i]) / fmax(fabs(s[i]), l->scale[i]);
-    sum += r * r;
+  for (int32_t i = 0; i < k->n_sources; i++) {
+    int32_t at = index_of(l, k->sources[i]);
+    double error = DBL_EPSILON * fabs(a->value[k->sources[i]]);
+    sum += fabs(k->gradient[i]) * (at >= 0 ? error + l->sensitivity[at] : error);
   }
   return sum;
 }
 
-static void newton_step(loop* l) {
-  for (int32_t i = 0; i < l->n_torn; i++) l->step[i] = -(l->f[i] - l->s[i]);
-  cpli_lu_solve(l->matrix, l->pivot, l->n_torn, l->step);
+static double rounding_of_output(const cpli_aggregate* a, const loop* l, int32_t i) {
+  const member* m = &l->members[l->member_of[i]];
+  double sum = DBL_EPSILON * fabs(a->value[l->nodes[i]]);
+  for (int32_t k = 0; k < m->n_inputs; k++)
+    sum += fabs(m->d[k * m->n_outputs + l->row_of[i]]) * l->sensitivity[m->inputs[k]];
+  return sum;
 }
 
-// Goes from s along the step, halving it until the residual shrinks. Leaves f of the new s.
-static cpl_status damped_move(cpli_aggregate* a, loop* l) {
-  double before = size_of_residual(l, l->s), part = 1;
-  cpl_status st = CPL_OK;
-  for (int k = 0; k < MOST_HALVINGS; k++, part *= 0.5) {
-    for (int32_t i = 0; i < l->n_torn; i++) l->trial[i] = l->s[i] + part * l->step[i];
-    st = walk(a, l, l->trial, l->f);
-    if (st < 0) return st;
-    if (st == CPL_OK && size_of_residual(l, l->trial) < before) break;
+// Whether the residual is what rounding makes of the values: then no step makes it smaller. Errors
+// are followed once around the loop, with the derivatives that were computed last.
+static bool is_rounding(const cpli_aggregate* a, loop* l) {
+  for (int32_t i = 0; i < l->n; i++) {
+    if (i < l->n_torn) l->sensitivity[i] = DBL_EPSILON * fabs(l->s[i]);
+    else if (a->nodes[l->nodes[i]].kind == CPLI_NODE_OUTPUT)
+      l->sensitivity[i] = rounding_of_output(a, l, i);
+    else l->sensitivity[i] = rounding_of_link(a, l, l->nodes[i]);
   }
-  memcpy(l->s, l->trial, (size_t)l->n_torn * sizeof *l->s);
+  for (int32_t i = 0; i < l->n_torn; i++) {
+    double error = rounding_of_link(a, l, l->nodes[i]) + DBL_EPSILON * fabs(l->f[i]);
+    if (!(fabs(l->f[i] - l->s[i]) <= 2 * error)) return false;
+  }
+  return true;
+}
+
+//------------------------------------ solve ------------------------------------
+
+static void newton_step(const loop* l, const double* s, double* step) {
+  for (int32_t i = 0; i < l->n_torn; i++) step[i] = -(l->f[i] - s[i]) * l->row[i];
+  cpli_lu_solve(l->matrix, l->pivot, l->n_torn, step);
+  for (int32_t i = 0; i < l->n_torn; i++) step[i] *= l->column[i];
+}
+
+// The next step against the present one, in units of the values at both ends of that.
+static double rate_of(const loop* l) {
+  double most = 0, size = size_of(l, l->step, l->s);
+  for (int32_t i = 0; i < l->n_torn; i++) {
+    if (l->next[i] == 0) continue;
+    double unit = fmax(fabs(l->s[i]), fabs(l->s[i] + l->step[i]));
+    double change = fabs(l->next[i]) / fmax(unit, fabs(l->trial[i] + l->next[i]));
+    if (!(change <= most)) most = change;
+  }
+  return most / size;
+}
+
+// Goes from s along the step, halving it until the step that would follow is shorter, a measure
+// that no scaling of the equations changes. Leaves f and the step of the new s. *rate: of the two
+// steps; infinite where it went nowhere. Along an old factorisation only the whole step is tried.
+static cpl_status damped_move(cpli_aggregate* a, loop* l, bool fresh, double* rate) {
+  double part = 1;
+  for (int k = 0; k < (fresh ? MOST_HALVINGS : 1); k++, part *= 0.5) {
+    for (int32_t i = 0; i < l->n_torn; i++) l->trial[i] = l->s[i] + part * l->step[i];
+    cpl_status st = walk(a, l, l->trial, l->f);
+    if (st < 0) return st;
+    if (st != CPL_OK) continue;
+    newton_step(l, l->trial, l->next);
+    *rate = rate_of(l);
+    if (!(*rate <= 1 - part / 2)) continue;
+    memcpy(l->s, l->trial, (size_t)l->n_torn * sizeof *l->s);
+    memcpy(l->step, l->next, (size_t)l->n_torn * sizeof *l->s);
+    if (part < 1) *rate = INFINITY;  // of a damped step says nothing
+    return CPL_OK;
+  }
+  *rate = NAN;
+  return walk(a, l, l->s, l->f);
+}
+
+// Newton's method from l->s, where the loop has been walked. What it has not solved is left to the
+// search.
+static cpl_status newton(cpli_aggregate* a, loop* l, bool* solved) {
+  cpl_status st = CPL_OK;
+  bool fresh = false;
+  if (l->factored) newton_step(l, l->s, l->step);
+  for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
+    if (!l->factored) {
+      st = factorise(a, l);
+      if (st != CPL_OK || !l->factored) return st;
+      newton_step(l, l->s, l->step);
+      fresh = true;
+    }
+    double rate;
+    *solved = size_of(l, l->step, l->s) <= enough;
+    if (*solved) return CPL_OK;
+    st = damped_move(a, l, fresh, &rate);
+    if (st != CPL_OK) return st;
+    l->factored = rate <= slow;
+    if (l->factored) continue;
+    *solved = size_of(l, l->step, l->s) <= enough || is_rounding(a, l);
+    if (*solved || (isnan(rate) && fresh)) return CPL_OK;
+    fresh = false;
+  }
   return st;
 }
 
@@ -345,20 +437,47 @@ typedef struct both {
   loop* l;
 } both;
 
-static cpl_status residual(void* user, const double* s, double* r) {
+static cpl_status image(void* user, const double* s, double* f) {
   const both* k = user;
-  cpl_status st = walk(k->a, k->l, s, r);
-  for (int32_t i = 0; i < k->l->n_torn && st == CPL_OK; i++) r[i] -= s[i];
-  return st;
+  return walk(k->a, k->l, s, f);
 }
 
-// The last try, from where the loop stood at the last accepted point.
-static cpl_status fall_back(cpli_aggregate* a, loop* l, bool singular) {
+// The torn value that comes back as no finite number; -1: none.
+static int32_t find_infinite(const loop* l) {
+  for (int32_t i = 0; i < l->n_torn; i++) {
+    if (!isfinite(l->f[i])) return i;
+  }
+  return -1;
+}
+
+// The last try, from where the loop stood at the last accepted point. Between events, where an
+// integrator can take a shorter step, only a solution nearby is one.
+static cpl_status search(cpli_aggregate* a, loop* l) {
   both k = {a, l};
+  cpli_roots roots = {.n = l->n_torn,
+                      .user = &k,
+                      .image = image,
+                      .nominal = l->scale,
+                      .near_only = a->phase == CPLI_PLAN_CONTINUOUS && a->n_states > 0};
+  bool singular = !(l->growth < doubtful);
+  l->factored = false;
   for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->settled[l->nodes[i]];
-  cpl_status st = cpli_fallback_solve(l->ctx, l->n_torn, l->s, l->scale, residual, &k);
-  if (st == CPL_OK) return walk(a, l, l->s, l->f);
+  cpl_status st = cpli_roots_solve(l->ctx, &roots, l->s);
   if (st < 0) return st;
+  if (st == CPL_OK) {
+    st = walk(a, l, l->s, l->f);
+    if (st == CPL_OK) st = factorise(a, l);
+    if (st != CPL_OK || l->factored) return st;
+    singular = true;  // such as a value at infinity
+  }
+  st = walk(a, l, l->s, l->f);
+  if (st < 0) return st;
+  int32_t bad = st == CPL_OK ? find_infinite(l) : -1;
+  if (bad >= 0) {
+    char why[256];
+    snprintf(why, sizeof why, "gives %s the value %g", cpli_node_name(a, l->nodes[bad]), l->f[bad]);
+    return failed(a, l, why);
+  }
   return failed(
       a, l,
       singular ? "is singular: its equations do not determine its values" : "finds no solution");
@@ -379,35 +498,9 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_lo
   if (l->discrete) return solve_discrete(a, l);
   cpl_status st = walk(a, l, l->s, l->f);
   if (st != CPL_OK) return st == CPL_RETRY ? cannot_begin(a, l) : st;
-  double last = INFINITY;
-  bool fresh = false;
-  for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
-    if (!l->factored) {
-      st = factorise(a, l);
-      fresh = true;
-      if (st != CPL_OK) return st;
-      if (!l->factored)
-        return failed(a, l, "is singular: its equations do not determine its values");
-    }
-    newton_step(l);
-    double size = size_of_step(l);
-    if (size <= enough) return CPL_OK;
-    bool good = size <= slow * last;
-    if (!good && !fresh &&
-        k > 0) {  // the old factorisation does not carry any more: again from here
-      l->factored = false;
-      last = INFINITY;
-      continue;
-    }
-    l->factored = good || k == 0;
-    fresh = false;
-    last = size;
-    st = damped_move(a, l);
-  }
-  if (st < 0) return st;
-  bool near = !(l->growth < doubtful);
-  l->factored = false;
-  return fall_back(a, l, near);
+  bool solved = false;
+  st = newton(a, l, &solved);
+  return solved || st != CPL_OK ? st : search(a, l);
 }
 
 //------------------------------------ changes ------------------------------------
@@ -426,23 +519,21 @@ static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, do
 }
 
 // A linear system whose matrix is what Newton's method keeps factorised, if perhaps from a point
-// nearby: corrected until the changes agree.
+// nearby: corrected until the changes agree. With the matrix of this very point the second
+// correction is rounding.
 cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l) {
   if (l->discrete) return CPL_OK;
+  int fresh = 0;  // corrections with the matrix of this point
   memset(l->s, 0, (size_t)l->n_torn * sizeof *l->s);
   cpl_status st = walk_direction(a, l, l->s, l->f);
-  double first = 0;
   for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
-    if (!l->factored || k == 4) st = factorise(a, l);  // the old one does not carry any more
+    if (!l->factored || k == 4) st = factorise(a, l), fresh = 1;
     if (st != CPL_OK || !l->factored) break;
-    newton_step(l);
-    double most = 0;
-    for (int32_t i = 0; i < l->n_torn; i++) {
-      l->s[i] += l->step[i];
-      most = fmax(most, fabs(l->step[i]) / l->scale[i]);
-    }
-    if (k == 0) first = most;
-    if (most <= enough * first) return CPL_OK;
+    newton_step(l, l->s, l->step);
+    double size = size_of(l, l->step, l->s);
+    for (int32_t i = 0; i < l->n_torn; i++) l->s[i] += l->step[i];
+    if (size <= enough || fresh > 3) return CPL_OK;
+    fresh += fresh > 0;
     st = walk_direction(a, l, l->s, l->f);
   }
   return st != CPL_OK ? st : failed(a, l, "is singular: its derivatives cannot be found");

@@ -8,15 +8,17 @@
 #include "model/lu.h"
 
 enum { MOST_ITERATIONS = 50 };
-static const double arrived = 1e-13;   // a step so small, relative to value and nominal
+static const double arrived = 1e-13;   // a step so small, relative to the value itself
 static const double at_floor = 1e-11;  // a step so small that becomes no smaller is rounding
 static const double shortest = 1e-4;   // the most that a step is damped
 static const double good_rate = 0.05;  // of two steps that follow each other: keep the matrix
 
+// A step in units of the values before or after the step that is about to be taken from z.
 static double size_of(const cpli_algebra* a, const double* step, const double* z) {
   double most = 0;
   for (size_t i = 0; i < a->n; i++) {
-    double size = fabs(step[i]) / (fabs(z[i]) + a->nominal[i]);
+    if (step[i] == 0) continue;
+    double size = fabs(step[i]) / fmax(fabs(z[i]), fabs(z[i] - a->step[i]));
     if (!(size <= most)) most = size;
   }
   return most;
@@ -24,17 +26,25 @@ static double size_of(const cpli_algebra* a, const double* step, const double* z
 
 //------------------------------------ the linear system ------------------------------------
 
+// Increments follow the nominal values. Where they lead nowhere, they follow the values themselves,
+// which may be much smaller.
+static double increment(const cpli_algebra* a, const double* z, size_t j) {
+  double size = a->own_increments && z[j] != 0 ? fabs(z[j]) : fmax(fabs(z[j]), a->nominal[j]);
+  return sqrt(DBL_EPSILON) * size;
+}
+
 static cpl_status by_differences(cpli_algebra* a, const double* z) {
   memcpy(a->z_next, z, a->n * sizeof *z);
   for (size_t j = 0; j < a->n; j++) {
     double* column = a->matrix + j * a->n;
-    a->z_next[j] = z[j] + sqrt(DBL_EPSILON) * fmax(fabs(z[j]), a->nominal[j]);
+    a->z_next[j] = z[j] + increment(a, z, j);
     double delta = a->z_next[j] - z[j];
     cpl_status st = a->residuals(a->user, a->z_next, column);
     if (st != CPL_OK) return st;
     for (size_t i = 0; i < a->n; i++) column[i] = (column[i] - a->g[i]) / delta;
     a->z_next[j] = z[j];
   }
+  cpli_lu_equilibrate(a->matrix, (int32_t)a->n, a->row, a->column);
   a->bad = cpli_lu_factor(a->matrix, a->pivot, (int32_t)a->n);
   return a->bad < 0 ? CPL_OK : CPL_RETRY;
 }
@@ -44,6 +54,12 @@ static cpl_status factor(cpli_algebra* a, const double* z) {
   cpl_status st = CPL_OK;
   if (a->factor == NULL) {
     st = by_differences(a, z);
+    if (st == CPL_RETRY && !a->own_increments) {
+      int32_t bad = a->bad;
+      a->own_increments = true;
+      st = by_differences(a, z);
+      a->bad = bad;
+    }
   } else {
     st = a->residuals(a->user, z, a->g);
     if (st == CPL_OK) st = a->factor(a->user);
@@ -54,8 +70,9 @@ static cpl_status factor(cpli_algebra* a, const double* z) {
 
 cpl_status cpli_algebra_apply(cpli_algebra* a, const double* g, double* step) {
   if (a->solve != NULL) return a->solve(a->user, g, step);
-  memcpy(step, g, a->n * sizeof *g);
+  for (size_t i = 0; i < a->n; i++) step[i] = g[i] * a->row[i];
   cpli_lu_solve(a->matrix, a->pivot, (int32_t)a->n, step);
+  for (size_t i = 0; i < a->n; i++) step[i] *= a->column[i];
   return CPL_OK;
 }
 
@@ -69,7 +86,7 @@ static cpl_status advance(cpli_algebra* a, double* z, double size, double* gone)
     cpl_status st = a->residuals(a->user, a->z_next, a->g_next);
     if (st == CPL_OK) st = cpli_algebra_apply(a, a->g_next, a->next);
     if (st < 0) return st;
-    if (st != CPL_OK || !(size_of(a, a->next, a->z_next) <= (1 - part / 2) * size)) continue;
+    if (st != CPL_OK || !(size_of(a, a->next, z) <= (1 - part / 2) * size)) continue;
     memcpy(z, a->z_next, a->n * sizeof *z);
     memcpy(a->g, a->g_next, a->n * sizeof *z);
     memcpy(a->step, a->next, a->n * sizeof *z);
@@ -80,10 +97,45 @@ static cpl_status advance(cpli_algebra* a, double* z, double size, double* gone)
   return CPL_OK;
 }
 
-// The last step is taken, small as it is: values may be small against their nominals, too.
-static cpl_status take_last(cpli_algebra* a, double* z) {
-  for (size_t i = 0; i < a->n; i++) z[i] -= a->step[i];
-  return a->residuals(a->user, z, a->g);
+// Whether rounding inside of the residuals hides what is left of them: a small part of the step
+// leaves their bits as they are, and where they change, they jump by as much as they are. *hidden
+// is set; a step that is no small part of the nominal values is not taken for rounding.
+static cpl_status test_resolution(cpli_algebra* a, const double* z, bool* hidden) {
+  enum { FIRST = -60, LAST = 6 };
+  size_t open = 0;
+  *hidden = false;
+  for (size_t i = 0; i < a->n; i++) {
+    if (!(fabs(a->step[i]) <= at_floor * fmax(fabs(z[i]), a->nominal[i]))) return CPL_OK;
+    a->next[i] = a->g[i] != 0;  // whether it has not changed yet
+    open += a->g[i] != 0;
+  }
+  for (int power = FIRST; power <= LAST && open > 0; power++) {
+    for (size_t i = 0; i < a->n; i++) a->z_next[i] = z[i] - ldexp(a->step[i], power);
+    cpl_status st = a->residuals(a->user, a->z_next, a->g_next);
+    if (st != CPL_OK) return st < 0 ? st : CPL_OK;
+    for (size_t i = 0; i < a->n; i++) {
+      double change = fabs(a->g_next[i] - a->g[i]);
+      if (a->next[i] == 0 || change == 0) continue;
+      if (change < 0.25 * fabs(a->g[i])) return CPL_OK;
+      a->next[i] = 0;
+      open--;
+    }
+  }
+  *hidden = open == 0;
+  return CPL_OK;
+}
+
+// The search stands still at z, with the derivatives of this point.
+static cpl_status end_search(cpli_algebra* a, const double* z, double size, bool* again) {
+  bool hidden = size <= 100 * at_floor;
+  cpl_status st = hidden ? CPL_OK : test_resolution(a, z, &hidden);
+  if (st < 0) return st;
+  if (hidden) return a->residuals(a->user, z, a->g);
+  *again = a->factor == NULL && !a->own_increments;
+  a->own_increments = *again;
+  a->ready = false;
+  a->bad = -1;
+  return *again ? a->residuals(a->user, z, a->g) : CPL_RETRY;
 }
 
 cpl_status cpli_algebra_solve(cpli_algebra* a, double* z) {
@@ -93,17 +145,24 @@ cpl_status cpli_algebra_solve(cpli_algebra* a, double* z) {
   if (st == CPL_OK && a->ready) st = cpli_algebra_apply(a, a->g, a->step);
   for (int i = 0; i < MOST_ITERATIONS && st == CPL_OK; i++) {
     if (!a->ready) {
+      bool stuck = a->own_increments;
       st = factor(a, z);
       if (st == CPL_OK) st = cpli_algebra_apply(a, a->g, a->step);
+      if (st != CPL_OK && stuck) a->bad = -1;  // a minimum of the residuals
+      if (st != CPL_OK) a->own_increments = false;
       if (st != CPL_OK) return st;
       fresh = true;
     }
     double gone = 0, size = size_of(a, a->step, z);
-    if (size <= arrived) return take_last(a, z);
+    bool again = false;
+    if (size <= arrived) return a->residuals(a->user, z, a->g);
     st = advance(a, z, size, &gone);
     if (st != CPL_OK) return st;
-    if (gone == 0 && size <= (fresh ? 100 : 1) * at_floor) return a->residuals(a->user, z, a->g);
-    if (gone == 0 && fresh) return CPL_RETRY;
+    if (gone == 0 && size <= at_floor) return a->residuals(a->user, z, a->g);
+    if (gone == 0 && fresh) {
+      st = end_search(a, z, size, &again);
+      if (st != CPL_OK || !again) return st;
+    }
     a->ready = gone == 1 && size_of(a, a->step, z) <= good_rate * size;
     fresh = false;
   }
@@ -116,13 +175,15 @@ cpl_status cpli_algebra_init(cpli_algebra* a, cpl_context* ctx) {
   size_t n = a->n;
   a->ctx = ctx;
   a->bad = -1;
-  a->nominal = cpli_alloc(ctx, 6 * n, sizeof(double));
+  a->nominal = cpli_alloc(ctx, 8 * n, sizeof(double));
   if (a->nominal == NULL) return cpli_nomem(ctx);
   a->g = a->nominal + n;
   a->g_next = a->g + n;
   a->step = a->g_next + n;
   a->next = a->step + n;
   a->z_next = a->next + n;
+  a->row = a->z_next + n;
+  a->column = a->row + n;
   if (a->factor != NULL) return CPL_OK;
   a->matrix = cpli_alloc(ctx, n * n, sizeof(double));
   a->pivot = cpli_alloc(ctx, n, sizeof *a->pivot);

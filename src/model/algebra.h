@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Algebraic variables z from as many residuals 0 = g(z): Newton's method, damped by the size of
-// the next correction, which no scaling of the residuals changes. The factorisation is kept as
-// long as it serves. Compiled into exported FMUs, too.
+// the next correction, which no scaling of the residuals changes. They are solved when a correction
+// is 1e-13 of each value's own size, whatever that is, or when rounding hides the rest. The
+// factorisation is kept as long as it serves. Compiled into exported FMUs, too.
 #pragma once
 
 #include "base/base.h"
@@ -23,6 +24,8 @@ typedef struct cpli_algebra {
   // private
   cpl_context* ctx;
   double *g, *g_next, *step, *next, *z_next, *matrix;
+  double *row, *column;  // the matrix is scaled by them: cpli_lu_equilibrate()
+  bool own_increments;   // differences follow the values, not their nominal sizes
   int32_t* pivot;
 } cpli_algebra;
 

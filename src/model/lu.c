@@ -75,3 +75,35 @@ void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) 
     subtract(b, column, b[k], 0, k);
   }
 }
+
+// The power of two next to 1 / sqrt(size); 1 where there is no size.
+static double inverse_root(double size) {
+  if (!(size > 0) || !isfinite(size)) return 1;
+  return ldexp(1, -(int)floor(0.5 * ilogb(size) + 0.5));
+}
+
+// Rows and columns are divided by the roots of their largest entries again and again, which
+// balances them (Ruiz): every pass halves the distance in exponents.
+void cpli_lu_equilibrate(double* m, int32_t n, double* row, double* column) {
+  enum { MAX_PASSES = 12 };
+  for (int32_t i = 0; i < n; i++) row[i] = column[i] = 1;
+  for (int pass = 0; pass < MAX_PASSES; pass++) {
+    bool changed = false;
+    for (int32_t i = 0; i < n; i++) {
+      double size = 0;
+      for (int32_t j = 0; j < n; j++) size = fmax(size, fabs(m[(size_t)j * (size_t)n + (size_t)i]));
+      double factor = inverse_root(size);
+      changed = changed || factor != 1;
+      row[i] *= factor;
+      for (int32_t j = 0; j < n && factor != 1; j++) m[(size_t)j * (size_t)n + (size_t)i] *= factor;
+    }
+    for (int32_t j = 0; j < n; j++) {
+      double* entries = m + (size_t)j * (size_t)n;
+      double factor = inverse_root(largest_of(entries, n));
+      changed = changed || factor != 1;
+      column[j] *= factor;
+      for (int32_t i = 0; i < n && factor != 1; i++) entries[i] *= factor;
+    }
+    if (!changed) return;
+  }
+}
