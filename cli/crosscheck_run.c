@@ -104,6 +104,7 @@ static void compare(xcheck* x, const job* j) {
   cpl_table* results = NULL;
   cpl_match_def def = cpl_default_match_def();
   def.shift = c->plan.shift;
+  def.stop = c->plan.stop;
   if (c->wanted == NULL || c->wanted->n_rows == 0) {
     snprintf(c->cause, sizeof c->cause, "there is no reference");
     return;
@@ -117,8 +118,8 @@ static void compare(xcheck* x, const job* j) {
   if (m.missing)
     snprintf(c->cause, sizeof c->cause, "%s is not in the results", c->wanted->names[m.worst]);
   else if (!m.matches)
-    snprintf(c->cause, sizeof c->cause, "%s: %.3g %% of the points are off",
-             c->wanted->names[m.worst], 100 * m.off);
+    snprintf(c->cause, sizeof c->cause, "%s: %.3g %% is off", c->wanted->names[m.worst],
+             100 * m.off);
   cpl_table_destroy(results);
 }
 

@@ -7,68 +7,139 @@
 #include "base/base.h"
 
 cpl_match_def cpl_default_match_def(void) {
-  return (cpl_match_def){.value = 0.02, .time = 0.002, .share = 0.99};
+  return (cpl_match_def){.value = 0.02, .time = 0.002, .share = 0.99, .stop = INFINITY};
 }
 
 // Of a constant reference the value stands in for the range, but not below this.
 static const double least_range = 1e-3;
 
-static double tolerance_of(const double* values, size_t n, double part) {
+// One variable over time. Values at infinite distance count for nothing in its range.
+typedef struct series {
+  size_t n;
+  const double *time, *values;
+} series;
+
+static double tolerance_of(series s, double part) {
   double least = INFINITY, greatest = -INFINITY;
-  for (size_t i = 0; i < n; i++) {
-    least = fmin(least, values[i]);
-    greatest = fmax(greatest, values[i]);
+  for (size_t i = 0; i < s.n; i++) {
+    if (!isfinite(s.values[i])) continue;
+    least = fmin(least, s.values[i]);
+    greatest = fmax(greatest, s.values[i]);
   }
   double range = greatest - least;
-  return part * (range > 0 ? range : fmax(fabs(least), least_range));
+  if (!(range >= 0)) range = 0;  // nothing is finite
+  return part * (range > 0 ? range : fmax(isfinite(least) ? fabs(least) : 0, least_range));
 }
 
 // The first row at or after t.
-static size_t row_from(const cpl_table* table, double t) {
-  size_t low = 0, high = table->n_rows;
+static size_t row_from(series s, double t) {
+  size_t low = 0, high = s.n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (table->time[middle] < t) low = middle + 1;
+    if (s.time[middle] < t) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-static double interpolate(const cpl_table* table, const double* values, double t) {
-  size_t after = row_from(table, t);
-  if (after == 0) return values[0];
-  if (after == table->n_rows) return values[after - 1];
-  double t0 = table->time[after - 1], t1 = table->time[after];
-  return values[after - 1] + (values[after] - values[after - 1]) * (t - t0) / (t1 - t0);
+static double interpolate(series s, double t) {
+  size_t after = row_from(s, t);
+  if (after == 0) return s.values[0];
+  if (after == s.n) return s.values[after - 1];
+  double t0 = s.time[after - 1], t1 = s.time[after];
+  double part = t1 > t0 ? (t - t0) / (t1 - t0) : 1;
+  return s.values[after - 1] + (s.values[after] - s.values[after - 1]) * part;
 }
 
+//------------------------------------ the reference in the results ------------------------------
+
 // Whether the results pass within `tolerance` of a value some time from `from` to `until`.
-static bool is_near(const cpl_table* table, const double* values, double from, double until,
-                    double value, double tolerance) {
-  double first = interpolate(table, values, from), last = interpolate(table, values, until);
+static bool is_near(series results, double from, double until, double value, double tolerance) {
+  double first = interpolate(results, from), last = interpolate(results, until);
   double least = fmin(first, last), greatest = fmax(first, last);
   bool defined = !isnan(first) && !isnan(last);
-  for (size_t i = row_from(table, from); i < table->n_rows && table->time[i] <= until; i++) {
-    defined = defined && !isnan(values[i]);
-    least = fmin(least, values[i]);
-    greatest = fmax(greatest, values[i]);
+  for (size_t i = row_from(results, from); i < results.n && results.time[i] <= until; i++) {
+    defined = defined && !isnan(results.values[i]);
+    least = fmin(least, results.values[i]);
+    greatest = fmax(greatest, results.values[i]);
   }
   return defined && value >= least - tolerance && value <= greatest + tolerance;
 }
 
-static double part_off(const cpl_table* reference, size_t column, const cpl_table* results,
-                       const double* values, const cpl_match_def* def) {
-  const size_t n = reference->n_rows;
-  const double* wanted = reference->values + column * n;
-  double tolerance = tolerance_of(wanted, n, def->value);
-  double window = def->time * (reference->time[n - 1] - reference->time[0]);
-  size_t off = 0;
-  for (size_t i = 0; i < n; i++) {
-    double t = reference->time[i] + def->shift;
-    if (isnan(wanted[i])) continue;
-    off += !is_near(results, values, t - window, t + window, wanted[i], tolerance);
+// The part of the reference's points that the results do not pass. Results that end before the
+// reference, or begin after it, say nothing of its points there; a shift leaves some over, too.
+static double points_missed(series reference, series results, const cpl_match_def* def,
+                            double tolerance, double window) {
+  size_t off = 0, n = 0;
+  double shift = def->shift, begin = results.time[0] - fabs(shift) - window;
+  double end = results.time[results.n - 1] + fabs(shift) + window;
+  for (size_t i = 0; i < reference.n; i++) {
+    double t = reference.time[i] + shift;
+    if (t > def->stop + window) break;
+    n++;
+    if (isnan(reference.values[i])) continue;
+    off += t < begin || t > end ||
+           !is_near(results, t - window, t + window, reference.values[i], tolerance);
   }
-  return (double)off / (double)n;
+  return n > 0 ? (double)off / (double)n : 1;
+}
+
+//------------------------------------ the results in the reference ------------------------------
+
+// How far row i lies from the line through its neighbours: this is the order of what the reference
+// does between its points, where nobody knows it. A time that stands twice is a jump that is known.
+static double bend(series s, size_t i) {
+  if (i == 0 || i + 1 >= s.n) return 0;
+  double t0 = s.time[i - 1], t1 = s.time[i], t2 = s.time[i + 1];
+  if (!(t0 < t1 && t1 < t2)) return 0;
+  double line = s.values[i - 1] + (s.values[i + 1] - s.values[i - 1]) * (t1 - t0) / (t2 - t0);
+  return fabs(s.values[i] - line);
+}
+
+// Whether a result lies within what the reference does from `from` to `until`. All rows of the
+// reference that touch this time count, since its values between them are not known.
+static bool is_within(series reference, double from, double until, double value, double tolerance) {
+  size_t first = row_from(reference, from), end = row_from(reference, until);
+  if (first > 0) first--;
+  while (end < reference.n && reference.time[end] == until) end++;
+  if (end < reference.n) end++;
+  double least = INFINITY, greatest = -INFINITY, slack = 0;
+  for (size_t i = first; i < end; i++) {
+    if (isnan(reference.values[i])) return true;  // the reference does not say
+    least = fmin(least, reference.values[i]);
+    greatest = fmax(greatest, reference.values[i]);
+    slack = fmax(slack, bend(reference, i));
+  }
+  return value >= least - slack - tolerance && value <= greatest + slack + tolerance;
+}
+
+// The part of the time of the reference in which the results are beside it. Each point stands for
+// half of the time to its neighbours, so that rows that crowd at events do not count more.
+static double time_beside(series reference, series results, double shift, double tolerance,
+                          double window) {
+  double begin = reference.time[0] + shift, end = reference.time[reference.n - 1] + shift;
+  if (!(end > begin)) return 0;
+  double off = 0;
+  for (size_t i = row_from(results, begin); i < results.n && results.time[i] <= end; i++) {
+    double t = results.time[i];
+    double left = i > 0 ? fmax(begin, (results.time[i - 1] + t) / 2) : t;
+    double right = i + 1 < results.n ? fmin(end, (results.time[i + 1] + t) / 2) : t;
+    bool within =
+        is_within(reference, t - shift - window, t - shift + window, results.values[i], tolerance);
+    if (!within) off += right - left;
+  }
+  return off / (end - begin);
+}
+
+static double part_off(series reference, series results, const cpl_match_def* def) {
+  double tolerance = tolerance_of(reference, def->value);
+  double window = def->time * (reference.time[reference.n - 1] - reference.time[0]);
+  double missed = points_missed(reference, results, def, tolerance, window);
+  return fmax(missed, time_beside(reference, results, def->shift, tolerance, window));
+}
+
+static series series_of(const cpl_table* table, size_t column) {
+  return (series){table->n_rows, table->time, table->values + column * table->n_rows};
 }
 
 cpl_match_result cpl_match(const cpl_table* reference, const cpl_table* results,
@@ -77,9 +148,8 @@ cpl_match_result cpl_match(const cpl_table* reference, const cpl_table* results,
   for (size_t i = 0; i < reference->n_columns && reference->n_rows > 0; i++) {
     ptrdiff_t column = cpl_table_find(results, reference->names[i]);
     bool missing = column < 0 || results->n_rows == 0;
-    double off = missing ? 1
-                         : part_off(reference, i, results,
-                                    results->values + (size_t)column * results->n_rows, def);
+    double off =
+        missing ? 1 : part_off(series_of(reference, i), series_of(results, (size_t)column), def);
     if (off <= 1 - def->share + 1e-12 || off <= r.off) continue;
     r = (cpl_match_result){.worst = (ptrdiff_t)i, .off = off, .missing = missing};
   }
