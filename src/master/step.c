@@ -341,8 +341,9 @@ static cpl_status ask_for_updates(cpli_master* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     bool wanted = false;
+    double margin = NAN;
     if (p->s->ops->wants_update == NULL || p->n_links == 0 || p->t != m->t) continue;
-    cpl_status st = p->s->ops->wants_update(p->s, &wanted);
+    cpl_status st = p->s->ops->wants_update(p->s, &wanted, &margin);
     if (st != CPL_OK) return st < 0 ? st : cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs");
     if (wanted) p->pending = m->pending = true;
   }
