@@ -197,7 +197,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (m->touched) st = cpli_master_settle(m);
   if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending)
-    st = cpli_master_controlled_step(m, next_point(m, t_end));
+    st = cpli_master_located_step(m, next_point(m, t_end));
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE
                                      : m->pending ? CPL_STEP_EVENT
                                                   : CPL_STEP_DONE,
@@ -239,6 +239,23 @@ static bool has_own_points(const cpli_master* m) {
   return false;
 }
 
+static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
+  cpli_master* m = (cpli_master*)s;
+  cpl_status st = m->touched ? cpli_master_settle(m) : CPL_OK;
+  if (st >= 0) st = cpli_master_ask(m);
+  *wanted = m->pending;
+  *margin = m->margin;
+  return st;
+}
+
+// Parts that are connected and can tell of events their inputs make.
+static bool watches_inputs(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].s->ops->wants_update != NULL && m->parts[i].n_links > 0) return true;
+  }
+  return false;
+}
+
 //------------------------------------ operations ------------------------------------
 
 void cpli_master_equip(cpli_master* m) {
@@ -265,6 +282,8 @@ void cpli_master_equip(cpli_master* m) {
   m->stepper_ops = (cpl_stepper_ops){.step = step, .set_curve = set_curve};
   if (m->base.base.can.predicts) m->stepper_ops.max_step = max_step;
   if (has_own_points(m)) m->stepper_ops.value_time = value_time;
+  m->watches = watches_inputs(m);
+  m->stepper_ops.wants_update = wants_update;
 }
 
 // Others may stand beside it.

@@ -3,6 +3,7 @@
 //
 // Inputs that are functions of time. A curve may begin elsewhere than the one before ended; when an
 // indicator of the model changes its side there, that is an event.
+#include <float.h>
 #include <math.h>
 
 #include "solver/integrated.h"
@@ -68,6 +69,7 @@ cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped, double* margin) {
       *jumped = *jumped || (z[i] > 0) != (s->z_before[i] > 0);
       *margin = fmax(*margin, s->z_before[i] > 0 ? -z[i] : z[i]);
     }
+    if (!*jumped && *margin == 0) *margin = -DBL_MIN;  // zero is not positive
   }
   s->moved = s->stale = false;
   return st;
