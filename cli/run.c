@@ -193,7 +193,7 @@ static const cli_option options[] = {
     {"stop-time", 0, "TIME", "end of the simulation", CLI_NUMBER, AT(stop_time)},
     {"interval", 0, "DT", "time between output points", CLI_NUMBER, AT(interval)},
     {"step", 0, "DT",
-     "communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
+     "longest communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
      CLI_NUMBER, AT(step)},
     {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
      "how models are integrated; cvode is the default; MODEL=SOLVER is for one model of a system "

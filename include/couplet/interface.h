@@ -462,8 +462,13 @@ typedef struct cpl_stepper_ops {
   /// begins with an event update.
   cpl_status (*set_states)(cpl_stepper* s, const int32_t* states, size_t n, const double* values);
   /// Whether a step of size zero is due here, because inputs that were given since the last step
-  /// make an event.
-  cpl_status (*wants_update)(cpl_stepper* s, bool* wanted);
+  /// make an event. *margin: how far the event indicators are beyond their change, in their own
+  /// units; negative: none has changed; NAN: it is not known, or no indicator is concerned.
+  cpl_status (*wants_update)(cpl_stepper* s, bool* wanted, double* margin);
+  /// For a stepper that can be stepped to any time although some of its values keep points of their
+  /// own: the time a value belongs to, and when it is renewed next (INFINITY: not known). NULL: all
+  /// values belong to the time reached.
+  cpl_status (*value_time)(cpl_stepper* s, uint32_t ref, double* since, double* next);
 } cpl_stepper_ops;
 
 struct cpl_stepper {

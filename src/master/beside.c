@@ -8,8 +8,7 @@
 //
 // A stepper that cannot work ahead, a master with its communication steps, takes its step first.
 // The others follow to where it stopped, and until they are there it shows the values it had
-// before: between its points its values are the last ones, and an event of another costs it
-// nothing.
+// before: an event of another costs it nothing. value_time() says which time they belong to.
 #include "master/beside.h"
 
 #include <math.h>
@@ -289,6 +288,21 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   return p->ops->set_curve(p, b->places[ref].ref, curve);
 }
 
+static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double* next) {
+  beside* b = (beside*)s;
+  if (ref >= (uint32_t)b->merged->desc.n_vars) return refuse(b, ref);
+  const part* p = &b->parts[b->places[ref].part];
+  cpl_status st = CPL_OK;
+  *since = b->t;
+  *next = INFINITY;
+  if (p->s->ops->value_time != NULL)
+    st = p->s->ops->value_time(p->s, b->places[ref].ref, since, next);
+  if (!is_hidden(p)) return st;
+  *since = fmin(*since, p->at);
+  *next = p->until;
+  return st;
+}
+
 //------------------------------------ life ------------------------------------
 
 #define FOR_EACH_PART(b, st, call)                       \
@@ -371,8 +385,11 @@ static const cpl_component_ops component_ops = {.kind = "beside",
                                                 .set_integer = set_integer,
                                                 .get_string = get_string,
                                                 .set_string = set_string};
-static const cpl_stepper_ops stepper_ops[2] = {{.step = step},
-                                               {.step = step, .set_curve = set_curve}};
+// [takes curves][a part cannot work ahead]
+static const cpl_stepper_ops stepper_ops[2][2] = {
+    {{.step = step}, {.step = step, .value_time = value_time}},
+    {{.step = step, .set_curve = set_curve},
+     {.step = step, .set_curve = set_curve, .value_time = value_time}}};
 
 static void find_capabilities(beside* b) {
   cpl_capabilities can = {.variable_step = true,
@@ -409,7 +426,7 @@ static void fill(beside* b, cpl_stepper* const* parts, cpli_merged* merged) {
     if (b->parts[i].coarse) b->coarse[b->n_coarse++] = i;
   }
   b->merged = cpli_merged_hold(merged);
-  b->base.ops = &stepper_ops[has_curves(b)];
+  b->base.ops = &stepper_ops[has_curves(b)][b->n_coarse > 0];
   find_capabilities(b);
 }
 

@@ -9,27 +9,23 @@
 
 //------------------------------------ going back ------------------------------------
 
-// What a step changes in the master itself.
-typedef struct moment {
-  double t;
-  bool pending, ended;
-} moment;
+cpli_moment cpli_master_now(const cpli_master* m) {
+  return (cpli_moment){m->t, m->pending, m->ended};
+}
 
-static moment now(const cpli_master* m) { return (moment){m->t, m->pending, m->ended}; }
-
-static bool all_restore(const cpli_master* m) {
+bool cpli_master_can_return(const cpli_master* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (!m->parts[i].can_restore || m->parts[i].step > 0) return false;
   }
   return m->saves;
 }
 
-static void keep_links(cpli_master* m) {
+void cpli_master_keep(cpli_master* m) {
   memcpy(m->kept_links, m->links, (size_t)m->n_links * sizeof *m->links);
   for (int32_t i = 0; i < m->n_outs; i++) m->kept_outs[i] = m->outs[i];
 }
 
-static cpl_status return_to(cpli_master* m, const moment* begin) {
+cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin) {
   cpl_status st = CPL_OK;
   memcpy(m->links, m->kept_links, (size_t)m->n_links * sizeof *m->links);
   for (int32_t i = 0; i < m->n_outs; i++) {
@@ -103,13 +99,13 @@ static void assume(cpli_master* m, double t_end) {
 // One step, then the same way in two halves, which stay. Their difference is the error of the
 // longer one times (1 - 2^-p); of the shorter ones it is the 2^p-th part, which is not subtracted.
 static cpl_status richardson(cpli_master* m, double goal, double* error) {
-  moment begin = now(m);
-  keep_links(m);
+  cpli_moment begin = cpli_master_now(m);
+  cpli_master_keep(m);
   cpl_status st = cpli_master_step(m, goal);
   if (st < 0) return st;
   goal = m->t;  // an event may have come before
   for (int32_t i = 0; i < m->n_links; i++) m->assumed[i] = cpli_link_value(m, &m->links[i]);
-  st = return_to(m, &begin);
+  st = cpli_master_return(m, &begin);
   double middle = begin.t + (goal - begin.t) / 2;
   if (st >= 0) st = cpli_master_step(m, middle);
   if (st >= 0 && m->t == middle && !m->pending && !m->ended) {
@@ -123,7 +119,7 @@ static cpl_status richardson(cpli_master* m, double goal, double* error) {
 
 static cpl_status one_step(cpli_master* m, double goal, double* error) {
   if (m->def.estimate == CPL_ESTIMATE_RICHARDSON) return richardson(m, goal, error);
-  keep_links(m);
+  cpli_master_keep(m);
   assume(m, goal);
   double begin = m->t;
   cpl_status st = cpli_master_step(m, goal);
@@ -150,10 +146,10 @@ static double factor_for(const cpli_master* m, double error) {
 
 cpl_status cpli_master_controlled_step(cpli_master* m, double target) {
   if (!(m->def.tolerance > 0)) return cpli_master_step(m, target);
-  bool back = all_restore(m);
+  bool back = cpli_master_can_return(m);
   if (!(m->h > 0)) m->h = fmin(target - m->t, m->def.step > 0 ? m->def.step / 100 : INFINITY);
   for (;;) {
-    moment begin = now(m);
+    cpli_moment begin = cpli_master_now(m);
     double goal = m->t + m->h, error = 0;
     if (goal > target - 0.1 * m->h) goal = target;
     double least =
@@ -169,7 +165,7 @@ cpl_status cpli_master_controlled_step(cpli_master* m, double target) {
       return CPL_OK;
     }
     m->h = fmax(h * fmin(0.8, factor_for(m, error)), least);
-    st = return_to(m, &begin);
+    st = cpli_master_return(m, &begin);
     if (st < 0) return st;
   }
 }

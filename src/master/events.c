@@ -98,6 +98,7 @@ static void show_left_side(cpli_master* m) {
 
 cpl_status cpli_master_update(cpli_master* m) {
   m->pending = false;
+  m->margin_t = NAN;  // conditions may be on their other sides from here on
   m->stats.events++;
   show_left_side(m);
   for (int32_t round = 0; round < MOST_ROUNDS; round++) {

@@ -163,6 +163,11 @@ void cpli_master_destroy(cpl_component* c) {
 
 //------------------------------------ steps ------------------------------------
 
+// Where a part with a grid of its own is stepped next.
+static double own_point(const cpli_master* m, const cpli_master_part* p) {
+  return m->t_start + round((p->t - m->t_start) / p->step + 1) * p->step;
+}
+
 // The next communication point: the end of what is asked for, a point of the master's own grid, or
 // one of a part's.
 static double next_point(const cpli_master* m, double t_end) {
@@ -175,7 +180,7 @@ static double next_point(const cpli_master* m, double t_end) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
     if (p->step == 0) continue;
-    double point = m->t_start + round((p->t - m->t_start) / p->step + 1) * p->step;
+    double point = own_point(m, p);
     if (point < next - 1e-9 * p->step) next = point;
   }
   return next;
@@ -192,7 +197,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (m->touched) st = cpli_master_settle(m);
   if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending)
-    st = cpli_master_controlled_step(m, next_point(m, t_end));
+    st = cpli_master_located_step(m, next_point(m, t_end));
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE
                                      : m->pending ? CPL_STEP_EVENT
                                                   : CPL_STEP_DONE,
@@ -213,6 +218,42 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
     if (isnan(one)) return CPL_OK;
   }
   return CPL_OK;
+}
+
+static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double* next) {
+  cpli_master* m = (cpli_master*)s;
+  const cpli_master_part* p = &m->parts[m->merged->part_of_var[ref]];
+  cpl_status st = CPL_OK;
+  *since = p->t;
+  *next = INFINITY;
+  if (p->s->ops->value_time != NULL)
+    st = p->s->ops->value_time(p->s, m->merged->ref_of_var[ref], since, next);
+  if (p->step > 0) *next = own_point(m, p);
+  return st;
+}
+
+static bool has_own_points(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].step > 0 || m->parts[i].s->ops->value_time != NULL) return true;
+  }
+  return false;
+}
+
+static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
+  cpli_master* m = (cpli_master*)s;
+  cpl_status st = m->touched ? cpli_master_settle(m) : CPL_OK;
+  if (st >= 0) st = cpli_master_ask(m);
+  *wanted = m->pending;
+  *margin = m->margin;
+  return st;
+}
+
+// Parts that are connected and can tell of events their inputs make.
+static bool watches_inputs(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].s->ops->wants_update != NULL && m->parts[i].n_links > 0) return true;
+  }
+  return false;
 }
 
 //------------------------------------ operations ------------------------------------
@@ -240,6 +281,9 @@ void cpli_master_equip(cpli_master* m) {
   }
   m->stepper_ops = (cpl_stepper_ops){.step = step, .set_curve = set_curve};
   if (m->base.base.can.predicts) m->stepper_ops.max_step = max_step;
+  if (has_own_points(m)) m->stepper_ops.value_time = value_time;
+  m->watches = watches_inputs(m);
+  m->stepper_ops.wants_update = wants_update;
 }
 
 // Others may stand beside it.

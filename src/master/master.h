@@ -68,7 +68,9 @@ typedef struct cpli_master_part {
   bool kept;                // it stopped where all others are taken to now
   double accepted;          // the farthest point it reached in this step without a word
   bool updated;             // in this round of an event
-  bool pending;             // an event of it waits
+  bool early;     // inputs of the end of the step, held over it, make an event at its beginning
+  double margin;  // of that event: cpl_stepper_ops.wants_update
+  bool pending;   // an event of it waits
   cpl_step_result result;
   cpl_snapshot saved, first;  // where the step began; where a step that is tried twice began
   uint32_t* in_refs;  // held inputs on their way; of its own, since parts are stepped side by side
@@ -123,11 +125,18 @@ typedef struct cpli_master {
   double h;      // of the next step, when it varies
   double reach;  // how far this step can go, as far as is known
   bool running, ended;
-  bool pending;    // an event at t waits for its update
-  bool touched;    // inputs were given from outside since the last step
-  bool iterates;   // a loop repeats steps
-  bool saves;      // snapshots are taken before each step
-  uint32_t* refs;  // scratch of the longest list of one part
+  bool pending;     // an event at t waits for its update
+  bool touched;     // inputs were given from outside since the last step
+  bool iterates;    // a loop repeats steps
+  bool watches;     // parts may have conditions over their inputs
+  bool crossed;     // such a condition changed in the last step,
+  bool early;       // and the event was at the beginning of the step already,
+  int32_t crosser;  // of this part;
+  double margin;    // how far indicators are beyond it: cpl_stepper_ops.wants_update,
+  double margin_t;  // at this time
+  bool told;        // that the time of such a change is not known exactly
+  bool saves;       // snapshots are taken before each step
+  uint32_t* refs;   // scratch of the longest list of one part
   double* reals;
   int64_t* integers;
   cpl_binary* binaries;
@@ -191,6 +200,8 @@ cpl_status cpli_master_step(cpli_master* m, double target);
 /// tells where.
 cpl_status cpli_master_walk(cpli_master* m, const cpli_plan* plan, int32_t first, int32_t end,
                             double t_end);
+/// Which parts have an event at m->t because of their inputs: pending, crossed, margin.
+cpl_status cpli_master_ask(cpli_master* m);
 /// Set a part back to where the step began.
 cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p);
 
@@ -209,7 +220,26 @@ cpl_status cpli_master_settle(cpli_master* m);
 /// Event updates at m->t until nobody's values change any more.
 cpl_status cpli_master_update(cpli_master* m);
 
+//------------------------------------ locate.c ------------------------------------
+
+/// One controlled step that ends where a condition over values of parts changes.
+cpl_status cpli_master_located_step(cpli_master* m, double target);
+
 //------------------------------------ estimate.c ------------------------------------
+
+// What a step changes in the master itself, beside values and links.
+typedef struct cpli_moment {
+  double t;
+  bool pending, ended;
+} cpli_moment;
+
+cpli_moment cpli_master_now(const cpli_master* m);
+/// Keep what links carry, before a step that may be taken back.
+void cpli_master_keep(cpli_master* m);
+/// Whether a step can be taken back.
+bool cpli_master_can_return(const cpli_master* m);
+/// Take the last step back, which began there.
+cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin);
 
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);

@@ -55,8 +55,27 @@ static cpl_status step_past_start(cpli_master_part* p, double t_end) {
   }
 }
 
+static bool holds_next(const cpli_master* m, const cpli_master_part* p) {
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    if (m->links[i].with_step && !m->links[i].discrete) return p->order == 0;
+  }
+  return false;
+}
+
+// Inputs that are held at their values of the end of the step may make an event at its beginning.
+static cpl_status look_at_inputs(const cpli_master* m, cpli_master_part* p) {
+  bool wanted = false;
+  p->early = false;
+  if (p->s->ops->wants_update == NULL || !holds_next(m, p)) return CPL_OK;
+  cpl_status st = p->s->ops->wants_update(p->s, &wanted, &p->margin);
+  p->early = wanted && p->margin >= 0;
+  return st == CPL_RETRY ? cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs") : st;
+}
+
 static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
+  p->margin = NAN;
   p->st = cpli_master_inputs(m, p, t_end);
+  if (p->st >= 0) p->st = look_at_inputs(m, p);
   if (p->st < 0) return;
   double from = p->own_t;
   p->stepped = true;
@@ -337,14 +356,28 @@ static void note_changes(cpli_master* m) {
 }
 
 // So is a value that makes an event where it arrives.
-static cpl_status ask_for_updates(cpli_master* m) {
+cpl_status cpli_master_ask(cpli_master* m) {
+  m->crossed = m->early = false;
+  m->margin = NAN;
+  m->margin_t = m->t;
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     bool wanted = false;
-    if (p->s->ops->wants_update == NULL || p->n_links == 0 || p->t != m->t) continue;
-    cpl_status st = p->s->ops->wants_update(p->s, &wanted);
+    double margin = NAN;
+    if (p->early) m->crossed = m->early = true, m->crosser = i;
+    m->margin = fmax(m->margin, p->margin);
+    p->early = false;
+    p->margin = NAN;
+    if (p->s->ops->wants_update == NULL || p->t != m->t) continue;
+    cpl_status st = CPL_OK;
+    for (int32_t l = p->first_link; l < p->first_link + p->n_links && st == CPL_OK; l++) {
+      if (!p->follows && !m->links[l].with_step) st = cpli_master_set(m, i, &l, 1);
+    }
+    if (st == CPL_OK) st = p->s->ops->wants_update(p->s, &wanted, &margin);
     if (st != CPL_OK) return st < 0 ? st : cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs");
     if (wanted) p->pending = m->pending = true;
+    if (wanted && margin >= 0) m->crossed = true, m->crosser = i;
+    m->margin = fmax(m->margin, margin);
   }
   return CPL_OK;
 }
@@ -362,7 +395,7 @@ static cpl_status commit(cpli_master* m, double t) {
   }
   cpli_master_sample(m, t, false);
   note_changes(m);
-  return ask_for_updates(m);
+  return cpli_master_ask(m);
 }
 
 cpl_status cpli_master_step(cpli_master* m, double target) {

@@ -83,10 +83,12 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   return inner->ops->max_step != NULL ? inner->ops->max_step(inner, h) : CPL_OK;
 }
 
-static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   cpl_stepper* inner = active_of((cpli_modes*)s);
   *wanted = false;
-  return inner->ops->wants_update != NULL ? inner->ops->wants_update(inner, wanted) : CPL_OK;
+  *margin = NAN;
+  return inner->ops->wants_update != NULL ? inner->ops->wants_update(inner, wanted, margin)
+                                          : CPL_OK;
 }
 
 static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
@@ -238,6 +240,19 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   return st;
 }
 
+static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double* next) {
+  cpli_modes* m = (cpli_modes*)s;
+  cpl_stepper* inner = active_of(m);
+  const cpli_seen* seen = seen_of(m, ref);
+  cpli_read at;
+  *since = m->t;
+  *next = INFINITY;
+  if (seen == NULL) return refuse(m, ref);
+  if (inner->ops->value_time == NULL || seen->kind == CPLI_SEEN_MODE || !locate(m, seen, &at))
+    return CPL_OK;
+  return inner->ops->value_time(inner, at.ref, since, next);
+}
+
 //------------------------------------ life ------------------------------------
 
 // A model has the description of its active mode.
@@ -364,7 +379,7 @@ static const cpl_component_ops component_ops[2] = {
 // The weakest of all modes; but a switch stops before the end of a step, and is an update.
 static void make_stepper(cpli_modes* m) {
   cpl_capabilities can = m->modes[0].s->base.can;
-  bool look_ahead = true, curves = true, predicts = true;
+  bool look_ahead = true, curves = true, predicts = true, own_points = false;
   for (int32_t k = 0; k < m->n_modes; k++) {
     const cpl_stepper* s = m->modes[k].s;
     const cpl_capabilities* one = &s->base.can;
@@ -379,6 +394,7 @@ static void make_stepper(cpli_modes* m) {
     look_ahead = look_ahead && s->ops->ahead != NULL;
     curves = curves && s->ops->set_curve != NULL;
     predicts = predicts && s->ops->max_step != NULL;
+    own_points = own_points || s->ops->value_time != NULL;
   }
   can.directional = can.serialize = can.completed_step = can.predicts = false;
   can.zero_step = can.stops_early = true;
@@ -389,6 +405,7 @@ static void make_stepper(cpli_modes* m) {
                                      .ahead = look_ahead ? ahead : NULL,
                                      .set_curve = curves ? set_curve : NULL,
                                      .wants_update = wants_update,
+                                     .value_time = own_points ? value_time : NULL,
                                      .max_step = predicts ? max_step : NULL};
   m->base.ops = &m->stepper_ops;
 }

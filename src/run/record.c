@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
 #include "run/run.h"
 
 // Columns of one type: read in one call, then scattered into the row.
@@ -108,10 +110,11 @@ static cpl_column column_of(const cpl_description* d, int32_t var) {
                       .without_sign = v->type == CPL_INTEGER && v->width == CPL_UINT64};
 }
 
-cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_def* def) {
+cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_def* def) {
+  cpl_component* c = &s->base;
   const cpl_description* d = c->desc;
   cpl_status st = CPL_OK;
-  *r = (cpli_recorder){.c = c, .def = def};
+  *r = (cpli_recorder){.c = c, .s = s, .def = def, .next = INFINITY};
   int32_t* order = cpli_alloc(c->ctx, (size_t)d->n_vars, sizeof *order);
   bool* marked = cpli_alloc(c->ctx, (size_t)d->n_vars, sizeof *marked);
   if (order == NULL || marked == NULL) {
@@ -133,10 +136,22 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_
   }
   for (size_t i = 0; i < r->n; i++) r->columns[i] = column_of(d, order[i]);
   if (!make_groups(r, order)) st = cpli_nomem(c->ctx);
+  if (st >= 0) st = cpli_rows_open(&r->rows, c->ctx, r->n);
+  for (size_t i = 0; i < r->n && st >= 0; i++) {
+    const cpl_variable* v = &d->vars[order[i]];
+    r->rows.moves[i] = v->type == CPL_REAL && v->variability == CPL_CONTINUOUS;
+    r->rows.is_text[i] = r->columns[i].type == CPL_STRING;
+  }
 done:
   cpli_free(c->ctx, order);
   cpli_free(c->ctx, marked);
   return st;
+}
+
+cpl_status cpli_recorder_wait(cpli_recorder* r) {
+  r->since = cpli_alloc(r->c->ctx, r->n, sizeof *r->since);
+  r->waits = r->since != NULL;
+  return r->waits ? CPL_OK : cpli_nomem(r->c->ctx);
 }
 
 cpl_status cpli_recorder_begin(cpli_recorder* r) {
@@ -153,6 +168,8 @@ void cpli_recorder_close(cpli_recorder* r) {
     cpli_free(ctx, r->groups[g].got.binary);
     cpli_free(ctx, r->groups[g].text);
   }
+  cpli_rows_close(&r->rows);
+  cpli_free(ctx, r->since);
   cpli_free(ctx, r->groups);
   cpli_free(ctx, r->columns);
   cpli_free(ctx, r->row);
@@ -206,17 +223,80 @@ static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g) {
   return st;
 }
 
-cpl_status cpli_recorder_point(cpli_recorder* r, double t) {
+static cpl_status read(cpli_recorder* r, double t) {
   for (size_t g = 0; g < r->n_groups; g++) {
     cpl_status st = read_group(r, &r->groups[g]);
     if (st == CPL_RETRY)
       return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.12g", r->c->name, t);
     if (st < 0) return st;
   }
+  return CPL_OK;
+}
+
+static cpl_status write(cpli_recorder* r, double t, const cpl_value* row) {
   r->points++;
   if (r->def->on_point == NULL) return CPL_OK;
   double since = cpli_now();
-  cpl_status st = r->def->on_point(r->def->user, t, r->row);
+  cpl_status st = r->def->on_point(r->def->user, t, row);
   r->spent_s += cpli_now() - since;
   return st;
+}
+
+//------------------------------------ rows that wait ------------------------------------
+
+static cpl_status read_times(cpli_recorder* r, double t) {
+  cpl_status st = CPL_OK;
+  r->next = INFINITY;
+  for (size_t g = 0; g < r->n_groups; g++) {
+    const struct cpli_record_group* group = &r->groups[g];
+    for (size_t i = 0; i < group->n && st >= 0; i++) {
+      double next = INFINITY;
+      r->since[group->place[i]] = t;
+      if (r->s->ops->value_time != NULL)
+        st = r->s->ops->value_time(r->s, group->refs[i], &r->since[group->place[i]], &next);
+      r->next = fmin(r->next, next);
+    }
+  }
+  return st;
+}
+
+static cpl_status sample(cpli_recorder* r, double t) {
+  cpl_status st = read(r, t);
+  if (st >= 0) st = read_times(r, t);
+  return st < 0 ? st : cpli_rows_sample(&r->rows, r->since, r->row);
+}
+
+static cpl_status flush(cpli_recorder* r, bool all) {
+  double t;
+  const cpl_value* row;
+  cpl_status st = CPL_OK;
+  while (st >= 0 && cpli_rows_take(&r->rows, all, &t, &row)) st = write(r, t, row);
+  return st;
+}
+
+cpl_status cpli_recorder_sample(cpli_recorder* r, double t) {
+  cpl_status st = sample(r, t);
+  return st < 0 ? st : flush(r, false);
+}
+
+cpl_status cpli_recorder_await(cpli_recorder* r, double t) { return cpli_rows_add(&r->rows, t); }
+
+cpl_status cpli_recorder_finish(cpli_recorder* r) {
+  if (!r->waits) return CPL_OK;
+  cpl_status st = flush(r, true);
+  if (r->rows.held > 0)
+    cpl_log(r->c->ctx, CPL_LOG_WARNING, r->c->name,
+            "%zu row%s at the end show%s values of t=%.12g: the steps of a model cannot vary, and "
+            "its next communication point lies beyond the end",
+            r->rows.held, r->rows.held == 1 ? "" : "s", r->rows.held == 1 ? "s" : "",
+            r->rows.held_t);
+  return st;
+}
+
+cpl_status cpli_recorder_point(cpli_recorder* r, double t) {
+  cpl_status st = r->waits ? sample(r, t) : read(r, t);
+  if (st < 0) return st;
+  if (!r->waits) return write(r, t, r->row);
+  st = cpli_rows_add(&r->rows, t);
+  return st < 0 ? st : flush(r, false);
 }

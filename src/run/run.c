@@ -23,6 +23,7 @@ typedef struct run {
   grid output, exchange;
   double t;
   bool dense;
+  bool any_time;  // without dense output: output points are communication points
   bool ended;
   bool recorded;  // t is recorded with the values that hold now
 } run;
@@ -74,6 +75,22 @@ static void plan_grids(run* r) {
   if (step == 0) step = interval;
   r->output = grid_make(d->start_time, d->stop_time, interval);
   r->exchange = r->dense ? r->output : grid_make(d->start_time, d->stop_time, step);
+  r->any_time = r->s->base.can.variable_step || r->s->ops->value_time != NULL;
+}
+
+// Whether the last step would be shorter than all others, for a stepper that cannot vary it.
+static bool ends_short(const run* r) {
+  const grid* g = &r->exchange;
+  return !r->any_time && g->stop < g->start + (double)g->last * g->spacing * (1 - 1e-9);
+}
+
+// Whether rows may have to wait for values: output points lie between communication points, or
+// values of a part do not belong to the time reached.
+static bool rows_wait(const run* r) {
+  if (r->dense) return false;
+  if (r->any_time) return r->s->ops->value_time != NULL;
+  double ratio = r->output.spacing / r->exchange.spacing;
+  return fabs(ratio - round(ratio)) > 1e-9 * ratio || ends_short(r);
 }
 
 //------------------------------------ points ------------------------------------
@@ -87,17 +104,15 @@ static cpl_status record(run* r) {
 // Points of two grids that differ by rounding are the same one.
 static double rounding(const run* r) { return 1e-9 * r->exchange.spacing; }
 
-// Output points between communication points show the last values known.
+// Output points that the step to `until` passed. Where rows do not wait there are none.
 static cpl_status record_passed(run* r, double until) {
-  double now = r->t;
   cpl_status st = CPL_OK;
   until -= rounding(r);
   while (st >= 0 && r->output.next < r->output.last && grid_next(&r->output) < until) {
-    r->t = grid_next(&r->output);
-    if (r->t > now) st = cpli_recorder_point(&r->recorder, r->t);
+    double t = grid_next(&r->output);
+    if (t > r->t && r->recorder.waits) st = cpli_recorder_await(&r->recorder, t);
     r->output.next++;
   }
-  r->t = now;
   return st;
 }
 
@@ -144,9 +159,25 @@ static cpl_status refused(run* r, double target, double reached, double* h) {
                   r->s->base.name, r->t);
 }
 
+// The next communication point: of its own grid, and where the step may vary, each output point.
+static double next_exchange(const run* r) {
+  double target = grid_next(&r->exchange);
+  if (!r->any_time) return target;
+  double next = fmin(grid_next(&r->output), r->recorder.next);
+  return next < target - rounding(r) && next > r->t ? next : target;
+}
+
+// The stop time lies before the next point of a stepper whose step cannot vary.
+static cpl_status end_early(run* r) {
+  cpl_status st = record_passed(r, r->def->stop_time);
+  r->t = r->def->stop_time;
+  return st < 0 ? st : cpli_recorder_await(&r->recorder, r->t);
+}
+
 // A stepper without: from communication point to communication point, inputs set at each.
 static cpl_status exchange_step(run* r) {
-  double target = grid_next(&r->exchange), h = target - r->t;
+  double target = next_exchange(r), h = target - r->t;
+  if (r->exchange.next >= r->exchange.last && ends_short(r)) return end_early(r);
   cpl_status st = cpli_inputs_set(&r->inputs, r->t);
   while (st >= 0 && !r->ended && r->t < target) {
     cpl_step_result result;
@@ -159,6 +190,7 @@ static cpl_status exchange_step(run* r) {
     if (result.time > r->t) r->recorded = false;
     r->t = result.time;
     r->ended = result.end == CPL_STEP_TERMINATE;
+    if (st >= 0 && r->recorder.waits) st = cpli_recorder_sample(&r->recorder, r->t);
     bool event = result.end == CPL_STEP_EVENT;
     if (st >= 0 && (event || r->ended)) st = record(r);
     if (st >= 0 && event && r->s->base.can.zero_step) {
@@ -215,11 +247,14 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
   double since = cpli_now();
   cpl_status st = check(&r);
   if (st >= 0) st = cpli_inputs_open(&r.inputs, s, def);
-  if (st >= 0) st = cpli_recorder_open(&r.recorder, &s->base, def);
+  if (st >= 0) st = cpli_recorder_open(&r.recorder, s, def);
   if (st >= 0) plan_grids(&r);
+  if (st >= 0 && rows_wait(&r)) st = cpli_recorder_wait(&r.recorder);
   if (st >= 0) st = initialize(&r);
   if (st >= 0) st = cpli_recorder_begin(&r.recorder);
   if (st >= 0) st = advance(&r);
+  cpl_status written = cpli_recorder_finish(&r.recorder);
+  if (st >= 0) st = written;
   if (st >= 0) st = s->base.ops->terminate(&s->base);
   const cpl_solver_stats* solver = cpl_integrate_stats(s);
   cpl_modes_stats modes;

@@ -40,23 +40,65 @@ cpl_status cpli_inputs_set(cpli_inputs* in, double t);
 /// The next time an input jumps; INFINITY: never.
 double cpli_inputs_next_jump(const cpli_inputs* in);
 
+//------------------------------------ rows.c ------------------------------------
+
+// Rows between communication points wait until the next one is known: continuous Reals are then
+// interpolated, all other values are those of the last communication point at or before the row.
+typedef struct cpli_rows {
+  cpl_context* ctx;
+  size_t n;               // columns
+  bool *moves, *is_text;  // of each column: it is interpolated; it is a String or a Binary
+  cpl_value* last;        // of each column: at its last communication point,
+  double* last_t;         // and when that was; NAN: nothing is known yet
+  size_t* open;           // of each column: the number of the first row without its value
+  double* times;          // a ring of rows,
+  cpl_value* values;      // n of each
+  size_t cap, first, end;
+  size_t held;    // rows that had to be written without the value at their time
+  double held_t;  // and the time of the last value known then
+} cpli_rows;
+
+cpl_status cpli_rows_open(cpli_rows* rows, cpl_context* ctx, size_t n);
+void cpli_rows_close(cpli_rows* rows);
+/// Values now; since: the time each of them belongs to.
+cpl_status cpli_rows_sample(cpli_rows* rows, const double* since, const cpl_value* now);
+/// A row at t, not before the last one.
+cpl_status cpli_rows_add(cpli_rows* rows, double t);
+/// The first row when all of its values are known, or `all` when they need not be: *row is valid
+/// until the next call. Returns: false when there is none.
+bool cpli_rows_take(cpli_rows* rows, bool all, double* t, const cpl_value** row);
+
 //------------------------------------ record.c ------------------------------------
 
 typedef struct cpli_recorder {
   cpl_component* c;
+  cpl_stepper* s;
   const cpl_run_def* def;
   cpl_column* columns;
   cpl_value* row;
   size_t n;
   struct cpli_record_group* groups;  // columns of one type are read in one call
   size_t n_groups;
+  bool waits;  // rows are written when their values are known
+  cpli_rows rows;
+  double* since;  // of each column: the time its value belongs to
+  double next;    // when a value that keeps points of its own is renewed; INFINITY: none does
   double spent_s;
   int64_t points;
 } cpli_recorder;
 
-cpl_status cpli_recorder_open(cpli_recorder* r, cpl_component* c, const cpl_run_def* def);
+cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_def* def);
+/// Rows may lie between communication points: cpli_recorder_sample() is called at each of those.
+cpl_status cpli_recorder_wait(cpli_recorder* r);
 /// Announce the columns: to be called when the component is initialised, so that a run that cannot
 /// begin touches no result.
 cpl_status cpli_recorder_begin(cpli_recorder* r);
 void cpli_recorder_close(cpli_recorder* r);
+/// A row with the values now, at t.
 cpl_status cpli_recorder_point(cpli_recorder* r, double t);
+/// A communication point at t that is no row.
+cpl_status cpli_recorder_sample(cpli_recorder* r, double t);
+/// A row at t, which lies before the communication point that comes next.
+cpl_status cpli_recorder_await(cpli_recorder* r, double t);
+/// The end: rows that still wait are written with the last values known.
+cpl_status cpli_recorder_finish(cpli_recorder* r);

@@ -3,6 +3,9 @@
 //
 // Inputs that are functions of time. A curve may begin elsewhere than the one before ended; when an
 // indicator of the model changes its side there, that is an event.
+#include <float.h>
+#include <math.h>
+
 #include "solver/integrated.h"
 
 static cpl_status before_change(cpli_integrate* s) {
@@ -54,24 +57,28 @@ cpl_status cpli_curves_refresh(cpli_integrate* s) {
   return cpli_set_inputs(s, s->t);
 }
 
-cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped) {
+cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped, double* margin) {
   cpl_status st = CPL_OK;
   *jumped = false;
+  *margin = NAN;
   if (s->moved && !s->in_event && s->nz > 0) {
     double* z = s->z_before + s->nz;
     st = cpli_set_inputs(s, s->t);
     if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, z);
-    for (size_t i = 0; i < s->nz && st == CPL_OK; i++)
+    for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
       *jumped = *jumped || (z[i] > 0) != (s->z_before[i] > 0);
+      *margin = fmax(*margin, s->z_before[i] > 0 ? -z[i] : z[i]);
+    }
+    if (!*jumped && *margin == 0) *margin = -DBL_MIN;  // zero is not positive
   }
   s->moved = s->stale = false;
   return st;
 }
 
-cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted) {
+cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted, double* margin) {
   cpli_integrate* s = (cpli_integrate*)base;
   bool jumped, unseen = s->stale && (s->nz == 0 || s->in_event);
-  cpl_status st = cpli_curves_begin(s, &jumped);
+  cpl_status st = cpli_curves_begin(s, &jumped, margin);
   s->stale = unseen;  // without indicators nobody looked at the inputs yet
   if (st == CPL_OK && jumped) s->pending = INPUT_EVENT;
   *wanted = s->pending != NO_EVENT;

@@ -182,8 +182,9 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
 static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
   cpli_integrate* s = (cpli_integrate*)base;
   bool jumped;
+  double margin;
   *result = (cpl_step_result){.time = s->t};
-  cpl_status st = cpli_curves_begin(s, &jumped);
+  cpl_status st = cpli_curves_begin(s, &jumped, &margin);
   if (st != CPL_OK) return st;
 
   // an event that waits, or a step of size zero: the update

@@ -180,9 +180,10 @@ cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* cur
 /// Outputs follow curves that were given since the last step.
 cpl_status cpli_curves_refresh(cpli_integrate* s);
 /// Before a step: is it an event that curves begin elsewhere than those before them ended?
-cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped);
+/// *margin: as wants_update has it.
+cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped, double* margin);
 /// The stepper's wants_update.
-cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted);
+cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted, double* margin);
 
 //------------------------------------ watch.c ------------------------------------
 

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Conditions over values of parts are looked at where these are handed over, at communication
+// points. A step in which one changes is taken back and repeated with other lengths, until its end
+// is where the condition changes.
+#include <float.h>
+#include <math.h>
+
+#include "master/master.h"
+
+enum { MOST_TRIES = 100 };
+
+// A condition is as it was at `low`, and has changed at `high`.
+typedef struct bracket {
+  double low, high;
+  double at_low, at_high;  // margins; NAN: not known
+  double width;            // before the last three tries
+  int32_t tries;
+  bool moved_high;  // by the last try
+} bracket;
+
+static double accuracy(double span, double t) { return 1e-11 * span + 4 * DBL_EPSILON * fabs(t); }
+
+// The Illinois variant of regula falsi; bisection where margins are not known, or when three tries
+// did not halve the bracket.
+static double next_try(bracket* b, double least) {
+  double width = b->high - b->low, middle = b->low + width / 2;
+  bool slow = b->tries % 3 == 0 && b->tries > 0 && width > b->width / 2;
+  if (b->tries++ % 3 == 0) b->width = width;
+  if (slow || !(b->at_low < 0) || !(b->at_high > 0) || isinf(b->at_high - b->at_low)) return middle;
+  double t = b->low - b->at_low / (b->at_high - b->at_low) * width;
+  return fmin(fmax(t, b->low + least / 2), b->high - least / 2);
+}
+
+// A margin that stays twice in a row counts half, so that the other end of the bracket moves, too.
+static void narrow(bracket* b, bool changed, double t, double margin) {
+  bool again = b->moved_high == changed && b->tries > 1;
+  if (changed) {
+    b->high = t, b->at_high = margin;
+    if (again) b->at_low /= 2;
+  } else {
+    b->low = t, b->at_low = margin;
+    if (again) b->at_high /= 2;
+  }
+  b->moved_high = changed;
+}
+
+static cpl_status repeat(cpli_master* m, const cpli_moment* begin, double t) {
+  cpl_status st = cpli_master_return(m, begin);
+  return st < 0 ? st : cpli_master_step(m, t);
+}
+
+// The event is at the beginning of the step, as inputs have the values of its end (Gauss-Seidel):
+// the longest step without one is taken, so that the event is at the beginning of the next.
+static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket* b, double least) {
+  double all = m->t, t = begin->t + least;
+  bool there = false;  // the master is at b->low
+  cpl_status st = CPL_OK;
+  while (b->high - b->low > least && b->tries < MOST_TRIES) {
+    st = repeat(m, begin, t);
+    if (st < 0) return st;
+    there = !m->crossed;
+    if (there && (m->pending || m->ended || m->t < t)) return CPL_OK;  // by another event
+    narrow(b, m->crossed, m->t, m->margin);
+    t = next_try(b, least);
+  }
+  if (there) return CPL_OK;
+  return repeat(m, begin, b->low > begin->t ? b->low : all);
+}
+
+static cpl_status search(cpli_master* m, const cpli_moment* begin, double margin) {
+  bracket b = {.low = begin->t, .high = m->t, .at_low = margin, .at_high = m->margin};
+  double least = accuracy(m->t - begin->t, m->t);
+  cpl_status st = CPL_OK;
+  bool there = true;  // the master is at b.high
+  if (m->early) return search_early(m, begin, &b, least);
+  while (b.high - b.low > least && b.tries < MOST_TRIES) {
+    double t = next_try(&b, least);
+    st = repeat(m, begin, t);
+    if (st < 0) return st;
+    there = m->crossed;
+    if (!m->crossed && (m->pending || m->ended || m->t < t)) return CPL_OK;  // by another event
+    narrow(&b, m->crossed, m->t, m->margin);
+  }
+  return there ? CPL_OK : repeat(m, begin, b.high);
+}
+
+static const char* first_without_return(const cpli_master* m, const char** why) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    *why = p->can_restore ? "keeps its own communication points" : "cannot be rolled back";
+    if (!p->can_restore || p->step > 0) return p->s->base.name;
+  }
+  *why = "does not take steps back with this algorithm";
+  return m->base.base.name;
+}
+
+static void tell(cpli_master* m, double begin) {
+  const char *why, *who = first_without_return(m, &why);
+  if (m->told) return;
+  m->told = true;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "a condition of %s over values of other models changed between t=%.12g and t=%.12g, and "
+          "counts from the later time on: %s %s, so that such times are known to one communication "
+          "step only (this is said once; a shorter step makes them more exact)",
+          m->parts[m->crosser].s->base.name, begin, m->t, who, why);
+}
+
+cpl_status cpli_master_located_step(cpli_master* m, double target) {
+  if (!m->watches) return cpli_master_controlled_step(m, target);
+  cpli_moment begin = cpli_master_now(m);
+  double margin = m->margin_t == m->t ? m->margin : NAN;
+  if (!(m->def.tolerance > 0)) cpli_master_keep(m);
+  cpl_status st = cpli_master_controlled_step(m, target);
+  if (st < 0 || !m->crossed || m->t - begin.t <= accuracy(m->t - begin.t, m->t)) return st;
+  if (cpli_master_can_return(m)) return search(m, &begin, margin);
+  tell(m, begin.t);
+  return st;
+}
