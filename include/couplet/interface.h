@@ -389,6 +389,12 @@ typedef struct cpl_model_ops {
   cpl_status (*get_constraints)(cpl_model* m, double* c);
   /// dc/dx at the present point, row after row. NULL: differences are used.
   cpl_status (*constraint_jacobian)(cpl_model* m, double* out);
+  /// Where dc/dx may be other than zero: active constraint i depends on the states
+  /// column[first[i]] to column[first[i + 1] - 1]. The arrays live until count_constraints is
+  /// called again. Comes with constraint_entries, and is used in place of the above.
+  cpl_status (*constraint_pattern)(cpl_model* m, const int32_t** first, const int32_t** column);
+  /// dc/dx at the present point: those entries only, in that order.
+  cpl_status (*constraint_entries)(cpl_model* m, double* entries);
   /// The change of the states that leads from the present point onto the constraints, by the
   /// model's own means; nothing is set. CPL_RETRY: there is none within `most` iterations.
   cpl_status (*projection)(cpl_model* m, double tolerance, size_t most, double* change);

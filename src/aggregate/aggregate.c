@@ -251,6 +251,7 @@ static void destroy(cpl_component* c) {
   cpli_variants_destroy(a);
   cpli_newton_destroy(a->newton);
   cpli_direction_destroy(a->direction);
+  cpli_gradients_destroy(a->gradients);
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) cpli_plan_destroy(a->plans[i]);
   for (int32_t k = 0; k < a->n_parts; k++) {
     if (a->parts[k].m != NULL) a->parts[k].m->base.ops->destroy(&a->parts[k].m->base);

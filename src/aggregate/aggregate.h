@@ -7,7 +7,8 @@
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
 // event iteration, groups.c what can be solved apart, direction.c the product of the Jacobian with
-// a vector, rows.c loops as equations of the integrator, linearize.c the partial derivatives of the
+// a vector, rows.c loops as equations of the integrator, constraints.c constraints and gradients.c
+// their derivatives, linearize.c the partial derivatives of the
 // whole, report.c what a reader wants to know, variants.c what differs between structures,
 // aggregate.c the operations of a model.
 #pragma once
@@ -134,7 +135,8 @@ typedef struct cpli_variant {
   } * spans;  // by part
   int32_t n_states, n_part_indicators;
   bool* is_state;
-  double *x, *constraint_room, *difference_room;
+  double *x, *constraint_room;
+  struct cpli_gradients* gradients;
   cpli_plan* plans[3];
   struct cpli_newton* newton;
   struct cpli_direction* direction;
@@ -178,8 +180,10 @@ typedef struct cpli_aggregate {
 
   cpl_constraint* constraints;  // of the whole, not those of parts
   int32_t n_constraints;
-  double* at_start;                           // what they keep
-  double *constraint_room, *difference_room;  // scratch
+  double* at_start;         // what they keep
+  double* constraint_room;  // scratch
+  struct cpli_gradients*
+      gradients;  // of all constraints. Nullable: there are none to differentiate
   bool start_known;
 
   double t;
@@ -230,6 +234,10 @@ void cpli_box_release(cpli_box* box);           // Nullable
 //------------------------------------ structure.c ------------------------------------
 
 cpl_status cpli_aggregate_structure(cpli_aggregate* a);  // of its description
+/// The states that coupled inputs of each part with constraints follow, and after those of all
+/// parts the states that each constraint of the whole follows: states[first[i]] to states[first[i +
+/// 1] - 1]. Owned: both by the caller, also after a failure.
+cpl_status cpli_aggregate_reach(cpli_aggregate* a, int32_t** first, int32_t** states);
 
 //------------------------------------ plan.c ------------------------------------
 
@@ -338,6 +346,15 @@ cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
 cpl_status cpli_constraints_take(cpli_aggregate* a, const cpl_aggregate_def* def);
 /// What can be done about them and about those of the parts, into a->ops.
 cpl_status cpli_constraints_make(cpli_aggregate* a);
+
+//------------------------------------ gradients.c ------------------------------------
+
+cpl_status cpli_gradients_make(cpli_aggregate* a, struct cpli_gradients** out);
+void cpli_gradients_destroy(struct cpli_gradients* g);  // Nullable: g
+void cpli_gradients_recount(struct cpli_gradients* g);  // other constraints may be active. Nullable
+/// Operations of the model.
+cpl_status cpli_gradients_pattern(cpl_model* m, const int32_t** first, const int32_t** column);
+cpl_status cpli_gradients_entries(cpl_model* m, double* out);
 
 //------------------------------------ saved.c ------------------------------------
 

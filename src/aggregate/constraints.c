@@ -3,10 +3,7 @@
 //
 // Constraints of the whole: those of the parts, one after the other, then those of the aggregate
 // itself, which are signals that keep a value. Inputs of parts follow the states of others, so that
-// residuals are those of an evaluated point; the derivative of the whole, which contains the
-// couplings, is left to the differences of who projects, unless all parts have one of their own and
-// no constraint follows inputs.
-#include <float.h>
+// residuals are those of an evaluated point; gradients.c has their derivatives.
 #include <math.h>
 
 #include "aggregate/aggregate.h"
@@ -33,6 +30,7 @@ static cpl_status remember_start(cpli_aggregate* a) {
 static cpl_status count(cpl_model* m, size_t* n) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = remember_start(a);
+  cpli_gradients_recount(a->gradients);
   *n = (size_t)a->n_constraints;
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     cpli_part* part = &a->parts[k];
@@ -79,80 +77,17 @@ static cpl_status get(cpl_model* m, double* c) {
   return st;
 }
 
-// Whether the part's constraints follow an input that is coupled: by a difference.
-static cpl_status follows(cpli_aggregate* a, cpli_part* part, const cpli_node* input, bool* yes) {
-  cpl_component* c = &part->m->base;
-  double *there = a->constraint_room, *moved = there + c->desc->n_constraints, value = 0;
-  cpl_status st = c->ops->get_real(c, &input->ref, 1, &value);
-  if (st == CPL_OK) st = part->m->ops->get_constraints(part->m, there);
-  double other = value + 1e-3 * fmax(1, fabs(value));
-  if (st == CPL_OK) st = c->ops->set_real(c, &input->ref, 1, &other);
-  if (st == CPL_OK) st = part->m->ops->get_constraints(part->m, moved);
-  cpl_status back = c->ops->set_real(c, &input->ref, 1, &value);
-  *yes = *yes || memcmp(there, moved, part->n_active * sizeof *there) != 0;
-  return st != CPL_OK ? st : back;
-}
-
-static cpl_status any_follows(cpli_aggregate* a, bool* yes) {
-  cpl_status st = CPL_OK;
-  *yes = false;
-  for (int32_t i = 0; i < a->n_nodes && st == CPL_OK && !*yes; i++) {
-    const cpli_node* node = &a->nodes[i];
-    if (node->kind != CPLI_NODE_INPUT || node->part < 0 || !cpli_is_smooth(node)) continue;
-    cpli_part* part = &a->parts[node->part];
-    if (part->n_active > 0) st = follows(a, part, node, yes);
-  }
-  return st;
-}
-
-// C_x + C_u L (I - G_u L)^-1 G_x at once.
-static cpl_status differences(cpl_model* m, double* out) {
-  cpli_aggregate* a = (cpli_aggregate*)m;
-  size_t n = (size_t)a->n_states, rows = 0;
-  for (int32_t k = 0; k < a->n_parts; k++) rows += a->parts[k].n_active;
-  double *x = a->difference_room, *there = x + n, *moved = there + rows;
-  memcpy(x, a->x, n * sizeof *x);
-  cpl_status st = get(m, there);
-  for (size_t j = 0; j < n && st == CPL_OK; j++) {
-    double kept = x[j];
-    x[j] += sqrt(DBL_EPSILON) * fmax(1, fabs(kept));
-    double delta = x[j] - kept;
-    st = m->ops->set_states(m, x);
-    if (st == CPL_OK) st = get(m, moved);
-    for (size_t i = 0; i < rows; i++) out[i * n + j] = (moved[i] - there[i]) / delta;
-    x[j] = kept;
-  }
-  cpl_status back = m->ops->set_states(m, x);
-  return st != CPL_OK ? st : back;
-}
-
-// Where no constraint follows inputs: blocks of the parts.
-static cpl_status jacobian(cpl_model* m, double* out) {
-  cpli_aggregate* a = (cpli_aggregate*)m;
-  size_t n = (size_t)a->n_states;
-  bool coupled = false;
-  cpl_status st = cpli_evaluate(a);
-  if (st == CPL_OK) st = any_follows(a, &coupled);
-  if (coupled && st == CPL_OK) return differences(m, out);
-  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
-    cpli_part* part = &a->parts[k];
-    size_t own = (size_t)part->n_states, rows = part->n_active;
-    if (rows == 0) continue;
-    st = part->m->ops->constraint_jacobian(part->m, a->constraint_room);
-    memset(out, 0, rows * n * sizeof *out);
-    for (size_t i = 0; i < rows; i++)
-      memcpy(out + i * n + part->first_state, a->constraint_room + i * own, own * sizeof *out);
-    out += rows * n;
-  }
-  return st;
-}
-
 //------------------------------------ parts that only project themselves -------------------------
 
 static cpl_status part_projection(cpli_part* part, double tolerance, size_t most, double* change) {
   const cpl_model_ops* ops = part->m->ops;
   if (ops->projection != NULL) return ops->projection(part->m, tolerance, most, change);
   return ops->projection_step(part->m, change);
+}
+
+static double nominal(const cpli_part* part, int32_t state) {
+  const cpl_description* d = part->m->base.desc;
+  return d->states[state] >= 0 ? d->vars[d->states[state]].nominal : 1;
 }
 
 // One by one until none moves any more: what one does changes the inputs of the next.
@@ -178,7 +113,7 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t most, double
       if (st == CPL_OK) st = part_projection(part, tolerance, most, own);
       for (int32_t i = 0; i < part->n_states && st == CPL_OK; i++) {
         double* at = &x[part->first_state + i];
-        moves = moves || fabs(own[i]) > 1e-3 * tolerance * fmax(1, fabs(*at));
+        moves = moves || fabs(own[i]) > 1e-3 * tolerance * fmax(nominal(part, i), fabs(*at));
         *at += own[i];
       }
       if (st == CPL_OK) st = m->ops->set_states(m, x);
@@ -204,7 +139,7 @@ cpl_status cpli_constraints_take(cpli_aggregate* a, const cpl_aggregate_def* def
 cpl_status cpli_constraints_make(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
   size_t most = 0, n = (size_t)a->n_states, own = (size_t)a->n_constraints;
-  bool residuals = true, exact = own == 0;
+  bool residuals = true;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];
     if (!has_constraints(part)) continue;
@@ -212,7 +147,6 @@ cpl_status cpli_constraints_make(cpli_aggregate* a) {
     a->desc->n_constraints += (int32_t)here;
     if (here > most) most = here;
     residuals = residuals && part->m->ops->get_constraints != NULL;
-    exact = exact && part->m->ops->constraint_jacobian != NULL;
   }
   a->desc->n_constraints += a->n_constraints;
   if (a->desc->n_constraints == 0) return CPL_OK;
@@ -221,14 +155,16 @@ cpl_status cpli_constraints_make(cpli_aggregate* a) {
                     "%s: constraints of the system cannot be combined with those of a model that "
                     "offers a projection but no residuals",
                     a->name);
-  a->constraint_room = cpli_arena_alloc(&a->arena, (most + 2) * (n + 1), sizeof(double));
-  a->difference_room =
-      cpli_arena_alloc(&a->arena, n + 2 * (size_t)a->desc->n_constraints, sizeof(double));
-  if (a->difference_room == NULL || a->constraint_room == NULL) return cpli_nomem(ctx);
+  a->constraint_room = cpli_arena_alloc(&a->arena, most + 2 * n + 1, sizeof(double));
+  if (a->constraint_room == NULL) return cpli_nomem(ctx);
   a->ops.count_constraints = count;
   a->ops.name_constraint = name;
-  if (residuals) a->ops.get_constraints = get;
-  if (residuals && exact) a->ops.constraint_jacobian = jacobian;
-  if (!residuals) a->ops.projection = projection;
-  return CPL_OK;
+  if (!residuals) {
+    a->ops.projection = projection;
+    return CPL_OK;
+  }
+  a->ops.get_constraints = get;
+  a->ops.constraint_pattern = cpli_gradients_pattern;
+  a->ops.constraint_entries = cpli_gradients_entries;
+  return cpli_gradients_make(a, &a->gradients);
 }

@@ -190,3 +190,77 @@ cpl_status cpli_aggregate_structure(cpli_aggregate* a) {
   close_search(&s);
   return st;
 }
+
+//------------------------------------ constraints ------------------------------------
+
+// States among the variables that were found; all of them where the search did not come to its end.
+static bool keep_states(search* s, cpl_unknown found, const int32_t* state_of, int32_t** states,
+                        size_t* n, size_t* cap) {
+  const cpli_aggregate* a = s->a;
+  size_t count = found.count >= 0 ? (size_t)found.count : (size_t)a->n_states;
+  for (size_t i = 0; i < count; i++) {
+    int32_t state = found.count >= 0 ? state_of[s->deps[(size_t)found.first + i]] : (int32_t)i;
+    if (state < 0) continue;
+    if (!cpli_grow(a->base.base.ctx, (void**)states, cap, *n, sizeof **states)) return false;
+    (*states)[(*n)++] = state;
+  }
+  s->n_deps = (size_t)found.first;
+  return !s->no_memory;
+}
+
+static bool has_constraints(const cpli_part* part) {
+  return part->m->base.desc->n_constraints > 0 && part->m->ops->count_constraints != NULL;
+}
+
+// Inputs by the parts they belong to would be one more list: nodes are walked once, and inputs of
+// parts without constraints are skipped.
+static bool search_reach(search* s, const int32_t* state_of, int32_t* first, int32_t** states) {
+  cpli_aggregate* a = s->a;
+  size_t n = 0, cap = 0;
+  bool fine = true;
+  int32_t* next =
+      cpli_alloc(a->base.base.ctx, (size_t)a->n_nodes + (size_t)a->n_parts, sizeof *next);
+  if (next == NULL) return false;
+  int32_t* head = next + a->n_nodes;  // chains of nodes, from 1
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (node->kind != CPLI_NODE_INPUT || node->part < 0 || !cpli_is_smooth(node)) continue;
+    next[i] = head[node->part];
+    head[node->part] = i + 1;
+  }
+  for (int32_t k = 0; k < a->n_parts + a->n_constraints && fine; k++) {
+    size_t from = s->n_deps;
+    bool wanted = k >= a->n_parts || has_constraints(&a->parts[k]);
+    if (k >= a->n_parts) follow(s, a->first_signal + a->constraints[k - a->n_parts].signal);
+    for (int32_t i = k < a->n_parts && wanted ? head[k] : 0; i > 0; i = next[i - 1])
+      follow(s, i - 1);
+    if (wanted) fine = keep_states(s, finish(s, -1, from), state_of, states, &n, &cap);
+    first[k + 1] = (int32_t)n;
+  }
+  cpli_free(a->base.base.ctx, next);
+  // there is something to point at, also when nothing was found
+  return fine &&
+         (*states != NULL || cpli_grow(a->base.base.ctx, (void**)states, &cap, 0, sizeof **states));
+}
+
+cpl_status cpli_aggregate_reach(cpli_aggregate* a, int32_t** first, int32_t** states) {
+  cpl_context* ctx = a->base.base.ctx;
+  size_t vars = (size_t)a->desc->n_vars;
+  search s = {.a = a};
+  int32_t* state_of = cpli_alloc(ctx, vars, sizeof *state_of);
+  cpli_free(ctx, *first);
+  *first = cpli_alloc(ctx, (size_t)a->n_parts + (size_t)a->n_constraints + 1, sizeof **first);
+  bool fine = state_of != NULL && *first != NULL && open_search(&s);
+  for (size_t i = 0; i < vars && fine; i++) state_of[i] = -1;
+  for (int32_t i = 0; i < a->n_states && fine; i++) {
+    if (a->desc->states[i] >= 0) state_of[a->desc->states[i]] = i;
+  }
+  if (fine) note_parts(&s);
+  fine = fine && search_reach(&s, state_of, *first, states);
+  cpli_free(ctx, state_of);
+  close_search(&s);
+  if (fine) return CPL_OK;
+  cpli_free(ctx, *states);
+  *states = NULL;
+  return cpli_nomem(ctx);
+}

@@ -31,7 +31,7 @@ static void store(const cpli_aggregate* a, cpli_variant* v) {
   v->ops = a->ops;
   v->n_states = a->n_states, v->n_part_indicators = a->n_part_indicators;
   v->is_state = a->is_state, v->x = a->x;
-  v->constraint_room = a->constraint_room, v->difference_room = a->difference_room;
+  v->constraint_room = a->constraint_room, v->gradients = a->gradients;
   memcpy(v->plans, a->plans, sizeof v->plans);
   v->newton = a->newton, v->direction = a->direction;
   v->verified = a->verified;
@@ -46,7 +46,7 @@ static void load(cpli_aggregate* a, cpli_variant* v) {
   a->ops = v->ops;
   a->n_states = v->n_states, a->n_part_indicators = v->n_part_indicators;
   a->is_state = v->is_state, a->x = v->x;
-  a->constraint_room = v->constraint_room, a->difference_room = v->difference_room;
+  a->constraint_room = v->constraint_room, a->gradients = v->gradients;
   memcpy(a->plans, v->plans, sizeof v->plans);
   a->newton = v->newton, a->direction = v->direction;
   a->verified = v->verified;
@@ -86,7 +86,7 @@ static cpl_status new_box(cpli_aggregate* a) {
 // The parts' descriptions are those of the key while it is made.
 static cpl_status fill(cpli_aggregate* a) {
   memset(a->plans, 0, sizeof a->plans);
-  a->newton = NULL, a->direction = NULL;
+  a->newton = NULL, a->direction = NULL, a->gradients = NULL;
   a->x = NULL;
   a->verified = false;
   cpl_status st = new_box(a);
@@ -107,6 +107,7 @@ static void exchange_keys(cpli_aggregate* a, const cpl_description** key) {
 static void release(cpli_aggregate* a, cpli_variant* v) {
   cpli_newton_destroy(v->newton);
   cpli_direction_destroy(v->direction);
+  cpli_gradients_destroy(v->gradients);
   for (size_t i = 0; i < CPLI_COUNT(v->plans); i++) cpli_plan_destroy(v->plans[i]);
   cpli_free(a->base.base.ctx, v->x);
   cpli_box_release(v->box);

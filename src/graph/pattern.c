@@ -123,21 +123,51 @@ done:
   return st;
 }
 
-cpl_status cpli_pattern_create(cpl_context* ctx, const cpl_description* desc, const int32_t* rows,
-                               int32_t n_rows, const int32_t* columns, int32_t n_columns,
-                               cpli_pattern** out) {
-  *out = NULL;
+static cpli_pattern* allocate(cpl_context* ctx, int32_t n_rows, int32_t n_columns) {
   cpli_pattern* p = cpli_alloc(ctx, 1, sizeof *p);
-  if (p == NULL) return cpli_nomem(ctx);
+  if (p == NULL) return NULL;
   *p = (cpli_pattern){.ctx = ctx, .n_rows = n_rows, .n_columns = n_columns};
   p->first = cpli_alloc(ctx, (size_t)n_columns + 1, sizeof *p->first);
   p->colour = cpli_alloc(ctx, (size_t)n_columns, sizeof *p->colour);
-  cpl_status st = p->first != NULL && p->colour != NULL ? CPL_OK : cpli_nomem(ctx);
-  if (st >= 0) st = find_entries(p, desc, rows, columns);
+  if (p->first != NULL && p->colour != NULL) return p;
+  cpli_pattern_destroy(p);
+  return NULL;
+}
+
+static cpl_status finish(cpli_pattern* p, cpl_status st, cpli_pattern** out) {
   if (st >= 0) st = colour_columns(p);
   if (st < 0) cpli_pattern_destroy(p);
   else *out = p;
   return st;
+}
+
+cpl_status cpli_pattern_create(cpl_context* ctx, const cpl_description* desc, const int32_t* rows,
+                               int32_t n_rows, const int32_t* columns, int32_t n_columns,
+                               cpli_pattern** out) {
+  *out = NULL;
+  cpli_pattern* p = allocate(ctx, n_rows, n_columns);
+  return p == NULL ? cpli_nomem(ctx) : finish(p, find_entries(p, desc, rows, columns), out);
+}
+
+// Rows are walked in their order, so that they ascend within each column.
+cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_columns,
+                                const int32_t* first, const int32_t* column, cpli_pattern** out) {
+  *out = NULL;
+  cpli_pattern* p = allocate(ctx, n_rows, n_columns);
+  if (p == NULL) return cpli_nomem(ctx);
+  p->n_entries = first[n_rows];
+  p->row = cpli_alloc(ctx, (size_t)p->n_entries, sizeof *p->row);
+  p->kind = cpli_alloc(ctx, (size_t)p->n_entries, sizeof *p->kind);
+  if (p->row == NULL || p->kind == NULL) return finish(p, cpli_nomem(ctx), out);
+  memset(p->kind, CPL_DEPENDENT, (size_t)p->n_entries);
+  for (int32_t e = 0; e < p->n_entries; e++) p->first[column[e] + 1]++;
+  for (int32_t c = 0; c < n_columns; c++) p->first[c + 1] += p->first[c];
+  for (int32_t r = 0; r < n_rows; r++) {
+    for (int32_t e = first[r]; e < first[r + 1]; e++) p->row[p->first[column[e]]++] = r;
+  }
+  for (int32_t c = n_columns; c > 0; c--) p->first[c] = p->first[c - 1];  // as it was
+  p->first[0] = 0;
+  return finish(p, CPL_OK, out);
 }
 
 void cpli_pattern_destroy(cpli_pattern* p) {

@@ -32,6 +32,9 @@ typedef struct cpli_pattern {
 cpl_status cpli_pattern_create(cpl_context* ctx, const cpl_description* desc, const int32_t* rows,
                                int32_t n_rows, const int32_t* columns, int32_t n_columns,
                                cpli_pattern** out);
+/// Of rows that are given: row r has the columns column[first[r]] to column[first[r + 1] - 1].
+cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_columns,
+                                const int32_t* first, const int32_t* column, cpli_pattern** out);
 void cpli_pattern_destroy(cpli_pattern* p);
 
 /// Whether a dense matrix would be more work.

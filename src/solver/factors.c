@@ -5,8 +5,6 @@
 #include <float.h>
 #include <math.h>
 
-static const double most_filled = 0.1;  // of all entries; a dense matrix is faster from there on
-
 // Steps are the unknowns in the order of their elimination. Step k has the steps below[first[k]] to
 // below[first[k + 1]] in its column of L, and above[first_above[k]] ... in its column of U.
 struct cpli_factors {
@@ -34,6 +32,7 @@ typedef struct graph {
   int32_t *head, *next, *previous;  // chains of unknowns with as many neighbours; -1: none
   int32_t *mark, *order;
   size_t filled;
+  double most_filled;  // of all entries
   bool no_memory;
 } graph;
 
@@ -100,7 +99,7 @@ static void join(graph* g, int32_t gone, int32_t v, int32_t stamp) {
 // Those with the fewest neighbours go first; what is in its list then is its column of L. Gives up
 // where too much is filled in.
 static bool find_order(graph* g) {
-  size_t most = (size_t)(most_filled * (double)g->n * (double)g->n);
+  size_t most = (size_t)(g->most_filled * (double)g->n * (double)g->n);
   int32_t stamp = g->n;
   for (int32_t i = 0; i <= g->n; i++) g->head[i] = -1;
   for (int32_t v = 0; v < g->n; v++) chain(g, v);
@@ -176,8 +175,9 @@ static bool make_graph(graph* g) {
   return true;
 }
 
-cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_factors** out) {
-  graph g = {.ctx = ctx, .n = pattern->n_columns};
+cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, double most_filled,
+                             cpli_factors** out) {
+  graph g = {.ctx = ctx, .n = pattern->n_columns, .most_filled = most_filled};
   cpli_factors* e = cpli_alloc(ctx, 1, sizeof *e);
   *out = NULL;
   if (e == NULL) return cpli_nomem(ctx);
@@ -222,29 +222,51 @@ static double scatter(cpli_factors* e, int32_t k, const double* jac, double gamm
   return most;
 }
 
-// Column after column: those of L to the left of it are taken out, the rest is divided by the
-// pivot.
-bool cpli_factors_find(cpli_factors* e, const double* jac, double gamma) {
+// Column k into work, without the columns of L to the left of it. Returns the largest entry.
+static double reduce(cpli_factors* e, int32_t k, const double* jac, double gamma) {
   double* w = e->work;
-  memset(w, 0, (size_t)e->n * sizeof *w);
+  double most = scatter(e, k, jac, gamma);
+  for (int32_t i = e->first_above[k]; i < e->first_above[k + 1]; i++) {
+    int32_t j = e->above[i];
+    double u = e->upper[i] = w[j];
+    w[j] = 0;
+    if (u == 0) continue;
+    for (int32_t l = e->first[j]; l < e->first[j + 1]; l++) w[e->below[l]] -= e->lower[l] * u;
+  }
+  return most;
+}
+
+// Takes column k, of L, out of work. An infinite pivot makes it zero.
+static void divide(cpli_factors* e, int32_t k, double pivot) {
+  double* w = e->work;
+  e->pivot[k] = pivot;
+  w[k] = 0;
+  for (int32_t l = e->first[k]; l < e->first[k + 1]; l++) {
+    e->lower[l] = w[e->below[l]] / pivot;
+    w[e->below[l]] = 0;
+  }
+}
+
+bool cpli_factors_find(cpli_factors* e, const double* jac, double gamma) {
+  memset(e->work, 0, (size_t)e->n * sizeof *e->work);
   for (int32_t k = 0; k < e->n; k++) {
-    double most = scatter(e, k, jac, gamma);
-    for (int32_t i = e->first_above[k]; i < e->first_above[k + 1]; i++) {
-      int32_t j = e->above[i];
-      double u = e->upper[i] = w[j];
-      w[j] = 0;
-      if (u == 0) continue;
-      for (int32_t l = e->first[j]; l < e->first[j + 1]; l++) w[e->below[l]] -= e->lower[l] * u;
-    }
-    double pivot = e->pivot[k] = w[k];
-    w[k] = 0;
+    double most = reduce(e, k, jac, gamma), pivot = e->work[k];
     if (!(fabs(pivot) > 16 * DBL_EPSILON * most)) return false;
-    for (int32_t l = e->first[k]; l < e->first[k + 1]; l++) {
-      e->lower[l] = w[e->below[l]] / pivot;
-      w[e->below[l]] = 0;
-    }
+    divide(e, k, pivot);
   }
   return true;
+}
+
+void cpli_factors_find_rank(cpli_factors* e, const double* jac, double gamma, double least,
+                            const bool* without, double* pivots) {
+  memset(e->work, 0, (size_t)e->n * sizeof *e->work);
+  for (int32_t k = 0; k < e->n; k++) {
+    reduce(e, k, jac, gamma);
+    double pivot = e->work[k];
+    bool kept = pivot > least && (without == NULL || !without[e->order[k]]);
+    pivots[e->order[k]] = kept ? pivot : 0;
+    divide(e, k, kept ? pivot : INFINITY);
+  }
 }
 
 void cpli_factors_solve(cpli_factors* e, const double* b, double* x) {

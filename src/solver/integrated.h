@@ -172,6 +172,9 @@ void cpli_multipliers_start(cpli_integrate* s);
 cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx);
 /// Their rows and columns of the Jacobian.
 cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* x, double* out);
+/// The linear system with them, by that of the model itself.
+cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double gamma, bool fresh);
+cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx);
 
 //------------------------------------ curves.c ------------------------------------
 

@@ -10,39 +10,56 @@
 // left out.
 #include <math.h>
 
-#include "model/manifold.h"
+#include "model/lu.h"
 #include "solver/integrated.h"
+#include "solver/normals.h"
 
 struct cpli_multipliers {
-  double* direction;  // n x nm, column after column
-  double* c;          // nm
-  bool* taken;        // nm: the constraint is an equation
+  const cpli_normals* of;  // after the last look
+  double* direction;       // entries of B, as many as gradients have and in their order
+  size_t room;             // for so many
+  double* c;               // nm
+  bool* taken;             // nm: the constraint is an equation
+  // with a model that solves its own linear systems
+  double* reach;  // (n + na) x nm, column after column: where they lead, through its system
+  double* schur;  // nm x nm
+  double *right, *between;
+  int32_t* pivot;
 };
 
 size_t cpli_multipliers_count(const cpli_integrate* s) {
   const cpl_model_ops* ops = s->m->ops;
   cpl_projection when = cpl_projection_of(&s->def);
   bool can = s->def.kind == CPL_SOLVER_IDA && s->n > 0 && ops->count_constraints != NULL &&
-             ops->get_constraints != NULL && ops->newton_setup == NULL;
+             ops->get_constraints != NULL;
   bool wanted = when == CPL_PROJECT_LAZILY || when == CPL_PROJECT_EVERY_STEP;
   return can && wanted ? (size_t)s->base.base.desc->n_constraints : 0;
 }
 
+static bool make_room(cpli_integrate* s, size_t n) {
+  struct cpli_multipliers* k = s->multipliers;
+  if (n <= k->room) return true;
+  cpli_free(s->base.base.ctx, k->direction);
+  k->direction = cpli_alloc(s->base.base.ctx, n, sizeof(double));
+  k->room = k->direction != NULL ? n : 0;
+  return k->direction != NULL;
+}
+
 cpl_status cpli_multipliers_look(cpli_integrate* s) {
   struct cpli_multipliers* k = s->multipliers;
-  const cpli_manifold* p = NULL;
+  const cpli_normals* p = NULL;
   cpl_status st = cpli_projection_factor(s, s->t_step, s->x, &p);
   if (st != CPL_OK) return st == CPL_RETRY ? CPL_ERR_MODEL : st;
-  memset(k->taken, 0, s->nm * sizeof *k->taken);
-  memset(k->direction, 0, s->nm * s->n * sizeof(double));
+  if (!make_room(s, (size_t)p->first[p->active])) return cpli_nomem(s->base.base.ctx);
+  k->of = p;
   // a gradient that turns within a tolerance by as much as it differs from others says nothing
   double new = fmin(0.03, 10 * p->turn);
-  for (size_t r = 0; r < p->rank && p->left[r] > new; r++) {
-    size_t j = p->order[r];
-    double* direction = k->direction + j * s->n;
-    k->taken[j] = true;
-    for (size_t i = 0; i < s->n; i++)
-      direction[i] = p->gradients[j * s->n + i] / (p->weight[i] * p->weight[i] * p->size[j]);
+  for (size_t j = 0; j < s->nm; j++) {
+    k->taken[j] = j < p->active && p->left[j] > new;
+    for (int32_t e = p->first[j]; j < p->active && e < p->first[j + 1]; e++) {
+      double weight = p->weight[p->column[e]];
+      k->direction[e] = k->taken[j] ? p->entries[e] / (weight * weight * p->size[j]) : 0;
+    }
   }
   return CPL_OK;
 }
@@ -50,6 +67,7 @@ cpl_status cpli_multipliers_look(cpli_integrate* s) {
 void cpli_multipliers_start(cpli_integrate* s) {
   size_t first = s->n + s->na;
   memset(s->x + first, 0, s->nm * sizeof(double));
+  if (s->multipliers != NULL) memset(s->multipliers->taken, 0, s->nm * sizeof(bool));
   // they are no part of the solution: no error of theirs counts
   for (size_t i = first; i < s->all; i++) s->nominal[i] = 1, s->atol[i] = 1e10;
 }
@@ -61,7 +79,8 @@ cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx
   cpl_status st = s->m->ops->get_constraints(s->m, k->c);
   for (size_t j = 0; j < s->nm && st == CPL_OK; j++) {
     rows[j] = k->taken[j] ? k->c[j] : m[j];
-    for (size_t i = 0; i < s->n; i++) dx[i] -= k->direction[j * s->n + i] * m[j];
+    for (int32_t e = k->of->first[j]; k->taken[j] && e < k->of->first[j + 1]; e++)
+      dx[k->of->column[e]] -= k->direction[e] * m[j];
   }
   return st;
 }
@@ -69,34 +88,106 @@ cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx
 // `out` has the columns of states and algebraic variables, with rows of constraints still to come.
 cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* x, double* out) {
   struct cpli_multipliers* k = s->multipliers;
-  const cpli_manifold* p = NULL;
+  const cpli_normals* p = NULL;
   size_t first = s->n + s->na;
   cpl_status st = cpli_projection_factor(s, t, x, &p);
   if (st != CPL_OK) return st;
   for (size_t j = 0; j < s->all; j++) {
     double* column = out + j * s->all;
     if (j >= first) memset(column, 0, s->all * sizeof *column);
-    for (size_t i = 0; i < s->nm; i++)
-      column[first + i] = k->taken[i] && j < s->n ? p->gradients[i * s->n + j] : 0;
+    else memset(column + first, 0, s->nm * sizeof *column);
   }
   for (size_t j = 0; j < s->nm; j++) {
     double* column = out + (first + j) * s->all;
-    for (size_t i = 0; i < s->n; i++) column[i] = -k->direction[j * s->n + i];
     column[first + j] = !k->taken[j];
+    for (int32_t e = p->first[j]; k->taken[j] && e < p->first[j + 1]; e++) {
+      out[(size_t)p->column[e] * s->all + first + j] = p->entries[e];
+      column[p->column[e]] = -k->direction[e];
+    }
   }
   return CPL_OK;
 }
 
+//------------------------------------ with a system of the model's own ---------------------------
+
+// Of a vector of states: what constraint j sees of it, in units of the tolerance.
+static double along(const cpli_normals* p, size_t j, const double* x) {
+  double sum = 0;
+  for (int32_t e = p->first[j]; e < p->first[j + 1]; e++) sum += p->entries[e] * x[p->column[e]];
+  return p->size[j] > 0 ? sum / p->size[j] : sum;
+}
+
+// With A the model's own system, B and C those of the constraints: A dx + gamma B dm = r and C dx =
+// c give (C A^-1 gamma B) dm = C A^-1 r - c.
+cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double gamma, bool fresh) {
+  cpli_integrate* s = user;
+  struct cpli_multipliers* k = s->multipliers;
+  double since = cpli_clock_if(s);
+  size_t own = s->n + s->na, nm = s->nm;
+  cpl_status st = cpli_projection_factor(s, t, x, &k->of);
+  if (st == CPL_OK) st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
+  for (size_t j = 0; j < nm && st == CPL_OK; j++) {
+    double *reach = k->reach + j * own, *column = k->schur + j * nm;
+    memset(column, 0, nm * sizeof *column);
+    column[j] = 1;
+    if (!k->taken[j]) continue;
+    memset(k->right, 0, own * sizeof *k->right);
+    for (int32_t e = k->of->first[j]; e < k->of->first[j + 1]; e++)
+      k->right[k->of->column[e]] = gamma * k->direction[e];
+    st = s->m->ops->newton_solve(s->m, k->right, reach);
+    for (size_t i = 0; i < nm; i++) column[i] = k->taken[i] ? along(k->of, i, reach) : 0;
+  }
+  cpli_account(s, since);
+  if (st != CPL_OK || cpli_lu_factor(k->schur, k->pivot, (int32_t)nm) < 0) return st;
+  return cpl_fail(
+      s->base.base.ctx, CPL_RETRY,
+      "%s: the constraints cannot be equations of the integrator at t=%.12g: its system "
+      "is singular with them",
+      s->base.base.name, t);
+}
+
+cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx) {
+  cpli_integrate* s = user;
+  struct cpli_multipliers* k = s->multipliers;
+  size_t own = s->n + s->na;
+  const double* c = r + own;
+  double* dm = dx + own;
+  cpl_status st = s->m->ops->newton_solve(s->m, r, k->between);
+  if (st != CPL_OK) return st;
+  for (size_t j = 0; j < s->nm; j++) {
+    double size = k->taken[j] && k->of->size[j] > 0 ? k->of->size[j] : 1;
+    k->c[j] = k->taken[j] ? along(k->of, j, k->between) - c[j] / size : c[j];
+  }
+  cpli_lu_solve(k->schur, k->pivot, (int32_t)s->nm, k->c);
+  memcpy(dx, k->between, own * sizeof *dx);
+  memcpy(dm, k->c, s->nm * sizeof *dm);
+  for (size_t j = 0; j < s->nm; j++) {
+    const double* reach = k->reach + j * own;
+    for (size_t i = 0; k->taken[j] && i < own; i++) dx[i] -= reach[i] * dm[j];
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ life ------------------------------------
+
 cpl_status cpli_multipliers_make(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
-  if (s->nm == 0) return CPL_OK;
+  size_t own = s->n + s->na, nm = s->nm;
+  if (nm == 0) return CPL_OK;
   struct cpli_multipliers* k = cpli_alloc(ctx, 1, sizeof *k);
   if (k == NULL) return cpli_nomem(ctx);
   s->multipliers = k;
-  k->direction = cpli_alloc(ctx, s->nm * s->n + s->nm, sizeof(double));
-  k->taken = cpli_alloc(ctx, s->nm, sizeof *k->taken);
-  if (k->direction == NULL || k->taken == NULL) return cpli_nomem(ctx);
-  k->c = k->direction + s->nm * s->n;
+  k->c = cpli_alloc(ctx, nm, sizeof(double));
+  k->taken = cpli_alloc(ctx, nm, sizeof *k->taken);
+  if (k->c == NULL || k->taken == NULL) return cpli_nomem(ctx);
+  if (s->m->ops->newton_setup == NULL) return CPL_OK;
+  k->reach = cpli_alloc(ctx, own * nm + nm * nm + 2 * own, sizeof(double));
+  k->pivot = cpli_alloc(ctx, nm, sizeof *k->pivot);
+  if (k->reach == NULL || k->pivot == NULL) return cpli_nomem(ctx);
+  k->schur = k->reach + own * nm;
+  k->right = k->schur + nm * nm;
+  k->between = k->right + own;
   return CPL_OK;
 }
 
@@ -104,6 +195,9 @@ void cpli_multipliers_destroy(cpli_integrate* s) {
   struct cpli_multipliers* k = s->multipliers;
   if (k == NULL) return;
   cpli_free(s->base.base.ctx, k->direction);
+  cpli_free(s->base.base.ctx, k->c);
   cpli_free(s->base.base.ctx, k->taken);
+  cpli_free(s->base.base.ctx, k->reach);
+  cpli_free(s->base.base.ctx, k->pivot);
   cpli_free(s->base.base.ctx, k);
 }

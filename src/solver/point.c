@@ -202,7 +202,9 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .entries = s->dae != NULL   ? cpli_dae_entries
                              : s->jac != NULL ? cpli_integrate_entries
                                               : NULL};
-  if (s->m->ops->newton_setup != NULL)
+  if (s->m->ops->newton_setup != NULL && s->nm > 0)
+    ode.newton_setup = cpli_multipliers_setup, ode.newton_solve = cpli_multipliers_solve;
+  else if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   else if (methods[s->def.kind].takes_systems) st = cpli_linear_make(s, &ode);
   if (st < 0) return st;

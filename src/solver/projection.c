@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/manifold.h"
 #include "solver/integrated.h"
+#include "solver/normals.h"
 
 enum { MOST_ITERATIONS = 10 };
 static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
@@ -19,7 +19,7 @@ struct cpli_projection {
   size_t n, active;
   bool own, by_steps;  // the model projects itself; step by step
   double tolerance;    // of residuals
-  cpli_manifold manifold;
+  cpli_normals normals;
   double* block;
   double *x, *perturbed;    // states and algebraic variables, which stay
   double *before, *change;  // n
@@ -61,8 +61,8 @@ static void name_worst(cpli_integrate* s, char* out, size_t size) {
 static void set_weights(cpli_integrate* s, const double* x) {
   struct cpli_projection* p = s->projection;
   for (size_t i = 0; i < p->n; i++)
-    p->manifold.weight[i] = 1 / (s->def.rtol * fabs(x[i]) + s->atol[i]);
-  p->manifold.turn = fmax(s->def.rtol, p->tolerance);
+    p->normals.weight[i] = 1 / (s->def.rtol * fabs(x[i]) + s->atol[i]);
+  p->normals.turn = fmax(s->def.rtol, p->tolerance);
 }
 
 static cpl_status difference_jacobian(cpli_integrate* s, double t, const double* x) {
@@ -74,17 +74,21 @@ static cpl_status difference_jacobian(cpli_integrate* s, double t, const double*
     cpl_status st = residuals(s, t, p->perturbed, p->c_at);
     if (st != CPL_OK) return st;
     for (size_t i = 0; i < p->active; i++)
-      p->manifold.gradients[i * p->n + j] = (p->c_at[i] - p->c[i]) / delta;
+      p->normals.entries[i * p->n + j] = (p->c_at[i] - p->c[i]) / delta;
     p->perturbed[j] = x[j];
   }
   return CPL_OK;
 }
 
 static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
-  if (s->m->ops->constraint_jacobian == NULL) return difference_jacobian(s, t, x);
+  const cpl_model_ops* ops = s->m->ops;
+  double* entries = s->projection->normals.entries;
+  bool own = ops->constraint_entries != NULL || ops->constraint_jacobian != NULL;
+  if (!own) return difference_jacobian(s, t, x);
   cpl_status st = cpli_place(s, t, x);
-  return st == CPL_OK ? s->m->ops->constraint_jacobian(s->m, s->projection->manifold.gradients)
-                      : st;
+  if (st != CPL_OK) return st;
+  return ops->constraint_entries != NULL ? ops->constraint_entries(s->m, entries)
+                                         : ops->constraint_jacobian(s->m, entries);
 }
 
 //------------------------------------ projection ------------------------------------
@@ -103,8 +107,7 @@ static cpl_status factor(cpli_integrate* s, double t, const double* x) {
   struct cpli_projection* p = s->projection;
   cpl_status st = residuals(s, t, x, p->c);
   if (st == CPL_OK) st = jacobian(s, t, x);
-  p->manifold.active = p->active;
-  if (st == CPL_OK) cpli_manifold_factor(&p->manifold);
+  if (st == CPL_OK) cpli_normals_factor(&p->normals);
   return st;
 }
 
@@ -120,14 +123,14 @@ static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
                   : s->m->ops->projection_step(s->m, p->change);
   }
   st = fresh ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
-  if (st == CPL_OK) cpli_manifold_step(&p->manifold, p->c, p->change);
+  if (st == CPL_OK) cpli_normals_step(&p->normals, p->c, p->change);
   return st;
 }
 
 // A residual as large as that of a point at a distance of the tolerance; for a constraint without
 // gradient, about which nothing is known, the absolute tolerance.
 static double reach(const struct cpli_projection* p, size_t k) {
-  double size = p->manifold.size[k] * sqrt((double)p->n);
+  double size = p->normals.size[k] * sqrt((double)p->n);
   return size > 0 ? size : p->tolerance;
 }
 
@@ -157,8 +160,7 @@ static bool is_there(const struct cpli_projection* p, double small) {
 // Whether constraints that were left out, because the first gradients were those of a place too
 // far away to tell them from others, are still not met.
 static bool some_left_out(const struct cpli_projection* p, double small) {
-  const cpli_manifold* k = &p->manifold;
-  return k->used < k->rank && !is_there(p, small);
+  return cpli_normals_left_some(&p->normals) && !is_there(p, small);
 }
 
 // p->x onto the constraints; *distance in units of the tolerance.
@@ -171,7 +173,7 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
   for (int round = 0;; round++) {
     cpl_status st = one_step(s, t, fresh);
     if (st != CPL_OK) return st;
-    double size = cpli_manifold_norm(&p->manifold, p->change);
+    double size = cpli_normals_norm(&p->normals, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
     if (away || round == MOST_ITERATIONS) {
       if (!by_model && is_there(p, small)) break;
@@ -184,14 +186,14 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
     last = arrived ? INFINITY : size;
   }
   for (size_t i = 0; i < p->n; i++) p->change[i] = p->x[i] - p->before[i];
-  *distance = cpli_manifold_norm(&p->manifold, p->change);
+  *distance = cpli_normals_norm(&p->normals, p->change);
   return check_end(s, t);
 }
 
 cpl_status cpli_projection_factor(cpli_integrate* s, double t, const double* x,
-                                  const cpli_manifold** out) {
+                                  const cpli_normals** out) {
   set_weights(s, x);
-  *out = &s->projection->manifold;
+  *out = &s->projection->normals;
   return factor(s, t, x);
 }
 
@@ -207,7 +209,7 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
   if (s->def.projection == CPL_PROJECT_EVERY_STEP) return CPL_OK;
   *due = !(p->last_residual <= p->tolerance);
   for (size_t k = 0; k < p->active && !*due; k++)
-    *due = p->manifold.size[k] > 0 && fabs(p->c[k]) > p->manifold.size[k] * sqrt((double)p->n);
+    *due = p->normals.size[k] > 0 && fabs(p->c[k]) > p->normals.size[k] * sqrt((double)p->n);
   return CPL_OK;
 }
 
@@ -244,9 +246,9 @@ static double rate(const struct cpli_projection* p, size_t k, double h) {
   static const double noise = 5e-3;  // of the tolerance
   const double* c = p->leaves + k;
   double terms = 0, last = c[2 * p->active];
-  const double* gradient = p->manifold.gradients + k * p->n;
-  for (size_t i = 0; i < p->n; i++) terms += fabs(gradient[i] * p->slopes[i]);
-  if (!(fabs(last) > noise * p->manifold.size[k] * sqrt((double)p->n))) return 0;
+  for (int32_t e = p->normals.first[k]; e < p->normals.first[k + 1]; e++)
+    terms += fabs(p->normals.entries[e] * p->slopes[p->normals.column[e]]);
+  if (!(fabs(last) > noise * p->normals.size[k] * sqrt((double)p->n))) return 0;
   if (!is_linear(c[0], c[p->active]) || !is_linear(c[p->active], last)) return 0;
   return fabs(last) / fmax(terms * h / 4, fabs(last));
 }
@@ -334,7 +336,7 @@ cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x,
   memcpy(correction, p->change, p->n * sizeof *correction);
   if (error == NULL || s->m->ops->get_constraints == NULL) return CPL_OK;
   if (p->own || p->by_steps) st = factor(s, t, x);
-  if (st == CPL_OK) cpli_manifold_remove(&p->manifold, 1 - 1 / far, error);
+  if (st == CPL_OK) cpli_normals_remove(&p->normals, 1 - 1 / far, error);
   return st;
 }
 
@@ -365,15 +367,26 @@ static void tell_moved(cpli_integrate* s, double distance) {
           p->x[most]);
 }
 
+// Which constraints are active, and which states they depend on.
+static cpl_status count_active(cpli_integrate* s) {
+  struct cpli_projection* p = s->projection;
+  const cpl_model_ops* ops = s->m->ops;
+  const int32_t *first = NULL, *column = NULL;
+  cpl_status st = ops->count_constraints(s->m, &p->active);
+  if (st == CPL_OK && ops->constraint_pattern != NULL)
+    st = ops->constraint_pattern(s->m, &first, &column);
+  return st == CPL_OK ? cpli_normals_shape(&p->normals, p->active, first, column) : st;
+}
+
 static cpl_status begin(cpli_integrate* s) {
   struct cpli_projection* p = s->projection;
   bool due = false;
   double distance = 0;
   p->longer = 0;
   p->much = 0;
-  cpl_status st = s->m->ops->count_constraints(s->m, &p->active);
+  cpl_status st = count_active(s);
   if (st != CPL_OK || p->active == 0) return st;
-  memset(p->manifold.size, 0, p->manifold.most * sizeof(double));
+  memset(p->normals.size, 0, p->normals.most * sizeof(double));
   st = cpli_projection_due(s, s->t, s->x, &due);
   if (st != CPL_OK) return st;
   memcpy(p->x, s->x, s->all * sizeof *p->x);
@@ -398,13 +411,13 @@ cpl_status cpli_projection_begin(cpli_integrate* s) {
 
 cpl_status cpli_projection_recount(cpli_integrate* s) {
   if (s->projection == NULL || !s->running || s->in_event) return CPL_OK;
-  return s->m->ops->count_constraints(s->m, &s->projection->active);
+  return count_active(s);
 }
 
 void cpli_projection_destroy(cpli_integrate* s) {
   if (s->projection == NULL) return;
   cpli_free(s->base.base.ctx, s->projection->block);
-  cpli_manifold_free(&s->projection->manifold);
+  cpli_normals_free(&s->projection->normals);
   cpli_free(s->base.base.ctx, s->projection);
 }
 
@@ -414,8 +427,9 @@ static cpl_status refuse(const cpli_integrate* s) {
       "%s: solver %s cannot project onto the constraints of the model (%s); take cvode, "
       "radau, dopri5, erk8, esdirk5 or rk4, or projection by events or off",
       s->base.base.name, cpl_solver_name(s->def.kind),
-      s->def.kind == CPL_SOLVER_ADAMS ? "CVODE projects with BDF only"
-                                      : "IDA keeps those of single models only");
+      s->def.kind == CPL_SOLVER_ADAMS
+          ? "CVODE projects with BDF only"
+          : "IDA takes them as equations, for which it needs residuals");
 }
 
 cpl_status cpli_projection_make(cpli_integrate* s) {
@@ -447,7 +461,7 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   p->c_at = p->c + m;
   p->c_before = p->c_at + m;
   p->leaves = p->c_before + m;
-  return cpli_manifold_init(&p->manifold, ctx, n, m);
+  return cpli_normals_init(&p->normals, ctx, n, m);
 }
 
 static const char* const names[] = {[CPL_PROJECT_AS_FITS] = "auto",

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Projection onto the constraints of a model: the shortest way in units of the tolerance
-// (model/manifold.h), repeated until a step is a small part of it, or the model's own way.
+// (solver/normals.h), repeated until a step is a small part of it, or the model's own way.
 #pragma once
 
 #include "base/base.h"
 #include "couplet/solver.h"
 
 struct cpli_integrate;
-struct cpli_manifold;
+struct cpli_normals;
 
 /// NULL in s->projection, with CPL_OK: there is nothing to project.
 cpl_status cpli_projection_make(struct cpli_integrate* s);
@@ -29,6 +29,6 @@ cpl_status cpli_projection_correct(struct cpli_integrate* s, double t, const dou
 /// Constraints at x, their gradients and which of them are independent.
 /// Borrowed: *out until the next projection.
 cpl_status cpli_projection_factor(struct cpli_integrate* s, double t, const double* x,
-                                  const struct cpli_manifold** out);
+                                  const struct cpli_normals** out);
 /// Whether x at t is due to be projected.
 cpl_status cpli_projection_due(struct cpli_integrate* s, double t, const double* x, bool* due);

@@ -138,6 +138,38 @@ static void coupled_constraints_hold(void** state) {
   }
 }
 
+// As equations, beside the linear systems of the aggregate.
+static void ida_keeps_constraints_of_systems(void** state) {
+  cpl_context* ctx = *state;
+  pair p = make_pair(ctx, true, false, false);
+  cpl_solver_def solver = cpl_default_solver_def();
+  solver.kind = CPL_SOLVER_IDA;
+  solver.rtol = 1e-7;
+  solver.stop_at_steps_end = true;
+  recording* r = recording_by(ctx, p.m, 10, &solver, columns, 3);
+  CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
+  CHECK_INT(r->stats.solver.restarts, 1);
+  CHECK_INT(r->stats.solver.projections, 0);  // the ends of its steps meet them by themselves
+  for (size_t i = 0; i < r->n; i++) {
+    CHECK_NEAR(r->value[i][2], r->value[i][0], 5e-7);
+    CHECK_NEAR(hypot(r->value[i][0], r->value[i][1]), 1, 5e-7);
+  }
+  CHECK_NEAR(last_of(r)[0], cos(10), 1e-5);
+  drop_run(r);
+  drop_pair(&p);
+}
+
+static void ida_needs_residuals(void** state) {
+  cpl_context* ctx = *state;
+  pair p = make_pair(ctx, true, true, true);
+  cpl_solver_def solver = cpl_default_solver_def();
+  cpl_stepper* stepper = NULL;
+  solver.kind = CPL_SOLVER_IDA;
+  CHECK_INT(cpl_integrate(p.m, &solver, &stepper), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "needs residuals");
+  drop_pair(&p);
+}
+
 // One by one until none moves.
 static void models_that_only_project_are_projected(void** state) {
   for (int k = 0; k < 2; k++) {
@@ -171,6 +203,8 @@ static void gradients_contain_couplings(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(coupled_constraints_hold),
+      cmocka_unit_test(ida_keeps_constraints_of_systems),
+      cmocka_unit_test(ida_needs_residuals),
       cmocka_unit_test(models_that_only_project_are_projected),
       cmocka_unit_test(gradients_contain_couplings),
   };

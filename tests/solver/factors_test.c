@@ -49,7 +49,7 @@ static void solutions_meet_the_dense_ones(void** state) {
   cpli_pattern p = make_pattern(first, row, false);
   cpli_factors* f = NULL;
   int32_t pivot[N];
-  CHECK_OK(ctx, cpli_factors_make(ctx, &p, &f));
+  CHECK_OK(ctx, cpli_factors_make(ctx, &p, 0.1, &f));
   CHECK(f != NULL);
   for (unsigned round = 1; round <= 4; round++) {
     double gamma = 0.3 * round, b[N], x[N], y[N];
@@ -68,7 +68,7 @@ static void full_matrices_are_left_to_others(void** state) {
   cpl_context* ctx = *state;
   cpli_pattern p = make_pattern(first, row, true);
   cpli_factors* f = NULL;
-  CHECK_OK(ctx, cpli_factors_make(ctx, &p, &f));
+  CHECK_OK(ctx, cpli_factors_make(ctx, &p, 0.1, &f));
   CHECK(f == NULL);
 }
 
@@ -77,7 +77,7 @@ static void a_vanished_pivot_is_noticed(void** state) {
   cpli_pattern p = make_pattern(first, row, false);
   cpli_factors* f = NULL;
   double b[N] = {1}, x[N];
-  CHECK_OK(ctx, cpli_factors_make(ctx, &p, &f));
+  CHECK_OK(ctx, cpli_factors_make(ctx, &p, 0.1, &f));
   memset(entries, 0, sizeof entries);
   for (int j = 0; j < N; j++) {
     for (int32_t k = p.first[j]; k < p.first[j + 1]; k++) entries[k] = p.row[k] == j;
@@ -96,7 +96,7 @@ static void every_failed_allocation_is_survived(void** state) {
     test_heap heap = {.fail_at = n};
     cpl_context* ctx = test_context_with_heap(&heap);
     cpli_factors* f = NULL;
-    cpl_status st = ctx != NULL ? cpli_factors_make(ctx, &p, &f) : CPL_ERR_NOMEM;
+    cpl_status st = ctx != NULL ? cpli_factors_make(ctx, &p, 0.1, &f) : CPL_ERR_NOMEM;
     CHECK((st == CPL_OK) == (f != NULL));
     cpli_factors_destroy(f);
     if (ctx != NULL) cpl_context_destroy(ctx);

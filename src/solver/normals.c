@@ -1,0 +1,440 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "solver/normals.h"
+
+#include <math.h>
+
+#include "model/manifold.h"
+#include "solver/factors.h"
+
+enum { SMALL = 24 };                    // constraints of a component that dense work is best for
+static const double most_filled = 0.5;  // of all entries of sparse factors
+static const double dependent = 1e-5;   // what is left of a gradient in the span of the others
+static const double noise = 10;         // how much of that the way to the constraints explains, and
+static const double different = 0.03;   // what it never does
+
+// The normal equations of a large component: rows are scaled to the length 1, so that the matrix is
+// I + J with J between them, and a pivot is the square of what is left of a gradient.
+typedef struct sparse {
+  cpli_pattern pattern;
+  cpli_factors* factors;
+  int32_t* pair;            // of each entry with those of its state: where their product belongs
+  int32_t *meet, *entry;    // of each local state: where its entries begin; their numbers
+  int32_t* row;             // of each of them: the constraint
+  double *scaled, *normal;  // entries of the gradients; of J
+  double *pivots, *y;       // of each constraint
+  bool* without;            // it is left out
+} sparse;
+
+typedef struct cpli_component {
+  size_t n_rows, n_columns, n_entries;
+  int32_t *rows, *columns;  // constraints and states, both ascending
+  int32_t *entries, *at;    // of its rows, one after the other: their numbers, and the local state
+  int32_t* begin;           // of each row in these
+  cpli_manifold dense;
+  sparse* sparse;  // in place of that. Nullable.
+  bool judged;     // whether it is known which constraints steps leave out
+  bool partial;    // they leave out some
+} component;
+
+//------------------------------------ components ------------------------------------
+
+static int32_t root(int32_t* of, int32_t i) {
+  while (of[i] != i) i = of[i] = of[of[i]];
+  return i;
+}
+
+// of[r]: the first constraint that constraint r is connected with.
+static void connect(const cpli_normals* k, int32_t* of, int32_t* met_by) {
+  for (size_t r = 0; r < k->active; r++) of[r] = (int32_t)r;
+  for (size_t j = 0; j < k->n; j++) met_by[j] = -1;
+  for (size_t r = 0; r < k->active; r++) {
+    for (int32_t e = k->first[r]; e < k->first[r + 1]; e++) {
+      int32_t* other = &met_by[k->column[e]];
+      if (*other < 0) *other = (int32_t)r;
+      int32_t a = root(of, *other), b = root(of, (int32_t)r);
+      if (a < b) of[b] = a;
+      else of[a] = b;
+    }
+  }
+  for (size_t r = 0; r < k->active; r++) of[r] = root(of, (int32_t)r);
+}
+
+static cpl_status allocate(cpli_normals* k, component* p) {
+  p->rows = cpli_arena_alloc(&k->arena, p->n_rows, sizeof(int32_t));
+  p->columns = cpli_arena_alloc(&k->arena, p->n_columns, sizeof(int32_t));
+  p->entries = cpli_arena_alloc(&k->arena, p->n_entries, sizeof(int32_t));
+  p->at = cpli_arena_alloc(&k->arena, p->n_entries, sizeof(int32_t));
+  p->begin = cpli_arena_alloc(&k->arena, p->n_rows + 1, sizeof(int32_t));
+  bool room = p->rows != NULL && p->columns != NULL && p->entries != NULL && p->at != NULL &&
+              p->begin != NULL;
+  p->n_rows = p->n_columns = p->n_entries = 0;
+  return room ? CPL_OK : cpli_nomem(k->ctx);
+}
+
+// of[]: numbers of components from here on; local[]: of each state within its component.
+static cpl_status fill(cpli_normals* k, int32_t* of, int32_t* owner, int32_t* local) {
+  cpl_status st = CPL_OK;
+  for (size_t r = 0; r < k->active; r++)
+    of[r] = of[r] == (int32_t)r ? (int32_t)k->n_components++ : of[of[r]];
+  k->components = cpli_arena_alloc(&k->arena, k->n_components, sizeof *k->components);
+  if (k->components == NULL && k->n_components > 0) return cpli_nomem(k->ctx);
+  for (size_t j = 0; j < k->n; j++) owner[j] = -1;
+  for (size_t r = 0; r < k->active; r++) {
+    component* p = &k->components[of[r]];
+    p->n_rows++;
+    p->n_entries += (size_t)(k->first[r + 1] - k->first[r]);
+    for (int32_t e = k->first[r]; e < k->first[r + 1]; e++) {
+      int32_t j = k->column[e];
+      if (owner[j] < 0) p->n_columns++;
+      owner[j] = of[r];
+    }
+  }
+  for (size_t i = 0; i < k->n_components && st >= 0; i++) st = allocate(k, &k->components[i]);
+  if (st < 0) return st;
+  for (size_t j = 0; j < k->n; j++) {
+    component* p = owner[j] >= 0 ? &k->components[owner[j]] : NULL;
+    if (p == NULL) continue;
+    local[j] = (int32_t)p->n_columns;
+    p->columns[p->n_columns++] = (int32_t)j;
+  }
+  for (size_t r = 0; r < k->active; r++) {
+    component* p = &k->components[of[r]];
+    p->rows[p->n_rows++] = (int32_t)r;
+    for (int32_t e = k->first[r]; e < k->first[r + 1]; e++) {
+      p->at[p->n_entries] = local[k->column[e]];
+      p->entries[p->n_entries++] = e;
+    }
+    p->begin[p->n_rows] = (int32_t)p->n_entries;
+  }
+  return CPL_OK;
+}
+
+//------------------------------------ sparse: structure ------------------------------------
+
+// Which entries each state has.
+static bool list_states(cpli_normals* k, const component* p, sparse* s) {
+  s->meet = cpli_arena_alloc(&k->arena, p->n_columns + 2, sizeof(int32_t));
+  s->entry = cpli_arena_alloc(&k->arena, p->n_entries, sizeof(int32_t));
+  s->row = cpli_arena_alloc(&k->arena, p->n_entries, sizeof(int32_t));
+  if (s->meet == NULL || s->entry == NULL || s->row == NULL) return false;
+  for (size_t e = 0; e < p->n_entries; e++) s->meet[p->at[e] + 2]++;
+  for (size_t j = 0; j < p->n_columns; j++) s->meet[j + 2] += s->meet[j + 1];
+  for (size_t r = 0; r < p->n_rows; r++) {
+    for (int32_t e = p->begin[r]; e < p->begin[r + 1]; e++) {
+      int32_t to = s->meet[p->at[e] + 1]++;
+      s->entry[to] = e;
+      s->row[to] = (int32_t)r;
+    }
+  }
+  return true;
+}
+
+static double count_pairs(const component* p, const sparse* s) {
+  double pairs = 0;
+  for (size_t e = 0; e < p->n_entries; e++) pairs += s->meet[p->at[e] + 1] - s->meet[p->at[e]];
+  return pairs;
+}
+
+// Constraint after constraint: which others depend on its states. seen[] is where each was entered.
+static int32_t find_neighbours(const component* p, sparse* s, int32_t* seen, bool fill_in) {
+  int32_t n = 0, pair = 0;
+  for (size_t r = 0; r < p->n_rows; r++) {
+    int32_t begin = n;
+    if (fill_in) s->pattern.first[r] = n;
+    for (int32_t e = p->begin[r]; e < p->begin[r + 1]; e++) {
+      for (int32_t i = s->meet[p->at[e]]; i < s->meet[p->at[e] + 1]; i++) {
+        int32_t other = s->row[i];
+        if (seen[other] < begin || seen[other] >= n) {
+          seen[other] = n;
+          if (fill_in) s->pattern.row[n] = other;
+          n++;
+        }
+        if (fill_in) s->pair[pair++] = seen[other];
+      }
+    }
+  }
+  if (fill_in) s->pattern.first[p->n_rows] = n;
+  return n;
+}
+
+static bool find_pattern(cpli_normals* k, const component* p, sparse* s) {
+  size_t m = p->n_rows;
+  int32_t* seen = cpli_alloc(k->ctx, m, sizeof *seen);
+  s->pair = cpli_arena_alloc(&k->arena, (size_t)count_pairs(p, s), sizeof(int32_t));
+  s->pattern.first = cpli_arena_alloc(&k->arena, m + 1, sizeof(int32_t));
+  if (seen == NULL || s->pair == NULL || s->pattern.first == NULL) {
+    cpli_free(k->ctx, seen);
+    return false;
+  }
+  for (size_t r = 0; r < m; r++) seen[r] = -1;
+  int32_t n = find_neighbours(p, s, seen, false);
+  s->pattern.n_rows = s->pattern.n_columns = (int32_t)m;
+  s->pattern.n_entries = n;
+  s->pattern.row = cpli_arena_alloc(&k->arena, (size_t)n, sizeof(int32_t));
+  for (size_t r = 0; r < m; r++) seen[r] = -1;
+  if (s->pattern.row != NULL) find_neighbours(p, s, seen, true);
+  cpli_free(k->ctx, seen);
+  return s->pattern.row != NULL;
+}
+
+// p->sparse stays NULL where the factors would be full.
+static cpl_status make_sparse(cpli_normals* k, component* p) {
+  size_t m = p->n_rows;
+  sparse* s = cpli_arena_alloc(&k->arena, 1, sizeof *s);
+  if (s == NULL || !list_states(k, p, s)) return cpli_nomem(k->ctx);
+  if (count_pairs(p, s) > most_filled * (double)m * (double)m) return CPL_OK;
+  s->scaled = cpli_arena_alloc(&k->arena, p->n_entries + 2 * m, sizeof(double));
+  s->without = cpli_arena_alloc(&k->arena, m, sizeof *s->without);
+  if (s->scaled == NULL || s->without == NULL || !find_pattern(k, p, s)) return cpli_nomem(k->ctx);
+  s->pivots = s->scaled + p->n_entries;
+  s->y = s->pivots + m;
+  s->normal = cpli_arena_alloc(&k->arena, (size_t)s->pattern.n_entries, sizeof(double));
+  if (s->normal == NULL) return cpli_nomem(k->ctx);
+  cpl_status st = cpli_factors_make(k->ctx, &s->pattern, most_filled, &s->factors);
+  if (st >= 0 && s->factors != NULL) p->sparse = s;
+  return st;
+}
+
+//------------------------------------ sparse: numbers ------------------------------------
+
+static void factor_sparse(cpli_normals* k, component* p) {
+  sparse* s = p->sparse;
+  int32_t pair = 0;
+  for (size_t r = 0; r < p->n_rows; r++) {
+    double size = k->size[p->rows[r]];
+    for (int32_t e = p->begin[r]; e < p->begin[r + 1]; e++) {
+      double length = k->entries[p->entries[e]] / k->weight[p->columns[p->at[e]]];
+      s->scaled[e] = size > 0 ? length / size : 0;
+    }
+  }
+  memset(s->normal, 0, (size_t)s->pattern.n_entries * sizeof(double));
+  for (size_t r = 0; r < p->n_rows; r++) {
+    for (int32_t e = p->begin[r]; e < p->begin[r + 1]; e++) {
+      for (int32_t i = s->meet[p->at[e]]; i < s->meet[p->at[e] + 1]; i++)
+        s->normal[s->pair[pair++]] += s->scaled[e] * s->scaled[s->entry[i]];
+    }
+    for (int32_t i = s->pattern.first[r]; i < s->pattern.first[r + 1]; i++)
+      if (s->pattern.row[i] == (int32_t)r) s->normal[i] -= 1;
+  }
+  cpli_factors_find_rank(s->factors, s->normal, -1, dependent * dependent, NULL, s->pivots);
+  for (size_t r = 0; r < p->n_rows; r++) k->left[p->rows[r]] = sqrt(s->pivots[r]);
+}
+
+// Adds to change, in units of the weights, the combination y of gradients.
+static void combine(const component* p, const double* y, double* change) {
+  const sparse* s = p->sparse;
+  for (size_t j = 0; j < p->n_columns; j++) {
+    double sum = 0;
+    for (int32_t i = s->meet[j]; i < s->meet[j + 1]; i++)
+      sum += s->scaled[s->entry[i]] * y[s->row[i]];
+    change[j] += sum;
+  }
+}
+
+static void solve_sparse(cpli_normals* k, component* p, const double* residuals, double* change) {
+  sparse* s = p->sparse;
+  for (size_t r = 0; r < p->n_rows; r++) {
+    double size = k->size[p->rows[r]];
+    s->y[r] = size > 0 ? -residuals[p->rows[r]] / size : 0;
+  }
+  cpli_factors_solve(s->factors, s->y, s->y);
+  memset(change, 0, p->n_columns * sizeof *change);
+  combine(p, s->y, change);
+}
+
+// Marks constraints of which less than `least` is left.
+static bool mark(const cpli_normals* k, component* p, double least) {
+  bool any = false;
+  for (size_t r = 0; r < p->n_rows; r++) {
+    double left = k->left[p->rows[r]];
+    p->sparse->without[r] = left > 0 && left < least;
+    any = any || p->sparse->without[r];
+  }
+  return any;
+}
+
+static void factor_rest(component* p) {
+  sparse* s = p->sparse;
+  cpli_factors_find_rank(s->factors, s->normal, -1, dependent * dependent, s->without, s->pivots);
+}
+
+// Gradients that all but depend on others differ from them by as much as they turned on the way:
+// those that are clearly different say how long it is.
+static void judge(cpli_normals* k, component* p, const double* residuals, double* change) {
+  p->judged = true;
+  if (!mark(k, p, different)) return;
+  double way = 0;
+  factor_rest(p);
+  solve_sparse(k, p, residuals, change);
+  for (size_t j = 0; j < p->n_columns; j++) way += change[j] * change[j];
+  p->partial = mark(k, p, fmin(different, noise * k->turn * sqrt(way)));
+  factor_rest(p);
+}
+
+static void remove_sparse(component* p, double share, double* e) {
+  sparse* s = p->sparse;
+  for (size_t r = 0; r < p->n_rows; r++) {
+    double sum = 0;
+    for (int32_t i = p->begin[r]; i < p->begin[r + 1]; i++) sum += s->scaled[i] * e[p->at[i]];
+    s->y[r] = -share * sum;
+  }
+  cpli_factors_solve(s->factors, s->y, s->y);
+  combine(p, s->y, e);
+}
+
+//------------------------------------ all ------------------------------------
+
+static void factor_dense(cpli_normals* k, component* p) {
+  cpli_manifold* d = &p->dense;
+  d->turn = k->turn;
+  for (size_t j = 0; j < p->n_columns; j++) d->weight[j] = k->weight[p->columns[j]];
+  memset(d->gradients, 0, p->n_rows * p->n_columns * sizeof(double));
+  for (size_t r = 0; r < p->n_rows; r++) {
+    for (int32_t e = p->begin[r]; e < p->begin[r + 1]; e++)
+      d->gradients[r * p->n_columns + (size_t)p->at[e]] = k->entries[p->entries[e]];
+  }
+  cpli_manifold_factor(d);
+  for (size_t r = 0; r < p->n_rows; r++)
+    k->left[p->rows[d->order[r]]] = r < d->rank ? d->left[r] : 0;
+}
+
+void cpli_normals_factor(cpli_normals* k) {
+  for (size_t r = 0; r < k->active; r++) {
+    double sum = 0;
+    for (int32_t e = k->first[r]; e < k->first[r + 1]; e++) {
+      double length = k->entries[e] / k->weight[k->column[e]];
+      sum += length * length;
+    }
+    k->size[r] = sqrt(sum);
+  }
+  for (size_t i = 0; i < k->n_components; i++) {
+    component* p = &k->components[i];
+    p->judged = p->partial = false;
+    if (p->sparse != NULL) factor_sparse(k, p);
+    else factor_dense(k, p);
+  }
+}
+
+static void step_dense(component* p, const double* residuals, double* change) {
+  double* c = change + p->n_columns;
+  for (size_t r = 0; r < p->n_rows; r++) c[r] = residuals[p->rows[r]];
+  cpli_manifold_step(&p->dense, c, change);
+  p->judged = true;
+  p->partial = p->dense.used < p->dense.rank;
+  for (size_t j = 0; j < p->n_columns; j++) change[j] *= p->dense.weight[j];
+}
+
+void cpli_normals_step(cpli_normals* k, const double* residuals, double* change) {
+  memset(change, 0, k->n * sizeof *change);
+  for (size_t i = 0; i < k->n_components; i++) {
+    component* p = &k->components[i];
+    if (p->sparse != NULL && !p->judged) judge(k, p, residuals, k->room);
+    if (p->sparse != NULL) solve_sparse(k, p, residuals, k->room);
+    else step_dense(p, residuals, k->room);
+    for (size_t j = 0; j < p->n_columns; j++)
+      change[p->columns[j]] = k->room[j] / k->weight[p->columns[j]];
+  }
+}
+
+void cpli_normals_remove(cpli_normals* k, double share, double* error) {
+  double* e = k->room;
+  for (size_t i = 0; i < k->n_components; i++) {
+    component* p = &k->components[i];
+    bool scaled = p->sparse != NULL;
+    for (size_t j = 0; j < p->n_columns; j++)
+      e[j] = error[p->columns[j]] * (scaled ? k->weight[p->columns[j]] : 1);
+    if (scaled) remove_sparse(p, share, e);
+    else cpli_manifold_remove(&p->dense, share, e);
+    for (size_t j = 0; j < p->n_columns; j++)
+      error[p->columns[j]] = e[j] / (scaled ? k->weight[p->columns[j]] : 1);
+  }
+}
+
+bool cpli_normals_left_some(const cpli_normals* k) {
+  for (size_t i = 0; i < k->n_components; i++)
+    if (k->components[i].partial) return true;
+  return false;
+}
+
+double cpli_normals_norm(const cpli_normals* k, const double* change) {
+  double sum = 0;
+  for (size_t i = 0; i < k->n; i++) sum += change[i] * k->weight[i] * (change[i] * k->weight[i]);
+  return k->n > 0 ? sqrt(sum / (double)k->n) : 0;
+}
+
+//------------------------------------ life ------------------------------------
+
+static void forget_shape(cpli_normals* k) {
+  for (size_t i = 0; k->components != NULL && i < k->n_components; i++) {
+    component* p = &k->components[i];
+    if (p->sparse != NULL) cpli_factors_destroy(p->sparse->factors);
+    cpli_manifold_free(&p->dense);
+  }
+  k->components = NULL;
+  k->n_components = 0;
+  k->active = 0;
+  k->first = k->column = NULL;
+  cpli_arena_free(&k->arena);
+  cpli_arena_init(&k->arena, k->ctx);
+}
+
+static cpl_status make_component(cpli_normals* k, component* p) {
+  cpl_status st = p->n_rows > SMALL ? make_sparse(k, p) : CPL_OK;
+  if (st >= 0 && p->sparse == NULL)
+    st = cpli_manifold_init(&p->dense, k->ctx, p->n_columns, p->n_rows);
+  return st;
+}
+
+static cpl_status make_components(cpli_normals* k) {
+  cpl_status st = CPL_OK;
+  int32_t* of = cpli_alloc(k->ctx, k->active + 2 * k->n, sizeof *of);
+  if (of == NULL) return cpli_nomem(k->ctx);
+  connect(k, of, of + k->active);
+  st = fill(k, of, of + k->active, of + k->active + k->n);
+  cpli_free(k->ctx, of);
+  for (size_t i = 0; i < k->n_components && st >= 0; i++) st = make_component(k, &k->components[i]);
+  return st;
+}
+
+static bool is_same(const cpli_normals* k, size_t active, const int32_t* first,
+                    const int32_t* column) {
+  if (k->first == NULL || active != k->active) return false;
+  if (first == NULL) return (size_t)k->first[active] == active * k->n;
+  return memcmp(first, k->first, (active + 1) * sizeof *first) == 0 &&
+         memcmp(column, k->column, (size_t)first[active] * sizeof *column) == 0;
+}
+
+cpl_status cpli_normals_shape(cpli_normals* k, size_t active, const int32_t* first,
+                              const int32_t* column) {
+  if (is_same(k, active, first, column)) return CPL_OK;
+  forget_shape(k);
+  size_t n = first != NULL ? (size_t)first[active] : active * k->n;
+  int32_t* rows = cpli_arena_alloc(&k->arena, active + 1 + n, sizeof *rows);
+  k->entries = cpli_arena_alloc(&k->arena, n + 1, sizeof *k->entries);
+  if (rows == NULL || k->entries == NULL) return cpli_nomem(k->ctx);
+  for (size_t r = 0; r <= active; r++) rows[r] = first != NULL ? first[r] : (int32_t)(r * k->n);
+  int32_t* columns = rows + active + 1;
+  for (size_t e = 0; e < n; e++) columns[e] = first != NULL ? column[e] : (int32_t)(e % k->n);
+  k->active = active;
+  k->first = rows;
+  k->column = columns;
+  return make_components(k);
+}
+
+cpl_status cpli_normals_init(cpli_normals* k, cpl_context* ctx, size_t n, size_t most) {
+  *k = (cpli_normals){.ctx = ctx, .n = n, .most = most};
+  cpli_arena_init(&k->arena, ctx);
+  k->weight = cpli_alloc(ctx, 2 * n + 3 * most, sizeof(double));
+  if (k->weight == NULL) return cpli_nomem(ctx);
+  k->size = k->weight + n;
+  k->left = k->size + most;
+  k->room = k->left + most;  // n and the residuals of a component
+  return CPL_OK;
+}
+
+void cpli_normals_free(cpli_normals* k) {
+  if (k->ctx == NULL) return;
+  forget_shape(k);
+  cpli_free(k->ctx, k->weight);
+}
