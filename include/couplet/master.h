@@ -72,8 +72,11 @@ typedef struct cpl_master_def {
   cpl_step_estimate estimate;
   const cpl_master_bond* bonds;  ///< for CPL_ESTIMATE_ENERGY
   int32_t n_bonds;
-  double loop_tolerance;  ///< relative, of loops; 0: 1e-9
+  double loop_tolerance;  ///< of loops, relative to each value's own size; 0: 1e-9
   int32_t most_iterations;
+  /// Loops go round so many times in every step, whatever comes out; 0: until they are solved. At
+  /// the start and at events they are solved in any case.
+  int32_t fixed_iterations;
   bool strict;  ///< at most one stepper that neither rolls back nor predicts
   /// So many step parts side by side; 0: as many as there are processors, where a step costs
   /// enough to pay for it; 1: none but the caller's.

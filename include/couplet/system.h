@@ -201,6 +201,7 @@ typedef struct cpl_cosimulation_def {
   const char* legacy;     ///< "warn", "error"
   double step, tolerance, min_step, loop_tolerance;
   int32_t order, iterations, threads;
+  int32_t fixed_iterations;     ///< of loops, whatever comes out; -1: until they are solved
   const cpl_assignment* steps;  ///< steps of single models: name, number
   size_t n_steps;
   const cpl_assignment* bonds;  ///< power bonds: the input with the effort, the one with the flow

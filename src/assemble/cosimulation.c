@@ -173,6 +173,7 @@ static void take_numbers(cpli_built* b, const cpl_stepper_def* def, cpl_master_d
   if (!isnan(c->loop_tolerance)) out->loop_tolerance = c->loop_tolerance;
   if (c->order >= 0) out->order = (int32_t)c->order;
   if (c->iterations > 0) out->most_iterations = (int32_t)c->iterations;
+  if (c->fixed_iterations > 0) out->fixed_iterations = (int32_t)c->fixed_iterations;
   if (c->threads > 0) out->threads = (int32_t)c->threads;
 }
 

@@ -199,7 +199,7 @@ static cpl_status allocate_work(cpli_master* m) {
   m->integers = cpli_arena_alloc(a, longest, sizeof *m->integers);
   m->strings = cpli_arena_alloc(a, longest, sizeof *m->strings);
   m->binaries = cpli_arena_alloc(a, longest, sizeof *m->binaries);
-  m->work = cpli_arena_alloc(a, (size_t)m->most_torn * 41, sizeof *m->work);
+  m->work = cpli_arena_alloc(a, (size_t)m->most_torn * 43, sizeof *m->work);
   m->kept_links = cpli_arena_alloc(a, nl, sizeof *m->kept_links);
   m->kept_outs = cpli_arena_alloc(a, no, sizeof *m->kept_outs);
   m->assumed = cpli_arena_alloc(a, nl, sizeof *m->assumed);
@@ -270,6 +270,9 @@ static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
   if (!(def->step >= 0) || !(def->tolerance >= 0) || !(def->min_step >= 0))
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: step and tolerance of a master must be positive",
                     def->name);
+  if (def->fixed_iterations < 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the fixed number of iterations is %d", def->name,
+                    def->fixed_iterations);
   if (def->order < -1 || def->order > 2)
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the order of inputs is %d; it must be 0, 1 or 2",
                     def->name, def->order);

@@ -30,6 +30,14 @@ cpl_status cpli_master_initialize(cpli_master* m) {
   return st;
 }
 
+// Whether a continuous value is another one, but for rounding: compared with its own size, now,
+// then and at the last communication points.
+static bool has_jumped(const cpli_master_link* l, double now, double then) {
+  double size = fmax(fabs(now), fabs(then));
+  for (int32_t i = 0; i < l->n_past; i++) size = fmax(size, fabs(l->past[i]));
+  return fabs(now - then) > 1e-9 * size;
+}
+
 cpl_status cpli_master_settle(cpli_master* m) {
   m->touched = false;
   cpl_status st = walk_all(m, CPLI_PLAN_SETTLE);
@@ -37,7 +45,7 @@ cpl_status cpli_master_settle(cpli_master* m) {
     cpli_master_link* l = &m->links[i];
     if (l->discrete || l->n_past == 0) continue;
     double now = cpli_link_value(m, l);
-    if (fabs(now - l->past[0]) <= 1e-9 * fmax(fabs(now), l->nominal)) continue;
+    if (!has_jumped(l, now, l->past[0])) continue;
     l->past[0] = l->next = now;
     l->n_past = 1;  // it jumped: what was before does not count any more
   }
@@ -73,7 +81,7 @@ static bool has_moved(const cpli_master* m, const cpli_master_link* l) {
   if (o->type == CPL_CLOCK) return o->integer != 0 && m->parts[o->part].updated;  // it ticked now
   double now = cpli_link_value(m, l);
   if (l->discrete) return now != l->before;
-  return fabs(now - l->before) > 1e-9 * fmax(fabs(now), l->nominal);
+  return has_jumped(l, now, l->before);
 }
 
 // Who takes a value that moved has an event, too.

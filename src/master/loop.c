@@ -4,20 +4,27 @@
 // A loop of values that need themselves at the same time: x = G(x), where G walks around the loop
 // once, with steps taken back and repeated where there are any. The first iterations are plain
 // ones; from the second on, the differences seen so far make a quasi-Newton step (Anderson's
-// method), which needs no derivative and converges where plain iteration would not.
+// method), which needs no derivative and converges where plain iteration would not. What it does
+// not find is searched for as loops of models are (model/roots.c). A loop is solved when every
+// value comes back as it was put in, to the loop tolerance of its own size, which is that of the
+// value now and at the last communication points.
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "master/master.h"
+#include "model/roots.h"
 
-enum { DEPTH = 12, MOST_ITERATIONS = 100 };
+enum { DEPTH = 12, MOST_ITERATIONS = 100, MAX_SEARCH = 3000 };
 
 typedef struct solver {
   size_t n;
   int depth, columns;
   double *x, *f, *x_last, *f_last;
+  double* unit;     // of each value: differences are in units of it
   double *dx, *df;  // depth columns of n: differences, the newest last
   double* q;        // orthonormal columns of df
+  double* scaled;   // f in units
   double r[DEPTH][DEPTH], gamma[DEPTH];
 } solver;
 
@@ -27,7 +34,9 @@ static solver make_solver(double* work, size_t n) {
   s.f = s.x + n;
   s.x_last = s.f + n;
   s.f_last = s.x_last + n;
-  s.dx = s.f_last + n;
+  s.unit = s.f_last + n;
+  s.scaled = s.unit + n;
+  s.dx = s.scaled + n;
   s.df = s.dx + DEPTH * n;
   s.q = s.df + DEPTH * n;
   return s;
@@ -47,8 +56,8 @@ static void push_difference(solver* s) {
     s->columns--;
   }
   for (size_t i = 0; i < n; i++) {
-    s->dx[(size_t)s->columns * n + i] = s->x[i] - s->x_last[i];
-    s->df[(size_t)s->columns * n + i] = s->f[i] - s->f_last[i];
+    s->dx[(size_t)s->columns * n + i] = (s->x[i] - s->x_last[i]) / s->unit[i];
+    s->df[(size_t)s->columns * n + i] = (s->f[i] - s->f_last[i]) / s->unit[i];
   }
   s->columns++;
 }
@@ -77,8 +86,9 @@ static void factorise(solver* s, int* used, int* n_used) {
 static void advance(solver* s) {
   int used[DEPTH], m = 0;
   factorise(s, used, &m);
+  for (size_t i = 0; i < s->n; i++) s->scaled[i] = s->f[i] / s->unit[i];
   for (int k = m - 1; k >= 0; k--) {
-    double sum = dot(s->q + (size_t)k * s->n, s->f, s->n);
+    double sum = dot(s->q + (size_t)k * s->n, s->scaled, s->n);
     for (int j = k + 1; j < m; j++) sum -= s->r[k][j] * s->gamma[j];
     s->gamma[k] = sum / s->r[k][k];
   }
@@ -88,7 +98,7 @@ static void advance(solver* s) {
     double x = s->x[i] + s->f[i];
     for (int k = 0; k < m; k++) {
       size_t at = (size_t)used[k] * s->n + i;
-      x -= (s->dx[at] + s->df[at]) * s->gamma[k];
+      x -= s->unit[i] * (s->dx[at] + s->df[at]) * s->gamma[k];
     }
     s->x[i] = x;
   }
@@ -109,37 +119,65 @@ static cpl_status set_back(cpli_master* m, const cpli_plan* plan, const cpli_op*
   return CPL_OK;
 }
 
+static void guess(cpli_master* m, const int32_t* torn, double t_end, solver* s) {
+  for (size_t i = 0; i < s->n; i++) {
+    const cpli_master_link* l = &m->links[torn[i]];
+    cpl_curve curve = cpli_link_curve(m, l, m->t, t_end, false);
+    s->x[i] = l->n_past > 0 ? cpli_curve_at(&curve, t_end) : cpli_link_value(m, l);
+  }
+}
+
+// How large a value of the loop is: now, as it was put in and came back, and lately.
+static double size_of(const cpli_master_link* l, double put_in, double came_back) {
+  double size = fmax(fabs(put_in), fabs(came_back));
+  for (int32_t i = 0; i < l->n_past; i++) size = fmax(size, fabs(l->past[i]));
+  return size;
+}
+
+// Once around the loop from s->x; s->f is by how much the values come back different.
 static cpl_status around(cpli_master* m, const cpli_plan* plan, const cpli_op* loop, double t_end,
-                         solver* s, double* worst) {
+                         solver* s) {
   const int32_t* torn = plan->items + loop->torn;
-  double tolerance = m->def.loop_tolerance > 0 ? m->def.loop_tolerance : 1e-9;
   for (size_t i = 0; i < s->n; i++) {
     m->links[torn[i]].next = s->x[i];
     m->links[torn[i]].guessed = true;
   }
   int32_t first = (int32_t)(loop - plan->ops) + 1;
   cpl_status st = cpli_master_walk(m, plan, first, first + loop->n, t_end);
-  *worst = 0;
-  for (size_t i = 0; i < s->n && st == CPL_OK; i++) {
-    const cpli_master_link* l = &m->links[torn[i]];
-    double got = cpli_link_value(m, l);
-    s->f[i] = got - s->x[i];
-    double scale = tolerance * fmax(fabs(got), l->nominal);
-    if (!(fabs(s->f[i]) / scale <= *worst)) *worst = fabs(s->f[i]) / scale;  // NaN is worst
-  }
+  for (size_t i = 0; i < s->n && st == CPL_OK; i++)
+    s->f[i] = cpli_link_value(m, &m->links[torn[i]]) - s->x[i];
   m->stats.iterations++;
   return st;
 }
 
-static cpl_status diverged(cpli_master* m, const cpli_plan* plan, const cpli_op* loop, int n,
-                           const solver* s) {
-  const cpli_master_link* l = &m->links[plan->items[loop->torn]];
+// No tolerance is smaller than rounding.
+static double tolerance_of(const cpli_master* m) {
+  return m->def.loop_tolerance > 0 ? fmax(m->def.loop_tolerance, 8 * DBL_EPSILON) : 1e-9;
+}
+
+// The largest residual, in units of what is allowed; NaN is largest. *where: which it is.
+static double worst_of(const cpli_master* m, const int32_t* torn, const solver* s, size_t* where) {
+  double tolerance = tolerance_of(m), worst = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    const cpli_master_link* l = &m->links[torn[i]];
+    double allowed = tolerance * size_of(l, s->x[i], s->x[i] + s->f[i]);
+    if (s->f[i] == 0 || fabs(s->f[i]) <= l->noise) continue;
+    double part = fabs(s->f[i]) / allowed;
+    if (part <= worst || isnan(worst)) continue;
+    worst = part;
+    *where = i;
+  }
+  return worst;
+}
+
+static cpl_status diverged(cpli_master* m, int32_t link, int n, double value, double back) {
+  const cpli_master_link* l = &m->links[link];
   const cpl_component* c = &m->parts[l->part].s->base;
   return cpl_fail(
       m->base.base.ctx, CPL_ERR_SOLVER,
       "%s: the algebraic loop through %s.%s does not converge at t=%.12g (%d iterations, "
       "the last value is %.9g and comes back as %.9g)",
-      m->base.base.name, c->name, c->desc->vars[l->var].name, m->t, n, s->x[0], s->x[0] + s->f[0]);
+      m->base.base.name, c->name, c->desc->vars[l->var].name, m->t, n, value, back);
 }
 
 static bool all_real(const cpli_master* m, const int32_t* torn, size_t n) {
@@ -149,27 +187,167 @@ static bool all_real(const cpli_master* m, const int32_t* torn, size_t n) {
   return true;
 }
 
+//------------------------------------ search ------------------------------------
+
+typedef struct search {
+  cpli_master* m;
+  const cpli_plan* plan;
+  const cpli_op* loop;
+  double t_end;
+  solver* s;
+  bool refused;  // a part stopped before t_end
+} search;
+
+static cpl_status image(void* user, const double* x, double* out) {
+  search* k = user;
+  memcpy(k->s->x, x, k->s->n * sizeof *x);
+  cpl_status st = set_back(k->m, k->plan, k->loop);
+  if (st >= 0) st = around(k->m, k->plan, k->loop, k->t_end, k->s);
+  k->refused = k->refused || st == CPL_RETRY;
+  for (size_t i = 0; i < k->s->n && st == CPL_OK; i++) out[i] = k->s->x[i] + k->s->f[i];
+  return st;
+}
+
+// Where the iteration found nothing. During a step only a solution near the last one is one.
+static cpl_status find_elsewhere(search* k, bool* found) {
+  size_t n = k->s->n;
+  double* nominal = k->s->scaled;
+  for (size_t i = 0; i < n; i++) {
+    const cpli_master_link* l = &k->m->links[k->plan->items[k->loop->torn + (int32_t)i]];
+    nominal[i] = l->nominal;
+    k->s->x_last[i] = l->n_past > 0 ? l->past[0] : 0;
+  }
+  cpli_roots roots = {.n = (int32_t)n,
+                      .user = k,
+                      .image = image,
+                      .nominal = nominal,
+                      .near_only = k->plan == &k->m->plans[CPLI_PLAN_STEP],
+                      .max_calls = MAX_SEARCH};
+  cpl_status st = cpli_roots_solve(k->m->base.base.ctx, &roots, k->s->x_last);
+  *found = st == CPL_OK;
+  if (st < 0 || (!*found && !k->refused)) return st < 0 ? st : CPL_OK;
+  if (!*found) return CPL_RETRY;
+  return image(k, k->s->x_last, k->s->f_last);
+}
+
+static bool note_noise(cpli_master* m, const int32_t* torn, const solver* s) {
+  bool known = false;
+  for (size_t i = 0; i < s->n; i++) {
+    cpli_master_link* l = &m->links[torn[i]];
+    known = known || l->noise > 0;
+    l->noise = fmax(l->noise, 4 * fabs(s->f[i]));
+  }
+  return known;
+}
+
+// Where the values of a loop are so small that a part does not tell them from its own errors, the
+// loop comes no closer. There the nominal size counts, with a warning.
+static bool is_noise(cpli_master* m, const int32_t* torn, const solver* s, size_t where) {
+  double tolerance = tolerance_of(m);
+  for (size_t i = 0; i < s->n; i++) {
+    const cpli_master_link* l = &m->links[torn[i]];
+    double size = fmax(size_of(l, s->x[i], s->x[i] + s->f[i]), l->nominal);
+    if (!(fabs(s->f[i]) <= 1e-3 * tolerance * size)) return false;
+  }
+  const cpli_master_link* l = &m->links[torn[where]];
+  const cpl_component* c = &m->parts[l->part].s->base;
+  if (note_noise(m, torn, s)) return true;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "the algebraic loop through %s.%s comes no closer than %.3g at t=%.12g, where its value "
+          "is %.3g: if that is too little, give the variable a smaller nominal value",
+          c->name, c->desc->vars[l->var].name, fabs(s->f[where]), m->t, s->x[where]);
+  return true;
+}
+
+// A loop that is there only because parts do not declare their dependencies, and has no solution:
+// from here on it is not solved, and its values lag behind.
+static cpl_status give_up(search* k, int32_t link) {
+  cpli_master* m = k->m;
+  const cpli_master_link* l = &m->links[link];
+  const cpl_component* c = &m->parts[l->part].s->base;
+  cpli_plan* plan = &m->plans[k->plan - m->plans];
+  plan->ops[k->loop - plan->ops].given_up = true;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "no solution is found for the algebraic loop through %s.%s at t=%.12g, which is there "
+          "only because dependencies are not declared: its values lag one communication step "
+          "behind from here on (master: on-loop chooses: iterate, delay or error)",
+          c->name, c->desc->vars[l->var].name, m->t);
+  cpl_status st = set_back(m, k->plan, k->loop);
+  guess(m, k->plan->items + k->loop->torn, k->t_end, k->s);
+  return st < 0 ? st : around(m, k->plan, k->loop, k->t_end, k->s);
+}
+
+// The iteration has come to nothing.
+static cpl_status end_iteration(search* k, int rounds, size_t where) {
+  const int32_t* torn = k->plan->items + k->loop->torn;
+  bool found = false, smooth = all_real(k->m, torn, k->s->n);
+  double last = k->s->x[where], back = last + k->s->f[where];
+  memcpy(k->s->dx, k->s->x, k->s->n * sizeof *k->s->x);
+  cpl_status st = smooth ? find_elsewhere(k, &found) : CPL_OK;
+  if (st != CPL_OK) return st;
+  if (found) {  // as far as its values can be told from each other
+    if (worst_of(k->m, torn, k->s, &where) > 1) note_noise(k->m, torn, k->s);
+    return CPL_OK;
+  }
+  bool assumed = k->loop->assumed && k->m->def.on_loop == CPL_LOOP_AUTO;
+  if (smooth && !assumed) {
+    st = image(k, k->s->dx, k->s->f_last);
+    if (st != CPL_OK || is_noise(k->m, torn, k->s, where)) return st;
+  }
+  return assumed ? give_up(k, torn[where]) : diverged(k->m, torn[where], rounds, last, back);
+}
+
+//------------------------------------ the whole ------------------------------------
+
+static void choose_units(const cpli_master* m, const int32_t* torn, solver* s) {
+  for (size_t i = 0; i < s->n; i++) {
+    const cpli_master_link* l = &m->links[torn[i]];
+    double size = size_of(l, s->x[i], s->x[i] + s->f[i]);
+    s->unit[i] = size > 0 && isfinite(size) ? size : l->nominal;
+  }
+}
+
+// A number of rounds that is fixed: every value is put in as it came back, and nothing is compared.
+static cpl_status iterate_fixed(search* k) {
+  cpl_status st = CPL_OK;
+  for (int32_t round = 0; round < k->m->def.fixed_iterations && st == CPL_OK; round++) {
+    for (size_t i = 0; i < k->s->n && round > 0; i++) k->s->x[i] += k->s->f[i];
+    if (round > 0) st = set_back(k->m, k->plan, k->loop);
+    if (st >= 0) st = around(k->m, k->plan, k->loop, k->t_end, k->s);
+  }
+  return st;
+}
+
+static cpl_status iterate(search* k) {
+  cpli_master* m = k->m;
+  solver* s = k->s;
+  const int32_t* torn = k->plan->items + k->loop->torn;
+  int most = m->def.most_iterations > 0 ? m->def.most_iterations : MOST_ITERATIONS;
+  if (!all_real(m, torn, s->n)) s->depth = 0;  // truth values jump: plain iteration
+  for (int round = 0;; round++) {
+    size_t where = 0;
+    cpl_status st = round > 0 ? set_back(m, k->plan, k->loop) : CPL_OK;
+    if (st >= 0) st = around(m, k->plan, k->loop, k->t_end, s);
+    if (st != CPL_OK) return st;
+    double worst = worst_of(m, torn, s, &where);
+    if (worst <= 1) return CPL_OK;
+    if (round == most || !isfinite(worst)) return end_iteration(k, round + 1, where);
+    if (round == 0) choose_units(m, torn, s);
+    if (round > 0 && s->depth > 0) push_difference(s);
+    advance(s);
+  }
+}
+
 cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op* loop,
                             double t_end) {
   const int32_t* torn = plan->items + loop->torn;
   solver s = make_solver(m->work, (size_t)loop->n_torn);
-  if (!all_real(m, torn, s.n)) s.depth = 0;  // truth values jump: plain iteration
-  for (size_t i = 0; i < s.n; i++) {
-    const cpli_master_link* l = &m->links[torn[i]];
-    cpl_curve guess = cpli_link_curve(m, l, m->t, t_end, false);
-    s.x[i] = l->n_past > 0 ? cpli_curve_at(&guess, t_end) : cpli_link_value(m, l);
-  }
-  int most = m->def.most_iterations > 0 ? m->def.most_iterations : MOST_ITERATIONS;
-  for (int k = 0;; k++) {
-    double worst;
-    cpl_status st = k > 0 ? set_back(m, plan, loop) : CPL_OK;
-    if (st >= 0) st = around(m, plan, loop, t_end, &s, &worst);
-    if (st != CPL_OK) return st;
-    if (worst <= 1) break;
-    if (k == most || isnan(worst)) return diverged(m, plan, loop, k + 1, &s);
-    if (k > 0 && s.depth > 0) push_difference(&s);
-    advance(&s);
-  }
-  for (size_t i = 0; i < s.n; i++) m->links[torn[i]].guessed = false;
-  return CPL_OK;
+  search k = {.m = m, .plan = plan, .loop = loop, .t_end = t_end, .s = &s};
+  guess(m, torn, t_end, &s);
+  bool fixed = m->def.fixed_iterations > 0 && plan == &m->plans[CPLI_PLAN_STEP];
+  cpl_status st = loop->given_up ? around(m, plan, loop, t_end, &s)
+                  : fixed        ? iterate_fixed(&k)
+                                 : iterate(&k);
+  for (size_t i = 0; i < s.n && st == CPL_OK; i++) m->links[torn[i]].guessed = false;
+  return st;
 }

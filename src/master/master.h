@@ -35,6 +35,7 @@ typedef struct cpli_master_link {
   uint8_t type;
   bool discrete;     // set only when it changes
   bool feeds;        // an output that is needed depends on it directly
+  bool assumed;      // it waits for it only because the part declares no dependencies
   bool with_step;    // its value at the end of a step is known before its part takes the step
   bool delayed;      // cut from a loop: it follows the values of the steps before
   bool guessed;      // its value at the end of the step is the unknown of a loop
@@ -45,6 +46,7 @@ typedef struct cpli_master_link {
   double next;    // at the end of the step
   double before;  // what it carried before a round of an event update
   double sent;    // what the part was told last (held inputs)
+  double noise;   // a residual of its loop that could not be made smaller
   double past_t[CPLI_SAMPLES], past[CPLI_SAMPLES];  // values of communication points, newest first
   int32_t n_past;
 } cpli_master_link;
@@ -87,6 +89,8 @@ typedef struct cpli_op {
   int32_t part;          // STEP, GET, SET
   int32_t first, n;      // in plan->items: outs (GET), links (SET); LOOP: ops that follow
   int32_t torn, n_torn;  // LOOP: links, in plan->items
+  bool assumed;          // LOOP: it is there only because parts declare no dependencies
+  bool given_up;         // LOOP: it has no solution and lags behind
 } cpli_op;
 
 typedef struct cpli_plan {

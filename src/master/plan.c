@@ -15,7 +15,9 @@ typedef struct builder {
   cpli_master* m;
   cpli_plan_kind kind;
   cpli_graph graph;
+  bool declared_only;  // without edges that are assumed because a part declares no dependencies
   cpli_blocks* blocks;
+  cpli_blocks* declared;  // of the graph without assumed edges
 } builder;
 
 static int32_t out_node(const cpli_master* m, int32_t out) { return m->n_parts + out; }
@@ -29,7 +31,7 @@ static bool follows(const cpli_master* m, cpli_plan_kind kind, int32_t part) {
 
 //------------------------------------ who depends on whom ------------------------------------
 
-typedef cpl_status pair_fn(void* user, int32_t link, int32_t out);
+typedef cpl_status pair_fn(void* user, int32_t link, int32_t out, bool assumed);
 
 // What is known of a part's variables, by variable.
 typedef struct lookup {
@@ -62,10 +64,10 @@ static cpl_status each_pair(cpli_master* m, const cpli_master_part* p, pair_fn* 
     int32_t row = k.row[m->outs[o].var];
     bool all = row == 0 || (row > 0 && s->outputs[row - 1].count < 0);
     for (int32_t l = p->first_link; l < p->first_link + p->n_links && all && st >= 0; l++)
-      st = fn(user, l, o);
+      st = fn(user, l, o, true);
     for (int32_t i = 0; row > 0 && i < s->outputs[row - 1].count && st >= 0; i++) {
       int32_t l = k.link[s->deps[s->outputs[row - 1].first + i]];
-      if (l > 0) st = fn(user, l - 1, o);
+      if (l > 0) st = fn(user, l - 1, o, false);
     }
   }
   cpli_free(m->base.base.ctx, k.link);
@@ -88,14 +90,17 @@ static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
       if (l > 0) m->links[l - 1].feeds = true;
     }
   }
-  for (int32_t l = p->first_link; l < p->first_link + p->n_links && all; l++)
+  for (int32_t l = p->first_link; l < p->first_link + p->n_links && all; l++) {
+    m->links[l].assumed = !m->links[l].feeds;
     m->links[l].feeds = true;
+  }
   cpli_free(m->base.base.ctx, k.link);
   return CPL_OK;
 }
 
-static cpl_status link_to_out(void* user, int32_t link, int32_t out) {
+static cpl_status link_to_out(void* user, int32_t link, int32_t out, bool assumed) {
   builder* b = user;
+  if (assumed && b->declared_only) return CPL_OK;
   return cpli_graph_edge(&b->graph, link_node(b->m, link), out_node(b->m, out));
 }
 
@@ -111,6 +116,7 @@ static cpl_status add_edges(builder* b) {
       st = cpli_graph_edge(&b->graph, out_node(m, l->out), link_node(m, i));
     }
     if (st < 0 || !steps) continue;
+    if (l->with_step && l->assumed && b->declared_only) continue;
     if (l->with_step) st = cpli_graph_edge(&b->graph, link_node(m, i), l->part);
     else if (m->parts[l->part].follows) st = cpli_graph_edge(&b->graph, l->part, link_node(m, i));
   }
@@ -127,10 +133,14 @@ static cpl_status find_blocks(builder* b) {
   bool* may_tear = cpli_alloc(ctx, (size_t)n, sizeof *may_tear);
   if (may_tear == NULL) return cpli_nomem(ctx);
   for (int32_t i = 0; i < m->n_links; i++) may_tear[link_node(m, i)] = true;
-  cpli_graph_init(&b->graph, ctx, n);
-  cpl_status st = add_edges(b);
-  if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, &b->blocks);
-  cpli_graph_free(&b->graph);
+  cpl_status st = CPL_OK;
+  for (int pass = 0; pass < 2 && st >= 0; pass++) {
+    b->declared_only = pass == 1;
+    cpli_graph_init(&b->graph, ctx, n);
+    st = add_edges(b);
+    if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, pass == 0 ? &b->blocks : &b->declared);
+    cpli_graph_free(&b->graph);
+  }
   cpli_free(ctx, may_tear);
   return st;
 }
@@ -295,6 +305,14 @@ static void write_unit(writer* w, const unit* u, int32_t floor) {
   op->n++;
 }
 
+// Whether a loop is there only because parts declare no dependencies.
+static bool is_assumed(const builder* b, int32_t block) {
+  for (int32_t k = b->blocks->first[block]; k < b->blocks->first[block + 1]; k++) {
+    if (b->declared->n_torn[b->declared->block[b->blocks->order[k]]] > 0) return false;
+  }
+  return true;
+}
+
 // Torn links first, as unknowns; then the others in the order of the block, and the torn ones again
 // where their parts follow them.
 static void write_loop(writer* w, const unit* u) {
@@ -309,6 +327,7 @@ static void write_loop(writer* w, const unit* u) {
     write_unit(w, &one, at + 1);
   }
   w->plan->ops[at].n_torn = n_torn;
+  w->plan->ops[at].assumed = is_assumed(w->b, u->block);
   w->plan->ops[at].n = w->plan->n_ops - at - 1;
   if (n_torn > m->most_torn) m->most_torn = n_torn;
 }
@@ -352,6 +371,7 @@ static cpl_status make_plan(cpli_master* m, cpli_plan_kind kind) {
     if (st >= 0 && kind == CPLI_PLAN_STEP) st = treat_loops(m, b.blocks, &cut);
     if (st >= 0 && !cut) st = write_plan(&b, &m->plans[kind]);
     cpli_blocks_destroy(b.blocks);
+    cpli_blocks_destroy(b.declared);
   }
   return st;
 }
@@ -402,6 +422,9 @@ static cpl_status choose_links(cpli_master* m) {
       case CPL_MASTER_GAUSS_SEIDEL: l->with_step = feeds || forward; break;
       case CPL_MASTER_ITERATIVE: l->with_step = true; break;
     }
+    bool asked = m->def.algorithm == CPL_MASTER_ITERATIVE ||
+                 (m->def.algorithm == CPL_MASTER_GAUSS_SEIDEL && forward);
+    l->assumed = l->assumed && !asked;
     char text[512];
     if (m->def.algorithm != CPL_MASTER_JACOBI || !feeds) continue;
     print_link(m, l, text, sizeof text);

@@ -25,7 +25,7 @@ typedef struct search {
 
 // r = f(s) - s. CPL_RETRY also where it is no finite number.
 static cpl_status residual(search* k, const double* s, double* r) {
-  if (++k->calls > MAX_CALLS) return CPL_RETRY;
+  if (++k->calls > (k->p->max_calls > 0 ? k->p->max_calls : MAX_CALLS)) return CPL_RETRY;
   cpl_status st = k->p->image(k->p->user, s, r);
   for (int32_t i = 0; i < k->n && st == CPL_OK; i++) {
     r[i] -= s[i];

@@ -17,6 +17,7 @@ typedef struct cpli_roots {
   cpl_status (*image)(void* user, const double* s, double* f);
   const double* nominal;  // n: sizes of the values, used where they have none of their own
   bool near_only;         // a solution far from the start is not wanted
+  int32_t max_calls;      // of the function; 0: 50000
 } cpli_roots;
 
 /// *s is the start point and the result. A result is exact to 1e-11 of its own size, or to what f

@@ -447,7 +447,7 @@ cpl_status cpli_integrate_fit(cpli_integrate* s) {
 }
 
 static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def* def) {
-  if (!(def->rtol > 0) || !(def->rtol < 1))
+  if (!(def->rtol > 0) || !(def->rtol <= 1))
     return cpl_fail(ctx, CPL_ERR_INPUT,
                     "%s: the relative tolerance is %g; it must lie between 0 and 1", who,
                     def->rtol);

@@ -14,6 +14,7 @@ cpli_cosimulation cpli_default_cosimulation(void) {
                              .loop_tolerance = NAN,
                              .order = -1,
                              .iterations = -1,
+                             .fixed_iterations = -1,
                              .threads = -1};
 }
 
@@ -27,6 +28,7 @@ cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulatio
                  {"min-step", item->min_step, false},
                  {"loop-tolerance", item->loop_tolerance, false},
                  {"iterations", item->iterations, true},
+                 {"fixed-iterations", item->fixed_iterations, true},
                  {"threads", item->threads, true}};
   for (size_t i = 0; i < CPLI_COUNT(numbers); i++) {
     double v = numbers[i].value;
@@ -52,6 +54,7 @@ cpl_cosimulation_def cpl_default_cosimulation_def(void) {
                                 .loop_tolerance = NAN,
                                 .order = -1,
                                 .iterations = -1,
+                                .fixed_iterations = -1,
                                 .threads = -1};
 }
 
@@ -76,6 +79,7 @@ cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def, const cpl_cosimu
                             .loop_tolerance = how->loop_tolerance,
                             .order = how->order,
                             .iterations = how->iterations,
+                            .fixed_iterations = how->fixed_iterations,
                             .threads = how->threads,
                             .steps = keep_list(def, how->steps, how->n_steps),
                             .n_steps = how->n_steps,

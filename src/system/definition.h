@@ -149,7 +149,7 @@ typedef struct cpli_cosimulation {
   cpli_place place;
   cpli_text algorithm, on_loop, estimate, legacy;
   double step, tolerance, min_step, loop_tolerance;
-  double order, iterations, threads;
+  double order, iterations, fixed_iterations, threads;
   const cpli_setting *steps, *bonds;
   size_t n_steps, n_bonds;
 } cpli_cosimulation;

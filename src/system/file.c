@@ -374,7 +374,7 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
                 {"step", NULL, &m.step},           {"tolerance", NULL, &m.tolerance},
                 {"min-step", NULL, &m.min_step},   {"loop-tolerance", NULL, &m.loop_tolerance},
                 {"order", NULL, &m.order},         {"iterations", NULL, &m.iterations},
-                {"threads", NULL, &m.threads}};
+                {"threads", NULL, &m.threads},     {"fixed-iterations", NULL, &m.fixed_iterations}};
   enum { VALUES = CPLI_COUNT(values) };
   const char* keys[VALUES + 2] = {[VALUES] = "steps", [VALUES + 1] = "bonds"};
   for (size_t i = 0; i < VALUES; i++) keys[i] = values[i].key;

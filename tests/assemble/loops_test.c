@@ -161,11 +161,47 @@ static void small_and_large_values_meet_in_one_loop(void** state) {
                            .exact_sum = linear_sum});
 }
 
+//------------------------------------ masters ------------------------------------
+
+// Values at communication points are those of the loop; between them inputs are straight lines.
+static void masters_solve_loops_of_any_size(void** state) {
+  (void)state;
+  static const char* const algorithms[] = {"determinate", "iterative", "gauss-seidel"};
+  static const double sizes[] = {1, 1e-12, 4e9};
+  for (size_t i = 0; i < CPLI_COUNT(sizes); i++) {
+    for (size_t k = 0; k < CPLI_COUNT(algorithms); k++) {
+      char p[128], q[64], sum[64];
+      snprintf(p, sizeof p, "%g*sin(time) - %g*q.y", sizes[i], 0.7 * sizes[i] * sizes[i]);
+      snprintf(q, sizeof q, "p.y/%g", sizes[i] * sizes[i]);
+      snprintf(sum, sizeof sum, "p.y/%g", sizes[i]);
+      wiring w = {.p = p,
+                  .q = q,
+                  .sum = sum,
+                  .as = CPL_AS_CO_SIMULATION,
+                  .how = cpl_default_cosimulation_def(),
+                  .size = sizes[i],
+                  .exact_p = linear_p,
+                  .exact_sum = linear_sum,
+                  .solver = CPL_SOLVER_CVODE,
+                  .stop = 3,
+                  .interval = 0.125};
+      w.how.algorithm = algorithms[k];
+      w.how.order = 1;
+      w.how.step = 1.0 / 64;
+      CHECK_OK(ctx, run_wiring(&w));
+      CHECK_NEAR(w.worst_p, 0, 1e-8);
+      CHECK_NEAR(w.worst_sum, 0, 2e-4);
+      CHECK(w.iterations > 0 && w.iterations < 10 * 192);
+    }
+  }
+}
+
 int main(void) {
   ctx = cpl_context_create(NULL);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loops_are_solved_to_their_own_size),
       cmocka_unit_test(small_and_large_values_meet_in_one_loop),
+      cmocka_unit_test(masters_solve_loops_of_any_size),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   cpl_context_destroy(ctx);

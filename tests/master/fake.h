@@ -19,8 +19,9 @@ typedef struct fake {
   char name[32];
   // what it does
   double gain, bias;
-  double longest;   // refuses longer steps and says how far it came
-  double stops[8];  // times it stops at, as at events
+  double (*curve)(double u);  // y in place of gain u + bias. Nullable.
+  double longest;             // refuses longer steps and says how far it came
+  double stops[8];            // times it stops at, as at events
   int n_stops;
   double lies;  // predicts so much more than it accepts
   bool silent;  // refuses without saying how far it came
@@ -43,20 +44,24 @@ static cpl_status fake_get(cpl_component* c, const uint32_t* refs, size_t n, dou
   return CPL_OK;
 }
 
+static double fake_output(const fake* f) {
+  return f->curve != NULL ? f->curve(f->u) : f->gain * f->u + f->bias;
+}
+
 static cpl_status fake_set(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
   fake* f = fake_of(c);
   for (size_t i = 0; i < n; i++) {
     if (refs[i] == 0) f->u = values[i];
     else if (refs[i] == 2) f->x = values[i];
   }
-  if (isnan(f->t)) f->y = f->gain * f->u + f->bias;  // initialisation: outputs follow
+  if (isnan(f->t)) f->y = fake_output(f);  // initialisation: outputs follow
   return CPL_OK;
 }
 
 static cpl_status fake_setup(cpl_component* c, const cpl_setup* s) {
   (void)s;
   fake_of(c)->t = NAN;
-  fake_of(c)->y = fake_of(c)->gain * fake_of(c)->u + fake_of(c)->bias;
+  fake_of(c)->y = fake_output(fake_of(c));
   return CPL_OK;
 }
 static cpl_status fake_exit_init(cpl_component* c) {
@@ -118,7 +123,7 @@ static cpl_status fake_step(cpl_stepper* s, double t_end, double t_limit, cpl_st
   }
   f->x += (t_end - f->t) * f->u;
   f->t = t_end;
-  f->y = f->gain * f->u + f->bias;
+  f->y = fake_output(f);
   f->steps++;
   return CPL_OK;
 }
