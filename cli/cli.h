@@ -107,6 +107,13 @@ cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, co
 cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
                              const cli_list* set, double call_timeout, cpl_source** out);
 
+// input_table.c
+// A table for --input: CSV, or MAT as results are written.
+cpl_status cli_read_table(cpl_context* ctx, const char* path, cpl_table** out);
+// The name of the variable that a column of such a table is for.
+cpl_status cli_variable_of_column(const cpl_source* source, const cpl_table* table, size_t column,
+                                  const char** out);
+
 // desktop.c
 bool cli_has_desktop(void);
 // Shows a file or an address in the user's browser; a message when there is no way to.

@@ -182,6 +182,15 @@ static bool has_rows(xcheck* x, const char* path) {
   return has;  // one that cannot be read is for `run` to complain of
 }
 
+static void write_heading(FILE* file, const cpl_table* table, size_t column) {
+  const char* unit = table->units[column];
+  fputs(",\"", file);
+  for (const char* p = table->names[column]; *p != '\0'; p++)
+    fputs(*p == '"' ? "\"\"" : (char[]){*p, '\0'}, file);
+  if (unit != NULL) fprintf(file, " [%s]", unit);
+  fputc('"', file);
+}
+
 // A copy of the input file with other times.
 static bool shift_input(xcheck* x, xcheck_case* c) {
   cpl_table* table = NULL;
@@ -192,7 +201,7 @@ static bool shift_input(xcheck* x, xcheck_case* c) {
   if (path != NULL && cpl_results_read(x->ctx, c->input, &table) >= 0) file = fopen(name, "we");
   if (file != NULL) {
     fputs("time", file);
-    for (size_t k = 0; k < table->n_columns; k++) fprintf(file, ",\"%s\"", table->names[k]);
+    for (size_t k = 0; k < table->n_columns; k++) write_heading(file, table, k);
     for (size_t i = 0; i < table->n_rows; i++) {
       fprintf(file, "\n%.17g", table->time[i] + c->plan.input_shift);
       for (size_t k = 0; k < table->n_columns; k++)
@@ -279,8 +288,8 @@ const char** xcheck_arguments(xcheck* x, const xcheck_case* c, const char* outpu
   arguments a = {.x = x};
   push_pair(&a, "couplet", "run");
   push_pair(&a, "--json", "-o");
-  push_pair(&a, output, "--log-level");
-  push(&a, "error");
+  push_pair(&a, output, "--units");
+  push_pair(&a, "--log-level", "error");
   if (c->kind[0] != '\0') push_pair(&a, "--as", c->kind);
   push_number(&a, "--start-time", c->plan.start);
   push_number(&a, "--stop-time", c->plan.stop);

@@ -117,6 +117,9 @@ static void compare(xcheck* x, const job* j) {
   c->matches = m.matches;
   if (m.missing)
     snprintf(c->cause, sizeof c->cause, "%s is not in the results", c->wanted->names[m.worst]);
+  else if (m.units)
+    snprintf(c->cause, sizeof c->cause, "%s: the unit of the reference, %s, is none of the model's",
+             c->wanted->names[m.worst], c->wanted->units[m.worst]);
   else if (!m.matches)
     snprintf(c->cause, sizeof c->cause, "%s: %.3g %% is off", c->wanted->names[m.worst],
              100 * m.off);

@@ -217,8 +217,10 @@ static const cli_option options[] = {
     {"set", 0, "NAME=VALUE",
      "a parameter or start value, with a unit the model knows if you like; may be repeated",
      CLI_LIST, AT(set)},
-    {"input", 0, "FILE", "CSV with a column time and columns named after inputs", CLI_TEXT,
-     AT(input)},
+    {"input", 0, "FILE",
+     "CSV (or MAT) with a column time and columns named after inputs, \"T [degC]\" where a unit is "
+     "to be converted",
+     CLI_TEXT, AT(input)},
     {"record", 0, "NAME",
      "what to record: a name, or a pattern with * and ?; may be repeated; default: outputs and "
      "states",

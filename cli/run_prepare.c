@@ -204,15 +204,15 @@ static cpl_status read_starts(session* s) {
 
 static cpl_status read_inputs(session* s) {
   if (s->args->input == NULL) return CPL_OK;
-  cpl_status st = cpl_table_read(s->ctx, s->args->input, &s->table);
+  cpl_status st = cli_read_table(s->ctx, s->args->input, &s->table);
   if (st < 0) return st;
   s->inputs = calloc(s->table->n_columns + 1, sizeof *s->inputs);
   if (s->inputs == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
   for (size_t i = 0; i < s->table->n_columns; i++) {
-    int32_t var;
-    st = cpl_require_variable(s->ctx, s->source->desc, s->table->names[i], &var);
+    const char* name;
+    st = cli_variable_of_column(s->source, s->table, i, &name);
     if (st < 0) return cpl_fail_prefix(s->ctx, st, "%s", s->args->input);
-    s->inputs[i] = (cpl_input){.name = s->table->names[i], .table = s->table, .column = i};
+    s->inputs[i] = (cpl_input){.name = name, .table = s->table, .column = i};
   }
   s->run.inputs = s->inputs;
   s->run.n_inputs = s->table->n_columns;

@@ -66,6 +66,8 @@ typedef struct cpl_signal {
   double start;             ///< of an input
   const char* unit;         ///< Nullable
   const char* description;  ///< Nullable
+  const cpl_unit* meaning;  ///< of a unit whose name does not say it. Nullable.
+  bool relative_quantity;   ///< a difference: the offsets of units do not apply
 } cpl_signal;
 
 /// What an input of a part, or an inner or output signal, follows: the source itself (scaled by

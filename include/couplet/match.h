@@ -25,13 +25,15 @@ typedef struct cpl_match_result {
   ptrdiff_t worst;  ///< column of the reference with the most points off; -1: all are fine
   double off;       ///< the part of its points that are off, or of the time in which results are
   bool missing;     ///< the results have no such column
+  bool units;       ///< its unit cannot be converted to that of the results
 } cpl_match_result;
 
 /// Compare results with a reference in both directions: every column of the reference must be in
 /// the results, the results must pass near the points of the reference, and stay near it between
 /// them (where nobody knows a coarse reference, the bend of its points is allowed for). A point of
 /// the reference that is NaN counts for nothing, a NaN in the results near a point does not match
-/// it. Neither table needs to pass cpl_table_check().
+/// it. Where both columns have units the reference is converted. Neither table needs to pass
+/// cpl_table_check().
 CPL_API cpl_match_result cpl_match(const cpl_table* reference, const cpl_table* results,
                                    const cpl_match_def* def);
 

@@ -110,6 +110,7 @@ typedef struct cpl_input_def {
   double (*value)(void* user, double t);  ///< a smooth function. Nullable.
   void* user;                             ///< handed to value
   const char* start;                      ///< of an input of the whole. Nullable.
+  const char* unit;  ///< of its values. Nullable: the column's, or that of what it is connected to
 } cpl_input_def;
 
 CPL_API cpl_input_def cpl_default_input_def(void);

@@ -14,13 +14,17 @@ typedef struct cpl_table {
   size_t n_rows, n_columns;
   const char* const* names;  ///< of the columns, without time
   const char* const* units;  ///< Nullable, and each may be NULL
-  const double* time;        ///< n_rows
+  const double* time;        ///< [s]; n_rows
   const double* values;      ///< column after column: values[column * n_rows + row]
+  const char* path;          ///< of the file it was read from, for messages. Nullable.
+  const bool* rounded;       ///< columns with integers that no double holds. Nullable: none has.
 } cpl_table;
 
 /// Read an input table from a CSV file (RFC 4180; separated by commas, semicolons or tabs): a
 /// header with a column `time` (in any case) and the names of the others, `name [unit]` where a
-/// unit is to be said, then rows of numbers or true and false. The table passes cpl_table_check().
+/// unit is to be said, then rows of numbers or true and false. Times become seconds; the values of
+/// other columns stay as they are, and whoever uses them converts them (cpl_run(), system files).
+/// The table passes cpl_table_check().
 /// Owned:   *out by the caller, who calls cpl_table_destroy().
 /// Returns: CPL_ERR_INPUT with file, line and column of what is wrong; *out is then NULL.
 CPL_API cpl_status cpl_table_read(cpl_context* ctx, const char* path, cpl_table** out);

@@ -628,7 +628,10 @@ static cpl_status take_lists(maker* k) {
     s.name = cpli_arena_strdup(&a->arena, s.name);
     if (s.unit != NULL) s.unit = cpli_arena_strdup(&a->arena, s.unit);
     if (s.description != NULL) s.description = cpli_arena_strdup(&a->arena, s.description);
-    if (s.name == NULL) return cpli_nomem(a->base.base.ctx);
+    cpl_unit* meaning = cpli_arena_alloc(&a->arena, s.meaning != NULL, sizeof *meaning);
+    if (s.meaning != NULL && meaning != NULL) *meaning = *s.meaning, meaning->name = s.unit;
+    s.meaning = s.meaning != NULL ? meaning : NULL;
+    if (s.name == NULL || meaning == NULL) return cpli_nomem(a->base.base.ctx);
     a->signals[i] = s;
   }
   return CPL_OK;

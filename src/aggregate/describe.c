@@ -96,6 +96,7 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
                                            : CPL_INITIAL_CALCULATED,
                       .has_start = input || parameter,
                       .can_set_several_times = true,
+                      .relative_quantity = s->relative_quantity,
                       .unit = has_unit(s) ? unit : -1,
                       .display_unit = -1,
                       .declared_type = -1,
@@ -105,9 +106,12 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
                       .min = -INFINITY,
                       .max = INFINITY,
                       .nominal = 1};
-    if (has_unit(s))
-      ((cpl_unit*)a->desc->units)[unit++] =
-          (cpl_unit){.name = s->unit, .factor = 1, .display_of = -1};
+    if (has_unit(s)) {
+      cpl_unit* u = &((cpl_unit*)a->desc->units)[unit++];
+      *u = s->meaning != NULL ? *s->meaning : (cpl_unit){.factor = 1};
+      u->name = s->unit;
+      u->display_of = -1;
+    }
     vars[first + i] = v;
     int32_t there = cpli_names_add(&a->box->names, v.name, first + i);
     if (there == CPL_ERR_NOMEM) return cpli_nomem(a->base.base.ctx);

@@ -79,6 +79,15 @@ typedef struct cpli_modes_plan {
   size_t n_notes, cap_notes;
 } cpli_modes_plan;
 
+// The column of a table that an input follows.
+typedef struct cpli_input_table {
+  const cpl_table* table;  // NULL: it follows none
+  cpl_table* owned;        // when read from a file
+  size_t column;
+  bool convert;
+  cpli_conversion conversion;
+} cpli_input_table;
+
 typedef struct cpli_built {
   cpl_source base;
   const cpl_system_def* def;
@@ -89,8 +98,11 @@ typedef struct cpli_built {
   bool* is_stepper;        // that member stands beside the aggregate
   bool varies;             // it is a model of variable structure
   size_t n_steppers;
-  double* parameters;  // values
-  bool* known;         // which of them have been computed; all, once the system is built
+  double* parameters;        // values
+  bool* known;               // which of them have been computed; all, once the system is built
+  cpli_input_table* tables;  // one per input
+  cpl_unit* input_units;     // one per input; name NULL: none
+  bool* differences;         // inputs to whose units no offsets apply
   cpli_resolver resolver;
   cpli_links links;
   cpli_assembly* assemblies;
@@ -120,6 +132,19 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f);
 /// Write start values of members into the description of the aggregate.
 cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate);
+
+//------------------------------------ inputs.c ------------------------------------
+
+/// Read the tables of the inputs and find the units of their columns.
+/// Owned: by the system, which calls cpli_inputs_release() (also fine after a failure).
+cpl_status cpli_inputs_prepare(cpli_built* b);
+void cpli_inputs_release(cpli_built* b);
+/// Inputs of the whole take the units of what they are connected to.
+cpl_status cpli_inputs_infer_units(cpli_built* b);
+/// Give the signal of an input its unit.
+void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s);
+/// The start value of an input of the whole; *out stays when it has none.
+cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* out);
 
 //------------------------------------ bridges.c ------------------------------------
 

@@ -200,39 +200,14 @@ static cpl_coupling* couple_signal(lists* l) {
   return c;
 }
 
-static cpl_status column_of(built* b, const cpli_input* in, const cpl_table* table, size_t* out) {
-  const char* name = in->column.text != NULL ? in->column.text : in->name.text;
-  ptrdiff_t column = cpl_table_find(table, name);
-  const cpli_text* where = in->column.text != NULL ? &in->column : &in->name;
-  if (column < 0)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &where->place, "the table has no column %s",
-                        name);
-  *out = (size_t)column;
-  return CPL_OK;
-}
-
-static cpl_status add_table(built* b, cpli_functions* f, lists* l, const cpli_input* in) {
-  cpl_status st = CPL_OK;
-  const cpl_table* table = in->table;
-  if (in->kind == CPLI_INPUT_FILE) {
-    cpl_table* read = NULL;
-    st = cpl_table_read(b->base.ctx, in->file.text, &read);
-    if (st < 0) {
-      char place[CPLI_PLACE_SIZE];
-      return cpl_fail_prefix(b->base.ctx, st, "%sinput %s", cpli_place_text(&in->file.place, place),
-                             in->name.text);
-    }
-    table = read;
-    st = cpli_keep_table(f, read);
-  }
-  size_t column = 0;
+static cpl_status add_table(built* b, cpli_functions* f, lists* l, size_t i) {
+  const cpli_input* in = &b->def->inputs[i];
+  const cpli_input_table* t = &b->tables[i];
   const double* jumps = NULL;
   int32_t n_jumps = 0;
-  if (st >= 0) st = column_of(b, in, table, &column);
-  if (st >= 0) {
-    st = cpli_function_of_table(f, table, column, in->interpolation == CPL_HOLD,
-                                &couple_signal(l)->function, &jumps, &n_jumps);
-  }
+  cpl_status st = cpli_function_of_table(f, t->table, t->column, in->interpolation == CPL_HOLD,
+                                         t->convert ? &t->conversion : NULL,
+                                         &couple_signal(l)->function, &jumps, &n_jumps);
   if (st < 0 || n_jumps == 0) return st;
   cpl_port* signal = cpli_arena_alloc(&f->arena, 1, sizeof *signal);
   if (signal == NULL) return cpli_nomem(b->base.ctx);
@@ -257,17 +232,17 @@ static cpl_status callback_value(void* user, double t, const double* sources, do
   return CPL_OK;
 }
 
-static cpl_status add_input(built* b, cpli_functions* f, lists* l, const cpli_input* in) {
+static cpl_status add_input(built* b, cpli_functions* f, lists* l, size_t i) {
+  const cpli_input* in = &b->def->inputs[i];
   cpl_signal* s = add_signal(l, in->name.text,
                              in->kind == CPLI_INPUT_FREE ? CPL_SIGNAL_INPUT : CPL_SIGNAL_INNER);
+  cpli_inputs_mark(b, i, s);
   switch (in->kind) {
-    case CPLI_INPUT_FREE:
-      if (in->start.text == NULL) return CPL_OK;
-      return cpli_constant_of_text(f, &in->start, b->parameters, b->known, &s->start);
+    case CPLI_INPUT_FREE: return cpli_input_start(b, f, i, &s->start);
     case CPLI_INPUT_EXPRESSION:
       return cpli_function_of_text(f, &in->expression, &couple_signal(l)->function, NULL);
     case CPLI_INPUT_FILE:
-    case CPLI_INPUT_TABLE: return add_table(b, f, l, in);
+    case CPLI_INPUT_TABLE: return add_table(b, f, l, i);
     case CPLI_INPUT_CALLBACK: break;
   }
   callback* c = cpli_arena_alloc(&f->arena, 1, sizeof *c);
@@ -390,6 +365,15 @@ static cpl_status add_connection(built* b, cpli_functions* f, lists* l, size_t i
                              type);
 }
 
+// The unit of a signal that stands for a variable.
+static void mark_unit(const built* b, int32_t model, const cpl_variable* v, cpl_signal* s) {
+  s->relative_quantity = v->relative_quantity;
+  if (v->unit < 0) return;
+  const cpl_unit* unit = &b->sources[model]->desc->units[v->unit];
+  s->unit = unit->name;
+  if (unit->has_base) s->meaning = unit;
+}
+
 static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_output* o) {
   cpli_ref ref;
   cpl_signal* s = add_signal(l, o->name.text, CPL_SIGNAL_OUTPUT);
@@ -397,8 +381,9 @@ static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_o
   if (!cpli_resolver_find(&b->resolver, o->source.text, &ref))
     return cpli_function_of_text(f, &o->source, &c->function, NULL);
   const cpl_variable* v = cpli_ref_variable(&b->resolver, ref);
-  if (v != NULL && v->unit >= 0) s->unit = b->sources[ref.model]->desc->units[v->unit].name;
+  if (v != NULL) mark_unit(b, ref.model, v, s);
   if (v != NULL) s->description = v->description;
+  if (ref.kind == CPLI_REF_INPUT) cpli_inputs_mark(b, (size_t)ref.index, s);
   c->source = cpli_port_of(f, ref);
   return CPL_OK;
 }
@@ -430,6 +415,19 @@ static cpl_status event_times(built* b, cpli_functions* f, const cpli_event* e,
   return st;
 }
 
+// What an event sets: an expression, or a bare name, whose unit is converted.
+static cpl_status set_value(built* b, cpli_functions* f, cpli_ref target, const cpli_text* value,
+                            cpli_text* out) {
+  cpli_ref source;
+  double factor, offset;
+  *out = *value;
+  if (!cpli_resolver_find(&b->resolver, value->text, &source)) return CPL_OK;
+  cpl_status st = cpli_relate_refs(&b->resolver, &value->place, target, source, &factor, &offset);
+  if (st < 0 || (factor == 1 && offset == 0)) return st;
+  *out = cpli_scaled_text(&f->arena, value, factor, offset);
+  return out->text != NULL ? CPL_OK : cpli_nomem(b->base.ctx);
+}
+
 static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_event* e) {
   cpl_external_event* out = &l->events[l->n_events++];
   *out = (cpl_external_event){.name = e->name.text, .n_targets = (int32_t)e->n_sets};
@@ -455,7 +453,7 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
                         "%s belongs to a co-simulation model, which no event can reach into",
                         e->sets[i].name.text);
     if (st >= 0) targets[i] = cpli_port_of(f, ref);
-    values[i] = e->sets[i].value;
+    if (st >= 0) st = set_value(b, f, ref, &e->sets[i].value, &values[i]);
   }
   out->targets = targets;
   if (st >= 0 && e->n_sets > 0) st = cpli_function_of_texts(f, values, e->n_sets, &out->assign);
@@ -486,7 +484,7 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
   for (size_t i = 0; i < d->n_parameters && st >= 0; i++) {
     add_signal(l, d->parameters[i].name.text, CPL_SIGNAL_PARAMETER)->start = b->parameters[i];
   }
-  for (size_t i = 0; i < d->n_inputs && st >= 0; i++) st = add_input(b, f, l, &d->inputs[i]);
+  for (size_t i = 0; i < d->n_inputs && st >= 0; i++) st = add_input(b, f, l, i);
   for (size_t i = 0; i < b->links.count && st >= 0; i++) st = add_connection(b, f, l, i);
   for (size_t i = 0; i < d->n_outputs && st >= 0; i++) st = add_output(b, f, l, &d->outputs[i]);
   for (size_t i = 0; i < d->n_constraints && st >= 0; i++)
@@ -508,12 +506,11 @@ static cpl_status add_bridges(built* b, lists* l) {
   l->signals = all;
   for (size_t i = 0; i < one->n_bridges; i++) {
     const cpli_bridge* bridge = &one->bridges[i];
-    const cpl_description* d = b->sources[bridge->model]->desc;
-    const cpl_variable* v = &d->vars[bridge->var];
+    const cpl_variable* v = &b->sources[bridge->model]->desc->vars[bridge->var];
     cpl_signal* s =
         add_signal(l, bridge->name, bridge->leaves ? CPL_SIGNAL_OUTPUT : CPL_SIGNAL_INPUT);
     s->start = v->has_start ? v->start : 0;
-    if (v->unit >= 0) s->unit = d->units[v->unit].name;
+    mark_unit(b, bridge->model, v, s);
   }
   return CPL_OK;
 }
@@ -633,6 +630,7 @@ static void destroy(cpl_source* source) {
   cpli_merged_release(b->merged);
   cpli_tlm_plan_free(b);
   cpli_links_free(&b->links);
+  cpli_inputs_release(b);
   for (size_t i = 0; i < n && b->sources != NULL; i++) {
     if (b->sources[i] != NULL && !b->borrowed[i]) b->sources[i]->ops->destroy(b->sources[i]);
   }
@@ -692,7 +690,10 @@ static cpl_status resolve_all(built* b) {
   cpli_arena_init(&scratch.arena, b->base.ctx);
   cpl_status st =
       cpli_resolver_init(&b->resolver, b->base.ctx, b->def, (const cpl_source* const*)b->sources);
+  if (st >= 0) st = cpli_inputs_prepare(b);
+  b->resolver.input_units = b->input_units;
   if (st >= 0) st = cpli_links_init(&b->links, &b->resolver);
+  if (st >= 0) st = cpli_inputs_infer_units(b);
   if (st >= 0) st = cpli_check_starts(&b->resolver);
   if (st >= 0) cpli_warn_unconnected(&b->resolver, &b->links);
   if (st >= 0) st = cpli_evaluate_parameters(b, &scratch);

@@ -5,12 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "format/number.h"
+
 //------------------------------------ what is kept ------------------------------------
 
 typedef struct cpli_kept {
   struct cpli_kept* next;
   cpli_expr* expr;
-  cpl_table* table;
   cpli_curve* curve;
 } kept;
 
@@ -18,7 +19,6 @@ static cpl_status keep(cpli_functions* f, kept what) {
   kept* k = cpli_arena_alloc(&f->arena, 1, sizeof *k);
   if (k == NULL) {
     cpli_expr_destroy(what.expr);
-    cpl_table_destroy(what.table);
     if (what.curve != NULL) cpli_curve_free(what.curve);
     return cpli_nomem(f->ctx);
   }
@@ -28,16 +28,11 @@ static cpl_status keep(cpli_functions* f, kept what) {
   return CPL_OK;
 }
 
-cpl_status cpli_keep_table(cpli_functions* f, cpl_table* table) {
-  return keep(f, (kept){.table = table});
-}
-
 void cpli_functions_free(cpli_functions* f) {
   for (kept* k = f->kept; k != NULL; k = k->next) {
     cpli_expr_destroy(k->expr);
     if (k->curve != NULL) cpli_curve_free(k->curve);
   }
-  for (kept* k = f->kept; k != NULL; k = k->next) cpl_table_destroy(k->table);  // curves read them
   cpli_arena_free(&f->arena);
   f->kept = NULL;
 }
@@ -416,6 +411,16 @@ cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const
   return st;
 }
 
+cpli_text cpli_scaled_text(cpli_arena* arena, const cpli_text* name, double factor, double offset) {
+  char a[CPLI_NUMBER_SIZE], b[CPLI_NUMBER_SIZE];
+  cpli_format_double(a, factor);
+  cpli_format_double(b, offset);
+  size_t size = strlen(name->text) + 2 * CPLI_NUMBER_SIZE + 16;
+  char* text = cpli_arena_alloc(arena, size, 1);
+  if (text != NULL) snprintf(text, size, "(%s)*'%s' + (%s)", a, name->text, b);
+  return (cpli_text){text, name->place};
+}
+
 //------------------------------------ several expressions ------------------------------------
 
 typedef struct bundle {
@@ -521,11 +526,11 @@ static cpl_status table_settle(void* user, double t, const double* sources, bool
 }
 
 cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
-                                  bool held, cpl_function* out, const double** jumps,
-                                  int32_t* n_jumps) {
+                                  bool held, const cpli_conversion* how, cpl_function* out,
+                                  const double** jumps, int32_t* n_jumps) {
   table_input* in = cpli_arena_alloc(&f->arena, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(f->ctx);
-  cpl_status st = cpli_curve_init(&in->curve, f->ctx, table, column, held);
+  cpl_status st = cpli_curve_init(&in->curve, f->ctx, table, column, held, how);
   if (st < 0) {
     cpli_curve_free(&in->curve);
     return st;

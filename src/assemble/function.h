@@ -45,12 +45,15 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
                                   cpl_function* out);
 
 /// A column of a table over time; *jumps are the times where it is not continuous.
+/// Borrowed: table until cpli_functions_free()
+/// Nullable: how, what is done to every value
 cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
-                                  bool held, cpl_function* out, const double** jumps,
-                                  int32_t* n_jumps);
+                                  bool held, const cpli_conversion* how, cpl_function* out,
+                                  const double** jumps, int32_t* n_jumps);
 
-/// Keep a table until cpli_functions_free().
-cpl_status cpli_keep_table(cpli_functions* f, cpl_table* table);
+/// A bare name times a factor and plus an offset, as an expression. Owned: by the arena. text NULL:
+/// there was no memory for it.
+cpli_text cpli_scaled_text(cpli_arena* arena, const cpli_text* name, double factor, double offset);
 
 /// The value of a constant expression over parameters whose values are known.
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,

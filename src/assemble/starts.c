@@ -18,7 +18,8 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
   const char* text = s->value.text;
   bool plain =
       cpli_parse_double(text, strlen(text), &value) || (type != CPL_REAL && type != CPL_INTEGER);
-  bool with_unit = !plain && strchr("0123456789.+-", text[0]) != NULL && strchr(text, ' ') != NULL;
+  const char* rest;
+  bool with_unit = !plain && cpli_split_number(text, &value, &rest) && rest[0] != '\0';
   if (!plain) {
     cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &value);
     if (st < 0 && !with_unit) return st;

@@ -295,20 +295,50 @@ static cpl_status add_formula(maker* k, int32_t to, const cpli_text* value) {
   return add_target(k, to, value, f);
 }
 
+// How a value of the old mode becomes one of the new: as in connections.
+static cpl_status relate(const maker* k, const cpl_unit* a, const cpl_variable* v, int32_t to,
+                         const cpli_text* value, double* factor, double* offset) {
+  const cpl_variable* w = &k->into->vars[to];
+  const cpl_unit* b = &k->into->units[w->unit];
+  bool difference = v->relative_quantity || w->relative_quantity;
+  cpli_unit_relation found = cpli_relate_units(a, b, difference, factor, offset);
+  if (found == CPLI_UNITS_SAME || found == CPLI_UNITS_CONVERT) return CPL_OK;
+  if (found == CPLI_UNITS_DIFFER)
+    return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->place,
+                        "the units differ: %s is in %s, %s of the new mode in %s", v->name, a->name,
+                        w->name, b->name);
+  char place[CPLI_PLACE_SIZE];
+  cpl_log(k->p->ctx, CPL_LOG_WARNING, "",
+          "%sthe units %s, nothing is converted: %s is in %s, %s of the new mode in %s",
+          cpli_place_text(&value->place, place),
+          found == CPLI_UNITS_ANGLE ? "differ in rad" : "cannot be compared", v->name, a->name,
+          w->name, b->name);
+  return CPL_OK;
+}
+
+// A bare name: a variable of the old mode, or of another one (the last values it had).
+static cpl_status relate_name(maker* k, int32_t to, const cpli_text* value, double* factor,
+                              double* offset) {
+  cpl_mode_value s;
+  const cpl_variable* v;
+  const cpl_variable* w = &k->into->vars[to];
+  *factor = 1;
+  *offset = 0;
+  if (w->type != CPL_REAL || w->unit < 0 || !find_source(k, value->text, -1, &s, &v)) return CPL_OK;
+  if (v->type != CPL_REAL || v->unit < 0) return CPL_OK;
+  const cpl_description* d = s.mode < 0 ? k->from : k->p->modes[s.mode].source->desc;
+  return relate(k, &d->units[v->unit], v, to, value, factor, offset);
+}
+
 // One to one: types agree, units agree or are converted.
 static cpl_status add_plain(maker* k, int32_t from, int32_t to, const cpli_text* value) {
   const cpl_variable *v = &k->from->vars[from], *w = &k->into->vars[to];
   double factor = 1, offset = 0;
   if (v->type != w->type) return types_differ(k, value, to, (cpl_type)v->type);
-  if (v->type == CPL_REAL && v->unit >= 0 && w->unit >= 0) {
-    const cpl_unit *a = &k->from->units[v->unit], *b = &k->into->units[w->unit];
-    bool difference = v->relative_quantity || w->relative_quantity;
-    if (cpli_relate_units(a, b, difference, &factor, &offset) == CPLI_UNITS_DIFFER)
-      return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->place,
-                          "the units differ: %s is in %s, %s of the new mode in %s", v->name,
-                          a->name, w->name, b->name);
-  }
-  return add_copy(k, from, to, factor, offset);
+  cpl_status st = CPL_OK;
+  if (v->type == CPL_REAL && v->unit >= 0 && w->unit >= 0)
+    st = relate(k, &k->from->units[v->unit], v, to, value, &factor, &offset);
+  return st < 0 ? st : add_copy(k, from, to, factor, offset);
 }
 
 // The variable `from`, or a formula (-1). A state whose start value follows from others is written
@@ -319,11 +349,15 @@ static cpl_status add_value(maker* k, int32_t to, const cpli_text* value, int32_
                (k->from->vars[from].type == w->type || w->type == CPL_STRING);
   k->taken[to] = true;
   if (plain) return add_plain(k, from, to, value);
-  if (from < 0) return add_formula(k, to, value);
+  double factor = 1, offset = 0;
+  cpl_status st = relate_name(k, to, value, &factor, &offset);
+  if (st < 0) return st;
+  if (from < 0 && factor == 1 && offset == 0) return add_formula(k, to, value);
+  cpli_text text = cpli_scaled_text(&k->p->arena, value, factor, offset);
   char quoted[1024];  // a bare name, whatever is in it
   snprintf(quoted, sizeof quoted, "'%s'", value->text);
-  cpli_text text = {quoted, value->place};
-  return add_formula(k, to, &text);
+  if (factor == 1 && offset == 0) text.text = quoted;
+  return text.text != NULL ? add_formula(k, to, &text) : cpli_nomem(k->p->ctx);
 }
 
 //------------------------------------ patterns ------------------------------------

@@ -27,12 +27,19 @@ static size_t cut(const cpli_curve* c, cpli_piece* pieces) {
 }
 
 cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table* table,
-                           size_t column, bool held) {
+                           size_t column, bool held, const cpli_conversion* how) {
   *curve = (cpli_curve){.ctx = ctx,
                         .time = table->time,
                         .values = table->values + column * table->n_rows,
                         .n_rows = table->n_rows,
                         .held = held};
+  if (how != NULL) {
+    curve->converted = cpli_alloc(ctx, table->n_rows, sizeof *curve->converted);
+    if (curve->converted == NULL) return cpli_nomem(ctx);
+    for (size_t i = 0; i < table->n_rows; i++)
+      curve->converted[i] = cpli_convert(how, curve->values[i]);
+    curve->values = curve->converted;
+  }
   curve->n_pieces = cut(curve, NULL);
   curve->pieces = cpli_alloc(ctx, curve->n_pieces, sizeof *curve->pieces);
   if (curve->pieces == NULL) return cpli_nomem(ctx);
@@ -41,8 +48,10 @@ cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table*
 }
 
 void cpli_curve_free(cpli_curve* curve) {
-  if (curve->pieces != NULL) cpli_free(curve->ctx, curve->pieces);
-  curve->pieces = NULL;
+  if (curve->ctx == NULL) return;
+  cpli_free(curve->ctx, curve->pieces);
+  cpli_free(curve->ctx, curve->converted);
+  *curve = (cpli_curve){0};
 }
 
 //------------------------------------ cursor ------------------------------------

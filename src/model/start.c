@@ -16,36 +16,20 @@ static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
 
 //------------------------------------ units ------------------------------------
 
-// A unit of the model by name (not a display unit), or any that can be read.
-static bool find_unit(const cpl_description* d, const char* name, cpl_unit* out) {
-  for (int32_t i = 0; i < d->n_units; i++) {
-    *out = d->units[i];
-    if (strcmp(out->name, name) == 0 && out->display_of < 0 && out->has_base) return true;
-  }
-  return cpli_unit_parse(name, out);
-}
-
 // value in the unit `from` -> value in the variable's unit
 static cpl_status convert(cpl_component* c, const cpl_variable* v, const cpl_start* s,
                           const char* from, double* value) {
-  const cpl_description* d = c->desc;
-  cpl_unit given, own;
+  cpli_conversion how;
   if (v->unit < 0) return bad(c, s, "it has no unit");
-  const char* name = d->units[v->unit].name;
-  if (strcmp(name, from) == 0) return CPL_OK;
-  for (int32_t i = 0; i < d->n_units; i++) {
-    const cpl_unit* u = &d->units[i];
-    if (u->display_of != v->unit || strcmp(u->name, from) != 0) continue;
-    *value = u->inverse ? u->factor / *value : (*value - u->offset) / u->factor;
-    return CPL_OK;
-  }
-  bool known = find_unit(d, from, &given) && find_unit(d, name, &own);
-  if (known && memcmp(given.exponents, own.exponents, sizeof own.exponents) == 0) {
-    *value = (given.factor * *value + given.offset - own.offset) / own.factor;
-    return CPL_OK;
+  cpli_unit_relation found = cpli_relate_to_variable(c->desc, v, from, &how);
+  if (found == CPLI_UNITS_SAME) return CPL_OK;
+  if (found == CPLI_UNITS_CONVERT) {
+    *value = cpli_convert(&how, *value);
+    return isfinite(*value) ? CPL_OK : bad(c, s, "this is not finite in its own unit");
   }
   char text[256];
-  snprintf(text, sizeof text, "its unit is %s, and there is no conversion from \"%s\"", name, from);
+  snprintf(text, sizeof text, "its unit is %s, and there is no conversion from \"%s\"",
+           c->desc->units[v->unit].name, from);
   return bad(c, s, text);
 }
 
@@ -59,6 +43,13 @@ static size_t number_length(const char* text) {
     if (sign <= 1 && exponent > 0) n += 1 + sign + exponent;
   }
   return n;
+}
+
+bool cpli_split_number(const char* text, double* value, const char** rest) {
+  text += strspn(text, " ");
+  size_t len = number_length(text);
+  *rest = text + len + strspn(text + len, " ");
+  return len > 0 && cpli_parse_double(text, len, value);
 }
 
 // A number and perhaps a unit, with or without blanks between them.

@@ -7,3 +7,7 @@
 /// Set start values and parameters by name, before the component is initialised: types, limits and
 /// units are checked, and whether the variable can be set at all.
 cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);
+
+/// A number and what stands behind it, with or without blanks between them: "20 degC". False: it
+/// does not begin with a number.
+bool cpli_split_number(const char* text, double* value, const char** rest);

@@ -20,14 +20,21 @@ cpl_status cpli_table_create(cpl_context* ctx, size_t n_columns, size_t n_rows, 
   cpli_arena_init(&t->arena, ctx);
   t->names = cpli_arena_alloc(&t->arena, n_columns, sizeof *t->names);
   t->units = cpli_arena_alloc(&t->arena, n_columns, sizeof *t->units);
+  t->rounded = cpli_arena_alloc(&t->arena, n_columns, sizeof *t->rounded);
   const bool fits = n_rows == 0 || n_columns + 1 <= SIZE_MAX / sizeof(double) / n_rows;
   if (fits) t->time = cpli_realloc(ctx, NULL, (n_columns + 1) * n_rows, sizeof(double));
-  if (t->names == NULL || t->units == NULL || t->time == NULL) {
+  if (t->names == NULL || t->units == NULL || t->rounded == NULL || t->time == NULL) {
     cpl_table_destroy(&t->table);
     return cpli_nomem(ctx);
   }
   t->values = t->time + n_rows;
-  t->table = (cpl_table){n_rows, n_columns, t->names, t->units, t->time, t->values};
+  t->table = (cpl_table){.n_rows = n_rows,
+                         .n_columns = n_columns,
+                         .names = t->names,
+                         .units = t->units,
+                         .time = t->time,
+                         .values = t->values,
+                         .rounded = t->rounded};
   *out = t;
   return CPL_OK;
 }
@@ -59,6 +66,62 @@ cpl_status cpli_table_name(cpli_table* t, size_t column, const char* name, size_
     if (t->units[column] == NULL) return cpli_nomem(t->arena.ctx);
   }
   return t->names[column] != NULL ? CPL_OK : cpli_nomem(t->arena.ctx);
+}
+
+//------------------------------------ units ------------------------------------
+
+bool cpli_time_unit(const char* unit, cpli_conversion* out) {
+  const cpl_unit from = {.name = unit}, seconds = {.name = "s"};
+  return cpli_unit_conversion(&from, &seconds, false, out) <= CPLI_UNITS_CONVERT;
+}
+
+const char* cpli_column_unit(const cpl_table* table, size_t column, const char* variable) {
+  const char* unit = table->units != NULL ? table->units[column] : NULL;
+  if (unit == NULL) return NULL;
+  const size_t n = strlen(variable), m = strlen(unit);
+  const char* own = unit_of(variable, n);
+  const bool heading = own != NULL && strlen(own) == m + 3 && strncmp(own + 2, unit, m) == 0;
+  return heading ? NULL : unit;
+}
+
+const char* cpli_column_text(const cpl_table* table, size_t column, char* out, size_t size) {
+  const char* unit = table->units != NULL ? table->units[column] : NULL;
+  const char* name = table->names != NULL ? table->names[column] : "";
+  snprintf(out, size, "%s%scolumn \"%s%s%s%s\"", table->path != NULL ? table->path : "",
+           table->path != NULL ? ": " : "", name, unit != NULL ? " [" : "",
+           unit != NULL ? unit : "", unit != NULL ? "]" : "");
+  return out;
+}
+
+cpl_status cpli_column_conversion(cpl_context* ctx, const cpl_table* table, size_t column,
+                                  const char* unit, const cpl_description* desc,
+                                  const cpl_variable* v, cpli_conversion* out, bool* convert) {
+  char text[512];
+  *convert = false;
+  if (unit == NULL) return CPL_OK;
+  cpli_column_text(table, column, text, sizeof text);
+  if (v->unit < 0) {
+    cpl_log(ctx, CPL_LOG_WARNING, desc->name,
+            "%s: %s has no unit in the model, so the numbers are taken as they are", text, v->name);
+    return CPL_OK;
+  }
+  const char* own = desc->units[v->unit].name;
+  switch (cpli_relate_to_variable(desc, v, unit, out)) {
+    case CPLI_UNITS_SAME: return CPL_OK;
+    case CPLI_UNITS_CONVERT: *convert = true; return CPL_OK;
+    case CPLI_UNITS_ANGLE:
+      if (out->factor != out->to_factor) break;
+      cpl_log(ctx, CPL_LOG_WARNING, desc->name,
+              "%s: %s is in %s, which differs in rad: the numbers are taken as they are", text,
+              v->name, own);
+      return CPL_OK;
+    case CPLI_UNITS_DIFFER:
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s is in %s, and %s is none of its units", text,
+                      v->name, own, unit);
+    case CPLI_UNITS_UNKNOWN: break;
+  }
+  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s is in %s, and %s cannot be converted to that", text,
+                  v->name, own, unit);
 }
 
 //------------------------------------ public ------------------------------------
@@ -113,6 +176,8 @@ typedef struct header {
   ptrdiff_t* target;
   size_t n, cap;
   size_t n_columns;
+  bool convert_time;
+  cpli_conversion time;  // its unit
 } header;
 
 static bool is_time(const cpli_csv_field* f) {
@@ -136,7 +201,28 @@ static cpl_status no_time(const cpli_csv* csv, const header* h) {
                         "there is no column \"time\"; the columns are: %s", list);
 }
 
-static cpl_status read_header(cpli_csv* csv, header* h) {
+// Times in another unit than s are converted. A unit nobody knows is an error; of results, which
+// are mostly looked at, a warning.
+static cpl_status read_time_unit(const cpli_csv* csv, header* h, const cpli_csv_field* f,
+                                 bool lenient) {
+  const char* at = unit_of(f->text, f->len);
+  char unit[64];
+  if (at == NULL) return CPL_OK;
+  const size_t len = f->len - (size_t)(at - f->text) - 3;
+  snprintf(unit, sizeof unit, "%.*s", (int)(len < sizeof unit ? len : sizeof unit - 1), at + 2);
+  if (cpli_time_unit(unit, &h->time)) {
+    h->convert_time = h->time.factor != 1;
+    return CPL_OK;
+  }
+  if (!lenient)
+    return cpli_csv_error(csv, f->line, f->column, "the unit of time is \"%s\", not s, min, h, ...",
+                          unit);
+  cpl_log(csv->ctx, CPL_LOG_WARNING, csv->path,
+          "the unit of time is \"%s\", which is no unit of time: it is taken for s", unit);
+  return CPL_OK;
+}
+
+static cpl_status read_header(cpli_csv* csv, header* h, bool lenient) {
   cpl_context* ctx = csv->ctx;
   if (!cpli_csv_next_row(csv)) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is empty", csv->path);
   cpli_csv_field field = {0};
@@ -159,6 +245,8 @@ static cpl_status read_header(cpli_csv* csv, header* h) {
     if (!has_time && is_time(&h->fields[i])) {
       h->target[i] = TIME;
       has_time = true;
+      cpl_status st = read_time_unit(csv, h, &h->fields[i], lenient);
+      if (st < 0) return st;
     } else if (h->fields[i].len == 0) {
       h->target[i] = SKIPPED;  // behind a separator at the end of the line
     } else {
@@ -197,6 +285,21 @@ static cpl_status not_a_number(const cpli_csv* csv, const cpli_csv_field* f, con
                         comma ? " (decimals have a point, no comma)" : "");
 }
 
+// Whether a text is an integer of 64 bits that the double is not. The largest ones of both signs
+// are meant where they stand, and whoever takes an integer from the double gives them back.
+static bool is_rounded(const cpli_csv_field* f, double v) {
+  if (!(fabs(v) >= 0x1p53 && fabs(v) <= 0x1p64)) return false;
+  const bool sign = f->text[0] == '-' || f->text[0] == '+';
+  uint64_t whole = 0;
+  for (size_t i = sign; i < f->len; i++) {
+    const char c = f->text[i];
+    if (c < '0' || c > '9' || whole > (UINT64_MAX - (uint64_t)(c - '0')) / 10) return false;
+    whole = 10 * whole + (uint64_t)(c - '0');
+  }
+  if (whole == UINT64_MAX || whole == INT64_MAX) return false;
+  return fabs(v) == 0x1p64 || (uint64_t)fabs(v) != whole;
+}
+
 // The last line has no end: an interrupted program may have left it.
 static bool is_cut_short(const cpli_csv* csv) {
   return csv->at == csv->end && csv->end[-1] != '\n' && csv->end[-1] != '\r';
@@ -223,8 +326,10 @@ static cpl_status take_field(const cpli_csv* csv, header* h, size_t i, const cpl
   }
   if (!time) {
     t->values[(size_t)h->target[i] * stride + row] = v;
+    if (is_rounded(f, v)) t->rounded[h->target[i]] = true;
     return CPL_OK;
   }
+  if (h->convert_time) v = cpli_convert(&h->time, v);
   if (row > 0 && v < t->time[row - 1]) {
     char a[CPLI_NUMBER_SIZE], b[CPLI_NUMBER_SIZE];
     cpli_format_double(a, t->time[row - 1]);
@@ -276,6 +381,7 @@ static void compact(const header* h, cpli_table* t, size_t stride, size_t n_rows
     if (h->target[i] == TIME || h->fields[i].len == 0) continue;
     if (h->target[i] != SKIPPED) {
       memmove(values + kept * n_rows, t->values + column * stride, n_rows * sizeof(double));
+      t->rounded[kept] = t->rounded[column];
       t->names[kept] = t->names[column];
       t->units[kept] = t->units[column];
       kept++;
@@ -289,7 +395,7 @@ static void compact(const header* h, cpli_table* t, size_t stride, size_t n_rows
 }
 
 static cpl_status table_from(cpli_csv* csv, bool lenient, header* h, cpli_table** t) {
-  cpl_status st = read_header(csv, h);
+  cpl_status st = read_header(csv, h, lenient);
   if (st < 0) return st;
   // every row has a byte for each separator and its end, so that a file cannot ask for more memory
   // than about eight times its size
@@ -314,6 +420,7 @@ cpl_status cpli_table_from_csv(cpl_context* ctx, const char* path, bool lenient,
   st = table_from(&csv, lenient, &h, &t);
   if (st >= 0) {
     *out = &t->table;
+    t->table.path = cpli_arena_strdup(&t->arena, path);
     t = NULL;
   }
   if (t != NULL) cpl_table_destroy(&t->table);

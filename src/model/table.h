@@ -6,7 +6,7 @@
 // it is asked, until it is told to pass: so the solver integrates up to a jump with the values left
 // of it, makes an event, and goes on with the values right of it.
 //
-//   cpli_curve_init(&curve, ctx, table, column, false);       // once
+//   cpli_curve_init(&curve, ctx, table, column, false, NULL); // once
 //   cpli_cursor cursor = cpli_cursor_at(&curve, start_time);  // one a run
 //   for each step:   stop = fmin(stop, cpli_cursor_next_jump(&cursor));
 //                    ... cpli_cursor_value(&cursor, t) at any t up to the stop ...
@@ -15,6 +15,7 @@
 
 #include "base/base.h"
 #include "couplet/table.h"
+#include "model/units.h"
 
 //------------------------------------ tables in the making ------------------------------------
 
@@ -24,6 +25,7 @@ typedef struct cpli_table {
   cpli_arena arena;    // names and units
   const char** names;  // = table.names, to be filled in
   const char** units;
+  bool* rounded;
   double* time;  // time, then the columns, in one block
   double* values;
 } cpli_table;
@@ -34,6 +36,22 @@ cpl_status cpli_table_create(cpl_context* ctx, size_t n_columns, size_t n_rows, 
 
 /// Put the name of a column in place; `name [unit]` is taken apart.
 cpl_status cpli_table_name(cpli_table* t, size_t column, const char* name, size_t len);
+
+/// What to do with times in this unit to have seconds; false: it is no unit of time.
+bool cpli_time_unit(const char* unit, cpli_conversion* out);
+
+/// The unit that a column has for a variable. NULL: none is given, or the variable's own name ends
+/// in brackets.
+const char* cpli_column_unit(const cpl_table* table, size_t column, const char* variable);
+
+/// "FILE: column NAME", or what is known of it.
+const char* cpli_column_text(const cpl_table* table, size_t column, char* out, size_t size);
+
+/// How a column in `unit` becomes values of a variable; *convert tells whether anything is to be
+/// done. A unit that does not fit is an error, one that cannot be compared with anything a warning.
+cpl_status cpli_column_conversion(cpl_context* ctx, const cpl_table* table, size_t column,
+                                  const char* unit, const cpl_description* desc,
+                                  const cpl_variable* v, cpli_conversion* out, bool* convert);
 
 /// Read a CSV file. `lenient` is for result files: values may be NaN, infinite or empty (NaN),
 /// columns of text are left out, there may be no rows, and a last row that an interrupted program
@@ -52,6 +70,7 @@ typedef struct cpli_piece {
 typedef struct cpli_curve {
   cpl_context* ctx;
   const double *time, *values;  // borrowed from the table
+  double* converted;            // in another unit than the table's: own values. Nullable.
   size_t n_rows;
   bool held;  // constant between changes; else linear between rows
   cpli_piece* pieces;
@@ -62,10 +81,11 @@ typedef struct cpli_curve {
 /// change of value. Repeated times with equal values are no jumps. Of a time that stands more than
 /// twice the first and the last value count.
 /// Order:    the table has passed cpl_table_check().
+/// Nullable: how, what is done to every value
 /// Owned:    curve by the caller, who calls cpli_curve_free() (also fine after a failure).
 /// Borrowed: table until then.
 cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table* table,
-                           size_t column, bool held);
+                           size_t column, bool held, const cpli_conversion* how);
 void cpli_curve_free(cpli_curve* curve);
 
 // A plain value: copy it to save the place, copy it back to return there.

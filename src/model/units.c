@@ -158,7 +158,7 @@ static bool read_product(const char** at, int depth, sum* out) {
 
 bool cpli_unit_parse(const char* text, cpl_unit* out) {
   sum total;
-  const char* at = text;
+  const char* at = strcmp(text, "-") == 0 ? "1" : text;  // as many tools write it
   if (!read_product(&at, 0, &total) || *at != '\0' || !isfinite(total.factor)) return false;
   for (int i = 0; i < BASES; i++) {
     if (total.exponents[i] < -100 || total.exponents[i] > 100) return false;
@@ -169,4 +169,71 @@ bool cpli_unit_parse(const char* text, cpl_unit* out) {
   for (int i = 0; i < BASES; i++) out->exponents[i] = (int8_t)total.exponents[i];
   out->has_base = true;
   return true;
+}
+
+//------------------------------------ conversion ------------------------------------
+
+static bool with_base(const cpl_unit* given, cpl_unit* out) {
+  *out = *given;
+  return given->has_base || cpli_unit_parse(given->name, out);
+}
+
+// What two units are to each other; *a and *b get their meanings.
+static cpli_unit_relation compare(const cpl_unit* from, const cpl_unit* to, bool difference,
+                                  cpl_unit* a, cpl_unit* b) {
+  if (strcmp(from->name, to->name) == 0) return CPLI_UNITS_SAME;
+  if (!with_base(from, a) || !with_base(to, b)) return CPLI_UNITS_UNKNOWN;
+  if (memcmp(a->exponents, b->exponents, RAD) != 0) return CPLI_UNITS_DIFFER;
+  if (a->exponents[RAD] != b->exponents[RAD]) return CPLI_UNITS_ANGLE;
+  bool same = a->factor == b->factor && (difference || a->offset == b->offset);
+  return same ? CPLI_UNITS_SAME : CPLI_UNITS_CONVERT;
+}
+
+cpli_unit_relation cpli_relate_units(const cpl_unit* from, const cpl_unit* to, bool difference,
+                                     double* factor, double* offset) {
+  cpl_unit a, b;
+  *factor = 1;
+  *offset = 0;
+  cpli_unit_relation found = compare(from, to, difference, &a, &b);
+  if (found != CPLI_UNITS_CONVERT) return found;
+  if (a.factor != b.factor) *factor = a.factor / b.factor;
+  if (!difference) *offset = (a.offset - b.offset) / b.factor;
+  return found;
+}
+
+cpli_unit_relation cpli_unit_conversion(const cpl_unit* from, const cpl_unit* to, bool difference,
+                                        cpli_conversion* out) {
+  cpl_unit a, b;
+  *out = (cpli_conversion){.factor = 1, .to_factor = 1};
+  cpli_unit_relation found = compare(from, to, difference, &a, &b);
+  if (found != CPLI_UNITS_CONVERT && found != CPLI_UNITS_ANGLE) return found;
+  *out = (cpli_conversion){.factor = a.factor, .to_factor = b.factor};
+  if (!difference) out->offset = a.offset, out->to_offset = b.offset;
+  return found;
+}
+
+cpli_unit_relation cpli_relate_to_variable(const cpl_description* d, const cpl_variable* v,
+                                           const char* from, cpli_conversion* out) {
+  const cpl_unit* own = &d->units[v->unit];
+  cpl_unit given = {.name = from};
+  *out = (cpli_conversion){.factor = 1, .to_factor = 1};
+  if (strcmp(own->name, from) == 0) return CPLI_UNITS_SAME;
+  for (int32_t i = 0; i < d->n_units; i++) {
+    const cpl_unit* u = &d->units[i];
+    if (strcmp(u->name, from) != 0) continue;
+    if (u->display_of < 0 && u->has_base) given = *u;
+    if (u->display_of != v->unit) continue;
+    // display = factor * own + offset
+    *out = (cpli_conversion){.factor = u->inverse ? u->factor : 1,
+                             .to_factor = u->inverse ? 1 : u->factor,
+                             .to_offset = v->relative_quantity ? 0 : u->offset,
+                             .inverse = u->inverse};
+    return CPLI_UNITS_CONVERT;
+  }
+  return cpli_unit_conversion(&given, own, v->relative_quantity, out);
+}
+
+double cpli_convert(const cpli_conversion* c, double value) {
+  if (c->inverse) return c->factor / value;
+  return (c->factor * value + c->offset - c->to_offset) / c->to_factor;
 }

@@ -5,6 +5,7 @@
 // every mode as "mode.variable". References are indices.
 #include <math.h>
 
+#include "model/units.h"
 #include "modes/modes.h"
 
 static int32_t moved(int32_t index, int32_t by) { return index < 0 ? index : index + by; }
@@ -58,6 +59,28 @@ static cpl_status add_mode(cpli_modes_box* m, const cpl_modes_def* def) {
   return add(m, v, (cpli_seen){.kind = CPLI_SEEN_MODE, .type = CPL_ENUMERATION});
 }
 
+// One name has one unit: modes that disagree would make curves of nothing.
+static cpl_status check_units(cpli_modes_box* m, const cpl_modes_def* def,
+                              const cpl_description* const* descs, const cpl_mode_variable* from) {
+  int32_t first = -1;
+  for (int32_t k = 0; k < def->n_modes; k++) {
+    const cpl_variable* v = from->vars[k] >= 0 ? &descs[k]->vars[from->vars[k]] : NULL;
+    if (v == NULL || v->unit < 0) continue;
+    if (first < 0) first = k;
+    const cpl_unit* a = &descs[first]->units[descs[first]->vars[from->vars[first]].unit];
+    const cpl_unit* b = &descs[k]->units[v->unit];
+    double factor, offset;
+    if (cpli_relate_units(a, b, v->relative_quantity, &factor, &offset) == CPLI_UNITS_SAME)
+      continue;
+    return cpl_fail(m->ctx, CPL_ERR_INPUT,
+                    "%s: %s is in %s in mode %s and in %s in mode %s: convert it there by an "
+                    "expression",
+                    def->name, from->name, a->name, def->modes[first].name, b->name,
+                    def->modes[k].name);
+  }
+  return CPL_OK;
+}
+
 // A shared variable looks as it does in the first mode that has it.
 static cpl_status add_shared(cpli_modes_box* m, const cpl_description* const* descs, int32_t n,
                              const cpl_mode_variable* from, cpli_seen seen,
@@ -68,7 +91,8 @@ static cpl_status add_shared(cpli_modes_box* m, const cpl_description* const* de
     if (from->vars[k] < 0) continue;
     const cpl_variable* inner = &descs[k]->vars[from->vars[k]];
     v.description = cpli_arena_strdup(&m->arena, inner->description);
-    v.unit = moved(inner->unit, first_unit[k]);
+    if (inner->unit >= 0) v.unit = moved(inner->unit, first_unit[k]);
+    v.relative_quantity = inner->relative_quantity;
     v.start = inner->start;
     v.has_start = kind != CPLI_SEEN_OBSERVED && inner->has_start;
     v.nominal = inner->nominal;
@@ -210,7 +234,8 @@ static cpl_status fill(cpli_modes_box* m, const cpl_modes_def* def,
   for (size_t l = 0; l < CPLI_COUNT(lists); l++) {
     for (int32_t i = 0; i < lists[l].n && st >= 0; i++) {
       cpli_seen seen = {.kind = (uint8_t)lists[l].kind, .mode = i};
-      st = add_shared(m, descs, def->n_modes, &lists[l].list[i], seen, first_unit);
+      st = check_units(m, def, descs, &lists[l].list[i]);
+      if (st >= 0) st = add_shared(m, descs, def->n_modes, &lists[l].list[i], seen, first_unit);
     }
   }
   for (int32_t k = 0; k < def->n_modes && st >= 0; k++)

@@ -119,21 +119,27 @@ static double value_at(const trajectory* tr, const place* p, size_t point) {
          (tr->transposed ? cpli_mat_number(m, p->row, point) : cpli_mat_number(m, point, p->row));
 }
 
-// The unit is the last bracket of a description.
+// The unit is the last bracket of a description; NULL: there is none. `text` is room for it.
+static const char* unit_at(const trajectory* tr, size_t i, char* text) {
+  if (tr->description.name == NULL || i >= n_texts(tr, &tr->description)) return NULL;
+  const size_t len = text_at(tr, &tr->description, i, text);
+  if (len < 3 || text[len - 1] != ']') return NULL;
+  text[len - 1] = '\0';
+  char* open = strrchr(text, '[');
+  if (open == NULL || open[1] == '\0') return NULL;
+  // Dymola writes "unit|display unit" and ":#(type)" behind it
+  open[1 + strcspn(open + 1, "|:")] = '\0';
+  return open + 1;
+}
+
 static cpl_status name_column(const trajectory* tr, size_t i, cpli_table* t, size_t column,
                               char* text) {
-  size_t len = text_at(tr, &tr->name, i, text);
+  const size_t len = text_at(tr, &tr->name, i, text);
   t->names[column] = cpli_arena_strndup(&t->arena, text, len);
   if (t->names[column] == NULL) return cpli_nomem(t->arena.ctx);
-  if (tr->description.name == NULL || i >= n_texts(tr, &tr->description)) return CPL_OK;
-  len = text_at(tr, &tr->description, i, text);
-  if (len < 3 || text[len - 1] != ']') return CPL_OK;
-  text[len - 1] = '\0';
-  const char* open = strrchr(text, '[');
-  if (open == NULL || open[1] == '\0') return CPL_OK;
-  // Dymola writes "unit|display unit" and ":#(type)" behind it
-  const size_t n = strcspn(open + 1, "|:");
-  t->units[column] = cpli_arena_strndup(&t->arena, open + 1, n);
+  const char* unit = unit_at(tr, i, text);
+  if (unit == NULL) return CPL_OK;
+  t->units[column] = cpli_arena_strdup(&t->arena, unit);
   return t->units[column] != NULL ? CPL_OK : cpli_nomem(t->arena.ctx);
 }
 
@@ -141,8 +147,12 @@ static cpl_status fill(cpl_context* ctx, const char* path, const trajectory* tr,
                        char* text, cpli_table* t) {
   const size_t n_rows = t->table.n_rows;
   const place time = {1, 0, 1};
+  cpli_conversion how;
+  const char* unit = unit_at(tr, 0, text);
+  bool convert = unit != NULL && cpli_time_unit(unit, &how) && how.factor != 1;
   for (size_t r = 0; r < n_rows; r++) {
     t->time[r] = value_at(tr, &time, r);
+    if (convert) t->time[r] = cpli_convert(&how, t->time[r]);
     if (!isfinite(t->time[r]) || (r > 0 && t->time[r] < t->time[r - 1])) {
       return bad(ctx, path, "its times decrease or are not finite");
     }
@@ -187,6 +197,7 @@ static cpl_status table_from(cpl_context* ctx, const char* path, const char* fil
   if (st >= 0) st = fill(ctx, path, &tr, constants, text, t);
   cpli_free(ctx, text);
   if (st >= 0) {
+    t->table.path = cpli_arena_strdup(&t->arena, path);
     *out = &t->table;
   } else if (t != NULL) {
     cpl_table_destroy(&t->table);

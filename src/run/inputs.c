@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <math.h>
 
+#include "format/number.h"
 #include "run/run.h"
 
 //------------------------------------ open ------------------------------------
@@ -18,6 +19,53 @@ static cpl_status check_target(cpl_component* c, const cpl_variable* v) {
                     c->desc->name, v->name, cpl_type_name((cpl_type)v->type));
   }
   return CPL_OK;
+}
+
+// A table has doubles: the ends of the 64-bit types are rounded there, and come back from it.
+static bool to_integer(const cpl_variable* v, double value, int64_t* out) {
+  bool wide = v->width == CPL_INT64 || v->width == CPL_UINT64 || v->type == CPL_ENUMERATION;
+  double most = wide ? 0x1p63 : v->width == CPL_UINT32 ? 4294967295.0 : 2147483647.0;
+  if (value != floor(value)) return false;
+  if (v->width == CPL_UINT64 && value >= 0x1p63 && value <= 0x1p64) {
+    *out = value == 0x1p64 ? -1 : (int64_t)(uint64_t)value;
+    return true;
+  }
+  if (!(value <= most && value >= -most - 1)) return false;
+  *out = wide && value == most ? INT64_MAX : llround(value);
+  return true;
+}
+
+// Every value of the column is one that the variable can have.
+static cpl_status check_column(cpl_component* c, const cpl_variable* v, const cpl_input* input) {
+  const cpl_table* t = input->table;
+  const double* values = t->values + input->column * t->n_rows;
+  const char* type = cpl_type_name((cpl_type)v->type);
+  char text[512], number[CPLI_NUMBER_SIZE];
+  if (v->type == CPL_REAL) return CPL_OK;
+  cpli_column_text(t, input->column, text, sizeof text);
+  for (size_t i = 0; i < t->n_rows; i++) {
+    int64_t integer;
+    bool logical = v->type == CPL_BOOLEAN || v->type == CPL_CLOCK;
+    bool fits = logical ? values[i] == 0 || values[i] == 1 : to_integer(v, values[i], &integer);
+    if (fits) continue;
+    cpli_format_double(number, values[i]);
+    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: row %zu: %s is %s %s and cannot be %s", text, i + 1,
+                    v->name, strchr("AEIO", type[0]) != NULL ? "an" : "a", type, number);
+  }
+  if (t->rounded != NULL && t->rounded[input->column])
+    return cpl_fail(c->ctx, CPL_ERR_INPUT,
+                    "%s: it has an integer beyond 2^53 that is lost in a table, so the %s %s "
+                    "cannot follow it",
+                    text, type, v->name);
+  return CPL_OK;
+}
+
+// What the table says in its own units. *how stays where nothing is to be converted.
+static cpl_status convert_column(cpl_component* c, const cpl_variable* v, const cpl_input* input,
+                                 cpli_conversion* how, bool* convert) {
+  const char* unit = cpli_column_unit(input->table, input->column, v->name);
+  return cpli_column_conversion(c->ctx, input->table, input->column, unit, c->desc, v, how,
+                                convert);
 }
 
 static cpl_status open_follower(cpl_stepper* s, const cpl_input* input, double t0,
@@ -37,11 +85,50 @@ static cpl_status open_follower(cpl_stepper* s, const cpl_input* input, double t
     f->curve = (cpl_curve){.value = input->value, .user = input->user, .from = t0};
     return CPL_OK;
   }
-  st = cpli_curve_init(&f->pieces, c->ctx, input->table, input->column, !continuous);
+  cpli_conversion how;
+  bool convert = false;
+  st = convert_column(c, f->var, input, &how, &convert);
+  if (st >= 0) st = check_column(c, f->var, input);
+  if (st < 0) return st;
+  st = cpli_curve_init(&f->pieces, c->ctx, input->table, input->column, !continuous,
+                       convert ? &how : NULL);
   if (st < 0) return st;
   f->cursor = cpli_cursor_at(&f->pieces, t0);
   f->curve = cpli_curve_table(&f->cursor);
   return CPL_OK;
+}
+
+// Before its first row a table holds the values there.
+static void warn_of_late_start(cpl_context* ctx, const cpl_run_def* def, size_t i) {
+  const cpl_table* t = def->inputs[i].table;
+  bool same = i > 0 && def->inputs[i - 1].table == t;
+  if (t == NULL || same || !(t->time[0] > def->start_time)) return;
+  char first[CPLI_NUMBER_SIZE], start[CPLI_NUMBER_SIZE];
+  cpli_format_double(first, t->time[0]);
+  cpli_format_double(start, def->start_time);
+  cpl_log(ctx, CPL_LOG_WARNING, t->path != NULL ? t->path : def->inputs[i].name,
+          "the table begins at t=%s, after the start of the run at t=%s: its first values are held "
+          "until then",
+          first, start);
+}
+
+// A variable can follow one thing only; aliases are the same variable.
+static cpl_status check_followed_once(const cpli_inputs* in, const cpl_description* desc,
+                                      const cpl_run_def* def) {
+  cpl_context* ctx = in->s->base.ctx;
+  int32_t* by = cpli_alloc(ctx, (size_t)desc->n_vars, sizeof *by);
+  if (by == NULL) return cpli_nomem(ctx);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < in->n && st >= 0; i++) {
+    const cpl_variable* v = in->list[i].var;
+    ptrdiff_t var = v->alias_of >= 0 ? v->alias_of : v - desc->vars;
+    if (by[var] > 0)
+      st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s is given twice, as %s and as %s", desc->name,
+                    desc->vars[var].name, def->inputs[by[var] - 1].name, def->inputs[i].name);
+    by[var] = (int32_t)i + 1;
+  }
+  cpli_free(ctx, by);
+  return st;
 }
 
 cpl_status cpli_inputs_open(cpli_inputs* in, cpl_stepper* s, const cpl_run_def* def) {
@@ -52,8 +139,9 @@ cpl_status cpli_inputs_open(cpli_inputs* in, cpl_stepper* s, const cpl_run_def* 
   for (size_t i = 0; i < def->n_inputs && st >= 0; i++) {
     in->n++;
     st = open_follower(s, &def->inputs[i], def->start_time, &in->list[i]);
+    if (st >= 0) warn_of_late_start(s->base.ctx, def, i);
   }
-  return st;
+  return st < 0 ? st : check_followed_once(in, s->base.desc, def);
 }
 
 void cpli_inputs_close(cpli_inputs* in) {
@@ -63,19 +151,6 @@ void cpli_inputs_close(cpli_inputs* in) {
 }
 
 //------------------------------------ follow ------------------------------------
-
-// A table has doubles: the ends of the 64-bit types are rounded there, and come back from it.
-static bool to_integer(const cpl_variable* v, double value, int64_t* out) {
-  bool wide = v->width == CPL_INT64 || v->width == CPL_UINT64 || v->type == CPL_ENUMERATION;
-  double most = wide ? 0x1p63 : v->width == CPL_UINT32 ? 4294967295.0 : 2147483647.0;
-  if (v->width == CPL_UINT64 && value >= 0x1p63 && value <= 0x1p64) {
-    *out = value == 0x1p64 ? -1 : (int64_t)(uint64_t)value;
-    return true;
-  }
-  if (!(value <= most && value >= -most - 1)) return false;
-  *out = wide && value == most ? INT64_MAX : llround(value);
-  return true;
-}
 
 static cpl_status set_value(cpl_component* c, const cpl_variable* v, double value) {
   if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);

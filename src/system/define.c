@@ -113,7 +113,8 @@ cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input_def* in
                                               .interpolation = input->interpolation,
                                               .value = input->value,
                                               .user = input->user,
-                                              .start = keep(def, input->start)});
+                                              .start = keep(def, input->start),
+                                              .unit = keep(def, input->unit)});
 }
 
 cpl_status cpl_system_def_connect(cpl_system_def* def, const char* target, const char* source) {

@@ -57,6 +57,7 @@ typedef struct cpli_input {
   double (*value)(void* user, double t);  // CALLBACK
   void* user;
   cpli_text start;  // FREE. Nullable.
+  cpli_text unit;   // of its values. Nullable: that of the column, or of what it leads to
 } cpli_input;
 
 typedef struct cpli_coupling {
@@ -73,6 +74,7 @@ typedef struct cpli_connection {
   cpli_text source;               // Nullable: coupling
   const cpli_coupling* coupling;  // Nullable: source
   bool convert;                   // numbers may be rounded on the way
+  bool keep_units;                // numbers are taken as they are, whatever their units
 } cpli_connection;
 
 typedef struct cpli_output {

@@ -209,7 +209,7 @@ static cpl_status read_parameter(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_input(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"file", "column", "interpolation", "start"};
+  static const char* const keys[] = {"file", "column", "interpolation", "start", "unit"};
   static const char* const kinds[] = {"linear", "hold"};
   cpli_input in = {.name = key_text(r, node), .kind = CPLI_INPUT_EXPRESSION};
   cpl_status st = CPL_OK;
@@ -239,12 +239,13 @@ static cpl_status read_input(reader* r, const cpli_yaml* node) {
     st = read_choice(r, how, "interpolation", kinds, CPLI_COUNT(kinds), &choice);
   in.interpolation = choice == 0 ? CPL_LINEAR : CPL_HOLD;
   if (st >= 0 && start != NULL) st = read_text(r, start, "start", &in.start);
+  const cpli_yaml* unit = st >= 0 ? cpli_yaml_get(node, "unit") : NULL;
+  if (unit != NULL) st = read_text(r, unit, "unit", &in.unit);
   return st < 0 ? st : cpli_def_add_input(r->def, in);
 }
 
 static cpl_status read_connection(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"from", "convert"};
-  static const char* const answers[] = {"false", "true"};
+  static const char* const keys[] = {"from", "convert", "convert-units"};
   cpli_connection c = {.target = key_text(r, node)};
   if (node->kind != CPLI_YAML_MAPPING) {
     cpl_status st = read_text(r, node, node->key->text, &c.source);
@@ -254,9 +255,12 @@ static cpl_status read_connection(reader* r, const cpli_yaml* node) {
   if (st < 0) return st;
   const cpli_yaml *from = cpli_yaml_get(node, "from"), *how = cpli_yaml_get(node, "convert");
   if (from == NULL) return fail(r, node, "connection \"%s\" needs `from`", node->key->text);
-  size_t choice = 0;
-  if (how != NULL) st = read_choice(r, how, "convert", answers, CPLI_COUNT(answers), &choice);
-  c.convert = choice == 1;
+  if (how != NULL) st = cpli_yaml_boolean(r->yaml, how, "convert", &c.convert);
+  const cpli_yaml* units = cpli_yaml_get(node, "convert-units");
+  bool convert_units = true;
+  if (st >= 0 && units != NULL)
+    st = cpli_yaml_boolean(r->yaml, units, "convert-units", &convert_units);
+  c.keep_units = !convert_units;
   if (st >= 0) st = read_text(r, from, "from", &c.source);
   return st < 0 ? st : cpli_def_add_connection(r->def, c);
 }

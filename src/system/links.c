@@ -5,31 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/units.h"
 #include "system/resolve.h"
-
-//------------------------------------ units ------------------------------------
-
-static bool with_base(const cpl_unit* given, cpl_unit* out) {
-  *out = *given;
-  return given->has_base || cpli_unit_parse(given->name, out);
-}
-
-cpli_unit_relation cpli_relate_units(const cpl_unit* from, const cpl_unit* to, bool difference,
-                                     double* factor, double* offset) {
-  enum { RAD = 7 };
-  cpl_unit a, b;
-  *factor = 1;
-  *offset = 0;
-  if (strcmp(from->name, to->name) == 0) return CPLI_UNITS_SAME;
-  if (!with_base(from, &a) || !with_base(to, &b)) return CPLI_UNITS_UNKNOWN;
-  if (memcmp(a.exponents, b.exponents, RAD) != 0) return CPLI_UNITS_DIFFER;
-  if (a.exponents[RAD] != b.exponents[RAD]) return CPLI_UNITS_ANGLE;
-  if (a.factor == b.factor && (difference || a.offset == b.offset)) return CPLI_UNITS_SAME;
-  if (a.factor != b.factor) *factor = a.factor / b.factor;
-  if (!difference) *offset = (a.offset - b.offset) / b.factor;
-  return CPLI_UNITS_CONVERT;
-}
 
 //------------------------------------ declarations ------------------------------------
 
@@ -53,11 +29,13 @@ static const char* declaration(const cpli_resolver* r, int32_t model, int32_t va
 }
 
 // "...: what: TARGET and SOURCE"
-static cpl_status mismatch(const cpli_resolver* r, const cpli_link* link, const char* what) {
+static cpl_status mismatch(const cpli_resolver* r, const cpli_link* link, const char* what,
+                           bool convertible) {
   char target[DECLARATION], source[DECLARATION];
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &r->def->connections[link->connection].source.place,
-                      "%s: %s and %s", what, declaration(r, link->model, link->var, target),
-                      declaration(r, link->source.model, link->source.index, source));
+                      "%s: %s and %s%s", what, declaration(r, link->model, link->var, target),
+                      declaration(r, link->source.model, link->source.index, source),
+                      convertible ? " ({from: ..., convert: true} takes the number)" : "");
 }
 
 //------------------------------------ what fits ------------------------------------
@@ -115,35 +93,66 @@ static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
   }
   bool convert = r->def->connections[link->connection].convert;
   if (!fits(source, target) && !(convert && is_number(source) && is_number(target))) {
-    return mismatch(
-        r, link,
-        target->type == source->type ? "values can be lost on the way" : "the types differ");
+    bool lost = target->type == source->type, numbers = is_number(source) && is_number(target);
+    return mismatch(r, link, lost ? "values can be lost on the way" : "the types differ", numbers);
   }
   const cpl_description* s = r->models[link->source.model]->desc;
-  if (target->type == CPL_ENUMERATION && !same_items(s, source, d, target))
-    return mismatch(r, link, "the items of the Enumerations differ");
+  bool items = target->type == CPL_ENUMERATION && source->type == CPL_ENUMERATION && !convert;
+  if (items && !same_items(s, source, d, target))
+    return mismatch(r, link, "the items of the Enumerations differ", true);
+  return CPL_OK;
+}
+
+// The unit of what a reference names; NULL: it has none.
+static const cpl_unit* unit_of(const cpli_resolver* r, cpli_ref ref) {
+  if (ref.kind == CPLI_REF_INPUT && r->input_units != NULL) {
+    const cpl_unit* unit = &r->input_units[ref.index];
+    return unit->name != NULL ? unit : NULL;
+  }
+  const cpl_variable* v = cpli_ref_variable(r, ref);
+  if (v == NULL || v->type != CPL_REAL || v->unit < 0) return NULL;
+  return &r->models[ref.model]->desc->units[v->unit];
+}
+
+static bool is_difference(const cpli_resolver* r, cpli_ref ref) {
+  const cpl_variable* v = cpli_ref_variable(r, ref);
+  return v != NULL && v->relative_quantity;
+}
+
+// "the input T_room of the system (in K)", or the declaration of a variable
+static const char* described(const cpli_resolver* r, cpli_ref ref, char* out) {
+  if (ref.kind == CPLI_REF_VARIABLE) return declaration(r, ref.model, ref.index, out);
+  snprintf(out, DECLARATION, "the input %s of the system (in %s)",
+           r->def->inputs[ref.index].name.text, r->input_units[ref.index].name);
+  return out;
+}
+
+cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_place* place, cpli_ref target,
+                            cpli_ref source, double* factor, double* offset) {
+  const cpl_unit *from = unit_of(r, source), *to = unit_of(r, target);
+  *factor = 1;
+  *offset = 0;
+  if (from == NULL || to == NULL) return CPL_OK;
+  bool difference = is_difference(r, source) || is_difference(r, target);
+  cpli_unit_relation found = cpli_relate_units(from, to, difference, factor, offset);
+  if (found == CPLI_UNITS_SAME || found == CPLI_UNITS_CONVERT) return CPL_OK;
+  char text[CPLI_PLACE_SIZE], a[DECLARATION], b[DECLARATION];
+  described(r, target, a);
+  described(r, source, b);
+  if (found == CPLI_UNITS_DIFFER)
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, place, "the units differ: %s and %s", a, b);
+  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s, nothing is converted: %s and %s",
+          cpli_place_text(place, text),
+          found == CPLI_UNITS_ANGLE ? "the units differ in rad" : "the units cannot be compared", a,
+          b);
   return CPL_OK;
 }
 
 static cpl_status check_units(const cpli_resolver* r, cpli_link* link) {
-  const cpl_variable* target = &r->models[link->model]->desc->vars[link->var];
-  const cpl_variable* source = cpli_ref_variable(r, link->source);
-  if (source == NULL || target->type != CPL_REAL || source->type != CPL_REAL) return CPL_OK;
-  if (source->unit < 0 || target->unit < 0) return CPL_OK;
-  const cpl_unit* from = &r->models[link->source.model]->desc->units[source->unit];
-  const cpl_unit* to = &r->models[link->model]->desc->units[target->unit];
-  bool difference = source->relative_quantity || target->relative_quantity;
-  cpli_unit_relation found = cpli_relate_units(from, to, difference, &link->factor, &link->offset);
-  if (found == CPLI_UNITS_DIFFER) return mismatch(r, link, "the units differ");
-  if (found == CPLI_UNITS_SAME || found == CPLI_UNITS_CONVERT) return CPL_OK;
-  char place[CPLI_PLACE_SIZE], a[DECLARATION], b[DECLARATION];
-  const cpli_text* at = &r->def->connections[link->connection].source;
-  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s, nothing is converted: %s and %s",
-          cpli_place_text(&at->place, place),
-          found == CPLI_UNITS_ANGLE ? "the units differ in rad" : "the units cannot be compared",
-          declaration(r, link->model, link->var, a),
-          declaration(r, link->source.model, link->source.index, b));
-  return CPL_OK;
+  const cpli_connection* c = &r->def->connections[link->connection];
+  if (c->keep_units) return CPL_OK;
+  cpli_ref target = {CPLI_REF_VARIABLE, link->model, link->var};
+  return cpli_relate_refs(r, &c->source.place, target, link->source, &link->factor, &link->offset);
 }
 
 static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_ref* out) {

@@ -7,6 +7,7 @@
 // but its names are found here. Failures have the place and the nearest known names.
 #pragma once
 
+#include "model/units.h"
 #include "system/definition.h"
 
 //------------------------------------ names ------------------------------------
@@ -28,6 +29,7 @@ typedef struct cpli_resolver {
   cpl_context* ctx;
   const cpl_system_def* def;        // borrowed
   const cpl_source* const* models;  // borrowed: the opened models, one per def->models
+  const cpl_unit* input_units;      // borrowed: one per def->inputs; name NULL: none. Nullable
   char near[CPLI_NEAREST][512];     // known names near the one last not found; "" when fewer
 } cpli_resolver;
 
@@ -52,20 +54,6 @@ const char* cpli_resolver_candidate(const void* resolver, size_t i);
 /// The variable a reference names; NULL: it is an input or parameter of the system.
 const cpl_variable* cpli_ref_variable(const cpli_resolver* r, cpli_ref ref);
 
-//------------------------------------ units ------------------------------------
-
-typedef enum cpli_unit_relation {
-  CPLI_UNITS_SAME,     // the same name, or the same meaning
-  CPLI_UNITS_CONVERT,  // to = factor * from + offset
-  CPLI_UNITS_UNKNOWN,  // names differ, and one of them means nothing to us
-  CPLI_UNITS_ANGLE,    // they differ in rad only, which many tools take for 1
-  CPLI_UNITS_DIFFER,   // of different dimensions
-} cpli_unit_relation;
-
-/// `difference`: offsets do not apply. factor and offset are 1 and 0 unless CONVERT.
-cpli_unit_relation cpli_relate_units(const cpl_unit* from, const cpl_unit* to, bool difference,
-                                     double* factor, double* offset);
-
 //------------------------------------ connections ------------------------------------
 
 typedef struct cpli_link {
@@ -89,6 +77,11 @@ typedef struct cpli_links {
 /// after a failure).
 cpl_status cpli_links_init(cpli_links* links, cpli_resolver* r);
 void cpli_links_free(cpli_links* links);
+
+/// How the value of one reference becomes that of another, both bare: units are converted, those of
+/// different dimensions are an error, doubtful ones a warning. Without a unit nothing is done.
+cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_place* place, cpli_ref target,
+                            cpli_ref source, double* factor, double* offset);
 
 /// The link of an input or one of its aliases; -1: it is not connected.
 int32_t cpli_links_find(const cpli_links* links, const cpli_resolver* r, int32_t model,

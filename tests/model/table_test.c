@@ -151,7 +151,7 @@ typedef struct fixture {
 static void curve_of(fixture* f, const double* time, const double* values, size_t n, bool held) {
   f->ctx = test_context();
   f->table = (cpl_table){.n_rows = n, .n_columns = 1, .time = time, .values = values};
-  CHECK_OK(f->ctx, cpli_curve_init(&f->curve, f->ctx, &f->table, 0, held));
+  CHECK_OK(f->ctx, cpli_curve_init(&f->curve, f->ctx, &f->table, 0, held, NULL));
 }
 
 static void done_with(fixture* f) {

@@ -58,8 +58,47 @@ static void others_are_only_names(void** state) {
   }
 }
 
+// The variable is in `own`; a value in `given` becomes one of it.
+static double converted(const char* own, bool difference, const char* given, double value,
+                        cpli_unit_relation expected) {
+  cpl_unit units[] = {
+      {.name = own, .factor = 1, .display_of = -1},
+      {.name = "shown", .factor = 2, .offset = 5, .display_of = 0},
+      {.name = "per", .factor = 10, .inverse = true, .display_of = 0},
+      {.name = "foot", .has_base = true, .exponents = {0, 1}, .factor = 0.3048, .display_of = -1}};
+  cpl_description d = {.units = units, .n_units = 4};
+  cpl_variable v = {.unit = 0, .relative_quantity = difference};
+  cpli_conversion how;
+  CHECK_INT(cpli_relate_to_variable(&d, &v, given, &how), expected);
+  return cpli_convert(&how, value);
+}
+
+static void values_are_converted(void** state) {
+  (void)state;
+  CHECK_NEAR(converted("degC", false, "K", 300, CPLI_UNITS_CONVERT), 300 - 273.15, 0);
+  CHECK_NEAR(converted("K", false, "degC", -40, CPLI_UNITS_CONVERT), 233.15, 1e-13);
+  CHECK_NEAR(converted("degF", false, "degC", -40, CPLI_UNITS_CONVERT), -40, 1e-12);
+  CHECK_NEAR(converted("degC", true, "K", 300, CPLI_UNITS_SAME), 300, 0);  // a difference
+  CHECK_NEAR(converted("K", true, "degF", 9, CPLI_UNITS_CONVERT), 5, 1e-15);
+  CHECK_NEAR(converted("rad", false, "deg", 180, CPLI_UNITS_CONVERT), 3.14159265358979323846, 0);
+  CHECK_NEAR(converted("bar", false, "Pa", 3e5, CPLI_UNITS_CONVERT), 3, 0);
+  CHECK_NEAR(converted("s", false, "min", 0.5, CPLI_UNITS_CONVERT), 30, 0);
+  CHECK_NEAR(converted("m", false, "foot", 10, CPLI_UNITS_CONVERT), 3.048, 1e-15);
+  CHECK_NEAR(converted("m", false, "shown", 25, CPLI_UNITS_CONVERT), 10, 0);  // 2 x + 5
+  CHECK_NEAR(converted("m", true, "shown", 20, CPLI_UNITS_CONVERT), 10, 0);
+  CHECK_NEAR(converted("m", false, "per", 4, CPLI_UNITS_CONVERT), 2.5, 0);
+  CHECK_NEAR(converted("1", false, "-", 7, CPLI_UNITS_SAME), 7, 0);
+  CHECK_NEAR(converted("1", false, "%", 7, CPLI_UNITS_CONVERT), 0.07, 1e-17);
+  CHECK_NEAR(converted("furlong", false, "furlong", 7, CPLI_UNITS_SAME), 7, 0);
+  converted("furlong", false, "m", 7, CPLI_UNITS_UNKNOWN);
+  converted("m", false, "furlong", 7, CPLI_UNITS_UNKNOWN);
+  converted("m", false, "s", 7, CPLI_UNITS_DIFFER);
+  converted("rad/s", false, "Hz", 7, CPLI_UNITS_ANGLE);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(units_are_read),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(values_are_converted),
+                                     cmocka_unit_test(units_are_read),
                                      cmocka_unit_test(others_are_only_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

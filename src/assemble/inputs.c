@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Inputs of a system: their tables, and the units of their values.
+#include <math.h>
+#include <stdio.h>
+
+#include "assemble/assemble.h"
+#include "model/start.h"
+
+//------------------------------------ tables ------------------------------------
+
+static cpl_status find_column(cpli_built* b, const cpli_input* in, const cpl_table* table,
+                              size_t* out) {
+  const char* name = in->column.text != NULL ? in->column.text : in->name.text;
+  ptrdiff_t column = cpl_table_find(table, name);
+  const cpli_text* where = in->column.text != NULL ? &in->column : &in->name;
+  if (column < 0)
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &where->place, "the table has no column %s",
+                        name);
+  *out = (size_t)column;
+  return CPL_OK;
+}
+
+// What an input says of its unit counts; a column in another one is converted to it.
+static cpl_status take_unit(cpli_built* b, const cpli_input* in, cpli_input_table* t,
+                            cpl_unit* unit) {
+  const char* given = t->table->units != NULL ? t->table->units[t->column] : NULL;
+  if (given == NULL) return CPL_OK;
+  if (unit->name == NULL) {
+    unit->name = given;
+    return CPL_OK;
+  }
+  const cpl_unit from = {.name = given};
+  switch (cpli_unit_conversion(&from, unit, false, &t->conversion)) {
+    case CPLI_UNITS_SAME: return CPL_OK;
+    case CPLI_UNITS_CONVERT: t->convert = true; return CPL_OK;
+    default: break;
+  }
+  char text[512];
+  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->unit.place,
+                      "input %s: %s cannot be converted to %s", in->name.text,
+                      cpli_column_text(t->table, t->column, text, sizeof text), unit->name);
+}
+
+static cpl_status open_table(cpli_built* b, size_t i) {
+  const cpli_input* in = &b->def->inputs[i];
+  cpli_input_table* t = &b->tables[i];
+  t->table = in->table;
+  if (in->kind == CPLI_INPUT_FILE) {
+    cpl_status st = cpl_table_read(b->base.ctx, in->file.text, &t->owned);
+    if (st < 0) {
+      char place[CPLI_PLACE_SIZE];
+      return cpl_fail_prefix(b->base.ctx, st, "%sinput %s", cpli_place_text(&in->file.place, place),
+                             in->name.text);
+    }
+    t->table = t->owned;
+  }
+  cpl_status st = find_column(b, in, t->table, &t->column);
+  return st < 0 ? st : take_unit(b, in, t, &b->input_units[i]);
+}
+
+cpl_status cpli_inputs_prepare(cpli_built* b) {
+  cpl_context* ctx = b->base.ctx;
+  const size_t n = b->def->n_inputs;
+  b->tables = cpli_alloc(ctx, n, sizeof *b->tables);
+  b->input_units = cpli_alloc(ctx, n, sizeof *b->input_units);
+  b->differences = cpli_alloc(ctx, n, sizeof *b->differences);
+  if (b->tables == NULL || b->input_units == NULL || b->differences == NULL) return cpli_nomem(ctx);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    const cpli_input* in = &b->def->inputs[i];
+    b->input_units[i] = (cpl_unit){.name = in->unit.text, .factor = 1, .display_of = -1};
+    if (in->kind == CPLI_INPUT_FILE || in->kind == CPLI_INPUT_TABLE) st = open_table(b, i);
+  }
+  return st;
+}
+
+void cpli_inputs_release(cpli_built* b) {
+  for (size_t i = 0; b->tables != NULL && i < b->def->n_inputs; i++)
+    cpl_table_destroy(b->tables[i].owned);
+  cpli_free(b->base.ctx, b->tables);
+  cpli_free(b->base.ctx, b->input_units);
+  cpli_free(b->base.ctx, b->differences);
+}
+
+//------------------------------------ units ------------------------------------
+
+// Whether two variables, of models perhaps, take the same numbers.
+static bool take_the_same(const cpl_unit* a, const cpl_unit* b) {
+  double factor, offset;
+  return cpli_relate_units(a, b, false, &factor, &offset) == CPLI_UNITS_SAME;
+}
+
+// An input of the whole without a unit is in the unit of what it leads to. Where that is more than
+// one, there is none, and everybody gets the same number.
+cpl_status cpli_inputs_infer_units(cpli_built* b) {
+  cpl_context* ctx = b->base.ctx;
+  bool* in_doubt = cpli_alloc(ctx, b->def->n_inputs, sizeof *in_doubt);
+  if (in_doubt == NULL) return cpli_nomem(ctx);
+  for (size_t i = 0; i < b->links.count; i++) {
+    const cpli_link* link = &b->links.items[i];
+    if (link->source.kind != CPLI_REF_INPUT) continue;
+    const int32_t k = link->source.index;
+    const cpli_input* in = &b->def->inputs[k];
+    const cpl_description* d = b->sources[link->model]->desc;
+    const cpl_variable* v = &d->vars[link->var];
+    bool open = in->kind == CPLI_INPUT_FREE && in->unit.text == NULL && !in_doubt[k];
+    if (!open || v->type != CPL_REAL || v->unit < 0) continue;
+    if (b->def->connections[link->connection].keep_units) continue;
+    const cpl_unit* unit = &d->units[v->unit];
+    cpl_unit* own = &b->input_units[k];
+    if (own->name == NULL) {
+      *own = *unit;
+      b->differences[k] = v->relative_quantity;
+    } else if (!take_the_same(own, unit)) {
+      char place[CPLI_PLACE_SIZE];
+      cpl_log(ctx, CPL_LOG_WARNING, "",
+              "%sinput %s is connected to variables in %s and in %s, which get the same number: "
+              "`unit` says what it is in",
+              cpli_place_text(&in->name.place, place), in->name.text, own->name, unit->name);
+      own->name = NULL;
+      in_doubt[k] = true;
+    }
+  }
+  cpli_free(ctx, in_doubt);
+  return CPL_OK;
+}
+
+void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s) {
+  const cpl_unit* unit = &b->input_units[i];
+  if (unit->name == NULL) return;
+  s->unit = unit->name;
+  if (unit->has_base) s->meaning = unit;
+  s->relative_quantity = b->differences[i];
+}
+
+// A constant expression, or a number with a unit.
+cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* out) {
+  const cpli_input* in = &b->def->inputs[i];
+  const cpl_unit* unit = &b->input_units[i];
+  const char* given;
+  double number;
+  if (in->start.text == NULL) return CPL_OK;
+  bool has_unit = cpli_split_number(in->start.text, &number, &given) && given[0] != '\0';
+  cpl_status st = cpli_constant_of_text(f, &in->start, b->parameters, b->known, out);
+  if (st >= 0 || !has_unit) return st;
+  cpli_conversion how;
+  const cpl_unit from = {.name = given};
+  if (unit->name == NULL)
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->start.place,
+                        "input %s has no unit, so its start value cannot be in %s", in->name.text,
+                        given);
+  cpli_unit_relation found = cpli_unit_conversion(&from, unit, b->differences[i], &how);
+  if (found > CPLI_UNITS_CONVERT)
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->start.place,
+                        "input %s is in %s, and there is no conversion from \"%s\"", in->name.text,
+                        unit->name, given);
+  *out = found == CPLI_UNITS_SAME ? number : cpli_convert(&how, number);
+  return CPL_OK;
+}
