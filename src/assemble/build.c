@@ -440,7 +440,8 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
   }
   out->stop = e->stop;
   out->at_start = e->at_start;
-  if (st >= 0 && e->stop > 0 && e->when.text != NULL) cpli_function_is_guard(&out->condition);
+  if (st >= 0 && e->stop > 0 && e->when.text != NULL)
+    cpli_function_is_guard(&out->condition, b->name, e->name.text);
   if (st >= 0 && e->n_at > 0) st = event_times(b, f, e, out);
   cpl_port* targets = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *targets);
   cpli_text* values = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *values);

@@ -110,8 +110,15 @@ typedef struct formula {
   double* beyond;  // how far past zero an indicator was when it turned last
   double settled;  // when they settled last
   bool begun;      // they have
-  bool guard;      // of a mode, which may be entered next to where it is left
+  // of a guard: a mode may be entered next to where it is left
+  const char *mode, *way;  // NULL: it is none
+  const char* text;
+  double since, fired;  // when the run began; when the guard turned last
+  int32_t in_a_row;     // how often it did so out of its rest, as soon as its mode was entered
 } formula;
+
+enum { CHATTERING = 50 };             // such turns in a row,
+static const double close_by = 1e-3;  // so close to each other, relative to the time simulated
 
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
   const formula* q = user;
@@ -173,6 +180,9 @@ static void look_at_clock(formula* q, size_t k, double t, const double* sources)
 static void forget(formula* q) {
   for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = q->beyond[k] = 0;
   q->begun = false;
+  q->since = NAN;
+  q->fired = -INFINITY;
+  q->in_a_row = 0;
 }
 
 // How large indicators are is remembered from one stay in a mode to the next.
@@ -211,18 +221,40 @@ static cpl_status enter(formula* q, double t, const double* sources) {
   return CPL_OK;
 }
 
+// A guard that was next to zero when its mode was entered and turned without leaving it before: two
+// modes that lead back to each other so do it over and over again, at what a guard can tell apart.
+static cpl_status watch_guard(formula* q, double t, bool from_rest) {
+  double distance = t - q->fired;
+  q->fired = t;
+  q->in_a_row = from_rest && distance < close_by * (t - q->since) ? q->in_a_row + 1 : 0;
+  if (q->in_a_row < CHATTERING) return CPL_OK;
+  return cpl_fail(
+      q->ctx, CPL_ERR_MODEL,
+      "chattering between modes: mode %s is left (%s, %s) as soon as it is entered, %d "
+      "times in a row, the last at t=%.12g, %.2g s after the one before; the modes need "
+      "a hysteresis, or another mode for what happens there",
+      q->mode, q->way, q->text, q->in_a_row, t, distance);
+}
+
 static cpl_status formula_settle(void* user, double t, const double* sources, bool* changed) {
   formula* q = user;
   if (t < q->settled) forget(q);  // another run
-  bool again = q->begun && t == q->settled, entered = q->guard && !q->begun;
+  if (isnan(q->since)) q->since = t;
+  bool again = q->begun && t == q->settled, entered = q->mode != NULL && !q->begun;
+  bool turned = false, from_rest = true;
   memcpy(q->before, q->frozen, q->n_relations * sizeof *q->frozen);
   cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
   if (st == CPL_OK) st = cpli_expr_settle(q->expr, q->ctx, t, sources, q->frozen);
   for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
+    double band = q->band[k];  // of what rests: it turns behind that
     if (by_time(q, k)) look_at_clock(q, k, t, sources);
     else if (may_rest(q, k)) rest(q, k, again);
-    if (q->begun && q->frozen[k] != q->before[k]) q->beyond[k] = fabs(q->z[k]);
+    if (!q->begun || q->frozen[k] == q->before[k]) continue;
+    q->beyond[k] = fmax(fabs(q->z[k]) - band, 0);
+    turned = true;
+    from_rest = from_rest && band > 0;
   }
+  if (st == CPL_OK && turned && q->mode != NULL) st = watch_guard(q, t, from_rest);
   *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
   if (entered && st == CPL_OK) st = enter(q, t, sources);
   q->settled = t;
@@ -256,7 +288,7 @@ static double formula_next_time(void* user, double t, const double* sources) {
 
 static bool make_formula(cpli_functions* f, const cpli_expr* expr, formula* q) {
   size_t n = cpli_expr_relations(expr);
-  *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = n};
+  *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = n, .since = NAN, .fired = -INFINITY};
   q->frozen = cpli_arena_alloc(&f->arena, 6 * n, sizeof *q->frozen);
   q->relations = cpli_arena_alloc(&f->arena, n, sizeof *q->relations);
   if (q->frozen == NULL || q->relations == NULL) return false;
@@ -378,7 +410,12 @@ cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint*
   return st;
 }
 
-void cpli_function_is_guard(cpl_function* f) { ((formula*)f->user)->guard = true; }
+void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way) {
+  formula* q = f->user;
+  q->mode = mode;
+  q->way = way;
+  q->text = f->text;
+}
 
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,
                                  const bool* known, double* out) {

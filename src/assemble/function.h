@@ -37,8 +37,9 @@ cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint*
                                        cpl_function* out);
 
 /// The function is the condition on which a mode is left: it may be entered next to where that
-/// turns true, and then it has not turned yet.
-void cpli_function_is_guard(cpl_function* f);
+/// turns true, and then it has not turned yet. For messages: the names of the mode and of the way
+/// out of it, which must outlive the function.
+void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way);
 
 /// Several expressions at once.
 cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,

@@ -66,8 +66,13 @@ typedef struct cpli_transition {
   int32_t n_late;
   double* seen;  // what the new mode made of what was set
   int32_t warned;
-  double last, distance, began;  // switches that come ever closer: when, how far apart, since when
-  int32_t shrunk, stuck;
+  // switches that come ever closer
+  struct cpli_shrinking {
+    double last, distance, began;  // when, how far apart, since when
+    double ratio;                  // of the last two distances; NAN: not known
+    double steadiness, end;        // how little it changed at best, and what it summed up to then
+    int32_t shrunk, stuck;
+  } watch;
 } cpli_transition;
 
 typedef struct cpli_mode {

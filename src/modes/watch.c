@@ -9,16 +9,20 @@
 
 enum { SHRINKING = 10 };  // so many distances in a row, each shorter than the one before
 
+static void forget_ratio(struct cpli_shrinking* w) {
+  w->ratio = w->end = NAN;
+  w->steadiness = INFINITY;
+}
+
 void cpli_modes_forget(cpli_modes* m) {
   m->n_trail = 0;
   for (int32_t k = 0; k < m->n_modes; k++) {
     m->modes[k].left = false;
     for (int32_t i = 0; i < m->modes[k].n_leave; i++) {
       cpli_transition* t = &m->modes[k].leave[i];
-      t->last = -INFINITY;
-      t->distance = INFINITY;
-      t->began = m->t;
-      t->shrunk = t->stuck = t->warned = 0;
+      t->warned = 0;
+      t->watch = (struct cpli_shrinking){.last = -INFINITY, .distance = INFINITY, .began = m->t};
+      forget_ratio(&t->watch);
     }
   }
 }
@@ -46,31 +50,47 @@ static cpl_status watch_cycle(cpli_modes* m, const cpli_transition* way) {
       m->base.base.name, m->t, CPLI_TRAIL, cycle);
 }
 
-static cpl_status too_close(cpli_modes* m, const cpli_transition* way, double distance,
-                            double end) {
+static cpl_status too_close(cpli_modes* m, const cpli_transition* way) {
+  const struct cpli_shrinking* w = &way->watch;
   return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: switches from mode %s to mode %s come ever closer and accumulate at t=%.6g "
+                  "%s: switches from mode %s to mode %s come ever closer and accumulate at t=%.9g "
                   "(the last after %.3g s): what follows that point is not described",
-                  m->base.base.name, m->modes[m->active].name, m->modes[way->def.to].name, end,
-                  distance);
+                  m->base.base.name, m->modes[m->active].name, m->modes[way->def.to].name,
+                  isnan(w->end) ? m->t : w->end, w->distance);
 }
 
-// Distances that shrink by the same factor sum up to a finite time: there it ends. Shortly before,
-// distances may stay as they are, at what guards can tell apart.
+// Distances that shrink by the same ratio sum up to a finite time. The sum is kept of when the
+// ratio was most steady: at the end rounding and tolerances spoil it.
+static void note_ratio(struct cpli_shrinking* w, double t, double ratio) {
+  double change = fabs(ratio - w->ratio);
+  if (change <= w->steadiness) {
+    w->steadiness = change;
+    w->end = t + w->distance * ratio / (1 - ratio);
+  }
+  w->ratio = ratio;
+}
+
+// Shortly before the end distances may stay as they are, at what guards can tell apart.
 static cpl_status watch_distances(cpli_modes* m, cpli_transition* way) {
-  double distance = m->t - way->last, before = way->distance, span = m->t - way->began;
+  struct cpli_shrinking* w = &way->watch;
+  double distance = m->t - w->last, before = w->distance, span = m->t - w->began;
   if (distance <= 0) return CPL_OK;  // it was rolled back, or time stands still
   bool known = isfinite(before), shorter = known && distance < 0.999 * before;
-  bool stuck = known && !shorter && way->shrunk >= SHRINKING && distance < 1e-4 * span;
-  way->last = m->t;
-  way->distance = isfinite(distance) ? distance : INFINITY;
-  way->stuck = stuck ? way->stuck + 1 : way->stuck;
-  if (shorter) way->shrunk++;
-  else if (!stuck) way->shrunk = way->stuck = 0, way->began = m->t;
-  if (way->stuck > SHRINKING) return too_close(m, way, distance, m->t);
+  bool stuck = known && !shorter && w->shrunk >= SHRINKING && distance < 1e-4 * span;
+  w->last = m->t;
+  w->distance = isfinite(distance) ? distance : INFINITY;
+  w->stuck = stuck ? w->stuck + 1 : w->stuck;
+  if (shorter) {
+    w->shrunk++;
+    note_ratio(w, m->t, distance / before);
+  } else if (!stuck) {
+    w->shrunk = w->stuck = 0, w->began = m->t;
+    forget_ratio(w);
+  }
+  if (w->stuck > SHRINKING) return too_close(m, way);
   double ratio = distance / before, left = distance * ratio / (1 - ratio);
-  bool near = shorter && way->shrunk >= SHRINKING && left < 1e-6 * span;
-  return near ? too_close(m, way, distance, m->t + left) : CPL_OK;
+  bool near = shorter && w->shrunk >= SHRINKING && left < 1e-6 * span;
+  return near ? too_close(m, way) : CPL_OK;
 }
 
 cpl_status cpli_modes_watch(cpli_modes* m, cpli_transition* way) {

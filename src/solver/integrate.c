@@ -316,6 +316,7 @@ static void forget_run(cpli_integrate* s) {
   s->running = s->in_event = s->ended = s->step_open = s->moved = s->stale = false;
   s->at_end = s->pending = NO_EVENT;
   s->stop = 0;
+  s->n_curves = s->last_curve = 0;  // inputs are given anew
   cpli_watch_forget(s);
   cpli_structures_forget(s);
 }
