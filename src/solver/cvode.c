@@ -308,7 +308,7 @@ static bool attach_linear_solver(cvode* s) {
   if (s->matrix == NULL) return false;
   s->linear = SUNLinSol_Dense(s->x, s->matrix, s->sun);
   if (s->linear == NULL || CVodeSetLinearSolver(s->mem, s->linear, s->matrix) < 0) return false;
-  return s->ode.jacobian == NULL || CVodeSetJacFn(s->mem, jacobian) >= 0;
+  return CVodeSetJacFn(s->mem, jacobian) >= 0;
 }
 
 static bool attach_fixed_point(cvode* s) {
