@@ -15,7 +15,7 @@ typedef enum cpl_solver_kind {
   CPL_SOLVER_EULER,    ///< explicit Euler, fixed step
   CPL_SOLVER_RADAU,    ///< Radau IIA of order 5, implicit, one step
   CPL_SOLVER_DOPRI5,   ///< Dormand and Prince 5(4), explicit, one step (ARKODE)
-  CPL_SOLVER_ERK8,     ///< Fehlberg 8(7), explicit, one step (ARKODE)
+  CPL_SOLVER_ERK8,     ///< Prince and Dormand 8(7), explicit, one step (ARKODE)
   CPL_SOLVER_ESDIRK5,  ///< ESDIRK of order 5(4), implicit, one step (ARKODE)
   CPL_SOLVER_IDA,      ///< IDA, BDF, with the equation as a residual
 } cpl_solver_kind;

@@ -22,20 +22,34 @@ cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out) {
   return c->function.value(c->function.user, a->t, l->values, out);
 }
 
+static double nominal_of(const cpli_aggregate* a, int32_t node) {
+  const cpli_node* k = &a->nodes[node];
+  return k->part >= 0 && k->var >= 0 ? a->parts[k->part].m->base.desc->vars[k->var].nominal : 1;
+}
+
+// Both sides together, unless one of them has a jump: it is no derivative of anything.
+static double slope(double minus, double at, double plus, double h) {
+  double left = (at - minus) / h, right = (plus - at) / h;
+  if (fabs(left) < 1e-3 * fabs(right)) return left;
+  if (fabs(right) < 1e-3 * fabs(left)) return right;
+  return (plus - minus) / (2 * h);
+}
+
 static cpl_status by_differences(cpli_aggregate* a, cpli_tie* l) {
   const cpl_function* f = &l->def.function;
-  double plus, minus;
-  for (int32_t k = 0; k < l->n_sources; k++) {
-    double at = l->values[k], h = cbrt(DBL_EPSILON) * fmax(fabs(at), 1);
+  double base, plus, minus;
+  cpl_status st = f->value(f->user, a->t, l->values, &base);
+  for (int32_t k = 0; k < l->n_sources && st == CPL_OK; k++) {
+    double at = l->values[k];
+    double h = cbrt(DBL_EPSILON) * fmax(fabs(at), nominal_of(a, l->sources[k]));
     l->values[k] = at + h;
-    cpl_status st = f->value(f->user, a->t, l->values, &plus);
+    st = f->value(f->user, a->t, l->values, &plus);
     l->values[k] = at - h;
     if (st == CPL_OK) st = f->value(f->user, a->t, l->values, &minus);
     l->values[k] = at;
-    if (st != CPL_OK) return st;
-    l->gradient[k] = (plus - minus) / (2 * h);
+    if (st == CPL_OK) l->gradient[k] = slope(minus, base, plus, h);
   }
-  return CPL_OK;
+  return st;
 }
 
 cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l) {

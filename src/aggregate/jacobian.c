@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "aggregate/jumps.h"
 #include "base/base.h"
 
 // How long an entry stays as it is.
@@ -27,6 +28,7 @@ struct cpl_jacobian {
   cpl_model* m;
   cpl_context* ctx;
   cpli_pattern* pattern;
+  cpli_jumps* jumps;  // Nullable: central differences
   bool central, directional;
   int32_t n_rows, n_columns, n_states;
   uint32_t* row_ref;
@@ -181,8 +183,54 @@ static cpl_status by_directions(cpl_jacobian* j, const request* q) {
 
 //------------------------------------ all or some ------------------------------------
 
+// Moves all columns by shift. NULL: back to the base point.
+static cpl_status move_all(cpl_jacobian* j, const double* shift) {
+  size_t n = 0;
+  bool states = false;
+  for (int32_t c = 0; c < j->n_columns; c++) {
+    double value = shift != NULL ? j->base[c] + shift[c] : j->base[c];
+    if (j->column_state[c] >= 0) {
+      j->x[j->column_state[c]] = value;
+      states = true;
+    } else {
+      j->group_ref[n] = j->column_ref[c];
+      j->u[n++] = value;
+    }
+  }
+  cpl_status st = states ? j->m->ops->set_states(j->m, j->x) : CPL_OK;
+  if (st != CPL_OK || n == 0) return st;
+  return j->m->base.ops->set_real(&j->m->base, j->group_ref, n, j->u);
+}
+
+static cpl_status moved_rows(void* user, const double* shift, double* values) {
+  cpl_status st = move_all(user, shift);
+  return st == CPL_OK ? evaluate_rows(user, values) : st;
+}
+
+// Directional derivatives may be differences, too, that the model takes itself.
+static cpl_status mend_jumps(cpl_jacobian* j, const double* x, const request* q) {
+  cpli_jump_probe probe = {.user = j,
+                           .rows = moved_rows,
+                           .h = j->h,
+                           .base = j->minus,
+                           .out = q->out,
+                           .entries = q->entries,
+                           .height = (size_t)j->n_rows};
+  if (!cpli_jumps_grown(j->jumps, &probe)) return CPL_OK;
+  cpl_status st = CPL_OK;
+  if (j->directional) {
+    st = base_values(j, x);
+    choose_steps(j);
+    if (st == CPL_OK) st = evaluate_rows(j, j->minus);
+  }
+  if (st == CPL_OK) st = cpli_jumps_mend(j->jumps, &probe);
+  cpl_status back = move_all(j, NULL);
+  return st == CPL_OK ? back : st;
+}
+
 static cpl_status evaluate(cpl_jacobian* j, const double* x, const request* q) {
-  return j->directional ? by_directions(j, q) : by_differences(j, x, q);
+  cpl_status st = j->directional ? by_directions(j, q) : by_differences(j, x, q);
+  return st == CPL_OK && j->jumps != NULL ? mend_jumps(j, x, q) : st;
 }
 
 cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out) {
@@ -364,6 +412,7 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
                              def->n_columns, &j->pattern);
   }
   if (st >= 0) sort_by_colour(j);
+  if (st >= 0 && !j->central) st = cpli_jumps_make(ctx, j->pattern, &j->jumps);
   if (st < 0) cpl_jacobian_destroy(j);
   else *out = j;
   return st;
@@ -371,6 +420,7 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
 
 void cpl_jacobian_destroy(cpl_jacobian* j) {
   if (j == NULL) return;
+  cpli_jumps_destroy(j->jumps);
   cpli_pattern_destroy(j->pattern);
   cpli_free(j->ctx, j->row_ref);
   cpli_free(j->ctx, j->row_derivative);

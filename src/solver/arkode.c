@@ -5,6 +5,7 @@
 #include <arkode/arkode_arkstep.h>
 #include <math.h>
 
+#include "solver/rk87.h"
 #include "solver/sundials.h"
 
 enum { MOST_TRIES = 20 };          // of a step that cannot be projected, or not be evaluated
@@ -22,12 +23,13 @@ typedef struct arkode {
 typedef struct method {
   ARKODE_ERKTableID explicit_table;
   ARKODE_DIRKTableID implicit_table;
+  const cpli_rk87* own_table;  // in place of both. Nullable.
 } method;
 
 static const method methods[] = {
-    [CPL_SOLVER_DOPRI5] = {ARKODE_DORMAND_PRINCE_7_4_5, ARKODE_DIRK_NONE},
-    [CPL_SOLVER_ERK8] = {ARKODE_FEHLBERG_13_7_8, ARKODE_DIRK_NONE},
-    [CPL_SOLVER_ESDIRK5] = {ARKODE_ERK_NONE, ARKODE_ESDIRK547L2SA_7_4_5},
+    [CPL_SOLVER_DOPRI5] = {ARKODE_DORMAND_PRINCE_7_4_5, ARKODE_DIRK_NONE, NULL},
+    [CPL_SOLVER_ERK8] = {ARKODE_ERK_NONE, ARKODE_DIRK_NONE, &cpli_rk87_table},
+    [CPL_SOLVER_ESDIRK5] = {ARKODE_ERK_NONE, ARKODE_ESDIRK547L2SA_7_4_5, NULL},
 };
 
 //------------------------------------ callbacks ------------------------------------
@@ -225,7 +227,17 @@ static bool attach_linear_solver(arkode* s) {
   if (ARKStepSetLinearSolver(s->mem, s->sun.linear, s->sun.matrix) < 0 || !set_up_newton(s))
     return false;
   if (s->sun.own_system) return ARKStepSetLinSysFn(s->mem, own_system) >= 0;
-  return s->sun.ode.jacobian == NULL || ARKStepSetJacFn(s->mem, jacobian) >= 0;
+  return ARKStepSetJacFn(s->mem, jacobian) >= 0;
+}
+
+static bool set_table(arkode* s, const method* how) {
+  if (how->own_table == NULL)
+    return ARKStepSetTableNum(s->mem, how->implicit_table, how->explicit_table) >= 0;
+  cpli_rk87 t = *how->own_table;  // ARKODE takes no const
+  ARKodeButcherTable table = ARKodeButcherTable_Create(CPLI_RK87_STAGES, 8, 7, t.c, t.a, t.b, t.d);
+  bool fine = table != NULL && ARKStepSetTables(s->mem, 8, 7, NULL, table) >= 0;
+  ARKodeButcherTable_Free(table);
+  return fine;
 }
 
 static bool set_up(arkode* s, const method* how) {
@@ -238,8 +250,7 @@ static bool set_up(arkode* s, const method* how) {
   s->x0 = cpli_alloc(s->sun.base.ctx, s->sun.ode.n, sizeof(double));
   return s->x0 != NULL && ARKStepSetUserData(s->mem, s) >= 0 &&
          ARKStepSetErrHandlerFn(s->mem, cpli_sun_message, s) >= 0 &&
-         ARKStepSVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 &&
-         ARKStepSetTableNum(s->mem, how->implicit_table, how->explicit_table) >= 0 &&
+         ARKStepSVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 && set_table(s, how) &&
          ARKStepSetMaxNumSteps(s->mem, -1) >= 0 && ARKStepSetMaxErrTestFails(s->mem, 20) >= 0 &&
          ARKStepSetMaxHnilWarns(s->mem, -1) >= 0 &&
          (n_roots == 0 || (ARKStepRootInit(s->mem, (int)n_roots, roots) >= 0 &&

@@ -164,7 +164,6 @@ void cpli_dae_destroy(cpli_integrate* s) {
   struct cpli_dae* k = s->dae;
   if (k == NULL) return;
   cpli_algebra_free(&k->algebra);
-  cpli_dae_jacobian_destroy(s);
   cpli_free(s->base.base.ctx, k->block);
   cpli_free(s->base.base.ctx, k);
 }

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The Jacobian of f and g by states and algebraic variables: by the model's directional
-// derivatives, else by differences. Columns that meet in no equation are evaluated together, as far
-// as the model says who depends on whom.
+// The Jacobian of f and g by states and algebraic variables, and of f by states that have no
+// variables: by the model's directional derivatives, else by differences. Columns that meet in no
+// equation are evaluated together, as far as the model says who depends on whom.
 #include <float.h>
 #include <math.h>
 
+#include "aggregate/jumps.h"
 #include "solver/integrated.h"
 
 struct cpli_dae_columns {
@@ -16,6 +17,9 @@ struct cpli_dae_columns {
   uint32_t *row_refs, *column_refs;  // Nullable, both: differences
   uint32_t* group;                   // references of the columns of one colour
   bool entries;                      // only those of the pattern are stored
+  cpli_jumps* jumps;
+  double t;  // the point, while jumps are looked for
+  const double* at;
 };
 
 static size_t size_of(const cpli_integrate* s) { return s->n + s->na; }
@@ -39,6 +43,10 @@ static void store(const cpli_integrate* s, int32_t colour, double* out) {
   }
 }
 
+static double increment(const cpli_integrate* s, size_t j, double at) {
+  return sqrt(DBL_EPSILON) * fmax(fabs(at), s->nominal[j]);
+}
+
 static cpl_status by_differences(cpli_integrate* s, double t, const double* x, double* out) {
   struct cpli_dae_columns* k = s->columns;
   cpl_status st = evaluate(s, t, x, k->base);
@@ -46,7 +54,7 @@ static cpl_status by_differences(cpli_integrate* s, double t, const double* x, d
   for (int32_t colour = 0; colour < k->pattern->n_colours && st == CPL_OK; colour++) {
     for (int32_t c = k->first[colour]; c < k->first[colour + 1]; c++) {
       int32_t j = k->by_colour[c];
-      k->x[j] = x[j] + sqrt(DBL_EPSILON) * fmax(fabs(x[j]), s->nominal[j]);
+      k->x[j] = x[j] + increment(s, (size_t)j, x[j]);
       k->h[j] = k->x[j] - x[j];
     }
     st = evaluate(s, t, k->x, k->values);
@@ -73,6 +81,32 @@ static cpl_status by_directions(cpli_integrate* s, double t, const double* x, do
   return st;
 }
 
+static cpl_status moved_rows(void* user, const double* shift, double* values) {
+  cpli_integrate* s = user;
+  struct cpli_dae_columns* k = s->columns;
+  for (size_t i = 0; i < size_of(s); i++) k->x[i] = k->at[i] + shift[i];
+  return evaluate(s, k->t, k->x, values);
+}
+
+static cpl_status mend_jumps(cpli_integrate* s, double t, const double* x, double* out) {
+  struct cpli_dae_columns* k = s->columns;
+  cpli_jump_probe probe = {.user = s,
+                           .rows = moved_rows,
+                           .h = k->h,
+                           .base = k->base,
+                           .out = out,
+                           .entries = k->entries,
+                           .height = s->all};
+  if (!cpli_jumps_grown(k->jumps, &probe)) return CPL_OK;
+  cpl_status st = CPL_OK;
+  if (k->row_refs != NULL) st = evaluate(s, t, x, k->base);
+  for (size_t i = 0; i < size_of(s); i++) k->h[i] = increment(s, i, x[i]);
+  k->t = t;
+  k->at = x;
+  memcpy(k->x, x, s->all * sizeof *x);
+  return st == CPL_OK ? cpli_jumps_mend(k->jumps, &probe) : st;
+}
+
 static cpl_status differentiate(cpli_integrate* s, double t, const double* x, bool entries,
                                 size_t n, double* out) {
   double since = cpli_clock_if(s), sum = 0;
@@ -80,6 +114,7 @@ static cpl_status differentiate(cpli_integrate* s, double t, const double* x, bo
   memset(out, 0, n * sizeof *out);
   cpl_status st =
       s->columns->row_refs != NULL ? by_directions(s, t, x, out) : by_differences(s, t, x, out);
+  if (st == CPL_OK) st = mend_jumps(s, t, x, out);
   if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_jacobian(s, t, x, out);
   cpli_account(s, since);
   for (size_t i = 0; i < n && st == CPL_OK; i++) sum += out[i] - out[i];
@@ -176,6 +211,8 @@ static cpl_status make(cpli_integrate* s, int32_t* rows, int32_t* columns) {
   cpl_status st = find_pattern(s, rows, columns, named);
   if (st < 0) return st;
   sort_by_colour(k);
+  st = cpli_jumps_make(s->base.base.ctx, k->pattern, &k->jumps);
+  if (st < 0) return st;
   if (!named || s->m->base.ops->directional == NULL) return CPL_OK;
   k->row_refs = k->group + n;
   k->column_refs = k->row_refs + n;
@@ -199,6 +236,7 @@ cpl_status cpli_dae_jacobian_make(cpli_integrate* s) {
 void cpli_dae_jacobian_destroy(cpli_integrate* s) {
   struct cpli_dae_columns* k = s->columns;
   if (k == NULL) return;
+  cpli_jumps_destroy(k->jumps);
   if (k->pattern != NULL) cpli_pattern_destroy(k->pattern);
   cpli_free(s->base.base.ctx, k->x);
   cpli_free(s->base.base.ctx, k->by_colour);

@@ -186,7 +186,7 @@ static bool set_up(ida* s) {
   N_VConst(0, s->dx);
   size_t n_roots = s->sun.ode.n_roots;
   if (s->sun.own_system) s->sun.linear->content = s;
-  IDALsJacFn jac = s->sun.own_system ? own_system : s->sun.ode.jacobian != NULL ? jacobian : NULL;
+  IDALsJacFn jac = s->sun.own_system ? own_system : jacobian;
   return IDAInit(s->mem, residual, 0, s->sun.x, s->dx) >= 0 && IDASetUserData(s->mem, s) >= 0 &&
          IDASetErrHandlerFn(s->mem, cpli_sun_message, s) >= 0 &&
          IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 &&
@@ -194,7 +194,7 @@ static bool set_up(ida* s) {
          (n_roots == 0 || (IDARootInit(s->mem, (int)n_roots, roots) >= 0 &&
                            IDASetNoInactiveRootWarn(s->mem) >= 0)) &&
          IDASetLinearSolver(s->mem, s->sun.linear, s->sun.matrix) >= 0 &&
-         (jac == NULL || IDASetJacFn(s->mem, jac) >= 0);
+         IDASetJacFn(s->mem, jac) >= 0;
 }
 
 cpl_status cpli_ida_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,

@@ -337,6 +337,7 @@ void cpli_integrate_unfit(cpli_integrate* s) {
   cpl_jacobian_destroy(s->jac);
   cpli_projection_destroy(s);
   cpli_dae_destroy(s);
+  cpli_dae_jacobian_destroy(s);
   cpli_multipliers_destroy(s);
   cpli_free(ctx, s->projected);
   if (s->solver != NULL) s->solver->ops->destroy(s->solver);

@@ -175,7 +175,7 @@ static cpl_status make_jacobian(cpli_integrate* s) {
   if (!how->implicit || s->n == 0 || s->dae != NULL || own) return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
-      return CPL_OK;  // hidden states: CVODE's differences
+      return cpli_dae_jacobian_make(s);  // hidden states
   }
   cpl_jacobian_def def = cpl_default_jacobian_def();
   def.rows = d->derivatives;
@@ -195,13 +195,13 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .user = s,
                   .rhs = rhs,
                   .roots = roots,
-                  .jacobian = s->dae != NULL   ? cpli_dae_jacobian
-                              : s->jac != NULL ? jacobian
-                                               : NULL,
+                  .jacobian = s->columns != NULL ? cpli_dae_jacobian
+                              : s->jac != NULL   ? jacobian
+                                                 : NULL,
                   .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : cpli_dae_pattern(s),
-                  .entries = s->dae != NULL   ? cpli_dae_entries
-                             : s->jac != NULL ? cpli_integrate_entries
-                                              : NULL};
+                  .entries = s->columns != NULL ? cpli_dae_entries
+                             : s->jac != NULL   ? cpli_integrate_entries
+                                                : NULL};
   if (s->m->ops->newton_setup != NULL && s->nm > 0)
     ode.newton_setup = cpli_multipliers_setup, ode.newton_solve = cpli_multipliers_solve;
   else if (s->m->ops->newton_setup != NULL)

@@ -37,6 +37,9 @@ static const double dd[3] = {-10.048809399827415562, 1.3821427331607488958,
 static const double safety = 0.9, fastest = 0.125, slowest = 5;  // of h / h_new
 static const double keep_jacobian = 0.001;                       // below that rate of convergence
 static const double too_far = 10;  // a projection in units of the tolerance
+// A contraction that was seen in steps before says nothing of a step into a jump: the first change
+// of an iteration is the last one only where it is small itself.
+static const double unseen = 0.003;
 
 typedef struct radau {
   cpli_solver base;
@@ -96,26 +99,10 @@ static void set_scale(radau* s, const double* x) {
 
 //------------------------------------ linear systems ------------------------------------
 
-static cpl_status difference_jacobian(radau* s) {
-  size_t n = s->ode.n;
-  memcpy(s->trial, s->x0, n * sizeof(double));
-  for (size_t j = 0; j < n; j++) {
-    double delta = sqrt(DBL_EPSILON * fmax(1e-5, fabs(s->x0[j])));
-    s->trial[j] = s->x0[j] + delta;
-    delta = s->trial[j] - s->x0[j];
-    cpl_status st = rhs(s, s->t0, s->trial, s->jac + j * n);
-    if (st != CPL_OK) return st;
-    for (size_t i = 0; i < n; i++) s->jac[j * n + i] = (s->jac[j * n + i] - s->f0[i]) / delta;
-    s->trial[j] = s->x0[j];
-  }
-  return CPL_OK;
-}
-
 static cpl_status evaluate_jacobian(radau* s) {
   s->base.stats->jac_evals++;
-  cpl_status st = s->sparse != NULL         ? s->ode.entries(s->ode.user, s->t0, s->x0, s->jac)
-                  : s->ode.jacobian != NULL ? s->ode.jacobian(s->ode.user, s->t0, s->x0, s->jac)
-                                            : difference_jacobian(s);
+  cpl_status st = s->sparse != NULL ? s->ode.entries(s->ode.user, s->t0, s->x0, s->jac)
+                                    : s->ode.jacobian(s->ode.user, s->t0, s->x0, s->jac);
   s->jac_known = s->jac_fresh = st == CPL_OK;
   s->h_factored = 0;
   return st;
@@ -334,12 +321,15 @@ static cpl_status solve_stages(radau* s, double h) {
     if (round > 0 && round < MOST_ITERATIONS - 1 && !promising(s, round, size, before, &last_rate))
       return CPL_RETRY;
     before = fmax(size, DBL_EPSILON);
-    if (s->contraction * size <= reach(s)) return CPL_OK;
+    double trusted = round > 0 ? s->contraction : fmax(s->contraction, unseen);
+    if (trusted * size <= reach(s)) return CPL_OK;
   }
   return CPL_RETRY;
 }
 
-// The error of the step in units of the tolerance, by the embedded formula.
+// The error of the step in units of the tolerance, by the embedded formula. A second evaluation
+// takes out what a stiff component makes of it; what the matrix does not foresee of that
+// evaluation, as at a jump, is an error, too.
 static cpl_status estimate(radau* s, double h, bool careful, double* out) {
   size_t n = s->ode.n;
   for (size_t i = 0; i < n; i++) {
@@ -349,12 +339,20 @@ static cpl_status estimate(radau* s, double h, bool careful, double* out) {
   solve_real(s, s->error);
   *out = fmax(norm(s, s->error), 1e-10);
   if (*out < 1 || !careful) return CPL_OK;
-  for (size_t i = 0; i < n; i++) s->trial[i] = s->x0[i] + s->error[i];
+  double* foreseen = s->k[0];
+  for (size_t i = 0; i < n; i++) {
+    s->trial[i] = s->x0[i] + s->error[i];
+    foreseen[i] = real_value / h * s->error[i];
+  }
   cpl_status st = rhs(s, s->t0, s->trial, s->error);
   if (st != CPL_OK) return st;
-  for (size_t i = 0; i < n; i++) s->error[i] += s->rhs_error[i];
+  for (size_t i = 0; i < n; i++) {
+    s->error[i] += s->rhs_error[i];
+    foreseen[i] -= s->error[i];
+  }
   solve_real(s, s->error);
-  *out = fmax(norm(s, s->error), 1e-10);
+  solve_real(s, foreseen);
+  *out = fmax(fmax(norm(s, s->error), norm(s, foreseen)), 1e-10);
   return CPL_OK;
 }
 

@@ -17,7 +17,8 @@ typedef struct cpli_ode {
   cpl_status (*rhs)(void* user, double t, const double* x, double* dx);
   /// Never zero, NaN or of extreme size: integrate.c maps indicators to that.
   cpl_status (*roots)(void* user, double t, const double* x, double* z);
-  /// df/dx, column after column. Nullable: the solver uses differences.
+  /// df/dx, column after column. Nullable: the method is explicit, or the linear system is the
+  /// equation's own.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
   const cpli_pattern* pattern;  // where it may be other than zero. Nullable: anywhere
   /// The same, only the entries of the pattern. Nullable: without a pattern.
