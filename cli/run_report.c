@@ -102,6 +102,7 @@ static void print_counts(cpli_json* json, const session* s) {
       {"steps", v->steps},
       {"rejected_steps", v->rejected},
       {"rhs_evals", v->rhs_evals},
+      {"indicator_evals", v->indicator_evals},
       {"jacobians", v->jac_evals},
       {"newton_iterations", v->newton_iters},
       {"gmres_iterations", v->linear_iters},

@@ -73,6 +73,7 @@ typedef struct cpl_model_solver {
 /// Counters over the whole life of a stepper made by cpl_integrate().
 typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
+  int64_t indicator_evals;  ///< of all event indicators
   int64_t state_events, time_events, step_events;
   int64_t restarts;
   int64_t switches;           ///< of the model's structure

@@ -78,10 +78,18 @@ static void heed(beside* b, int32_t i, const cpl_step_result* r) {
 
 static cpl_status present(beside* b, int32_t i) {
   part* p = &b->parts[i];
-  cpl_step_result r;
-  if (!b->running || p->at >= b->t || p->coarse) return CPL_OK;
-  cpl_status st = p->s->ops->step(p->s, b->t, b->limit, &r);
-  if (st >= 0) p->at = r.time;
+  cpl_status st = CPL_OK;
+  while (st >= 0 && b->running && p->at < b->t && !p->coarse && !b->ended) {
+    cpl_step_result r;
+    st = p->s->ops->step(p->s, b->t, b->limit, &r);
+    if (st < 0) break;
+    p->at = r.time;
+    if (r.end == CPL_STEP_DONE) continue;
+    // an event that shows only at this output point is made up for by this part alone
+    if (r.end != CPL_STEP_EVENT || p->at >= b->t) heed(b, i, &r);
+    p->until = p->at;
+    cpli_heap_sort_in(&b->heap, i);
+  }
   return st;
 }
 

@@ -15,7 +15,10 @@ typedef struct arkode {
   cpli_sun sun;
   void* mem;
   bool implicit;
-  double* x0;  // where the step under way began
+  double t0;  // where the step under way began
+  double* x0;
+  ARKodeButcherTable table;  // of an explicit method that repeats steps. Nullable.
+  double* stages;            // its derivatives there, one after the other
   bool not_projected;
   int64_t counted_steps, counted_rejected, counted_newton, counted_jacobians;
 } arkode;
@@ -39,10 +42,6 @@ static int rhs(realtype t, N_Vector x, N_Vector dx, void* user) {
   s->base.stats->rhs_evals++;
   return cpli_sun_passed_on(
       s, s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx)));
-}
-
-static int roots(realtype t, N_Vector x, realtype* z, void* user) {
-  return cpli_sun_roots(user, t, x, z);
 }
 
 static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* user, N_Vector a,
@@ -134,7 +133,6 @@ static const cpli_sun_cause causes[] = {
      true},
     {ARK_UNREC_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step",
      true},
-    {ARK_RTFUNC_FAIL, "the event indicators cannot be evaluated", true},
     {ARK_POSTPROCESS_STEP_FAIL, "the constraints cannot be met even with the shortest step", true},
 };
 
@@ -150,6 +148,7 @@ static int evolve(arkode* s, double t_limit, double* reached) {
   size_t bytes = s->sun.ode.n * sizeof(double);
   int flag = 0;
   memcpy(s->x0, N_VGetArrayPointer(s->sun.x), bytes);
+  s->t0 = s->sun.t;
   for (int tries = 0; tries < MOST_TRIES; tries++) {
     s->not_projected = false;
     ARKStepSetStopTime(s->mem, t_limit);
@@ -169,8 +168,7 @@ static int evolve(arkode* s, double t_limit, double* reached) {
   return flag;
 }
 
-static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
-                       int8_t* crossed) {
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   arkode* s = (arkode*)base;
   if (max_step != s->sun.max_step) {
     ARKStepSetMaxStep(s->mem, isinf(max_step) ? 0 : max_step);
@@ -185,11 +183,28 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     return CPL_OK;
   }
   if (flag < 0) return failed(s, flag);
-  cpl_status st = cpli_sun_reached(&s->sun, reached, t, x);
-  if (st < 0 || flag != ARK_ROOT_RETURN) return st;
-  ARKStepGetRootInfo(s->mem, s->sun.roots);
-  cpli_sun_crossed(&s->sun, crossed);
-  return CPL_EVENT;
+  return cpli_sun_reached(&s->sun, reached, t, x);
+}
+
+// ARKODE interpolates with a polynomial of degree 5 at most, so a method of higher order takes
+// steps to locate events. ARKODE itself stays at the end of its own step.
+static cpl_status again(cpli_solver* base, double h, double* x) {
+  arkode* s = (arkode*)base;
+  const cpli_ode* ode = &s->sun.ode;
+  const ARKodeButcherTable b = s->table;
+  for (int k = 0; k <= b->stages; k++) {
+    const double* weights = k < b->stages ? b->A[k] : b->b;
+    memcpy(x, s->x0, ode->n * sizeof *x);
+    for (int j = 0; j < k; j++) {
+      const double* slope = s->stages + (size_t)j * ode->n;
+      for (size_t i = 0; i < ode->n && weights[j] != 0; i++) x[i] += h * weights[j] * slope[i];
+    }
+    if (k == b->stages) break;
+    base->stats->rhs_evals++;
+    cpl_status st = ode->rhs(ode->user, s->t0 + b->c[k] * h, x, s->stages + (size_t)k * ode->n);
+    if (st != CPL_OK) return st;
+  }
+  return ode->project != NULL ? ode->project(ode->user, s->t0 + h, x, too_far) : CPL_OK;
 }
 
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
@@ -207,11 +222,12 @@ static void destroy(cpli_solver* base) {
   if (s->mem != NULL) ARKStepFree(&s->mem);
   cpli_sun_free(&s->sun);
   cpli_free(base->ctx, s->x0);
+  cpli_free(base->ctx, s->stages);
   cpli_free(base->ctx, s);
 }
 
-static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+#define COMMON_OPS .destroy = destroy, .start = start, .step = step, .interpolate = interpolate
+static const cpli_solver_ops ops[2] = {{COMMON_OPS}, {COMMON_OPS, .again = again}};
 
 // Derivatives at stages follow from the solved stage, not from an evaluation there: for stiff
 // models that would magnify what Newton's iteration left by the length of the step, and the error
@@ -240,12 +256,24 @@ static bool set_table(arkode* s, const method* how) {
   return fine;
 }
 
+enum { DENSE_ORDER = 5 };  // a method up to it interpolates as accurately as it steps
+
+static bool prepare_again(arkode* s) {
+  ARKodeButcherTable implicit_table = NULL, explicit_table = NULL;
+  if (s->implicit) return true;
+  if (ARKStepGetCurrentButcherTables(s->mem, &implicit_table, &explicit_table) < 0) return false;
+  if (explicit_table == NULL || explicit_table->q <= DENSE_ORDER) return explicit_table != NULL;
+  s->table = explicit_table;
+  s->stages = cpli_alloc(s->sun.base.ctx, (size_t)s->table->stages * s->sun.ode.n, sizeof(double));
+  s->sun.base.ops = &ops[1];
+  return s->stages != NULL;
+}
+
 static bool set_up(arkode* s, const method* how) {
   if (!cpli_sun_set_up(&s->sun, s->implicit, own_solve)) return false;
   s->mem =
       ARKStepCreate(s->implicit ? NULL : rhs, s->implicit ? rhs : NULL, 0, s->sun.x, s->sun.sun);
   if (s->mem == NULL) return false;
-  size_t n_roots = s->sun.ode.n_roots;
   bool projects = s->sun.ode.project != NULL;
   s->x0 = cpli_alloc(s->sun.base.ctx, s->sun.ode.n, sizeof(double));
   return s->x0 != NULL && ARKStepSetUserData(s->mem, s) >= 0 &&
@@ -253,10 +281,8 @@ static bool set_up(arkode* s, const method* how) {
          ARKStepSVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 && set_table(s, how) &&
          ARKStepSetMaxNumSteps(s->mem, -1) >= 0 && ARKStepSetMaxErrTestFails(s->mem, 20) >= 0 &&
          ARKStepSetMaxHnilWarns(s->mem, -1) >= 0 &&
-         (n_roots == 0 || (ARKStepRootInit(s->mem, (int)n_roots, roots) >= 0 &&
-                           ARKStepSetNoInactiveRootWarn(s->mem) >= 0)) &&
          (!projects || ARKStepSetPostprocessStepFn(s->mem, project) >= 0) &&
-         (!s->implicit || attach_linear_solver(s));
+         (!s->implicit || attach_linear_solver(s)) && prepare_again(s);
 }
 
 cpl_status cpli_arkode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
@@ -264,7 +290,7 @@ cpl_status cpli_arkode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_s
   *out = NULL;
   arkode* s = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
-  s->sun = (cpli_sun){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+  s->sun = (cpli_sun){.base = {.ops = &ops[0], .ctx = ctx, .who = "", .stats = stats},
                       .ode = *ode,
                       .rtol = def->rtol,
                       .max_step = INFINITY};

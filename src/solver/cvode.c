@@ -32,8 +32,7 @@ typedef struct cvode {
   double t;            // end of the last step
   double max_step;     // what CVODE was told
   double refused_at;   // where the model last could not be evaluated
-  int* roots;
-  int stuck;  // steps in a row that did not advance the time
+  int stuck;           // steps in a row that did not advance the time
   int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton, counted_linear;
   bool gmres;
 } cvode;
@@ -51,11 +50,6 @@ static int rhs(realtype t, N_Vector x, N_Vector dx, void* user) {
   cvode* s = user;
   s->base.stats->rhs_evals++;
   return passed_on(s, t, s->ode.rhs(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(dx)));
-}
-
-static int roots(realtype t, N_Vector x, realtype* z, void* user) {
-  cvode* s = user;
-  return passed_on(s, t, s->ode.roots(s->ode.user, t, N_VGetArrayPointer(x), z));
 }
 
 static int jacobian(realtype t, N_Vector x, N_Vector fx, SUNMatrix out, void* user, N_Vector a,
@@ -203,7 +197,6 @@ static const cause causes[] = {
     {CV_FIRST_RHSFUNC_ERR, "the derivatives cannot be evaluated at the start"},
     {CV_REPTD_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step"},
     {CV_UNREC_RHSFUNC_ERR, "the derivatives cannot be evaluated even with the shortest step"},
-    {CV_RTFUNC_FAIL, "the event indicators cannot be evaluated"},
     {CV_PROJFUNC_FAIL, "the projection onto the constraints failed"},
     {CV_REPTD_PROJFUNC_ERR, "the constraints cannot be met even with the shortest step"},
 };
@@ -254,8 +247,7 @@ static void limit_step(cvode* s, double max_step) {
   CVodeSetMaxStep(s->mem, isinf(max_step) ? 0 : s->max_step);
 }
 
-static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
-                       int8_t* crossed) {
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   cvode* s = (cvode*)base;
   limit_step(s, max_step);
   s->failure = CPL_OK;
@@ -272,10 +264,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (s->stuck > 10) return stuck(s);  // CVODE only warns and would go on for ever
   *t = s->t = reached;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
-  if (flag != CV_ROOT_RETURN) return CPL_OK;
-  CVodeGetRootInfo(s->mem, s->roots);
-  for (size_t i = 0; i < s->ode.n_roots; i++) crossed[i] = (int8_t)s->roots[i];
-  return CPL_EVENT;
+  return CPL_OK;
 }
 
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
@@ -302,7 +291,6 @@ static void destroy(cpli_solver* base) {
   if (s->atol != NULL) N_VDestroy(s->atol);
   if (s->lent != NULL) N_VDestroy(s->lent);
   if (s->sun != NULL) SUNContext_Free(&s->sun);
-  cpli_free(base->ctx, s->roots);
   cpli_free(base->ctx, s);
 }
 
@@ -337,8 +325,6 @@ static bool set_up(cvode* s, bool adams) {
          CVodeSetErrHandlerFn(s->mem, take_message, s) >= 0 &&
          CVodeSVtolerances(s->mem, s->rtol, s->atol) >= 0 && CVodeSetMaxNumSteps(s->mem, -1) >= 0 &&
          CVodeSetMaxHnilWarns(s->mem, -1) >= 0 &&
-         (s->ode.n_roots == 0 || (CVodeRootInit(s->mem, (int)s->ode.n_roots, roots) >= 0 &&
-                                  CVodeSetNoInactiveRootWarn(s->mem) >= 0)) &&
          (s->ode.correct == NULL || adams ||
           (CVodeSetProjFn(s->mem, correct) >= 0 && CVodeSetProjErrEst(s->mem, SUNTRUE) >= 0)) &&
          (adams ? attach_fixed_point(s) : attach_linear_solver(s));
@@ -355,8 +341,7 @@ cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
                .gmres = def->kind == CPL_SOLVER_CVODE && def->linear == CPL_LINEAR_GMRES,
                .max_step = INFINITY,
                .refused_at = INFINITY};
-  s->roots = cpli_alloc(ctx, ode->n_roots, sizeof *s->roots);
-  if (s->roots == NULL || !set_up(s, def->kind == CPL_SOLVER_ADAMS)) {
+  if (!set_up(s, def->kind == CPL_SOLVER_ADAMS)) {
     destroy(&s->base);
     return cpli_nomem(ctx);
   }

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Methods with a fixed step: explicit Euler and the classical Runge-Kutta method. A sign change of
-// a root function within a step is located by taking shorter steps from its beginning, so that the
-// state at an event has the order of the method.
-#include <float.h>
+// Methods with a fixed step: explicit Euler and the classical Runge-Kutta method. Events are
+// located by shorter steps from the beginning of the last one, so that the state there has the
+// order of the method.
 #include <math.h>
 
-#include "solver/locate.h"
+#include "solver/solver.h"
 
 typedef struct fixed {
   cpli_solver base;
@@ -18,7 +17,6 @@ typedef struct fixed {
   double *x0, *x1;  // its ends
   double *d0, *d1;  // derivatives at its ends
   double *k, *stage, *sum;
-  double *z0, *z1, *zm, *zt;
   bool d0_known;  // d0 belongs to (t1, x1)
 } fixed;
 
@@ -48,36 +46,11 @@ static cpl_status advance(fixed* s, double t, double h, double* x) {
   return CPL_OK;
 }
 
-//------------------------------------ roots ------------------------------------
-
 static cpl_status whole_step(fixed* s, double h) {
   cpl_status st = advance(s, s->t0, h, s->x1);
   if (st == CPL_OK && s->ode.project != NULL)
     st = s->ode.project(s->ode.user, s->t0 + h, s->x1, INFINITY);
   return st;
-}
-
-static cpl_status attempt(void* user, double h, double* z) {
-  fixed* s = user;
-  cpl_status st = whole_step(s, h);
-  return st == CPL_OK ? s->ode.roots(s->ode.user, s->t0 + h, s->x1, z) : st;
-}
-
-// A shorter step that still ends past the first sign change, to rounding.
-static cpl_status locate(fixed* s, int8_t* crossed) {
-  cpli_search k = {.n = s->ode.n_roots,
-                   .high = s->t1 - s->t0,
-                   .tiny = 4 * DBL_EPSILON * fmax(fabs(s->t0), fabs(s->t1)),
-                   .z0 = s->z0,
-                   .z1 = s->z1,
-                   .low_z = s->zm,
-                   .try_z = s->zt,
-                   .user = s,
-                   .attempt = attempt};
-  cpl_status st = cpli_locate(&k, crossed);
-  if (st != CPL_OK) return st;
-  s->t1 = s->t0 + k.high;
-  return whole_step(s, k.high);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -89,7 +62,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   memcpy(s->x1, x, s->ode.n * sizeof *x);
   s->d0_known = false;
   base->stats->restarts++;
-  return s->ode.n_roots > 0 ? s->ode.roots(s->ode.user, t, x, s->z1) : CPL_OK;
+  return CPL_OK;
 }
 
 static void swap(double** a, double** b) {
@@ -98,8 +71,7 @@ static void swap(double** a, double** b) {
   *b = kept;
 }
 
-static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
-                       int8_t* crossed) {
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   fixed* s = (fixed*)base;
   double h = fmin(s->h, max_step);
   s->t0 = s->t1;
@@ -112,16 +84,9 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
                     s->t0);
   }
   swap(&s->x0, &s->x1);
-  swap(&s->z0, &s->z1);
   swap(&s->d0, &s->d1);
   cpl_status st = s->d0_known ? CPL_OK : rhs(s, s->t0, s->x0, s->d0);
   if (st == CPL_OK) st = whole_step(s, s->t1 - s->t0);
-  bool event = false;
-  if (st == CPL_OK && s->ode.n_roots > 0) {
-    st = s->ode.roots(s->ode.user, s->t1, s->x1, s->z1);
-    event = st == CPL_OK && cpli_changed_sign(s->z0, s->z1, s->ode.n_roots);
-    if (event) st = locate(s, crossed);
-  }
   if (st == CPL_OK) st = rhs(s, s->t1, s->x1, s->d1);  // for the next step and for interpolation
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL,
@@ -132,7 +97,16 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   base->stats->steps++;
   *t = s->t1;
   memcpy(x, s->x1, s->ode.n * sizeof *x);
-  return event ? CPL_EVENT : CPL_OK;
+  return CPL_OK;
+}
+
+static cpl_status again(cpli_solver* base, double h, double* x) {
+  fixed* s = (fixed*)base;
+  cpl_status st = whole_step(s, h);
+  s->t1 = s->t0 + h;
+  if (st == CPL_OK) st = rhs(s, s->t1, s->x1, s->d1);
+  memcpy(x, s->x1, s->ode.n * sizeof *x);
+  return st;
 }
 
 // Cubic Hermite between the ends of the step; Euler: linear, all its order allows.
@@ -153,13 +127,13 @@ static cpl_status interpolate(cpli_solver* base, double t, double* x) {
 static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   fixed* s = (fixed*)base;
-  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->k, s->stage, s->sum, s->z0, s->z1, s->zm, s->zt};
+  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->k, s->stage, s->sum};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(base->ctx, all[i]);
   cpli_free(base->ctx, s);
 }
 
 static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate, .again = again};
 
 cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                              cpl_solver_stats* stats, cpli_solver** out) {
@@ -170,14 +144,11 @@ cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
                .ode = *ode,
                .h = def->step,
                .rk4 = def->kind == CPL_SOLVER_RK4};
-  size_t n = ode->n, nz = ode->n_roots;
+  size_t n = ode->n;
   double** of_states[] = {&s->x0, &s->x1, &s->d0, &s->d1, &s->stage, &s->sum};
-  double** of_roots[] = {&s->z0, &s->z1, &s->zm, &s->zt};
   bool fine = (s->k = cpli_alloc(ctx, n, sizeof(double))) != NULL;
   for (size_t i = 0; i < CPLI_COUNT(of_states); i++)
     fine = (*of_states[i] = cpli_alloc(ctx, n, sizeof(double))) != NULL && fine;
-  for (size_t i = 0; i < CPLI_COUNT(of_roots); i++)
-    fine = (*of_roots[i] = cpli_alloc(ctx, nz, sizeof(double))) != NULL && fine;
   if (!fine) {
     destroy(&s->base);
     return cpli_nomem(ctx);

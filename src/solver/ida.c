@@ -30,11 +30,6 @@ static int residual(realtype t, N_Vector x, N_Vector dx, N_Vector out, void* use
   return cpli_sun_passed_on(s, st);
 }
 
-static int roots(realtype t, N_Vector x, N_Vector dx, realtype* z, void* user) {
-  (void)dx;
-  return cpli_sun_roots(user, t, x, z);
-}
-
 static int jacobian(realtype t, realtype cj, N_Vector x, N_Vector dx, N_Vector r, SUNMatrix out,
                     void* user, N_Vector a, N_Vector b, N_Vector c) {
   cpli_sun* s = user;
@@ -122,7 +117,6 @@ static const cpli_sun_cause causes[] = {
     {IDA_LSETUP_FAIL, "the Jacobian cannot be evaluated or factorised", true},
     {IDA_RES_FAIL, "the derivatives cannot be evaluated", true},
     {IDA_REP_RES_ERR, "the derivatives cannot be evaluated even with the shortest step", true},
-    {IDA_RTFUNC_FAIL, "the event indicators cannot be evaluated", true},
 };
 
 static cpl_status failed(ida* s, int flag) {
@@ -131,8 +125,7 @@ static cpl_status failed(ida* s, int flag) {
   return cpli_sun_failed(&s->sun, h, flag, causes, CPLI_COUNT(causes), "IDA cannot go on");
 }
 
-static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
-                       int8_t* crossed) {
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   ida* s = (ida*)base;
   if (max_step != s->sun.max_step) {
     IDASetMaxStep(s->mem, isinf(max_step) ? 0 : max_step);
@@ -148,11 +141,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     return CPL_OK;
   }
   if (flag < 0) return failed(s, flag);
-  cpl_status st = cpli_sun_reached(&s->sun, reached, t, x);
-  if (st < 0 || flag != IDA_ROOT_RETURN) return st;
-  IDAGetRootInfo(s->mem, s->sun.roots);
-  cpli_sun_crossed(&s->sun, crossed);
-  return CPL_EVENT;
+  return cpli_sun_reached(&s->sun, reached, t, x);
 }
 
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
@@ -184,15 +173,12 @@ static bool set_up(ida* s) {
   s->mem = IDACreate(s->sun.sun);
   if (s->dx == NULL || s->right == NULL || s->mem == NULL) return false;
   N_VConst(0, s->dx);
-  size_t n_roots = s->sun.ode.n_roots;
   if (s->sun.own_system) s->sun.linear->content = s;
   IDALsJacFn jac = s->sun.own_system ? own_system : jacobian;
   return IDAInit(s->mem, residual, 0, s->sun.x, s->dx) >= 0 && IDASetUserData(s->mem, s) >= 0 &&
          IDASetErrHandlerFn(s->mem, cpli_sun_message, s) >= 0 &&
          IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0 &&
          IDASetMaxNumSteps(s->mem, -1) >= 0 &&
-         (n_roots == 0 || (IDARootInit(s->mem, (int)n_roots, roots) >= 0 &&
-                           IDASetNoInactiveRootWarn(s->mem) >= 0)) &&
          IDASetLinearSolver(s->mem, s->sun.linear, s->sun.matrix) >= 0 &&
          IDASetJacFn(s->mem, jac) >= 0;
 }

@@ -30,7 +30,8 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   s->at_end = NO_EVENT;
   cpli_multipliers_start(s);
   if (s->na > 0) st = cpli_dae_consistent(s);
-  return st < 0 ? st : s->solver->ops->start(s->solver, s->t, s->x, s->atol);
+  if (st >= 0) st = s->solver->ops->start(s->solver, s->t, s->x, s->atol);
+  return st < 0 ? st : cpli_crossings_start(s);
 }
 
 // The solver may be ahead of the time outputs are at; an event here takes back what it did beyond.
@@ -126,22 +127,27 @@ static cpl_status close_step(cpli_integrate* s, bool* wants_event) {
                          : st;
 }
 
-static cpl_status solver_step(cpli_integrate* s, double t_limit) {
+// The state at the event is interpolated: off the constraints.
+static cpl_status end_at_crossing(cpli_integrate* s) {
+  s->at_end = STATE_EVENT;
+  if (s->projection == NULL || s->def.projection == CPL_PROJECT_BY_EVENTS) return CPL_OK;
+  cpl_status st = cpli_projection_apply(s, s->t_step, s->x, INFINITY);
+  return st == CPL_RETRY ? CPL_ERR_SOLVER : st;
+}
+
+static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
   double longest = s->def.step > 0 ? s->def.step : INFINITY;
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
   double limit = fmin(t_limit, s->next_time);
-  memset(s->crossed, 0, s->nz);
+  bool crossed = false;
+  memcpy(s->x_at, s->x, s->all * sizeof(double));
   cpl_status st = s->nm > 0 ? cpli_multipliers_look(s) : CPL_OK;
-  if (st == CPL_OK)
-    st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x, s->crossed);
+  if (st == CPL_OK) st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x);
+  if (st == CPL_OK) st = cpli_crossings_step(s, t_end, &crossed);
+  if (st == CPL_OK && crossed) st = end_at_crossing(s);
   if (st < 0) return st;
-  // where an event is, the solver interpolates: off the constraints
-  if (st == CPL_EVENT && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
-    cpl_status off = cpli_projection_apply(s, s->t_step, s->x, INFINITY);
-    if (off != CPL_OK) return off < 0 ? off : CPL_ERR_SOLVER;
-  }
   s->step_open = true;
-  s->at_end = st == CPL_EVENT ? STATE_EVENT : s->t_step >= s->next_time ? TIME_EVENT : NO_EVENT;
+  if (!crossed) s->at_end = s->t_step >= s->next_time ? TIME_EVENT : NO_EVENT;
   return CPL_OK;
 }
 
@@ -164,7 +170,8 @@ cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit)
                     s->base.base.name, s->t);
   }
   if (s->next_time <= s->t) return stop_at_event(s, TIME_EVENT);
-  return solver_step(s, s->def.stop_at_steps_end || s->def.restart_each_step ? t_end : t_limit);
+  bool stops = s->def.stop_at_steps_end || s->def.restart_each_step;
+  return solver_step(s, t_end, stops ? t_end : t_limit);
 }
 
 cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
@@ -177,6 +184,17 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
   return st == CPL_RETRY ? cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
                                            "%s: at an output point", s->base.base.name)
                          : st;
+}
+
+cpl_status cpli_integrate_look(cpli_integrate* s, double t) {
+  double before = s->t;
+  bool crossed = false;
+  cpl_status st = cpli_integrate_at(s, t);
+  if (st >= 0) st = cpli_crossings_at(s, &crossed);
+  if (st < 0 || !crossed) return st;
+  st = end_at_crossing(s);
+  s->t = -INFINITY;  // the model is elsewhere
+  return st < 0 ? st : cpli_integrate_at(s, before);
 }
 
 static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
@@ -197,7 +215,7 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
 
   // steps of the solver until one reaches t_end or an event stops us
   while (st >= 0 && !s->ended && s->pending == NO_EVENT && s->t < t_end) {
-    if (t_end < s->t_step) st = cpli_integrate_at(s, t_end);
+    if (t_end < s->t_step) st = cpli_integrate_look(s, t_end);
     else if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
     else st = cpli_integrate_ahead(s, t_end, t_limit);
   }
@@ -343,6 +361,7 @@ void cpli_integrate_unfit(cpli_integrate* s) {
   if (s->solver != NULL) s->solver->ops->destroy(s->solver);
   cpli_free(ctx, s->x);
   cpli_free(ctx, s->crossed);
+  cpli_crossings_destroy(s);
   cpli_free(ctx, s->z_before);
   cpli_free(ctx, s->trails);
 }
@@ -442,6 +461,7 @@ cpl_status cpli_integrate_fit(cpli_integrate* s) {
   s->base.base.desc = d;
   s->nm = cpli_multipliers_count(s);
   cpl_status st = allocate(s, s->base.base.ctx);
+  if (st >= 0) st = cpli_crossings_make(s);
   if (st >= 0) st = cpli_dae_make(s);
   if (st >= 0) st = cpli_multipliers_make(s);
   if (st >= 0) st = cpli_projection_make(s);

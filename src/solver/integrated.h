@@ -3,10 +3,10 @@
 //
 // Inside of a stepper made by cpl_integrate(), for the files that share the work: point.c evaluates
 // the model for the solver, linear.c solves linear systems of large ones, dae.c and dae_jacobian.c
-// have what algebraic variables need, multipliers.c what constraints need with IDA, watch.c looks
-// for events that come ever closer, saved.c saves and restores, structures.c follows a model whose
-// structure varies, integrate.c steps; pieces.c steps
-// several side by side.
+// have what algebraic variables need, multipliers.c what constraints need with IDA, crossings.c
+// finds state events, watch.c looks for those that come ever closer, saved.c saves and restores,
+// structures.c follows a model whose structure varies, integrate.c steps; pieces.c steps several
+// side by side.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -33,6 +33,7 @@ typedef struct cpli_integrate {
   size_t nz;
   double *x, *x_at, *atol, *nominal;  // of all three, in this order
   int8_t* crossed;
+  struct cpli_crossings* crossings;  // Nullable: the model has no indicators
 
   double t;       // where outputs are
   double t_step;  // end of the solver's last step; x belongs to it
@@ -92,6 +93,9 @@ cpl_status cpli_integrate_close(cpli_integrate* s);
 cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit);
 /// Outputs at t, inside the solver's last step.
 cpl_status cpli_integrate_at(cpli_integrate* s, double t);
+/// The same, unless an indicator shows there that an event was missed in this step: it ends at the
+/// event then (s->t_step), and outputs stay where they were.
+cpl_status cpli_integrate_look(cpli_integrate* s, double t);
 /// The event update at s->t.
 cpl_status cpli_integrate_update(cpli_integrate* s);
 /// Forget the solver's history.
@@ -124,6 +128,10 @@ const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
 cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
 cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
 cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with its Jacobian, if any
+/// The event indicators at a point, and where the model is; clamped away from zero and from
+/// extremes, zero on the not-positive side, as in FMI.
+cpl_status cpli_indicators(cpli_integrate* s, double t, const double* x, double* z);
+cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z);
 /// Of the Jacobian, in the order of its pattern.
 cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out);
 
@@ -187,6 +195,19 @@ cpl_status cpli_curves_refresh(cpli_integrate* s);
 cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped, double* margin);
 /// The stepper's wants_update.
 cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted, double* margin);
+
+//------------------------------------ crossings.c ------------------------------------
+
+cpl_status cpli_crossings_make(cpli_integrate* s);
+void cpli_crossings_destroy(cpli_integrate* s);
+/// The solver begins anew at (s->t, s->x).
+cpl_status cpli_crossings_start(cpli_integrate* s);
+/// The solver made a step to (s->t_step, s->x). *found: an indicator changed its sign; the step
+/// ends just past that now, and s->crossed tells which did. next_output: the next point to be
+/// served.
+cpl_status cpli_crossings_step(cpli_integrate* s, double next_output, bool* found);
+/// The same for an output point s->t inside of the step, where the model is.
+cpl_status cpli_crossings_at(cpli_integrate* s, bool* found);
 
 //------------------------------------ watch.c ------------------------------------
 

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+enum { MAX_ROUNDS = 200 };
+
 bool cpli_changed_sign(const double* a, const double* b, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if ((a[i] > 0) != (b[i] > 0)) return true;
@@ -11,27 +13,33 @@ bool cpli_changed_sign(const double* a, const double* b, size_t n) {
   return false;
 }
 
-// The earliest secant root of all that change between low and high.
-static double secant(const cpli_search* k, double low) {
+// The earliest secant root of all functions that change between low and high; weight: of the value
+// at low.
+static double secant(const cpli_search* k, double low, double weight) {
   double best = k->high;
   for (size_t i = 0; i < k->n; i++) {
     if ((k->low_z[i] > 0) == (k->z1[i] > 0)) continue;
-    double guess = low + (k->high - low) * k->low_z[i] / (k->low_z[i] - k->z1[i]);
+    double z = weight * k->low_z[i];
+    double guess = low + (k->high - low) * z / (z - k->z1[i]);
     if (guess < best) best = guess;
   }
   return best;
 }
 
-// Bisection with a secant guess; every third round halves.
+// The Illinois method: where one end of the bracket stays, its value is halved for the next secant.
+// A bracket that three rounds did not halve is bisected.
 cpl_status cpli_locate(cpli_search* k, int8_t* crossed) {
   size_t bytes = k->n * sizeof(double);
-  double low = 0;
+  double low = 0, weight = 1, width[3] = {INFINITY, INFINITY, INFINITY};
+  int last = 0;  // the end that moved last: -1 low, 1 high
   memcpy(k->low_z, k->z0, bytes);
-  for (int round = 0; round < 200 && k->high - low > k->tiny; round++) {
-    double h = 0.5 * (low + k->high), margin = 0.01 * (k->high - low);
-    if (round % 3 != 2) {
-      double best = round == 0 && k->guess > 0 ? k->guess : secant(k, low);
-      h = fmin(fmax(best + k->tiny, low + margin), k->high - margin);
+  for (int round = 0; round < MAX_ROUNDS && k->high - low > k->tiny; round++) {
+    double h = 0.5 * (low + k->high), margin = 0.4 * k->tiny;
+    bool slow = k->high - low > 0.5 * width[round % 3];
+    width[round % 3] = k->high - low;
+    if (!slow) {
+      h = round == 0 && k->guess > 0 ? k->guess : secant(k, low, weight);
+      h = fmin(fmax(h, low + margin), k->high - margin);
     }
     cpl_status st = k->attempt(k->user, h, k->try_z);
     if (st != CPL_OK) return st;
@@ -39,6 +47,9 @@ cpl_status cpli_locate(cpli_search* k, int8_t* crossed) {
     memcpy(past ? k->z1 : k->low_z, k->try_z, bytes);
     if (past) k->high = h;
     else low = h;
+    int moved = past ? 1 : -1;
+    weight = moved != last ? 1 : past ? 0.5 * weight : 2 * weight;
+    last = moved;
   }
   for (size_t i = 0; i < k->n; i++)
     crossed[i] = (int8_t)((k->z0[i] > 0) == (k->z1[i] > 0) ? 0 : k->z1[i] > 0 ? 1 : -1);

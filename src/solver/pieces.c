@@ -22,8 +22,9 @@ typedef struct pieces {
   int32_t* waiting;  // those with an event that waits for its update
   int32_t n_waiting;
   bool* waits;
-  double t;      // where outputs are
-  double limit;  // t_limit of the last step: at it, inputs may jump
+  double t;       // where outputs are
+  double limit;   // t_limit of the last step: at it, inputs may jump
+  double looked;  // t_end of the last step: indicators of all pieces were compared there
   bool running, ended;
   int32_t stop;  // the number of who ended it
   cpl_solver_stats sum;
@@ -53,8 +54,25 @@ static void heed(pieces* p, int32_t i) {
   }
 }
 
+// A piece at the present time. An event before it that shows only there (two crossings within one
+// step) is made up for by this piece alone: the others have gone on, and none depends on it.
+static cpl_status bring(pieces* p, int32_t i) {
+  cpli_integrate* s = p->steppers[i];
+  cpl_status st = cpli_integrate_look(s, p->t);
+  if (st < 0 || s->t_step >= p->t) return st;
+  while (st >= 0 && !s->ended && s->t < p->t) {
+    if (s->pending != NO_EVENT) st = cpli_integrate_update(s);
+    else if (p->t < s->t_step) st = cpli_integrate_look(s, p->t);
+    else if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
+    else st = cpli_integrate_ahead(s, p->t, p->limit);
+  }
+  cpli_heap_sort_in(&p->heap, i);
+  heed(p, i);
+  return st;
+}
+
 static cpl_status update(pieces* p, int32_t i) {
-  cpl_status st = cpli_integrate_at(p->steppers[i], p->t);
+  cpl_status st = bring(p, i);
   if (st >= 0) st = cpli_integrate_update(p->steppers[i]);
   cpli_heap_sort_in(&p->heap, i);
   heed(p, i);
@@ -85,24 +103,44 @@ static cpl_status update_waiting(pieces* p) {
 static cpl_status restart_all(pieces* p) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n && st >= 0; i++) {
-    st = cpli_integrate_at(p->steppers[i], p->t);
+    st = bring(p, i);
     if (st >= 0) st = cpli_integrate_restart(p->steppers[i]);
   }
   cpli_heap_sort(&p->heap);
   return st;
 }
 
+// Pieces that have gone past t_end compare their indicators there, before others go on.
+static cpl_status look_at_end(pieces* p, double t_end) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n && st >= 0 && t_end != p->looked; i++) {
+    cpli_integrate* s = p->steppers[i];
+    if (s->nz == 0 || s->t_step <= t_end) continue;
+    st = bring(p, i);
+    double before = s->t_step;
+    if (st >= 0 && before > t_end) st = cpli_integrate_look(s, t_end);
+    if (s->t_step != before) cpli_heap_sort_in(&p->heap, i);
+  }
+  p->looked = t_end;
+  return st;
+}
+
+static cpl_status go_on(cpli_integrate* s, double t_end, double t_limit) {
+  if (cpli_integrate_open(s)) return cpli_integrate_close(s);
+  cpl_status st = cpli_integrate_ahead(s, t_end, t_limit);
+  return st >= 0 && s->nz > 0 && s->t_step > t_end ? cpli_integrate_look(s, t_end) : st;
+}
+
 // Everybody to t_end, or to the first event before it; events at the same time are found together.
 static cpl_status advance(pieces* p, double t_end, double t_limit) {
-  cpl_status st = CPL_OK;
+  cpl_status st = look_at_end(p, t_end);
   double stop = t_end;
   while (st >= 0 && !p->ended) {
     int32_t i = cpli_heap_first(&p->heap);
     cpli_integrate* s = p->steppers[i];
     if (s->t_step > stop) break;
-    if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
-    else if (s->t_step < stop) st = cpli_integrate_ahead(s, t_end, t_limit);
-    else break;
+    if (!cpli_integrate_open(s) && s->t_step >= stop) break;
+    st = go_on(s, t_end, t_limit);
     heed(p, i);
     if (p->n_waiting > 0 || p->ended) stop = fmin(stop, s->t);
     cpli_heap_sort_in(&p->heap, i);
@@ -141,7 +179,7 @@ static cpl_status refuse(const pieces* p, uint32_t ref) {
 // The stepper of a piece, brought to the present time if it is not there.
 static cpl_status present(pieces* p, int32_t i, cpl_component** out) {
   *out = &p->steppers[i]->base.base;
-  return p->running ? cpli_integrate_at(p->steppers[i], p->t) : CPL_OK;
+  return p->running ? bring(p, i) : CPL_OK;
 }
 
 // References that follow each other in one piece; n > 0.
@@ -292,6 +330,7 @@ static cpl_status exit_init(cpl_component* c) {
   FOR_EACH_PIECE(p, st, piece->ops->exit_init(piece));
   p->running = true;
   p->limit = INFINITY;
+  p->looked = p->t;
   for (int32_t i = 0; i < p->n; i++) heed(p, i);
   cpli_heap_sort(&p->heap);
   return st;
@@ -469,6 +508,7 @@ void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from) {
   to->rhs_evals += from->rhs_evals;
   to->jac_evals += from->jac_evals;
   to->newton_iters += from->newton_iters;
+  to->indicator_evals += from->indicator_evals;
   to->state_events += from->state_events;
   to->time_events += from->time_events;
   to->step_events += from->step_events;

@@ -61,19 +61,10 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   return sum == 0 ? CPL_OK : not_finite(s, t, dx);
 }
 
-// No raw indicator reaches the root finder: it multiplies values, which under- or overflows, and
-// treats zero as neither side. Zero belongs to the not-positive side, as in FMI.
-static cpl_status roots(void* user, double t, const double* x, double* z) {
-  cpli_integrate* s = user;
+cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z) {
   double since = cpli_clock_if(s);
-  cpl_status st = CPL_OK;
-  if (s->projected != NULL) {  // an event is where the projected solution has it
-    memcpy(s->projected, x, s->all * sizeof *x);
-    st = cpli_projection_apply(s, t, s->projected, INFINITY);
-    x = s->projected;
-  }
-  if (st == CPL_OK) st = cpli_place(s, t, x);
-  if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, z);
+  cpl_status st = s->m->ops->get_indicators(s->m, z);
+  s->stats.indicator_evals++;
   cpli_account(s, since);
   for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
     if (isnan(z[i])) {
@@ -83,6 +74,19 @@ static cpl_status roots(void* user, double t, const double* x, double* z) {
     z[i] = z[i] > 0 ? fmin(fmax(z[i], 1e-150), 1e150) : -fmin(fmax(-z[i], 1e-150), 1e150);
   }
   return st;
+}
+
+cpl_status cpli_indicators(cpli_integrate* s, double t, const double* x, double* z) {
+  double since = cpli_clock_if(s);
+  cpl_status st = CPL_OK;
+  if (s->projected != NULL) {  // an event is where the projected solution has it
+    memcpy(s->projected, x, s->all * sizeof *x);
+    st = cpli_projection_apply(s, t, s->projected, INFINITY);
+    x = s->projected;
+  }
+  if (st == CPL_OK) st = cpli_place(s, t, x);
+  cpli_account(s, since);
+  return st == CPL_OK ? cpli_indicators_here(s, t, z) : st;
 }
 
 static cpl_status differentiate(cpli_integrate* s, double t, const double* x,
@@ -191,10 +195,8 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   cpli_ode ode = {.n = s->all,
                   .n_algebraic = s->na + s->nm,
                   .slopes = cpli_dae_slopes,
-                  .n_roots = s->nz,
                   .user = s,
                   .rhs = rhs,
-                  .roots = roots,
                   .jacobian = s->columns != NULL ? cpli_dae_jacobian
                               : s->jac != NULL   ? jacobian
                                                  : NULL,

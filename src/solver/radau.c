@@ -10,7 +10,7 @@
 
 #include "aggregate/dense.h"
 #include "solver/complex_lu.h"
-#include "solver/locate.h"
+#include "solver/solver.h"
 #ifndef CPL_FMU_PARTS  // FMUs have no KLU
 #include "solver/sparse_lu.h"
 #endif
@@ -62,10 +62,9 @@ typedef struct radau {
   struct cpli_sparse_lu* sparse;  // Nullable: dense
   int32_t* real_pivot;
   size_t* pair_pivot;
-  double *roots, *z0, *z1, *low_z, *try_z;  // root functions
-  double h;                                 // of the next step
-  double h_factored;                        // of the matrices; 0: none
-  double rate, contraction;                 // of Newton's iteration
+  double h;                  // of the next step
+  double h_factored;         // of the matrices; 0: none
+  double rate, contraction;  // of Newton's iteration
   double accepted_h, accepted_error;
   double shorter;  // factor for a step whose iteration did not converge
   int iterations;
@@ -409,7 +408,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   s->h = s->accepted_h = s->h_factored = 0;
   s->contraction = 1;
   base->stats->restarts++;
-  return s->ode.n_roots > 0 ? s->ode.roots(s->ode.user, t, x, s->z1) : CPL_OK;
+  return CPL_OK;
 }
 
 static void swap(double** a, double** b) {
@@ -463,62 +462,6 @@ static cpl_status attempt(radau* s, double h, double t_end, bool* rejected) {
   return CPL_RETRY;
 }
 
-// A step from the beginning of the last one, as long as wanted.
-static cpl_status again(radau* s, double h) {
-  cpl_status st = factorise(s, h) ? CPL_OK : CPL_RETRY;
-  predict(s, false, h);
-  if (st == CPL_OK) st = solve_stages(s, h);
-  return st == CPL_OK ? finish(s, s->t0 + h) : st;
-}
-
-static cpl_status again_with_roots(void* user, double h, double* z) {
-  radau* s = user;
-  cpl_status st = again(s, h);
-  return st == CPL_OK ? s->ode.roots(s->ode.user, s->t1, s->x1, z) : st;
-}
-
-// Changes of sign within the step, that its end may not show: at the inner stages.
-static cpl_status look_inside(radau* s, double* h) {
-  double length = *h;
-  for (int k = 0; k < 2; k++) {
-    for (size_t i = 0; i < s->ode.n; i++) s->trial[i] = s->x0[i] + s->z[k][i];
-    cpl_status st = s->ode.roots(s->ode.user, s->t0 + c[k] * length, s->trial, s->z1);
-    if (st != CPL_OK) return st;
-    if (!cpli_changed_sign(s->z0, s->z1, s->ode.n_roots)) continue;
-    double end = s->t1;
-    st = again_with_roots(s, c[k] * length, s->z1);
-    if (st != CPL_OK) return st;
-    *h = c[k] * length;
-    if (cpli_changed_sign(s->z0, s->z1, s->ode.n_roots)) return CPL_OK;
-    *h = length;  // only the stage did: it is less accurate
-    st = again(s, length);
-    s->t1 = end;
-    if (st != CPL_OK) return st;
-  }
-  return s->ode.roots(s->ode.user, s->t1, s->x1, s->z1);
-}
-
-static cpl_status find_event(radau* s, int8_t* crossed, bool* event) {
-  *event = false;
-  if (s->ode.n_roots == 0) return CPL_OK;
-  double h = s->t1 - s->t0;
-  cpl_status st = look_inside(s, &h);
-  if (st != CPL_OK || !cpli_changed_sign(s->z0, s->z1, s->ode.n_roots)) return st;
-  *event = true;
-  double rounding = 4 * DBL_EPSILON * fmax(fabs(s->t0), fabs(s->t1));
-  cpli_search k = {.n = s->ode.n_roots,
-                   .high = h,
-                   .tiny = fmax(rounding, 1e-3 * s->rtol * h),
-                   .z0 = s->z0,
-                   .z1 = s->z1,
-                   .low_z = s->low_z,
-                   .try_z = s->try_z,
-                   .user = s,
-                   .attempt = again_with_roots};
-  st = cpli_locate(&k, crossed);
-  return st == CPL_OK ? again(s, k.high) : st;
-}
-
 static cpl_status begin_step(radau* s) {
   if (!s->first) {
     if (s->dense == NOT_LOOKED) look_at_dense(s);
@@ -531,7 +474,6 @@ static cpl_status begin_step(radau* s) {
   s->t0 = s->t1;
   swap(&s->x0, &s->x1);
   swap(&s->f0, &s->f1);
-  swap(&s->z0, &s->z1);
   s->dense = NOT_LOOKED;
   s->refused = false;
   cpl_status st = s->f0_known ? CPL_OK : rhs(s, s->t0, s->x0, s->f0);
@@ -539,14 +481,13 @@ static cpl_status begin_step(radau* s) {
   return st == CPL_OK && s->h == 0 ? first_step(s) : st;
 }
 
-static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
-                       int8_t* crossed) {
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   radau* s = (radau*)base;
   cpl_status st = begin_step(s);
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL, "%s: at the beginning of a step", base->who);
   if (st < 0) return st;
-  bool rejected = false, event = false;
+  bool rejected = false;
   double wish = 0;
   st = CPL_RETRY;
   for (int tries = 0; st == CPL_RETRY; tries++) {
@@ -560,20 +501,27 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (st < 0) return st;
   if (wish > 0 && !rejected)
     s->h = fmax(s->h, wish);  // a step cut short says little about the next
-  double next = s->h;
-  st = find_event(s, crossed, &event);
-  if (st == CPL_RETRY)
-    return cpl_fail_prefix(base->ctx, CPL_ERR_SOLVER, "%s: while an event after t=%.12g is located",
-                           base->who, s->t0);
-  if (st < 0) return st;
-  s->h = next;
   keep_collocation(s);
   s->f0_known = true;
   s->first = false;
   base->stats->steps++;
   *t = s->t1;
   memcpy(x, s->x1, s->ode.n * sizeof *x);
-  return event ? CPL_EVENT : CPL_OK;
+  return CPL_OK;
+}
+
+// The step that follows is chosen by the whole step.
+static cpl_status again(cpli_solver* base, double h, double* x) {
+  radau* s = (radau*)base;
+  cpl_status st = factorise(s, h) ? CPL_OK : CPL_RETRY;
+  predict(s, false, h);
+  if (st == CPL_OK) st = solve_stages(s, h);
+  if (st == CPL_OK) st = finish(s, s->t0 + h);
+  if (st != CPL_OK) return st;
+  s->dense = NOT_LOOKED;
+  keep_collocation(s);
+  memcpy(x, s->x1, s->ode.n * sizeof *x);
+  return CPL_OK;
 }
 
 //------------------------------------ dense output ------------------------------------
@@ -598,22 +546,21 @@ static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   radau* s = (radau*)base;
   drop_sparse(s);
-  void* all[] = {s->block, s->jac, s->real_pivot, s->pair_pivot, s->roots};
+  void* all[] = {s->block, s->jac, s->real_pivot, s->pair_pivot};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(base->ctx, all[i]);
   cpli_free(base->ctx, s);
 }
 
 static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate, .again = again};
 
 static bool allocate(radau* s, cpl_context* ctx) {
-  size_t n = s->ode.n, nz = s->ode.n_roots;
+  size_t n = s->ode.n;
   double** vectors[] = {&s->atol, &s->scale, &s->x0,   &s->x1,    &s->f0,    &s->f1,       &s->xb,
                         &s->fb,   &s->z[0],  &s->z[1], &s->z[2],  &s->w[0],  &s->w[1],     &s->w[2],
                         &s->k[0], &s->k[1],  &s->k[2], &s->p[0],  &s->p[1],  &s->p[2],     &s->d[0],
                         &s->d[1], &s->d[2],  &s->d[3], &s->error, &s->trial, &s->rhs_error};
   double** matrices[] = {&s->jac, &s->real, &s->re, &s->im};
-  double** of_roots[] = {&s->z0, &s->z1, &s->low_z, &s->try_z};
   s->block = cpli_alloc(ctx, CPLI_COUNT(vectors) * n, sizeof(double));
   bool too_large = n > 0 && n > SIZE_MAX / n / 64;
   s->jac = s->sparse != NULL ? cpli_alloc(ctx, (size_t)s->ode.pattern->n_entries, sizeof(double))
@@ -621,15 +568,12 @@ static bool allocate(radau* s, cpl_context* ctx) {
                              : cpli_alloc(ctx, CPLI_COUNT(matrices) * n * n, sizeof(double));
   s->real_pivot = cpli_alloc(ctx, n, sizeof *s->real_pivot);
   s->pair_pivot = cpli_alloc(ctx, n, sizeof *s->pair_pivot);
-  s->roots = cpli_alloc(ctx, 4 * nz, sizeof(double));
-  if (s->block == NULL || s->jac == NULL || s->real_pivot == NULL || s->pair_pivot == NULL ||
-      s->roots == NULL)
+  if (s->block == NULL || s->jac == NULL || s->real_pivot == NULL || s->pair_pivot == NULL)
     return false;
   double* matrix = s->jac;
   for (size_t i = 0; i < CPLI_COUNT(vectors); i++) *vectors[i] = s->block + i * n;
   for (size_t i = 0; i < CPLI_COUNT(matrices) && s->sparse == NULL; i++)
     *matrices[i] = matrix + i * n * n;
-  for (size_t i = 0; i < CPLI_COUNT(of_roots); i++) *of_roots[i] = s->roots + i * nz;
   return true;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A solver takes steps of an ordinary differential equation x' = f(t, x) and finds where root
-// functions change their sign. It knows nothing of models: integrate.c hands it the functions. One
-// file a method.
+// A solver takes steps of an ordinary differential equation x' = f(t, x). It knows nothing of
+// models and events: integrate.c hands it the functions, crossings.c finds events on its dense
+// output. One file per method.
 #pragma once
 
 #include "base/base.h"
@@ -12,11 +12,9 @@
 
 /// The equation. Functions return CPL_OK, CPL_RETRY (try a shorter step) or a failure.
 typedef struct cpli_ode {
-  size_t n, n_roots;
+  size_t n;
   void* user;
   cpl_status (*rhs)(void* user, double t, const double* x, double* dx);
-  /// Never zero, NaN or of extreme size: integrate.c maps indicators to that.
-  cpl_status (*roots)(void* user, double t, const double* x, double* z);
   /// df/dx, column after column. Nullable: the method is explicit, or the linear system is the
   /// equation's own.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
@@ -50,12 +48,13 @@ typedef struct cpli_solver_ops {
   /// Begin anew at (t, x) with absolute tolerances atol[n].
   cpl_status (*start)(cpli_solver* s, double t, const double* x, const double* atol);
   /// One step of the method, not past t_limit and not longer than max_step; *t and x are its end.
-  /// CPL_EVENT when a root was found: *t is just past it, and crossed[i] is not zero for the roots
-  /// that were.
-  cpl_status (*step)(cpli_solver* s, double t_limit, double max_step, double* t, double* x,
-                     int8_t* crossed);
+  cpl_status (*step)(cpli_solver* s, double t_limit, double max_step, double* t, double* x);
   /// The solution inside the last step.
   cpl_status (*interpolate)(cpli_solver* s, double t, double* x);
+  /// Repeats the last step from its beginning with the length h, at most its own; x is its end. For
+  /// methods whose steps are more accurate than what they interpolate. CPL_RETRY: it cannot.
+  /// Nullable.
+  cpl_status (*again)(cpli_solver* s, double h, double* x);
 } cpli_solver_ops;
 
 struct cpli_solver {

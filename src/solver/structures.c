@@ -18,6 +18,7 @@ typedef struct fitted {
   double *projected, *x, *x_at, *atol, *nominal, *z_before;
   size_t n, na, nm, all, nz;
   int8_t* crossed;
+  struct cpli_crossings* crossings;
   struct cpli_trail* trails;
   bool stop_at_steps_end;
 } fitted;
@@ -48,6 +49,7 @@ static void store(const cpli_integrate* s, fitted* f) {
                 .all = s->all,
                 .nz = s->nz,
                 .crossed = s->crossed,
+                .crossings = s->crossings,
                 .trails = s->trails,
                 .stop_at_steps_end = s->def.stop_at_steps_end};
 }
@@ -59,6 +61,7 @@ static void load(cpli_integrate* s, const fitted* f) {
   s->projection = f->projection, s->projected = f->projected;
   s->x = f->x, s->x_at = f->x_at, s->atol = f->atol, s->nominal = f->nominal;
   s->z_before = f->z_before, s->crossed = f->crossed, s->trails = f->trails;
+  s->crossings = f->crossings;
   s->n = f->n, s->na = f->na, s->nm = f->nm, s->all = f->all, s->nz = f->nz;
   s->def.stop_at_steps_end = f->stop_at_steps_end;
 }

@@ -56,9 +56,7 @@ static bool make_dense(cpli_sun* s) {
 
 bool cpli_sun_set_up(cpli_sun* s, bool implicit,
                      int (*solve)(SUNLinearSolver, SUNMatrix, N_Vector, N_Vector, realtype)) {
-  cpl_context* ctx = s->base.ctx;
-  s->roots = cpli_alloc(ctx, s->ode.n_roots, sizeof *s->roots);
-  if (s->roots == NULL || SUNContext_Create(NULL, &s->sun) < 0) return false;
+  if (SUNContext_Create(NULL, &s->sun) < 0) return false;
   s->x = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
   s->atol = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
   s->lent = N_VNewEmpty_Serial((sunindextype)s->ode.n, s->sun);
@@ -81,7 +79,6 @@ void cpli_sun_free(cpli_sun* s) {
     if (vectors[i] != NULL) N_VDestroy(vectors[i]);
   }
   if (s->sun != NULL) SUNContext_Free(&s->sun);
-  cpli_free(s->base.ctx, s->roots);
 }
 
 //------------------------------------ callbacks ------------------------------------
@@ -89,10 +86,6 @@ void cpli_sun_free(cpli_sun* s) {
 int cpli_sun_passed_on(cpli_sun* s, cpl_status st) {
   if (st != CPL_OK) s->failure = st;
   return st < 0 ? -1 : st > 0 ? 1 : 0;
-}
-
-int cpli_sun_roots(cpli_sun* s, double t, N_Vector x, realtype* z) {
-  return cpli_sun_passed_on(s, s->ode.roots(s->ode.user, t, N_VGetArrayPointer(x), z));
 }
 
 void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user) {
@@ -127,8 +120,4 @@ cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
   *t = s->t = reached;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
   return CPL_OK;
-}
-
-void cpli_sun_crossed(const cpli_sun* s, int8_t* crossed) {
-  for (size_t i = 0; i < s->ode.n_roots; i++) crossed[i] = (int8_t)s->roots[i];
 }

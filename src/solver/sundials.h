@@ -22,7 +22,6 @@ typedef struct cpli_sun {
   bool own_system;     // the linear systems are the equation's own: the two above are empty
   cpl_status failure;  // what a function of the equation returned last when it was no success
   double t, max_step;
-  int* roots;
   int stuck;  // steps in a row that did not advance the time
 } cpli_sun;
 
@@ -46,13 +45,10 @@ bool cpli_sun_set_up(cpli_sun* s, bool implicit,
 void cpli_sun_free(cpli_sun* s);
 /// SUNDIALS wants 0, positive (recoverable) or negative.
 int cpli_sun_passed_on(cpli_sun* s, cpl_status st);
-int cpli_sun_roots(cpli_sun* s, double t, N_Vector x, realtype* z);
 /// The step of size h could not be made. otherwise: what is said when the flag is not among the
 /// causes.
 cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause* causes, size_t n,
                            const char* otherwise);
 /// A step to `reached`: *t and x; a failure when the time stands still.
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x);
-/// Which roots were found.
-void cpli_sun_crossed(const cpli_sun* s, int8_t* crossed);
 void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user);

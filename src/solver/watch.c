@@ -16,6 +16,7 @@ enum {
 static const double close_by = 1e-9;      // relative to the time simulated
 static const double no_progress = 1e-13;  // likewise: some hundred roundings
 static const double shrinking = 0.98;     // ratio of distances that accumulate
+static const double shortest = 1e-14;     // step, relative to the time, that a solver can make
 
 void cpli_watch_begin(cpli_integrate* s) {
   for (size_t i = 0; i < 2 * s->nz; i++)
@@ -51,7 +52,7 @@ static cpl_status watch_crossing(cpli_integrate* s, size_t indicator, struct cpl
   if (!isfinite(distance)) return CPL_OK;
   if (s->t + distance > s->careful_until) {
     s->careful_until = s->t + distance;
-    s->careful_step = distance / 4;
+    s->careful_step = fmax(distance / 4, shortest * fabs(s->t));
   }
   k->close = distance < close_by * fmax(fabs(s->t), s->t - s->t_start) ? k->close + 1 : 0;
   bool shrunk = distance < shrinking * k->distance;

@@ -181,7 +181,7 @@ static void nan_is_told(void** state) {
     fault fault;
     const char *set, *told;
   } places[] = {
-      {"probe.fmu", {"fmi2GetEventIndicators", 30, 0}, "n=100", "indicator 1 is NaN at t=0.5"},
+      {"probe.fmu", {"fmi2GetEventIndicators", 30, 0}, "n=100", "indicator 1 is NaN at t=0."},
       {"probe.fmu", {"fmi2GetDerivatives", 1, 0}, "n=100", "der(x1) is nan at t=0"},
       {"probe1_me.fmu", {"fmiGetEventIndicators", 30, 0}, "n=100", "indicator 1 is NaN at t=0."},
       {"probe1_me.fmu", {"fmiGetDerivatives", 1, 0}, "n=100", "a derivative is nan at t=0"},

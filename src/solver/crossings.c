@@ -1,0 +1,330 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// State events of all methods. After each step the indicators are compared with those at its
+// beginning, at its end and, where a parabola through neighbouring values comes close to zero, at
+// points inside of it, on the method's dense output: two crossings within one step show at neither
+// end. Output points are compared as well when they are served, so that no recorded row contradicts
+// an indicator. The first change of sign found is located on dense output; a method whose steps are
+// more accurate than its dense output repeats its step with other lengths (cpli_solver_ops.again).
+#include <float.h>
+#include <math.h>
+
+#include "solver/integrated.h"
+#include "solver/locate.h"
+
+enum {
+  MAX_DEPTH = 12,      // subdivisions on top of each other
+  MAX_SAMPLES = 1000,  // inside of one step
+  LOOKS = 500,         // at least so many in a run, at output points or beside them
+  SCRATCH = MAX_DEPTH + 4,
+};
+static const double margin = 2;   // on the curvature that neighbouring values show
+static const double growth = 3;   // neighbours so much closer tell little of an interval
+static const double quiet = 0.1;  // unless an indicator moves less than that part of its value
+
+typedef struct point {
+  double t;
+  double* z;
+  bool scratch;  // z is one of those in `free`
+} point;
+
+struct cpli_crossings {
+  point begin, end;  // of the last step
+  point before;      // the point before: begin of the step before, or the last one looked at in it
+  bool has_before, stepped;  // since the start
+  bool sampled;              // before is inside of the last step
+  double longest;            // interval without a look
+  double seen;               // until here nothing changed since begin
+  double* x;
+  double* memory;
+  double* free[SCRATCH];
+  int n_free;
+};
+
+cpl_status cpli_crossings_make(cpli_integrate* s) {
+  if (s->nz == 0) return CPL_OK;
+  cpl_context* ctx = s->base.base.ctx;
+  struct cpli_crossings* k = s->crossings = cpli_alloc(ctx, 1, sizeof *k);
+  if (k == NULL) return cpli_nomem(ctx);
+  *k = (struct cpli_crossings){0};
+  k->memory = cpli_alloc(ctx, (SCRATCH + 3) * s->nz + s->all, sizeof(double));
+  if (k->memory == NULL) return cpli_nomem(ctx);
+  double** places[] = {&k->before.z, &k->begin.z, &k->end.z};
+  for (size_t i = 0; i < 3; i++) *places[i] = k->memory + i * s->nz;
+  for (size_t i = 0; i < SCRATCH; i++) k->free[i] = k->memory + (i + 3) * s->nz;
+  k->x = k->memory + (SCRATCH + 3) * s->nz;
+  k->n_free = SCRATCH;
+  return CPL_OK;
+}
+
+void cpli_crossings_destroy(cpli_integrate* s) {
+  if (s->crossings == NULL) return;
+  cpli_free(s->base.base.ctx, s->crossings->memory);
+  cpli_free(s->base.base.ctx, s->crossings);
+}
+
+static cpl_status not_evaluated(cpli_integrate* s, double t) {
+  return cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
+                         "%s: the event indicators cannot be evaluated at t=%.12g",
+                         s->base.base.name, t);
+}
+
+static cpl_status evaluate(cpli_integrate* s, double t, const double* x, double* z) {
+  cpl_status st = cpli_indicators(s, t, x, z);
+  return st == CPL_RETRY ? not_evaluated(s, t) : st;
+}
+
+cpl_status cpli_crossings_start(cpli_integrate* s) {
+  struct cpli_crossings* k = s->crossings;
+  if (k == NULL) return CPL_OK;
+  k->has_before = k->stepped = false;
+  k->begin.t = k->seen = s->t;
+  return evaluate(s, s->t, s->x, k->begin.z);
+}
+
+//------------------------------------ between two points ------------------------------------
+
+static void drop(struct cpli_crossings* k, point* p) {
+  if (p->scratch) k->free[k->n_free++] = p->z;
+  *p = (point){0};
+}
+
+// The largest of the curvatures (half the second derivative) that three neighbours show, on either
+// side; negative: none is known.
+static double curvature(const point* p, const point* a, const point* b, const point* n, size_t i) {
+  double slope = (b->z[i] - a->z[i]) / (b->t - a->t), most = -1;
+  if (p->z != NULL) {
+    double left = (a->z[i] - p->z[i]) / (a->t - p->t);
+    most = fabs(slope - left) / (b->t - p->t);
+  }
+  if (n != NULL) {
+    double right = (n->z[i] - b->z[i]) / (n->t - b->t);
+    most = fmax(most, fabs(right - slope) / (n->t - a->t));
+  }
+  return most;
+}
+
+// Whether an indicator may touch zero between a and b, where it is on the same side, and where a
+// look decides most: at the extremum of the parabola that bends towards zero. p and n: neighbours.
+static bool is_suspicious(const cpli_integrate* s, const point* p, const point* a, const point* b,
+                          const point* n, double* where) {
+  double worst = 0, h = b->t - a->t;
+  double nearest = fmax(p->z != NULL ? a->t - p->t : 0, n != NULL ? n->t - b->t : 0);
+  bool far = h > growth * nearest;
+  *where = 0.5;
+  if (h > s->crossings->longest) return true;
+  for (size_t i = 0; i < s->nz; i++) {
+    double bend = margin * h * h * curvature(p, a, b, n, i);
+    if (bend < 0) return true;  // nothing is known yet
+    double za = fabs(a->z[i]), zb = fabs(b->z[i]);
+    if (far && fabs(zb - za) + bend > quiet * fmin(za, zb)) return true;
+    if (!(bend > fabs(zb - za))) continue;  // it is monotone
+    double at = 0.5 - (zb - za) / (2 * bend), low = za - bend * at * at;
+    if (low >= worst * bend) continue;
+    worst = low / bend;
+    *where = fmin(fmax(at, 0.1), 0.9);
+  }
+  return worst < 0;
+}
+
+//------------------------------------ locating ------------------------------------
+
+typedef struct attempts {
+  cpli_integrate* s;
+  double from;
+} attempts;
+
+static cpl_status dense_point(void* user, double h, double* z) {
+  const attempts* a = user;
+  double* x = a->s->crossings->x;
+  cpl_status st = a->s->solver->ops->interpolate(a->s->solver, a->from + h, x);
+  return st == CPL_OK ? cpli_indicators(a->s, a->from + h, x, z) : st;
+}
+
+static cpl_status real_step(void* user, double h, double* z) {
+  const attempts* a = user;
+  double* x = a->s->crossings->x;
+  cpl_status st = a->s->solver->ops->again(a->s->solver, h, x);
+  return st == CPL_OK ? cpli_indicators(a->s, a->from + h, x, z) : st;
+}
+
+// An event is so much later than its crossing: a value that differs by rounding in another model is
+// past it, too.
+static double rounding(const point* a, const point* b) {
+  return 4 * DBL_EPSILON * fmax(fabs(a->t), fabs(b->t));
+}
+
+// The state just past what was located, by a length *h between k->high and `most`. Where an
+// iteration or a rounding puts it on the wrong side again, the length grows.
+static cpl_status go_past(cpli_integrate* s, const cpli_search* k, double most, double* h) {
+  double past = k->tiny;
+  cpl_status st = CPL_OK;
+  for (bool shown = false; st == CPL_OK && !shown; past *= 4) {
+    *h = fmin(k->high + past, most);
+    st = k->attempt(k->user, *h, k->try_z);
+    shown = *h == most || cpli_changed_sign(k->z0, k->try_z, k->n);
+  }
+  memcpy(s->x, s->crossings->x, s->all * sizeof(double));
+  return st;
+}
+
+// On dense output, between `from` and `to`. *when is just past the crossing, where the step `ends`.
+static cpl_status locate_dense(cpli_integrate* s, const point* from, const point* to, double* when,
+                               bool ends) {
+  struct cpli_crossings* k = s->crossings;
+  attempts user = {s, from->t};
+  double* z1 = k->free[k->n_free - 3];
+  memcpy(z1, to->z, s->nz * sizeof(double));
+  cpli_search search = {.n = s->nz,
+                        .high = to->t - from->t,
+                        .tiny = rounding(from, to),
+                        .z0 = from->z,
+                        .z1 = z1,
+                        .low_z = k->free[k->n_free - 1],
+                        .try_z = k->free[k->n_free - 2],
+                        .user = &user,
+                        .attempt = dense_point};
+  cpl_status st = cpli_locate(&search, s->crossed);
+  double h = search.high;
+  if (st == CPL_OK && ends) st = go_past(s, &search, to->t - from->t, &h);
+  *when = h < to->t - from->t ? from->t + h : to->t;
+  return st;
+}
+
+// By steps of the method from the beginning of its last one. `to` is changed; *found: false where
+// dense output shows a change that steps do not.
+static cpl_status locate_by_steps(cpli_integrate* s, const point* to, double guess, bool* found) {
+  struct cpli_crossings* k = s->crossings;
+  attempts user = {s, k->begin.t};
+  double* z1 = k->free[k->n_free - 3];
+  double whole = k->end.t - k->begin.t, high = to->t - k->begin.t;
+  cpl_status st = CPL_OK;
+  if (to->z == k->end.z) memcpy(z1, to->z, s->nz * sizeof(double));
+  else st = real_step(&user, high, z1);
+  if (st != CPL_OK) return st;
+  *found = cpli_changed_sign(k->begin.z, z1, s->nz);
+  if (!*found) {
+    memcpy(to->z, z1, s->nz * sizeof(double));
+    return s->solver->ops->again(s->solver, whole, s->x);
+  }
+  double accuracy = 1e-6 * s->def.rtol * whole;
+  cpli_search search = {.n = s->nz,
+                        .high = high,
+                        .tiny = fmax(rounding(&k->begin, to), accuracy),
+                        .guess = guess - k->begin.t,
+                        .z0 = k->begin.z,
+                        .z1 = z1,
+                        .low_z = k->free[k->n_free - 1],
+                        .try_z = k->free[k->n_free - 2],
+                        .user = &user,
+                        .attempt = real_step};
+  st = cpli_locate(&search, s->crossed);
+  double h = search.high;
+  if (st == CPL_OK) st = go_past(s, &search, high, &h);
+  s->t_step = h < whole ? k->begin.t + h : k->end.t;
+  return st;
+}
+
+// The step ends just past the first change between `from` and `to`.
+static cpl_status end_step(cpli_integrate* s, const point* from, const point* to, bool* found) {
+  double when;
+  bool dense = s->solver->ops->again == NULL;
+  cpl_status st = locate_dense(s, from, to, &when, dense);
+  *found = true;
+  if (st == CPL_OK && dense) s->t_step = when;
+  if (st == CPL_OK && !dense) st = locate_by_steps(s, to, when, found);
+  return st == CPL_RETRY ? not_evaluated(s, to->t) : st;
+}
+
+//------------------------------------ steps ------------------------------------
+
+static point take_sample(cpli_integrate* s, double t, cpl_status* st) {
+  struct cpli_crossings* k = s->crossings;
+  attempts user = {s, t};
+  point p = {.t = t, .z = k->free[--k->n_free], .scratch = true};
+  *st = dense_point(&user, 0, p.z);
+  if (*st != CPL_OK) drop(k, &p);
+  return p;
+}
+
+// Goes through the step from left to right. Points ahead are kept on a stack; an interval that may
+// hide a crossing is divided.
+static cpl_status search(cpli_integrate* s, bool* found) {
+  struct cpli_crossings* k = s->crossings;
+  point ahead[MAX_DEPTH + 1] = {k->end}, before = {0}, left = k->begin;
+  int top = 0, samples = 0;
+  double least = 1e-6 * (k->end.t - k->begin.t), where;
+  cpl_status st = CPL_OK;
+  if (k->has_before) before = k->before;
+  while (top >= 0 && st >= 0 && !*found) {
+    point* right = &ahead[top];
+    if (cpli_changed_sign(k->begin.z, right->z, s->nz)) {
+      st = end_step(s, &left, right, found);
+      if (*found || st < 0) break;
+    }
+    bool divides = top < MAX_DEPTH && samples < MAX_SAMPLES && right->t - left.t > least &&
+                   is_suspicious(s, &before, &left, right, top > 0 ? right - 1 : NULL, &where);
+    if (divides) {
+      point p = take_sample(s, left.t + where * (right->t - left.t), &st);
+      samples++;
+      if (p.z != NULL) {
+        ahead[++top] = p;
+        continue;
+      }
+      if (st == CPL_RETRY) st = CPL_OK;
+    }
+    drop(k, &before);
+    before = left, left = ahead[top--];
+  }
+  k->sampled = top < 0 && before.scratch;
+  if (k->sampled) {  // the neighbour of the next step
+    memcpy(k->before.z, before.z, s->nz * sizeof(double));
+    k->before.t = before.t;
+  }
+  drop(k, &before);
+  drop(k, &left);
+  for (; top >= 0; top--) drop(k, &ahead[top]);
+  return st;
+}
+
+static void swap(point* a, point* b) {
+  point kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+cpl_status cpli_crossings_step(cpli_integrate* s, double next_output, bool* found) {
+  struct cpli_crossings* k = s->crossings;
+  *found = false;
+  if (k == NULL) return CPL_OK;
+  double spacing = (s->t_stop - s->t_start) / LOOKS;
+  k->longest = next_output - s->t > 2 * spacing ? spacing : INFINITY;
+  if (k->stepped && k->end.t > k->begin.t) {
+    if (!k->sampled) swap(&k->before, &k->begin);
+    k->has_before = true;
+  }
+  k->sampled = false;
+  if (k->stepped) swap(&k->begin, &k->end);
+  k->stepped = true;
+  k->end.t = s->t_step;
+  cpl_status st = evaluate(s, s->t_step, s->x, k->end.z);
+  if (st == CPL_OK && k->end.t > k->begin.t) st = search(s, found);
+  k->seen = k->begin.t;
+  return st;
+}
+
+cpl_status cpli_crossings_at(cpli_integrate* s, bool* found) {
+  struct cpli_crossings* k = s->crossings;
+  *found = false;
+  if (k == NULL || !(s->t > k->seen) || !(s->t < s->t_step)) return CPL_OK;
+  point here = {.t = s->t, .z = k->free[--k->n_free], .scratch = true};
+  cpl_status st = cpli_indicators_here(s, s->t, here.z);
+  if (st == CPL_OK && cpli_changed_sign(k->begin.z, here.z, s->nz)) {
+    point from = {.t = k->seen, .z = k->begin.z};
+    st = end_step(s, &from, &here, found);
+  }
+  if (st == CPL_OK && !*found) k->seen = s->t;
+  drop(k, &here);
+  return st == CPL_RETRY ? not_evaluated(s, s->t) : st;
+}
