@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup dev-setup build run test install asan fuzz valgrind coverage format format-check tidy \
+.PHONY: help setup dev-setup build run test install asan fuzz property valgrind coverage format format-check tidy \
   check-style bench images clean distclean
 
 help:  ## this list
@@ -48,6 +48,9 @@ fuzz: dev-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each ta
 	@$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DCPL_FUZZ=ON)
 	@cmake --build build-fuzz -j $(JOBS) --target fuzz_xml fuzz_archive
 	@tools/fuzz.sh build-fuzz $(or $(FUZZ_SECONDS),600)
+
+property: build  ## random systems against a reference, PROPERTY_SECONDS (600) from case PROPERTY_SEED (1000) on
+	@tools/property.sh $(BUILD) $(or $(PROPERTY_SECONDS),600) $(or $(PROPERTY_SEED),1000)
 
 valgrind: dev-setup build  ## every test program under valgrind
 	@tools/valgrind.py $(BUILD) $(JOBS)

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# property.sh BUILD SECONDS SEED: random systems (tests/property) from case SEED on. Each case that
+# fails leaves BUILD/property/failure-NUMBER with its system file and what was wrong.
+set -e
+build=$(cd "$1" && pwd)
+COUPLET_SOURCE_DIR=$(cd "$(dirname "$0")/.." && pwd)
+COUPLET="$build/couplet"
+PROPERTY_SECONDS=$2
+PROPERTY_SEED=$3
+export COUPLET COUPLET_SOURCE_DIR PROPERTY_SECONDS PROPERTY_SEED
+mkdir -p "$build/property"
+cd "$build/property"
+rm -rf failure-*
+exec nice "$build/tests/test_property_property"
