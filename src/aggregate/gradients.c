@@ -96,8 +96,9 @@ static cpl_status make_rows(cpli_aggregate* a) {
     if (part->n_active > 0 && ops_of(part)->constraint_pattern != NULL)
       st = ops_of(part)->constraint_pattern(part->m, &first, &column);
     if (st == CPL_OK)
-      fine = make_room(g, first != NULL ? (size_t)first[part->n_active]
-                                        : part->n_active * (size_t)part->n_states);
+      fine = make_room(g, first != NULL
+                              ? (size_t)first[part->n_active]
+                              : (size_t)part->m->base.desc->n_constraints * (size_t)part->n_states);
     for (size_t i = 0; i < part->n_active && fine && st == CPL_OK; i++) {
       fine = add_own(g, &l, part, i, first, column) && add_reach(g, &l, k);
       end_row(g, &l, row++);

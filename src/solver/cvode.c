@@ -70,6 +70,21 @@ static int correct(realtype t, N_Vector x, N_Vector correction, realtype reach, 
       s->ode.correct(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(correction), e));
 }
 
+// As CVODE has them, of the solution in place of x.
+static int weights(N_Vector x, N_Vector out, void* user) {
+  cvode* s = user;
+  const double *at = N_VGetArrayPointer(x), *atol = N_VGetArrayPointer(s->atol);
+  double* w = N_VGetArrayPointer(out);
+  for (size_t i = 0; i < s->ode.n; i++)
+    w[i] = 1 / (s->rtol * fabs(at[i] + s->ode.shift[i]) + atol[i]);
+  return 0;
+}
+
+static int set_tolerances(cvode* s) {
+  return s->ode.shift != NULL ? CVodeWFtolerances(s->mem, weights)
+                              : CVodeSVtolerances(s->mem, s->rtol, s->atol);
+}
+
 //------------------------------------ its own linear solver ------------------------------------
 
 // CVODE gets an empty matrix and a solver that hands everything on. As a direct solver with a
@@ -170,7 +185,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   memcpy(N_VGetArrayPointer(s->x), x, s->ode.n * sizeof *x);
   memcpy(N_VGetArrayPointer(s->atol), atol, s->ode.n * sizeof *atol);
   int flag = CVodeReInit(s->mem, t, s->x);
-  if (flag >= 0) flag = CVodeSVtolerances(s->mem, s->rtol, s->atol);  // CVODE keeps a copy
+  if (flag >= 0) flag = set_tolerances(s);  // CVODE keeps a copy
   if (flag < 0)
     return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.12g (%s)",
                     base->who, t, CVodeGetReturnFlagName(flag));
@@ -322,9 +337,8 @@ static bool set_up(cvode* s, bool adams) {
   N_VConst(0, s->x);
   N_VConst(1, s->atol);
   return CVodeInit(s->mem, rhs, 0, s->x) >= 0 && CVodeSetUserData(s->mem, s) >= 0 &&
-         CVodeSetErrHandlerFn(s->mem, take_message, s) >= 0 &&
-         CVodeSVtolerances(s->mem, s->rtol, s->atol) >= 0 && CVodeSetMaxNumSteps(s->mem, -1) >= 0 &&
-         CVodeSetMaxHnilWarns(s->mem, -1) >= 0 &&
+         CVodeSetErrHandlerFn(s->mem, take_message, s) >= 0 && set_tolerances(s) >= 0 &&
+         CVodeSetMaxNumSteps(s->mem, -1) >= 0 && CVodeSetMaxHnilWarns(s->mem, -1) >= 0 &&
          (s->ode.correct == NULL || adams ||
           (CVodeSetProjFn(s->mem, correct) >= 0 && CVodeSetProjErrEst(s->mem, SUNTRUE) >= 0)) &&
          (adams ? attach_fixed_point(s) : attach_linear_solver(s));

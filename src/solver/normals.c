@@ -411,7 +411,9 @@ cpl_status cpli_normals_shape(cpli_normals* k, size_t active, const int32_t* fir
   forget_shape(k);
   size_t n = first != NULL ? (size_t)first[active] : active * k->n;
   int32_t* rows = cpli_arena_alloc(&k->arena, active + 1 + n, sizeof *rows);
-  k->entries = cpli_arena_alloc(&k->arena, n + 1, sizeof *k->entries);
+  // a model without pattern may write more rows than are active
+  k->entries =
+      cpli_arena_alloc(&k->arena, first != NULL ? n + 1 : k->most * k->n, sizeof *k->entries);
   if (rows == NULL || k->entries == NULL) return cpli_nomem(k->ctx);
   for (size_t r = 0; r <= active; r++) rows[r] = first != NULL ? first[r] : (int32_t)(r * k->n);
   int32_t* columns = rows + active + 1;

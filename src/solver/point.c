@@ -225,8 +225,9 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   } else if (how->fixed && !(def.step > 0)) {
     return cpl_fail(ctx, CPL_ERR_INPUT, "solver %s needs a step", cpl_solver_name(def.kind));
   } else {
+    bool shifted = def.kind == CPL_SOLVER_ADAMS && ode.project != NULL;
     s->def.stop_at_steps_end = s->def.stop_at_steps_end || how->not_dense;
-    st = how->create(ctx, &ode, &def, &s->stats, &s->solver);
+    st = (shifted ? cpli_shifted_create : how->create)(ctx, &ode, &def, &s->stats, &s->solver);
   }
   if (st >= 0) s->solver->who = s->base.base.name;
   return st;

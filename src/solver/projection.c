@@ -424,12 +424,10 @@ void cpli_projection_destroy(cpli_integrate* s) {
 static cpl_status refuse(const cpli_integrate* s) {
   return cpl_fail(
       s->base.base.ctx, CPL_ERR_INPUT,
-      "%s: solver %s cannot project onto the constraints of the model (%s); take cvode, "
-      "radau, dopri5, erk8, esdirk5 or rk4, or projection by events or off",
-      s->base.base.name, cpl_solver_name(s->def.kind),
-      s->def.kind == CPL_SOLVER_ADAMS
-          ? "CVODE projects with BDF only"
-          : "IDA takes them as equations, for which it needs residuals");
+      "%s: solver ida cannot keep the constraints of the model: it takes them as "
+      "equations, for which it needs residuals, and the model offers a projection only; "
+      "take another solver, or projection by events or off",
+      s->base.base.name);
 }
 
 cpl_status cpli_projection_make(cpli_integrate* s) {
@@ -439,8 +437,7 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   s->def.projection = cpl_projection_of(&s->def);
   if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
     return CPL_OK;
-  bool cannot_project =
-      s->def.kind == CPL_SOLVER_ADAMS || (s->def.kind == CPL_SOLVER_IDA && s->nm == 0);
+  bool cannot_project = s->def.kind == CPL_SOLVER_IDA && s->nm == 0;
   if (cannot_project && s->def.projection != CPL_PROJECT_BY_EVENTS) return refuse(s);
   struct cpli_projection* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);

@@ -33,6 +33,8 @@ typedef struct cpli_ode {
   /// The same for solvers that project in their error control: the correction, however long, and
   /// the error with a tenth of what the projection removes. error: Nullable.
   cpl_status (*correct)(void* user, double t, const double* x, double* correction, double* error);
+  /// What has to be added to x where its size matters: error weights. Nullable.
+  const double* shift;
   /// The last so many of x are algebraic variables: rhs gives residuals for them, which are zero on
   /// the solution, jacobian their derivatives, and newton_solve has them as they are.
   size_t n_algebraic;
@@ -66,6 +68,9 @@ struct cpli_solver {
 
 cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                              cpl_solver_stats* stats, cpli_solver** out);
+/// Adams with projection.
+cpl_status cpli_shifted_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
+                               cpl_solver_stats* stats, cpli_solver** out);
 cpl_status cpli_radau_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                              cpl_solver_stats* stats, cpli_solver** out);
 cpl_status cpli_arkode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
