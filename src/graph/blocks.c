@@ -25,19 +25,38 @@ cpl_status cpli_graph_edge(cpli_graph* g, int32_t from, int32_t to) {
   return CPL_OK;
 }
 
-// Successors (or predecessors) of every node, one after the other.
+// Successors (or predecessors) of every node, one after the other, each list in ascending order:
+// the order in which edges were added decides nothing.
 typedef struct lists {
   int32_t *first, *item;
 } lists;
 
+// The edges in ascending order of `key`, those of equal keys as they were in `before` (NULL: as
+// they were added). count[n + 2] becomes where each key begins.
+static void sort_edges(const cpli_graph* g, const int32_t* key, const int32_t* before,
+                       int32_t* count, int32_t* order) {
+  for (size_t e = 0; e < g->n_edges; e++) count[key[e] + 2]++;
+  for (int32_t i = 0; i < g->n; i++) count[i + 2] += count[i + 1];
+  for (size_t i = 0; i < g->n_edges; i++) {
+    int32_t e = before != NULL ? before[i] : (int32_t)i;
+    order[count[key[e] + 1]++] = e;
+  }
+}
+
 static bool lists_make(const cpli_graph* g, const int32_t* key, const int32_t* value, lists* out) {
-  out->first = cpli_alloc(g->ctx, (size_t)g->n + 2, sizeof *out->first);
+  size_t n = (size_t)g->n + 2;
+  out->first = cpli_alloc(g->ctx, n, sizeof *out->first);
   out->item = cpli_alloc(g->ctx, g->n_edges, sizeof *out->item);
-  if (out->first == NULL || out->item == NULL) return false;
-  for (size_t e = 0; e < g->n_edges; e++) out->first[key[e] + 2]++;
-  for (int32_t i = 0; i < g->n; i++) out->first[i + 2] += out->first[i + 1];
-  for (size_t e = 0; e < g->n_edges; e++) out->item[out->first[key[e] + 1]++] = value[e];
-  return true;
+  int32_t* scratch = cpli_alloc(g->ctx, n + g->n_edges, sizeof *scratch);
+  bool fine = out->first != NULL && out->item != NULL && scratch != NULL;
+  if (fine) {
+    int32_t* by_value = scratch + n;
+    sort_edges(g, value, NULL, scratch, by_value);
+    sort_edges(g, key, by_value, out->first, out->item);
+    for (size_t i = 0; i < g->n_edges; i++) out->item[i] = value[out->item[i]];
+  }
+  cpli_free(g->ctx, scratch);
+  return fine;
 }
 
 static void lists_free(cpl_context* ctx, lists* l) {
