@@ -68,6 +68,7 @@ typedef struct cpl_signal {
   const char* description;  ///< Nullable
   const cpl_unit* meaning;  ///< of a unit whose name does not say it. Nullable.
   bool relative_quantity;   ///< a difference: the offsets of units do not apply
+  bool discrete;            ///< of an input: it changes at events only
 } cpl_signal;
 
 /// What an input of a part, or an inner or output signal, follows: the source itself (scaled by

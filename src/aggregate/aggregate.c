@@ -474,8 +474,12 @@ static cpl_status add_target(maker* k, int32_t i) {
   if (st < 0) return st;
   cpli_node* node = &a->nodes[l->target];
   if (node->coupling >= 0) return bad(k, c, "the target is coupled twice");
-  if (node->part >= 0 && a->parts[node->part].m->base.desc->vars[node->var].causality != CPL_INPUT)
-    return bad(k, c, "the target is no input");
+  const cpl_variable* v =
+      node->part >= 0 ? &a->parts[node->part].m->base.desc->vars[node->var] : NULL;
+  node->parameter = v != NULL && v->causality == CPL_PARAMETER;
+  node->fixed = node->parameter && v->variability < CPL_TUNABLE;
+  if (v != NULL && v->causality != CPL_INPUT && !node->parameter)
+    return bad(k, c, "the target is neither an input nor a parameter");
   if (node->part < 0 && a->signals[node->var].kind == CPL_SIGNAL_INPUT)
     return bad(k, c, "an input of the system is set from outside");
   if (node->type == CPL_STRING && c->function.value != NULL)
@@ -560,8 +564,12 @@ static cpl_status make_nodes(maker* k) {
   for (int32_t i = 0; i < a->n_signals; i++) {
     if (!cpli_grow(ctx, (void**)&a->nodes, &k->cap, (size_t)a->n_nodes, sizeof *a->nodes))
       return cpli_nomem(ctx);
-    a->nodes[a->n_nodes++] = (cpli_node){
-        .kind = CPLI_NODE_SIGNAL, .part = -1, .var = i, .type = CPL_REAL, .coupling = -1};
+    a->nodes[a->n_nodes++] = (cpli_node){.kind = CPLI_NODE_SIGNAL,
+                                         .part = -1,
+                                         .var = i,
+                                         .type = CPL_REAL,
+                                         .discrete = a->signals[i].discrete,
+                                         .coupling = -1};
   }
   cpl_status st = add_links(k);
   for (int32_t i = 0; i < a->n_outside && st >= 0; i++) st = add_outside(k, i);

@@ -28,6 +28,8 @@ typedef struct cpli_node {
   uint32_t ref;       // of the part's variable
   uint8_t type;       // cpl_type
   bool discrete;      // changes at events only
+  bool parameter;     // an input node that is a parameter of its part: all outputs may follow it
+  bool fixed;         // such a parameter that is set before time starts only
   bool row;           // an unknown of the integrator: cpli_rows
   int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
 } cpli_node;

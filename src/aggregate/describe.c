@@ -48,6 +48,8 @@ static cpl_status add_part(cpli_aggregate* a, int32_t k, int32_t unit, int32_t t
     v.alias_of = moved(v.alias_of, first);
     // inputs and outputs of parts are inner matters; only an input nothing feeds can still be set
     if (v.causality == CPL_INPUT && coupled(a, k, i, is_target)) v.causality = CPL_LOCAL;
+    if (v.causality == CPL_PARAMETER && coupled(a, k, i, is_target))
+      v.causality = CPL_CALCULATED_PARAMETER, v.initial = CPL_INITIAL_CALCULATED;
     if (v.causality == CPL_OUTPUT) v.causality = CPL_LOCAL, v.inner_output = true;
     vars[first + i] = v;
     if (cpli_names_add(&a->box->names, v.name, first + i) == CPL_ERR_NOMEM)
@@ -90,7 +92,9 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
                       .ref = (uint32_t)(first + i),
                       .type = CPL_REAL,
                       .causality = (uint8_t)causality[s->kind],
-                      .variability = parameter ? CPL_FIXED : CPL_CONTINUOUS,
+                      .variability = parameter     ? CPL_FIXED
+                                     : s->discrete ? CPL_DISCRETE
+                                                   : CPL_CONTINUOUS,
                       .initial = parameter ? CPL_INITIAL_EXACT
                                  : input   ? CPL_INITIAL_NONE
                                            : CPL_INITIAL_CALCULATED,

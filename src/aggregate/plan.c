@@ -11,6 +11,7 @@
 
 static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
   bool number = node->type != CPL_STRING && node->type != CPL_BINARY;
+  if (node->fixed && kind != CPLI_PLAN_INITIAL) return false;
   return number && !(kind == CPLI_PLAN_CONTINUOUS && node->discrete);
 }
 
@@ -20,8 +21,9 @@ typedef struct builder {
   cpli_aggregate* a;
   cpli_plan_kind kind;
   cpli_graph graph;
-  const cpl_unknown** row;  // of all variables of parts; NULL: depends on everything
-  int32_t* node_of;         // input node of each variable of parts; -1: none
+  const cpl_unknown** row;   // of all variables of parts; NULL: depends on everything
+  int32_t* node_of;          // input node of each variable of parts; -1: none
+  int32_t* first_parameter;  // node of each part's first connected parameter; INT32_MAX: none
 } builder;
 
 static cpl_status note_rows(builder* b) {
@@ -29,7 +31,9 @@ static cpl_status note_rows(builder* b) {
   size_t n = (size_t)b->a->n_part_vars;
   b->row = cpli_alloc(ctx, n, sizeof *b->row);
   b->node_of = cpli_alloc(ctx, n, sizeof *b->node_of);
-  if (b->row == NULL || b->node_of == NULL) return cpli_nomem(ctx);
+  b->first_parameter = cpli_alloc(ctx, (size_t)b->a->n_parts, sizeof *b->first_parameter);
+  if (b->row == NULL || b->node_of == NULL || b->first_parameter == NULL) return cpli_nomem(ctx);
+  for (int32_t k = 0; k < b->a->n_parts; k++) b->first_parameter[k] = INT32_MAX;
   for (size_t i = 0; i < n; i++) b->node_of[i] = -1;
   for (int32_t k = 0; k < b->a->n_parts; k++) {
     const cpli_part* part = &b->a->parts[k];
@@ -45,6 +49,7 @@ static cpl_status note_rows(builder* b) {
     if (node->kind != CPLI_NODE_INPUT) continue;
     const cpli_part* part = &b->a->parts[node->part];
     b->node_of[part->first_var + cpli_root_variable(part->m->base.desc, node->var)] = i;
+    if (node->parameter && i < b->first_parameter[node->part]) b->first_parameter[node->part] = i;
   }
   return CPL_OK;
 }
@@ -61,12 +66,30 @@ static cpl_status edge_from_input(builder* b, int32_t input, int32_t output) {
   return cpli_graph_edge(&b->graph, input, output);
 }
 
+// Descriptions do not say what depends on parameters: everything that the part computes; states
+// before time starts.
+static cpl_status add_parameters(builder* b, int32_t i) {
+  const cpli_node* node = &b->a->nodes[i];
+  const cpl_description* d = b->a->parts[node->part].m->base.desc;
+  cpl_status st = CPL_OK;
+  bool initial = b->kind == CPLI_PLAN_INITIAL;
+  if (d->vars[node->var].causality == CPL_PARAMETER) return CPL_OK;
+  if (!initial && is_state(d, node->var)) return CPL_OK;
+  for (int32_t k = b->first_parameter[node->part]; k < b->a->n_nodes && st >= 0; k++) {
+    const cpli_node* other = &b->a->nodes[k];
+    if (other->part != node->part || other->kind != CPLI_NODE_INPUT) break;
+    if (other->parameter) st = edge_from_input(b, k, i);
+  }
+  return st;
+}
+
 static cpl_status add_output(builder* b, int32_t i) {
   const cpli_node* node = &b->a->nodes[i];
   const cpli_part* part = &b->a->parts[node->part];
   const cpl_description* d = part->m->base.desc;
   const cpl_unknown* row = b->row[part->first_var + cpli_root_variable(d, node->var)];
-  cpl_status st = CPL_OK;
+  cpl_status st = add_parameters(b, i);
+  if (st < 0) return st;
   if (row == NULL && is_state(d, node->var)) return CPL_OK;
   if (row == NULL && d->vars[node->var].variability < CPL_DISCRETE) return CPL_OK;  // a parameter
   if (row != NULL && row->count >= 0 && !part->distrusted) {
@@ -109,6 +132,7 @@ static cpl_status find_blocks(builder* b, cpli_plan* p) {
   cpli_free(ctx, may_tear);
   cpli_free(ctx, b->row);
   cpli_free(ctx, b->node_of);
+  cpli_free(ctx, b->first_parameter);
   return st;
 }
 

@@ -18,7 +18,8 @@
 // A signal of the aggregate that stands for a variable of a stepper.
 typedef struct cpli_bridge {
   int32_t model, var;
-  bool leaves;  // an expression the stepper takes; else a value it gives
+  bool leaves;    // an expression the stepper takes; else a value it gives
+  bool discrete;  // it changes at communication points, and its change is an event
   const char* name;
 } cpli_bridge;
 
@@ -151,6 +152,8 @@ cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* 
 cpl_status cpli_bridges_init(cpli_built* b, cpli_assembly* one);
 /// The port of the aggregate for a variable of a stepper.
 cpl_port cpli_bridge_in(void* assembly, cpli_ref ref);
+/// Note that the port of a stepper's variable leads to this one.
+void cpli_bridge_to(cpli_assembly* one, cpl_port port, const cpl_variable* target);
 /// The signal an expression for an input of a stepper leaves by.
 cpl_port cpli_bridge_out(cpli_assembly* one, const cpli_built* b, int32_t model, int32_t var);
 cpl_status cpli_add_route(cpli_assembly* one, cpli_route route);

@@ -41,6 +41,16 @@ static cpl_port add_bridge(cpli_assembly* one, const char* model, const char* va
   return (cpl_port){-1, one->first_bridge + (int32_t)one->n_bridges - 1};
 }
 
+static bool is_discrete(const cpl_variable* v) {
+  return v->type != CPL_REAL || v->variability != CPL_CONTINUOUS;
+}
+
+// An input that changes at events only needs one where a value arrives for it.
+void cpli_bridge_to(cpli_assembly* one, cpl_port port, const cpl_variable* target) {
+  int32_t i = port.part < 0 ? port.var - one->first_bridge : -1;
+  if (i >= 0 && (size_t)i < one->n_bridges && is_discrete(target)) one->bridges[i].discrete = true;
+}
+
 cpl_port cpli_bridge_in(void* assembly, cpli_ref ref) {
   cpli_assembly* one = assembly;
   const cpli_resolver* r = one->functions.resolver;
@@ -48,7 +58,9 @@ cpl_port cpli_bridge_in(void* assembly, cpli_ref ref) {
   if (*known > 0) return (cpl_port){-1, one->first_bridge + *known - 1};
   const char* model = r->def->models[ref.model].name.text;
   const cpl_variable* v = &r->models[ref.model]->desc->vars[ref.index];
-  cpl_port port = add_bridge(one, model, v->name, (cpli_bridge){ref.model, ref.index, false, NULL});
+  cpl_port port =
+      add_bridge(one, model, v->name,
+                 (cpli_bridge){.model = ref.model, .var = ref.index, .discrete = is_discrete(v)});
   if (one->no_memory) return port;
   *known = (int32_t)one->n_bridges;
   cpl_status st =
@@ -62,7 +74,7 @@ cpl_port cpli_bridge_in(void* assembly, cpli_ref ref) {
 cpl_port cpli_bridge_out(cpli_assembly* one, const cpli_built* b, int32_t model, int32_t var) {
   const char* name = b->def->models[model].name.text;
   cpl_port port = add_bridge(one, name, b->sources[model]->desc->vars[var].name,
-                             (cpli_bridge){model, var, true, NULL});
+                             (cpli_bridge){.model = model, .var = var, .leaves = true});
   if (one->no_memory) return port;
   cpl_status st =
       cpli_add_route(one, (cpli_route){.source = {-1, -1, one->bridges[one->n_bridges - 1].name},

@@ -356,6 +356,7 @@ static cpl_status add_connection(built* b, cpli_functions* f, lists* l, size_t i
   if (c->coupling != NULL) return add_program(b, f, c, &out->function);
   if (link->source.kind != CPLI_REF_NONE) {
     out->source = cpli_port_of(f, link->source);
+    cpli_bridge_to(l->one, out->source, &b->sources[link->model]->desc->vars[link->var]);
     return CPL_OK;
   }
   cpl_type type = CPL_REAL;
@@ -511,6 +512,7 @@ static cpl_status add_bridges(built* b, lists* l) {
     cpl_signal* s =
         add_signal(l, bridge->name, bridge->leaves ? CPL_SIGNAL_OUTPUT : CPL_SIGNAL_INPUT);
     s->start = v->has_start ? v->start : 0;
+    s->discrete = bridge->discrete;
     mark_unit(b, bridge->model, v, s);
   }
   return CPL_OK;

@@ -541,15 +541,33 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
 //------------------------------------ tables ------------------------------------
 
 typedef struct table_input {
+  cpl_context* ctx;
+  const cpl_table* table;
+  size_t column;
   cpli_curve curve;
   cpli_cursor cursor;
-  bool begun;
+  bool begun, warned;
 } table_input;
+
+// Before its first row a table holds the value there.
+static void begin_table(table_input* in, double t) {
+  in->cursor = cpli_cursor_at(&in->curve, t);
+  in->begun = true;
+  if (in->warned || !(t < in->table->time[0])) return;
+  char column[512], first[CPLI_NUMBER_SIZE], start[CPLI_NUMBER_SIZE];
+  cpli_format_double(first, in->table->time[0]);
+  cpli_format_double(start, t);
+  cpl_log(in->ctx, CPL_LOG_WARNING, "",
+          "%s begins at t=%s, after the start of the run at t=%s: its first value is held until "
+          "then",
+          cpli_column_text(in->table, in->column, column, sizeof column), first, start);
+  in->warned = true;
+}
 
 static cpl_status table_value(void* user, double t, const double* sources, double* out) {
   table_input* in = user;
   (void)sources;
-  if (!in->begun) in->cursor = cpli_cursor_at(&in->curve, t), in->begun = true;
+  if (!in->begun) begin_table(in, t);
   *out = cpli_cursor_value(&in->cursor, t);
   return CPL_OK;
 }
@@ -558,7 +576,7 @@ static cpl_status table_settle(void* user, double t, const double* sources, bool
   table_input* in = user;
   (void)sources;
   *changed = in->begun && cpli_cursor_pass(&in->cursor, t);
-  if (!in->begun) in->cursor = cpli_cursor_at(&in->curve, t), in->begun = true;
+  if (!in->begun) begin_table(in, t);
   return CPL_OK;
 }
 
@@ -567,6 +585,9 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
                                   const double** jumps, int32_t* n_jumps) {
   table_input* in = cpli_arena_alloc(&f->arena, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(f->ctx);
+  in->ctx = f->ctx;
+  in->table = table;
+  in->column = column;
   cpl_status st = cpli_curve_init(&in->curve, f->ctx, table, column, held, how);
   if (st < 0) {
     cpli_curve_free(&in->curve);

@@ -238,6 +238,34 @@ static cpl_status find_interface(const finder* f, const struct cpli_tlm_plan* pl
                       name->text, near);
 }
 
+// Waves are not converted: what stands at the two ends of a line is in the same unit.
+static cpl_status check_units(const finder* f, const cpli_line* line, const cpl_tlm_interface* a,
+                              int32_t var, const cpl_tlm_interface* b, int32_t other) {
+  double factor, offset;
+  if (var < 0 || other < 0) return CPL_OK;
+  cpli_ref from = {CPLI_REF_VARIABLE, a->part, var}, to = {CPLI_REF_VARIABLE, b->part, other};
+  cpl_status st = cpli_relate_refs(&f->b->resolver, &line->place, to, from, &factor, &offset);
+  if (st < 0 || (factor == 1 && offset == 0)) return st;
+  const cpl_variable *v = cpli_ref_variable(&f->b->resolver, from),
+                     *w = cpli_ref_variable(&f->b->resolver, to);
+  return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &line->place,
+                      "the line from %s to %s: %s is in %s and %s in %s; both ends of a line have "
+                      "the same units",
+                      a->name, b->name, v->name, f->b->sources[a->part]->desc->units[v->unit].name,
+                      w->name, f->b->sources[b->part]->desc->units[w->unit].name);
+}
+
+static cpl_status check_line_units(const finder* f, const cpli_line* line,
+                                   const cpl_tlm_interface* a, const cpl_tlm_interface* b) {
+  if (a->kind == CPL_TLM_SIGNAL) return check_units(f, line, a, a->speed[0], b, b->force[0]);
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < CPL_TLM_WIDTH && st >= 0; k++) {
+    st = check_units(f, line, a, a->speed[k], b, b->speed[k]);
+    if (st >= 0) st = check_units(f, line, a, a->force[k], b, b->force[k]);
+  }
+  return st;
+}
+
 static cpl_status resolve_line(finder* f, struct cpli_tlm_plan* plan, const cpli_line* from) {
   cpl_tlm_line* l = &plan->lines[plan->n_lines++];
   *l = (cpl_tlm_line){.compensate = from->compensate, .apart = from->apart};
@@ -252,6 +280,8 @@ static cpl_status resolve_line(finder* f, struct cpli_tlm_plan* plan, const cpli
   if (fault != NULL)
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->place, "the line from %s to %s: %s",
                         from->from.text, from->to.text, fault);
+  st = check_line_units(f, from, &plan->interfaces[l->from], &plan->interfaces[l->to]);
+  if (st < 0) return st;
   int32_t ends[2] = {l->from, l->to};
   for (int i = 0; i < 2; i++) {
     const cpl_tlm_interface* e = &plan->interfaces[ends[i]];

@@ -244,12 +244,12 @@ static void fill(cpli_fmi3* in, const number* of, cpl_type type, const uint32_t*
 
 static bool needs_event(const cpli_fmi3* in, uint32_t ref) {
   const cpl_variable* v = variable_of(in, ref);
-  return v != NULL && v->variability == CPL_DISCRETE;
+  return v != NULL && (v->variability == CPL_DISCRETE || v->variability == CPL_TUNABLE);
 }
 
-// Structural parameters are set in configuration mode, discrete inputs of co-simulation in event
-// mode, clocked inputs when their clock ticks. `changed`: values that differ from what was set
-// last.
+// Structural parameters are set in configuration mode, discrete inputs and tunable parameters of
+// co-simulation in event mode, clocked inputs when their clock ticks. `changed`: values that differ
+// from what was set last.
 static cpl_status prepare_setting(cpli_fmi3* in, uint32_t ref, bool changed) {
   const cpl_variable* v = variable_of(in, ref);
   bool structural = v != NULL && v->structural;

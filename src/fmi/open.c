@@ -342,7 +342,7 @@ static const cpl_source_ops* ops_of(cpl_fmu* fmu) {
   if (fmu->me.present) ops->make_model = a->make_model;
   if (fmu->cs.present && !fmu->cs.tool_coupling) ops->make_stepper = a->make_stepper;
   if (ops->make_model == NULL && ops->make_stepper == NULL) {
-    if (fmu->me.present) ops->make_model = refuse_model;
+    if (!fmu->cs.present) ops->make_model = refuse_model;
     if (!fmu->me.present) ops->make_stepper = refuse_stepper;
   }
   return ops;

@@ -119,16 +119,19 @@ static cpl_status add_links(cpli_master* m, wire* wires, int32_t n) {
       return cpl_fail(m->base.base.ctx, CPL_ERR_UNSUPPORTED, "%s: %s takes no Binary", m->name,
                       p->s->base.name);
     if (p->n_links++ == 0) p->first_link = m->n_links;
-    m->links[m->n_links++] = (cpli_master_link){.out = w->source_var,
-                                                .part = w->target,
-                                                .var = w->target_var,
-                                                .ref = v->ref,
-                                                .type = v->type,
-                                                .discrete = is_discrete(v),
-                                                .fresh = true,
-                                                .factor = w->factor != 0 ? w->factor : 1,
-                                                .offset = w->offset,
-                                                .nominal = v->nominal > 0 ? v->nominal : 1};
+    m->links[m->n_links++] =
+        (cpli_master_link){.out = w->source_var,
+                           .part = w->target,
+                           .var = w->target_var,
+                           .ref = v->ref,
+                           .type = v->type,
+                           .discrete = is_discrete(v),
+                           .parameter = v->causality == CPL_PARAMETER,
+                           .fixed = v->causality == CPL_PARAMETER && v->variability < CPL_TUNABLE,
+                           .fresh = true,
+                           .factor = w->factor != 0 ? w->factor : 1,
+                           .offset = w->offset,
+                           .nominal = v->nominal > 0 ? v->nominal : 1};
   }
   return CPL_OK;
 }

@@ -34,6 +34,8 @@ typedef struct cpli_master_link {
   uint32_t ref;
   uint8_t type;
   bool discrete;     // set only when it changes
+  bool parameter;    // of its part: all outputs may follow it
+  bool fixed;        // a parameter that is set before time starts only
   bool feeds;        // an output that is needed depends on it directly
   bool assumed;      // it waits for it only because the part declares no dependencies
   bool with_step;    // its value at the end of a step is known before its part takes the step

@@ -136,9 +136,13 @@ static cpl_status fill(cpli_merged* m, const cpli_merge_part* parts, int32_t n_p
       at = after(at, parts[i].desc);
     }
   }
-  for (int32_t i = 0; i < n_links && st >= 0; i++)
-    ((cpl_variable*)m->desc.vars)[first[links[i].target_part] + links[i].target_var].causality =
-        CPL_LOCAL;
+  for (int32_t i = 0; i < n_links && st >= 0; i++) {
+    cpl_variable* v =
+        &((cpl_variable*)m->desc.vars)[first[links[i].target_part] + links[i].target_var];
+    bool parameter = v->causality == CPL_PARAMETER;
+    v->causality = parameter ? CPL_CALCULATED_PARAMETER : CPL_LOCAL;
+    if (parameter) v->initial = CPL_INITIAL_CALCULATED;
+  }
   if (st >= 0) st = add_structure(m);
   return st < 0 ? st : cpli_merged_reach(m, parts, n_parts, first, links, n_links);
 }

@@ -120,6 +120,12 @@ static cpl_status add_edges(builder* b) {
     if (l->with_step) st = cpli_graph_edge(&b->graph, link_node(m, i), l->part);
     else if (m->parts[l->part].follows) st = cpli_graph_edge(&b->graph, l->part, link_node(m, i));
   }
+  for (int32_t i = 0; i < m->n_links && st >= 0 && b->kind == CPLI_PLAN_INITIAL; i++) {
+    const cpli_master_part* p = &m->parts[m->links[i].part];
+    if (!m->links[i].parameter) continue;
+    for (int32_t o = p->first_out; o < p->first_out + p->n_outs && st >= 0; o++)
+      st = link_to_out(b, i, o);
+  }
   for (int32_t p = 0; p < m->n_parts && st >= 0; p++) {
     if (follows(m, b->kind, p)) st = each_pair(m, &m->parts[p], link_to_out, b);
   }

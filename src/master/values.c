@@ -154,6 +154,7 @@ static cpl_status set_bytes(cpli_master* m, cpl_component* c, cpli_master_link* 
 
 // Values that move only at events: told when they changed.
 static cpl_status set_discrete(cpli_master* m, cpl_component* c, cpli_master_link* l) {
+  if (l->fixed && m->running) return CPL_OK;
   if (is_bytes(l->type)) return set_bytes(m, c, l);
   if (l->type == CPL_REAL) {
     double value = l->guessed ? l->next : cpli_link_value(m, l);

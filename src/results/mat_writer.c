@@ -194,7 +194,7 @@ static cpl_status mat_begin(cpl_results* res, const cpl_results_def* def,
   m->kind = cpli_alloc(res->ctx, res->n_columns, sizeof *m->kind);
   if (m->kind == NULL) return cpli_nomem(res->ctx);
   const bool comment = def->comment != NULL && def->comment[0] != '\0';
-  char* text = cpli_printf(res->ctx, "Simulation time%s%s", comment ? ": " : "",
+  char* text = cpli_printf(res->ctx, "Simulation time%s%s [s]", comment ? ": " : "",
                            comment ? def->comment : "");
   char* line = NULL;
   cpl_status st = text != NULL ? plan(res, columns, text) : cpli_nomem(res->ctx);

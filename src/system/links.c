@@ -155,6 +155,14 @@ static cpl_status check_units(const cpli_resolver* r, cpli_link* link) {
   return cpli_relate_refs(r, &c->source.place, target, link->source, &link->factor, &link->offset);
 }
 
+// Parameters that are numbers, too: before time starts, tunable ones also at events. Those that
+// give arrays their sizes are needed earlier.
+static bool can_be_connected(const cpl_variable* v) {
+  if (v->causality == CPL_INPUT) return true;
+  return v->causality == CPL_PARAMETER && v->variability >= CPL_FIXED && !v->structural &&
+         is_number(v);
+}
+
 static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_ref* out) {
   char text[DECLARATION];
   cpl_status st = cpli_resolver_require(r, target, out);
@@ -164,9 +172,9 @@ static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_r
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
                         "%s is no input of a model, so nothing can be connected to it",
                         target->text);
-  if (v->causality == CPL_INPUT) return CPL_OK;
+  if (can_be_connected(v)) return CPL_OK;
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
-                      "only inputs can be connected to something, not %s",
+                      "only inputs and parameters can be connected to something, not %s",
                       declaration(r, out->model, out->index, text));
 }
 
@@ -246,9 +254,9 @@ static cpl_status join_arrays(cpli_resolver* r, size_t i, const joined* j, cpli_
                            .var = j->to->first + k,
                            .source = {CPLI_REF_VARIABLE, j->from_model, j->from->first + k},
                            .factor = 1};
-    if (vars[links[k].var].causality != CPL_INPUT) {
+    if (!can_be_connected(&vars[links[k].var])) {
       return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->target.place,
-                          "only inputs can be connected to something, not %s",
+                          "only inputs and parameters can be connected to something, not %s",
                           declaration(r, j->to_model, links[k].var, text));
     }
     st = finish_link(r, &links[k]);

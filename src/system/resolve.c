@@ -195,7 +195,7 @@ cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links, const cpl
   const cpl_description* d = desc_of(r, out->model);
   const cpl_variable* v = &d->vars[out->index];
   int32_t link = cpli_links_find(links, r, out->model, out->index);
-  if (v->causality == CPL_INPUT && link >= 0) {
+  if (link >= 0) {
     char place[CPLI_PLACE_SIZE];
     int32_t c = links->items[link].connection;
     cpli_place_text(&r->def->connections[c].target.place, place);

@@ -330,6 +330,45 @@ static void suppressed(void** state) {
   CHECK_NEAR(last_value("out.csv", 2), 1.5, 1e-9);
 }
 
+static void delay_lines(void** state) {
+  (void)state;
+  static const char mass[] =
+      MODEL("mass",
+            "static const cpl_declaration x[] = {{\"v\", .start = 1, .unit = SPEED,\n"
+            "    .output = true}, {0}};\n"
+            "static const cpl_declaration u[] = {{\"F\", .unit = FORCE}, {0}};\n"
+            "static int f(const cpl_values* v, double* dx) {\n"
+            "  dx[0] = v->u[0];\n"
+            "  return 0;\n"
+            "}",
+            ".states = x, .inputs = u, .derivatives = f");
+  static const struct {
+    const char *name, *speed, *force;
+  } kinds[] = {
+      {"a.c", "m/s", "N"}, {"b.c", "m/s", "kN"}, {"c.c", "km/h", "N"}, {"d.c", "m/s", "N"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    char text[1024];
+    snprintf(text, sizeof text, "#define SPEED \"%s\"\n#define FORCE \"%s\"\n%s", kinds[i].speed,
+             kinds[i].force, mass);
+    write_text(kinds[i].name, text);
+  }
+  for (size_t i = 1; i < sizeof kinds / sizeof *kinds; i++) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             HEAD
+             "models: {l: {c: a.c}, r: {c: %s}}\n"
+             "interfaces:\n"
+             "  l.end: {kind: translational, speed: v, force: F}\n"
+             "  r.end: {kind: translational, speed: v, force: F}\n"
+             "tlm: [{from: l.end, to: r.end, delay: 1e-2, Zf: 1}]\n" TIMES,
+             kinds[i].name);
+    write_text("s.yaml", text);
+    int code = COUPLET("run", "s.yaml", "-q", "-o", "out.csv");
+    CHECK_INT(code, i == 3 ? 0 : 2);
+    if (i < 3) CHECK_CONTAINS(complained, "both ends of a line have the same units");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(connections),
@@ -343,6 +382,7 @@ int main(void) {
       cmocka_unit_test(modes),
       cmocka_unit_test(linearized),
       cmocka_unit_test(suppressed),
+      cmocka_unit_test(delay_lines),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }
