@@ -113,6 +113,7 @@ typedef struct formula {
   double* scale;   // the largest indicator
   double* band;    // of those that rest; 0: armed
   double* beyond;  // how far past zero an indicator was when it turned last
+  bool never_rests;
   double settled;  // when they settled last
   bool begun;      // they have
   // of a guard: a mode may be entered next to where it is left
@@ -145,7 +146,7 @@ static bool by_time(const formula* q, size_t k) {
 }
 
 static bool may_rest(const formula* q, size_t k) {
-  return q->relations[k].comparison && q->relations[k].mover == CPLI_MOVED;
+  return !q->never_rests && q->relations[k].comparison && q->relations[k].mover == CPLI_MOVED;
 }
 
 static cpl_status formula_indicators(void* user, double t, const double* sources, double* z) {
@@ -506,6 +507,7 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
   if (b == NULL || items == NULL || place == NULL) return cpli_nomem(f->ctx);
   for (size_t i = 0; i < n && st >= 0; i++) {
     st = cpli_function_of_text(f, &texts[i], &items[i], NULL);
+    if (st >= 0) ((formula*)items[i].user)->never_rests = true;  // it remembers nothing
     total += st >= 0 ? (size_t)items[i].n_sources : 0;
   }
   if (st < 0) return st;
