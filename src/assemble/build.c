@@ -233,6 +233,10 @@ static cpl_status add_table(built* b, cpli_functions* f, lists* l, const cpli_in
     st = cpli_function_of_table(f, table, column, in->interpolation == CPL_HOLD,
                                 &couple_signal(l)->function, &jumps, &n_jumps);
   }
+  if (st >= 0)
+    st = cpli_function_tell_end(f, &l->couplings[l->n_couplings - 1].function,
+                                in->file.text != NULL ? in->file.text : in->name.text,
+                                table->names[column]);
   if (st < 0 || n_jumps == 0) return st;
   cpl_port* signal = cpli_arena_alloc(&f->arena, 1, sizeof *signal);
   if (signal == NULL) return cpli_nomem(b->base.ctx);
@@ -582,8 +586,8 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
   if (st >= 0) st = make_members(b, draft);
   if (st >= 0) st = fill_lists(b, &draft->assembly->functions, &l);
   if (st >= 0) st = add_bridges(b, &l);
-  bool idle = b->n_steppers == d->n_models && d->n_inputs + d->n_outputs + d->n_events == 0 &&
-              draft->assembly->n_bridges == 0;
+  bool idle = b->n_steppers > 0 && b->n_steppers == d->n_models &&
+              d->n_inputs + d->n_outputs + d->n_events == 0 && draft->assembly->n_bridges == 0;
   if (st >= 0 && !idle) st = make_inner(b, name, &l, draft);
   if (st < 0) cpli_members_free(b, draft);
   else *out = draft;
@@ -744,6 +748,7 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
     destroy(&b->base);
     return st;
   }
+  cpli_warn_starts(b, model ? b->prototype : b->draft->inner);
   if (model) b->varies = b->prototype->ops->structure != NULL;
   if (model) b->box = cpli_box_hold(b->prototype);
   else b->base.ops = &stepper_ops;

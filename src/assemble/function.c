@@ -537,15 +537,33 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
 
 //------------------------------------ tables ------------------------------------
 
+struct table_end;
+
 typedef struct table_input {
+  struct table_end* end;  // Nullable
   cpli_curve curve;
   cpli_cursor cursor;
   bool begun;
 } table_input;
 
+// What is said at the end of a table; not in its memory, so that it is said once.
+typedef struct table_end {
+  const char *file, *column;
+  double t;
+  bool told;
+} table_end;
+
+static void tell_end(cpl_context* ctx, table_end* end, double t) {
+  if (end->told || !(t > end->t + 1e-12 * fabs(end->t))) return;
+  end->told = true;
+  cpl_log(ctx, CPL_LOG_WARNING, end->file,
+          "column %s ends at t=%.12g: its last value is held from there on", end->column, end->t);
+}
+
 static cpl_status table_value(void* user, double t, const double* sources, double* out) {
   table_input* in = user;
   (void)sources;
+  if (in->end != NULL) tell_end(in->curve.ctx, in->end, t);
   if (!in->begun) in->cursor = cpli_cursor_at(&in->curve, t), in->begun = true;
   *out = cpli_cursor_value(&in->cursor, t);
   return CPL_OK;
@@ -556,6 +574,19 @@ static cpl_status table_settle(void* user, double t, const double* sources, bool
   (void)sources;
   *changed = in->begun && cpli_cursor_pass(&in->cursor, t);
   if (!in->begun) in->cursor = cpli_cursor_at(&in->curve, t), in->begun = true;
+  return CPL_OK;
+}
+
+// A column that is held between its rows may as well be held behind them, and one row is a
+// constant.
+cpl_status cpli_function_tell_end(cpli_functions* f, cpl_function* table, const char* file,
+                                  const char* column) {
+  table_input* in = table->user;
+  const cpli_curve* c = &in->curve;
+  if (c->held || c->n_rows < 2) return CPL_OK;
+  in->end = cpli_arena_alloc(&f->arena, 1, sizeof *in->end);
+  if (in->end == NULL) return cpli_nomem(f->ctx);
+  *in->end = (table_end){.file = file, .column = column, .t = c->time[c->n_rows - 1]};
   return CPL_OK;
 }
 

@@ -45,6 +45,11 @@ void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way);
 cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
                                   cpl_function* out);
 
+/// Of the function below: where the table ends before the run does, a warning says so.
+/// Borrowed: both texts
+cpl_status cpli_function_tell_end(cpli_functions* f, cpl_function* table, const char* file,
+                                  const char* column);
+
 /// A column of a table over time; *jumps are the times where it is not continuous.
 cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
                                   bool held, cpl_function* out, const double** jumps,
