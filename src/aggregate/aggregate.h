@@ -279,6 +279,8 @@ cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct
 void cpli_loop_destroy(struct cpli_loop* l);
 void cpli_loop_forget(struct cpli_loop* l);          // what it kept to save work
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
+/// Whether a variable of a part, by its index in the whole, is in a loop.
+bool cpli_aggregate_in_loop(const cpl_model* aggregate, int32_t var);
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
 
 typedef struct cpli_torn {

@@ -184,6 +184,20 @@ void cpli_loop_forget(struct cpli_loop* l) { l->factored = false; }
 
 int32_t cpli_loop_block(const struct cpli_loop* l) { return l->block; }
 
+bool cpli_aggregate_in_loop(const cpl_model* aggregate, int32_t var) {
+  const cpli_aggregate* a = (const cpli_aggregate*)aggregate;
+  int32_t node = var >= 0 && var < a->n_part_vars ? a->node_of[var] : -1;
+  for (size_t i = 0; i < CPLI_COUNT(a->plans) && node >= 0; i++) {
+    for (size_t l = 0; a->plans[i] != NULL && l < a->plans[i]->n_loops; l++) {
+      const loop* one = a->plans[i]->loops[l];
+      for (int32_t k = 0; k < one->n; k++) {
+        if (one->nodes[k] == node) return true;
+      }
+    }
+  }
+  return false;
+}
+
 cpli_torn cpli_loop_torn(const struct cpli_loop* l) {
   return (cpli_torn){l->discrete ? 0 : l->n_torn, l->nodes, l->scale};
 }

@@ -15,9 +15,11 @@ typedef struct saved {
   double t;
   cpli_plan_kind phase;
   bool given;  // loops as rows; their values are those of nodes
+  bool start_known;
   cpl_snapshot* parts;
   double* next_times;
-  double* values;  // of nodes, settled ones, then states where their number stays
+  double* values;    // of nodes, settled ones, then states where their number stays
+  double* at_start;  // of constraints
   outside_state* outside;
   unsigned char* memory;  // of functions
 } saved;
@@ -61,12 +63,14 @@ static saved* make(const cpli_aggregate* a) {
   each_memory(a, add_size, &memory);
   saved* k = cpli_alloc(a->base.base.ctx, 1,
                         sizeof *k + parts * (sizeof *k->parts + sizeof(double)) +
-                            n_values(a) * sizeof(double) + outside * sizeof *k->outside + memory);
+                            (n_values(a) + (size_t)a->n_constraints) * sizeof(double) +
+                            outside * sizeof *k->outside + memory);
   if (k == NULL) return NULL;
   k->parts = (cpl_snapshot*)(k + 1);
   k->next_times = (double*)(k->parts + parts);
   k->values = k->next_times + parts;
-  k->outside = (outside_state*)(k->values + n_values(a));
+  k->at_start = k->values + n_values(a);
+  k->outside = (outside_state*)(k->at_start + a->n_constraints);
   k->memory = (unsigned char*)(k->outside + outside);
   return k;
 }
@@ -90,6 +94,8 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   k->given = a->rows != NULL && a->rows->given;
   memcpy(k->values, a->value, n_kept(a) * sizeof(double));
   memcpy(k->values + n_kept(a), a->x, n_states(a) * sizeof(double));
+  k->start_known = a->start_known;
+  for (int32_t i = 0; i < a->n_constraints; i++) k->at_start[i] = a->at_start[i];
   for (int32_t i = 0; i < a->n_outside; i++)
     k->outside[i] = (outside_state){a->outside[i].held, a->outside[i].firing, a->outside[i].next};
   unsigned char* at = k->memory;
@@ -112,6 +118,8 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   if (a->rows != NULL) a->rows->given = k->given;
   memcpy(a->value, k->values, n_kept(a) * sizeof(double));
   memcpy(a->x, k->values + n_kept(a), n_states(a) * sizeof(double));
+  a->start_known = k->start_known;
+  for (int32_t i = 0; i < a->n_constraints; i++) a->at_start[i] = k->at_start[i];
   for (int32_t i = 0; i < a->n_outside; i++) {
     a->outside[i].held = k->outside[i].held;
     a->outside[i].firing = k->outside[i].firing;

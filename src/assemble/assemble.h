@@ -133,6 +133,8 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f);
 /// Write start values of members into the description of the aggregate.
 cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate);
+/// Warn of start values that are not used, since the input is connected. Nullable: aggregate
+void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate);
 
 //------------------------------------ inputs.c ------------------------------------
 

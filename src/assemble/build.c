@@ -581,8 +581,8 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
   if (st >= 0) st = make_members(b, draft);
   if (st >= 0) st = fill_lists(b, &draft->assembly->functions, &l);
   if (st >= 0) st = add_bridges(b, &l);
-  bool idle = b->n_steppers == d->n_models && d->n_inputs + d->n_outputs + d->n_events == 0 &&
-              draft->assembly->n_bridges == 0;
+  bool idle = b->n_steppers > 0 && b->n_steppers == d->n_models &&
+              d->n_inputs + d->n_outputs + d->n_events == 0 && draft->assembly->n_bridges == 0;
   if (st >= 0 && !idle) st = make_inner(b, name, &l, draft);
   if (st < 0) cpli_members_free(b, draft);
   else *out = draft;
@@ -747,6 +747,7 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
     destroy(&b->base);
     return st;
   }
+  cpli_warn_starts(b, model ? b->prototype : b->draft->inner);
   if (model) b->varies = b->prototype->ops->structure != NULL;
   if (model) b->box = cpli_box_hold(b->prototype);
   else b->base.ops = &stepper_ops;

@@ -108,6 +108,7 @@ typedef struct formula {
   double* scale;   // the largest indicator
   double* band;    // of those that rest; 0: armed
   double* beyond;  // how far past zero an indicator was when it turned last
+  bool never_rests;
   double settled;  // when they settled last
   bool begun;      // they have
   // of a guard: a mode may be entered next to where it is left
@@ -140,7 +141,7 @@ static bool by_time(const formula* q, size_t k) {
 }
 
 static bool may_rest(const formula* q, size_t k) {
-  return q->relations[k].comparison && q->relations[k].mover == CPLI_MOVED;
+  return !q->never_rests && q->relations[k].comparison && q->relations[k].mover == CPLI_MOVED;
 }
 
 static cpl_status formula_indicators(void* user, double t, const double* sources, double* z) {
@@ -511,6 +512,7 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
   if (b == NULL || items == NULL || place == NULL) return cpli_nomem(f->ctx);
   for (size_t i = 0; i < n && st >= 0; i++) {
     st = cpli_function_of_text(f, &texts[i], &items[i], NULL);
+    if (st >= 0) ((formula*)items[i].user)->never_rests = true;  // it remembers nothing
     total += st >= 0 ? (size_t)items[i].n_sources : 0;
   }
   if (st < 0) return st;
@@ -540,33 +542,50 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, siz
 
 //------------------------------------ tables ------------------------------------
 
-typedef struct table_input {
+// Which rows a table has, for warnings. It is no part of the function's memory, so that a rollback
+// does not repeat a warning.
+typedef struct table_range {
   cpl_context* ctx;
   const cpl_table* table;
   size_t column;
+  double end;  // INFINITY: it is meant to hold its last value
+  bool warned_of_begin, warned_of_end;
+} table_range;
+
+typedef struct table_input {
+  table_range* range;
   cpli_curve curve;
   cpli_cursor cursor;
-  bool begun, warned;
+  bool begun;
 } table_input;
 
-// Before its first row a table holds the value there.
 static void begin_table(table_input* in, double t) {
+  table_range* r = in->range;
   in->cursor = cpli_cursor_at(&in->curve, t);
   in->begun = true;
-  if (in->warned || !(t < in->table->time[0])) return;
+  if (r->warned_of_begin || !(t < r->table->time[0])) return;
   char column[512], first[CPLI_NUMBER_SIZE], start[CPLI_NUMBER_SIZE];
-  cpli_format_double(first, in->table->time[0]);
+  cpli_format_double(first, r->table->time[0]);
   cpli_format_double(start, t);
-  cpl_log(in->ctx, CPL_LOG_WARNING, "",
+  cpl_log(r->ctx, CPL_LOG_WARNING, "",
           "%s begins at t=%s, after the start of the run at t=%s: its first value is held until "
           "then",
-          cpli_column_text(in->table, in->column, column, sizeof column), first, start);
-  in->warned = true;
+          cpli_column_text(r->table, r->column, column, sizeof column), first, start);
+  r->warned_of_begin = true;
+}
+
+static void warn_of_end(table_range* r, double t) {
+  if (r->warned_of_end || !(t > r->end + 1e-12 * fabs(r->end))) return;
+  char column[512];
+  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s ends at t=%.12g: its last value is held from there on",
+          cpli_column_text(r->table, r->column, column, sizeof column), r->end);
+  r->warned_of_end = true;
 }
 
 static cpl_status table_value(void* user, double t, const double* sources, double* out) {
   table_input* in = user;
   (void)sources;
+  warn_of_end(in->range, t);
   if (!in->begun) begin_table(in, t);
   *out = cpli_cursor_value(&in->cursor, t);
   return CPL_OK;
@@ -585,9 +604,14 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
                                   const double** jumps, int32_t* n_jumps) {
   table_input* in = cpli_arena_alloc(&f->arena, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(f->ctx);
-  in->ctx = f->ctx;
-  in->table = table;
-  in->column = column;
+  in->range = cpli_arena_alloc(&f->arena, 1, sizeof *in->range);
+  if (in->range == NULL) return cpli_nomem(f->ctx);
+  // a column that is held between its rows may as well be held behind them; one row is a constant
+  bool holds_last = held || table->n_rows < 2;
+  *in->range = (table_range){.ctx = f->ctx,
+                             .table = table,
+                             .column = column,
+                             .end = holds_last ? INFINITY : table->time[table->n_rows - 1]};
   cpl_status st = cpli_curve_init(&in->curve, f->ctx, table, column, held, how);
   if (st < 0) {
     cpli_curve_free(&in->curve);

@@ -45,7 +45,8 @@ void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way);
 cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
                                   cpl_function* out);
 
-/// A column of a table over time; *jumps are the times where it is not continuous.
+/// A column of a table over time; *jumps are the times where it is not continuous. Warns where the
+/// table begins after the run, or a linear column ends before it.
 /// Borrowed: table until cpli_functions_free()
 /// Nullable: how, what is done to every value
 cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,

@@ -102,6 +102,37 @@ cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggrega
   return st;
 }
 
+// A loop begins to iterate with the start values of its inputs. Which inputs of steppers are in one
+// is known to their master only.
+static bool is_used(const cpli_built* b, size_t model, const char* name,
+                    const cpl_model* aggregate) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s.%s", b->def->models[model].name.text, name);
+  return !b->is_stepper[model] && aggregate != NULL &&
+         cpli_aggregate_in_loop(aggregate, cpl_find_variable(aggregate->base.desc, path));
+}
+
+void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    const cpli_member* m = &b->def->models[i];
+    const cpl_description* d = b->sources[i]->desc;
+    for (size_t k = 0; k < m->n_starts; k++) {
+      const cpli_text* name = &m->starts[k].name;
+      int32_t var = cpl_find_variable(d, name->text);
+      if (var < 0 || d->vars[var].causality != CPL_INPUT) continue;
+      int32_t link = cpli_links_find(&b->links, &b->resolver, (int32_t)i, var);
+      if (link < 0 || is_used(b, i, name->text, aggregate)) continue;
+      const cpli_connection* c = &b->def->connections[b->links.items[link].connection];
+      char place[CPLI_PLACE_SIZE];
+      cpl_log(b->base.ctx, CPL_LOG_WARNING, "",
+              "%sthe start value of %s.%s is not used%s: the input is connected (%s: %s)",
+              cpli_place_text(&name->place, place), m->name.text, name->text,
+              b->is_stepper[i] ? ", unless a loop begins with it" : "", c->target.text,
+              c->source.text != NULL ? c->source.text : "...");
+    }
+  }
+}
+
 //------------------------------------ parameters ------------------------------------
 
 // Parameters may use each other in any order: rounds go on as long as one more becomes known.

@@ -239,7 +239,7 @@ static bool has_file(const cpl_fmu* fmu, const char* folder, const char* name, c
 }
 
 static void check_sources(const cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_findings* out) {
-  if (!kind->present || !fmu->has_sources) return;
+  if (!kind->present) return;
   for (int32_t i = 0; i < kind->n_source_files; i++) {
     if (has_file(fmu, "sources/", kind->source_files[i], "")) continue;
     WARN(out, kind->line, "file", "sources/%.200s is listed but not there", kind->source_files[i]);

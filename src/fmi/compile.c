@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/data.h"
 #include "base/process.h"
@@ -125,10 +126,31 @@ static void fill(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* kind, co
   add(cmd, "-lm");
 }
 
+// An FMU may list source files and not have them.
+static cpl_status check_sources(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
+  cpl_context* ctx = fmu->base.ctx;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < kind->n_source_files && st >= 0; i++) {
+    const char* name = kind->source_files[i];
+    if (!ends_with(name, ".c") && !is_cpp(name)) continue;
+    char* path = cpli_printf(ctx, "%s/sources/%s", fmu->folder, name);
+    if (path == NULL) st = cpli_nomem(ctx);
+    else if (access(path, F_OK) != 0)
+      st = cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: no binary for this platform (%s), and of the source code sources/%s is "
+                    "listed but not there: it cannot be compiled",
+                    fmu->base.path, fmu->platform, name);
+    cpli_free(ctx, path);
+  }
+  return st;
+}
+
 cpl_status cpli_library_compile(const cpl_fmu* fmu, const cpli_fmu_kind* kind, char* path) {
   cpl_context* ctx = fmu->base.ctx;
   const char* data = cpli_data_folder(ctx);
   if (data == NULL) return CPL_ERR_IO;
+  cpl_status there = check_sources(fmu, kind);
+  if (there < 0) return there;
   command cmd = {.failed = false};
   cpli_arena_init(&cmd.arena, ctx);
   fill(&cmd, fmu, kind, data, path);

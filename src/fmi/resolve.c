@@ -42,7 +42,13 @@ static cpl_status resolve_names(cpli_parse* p) {
     const cpl_variable* v = &p->vars.items[i];
     int32_t known = cpli_names_add(&p->fmu->names, v->name, (int32_t)i);
     if (known == CPL_ERR_NOMEM) return cpli_nomem(p->ctx);
-    if (known != (int32_t)i) {
+    if (known == (int32_t)i) continue;
+    if (v->causality == CPL_LOCAL) {
+      WARN(p, v->line, "name",
+           "there are two variables named %.200s; the name is that of the first, in line %d, and "
+           "this one cannot be reached by its name",
+           v->name, p->vars.items[known].line);
+    } else {
       return fail_at(p, v->line, "there are two variables named %.200s; the first is in line %d",
                      v->name, p->vars.items[known].line);
     }

@@ -5,10 +5,11 @@
 #include "master/master.h"
 
 typedef struct saved {
-  double t, h;
-  bool running, ended, pending;
+  double t, t_start, h;  // a mode may have been entered again since
+  double margin, margin_t;
+  bool running, ended, pending, touched;
   cpl_snapshot* parts;
-  cpli_master_part* states;  // what is copied of them: t and pending
+  cpli_master_part* states;  // what is copied of them: t, pending and result
   cpli_master_link* links;
   cpli_out* outs;
 } saved;
@@ -32,8 +33,10 @@ cpl_status cpli_master_save(cpl_component* c, cpl_snapshot* snapshot) {
   saved* k = snapshot->data;
   if (k == NULL) return cpli_nomem(c->ctx);
   k->t = m->t;
+  k->t_start = m->t_start;
   k->h = m->h;
-  k->running = m->running, k->ended = m->ended, k->pending = m->pending;
+  k->margin = m->margin, k->margin_t = m->margin_t;
+  k->running = m->running, k->ended = m->ended, k->pending = m->pending, k->touched = m->touched;
   memcpy(k->links, m->links, (size_t)m->n_links * sizeof *k->links);
   memcpy(k->outs, m->outs, (size_t)m->n_outs * sizeof *k->outs);
   memcpy(k->states, m->parts, (size_t)m->n_parts * sizeof *k->states);
@@ -48,8 +51,10 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
   m->t = k->t;
+  m->t_start = k->t_start;
   m->h = k->h;
-  m->running = k->running, m->ended = k->ended, m->pending = k->pending;
+  m->margin = k->margin, m->margin_t = k->margin_t;
+  m->running = k->running, m->ended = k->ended, m->pending = k->pending, m->touched = k->touched;
   memcpy(m->links, k->links, (size_t)m->n_links * sizeof *k->links);
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
   for (int32_t i = 0; i < m->n_outs; i++) {
@@ -60,6 +65,7 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
     m->parts[i].t = k->states[i].t;
     m->parts[i].own_t = k->states[i].own_t;
     m->parts[i].pending = k->states[i].pending;
+    m->parts[i].result = k->states[i].result;
     st = m->parts[i].s->base.ops->restore(&m->parts[i].s->base, &k->parts[i]);
   }
   for (int32_t i = 0; i < m->n_outs && st >= 0; i++) {  // texts are not in the snapshot

@@ -43,10 +43,14 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
 }
 
 // To t_end, through events that wait where it stands: a part may find one again there, by rounding.
+// A part with a grid of its own keeps events within its step to itself: the others are past them.
 static cpl_status step_past_start(cpli_master_part* p, double t_end) {
   for (int32_t i = 0;; i++) {
     cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
-    bool stands = st >= 0 && p->result.end == CPL_STEP_EVENT && p->result.time <= p->t;
+    bool event = st >= 0 && p->result.end == CPL_STEP_EVENT;
+    bool inside = event && p->step > 0 && p->result.time > p->t && p->result.time < t_end;
+    if (inside) i = 0;
+    bool stands = inside || (event && p->result.time <= p->t);
     if (!stands || !p->s->base.can.zero_step || i == MOST_TRIES) return st;
     p->stats.updates++;
     double here = p->result.time;

@@ -256,7 +256,7 @@ static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double
 //------------------------------------ life ------------------------------------
 
 // A model has the description of its active mode.
-static void show_structure(cpli_modes* m) {
+void cpli_modes_show_structure(cpli_modes* m) {
   if (m->is_model) m->base.base.desc = &m->box->of_mode[m->active];
 }
 
@@ -265,7 +265,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   m->setup = *s;
   m->t = m->entered = s->start_time;
   m->active = m->start;
-  show_structure(m);
+  cpli_modes_show_structure(m);
   cpli_modes_forget(m);
   return CPL_OK;
 }
@@ -297,7 +297,7 @@ static cpl_status reset(cpl_component* c) {
   m->running = m->in_init = m->ended = m->wants_stop = false;
   m->pending = m->arriving = NULL;
   m->active = m->start;
-  show_structure(m);
+  cpli_modes_show_structure(m);
   return CPL_OK;
 }
 
@@ -322,49 +322,6 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, m);
 }
 
-//------------------------------------ save and restore ------------------------------------
-
-typedef struct saved {
-  int32_t active;
-  double t, entered;
-  bool running, ended, wants_stop;
-  cpli_transition* pending;
-  cpl_snapshot modes[];  // of the active one
-} saved;
-
-static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_modes* m = self_of(c);
-  saved* k = snapshot->data;
-  if (k == NULL) k = cpli_alloc(c->ctx, 1, sizeof *k + (size_t)m->n_modes * sizeof *k->modes);
-  if (k == NULL) return cpli_nomem(c->ctx);
-  snapshot->data = k;
-  k->active = m->active, k->t = m->t, k->entered = m->entered;
-  k->running = m->running, k->ended = m->ended, k->pending = m->pending;
-  k->wants_stop = m->wants_stop;
-  return cpli_active(m)->ops->save(cpli_active(m), &k->modes[m->active]);
-}
-
-static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  cpli_modes* m = self_of(c);
-  const saved* k = snapshot->data;
-  m->active = k->active, m->t = k->t, m->entered = k->entered;
-  m->running = k->running, m->ended = k->ended, m->pending = k->pending;
-  m->wants_stop = k->wants_stop;
-  show_structure(m);
-  return cpli_active(m)->ops->restore(cpli_active(m), &k->modes[m->active]);
-}
-
-static void forget(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_modes* m = self_of(c);
-  saved* k = snapshot->data;
-  for (int32_t i = 0; k != NULL && i < m->n_modes; i++) {
-    cpl_component* mode = m->modes[i].c;
-    if (k->modes[i].data != NULL) mode->ops->forget(mode, &k->modes[i]);
-  }
-  cpli_free(c->ctx, k);
-  snapshot->data = NULL;
-}
-
 //------------------------------------ create ------------------------------------
 
 #define COMMON_OPS                                                                      \
@@ -374,7 +331,8 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   .get_string = get_string, .set_string = set_string
 static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS},  // rolls back or not
-    {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};
+    {COMMON_OPS, .save = cpli_modes_save, .restore = cpli_modes_restore,
+     .forget = cpli_modes_forget_saved}};
 
 // The weakest of all modes; but a switch stops before the end of a step, and is an update.
 static void make_stepper(cpli_modes* m) {
@@ -520,7 +478,7 @@ cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, c
   cpl_status st = create(ctx, def, box, true, &m);
   *out = NULL;
   if (st < 0) return st;
-  show_structure(m);
+  cpli_modes_show_structure(m);
   cpli_modes_make_model(m);
   m->base.base.ops = &component_ops[m->base.base.can.save_restore];
   *out = &m->model;

@@ -4,8 +4,8 @@
 // Inside of a stepper made by cpl_modes(), or a model made by cpl_modes_model(): describe.c its
 // variables seen from outside, structures.c who depends on whom in each mode of a model, prepare.c
 // turns transitions into lists of references, switch.c goes from one mode to another with them,
-// watch.c finds switches that come too often, model.c has the operations of a model, modes.c is the
-// rest. Nothing is looked up by name once it is made.
+// watch.c finds switches that come too often, saved.c saves and restores, model.c has the
+// operations of a model, modes.c is the rest. Nothing is looked up by name once it is made.
 #pragma once
 
 #include "base/base.h"
@@ -88,8 +88,9 @@ typedef struct cpli_mode {
   cpli_starts starts;
   cpli_transition* leave;
   int32_t n_leave;
-  bool used;  // it has been set up, and is reset before the next time
-  bool left;  // kept values are there
+  bool used;     // it has been set up, and is reset before the next time
+  int64_t stay;  // in which it is or was last; 0: none yet. No two stays have the same number.
+  bool left;     // kept values are there
   // what transitions of other modes ask for, as it was when it was left
   cpli_read* kept;
   double* kept_values;
@@ -149,6 +150,7 @@ typedef struct cpli_modes {
   int32_t n_shared[CPLI_SEEN_OBSERVED + 1];
   double* before;  // of the observed variables, to tell of jumps
   int32_t left;    // the mode before the active one
+  int64_t stays;   // so far, also those that were taken back
   double tolerance;
   cpl_setup setup;
   double t, entered;  // now; when the active mode was entered
@@ -186,6 +188,15 @@ cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_mo
 /// Likewise cpl_modes_model().
 cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
                                    cpl_model** out);
+
+/// A model has the description of its active mode.
+void cpli_modes_show_structure(cpli_modes* m);
+
+//------------------------------------ saved.c ------------------------------------
+
+cpl_status cpli_modes_save(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_modes_restore(cpl_component* c, const cpl_snapshot* snapshot);
+void cpli_modes_forget_saved(cpl_component* c, cpl_snapshot* snapshot);
 
 //------------------------------------ model.c ------------------------------------
 

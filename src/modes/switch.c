@@ -171,6 +171,7 @@ cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
   cpl_component* c = mode->c;
   double since = cpli_now();
   mode->used = true;
+  mode->stay = ++m->stays;
   if (st >= 0) st = set_starts(c, &mode->starts);
   if (st >= 0) st = set_parameters(m, c);
   if (st >= 0 && from != NULL) st = set_mapped(from, c);

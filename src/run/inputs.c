@@ -131,6 +131,22 @@ static cpl_status check_followed_once(const cpli_inputs* in, const cpl_descripti
   return st;
 }
 
+// Behind its last row a table holds the values there. A column that is held between its rows may as
+// well be held behind them, and one row is a constant.
+static void warn_of_early_end(const cpli_inputs* in, const cpl_run_def* def) {
+  for (size_t i = 0; i < in->n; i++) {
+    const cpl_input* input = &def->inputs[i];
+    const cpl_table* t = input->table;
+    if (t == NULL || t->n_rows < 2 || in->list[i].pieces.held) continue;
+    double end = t->time[t->n_rows - 1];
+    if (!(end + 1e-12 * fabs(end) < def->stop_time)) continue;
+    cpl_log(in->s->base.ctx, CPL_LOG_WARNING, in->s->base.name,
+            "the table of input %s ends at t=%.12g, before the stop time %.12g: its last value is "
+            "held from there on",
+            input->name, end, def->stop_time);
+  }
+}
+
 cpl_status cpli_inputs_open(cpli_inputs* in, cpl_stepper* s, const cpl_run_def* def) {
   *in = (cpli_inputs){.s = s};
   in->list = cpli_alloc(s->base.ctx, def->n_inputs, sizeof *in->list);
@@ -141,6 +157,7 @@ cpl_status cpli_inputs_open(cpli_inputs* in, cpl_stepper* s, const cpl_run_def* 
     st = open_follower(s, &def->inputs[i], def->start_time, &in->list[i]);
     if (st >= 0) warn_of_late_start(s->base.ctx, def, i);
   }
+  if (st >= 0) warn_of_early_end(in, def);
   return st < 0 ? st : check_followed_once(in, s->base.desc, def);
 }
 

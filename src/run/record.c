@@ -57,8 +57,9 @@ static void choose_default(const cpl_component* c, const bool* state, int32_t* o
   const cpl_description* d = c->desc;
   for (int32_t v = 0; v < d->n_vars; v++) {
     if (d->vars[v].type == CPL_BINARY && c->ops->get_binary == NULL) continue;
-    if (d->vars[v].causality == CPL_OUTPUT || d->vars[v].inner_output || state[v])
-      order[(*n)++] = v;
+    bool wanted = d->vars[v].causality == CPL_OUTPUT || d->vars[v].inner_output || state[v];
+    if (wanted && (d->names == NULL || cpl_find_variable(d, d->vars[v].name) == v))
+      order[(*n)++] = v;  // a name stands for one variable
   }
 }
 

@@ -7,21 +7,30 @@
 // The solver's history is not part of it: with restart_each_step every step begins without one.
 typedef struct saved {
   cpl_snapshot model;
-  double t, next_time, careful_until, careful_step, stuck_since;
+  double t, t_start, next_time, careful_until, careful_step, stuck_since;
   int32_t stuck;
   cpli_cause pending;
   bool running, in_event, ended;
-  bool moved;   // curves, since the last step
-  size_t size;  // of all of it: the structure of the model may have become a larger one
-  double x[];   // and behind them indicators before curves moved, and the trails
+  bool moved;       // curves, since the last step
+  size_t size;      // of all of it: the structure of the model may have become a larger one
+  int32_t stop;     // with ended
+  size_t n_curves;  // NOT_SAVED: they are not in it
+  double x[];       // and behind them indicators before curves moved, trails, curves and their refs
 } saved;
 
+#define NOT_SAVED SIZE_MAX
+
+// Of what can be serialised: without curves.
 static size_t saved_size(const cpli_integrate* s) {
   return sizeof(saved) + (s->all + s->nz) * sizeof(double) + 2 * s->nz * sizeof *s->trails;
 }
 
+static size_t curves_size(const cpli_integrate* s) {
+  return s->n_curves * (sizeof *s->curves + sizeof *s->curve_refs);
+}
+
 static saved* make_room(const cpli_integrate* s, saved* old) {
-  size_t size = saved_size(s);
+  size_t size = saved_size(s) + curves_size(s);
   if (old != NULL && old->size >= size) return old;
   saved* k = cpli_alloc(s->base.base.ctx, 1, size);
   if (k == NULL) return NULL;
@@ -36,9 +45,27 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
   saved* k = make_room(s, snapshot->data);
   if (k == NULL) return cpli_nomem(c->ctx);
   snapshot->data = k;
-  *k = (saved){k->model,       s->t,     s->next_time, s->careful_until, s->careful_step,
-               s->stuck_since, s->stuck, s->pending,   s->running,       s->in_event,
-               s->ended,       s->moved, k->size};
+  *k = (saved){.model = k->model,
+               .t = s->t,
+               .t_start = s->t_start,
+               .next_time = s->next_time,
+               .careful_until = s->careful_until,
+               .careful_step = s->careful_step,
+               .stuck_since = s->stuck_since,
+               .stuck = s->stuck,
+               .pending = s->pending,
+               .running = s->running,
+               .in_event = s->in_event,
+               .ended = s->ended,
+               .moved = s->moved,
+               .size = k->size,
+               .stop = s->stop,
+               .n_curves = s->n_curves};
+  cpl_curve* curves = (cpl_curve*)((unsigned char*)k + saved_size(s));
+  if (s->n_curves > 0) {
+    memcpy(curves, s->curves, s->n_curves * sizeof *curves);
+    memcpy(curves + s->n_curves, s->curve_refs, s->n_curves * sizeof *s->curve_refs);
+  }
   memcpy(k->x, s->x, s->all * sizeof(double));
   memcpy(k->x + s->all, s->z_before, s->nz * sizeof(double));
   memcpy(k->x + s->all + s->nz, s->trails, 2 * s->nz * sizeof *s->trails);
@@ -49,6 +76,7 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   cpli_integrate* s = (cpli_integrate*)c;
   const saved* k = snapshot->data;
   s->t = s->t_step = k->t;
+  s->t_start = k->t_start;
   s->next_time = k->next_time;
   s->careful_until = k->careful_until;
   s->careful_step = k->careful_step;
@@ -58,6 +86,7 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   s->running = k->running;
   s->in_event = k->in_event;
   s->ended = k->ended;
+  s->stop = k->stop;
   s->step_open = false;
   s->moved = s->stale = k->moved;
   s->at_end = NO_EVENT;
@@ -67,6 +96,15 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   memcpy(s->x, k->x, s->all * sizeof(double));
   memcpy(s->z_before, k->x + s->all, s->nz * sizeof(double));
   memcpy(s->trails, k->x + s->all + s->nz, 2 * s->nz * sizeof *s->trails);
+  if (k->n_curves != NOT_SAVED) {
+    const cpl_curve* curves = (const cpl_curve*)((const unsigned char*)k + saved_size(s));
+    s->n_curves = k->n_curves;
+    s->last_curve = 0;
+    if (k->n_curves > 0) {
+      memcpy(s->curves, curves, k->n_curves * sizeof *curves);
+      memcpy(s->curve_refs, curves + k->n_curves, k->n_curves * sizeof *s->curve_refs);
+    }
+  }
   return cpli_projection_recount(s);
 }
 
@@ -84,6 +122,7 @@ size_t cpli_integrate_serialize(const cpl_stepper* s, const cpl_snapshot* snapsh
   if (bytes == NULL) return size;
   memcpy(bytes, snapshot->data, size);
   memset(bytes + offsetof(saved, model), 0, sizeof(cpl_snapshot));  // an address means nothing
+  memset(bytes + offsetof(saved, n_curves), 0xff, sizeof(size_t));  // NOT_SAVED
   return size;
 }
 
@@ -99,6 +138,7 @@ cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes
   cpl_snapshot model = *cpli_integrate_model_snapshot(snapshot);
   memcpy(snapshot->data, bytes, own);
   ((saved*)snapshot->data)->size = own;
+  ((saved*)snapshot->data)->n_curves = NOT_SAVED;
   *cpli_integrate_model_snapshot(snapshot) = model;
   *used = own;
   return CPL_OK;

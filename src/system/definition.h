@@ -245,6 +245,9 @@ typedef struct cpli_chain {
   double call_timeout;  // of isolated models; 0: none
 } cpli_chain;
 
+/// What cpl_system_def_read() does; a nested system may be empty.
+cpl_status cpli_def_read(cpl_context* ctx, const char* path, bool nested, cpl_system_def** out);
+
 /// The definition of a model of kind CPL_MEMBER_SYSTEM: the one a program gave, or the file, which
 /// is read. A system that holds itself, directly or through others, is an error that names the
 /// cycle. chain->def is the definition the model stands in.

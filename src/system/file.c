@@ -480,7 +480,7 @@ static cpl_status read_root(reader* r, const cpli_yaml* root) {
   for (const cpli_yaml* c = root->first; c != NULL && st >= 0; c = c->next)
     st = cpli_read_section(r, c);
   if (st >= 0 && r->def->n_modes > 0) return cpli_def_check_modes(r->def);
-  if (st < 0 || r->def->n_models > 0) return st;
+  if (st < 0 || r->def->n_models > 0 || r->nested) return st;
   const cpli_yaml* models = cpli_yaml_get(root, "models");
   return fail(r, models != NULL ? models->key : root, "the system has no models");
 }
@@ -509,6 +509,10 @@ static cpl_status read_framework(cpl_context* ctx, const char* path,
 }
 
 cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_def** out) {
+  return cpli_def_read(ctx, path, false, out);
+}
+
+cpl_status cpli_def_read(cpl_context* ctx, const char* path, bool nested, cpl_system_def** out) {
   cpli_yaml_file* yaml = NULL;
   cpl_system_def* def = NULL;
   *out = NULL;
@@ -522,7 +526,8 @@ cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_de
     reader r = {.ctx = ctx,
                 .def = def,
                 .yaml = yaml,
-                .folder = slash != NULL ? (size_t)(slash - path) + 1 : 0};
+                .folder = slash != NULL ? (size_t)(slash - path) + 1 : 0,
+                .nested = nested};
     st = read_root(&r, yaml->root);
   }
   cpli_yaml_close(yaml);

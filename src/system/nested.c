@@ -61,7 +61,7 @@ cpl_status cpli_def_enter(cpl_context* ctx, const cpli_chain* chain, const cpli_
   cpl_status st = check_chain(ctx, chain, member, canonical);
   free(canonical);
   if (st < 0 || member->system != NULL) return st;
-  st = cpl_system_def_read(ctx, member->path.text, owned);
+  st = cpli_def_read(ctx, member->path.text, true, owned);
   *inner = *owned;
   return st;
 }

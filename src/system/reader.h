@@ -13,6 +13,7 @@ typedef struct cpli_reader {
   cpl_system_def* def;
   const cpli_yaml_file* yaml;
   size_t folder;  // length of the folder in def->file, with its slash
+  bool nested;    // inside of another system it may be empty
 } cpli_reader;
 
 //------------------------------------ file.c ------------------------------------

@@ -10,7 +10,7 @@ typedef struct wave {
 } wave;
 
 typedef struct saved {
-  double t;
+  double t, t_start;
   bool running;
   cpl_snapshot* inner;   // by part
   cpli_tlm_part* parts;  // what is copied of them; pointers in it mean nothing
@@ -79,7 +79,7 @@ cpl_status cpli_tlm_save(cpl_component* c, cpl_snapshot* snapshot) {
   saved* k = snapshot->data;
   if (k == NULL) return cpli_nomem(c->ctx);
   cpl_status st = CPL_OK;
-  k->t = m->t;
+  k->t = m->t, k->t_start = m->t_start;
   k->running = m->running;
   memcpy(k->parts, m->parts, (size_t)m->n_parts * sizeof *k->parts);
   memcpy(k->ends, m->ends, (size_t)m->n_ends * sizeof *k->ends);
@@ -99,7 +99,7 @@ cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_tlm* m = (cpli_tlm*)c;
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
-  m->t = k->t;
+  m->t = k->t, m->t_start = k->t_start;
   m->running = k->running;
   for (int32_t i = 0; i < m->n_ends; i++) restore_end(k, i, &m->ends[i]);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {

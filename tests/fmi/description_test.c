@@ -224,6 +224,8 @@ typedef struct remark {
 #define REAL VAR("x", "1", "", "<Real/>")
 
 static const remark remarks[] = {
+    {MD(VAR("x", "1", "causality=\"output\"", "<Real/>") VAR("x", "2", "", "<Real/>")), "name",
+     "there are two variables named x; the name is that of the first", 5},
     {MD(VAR("x", "1", "", "<Real start=\"one\"/>")), "value", "not a number", 4},
     {MD(VAR("x", "1", "", "<Real start=\"NaN\"/>")), "value", "not a number", 4},
     {MD(VAR("x", "1", "", "<Real start=\"1,5\"/>")), "value", "not a number", 4},
@@ -345,7 +347,8 @@ static const refusal refusals[] = {
     {MD_ROOT "<ModelExchange/>", "xml:2: <ModelExchange> has no modelIdentifier"},
     {MD_ROOT "<CoSimulation modelIdentifier=\"../x\"/>", "xml:2: modelIdentifier=\"../x\""},
     {MD_ROOT MD_ME MD_ME, "xml:3: <ModelExchange> is there twice"},
-    {MD(REAL REAL), "xml:5: there are two variables named x; the first is in line 4"},
+    {MD(REAL VAR("x", "2", "causality=\"output\"", "<Real/>")),
+     "xml:5: there are two variables named x; the first is in line 4"},
     {MD("<ScalarVariable valueReference=\"1\"><Real/></ScalarVariable>"), "xml:4: a <Scalar"},
     {MD("<ScalarVariable name=\"x\"><Real/></ScalarVariable>"), "xml:4: x has no valueReference"},
     {MD(VAR("x", "-1", "", "<Real/>")), "xml:4: valueReference=\"-1\" of x"},

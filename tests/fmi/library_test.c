@@ -233,6 +233,18 @@ static void sources_that_do_not_compile(void** state) {
   probe_close(&p);
 }
 
+static void sources_that_are_listed_only(void** state) {
+  (void)state;
+  probe_fmu p;
+  compile(&p, "sources_gone", "", true);
+  unlink("sources_gone/sources/all.c");
+  expect_failure(&p, CPL_ERR_UNSUPPORTED);
+  CHECK_CONTAINS(cpl_context_error(p.ctx),
+                 "no binary for this platform (linux64), and of the source code sources/all.c is "
+                 "listed but not there");
+  probe_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(missing_functions_are_named),
@@ -244,6 +256,7 @@ int main(void) {
       cmocka_unit_test(sources_are_compiled),
       cmocka_unit_test(unpacked_sources_stay_untouched),
       cmocka_unit_test(sources_that_do_not_compile),
+      cmocka_unit_test(sources_that_are_listed_only),
       cmocka_unit_test(clean_up_code_that_crashes),
       cmocka_unit_test(start_up_code_that_crashes),
   };
