@@ -124,7 +124,7 @@ static cpl_status add_edges(builder* b) {
     const cpli_master_part* p = &m->parts[m->links[i].part];
     if (!m->links[i].parameter) continue;
     for (int32_t o = p->first_out; o < p->first_out + p->n_outs && st >= 0; o++)
-      st = link_to_out(b, i, o);
+      st = link_to_out(b, i, o, false);
   }
   for (int32_t p = 0; p < m->n_parts && st >= 0; p++) {
     if (follows(m, b->kind, p)) st = each_pair(m, &m->parts[p], link_to_out, b);

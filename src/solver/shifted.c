@@ -33,11 +33,6 @@ static cpl_status rhs(void* user, double t, const double* w, double* dx) {
   return p->ode.rhs(p->ode.user, t, place(p, w), dx);
 }
 
-static cpl_status roots(void* user, double t, const double* w, double* z) {
-  shifted* p = user;
-  return p->ode.roots(p->ode.user, t, place(p, w), z);
-}
-
 //------------------------------------ steps ------------------------------------
 
 static cpl_status start(cpli_solver* base, double t, const double* x, const double* atol) {
@@ -53,28 +48,25 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
 }
 
 // From the end of the last step to x, which is projected then. CPL_RETRY: it cannot be.
-static cpl_status try_step(shifted* p, double t_limit, double max_step, double* t, double* x,
-                           int8_t* crossed) {
+static cpl_status try_step(shifted* p, double t_limit, double max_step, double* t, double* x) {
   for (size_t i = 0; i < p->ode.n; i++) x[i] -= p->s[i];  // it may stay where it is
-  cpl_status st = p->inner->ops->step(p->inner, t_limit, max_step, t, x, crossed);
+  cpl_status st = p->inner->ops->step(p->inner, t_limit, max_step, t, x);
   if (st < 0) return st;
   memcpy(p->last_s, p->s, p->ode.n * sizeof *x);
   memcpy(p->work, x, p->ode.n * sizeof *x);
   for (size_t i = 0; i < p->ode.n; i++) x[i] += p->s[i];
-  if (st == CPL_EVENT) return st;  // inside of the step: whoever handles it begins anew
   cpl_status projected = p->ode.project(p->ode.user, *t, x, too_far);
   for (size_t i = 0; i < p->ode.n && projected == CPL_OK; i++) p->s[i] = x[i] - p->work[i];
   return projected;
 }
 
-static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x,
-                       int8_t* crossed) {
+static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   shifted* p = (shifted*)base;
   p->t0 = p->t1;
   memcpy(p->x0, x, p->ode.n * sizeof *x);
   for (int tries = 0;; tries++) {
     double reached = p->t0;
-    cpl_status st = try_step(p, t_limit, max_step, &reached, x, crossed);
+    cpl_status st = try_step(p, t_limit, max_step, &reached, x);
     if (st != CPL_RETRY) {
       *t = p->t1 = reached;
       return st;
@@ -132,7 +124,6 @@ cpl_status cpli_shifted_create(cpl_context* ctx, const cpli_ode* ode, const cpl_
     cpli_ode inner = *ode;
     inner.user = p;
     inner.rhs = rhs;
-    inner.roots = roots;
     inner.project = NULL;
     inner.correct = NULL;
     inner.shift = p->s;
