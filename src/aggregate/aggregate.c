@@ -479,7 +479,7 @@ static cpl_status add_target(maker* k, int32_t i) {
   node->parameter = v != NULL && v->causality == CPL_PARAMETER;
   node->fixed = node->parameter && v->variability < CPL_TUNABLE;
   if (v != NULL && v->causality != CPL_INPUT && !node->parameter)
-    return bad(k, c, "the target is neither an input nor a parameter");
+    return bad(k, c, "the target is no input and no parameter");
   if (node->part < 0 && a->signals[node->var].kind == CPL_SIGNAL_INPUT)
     return bad(k, c, "an input of the system is set from outside");
   if (node->type == CPL_STRING && c->function.value != NULL)

@@ -73,6 +73,7 @@ static cpl_status add_parameters(builder* b, int32_t i) {
   const cpl_description* d = b->a->parts[node->part].m->base.desc;
   cpl_status st = CPL_OK;
   bool initial = b->kind == CPLI_PLAN_INITIAL;
+  if (b->first_parameter[node->part] == INT32_MAX) return CPL_OK;
   if (d->vars[node->var].causality == CPL_PARAMETER) return CPL_OK;
   if (!initial && is_state(d, node->var)) return CPL_OK;
   for (int32_t k = b->first_parameter[node->part]; k < b->a->n_nodes && st >= 0; k++) {

@@ -146,6 +146,11 @@ void cpli_inputs_release(cpli_built* b);
 cpl_status cpli_inputs_infer_units(cpli_built* b);
 /// Give the signal of an input its unit.
 void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s);
+/// A constant expression, or a number with a unit that is converted to `unit`. `what` names the
+/// variable in messages. Nullable: unit
+cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_text* text,
+                                 const char* what, const cpl_unit* unit, bool difference,
+                                 double* out);
 /// The start value of an input of the whole; *out stays when it has none.
 cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* out);
 

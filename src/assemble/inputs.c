@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Inputs of a system: their tables, and the units of their values.
-#include <math.h>
 #include <stdio.h>
 
 #include "assemble/assemble.h"
@@ -135,27 +134,32 @@ void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s) {
   s->relative_quantity = b->differences[i];
 }
 
-// A constant expression, or a number with a unit.
-cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* out) {
-  const cpli_input* in = &b->def->inputs[i];
-  const cpl_unit* unit = &b->input_units[i];
+cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_text* text,
+                                 const char* what, const cpl_unit* unit, bool difference,
+                                 double* out) {
   const char* given;
   double number;
-  if (in->start.text == NULL) return CPL_OK;
-  bool has_unit = cpli_split_number(in->start.text, &number, &given) && given[0] != '\0';
-  cpl_status st = cpli_constant_of_text(f, &in->start, b->parameters, b->known, out);
+  bool has_unit = cpli_split_number(text->text, &number, &given) && given[0] != '\0';
+  cpl_status st = cpli_constant_of_text(f, text, b->parameters, b->known, out);
   if (st >= 0 || !has_unit) return st;
   cpli_conversion how;
   const cpl_unit from = {.name = given};
-  if (unit->name == NULL)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->start.place,
-                        "input %s has no unit, so its start value cannot be in %s", in->name.text,
-                        given);
-  cpli_unit_relation found = cpli_unit_conversion(&from, unit, b->differences[i], &how);
+  if (unit == NULL || unit->name == NULL)
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->place,
+                        "%s has no unit, so its start value cannot be in %s", what, given);
+  cpli_unit_relation found = cpli_unit_conversion(&from, unit, difference, &how);
   if (found > CPLI_UNITS_CONVERT)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->start.place,
-                        "input %s is in %s, and there is no conversion from \"%s\"", in->name.text,
-                        unit->name, given);
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->place,
+                        "%s is in %s, and there is no conversion from \"%s\"", what, unit->name,
+                        given);
   *out = found == CPLI_UNITS_SAME ? number : cpli_convert(&how, number);
   return CPL_OK;
+}
+
+cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* out) {
+  const cpli_input* in = &b->def->inputs[i];
+  if (in->start.text == NULL) return CPL_OK;
+  char what[256];
+  snprintf(what, sizeof what, "input %s", in->name.text);
+  return cpli_constant_in_unit(b, f, &in->start, what, &b->input_units[i], b->differences[i], out);
 }

@@ -114,7 +114,9 @@ static cpl_status find_start_forces(const finder* f) {
     double start = v->has_start ? v->start : 0;
     for (size_t i = 0; i < m->n_starts && st >= 0; i++) {
       if (strcmp(m->starts[i].name.text, v->name) == 0)
-        st = constant(f, &m->starts[i].value, &start);
+        st = cpli_constant_in_unit(f->b, f->f, &m->starts[i].value, v->name,
+                                   v->unit >= 0 ? &d->units[v->unit] : NULL, v->relative_quantity,
+                                   &start);
     }
     f->to->start_force[k] = start / sign;
   }

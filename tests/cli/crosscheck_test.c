@@ -104,6 +104,18 @@ static void the_whole_tree(void** state) {
   CHECK_STR(complained, "");
 }
 
+// The reference is in another unit than the model; time in milliseconds.
+static void units_of_a_reference(void** state) {
+  (void)state;
+  copy("decay.fmu", "units/cm.fmu");
+  write_text("units/cm_ref.csv", "Time [ms],x [cm]\n0,100\n500,60.653\n1000,36.788\n");
+  copy("decay.fmu", "units/bad.fmu");
+  write_text("units/bad_ref.csv", "time,x [bar]\n0,1\n0.5,0.60653\n1,0.36788\n");
+  CHECK_CODE(1, "crosscheck", "units");
+  check_line("cm.fmu", "cm.fmu yes yes yes");
+  check_line("bad.fmu", "x: the unit of the reference, bar, is none of the model's");
+}
+
 // By itself: on a busy machine the others may need as long as this one is given.
 static void one_that_hangs(void** state) {
   (void)state;
@@ -180,6 +192,7 @@ static int tear_down(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(the_whole_tree, tear_down),
+                                     cmocka_unit_test(units_of_a_reference),
                                      cmocka_unit_test(one_that_hangs),
                                      cmocka_unit_test(some_of_them),
                                      cmocka_unit_test(plain_folder_with_settings),

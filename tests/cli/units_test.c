@@ -92,7 +92,7 @@ static void connections(void** state) {
   for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
     for (size_t k = 0; k < sizeof masters / sizeof *masters; k++) {
       bool steppers = i >= 3;
-      if (!steppers && k > 0) continue;
+      if ((!steppers && k > 0) || (i >= 5 && k >= 2)) continue;
       char text[1024];
       snprintf(text, sizeof text, HEAD "models: {e: {%s}, t: {%s}}\n" LINKS "%s" RECORD TIMES,
                members[i][0], members[i][1], masters[k]);
@@ -356,7 +356,7 @@ static void delay_lines(void** state) {
     char text[1024];
     snprintf(text, sizeof text,
              HEAD
-             "models: {l: {c: a.c}, r: {c: %s}}\n"
+             "models: {l: {c: a.c, start: {F: 1e-3 kN}}, r: {c: %s, start: {F: -1 N}}}\n"
              "interfaces:\n"
              "  l.end: {kind: translational, speed: v, force: F}\n"
              "  r.end: {kind: translational, speed: v, force: F}\n"

@@ -59,7 +59,8 @@ static void arrays(void** state) {
   CHECK_CONTAINS(cpl_context_error(o.ctx),
                  "the sizes of the arrays differ: b.u has 2 and a.w has 3");
   CHECK_INT(connect(&o, "b.y", "a.y"), CPL_ERR_INPUT);
-  CHECK_CONTAINS(cpl_context_error(o.ctx), "only inputs can be connected to something");
+  CHECK_CONTAINS(cpl_context_error(o.ctx),
+                 "only inputs and parameters can be connected to something");
   close_probe(&o);
 }
 

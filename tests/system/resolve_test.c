@@ -25,6 +25,7 @@ static const cpl_enum_item other[] = {{"on", "", 1}, {"out", "", 2}};
 static const cpl_type_def types[] = {
     {.name = "A", .quantity = "", .type = CPL_ENUMERATION, .items = two, .n_items = 2},
     {.name = "B", .quantity = "", .type = CPL_ENUMERATION, .items = other, .n_items = 2},
+    {.name = "Level", .quantity = "", .type = CPL_INTEGER},
 };
 
 #define VARIABLE(n, t, c, u, ...)                                                            \
@@ -67,7 +68,7 @@ static const cpl_variable vars[] = {
     VARIABLE("p", CPL_REAL, CPL_PARAMETER, -1),
     VARIABLE("q", CPL_REAL, CPL_PARAMETER, -1),
 };
-enum { ENUM_IN = 9, ALIAS = 14, ENUM_OUT = 23, ENUM_OTHER, STATE = 26, TUNABLE = 29 };
+enum { ENUM_IN = 9, ALIAS = 14, LEVEL = 21, ENUM_OUT = 23, ENUM_OTHER, STATE = 26, TUNABLE = 29 };
 
 typedef struct world {
   cpl_context* ctx;
@@ -97,6 +98,7 @@ static void describe(world* w) {
   w->vars[ALIAS].alias_of = 0;
   w->vars[ENUM_IN].declared_type = w->vars[ENUM_OUT].declared_type = 0;
   w->vars[ENUM_OTHER].declared_type = 1;
+  w->vars[LEVEL].declared_type = 2;
   CHECK_OK(w->ctx, cpli_names_init(&w->names, w->ctx, CPLI_COUNT(vars)));
   for (size_t i = 0; i < CPLI_COUNT(vars); i++) cpli_names_add(&w->names, vars[i].name, (int32_t)i);
   w->desc = (cpl_description){.name = "thing",
@@ -252,6 +254,22 @@ static void units_are_converted(void** state) {
   end(&w);
 }
 
+// An Integer of a declared type has no items that could differ; convert takes the number.
+static void numbers_become_items(void** state) {
+  (void)state;
+  static const char* const sources[] = {"right.yn", "right.yf", "right.ye"};
+  for (size_t i = 0; i < CPLI_COUNT(sources); i++) {
+    world w;
+    char text[128];
+    snprintf(text, sizeof text, "connections: {left.e: {from: %s, convert: true}}\n", sources[i]);
+    begin(&w, text);
+    cpli_links links;
+    CHECK_OK(w.ctx, cpli_links_init(&links, &w.resolver));
+    cpli_links_free(&links);
+    end(&w);
+  }
+}
+
 static void bad_connections_have_a_place(void** state) {
   (void)state;
   static const struct {
@@ -261,11 +279,12 @@ static void bad_connections_have_a_place(void** state) {
       {"k: right.y", "r.yaml:6:15: k is no input of a model"},
       {"nil: right.y", "r.yaml:6:15: nil: there is no input or parameter nil"},
       {"left.y: right.y",
-       "r.yaml:6:15: only inputs can be connected to something, not left.y (Real output in m; "
+       "r.yaml:6:15: only inputs and parameters can be connected to something, not left.y (Real "
+       "output in m; "
        "thing.fmu, line 30)"},
       {"left.n: right.y",
        "r.yaml:6:23: the types differ: left.n (Integer input; thing.fmu) and right.y (Real output "
-       "in m; thing.fmu, line 30)"},
+       "in m; thing.fmu, line 30) ({from: ..., convert: true} takes the number)"},
       {"left.u: right.yb", "r.yaml:6:23: the types differ: left.u (Real input in m"},
       {"left.b: right.y", "the types differ"},
       {"left.s: right.y", "the types differ"},
@@ -424,6 +443,7 @@ int main(void) {
       cmocka_unit_test(values_are_not_named_like_variables),
       cmocka_unit_test(connections_are_resolved),
       cmocka_unit_test(units_are_converted),
+      cmocka_unit_test(numbers_become_items),
       cmocka_unit_test(bad_connections_have_a_place),
       cmocka_unit_test(start_values_name_variables),
       cmocka_unit_test(unconnected_inputs_are_warned_of),
