@@ -91,15 +91,30 @@ static bool take_the_same(const cpl_unit* a, const cpl_unit* b) {
   return cpli_relate_units(a, b, false, &factor, &offset) == CPLI_UNITS_SAME;
 }
 
+// A column that was converted to the unit of its input, with an offset, is no difference any more.
+static cpl_status check_difference(const cpli_built* b, const cpli_link* link) {
+  const cpli_input_table* t = &b->tables[link->source.index];
+  const cpl_variable* v = &b->sources[link->model]->desc->vars[link->var];
+  bool moved = t->convert && t->conversion.offset != t->conversion.to_offset;
+  if (!moved || !v->relative_quantity) return CPL_OK;
+  const cpli_input* in = &b->def->inputs[link->source.index];
+  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->unit.place,
+                      "input %s: its table is converted to %s as a value, but %s of model %s is a "
+                      "difference, to which offsets of units do not apply: leave out `unit`",
+                      in->name.text, in->unit.text, v->name, b->def->models[link->model].name.text);
+}
+
 // An input of the whole without a unit is in the unit of what it leads to. Where that is more than
 // one, there is none, and everybody gets the same number.
 cpl_status cpli_inputs_infer_units(cpli_built* b) {
   cpl_context* ctx = b->base.ctx;
   bool* in_doubt = cpli_alloc(ctx, b->def->n_inputs, sizeof *in_doubt);
   if (in_doubt == NULL) return cpli_nomem(ctx);
-  for (size_t i = 0; i < b->links.count; i++) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < b->links.count && st >= 0; i++) {
     const cpli_link* link = &b->links.items[i];
     if (link->source.kind != CPLI_REF_INPUT) continue;
+    st = check_difference(b, link);
     const int32_t k = link->source.index;
     const cpli_input* in = &b->def->inputs[k];
     const cpl_description* d = b->sources[link->model]->desc;
@@ -123,7 +138,7 @@ cpl_status cpli_inputs_infer_units(cpli_built* b) {
     }
   }
   cpli_free(ctx, in_doubt);
-  return CPL_OK;
+  return st;
 }
 
 void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s) {
