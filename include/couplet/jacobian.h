@@ -20,6 +20,8 @@ typedef struct cpl_jacobian_def {
   int32_t n_columns;
   bool central;      ///< differences on both sides: more exact, twice the evaluations
   bool differences;  ///< do not use the model's own directional derivatives
+  bool algebraics;   ///< the model is in its form with residuals: they may be rows, too, and
+                     ///< algebraic variables columns, all of them
 } cpl_jacobian_def;
 
 CPL_API cpl_jacobian_def cpl_default_jacobian_def(void);

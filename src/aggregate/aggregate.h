@@ -108,11 +108,15 @@ typedef struct cpli_plan {
 } cpli_plan;
 
 // Loops as rows of the integrator's system: their torn values are its unknowns, and what they miss
-// their couplings by are its residuals.
+// their couplings by are its residuals. Behind them stand algebraic variables and residuals of
+// parts.
 typedef struct cpli_rows {
-  int32_t n;
+  int32_t n;       // of the loops
   int32_t* nodes;  // torn ones of the loops between events
   double *nominals, *residuals;
+  int32_t n_algebraics;  // of the parts
+  int32_t* algebraics;   // of each part: how many
+  double* z;             // that the integrator gave
   bool given;  // values came from the integrator since the last event; else loops are solved
 } cpli_rows;
 

@@ -34,9 +34,12 @@ struct cpl_jacobian {
   uint32_t* row_ref;
   int32_t* row_derivative;  // index of the derivative; -1: an output
   uint32_t* column_ref;
-  int32_t* column_state;  // index of the state; -1: an input
-  double* nominal;        // of the columns
+  int32_t* column_state;      // index of the state; -1: an input or an algebraic variable
+  int32_t* column_algebraic;  // its index; -1: none
+  int32_t n_algebraics;       // that are columns: all or none
+  double* nominal;            // of the columns
   double *x, *dx, *base, *plus, *minus, *u, *h;
+  double* z;
   uint32_t* group_ref;  // references of the columns of one colour
   uint32_t* out_ref;    // references of the outputs among the rows
   int32_t n_out;
@@ -73,7 +76,7 @@ static cpl_status evaluate_rows(cpl_jacobian* j, double* values) {
 
 // Moves all columns of a colour by `side` steps away from the base point; side 0 goes back.
 static cpl_status move(cpl_jacobian* j, int32_t colour, double side) {
-  bool states = false;
+  bool states = false, algebraics = false;
   int32_t n = 0;
   for (int32_t k = j->colour_first[colour]; k < j->colour_first[colour + 1]; k++) {
     int32_t c = j->by_colour[k];
@@ -81,12 +84,16 @@ static cpl_status move(cpl_jacobian* j, int32_t colour, double side) {
     if (j->column_state[c] >= 0) {
       j->x[j->column_state[c]] = value;
       states = true;
+    } else if (j->column_algebraic[c] >= 0) {
+      j->z[j->column_algebraic[c]] = value;
+      algebraics = true;
     } else {
       j->group_ref[n] = j->column_ref[c];
       j->u[n++] = value;
     }
   }
   cpl_status st = states ? j->m->ops->set_states(j->m, j->x) : CPL_OK;
+  if (st == CPL_OK && algebraics) st = j->m->ops->set_algebraics(j->m, j->z);
   if (st == CPL_OK && n > 0) {
     st = j->m->base.ops->set_real(&j->m->base, j->group_ref, (size_t)n, j->u);
   }
@@ -102,15 +109,22 @@ static void choose_steps(cpl_jacobian* j) {
   }
 }
 
+static bool is_input(const cpl_jacobian* j, int32_t c) {
+  return j->column_state[c] < 0 && j->column_algebraic[c] < 0;
+}
+
 static cpl_status base_values(cpl_jacobian* j, const double* x) {
   size_t n = 0;
   if (j->n_states > 0) memcpy(j->x, x, (size_t)j->n_states * sizeof *x);
   for (int32_t c = 0; c < j->n_columns; c++) {
-    if (j->column_state[c] < 0) j->group_ref[n++] = j->column_ref[c];
+    if (is_input(j, c)) j->group_ref[n++] = j->column_ref[c];
   }
   cpl_status st = n > 0 ? j->m->base.ops->get_real(&j->m->base, j->group_ref, n, j->u) : CPL_OK;
+  if (st == CPL_OK && j->n_algebraics > 0) st = j->m->ops->get_algebraics(j->m, j->z);
   for (int32_t c = 0, k = 0; c < j->n_columns; c++) {
-    j->base[c] = j->column_state[c] >= 0 ? x[j->column_state[c]] : j->u[k++];
+    j->base[c] = is_input(j, c)            ? j->u[k++]
+                 : j->column_state[c] >= 0 ? x[j->column_state[c]]
+                                           : j->z[j->column_algebraic[c]];
   }
   return st;
 }
@@ -313,14 +327,17 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
 }
 
 static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_t c, int32_t var,
-                               const int32_t* state_of) {
+                               const int32_t* state_of, const int32_t* algebraic_of) {
   const cpl_variable* v = &d->vars[var];
-  if (v->type != CPL_REAL || (state_of[var] < 0 && v->causality != CPL_INPUT)) {
+  bool known = state_of[var] >= 0 || algebraic_of[var] >= 0 || v->causality == CPL_INPUT;
+  if (v->type != CPL_REAL || !known) {
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is neither a state nor a Real input", v->name);
   }
   j->column_ref[c] = v->ref;
   j->column_var[c] = var;
   j->column_state[c] = state_of[var];
+  j->column_algebraic[c] = state_of[var] < 0 ? algebraic_of[var] : -1;
+  j->n_algebraics += j->column_algebraic[c] >= 0;
   j->nominal[c] = v->nominal;
   return CPL_OK;
 }
@@ -329,10 +346,12 @@ static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_
 static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
   const cpl_description* d = j->m->base.desc;
   cpl_status st = CPL_OK;
-  int32_t* derivative_of = cpli_alloc(j->ctx, 2 * (size_t)d->n_vars, sizeof *derivative_of);
+  int32_t* derivative_of = cpli_alloc(j->ctx, 3 * (size_t)d->n_vars, sizeof *derivative_of);
   if (derivative_of == NULL) return cpli_nomem(j->ctx);
-  int32_t* state_of = derivative_of + d->n_vars;
-  for (int32_t i = 0; i < 2 * d->n_vars; i++) derivative_of[i] = -1;
+  int32_t *state_of = derivative_of + d->n_vars, *algebraic_of = state_of + d->n_vars;
+  for (int32_t i = 0; i < 3 * d->n_vars; i++) derivative_of[i] = -1;
+  for (int32_t k = 0; def->algebraics && k < d->n_algebraics; k++)
+    if (d->algebraics[k] >= 0) algebraic_of[d->algebraics[k]] = k;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] >= 0) state_of[d->states[k]] = k;
     if (d->derivatives[k] >= 0) derivative_of[d->derivatives[k]] = k;
@@ -340,7 +359,7 @@ static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
   for (int32_t r = 0; r < def->n_rows && st >= 0; r++)
     st = check_row(j, d, r, def->rows[r], derivative_of);
   for (int32_t c = 0; c < def->n_columns && st >= 0; c++)
-    st = check_column(j, d, c, def->columns[c], state_of);
+    st = check_column(j, d, c, def->columns[c], state_of, algebraic_of);
   cpli_free(j->ctx, derivative_of);
   return st;
 }
@@ -348,9 +367,11 @@ static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
 static bool allocate(cpl_jacobian* j) {
   size_t rows = (size_t)j->n_rows, columns = (size_t)j->n_columns, states = (size_t)j->n_states;
   j->row_ref = cpli_alloc(j->ctx, 2 * rows + 2 * columns, sizeof *j->row_ref);
-  j->row_derivative = cpli_alloc(j->ctx, 2 * rows + 4 * columns + 1, sizeof *j->row_derivative);
+  j->row_derivative = cpli_alloc(j->ctx, 2 * rows + 5 * columns + 1, sizeof *j->row_derivative);
   j->colour_level = cpli_alloc(j->ctx, columns, sizeof *j->colour_level);
-  j->nominal = cpli_alloc(j->ctx, 5 * columns + 4 * rows + 2 * states, sizeof *j->nominal);
+  j->nominal = cpli_alloc(
+      j->ctx, 5 * columns + 4 * rows + 2 * states + (size_t)j->m->base.desc->n_algebraics,
+      sizeof *j->nominal);
   if (j->row_ref == NULL || j->row_derivative == NULL || j->nominal == NULL ||
       j->colour_level == NULL)
     return false;
@@ -361,7 +382,8 @@ static bool allocate(cpl_jacobian* j) {
   j->row_var = j->column_state + columns;
   j->column_var = j->row_var + rows;
   j->by_colour = j->column_var + columns;
-  j->colour_first = j->by_colour + columns;
+  j->column_algebraic = j->by_colour + columns;
+  j->colour_first = j->column_algebraic + columns;
   double* next = j->nominal + columns;
   double** of_columns[] = {&j->base, &j->u, &j->h, &j->seed};
   double** of_rows[] = {&j->plus, &j->minus, &j->product, &j->got};
@@ -369,6 +391,7 @@ static bool allocate(cpl_jacobian* j) {
   for (size_t i = 0; i < CPLI_COUNT(of_rows); i++, next += rows) *of_rows[i] = next;
   j->x = next;
   j->dx = next + states;
+  j->z = j->dx + states;
   return true;
 }
 
@@ -393,6 +416,7 @@ static void sort_by_colour(cpl_jacobian* j) {
 }
 
 cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_jacobian** out) {
+  static const cpl_structure nothing = {0};
   cpl_context* ctx = m->base.ctx;
   *out = NULL;
   cpl_jacobian* j = cpli_alloc(ctx, 1, sizeof *j);
@@ -407,10 +431,11 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
                       .directional = m->base.ops->directional != NULL && !def->differences};
   cpl_status st = allocate(j) ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = fill(j, def);
-  if (st >= 0) {
-    st = cpli_pattern_create(ctx, m->base.desc, def->rows, def->n_rows, def->columns,
-                             def->n_columns, &j->pattern);
-  }
+  cpl_description d = *m->base.desc;  // with the structure that holds
+  if (def->algebraics) d.structure = d.residual_structure != NULL ? *d.residual_structure : nothing;
+  if (st >= 0)
+    st = cpli_pattern_create(ctx, &d, def->rows, def->n_rows, def->columns, def->n_columns,
+                             &j->pattern);
   if (st >= 0) sort_by_colour(j);
   if (st >= 0 && !j->central) st = cpli_jumps_make(ctx, j->pattern, &j->jumps);
   if (st < 0) cpl_jacobian_destroy(j);

@@ -18,10 +18,12 @@
 
 typedef struct block {  // a part's partial derivatives
   cpl_jacobian* jac;
-  double* values;    // its entries; rows: derivatives, then outputs; columns: states, then inputs
+  double* values;    // its entries; rows: derivatives, outputs, residuals; columns: states, inputs,
+                     // algebraic variables
   int32_t* outputs;  // node of each output row
   int32_t* inputs;   // node of each input column
   int32_t n_outputs, n_inputs;
+  int32_t n_algebraics, first_algebraic;  // its own rows and columns behind these; their unknowns
 } block;
 
 typedef cpli_term term;
@@ -29,6 +31,7 @@ typedef cpli_term term;
 typedef struct cpli_newton {
   cpl_context* ctx;
   int32_t n_states, n;
+  int32_t n_moving;  // states and nodes; behind them stand algebraic variables of parts
   int32_t* unknown;  // of each node; -1: it does not move with the states. A node that only follows
                      // another has that one's, times its weight.
   double* weight;
@@ -62,17 +65,21 @@ static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
   const cpli_part* part = &a->parts[k];
   const cpl_description* d = part->m->base.desc;
   size_t n = (size_t)part->n_states, in = (size_t)blk->n_inputs, out = (size_t)blk->n_outputs;
-  int32_t* vars = cpli_alloc(w->ctx, 2 * n + in + out, sizeof *vars);
+  size_t na = (size_t)blk->n_algebraics;
+  int32_t* vars = cpli_alloc(w->ctx, 2 * n + in + out + 2 * na, sizeof *vars);
   if (vars == NULL) return cpli_nomem(w->ctx);
-  int32_t *rows = vars, *columns = vars + n + out;
+  int32_t *rows = vars, *columns = vars + n + out + na;
+  for (size_t i = 0; i < na; i++)
+    rows[n + out + i] = d->residuals[i], columns[n + in + i] = d->algebraics[i];
   for (size_t i = 0; i < n; i++) rows[i] = d->derivatives[i], columns[i] = d->states[i];
   for (size_t i = 0; i < out; i++) rows[n + i] = a->nodes[blk->outputs[i]].var;
   for (size_t i = 0; i < in; i++) columns[n + i] = a->nodes[blk->inputs[i]].var;
   cpl_jacobian_def def = cpl_default_jacobian_def();
   def.rows = rows;
-  def.n_rows = (int32_t)(n + out);
+  def.n_rows = (int32_t)(n + out + na);
   def.columns = columns;
-  def.n_columns = (int32_t)(n + in);
+  def.n_columns = (int32_t)(n + in + na);
+  def.algebraics = na > 0;
   cpl_status st =
       def.n_rows > 0 && def.n_columns > 0 ? cpl_jacobian_create(part->m, &def, &blk->jac) : CPL_OK;
   cpli_free(w->ctx, vars);
@@ -142,7 +149,21 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
     else blk->inputs[blk->n_inputs++] = i;
   }
   follow(a, w);
+  w->n_moving = w->n;
+  for (int32_t k = 0; a->rows != NULL && k < a->n_parts; k++) {
+    w->blocks[k].first_algebraic = w->n;
+    w->blocks[k].n_algebraics = a->rows->algebraics[k];
+    w->n += a->rows->algebraics[k];
+  }
   return CPL_OK;
+}
+
+// Of a row or column of a block: states, nodes, algebraic variables.
+static int32_t unknown_of(const cpli_part* part, const block* blk, const newton* w,
+                          const int32_t* nodes, int32_t n_nodes, int32_t i) {
+  if (i < part->n_states) return part->first_state + i;
+  i -= part->n_states;
+  return i < n_nodes ? w->unknown[nodes[i]] : blk->first_algebraic + i - n_nodes;
 }
 
 static bool add_block_terms(const cpli_aggregate* a, newton* w, int32_t k) {
@@ -151,14 +172,12 @@ static bool add_block_terms(const cpli_aggregate* a, newton* w, int32_t k) {
   if (blk->jac == NULL) return true;
   const cpli_pattern* p = cpli_jacobian_pattern(blk->jac);
   for (int32_t c = 0; c < p->n_columns; c++) {
-    int32_t node = c < part->n_states ? -1 : blk->inputs[c - part->n_states];
-    int32_t column = node < 0 ? part->first_state + c : w->unknown[node];
+    int32_t column = unknown_of(part, blk, w, blk->inputs, blk->n_inputs, c);
+    int32_t input = c - part->n_states;
     if (column < 0) continue;
-    double weight = node < 0 ? 1 : w->weight[node];
+    double weight = input >= 0 && input < blk->n_inputs ? w->weight[blk->inputs[input]] : 1;
     for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
-      int32_t r = p->row[e];
-      int32_t row =
-          r < part->n_states ? part->first_state + r : w->unknown[blk->outputs[r - part->n_states]];
+      int32_t row = unknown_of(part, blk, w, blk->outputs, blk->n_outputs, p->row[e]);
       if (!add_term(w, row, column, weight, k, e)) return false;
     }
   }
@@ -170,7 +189,7 @@ static bool has_row(const cpli_aggregate* a, const newton* w, const cpli_tie* li
 }
 
 static bool add_all_terms(const cpli_aggregate* a, newton* w) {
-  for (int32_t i = 0; i < w->n; i++) {
+  for (int32_t i = 0; i < w->n_moving; i++) {
     if (!add_term(w, i, i, 1, -1, 0)) return false;
   }
   for (int32_t k = 0; k < a->n_parts; k++) {
@@ -318,6 +337,11 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
   for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
     if (w->unknown[i] == column) name = cpli_node_name(a, i);
   }
+  for (int32_t k = 0; k < w->n_blocks && column >= w->n_moving; k++) {
+    const cpl_description* d = a->parts[k].m->base.desc;
+    int32_t i = column - w->blocks[k].first_algebraic;
+    if (i >= 0 && i < w->blocks[k].n_algebraics) name = d->vars[d->algebraics[i]].name;
+  }
   return cpl_fail(w->ctx, CPL_RETRY, "%s: the coupled Jacobian is singular at t=%.17g, near %s",
                   a->name, a->t, name);
 }
@@ -352,7 +376,7 @@ cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   newton* w = a->newton;
-  int32_t n_rows = a->rows != NULL ? a->rows->n : 0;
+  int32_t n_rows = a->rows != NULL ? a->rows->n : 0, n_own = w->n - w->n_moving;
   if (w->n == 0) return CPL_OK;
   if (w->dense != NULL) {
     cpli_elimination_solve(w->dense, r, dx);
@@ -361,8 +385,11 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   memcpy(w->b, r, (size_t)w->n_states * sizeof *r);
   memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
   for (int32_t i = 0; i < n_rows; i++) w->b[w->unknown[a->rows->nodes[i]]] = r[w->n_states + i];
+  // rows of residuals stand there with the other sign
+  for (int32_t i = 0; i < n_own; i++) w->b[w->n_moving + i] = -r[w->n_states + n_rows + i];
   if (!klu_solve(w->symbolic, w->numeric, w->n, 1, w->b, &w->common)) return singular(a, w);
   memcpy(dx, w->b, (size_t)w->n_states * sizeof *dx);
   for (int32_t i = 0; i < n_rows; i++) dx[w->n_states + i] = w->b[w->unknown[a->rows->nodes[i]]];
+  for (int32_t i = 0; i < n_own; i++) dx[w->n_states + n_rows + i] = w->b[w->n_moving + i];
   return CPL_OK;
 }

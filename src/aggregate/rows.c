@@ -4,7 +4,9 @@
 // Algebraic loops as equations of the integrator: 0 = z - f(t, x, z), where z are the torn values
 // of all loops between events. An evaluation takes z from the integrator and walks each loop once;
 // at the start and at events loops are solved as ever, and z is what came out. The values of z are
-// those of their nodes, so that they are saved and restored with them.
+// those of their nodes, so that they are saved and restored with them. Parts that are
+// differential-algebraic systems themselves turn to their form with residuals: their algebraic
+// variables and residuals are unknowns and rows, too.
 #include <math.h>
 
 #include "aggregate/aggregate.h"
@@ -40,19 +42,55 @@ static cpl_status renew_newton(cpli_aggregate* a) {
   return cpli_newton_make(a, &a->newton);
 }
 
+// A part of a system with residuals. One whose variables are hidden keeps the other form.
+static bool has_algebraics(const cpli_part* part) {
+  const cpl_description* d = part->m->base.desc;
+  bool named = d->n_algebraics > 0 && part->m->ops->use_residuals != NULL && d->form_error == NULL;
+  for (int32_t i = 0; i < d->n_algebraics && named; i++)
+    named = d->algebraics[i] >= 0 && d->residuals[i] >= 0;
+  return named;
+}
+
+static int32_t count_algebraics(const cpli_aggregate* a) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < a->n_parts; k++)
+    n += has_algebraics(&a->parts[k]) ? a->parts[k].m->base.desc->n_algebraics : 0;
+  return n;
+}
+
+static cpl_status turn_parts(cpli_aggregate* a) {
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < a->n_parts && st >= 0; k++) {
+    size_t n = 0;
+    cpl_model* m = a->parts[k].m;
+    if (!has_algebraics(&a->parts[k])) continue;
+    st = m->ops->use_residuals(m, &n);
+    a->rows->algebraics[k] = (int32_t)n;
+    a->rows->n_algebraics += (int32_t)n;
+  }
+  return st;
+}
+
 cpl_status cpli_rows_use(cpl_model* m, size_t* n) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  *n = a->n_states > 0 ? (size_t)count_rows(a) : 0;  // without states there is no integrator
+  size_t loops = (size_t)count_rows(a),
+         algebraics = a->newton != NULL ? (size_t)count_algebraics(a) : 0;
+  *n = a->n_states > 0 ? loops + algebraics : 0;  // without states there is no integrator
   if (*n == 0 || a->rows != NULL) return CPL_OK;
   cpli_rows* r = cpli_arena_alloc(&a->arena, 1, sizeof *r);
-  int32_t* nodes = cpli_arena_alloc(&a->arena, *n, sizeof *nodes);
-  double* values = cpli_arena_alloc(&a->arena, 2 * *n, sizeof *values);
+  int32_t* nodes = cpli_arena_alloc(&a->arena, loops + (size_t)a->n_parts, sizeof *nodes);
+  double* values = cpli_arena_alloc(&a->arena, 2 * loops + algebraics, sizeof *values);
   if (r == NULL || nodes == NULL || values == NULL) return cpli_nomem(m->base.ctx);
-  *r = (cpli_rows){.nodes = nodes, .nominals = values, .residuals = values + *n};
+  *r = (cpli_rows){.nodes = nodes,
+                   .nominals = values,
+                   .residuals = values + loops,
+                   .algebraics = nodes + loops,
+                   .z = values + 2 * loops};
   a->rows = r;
   take_loops(a);
+  cpl_status st = algebraics > 0 ? turn_parts(a) : CPL_OK;
   a->ops.jacobian_times = NULL;  // it solves loops
-  return renew_newton(a);
+  return st < 0 ? st : renew_newton(a);
 }
 
 cpl_status cpli_rows_match(cpli_aggregate* a) {
@@ -85,20 +123,47 @@ cpl_status cpli_rows_set(cpl_model* m, const double* z) {
     a->fresh = a->fresh && *value == z[i];
     *value = z[i];
   }
-  return CPL_OK;
+  const double* given = z + r->n;
+  a->fresh = a->fresh && memcmp(r->z, given, (size_t)r->n_algebraics * sizeof *z) == 0;
+  if (a->fresh || r->n_algebraics == 0) return CPL_OK;
+  memcpy(r->z, given, (size_t)r->n_algebraics * sizeof *z);
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    cpl_model* part = a->parts[k].m;
+    if (r->algebraics[k] > 0) st = part->ops->set_algebraics(part, given);
+    given += r->algebraics[k];
+  }
+  return st;
+}
+
+// Of the parts, one after the other.
+static cpl_status gather_parts(cpli_aggregate* a, double* out,
+                               cpl_status (*get)(cpl_model* m, double* values)) {
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    if (a->rows->algebraics[k] > 0) st = get(a->parts[k].m, out);
+    out += a->rows->algebraics[k];
+  }
+  return st;
+}
+
+static cpl_status algebraics_of(cpl_model* m, double* z) { return m->ops->get_algebraics(m, z); }
+static cpl_status residuals_of(cpl_model* m, double* g) { return m->ops->get_residuals(m, g); }
+static cpl_status nominals_of(cpl_model* m, double* nominals) {
+  return m->ops->get_algebraic_nominals(m, nominals);
 }
 
 cpl_status cpli_rows_get(cpl_model* m, double* z) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = cpli_evaluate(a);
   if (st == CPL_OK) cpli_gather(a, a->rows->nodes, a->rows->n, z);
-  return st;
+  return st == CPL_OK ? gather_parts(a, z + a->rows->n, algebraics_of) : st;
 }
 
 cpl_status cpli_rows_nominals(cpl_model* m, double* nominals) {
   const cpli_rows* r = ((cpli_aggregate*)m)->rows;
-  memcpy(nominals, r->nominals, (size_t)r->n * sizeof *nominals);
-  return CPL_OK;
+  if (r->n > 0) memcpy(nominals, r->nominals, (size_t)r->n * sizeof *nominals);
+  return gather_parts((cpli_aggregate*)m, nominals + r->n, nominals_of);
 }
 
 cpl_status cpli_rows_residuals(cpl_model* m, double* g) {
@@ -111,5 +176,5 @@ cpl_status cpli_rows_residuals(cpl_model* m, double* g) {
     st = cpl_fail(m->base.ctx, CPL_RETRY, "%s: the algebraic loop through %s gives %g at t=%.17g",
                   a->name, cpli_node_name(a, r->nodes[i]), g[i], a->t);
   }
-  return st;
+  return st == CPL_OK ? gather_parts(a, g + r->n, residuals_of) : st;
 }

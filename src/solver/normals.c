@@ -424,6 +424,38 @@ cpl_status cpli_normals_shape(cpli_normals* k, size_t active, const int32_t* fir
   return make_components(k);
 }
 
+static cpl_status shape_as_seen(cpli_normals* k, size_t active) {
+  size_t n = 0, at = 0;
+  for (size_t i = 0; i < active * k->n; i++) n += k->seen[i];
+  int32_t* first = cpli_alloc(k->ctx, active + 1 + n, sizeof *first);
+  if (first == NULL) return cpli_nomem(k->ctx);
+  int32_t* column = first + active + 1;
+  for (size_t r = 0; r < active; r++) {
+    for (size_t j = 0; j < k->n; j++)
+      if (k->seen[r * k->n + j]) column[at++] = (int32_t)j;
+    first[r + 1] = (int32_t)at;
+  }
+  cpl_status st = cpli_normals_shape(k, active, first, column);
+  cpli_free(k->ctx, first);
+  return st;
+}
+
+cpl_status cpli_normals_take(cpli_normals* k, size_t active, const double* matrix) {
+  bool more = k->seen == NULL || k->active != active;
+  if (k->seen == NULL) k->seen = cpli_alloc(k->ctx, k->most * k->n, sizeof *k->seen);
+  if (k->seen == NULL) return cpli_nomem(k->ctx);
+  for (size_t i = 0; i < active * k->n; i++) {
+    if (matrix[i] == 0 || k->seen[i]) continue;
+    k->seen[i] = more = true;
+  }
+  cpl_status st = more ? shape_as_seen(k, active) : CPL_OK;
+  for (size_t r = 0; r < active && st >= 0; r++) {
+    for (int32_t e = k->first[r]; e < k->first[r + 1]; e++)
+      k->entries[e] = matrix[r * k->n + (size_t)k->column[e]];
+  }
+  return st;
+}
+
 cpl_status cpli_normals_init(cpli_normals* k, cpl_context* ctx, size_t n, size_t most) {
   *k = (cpli_normals){.ctx = ctx, .n = n, .most = most};
   cpli_arena_init(&k->arena, ctx);
@@ -438,5 +470,6 @@ cpl_status cpli_normals_init(cpli_normals* k, cpl_context* ctx, size_t n, size_t
 void cpli_normals_free(cpli_normals* k) {
   if (k->ctx == NULL) return;
   forget_shape(k);
+  cpli_free(k->ctx, k->seen);
   cpli_free(k->ctx, k->weight);
 }

@@ -24,6 +24,7 @@ typedef struct cpli_normals {
   struct cpli_component* components;
   size_t n_components;
   double* room;  // of a component, for the work
+  bool* seen;    // most x n: entries of full matrices that were other than zero. Nullable.
   cpli_arena arena;
 } cpli_normals;
 
@@ -35,6 +36,10 @@ void cpli_normals_free(cpli_normals* k);
 /// are what they were. Nullable: first and column; any of them on all.
 cpl_status cpli_normals_shape(cpli_normals* k, size_t active, const int32_t* first,
                               const int32_t* column);
+
+/// Entries from a full matrix, row after row, most of whose entries are zero: what was other than
+/// zero so far is the shape.
+cpl_status cpli_normals_take(cpli_normals* k, size_t active, const double* matrix);
 
 /// After entries and weights have been set.
 void cpli_normals_factor(cpli_normals* k);

@@ -9,7 +9,7 @@
 #include "solver/integrated.h"
 #include "solver/normals.h"
 
-enum { MOST_ITERATIONS = 10 };
+enum { MOST_ITERATIONS = 10, LARGE = 10000 };
 static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
 static const double hopeless = 100;     // residuals in units of the tolerance, after all
 static const double far = 10;           // a projection that long, in units of the tolerance, counts
@@ -21,6 +21,7 @@ struct cpli_projection {
   double tolerance;    // of residuals
   cpli_normals normals;
   double* block;
+  double* matrix;  // gradients of a large model that does not say where they are zero. Nullable.
   double *x, *perturbed;    // states and algebraic variables, which stay
   double *before, *change;  // n
   double *c, *c_at;         // as many as there can be constraints
@@ -65,7 +66,7 @@ static void set_weights(cpli_integrate* s, const double* x) {
   p->normals.turn = fmax(s->def.rtol, p->tolerance);
 }
 
-static cpl_status difference_jacobian(cpli_integrate* s, double t, const double* x) {
+static cpl_status difference_jacobian(cpli_integrate* s, double t, const double* x, double* out) {
   struct cpli_projection* p = s->projection;
   memcpy(p->perturbed, x, s->all * sizeof *x);
   for (size_t j = 0; j < p->n; j++) {
@@ -73,22 +74,27 @@ static cpl_status difference_jacobian(cpli_integrate* s, double t, const double*
     double delta = p->perturbed[j] - x[j];
     cpl_status st = residuals(s, t, p->perturbed, p->c_at);
     if (st != CPL_OK) return st;
-    for (size_t i = 0; i < p->active; i++)
-      p->normals.entries[i * p->n + j] = (p->c_at[i] - p->c[i]) / delta;
+    for (size_t i = 0; i < p->active; i++) out[i * p->n + j] = (p->c_at[i] - p->c[i]) / delta;
     p->perturbed[j] = x[j];
   }
   return CPL_OK;
 }
 
-static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
-  const cpl_model_ops* ops = s->m->ops;
-  double* entries = s->projection->normals.entries;
-  bool own = ops->constraint_entries != NULL || ops->constraint_jacobian != NULL;
-  if (!own) return difference_jacobian(s, t, x);
+static cpl_status full_jacobian(cpli_integrate* s, double t, const double* x, double* out) {
+  if (s->m->ops->constraint_jacobian == NULL) return difference_jacobian(s, t, x, out);
   cpl_status st = cpli_place(s, t, x);
-  if (st != CPL_OK) return st;
-  return ops->constraint_entries != NULL ? ops->constraint_entries(s->m, entries)
-                                         : ops->constraint_jacobian(s->m, entries);
+  return st == CPL_OK ? s->m->ops->constraint_jacobian(s->m, out) : st;
+}
+
+static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
+  struct cpli_projection* p = s->projection;
+  if (p->matrix != NULL) {
+    cpl_status st = full_jacobian(s, t, x, p->matrix);
+    return st == CPL_OK ? cpli_normals_take(&p->normals, p->active, p->matrix) : st;
+  }
+  if (s->m->ops->constraint_entries == NULL) return full_jacobian(s, t, x, p->normals.entries);
+  cpl_status st = cpli_place(s, t, x);
+  return st == CPL_OK ? s->m->ops->constraint_entries(s->m, p->normals.entries) : st;
 }
 
 //------------------------------------ projection ------------------------------------
@@ -375,6 +381,7 @@ static cpl_status count_active(cpli_integrate* s) {
   cpl_status st = ops->count_constraints(s->m, &p->active);
   if (st == CPL_OK && ops->constraint_pattern != NULL)
     st = ops->constraint_pattern(s->m, &first, &column);
+  if (p->matrix != NULL) return st;  // its first one says
   return st == CPL_OK ? cpli_normals_shape(&p->normals, p->active, first, column) : st;
 }
 
@@ -417,6 +424,7 @@ cpl_status cpli_projection_recount(cpli_integrate* s) {
 void cpli_projection_destroy(cpli_integrate* s) {
   if (s->projection == NULL) return;
   cpli_free(s->base.base.ctx, s->projection->block);
+  cpli_free(s->base.base.ctx, s->projection->matrix);
   cpli_normals_free(&s->projection->normals);
   cpli_free(s->base.base.ctx, s->projection);
 }
@@ -458,6 +466,10 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   p->c_at = p->c + m;
   p->c_before = p->c_at + m;
   p->leaves = p->c_before + m;
+  // with IDA the shape must not change between two evaluations
+  bool large = m * n > LARGE && ops->constraint_pattern == NULL && s->nm == 0;
+  if (large) p->matrix = cpli_alloc(ctx, m * n, sizeof(double));
+  if (large && p->matrix == NULL) return cpli_nomem(ctx);
   return cpli_normals_init(&p->normals, ctx, n, m);
 }
 

@@ -174,6 +174,35 @@ static void components_do_not_know_of_each_other(void** state) {
   drop(one);
 }
 
+// Of a full matrix only what is other than zero counts, also what becomes so later.
+static void a_full_matrix_has_the_shape_it_shows(void** state) {
+  enum { M = 40, N = 2 * M + 2 };
+  static double matrix[M * N];
+  cpli_normals k;
+  double c[M], s[N];
+  unsigned seed = 21;
+  CHECK_OK(*state, cpli_normals_init(&k, *state, N, M));
+  k.turn = 1e-8;
+  for (size_t i = 0; i < N; i++) k.weight[i] = 1;
+  for (int round = 0; round < 2; round++) {
+    for (size_t r = 0; r < M; r++) {
+      c[r] = next(&seed);
+      for (size_t j = 0; j < 2 + 2 * (size_t)round; j++) matrix[r * N + 2 * r + j] = next(&seed);
+    }
+    CHECK_OK(*state, cpli_normals_take(&k, M, matrix));
+    CHECK_INT(k.n_components, round == 0 ? M : 1);
+    CHECK_INT(k.first[M], round == 0 ? 2 * M : 4 * M);
+    cpli_normals_factor(&k);
+    cpli_normals_step(&k, c, s);
+    for (size_t r = 0; r < M; r++) {
+      double sum = 0;
+      for (size_t j = 0; j < N; j++) sum += matrix[r * N + j] * s[j];
+      CHECK_NEAR(sum, -c[r], 1e-9);
+    }
+  }
+  cpli_normals_free(&k);
+}
+
 static cpl_status shape_with_heap(test_heap* heap) {
   cpl_context* ctx = test_context_with_heap(heap);
   if (ctx == NULL) return CPL_ERR_NOMEM;
@@ -203,6 +232,7 @@ int main(void) {
       cmocka_unit_test(redundant_constraints_of_a_chain_do_no_harm),
       cmocka_unit_test(noise_is_left_out),
       cmocka_unit_test(components_do_not_know_of_each_other),
+      cmocka_unit_test(a_full_matrix_has_the_shape_it_shows),
       cmocka_unit_test(every_failed_allocation_is_survived),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
