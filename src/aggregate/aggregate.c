@@ -391,7 +391,8 @@ static const cpl_component_ops component_ops[2] = {
   .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator,    \
   .completed_step = completed_step, .split = cpli_aggregate_split, .use_residuals = cpli_rows_use, \
   .set_algebraics = cpli_rows_set, .get_algebraics = cpli_rows_get,                                \
-  .get_algebraic_nominals = cpli_rows_nominals, .get_residuals = cpli_rows_residuals
+  .get_algebraic_nominals = cpli_rows_nominals, .get_residuals = cpli_rows_residuals,              \
+  .next_break = cpli_aggregate_next_break
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
                                          .newton_solve = cpli_newton_solve};
 static const cpl_model_ops direction_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,

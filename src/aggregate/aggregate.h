@@ -373,6 +373,7 @@ cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
 void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size);
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
+cpl_break cpli_aggregate_next_break(cpl_model* m, double t, double tolerance);
 cpl_status cpli_aggregate_accept(cpli_aggregate* a);  // an accepted step, at its end
 cpl_status cpli_aggregate_settle_start(
     cpli_aggregate* a);  // conditions and comparisons at the start

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
+#include "model/breaks.h"
 
 // In an event there is no shorter step to try.
 static cpl_status final(cpli_aggregate* a, cpl_status st) {
@@ -136,6 +137,22 @@ static double next_time(cpli_aggregate* a) {
     if (o->next < o->def.n_times) next = fmin(next, o->def.times[o->next]);
     next = fmin(next,
                 next_of(a, &o->def.condition, o->condition, o->n_condition, o->condition_values));
+  }
+  return next;
+}
+
+cpl_break cpli_aggregate_next_break(cpl_model* m, double t, double tolerance) {
+  const cpli_aggregate* a = (const cpli_aggregate*)m;
+  cpl_break next = {INFINITY, 0};
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    cpl_model* part = a->parts[k].m;
+    if (part->ops->next_break == NULL) continue;
+    next = cpli_first_break(next, part->ops->next_break(part, t, tolerance));
+  }
+  for (int32_t i = 0; i < a->n_settling; i++) {
+    const cpl_function* f = &a->links[a->settling[i]].def.function;
+    if (f->next_break == NULL) continue;
+    next = cpli_first_break(next, f->next_break(f->user, t, tolerance));
   }
   return next;
 }

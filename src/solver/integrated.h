@@ -39,6 +39,8 @@ typedef struct cpli_integrate {
   double t_step;  // end of the solver's last step; x belongs to it
   double t_start, t_stop;
   double next_time;    // next time event of the model
+  cpl_break kink;      // next kink of an input or of the model
+  bool multistep;      // the method has a history
   bool running;        // between exit_init and terminate
   bool in_event;       // the model is in event mode
   bool ended;          // the model asked to stop

@@ -64,9 +64,89 @@ static void conditions_are_looked_at_inside_of_steps(void** state) {
   }
 }
 
+//------------------------------------ knots of tables ------------------------------------
+
+static const double knots[][2] = {{0, 1},   {0.7, -2}, {1.9, 4},   {2.2, 3.5}, {4, 3.5},
+                                  {5.3, 0}, {6.1, 7},  {7.77, -1}, {9, 2}};
+enum { N_KNOTS = sizeof knots / sizeof *knots };
+
+// x' = 3 (u - x), x(0) = 0, with u linear between the knots.
+static double lag_at(double t) {
+  double x = 0;
+  for (int i = 0; i + 1 < N_KNOTS && t > knots[i][0]; i++) {
+    double d = fmin(t, knots[i + 1][0]) - knots[i][0];
+    double slope = (knots[i + 1][1] - knots[i][1]) / (knots[i + 1][0] - knots[i][0]);
+    double line = knots[i][1] - slope / 3;
+    x = (x - line) * exp(-3 * d) + line + slope * d;
+  }
+  return x;
+}
+
+static double lag_error(cpl_context* ctx, const char* what, const char* solver, double tol) {
+  must_do("run %s -q -o out.csv --solver %s --rtol %g --atol %g", what, solver, tol, tol);
+  cpl_table* t = read_table(ctx, "out.csv");
+  double worst = 0;
+  for (size_t i = 0; i < t->n_rows; i++)
+    worst = fmax(worst, fabs(t->values[i] - lag_at(t->time[i])));
+  cpl_table_destroy(t);
+  return worst;
+}
+
+static void steps_end_at_knots_of_tables(void** state) {
+  FILE* f = fopen("knots.csv", "w");
+  assert_non_null(f);
+  fputs("time,u\n", f);
+  for (int i = 0; i < N_KNOTS; i++) fprintf(f, "%.17g,%.17g\n", knots[i][0], knots[i][1]);
+  fclose(f);
+  write_file("lag.c",
+             "#include <couplet/model.h>\n"
+             "static const cpl_declaration states[] = {{\"x\", .output = true}, {0}};\n"
+             "static const cpl_declaration inputs[] = {{\"u\"}, {0}};\n"
+             "static int f(const cpl_values* v, double* dx) {\n"
+             "  dx[0] = 3 * (v->u[0] - v->x[0]);\n"
+             "  return CPL_MODEL_OK;\n"
+             "}\n"
+             "const cpl_model_def couplet_model = {.name = \"lag\", .states = states,\n"
+             "  .inputs = inputs, .derivatives = f, .stop_time = 9};\n");
+  write_file("lag.yaml",
+             "couplet: 1\n"
+             "models: {l: {c: lag.c}}\n"
+             "inputs: {u: {file: knots.csv, column: u}}\n"
+             "connections: {l.u: u}\n"
+             "record: [l.x]\n"
+             "experiment: {stop: 9}\n");
+  for (size_t k = 0; k + 1 < N_SOLVERS; k++) {
+    for (double tol = 1e-5; tol > 1e-10; tol *= 1e-2) {
+      double single = lag_error(*state, "lag.c --input knots.csv", solvers[k], tol);
+      double coupled = lag_error(*state, "lag.yaml", solvers[k], tol);
+      if (fmax(single, coupled) > 200 * tol)
+        fail_msg("%s, tolerance %g: errors %g and %g", solvers[k], tol, single, coupled);
+    }
+  }
+}
+
+// 20,000 rows of a smooth curve: their kinks do not matter.
+static void kinks_below_the_tolerance_are_passed(void** state) {
+  (void)state;
+  FILE* f = fopen("dense.csv", "w");
+  assert_non_null(f);
+  fputs("time,u\n", f);
+  for (int i = 0; i <= 20000; i++) fprintf(f, "%.17g,%.17g\n", i * 5e-4, cos(0.8 * i * 5e-4));
+  fclose(f);
+  must_do("run lag.c --input dense.csv --json -o dense_out.csv --rtol 1e-6 --solver dopri5");
+  size_t n;
+  char* text = read_all("out.txt", &n);
+  const char* steps = strstr(text, "\"steps\": ");
+  assert_non_null(steps);
+  CHECK(atoi(steps + strlen("\"steps\": ")) < 500);
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conditions_are_looked_at_inside_of_steps),
+      cmocka_unit_test(steps_end_at_knots_of_tables),
+      cmocka_unit_test(kinks_below_the_tolerance_are_passed),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }
