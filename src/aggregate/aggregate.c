@@ -629,8 +629,10 @@ static cpl_status take_lists(maker* k) {
   a->settling = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->settling);
   a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
   a->node_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->node_of);
+  size_t n_targets = d->n_events > 0 ? (size_t)a->n_part_vars + (size_t)d->n_signals : 0;
+  a->setters = cpli_arena_alloc(&a->arena, n_targets, sizeof *a->setters);
   if (a->signals == NULL || a->links == NULL || a->settling == NULL || a->outside == NULL ||
-      a->node_of == NULL)
+      a->node_of == NULL || a->setters == NULL)
     return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < d->n_signals; i++) {
     cpl_signal s = d->signals[i];

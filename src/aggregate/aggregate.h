@@ -59,6 +59,11 @@ typedef struct cpli_outside {  // condition and assignment of an external event
   int32_t next;  // of its times
 } cpli_outside;
 
+typedef struct cpli_setter {  // of a variable, while events are compared
+  const cpli_outside* event;  // Nullable: none sets it
+  double value;
+} cpli_setter;
+
 typedef struct cpli_part {
   cpl_model* m;
   int32_t first_var;  // in the aggregate's variables
@@ -167,6 +172,7 @@ typedef struct cpli_aggregate {
   int32_t n_settling;
   cpli_outside* outside;
   int32_t n_outside;
+  cpli_setter* setters;       // of variables of parts, then of signals
   int32_t first_signal;       // node of signal 0
   int32_t n_link_indicators;  // behind those of the parts
 

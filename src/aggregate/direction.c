@@ -7,6 +7,7 @@
 // gradients, and loops are linear systems.
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "aggregate/aggregate.h"
 
@@ -232,9 +233,12 @@ cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
   if (d->fails) return by_difference(m, v, out);
   cpl_status st = by_directions(m, v, out);
   if (st >= 0) return st;
-  cpl_log(d->ctx, CPL_LOG_WARNING, m->base.name,
-          "directional derivatives are not used any more, but differences: %s",
-          cpl_context_error(d->ctx));
+  char why[1024];
+  snprintf(why, sizeof why, "%s", cpl_context_error(d->ctx));
   d->fails = true;
-  return by_difference(m, v, out);
+  cpl_status without = by_difference(m, v, out);
+  if (without < 0) return cpl_fail(d->ctx, st, "%s", why);
+  cpl_log(d->ctx, CPL_LOG_WARNING, m->base.name,
+          "directional derivatives are not used any more, but differences: %s", why);
+  return without;
 }

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "aggregate/jumps.h"
 #include "base/base.h"
@@ -269,12 +270,15 @@ static cpl_status evaluate_all(cpl_jacobian* j, const double* x, const request* 
   if (!j->directional) return by_differences(j, x, q);
   cpl_status st = by_directions(j, x, q);
   if (st >= 0) return st;
-  // the function is optional: it is done without
-  cpl_log(j->ctx, CPL_LOG_WARNING, j->m->base.name,
-          "its directional derivatives are not used any more, but differences: %s",
-          cpl_context_error(j->ctx));
+  // the function is optional: it is done without, unless the model has broken down in it
+  char why[1024];
+  snprintf(why, sizeof why, "%s", cpl_context_error(j->ctx));
   j->directional = false;
-  return by_differences(j, x, q);
+  cpl_status without = by_differences(j, x, q);
+  if (without < 0) return cpl_fail(j->ctx, st, "%s", why);
+  cpl_log(j->ctx, CPL_LOG_WARNING, j->m->base.name,
+          "its directional derivatives are not used any more, but differences: %s", why);
+  return without;
 }
 
 static cpl_status evaluate(cpl_jacobian* j, const double* x, const request* q) {

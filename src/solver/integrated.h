@@ -61,6 +61,7 @@ typedef struct cpli_integrate {
   struct cpli_trail {
     double last;             // when it happened last
     double distance, begin;  // the last distance, and where distances began to shrink
+    double end;              // where they lead, as far as they were accurate
     int32_t close, shrunk;   // how many in a row were close, or closer than the one before
   } * trails;                // 2 nz
   double careful_until, careful_step;

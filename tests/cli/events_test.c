@@ -142,11 +142,68 @@ static void kinks_below_the_tolerance_are_passed(void** state) {
   free(text);
 }
 
+//------------------------------------ simultaneous events ------------------------------------
+
+static void two_values_for_one_variable_are_an_error(void** state) {
+  cpl_context* ctx = *state;
+  write_file("i.c", integrator);
+  const char head[] =
+      "couplet: 1\nmodels: {a: {c: i.c}, b: {c: i.c}}\nconnections: {a.u: 1, b.u: 0}\n"
+      "experiment: {stop: 2}\n";
+  char text[1024];
+  snprintf(text, sizeof text, "%s%s", head,
+           "events:\n  one: {at: 1.5, set: {b.x: a.x + 2}}\n"
+           "  two: {when: time >= 1.5, set: {b.x: 4, a.x: b.x}}\n");
+  write_file("two.yaml", text);
+  CHECK_INT(couplet("run two.yaml -q -o out.csv"), 1);
+  check_message("the events one and two happen both at t=1.5 and set b.x to 3.5 and to 4");
+  // equal values, and values that are exchanged
+  snprintf(text, sizeof text, "%s%s", head,
+           "events:\n  one: {at: [1.5, 1.5], set: {b.x: 7, a.x: b.x}}\n"
+           "  two: {when: time >= 1.5, set: {b.x: 7}}\n");
+  write_file("two.yaml", text);
+  must_do("run two.yaml -q -o out.csv --rtol 1e-10");
+  cpl_table* t = read_table(ctx, "out.csv");
+  CHECK_NEAR(last(t, "b.x"), 7, 1e-12);
+  CHECK_NEAR(last(t, "a.x"), 0.5, 1e-9);
+  cpl_table_destroy(t);
+}
+
+//------------------------------------ accumulation ------------------------------------
+
+// A ball from 0.7 that keeps 0.6 of its speed: impacts accumulate at sqrt(2 h/g) (1 + e)/(1 - e).
+static void the_accumulation_point_is_extrapolated(void** state) {
+  (void)state;
+  write_file("ball.c",
+             "#include <couplet/model.h>\n"
+             "static const cpl_declaration states[] = {{\"h\", .start = 0.7}, {\"v\"}, {0}};\n"
+             "static int f(const cpl_values* v, double* dx) {\n"
+             "  dx[0] = v->x[1], dx[1] = -9.81;\n"
+             "  return CPL_MODEL_OK;\n"
+             "}\n"
+             "static int z(const cpl_values* v, double* z) { z[0] = v->x[0]; return 0; }\n"
+             "static int hit(const cpl_values* v, cpl_event_actions* a) {\n"
+             "  if (a->crossed[0] < 0) a->x[0] = 0, a->x[1] = -0.6 * v->x[1];\n"
+             "  return CPL_MODEL_OK;\n"
+             "}\n"
+             "const cpl_model_def couplet_model = {.name = \"ball\", .states = states,\n"
+             "  .n_indicators = 1, .derivatives = f, .indicators = z, .event = hit,\n"
+             "  .stop_time = 3};\n");
+  char expected[64];
+  double end = sqrt(2 * 0.7 / 9.81) * 1.6 / 0.4;
+  CHECK_INT(couplet("run ball.c -q -o out.csv --rtol 1e-10"), 1);
+  snprintf(expected, sizeof expected, "accumulate at t=%.6f", end);
+  expected[strlen("accumulate at t=") + 7] = '\0';  // five digits after the point
+  check_message(expected);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conditions_are_looked_at_inside_of_steps),
       cmocka_unit_test(steps_end_at_knots_of_tables),
       cmocka_unit_test(kinks_below_the_tolerance_are_passed),
+      cmocka_unit_test(two_values_for_one_variable_are_an_error),
+      cmocka_unit_test(the_accumulation_point_is_extrapolated),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }
