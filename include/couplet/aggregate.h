@@ -44,6 +44,8 @@ typedef struct cpl_function {
   cpl_status (*accept)(void* user, double t, const double* sources);
   /// When settle is to be called next without an indicator that tells; asked after events.
   double (*next_time)(void* user, double t, const double* sources);
+  /// The next kink after t.
+  cpl_break (*next_break)(void* user, double t, double tolerance);
   /// A run begins: what was remembered of another one is forgotten.
   void (*begin)(void* user);
   void* user;

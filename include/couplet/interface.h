@@ -321,6 +321,13 @@ typedef struct cpl_event_info {
   int32_t stop;            ///< with terminate: which wish it was, from 1; 0: it has no number
 } cpl_event_info;
 
+/// A kink: a time where a slope jumps, but no value. Nothing happens there, but a solver ends a
+/// step.
+typedef struct cpl_break {
+  double time;  ///< INFINITY: there is none that matters for the relative tolerance asked with
+  double size;  ///< what is lost by passing over it, relative to the range of the value
+} cpl_break;
+
 typedef struct cpl_model cpl_model;
 
 /// Where a variable of a model is in one of its pieces.
@@ -413,6 +420,8 @@ typedef struct cpl_model_ops {
   cpl_status (*get_algebraics)(cpl_model* m, double* z);
   cpl_status (*get_algebraic_nominals)(cpl_model* m, double* nominals);
   cpl_status (*get_residuals)(cpl_model* m, double* g);
+  /// optional: the next kink of derivatives after t.
+  cpl_break (*next_break)(cpl_model* m, double t, double tolerance);
   /// optional: which of the active constraints it is, for messages.
   void (*name_constraint)(const cpl_model* m, size_t constraint, char* out, size_t size);
 } cpl_model_ops;
@@ -432,6 +441,8 @@ typedef struct cpl_curve {
   double from;
   int32_t order;          ///< of the polynomial: 0 held, 1 linear, ...
   double coefficient[4];  ///< value(t) = sum coefficient[k] * (t - from)^k
+  /// The next kink after t. Nullable: the value is smooth.
+  cpl_break (*next_break)(const void* user, double t, double tolerance);
 } cpl_curve;
 
 typedef enum cpl_step_end {

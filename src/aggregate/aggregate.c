@@ -391,7 +391,8 @@ static const cpl_component_ops component_ops[2] = {
   .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator,    \
   .completed_step = completed_step, .split = cpli_aggregate_split, .use_residuals = cpli_rows_use, \
   .set_algebraics = cpli_rows_set, .get_algebraics = cpli_rows_get,                                \
-  .get_algebraic_nominals = cpli_rows_nominals, .get_residuals = cpli_rows_residuals
+  .get_algebraic_nominals = cpli_rows_nominals, .get_residuals = cpli_rows_residuals,              \
+  .next_break = cpli_aggregate_next_break
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
                                          .newton_solve = cpli_newton_solve};
 static const cpl_model_ops direction_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
@@ -628,8 +629,10 @@ static cpl_status take_lists(maker* k) {
   a->settling = cpli_arena_alloc(&a->arena, (size_t)d->n_couplings, sizeof *a->settling);
   a->outside = cpli_arena_alloc(&a->arena, (size_t)d->n_events, sizeof *a->outside);
   a->node_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->node_of);
+  size_t n_targets = d->n_events > 0 ? (size_t)a->n_part_vars + (size_t)d->n_signals : 0;
+  a->setters = cpli_arena_alloc(&a->arena, n_targets, sizeof *a->setters);
   if (a->signals == NULL || a->links == NULL || a->settling == NULL || a->outside == NULL ||
-      a->node_of == NULL)
+      a->node_of == NULL || a->setters == NULL)
     return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < d->n_signals; i++) {
     cpl_signal s = d->signals[i];

@@ -59,6 +59,11 @@ typedef struct cpli_outside {  // condition and assignment of an external event
   int32_t next;  // of its times
 } cpli_outside;
 
+typedef struct cpli_setter {  // of a variable, while events are compared
+  const cpli_outside* event;  // Nullable: none sets it
+  double value;
+} cpli_setter;
+
 typedef struct cpli_part {
   cpl_model* m;
   int32_t first_var;  // in the aggregate's variables
@@ -171,6 +176,7 @@ typedef struct cpli_aggregate {
   int32_t n_settling;
   cpli_outside* outside;
   int32_t n_outside;
+  cpli_setter* setters;       // of variables of parts, then of signals
   int32_t first_signal;       // node of signal 0
   int32_t n_link_indicators;  // behind those of the parts
 
@@ -377,6 +383,7 @@ cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
 void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size);
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
+cpl_break cpli_aggregate_next_break(cpl_model* m, double t, double tolerance);
 cpl_status cpli_aggregate_accept(cpli_aggregate* a);  // an accepted step, at its end
 cpl_status cpli_aggregate_settle_start(
     cpli_aggregate* a);  // conditions and comparisons at the start

@@ -5,6 +5,10 @@
 // and the plan is walked with changes in place of values. Every part is asked for the change of its
 // outputs and derivatives in the direction its states and inputs move, couplings by their
 // gradients, and loops are linear systems.
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
 #include "aggregate/aggregate.h"
 
 typedef struct share {     // of a part
@@ -24,6 +28,8 @@ typedef struct cpli_direction {
   uint32_t* asked;       // scratch
   double* got;
   int32_t* of;
+  bool fails;  // a part could not tell once: differences are used
+  double *x, *base, *moved;
 } direction;
 
 //------------------------------------ make ------------------------------------
@@ -89,7 +95,7 @@ cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out) {
   d->shares = cpli_alloc(ctx, (size_t)a->n_parts, sizeof *d->shares);
   d->place = cpli_alloc(ctx, 2 * nodes, sizeof *d->place);
   d->known = cpli_alloc(ctx, 2 * (nodes + states), sizeof *d->known);
-  d->seed = cpli_alloc(ctx, 3 * nodes + states, sizeof *d->seed);
+  d->seed = cpli_alloc(ctx, 3 * nodes + 4 * states, sizeof *d->seed);
   bool there = d->shares != NULL && d->place != NULL && d->known != NULL && d->seed != NULL;
   if (!there || !place_nodes(a, d)) {
     cpli_direction_destroy(d);
@@ -100,6 +106,9 @@ cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out) {
   d->asked = d->derivative + states;
   d->change = d->seed + nodes + states;
   d->got = d->change + nodes;
+  d->x = d->got + nodes;
+  d->base = d->x + states;
+  d->moved = d->base + states;
   fill(a, d);
   *out = d;
   return CPL_OK;
@@ -175,7 +184,28 @@ cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_plan* p, const cpli
   return st;
 }
 
-cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
+// Without directional derivatives: the derivatives at x and a little away from it in the direction.
+static cpl_status by_difference(cpl_model* m, const double* v, double* out) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
+  direction* d = a->direction;
+  size_t n = (size_t)a->n_states;
+  double size = 0, length = 0;
+  memcpy(d->x, a->x, n * sizeof *d->x);
+  for (size_t i = 0; i < n; i++)
+    size = fmax(size, fabs(d->x[i])), length = fmax(length, fabs(v[i]));
+  memset(out, 0, n * sizeof *out);
+  if (length == 0) return CPL_OK;
+  double h = sqrt(DBL_EPSILON) * fmax(size, 1) / length;
+  cpl_status st = m->ops->get_derivatives(m, d->base);
+  for (size_t i = 0; i < n; i++) d->moved[i] = d->x[i] + h * v[i];
+  if (st == CPL_OK) st = m->ops->set_states(m, d->moved);
+  if (st == CPL_OK) st = m->ops->get_derivatives(m, out);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) out[i] = (out[i] - d->base[i]) / h;
+  cpl_status back = m->ops->set_states(m, d->x);
+  return st == CPL_OK ? back : st;
+}
+
+static cpl_status by_directions(cpl_model* m, const double* v, double* out) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   direction* d = a->direction;
   cpl_status st = cpli_evaluate(a);
@@ -196,4 +226,19 @@ cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
              out + part->first_state);
   }
   return st;
+}
+
+cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
+  direction* d = ((cpli_aggregate*)m)->direction;
+  if (d->fails) return by_difference(m, v, out);
+  cpl_status st = by_directions(m, v, out);
+  if (st >= 0) return st;
+  char why[1024];
+  snprintf(why, sizeof why, "%s", cpl_context_error(d->ctx));
+  d->fails = true;
+  cpl_status without = by_difference(m, v, out);
+  if (without < 0) return cpl_fail(d->ctx, st, "%s", why);
+  cpl_log(d->ctx, CPL_LOG_WARNING, m->base.name,
+          "directional derivatives are not used any more, but differences: %s", why);
+  return without;
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
+#include "graph/pattern.h"
+#include "model/breaks.h"
 
 // In an event there is no shorter step to try.
 static cpl_status final(cpli_aggregate* a, cpl_status st) {
@@ -140,6 +142,22 @@ static double next_time(cpli_aggregate* a) {
   return next;
 }
 
+cpl_break cpli_aggregate_next_break(cpl_model* m, double t, double tolerance) {
+  const cpli_aggregate* a = (const cpli_aggregate*)m;
+  cpl_break next = {INFINITY, 0};
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    cpl_model* part = a->parts[k].m;
+    if (part->ops->next_break == NULL) continue;
+    next = cpli_first_break(next, part->ops->next_break(part, t, tolerance));
+  }
+  for (int32_t i = 0; i < a->n_settling; i++) {
+    const cpl_function* f = &a->links[a->settling[i]].def.function;
+    if (f->next_break == NULL) continue;
+    next = cpli_first_break(next, f->next_break(f->user, t, tolerance));
+  }
+  return next;
+}
+
 //------------------------------------ events from outside ------------------------------------
 
 static cpl_status condition_holds(cpli_aggregate* a, cpli_outside* o, bool* holds) {
@@ -151,6 +169,46 @@ static cpl_status condition_holds(cpli_aggregate* a, cpli_outside* o, bool* hold
       f->settle != NULL ? f->settle(f->user, a->t, o->condition_values, &changed) : CPL_OK;
   if (st == CPL_OK) st = f->value(f->user, a->t, o->condition_values, &value);
   *holds = value > 0;
+  return st;
+}
+
+static cpli_setter* setter_of(cpli_aggregate* a, cpl_port port) {
+  if (port.part < 0) return &a->setters[a->n_part_vars + port.var];
+  const cpli_part* part = &a->parts[port.part];
+  return &a->setters[part->first_var + cpli_root_variable(part->m->base.desc, port.var)];
+}
+
+static cpl_status contradiction(cpli_aggregate* a, const cpli_outside* o, int32_t target) {
+  cpl_port port = o->def.targets[target];
+  const cpli_setter* other = setter_of(a, port);
+  bool signal = port.part < 0;
+  const cpl_component* c = signal ? NULL : &a->parts[port.part].m->base;
+  return cpl_fail(a->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: the events %s and %s happen both at t=%.12g and set %s%s%s to %.12g and to "
+                  "%.12g; give one of them another time or condition, or make one event of both",
+                  a->name, other->event->def.name, o->def.name, a->t, signal ? "" : c->name,
+                  signal ? "" : ".",
+                  signal ? a->signals[port.var].name : c->desc->vars[port.var].name, other->value,
+                  o->results[target]);
+}
+
+// Values are computed from those before the instant: two of them for one variable contradict each
+// other, unless they are equal.
+static cpl_status compare_assignments(cpli_aggregate* a) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < a->n_outside && st == CPL_OK; i++) {
+    const cpli_outside* o = &a->outside[i];
+    for (int32_t k = 0; k < o->def.n_targets && o->firing && st == CPL_OK; k++) {
+      cpli_setter* s = setter_of(a, o->def.targets[k]);
+      if (s->event == NULL) *s = (cpli_setter){o, o->results[k]};
+      else if (s->event != o && s->value != o->results[k]) st = contradiction(a, o, k);
+    }
+  }
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    const cpl_external_event* e = &a->outside[i].def;
+    for (int32_t k = 0; k < e->n_targets && a->outside[i].firing; k++)
+      setter_of(a, e->targets[k])->event = NULL;
+  }
   return st;
 }
 
@@ -179,7 +237,7 @@ static cpl_status look_outside(cpli_aggregate* a, bool* any) {
     if (f->settle != NULL) st = f->settle(f->user, a->t, o->assign_values, &changed);
     if (st == CPL_OK) st = f->value(f->user, a->t, o->assign_values, o->results);
   }
-  return st;
+  return st == CPL_OK && *any ? compare_assignments(a) : st;
 }
 
 static int32_t state_of(const cpli_aggregate* a, cpl_port port) {

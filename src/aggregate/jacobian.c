@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "aggregate/jumps.h"
 #include "base/base.h"
@@ -23,6 +24,10 @@ typedef struct request {
   level level;   // entries up to this one are evaluated
   bool check;    // the others are evaluated, too, and compared
 } request;
+
+// How a row of a model with directional derivatives is found. FMI allows to ask for derivatives and
+// for outputs of the structure only.
+typedef enum way { ASKED, UNIT, BY_DIFFERENCES } way;
 
 struct cpl_jacobian {
   cpl_model* m;
@@ -44,6 +49,9 @@ struct cpl_jacobian {
   uint32_t* out_ref;    // references of the outputs among the rows
   int32_t n_out;
   double *seed, *product, *got;
+  way* row_way;
+  uint32_t* asked_ref;  // of the rows that are asked for
+  int32_t n_asked, n_differences;
   bool any_derivative;
   int32_t *row_var, *column_var;
   int32_t *by_colour, *colour_first;  // columns in the order of their colours
@@ -147,30 +155,45 @@ static void store(cpl_jacobian* j, const request* q, int32_t c, const double* va
   }
 }
 
-static cpl_status by_differences(cpl_jacobian* j, const double* x, const request* q) {
+static cpl_status begin_differences(cpl_jacobian* j, const double* x) {
   cpl_status st = base_values(j, x);
   if (st != CPL_OK) return st;
   choose_steps(j);
-  if (!j->central) st = evaluate_rows(j, j->minus);
+  return j->central ? CPL_OK : evaluate_rows(j, j->minus);
+}
+
+// All rows on both sides of the base point; the model is back there then.
+static cpl_status difference(cpl_jacobian* j, int32_t colour) {
+  cpl_status st = CPL_OK;
+  if (j->central) {
+    st = move(j, colour, -1);
+    if (st == CPL_OK) st = evaluate_rows(j, j->minus);
+  }
+  if (st == CPL_OK) st = move(j, colour, 1);
+  if (st == CPL_OK) st = evaluate_rows(j, j->plus);
+  cpl_status back = move(j, colour, 0);
+  return st == CPL_OK ? back : st;
+}
+
+static void divide(cpl_jacobian* j, int32_t c, bool all) {
+  double width = j->central ? 2 * j->h[c] : j->h[c];
+  for (int32_t e = j->pattern->first[c]; e < j->pattern->first[c + 1]; e++) {
+    int32_t r = j->pattern->row[e];
+    if (j->row_way[r] == UNIT) j->product[r] = 1;
+    else if (all || j->row_way[r] == BY_DIFFERENCES)
+      j->product[r] = (j->plus[r] - j->minus[r]) / width;
+  }
+}
+
+static cpl_status by_differences(cpl_jacobian* j, const double* x, const request* q) {
+  cpl_status st = begin_differences(j, x);
   for (int32_t colour = 0; colour < j->pattern->n_colours && st == CPL_OK; colour++) {
     if (!wanted(j, q, colour)) continue;
-    if (j->central) {
-      st = move(j, colour, -1);
-      if (st == CPL_OK) st = evaluate_rows(j, j->minus);
-    }
-    if (st == CPL_OK) st = move(j, colour, 1);
-    if (st == CPL_OK) st = evaluate_rows(j, j->plus);
-    cpl_status back = move(j, colour, 0);
-    if (st == CPL_OK) st = back;
+    st = difference(j, colour);
     for (int32_t k = j->colour_first[colour]; k < j->colour_first[colour + 1] && st == CPL_OK;
          k++) {
-      int32_t c = j->by_colour[k];
-      double width = j->central ? 2 * j->h[c] : j->h[c];
-      for (int32_t e = j->pattern->first[c]; e < j->pattern->first[c + 1]; e++) {
-        int32_t r = j->pattern->row[e];
-        j->product[r] = (j->plus[r] - j->minus[r]) / width;
-      }
-      store(j, q, c, j->product);
+      divide(j, j->by_colour[k], true);
+      store(j, q, j->by_colour[k], j->product);
     }
   }
   return st;
@@ -178,21 +201,36 @@ static cpl_status by_differences(cpl_jacobian* j, const double* x, const request
 
 //------------------------------------ directional derivatives ------------------------------------
 
-static cpl_status by_directions(cpl_jacobian* j, const request* q) {
-  for (int32_t colour = 0; colour < j->pattern->n_colours; colour++) {
-    if (!wanted(j, q, colour)) continue;
-    int32_t first = j->colour_first[colour], end = j->colour_first[colour + 1];
-    for (int32_t k = first; k < end; k++) {
-      j->group_ref[k - first] = j->column_ref[j->by_colour[k]];
-      j->seed[k - first] = 1;
-    }
-    cpl_status st =
-        j->m->base.ops->directional(&j->m->base, j->row_ref, (size_t)j->n_rows, j->group_ref,
-                                    (size_t)(end - first), j->seed, j->product);
-    if (st != CPL_OK) return st;
-    for (int32_t k = first; k < end; k++) store(j, q, j->by_colour[k], j->product);
+static cpl_status ask(cpl_jacobian* j, int32_t colour) {
+  int32_t first = j->colour_first[colour], end = j->colour_first[colour + 1];
+  for (int32_t k = first; k < end; k++) {
+    j->group_ref[k - first] = j->column_ref[j->by_colour[k]];
+    j->seed[k - first] = 1;
   }
-  return CPL_OK;
+  cpl_component* c = &j->m->base;
+  cpl_status st = j->n_asked == 0
+                      ? CPL_OK
+                      : c->ops->directional(c, j->asked_ref, (size_t)j->n_asked, j->group_ref,
+                                            (size_t)(end - first), j->seed, j->got);
+  for (int32_t r = 0, k = 0; r < j->n_rows && st == CPL_OK; r++) {
+    if (j->row_way[r] == ASKED) j->product[r] = j->got[k++];
+  }
+  return st;
+}
+
+static cpl_status by_directions(cpl_jacobian* j, const double* x, const request* q) {
+  cpl_status st = j->n_differences > 0 ? begin_differences(j, x) : CPL_OK;
+  for (int32_t colour = 0; colour < j->pattern->n_colours && st == CPL_OK; colour++) {
+    if (!wanted(j, q, colour)) continue;
+    if (j->n_differences > 0) st = difference(j, colour);
+    if (st == CPL_OK) st = ask(j, colour);
+    for (int32_t k = j->colour_first[colour]; k < j->colour_first[colour + 1] && st == CPL_OK;
+         k++) {
+      divide(j, j->by_colour[k], false);
+      store(j, q, j->by_colour[k], j->product);
+    }
+  }
+  return st;
 }
 
 //------------------------------------ all or some ------------------------------------
@@ -242,8 +280,23 @@ static cpl_status mend_jumps(cpl_jacobian* j, const double* x, const request* q)
   return st == CPL_OK ? back : st;
 }
 
+static cpl_status evaluate_all(cpl_jacobian* j, const double* x, const request* q) {
+  if (!j->directional) return by_differences(j, x, q);
+  cpl_status st = by_directions(j, x, q);
+  if (st >= 0) return st;
+  // the function is optional: it is done without, unless the model has broken down in it
+  char why[1024];
+  snprintf(why, sizeof why, "%s", cpl_context_error(j->ctx));
+  j->directional = false;
+  cpl_status without = by_differences(j, x, q);
+  if (without < 0) return cpl_fail(j->ctx, st, "%s", why);
+  cpl_log(j->ctx, CPL_LOG_WARNING, j->m->base.name,
+          "its directional derivatives are not used any more, but differences: %s", why);
+  return without;
+}
+
 static cpl_status evaluate(cpl_jacobian* j, const double* x, const request* q) {
-  cpl_status st = j->directional ? by_directions(j, q) : by_differences(j, x, q);
+  cpl_status st = evaluate_all(j, x, q);
   return st == CPL_OK && j->jumps != NULL ? mend_jumps(j, x, q) : st;
 }
 
@@ -313,7 +366,8 @@ int32_t cpl_jacobian_cost(const cpl_jacobian* j) {
 //------------------------------------ create ------------------------------------
 
 static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r, int32_t var,
-                            const int32_t* derivative_of) {
+                            const int32_t* derivative_of, const int32_t* state_of,
+                            const cpl_unknown* const* row_of) {
   const cpl_variable* v = &d->vars[var];
   if (v->type != CPL_REAL) {
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is not Real: it has no derivatives", v->name);
@@ -323,6 +377,10 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
   j->row_derivative[r] = derivative_of[var];
   if (j->row_derivative[r] >= 0) j->any_derivative = true;
   else j->out_ref[j->n_out++] = v->ref;
+  bool listed = row_of[cpli_root_variable(d, var)] != NULL || j->row_derivative[r] >= 0;
+  j->row_way[r] = listed ? ASKED : state_of[var] >= 0 ? UNIT : BY_DIFFERENCES;
+  if (listed) j->asked_ref[j->n_asked++] = v->ref;
+  j->n_differences += j->row_way[r] == BY_DIFFERENCES;
   return CPL_OK;
 }
 
@@ -347,7 +405,14 @@ static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
   const cpl_description* d = j->m->base.desc;
   cpl_status st = CPL_OK;
   int32_t* derivative_of = cpli_alloc(j->ctx, 3 * (size_t)d->n_vars, sizeof *derivative_of);
-  if (derivative_of == NULL) return cpli_nomem(j->ctx);
+  const cpl_unknown** row_of = cpli_alloc(j->ctx, (size_t)d->n_vars, sizeof *row_of);
+  if (derivative_of == NULL || row_of == NULL) {
+    cpli_free(j->ctx, derivative_of);
+    cpli_free(j->ctx, row_of);
+    return cpli_nomem(j->ctx);
+  }
+  cpli_note_rows(d, d->structure.outputs, d->structure.n_outputs, row_of);
+  cpli_note_rows(d, d->structure.derivatives, d->structure.n_derivatives, row_of);
   int32_t *state_of = derivative_of + d->n_vars, *algebraic_of = state_of + d->n_vars;
   for (int32_t i = 0; i < 3 * d->n_vars; i++) derivative_of[i] = -1;
   for (int32_t k = 0; def->algebraics && k < d->n_algebraics; k++)
@@ -357,27 +422,30 @@ static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
     if (d->derivatives[k] >= 0) derivative_of[d->derivatives[k]] = k;
   }
   for (int32_t r = 0; r < def->n_rows && st >= 0; r++)
-    st = check_row(j, d, r, def->rows[r], derivative_of);
+    st = check_row(j, d, r, def->rows[r], derivative_of, state_of, row_of);
   for (int32_t c = 0; c < def->n_columns && st >= 0; c++)
     st = check_column(j, d, c, def->columns[c], state_of, algebraic_of);
   cpli_free(j->ctx, derivative_of);
+  cpli_free(j->ctx, row_of);
   return st;
 }
 
 static bool allocate(cpl_jacobian* j) {
   size_t rows = (size_t)j->n_rows, columns = (size_t)j->n_columns, states = (size_t)j->n_states;
-  j->row_ref = cpli_alloc(j->ctx, 2 * rows + 2 * columns, sizeof *j->row_ref);
+  j->row_ref = cpli_alloc(j->ctx, 3 * rows + 2 * columns, sizeof *j->row_ref);
+  j->row_way = cpli_alloc(j->ctx, rows, sizeof *j->row_way);
   j->row_derivative = cpli_alloc(j->ctx, 2 * rows + 5 * columns + 1, sizeof *j->row_derivative);
   j->colour_level = cpli_alloc(j->ctx, columns, sizeof *j->colour_level);
   j->nominal = cpli_alloc(
       j->ctx, 5 * columns + 4 * rows + 2 * states + (size_t)j->m->base.desc->n_algebraics,
       sizeof *j->nominal);
   if (j->row_ref == NULL || j->row_derivative == NULL || j->nominal == NULL ||
-      j->colour_level == NULL)
+      j->colour_level == NULL || j->row_way == NULL)
     return false;
   j->out_ref = j->row_ref + rows;
   j->column_ref = j->out_ref + rows;
   j->group_ref = j->column_ref + columns;
+  j->asked_ref = j->group_ref + columns;
   j->column_state = j->row_derivative + rows;
   j->row_var = j->column_state + columns;
   j->column_var = j->row_var + rows;
@@ -448,6 +516,7 @@ void cpl_jacobian_destroy(cpl_jacobian* j) {
   cpli_jumps_destroy(j->jumps);
   cpli_pattern_destroy(j->pattern);
   cpli_free(j->ctx, j->row_ref);
+  cpli_free(j->ctx, j->row_way);
   cpli_free(j->ctx, j->row_derivative);
   cpli_free(j->ctx, j->nominal);
   cpli_free(j->ctx, j->colour_level);

@@ -24,6 +24,7 @@ typedef struct builder {
   const cpl_unknown** row;   // of all variables of parts; NULL: depends on everything
   int32_t* node_of;          // input node of each variable of parts; -1: none
   int32_t* first_parameter;  // node of each part's first connected parameter; INT32_MAX: none
+  bool* is_state;            // of all variables of parts
 } builder;
 
 static cpl_status note_rows(builder* b) {
@@ -32,13 +33,18 @@ static cpl_status note_rows(builder* b) {
   b->row = cpli_alloc(ctx, n, sizeof *b->row);
   b->node_of = cpli_alloc(ctx, n, sizeof *b->node_of);
   b->first_parameter = cpli_alloc(ctx, (size_t)b->a->n_parts, sizeof *b->first_parameter);
-  if (b->row == NULL || b->node_of == NULL || b->first_parameter == NULL) return cpli_nomem(ctx);
+  b->is_state = cpli_alloc(ctx, n, sizeof *b->is_state);
+  if (b->row == NULL || b->node_of == NULL || b->first_parameter == NULL || b->is_state == NULL)
+    return cpli_nomem(ctx);
   for (int32_t k = 0; k < b->a->n_parts; k++) b->first_parameter[k] = INT32_MAX;
   for (size_t i = 0; i < n; i++) b->node_of[i] = -1;
   for (int32_t k = 0; k < b->a->n_parts; k++) {
     const cpli_part* part = &b->a->parts[k];
     const cpl_description* d = part->m->base.desc;
     const cpl_structure* s = &d->structure;
+    for (int32_t i = 0; i < d->n_states; i++) {
+      if (d->states[i] >= 0) b->is_state[part->first_var + d->states[i]] = true;
+    }
     cpli_note_rows(d, s->derivatives, s->n_derivatives, b->row + part->first_var);
     cpli_note_rows(d, s->outputs, s->n_outputs, b->row + part->first_var);
     if (b->kind == CPLI_PLAN_INITIAL)
@@ -54,13 +60,6 @@ static cpl_status note_rows(builder* b) {
   return CPL_OK;
 }
 
-static bool is_state(const cpl_description* d, int32_t var) {
-  for (int32_t k = 0; k < d->n_states; k++) {
-    if (d->states[k] == var) return true;
-  }
-  return false;
-}
-
 static cpl_status edge_from_input(builder* b, int32_t input, int32_t output) {
   if (input < 0 || !in_plan(&b->a->nodes[input], b->kind)) return CPL_OK;
   return cpli_graph_edge(&b->graph, input, output);
@@ -70,12 +69,12 @@ static cpl_status edge_from_input(builder* b, int32_t input, int32_t output) {
 // before time starts.
 static cpl_status add_parameters(builder* b, int32_t i) {
   const cpli_node* node = &b->a->nodes[i];
-  const cpl_description* d = b->a->parts[node->part].m->base.desc;
+  const cpli_part* part = &b->a->parts[node->part];
   cpl_status st = CPL_OK;
   bool initial = b->kind == CPLI_PLAN_INITIAL;
   if (b->first_parameter[node->part] == INT32_MAX) return CPL_OK;
-  if (d->vars[node->var].causality == CPL_PARAMETER) return CPL_OK;
-  if (!initial && is_state(d, node->var)) return CPL_OK;
+  if (part->m->base.desc->vars[node->var].causality == CPL_PARAMETER) return CPL_OK;
+  if (!initial && b->is_state[part->first_var + node->var]) return CPL_OK;
   for (int32_t k = b->first_parameter[node->part]; k < b->a->n_nodes && st >= 0; k++) {
     const cpli_node* other = &b->a->nodes[k];
     if (other->part != node->part || other->kind != CPLI_NODE_INPUT) break;
@@ -91,7 +90,7 @@ static cpl_status add_output(builder* b, int32_t i) {
   const cpl_unknown* row = b->row[part->first_var + cpli_root_variable(d, node->var)];
   cpl_status st = add_parameters(b, i);
   if (st < 0) return st;
-  if (row == NULL && is_state(d, node->var)) return CPL_OK;
+  if (row == NULL && b->is_state[part->first_var + node->var]) return CPL_OK;
   if (row == NULL && d->vars[node->var].variability < CPL_DISCRETE) return CPL_OK;  // a parameter
   if (row != NULL && row->count >= 0 && !part->distrusted) {
     for (int32_t k = 0; k < row->count && st >= 0; k++) {
@@ -132,6 +131,7 @@ static cpl_status find_blocks(builder* b, cpli_plan* p) {
   cpli_graph_free(&b->graph);
   cpli_free(ctx, may_tear);
   cpli_free(ctx, b->row);
+  cpli_free(ctx, b->is_state);
   cpli_free(ctx, b->node_of);
   cpli_free(ctx, b->first_parameter);
   return st;

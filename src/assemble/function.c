@@ -599,6 +599,12 @@ static cpl_status table_settle(void* user, double t, const double* sources, bool
   return CPL_OK;
 }
 
+static cpl_break table_next_break(void* user, double t, double tolerance) {
+  table_input* in = user;
+  if (!in->begun) return (cpl_break){(double)INFINITY, 0};
+  return cpli_cursor_next_kink(&in->cursor, t, tolerance);
+}
+
 cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
                                   bool held, const cpli_conversion* how, cpl_function* out,
                                   const double** jumps, int32_t* n_jumps) {
@@ -625,7 +631,10 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
     times[i] = table->time[in->curve.pieces[i].last];
   *jumps = times;
   *n_jumps = (int32_t)in->curve.n_pieces - 1;
-  *out = (cpl_function){
-      .value = table_value, .settle = table_settle, .user = in, .memory = {{in, sizeof *in}}};
+  *out = (cpl_function){.value = table_value,
+                        .settle = table_settle,
+                        .next_break = table_next_break,
+                        .user = in,
+                        .memory = {{in, sizeof *in}}};
   return CPL_OK;
 }

@@ -31,6 +31,7 @@ static cpl_status initialize(cpli_fmi1* in) {
   if (in->base.co_simulation) return cpli_fmiInitializeSlave(in);
   cpl_status st = cpli_fmiSetTime(in, in->base.time);
   in->event = (fmiEventInfo){.iterationConverged = fmiTrue};
+  in->after_init = true;
   if (st >= 0) st = cpli_fmiInitialize(in, &in->event);
   in->time_due = true;
   return st;

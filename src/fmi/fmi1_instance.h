@@ -14,7 +14,8 @@ typedef struct cpli_fmi1 {
   struct cpli_fmi1* next;  // of those that may log
   bool initialized;        // the one call has been made
   bool time_due;           // the time must be told before the states
-  fmiEventInfo event;      // of the initialisation, until the first update
+  fmiEventInfo event;      // of the initialisation, then of the event under way
+  bool after_init;         // there was no update since
   // on their way to and from the FMU, as many at a time
   uint32_t* refs;
   int* integers;

@@ -14,7 +14,9 @@ static size_t n_states(const cpli_fmi1* in) { return (size_t)in->base.fmu->desc.
 //------------------------------------ events ------------------------------------
 
 static cpl_status enter_event(cpl_model* m) {
-  instance_of(m)->base.phase = CPLI_EVENT;
+  cpli_fmi1* in = instance_of(m);
+  in->base.phase = CPLI_EVENT;
+  in->event = (fmiEventInfo){0};
   return CPL_OK;
 }
 
@@ -23,15 +25,17 @@ static cpl_status enter_continuous(cpl_model* m) {
   return CPL_OK;
 }
 
-// The initialisation was an event, too, but some FMUs tell the next time event only in an update
-// after it, others only there.
-static cpl_status update(cpli_fmi1* in, fmiEventInfo* e) {
-  fmiEventInfo initial = in->event;
-  in->event = (fmiEventInfo){0};
-  *e = (fmiEventInfo){.iterationConverged = fmiTrue};
+// What an update does not tell was told by an earlier one of the event. The initialisation was an
+// event, too, but some FMUs tell the next time event only in an update after it, others only there.
+static cpl_status update(cpli_fmi1* in) {
+  fmiEventInfo initial = in->event, *e = &in->event;
+  bool first = in->after_init;
+  in->after_init = false;
+  if (first) *e = (fmiEventInfo){0};
+  e->iterationConverged = fmiTrue;
   in->time_due = true;
   cpl_status st = cpli_fmiEventUpdate(in, fmiFalse, e);
-  if (e->upcomingTimeEvent == fmiFalse && initial.upcomingTimeEvent != fmiFalse &&
+  if (first && e->upcomingTimeEvent == fmiFalse && initial.upcomingTimeEvent != fmiFalse &&
       initial.nextEventTime > in->base.time) {
     e->upcomingTimeEvent = fmiTrue;
     e->nextEventTime = initial.nextEventTime;
@@ -40,9 +44,9 @@ static cpl_status update(cpli_fmi1* in, fmiEventInfo* e) {
 }
 
 static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
-  fmiEventInfo e;
   *info = (cpl_event_info){.next_time = INFINITY};
-  cpl_status st = update(instance_of(m), &e);
+  cpl_status st = update(instance_of(m));
+  fmiEventInfo e = instance_of(m)->event;
   if (st != CPL_OK) return st;
   info->again = e.iterationConverged == fmiFalse;
   info->terminate = e.terminateSimulation != fmiFalse;

@@ -57,14 +57,15 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpl_component* c = &s->base;
   cpli_curve_orders o = cpli_curve_now(&in->base, curve);
   cpl_status st = c->ops->set_real(c, &ref, 1, &o.value);
-  if (st != CPL_OK || o.n == 0) return st;
+  if (st != CPL_OK || o.n == 0 || in->base.holds_inputs) return st;
   const cpli_slot* slot = in->base.fmu->slots != NULL ? &in->base.fmu->slots[ref] : NULL;
   uint32_t refs[CPLI_COUNT(o.orders)];
   for (int k = 0; k < o.n; k++) {
     refs[k] = slot != NULL ? slot->value_ref : ref;
     if (slot != NULL && slot->negated) o.values[k] = -o.values[k];
   }
-  return cpli_fmiSetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  st = cpli_fmiSetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  return cpli_hold_inputs(&in->base, st);
 }
 
 cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {

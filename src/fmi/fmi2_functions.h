@@ -45,7 +45,7 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(fmi2SerializedFMUstateSize, 0)                                 \
   X(fmi2SerializeFMUstate, 0)                                      \
   X(fmi2DeSerializeFMUstate, 0)                                    \
-  X(fmi2GetDirectionalDerivative, CPLI_DISCARD)                    \
+  X(fmi2GetDirectionalDerivative, CPLI_ASIDE | CPLI_DISCARD)       \
   X(fmi2EnterEventMode, CPLI_ME)                                   \
   X(fmi2NewDiscreteStates, CPLI_ME | CPLI_BUSY)                    \
   X(fmi2EnterContinuousTimeMode, CPLI_ME)                          \
@@ -56,7 +56,7 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(fmi2GetEventIndicators, CPLI_ME | CPLI_DISCARD)                \
   X(fmi2GetContinuousStates, CPLI_ME | CPLI_DISCARD)               \
   X(fmi2GetNominalsOfContinuousStates, CPLI_ME)                    \
-  X(fmi2SetRealInputDerivatives, CPLI_DISCARD)                     \
+  X(fmi2SetRealInputDerivatives, CPLI_ASIDE | CPLI_DISCARD)        \
   X(fmi2GetRealOutputDerivatives, CPLI_DISCARD)                    \
   X(fmi2DoStep, CPLI_CS | CPLI_DISCARD | CPLI_PENDING | CPLI_BUSY) \
   X(fmi2CancelStep, 0)                                             \

@@ -25,6 +25,7 @@ static cpl_status enter_init(cpl_component* c) {
 
 cpl_status cpli_fmi2_exit_init(cpli_fmi2* in, cpli_phase next) {
   cpl_status st = cpli_fmi2ExitInitializationMode(in);
+  in->event = (fmi2EventInfo){0};
   if (st >= 0) in->base.phase = next;
   return st;
 }

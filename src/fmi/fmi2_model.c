@@ -19,14 +19,17 @@ static cpl_status exit_init(cpl_component* c) {
 static cpl_status enter_event(cpl_model* m) {
   cpli_fmi2* in = instance_of(m);
   cpl_status st = cpli_fmi2EnterEventMode(in);
+  in->event = (fmi2EventInfo){0};
   if (st >= 0) in->base.phase = CPLI_EVENT;
   return st;
 }
 
 static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
-  fmi2EventInfo e = {0};
+  cpli_fmi2* in = instance_of(m);
   *info = (cpl_event_info){.next_time = INFINITY};
-  cpl_status st = cpli_fmi2NewDiscreteStates(instance_of(m), &e);
+  in->event.newDiscreteStatesNeeded = fmi2False;
+  cpl_status st = cpli_fmi2NewDiscreteStates(in, &in->event);
+  fmi2EventInfo e = in->event;
   if (st != CPL_OK) return st;
   info->again = e.newDiscreteStatesNeeded != fmi2False;
   info->terminate = e.terminateSimulation != fmi2False;

@@ -69,8 +69,10 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpli_curve_orders o = cpli_curve_now(&in->base, curve);
   cpl_status st = cpli_fmi2SetReal(in, &ref, 1, &o.value);
   if (st != CPL_OK) return st;
+  if (in->base.holds_inputs) return CPL_OK;
   uint32_t refs[CPLI_COUNT(o.orders)] = {ref, ref, ref};
-  return cpli_fmi2SetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  st = cpli_fmi2SetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  return cpli_hold_inputs(&in->base, st);
 }
 
 static cpl_status max_step(cpl_stepper* s, double* h) {

@@ -194,12 +194,15 @@ CPLI_DEFINE_CALL(fmi3GetShiftFraction,
                  ("i", (int)ref), ("dd", (double)*counter, (double)*resolution))
 
 static fmi3Status update(cpli_fmi3* in, cpl_event_info* info) {
-  bool timed = false;
-  double next = INFINITY;
+  cpli_fmi3_events* e = &in->events;
+  info->again = false;
   fmi3Status status = in->fn.fmi3UpdateDiscreteStates(in->base.instance, &info->again,
-                                                      &info->terminate, &info->nominals_changed,
-                                                      &info->states_changed, &timed, &next);
-  info->next_time = timed ? next : INFINITY;
+                                                      &e->terminate, &e->nominals_changed,
+                                                      &e->states_changed, &e->timed, &e->time);
+  info->terminate = e->terminate;
+  info->nominals_changed = e->nominals_changed;
+  info->states_changed = e->states_changed;
+  info->next_time = e->timed ? e->time : INFINITY;
   return status;
 }
 

@@ -82,8 +82,8 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3SerializedFMUStateSize, 0)                             \
   X(fmi3SerializeFMUState, 0)                                  \
   X(fmi3DeserializeFMUState, 0)                                \
-  X(fmi3GetDirectionalDerivative, CPLI_DISCARD)                \
-  X(fmi3GetAdjointDerivative, CPLI_DISCARD)                    \
+  X(fmi3GetDirectionalDerivative, CPLI_ASIDE | CPLI_DISCARD)   \
+  X(fmi3GetAdjointDerivative, CPLI_ASIDE | CPLI_DISCARD)       \
   X(fmi3GetIntervalDecimal, CPLI_DISCARD)                      \
   X(fmi3GetIntervalFraction, CPLI_DISCARD)                     \
   X(fmi3GetShiftDecimal, CPLI_DISCARD)                         \

@@ -39,9 +39,15 @@ cpl_status cpli_fmi3_settle(cpli_fmi3* in) {
   return CPL_OK;
 }
 
+void cpli_fmi3_begin_event(cpli_fmi3* in) {
+  cpli_fmi3_events* e = &in->events;
+  e->terminate = e->nominals_changed = e->states_changed = e->timed = false;
+}
+
 cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
   if (in->base.phase == CPLI_EVENT) return CPL_OK;
   cpl_status st = cpli_fmi3EnterEventMode(in);
+  cpli_fmi3_begin_event(in);
   if (st == CPL_OK) in->base.phase = CPLI_EVENT;
   return st;
 }
@@ -98,6 +104,7 @@ cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next) {
   cpl_status st = cpli_fmi3_clocks_start(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
   if (st == CPL_OK) st = cpli_fmi3ExitInitializationMode(in);
+  cpli_fmi3_begin_event(in);
   cpli_fmi3_clocked_close(in);
   if (st == CPL_OK) in->base.phase = next;
   return st;

@@ -35,6 +35,9 @@ typedef struct cpli_fmi3_events {
   bool pending;     // one is due before the next step
   bool terminated;  // the FMU asked for the end in one
   double next;      // of the FMU itself
+  // what updates of the event under way told: an FMU may tell it in one of them only
+  bool terminate, nominals_changed, states_changed, timed;
+  double time;
 } cpli_fmi3_events;
 
 // May a variable be read and set? Those without clocks always.
@@ -81,6 +84,8 @@ cpl_status cpli_fmi3_configure(cpli_fmi3* in);
 cpl_status cpli_fmi3_offer_residuals(cpli_fmi3* in);
 void cpli_fmi3_residuals_release(cpli_fmi3* in);
 
+/// An event begins: nothing was told in it yet.
+void cpli_fmi3_begin_event(cpli_fmi3* in);
 /// Between values that are set in different modes: leave configuration mode, and an event that was
 /// begun to set discrete inputs of a co-simulation FMU.
 cpl_status cpli_fmi3_settle(cpli_fmi3* in);

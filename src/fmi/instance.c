@@ -331,6 +331,16 @@ static double derivative_at(const cpl_curve* curve, double t, int k) {
 }
 
 // Every order the FMU knows is set each time: a curve that became flat must not leave a slope.
+cpl_status cpli_hold_inputs(cpli_instance* in, cpl_status st) {
+  if (st >= 0 || in->health != CPLI_GOOD) return st;
+  in->holds_inputs = true;
+  cpl_context* ctx = in->head.component.ctx;
+  cpl_log(ctx, CPL_LOG_WARNING, in->name,
+          "inputs are held constant between communication points from here on: %s",
+          cpl_context_error(ctx));
+  return CPL_OK;
+}
+
 cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve) {
   cpli_curve_orders o = {.value = derivative_at(curve, in->time, 0)};
   int most = (int)CPLI_COUNT(o.orders), known = in->head.component.can.input_derivatives;

@@ -94,6 +94,7 @@ struct cpli_instance {
   cpl_setup setup;
   cpli_phase phase;
   cpli_health health;
+  bool holds_inputs;      // setting derivatives of inputs failed once
   double time;            // NAN before setup
   int last;               // what the last call returned
   int32_t snapshots;      // alive: the FMU must be able to go back
@@ -154,6 +155,9 @@ typedef struct cpli_curve_orders {
 } cpli_curve_orders;
 
 cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve);
+/// What became of setting derivatives of inputs. The function is optional: where it fails, inputs
+/// are held from here on, with a warning.
+cpl_status cpli_hold_inputs(cpli_instance* in, cpl_status st);
 
 //------------------------------------ constraints.c ------------------------------------
 

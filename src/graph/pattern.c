@@ -16,30 +16,33 @@ void cpli_note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n
 //------------------------------------ entries ------------------------------------
 
 // A state by itself is one for ever; what is not known varies.
-static uint8_t kind_of(const cpl_description* d, const cpl_unknown* u, int32_t k) {
-  if (u == NULL || u->count < 0) return CPL_DEPENDENT;
-  if (k == u->count) return CPL_KIND_CONSTANT;
+static uint8_t kind_of(const cpl_description* d, const cpl_unknown* u, bool all, int32_t k) {
+  if (all) return CPL_DEPENDENT;
+  if (u == NULL || k == u->count) return CPL_KIND_CONSTANT;
   return d->structure.kinds != NULL ? d->structure.kinds[u->first + k] : CPL_DEPENDENT;
 }
 
-// Walks all entries in order of rows. With `fill` NULL it only counts per column.
+// Walks all entries in order of rows. Without `fill` it only counts per column.
 static void walk(const cpl_description* d, const cpl_unknown* const* of, const int32_t* column_of,
-                 const int32_t* rows, cpli_pattern* p, int32_t* count, int32_t* seen, bool fill) {
+                 const bool* is_state, const int32_t* rows, cpli_pattern* p, int32_t* count,
+                 int32_t* seen, bool fill) {
   for (int32_t r = 0; r < p->n_rows; r++) {
     const cpl_unknown* u = of[cpli_root_variable(d, rows[r])];
-    int32_t own =
-        column_of[cpli_root_variable(d, rows[r])];  // a state that is an output depends on itself
-    int32_t n = u == NULL || u->count < 0 ? p->n_columns : u->count + 1;
+    // a state depends on itself, and if it is no output, on nothing else
+    int32_t root = cpli_root_variable(d, rows[r]), own = column_of[root];
+    bool all = u != NULL ? u->count < 0 : !is_state[root];
+    int32_t count_of_deps = u != NULL ? u->count : 0;
+    int32_t n = all ? p->n_columns : count_of_deps + 1;
     for (int32_t k = 0; k < n; k++) {
-      int32_t c = u == NULL || u->count < 0 ? k
-                  : k == u->count
+      int32_t c = all ? k
+                  : k == count_of_deps
                       ? own
                       : column_of[cpli_root_variable(d, d->structure.deps[u->first + k])];
       if (c < 0 || seen[c] == r) continue;
       seen[c] = r;
       if (fill) {
         p->row[p->first[c] + count[c]] = r;
-        p->kind[p->first[c] + count[c]] = kind_of(d, u, k);
+        p->kind[p->first[c] + count[c]] = kind_of(d, u, all, k);
       }
       count[c]++;
     }
@@ -53,7 +56,8 @@ static cpl_status find_entries(cpli_pattern* p, const cpl_description* d, const 
   const cpl_unknown** of = cpli_alloc(p->ctx, n_vars, sizeof *of);
   int32_t* column_of = cpli_alloc(p->ctx, n_vars, sizeof *column_of);
   int32_t* count = cpli_alloc(p->ctx, 2 * (size_t)p->n_columns, sizeof *count);
-  if (of == NULL || column_of == NULL || count == NULL) {
+  bool* is_state = cpli_alloc(p->ctx, n_vars, sizeof *is_state);
+  if (of == NULL || column_of == NULL || count == NULL || is_state == NULL) {
     st = cpli_nomem(p->ctx);
     goto done;
   }
@@ -61,10 +65,13 @@ static cpl_status find_entries(cpli_pattern* p, const cpl_description* d, const 
   cpli_note_rows(d, d->structure.outputs, d->structure.n_outputs, of);
   cpli_note_rows(d, d->structure.derivatives, d->structure.n_derivatives, of);
   for (size_t i = 0; i < n_vars; i++) column_of[i] = -1;
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] >= 0) is_state[cpli_root_variable(d, d->states[k])] = true;
+  }
   for (int32_t c = 0; c < p->n_columns; c++) column_of[cpli_root_variable(d, columns[c])] = c;
 
   for (int32_t c = 0; c < p->n_columns; c++) seen[c] = -1;
-  walk(d, of, column_of, rows, p, count, seen, false);
+  walk(d, of, column_of, is_state, rows, p, count, seen, false);
   for (int32_t c = 0; c < p->n_columns; c++) {
     p->first[c + 1] = p->first[c] + count[c];
     count[c] = 0;
@@ -74,10 +81,11 @@ static cpl_status find_entries(cpli_pattern* p, const cpl_description* d, const 
   p->row = cpli_alloc(p->ctx, (size_t)p->n_entries, sizeof *p->row);
   p->kind = cpli_alloc(p->ctx, (size_t)p->n_entries, sizeof *p->kind);
   if (p->row == NULL || p->kind == NULL) st = cpli_nomem(p->ctx);
-  else walk(d, of, column_of, rows, p, count, seen, true);
+  else walk(d, of, column_of, is_state, rows, p, count, seen, true);
 done:
   cpli_free(p->ctx, of);
   cpli_free(p->ctx, column_of);
+  cpli_free(p->ctx, is_state);
   cpli_free(p->ctx, count);
   return st;
 }

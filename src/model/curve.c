@@ -40,6 +40,10 @@ cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table*
       curve->converted[i] = cpli_convert(how, curve->values[i]);
     curve->values = curve->converted;
   }
+  double low = curve->n_rows > 0 ? curve->values[0] : 0, high = low;
+  for (size_t i = 1; i < curve->n_rows; i++)
+    low = fmin(low, curve->values[i]), high = fmax(high, curve->values[i]);
+  curve->range = high - low;
   curve->n_pieces = cut(curve, NULL);
   curve->pieces = cpli_alloc(ctx, curve->n_pieces, sizeof *curve->pieces);
   if (curve->pieces == NULL) return cpli_nomem(ctx);
@@ -130,12 +134,69 @@ double cpli_cursor_slope(cpli_cursor* cursor, double t) {
   return dt > 0 ? (c->values[row + 1] - c->values[row]) / dt : 0;
 }
 
+//------------------------------------ kinks ------------------------------------
+
+// How far the value at a row is off the line between its neighbours; beyond the ends of the table
+// values are held. 0 at the ends of a piece: a jump.
+static double off_the_line(const cpli_curve* c, cpli_piece piece, size_t row) {
+  size_t before = row, after = row;
+  while (before > piece.first && c->time[before] == c->time[row]) before--;
+  while (after < piece.last && c->time[after] == c->time[row]) after++;
+  double left = c->time[row] - c->time[before], right = c->time[after] - c->time[row];
+  double dl = c->values[row] - c->values[before], dr = c->values[after] - c->values[row];
+  bool first = left == 0 && piece.first == 0, last = right == 0 && piece.last + 1 == c->n_rows;
+  if (left == 0) return first ? fabs(dr) : 0;
+  if (right == 0) return last ? fabs(dl) : 0;
+  return fabs(dr * left - dl * right) / (left + right);
+}
+
+// The first row after t on the piece.
+static size_t row_after(const cpli_curve* c, cpli_piece piece, double t) {
+  size_t low = piece.first, high = piece.last + 1;  // rows before low are not after t
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (c->time[middle] <= t) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+static cpl_break find_kink(const cpli_cursor* k, double t, double until, double tolerance) {
+  const cpli_curve* c = k->curve;
+  const cpli_piece piece = c->pieces[k->piece];
+  for (size_t row = row_after(c, piece, t); row <= piece.last && c->time[row] < until; row++) {
+    double off = off_the_line(c, piece, row);
+    if (off > tolerance * c->range) return (cpl_break){c->time[row], off / c->range};
+  }
+  return (cpl_break){until, 0};
+}
+
+// What was found is remembered; a solver that was behind looks only at what lies between.
+cpl_break cpli_cursor_next_kink(cpli_cursor* cursor, double t, double tolerance) {
+  if (cursor->curve->held) return (cpl_break){(double)INFINITY, 0};
+  bool known = cursor->looked && cursor->kink_piece == cursor->piece && t < cursor->next_kink.time;
+  if (known && t >= cursor->kink_after) return cursor->next_kink;
+  double until = known ? cursor->kink_after : (double)INFINITY;
+  cpl_break found = find_kink(cursor, t, until, tolerance);
+  if (!known || found.time < until) cursor->next_kink = found;
+  cursor->looked = true;
+  cursor->kink_after = t;
+  cursor->kink_piece = cursor->piece;
+  return cursor->next_kink;
+}
+
+static cpl_break curve_next_break(const void* user, double t, double tolerance) {
+  return cpli_cursor_next_kink((cpli_cursor*)user, t, tolerance);
+}
+
 static double curve_value(const void* user, double t) {
   return cpli_cursor_value((cpli_cursor*)user, t);  // the cursor only remembers where it looked
 }
 
 cpl_curve cpli_curve_table(cpli_cursor* cursor) {
   const cpli_curve* c = cursor->curve;
-  return (cpl_curve){
-      .value = curve_value, .user = cursor, .from = c->time[c->pieces[cursor->piece].first]};
+  return (cpl_curve){.value = curve_value,
+                     .user = cursor,
+                     .from = c->time[c->pieces[cursor->piece].first],
+                     .next_break = curve_next_break};
 }

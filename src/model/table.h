@@ -72,7 +72,8 @@ typedef struct cpli_curve {
   const double *time, *values;  // borrowed from the table
   double* converted;            // in another unit than the table's: own values. Nullable.
   size_t n_rows;
-  bool held;  // constant between changes; else linear between rows
+  bool held;     // constant between changes; else linear between rows
+  double range;  // of the values
   cpli_piece* pieces;
   size_t n_pieces;
 } cpli_curve;
@@ -92,7 +93,11 @@ void cpli_curve_free(cpli_curve* curve);
 typedef struct cpli_cursor {
   const cpli_curve* curve;
   size_t piece;
-  size_t row;  // linear: where the last value was found
+  size_t row;           // linear: where the last value was found
+  bool looked;          // for a kink:
+  double kink_after;    // between this time
+  cpl_break next_kink;  // and this one there is none
+  size_t kink_piece;
 } cpli_cursor;
 
 /// A cursor right of all jumps at or before t.
@@ -109,6 +114,11 @@ double cpli_cursor_slope(cpli_cursor* cursor, double t);
 /// The time where the present piece ends in a jump; INFINITY: never. It is greater than the t last
 /// passed.
 double cpli_cursor_next_jump(const cpli_cursor* cursor);
+
+/// The next time after t, on the present piece, where the slope jumps: so that the value there is
+/// off the line between its neighbours by more than `tolerance` times the range of the
+/// column. Less is lost by a solver that passes over it. INFINITY: none.
+cpl_break cpli_cursor_next_kink(cpli_cursor* cursor, double t, double tolerance);
 
 /// Go to the piece that is right of all jumps at or before t, forwards or backwards (a rollback).
 /// Returns whether the piece changed.

@@ -117,6 +117,12 @@ static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
   return active_of(m)->ops->newton_solve(active_of(m), r, dx);
 }
 
+static cpl_break next_break(cpl_model* m, double t, double tolerance) {
+  cpl_model* active = active_of(m);
+  if (active->ops->next_break == NULL) return (cpl_break){(double)INFINITY, 0};
+  return active->ops->next_break(active, t, tolerance);
+}
+
 static cpl_status jacobian_times(cpl_model* m, const double* v, double* out) {
   return active_of(m)->ops->jacobian_times(active_of(m), v, out);
 }
@@ -172,6 +178,7 @@ void cpli_modes_make_model(cpli_modes* m) {
                                  .newton_setup = newton ? newton_setup : NULL,
                                  .newton_solve = newton ? newton_solve : NULL,
                                  .jacobian_times = times ? jacobian_times : NULL,
+                                 .next_break = next_break,
                                  .count_constraints = constraints ? count_constraints : NULL,
                                  .get_constraints = constraints ? get_constraints : NULL,
                                  .name_constraint = name_constraint};

@@ -208,7 +208,7 @@ static cpl_status locate_by_steps(cpli_integrate* s, const point* to, double gue
     memcpy(to->z, z1, s->nz * sizeof(double));
     return s->solver->ops->again(s->solver, whole, s->x);
   }
-  double accuracy = 1e-6 * s->def.rtol * whole;
+  double accuracy = 1e-9 * s->def.rtol * whole;
   cpli_search search = {.n = s->nz,
                         .high = high,
                         .tiny = fmax(rounding(&k->begin, to), accuracy),

@@ -7,6 +7,7 @@
 // handled.
 #include <math.h>
 
+#include "model/breaks.h"
 #include "solver/integrated.h"
 
 enum { MOST_ROUNDS = 1000 };  // of one event iteration
@@ -127,6 +128,32 @@ static cpl_status close_step(cpli_integrate* s, bool* wants_event) {
                          : st;
 }
 
+static const double large_kink = 1000;  // in units of the tolerance
+
+// Kinks of inputs and couplings: a method keeps its order when its step ends there.
+static cpl_break next_break(const cpli_integrate* s) {
+  double after = s->t_step + 1e-13 * fabs(s->t_step);
+  cpl_break next = {INFINITY, 0};
+  for (size_t i = 0; i < s->n_curves; i++) {
+    const cpl_curve* c = &s->curves[i];
+    if (c->next_break != NULL)
+      next = cpli_first_break(next, c->next_break(c->user, after, s->def.rtol));
+  }
+  if (s->m->ops->next_break != NULL)
+    next = cpli_first_break(next, s->m->ops->next_break(s->m, after, s->def.rtol));
+  return next;
+}
+
+// The history of a multistep method does not reach over a large kink; over a small one it costs
+// less than a new start.
+static cpl_status pass_break(cpli_integrate* s) {
+  bool large = s->kink.size > large_kink * s->def.rtol;
+  bool restarts = s->multistep && s->t_step == s->kink.time && large;
+  cpl_status st = restarts ? cpli_integrate_restart(s) : CPL_OK;
+  s->kink = next_break(s);
+  return st;
+}
+
 // The state at the event is interpolated: off the constraints.
 static cpl_status end_at_crossing(cpli_integrate* s) {
   s->at_end = STATE_EVENT;
@@ -138,10 +165,11 @@ static cpl_status end_at_crossing(cpli_integrate* s) {
 static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
   double longest = s->def.step > 0 ? s->def.step : INFINITY;
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
-  double limit = fmin(t_limit, s->next_time);
   bool crossed = false;
   memcpy(s->x_at, s->x, s->all * sizeof(double));
-  cpl_status st = s->nm > 0 ? cpli_multipliers_look(s) : CPL_OK;
+  cpl_status st = pass_break(s);
+  double limit = fmin(fmin(t_limit, s->next_time), s->kink.time);
+  if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_look(s);
   if (st == CPL_OK) st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x);
   if (st == CPL_OK) st = cpli_crossings_step(s, t_end, &crossed);
   if (st == CPL_OK && crossed) st = end_at_crossing(s);

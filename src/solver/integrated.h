@@ -39,6 +39,8 @@ typedef struct cpli_integrate {
   double t_step;  // end of the solver's last step; x belongs to it
   double t_start, t_stop;
   double next_time;    // next time event of the model
+  cpl_break kink;      // next kink of an input or of the model
+  bool multistep;      // the method has a history
   bool running;        // between exit_init and terminate
   bool in_event;       // the model is in event mode
   bool ended;          // the model asked to stop
@@ -59,6 +61,7 @@ typedef struct cpli_integrate {
   struct cpli_trail {
     double last;             // when it happened last
     double distance, begin;  // the last distance, and where distances began to shrink
+    double end;              // where they lead, as far as they were accurate
     int32_t close, shrunk;   // how many in a row were close, or closer than the one before
   } * trails;                // 2 nz
   double careful_until, careful_step;

@@ -155,12 +155,14 @@ typedef struct method {
   bool implicit;       // it needs a Jacobian
   bool takes_systems;  // it can leave linear systems to the model
   bool fixed;          // it needs a step
+  bool multistep;      // it has a history of earlier steps
   bool not_dense;      // its interpolation has a lower order: output points are ends of steps
 } method;
 
 static const method methods[] = {
-    [CPL_SOLVER_CVODE] = {cpli_cvode_create, .implicit = true, .takes_systems = true},
-    [CPL_SOLVER_ADAMS] = {cpli_cvode_create},
+    [CPL_SOLVER_CVODE] = {cpli_cvode_create, .implicit = true, .takes_systems = true,
+                          .multistep = true},
+    [CPL_SOLVER_ADAMS] = {cpli_cvode_create, .multistep = true},
     [CPL_SOLVER_RK4] = {cpli_fixed_create, .fixed = true},
     [CPL_SOLVER_EULER] = {cpli_fixed_create, .fixed = true},
     [CPL_SOLVER_RADAU] = {cpli_radau_create, .implicit = true},
@@ -168,7 +170,8 @@ static const method methods[] = {
     [CPL_SOLVER_DOPRI5] = {cpli_arkode_create},
     [CPL_SOLVER_ERK8] = {cpli_arkode_create, .not_dense = true},
     [CPL_SOLVER_ESDIRK5] = {cpli_arkode_create, .implicit = true, .takes_systems = true},
-    [CPL_SOLVER_IDA] = {cpli_ida_create, .implicit = true, .takes_systems = true},
+    [CPL_SOLVER_IDA] = {cpli_ida_create, .implicit = true, .takes_systems = true,
+                        .multistep = true},
 #endif
 };
 
@@ -218,6 +221,7 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   }
   cpl_solver_def def = s->def;
   const method* how = &methods[def.kind];
+  s->multistep = how->multistep;
   if (s->all == 0) {  // nothing to integrate: one step to every point asked for
     if (!(def.step > 0)) def.step = INFINITY;
     s->def.stop_at_steps_end = true;

@@ -16,6 +16,7 @@ enum {
 static const double close_by = 1e-9;      // relative to the time simulated
 static const double no_progress = 1e-13;  // likewise: some hundred roundings
 static const double shrinking = 0.98;     // ratio of distances that accumulate
+static const double exact = 30;           // distances so much above the least are accurate
 static const double shortest = 1e-14;     // step, relative to the time, that a solver can make
 
 void cpli_watch_begin(cpli_integrate* s) {
@@ -35,14 +36,14 @@ static void name_indicator(const cpli_integrate* s, size_t indicator, char* out,
 }
 
 static cpl_status chattering(cpli_integrate* s, size_t indicator, const struct cpli_trail* k,
-                             const char* how) {
+                             const char* how, double when) {
   char name[256];
   name_indicator(s, indicator, name, sizeof name);
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
                   "%s: chattering: the events of %s %s at t=%.12g (%d of them in a row, the last "
                   "two %.2g apart); the "
                   "model must leave this behaviour, or the run must end before it",
-                  s->base.base.name, name, how, s->t, k->close > k->shrunk ? k->close : k->shrunk,
+                  s->base.base.name, name, how, when, k->close > k->shrunk ? k->close : k->shrunk,
                   k->distance);
 }
 
@@ -58,13 +59,16 @@ static cpl_status watch_crossing(cpli_integrate* s, size_t indicator, struct cpl
   bool shrunk = distance < shrinking * k->distance;
   if (!shrunk || k->shrunk == 0) k->begin = s->t - distance;
   k->shrunk = shrunk ? k->shrunk + 1 : 0;
+  double ratio = distance / k->distance;  // of a geometric series
   k->distance = distance;
-  if (k->close >= CHATTERING) return chattering(s, indicator, k, "do not leave each other");
+  if (k->close >= CHATTERING) return chattering(s, indicator, k, "do not leave each other", s->t);
   // An accumulation point is ahead. Between two events an indicator moves by the square of their
   // distance, and what it moves must stay above the tolerance for the next event to be seen.
-  bool near = distance < fmax(sqrt(s->def.rtol), close_by) * (s->t - k->begin);
-  if (k->shrunk >= ACCUMULATING && near) return chattering(s, indicator, k, "accumulate");
-  return CPL_OK;
+  double least = fmax(sqrt(s->def.rtol), close_by) * (s->t - k->begin);
+  if (distance > exact * least || k->shrunk < ACCUMULATING / 2)
+    k->end = s->t + distance * ratio / (1 - ratio);
+  if (k->shrunk < ACCUMULATING || distance >= least) return CPL_OK;
+  return chattering(s, indicator, k, "accumulate", k->end);
 }
 
 // Watches events of the same indicator in the same direction. Steps after an event are kept shorter

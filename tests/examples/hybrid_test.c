@@ -106,6 +106,7 @@ static void simultaneous_events_stay_so(void** state) {
   CHECK_SYSTEM("simultaneous", list, false);
   cpl_table* t = read_table(*state, "out.csv");
   CHECK(column(t, "merge.both")[t->n_rows - 1] >= 1);
+  CHECK_INT(column(t, "merge.n")[t->n_rows - 1], 8);  // none is lost
   cpl_table_destroy(t);
 }
 

@@ -152,6 +152,13 @@ static void errors_end_the_run(void** state) {
     snprintf(rest, sizeof rest, "returned fmi2Error: %s was told to fail, k = 4",
              functions[i].name);
     expect_message(&p, i, rest);
+    bool optional = strstr(functions[i].name, "DirectionalDerivative") != NULL ||
+                    strstr(functions[i].name, "InputDerivatives") != NULL;
+    if (optional) {  // the run goes on without it
+      CHECK_OK(p.ctx, m->ops->set_time(m, 1.25));
+      leave(&p, m, &snapshot);
+      continue;
+    }
     // no more steps, but a reset helps
     double x[2];
     CHECK_INT(m->ops->set_time(m, 1.25), CPL_ERR_MODEL);

@@ -170,7 +170,8 @@ void NAME(fmiFreeModelInstance)(fmiComponent c) {
 
 EXPORT fmiSetTimeTYPE NAME(fmiSetTime);
 fmiStatus NAME(fmiSetTime)(fmiComponent c, fmiReal time) {
-  BEGIN p->time = time;
+  BEGIN updates_so_far = 0;
+  p->time = time;
   p->time_known = 1;
   return status;
 }
@@ -202,7 +203,13 @@ fmiStatus NAME(fmiEventUpdate)(fmiComponent c, fmiBoolean intermediate, fmiEvent
   BEGIN(void) intermediate;
   p->count++;
   p->time_known = 0;
+  info->iterationConverged = !tells_once();
+  if (has_told()) {
+    info->iterationConverged = fmiTrue;
+    return status;
+  }
   tell(p, info);
+  if (tells_once()) info->iterationConverged = fmiFalse;
   if (p->count == 3) p->x[1] += 1;
   return status;
 }

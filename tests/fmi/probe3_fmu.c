@@ -468,7 +468,12 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean* again, fmi3Bool
                                     fmi3Float64* next) {
   BEGIN
   if (p->mode != EVENT) return refuse(p, "updates outside of an event");
-  *again = *nominals = *states = false;
+  *again = tells_once();
+  if (has_told()) {
+    *again = false;
+    return status;
+  }
+  *nominals = *states = false;
   *terminate = fault_is("end");
   *timed = p->time < 0.77;
   *next = 0.77;
@@ -486,7 +491,8 @@ fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean no_way_back, 
   return status;
 }
 fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64 time) {
-  BEGIN p->time = time;
+  BEGIN updates_so_far = 0;
+  p->time = time;
   return status;
 }
 fmi3Status fmi3SetContinuousStates(fmi3Instance c, const fmi3Float64* x, size_t n) {

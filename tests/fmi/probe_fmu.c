@@ -278,9 +278,13 @@ fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { BEGIN return status; }
 
 fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo* info) {
   BEGIN
+  if (has_told()) {
+    info->newDiscreteStatesNeeded = fmi2False;
+    return status;
+  }
   memset(info, 0, sizeof *info);
   p->count++;
-  info->newDiscreteStatesNeeded = p->count == 1;
+  info->newDiscreteStatesNeeded = p->count == 1 || tells_once();
   info->valuesOfContinuousStatesChanged = p->count == 2;
   info->nominalsOfContinuousStatesChanged = p->count == 3;
   info->terminateSimulation = p->count > p->n;
@@ -298,7 +302,8 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_way_back,
 }
 
 fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time) {
-  BEGIN p->time = time;
+  BEGIN updates_so_far = 0;
+  p->time = time;
   return status;
 }
 
