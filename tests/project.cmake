@@ -35,6 +35,8 @@ cpl_project_test(documents ${Python3_EXECUTABLE} tools/check_readme.py $<TARGET_
   docs/looking.md)
 cpl_project_test(compare_monolithic ${Python3_EXECUTABLE} tools/compare_monolithic.py $<TARGET_FILE:couplet_cli>
   --repeat 1)
+cpl_project_test(measured_documents ${Python3_EXECUTABLE} scripts/measure-docs --check --quick
+  $<TARGET_FILE:couplet_cli>)
 cpl_project_test(run_example scripts/run-example $<TARGET_FILE:couplet_cli>
   ${CMAKE_CURRENT_BINARY_DIR}/work/run_example)
 cpl_project_test(setup tests/setup_test.sh ${CMAKE_CURRENT_BINARY_DIR}/work/setup)

@@ -102,9 +102,9 @@ static void tell(cpli_master* m, double begin) {
   m->told = true;
   cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
           "a condition of %s over values of other models changed between t=%.12g and t=%.12g, and "
-          "counts from the later time on: %s %s, so that such times are known to one communication "
+          "counts from the %s time on: %s %s, so that such times are known to one communication "
           "step only (this is said once; a shorter step makes them more exact)",
-          m->parts[m->crosser].s->base.name, begin, m->t, who, why);
+          m->parts[m->crosser].s->base.name, begin, m->t, m->early ? "earlier" : "later", who, why);
 }
 
 cpl_status cpli_master_located_step(cpli_master* m, double target) {

@@ -45,15 +45,17 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
 // To t_end, through events that wait where it stands: a part may find one again there, by rounding.
 // A part with a grid of its own keeps events within its step to itself: the others are past them.
 static cpl_status step_past_start(cpli_master_part* p, double t_end) {
+  double last = p->t;
   for (int32_t i = 0;; i++) {
     cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
-    bool event = st >= 0 && p->result.end == CPL_STEP_EVENT;
-    bool inside = event && p->step > 0 && p->result.time > p->t && p->result.time < t_end;
-    if (inside) i = 0;
-    bool stands = inside || (event && p->result.time <= p->t);
-    if (!stands || !p->s->base.can.zero_step || i == MOST_TRIES) return st;
-    p->stats.updates++;
     double here = p->result.time;
+    bool event = st >= 0 && p->result.end == CPL_STEP_EVENT, updates = p->s->base.can.zero_step;
+    bool inside = event && p->step > 0 && here > p->t && here < t_end;
+    if (here > last) i = 0, last = here;
+    bool stands = inside || (event && here <= p->t && updates);
+    if (!stands || i == MOST_TRIES) return st;
+    if (!updates) continue;
+    p->stats.updates++;
     st = p->s->ops->step(p->s, here, here, &p->result);
     if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
   }
