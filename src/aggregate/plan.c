@@ -69,11 +69,12 @@ static cpl_status edge_from_input(builder* b, int32_t input, int32_t output) {
 // before time starts.
 static cpl_status add_parameters(builder* b, int32_t i) {
   const cpli_node* node = &b->a->nodes[i];
-  const cpl_description* d = b->a->parts[node->part].m->base.desc;
+  const cpli_part* part = &b->a->parts[node->part];
+  const cpl_description* d = part->m->base.desc;
   cpl_status st = CPL_OK;
   bool initial = b->kind == CPLI_PLAN_INITIAL;
   if (d->vars[node->var].causality == CPL_PARAMETER) return CPL_OK;
-  if (!initial && is_state(d, node->var)) return CPL_OK;
+  if (!initial && b->is_state[part->first_var + node->var]) return CPL_OK;
   for (int32_t k = b->first_parameter[node->part]; k < b->a->n_nodes && st >= 0; k++) {
     const cpli_node* other = &b->a->nodes[k];
     if (other->part != node->part || other->kind != CPLI_NODE_INPUT) break;
