@@ -141,6 +141,7 @@ typedef struct cpli_master {
   double margin;    // how far indicators are beyond it: cpl_stepper_ops.wants_update,
   double margin_t;  // at this time
   bool told;        // that the time of such a change is not known exactly
+  bool blind;       // in this step, parts that can go back have extrapolated inputs
   bool saves;       // snapshots are taken before each step
   uint32_t* refs;   // scratch of the longest list of one part
   double* reals;
