@@ -19,13 +19,14 @@ static cpl_status ask_status(cpli_instance* in, int* now) {
 }
 
 // After fmiDiscard: how far did it come? It need not answer.
-static void ask_why(cpli_fmi1* in, double t_end, cpl_step_result* result) {
+static cpl_status ask_why(cpli_fmi1* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
   if (in->fn.fmiGetRealStatus == NULL ||
       cpli_fmiGetRealStatus(in, fmiLastSuccessfulTime, &reached) != CPL_OK) {
     reached = in->base.time;
   }
-  cpli_step_stopped(&in->base, reached, t_end, result);
+  cpl_status st = cpli_step_stopped(&in->base, "fmiLastSuccessfulTime", reached, t_end, result);
+  return in->base.health == CPLI_GOOD ? st : CPL_ERR_MODEL;
 }
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
@@ -41,10 +42,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
     st = now < 0 ? CPL_ERR_MODEL : cpli_fmi1_step_ended(in, (fmiStatus)now);
   }
   if (st < 0) return st;
-  if (st == CPL_RETRY) {
-    ask_why(in, t_end, result);
-    return in->base.health == CPLI_GOOD ? CPL_OK : CPL_ERR_MODEL;
-  }
+  if (st == CPL_RETRY) return ask_why(in, t_end, result);
   in->base.time = t_end;  // exactly, whatever time + h rounds to
   result->time = t_end;
   return CPL_OK;
@@ -64,7 +62,8 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
     refs[k] = slot != NULL ? slot->value_ref : ref;
     if (slot != NULL && slot->negated) o.values[k] = -o.values[k];
   }
-  return cpli_fmiSetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  st = cpli_fmiSetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "fmiSetRealInputDerivatives");
 }
 
 cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {

@@ -298,12 +298,39 @@ cpl_status cpli_check_step(cpli_instance* in, double t_end) {
                   "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
 }
 
-void cpli_step_stopped(cpli_instance* in, double reached, double t_end, cpl_step_result* result) {
+// A time before the step, or none at all, says nothing about the step, and it counts as one that
+// came nowhere. A time behind the step contradicts the step: nobody knows which state that is.
+cpl_status cpli_step_stopped(cpli_instance* in, const char* what, double reached, double t_end,
+                             cpl_step_result* result) {
+  double slack = 1e-9 * (t_end - in->time) + 4 * DBL_EPSILON * fabs(t_end);
+  if (reached > t_end + slack) {
+    return cpl_fail(in->head.component.ctx, CPL_ERR_MODEL,
+                    "%s: the step from t=%.12g to t=%.12g ended before its end, but %s is %.12g",
+                    in->name, in->time, t_end, what, reached);
+  }
+  if (!(reached >= in->time - slack) && !in->said_bad_time) {
+    in->said_bad_time = true;
+    cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
+            "the step from t=%.12g to t=%.12g ended before its end, and %s is %g, which is no time "
+            "of the step: it counts as a step that came nowhere",
+            in->time, t_end, what, reached);
+  }
   if (!(reached >= in->time)) reached = in->time;  // NaN too
-  if (reached > t_end) reached = t_end;
-  in->time = reached;
-  result->time = reached;
+  in->time = reached > t_end ? t_end : reached;
+  result->time = in->time;
   result->end = in->head.component.can.stops_early ? CPL_STEP_EVENT : CPL_STEP_REFUSED;
+  return CPL_OK;
+}
+
+double cpli_step_predicted(cpli_instance* in, const char* function, double h) {
+  if (h > 0) return h;
+  if (h != 0 && !in->said_bad_limit) {
+    in->said_bad_limit = true;
+    cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
+            "%s says at t=%.12g that the longest step is %g: it counts as no prediction", function,
+            in->time, h);
+  }
+  return NAN;
 }
 
 int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status)) {
@@ -316,6 +343,17 @@ int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, i
     if (st != CPL_OK) now = CPLI_SAID_ERROR;  // it cannot tell: there is nothing to wait for
   }
   return now;
+}
+
+cpl_status cpli_without_derivatives(cpli_instance* in, const char* function) {
+  if (in->health != CPLI_GOOD) return CPL_ERR_MODEL;
+  char name[32];
+  in->head.component.can.input_derivatives = 0;
+  cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
+          "%s at t=%.12g returned %s%s%s: from here on inputs are held over each step", function,
+          in->time, cpli_status_name(in, in->last, name, sizeof name),
+          in->message[0] != '\0' ? ": " : "", in->message);
+  return CPL_OK;
 }
 
 // The k-th derivative of a curve at t; those of a curve without polynomial are 0.

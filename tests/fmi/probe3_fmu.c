@@ -588,7 +588,8 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
                       fmi3Float64* reached) {
   BEGIN(void) no_way_back;
   if (p->mode != STEPPING || fabs(t - p->time) > 1e-12) return refuse(p, "no step here");
-  *early = fault_is("early");
+  bool bad_time = tells_bad_time(fault_kind);
+  *early = fault_is("early") || bad_time;
   *terminate = fault_is("end");
   *event = *early;
   if (*early || *terminate || status == fmi3Discard) h /= 2;
@@ -601,11 +602,12 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
   p->x[0] = x * co + p->x[1] / w * s;  // exact without inputs
   p->x[1] = p->x[1] * co - x * w * s;
   p->time = *reached = t + h;
+  if (bad_time) *reached = wanted_time(fault_kind, t, 2 * h, t + h);
   return status;
 }
 
 FMI3_Export fmi3Status fmi3GetMaxStepSize(fmi3Instance c, fmi3Float64* size);
 fmi3Status fmi3GetMaxStepSize(fmi3Instance c, fmi3Float64* size) {
-  BEGIN* size = 0.125;
+  BEGIN* size = fault_is("negative") ? -1 : 0.125;
   return status;
 }
