@@ -181,6 +181,13 @@ void cpli_master_forget(cpl_component* c, cpl_snapshot* snapshot);
 /// plans.
 cpl_status cpli_master_plan(cpli_master* m);
 
+//------------------------------------ names.c ------------------------------------
+
+/// "a.y -> b.u"; returns its length, which may be more than there is room for.
+int cpli_link_print(const cpli_master* m, const cpli_master_link* l, char* out, size_t size);
+/// How long one communication step is, as " (0.1 s)", or nothing when nobody knows; returns `out`.
+const char* cpli_lag_print(const cpli_master* m, char* out, size_t size);
+
 //------------------------------------ values.c ------------------------------------
 
 /// Read outs of one part: `items` are indices of outs, all of that part.

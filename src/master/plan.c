@@ -149,17 +149,7 @@ static cpl_status add_precedence(builder* b) {
   return st;
 }
 
-//------------------------------------ names ------------------------------------
-
-// "a.y -> b.u"
-static int print_link(const cpli_master* m, const cpli_master_link* l, char* text, size_t size) {
-  const cpli_out* o = &m->outs[l->out];
-  const cpl_component *from = &m->parts[o->part].s->base, *to = &m->parts[l->part].s->base;
-  bool plain_from = m->parts[o->part].plain, plain_to = m->parts[l->part].plain;
-  return snprintf(text, size, "%s%s%s -> %s%s%s", plain_from ? "" : from->name,
-                  plain_from ? "" : ".", from->desc->vars[o->var].name, plain_to ? "" : to->name,
-                  plain_to ? "" : ".", to->desc->vars[l->var].name);
-}
+//------------------------------------ facts ------------------------------------
 
 static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* text) {
   size_t n = m->n_facts[kind];
@@ -198,16 +188,17 @@ static const char* first_last(const cpli_master* m) {
 }
 
 static cpl_status delay_input(cpli_master* m, cpli_master_link* l) {
-  char text[512];
+  char text[512], lag[64];
   l->with_step = false;
   if (!l->feeds) return CPL_OK;
   l->delayed = true;
-  print_link(m, l, text, sizeof text);
-  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-          "%s lags one communication step behind: %s can stop early and neither be rolled back nor "
-          "predict its steps, so it is stepped before those that predict and cannot be rolled back "
-          "(%s); a shorter step of the master makes the lag smaller",
-          text, m->parts[l->part].s->base.name, first_last(m));
+  cpli_link_print(m, l, text, sizeof text);
+  cpl_log(
+      m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+      "%s lags one communication step%s behind: %s can stop early and neither be rolled back nor "
+      "predict its steps, so it is stepped before those that predict and cannot be rolled back "
+      "(%s); a shorter step makes the lag smaller",
+      text, cpli_lag_print(m, lag, sizeof lag), m->parts[l->part].s->base.name, first_last(m));
   return add_fact(m, CPL_FACT_DELAYED, text);
 }
 
@@ -267,7 +258,7 @@ static void print_loop(const cpli_master* m, const cpli_blocks* bl, int32_t bloc
     int32_t link = bl->order[first + k] - m->n_parts - m->n_outs;
     if (link < 0) continue;
     if (used > 0) used += (size_t)snprintf(text + used, size - used, ", ");
-    if (used < size) used += (size_t)print_link(m, &m->links[link], text + used, size - used);
+    if (used < size) used += (size_t)cpli_link_print(m, &m->links[link], text + used, size - used);
   }
 }
 
@@ -283,19 +274,27 @@ static const cpli_master_part* stuck_in(const cpli_master* m, const cpli_blocks*
 
 static cpl_status delay_loop(cpli_master* m, const cpli_blocks* bl, int32_t block,
                              const cpli_master_part* stuck) {
-  char text[1024];
+  char text[1024], lag[64];
   cpl_status st = CPL_OK;
   print_loop(m, bl, block, true, text, sizeof text);
-  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-          "algebraic loop: %s lag%s one communication step behind%s%s%s", text,
-          bl->n_torn[block] == 1 ? "s" : "", stuck != NULL ? " (" : "",
-          stuck != NULL ? stuck->s->base.name : "",
-          stuck != NULL ? " cannot be rolled back, so the loop cannot be solved)" : "");
+  cpli_lag_print(m, lag, sizeof lag);
+  const char* lags = bl->n_torn[block] == 1 ? "s" : "";
+  if (stuck != NULL) {
+    cpl_log(
+        m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+        "algebraic loop: %s lag%s one communication step%s behind: %s cannot be rolled back, so "
+        "the loop cannot be solved; a shorter step makes the lag smaller",
+        text, lags, lag, stuck->s->base.name);
+  } else {
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+            "algebraic loop: %s lag%s one communication step%s behind (on-loop: delay)", text, lags,
+            lag);
+  }
   for (int32_t k = 0; k < bl->n_torn[block] && st >= 0; k++) {
     int32_t link = bl->order[bl->first[block] + k] - m->n_parts - m->n_outs;
     m->links[link].delayed = true;
     m->links[link].with_step = false;
-    print_link(m, &m->links[link], text, sizeof text);
+    cpli_link_print(m, &m->links[link], text, sizeof text);
     st = add_fact(m, CPL_FACT_DELAYED, text);
   }
   return st;
@@ -493,6 +492,23 @@ static cpl_status order_parts(cpli_master* m, int64_t* position) {
   return st;
 }
 
+// Jacobi: how many links lag, and which are the first of them.
+static cpl_status tell_lags(cpli_master* m) {
+  enum { MOST = 3 };
+  size_t n = m->n_facts[CPL_FACT_DELAYED], used = 0;
+  char names[1024] = "", lag[64];
+  for (size_t i = 0; i < n && i < MOST && used < sizeof names; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
+                             m->facts[CPL_FACT_DELAYED][i]);
+  if (n == 0) return CPL_OK;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "jacobi: %zu input%s that outputs show directly lag%s one communication step%s behind: "
+          "%s%s; algorithm: determinate does not lag",
+          n, n == 1 ? "" : "s", n == 1 ? "s" : "", cpli_lag_print(m, lag, sizeof lag), names,
+          n > MOST ? ", ..." : "");
+  return CPL_OK;
+}
+
 static cpl_status choose_links(cpli_master* m) {
   int64_t* position = cpli_alloc(m->base.base.ctx, (size_t)m->n_parts, sizeof *position);
   if (position == NULL) return cpli_nomem(m->base.base.ctx);
@@ -512,13 +528,11 @@ static cpl_status choose_links(cpli_master* m) {
     l->assumed = l->assumed && !asked;
     char text[512];
     if (m->def.algorithm != CPL_MASTER_JACOBI || !feeds) continue;
-    print_link(m, l, text, sizeof text);
-    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-            "jacobi: %s feeds outputs directly and lags one communication step behind", text);
+    cpli_link_print(m, l, text, sizeof text);
     st = add_fact(m, CPL_FACT_DELAYED, text);
   }
   cpli_free(m->base.base.ctx, position);
-  return st;
+  return st < 0 || m->def.algorithm != CPL_MASTER_JACOBI ? st : tell_lags(m);
 }
 
 // Who comes after someone who cannot go back is asked beforehand how far it would go.
