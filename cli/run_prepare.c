@@ -229,7 +229,8 @@ static cpl_status check_per_model(const session* s) {
   return CPL_OK;
 }
 
-// For --stats: a master, or a model that steps itself. Others measure the time in models themselves.
+// For --stats: a master, or a model that steps itself. Others measure the time in models
+// themselves.
 static bool takes_clocks(const cpl_stepper* s) {
   cpl_modes_stats modes;
   if (cpl_master_count(s) > 0) return true;
