@@ -25,7 +25,8 @@ typedef struct run {
   bool dense;
   bool any_time;  // without dense output: output points are communication points
   bool ended;
-  bool recorded;  // t is recorded with the values that hold now
+  bool recorded;   // t is recorded with the values that hold now
+  bool said_late;  // that jumps of inputs take effect later
 } run;
 
 cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
@@ -174,11 +175,35 @@ static cpl_status end_early(run* r) {
   return st < 0 ? st : cpli_recorder_await(&r->recorder, r->t);
 }
 
+// The end of a communication step: where an input jumps there is a communication point.
+static double before_jump(run* r, double target, double jump) {
+  if (!(jump > r->t && jump < target - rounding(r))) return target;
+  if (r->s->base.can.variable_step) return jump;
+  if (!r->said_late) {
+    cpl_log(r->s->base.ctx, CPL_LOG_WARNING, r->s->base.name,
+            "an input jumps at t=%.12g, but the communication step cannot vary: jumps take effect "
+            "at the next communication point, and what is shorter than a step is lost",
+            jump);
+  }
+  r->said_late = true;
+  return target;
+}
+
+// At the jump of an input: the side before it, and the one after it where outputs follow inputs.
+static cpl_status pass_jump(run* r) {
+  cpl_status st = record(r);
+  if (st < 0 || !r->s->base.can.zero_step) return st;
+  st = cpli_inputs_set(&r->inputs, r->t);
+  if (st >= 0) st = update_event(r);
+  return st < 0 ? st : record(r);
+}
+
 // A stepper without: from communication point to communication point, inputs set at each.
 static cpl_status exchange_step(run* r) {
-  double target = next_exchange(r), h = target - r->t;
   if (r->exchange.next >= r->exchange.last && ends_short(r)) return end_early(r);
   cpl_status st = cpli_inputs_set(&r->inputs, r->t);
+  double jump = cpli_inputs_next_jump(&r->inputs);
+  double target = before_jump(r, next_exchange(r), jump), h = target - r->t;
   while (st >= 0 && !r->ended && r->t < target) {
     cpl_step_result result;
     double end = h < target - r->t ? r->t + h : target;
@@ -198,6 +223,7 @@ static cpl_status exchange_step(run* r) {
       if (st >= 0) st = record(r);
     }
   }
+  if (st >= 0 && !r->ended && r->t >= jump) st = pass_jump(r);
   if (st < 0) return st;
   grid_pass(&r->exchange, r->t);
   double now = r->t + rounding(r);
