@@ -65,7 +65,7 @@ typedef struct cpli_api {
   // What the adapter itself has to remember with a saved state. Nullable, all three together.
   size_t (*own_size)(const cpli_instance* in);
   void (*own_save)(const cpli_instance* in, void* own);
-  void (*own_restore)(cpli_instance* in, const void* own);
+  cpl_status (*own_restore)(cpli_instance* in, const void* own, size_t size);
   // optional functions: which capabilities the binary has
   bool (*has_states)(const cpli_instance* in);
   bool (*has_serialization)(const cpli_instance* in);
