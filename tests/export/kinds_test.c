@@ -86,7 +86,8 @@ static int make_models(void** state) {
 }
 
 // What a model comes as: a letter each for room, relay and sampler: c, 2 or 3.
-static cpl_table* run_kind(cpl_context* ctx, const char* what, const char* as, const char* more) {
+static cpl_table* run_kind(cpl_context* ctx, const char* what, const char* as, const char* more,
+                           bool apart) {
   static const char* const names[] = {"room", "relay", "sampler"};
   FILE* f = fopen("s.yaml", "w");
   assert_non_null(f);
@@ -101,7 +102,7 @@ static cpl_table* run_kind(cpl_context* ctx, const char* what, const char* as, c
           "experiment: {stop: %g, interval: 0.5}\n",
           more, STOP);
   CHECK_INT(fclose(f), 0);
-  return run_with(ctx, "s.yaml", 1e-9);
+  return run_with(ctx, apart ? "s.yaml --isolate" : "s.yaml", 1e-9);
 }
 
 static void check_same(const cpl_table* a, const cpl_table* b, double tolerance, const char* what) {
@@ -164,13 +165,16 @@ static void steppers_of_every_kind_are_alike(void** state) {
   static const char* const kinds[] = {"222", "333", "c23", "3c2", "23c"};
   cpl_context* ctx = test_context();
   const char* master = "master: {step: 0.05}\n";
-  cpl_table* c = run_kind(ctx, "ccc", ", as: cs", master);
+  cpl_table* c = run_kind(ctx, "ccc", ", as: cs", master, false);
   check_recursion(c);
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    cpl_table* other = run_kind(ctx, kinds[i], ", as: cs", master);
+    cpl_table* other = run_kind(ctx, kinds[i], ", as: cs", master, false);
     check_same(c, other, 1e-12, kinds[i]);  // FMUs are given step sizes, which are rounded
     cpl_table_destroy(other);
   }
+  cpl_table* apart = run_kind(ctx, "232", ", as: cs", master, true);
+  check_same(c, apart, 1e-12, "in processes of their own");
+  cpl_table_destroy(apart);
   cpl_table_destroy(c);
   cpl_context_destroy(ctx);
 }
@@ -193,7 +197,7 @@ static void models_of_every_kind_are_alike(void** state) {
   (void)state;
   static const char* const kinds[] = {"222", "333", "c23"};
   cpl_context* ctx = test_context();
-  cpl_table* c = run_kind(ctx, "ccc", "", "");
+  cpl_table* c = run_kind(ctx, "ccc", "", "", false);
   const double *x = column(c, "room.x"), *s = column(c, "sampler.s"), *n = column(c, "sampler.n");
   for (size_t i = 0; i < c->n_rows; i++) {
     double q;
@@ -203,7 +207,7 @@ static void models_of_every_kind_are_alike(void** state) {
     CHECK_NEAR(s[i], sampled + D * q, 1e-6);
   }
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    cpl_table* other = run_kind(ctx, kinds[i], ", as: me", "");
+    cpl_table* other = run_kind(ctx, kinds[i], ", as: me", "", false);
     check_same(c, other, 1e-12, kinds[i]);
     cpl_table_destroy(other);
   }

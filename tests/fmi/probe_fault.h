@@ -68,7 +68,7 @@ static const char* wanted_fault(const char* function) {
 
 // The time that a step which is told to end early says it reached: "beyond" its end, "before" its
 // beginning, "notime" or "infinite"; otherwise `reached`.
-static double wanted_time(const char* kind, double t, double h, double reached) {
+static inline double wanted_time(const char* kind, double t, double h, double reached) {
   if (kind == NULL) return reached;
   if (strcmp(kind, "beyond") == 0) return t + 2 * h;
   if (strcmp(kind, "before") == 0) return t - 1;
@@ -76,7 +76,7 @@ static double wanted_time(const char* kind, double t, double h, double reached) 
   return strcmp(kind, "infinite") == 0 ? (double)INFINITY : reached;
 }
 
-static int tells_bad_time(const char* kind) { return wanted_time(kind, 0, 1, 0.5) != 0.5; }
+static inline int tells_bad_time(const char* kind) { return wanted_time(kind, 0, 1, 0.5) != 0.5; }
 
 // The status of this call: 0 to 4, or 42; `*kind` is the fault, when there is one.
 static int wanted_status(const char* function, const char** kind) {
