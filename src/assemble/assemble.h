@@ -175,7 +175,7 @@ cpl_status cpli_calls_check(const cpli_built* b);
 //------------------------------------ cosimulation.c ------------------------------------
 
 /// The members of a system with steppers; what is not a stepper is one part, and has a name of its
-/// own: "models", or "inner.models" in a nested system.
+/// own: "system.models", or "system.expressions" when it has nothing else to compute.
 cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out);
 void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);

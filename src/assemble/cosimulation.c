@@ -499,11 +499,11 @@ cpl_stepper_def cpl_default_stepper_def(void) {
   return (cpl_stepper_def){.solver = cpl_default_solver_def()};
 }
 
+// The name begins with that of the system, which is where it stands among the parts.
 cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out) {
-  bool nested = b->path[0] != '\0';
   const char* what = b->n_steppers < b->def->n_models ? "models" : "expressions";
   if (b->tlm != NULL) return cpli_members_make(b, name, out);
-  char* group = cpli_printf(b->base.ctx, "%s%s%s", nested ? name : "", nested ? "." : "", what);
+  char* group = cpli_printf(b->base.ctx, "%s.%s", name, what);
   cpl_status st = group != NULL ? cpli_members_make(b, group, out) : cpli_nomem(b->base.ctx);
   cpli_free(b->base.ctx, group);
   return st;

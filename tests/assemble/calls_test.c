@@ -82,7 +82,7 @@ static void groups_have_names_of_their_own(void** state) {
   size_t n;
   must_do("run outer.yaml --stats");
   char* text = read_all("out.txt", &n);
-  CHECK_CONTAINS(text, "\n  expressions: ");
+  CHECK_CONTAINS(text, "\n  system.expressions: ");
   CHECK_CONTAINS(text, "\n    left.models: ");
   CHECK_CONTAINS(text, "\n    right.models: ");
   CHECK_CONTAINS(text, "\n  time in master ");
