@@ -208,23 +208,24 @@ static cpl_status open_model(cpl_context* ctx, cpl_open_def def, const cli_list*
   return st;
 }
 
+static cpl_status open_system(cpl_context* ctx, const char* path, const char* call_log, bool apart,
+                              double call_timeout, cpl_source** out) {
+  cpl_system_def* def = NULL;
+  cpl_status st = cpl_system_def_read(ctx, path, &def);
+  if (st >= 0 && apart) st = cpl_system_def_isolate(def, true, call_timeout);
+  if (st >= 0 && call_log != NULL) st = cpl_system_def_call_log(def, call_log);
+  if (st >= 0) return cpl_system_build_owned(ctx, def, out);
+  cpl_system_def_destroy(def);
+  return st;
+}
+
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
                     cpl_source** out) {
-  if (cli_is_system(path)) return cpl_system_open(ctx, path, out);
+  if (cli_is_system(path)) return open_system(ctx, path, call_log, false, 0, out);
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
   def.call_log = call_log;
   return open_model(ctx, def, set, out);
-}
-
-static cpl_status open_system_isolated(cpl_context* ctx, const char* path, double call_timeout,
-                                       cpl_source** out) {
-  cpl_system_def* def = NULL;
-  cpl_status st = cpl_system_def_read(ctx, path, &def);
-  if (st >= 0) st = cpl_system_def_isolate(def, true, call_timeout);
-  if (st >= 0) return cpl_system_build_owned(ctx, def, out);
-  cpl_system_def_destroy(def);
-  return st;
 }
 
 cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
@@ -233,7 +234,7 @@ cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* cal
   if (call_timeout < 0)
     return cpl_fail(ctx, CPL_ERR_INPUT, "--call-timeout must be positive, not %g", call_timeout);
   if (isnan(call_timeout)) call_timeout = 0;
-  if (cli_is_system(path)) return open_system_isolated(ctx, path, call_timeout, out);
+  if (cli_is_system(path)) return open_system(ctx, path, call_log, true, call_timeout, out);
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
   def.call_log = call_log;

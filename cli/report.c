@@ -67,6 +67,12 @@ static int64_t calls_of(const struct model_time* t) {
   return t->clock != NULL ? cpli_timed_calls(t->clock) : t->solver->rhs_evals;
 }
 
+double model_times_sum(const model_times* times) {
+  double sum = 0;
+  for (size_t i = 0; i < times->n; i++) sum += seconds_of(&times->items[i]);
+  return sum;
+}
+
 void model_times_free(model_times* times) {
   free(times->items);
   *times = (model_times){0};

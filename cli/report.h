@@ -24,6 +24,7 @@ typedef struct model_times {
 cpl_status model_times_of_model(model_times* times, cpl_model* model);
 cpl_status model_times_of_stepper(model_times* times, cpl_stepper* stepper);
 void model_times_free(model_times* times);
+double model_times_sum(const model_times* times);  // [s]
 
 typedef struct run_facts {
   cpl_context* ctx;

@@ -229,6 +229,14 @@ static cpl_status check_per_model(const session* s) {
   return CPL_OK;
 }
 
+// For --stats: a master, or a model that steps itself. Others measure the time in models
+// themselves.
+static bool takes_clocks(const cpl_stepper* s) {
+  cpl_modes_stats modes;
+  if (cpl_master_count(s) > 0) return true;
+  return cpl_integrate_stats(s) == NULL && cpl_tlm_count(s) == 0 && !cpl_modes_get_stats(s, &modes);
+}
+
 cpl_status run_prepare(session* s, const volatile int* cancel) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
@@ -243,7 +251,7 @@ cpl_status run_prepare(session* s, const volatile int* cancel) {
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
-  if (st >= 0 && run_wants_page(s) && s->times.n == 0)
+  if (st >= 0 && s->times.n == 0 && (run_wants_page(s) || (a->stats && takes_clocks(s->stepper))))
     st = model_times_of_stepper(&s->times, s->stepper);
   if (st >= 0) st = read_starts(s);
   if (st >= 0) st = read_inputs(s);

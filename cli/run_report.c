@@ -36,6 +36,12 @@ typedef struct count {
   int64_t value;
 } count;
 
+// Of several threads together.
+static double time_in_models(const session* s, bool integrated) {
+  if (integrated) return s->stats.solver.in_models_s;
+  return s->times.n > 0 ? model_times_sum(&s->times) : s->stats.wall_s - s->stats.in_output_s;
+}
+
 void run_print_stats(const session* s) {
   FILE* out = run_summary(s);
   const cpl_run_stats* r = &s->stats;
@@ -86,9 +92,11 @@ void run_print_stats(const session* s) {
     fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
     fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
   }
-  double in_models = integrated ? v->in_models_s : r->wall_s - r->in_output_s;
+  double in_models = time_in_models(s, integrated);
+  bool master = !integrated && cpl_master_count(s->stepper) > 0;  // with the solvers of its parts
   fprintf(out, "  time in models       %.3g s\n", in_models);
-  fprintf(out, "  time in solver       %.3g s\n", fmax(0, r->wall_s - r->in_output_s - in_models));
+  fprintf(out, "  time in %s       %.3g s\n", master ? "master" : "solver",
+          fmax(0, r->wall_s - r->in_output_s - in_models));
   fprintf(out, "  time in output       %.3g s\n", r->in_output_s);
   if (s->pace.factor > 0)
     fprintf(out, "  overruns             %lld of %lld steps, the worst %.3g s late\n",
@@ -133,7 +141,8 @@ static void print_counts(cpli_json* json, const session* s) {
   cpli_json_real(json, "start_time", s->run.start_time);
   cpli_json_real(json, "reached", r->reached);
   cpli_json_real(json, "wall_s", r->wall_s);
-  cpli_json_real(json, "in_models_s", v->in_models_s);
+  bool integrated = s->times.n == 0 || cpl_integrate_stats(s->stepper) != NULL;
+  cpli_json_real(json, "in_models_s", time_in_models(s, integrated));
   cpli_json_real(json, "in_output_s", r->in_output_s);
   if (r->switches > 0) {
     cpli_json_real(json, "in_switches_s", r->in_switches_s);

@@ -17,6 +17,8 @@ typedef struct cpl_fmu_def {
   const cpl_start* starts;  ///< start values that will be set: those of structural parameters give
                             ///< arrays their sizes, the others are passed over. Nullable.
   size_t n_starts;
+  void* calls;  ///< FILE* in the place of call_log, borrowed: the calls of several FMUs. Nullable.
+  const char* calls_prefix;  ///< put before the names of instances in it. Nullable.
 } cpl_fmu_def;
 
 CPL_API cpl_fmu_def cpl_default_fmu_def(void);

@@ -18,8 +18,10 @@ typedef struct cpl_open_def {
       call_log;  ///< FMUs: file that records every FMI call with arguments and result. Nullable.
   const cpl_start* starts;  ///< FMUs: start values that will be set (see cpl_fmu_def). Nullable.
   size_t n_starts;
-  bool isolate;         ///< instances run in processes of their own (couplet/isolate.h)
-  double call_timeout;  ///< then: [s] that a call may take; 0: any time is fine
+  bool isolate;              ///< instances run in processes of their own (couplet/isolate.h)
+  double call_timeout;       ///< then: [s] that a call may take; 0: any time is fine
+  void* calls;               ///< FMUs: see cpl_fmu_def. Nullable.
+  const char* calls_prefix;  ///< likewise
 } cpl_open_def;
 
 CPL_API cpl_open_def cpl_default_open_def(void);
@@ -86,6 +88,10 @@ CPL_API cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_membe
 /// Run all models, those of nested systems too, in processes of their own (`all`), or only those
 /// whose members say so. A call that takes longer than call_timeout [s] ends the run; 0: none does.
 CPL_API cpl_status cpl_system_def_isolate(cpl_system_def* def, bool all, double call_timeout);
+
+/// Record every call of every FMU, those of nested systems too, in a file that is made when the
+/// system is built. A system without FMUs cannot be built then.
+CPL_API cpl_status cpl_system_def_call_log(cpl_system_def* def, const char* path);
 
 /// A constant that expressions may use; its value may be an expression of other parameters.
 CPL_API cpl_status cpl_system_def_add_parameter(cpl_system_def* def, const char* name,

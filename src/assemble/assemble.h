@@ -115,6 +115,9 @@ typedef struct cpli_built {
   struct cpli_tlm_plan* tlm;  // delay lines. Nullable
   cpl_description desc;       // a copy of it, with the experiment of the definition
   char* name;
+  char* path;   // before the names of what is in it: "", "outer.inner."
+  void* calls;  // FILE* of the call log, when it is the outermost system. Nullable
+  int32_t n_calls;
 } cpli_built;
 
 //------------------------------------ build.c ------------------------------------
@@ -165,8 +168,20 @@ void cpli_bridge_to(cpli_assembly* one, cpl_port port, const cpl_variable* targe
 cpl_port cpli_bridge_out(cpli_assembly* one, const cpli_built* b, int32_t model, int32_t var);
 cpl_status cpli_add_route(cpli_assembly* one, cpli_route route);
 
+//------------------------------------ calls.c ------------------------------------
+
+/// Make the file the definition names, unless the system is inside of one that has it.
+cpl_status cpli_calls_open(cpli_built* b, cpli_chain* chain);
+/// An FMU writes to it.
+void cpli_calls_join(const cpli_built* b, const cpli_chain* chain, cpl_open_def* fmu);
+/// Fails when no FMU writes to it.
+cpl_status cpli_calls_check(const cpli_built* b);
+
 //------------------------------------ cosimulation.c ------------------------------------
 
+/// The members of a system with steppers; what is not a stepper is one part, and has a name of its
+/// own: "system.models", or "system.expressions" when it has nothing else to compute.
+cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out);
 void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
 /// What the definition and `def` say about a master.

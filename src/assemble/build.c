@@ -31,6 +31,7 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
     cpl_status st = cpli_def_enter(ctx, chain, m, &inner, &b->inner[i]);
     cpli_chain outer = *chain;
     outer.isolate = chain->isolate || m->isolate;
+    outer.member = m->name.text;
     return st < 0 ? st : cpli_build(ctx, inner, &outer, &b->sources[i]);
   }
   cpl_open_def open = cpl_default_open_def();
@@ -43,6 +44,7 @@ static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
   open.n_starts = m->n_starts;
   open.isolate = chain->isolate || m->isolate;
   open.call_timeout = chain->call_timeout;
+  if (m->kind == CPL_MEMBER_FMU) cpli_calls_join(b, chain, &open);
   cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
   cpli_free(ctx, starts);
   if (st < 0) {
@@ -107,9 +109,11 @@ static bool sized_alike(const cpl_description* desc, const cpli_member* one,
   return true;
 }
 
-static bool can_share(const built* b, size_t one, size_t other) {
+// In a call log the FMUs of a nested system have its name before theirs.
+static bool can_share(const built* b, size_t one, size_t other, const cpli_chain* chain) {
   const cpli_member *a = &b->def->models[one], *z = &b->def->models[other];
   const cpl_description* desc = b->sources[one]->desc;
+  if (a->kind == CPL_MEMBER_SYSTEM && chain->calls != NULL) return false;
   return a->isolate == z->isolate && sized_alike(desc, a, z) && sized_alike(desc, z, a);
 }
 
@@ -121,7 +125,7 @@ static cpl_status open_members(built* b, const cpli_chain* chain) {
     const char* path = b->def->models[i].path.text;
     int32_t same = path != NULL ? cpli_names_add(&opened, path, (int32_t)i) : (int32_t)i;
     if (same == CPL_ERR_NOMEM) return cpli_names_free(&opened), cpli_nomem(b->base.ctx);
-    if (same != (int32_t)i && !can_share(b, (size_t)same, i)) same = (int32_t)i;
+    if (same != (int32_t)i && !can_share(b, (size_t)same, i, chain)) same = (int32_t)i;
     if (same == (int32_t)i) st = open_member(b, i, chain);
     else b->sources[i] = b->sources[same], b->borrowed[i] = true;
     if (st >= 0) st = choose_kind(b, i);
@@ -645,6 +649,8 @@ static void destroy(cpl_source* source) {
   cpli_free(ctx, b->parameters);
   cpli_free(ctx, b->known);
   cpli_free(ctx, b->name);
+  cpli_free(ctx, b->path);
+  if (b->calls != NULL) fclose(b->calls);
   cpl_system_def_destroy(b->owned);
   cpli_free(ctx, b);
 }
@@ -671,9 +677,12 @@ static void take_experiment(built* b) {
                                                 .step = e.step};
 }
 
-static cpl_status allocate(built* b) {
+// A nested system is named as the model it is, with those around it.
+static cpl_status allocate(built* b, const cpli_chain* outer) {
   cpl_context* ctx = b->base.ctx;
   size_t n = b->def->n_models;
+  const char* before = outer != NULL && outer->path != NULL ? outer->path : "";
+  const char* member = outer != NULL && outer->member != NULL ? outer->member : "";
   const char* name = b->def->name.text != NULL ? b->def->name.text : "system";
   b->sources = cpli_alloc(ctx, n, sizeof *b->sources);
   b->borrowed = cpli_alloc(ctx, n, sizeof *b->borrowed);
@@ -681,9 +690,11 @@ static cpl_status allocate(built* b) {
   b->inner = cpli_alloc(ctx, n, sizeof *b->inner);
   b->parameters = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->parameters);
   b->known = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->known);
-  b->name = cpli_strdup(ctx, name);
-  bool fine = b->sources != NULL && b->borrowed != NULL && b->is_stepper != NULL &&
-              b->inner != NULL && b->parameters != NULL && b->known != NULL && b->name != NULL;
+  b->name = cpli_strdup(ctx, member[0] != '\0' ? member : name);
+  b->path = cpli_printf(ctx, "%s%s%s", before, member, member[0] != '\0' ? "." : "");
+  bool fine = b->path != NULL && b->sources != NULL && b->borrowed != NULL &&
+              b->is_stepper != NULL && b->inner != NULL && b->parameters != NULL &&
+              b->known != NULL && b->name != NULL;
   return fine ? CPL_OK : cpli_nomem(ctx);
 }
 
@@ -708,6 +719,7 @@ static cpl_status resolve_all(built* b) {
 // A system with modes is made of the systems its modes are.
 static cpl_status build_modes(built* b, const cpli_chain* chain, cpl_source** out) {
   cpl_status st = cpli_modes_plan_make(b, chain, &b->modes);
+  if (st >= 0) st = cpli_calls_check(b);
   if (st < 0) {
     destroy(&b->base);
     return st;
@@ -733,14 +745,18 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
                       .isolate = def->isolate || (outer != NULL && outer->isolate),
                       .call_timeout = def->call_timeout};
   if (chain.call_timeout == 0 && outer != NULL) chain.call_timeout = outer->call_timeout;
-  cpl_status st = allocate(b);
+  if (outer != NULL) chain.calls = outer->calls, chain.n_calls = outer->n_calls;
+  cpl_status st = allocate(b, outer);
+  chain.path = b->path;
+  if (st >= 0) st = cpli_calls_open(b, &chain);
   if (st >= 0 && def->n_modes > 0) return build_modes(b, &chain, out);
   if (st >= 0) st = open_members(b, &chain);
+  if (st >= 0) st = cpli_calls_check(b);
   if (st >= 0) st = resolve_all(b);
   if (st >= 0) st = cpli_varying_choose(b);
   bool model = st >= 0 && b->n_steppers == 0 && b->tlm == NULL;
   if (model) st = assemble(b, b->name, &b->prototype);
-  if (st >= 0 && !model) st = cpli_members_make(b, b->name, &b->draft);
+  if (st >= 0 && !model) st = cpli_group_make(b, b->name, &b->draft);
   if (st >= 0 && !model) st = cpli_members_describe(b, b->draft);
   if (st >= 0 && b->tlm != NULL) cpli_tlm_hide(b);
   if (st < 0) {

@@ -81,7 +81,7 @@ static cpl_status make_layout(cpli_built* b, const cpli_members* d, layout* l) {
   for (size_t i = 0; i < n; i++) {
     if (b->is_stepper[i]) l->parts[l->n++] = (place){b->def->models[i].name.text, (int32_t)i};
   }
-  if (d->inner != NULL) l->parts[l->n++] = (place){b->name, -1};
+  if (d->inner != NULL) l->parts[l->n++] = (place){d->inner->base.name, -1};
   qsort(l->parts, (size_t)l->n, sizeof *l->parts, by_name);
   for (int32_t i = 0; i < l->n; i++)
     l->part_of[l->parts[i].model >= 0 ? (size_t)l->parts[i].model : n] = i;
@@ -499,6 +499,16 @@ cpl_stepper_def cpl_default_stepper_def(void) {
   return (cpl_stepper_def){.solver = cpl_default_solver_def()};
 }
 
+// The name begins with that of the system, which is where it stands among the parts.
+cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out) {
+  const char* what = b->n_steppers < b->def->n_models ? "models" : "expressions";
+  if (b->tlm != NULL) return cpli_members_make(b, name, out);
+  char* group = cpli_printf(b->base.ctx, "%s.%s", name, what);
+  cpl_status st = group != NULL ? cpli_members_make(b, group, out) : cpli_nomem(b->base.ctx);
+  cpli_free(b->base.ctx, group);
+  return st;
+}
+
 cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cpl_stepper** out) {
   *out = NULL;
   cpli_built* b = (cpli_built*)system;
@@ -513,7 +523,7 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cp
   }
   cpli_members* draft = b->draft;
   b->draft = NULL;
-  cpl_status st = draft == NULL ? cpli_members_make(b, b->name, &draft) : CPL_OK;
+  cpl_status st = draft == NULL ? cpli_group_make(b, name, &draft) : CPL_OK;
   if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, def, out);
   else if (st >= 0) st = cpli_members_couple(b, draft, def, out);
   cpli_members_free(b, draft);

@@ -162,8 +162,8 @@ static void write_all(cpli_writer* w, tables* t, const cpli_fmu_facts* facts, cp
   bool three = t->n.fmi == 3;
   cpli_write(w, "  <ModelStructure>\n");
   write_rows(w, t, "Outputs", "Output", s->outputs, s->n_outputs);
-  if (three && facts->time_events)
-    cpli_writef(w, "    <Output valueReference=\"%u\"/>\n", (unsigned)refs.clock);
+  if (three && facts->time_events)  // it ticks at a time that is known before: no dependencies
+    cpli_writef(w, "    <Output valueReference=\"%u\" dependencies=\"\"/>\n", (unsigned)refs.clock);
   write_rows(w, t, "Derivatives", "ContinuousStateDerivative", s->derivatives, s->n_derivatives);
   write_initial(w, t, rows);
   for (int32_t i = 0; three && i < t->n.desc->n_indicators; i++) {

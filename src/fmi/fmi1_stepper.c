@@ -19,13 +19,14 @@ static cpl_status ask_status(cpli_instance* in, int* now) {
 }
 
 // After fmiDiscard: how far did it come? It need not answer.
-static void ask_why(cpli_fmi1* in, double t_end, cpl_step_result* result) {
+static cpl_status ask_why(cpli_fmi1* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
   if (in->fn.fmiGetRealStatus == NULL ||
       cpli_fmiGetRealStatus(in, fmiLastSuccessfulTime, &reached) != CPL_OK) {
     reached = in->base.time;
   }
-  cpli_step_stopped(&in->base, reached, t_end, result);
+  cpl_status st = cpli_step_stopped(&in->base, "fmiLastSuccessfulTime", reached, t_end, result);
+  return in->base.health == CPLI_GOOD ? st : CPL_ERR_MODEL;
 }
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
@@ -41,10 +42,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
     st = now < 0 ? CPL_ERR_MODEL : cpli_fmi1_step_ended(in, (fmiStatus)now);
   }
   if (st < 0) return st;
-  if (st == CPL_RETRY) {
-    ask_why(in, t_end, result);
-    return in->base.health == CPLI_GOOD ? CPL_OK : CPL_ERR_MODEL;
-  }
+  if (st == CPL_RETRY) return ask_why(in, t_end, result);
   in->base.time = t_end;  // exactly, whatever time + h rounds to
   result->time = t_end;
   return CPL_OK;
@@ -57,7 +55,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpl_component* c = &s->base;
   cpli_curve_orders o = cpli_curve_now(&in->base, curve);
   cpl_status st = c->ops->set_real(c, &ref, 1, &o.value);
-  if (st != CPL_OK || o.n == 0 || in->base.holds_inputs) return st;
+  if (st != CPL_OK || o.n == 0) return st;
   const cpli_slot* slot = in->base.fmu->slots != NULL ? &in->base.fmu->slots[ref] : NULL;
   uint32_t refs[CPLI_COUNT(o.orders)];
   for (int k = 0; k < o.n; k++) {
@@ -65,7 +63,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
     if (slot != NULL && slot->negated) o.values[k] = -o.values[k];
   }
   st = cpli_fmiSetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
-  return cpli_hold_inputs(&in->base, st);
+  return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "fmiSetRealInputDerivatives");
 }
 
 cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {

@@ -171,8 +171,12 @@ CPLI_DEFINE_CALL(fmi2GetBooleanStatus, (cpli_fmi2 * in, fmi2StatusKind kind, int
                  ("i", *value))
 CPLI_DEFINE_CALL(fmi2GetMaxStepSize, (cpli_fmi2 * in, double* h),
                  in->fn.fmi2GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
-CPLI_DEFINE_CALL(coupletStopAtEvents, (cpli_fmi2 * in, int stop),
-                 in->fn.coupletStopAtEvents(in->base.instance, stop), ("i", stop), (""))
+CPLI_DEFINE_CALL(coupletStopAtEvents, (cpli_fmi2 * in, int on),
+                 in->fn.coupletStopAtEvents(in->base.instance, on), ("i", on), (""))
+CPLI_DEFINE_CALL(coupletLeaveEvents, (cpli_fmi2 * in, int on),
+                 in->fn.coupletLeaveEvents(in->base.instance, on), ("i", on), (""))
+CPLI_DEFINE_CALL(coupletInputEvent, (cpli_fmi2 * in, int* wanted),
+                 in->fn.coupletInputEvent(in->base.instance, wanted), (""), ("i", *wanted))
 
 //------------------------------------ constraints ------------------------------------
 

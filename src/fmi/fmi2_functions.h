@@ -8,9 +8,11 @@
 #include "fmi/calls.h"
 #include "fmi/headers/fmi2FunctionTypes.h"
 
-// Two functions beyond the standard, exported by FMUs that couplet builds.
+// Functions beyond the standard, exported by FMUs that couplet builds.
 typedef fmi2Status fmi2GetMaxStepSizeTYPE(fmi2Component c, fmi2Real* size);
-typedef fmi2Status coupletStopAtEventsTYPE(fmi2Component c, fmi2Boolean stop);
+typedef fmi2Status coupletStopAtEventsTYPE(fmi2Component c, fmi2Boolean on);
+typedef fmi2Status coupletLeaveEventsTYPE(fmi2Component c, fmi2Boolean on);
+typedef fmi2Status coupletInputEventTYPE(fmi2Component c, fmi2Boolean* wanted);
 
 // Constraints, an extension (docs/fmi-extensions.md).
 typedef fmi2Status fmi2GetNumberOfConstraintsTYPE(fmi2Component c, size_t* N);
@@ -67,6 +69,8 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(fmi2GetStringStatus, CPLI_ALWAYS | CPLI_ASIDE | CPLI_DISCARD)  \
   X(fmi2GetMaxStepSize, CPLI_ASIDE | CPLI_DISCARD)                 \
   X(coupletStopAtEvents, CPLI_ASIDE)                               \
+  X(coupletLeaveEvents, CPLI_ASIDE)                                \
+  X(coupletInputEvent, CPLI_ASIDE)                                 \
   X(fmi2GetNumberOfConstraints, CPLI_DISCARD)                      \
   X(fmi2Constraint, CPLI_DISCARD)                                  \
   X(fmi2ConstraintJacobian, CPLI_DISCARD)                          \

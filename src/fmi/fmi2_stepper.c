@@ -22,7 +22,7 @@ static cpl_status ask_status(cpli_instance* in, int* now) {
 }
 
 // After fmi2Discard: how far did it come, and why did it stop? Neither question needs an answer.
-static void ask_why(cpli_fmi2* in, double t_end, cpl_step_result* result) {
+static cpl_status ask_why(cpli_fmi2* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
   int terminated = fmi2False;
   if (in->fn.fmi2GetRealStatus == NULL ||
@@ -33,8 +33,9 @@ static void ask_why(cpli_fmi2* in, double t_end, cpl_step_result* result) {
       cpli_fmi2GetBooleanStatus(in, fmi2Terminated, &terminated) != CPL_OK) {
     terminated = fmi2False;
   }
-  cpli_step_stopped(&in->base, reached, t_end, result);
+  cpl_status st = cpli_step_stopped(&in->base, "fmi2LastSuccessfulTime", reached, t_end, result);
   if (terminated != fmi2False) result->end = CPL_STEP_TERMINATE;
+  return in->base.health == CPLI_GOOD ? st : CPL_ERR_MODEL;
 }
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
@@ -46,6 +47,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   double h = t_end - in->base.time;
   // FMI 2.0 demands steps greater than zero; to those who did not ask for more it is no step at all
   if (h == 0 && !s->base.can.zero_step) return CPL_OK;
+  result->event_handled = h == 0;
 
   st = cpli_fmi2DoStep(in, h, in->base.snapshots == 0);
   if (st == CPL_RETRY && in->base.last == fmi2Pending) {
@@ -53,10 +55,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
     st = now < 0 ? CPL_ERR_MODEL : cpli_fmi2_step_ended(in, (fmi2Status)now);
   }
   if (st < 0) return st;
-  if (st == CPL_RETRY) {
-    ask_why(in, t_end, result);
-    return in->base.health == CPLI_GOOD ? CPL_OK : CPL_ERR_MODEL;
-  }
+  if (st == CPL_RETRY) return ask_why(in, t_end, result);
   in->base.time = t_end;  // exactly, whatever time + h rounds to
   result->time = t_end;
   return CPL_OK;
@@ -68,21 +67,44 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpli_fmi2* in = instance_of(s);
   cpli_curve_orders o = cpli_curve_now(&in->base, curve);
   cpl_status st = cpli_fmi2SetReal(in, &ref, 1, &o.value);
-  if (st != CPL_OK) return st;
-  if (in->base.holds_inputs) return CPL_OK;
+  if (st != CPL_OK || o.n == 0) return st;
   uint32_t refs[CPLI_COUNT(o.orders)] = {ref, ref, ref};
   st = cpli_fmi2SetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
-  return cpli_hold_inputs(&in->base, st);
+  return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "fmi2SetRealInputDerivatives");
 }
 
 static cpl_status max_step(cpl_stepper* s, double* h) {
   *h = NAN;
-  cpl_status st = cpli_fmi2GetMaxStepSize(instance_of(s), h);
-  if (st != CPL_OK || !(*h > 0)) *h = NAN;  // discarded: it cannot tell
+  cpli_fmi2* in = instance_of(s);
+  cpl_status st = cpli_fmi2GetMaxStepSize(in, h);
+  // discarded: it cannot tell
+  *h = st == CPL_OK ? cpli_step_predicted(&in->base, "fmi2GetMaxStepSize", *h) : NAN;
   return st < 0 ? st : CPL_OK;
 }
 
+static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+  int event = fmi2False;
+  cpl_status st = cpli_coupletInputEvent(instance_of(s), &event);
+  *wanted = st == CPL_OK && event != fmi2False;
+  return st;
+}
+
 //------------------------------------ making ------------------------------------
+
+// FMUs made by couplet stop at events and leave them to us; older ones handle them first.
+static cpl_status choose_events(cpli_fmi2* in) {
+  cpl_stepper* s = &in->base.head.stepper;
+  cpl_status st = CPL_OK;
+  if (in->fn.coupletLeaveEvents != NULL && in->fn.coupletInputEvent != NULL) {
+    st = cpli_coupletLeaveEvents(in, fmi2True);
+    s->base.can.stops_early = s->base.can.zero_step = s->base.can.get_after_set = st == CPL_OK;
+    if (st == CPL_OK) in->base.stepper_ops.wants_update = wants_update;
+  } else if (in->fn.coupletStopAtEvents != NULL) {
+    st = cpli_coupletStopAtEvents(in, fmi2True);
+    s->base.can.stops_early = st == CPL_OK;
+  }
+  return in->base.health == CPLI_GOOD ? CPL_OK : st;
+}
 
 static cpl_status prepare(cpli_fmi2* in) {
   cpl_stepper* s = &in->base.head.stepper;
@@ -96,10 +118,7 @@ static cpl_status prepare(cpli_fmi2* in) {
     s->base.can.predicts = true;
   }
   s->ops = &in->base.stepper_ops;
-  if (in->fn.coupletStopAtEvents == NULL) return CPL_OK;
-  cpl_status st = cpli_coupletStopAtEvents(in, fmi2True);
-  s->base.can.stops_early = st == CPL_OK;
-  return in->base.health == CPLI_GOOD ? CPL_OK : st;
+  return choose_events(in);
 }
 
 cpl_status cpli_fmi2_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {

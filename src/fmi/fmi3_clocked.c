@@ -3,12 +3,10 @@
 //
 // Clocked variables of FMI 3.0 may be read and set in initialisation mode, and in an event while
 // one of their clocks is active. At other times they have the value that was read last, and what is
-// set waits for the next tick. This is so for numbers; strings and binaries are passed on.
+// set waits for the next tick. Clocks themselves are not gated.
 #include "fmi/fmi3_calls.h"
 
-static bool is_number(cpl_type type) {
-  return type == CPL_REAL || type == CPL_INTEGER || type == CPL_BOOLEAN || type == CPL_ENUMERATION;
-}
+static bool is_gated(cpl_type type) { return type != CPL_CLOCK; }
 
 // The others must be asked.
 static bool is_ours(const cpli_fmi3* in, const cpli_clock* clock) {
@@ -23,6 +21,7 @@ void cpli_fmi3_clocked_wait(cpli_fmi3* in, uint32_t ref) { in->gates[ref] = CPLI
 static cpl_status set_waiting(cpli_fmi3* in, const cpl_variable* v) {
   uint32_t ref = v->ref;
   in->gates[ref] = CPLI_OPEN;
+  if (v->type == CPL_STRING || v->type == CPL_BINARY) return cpli_fmi3_text_set(in, v);
   return v->type == CPL_REAL
              ? cpli_fmi3_set_real(&in->base.head.component, &ref, 1, &in->reals[ref])
              : cpli_fmi3_set_integer(&in->base.head.component, (cpl_type)v->type, &ref, 1,
@@ -36,13 +35,13 @@ static cpl_status open_gates(cpli_fmi3* in, int32_t clock) {
   bool waiting = false;
   for (int32_t i = 0; i < fmu->n_clocked; i++) {
     const cpl_variable* v = &fmu->desc.vars[fmu->clocked[i].var];
-    if ((clock >= 0 && fmu->clocked[i].clock != clock) || !is_number((cpl_type)v->type)) continue;
+    if ((clock >= 0 && fmu->clocked[i].clock != clock) || !is_gated((cpl_type)v->type)) continue;
     if (in->gates[v->ref] == CPLI_CLOSED) in->gates[v->ref] = CPLI_OPEN;
     waiting = waiting || in->gates[v->ref] == CPLI_WAITING;
   }
   for (int32_t i = 0; i < fmu->n_clocked && waiting && st == CPL_OK; i++) {
     const cpl_variable* v = &fmu->desc.vars[fmu->clocked[i].var];
-    if ((clock >= 0 && fmu->clocked[i].clock != clock) || !is_number((cpl_type)v->type)) continue;
+    if ((clock >= 0 && fmu->clocked[i].clock != clock) || !is_gated((cpl_type)v->type)) continue;
     if (in->gates[v->ref] == CPLI_WAITING) st = set_waiting(in, v);
   }
   return st;
@@ -100,14 +99,14 @@ cpl_status cpli_fmi3_clocked_read(cpli_fmi3* in) {
   cpl_status st = CPL_OK;
   if (in->base.fmu->n_clocked == 0) return CPL_OK;
   for (size_t i = 0; i < CPLI_COUNT(types) && st == CPL_OK; i++) st = read_type(in, types[i]);
-  return st;
+  return st == CPL_OK ? cpli_fmi3_texts_read(in) : st;
 }
 
 void cpli_fmi3_clocked_close(cpli_fmi3* in) {
   const cpl_fmu* fmu = in->base.fmu;
   for (int32_t i = 0; i < fmu->n_clocked; i++) {
     const cpl_variable* v = &fmu->desc.vars[fmu->clocked[i].var];
-    if (is_number((cpl_type)v->type) && in->gates[v->ref] == CPLI_OPEN) {
+    if (is_gated((cpl_type)v->type) && in->gates[v->ref] == CPLI_OPEN) {
       in->gates[v->ref] = CPLI_CLOSED;
     }
   }
@@ -119,7 +118,7 @@ void cpli_fmi3_clocked_reset(cpli_fmi3* in) {
   const cpl_fmu* fmu = in->base.fmu;
   for (int32_t i = 0; i < fmu->n_clocked; i++) {
     const cpl_variable* v = &fmu->desc.vars[fmu->clocked[i].var];
-    if (!is_number((cpl_type)v->type)) continue;
+    if (!is_gated((cpl_type)v->type)) continue;
     in->gates[v->ref] = CPLI_CLOSED;
     in->reals[v->ref] = v->start;
     in->integers[v->ref] = (int64_t)v->start;
@@ -136,11 +135,12 @@ cpl_status cpli_fmi3_clocked_prepare(cpli_fmi3* in) {
     return cpli_nomem(ctx);
   }
   cpli_fmi3_clocked_reset(in);
-  return CPL_OK;
+  return cpli_fmi3_texts_prepare(in);
 }
 
 void cpli_fmi3_clocked_release(cpli_fmi3* in) {
   cpl_context* ctx = in->base.head.component.ctx;
+  cpli_fmi3_texts_release(in);
   cpli_free(ctx, in->gates);
   cpli_free(ctx, in->clocked_refs);
   cpli_free(ctx, in->clocked_values);

@@ -159,7 +159,7 @@ static size_t own_size(const cpli_instance* in) {
   size_t size = 0;
   list_parts((const cpli_fmi3*)in, parts);
   for (int i = 0; i < N_PARTS; i++) size += parts[i].size;
-  return size;
+  return size + cpli_fmi3_texts_size((const cpli_fmi3*)in);
 }
 
 static void own_save(const cpli_instance* in, void* own) {
@@ -167,15 +167,22 @@ static void own_save(const cpli_instance* in, void* own) {
   char* to = own;
   list_parts((const cpli_fmi3*)in, parts);
   for (int i = 0; i < N_PARTS; to += parts[i++].size) memcpy(to, parts[i].data, parts[i].size);
+  cpli_fmi3_texts_save((const cpli_fmi3*)in, to);
 }
 
-static void own_restore(cpli_instance* in, const void* own) {
+static cpl_status own_restore(cpli_instance* in, const void* own, size_t size) {
   part parts[N_PARTS];
   const char* from = own;
+  size_t fixed = 0;
   list_parts((cpli_fmi3*)in, parts);
+  for (int i = 0; i < N_PARTS; i++) fixed += parts[i].size;
+  if (size < fixed)
+    return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT, "%s: these bytes are no saved state",
+                    in->name);
   for (int i = 0; i < N_PARTS; from += parts[i++].size) {
     memcpy(parts[i].data, from, parts[i].size);
   }
+  return cpli_fmi3_texts_restore((cpli_fmi3*)in, from, size - fixed);
 }
 
 //------------------------------------ making and ending ------------------------------------
@@ -269,7 +276,8 @@ static cpl_status reset(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   cpli_fmi3_values_forget(in);
   cpli_fmi3_clocked_reset(in);
-  cpl_status st = cpli_fmi3Reset(in);
+  cpl_status st = cpli_fmi3_texts_reset(in);
+  if (st >= 0) st = cpli_fmi3Reset(in);
   if (st < 0) return st;
   base->phase = CPLI_INSTANTIATED;
   base->health = CPLI_GOOD;

@@ -47,6 +47,12 @@ typedef enum cpli_gate {
   CPLI_WAITING,  // closed, and it was set: for the next tick
 } cpli_gate;
 
+// A String or a Binary as it was last.
+typedef struct cpli_fmi3_text {
+  uint8_t* data;
+  size_t size, cap;
+} cpli_fmi3_text;
+
 typedef struct cpli_fmi3 {
   cpli_instance base;
   cpli_fmi3_functions fn;
@@ -67,7 +73,8 @@ typedef struct cpli_fmi3 {
   double* reals;
   int64_t* integers;
   bool* known;
-  uint8_t* gates;  // cpli_gate
+  cpli_fmi3_text* texts;  // of clocked Strings and Binaries; NULL: there are none
+  uint8_t* gates;         // cpli_gate
   uint32_t* clocked_refs;
   void* clocked_values;
   // of algebraic variables, of their nominals, of residuals and of those before differentiation
@@ -112,6 +119,9 @@ cpl_status cpli_fmi3_get_integer(cpl_component* c, cpl_type type, const uint32_t
                                  int64_t* values);
 cpl_status cpli_fmi3_set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                                  const int64_t* values);
+cpl_status cpli_fmi3_read_string(cpli_fmi3* in, const uint32_t* refs, size_t n,
+                                 const char** values);
+cpl_status cpli_fmi3_read_binary(cpli_fmi3* in, const uint32_t* refs, size_t n, cpl_binary* values);
 cpl_status cpli_fmi3_get_string(cpl_component* c, const uint32_t* refs, size_t n,
                                 const char** values);
 cpl_status cpli_fmi3_set_string(cpl_component* c, const uint32_t* refs, size_t n,
@@ -158,3 +168,21 @@ cpl_status cpli_fmi3_clocked_read(cpli_fmi3* in);
 void cpli_fmi3_clocked_close(cpli_fmi3* in);
 /// One that is closed was set.
 void cpli_fmi3_clocked_wait(cpli_fmi3* in, uint32_t ref);
+
+//------------------------------------ fmi3_texts.c ------------------------------------
+
+cpl_status cpli_fmi3_texts_prepare(cpli_fmi3* in);
+void cpli_fmi3_texts_release(cpli_fmi3* in);
+/// They have their start values.
+cpl_status cpli_fmi3_texts_reset(cpli_fmi3* in);
+/// Those that are open are read, before they can be read no more.
+cpl_status cpli_fmi3_texts_read(cpli_fmi3* in);
+/// What waited for a tick is set.
+cpl_status cpli_fmi3_text_set(cpli_fmi3* in, const cpl_variable* v);
+cpl_status cpli_fmi3_text_keep(cpli_fmi3* in, uint32_t ref, const void* data, size_t size);
+const char* cpli_fmi3_text_string(const cpli_fmi3* in, uint32_t ref);
+cpl_binary cpli_fmi3_text_binary(const cpli_fmi3* in, uint32_t ref);
+/// All of them as bytes.
+size_t cpli_fmi3_texts_size(const cpli_fmi3* in);
+void cpli_fmi3_texts_save(const cpli_fmi3* in, char* to);
+cpl_status cpli_fmi3_texts_restore(cpli_fmi3* in, const char* from, size_t size);

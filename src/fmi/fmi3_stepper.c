@@ -42,14 +42,17 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
   cpli_fmi3_step done = {.reached = target};
   cpl_status st = cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
   if (st < 0) return st;
-  if (st == CPL_RETRY) {  // discarded
-    cpli_step_stopped(&in->base, done.reached < target ? done.reached : in->base.time, t_end,
-                      result);
+  bool refused = st == CPL_RETRY;  // discarded
+  bool early = refused || (done.early && done.reached != target);
+  // one that was discarded did not come to its end, though it may not have said how far
+  if (refused && done.reached == target) done.reached = in->base.time;
+  st = early ? cpli_step_stopped(&in->base, "lastSuccessfulTime", done.reached, target, result)
+             : CPL_OK;
+  if (st < 0) return st;
+  if (refused) {
     result->end = done.terminate ? CPL_STEP_TERMINATE : CPL_STEP_REFUSED;
     return CPL_OK;
   }
-  bool early = done.early && done.reached < target;
-  if (early) cpli_step_stopped(&in->base, done.reached, target, result);
   if (!early) in->base.time = target;  // exactly, whatever time + h rounds to
   bool due = fmin(in->events.next, cpli_fmi3_clocks_time(in)) <= in->base.time;
   in->events.pending = in->event_mode && (done.event || due);
@@ -80,10 +83,17 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   cpli_fmi3* in = instance_of(s);
   *h = NAN;
   cpl_status st = cpli_fmi3GetMaxStepSize(in, h);
-  if (st != CPL_OK || !(*h > 0)) *h = NAN;  // discarded: it cannot tell
+  // discarded: it cannot tell
+  *h = st == CPL_OK ? cpli_step_predicted(&in->base, "fmi3GetMaxStepSize", *h) : NAN;
   double event = fmin(in->events.next, cpli_fmi3_clocks_time(in));
   if (event > in->base.time && event - in->base.time < *h) *h = event - in->base.time;
   return st < 0 ? st : CPL_OK;
+}
+
+static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+  cpli_fmi3* in = instance_of(s);
+  *wanted = in->base.phase == CPLI_EVENT;  // an event is open, and with it all inputs are given
+  return *wanted ? CPL_OK : cpli_coupletInputEvent3(in, wanted);
 }
 
 //------------------------------------ making ------------------------------------
@@ -100,6 +110,10 @@ cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper
   in->base.stepper_ops = (cpl_stepper_ops){.step = step};
   can->input_derivatives = 0;  // FMI 3.0 has none
   can->zero_step = can->stops_early = in->event_mode;
+  if (in->event_mode && in->fn.coupletInputEvent3 != NULL) {
+    can->get_after_set = true;
+    in->base.stepper_ops.wants_update = wants_update;
+  }
   if (in->fn.fmi3GetMaxStepSize != NULL) {
     in->base.stepper_ops.max_step = max_step;
     can->predicts = true;

@@ -370,14 +370,16 @@ cpl_status cpli_fmi3_set_integer(cpl_component* c, cpl_type type, const uint32_t
 
 //------------------------------------ strings and binaries ------------------------------------
 
-cpl_status cpli_fmi3_get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                                const char** values) {
-  cpli_fmi3* in = (cpli_fmi3*)c;
+cpl_status cpli_fmi3_read_string(cpli_fmi3* in, const uint32_t* refs, size_t n,
+                                 const char** values) {
   cpli_fmi3_group* g = &in->left;
   const char** buffer = in->buffer;
-  cpl_status st = cpli_fmi3_settle(in);
-  for (size_t i = 0; i < n; i++) values[i] = "";
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n; i++)
+    values[i] = in->gates[refs[i]] != CPLI_OPEN ? cpli_fmi3_text_string(in, refs[i]) : "";
   for (size_t done = 0; done < n && st == CPL_OK; done += g->taken) {
+    done += count_closed(in, refs + done, n - done);
+    if (done == n) break;
     gather(in, g, CPL_STRING, refs + done, n - done);
     for (size_t i = 0; i < g->n_values; i++) buffer[i] = NULL;
     st = cpli_fmi3GetString(in, g->refs, g->n_refs, buffer, g->n_values);
@@ -388,12 +390,16 @@ cpl_status cpli_fmi3_get_string(cpl_component* c, const uint32_t* refs, size_t n
   return st;
 }
 
-cpl_status cpli_fmi3_get_binary(cpl_component* c, const uint32_t* refs, size_t n,
-                                cpl_binary* values) {
-  cpli_fmi3* in = (cpli_fmi3*)c;
+cpl_status cpli_fmi3_read_binary(cpli_fmi3* in, const uint32_t* refs, size_t n,
+                                 cpl_binary* values) {
   cpli_fmi3_group* g = &in->left;
-  cpl_status st = cpli_fmi3_settle(in);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n; i++) {
+    if (in->gates[refs[i]] != CPLI_OPEN) values[i] = cpli_fmi3_text_binary(in, refs[i]);
+  }
   for (size_t done = 0; done < n && st == CPL_OK; done += g->taken) {
+    done += count_closed(in, refs + done, n - done);
+    if (done == n) break;
     gather(in, g, CPL_BINARY, refs + done, n - done);
     memset(in->sizes, 0, g->n_values * sizeof *in->sizes);
     st = cpli_fmi3GetBinary(in, g->refs, g->n_refs, in->sizes, in->bytes, g->n_values);
@@ -403,6 +409,22 @@ cpl_status cpli_fmi3_get_binary(cpl_component* c, const uint32_t* refs, size_t n
     }
   }
   return st;
+}
+
+cpl_status cpli_fmi3_get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                                const char** values) {
+  cpli_fmi3* in = (cpli_fmi3*)c;
+  cpl_status st = cpli_fmi3_settle(in);
+  if (st == CPL_OK) st = look_at_clocks(in, refs, n);
+  return st != CPL_OK ? st : cpli_fmi3_read_string(in, refs, n, values);
+}
+
+cpl_status cpli_fmi3_get_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                                cpl_binary* values) {
+  cpli_fmi3* in = (cpli_fmi3*)c;
+  cpl_status st = cpli_fmi3_settle(in);
+  if (st == CPL_OK) st = look_at_clocks(in, refs, n);
+  return st != CPL_OK ? st : cpli_fmi3_read_binary(in, refs, n, values);
 }
 
 // What an FMU gave out is gone when it is set: keep copies, all in one block.
@@ -442,9 +464,16 @@ static cpl_status set_texts(cpli_fmi3* in, cpl_type type, const uint32_t* refs, 
                             const char* const* texts, const cpl_binary* binaries) {
   cpli_fmi3_group* g = &in->left;
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st == CPL_OK; i++) st = prepare_setting(in, refs[i], true);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    st = prepare_setting(in, refs[i], true);
+    if (st != CPL_OK || in->gates[refs[i]] == CPLI_OPEN) continue;
+    st = texts != NULL ? cpli_fmi3_text_keep(in, refs[i], texts[i], strlen(texts[i]))
+                       : cpli_fmi3_text_keep(in, refs[i], binaries[i].data, binaries[i].size);
+  }
   for (size_t done = 0; done < n && st == CPL_OK; done += g->taken) {
     void* block = NULL;
+    done += count_closed(in, refs + done, n - done);
+    if (done == n) break;
     gather(in, g, type, refs + done, n - done);
     if (!g->straight) st = load_texts(in, g, texts != NULL, &block);
     for (size_t i = 0; i < g->taken && st == CPL_OK; i++) {

@@ -182,6 +182,8 @@ struct cpl_fmu {
   cpli_findings findings;  // what the parser noticed and could live with
   char* folder;            // where the archive was extracted, absolute; NULL: not yet
   void* call_log;          // FILE* of the call log; NULL: none
+  bool shares_log;         // it belongs to the caller
+  const char* log_prefix;  // of the names of instances in it
   int live_instances;
   bool logging;                    // ask instances for debug messages (loggingOn)
   struct cpli_library* libraries;  // loaded binaries; library.h

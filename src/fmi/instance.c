@@ -42,6 +42,7 @@ typedef struct saved {
   void* state;
   double time;
   cpli_phase phase;
+  size_t own_size, own_cap;
   max_align_t own[];  // of the adapter
 } saved;
 
@@ -49,17 +50,23 @@ static size_t own_size(const cpli_instance* in) {
   return in->api->own_size != NULL ? in->api->own_size(in) : 0;
 }
 
-static saved* room_for(cpl_component* c, cpl_snapshot* snapshot) {
-  if (snapshot->data != NULL) return snapshot->data;
-  size_t own = own_size(instance_of(c));
-  snapshot->data = cpli_alloc(c->ctx, 1, sizeof(saved) + own);
-  if (snapshot->data != NULL) instance_of(c)->snapshots++;
-  return snapshot->data;
+static saved* room_for(cpl_component* c, cpl_snapshot* snapshot, size_t own) {
+  saved* s = snapshot->data;
+  if (s == NULL || own > s->own_cap) {
+    saved* larger = cpli_realloc(c->ctx, s, sizeof(saved) + own, 1);
+    if (larger == NULL) return NULL;
+    if (s == NULL) memset(larger, 0, sizeof *larger);
+    if (s == NULL) instance_of(c)->snapshots++;
+    snapshot->data = s = larger;
+    s->own_cap = own;
+  }
+  s->own_size = own;
+  return s;
 }
 
 cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_instance* in = instance_of(c);
-  saved* s = room_for(c, snapshot);
+  saved* s = room_for(c, snapshot, own_size(in));
   if (s == NULL) return cpli_nomem(c->ctx);
   s->time = in->time;
   s->phase = in->phase;
@@ -75,8 +82,7 @@ cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot)
   in->health = CPLI_GOOD;
   in->time = s->time;
   in->phase = s->phase;
-  if (in->api->own_restore != NULL) in->api->own_restore(in, s->own);
-  return st;
+  return in->api->own_restore != NULL ? in->api->own_restore(in, s->own, s->own_size) : st;
 }
 
 void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot) {
@@ -94,6 +100,7 @@ void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot) {
 typedef struct serial_head {
   double time;
   int64_t phase;
+  uint64_t own;  // size of what the adapter remembers
 } serial_head;
 
 cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapshot,
@@ -103,13 +110,13 @@ cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapsho
   size_t size = 0;
   cpl_status st = in->api->state_size(in, s->state, &size);
   if (st != CPL_OK) return st;
-  size_t before = sizeof(serial_head) + own_size(in);
+  size_t before = sizeof(serial_head) + s->own_size;
   uint8_t* room = cpli_realloc(c->ctx, in->bytes, before + size, 1);
   if (room == NULL) return cpli_nomem(c->ctx);
   in->bytes = room;
-  serial_head head = {s->time, (int64_t)s->phase};
+  serial_head head = {s->time, (int64_t)s->phase, s->own_size};
   memcpy(room, &head, sizeof head);
-  memcpy(room + sizeof head, s->own, own_size(in));
+  if (s->own_size > 0) memcpy(room + sizeof head, s->own, s->own_size);
   *bytes = (cpl_binary){room, before + size};
   return in->api->write_state(in, s->state, room + before, size);
 }
@@ -117,16 +124,16 @@ cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapsho
 cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot) {
   cpli_instance* in = instance_of(c);
-  serial_head head;
-  size_t before = sizeof head + own_size(in);
-  if (bytes->size < before)
+  serial_head head = {0};
+  if (bytes->size >= sizeof head) memcpy(&head, bytes->data, sizeof head);
+  if (bytes->size < sizeof head || head.own > bytes->size - sizeof head)
     return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: these bytes are no saved state", in->name);
-  saved* s = room_for(c, snapshot);
+  size_t before = sizeof head + head.own;
+  saved* s = room_for(c, snapshot, head.own);
   if (s == NULL) return cpli_nomem(c->ctx);
-  memcpy(&head, bytes->data, sizeof head);
   s->time = head.time;
   s->phase = (cpli_phase)head.phase;
-  memcpy(s->own, bytes->data + sizeof head, own_size(in));
+  if (head.own > 0) memcpy(s->own, bytes->data + sizeof head, head.own);
   if (s->state != NULL) in->api->free_state(in, &s->state);
   return in->api->read_state(in, bytes->data + before, bytes->size - before, &s->state);
 }
@@ -298,12 +305,39 @@ cpl_status cpli_check_step(cpli_instance* in, double t_end) {
                   "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
 }
 
-void cpli_step_stopped(cpli_instance* in, double reached, double t_end, cpl_step_result* result) {
+// A time before the step, or none at all, says nothing about the step, and it counts as one that
+// came nowhere. A time behind the step contradicts the step: nobody knows which state that is.
+cpl_status cpli_step_stopped(cpli_instance* in, const char* what, double reached, double t_end,
+                             cpl_step_result* result) {
+  double slack = 1e-9 * (t_end - in->time) + 4 * DBL_EPSILON * fabs(t_end);
+  if (reached > t_end + slack) {
+    return cpl_fail(in->head.component.ctx, CPL_ERR_MODEL,
+                    "%s: the step from t=%.12g to t=%.12g ended before its end, but %s is %.12g",
+                    in->name, in->time, t_end, what, reached);
+  }
+  if (!(reached >= in->time - slack) && !in->said_bad_time) {
+    in->said_bad_time = true;
+    cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
+            "the step from t=%.12g to t=%.12g ended before its end, and %s is %g, which is no time "
+            "of the step: it counts as a step that came nowhere",
+            in->time, t_end, what, reached);
+  }
   if (!(reached >= in->time)) reached = in->time;  // NaN too
-  if (reached > t_end) reached = t_end;
-  in->time = reached;
-  result->time = reached;
+  in->time = reached > t_end ? t_end : reached;
+  result->time = in->time;
   result->end = in->head.component.can.stops_early ? CPL_STEP_EVENT : CPL_STEP_REFUSED;
+  return CPL_OK;
+}
+
+double cpli_step_predicted(cpli_instance* in, const char* function, double h) {
+  if (h > 0) return h;
+  if (h != 0 && !in->said_bad_limit) {
+    in->said_bad_limit = true;
+    cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
+            "%s says at t=%.12g that the longest step is %g: it counts as no prediction", function,
+            in->time, h);
+  }
+  return NAN;
 }
 
 int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status)) {
@@ -316,6 +350,17 @@ int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, i
     if (st != CPL_OK) now = CPLI_SAID_ERROR;  // it cannot tell: there is nothing to wait for
   }
   return now;
+}
+
+cpl_status cpli_without_derivatives(cpli_instance* in, const char* function) {
+  if (in->health != CPLI_GOOD) return CPL_ERR_MODEL;
+  char name[32];
+  in->head.component.can.input_derivatives = 0;
+  cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
+          "%s at t=%.12g returned %s%s%s: from here on inputs are held over each step", function,
+          in->time, cpli_status_name(in, in->last, name, sizeof name),
+          in->message[0] != '\0' ? ": " : "", in->message);
+  return CPL_OK;
 }
 
 // The k-th derivative of a curve at t; those of a curve without polynomial are 0.
@@ -331,16 +376,6 @@ static double derivative_at(const cpl_curve* curve, double t, int k) {
 }
 
 // Every order the FMU knows is set each time: a curve that became flat must not leave a slope.
-cpl_status cpli_hold_inputs(cpli_instance* in, cpl_status st) {
-  if (st >= 0 || in->health != CPLI_GOOD) return st;
-  in->holds_inputs = true;
-  cpl_context* ctx = in->head.component.ctx;
-  cpl_log(ctx, CPL_LOG_WARNING, in->name,
-          "inputs are held constant between communication points from here on: %s",
-          cpl_context_error(ctx));
-  return CPL_OK;
-}
-
 cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve) {
   cpli_curve_orders o = {.value = derivative_at(curve, in->time, 0)};
   int most = (int)CPLI_COUNT(o.orders), known = in->head.component.can.input_derivatives;

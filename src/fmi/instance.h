@@ -65,7 +65,7 @@ typedef struct cpli_api {
   // What the adapter itself has to remember with a saved state. Nullable, all three together.
   size_t (*own_size)(const cpli_instance* in);
   void (*own_save)(const cpli_instance* in, void* own);
-  void (*own_restore)(cpli_instance* in, const void* own);
+  cpl_status (*own_restore)(cpli_instance* in, const void* own, size_t size);
   // optional functions: which capabilities the binary has
   bool (*has_states)(const cpli_instance* in);
   bool (*has_serialization)(const cpli_instance* in);
@@ -94,14 +94,14 @@ struct cpli_instance {
   cpl_setup setup;
   cpli_phase phase;
   cpli_health health;
-  bool holds_inputs;      // setting derivatives of inputs failed once
-  double time;            // NAN before setup
-  int last;               // what the last call returned
-  int32_t snapshots;      // alive: the FMU must be able to go back
-  uint8_t* bytes;         // of the state that was serialised last
-  const char* failed_in;  // the function after which no other may be called
-  uint32_t busy_calls;    // steps and events so far
-  uint16_t x87;           // surroundings.h: when the instance was made
+  double time;                         // NAN before setup
+  int last;                            // what the last call returned
+  int32_t snapshots;                   // alive: the FMU must be able to go back
+  uint8_t* bytes;                      // of the state that was serialised last
+  const char* failed_in;               // the function after which no other may be called
+  uint32_t busy_calls;                 // steps and events so far
+  uint16_t x87;                        // surroundings.h: when the instance was made
+  bool said_bad_time, said_bad_limit;  // warnings that come once
 
   pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads
   int message_status;
@@ -140,8 +140,18 @@ void cpli_clean_nominals(double* nominals, size_t n);
 /// A step backwards cannot be: fails with a message.
 cpl_status cpli_check_step(cpli_instance* in, double t_end);
 
-/// A step that ended at `reached` at the latest, before t_end.
-void cpli_step_stopped(cpli_instance* in, double reached, double t_end, cpl_step_result* result);
+/// A step that ended at `reached`, before t_end; `what` names where that time comes from. Fails
+/// when it lies behind t_end.
+cpl_status cpli_step_stopped(cpli_instance* in, const char* what, double reached, double t_end,
+                             cpl_step_result* result);
+
+/// What `function` predicts as the longest step. NAN: nothing that could be one, which is said
+/// once.
+double cpli_step_predicted(cpli_instance* in, const char* function, double h);
+
+/// After a failed call that sets derivatives of inputs: a warning, and there are none any more.
+/// Fails when the FMU cannot be used any more.
+cpl_status cpli_without_derivatives(cpli_instance* in, const char* function);
 
 /// An asynchronous FMU computes on while `ask` is called at growing intervals; the status of the
 /// step, or -1: the question failed.
@@ -155,9 +165,6 @@ typedef struct cpli_curve_orders {
 } cpli_curve_orders;
 
 cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve);
-/// What became of setting derivatives of inputs. The function is optional: where it fails, inputs
-/// are held from here on, with a warning.
-cpl_status cpli_hold_inputs(cpli_instance* in, cpl_status st);
 
 //------------------------------------ constraints.c ------------------------------------
 

@@ -272,7 +272,7 @@ static void fmu_destroy(cpl_source* src) {
   if (src == NULL) return;
   cpl_fmu* fmu = (cpl_fmu*)src;
   cpl_context* ctx = fmu->arena.ctx;
-  if (fmu->call_log != NULL) fclose(fmu->call_log);
+  if (fmu->call_log != NULL && !fmu->shares_log) fclose(fmu->call_log);
   if (fmu->folder != NULL && !fmu->is_folder && cpli_temp_folder_remove(ctx, fmu->folder) < 0)
     cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
   assert(fmu->live_instances == 0);  // after the folder is gone: it must not stay for a mistake
@@ -402,7 +402,12 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   fmu->n_given = def->n_starts;
 
   cpl_status st = fmu->base.path == NULL ? cpli_nomem(ctx) : read_description(fmu);
-  if (st >= 0 && def->call_log != NULL) {
+  fmu->log_prefix =
+      cpli_arena_strdup(&fmu->arena, def->calls_prefix != NULL ? def->calls_prefix : "");
+  if (fmu->log_prefix == NULL) st = cpli_nomem(ctx);
+  fmu->call_log = def->calls;
+  fmu->shares_log = def->calls != NULL;
+  if (st >= 0 && def->call_log != NULL && !fmu->shares_log) {
     fmu->call_log = fopen(def->call_log, "we");
     if (fmu->call_log == NULL)
       st =

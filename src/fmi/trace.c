@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The call log: "TIME INSTANCE FUNCTION(arguments) -> STATUS results", one line a call. The first
-// half is on disk before the call is made, so that a crash leaves its cause as the last line.
+// The call log: "TIME INSTANCE FUNCTION(arguments) -> STATUS results", one line per call. The first
+// half is on disk before the call is made, so that a crash leaves its cause as the last line. Calls
+// of FMUs that share a log wait for each other, in threads and in processes.
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -75,14 +77,25 @@ static void put_values(FILE* out, const char* types, const char* between, va_lis
   }
 }
 
+static void lock(const cpli_instance* in, short how) {
+  FILE* out = in->fmu->call_log;
+  struct flock range = {.l_type = how, .l_whence = SEEK_SET, .l_len = 1};
+  if (!in->fmu->shares_log) return;
+  if (how == F_WRLCK) flockfile(out);
+  fcntl(fileno(out), F_SETLKW, &range);  // without it, lines of processes may mix
+  if (how == F_UNLCK) funlockfile(out);
+}
+
 void cpli_trace_begin(const cpli_instance* in, const char* function, const char* types, ...) {
   FILE* out = in->fmu->call_log;
+  lock(in, F_WRLCK);
   if (isnan(in->time)) {
     fputc('-', out);
   } else {
     put_real(out, in->time);
   }
-  fprintf(out, " %s %s(", in->name, function);
+  const char* prefix = in->fmu->log_prefix != NULL ? in->fmu->log_prefix : "";
+  fprintf(out, " %s%s %s(", prefix, in->name, function);
   va_list args;
   va_start(args, types);
   put_values(out, types, ", ", args);
@@ -102,4 +115,5 @@ void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...)
   va_end(args);
   fputc('\n', out);
   fflush(out);
+  lock(in, F_UNLCK);
 }

@@ -64,6 +64,28 @@ static void lists_free(cpl_context* ctx, lists* l) {
   cpli_free(ctx, l->item);
 }
 
+cpl_status cpli_graph_reach(const cpli_graph* g, bool* marked) {
+  lists next = {0};
+  int32_t* stack = cpli_alloc(g->ctx, (size_t)g->n, sizeof *stack);
+  bool good = stack != NULL && lists_make(g, g->from, g->to, &next);
+  int32_t n = 0;
+  for (int32_t v = 0; v < g->n && good; v++) {
+    if (marked[v]) stack[n++] = v;
+  }
+  while (n > 0) {
+    int32_t v = stack[--n];
+    for (int32_t i = next.first[v]; i < next.first[v + 1]; i++) {
+      int32_t w = next.item[i];
+      if (marked[w]) continue;
+      marked[w] = true;
+      stack[n++] = w;
+    }
+  }
+  lists_free(g->ctx, &next);
+  cpli_free(g->ctx, stack);
+  return good ? CPL_OK : cpli_nomem(g->ctx);
+}
+
 //------------------------------------ Tarjan ------------------------------------
 
 // Without recursion: a chain of 100,000 models must not need a stack of that depth.

@@ -19,6 +19,8 @@ typedef struct cpli_graph {
 void cpli_graph_init(cpli_graph* g, cpl_context* ctx, int32_t n);
 void cpli_graph_free(cpli_graph* g);
 cpl_status cpli_graph_edge(cpli_graph* g, int32_t from, int32_t to);
+/// Mark all nodes that an edge, or a path of them, leads to from nodes that are marked.
+cpl_status cpli_graph_reach(const cpli_graph* g, bool* marked);
 
 // blocks invariants: 1 order[] is a permutation of the nodes; 2 an edge between two blocks leads to
 // a later one; 3 a block that is no loop has one node; 4 within a loop the torn nodes come first,

@@ -245,16 +245,18 @@ static void set_capabilities(cpli_master* m) {
 
 // Steppers that can do nothing but step.
 static cpl_status check_legacies(cpli_master* m) {
+  enum { MOST = 5 };
   char names[512] = "";
   size_t used = 0;
   int32_t n = 0;
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (m->parts[i].kind != CPL_LEGACY) continue;
-    if (used < sizeof names)
+    if (n < MOST && used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
                                m->parts[i].s->base.name);
     n++;
   }
+  if (n > MOST && used < sizeof names) snprintf(names + used, sizeof names - used, ", ...");
   if (n < 2) return CPL_OK;
   if (m->def.strict)
     return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
@@ -262,10 +264,11 @@ static cpl_status check_legacies(cpli_master* m) {
                     "one is allowed: %s",
                     m->name, n, names);
   if (m->saves)
-    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
-            "%d steppers can neither be rolled back nor predict their steps, and the run ends "
-            "when one of them rejects one: %s",
-            n, names);
+    cpl_log(
+        m->base.base.ctx, CPL_LOG_WARNING, m->name,
+        "%d of %d steppers can neither be rolled back nor predict their steps, and the run ends "
+        "when one of them rejects one (then try a shorter step): %s",
+        n, m->n_parts, names);
   return CPL_OK;
 }
 

@@ -141,6 +141,7 @@ typedef struct cpli_master {
   double margin;    // how far indicators are beyond it: cpl_stepper_ops.wants_update,
   double margin_t;  // at this time
   bool told;        // that the time of such a change is not known exactly
+  bool blind;       // in this step, parts that can go back have extrapolated inputs
   bool saves;       // snapshots are taken before each step
   uint32_t* refs;   // scratch of the longest list of one part
   double* reals;
@@ -179,6 +180,13 @@ void cpli_master_forget(cpl_component* c, cpl_snapshot* snapshot);
 /// Find out which inputs feed which outputs, cut or keep loops as the definition says, make the
 /// plans.
 cpl_status cpli_master_plan(cpli_master* m);
+
+//------------------------------------ names.c ------------------------------------
+
+/// "a.y -> b.u"; returns its length, which may be more than there is room for.
+int cpli_link_print(const cpli_master* m, const cpli_master_link* l, char* out, size_t size);
+/// How long one communication step is, as " (0.1 s)", or nothing when nobody knows; returns `out`.
+const char* cpli_lag_print(const cpli_master* m, char* out, size_t size);
 
 //------------------------------------ values.c ------------------------------------
 

@@ -3,8 +3,9 @@
 //
 // The order of a step. Nodes are the steps of parts, single outputs and single links. A part whose
 // outputs follow its inputs without a step is stepped at any time and its outputs wait for its
-// inputs; of any other part the step itself waits for the inputs that feed its outputs. Blocks of
-// the same level do not need each other.
+// inputs; of any other part the step itself waits for the inputs that feed its outputs. The one
+// part that may stop early and can neither be rolled back nor predict is stepped before those that
+// predict and cannot be rolled back. Blocks of the same level do not need each other.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@
 typedef struct builder {
   cpli_master* m;
   cpli_plan_kind kind;
+  int32_t legacy;  // the part to be stepped before those that predict; -1: none
   cpli_graph graph;
   bool declared_only;  // without edges that are assumed because a part declares no dependencies
   cpli_blocks* blocks;
@@ -84,7 +86,9 @@ static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
   for (int32_t o = p->first_out; o < p->first_out + p->n_outs; o++)
     all = all || k.row[m->outs[o].var] == 0;
   for (int32_t i = 0; i < s->n_outputs; i++) {
-    all = all || s->outputs[i].count < 0;
+    // a clock ticks at events: at the end of a step it shows no input
+    bool clock = p->s->base.desc->vars[s->outputs[i].var].type == CPL_CLOCK;
+    all = all || (s->outputs[i].count < 0 && !clock);
     for (int32_t j = 0; j < s->outputs[i].count; j++) {
       int32_t l = k.link[s->deps[s->outputs[i].first + j]];
       if (l > 0) m->links[l - 1].feeds = true;
@@ -132,50 +136,20 @@ static cpl_status add_edges(builder* b) {
   return st;
 }
 
-static cpl_status find_blocks(builder* b) {
-  cpli_master* m = b->m;
-  cpl_context* ctx = m->base.base.ctx;
-  int32_t n = m->n_parts + m->n_outs + m->n_links;
-  bool* may_tear = cpli_alloc(ctx, (size_t)n, sizeof *may_tear);
-  if (may_tear == NULL) return cpli_nomem(ctx);
-  for (int32_t i = 0; i < m->n_links; i++) may_tear[link_node(m, i)] = true;
+static bool is_last(const cpli_master_part* p) {
+  return p->kind == CPL_PREDICTS && !p->can_restore;
+}
+
+static cpl_status add_precedence(builder* b) {
+  const cpli_master* m = b->m;
   cpl_status st = CPL_OK;
-  for (int pass = 0; pass < 2 && st >= 0; pass++) {
-    b->declared_only = pass == 1;
-    cpli_graph_init(&b->graph, ctx, n);
-    st = add_edges(b);
-    if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, pass == 0 ? &b->blocks : &b->declared);
-    cpli_graph_free(&b->graph);
+  for (int32_t p = 0; p < m->n_parts && st >= 0 && b->legacy >= 0; p++) {
+    if (is_last(&m->parts[p])) st = cpli_graph_edge(&b->graph, b->legacy, p);
   }
-  cpli_free(ctx, may_tear);
   return st;
 }
 
-//------------------------------------ loops ------------------------------------
-
-// "a.y -> b.u"
-static int print_link(const cpli_master* m, const cpli_master_link* l, char* text, size_t size) {
-  const cpli_out* o = &m->outs[l->out];
-  const cpl_component *from = &m->parts[o->part].s->base, *to = &m->parts[l->part].s->base;
-  bool plain_from = m->parts[o->part].plain, plain_to = m->parts[l->part].plain;
-  return snprintf(text, size, "%s%s%s -> %s%s%s", plain_from ? "" : from->name,
-                  plain_from ? "" : ".", from->desc->vars[o->var].name, plain_to ? "" : to->name,
-                  plain_to ? "" : ".", to->desc->vars[l->var].name);
-}
-
-static void print_loop(const cpli_master* m, const cpli_blocks* bl, int32_t block, bool torn_only,
-                       char* text, size_t size) {
-  size_t used = 0;
-  int32_t first = bl->first[block];
-  int32_t n = torn_only ? bl->n_torn[block] : bl->first[block + 1] - first;
-  text[0] = '\0';
-  for (int32_t k = 0; k < n && used < size; k++) {
-    int32_t link = bl->order[first + k] - m->n_parts - m->n_outs;
-    if (link < 0) continue;
-    if (used > 0) used += (size_t)snprintf(text + used, size - used, ", ");
-    if (used < size) used += (size_t)print_link(m, &m->links[link], text + used, size - used);
-  }
-}
+//------------------------------------ facts ------------------------------------
 
 static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* text) {
   size_t n = m->n_facts[kind];
@@ -192,6 +166,102 @@ static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* tex
   return CPL_OK;
 }
 
+//------------------------------------ the legacy part ------------------------------------
+
+// The one part that may stop before the end of a step without notice and cannot be taken back. With
+// several of them no order helps: when one stops, nobody knows whether the others should have.
+static int32_t legacy_of(const cpli_master* m) {
+  int32_t found = -1;
+  for (int32_t p = 0; p < m->n_parts; p++) {
+    if (m->parts[p].kind != CPL_LEGACY) continue;
+    if (found >= 0) return -1;
+    found = p;
+  }
+  return found >= 0 && m->parts[found].s->base.can.stops_early ? found : -1;
+}
+
+static const char* first_last(const cpli_master* m) {
+  for (int32_t p = 0; p < m->n_parts; p++) {
+    if (is_last(&m->parts[p])) return m->parts[p].s->base.name;
+  }
+  return "";
+}
+
+static cpl_status delay_input(cpli_master* m, cpli_master_link* l) {
+  char text[512], lag[64];
+  l->with_step = false;
+  if (!l->feeds) return CPL_OK;
+  l->delayed = true;
+  cpli_link_print(m, l, text, sizeof text);
+  cpl_log(
+      m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+      "%s lags one communication step%s behind: %s can stop early and neither be rolled back nor "
+      "predict its steps, so it is stepped before those that predict and cannot be rolled back "
+      "(%s); a shorter step makes the lag smaller",
+      text, cpli_lag_print(m, lag, sizeof lag), m->parts[l->part].s->base.name, first_last(m));
+  return add_fact(m, CPL_FACT_DELAYED, text);
+}
+
+// Its step must not wait for the end of a step of a part that comes after it: inputs that would are
+// extrapolated. The graph has no precedence edges yet.
+static cpl_status free_legacy(builder* b) {
+  cpli_master* m = b->m;
+  const cpli_master_part* p = &m->parts[b->legacy];
+  bool* marked = cpli_alloc(m->base.base.ctx, (size_t)b->graph.n, sizeof *marked);
+  if (marked == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < m->n_parts; i++) marked[i] = is_last(&m->parts[i]);
+  cpl_status st = cpli_graph_reach(&b->graph, marked);
+  bool cut = false;
+  for (int32_t l = p->first_link; l < p->first_link + p->n_links && st >= 0; l++) {
+    if (!m->links[l].with_step || !marked[link_node(m, l)]) continue;
+    st = delay_input(m, &m->links[l]);
+    cut = true;
+  }
+  cpli_free(m->base.base.ctx, marked);
+  if (st < 0 || !cut) return st;
+  int32_t n = b->graph.n;
+  cpli_graph_free(&b->graph);
+  cpli_graph_init(&b->graph, m->base.base.ctx, n);
+  return add_edges(b);
+}
+
+static cpl_status find_blocks(builder* b) {
+  cpli_master* m = b->m;
+  cpl_context* ctx = m->base.base.ctx;
+  int32_t n = m->n_parts + m->n_outs + m->n_links;
+  bool* may_tear = cpli_alloc(ctx, (size_t)n, sizeof *may_tear);
+  if (may_tear == NULL) return cpli_nomem(ctx);
+  for (int32_t i = 0; i < m->n_links; i++) may_tear[link_node(m, i)] = true;
+  cpl_status st = CPL_OK;
+  for (int pass = 0; pass < 2 && st >= 0; pass++) {
+    b->declared_only = pass == 1;
+    cpli_graph_init(&b->graph, ctx, n);
+    st = add_edges(b);
+    if (st >= 0 && b->legacy >= 0 && pass == 0) st = free_legacy(b);
+    if (st >= 0) st = add_precedence(b);
+    if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, pass == 0 ? &b->blocks : &b->declared);
+    cpli_graph_free(&b->graph);
+  }
+  cpli_free(ctx, may_tear);
+  return st;
+}
+
+//------------------------------------ loops ------------------------------------
+
+static void print_loop(const cpli_master* m, const cpli_blocks* bl, int32_t block, bool torn_only,
+                       char* text, size_t size) {
+  size_t used = 0;
+  int32_t first = bl->first[block];
+  int32_t n = torn_only ? bl->n_torn[block] : bl->first[block + 1] - first;
+  text[0] = '\0';
+  for (int32_t k = 0; k < n && used < size; k++) {
+    int32_t link = bl->order[first + k] - m->n_parts - m->n_outs;
+    if (link < 0) continue;
+    if (used > 0) used += (size_t)snprintf(text + used, size - used, ", ");
+    if (used < size) used += (size_t)cpli_link_print(m, &m->links[link], text + used, size - used);
+  }
+}
+
 // The part in a loop that must be stepped and cannot go back; NULL: the loop can be iterated.
 static const cpli_master_part* stuck_in(const cpli_master* m, const cpli_blocks* bl,
                                         int32_t block) {
@@ -204,19 +274,27 @@ static const cpli_master_part* stuck_in(const cpli_master* m, const cpli_blocks*
 
 static cpl_status delay_loop(cpli_master* m, const cpli_blocks* bl, int32_t block,
                              const cpli_master_part* stuck) {
-  char text[1024];
+  char text[1024], lag[64];
   cpl_status st = CPL_OK;
   print_loop(m, bl, block, true, text, sizeof text);
-  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-          "algebraic loop: %s lag%s one communication step behind%s%s%s", text,
-          bl->n_torn[block] == 1 ? "s" : "", stuck != NULL ? " (" : "",
-          stuck != NULL ? stuck->s->base.name : "",
-          stuck != NULL ? " cannot be rolled back, so the loop cannot be solved)" : "");
+  cpli_lag_print(m, lag, sizeof lag);
+  const char* lags = bl->n_torn[block] == 1 ? "s" : "";
+  if (stuck != NULL) {
+    cpl_log(
+        m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+        "algebraic loop: %s lag%s one communication step%s behind: %s cannot be rolled back, so "
+        "the loop cannot be solved; a shorter step makes the lag smaller",
+        text, lags, lag, stuck->s->base.name);
+  } else {
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+            "algebraic loop: %s lag%s one communication step%s behind (on-loop: delay)", text, lags,
+            lag);
+  }
   for (int32_t k = 0; k < bl->n_torn[block] && st >= 0; k++) {
     int32_t link = bl->order[bl->first[block] + k] - m->n_parts - m->n_outs;
     m->links[link].delayed = true;
     m->links[link].with_step = false;
-    print_link(m, &m->links[link], text, sizeof text);
+    cpli_link_print(m, &m->links[link], text, sizeof text);
     st = add_fact(m, CPL_FACT_DELAYED, text);
   }
   return st;
@@ -371,7 +449,7 @@ static cpl_status write_plan(builder* b, cpli_plan* plan) {
 static cpl_status make_plan(cpli_master* m, cpli_plan_kind kind) {
   cpl_status st = CPL_OK;
   for (bool cut = true; cut && st >= 0;) {
-    builder b = {.m = m, .kind = kind};
+    builder b = {.m = m, .kind = kind, .legacy = kind == CPLI_PLAN_STEP ? legacy_of(m) : -1};
     cut = false;
     st = find_blocks(&b);
     if (st >= 0 && kind == CPLI_PLAN_STEP) st = treat_loops(m, b.blocks, &cut);
@@ -414,6 +492,23 @@ static cpl_status order_parts(cpli_master* m, int64_t* position) {
   return st;
 }
 
+// Jacobi: how many links lag, and which are the first of them.
+static cpl_status tell_lags(cpli_master* m) {
+  enum { MOST = 3 };
+  size_t n = m->n_facts[CPL_FACT_DELAYED], used = 0;
+  char names[1024] = "", lag[64];
+  for (size_t i = 0; i < n && i < MOST && used < sizeof names; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
+                             m->facts[CPL_FACT_DELAYED][i]);
+  if (n == 0) return CPL_OK;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "jacobi: %zu input%s that outputs show directly lag%s one communication step%s behind: "
+          "%s%s; algorithm: determinate does not lag",
+          n, n == 1 ? "" : "s", n == 1 ? "s" : "", cpli_lag_print(m, lag, sizeof lag), names,
+          n > MOST ? ", ..." : "");
+  return CPL_OK;
+}
+
 static cpl_status choose_links(cpli_master* m) {
   int64_t* position = cpli_alloc(m->base.base.ctx, (size_t)m->n_parts, sizeof *position);
   if (position == NULL) return cpli_nomem(m->base.base.ctx);
@@ -433,13 +528,11 @@ static cpl_status choose_links(cpli_master* m) {
     l->assumed = l->assumed && !asked;
     char text[512];
     if (m->def.algorithm != CPL_MASTER_JACOBI || !feeds) continue;
-    print_link(m, l, text, sizeof text);
-    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-            "jacobi: %s feeds outputs directly and lags one communication step behind", text);
+    cpli_link_print(m, l, text, sizeof text);
     st = add_fact(m, CPL_FACT_DELAYED, text);
   }
   cpli_free(m->base.base.ctx, position);
-  return st;
+  return st < 0 || m->def.algorithm != CPL_MASTER_JACOBI ? st : tell_lags(m);
 }
 
 // Who comes after someone who cannot go back is asked beforehand how far it would go.

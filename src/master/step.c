@@ -3,7 +3,9 @@
 //
 // One communication step: algorithms 2 and 3 of "Determinate Composition of FMUs for Co-Simulation"
 // (Broman and others, EMSOFT 2013), on plans. Parts that roll back find the step all of them
-// accept, then those that can do nothing take it, then those that told their limit beforehand.
+// accept, then the one that can do nothing takes it, then those that told their limit beforehand.
+// Where values make a part that rolls back wait for one that does not, it is tried beforehand with
+// extrapolated inputs (probe), and takes the step so when it does not accept it otherwise.
 #include <math.h>
 
 #include "master/master.h"
@@ -11,6 +13,13 @@
 enum { MOST_TRIES = 1000 };
 
 //------------------------------------ one part ------------------------------------
+
+static bool waits_for_inputs(const cpli_master* m, const cpli_master_part* p) {
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    if (m->links[i].with_step) return true;
+  }
+  return false;
+}
 
 static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
   return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
@@ -31,7 +40,8 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
   }
   p->stats.rejected++;
   if (p->predicted) return violates(p, t_end, "stopped earlier than it predicted it would");
-  if (r->end == CPL_STEP_REFUSED && t_end <= p->accepted &&
+  bool as_before = m->blind || !waits_for_inputs(m, p);  // it had the same inputs
+  if (r->end == CPL_STEP_REFUSED && t_end <= p->accepted && as_before &&
       m->def.algorithm != CPL_MASTER_ITERATIVE)
     return violates(p, t_end, "refuses a shorter step than it accepted before");
   if (r->end == CPL_STEP_REFUSED && !(p->can_restore && m->saves)) {
@@ -42,20 +52,21 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
   return CPL_OK;
 }
 
-// To t_end, through events that wait where it stands: a part may find one again there, by rounding.
-// A part with a grid of its own keeps events within its step to itself: the others are past them.
+// To t_end, through events that wait where it stands: a part may find one again there, by rounding,
+// or because its inputs jumped. One without steps of size zero has handled it already. A part with
+// a grid of its own keeps events within its step to itself: the others are past them.
 static cpl_status step_past_start(cpli_master_part* p, double t_end) {
   double last = p->t;
   for (int32_t i = 0;; i++) {
     cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
     double here = p->result.time;
-    bool event = st >= 0 && p->result.end == CPL_STEP_EVENT, updates = p->s->base.can.zero_step;
+    bool event = st >= 0 && p->result.end == CPL_STEP_EVENT;
     bool inside = event && p->step > 0 && here > p->t && here < t_end;
     if (here > last) i = 0, last = here;
-    bool stands = inside || (event && here <= p->t && updates);
+    bool stands = inside || (event && here <= p->t);
     if (!stands || i == MOST_TRIES) return st;
-    if (!updates) continue;
     p->stats.updates++;
+    if (!p->s->base.can.zero_step) continue;
     st = p->s->ops->step(p->s, here, here, &p->result);
     if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
   }
@@ -241,37 +252,58 @@ cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   return p->s->base.ops->restore(&p->s->base, &p->saved);
 }
 
-static bool waits_for_inputs(const cpli_master* m, const cpli_master_part* p) {
-  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
-    if (m->links[i].with_step) return true;
-  }
-  return false;
+static bool restores(const cpli_master* m, const cpli_master_part* p) {
+  return p->can_restore && m->saves;
 }
 
-// Someone stopped at m->reach. Those who went farther go back; who stands there already stays.
-static cpl_status go_back(cpli_master* m, double t_end) {
-  const char* who = m->base.base.name;
+static bool stands_at(const cpli_master_part* p, double t) {
+  return p->result.time == t && p->result.end != CPL_STEP_REFUSED;
+}
+
+// Who stopped first, and who has gone farther and cannot come back; NULL: nobody.
+static const cpli_master_part* find_stopped(const cpli_master* m) {
+  const cpli_master_part* stopped = NULL;
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
-    if (p->stepped && p->result.time == m->reach) who = p->s->base.name;
+    if (p->stepped && (stopped == NULL || p->result.time < stopped->result.time)) stopped = p;
   }
+  return stopped;
+}
+
+static const cpli_master_part* find_lost(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->stepped && !restores(m, p) && !stands_at(p, m->reach)) return p;
+  }
+  return NULL;
+}
+
+static cpl_status cannot_go_back(const cpli_master* m, const cpli_master_part* lost, double t_end) {
+  const cpli_master_part* stopped = find_stopped(m);
+  const char* who = stopped->s->base.name;
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: %s stops at t=%.12g, but %s has gone on to t=%.12g and cannot be rolled "
+                  "back%s%s%s",
+                  m->base.base.name, who, stopped->result.time, lost->s->base.name, t_end,
+                  lost->can_restore ? " by this algorithm" : "",
+                  restores(m, stopped) ? "" : ", and nor can ", restores(m, stopped) ? "" : who);
+}
+
+// Someone stopped at m->reach. Those who went farther go back; who stands there already stays. When
+// one that cannot go back has gone farther, all that can take the step again with the inputs they
+// were tried with before it began (*again: to the same end).
+static cpl_status go_back(cpli_master* m, double t_end, bool* again) {
+  const cpli_master_part* lost = find_lost(m);
+  *again = lost != NULL && !m->blind && restores(m, find_stopped(m));
+  if (lost != NULL && !*again) return cannot_go_back(m, lost, t_end);
+  m->blind = *again;
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     if (!p->stepped) continue;
-    bool restores = p->can_restore && m->saves;
-    bool there = p->result.time == m->reach && p->result.end != CPL_STEP_REFUSED;
-    if (there && (!restores || !waits_for_inputs(m, p))) {
-      p->kept = true;
-    } else if (restores) {
-      cpl_status st = cpli_master_rewind(m, p);
-      if (st < 0) return st;
-    } else {
-      return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                      "%s: %s stops at t=%.12g, but %s has gone on to t=%.12g and cannot be rolled "
-                      "back%s",
-                      m->base.base.name, who, m->reach, p->s->base.name, t_end,
-                      p->can_restore ? " by this algorithm" : "");
-    }
+    bool stays = !*again && stands_at(p, m->reach) && !waits_for_inputs(m, p);
+    p->kept = !restores(m, p) || stays;
+    cpl_status st = p->kept ? CPL_OK : cpli_master_rewind(m, p);
+    if (st < 0) return st;
   }
   return CPL_OK;
 }
@@ -316,6 +348,7 @@ static cpl_status predict(cpli_master* m, double* target) {
 // Those who will be asked only after someone who cannot go back: how far would they come?
 static cpl_status probe(cpli_master* m, double* target) {
   bool again = m->n_probes > 0 && m->saves;
+  m->blind = again;  // what they wait for is not known yet
   for (int32_t tries = 0; again && tries < MOST_TRIES; tries++) {
     again = false;
     for (int32_t i = 0; i < m->n_probes; i++) {
@@ -331,6 +364,7 @@ static cpl_status probe(cpli_master* m, double* target) {
       *target = m->reach;
     }
   }
+  m->blind = false;
   return CPL_OK;
 }
 
@@ -347,6 +381,7 @@ static void begin(cpli_master* m, double target) {
     p->stepped = p->kept = p->jumped = false;
     p->accepted = -INFINITY;
   }
+  m->blind = false;
 }
 
 // A discrete value that changed is an event for who takes it, if it can have one without a step.
@@ -416,9 +451,10 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
     st = cpli_master_walk(m, plan, 0, plan->n_ops, target);
     if (st != CPL_RETRY) break;
     m->stats.repeated++;
+    bool again = false;
     st = check_legacy(m, target);
-    if (st >= 0) st = go_back(m, target);
-    target = m->reach;
+    if (st >= 0) st = go_back(m, target, &again);
+    if (!again) target = m->reach;
     for (int32_t i = 0; i < m->n_parts; i++)
       m->parts[i].due = m->parts[i].kept || is_due(&m->parts[i], target);
     if (st >= 0 && (tries == MOST_TRIES || !(target > m->t)))

@@ -201,7 +201,8 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
       st = set_discrete(m, &s->base, l);
       continue;
     }
-    bool known = l->with_step && !l->delayed && !m->parts[m->outs[l->out].part].jumped;
+    bool known = l->with_step && !l->delayed && !m->parts[m->outs[l->out].part].jumped &&
+                 !(m->blind && p->can_restore);
     if (known && !l->guessed) l->next = cpli_link_value(m, l);
     cpl_curve curve = cpli_link_curve(m, l, p->t, t_end, known);
     if (s->ops->set_curve != NULL) st = s->ops->set_curve(s, l->ref, &curve);

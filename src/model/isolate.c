@@ -468,6 +468,13 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   return fetch(p, h, sizeof *h);
 }
 
+static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+  proxy* p = begin(&s->base, OP_wants_update);
+  *wanted = false;
+  put(p, wanted, sizeof *wanted);
+  return fetch(p, wanted, sizeof *wanted);
+}
+
 //------------------------------------ making instances ------------------------------------
 
 static const cpl_component_ops component_ops = {

@@ -7,6 +7,8 @@
 #include "couplet/modes.h"
 #include "model/start.h"
 
+enum { MOST_STANDS = 1000 };  // events at one time
+
 // Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
 // accumulates.
 typedef struct grid {
@@ -25,7 +27,8 @@ typedef struct run {
   bool dense;
   bool any_time;  // without dense output: output points are communication points
   bool ended;
-  bool recorded;  // t is recorded with the values that hold now
+  bool recorded;   // t is recorded with the values that hold now
+  bool said_late;  // that jumps of inputs take effect later
 } run;
 
 cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
@@ -174,13 +177,48 @@ static cpl_status end_early(run* r) {
   return st < 0 ? st : cpli_recorder_await(&r->recorder, r->t);
 }
 
+// The end of a communication step: where an input jumps there is a communication point.
+static double before_jump(run* r, double target, double jump) {
+  if (!(jump > r->t && jump < target - rounding(r))) return target;
+  if (r->s->base.can.variable_step) return jump;
+  if (!r->said_late) {
+    cpl_log(r->s->base.ctx, CPL_LOG_WARNING, r->s->base.name,
+            "an input jumps at t=%.12g, but the communication step cannot vary: jumps take effect "
+            "at the next communication point, and what is shorter than a step is lost",
+            jump);
+  }
+  r->said_late = true;
+  return target;
+}
+
+// At the jump of an input: the side before it, and the one after it where outputs follow inputs.
+static cpl_status pass_jump(run* r) {
+  cpl_status st = record(r);
+  if (st < 0 || !r->s->base.can.zero_step) return st;
+  st = cpli_inputs_set(&r->inputs, r->t);
+  if (st >= 0) st = update_event(r);
+  return st < 0 ? st : record(r);
+}
+
+// Events that follow each other without an end at one time.
+static cpl_status check_progress(run* r, double before, int* stands) {
+  *stands = r->t > before ? 0 : *stands + 1;
+  if (*stands < MOST_STANDS) return CPL_OK;
+  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL,
+                  "%s: stays at t=%.12g: %d steps in a row ended there with an event",
+                  r->s->base.name, r->t, MOST_STANDS);
+}
+
 // A stepper without: from communication point to communication point, inputs set at each.
 static cpl_status exchange_step(run* r) {
-  double target = next_exchange(r), h = target - r->t;
   if (r->exchange.next >= r->exchange.last && ends_short(r)) return end_early(r);
   cpl_status st = cpli_inputs_set(&r->inputs, r->t);
+  double jump = cpli_inputs_next_jump(&r->inputs);
+  double target = before_jump(r, next_exchange(r), jump), h = target - r->t;
+  int stands = 0;
   while (st >= 0 && !r->ended && r->t < target) {
     cpl_step_result result;
+    double before = r->t;
     double end = h < target - r->t ? r->t + h : target;
     st = r->s->ops->step(r->s, end, end, &result);
     if (st < 0) return st;
@@ -192,12 +230,14 @@ static cpl_status exchange_step(run* r) {
     r->ended = result.end == CPL_STEP_TERMINATE;
     if (st >= 0 && r->recorder.waits) st = cpli_recorder_sample(&r->recorder, r->t);
     bool event = result.end == CPL_STEP_EVENT;
+    if (st >= 0 && event) st = check_progress(r, before, &stands);
     if (st >= 0 && (event || r->ended)) st = record(r);
     if (st >= 0 && event && r->s->base.can.zero_step) {
       st = update_event(r);  // both sides are recorded
       if (st >= 0) st = record(r);
     }
   }
+  if (st >= 0 && !r->ended && r->t >= jump) st = pass_jump(r);
   if (st < 0) return st;
   grid_pass(&r->exchange, r->t);
   double now = r->t + rounding(r);

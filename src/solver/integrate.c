@@ -509,6 +509,13 @@ static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def*
   return CPL_OK;
 }
 
+// Beginning anew costs about one tolerance of error at every communication point, so that a run of
+// a hundred steps would be a hundred times worse than what was asked for.
+static void tighten(cpl_solver_def* def) {
+  def->rtol = fmin(def->rtol, fmax(0.01 * def->rtol, 1e-12));
+  def->atol *= 0.01;
+}
+
 cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
   cpl_context* ctx = model->base.ctx;
   *out = NULL;
@@ -540,6 +547,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                                            .dense_output = true,
                                            .input_derivatives = 3}},
                           .ops = &stepper_ops};
+  if (def->restart_each_step) tighten(&s->def);
   cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = cpli_dae_use(s);
   if (s->na > 0) {  // algebraic variables follow inputs at the next update only

@@ -80,6 +80,11 @@ cpl_status cpl_system_def_isolate(cpl_system_def* def, bool all, double call_tim
   return CPL_OK;
 }
 
+cpl_status cpl_system_def_call_log(cpl_system_def* def, const char* path) {
+  def->call_log = keep(def, path);
+  return def->call_log.text != NULL ? CPL_OK : cpli_nomem(def->ctx);
+}
+
 cpl_status cpl_system_def_add_parameter(cpl_system_def* def, const char* name, const char* value) {
   return cpli_def_add_parameter(
       def, (cpli_parameter){.name = keep(def, name), .value = keep(def, value)});

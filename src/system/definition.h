@@ -190,6 +190,7 @@ struct cpl_system_def {
   size_t n_interfaces, cap_interfaces, n_lines, cap_lines;
   bool isolate;             // all models, those of nested systems too
   double call_timeout;      // of isolated ones [s]; 0: none
+  cpli_text call_log;       // file; NULL: none
   cpli_names model_names;   // -> index in models
   cpli_names value_names;   // parameters: 2 * index, inputs: 2 * index + 1
   cpli_names output_names;  // -> index in outputs
@@ -243,6 +244,10 @@ typedef struct cpli_chain {
   const cpl_system_def* def;
   bool isolate;         // said outside or here: all models are to be isolated
   double call_timeout;  // of isolated models; 0: none
+  const char* path;     // before the names of models in messages: "", "outer.inner."
+  const char* member;   // the name of the system that is entered. Nullable
+  void* calls;          // FILE* of the call log. Nullable
+  int32_t* n_calls;     // FMUs that write to it
 } cpli_chain;
 
 /// What cpl_system_def_read() does; a nested system may be empty.

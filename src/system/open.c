@@ -13,6 +13,8 @@ static cpl_status open_fmu(cpl_context* ctx, const cpl_open_def* def, cpl_source
   cpl_fmu_def fmu = cpl_default_fmu_def();
   fmu.path = def->path;
   fmu.call_log = def->call_log;
+  fmu.calls = def->calls;
+  fmu.calls_prefix = def->calls_prefix;
   fmu.starts = def->starts;
   fmu.n_starts = def->n_starts;
   return cpl_fmu_open(ctx, &fmu, out);

@@ -127,7 +127,7 @@ static void loops_of_fmus_are_solved(void** state) {
                    "> cs_loop/delay.yaml"),
             0);
   CHECK_INT(couplet("run cs_loop/delay.yaml -o out.csv"), 0);
-  check_message("lags one communication step behind");
+  check_message("lags one communication step (0.1 s) behind");
 }
 
 //------------------------------------ the ball and its counters

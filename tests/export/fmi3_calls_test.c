@@ -234,6 +234,7 @@ static void only_fmi_functions_are_exported(void** state) {
     X(ProjectionStep)
     X(Projection)
 #undef X
+    known += strcmp(line, "coupletInputEvent3") == 0;
     if (known != n + 1) fail_msg("%s is exported", line);
   }
   free(symbols);

@@ -55,6 +55,71 @@ static void a_discarded_step_tells_how_far_it_came(void** state) {
   done(&p, s);
 }
 
+// A time that cannot be: behind the step it is an error, otherwise no answer and said once.
+static void times_outside_of_the_step_are_named(void** state) {
+  (void)state;
+  static const char* const beyond[] = {"beyond", "infinite"};
+  static const char* const before[] = {"before", "notime"};
+  for (int i = 0; i < 2; i++) {
+    probe_fmu p;
+    cpl_stepper* s = ready_stepper(&p, "probe");
+    cpl_step_result r;
+    probe_fault("fmi2DoStep", 1, beyond[i]);
+    CHECK_INT(s->ops->step(s, 0.25, 0.25, &r), CPL_ERR_MODEL);
+    CHECK_CONTAINS(cpl_context_error(p.ctx), "left: the step from t=0 to t=0.25");
+    CHECK_CONTAINS(cpl_context_error(p.ctx), i == 0 ? "LastSuccessfulTime is 0.5" : "is inf");
+    done(&p, s);
+  }
+  for (int i = 0; i < 2; i++) {
+    probe_fmu p;
+    cpl_stepper* s = ready_stepper(&p, "probe");
+    cpl_step_result r;
+    probe_fault("fmi2DoStep", 1, before[i]);
+    CHECK_OK(p.ctx, s->ops->step(s, 0.25, 0.25, &r));
+    CHECK(r.end == CPL_STEP_REFUSED && r.time == 0);
+    CHECK_CONTAINS(p.logged, i == 0 ? "fmi2LastSuccessfulTime is -1" : "LastSuccessfulTime is nan");
+    size_t said = strlen(p.logged);
+    probe_fault("fmi2DoStep", 1, before[i]);
+    CHECK_OK(p.ctx, s->ops->step(s, 0.25, 0.25, &r));
+    CHECK_INT(strlen(p.logged), said);
+    done(&p, s);
+  }
+}
+
+static void a_prediction_that_is_none_is_named(void** state) {
+  (void)state;
+  probe_fmu p;
+  cpl_stepper* s = ready_stepper(&p, "probe_extras");
+  double h = 0;
+  probe_fault("fmi2GetMaxStepSize", 1, "nan");
+  CHECK_OK(p.ctx, s->ops->max_step(s, &h));
+  CHECK(isnan(h));
+  CHECK_CONTAINS(p.logged, "fmi2GetMaxStepSize says at t=0 that the longest step is nan");
+  CHECK_OK(p.ctx, s->ops->max_step(s, &h));
+  CHECK(h == 0.125);
+  done(&p, s);
+}
+
+// One warning, then inputs are held.
+static void derivatives_that_fail_are_left_out(void** state) {
+  (void)state;
+  probe_fmu p;
+  cpl_stepper* s = ready_stepper(&p, "probe");
+  cpl_step_result r;
+  cpl_curve line = {.from = 0, .order = 1, .coefficient = {1, 2}};
+  probe_fault("fmi2SetRealInputDerivatives", 1, "error");
+  CHECK_OK(p.ctx, s->ops->set_curve(s, U, &line));
+  CHECK_CONTAINS(p.logged, "fmi2SetRealInputDerivatives at t=0 returned fmi2Error");
+  CHECK_OK(p.ctx, s->ops->step(s, 1, 1, &r));
+  CHECK_OK(p.ctx, s->ops->set_curve(s, U, &line));
+  CHECK_STR(probe_calls(),
+            "0 left fmi2SetReal([5], [1]) -> fmi2OK\n"
+            "0 left fmi2SetRealInputDerivatives([5, 5], [1, 2], [2, 0]) -> fmi2Error\n"
+            "0 left fmi2DoStep(0, 1, 1) -> fmi2OK\n"
+            "1 left fmi2SetReal([5], [3]) -> fmi2OK\n");
+  done(&p, s);
+}
+
 static void a_model_may_end_the_simulation(void** state) {
   (void)state;
   probe_fmu p;
@@ -188,6 +253,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_are_exact),
       cmocka_unit_test(a_discarded_step_tells_how_far_it_came),
+      cmocka_unit_test(times_outside_of_the_step_are_named),
+      cmocka_unit_test(a_prediction_that_is_none_is_named),
+      cmocka_unit_test(derivatives_that_fail_are_left_out),
       cmocka_unit_test(a_model_may_end_the_simulation),
       cmocka_unit_test(no_answer_is_an_answer),
       cmocka_unit_test(events_stop_a_stepper_that_can),

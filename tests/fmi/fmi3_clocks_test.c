@@ -164,6 +164,57 @@ static void clocked_variables(void** state) {
   close_probe(&o);
 }
 
+static void put_texts(opened* o, cpl_component* c, const char* text) {
+  uint32_t string = ref_of(o, "c_s_in"), binary = ref_of(o, "c_bin_in");
+  cpl_binary bytes = {(const uint8_t*)text, strlen(text)};
+  CHECK_OK(o->ctx, c->ops->set_string(c, &string, 1, &text));
+  CHECK_OK(o->ctx, c->ops->set_binary(c, &binary, 1, &bytes));
+}
+
+static void check_texts(opened* o, cpl_component* c, bool inputs, const char* wanted) {
+  uint32_t string = ref_of(o, inputs ? "c_s_in" : "c_s_out");
+  uint32_t binary = ref_of(o, inputs ? "c_bin_in" : "c_bin_out");
+  const char* text = NULL;
+  cpl_binary bytes = {0};
+  CHECK_OK(o->ctx, c->ops->get_string(c, &string, 1, &text));
+  CHECK_STR(text, wanted);
+  CHECK_OK(o->ctx, c->ops->get_binary(c, &binary, 1, &bytes));
+  CHECK(bytes.size == strlen(wanted) && memcmp(bytes.data, wanted, bytes.size) == 0);
+}
+
+// Strings and Binaries wait for the tick as numbers do, and come back with a saved state.
+static void clocked_texts(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  cpl_stepper* s = stepper_in(&o);
+  cpl_component* c = &s->base;
+  cpl_step_result r;
+  cpl_snapshot saved = {NULL};
+  put_texts(&o, c, "one");
+  CHECK_OK(o.ctx, initialize(c));
+  check_texts(&o, c, false, "one");  // set in initialisation mode
+  put_texts(&o, c, "another one");
+  check_texts(&o, c, true, "another one");
+  check_texts(&o, c, false, "one");
+  CHECK_OK(o.ctx, s->ops->step(s, 0.1, 0.1, &r));
+  CHECK_NEAR(r.time, 0.05, 1e-15);
+  check_texts(&o, c, false, "one");  // the tick is still to come
+  CHECK_OK(o.ctx, c->ops->save(c, &saved));
+  CHECK_OK(o.ctx, s->ops->step(s, r.time, r.time, &r));
+  check_texts(&o, c, false, "another one");
+  put_texts(&o, c, "a third one, which is longer than those before");
+  CHECK_OK(o.ctx, c->ops->restore(c, &saved));
+  check_texts(&o, c, false, "one");
+  check_texts(&o, c, true, "another one");
+  CHECK_OK(o.ctx, s->ops->step(s, 0.05, 0.05, &r));
+  check_texts(&o, c, false, "another one");
+  CHECK_OK(o.ctx, c->ops->save(c, &saved));  // more than what was saved there before
+  c->ops->forget(c, &saved);
+  c->ops->destroy(c);
+  close_probe(&o);
+}
+
 // One that belongs to a clock of the FMU itself.
 static void clocked_by_the_fmu(void** state) {
   (void)state;
@@ -272,6 +323,7 @@ int main(void) {
       cmocka_unit_test(over_a_connection),
       cmocka_unit_test(over_a_master),
       cmocka_unit_test(clocked_variables),
+      cmocka_unit_test(clocked_texts),
       cmocka_unit_test(clocked_by_the_fmu),
       cmocka_unit_test(rollback_of_co_simulation),
       cmocka_unit_test(rollback_of_model_exchange),

@@ -82,6 +82,44 @@ static void early_return(void** state) {
   }
 }
 
+static void times_outside_of_the_step_are_named(void** state) {
+  (void)state;
+  static const char* const bad[] = {"beyond", "infinite", "before", "notime"};
+  for (int i = 0; i < 4; i++) {
+    opened o;
+    open_probe(&o, "3");
+    want_fault("fmi3DoStep", 1, bad[i]);
+    cpl_stepper* s = stepper_in(&o);
+    cpl_step_result r;
+    CHECK_OK(o.ctx, initialize(&s->base));
+    cpl_status st = s->ops->step(s, 0.04, 0.04, &r);
+    if (i < 2) {
+      CHECK_INT(st, CPL_ERR_MODEL);
+      CHECK_CONTAINS(cpl_context_error(o.ctx), "left: the step from t=0 to t=0.04");
+      CHECK_CONTAINS(cpl_context_error(o.ctx), i == 0 ? "Time is 0.08" : "Time is inf");
+    } else {
+      CHECK(st == CPL_OK && r.end == CPL_STEP_EVENT && r.time == 0);
+      CHECK_CONTAINS(o.logged, i == 2 ? "lastSuccessfulTime is -1" : "lastSuccessfulTime is nan");
+    }
+    s->base.ops->destroy(&s->base);
+    close_probe(&o);
+  }
+}
+
+static void a_prediction_that_is_none_is_named(void** state) {
+  (void)state;
+  opened o;
+  open_probe(&o, "3");
+  want_fault("fmi3GetMaxStepSize", 1, "negative");
+  cpl_stepper* s = stepper_in(&o);
+  double h = 0;
+  CHECK_OK(o.ctx, initialize(&s->base));
+  CHECK_OK(o.ctx, s->ops->max_step(s, &h));
+  CHECK_CONTAINS(o.logged, "fmi3GetMaxStepSize says at t=0 that the longest step is -1");
+  s->base.ops->destroy(&s->base);
+  close_probe(&o);
+}
+
 static void ends_in_an_event(void** state) {
   (void)state;
   opened o;
@@ -136,9 +174,14 @@ static void refused_event_mode(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(stops_at_ticks),     cmocka_unit_test(discrete_inputs),
-      cmocka_unit_test(early_return),       cmocka_unit_test(ends_in_an_event),
-      cmocka_unit_test(without_event_mode), cmocka_unit_test(refused_event_mode),
+      cmocka_unit_test(stops_at_ticks),
+      cmocka_unit_test(discrete_inputs),
+      cmocka_unit_test(early_return),
+      cmocka_unit_test(times_outside_of_the_step_are_named),
+      cmocka_unit_test(a_prediction_that_is_none_is_named),
+      cmocka_unit_test(ends_in_an_event),
+      cmocka_unit_test(without_event_mode),
+      cmocka_unit_test(refused_event_mode),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

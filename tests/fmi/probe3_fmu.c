@@ -17,7 +17,7 @@
 enum { X = 1, DX, K, U, Y, F32 = 10, I8 = 12, U8 = 14, I16 = 16, U16 = 18, I32 = 20, U32 = 22 };
 enum { I64 = 24, U64 = 26, BOOLEAN = 28, STRING = 30, BINARY = 32, ENUM = 34, M = 40, W, W_SUM };
 enum { PERIOD = 43, NAMES, CLOCKS = 50, ALARM = 57, COUNTS = 60, TIMES = 70, MOST = 8 };
-enum { C_IN = 80, C_OUT, N_ALARM };
+enum { C_IN = 80, C_OUT, N_ALARM, C_S_IN, C_S_OUT, C_BIN_IN, C_BIN_OUT };
 enum { CONSTANT, FIXED, CALCULATED, TUNABLE, CHANGING, COUNTDOWN, TRIGGER, N_CLOCKS };
 enum mode { INSTANTIATED, CONFIGURING, INITIALIZING, EVENT, CONTINUOUS, STEPPING };
 
@@ -31,6 +31,9 @@ typedef struct probe {
   uint64_t m;
   int count[N_CLOCKS];
   double last[N_CLOCKS], c_in;
+  char c_text[32];
+  uint8_t c_bytes[16];
+  size_t n_c_bytes;
   int64_t n_alarm;
   bool active[N_CLOCKS], alarm, countdown_wanted, period_changed;
   enum mode mode;
@@ -341,7 +344,8 @@ fmi3Status fmi3GetString(fmi3Instance c, const fmi3ValueReference* refs, size_t 
   BEGIN(void) n_values;
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
-    values[at++] = refs[i] == NAMES ? p->names[0] : p->text;
+    if (!is_there(p, refs[i])) return refuse(p, "its clock is not active");
+    values[at++] = refs[i] == NAMES ? p->names[0] : refs[i] >= C_S_IN ? p->c_text : p->text;
     if (refs[i] == NAMES) values[at++] = p->names[1];
   }
   return status;
@@ -352,6 +356,11 @@ fmi3Status fmi3SetString(fmi3Instance c, const fmi3ValueReference* refs, size_t 
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
     if (!may_set(p, refs[i])) return refuse(p, "it cannot be set in this mode");
+    if (!is_there(p, refs[i])) return refuse(p, "its clock is not active");
+    if (refs[i] == C_S_IN) {
+      snprintf(p->c_text, sizeof p->c_text, "%s", values[at++]);
+      continue;
+    }
     if (refs[i] != NAMES) {
       snprintf(p->text, sizeof p->text, "%s", values[at++]);
       continue;
@@ -364,11 +373,11 @@ fmi3Status fmi3SetString(fmi3Instance c, const fmi3ValueReference* refs, size_t 
 
 fmi3Status fmi3GetBinary(fmi3Instance c, const fmi3ValueReference* refs, size_t n, size_t* sizes,
                          fmi3Binary* values, size_t n_values) {
-  BEGIN(void) refs;
-  (void)n_values;
+  BEGIN(void) n_values;
   for (size_t i = 0; i < n; i++) {
-    sizes[i] = p->n_bytes;
-    values[i] = p->bytes;
+    if (!is_there(p, refs[i])) return refuse(p, "its clock is not active");
+    sizes[i] = refs[i] >= C_BIN_IN ? p->n_c_bytes : p->n_bytes;
+    values[i] = refs[i] >= C_BIN_IN ? p->c_bytes : p->bytes;
   }
   return status;
 }
@@ -377,7 +386,9 @@ fmi3Status fmi3SetBinary(fmi3Instance c, const fmi3ValueReference* refs, size_t 
   BEGIN(void) n_values;
   for (size_t i = 0; i < n; i++) {
     if (!may_set(p, refs[i]) || sizes[i] > sizeof p->bytes) return refuse(p, "it cannot be set");
-    memcpy(p->bytes, values[i], p->n_bytes = sizes[i]);
+    if (!is_there(p, refs[i])) return refuse(p, "its clock is not active");
+    if (refs[i] == C_BIN_IN) memcpy(p->c_bytes, values[i], p->n_c_bytes = sizes[i]);
+    else memcpy(p->bytes, values[i], p->n_bytes = sizes[i]);
   }
   return status;
 }
@@ -594,7 +605,8 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
                       fmi3Float64* reached) {
   BEGIN(void) no_way_back;
   if (p->mode != STEPPING || fabs(t - p->time) > 1e-12) return refuse(p, "no step here");
-  *early = fault_is("early");
+  bool bad_time = tells_bad_time(fault_kind);
+  *early = fault_is("early") || bad_time;
   *terminate = fault_is("end");
   *event = *early;
   if (*early || *terminate || status == fmi3Discard) h /= 2;
@@ -607,11 +619,12 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
   p->x[0] = x * co + p->x[1] / w * s;  // exact without inputs
   p->x[1] = p->x[1] * co - x * w * s;
   p->time = *reached = t + h;
+  if (bad_time) *reached = wanted_time(fault_kind, t, 2 * h, t + h);
   return status;
 }
 
 FMI3_Export fmi3Status fmi3GetMaxStepSize(fmi3Instance c, fmi3Float64* size);
 fmi3Status fmi3GetMaxStepSize(fmi3Instance c, fmi3Float64* size) {
-  BEGIN* size = 0.125;
+  BEGIN* size = fault_is("negative") ? -1 : 0.125;
   return status;
 }

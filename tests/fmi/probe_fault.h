@@ -9,6 +9,7 @@
 
 #include <fenv.h>
 #include <locale.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,18 @@ static const char* wanted_fault(const char* function) {
   disturb(kind);
   return kind;
 }
+
+// The time that a step which is told to end early says it reached: "beyond" its end, "before" its
+// beginning, "notime" or "infinite"; otherwise `reached`.
+static inline double wanted_time(const char* kind, double t, double h, double reached) {
+  if (kind == NULL) return reached;
+  if (strcmp(kind, "beyond") == 0) return t + 2 * h;
+  if (strcmp(kind, "before") == 0) return t - 1;
+  if (strcmp(kind, "notime") == 0) return (double)NAN;
+  return strcmp(kind, "infinite") == 0 ? (double)INFINITY : reached;
+}
+
+static inline int tells_bad_time(const char* kind) { return wanted_time(kind, 0, 1, 0.5) != 0.5; }
 
 // The status of this call: 0 to 4, or 42; `*kind` is the fault, when there is one.
 static int wanted_status(const char* function, const char** kind) {

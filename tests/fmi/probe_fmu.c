@@ -358,8 +358,10 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_wa
   if (kind != NULL && strcmp(kind, "error") == 0) say(p, fmi2Error, __func__);
   if (kind != NULL && strcmp(kind, "error") == 0) return fmi2Error;
   if (kind != NULL && strcmp(kind, "fatal") == 0) return fmi2Fatal;
-  int halfway = kind != NULL && (strcmp(kind, "discard") == 0 || p->terminated);
+  int halfway =
+      kind != NULL && (strcmp(kind, "discard") == 0 || tells_bad_time(kind) || p->terminated);
   advance(p, halfway ? h / 2 : h);
+  p->last_time = wanted_time(kind, t, h, p->last_time);
   return halfway ? fmi2Discard : p->polls > 0 ? fmi2Pending : fmi2OK;
 }
 #endif
@@ -408,7 +410,7 @@ fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2
 #ifdef PROBE_EXTRAS
 FMI2_Export fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size);
 fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size) {
-  BEGIN* size = 0.125;
+  BEGIN* size = nan_wanted ? NAN : 0.125;
   return status;
 }
 

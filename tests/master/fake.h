@@ -25,6 +25,7 @@ typedef struct fake {
   int n_stops;
   double lies;  // predicts so much more than it accepts
   bool silent;  // refuses without saying how far it came
+  double wall;  // stops where x comes to it, which it does not predict; 0: nowhere
   // how it is
   double t, u, y, x;
   int steps, saves, restores, updates;
@@ -102,6 +103,10 @@ static double fake_limit(const fake* f) {
   return limit;
 }
 
+static double fake_wall(const fake* f) {
+  return f->wall > f->x && f->u > 0 ? f->t + (f->wall - f->x) / f->u : INFINITY;
+}
+
 static cpl_status fake_step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* r) {
   fake* f = (fake*)s;
   (void)t_limit;
@@ -110,14 +115,16 @@ static cpl_status fake_step(cpl_stepper* s, double t_end, double t_limit, cpl_st
     f->updates++;
     return CPL_OK;
   }
-  double limit = fake_limit(f);
+  double limit = fmin(fake_limit(f), fake_wall(f));
   if (limit < t_end) {
-    bool stop = f->n_stops > 0 && !(f->longest > 0 && limit == f->t + f->longest);
+    bool stop = limit == fake_wall(f) ||
+                (f->n_stops > 0 && !(f->longest > 0 && limit == f->t + f->longest));
     r->end = stop ? CPL_STEP_EVENT : CPL_STEP_REFUSED;
     r->time = f->silent ? f->t : limit;
     if (!stop) return CPL_OK;  // the state is not to be used
     t_end = limit;
   }
+  if (fake_wall(f) == t_end) r->end = CPL_STEP_EVENT;
   for (int i = 0; i < f->n_stops; i++) {
     if (f->stops[i] == t_end) r->end = CPL_STEP_EVENT;
   }

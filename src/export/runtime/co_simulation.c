@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Co-simulation: the model with CVODE inside. A step runs through its events, unless the importer
-// asked to handle them itself or to be stopped at each of them. The integrator begins anew at every
-// step, so that a restored state leads to the same bits.
+// asked to handle them itself or to be stopped at each of them. Continuous inputs are curves to the
+// integrator, so that a new value is an event only where an indicator changes its side. The
+// integrator begins anew at every step, so that a restored state leads to the same bits.
 #include <math.h>
 
 #include "couplet/solver.h"
@@ -44,12 +45,10 @@ cpl_status fmu_make_stepper(fmu* f) {
     if (st < 0) return st;
   }
   cpl_solver_def def = cpl_default_solver_def();
-  // beginning anew costs about one tolerance of error at every communication point, so that a run
-  // of a hundred steps would be a hundred times worse than what was asked for
-  f->rtol = rtol;
-  def.rtol = fmin(rtol, fmax(0.01 * rtol, 1e-12));
+  def.rtol = f->rtol = rtol;
   def.restart_each_step = true;
   memset(f->has_curve, 0, f->cm->at.nu * sizeof *f->has_curve);
+  memset(f->has_slope, 0, f->cm->at.nu * sizeof *f->has_slope);
   cpl_status st = cpl_integrate(f->model, &def, &f->stepper);
   if (st < 0) f->model = NULL;  // it belonged to the stepper
   return st;
@@ -72,21 +71,40 @@ cpl_status fmu_deserialize_stepper(fmu* f, const unsigned char* bytes, size_t si
 
 //------------------------------------ inputs ------------------------------------
 
+static cpl_status draw(fmu* f, uint32_t input, double value, double slope) {
+  cpl_curve line = {.from = f->time, .order = slope != 0, .coefficient = {value, slope}};
+  cpl_status st = f->stepper->ops->set_curve(f->stepper, f->cm->at.u + input, &line);
+  f->has_curve[input] = st >= 0;
+  f->has_slope[input] = st >= 0 && slope != 0;
+  return st;
+}
+
 // From here on the input is a line through its present value.
 static cpl_status draw_line(fmu* f, uint32_t input, double slope) {
   uint32_t ref = f->cm->at.u + input;
-  cpl_curve line = {.from = f->time, .order = 1, .coefficient = {0, slope}};
-  cpl_status st = f->model->base.ops->get_real(&f->model->base, &ref, 1, &line.coefficient[0]);
-  if (st >= 0) st = f->stepper->ops->set_curve(f->stepper, ref, &line);
-  f->has_curve[input] = st >= 0;
-  return st;
+  double value;
+  cpl_status st = f->model->base.ops->get_real(&f->model->base, &ref, 1, &value);
+  return st < 0 ? st : draw(f, input, value, slope);
+}
+
+// The value is read back, so that the model has it: what is saved now has it, too.
+cpl_status fmu_set_input(fmu* f, uint32_t input, double value) {
+  uint32_t ref = f->cm->at.u + input;
+  cpl_component* part = &f->stepper->base;
+  cpl_status st = draw(f, input, value, 0);
+  if (st >= 0 && f->state == FMU_EVENT) st = part->ops->set_real(part, &ref, 1, &value);
+  return st < 0 ? st : part->ops->get_real(part, &ref, 1, &value);
+}
+
+fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted) {
+  return fmu_result(f, function, f->stepper->ops->wants_update(f->stepper, wanted));
 }
 
 // Inputs with a slope are lines over the step that comes; those that were lines before are held
 // again.
 static cpl_status draw_inputs(fmu* f) {
   for (uint32_t i = 0; i < f->cm->at.nu; i++) {
-    if (!f->has_curve[i] && f->input_slopes[i] == 0) continue;
+    if (!f->has_slope[i] && f->input_slopes[i] == 0) continue;
     cpl_status st = draw_line(f, i, f->input_slopes[i]);
     if (st < 0) return st;
     f->input_slopes[i] = 0;  // slopes are given anew for every step
@@ -120,9 +138,9 @@ static bool importer_returns(fmu* f, double t, double* t_end) {
   return false;
 }
 
-// To t_end through all events; or to the first one, when the importer handles events, or when it
-// shall stop there. Unless the importer does it, events are handled when this returns, one at t_end
-// too.
+// To t_end through all events; or to the first one, when the importer handles events, or when the
+// step is to end there. Unless the importer handles them, events are handled when this returns, one
+// at t_end too.
 static cpl_status advance(fmu* f, double t_end, cpl_step_result* result) {
   cpl_stepper* s = f->stepper;
   for (;;) {
@@ -130,7 +148,7 @@ static cpl_status advance(fmu* f, double t_end, cpl_step_result* result) {
     if (st < 0 || result->end != CPL_STEP_EVENT) return st;
     double t = result->time;
     fmu_log(f, FMU_OK, FMU_LOG_EVENTS, "event at t=%.17g", t);
-    if (f->event_mode && (f->early_return || t >= t_end)) return CPL_OK;
+    if (f->leave_events || (f->event_mode && (f->early_return || t >= t_end))) return CPL_OK;
     bool stop = importer_returns(f, t, &t_end) || f->stop_at_events;
     if (!stop && t < t_end) continue;  // the next step handles it
     st = s->ops->step(s, t, t, result);
@@ -195,7 +213,7 @@ fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info) {
 
 // Who stops at events can tell when one in time comes, but not when one of the states does.
 fmu_status fmu_max_step(fmu* f, const char* function, double* size) {
-  bool stops = f->event_mode || f->stop_at_events;
+  bool stops = f->event_mode || f->stop_at_events || f->leave_events;
   *size = INFINITY;
   if (!stops) return FMU_OK;
   if (f->model->base.desc->n_indicators > 0 || f->model->base.can.completed_step) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // FMI 2.0 over the instance: co-simulation. A step runs through its events, as masters of FMI 2.0
-// expect; one that knows coupletStopAtEvents can ask to be stopped at each of them instead.
+// expect; one that knows coupletStopAtEvents or coupletLeaveEvents can ask for steps that end at
+// each of them instead.
 #include <math.h>
 
 #include "export/runtime/fmu.h"
@@ -11,6 +12,13 @@
 /// Not part of FMI: while it is on, fmi2DoStep returns fmi2Discard at every event inside the step,
 /// with the event handled and fmi2LastSuccessfulTime its time; the next step may begin there.
 FMI2_Export fmi2Status coupletStopAtEvents(fmi2Component c, fmi2Boolean on);
+/// Not part of FMI: while it is on, fmi2DoStep returns fmi2Discard at every event of the step, also
+/// at one at its end, with fmi2LastSuccessfulTime its time and the values before it. A step of size
+/// zero handles it; the next step does, too, before it begins.
+FMI2_Export fmi2Status coupletLeaveEvents(fmi2Component c, fmi2Boolean on);
+/// Not part of FMI: whether the inputs that were set since the last step cause an event, which a
+/// step of size zero would handle. Between steps outputs follow inputs.
+FMI2_Export fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted);
 /// Not part of FMI (D. Broman et al., "Determinate composition of FMUs for co-simulation"): the
 /// largest step that will be accepted from here; INFINITY: any.
 FMI2_Export fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size);
@@ -65,6 +73,21 @@ fmi2Status coupletStopAtEvents(fmi2Component c, fmi2Boolean on) {
   ENTER(FMU_ANY);
   f->stop_at_events = on != fmi2False;
   return fmi2OK;
+}
+
+fmi2Status coupletLeaveEvents(fmi2Component c, fmi2Boolean on) {
+  ENTER(FMU_ANY);
+  f->leave_events = on != fmi2False;
+  return fmi2OK;
+}
+
+fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted) {
+  ENTER(FMU_STEPPED);
+  bool event = false;
+  if (wanted == NULL) return fmi2Error;
+  fmu_status status = fmu_input_event(f, __func__, &event);
+  *wanted = event ? fmi2True : fmi2False;
+  return (fmi2Status)status;
 }
 
 fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size) {

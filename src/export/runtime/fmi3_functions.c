@@ -10,6 +10,9 @@
 /// Not part of FMI (D. Broman et al., "Determinate composition of FMUs for co-simulation"): the
 /// largest step that will be accepted from here; INFINITY: any.
 FMI3_Export fmi3Status fmi3GetMaxStepSize(fmi3Instance instance, fmi3Float64* size);
+/// Not part of FMI: whether the inputs that were set in Step Mode since the last step cause an
+/// event, for which the importer may enter Event Mode. In Step Mode outputs follow inputs.
+FMI3_Export fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted);
 
 const char* fmi3GetVersion(void) { return fmi3Version; }
 
@@ -326,6 +329,12 @@ fmi3Status fmi3GetMaxStepSize(fmi3Instance instance, fmi3Float64* size) {
   ENTER_CS(FMU_STEPPED);
   if (size == NULL) return fmi3Error;
   DO(fmu_max_step(f, __func__, size));
+}
+
+fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted) {
+  ENTER_CS(FMU_STEPPED);
+  if (wanted == NULL) return fmi3Error;
+  DO(fmu_input_event(f, __func__, wanted));
 }
 
 fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference clockReference,

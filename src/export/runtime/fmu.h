@@ -79,11 +79,13 @@ typedef struct cpl_fmu_instance {
   double reached;        // of the last step, successful or not
   double* input_slopes;  // nu: derivatives of the inputs in the next step
   bool* has_curve;       // nu: the stepper has been given a curve for this input
+  bool* has_slope;       // nu: and it is not flat
   bool event_mode;       // the importer handles events
   bool early_return;     // steps may end before the time asked for
-  bool stop_at_events;
-  bool update_due;  // in event mode: the update of this event is still to be made
-  bool end_wanted;  // the model asked to end the simulation
+  bool stop_at_events;   // a step ends at its first event, after the update
+  bool leave_events;     // a step ends at its first event, before the update
+  bool update_due;       // in event mode: the update of this event is still to be made
+  bool end_wanted;       // the model asked to end the simulation
 } fmu;
 
 //------------------------------------ instance ------------------------------------
@@ -211,15 +213,19 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
 
 /// A stepper with the tolerance of f->setup, made of the model as it is.
 cpl_status fmu_make_stepper(fmu* f);
-/// Inputs that were lines in the last step stay at their present value.
+/// Inputs that the stepper has a curve for stay at their present value.
 cpl_status fmu_hold_inputs(fmu* f);
+/// A continuous input of a stepper that runs has this value from here on.
+cpl_status fmu_set_input(fmu* f, uint32_t input, double value);
+/// Whether the inputs set since the last step cause an event.
+fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted);
 /// A saved state of the stepper as bytes, as cpli_cmodel_serialize() does it for the model.
 size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char* bytes);
 cpl_status fmu_deserialize_stepper(fmu* f, const unsigned char* bytes, size_t size,
                                    cpl_snapshot* snapshot);
 
 /// From a time by a step; result->time is where it ended, result->end why. An event that waits for
-/// the importer (f->event_mode) is CPL_STEP_EVENT without event_handled.
+/// the importer (f->event_mode, f->leave_events) is CPL_STEP_EVENT without event_handled.
 fmu_status fmu_step(fmu* f, const char* function, double from, double h, cpl_step_result* result);
 /// The importer handles an event: the update of a stepper.
 fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info);

@@ -131,6 +131,7 @@ void fmu_destroy(fmu* f) {
     cpli_free(f->ctx, f->var_of_ref);
     cpli_free(f->ctx, f->input_slopes);
     cpli_free(f->ctx, f->has_curve);
+    cpli_free(f->ctx, f->has_slope);
     cpli_free(f->ctx, f->refs);
     cpli_free(f->ctx, f->indicators);
     cpl_context_destroy(f->ctx);
@@ -148,9 +149,10 @@ static cpl_status prepare(fmu* f) {
   f->var_of_ref = cpli_alloc(f->ctx, at->n, sizeof *f->var_of_ref);
   f->input_slopes = cpli_alloc(f->ctx, at->nu, sizeof *f->input_slopes);
   f->has_curve = cpli_alloc(f->ctx, at->nu, sizeof *f->has_curve);
+  f->has_slope = cpli_alloc(f->ctx, at->nu, sizeof *f->has_slope);
   f->indicators = cpli_alloc(f->ctx, at->nz, sizeof *f->indicators);
   if (f->var_of_ref == NULL || f->input_slopes == NULL || f->has_curve == NULL ||
-      f->indicators == NULL) {
+      f->has_slope == NULL || f->indicators == NULL) {
     return cpli_nomem(f->ctx);
   }
   for (int32_t i = 0; i < f->cm->desc.n_vars; i++) {
@@ -279,6 +281,16 @@ cpl_status fmu_make_stepper(fmu* f) {
 cpl_status fmu_hold_inputs(fmu* f) {
   (void)f;
   return CPL_OK;
+}
+
+cpl_status fmu_set_input(fmu* f, uint32_t input, double value) {
+  (void)input, (void)value;
+  return fmu_make_stepper(f);
+}
+
+fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted) {
+  *wanted = false;
+  return fmu_result(f, function, fmu_make_stepper(f));
 }
 
 size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char* bytes) {

@@ -12,7 +12,7 @@ typedef struct frame {
   double time, reached;
   uint32_t state;
   bool stepping;  // of a stepper, not of the model
-  bool stop_at_events, update_due, end_wanted;
+  bool stop_at_events, leave_events, update_due, end_wanted;
 } frame;
 
 typedef struct saved {
@@ -57,6 +57,7 @@ fmu_status fmu_save(fmu* f, const char* function, void** state) {
   s->frame.state = f->state;
   s->frame.stepping = stepping;
   s->frame.stop_at_events = f->stop_at_events;
+  s->frame.leave_events = f->leave_events;
   s->frame.update_due = f->update_due;
   s->frame.end_wanted = f->end_wanted;
   if (f->cm->at.nu > 0) memcpy(s->slopes, f->input_slopes, f->cm->at.nu * sizeof(double));
@@ -83,6 +84,7 @@ fmu_status fmu_restore(fmu* f, const char* function, void* state) {
   f->reached = s->frame.reached;
   f->state = s->frame.state;
   f->stop_at_events = s->frame.stop_at_events;
+  f->leave_events = s->frame.leave_events;
   f->update_due = s->frame.update_due;
   f->end_wanted = s->frame.end_wanted;
   if (f->cm->at.nu > 0) memcpy(f->input_slopes, s->slopes, f->cm->at.nu * sizeof(double));

@@ -71,8 +71,7 @@ fmu_status fmu_get_reals(fmu* f, const char* function, const uint32_t* refs, siz
   return fmu_result(f, function, part->ops->get_real(part, refs, n, values));
 }
 
-// Masters set their inputs before every step. For the stepper a value that is set is an event, so
-// it hears only of those that changed.
+// Masters set their inputs before every step; the stepper is given only those that changed.
 static bool nothing_new(fmu* f, const uint32_t* refs, size_t n, const double* values) {
   if (f->state != FMU_STEPPED) return false;
   for (size_t i = 0; i < n; i++) {
@@ -81,6 +80,11 @@ static bool nothing_new(fmu* f, const uint32_t* refs, size_t n, const double* va
     if (m->ops->get_real(m, &refs[i], 1, &present) != CPL_OK || present != values[i]) return false;
   }
   return true;
+}
+
+static bool is_continuous_input(const fmu* f, uint32_t ref) {
+  const cpl_variable* v = fmu_variable(f, ref);
+  return v->causality == CPL_INPUT && v->variability == CPL_CONTINUOUS;
 }
 
 fmu_status fmu_set_reals(fmu* f, const char* function, const uint32_t* refs, size_t n,
@@ -93,7 +97,14 @@ fmu_status fmu_set_reals(fmu* f, const char* function, const uint32_t* refs, siz
   if (nothing_new(f, refs, n, values)) return FMU_OK;
   note_change(f);
   cpl_component* part = fmu_component(f);
-  return fmu_result(f, function, part->ops->set_real(part, refs, n, values));
+  bool runs = f->stepper != NULL && (f->state == FMU_STEPPED || f->state == FMU_EVENT);
+  if (!runs) return fmu_result(f, function, part->ops->set_real(part, refs, n, values));
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    st = is_continuous_input(f, refs[i]) ? fmu_set_input(f, refs[i] - f->cm->at.u, values[i])
+                                         : part->ops->set_real(part, &refs[i], 1, &values[i]);
+  }
+  return fmu_result(f, function, st);
 }
 
 //------------------------------------ Integer, Boolean ------------------------------------
