@@ -65,7 +65,8 @@ typedef struct cpl_master_def {
   int32_t n_links;
   cpl_master_algorithm algorithm;
   cpl_on_loop on_loop;
-  int32_t order;     ///< of the polynomials inputs follow, 0 to 2; -1: 1 when iterative, else 0
+  int32_t order;     ///< of the polynomials inputs follow, 0 to 2; -1: 2 with a tolerance, 1 when
+                     ///< iterative, else 0
   double step;       ///< longest communication step; 0: as far as step() is asked to go
   double tolerance;  ///< relative, of the communication step; 0: the step is fixed
   double min_step;   ///< 0: a millionth of step

@@ -275,6 +275,7 @@ cpl_status cpli_evaluate(cpli_aggregate* a);
 /// Walk some ops of a plan.
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
 cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out);
+double cpli_node_nominal(const cpli_aggregate* a, int32_t node);  // the usual size of its value
 cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l);
 /// A part's partial derivatives at the present point; constant ones are evaluated once. `out` is
 /// the caller's for this jacobian and has what it had after the last call. Sets *changed when
@@ -298,6 +299,9 @@ typedef struct cpli_torn {
   const int32_t* nodes;
   const double* nominals;
 } cpli_torn;
+
+/// Whether its equations determine its values at the present point, where it has been solved.
+cpl_status cpli_loop_check(cpli_aggregate* a, struct cpli_loop* l, bool* fine);
 
 /// None: it is discrete, not a matter of derivatives.
 cpli_torn cpli_loop_torn(const struct cpli_loop* l);

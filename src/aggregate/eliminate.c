@@ -21,6 +21,8 @@ struct cpli_elimination {
   int32_t*
       place;      // states in the order of the matrix: those with few partners first, to keep zeros
   double* right;  // right-hand side in that order
+  double *row, *column;  // factors of the rows and columns of the matrix, where it is scaled
+  bool scaled;
 };
 
 //------------------------------------ make ------------------------------------
@@ -82,8 +84,10 @@ static bool allocate(cpli_elimination* e, size_t n_terms) {
   e->jacobian = cpli_alloc(e->ctx, states * states, sizeof *e->jacobian);
   e->pivot = cpli_alloc(e->ctx, states, sizeof *e->pivot);
   e->place = cpli_alloc(e->ctx, states, sizeof *e->place);
-  e->right = cpli_alloc(e->ctx, states, sizeof *e->right);
+  e->right = cpli_alloc(e->ctx, 3 * states, sizeof *e->right);
   if (e->place == NULL || e->right == NULL) return false;
+  e->row = e->right + states;
+  e->column = e->row + states;
   return e->order != NULL && e->first != NULL && e->items != NULL && e->rows != NULL &&
          e->matrix != NULL && e->jacobian != NULL && e->pivot != NULL;
 }
@@ -197,14 +201,23 @@ static inline void shift(double* restrict to, const double* restrict from, doubl
   for (size_t i = 0; i < n; i++) to[i * n + i] = 1 - gamma * from[i * n + i];
 }
 
+// States of very different sizes make pivots that look like rounding: scaled to one they do not.
 int32_t cpli_elimination_factor(cpli_elimination* e, double gamma) {
   shift(e->matrix, e->jacobian, gamma, (size_t)e->n_states);
   int32_t bad = cpli_lu_factor(e->matrix, e->pivot, e->n_states);
+  e->scaled = bad >= 0;
+  if (e->scaled) {
+    shift(e->matrix, e->jacobian, gamma, (size_t)e->n_states);
+    cpli_lu_equilibrate(e->matrix, e->n_states, e->row, e->column);
+    bad = cpli_lu_factor(e->matrix, e->pivot, e->n_states);
+  }
   return bad >= 0 ? e->place[bad] : -1;
 }
 
 void cpli_elimination_solve(cpli_elimination* e, const double* r, double* dx) {
   for (int32_t k = 0; k < e->n_states; k++) e->right[k] = r[e->place[k]];
+  for (int32_t k = 0; k < e->n_states && e->scaled; k++) e->right[k] *= e->row[k];
   cpli_lu_solve(e->matrix, e->pivot, e->n_states, e->right);
+  for (int32_t k = 0; k < e->n_states && e->scaled; k++) e->right[k] *= e->column[k];
   for (int32_t k = 0; k < e->n_states; k++) dx[e->place[k]] = e->right[k];
 }

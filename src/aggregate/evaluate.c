@@ -22,7 +22,7 @@ cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out) {
   return c->function.value(c->function.user, a->t, l->values, out);
 }
 
-static double nominal_of(const cpli_aggregate* a, int32_t node) {
+double cpli_node_nominal(const cpli_aggregate* a, int32_t node) {
   const cpli_node* k = &a->nodes[node];
   return k->part >= 0 && k->var >= 0 ? a->parts[k->part].m->base.desc->vars[k->var].nominal : 1;
 }
@@ -41,7 +41,7 @@ static cpl_status by_differences(cpli_aggregate* a, cpli_tie* l) {
   cpl_status st = f->value(f->user, a->t, l->values, &base);
   for (int32_t k = 0; k < l->n_sources && st == CPL_OK; k++) {
     double at = l->values[k];
-    double h = cbrt(DBL_EPSILON) * fmax(fabs(at), nominal_of(a, l->sources[k]));
+    double h = cbrt(DBL_EPSILON) * fmax(fabs(at), cpli_node_nominal(a, l->sources[k]));
     l->values[k] = at + h;
     st = f->value(f->user, a->t, l->values, &plus);
     l->values[k] = at - h;

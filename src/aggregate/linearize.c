@@ -258,22 +258,40 @@ static const char* name_of(const cpli_aggregate* a, const cpli_node* node) {
   return node->part >= 0 ? a->desc->vars[var_of(a, node)].name : a->signals[node->var].name;
 }
 
+static cpl_status singular(const whole* w, int32_t node) {
+  const char* name = node >= 0 ? name_of(w->a, &w->a->nodes[node]) : "";
+  return cpl_fail(w->ctx, CPL_ERR_MODEL,
+                  "%s: cannot be linearised at t=%.17g: an algebraic loop is singular%s%s",
+                  w->a->name, w->a->t, name[0] != '\0' ? ", near " : "", name);
+}
+
+// Loops alone can make the matrix singular, and each of them can tell whatever the units of its
+// values are; pivots of the whole cannot.
+static cpl_status check_loops(whole* w) {
+  const cpli_plan* p = w->a->plans[w->a->phase];
+  for (size_t i = 0; i < p->n_loops; i++) {
+    bool fine = true;
+    cpl_status st = cpli_loop_check(w->a, p->loops[i], &fine);
+    if (st != CPL_OK) return st;
+    if (!fine) return singular(w, cpli_loop_torn(p->loops[i]).nodes[0]);
+  }
+  return CPL_OK;
+}
+
 static cpl_status factorise(whole* w) {
   if (w->n == 0) return CPL_OK;
+  cpl_status st = check_loops(w);
+  if (st != CPL_OK) return st;
   klu_defaults(&w->common);
   w->symbolic = klu_analyze(w->n, w->first, w->index, &w->common);
   if (w->symbolic == NULL) return cpli_nomem(w->ctx);
   w->numeric = klu_factor(w->first, w->index, w->entries, w->symbolic, &w->common);
-  bool fine = w->numeric != NULL && klu_rcond(w->symbolic, w->numeric, &w->common) &&
-              w->common.rcond > 1e-15;
-  if (fine) return CPL_OK;
-  const char* name = "";
+  if (w->numeric != NULL) return CPL_OK;
+  int32_t node = -1;
   for (int32_t i = 0; i < w->a->n_nodes; i++) {
-    if (w->unknown[i] == w->common.singular_col) name = name_of(w->a, &w->a->nodes[i]);
+    if (w->unknown[i] == w->common.singular_col) node = i;
   }
-  return cpl_fail(w->ctx, CPL_ERR_MODEL,
-                  "%s: cannot be linearised at t=%.17g: an algebraic loop is singular%s%s",
-                  w->a->name, w->a->t, name[0] != '\0' ? ", near " : "", name);
+  return singular(w, node);
 }
 
 //------------------------------------ columns ------------------------------------

@@ -136,10 +136,6 @@ static cpl_status allocate(loop* l) {
   return CPL_OK;
 }
 
-static double nominal_of(const cpli_aggregate* a, const cpli_node* node) {
-  return node->part >= 0 ? a->parts[node->part].m->base.desc->vars[node->var].nominal : 1;
-}
-
 cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct cpli_loop** out) {
   const cpli_blocks* b = p->blocks;
   loop* l = cpli_alloc(p->ctx, 1, sizeof *l);
@@ -156,7 +152,7 @@ cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct
   for (int32_t i = 0; i < l->n; i++) {
     const cpli_node* node = &a->nodes[l->nodes[i]];
     l->discrete = l->discrete || node->discrete || node->type != CPL_REAL;
-    if (i < l->n_torn) l->scale[i] = nominal_of(a, node);
+    if (i < l->n_torn) l->scale[i] = cpli_node_nominal(a, l->nodes[i]);
   }
   st = make_plan(a, l->nodes, l->n_torn, &l->cut);
   if (st >= 0) st = make_plan(a, l->nodes + l->n_torn, l->n - l->n_torn, &l->rest);
@@ -288,6 +284,12 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
                      : INFINITY;
   l->factored = l->growth < lost;
   return CPL_OK;
+}
+
+cpl_status cpli_loop_check(cpli_aggregate* a, struct cpli_loop* l, bool* fine) {
+  cpl_status st = l->discrete ? CPL_OK : factorise(a, l);
+  *fine = l->discrete || l->factored;
+  return st;
 }
 
 //------------------------------------ messages ------------------------------------

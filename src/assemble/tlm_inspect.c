@@ -27,6 +27,13 @@ static cpl_status start_model(cpl_model* m) {
   return st < 0 ? st : m->ops->enter_continuous(m);
 }
 
+static double nominal_of_ref(const cpl_description* d, uint32_t ref) {
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    if (d->vars[i].ref == ref && d->vars[i].type == CPL_REAL) return d->vars[i].nominal;
+  }
+  return 1;
+}
+
 // How the derivatives of all states follow one force; then how fast a speed follows those: the
 // reciprocal is the mass that is felt there. work: 3 n
 static cpl_status feel(cpl_model* m, uint32_t force, uint32_t speed, double* work, double* mass) {
@@ -36,19 +43,19 @@ static cpl_status feel(cpl_model* m, uint32_t force, uint32_t speed, double* wor
   cpl_status st = m->ops->get_states(m, x);
   if (st >= 0) st = c->ops->get_real(c, &force, 1, &f);
   if (st >= 0) st = m->ops->get_derivatives(m, dx);
-  double more = f + 1;
+  double more = f + fmax(fabs(f), nominal_of_ref(c->desc, force));
   if (st >= 0) st = c->ops->set_real(c, &force, 1, &more);
   if (st >= 0) st = m->ops->get_derivatives(m, moved);
   if (st >= 0) st = c->ops->set_real(c, &force, 1, &f);
-  double size = 0, reach = 0;
+  double size = 0;  // of the change, in units of each state
   for (size_t i = 0; i < n && st >= 0; i++) {
-    moved[i] -= dx[i];
-    size = fmax(size, fabs(moved[i]));
-    reach = fmax(reach, fabs(x[i]));
+    int32_t var = c->desc->states[i];
+    moved[i] = (moved[i] - dx[i]) / (more - f);
+    size = fmax(size, fabs(moved[i]) / fmax(fabs(x[i]), var >= 0 ? c->desc->vars[var].nominal : 1));
   }
   *mass = (double)INFINITY;
   if (st < 0 || size == 0) return st;
-  double step = 1e-6 * fmax(1, reach) / size;
+  double step = 1e-6 / size;
   if (st >= 0) st = c->ops->get_real(c, &speed, 1, &v[0]);
   for (size_t i = 0; i < n; i++) moved[i] = x[i] + step * moved[i];
   if (st >= 0) st = m->ops->set_states(m, moved);

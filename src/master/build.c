@@ -319,6 +319,7 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place
   if (st >= 0) m->base.base.desc = &m->merged->desc;
   if (st >= 0) st = cpli_master_plan(m);
   if (st >= 0) st = allocate_work(m);
+  if (st >= 0) st = cpli_master_watch(m);
   if (st >= 0) set_capabilities(m);
   if (st >= 0) st = check_legacies(m);
   return st;
@@ -349,7 +350,8 @@ cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_
     return st;
   }
   m->def = *def;
-  if (m->def.order < 0) m->def.order = def->algorithm == CPL_MASTER_ITERATIVE ? 1 : 0;
+  bool controlled = def->tolerance > 0, iterative = def->algorithm == CPL_MASTER_ITERATIVE;
+  if (m->def.order < 0) m->def.order = controlled ? 2 : iterative ? 1 : 0;
   m->base = (cpl_stepper){.base = {.ops = &m->component_ops, .ctx = ctx, .name = m->name},
                           .ops = &m->stepper_ops};
   if (merged != NULL) m->merged = cpli_merged_hold(merged);

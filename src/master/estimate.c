@@ -3,6 +3,7 @@
 //
 // Communication steps whose size follows their error. A step with too large an error is taken back
 // where all parts can; otherwise it stays and the next one is shorter.
+#include <float.h>
 #include <math.h>
 
 #include "master/master.h"
@@ -57,6 +58,59 @@ static void swap_snapshots(cpli_master* m) {
   }
 }
 
+//------------------------------------ outputs ------------------------------------
+
+static bool is_watched(const cpl_variable* v) {
+  bool output = v->causality == CPL_OUTPUT || v->inner_output;
+  return output && v->type == CPL_REAL && v->variability == CPL_CONTINUOUS;
+}
+
+// Richardson's estimate compares all outputs, not only those that others take: what a table or a
+// formula does to a single stepper is seen in its outputs alone.
+cpl_status cpli_master_watch(cpli_master* m) {
+  struct cpli_watch* w = &m->watch;
+  if (!(m->def.tolerance > 0) || m->def.estimate != CPL_ESTIMATE_RICHARDSON) return CPL_OK;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpl_description* d = m->parts[i].s->base.desc;
+    for (int32_t k = 0; k < d->n_vars; k++) w->n += is_watched(&d->vars[k]);
+  }
+  size_t n = (size_t)w->n;
+  w->first = cpli_arena_alloc(&m->arena, (size_t)m->n_parts + 1, sizeof *w->first);
+  w->refs = cpli_arena_alloc(&m->arena, n, sizeof *w->refs);
+  w->nominal = cpli_arena_alloc(&m->arena, 4 * n + (size_t)m->n_links, sizeof *w->nominal);
+  if (w->first == NULL || w->refs == NULL || w->nominal == NULL)
+    return cpli_nomem(m->base.base.ctx);
+  w->begin = w->nominal + n;
+  w->coarse = w->begin + n;
+  w->now = w->coarse + n;
+  w->link_begin = w->now + n;
+  w->n = 0;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpl_description* d = m->parts[i].s->base.desc;
+    w->first[i] = w->n;
+    for (int32_t k = 0; k < d->n_vars; k++) {
+      if (!is_watched(&d->vars[k])) continue;
+      w->nominal[w->n] = d->vars[k].nominal;
+      w->refs[w->n++] = d->vars[k].ref;
+    }
+  }
+  w->first[m->n_parts] = w->n;
+  return CPL_OK;
+}
+
+static cpl_status read_outputs(cpli_master* m, double* values) {
+  const struct cpli_watch* w = &m->watch;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpl_component* c = &m->parts[i].s->base;
+    int32_t first = w->first[i], n = w->first[i + 1] - first;
+    if (n == 0) continue;
+    cpl_status st = c->ops->get_real(c, w->refs + first, (size_t)n, values + first);
+    if (st == CPL_RETRY) st = cpl_fail_prefix(c->ctx, CPL_ERR_MODEL, "outputs at t=%.12g", m->t);
+    if (st < 0) return st;
+  }
+  return CPL_OK;
+}
+
 //------------------------------------ errors ------------------------------------
 
 static double scaled(const cpli_master* m, const cpli_master_link* l, double difference,
@@ -96,12 +150,66 @@ static void assume(cpli_master* m, double t_end) {
   }
 }
 
-// One step, then the same way in two halves, which stay. Their difference is the error of the
-// longer one times (1 - 2^-p); of the shorter ones it is the 2^p-th part, which is not subtracted.
+// The order of the polynomials that inputs followed in the step that began with kept_links.
+static int32_t order_of_step(const cpli_master* m) {
+  int32_t order = m->def.order;
+  for (int32_t i = 0; i < m->n_links; i++) {
+    const cpli_master_link* l = &m->kept_links[i];
+    int32_t known = l->n_past > 1 ? l->n_past - 1 : 0, most = m->parts[l->part].order;
+    if (l->discrete) continue;
+    if (known < order) order = known;
+    if (most < order) order = most;
+  }
+  return order;
+}
+
+typedef struct value {
+  double begin, coarse, fine, nominal;
+} value;
+
+static value value_at(const cpli_master* m, int32_t i) {
+  const struct cpli_watch* w = &m->watch;
+  if (i < w->n) return (value){w->begin[i], w->coarse[i], w->now[i], w->nominal[i]};
+  i -= w->n;
+  const cpli_master_link* l = &m->links[i];
+  double fine = cpli_link_value(m, l);
+  if (l->discrete) return (value){fine, fine, fine, 1};
+  return (value){w->link_begin[i], m->assumed[i], fine, l->nominal};
+}
+
+static double size_of(const value* v) { return fmax(fabs(v->fine), v->nominal); }
+
+// Two halves against one step: their difference is the error of the halves times 2^(p+1) - 1, with
+// inputs of order p. It is compared with the tolerance times the way the values went, relative to
+// their size, so that errors of all steps together are the tolerance times the way of the whole,
+// however many steps there are. A step in which less moves is allowed a hundredth: parts have
+// errors of their own.
+static double richardson_error(cpli_master* m) {
+  static const double least_way = 1e-2;
+  double way = least_way, worst = 0, gain = ldexp(1, order_of_step(m) + 1) - 1;
+  int32_t n = m->watch.n + m->n_links;
+  for (int32_t i = 0; i < n; i++) {
+    value v = value_at(m, i);
+    way = fmax(way, fmin(1, fabs(v.fine - v.begin) / size_of(&v)));
+  }
+  for (int32_t i = 0; i < n; i++) {
+    value v = value_at(m, i);
+    double error = fabs(v.fine - v.coarse) / gain / (m->def.tolerance * way * size_of(&v));
+    if (!(error <= worst)) worst = error;
+  }
+  m->way = way;
+  return worst;
+}
+
+// One step, then the same way in two halves, which stay.
 static cpl_status richardson(cpli_master* m, double goal, double* error) {
   cpli_moment begin = cpli_master_now(m);
   cpli_master_keep(m);
-  cpl_status st = cpli_master_step(m, goal);
+  cpl_status st = read_outputs(m, m->watch.begin);
+  for (int32_t i = 0; i < m->n_links; i++)
+    m->watch.link_begin[i] = cpli_link_value(m, &m->links[i]);
+  if (st >= 0) st = cpli_master_step(m, goal);
+  if (st >= 0) st = read_outputs(m, m->watch.coarse);
   if (st < 0) return st;
   goal = m->t;  // an event may have come before
   for (int32_t i = 0; i < m->n_links; i++) m->assumed[i] = cpli_link_value(m, &m->links[i]);
@@ -113,7 +221,8 @@ static cpl_status richardson(cpli_master* m, double goal, double* error) {
     st = cpli_master_step(m, goal);
     swap_snapshots(m);
   }
-  *error = st >= 0 && m->t == goal ? predictor_error(m) : 0;
+  if (st >= 0 && m->t == goal) st = read_outputs(m, m->watch.now);
+  *error = st >= 0 && m->t == goal ? richardson_error(m) : 0;
   return st;
 }
 
@@ -121,6 +230,7 @@ static cpl_status one_step(cpli_master* m, double goal, double* error) {
   if (m->def.estimate == CPL_ESTIMATE_RICHARDSON) return richardson(m, goal, error);
   cpli_master_keep(m);
   assume(m, goal);
+  m->way = 1;
   double begin = m->t;
   cpl_status st = cpli_master_step(m, goal);
   if (st >= 0 && m->t < goal) {  // cut short by an event: the assumption was for a later time
@@ -139,31 +249,58 @@ static cpl_status one_step(cpli_master* m, double goal, double* error) {
 
 //------------------------------------ control ------------------------------------
 
+// What is estimated grows with the step to the power of order + 1: inputs themselves, or what they
+// make of the values in proportion to the way these go.
 static double factor_for(const cpli_master* m, double error) {
-  double power = 1.0 / (m->def.order + 1);
+  double power = 1.0 / (order_of_step(m) + 1);
   return fmin(2, fmax(0.2, 0.8 * pow(fmax(error, 1e-10), -power)));
+}
+
+// No step is made shorter than this for its error, nor so short that time stands still.
+static double shortest_step(const cpli_master* m, double target) {
+  double usual = m->def.step > 0 ? m->def.step : target - m->t;
+  double least = m->def.min_step > 0 ? m->def.min_step : 1e-6 * usual;
+  return fmax(least, 8 * DBL_EPSILON * fabs(m->t));
+}
+
+static void tell_least(cpli_master* m, double error, double h) {
+  if (m->told_least || !(error > 1)) return;
+  m->told_least = true;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "the error of the communication step at t=%.12g is %.3g times the tolerance, and no step "
+          "is shorter than %.3g (min-step): such steps are accepted",
+          m->t, error, h);
+}
+
+// An error that a shorter step did not make smaller is what the parts' own errors make of it. They
+// are accepted as long as the step itself is within the tolerance, and shorter steps are of no use.
+static bool is_noise(const cpli_master* m, double error, double last) {
+  return error > 1 && error >= 0.7 * last && error * m->way <= 1;
 }
 
 cpl_status cpli_master_controlled_step(cpli_master* m, double target) {
   if (!(m->def.tolerance > 0)) return cpli_master_step(m, target);
   bool back = cpli_master_can_return(m);
+  double least = shortest_step(m, target), last = INFINITY;
   if (!(m->h > 0)) m->h = fmin(target - m->t, m->def.step > 0 ? m->def.step / 100 : INFINITY);
   for (;;) {
     cpli_moment begin = cpli_master_now(m);
     double goal = m->t + m->h, error = 0;
     if (goal > target - 0.1 * m->h) goal = target;
-    double least =
-        m->def.min_step > 0 ? m->def.min_step : 1e-6 * (m->def.step > 0 ? m->def.step : 1);
+    bool shortest = m->h <= least;
     cpl_status st = one_step(m, goal, &error);
     if (st < 0) return st;
     double h = m->t - begin.t;
-    if (error <= 1 || !back || h <= least) {
-      double next = h * factor_for(m, error);
+    bool noise = is_noise(m, error, last);
+    if (error <= 1 || !back || shortest || noise) {
+      if (shortest) tell_least(m, error, least);
+      double next = noise ? 2 * h : h * factor_for(m, error);
       bool cut = h < m->h;  // by an event or the end, not by its error
       m->h = fmax(cut && error <= 1 ? fmax(m->h, next) : next, least);
       if (m->def.step > 0) m->h = fmin(m->h, m->def.step);
       return CPL_OK;
     }
+    last = error;
     m->h = fmax(h * fmin(0.8, factor_for(m, error)), least);
     st = cpli_master_return(m, &begin);
     if (st < 0) return st;

@@ -150,9 +150,11 @@ static cpl_status around(cpli_master* m, const cpli_plan* plan, const cpli_op* l
   return st;
 }
 
-// No tolerance is smaller than rounding.
+// No tolerance is smaller than rounding. Where steps follow their error, what loops leave must not
+// be taken for it.
 static double tolerance_of(const cpli_master* m) {
-  return m->def.loop_tolerance > 0 ? fmax(m->def.loop_tolerance, 8 * DBL_EPSILON) : 1e-9;
+  double usual = m->def.tolerance > 0 ? fmin(1e-9, 1e-5 * m->def.tolerance) : 1e-9;
+  return fmax(m->def.loop_tolerance > 0 ? m->def.loop_tolerance : usual, 8 * DBL_EPSILON);
 }
 
 // The largest residual, in units of what is allowed; NaN is largest. *where: which it is.

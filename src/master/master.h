@@ -151,7 +151,16 @@ typedef struct cpli_master {
   double* work;                  // of loops
   cpli_master_link* kept_links;  // before a step that may be taken back
   cpli_out* kept_outs;
-  double* assumed;  // what each link was assumed to carry at the end of the step
+  double* assumed;     // what each link was assumed to carry at the end of the step
+  struct cpli_watch {  // outputs whose error is estimated, part after part, whoever takes them
+    int32_t n;
+    int32_t* first;  // n_parts + 1: of each part
+    uint32_t* refs;
+    double *nominal, *begin, *coarse, *now;
+    double* link_begin;  // what links carried where the step began
+  } watch;
+  double way;       // how far values went in the step, relative to their size; 1: does not matter
+  bool told_least;  // that the error is too large at the shortest step
   struct cpli_bond {
     int32_t effort, flow;  // links
   } * bonds;
@@ -255,6 +264,8 @@ bool cpli_master_can_return(const cpli_master* m);
 /// Take the last step back, which began there.
 cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin);
 
+/// Before the start: which outputs are watched.
+cpl_status cpli_master_watch(cpli_master* m);
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);
 

@@ -204,7 +204,8 @@ static void tell(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted,
   for (int32_t i = 0; i < d->n_vars && v == NULL; i++) {
     if (d->vars[i].ref == ref && d->vars[i].type == CPL_REAL) v = &d->vars[i];
   }
-  double size = fmax(fabs(wanted), v != NULL ? v->nominal : 1);
+  // of its own size; what is 0 and comes out as rounding is no difference
+  double size = fmax(fmax(fabs(wanted), fabs(got)), 1e-9 * (v != NULL ? v->nominal : 1));
   if (fabs(got - wanted) <= m->tolerance * size || t->warned > MOST_WARNINGS) return;
   bool last = ++t->warned > MOST_WARNINGS;
   if (last)

@@ -149,6 +149,7 @@ static cpl_status check_places(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tl
           ends[i]->origin[k] + a[3 * k] * own[0] + a[3 * k + 1] * own[1] + a[3 * k + 2] * own[2];
   }
   double d = hypot(hypot(r[0][0] - r[1][0], r[0][1] - r[1][1]), r[0][2] - r[1][2]);
+  // Places near the origin have no size of their own, so that 1 m counts: it is but a warning.
   double size = 1 + hypot(hypot(r[0][0], r[0][1]), r[0][2]);
   if (d > 1e-6 * size)
     cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
