@@ -87,7 +87,13 @@ typedef struct cpli_request {
     STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
   X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
   X(stepper, max_step, STEPPER->ops->max_step(STEPPER, ARG(0, double)))                         \
-  X(stepper, wants_update, STEPPER->ops->wants_update(STEPPER, ARG(0, bool)))
+  X(stepper, wants_update, \
+    STEPPER->ops->wants_update(STEPPER, &ARG(0, cpli_wants)->wanted, &ARG(0, cpli_wants)->margin))
+
+typedef struct cpli_wants {  // what wants_update returns
+  double margin;
+  bool wanted;
+} cpli_wants;
 
 enum {
 #define X(table, name, invoke) OP_##name,
