@@ -12,7 +12,7 @@
 typedef fmi2Status fmi2GetMaxStepSizeTYPE(fmi2Component c, fmi2Real* size);
 typedef fmi2Status coupletStopAtEventsTYPE(fmi2Component c, fmi2Boolean on);
 typedef fmi2Status coupletLeaveEventsTYPE(fmi2Component c, fmi2Boolean on);
-typedef fmi2Status coupletInputEventTYPE(fmi2Component c, fmi2Boolean* wanted);
+typedef fmi2Status coupletInputEventTYPE(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin);
 
 // Constraints, an extension (docs/fmi-extensions.md).
 typedef fmi2Status fmi2GetNumberOfConstraintsTYPE(fmi2Component c, size_t* N);

@@ -82,9 +82,10 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   return st < 0 ? st : CPL_OK;
 }
 
-static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   int event = fmi2False;
-  cpl_status st = cpli_coupletInputEvent(instance_of(s), &event);
+  *margin = NAN;
+  cpl_status st = cpli_coupletInputEvent(instance_of(s), &event, margin);
   *wanted = st == CPL_OK && event != fmi2False;
   return st;
 }

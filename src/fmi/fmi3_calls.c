@@ -242,8 +242,9 @@ CPLI_DEFINE_CALL(fmi3DoStep, (cpli_fmi3 * in, double h, bool no_way_back, cpli_f
                  ("iiid", (int)step->event, (int)step->terminate, (int)step->early, step->reached))
 CPLI_DEFINE_CALL(fmi3GetMaxStepSize, (cpli_fmi3 * in, double* h),
                  in->fn.fmi3GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
-CPLI_DEFINE_CALL(coupletInputEvent3, (cpli_fmi3 * in, bool* wanted),
-                 in->fn.coupletInputEvent3(in->base.instance, wanted), (""), ("i", (int)*wanted))
+CPLI_DEFINE_CALL(coupletInputEvent3, (cpli_fmi3 * in, bool* wanted, double* margin),
+                 in->fn.coupletInputEvent3(in->base.instance, wanted, margin), (""),
+                 ("id", (int)*wanted, *margin))
 
 //------------------------------------ constraints ------------------------------------
 

@@ -10,7 +10,7 @@
 
 // Beyond the standard, exported by FMUs that couplet builds.
 typedef fmi3Status fmi3GetMaxStepSizeTYPE(fmi3Instance c, fmi3Float64* size);
-typedef fmi3Status coupletInputEvent3TYPE(fmi3Instance c, fmi3Boolean* wanted);
+typedef fmi3Status coupletInputEvent3TYPE(fmi3Instance c, fmi3Boolean* wanted, fmi3Float64* margin);
 
 // Types whose functions look alike: name, C type, letter in the call log. Numbers are in the order
 // of cpl_width.

@@ -468,11 +468,14 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   return fetch(p, h, sizeof *h);
 }
 
-static cpl_status wants_update(cpl_stepper* s, bool* wanted) {
+static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   proxy* p = begin(&s->base, OP_wants_update);
-  *wanted = false;
-  put(p, wanted, sizeof *wanted);
-  return fetch(p, wanted, sizeof *wanted);
+  cpli_wanted_update answer = {.margin = NAN};
+  put(p, &answer, sizeof answer);
+  cpl_status st = fetch(p, &answer, sizeof answer);
+  *wanted = answer.wanted;
+  *margin = answer.margin;
+  return st;
 }
 
 //------------------------------------ making instances ------------------------------------

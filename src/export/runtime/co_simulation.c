@@ -96,8 +96,8 @@ cpl_status fmu_set_input(fmu* f, uint32_t input, double value) {
   return st < 0 ? st : part->ops->get_real(part, &ref, 1, &value);
 }
 
-fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted) {
-  return fmu_result(f, function, f->stepper->ops->wants_update(f->stepper, wanted));
+fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* margin) {
+  return fmu_result(f, function, f->stepper->ops->wants_update(f->stepper, wanted, margin));
 }
 
 // Inputs with a slope are lines over the step that comes; those that were lines before are held

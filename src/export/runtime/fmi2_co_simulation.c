@@ -17,8 +17,9 @@ FMI2_Export fmi2Status coupletStopAtEvents(fmi2Component c, fmi2Boolean on);
 /// zero handles it; the next step does, too, before it begins.
 FMI2_Export fmi2Status coupletLeaveEvents(fmi2Component c, fmi2Boolean on);
 /// Not part of FMI: whether the inputs that were set since the last step cause an event, which a
-/// step of size zero would handle. Between steps outputs follow inputs.
-FMI2_Export fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted);
+/// step of size zero would handle. *margin: how far event indicators are beyond their change;
+/// negative: none has changed; NAN: not known. Between steps outputs follow inputs.
+FMI2_Export fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin);
 /// Not part of FMI (D. Broman et al., "Determinate composition of FMUs for co-simulation"): the
 /// largest step that will be accepted from here; INFINITY: any.
 FMI2_Export fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size);
@@ -81,11 +82,11 @@ fmi2Status coupletLeaveEvents(fmi2Component c, fmi2Boolean on) {
   return fmi2OK;
 }
 
-fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted) {
+fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin) {
   ENTER(FMU_STEPPED);
   bool event = false;
-  if (wanted == NULL) return fmi2Error;
-  fmu_status status = fmu_input_event(f, __func__, &event);
+  if (wanted == NULL || margin == NULL) return fmi2Error;
+  fmu_status status = fmu_input_event(f, __func__, &event, margin);
   *wanted = event ? fmi2True : fmi2False;
   return (fmi2Status)status;
 }

@@ -11,8 +11,10 @@
 /// largest step that will be accepted from here; INFINITY: any.
 FMI3_Export fmi3Status fmi3GetMaxStepSize(fmi3Instance instance, fmi3Float64* size);
 /// Not part of FMI: whether the inputs that were set in Step Mode since the last step cause an
-/// event, for which the importer may enter Event Mode. In Step Mode outputs follow inputs.
-FMI3_Export fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted);
+/// event, for which the importer may enter Event Mode. *margin: how far event indicators are beyond
+/// their change; negative: none has changed; NAN: not known. In Step Mode outputs follow inputs.
+FMI3_Export fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted,
+                                          fmi3Float64* margin);
 
 const char* fmi3GetVersion(void) { return fmi3Version; }
 
@@ -331,10 +333,10 @@ fmi3Status fmi3GetMaxStepSize(fmi3Instance instance, fmi3Float64* size) {
   DO(fmu_max_step(f, __func__, size));
 }
 
-fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted) {
+fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted, fmi3Float64* margin) {
   ENTER_CS(FMU_STEPPED);
-  if (wanted == NULL) return fmi3Error;
-  DO(fmu_input_event(f, __func__, wanted));
+  if (wanted == NULL || margin == NULL) return fmi3Error;
+  DO(fmu_input_event(f, __func__, wanted, margin));
 }
 
 fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference clockReference,

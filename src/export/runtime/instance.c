@@ -288,8 +288,9 @@ cpl_status fmu_set_input(fmu* f, uint32_t input, double value) {
   return fmu_make_stepper(f);
 }
 
-fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted) {
+fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* margin) {
   *wanted = false;
+  *margin = 0;
   return fmu_result(f, function, fmu_make_stepper(f));
 }
 
