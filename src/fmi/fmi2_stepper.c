@@ -84,6 +84,7 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
 
 static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   int event = fmi2False;
+  *margin = NAN;
   cpl_status st = cpli_coupletInputEvent(instance_of(s), &event, margin);
   *wanted = st == CPL_OK && event != fmi2False;
   return st;

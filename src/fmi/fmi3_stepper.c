@@ -92,8 +92,8 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
 
 static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   cpli_fmi3* in = instance_of(s);
-  *wanted = in->base.phase == CPLI_EVENT;  // an event is open, and with it all inputs are given
   *margin = NAN;
+  *wanted = in->base.phase == CPLI_EVENT;  // an event is open, and with it all inputs are given
   return *wanted ? CPL_OK : cpli_coupletInputEvent3(in, wanted, margin);
 }
 

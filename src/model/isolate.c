@@ -470,11 +470,11 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
 
 static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   proxy* p = begin(&s->base, OP_wants_update);
-  cpli_wants wants = {.margin = NAN};
-  put(p, &wants, sizeof wants);
-  cpl_status st = fetch(p, &wants, sizeof wants);
-  *wanted = wants.wanted;
-  *margin = wants.margin;
+  cpli_wanted_update answer = {.margin = NAN};
+  put(p, &answer, sizeof answer);
+  cpl_status st = fetch(p, &answer, sizeof answer);
+  *wanted = answer.wanted;
+  *margin = answer.margin;
   return st;
 }
 

@@ -26,6 +26,12 @@ typedef struct cpli_request {
   char error[2048];
 } cpli_request;
 
+// The answer of wants_update.
+typedef struct cpli_wanted_update {
+  double margin;
+  bool wanted;
+} cpli_wanted_update;
+
 // Every operation that goes through the channel: the table it is in, its name there, and how the
 // child calls it (isolate_child.c). The rows are numbered in this order.
 #define CPLI_OPERATIONS(X)                                                                      \
@@ -87,13 +93,9 @@ typedef struct cpli_request {
     STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
   X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
   X(stepper, max_step, STEPPER->ops->max_step(STEPPER, ARG(0, double)))                         \
-  X(stepper, wants_update, \
-    STEPPER->ops->wants_update(STEPPER, &ARG(0, cpli_wants)->wanted, &ARG(0, cpli_wants)->margin))
-
-typedef struct cpli_wants {  // what wants_update returns
-  double margin;
-  bool wanted;
-} cpli_wants;
+  X(stepper, wants_update,                                                                      \
+    STEPPER->ops->wants_update(STEPPER, &ARG(0, cpli_wanted_update)->wanted,                    \
+                               &ARG(0, cpli_wanted_update)->margin))
 
 enum {
 #define X(table, name, invoke) OP_##name,

@@ -17,7 +17,8 @@ FMI2_Export fmi2Status coupletStopAtEvents(fmi2Component c, fmi2Boolean on);
 /// zero handles it; the next step does, too, before it begins.
 FMI2_Export fmi2Status coupletLeaveEvents(fmi2Component c, fmi2Boolean on);
 /// Not part of FMI: whether the inputs that were set since the last step cause an event, which a
-/// step of size zero would handle. Between steps outputs follow inputs.
+/// step of size zero would handle. *margin: how far event indicators are beyond their change;
+/// negative: none has changed; NAN: not known. Between steps outputs follow inputs.
 FMI2_Export fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin);
 /// Not part of FMI (D. Broman et al., "Determinate composition of FMUs for co-simulation"): the
 /// largest step that will be accepted from here; INFINITY: any.

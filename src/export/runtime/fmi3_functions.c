@@ -11,8 +11,10 @@
 /// largest step that will be accepted from here; INFINITY: any.
 FMI3_Export fmi3Status fmi3GetMaxStepSize(fmi3Instance instance, fmi3Float64* size);
 /// Not part of FMI: whether the inputs that were set in Step Mode since the last step cause an
-/// event, for which the importer may enter Event Mode. In Step Mode outputs follow inputs.
-FMI3_Export fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted, fmi3Float64* margin);
+/// event, for which the importer may enter Event Mode. *margin: how far event indicators are beyond
+/// their change; negative: none has changed; NAN: not known. In Step Mode outputs follow inputs.
+FMI3_Export fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted,
+                                          fmi3Float64* margin);
 
 const char* fmi3GetVersion(void) { return fmi3Version; }
 

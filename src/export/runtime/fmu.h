@@ -217,7 +217,7 @@ cpl_status fmu_make_stepper(fmu* f);
 cpl_status fmu_hold_inputs(fmu* f);
 /// A continuous input of a stepper that runs has this value from here on.
 cpl_status fmu_set_input(fmu* f, uint32_t input, double value);
-/// Whether the inputs set since the last step cause an event.
+/// Whether the inputs set since the last step cause an event, and how far indicators are beyond it.
 fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* margin);
 /// A saved state of the stepper as bytes, as cpli_cmodel_serialize() does it for the model.
 size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char* bytes);
