@@ -104,7 +104,7 @@ static double fake_limit(const fake* f) {
 }
 
 static double fake_wall(const fake* f) {
-  return f->wall > f->x && f->u > 0 ? f->t + (f->wall - f->x) / f->u : INFINITY;
+  return f->wall != 0 && f->wall > f->x && f->u > 0 ? f->t + (f->wall - f->x) / f->u : INFINITY;
 }
 
 static cpl_status fake_step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* r) {
