@@ -97,7 +97,9 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_master* m = master_of(c);
-  cpl_status st = CPL_OK;
+  double stop = settings->has_stop_time ? settings->stop_time : settings->start_time;
+  cpl_status st = cpli_check_times(c->ctx, c->name, settings->start_time, stop, m->def.step,
+                                   "communication points", false);
   m->t = m->t_start = settings->start_time;
   m->h = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {

@@ -81,7 +81,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (!(s->t1 > s->t0)) {
     return cpl_fail(base->ctx, CPL_ERR_SOLVER,
                     "%s: the step %g is too short to advance the time t=%.12g", base->who, h,
-                    s->t0);
+                    cpli_solver_time(base, s->t0));
   }
   swap(&s->x0, &s->x1);
   swap(&s->d0, &s->d1);
@@ -91,7 +91,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL,
                            "%s: a solver with a fixed step cannot try a shorter one at t=%.12g",
-                           base->who, s->t0);
+                           base->who, cpli_solver_time(base, s->t0));
   if (st < 0) return st;
   s->d0_known = true;
   base->stats->steps++;

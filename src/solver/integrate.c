@@ -26,11 +26,12 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   cpl_status st = set_tolerances(s);
   if (st < 0) return st;
   s->t_step = s->t;
+  s->t_solver = s->t - s->origin;
   s->step_open = false;
   s->at_end = NO_EVENT;
   cpli_multipliers_start(s);
   if (s->na > 0) st = cpli_dae_consistent(s);
-  if (st >= 0) st = s->solver->ops->start(s->solver, s->t, s->x, s->atol);
+  if (st >= 0) st = s->solver->ops->start(s->solver, s->t_solver, s->x, s->atol);
   return st < 0 ? st : cpli_crossings_start(s);
 }
 
@@ -41,6 +42,11 @@ static void rewind_to_output(cpli_integrate* s) {
   s->t_step = s->t;
   s->step_open = false;
   s->at_end = NO_EVENT;
+}
+
+// The end of a step may have been rounded to a later time than the solver's.
+cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x) {
+  return s->solver->ops->interpolate(s->solver, fmin(t - s->origin, s->t_solver), x);
 }
 
 static cpl_status enter_event_mode(cpli_integrate* s) {
@@ -135,14 +141,24 @@ static cpl_status end_at_crossing(cpli_integrate* s) {
   return st == CPL_RETRY ? CPL_ERR_SOLVER : st;
 }
 
-static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
-  double longest = s->def.step > 0 ? s->def.step : INFINITY;
+// To the end of the solver's next step. A step that ends so closely before the limit that its end
+// is rounded to it is followed by another one.
+static cpl_status advance_solver(cpli_integrate* s, double limit) {
+  double longest = s->def.step > 0 ? s->def.step : INFINITY, end = limit - s->origin;
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
-  double limit = fmin(t_limit, s->next_time);
+  cpl_status st = CPL_OK;
+  do {
+    st = s->solver->ops->step(s->solver, end, longest, &s->t_solver, s->x);
+    s->t_step = s->t_solver >= end ? limit : fmin(s->origin + s->t_solver, limit);
+  } while (st == CPL_OK && s->t_step == limit && s->t_solver < end);
+  return st;
+}
+
+static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
   bool crossed = false;
   memcpy(s->x_at, s->x, s->all * sizeof(double));
   cpl_status st = s->nm > 0 ? cpli_multipliers_look(s) : CPL_OK;
-  if (st == CPL_OK) st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x);
+  if (st == CPL_OK) st = advance_solver(s, fmin(t_limit, s->next_time));
   if (st == CPL_OK) st = cpli_crossings_step(s, t_end, &crossed);
   if (st == CPL_OK && crossed) st = end_at_crossing(s);
   if (st < 0) return st;
@@ -176,7 +192,7 @@ cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit)
 
 cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
   if (s->t == t) return CPL_OK;
-  cpl_status st = s->solver->ops->interpolate(s->solver, t, s->x_at);
+  cpl_status st = cpli_solution_at(s, t, s->x_at);
   s->t = t;
   if (st >= 0 && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS)
     st = cpli_projection_apply(s, t, s->x_at, INFINITY);
@@ -309,7 +325,7 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_integrate* s = (cpli_integrate*)c;
-  s->t = s->t_step = s->t_start = settings->start_time;
+  s->t = s->t_step = s->t_start = s->origin = settings->start_time;
   s->t_stop = settings->has_stop_time ? settings->stop_time : INFINITY;
   s->stuck_since = -INFINITY;
   return cpli_model_of(c)->ops->setup(cpli_model_of(c), settings);

@@ -35,9 +35,11 @@ typedef struct cpli_integrate {
   int8_t* crossed;
   struct cpli_crossings* crossings;  // Nullable: the model has no indicators
 
-  double t;       // where outputs are
-  double t_step;  // end of the solver's last step; x belongs to it
+  double t;         // where outputs are
+  double t_step;    // end of the solver's last step; x belongs to it
+  double t_solver;  // the same, as the solver has it
   double t_start, t_stop;
+  double origin;       // the solver's time is the model's less this
   double next_time;    // next time event of the model
   bool running;        // between exit_init and terminate
   bool in_event;       // the model is in event mode
@@ -96,6 +98,8 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t);
 /// The same, unless an indicator shows there that an event was missed in this step: it ends at the
 /// event then (s->t_step), and outputs stay where they were.
 cpl_status cpli_integrate_look(cpli_integrate* s, double t);
+/// The solution at a time of the model, inside the solver's last step.
+cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x);
 /// The event update at s->t.
 cpl_status cpli_integrate_update(cpli_integrate* s);
 /// Forget the solver's history.
@@ -132,8 +136,6 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with it
 /// extremes, zero on the not-positive side, as in FMI.
 cpl_status cpli_indicators(cpli_integrate* s, double t, const double* x, double* z);
 cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z);
-/// Of the Jacobian, in the order of its pattern.
-cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out);
 
 //------------------------------------ linear.c ------------------------------------
 

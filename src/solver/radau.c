@@ -420,8 +420,9 @@ static void swap(double** a, double** b) {
 // The last message recorded is that of the model, if it refused to be evaluated.
 static cpl_status stuck(radau* s, double h) {
   const char* text = "%s: the solver stopped at t=%.12g (step %.3g): the step became too short";
-  if (s->refused) return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, text, s->base.who, s->t0, h);
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, text, s->base.who, s->t0, h);
+  double now = cpli_solver_time(&s->base, s->t0);
+  if (s->refused) return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, text, s->base.who, now, h);
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, text, s->base.who, now, h);
 }
 
 // x1 and f1 of a step of length h whose stages are known.
