@@ -188,6 +188,18 @@ static double next_point(const cpli_master* m, double t_end) {
   return next;
 }
 
+// A loop that is cut by the steps themselves may grow from step to step, without end.
+static cpl_status run_away(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_outs; i++) {
+    const cpli_out* o = &m->outs[i];
+    if (o->type != CPL_REAL || !isinf(o->real)) continue;
+    const cpl_component* c = &m->parts[o->part].s->base;
+    return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: the solution runs away: %s.%s is %g at t=%.12g",
+                    m->base.base.name, c->name, c->desc->vars[o->var].name, o->real, m->t);
+  }
+  return CPL_OK;
+}
+
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
   cpli_master* m = (cpli_master*)s;
   cpl_status st = CPL_OK;
@@ -198,8 +210,10 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   }
   if (m->touched) st = cpli_master_settle(m);
   if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
-  while (st >= 0 && m->t < t_end && !m->ended && !m->pending)
+  while (st >= 0 && m->t < t_end && !m->ended && !m->pending) {
     st = cpli_master_located_step(m, next_point(m, t_end));
+    if (st >= 0) st = run_away(m);
+  }
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE
                                      : m->pending ? CPL_STEP_EVENT
                                                   : CPL_STEP_DONE,

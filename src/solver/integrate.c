@@ -159,6 +159,10 @@ static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
   memcpy(s->x_at, s->x, s->all * sizeof(double));
   cpl_status st = s->nm > 0 ? cpli_multipliers_look(s) : CPL_OK;
   if (st == CPL_OK) st = advance_solver(s, fmin(t_limit, s->next_time));
+  if (st == CPL_OK) st = cpli_watch_step(s);
+  double sum = 0;  // not zero when any is not finite
+  for (size_t i = 0; i < s->all; i++) sum += s->x[i] - s->x[i];
+  if (st == CPL_OK && sum != 0) st = cpli_run_away(s);
   if (st == CPL_OK) st = cpli_crossings_step(s, t_end, &crossed);
   if (st == CPL_OK && crossed) st = end_at_crossing(s);
   if (st < 0) return st;
@@ -541,6 +545,25 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
   return st;
 }
 
+// A form that was asked for and that there is nothing of. The loops of a system, which the same
+// form stands for, may be none.
+static cpl_status check_form(cpl_stepper** s, bool is_system) {
+  cpl_component* c = &(*s)->base;
+  if (cpl_integrate_stats(*s)->algebraics > 0) return CPL_OK;
+  if (is_system) {
+    cpl_log(c->ctx, CPL_LOG_WARNING, c->name,
+            "there are neither algebraic variables nor loops: the system is integrated as an ODE");
+    return CPL_OK;
+  }
+  cpl_status st = cpl_fail(c->ctx, CPL_ERR_INPUT,
+                           "%s: the model has no algebraic variables, so that there is no form dae "
+                           "of it; form ode or auto can be run",
+                           c->name);
+  c->ops->destroy(c);
+  *s = NULL;
+  return st;
+}
+
 cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
   cpl_pieces pieces = {0};
   *out = NULL;
@@ -548,8 +571,10 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
   if (!def->one_solver && model->ops->split != NULL) st = model->ops->split(model, &pieces);
   if (st < 0) model->base.ops->destroy(&model->base);
   if (st < 0) return st;
-  return pieces.n > 1 ? cpli_integrate_pieces(model, &pieces, def, out)
-                      : cpli_integrate_one(model, def, out);
+  bool is_system = model->ops->split != NULL;
+  st = pieces.n > 1 ? cpli_integrate_pieces(model, &pieces, def, out)
+                    : cpli_integrate_one(model, def, out);
+  return st < 0 || def->form != CPL_FORM_DAE ? st : check_form(out, is_system);
 }
 
 const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s) {

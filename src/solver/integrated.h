@@ -66,6 +66,9 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
+  double creeps_since;          // where steps began to be counted
+  int32_t crept;                // how many they are
+  bool refused;                 // the model could not be evaluated at a point since then
   bool stops_at_ends;           // def.stop_at_steps_end as it was asked for: a method may need it
   struct cpli_structures* met;  // of a model of variable structure. Nullable: none yet
 } cpli_integrate;
@@ -131,7 +134,9 @@ const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
 
 cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
 cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
-cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with its Jacobian, if any
+/// A failure that names the first state that is not finite, if there is one.
+cpl_status cpli_run_away(cpli_integrate* s);
+cpl_status cpli_integrate_make_solver(cpli_integrate* s);  // with its Jacobian, if any
 /// The event indicators at a point, and where the model is; clamped away from zero and from
 /// extremes, zero on the not-positive side, as in FMI.
 cpl_status cpli_indicators(cpli_integrate* s, double t, const double* x, double* z);
@@ -213,6 +218,8 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found);
 
 //------------------------------------ watch.c ------------------------------------
 
+/// After a step of the solver: does time advance at all?
+cpl_status cpli_watch_step(cpli_integrate* s);
 void cpli_watch_begin(cpli_integrate* s);  // indicators nothing is known of
 void cpli_watch_forget(cpli_integrate* s);
 /// An event stops the stepper at s->t: is it one of too many?

@@ -37,6 +37,26 @@ static const char* name_of(const cpli_integrate* s, size_t i) {
   return named ? d->vars[d->residuals[i - n]].name : "a residual";
 }
 
+static const char* name_of_unknown(void* user, size_t i) {
+  const cpli_integrate* s = user;
+  const cpl_description* d = s->base.base.desc;
+  size_t n = s->n;
+  if (i < n) return d->states[i] >= 0 ? d->vars[d->states[i]].name : "a state";
+  if (i >= n + s->na) return "a multiplier";
+  bool named = i - n < (size_t)d->n_algebraics && d->algebraics[i - n] >= 0;
+  return named ? d->vars[d->algebraics[i - n]].name : "an algebraic variable";
+}
+
+cpl_status cpli_run_away(cpli_integrate* s) {
+  for (size_t i = 0; i < s->all; i++) {
+    if (isfinite(s->x[i])) continue;
+    return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
+                    "%s: the solution runs away: %s is %g at t=%.12g", s->base.base.name,
+                    name_of_unknown(s, i), s->x[i], s->t_step);
+  }
+  return CPL_OK;
+}
+
 static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
   for (size_t i = 0; i < s->all; i++) {
     if (isfinite(dx[i])) continue;
@@ -56,9 +76,11 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, dx + s->n);
   if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_apply(s, x, dx);
   cpli_account(s, since);
+  s->refused = s->refused || st == CPL_RETRY;
   if (st != CPL_OK) return st;
   double sum = 0;  // NaN or infinite when any is; the search for the culprit is rarely needed
   for (size_t i = 0; i < s->all; i++) sum += dx[i] - dx[i];
+  s->refused = s->refused || sum != 0;
   return sum == 0 ? CPL_OK : not_finite(s, t, dx);
 }
 
@@ -216,6 +238,7 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .slopes = slopes,
                   .user = s,
                   .rhs = rhs,
+                  .name = name_of_unknown,
                   .jacobian = s->columns != NULL ? all_jacobian
                               : s->jac != NULL   ? jacobian
                                                  : NULL,

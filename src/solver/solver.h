@@ -16,6 +16,7 @@ typedef struct cpli_ode {
   size_t n;
   void* user;
   cpl_status (*rhs)(void* user, double t, const double* x, double* dx);
+  const char* (*name)(void* user, size_t i);  // of an unknown, for messages
   /// df/dx, column after column. Nullable: the method is explicit, or the linear system is the
   /// equation's own.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);

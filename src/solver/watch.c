@@ -12,6 +12,8 @@ enum {
   DEFAULT_MAX_EVENTS = 100,  // events without progress in time
   CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
   ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
+  CREEPING = 10000,  // steps that are looked at together
+  SHORTEST = 16,     // a step in units of the resolution of time: on the average they are longer
 };
 static const double close_by = 1e-9;      // relative to the time simulated
 static const double no_progress = 1e-13;  // likewise: some hundred roundings
@@ -25,7 +27,9 @@ void cpli_watch_begin(cpli_integrate* s) {
 
 void cpli_watch_forget(cpli_integrate* s) {
   s->careful_until = s->stuck_since = -INFINITY;
-  s->stuck = 0;
+  s->stuck = s->crept = 0;
+  s->creeps_since = 0;
+  s->refused = false;
   cpli_watch_begin(s);
 }
 
@@ -90,6 +94,29 @@ static cpl_status watch_progress(cpli_integrate* s) {
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
                   "%s: chattering: %d events at t=%.12g without progress in time",
                   s->base.base.name, most, s->t);
+}
+
+// A solver that meets the edge of what the model can compute halves its steps, and would go on so
+// for ever.
+cpl_status cpli_watch_step(cpli_integrate* s) {
+  if (++s->crept < CREEPING) return CPL_OK;
+  double passed = s->t_solver - s->creeps_since, now = fmax(fabs(s->t_step), s->t_solver);
+  double least = (double)CREEPING * SHORTEST * (nextafter(now, INFINITY) - now);
+  bool refused = s->refused;
+  s->creeps_since = s->t_solver;
+  s->crept = 0;
+  s->refused = false;
+  if (passed > least) return CPL_OK;
+  static const char text[] =
+      "%s: time does not advance any more at t=%.12g (the last %d steps of the solver took %.3g "
+      "s): "
+      "the solution has a singularity there, or a derivative is far too large";
+  if (refused)
+    return cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
+                           "%s: the solver cannot go on at t=%.12g (its last %d steps took %.3g s)",
+                           s->base.base.name, s->t_step, CREEPING, passed);
+  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER, text, s->base.base.name, s->t_step, CREEPING,
+                  passed);
 }
 
 cpl_status cpli_watch_event(cpli_integrate* s, cpli_cause why) {
