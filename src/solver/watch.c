@@ -17,6 +17,7 @@ enum {
 };
 static const double close_by = 1e-9;      // relative to the time simulated
 static const double no_progress = 1e-13;  // likewise: some hundred roundings
+enum { ROUNDINGS = 64 };                  // of the time itself, which may be large from the start
 static const double shrinking = 0.98;     // ratio of distances that accumulate
 static const double shortest = 1e-14;     // step, relative to the time, that a solver can make
 
@@ -31,6 +32,12 @@ void cpli_watch_forget(cpli_integrate* s) {
   s->creeps_since = 0;
   s->refused = false;
   cpli_watch_begin(s);
+}
+
+// A part of the time simulated, but not less than time can tell apart.
+static double part_of_time(const cpli_integrate* s, double part) {
+  double t = fabs(s->t);
+  return fmax(part * (s->t - s->t_start), ROUNDINGS * (nextafter(t, INFINITY) - t));
 }
 
 static void name_indicator(const cpli_integrate* s, size_t indicator, char* out, size_t size) {
@@ -58,7 +65,7 @@ static cpl_status watch_crossing(cpli_integrate* s, size_t indicator, struct cpl
     s->careful_until = s->t + distance;
     s->careful_step = fmax(distance / 4, shortest * fabs(s->t));
   }
-  k->close = distance < close_by * fmax(fabs(s->t), s->t - s->t_start) ? k->close + 1 : 0;
+  k->close = distance < part_of_time(s, close_by) ? k->close + 1 : 0;
   bool shrunk = distance < shrinking * k->distance;
   if (!shrunk || k->shrunk == 0) k->begin = s->t - distance;
   k->shrunk = shrunk ? k->shrunk + 1 : 0;
@@ -86,7 +93,7 @@ static cpl_status watch_crossings(cpli_integrate* s) {
 
 static cpl_status watch_progress(cpli_integrate* s) {
   int32_t most = s->def.max_events > 0 ? s->def.max_events : DEFAULT_MAX_EVENTS;
-  if (s->t - s->stuck_since > no_progress * fmax(fabs(s->t), s->t - s->t_start)) {
+  if (s->t - s->stuck_since > part_of_time(s, no_progress)) {
     s->stuck = 0;
     s->stuck_since = s->t;
   }

@@ -86,11 +86,112 @@ static void times_that_cannot_be_told_apart_are_refused(void** state) {
   recording_free(r);
 }
 
+//------------------------------------ sizes ------------------------------------
+
+// Growth with a limit: x' = r x (1 - x / K), and an event at K / 2 that counts. Sizes are
+// parameters.
+static int growth_derivatives(const cpl_values* v, double* dx) {
+  dx[0] = v->p[1] * v->x[0] * (1 - v->x[0] / v->p[0]);
+  return CPL_MODEL_OK;
+}
+static int growth_indicators(const cpl_values* v, double* z) {
+  z[0] = v->x[0] - 0.5 * v->p[0];
+  return CPL_MODEL_OK;
+}
+static int growth_event(const cpl_values* v, cpl_event_actions* a) {
+  a->w[0] = v->w[0] + 1;
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration growth_discrete[] = {{"events"}, END_OF_LIST};
+
+typedef struct sized {
+  cpl_declaration states[2], parameters[3];
+  cpl_model_def def;
+} sized;
+
+static void make_sized(sized* s, double size, double time) {
+  *s = (sized){.states = {{"x", .start = 0.1 * size, .nominal = size}},
+               .parameters = {{"K", .start = size}, {"r", .start = 1 / time}}};
+  s->def = (cpl_model_def){.name = "growth",
+                           .states = s->states,
+                           .parameters = s->parameters,
+                           .discrete = growth_discrete,
+                           .derivatives = growth_derivatives,
+                           .n_indicators = 1,
+                           .indicators = growth_indicators,
+                           .event = growth_event,
+                           .stop_time = 4 * time};
+}
+
+// Sizes from a billionth to a billion, times from a nanosecond to thirty years, from two starts.
+static void check_size(double size, double time, double start) {
+  sized s;
+  make_sized(&s, size, time);
+  for (int i = 0; i < KINDS; i++) {
+    recording* r = recording_make(ctx, &s.def);
+    r->run.start_time = start;
+    r->run.stop_time = start + 4 * time;
+    r->run.interval = 4 * time;
+    r->solver.kind = kinds[i];
+    r->solver.rtol = 1e-7;
+    if (is_fixed(kinds[i])) r->solver.step = time / 500;
+    CHECK_OK(ctx, recording_run(r));
+    double right = size / (1 + 9 * exp(-4)), most = kinds[i] == CPL_SOLVER_EULER ? 2e-3 : 2e-5;
+    if (fabs(last_of(r)[0] - right) > most * size)
+      fail_msg("%s, size %g, time %g, start %g: %.9g, expected %.9g", cpl_solver_name(kinds[i]),
+               size, time, start, last_of(r)[0] / size, right / size);
+    CHECK_INT(r->stats.solver.state_events, 1);
+    CHECK(r->stats.solver.steps < 3000);
+    recording_free(r);
+  }
+}
+
+static void sizes_and_times_change_nothing(void** state) {
+  (void)state;
+  static const double sizes[] = {1e-9, 1, 1e9};
+  static const double times[] = {1e-9, 1, 1e9};
+  for (int i = 0; i < 3; i++) {
+    for (int k = 0; k < 3; k++) check_size(sizes[i], times[k], 0);
+    check_size(sizes[i], 10, 1.7e9);
+  }
+}
+
+// Ticks of a second of a clock that began long ago are no chattering.
+static int ticks_indicators(const cpl_values* v, double* z) {
+  z[0] = sin(6.283185307179586 * (v->x[0] - 0.125));
+  return CPL_MODEL_OK;
+}
+static int ticks_derivatives(const cpl_values* v, double* dx) {
+  (void)v;
+  dx[0] = 1;
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration ticks_states[] = {{"x"}, END_OF_LIST};
+static const cpl_model_def ticks = {.name = "ticks",
+                                    .states = ticks_states,
+                                    .derivatives = ticks_derivatives,
+                                    .indicators = ticks_indicators,
+                                    .n_indicators = 1};
+
+static void events_late_in_time_are_no_chattering(void** state) {
+  (void)state;
+  recording* r = recording_make(ctx, &ticks);
+  r->run.start_time = 5e9;
+  r->run.stop_time = 5e9 + 40;
+  r->run.interval = 40;
+  r->solver.step = 0.1;
+  CHECK_OK(ctx, recording_run(r));
+  CHECK_INT(r->stats.solver.state_events, 80);
+  recording_free(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_run_from_a_large_time_is_the_run_from_zero),
       cmocka_unit_test(output_points_are_as_good_as_time),
       cmocka_unit_test(times_that_cannot_be_told_apart_are_refused),
+      cmocka_unit_test(sizes_and_times_change_nothing),
+      cmocka_unit_test(events_late_in_time_are_no_chattering),
   };
   ctx = test_context();
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
