@@ -156,10 +156,11 @@ static cpl_status advance_solver(cpli_integrate* s, double limit) {
 
 static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
   bool crossed = false;
+  double before = s->t_solver;
   memcpy(s->x_at, s->x, s->all * sizeof(double));
   cpl_status st = s->nm > 0 ? cpli_multipliers_look(s) : CPL_OK;
   if (st == CPL_OK) st = advance_solver(s, fmin(t_limit, s->next_time));
-  if (st == CPL_OK) st = cpli_watch_step(s);
+  if (st == CPL_OK) st = cpli_watch_step(s, s->t_solver - before);
   double sum = 0;  // not zero when any is not finite
   for (size_t i = 0; i < s->all; i++) sum += s->x[i] - s->x[i];
   if (st == CPL_OK && sum != 0) st = cpli_run_away(s);

@@ -66,7 +66,7 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
-  double creeps_since;          // where steps began to be counted
+  double crept_time;            // length of the steps that are looked at
   int32_t crept;                // how many they are
   bool refused;                 // the model could not be evaluated at a point since then
   bool stops_at_ends;           // def.stop_at_steps_end as it was asked for: a method may need it
@@ -219,7 +219,7 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found);
 //------------------------------------ watch.c ------------------------------------
 
 /// After a step of the solver: does time advance at all?
-cpl_status cpli_watch_step(cpli_integrate* s);
+cpl_status cpli_watch_step(cpli_integrate* s, double length);
 void cpli_watch_begin(cpli_integrate* s);  // indicators nothing is known of
 void cpli_watch_forget(cpli_integrate* s);
 /// An event stops the stepper at s->t: is it one of too many?

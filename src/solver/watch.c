@@ -29,7 +29,7 @@ void cpli_watch_begin(cpli_integrate* s) {
 void cpli_watch_forget(cpli_integrate* s) {
   s->careful_until = s->stuck_since = -INFINITY;
   s->stuck = s->crept = 0;
-  s->creeps_since = 0;
+  s->crept_time = 0;
   s->refused = false;
   cpli_watch_begin(s);
 }
@@ -105,12 +105,13 @@ static cpl_status watch_progress(cpli_integrate* s) {
 
 // A solver that meets the edge of what the model can compute halves its steps, and would go on so
 // for ever.
-cpl_status cpli_watch_step(cpli_integrate* s) {
+cpl_status cpli_watch_step(cpli_integrate* s, double length) {
+  s->crept_time += length;  // not the time between: a run may be rolled back
   if (++s->crept < CREEPING) return CPL_OK;
-  double passed = s->t_solver - s->creeps_since, now = fmax(fabs(s->t_step), s->t_solver);
+  double passed = s->crept_time, now = fmax(fabs(s->t_step), s->t_solver);
   double least = (double)CREEPING * SHORTEST * (nextafter(now, INFINITY) - now);
   bool refused = s->refused;
-  s->creeps_since = s->t_solver;
+  s->crept_time = 0;
   s->crept = 0;
   s->refused = false;
   if (passed > least) return CPL_OK;
