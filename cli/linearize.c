@@ -13,8 +13,8 @@
 #include "model/start.h"
 
 typedef struct linearize_args {
-  const char *output, *solver, *log_level;
-  double at, start_time, rtol, atol;
+  const char *output, *solver, *projection, *linear, *input, *log_level;
+  double at, start_time, rtol, atol, step;
   cli_list set, only;
   bool models, json;
 } linearize_args;
@@ -28,6 +28,8 @@ typedef struct session {
   cpl_model* model;  // belongs to the stepper
   cpl_stepper* stepper;
   cpl_start* starts;
+  cpl_table* table;
+  cpl_input* inputs;
   double start, at;
   cpl_linear* whole;
   cpl_linear** parts;
@@ -67,7 +69,17 @@ static cpl_status make_stepper(session* s) {
   double usual = s->at > s->start ? (s->at - s->start) / 500 : 1;
   def.rtol = given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : def.rtol);
   def.atol = given(a->atol, given(said.atol, 0));
-  def.step = given(said.step, fixed ? usual : 0);
+  def.step = given(a->step, given(said.step, fixed ? usual : 0));
+  def.form = CPL_FORM_ODE;  // what is linearised has no algebraic variables beside its states
+  const char* when = a->projection != NULL ? a->projection : said.projection;
+  if (when != NULL && !cpl_projection_by_name(when, &def.projection))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "%s: there is no projection %s (auto, lazy, every, events, off)", s->path,
+                    when);
+  const char* linear = a->linear != NULL ? a->linear : said.linear;
+  if (linear != NULL && !cpl_linear_solver_by_name(linear, &def.linear))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
+                    s->path, linear);
   def.cancel = &interrupted;
   def.one_solver = true;  // the model is asked as a whole
   if (s->source->ops->make_model == NULL) {
@@ -77,30 +89,6 @@ static cpl_status make_stepper(session* s) {
   }
   cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &s->model);
   return st < 0 ? st : cpl_integrate(s->model, &def, &s->stepper);
-}
-
-static cpl_status initialize(session* s) {
-  cpl_component* c = &s->stepper->base;
-  cpl_setup setup = {.start_time = s->start};
-  cpl_status st = cli_read_starts(s->source, &s->args->set, &s->starts);
-  if (st >= 0) st = cpli_set_starts(c, s->starts, s->args->set.n);
-  if (st >= 0) st = c->ops->setup(c, &setup);
-  if (st >= 0) st = c->ops->enter_init(c);
-  return st < 0 ? st : c->ops->exit_init(c);
-}
-
-// To the time asked for, and behind the events that happen there.
-static cpl_status advance(session* s) {
-  cpl_step_result result = {.time = s->start};
-  cpl_status st = CPL_OK;
-  while (st >= 0 && result.time < s->at && result.end != CPL_STEP_TERMINATE)
-    st = s->stepper->ops->step(s->stepper, s->at, s->at, &result);
-  if (st >= 0 && s->at > s->start && result.end != CPL_STEP_TERMINATE)
-    st = s->stepper->ops->step(s->stepper, s->at, s->at, &result);
-  if (st >= 0 && result.end == CPL_STEP_TERMINATE)
-    return cpl_fail(s->ctx, CPL_ERR_MODEL, "%s: the model ended the run at t=%.12g",
-                    s->source->desc->name, result.time);
-  return st;
 }
 
 //------------------------------------ there ------------------------------------
@@ -125,17 +113,64 @@ static cpl_status linearize_models(session* s) {
   return st;
 }
 
+static void forget(session* s) {
+  cpl_linear_destroy(s->whole);
+  for (int32_t i = 0; i < s->n_parts; i++) cpl_linear_destroy(s->parts[i]);
+  free(s->parts);
+  free(s->names);
+  s->whole = NULL;
+  s->parts = NULL;
+  s->names = NULL;
+  s->n_parts = 0;
+}
+
+// At every point of the run. Of those at the time asked for the last one counts: it lies behind the
+// events that happen there.
+static cpl_status linearize_there(void* user, double t, const cpl_value* values) {
+  session* s = user;
+  (void)values;
+  if (t < s->at) return CPL_OK;
+  forget(s);
+  cpl_linearize_def def = {
+      .only = s->args->only.items, .n_only = s->args->only.n, .lenient = s->args->models};
+  cpl_status st = cpl_linearize(s->model, &def, &s->whole);
+  return st >= 0 && s->args->models ? linearize_models(s) : st;
+}
+
+static cpl_status read_inputs(session* s) {
+  const char* path = s->args->input;
+  cpl_status st = path != NULL ? cpl_table_read(s->ctx, path, &s->table) : CPL_OK;
+  if (st < 0 || path == NULL) return st;
+  s->inputs = calloc(s->table->n_columns + 1, sizeof *s->inputs);
+  if (s->inputs == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+  for (size_t i = 0; i < s->table->n_columns; i++)
+    s->inputs[i] = (cpl_input){.name = s->table->names[i], .table = s->table, .column = i};
+  return CPL_OK;
+}
+
 static cpl_status linearize(session* s) {
   cpl_status st = cli_open(s->ctx, s->path, NULL, &s->args->set, &s->source);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
-  if (st >= 0) st = initialize(s);
-  if (st >= 0) st = advance(s);
-  cpl_linearize_def def = {
-      .only = s->args->only.items, .n_only = s->args->only.n, .lenient = s->args->models};
-  if (st >= 0) st = cpl_linearize(s->model, &def, &s->whole);
-  if (st >= 0 && s->args->models) st = linearize_models(s);
-  return st;
+  if (st >= 0) st = read_inputs(s);
+  if (st >= 0) st = cli_read_starts(s->source, &s->args->set, &s->starts);
+  if (st < 0) return st;
+  cpl_run_def run = cpl_default_run_def();
+  run.start_time = s->start;
+  run.stop_time = s->at;
+  run.interval = s->at - s->start;
+  run.starts = s->starts;
+  run.n_starts = s->args->set.n;
+  run.inputs = s->inputs;
+  run.n_inputs = s->inputs != NULL ? s->table->n_columns : 0;
+  run.on_point = linearize_there;
+  run.user = s;
+  run.cancel = &interrupted;
+  cpl_run_stats stats;
+  st = cpl_run(s->stepper, &run, &stats);
+  if (st != CPL_TERMINATE || stats.reached >= s->at) return st < 0 ? st : CPL_OK;
+  return cpl_fail(s->ctx, CPL_ERR_MODEL, "%s: the model ended the run at t=%.12g",
+                  s->source->desc->name, stats.reached);
 }
 
 //------------------------------------ output ------------------------------------
@@ -175,11 +210,10 @@ static int write_result(const session* s, linearize_writer* write) {
 }
 
 static void release(session* s) {
-  cpl_linear_destroy(s->whole);
-  for (int32_t i = 0; i < s->n_parts; i++) cpl_linear_destroy(s->parts[i]);
-  free(s->parts);
-  free(s->names);
+  forget(s);
   free(s->starts);
+  free(s->inputs);
+  cpl_table_destroy(s->table);
   if (s->stepper != NULL) s->stepper->base.ops->destroy(&s->stepper->base);
   if (s->source != NULL) s->source->ops->destroy(s->source);
   cpl_context_destroy(s->ctx);
@@ -224,8 +258,17 @@ static const cli_option options[] = {
      "a parameter or start value, with a unit the model knows if you like; may be repeated",
      CLI_LIST, AT(set)},
     {"start-time", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time)},
-    {"solver", 0, "cvode|adams|rk4|euler", "how models are integrated; cvode is the default",
-     CLI_TEXT, AT(solver)},
+    {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
+     "how models are integrated; cvode is the default", CLI_TEXT, AT(solver)},
+    {"step", 0, "DT", "step (rk4, euler), longest step (others)", CLI_NUMBER, AT(step)},
+    {"linear", 0, "direct|gmres",
+     "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
+     AT(linear)},
+    {"projection", 0, "auto|lazy|every|events|off",
+     "when states are brought back onto the constraints of a model, as of run", CLI_TEXT,
+     AT(projection)},
+    {"input", 0, "FILE", "CSV with a column time and columns named after inputs", CLI_TEXT,
+     AT(input)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},

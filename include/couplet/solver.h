@@ -43,7 +43,7 @@ typedef enum cpl_form {
   CPL_FORM_AS_FITS,  ///< together where the solver can and the model is meant for it (its
                      ///< description has algebraic variables)
   CPL_FORM_ODE,      ///< the model solves for them
-  CPL_FORM_DAE,      ///< together, if the model has such a form
+  CPL_FORM_DAE,      ///< together; a model without such a form is refused
 } cpl_form;
 
 /// How to integrate. Start from cpl_default_solver_def(), then change what you need.

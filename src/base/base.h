@@ -101,6 +101,12 @@ bool cpli_glob(const char* pattern, const char* text);
 
 double cpli_now(void);  // monotonic seconds
 
+/// Simulated times are numbers: at large ones they lie far from each other. A failure where points
+/// that are `spacing` apart (what: "output points", ...) cannot be told apart well between two
+/// times; `warn`: where they can, but time itself is coarse. spacing 0: there are none.
+cpl_status cpli_check_times(cpl_context* ctx, const char* who, double from, double to,
+                            double spacing, const char* what, bool warn);
+
 /// What a loop does that looks at memory until another thread changes it.
 static inline void cpli_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Apart from context.c, which is also compiled where there is no such clock (sources in FMUs).
+#include <math.h>
 #include <time.h>
 
 #include "base/base.h"
@@ -10,4 +11,26 @@ double cpli_now(void) {
   struct timespec ts;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+cpl_status cpli_check_times(cpl_context* ctx, const char* who, double from, double to,
+                            double spacing, const char* what, bool warn) {
+  static const double too_coarse = 0.01, coarse = 1e-5;  // of the spacing
+  double largest = fmax(fabs(from), fabs(to));
+  double apart = nextafter(largest, INFINITY) - largest;
+  if (!isfinite(largest) || !(spacing > 0)) return CPL_OK;
+  if (apart > too_coarse * spacing) {
+    return cpl_fail(
+        ctx, CPL_ERR_INPUT,
+        "%s: at times of %.6g s two numbers are %.3g s apart, too far for %s every %.3g "
+        "s: let the run start at a smaller time",
+        who, largest, apart, what, spacing);
+  }
+  if (warn && apart > coarse * spacing) {
+    cpl_log(ctx, CPL_LOG_WARNING, who,
+            "at times of %.6g s two numbers are %.3g s apart: what depends on time itself is no "
+            "more accurate than that",
+            largest, apart);
+  }
+  return CPL_OK;
 }

@@ -97,7 +97,9 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_master* m = master_of(c);
-  cpl_status st = CPL_OK;
+  double stop = settings->has_stop_time ? settings->stop_time : settings->start_time;
+  cpl_status st = cpli_check_times(c->ctx, c->name, settings->start_time, stop, m->def.step,
+                                   "communication points", false);
   m->t = m->t_start = settings->start_time;
   m->h = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
@@ -186,6 +188,18 @@ static double next_point(const cpli_master* m, double t_end) {
   return next;
 }
 
+// A loop that is cut by the steps themselves may grow from step to step, without end.
+static cpl_status run_away(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_outs; i++) {
+    const cpli_out* o = &m->outs[i];
+    if (o->type != CPL_REAL || !isinf(o->real)) continue;
+    const cpl_component* c = &m->parts[o->part].s->base;
+    return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: the solution runs away: %s.%s is %g at t=%.12g",
+                    m->base.base.name, c->name, c->desc->vars[o->var].name, o->real, m->t);
+  }
+  return CPL_OK;
+}
+
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
   cpli_master* m = (cpli_master*)s;
   cpl_status st = CPL_OK;
@@ -196,8 +210,10 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   }
   if (m->touched) st = cpli_master_settle(m);
   if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
-  while (st >= 0 && m->t < t_end && !m->ended && !m->pending)
+  while (st >= 0 && m->t < t_end && !m->ended && !m->pending) {
     st = cpli_master_located_step(m, next_point(m, t_end));
+    if (st >= 0) st = run_away(m);
+  }
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE
                                      : m->pending ? CPL_STEP_EVENT
                                                   : CPL_STEP_DONE,

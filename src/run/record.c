@@ -4,6 +4,10 @@
 
 #include "run/run.h"
 
+#include <math.h>
+
+enum { MOST_WARNINGS = 10 };  // of variables that are not finite
+
 // Columns of one type: read in one call, then scattered into the row.
 struct cpli_record_group {
   cpl_type type;
@@ -131,7 +135,8 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_de
   }
   r->columns = cpli_alloc(c->ctx, r->n, sizeof *r->columns);
   r->row = cpli_alloc(c->ctx, r->n, sizeof *r->row);
-  if (r->columns == NULL || r->row == NULL) {
+  r->told = cpli_alloc(c->ctx, r->n, sizeof *r->told);
+  if (r->columns == NULL || r->row == NULL || r->told == NULL) {
     st = cpli_nomem(c->ctx);
     goto done;
   }
@@ -174,6 +179,7 @@ void cpli_recorder_close(cpli_recorder* r) {
   cpli_free(ctx, r->groups);
   cpli_free(ctx, r->columns);
   cpli_free(ctx, r->row);
+  cpli_free(ctx, r->told);
 }
 
 //------------------------------------ points ------------------------------------
@@ -206,12 +212,31 @@ static cpl_status read_binaries(cpli_recorder* r, struct cpli_record_group* g) {
   return st;
 }
 
-static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g) {
+// Each variable that is not finite is warned of once; the rows stay as they are.
+static void warn_of(cpli_recorder* r, const struct cpli_record_group* g, double t) {
+  for (size_t i = 0; i < g->n; i++) {
+    size_t column = g->place[i];
+    if (isfinite(g->got.real[i]) || r->told[column]) continue;
+    r->told[column] = true;
+    if (++r->n_told > MOST_WARNINGS + 1) continue;
+    bool last = r->n_told > MOST_WARNINGS;
+    cpl_log(r->c->ctx, CPL_LOG_WARNING, r->c->name,
+            last ? "%s is %g from t=%.12g on, and so are others" : "%s is %g from t=%.12g on",
+            r->columns[column].name, g->got.real[i], t);
+  }
+}
+
+static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g, double t) {
   cpl_component* c = r->c;
   cpl_status st;
   if (g->type == CPL_REAL) {
     st = c->ops->get_real(c, g->refs, g->n, g->got.real);
-    for (size_t i = 0; i < g->n; i++) r->row[g->place[i]].real = g->got.real[i];
+    double sum = 0;  // not zero when any is not finite
+    for (size_t i = 0; i < g->n; i++) {
+      r->row[g->place[i]].real = g->got.real[i];
+      sum += g->got.real[i] - g->got.real[i];
+    }
+    if (st == CPL_OK && sum != 0) warn_of(r, g, t);
   } else if (g->type == CPL_STRING) {
     st = c->ops->get_string(c, g->refs, g->n, g->got.string);
     for (size_t i = 0; i < g->n; i++) r->row[g->place[i]].string = g->got.string[i];
@@ -226,7 +251,7 @@ static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g) {
 
 static cpl_status read(cpli_recorder* r, double t) {
   for (size_t g = 0; g < r->n_groups; g++) {
-    cpl_status st = read_group(r, &r->groups[g]);
+    cpl_status st = read_group(r, &r->groups[g], t);
     if (st == CPL_RETRY)
       return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.12g", r->c->name, t);
     if (st < 0) return st;

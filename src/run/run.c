@@ -67,7 +67,8 @@ static cpl_status check(run* r) {
   if (span / finest > 1e12)
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %g s in steps of %g s is more than a run can do", who,
                     span, finest);
-  return CPL_OK;
+  return cpli_check_times(ctx, who, d->start_time, d->stop_time, finest,
+                          d->step > 0 && d->step <= finest ? "steps" : "points of output", true);
 }
 
 static void plan_grids(run* r) {

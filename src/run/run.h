@@ -83,6 +83,8 @@ typedef struct cpli_recorder {
   cpli_rows rows;
   double* since;  // of each column: the time its value belongs to
   double next;    // when a value that keeps points of its own is renewed; INFINITY: none does
+  bool* told;     // of each column: it was warned of, since it is not finite
+  int32_t n_told;
   double spent_s;
   int64_t points;
 } cpli_recorder;

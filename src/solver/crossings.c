@@ -138,7 +138,7 @@ typedef struct attempts {
 static cpl_status dense_point(void* user, double h, double* z) {
   const attempts* a = user;
   double* x = a->s->crossings->x;
-  cpl_status st = a->s->solver->ops->interpolate(a->s->solver, a->from + h, x);
+  cpl_status st = cpli_solution_at(a->s, a->from + h, x);
   return st == CPL_OK ? cpli_indicators(a->s, a->from + h, x, z) : st;
 }
 

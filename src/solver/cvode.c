@@ -188,7 +188,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   if (flag >= 0) flag = set_tolerances(s);  // CVODE keeps a copy
   if (flag < 0)
     return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.12g (%s)",
-                    base->who, t, CVodeGetReturnFlagName(flag));
+                    base->who, cpli_solver_time(base, t), CVodeGetReturnFlagName(flag));
   s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
   s->counted_linear = 0;
   s->t = t;
@@ -228,27 +228,28 @@ static cpl_status failed(cvode* s, int flag) {
   for (size_t i = 0; i < CPLI_COUNT(causes); i++) {
     if (causes[i].flag == flag) text = causes[i].text;
   }
+  double now = cpli_solver_time(&s->base, s->t);
   if (s->failure < 0) return s->failure;
   if (s->failure == CPL_RETRY && flag != CV_ERR_FAILURE) {
     return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL,
-                           "%s: the solver stopped at t=%.12g (step %.3g): %s", s->base.who, s->t,
-                           h, text);
+                           "%s: the solver stopped at t=%.12g (step %.3g): %s", s->base.who, now, h,
+                           text);
   }
   return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, "%s: the solver stopped at t=%.12g (step %.3g): %s",
-                  s->base.who, s->t, h, text);
+                  s->base.who, now, h, text);
 }
 
 static cpl_status stuck(cvode* s) {
   // the last message recorded is that of the model, if it refuses to go on from here
   if (fabs(s->refused_at - s->t) <= 1e-9 * fabs(s->t)) {
     return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, "%s: the solver cannot go on at t=%.12g",
-                           s->base.who, s->t);
+                           s->base.who, cpli_solver_time(&s->base, s->t));
   }
   return cpl_fail(
       s->base.ctx, CPL_ERR_SOLVER,
       "%s: time does not advance any more at t=%.12g: the solution has a singularity there, or a "
       "derivative is far too large",
-      s->base.who, s->t);
+      s->base.who, cpli_solver_time(&s->base, s->t));
 }
 
 // CVODE changes its order only together with its step: at the longest step it would stay at the

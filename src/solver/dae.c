@@ -120,12 +120,14 @@ cpl_status cpli_dae_consistent(cpli_integrate* s) {
 cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
   struct cpli_dae* k = s->dae;
-  double fastest = 0, later = sqrt(DBL_EPSILON) * fmax(fabs(t), 1);
+  double length = isfinite(s->t_stop) ? s->t_stop - s->t_start : fmax(fabs(t), 1);
+  double fastest = 0, later = sqrt(DBL_EPSILON) * length;
   memset(dx + s->n, 0, (s->na + s->nm) * sizeof *dx);
   if (s->na == 0) return CPL_OK;
   for (size_t i = 0; i < s->n; i++)
     fastest = fmax(fastest, fabs(dx[i]) / (fabs(x[i]) + s->nominal[i]));
   if (fastest * later > 1e-4) later = 1e-4 / fastest;
+  later = fmax(later, 1e4 * DBL_EPSILON * fabs(t));  // a time that can be told from t
   k->t = t + later;
   // no model has to go past those, and a time that is the same tells nothing
   if (k->t > fmin(s->t_stop, s->next_time) || !(k->t > t)) return CPL_OK;

@@ -17,7 +17,8 @@ typedef struct fixed {
   double *x0, *x1;  // its ends
   double *d0, *d1;  // derivatives at its ends
   double *k, *stage, *sum;
-  bool d0_known;  // d0 belongs to (t1, x1)
+  bool d0_known;   // d0 belongs to (t1, x1)
+  double* growth;  // of the steps of each state, as long as they go back and forth ever wider
 } fixed;
 
 static cpl_status rhs(fixed* s, double t, const double* x, double* dx) {
@@ -46,6 +47,25 @@ static cpl_status advance(fixed* s, double t, double h, double* x) {
   return CPL_OK;
 }
 
+// A step that is too long for the model throws states back and forth, ever wider. No single step
+// counts for more than a doubling: the first one may come from rest.
+static cpl_status watch_swings(fixed* s) {
+  static const double too_wide = 1e5;
+  for (size_t i = 0; i < s->ode.n; i++) {
+    double before = s->d0[i], now = s->d1[i];
+    bool wider = now * before < 0 && fabs(now) >= fabs(before);
+    s->growth[i] = wider ? s->growth[i] * fmin(2, fabs(now / before)) : 1;
+    if (s->growth[i] < too_wide) continue;
+    return cpl_fail(s->base.ctx, CPL_ERR_SOLVER,
+                    "%s: the solution runs away: %s is %.3g at t=%.12g and swings ever wider from "
+                    "step to step; the step %g is too long for this model, or the solver must be "
+                    "another one",
+                    s->base.who, s->ode.name(s->ode.user, i), s->x1[i],
+                    cpli_solver_time(&s->base, s->t1), s->h);
+  }
+  return CPL_OK;
+}
+
 static cpl_status whole_step(fixed* s, double h) {
   cpl_status st = advance(s, s->t0, h, s->x1);
   if (st == CPL_OK && s->ode.project != NULL)
@@ -61,6 +81,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   s->t0 = s->t1 = t;
   memcpy(s->x1, x, s->ode.n * sizeof *x);
   s->d0_known = false;
+  for (size_t i = 0; i < s->ode.n; i++) s->growth[i] = 1;
   base->stats->restarts++;
   return CPL_OK;
 }
@@ -81,7 +102,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (!(s->t1 > s->t0)) {
     return cpl_fail(base->ctx, CPL_ERR_SOLVER,
                     "%s: the step %g is too short to advance the time t=%.12g", base->who, h,
-                    s->t0);
+                    cpli_solver_time(base, s->t0));
   }
   swap(&s->x0, &s->x1);
   swap(&s->d0, &s->d1);
@@ -91,7 +112,8 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL,
                            "%s: a solver with a fixed step cannot try a shorter one at t=%.12g",
-                           base->who, s->t0);
+                           base->who, cpli_solver_time(base, s->t0));
+  if (st == CPL_OK) st = watch_swings(s);
   if (st < 0) return st;
   s->d0_known = true;
   base->stats->steps++;
@@ -127,7 +149,7 @@ static cpl_status interpolate(cpli_solver* base, double t, double* x) {
 static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   fixed* s = (fixed*)base;
-  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->k, s->stage, s->sum};
+  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->k, s->stage, s->sum, s->growth};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(base->ctx, all[i]);
   cpli_free(base->ctx, s);
 }
@@ -145,7 +167,7 @@ cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
                .h = def->step,
                .rk4 = def->kind == CPL_SOLVER_RK4};
   size_t n = ode->n;
-  double** of_states[] = {&s->x0, &s->x1, &s->d0, &s->d1, &s->stage, &s->sum};
+  double** of_states[] = {&s->x0, &s->x1, &s->d0, &s->d1, &s->stage, &s->sum, &s->growth};
   bool fine = (s->k = cpli_alloc(ctx, n, sizeof(double))) != NULL;
   for (size_t i = 0; i < CPLI_COUNT(of_states); i++)
     fine = (*of_states[i] = cpli_alloc(ctx, n, sizeof(double))) != NULL && fine;

@@ -27,11 +27,12 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   cpl_status st = set_tolerances(s);
   if (st < 0) return st;
   s->t_step = s->t;
+  s->t_solver = s->t - s->origin;
   s->step_open = false;
   s->at_end = NO_EVENT;
   cpli_multipliers_start(s);
   if (s->na > 0) st = cpli_dae_consistent(s);
-  if (st >= 0) st = s->solver->ops->start(s->solver, s->t, s->x, s->atol);
+  if (st >= 0) st = s->solver->ops->start(s->solver, s->t_solver, s->x, s->atol);
   return st < 0 ? st : cpli_crossings_start(s);
 }
 
@@ -42,6 +43,11 @@ static void rewind_to_output(cpli_integrate* s) {
   s->t_step = s->t;
   s->step_open = false;
   s->at_end = NO_EVENT;
+}
+
+// The end of a step may have been rounded to a later time than the solver's.
+cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x) {
+  return s->solver->ops->interpolate(s->solver, fmin(t - s->origin, s->t_solver), x);
 }
 
 static cpl_status enter_event_mode(cpli_integrate* s) {
@@ -162,15 +168,30 @@ static cpl_status end_at_crossing(cpli_integrate* s) {
   return st == CPL_RETRY ? CPL_ERR_SOLVER : st;
 }
 
-static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
-  double longest = s->def.step > 0 ? s->def.step : INFINITY;
+// To the end of the solver's next step. A step that ends so closely before the limit that its end
+// is rounded to it is followed by another one.
+static cpl_status advance_solver(cpli_integrate* s, double limit) {
+  double longest = s->def.step > 0 ? s->def.step : INFINITY, end = limit - s->origin;
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
+  cpl_status st = CPL_OK;
+  do {
+    st = s->solver->ops->step(s->solver, end, longest, &s->t_solver, s->x);
+    s->t_step = s->t_solver >= end ? limit : fmin(s->origin + s->t_solver, limit);
+  } while (st == CPL_OK && s->t_step == limit && s->t_solver < end);
+  return st;
+}
+
+static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
   bool crossed = false;
+  double before = s->t_solver;
   memcpy(s->x_at, s->x, s->all * sizeof(double));
   cpl_status st = pass_break(s);
-  double limit = fmin(fmin(t_limit, s->next_time), s->kink.time);
   if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_look(s);
-  if (st == CPL_OK) st = s->solver->ops->step(s->solver, limit, longest, &s->t_step, s->x);
+  if (st == CPL_OK) st = advance_solver(s, fmin(fmin(t_limit, s->next_time), s->kink.time));
+  if (st == CPL_OK) st = cpli_watch_step(s, s->t_solver - before);
+  double sum = 0;  // not zero when any is not finite
+  for (size_t i = 0; i < s->all; i++) sum += s->x[i] - s->x[i];
+  if (st == CPL_OK && sum != 0) st = cpli_run_away(s);
   if (st == CPL_OK) st = cpli_crossings_step(s, t_end, &crossed);
   if (st == CPL_OK && crossed) st = end_at_crossing(s);
   if (st < 0) return st;
@@ -204,7 +225,7 @@ cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit)
 
 cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
   if (s->t == t) return CPL_OK;
-  cpl_status st = s->solver->ops->interpolate(s->solver, t, s->x_at);
+  cpl_status st = cpli_solution_at(s, t, s->x_at);
   s->t = t;
   if (st >= 0 && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS)
     st = cpli_projection_apply(s, t, s->x_at, INFINITY);
@@ -337,7 +358,7 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_integrate* s = (cpli_integrate*)c;
-  s->t = s->t_step = s->t_start = settings->start_time;
+  s->t = s->t_step = s->t_start = s->origin = settings->start_time;
   s->t_stop = settings->has_stop_time ? settings->stop_time : INFINITY;
   s->stuck_since = -INFINITY;
   return cpli_model_of(c)->ops->setup(cpli_model_of(c), settings);
@@ -561,6 +582,25 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
   return st;
 }
 
+// A form that was asked for and that there is nothing of. The loops of a system, which the same
+// form stands for, may be none.
+static cpl_status check_form(cpl_stepper** s, bool is_system) {
+  cpl_component* c = &(*s)->base;
+  if (cpl_integrate_stats(*s)->algebraics > 0) return CPL_OK;
+  if (is_system) {
+    cpl_log(c->ctx, CPL_LOG_WARNING, c->name,
+            "there are neither algebraic variables nor loops: the system is integrated as an ODE");
+    return CPL_OK;
+  }
+  cpl_status st = cpl_fail(c->ctx, CPL_ERR_INPUT,
+                           "%s: the model has no algebraic variables, so that there is no form dae "
+                           "of it; form ode or auto can be run",
+                           c->name);
+  c->ops->destroy(c);
+  *s = NULL;
+  return st;
+}
+
 cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
   cpl_pieces pieces = {0};
   *out = NULL;
@@ -568,8 +608,10 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
   if (!def->one_solver && model->ops->split != NULL) st = model->ops->split(model, &pieces);
   if (st < 0) model->base.ops->destroy(&model->base);
   if (st < 0) return st;
-  return pieces.n > 1 ? cpli_integrate_pieces(model, &pieces, def, out)
-                      : cpli_integrate_one(model, def, out);
+  bool is_system = model->ops->split != NULL;
+  st = pieces.n > 1 ? cpli_integrate_pieces(model, &pieces, def, out)
+                    : cpli_integrate_one(model, def, out);
+  return st < 0 || def->form != CPL_FORM_DAE ? st : check_form(out, is_system);
 }
 
 const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s) {

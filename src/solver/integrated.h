@@ -35,9 +35,11 @@ typedef struct cpli_integrate {
   int8_t* crossed;
   struct cpli_crossings* crossings;  // Nullable: the model has no indicators
 
-  double t;       // where outputs are
-  double t_step;  // end of the solver's last step; x belongs to it
+  double t;         // where outputs are
+  double t_step;    // end of the solver's last step; x belongs to it
+  double t_solver;  // the same, as the solver has it
   double t_start, t_stop;
+  double origin;       // the solver's time is the model's less this
   double next_time;    // next time event of the model
   cpl_break kink;      // next kink of an input or of the model
   bool multistep;      // the method has a history
@@ -67,6 +69,9 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
+  double crept_time;            // length of the steps that are looked at
+  int32_t crept;                // how many they are
+  bool refused;                 // the model could not be evaluated at a point since then
   bool stops_at_ends;           // def.stop_at_steps_end as it was asked for: a method may need it
   struct cpli_structures* met;  // of a model of variable structure. Nullable: none yet
 } cpli_integrate;
@@ -99,6 +104,8 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t);
 /// The same, unless an indicator shows there that an event was missed in this step: it ends at the
 /// event then (s->t_step), and outputs stay where they were.
 cpl_status cpli_integrate_look(cpli_integrate* s, double t);
+/// The solution at a time of the model, inside the solver's last step.
+cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x);
 /// The event update at s->t.
 cpl_status cpli_integrate_update(cpli_integrate* s);
 /// Forget the solver's history.
@@ -130,13 +137,13 @@ const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
 
 cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
 cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
-cpl_status cpli_integrate_make_solver(cpli_integrate* s);             // with its Jacobian, if any
+/// A failure that names the first state that is not finite, if there is one.
+cpl_status cpli_run_away(cpli_integrate* s);
+cpl_status cpli_integrate_make_solver(cpli_integrate* s);  // with its Jacobian, if any
 /// The event indicators at a point, and where the model is; clamped away from zero and from
 /// extremes, zero on the not-positive side, as in FMI.
 cpl_status cpli_indicators(cpli_integrate* s, double t, const double* x, double* z);
 cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z);
-/// Of the Jacobian, in the order of its pattern.
-cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out);
 
 //------------------------------------ linear.c ------------------------------------
 
@@ -214,6 +221,8 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found);
 
 //------------------------------------ watch.c ------------------------------------
 
+/// After a step of the solver: does time advance at all?
+cpl_status cpli_watch_step(cpli_integrate* s, double length);
 void cpli_watch_begin(cpli_integrate* s);  // indicators nothing is known of
 void cpli_watch_forget(cpli_integrate* s);
 /// An event stops the stepper at s->t: is it one of too many?

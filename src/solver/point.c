@@ -37,6 +37,26 @@ static const char* name_of(const cpli_integrate* s, size_t i) {
   return named ? d->vars[d->residuals[i - n]].name : "a residual";
 }
 
+static const char* name_of_unknown(void* user, size_t i) {
+  const cpli_integrate* s = user;
+  const cpl_description* d = s->base.base.desc;
+  size_t n = s->n;
+  if (i < n) return d->states[i] >= 0 ? d->vars[d->states[i]].name : "a state";
+  if (i >= n + s->na) return "a multiplier";
+  bool named = i - n < (size_t)d->n_algebraics && d->algebraics[i - n] >= 0;
+  return named ? d->vars[d->algebraics[i - n]].name : "an algebraic variable";
+}
+
+cpl_status cpli_run_away(cpli_integrate* s) {
+  for (size_t i = 0; i < s->all; i++) {
+    if (isfinite(s->x[i])) continue;
+    return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
+                    "%s: the solution runs away: %s is %g at t=%.12g", s->base.base.name,
+                    name_of_unknown(s, i), s->x[i], s->t_step);
+  }
+  return CPL_OK;
+}
+
 static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
   for (size_t i = 0; i < s->all; i++) {
     if (isfinite(dx[i])) continue;
@@ -49,15 +69,18 @@ static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
 
 static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
+  t += s->origin;
   double since = cpli_clock_if(s);
   cpl_status st = cpli_place(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, dx);
   if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, dx + s->n);
   if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_apply(s, x, dx);
   cpli_account(s, since);
+  s->refused = s->refused || st == CPL_RETRY;
   if (st != CPL_OK) return st;
   double sum = 0;  // NaN or infinite when any is; the search for the culprit is rarely needed
   for (size_t i = 0; i < s->all; i++) sum += dx[i] - dx[i];
+  s->refused = s->refused || sum != 0;
   return sum == 0 ? CPL_OK : not_finite(s, t, dx);
 }
 
@@ -104,19 +127,35 @@ static cpl_status differentiate(cpli_integrate* s, double t, const double* x,
 
 static cpl_status jacobian(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
-  return differentiate(s, t, x, cpl_jacobian_evaluate, s->n * s->n, out);
+  return differentiate(s, s->origin + t, x, cpl_jacobian_evaluate, s->n * s->n, out);
 }
 
-cpl_status cpli_integrate_entries(void* user, double t, const double* x, double* out) {
+static cpl_status entries(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
   size_t n = (size_t)cpli_jacobian_pattern(s->jac)->n_entries;
-  return differentiate(s, t, x, cpli_jacobian_entries, n, out);
+  return differentiate(s, s->origin + t, x, cpli_jacobian_entries, n, out);
+}
+
+// Of all unknowns of the solver: dae_jacobian.c.
+static cpl_status all_jacobian(void* user, double t, const double* x, double* out) {
+  cpli_integrate* s = user;
+  return cpli_dae_jacobian(s, s->origin + t, x, out);
+}
+
+static cpl_status all_entries(void* user, double t, const double* x, double* out) {
+  cpli_integrate* s = user;
+  return cpli_dae_entries(s, s->origin + t, x, out);
+}
+
+static cpl_status slopes(void* user, double t, const double* x, double* dx) {
+  cpli_integrate* s = user;
+  return cpli_dae_slopes(s, s->origin + t, x, dx);
 }
 
 static cpl_status newton_setup(void* user, double t, const double* x, double gamma, bool fresh) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_place(s, s->origin + t, x);
   if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
   cpli_account(s, since);
   return st;
@@ -131,19 +170,21 @@ static cpl_status jacobian_times(void* user, double t, const double* x, const do
                                  double* out) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_place(s, s->origin + t, x);
   if (st == CPL_OK) st = s->m->ops->jacobian_times(s->m, v, out);
   cpli_account(s, since);
   return st;
 }
 
 static cpl_status project(void* user, double t, double* x, double limit) {
-  return cpli_projection_apply(user, t, x, limit);
+  cpli_integrate* s = user;
+  return cpli_projection_apply(s, s->origin + t, x, limit);
 }
 
 static cpl_status correct(void* user, double t, const double* x, double* correction,
                           double* error) {
-  return cpli_projection_correct(user, t, x, correction, error);
+  cpli_integrate* s = user;
+  return cpli_projection_correct(s, s->origin + t, x, correction, error);
 }
 
 //------------------------------------ the solver of it ------------------------------------
@@ -197,15 +238,16 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   if (st < 0) return st;
   cpli_ode ode = {.n = s->all,
                   .n_algebraic = s->na + s->nm,
-                  .slopes = cpli_dae_slopes,
+                  .slopes = slopes,
                   .user = s,
                   .rhs = rhs,
-                  .jacobian = s->columns != NULL ? cpli_dae_jacobian
+                  .name = name_of_unknown,
+                  .jacobian = s->columns != NULL ? all_jacobian
                               : s->jac != NULL   ? jacobian
                                                  : NULL,
                   .pattern = s->jac != NULL ? cpli_jacobian_pattern(s->jac) : cpli_dae_pattern(s),
-                  .entries = s->columns != NULL ? cpli_dae_entries
-                             : s->jac != NULL   ? cpli_integrate_entries
+                  .entries = s->columns != NULL ? all_entries
+                             : s->jac != NULL   ? entries
                                                 : NULL};
   if (s->m->ops->newton_setup != NULL && s->nm > 0)
     ode.newton_setup = cpli_multipliers_setup, ode.newton_solve = cpli_multipliers_solve;
@@ -233,6 +275,6 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
     s->def.stop_at_steps_end = s->def.stop_at_steps_end || how->not_dense;
     st = (shifted ? cpli_shifted_create : how->create)(ctx, &ode, &def, &s->stats, &s->solver);
   }
-  if (st >= 0) s->solver->who = s->base.base.name;
+  if (st >= 0) s->solver->who = s->base.base.name, s->solver->origin = &s->origin;
   return st;
 }

@@ -357,17 +357,18 @@ static cpl_status estimate(radau* s, double h, bool careful, double* out) {
 
 //------------------------------------ step size ------------------------------------
 
-static cpl_status first_step(radau* s) {
-  double d0 = norm(s, s->x0), d1 = norm(s, s->f0);
-  double h = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1;
+// No longer than `most`, the rest of the run as far as it is known: where nothing moves yet, time
+// has no other scale.
+static cpl_status first_step(radau* s, double most) {
+  double d0 = norm(s, s->x0), d1 = norm(s, s->f0), scale = isfinite(most) ? most : 1;
+  bool still = d0 < 1e-5 || d1 * scale < 1e-5;  // in units of the tolerance
+  double h = fmin(still ? 1e-6 * scale : 0.01 * d0 / d1, most);
   for (size_t i = 0; i < s->ode.n; i++) s->trial[i] = s->x0[i] + h * s->f0[i];
   cpl_status st = rhs(s, s->t0 + h, s->trial, s->error);
   if (st < 0) return st;
-  double d2 = 0;
   for (size_t i = 0; i < s->ode.n; i++) s->error[i] -= s->f0[i];
-  if (st == CPL_OK) d2 = norm(s, s->error) / h;
-  double most = fmax(d1, d2);
-  double other = most > 1e-15 ? pow(0.01 / most, 0.25) : fmax(1e-6, 1e-3 * h);
+  double change = fmax(h * d1, h * norm(s, s->error));
+  double other = change > 1e-15 ? h * pow(0.01 / change, 0.25) : 100 * h;
   s->h = st == CPL_OK ? fmin(100 * h, other) : 1e-3 * h;
   return CPL_OK;
 }
@@ -420,8 +421,9 @@ static void swap(double** a, double** b) {
 // The last message recorded is that of the model, if it refused to be evaluated.
 static cpl_status stuck(radau* s, double h) {
   const char* text = "%s: the solver stopped at t=%.12g (step %.3g): the step became too short";
-  if (s->refused) return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, text, s->base.who, s->t0, h);
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, text, s->base.who, s->t0, h);
+  double now = cpli_solver_time(&s->base, s->t0);
+  if (s->refused) return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, text, s->base.who, now, h);
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, text, s->base.who, now, h);
 }
 
 // x1 and f1 of a step of length h whose stages are known.
@@ -462,7 +464,7 @@ static cpl_status attempt(radau* s, double h, double t_end, bool* rejected) {
   return CPL_RETRY;
 }
 
-static cpl_status begin_step(radau* s) {
+static cpl_status begin_step(radau* s, double t_limit) {
   if (!s->first) {
     if (s->dense == NOT_LOOKED) look_at_dense(s);
     s->hermite_fits = s->has_before && s->dense == HERMITE;
@@ -478,12 +480,12 @@ static cpl_status begin_step(radau* s) {
   s->refused = false;
   cpl_status st = s->f0_known ? CPL_OK : rhs(s, s->t0, s->x0, s->f0);
   set_scale(s, s->x0);
-  return st == CPL_OK && s->h == 0 ? first_step(s) : st;
+  return st == CPL_OK && s->h == 0 ? first_step(s, t_limit - s->t0) : st;
 }
 
 static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   radau* s = (radau*)base;
-  cpl_status st = begin_step(s);
+  cpl_status st = begin_step(s, t_limit);
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL, "%s: at the beginning of a step", base->who);
   if (st < 0) return st;

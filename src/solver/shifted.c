@@ -44,6 +44,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   memmove(p->x0, x, size);
   p->t0 = p->t1 = t;
   p->inner->who = base->who;
+  p->inner->origin = base->origin;
   return p->inner->ops->start(p->inner, t, x, atol);
 }
 
@@ -78,7 +79,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
           base->ctx, CPL_ERR_MODEL,
           "%s: the solver stopped at t=%.12g (step %.3g): the constraints cannot "
           "be met even with the shortest step",
-          base->who, p->t0, max_step);
+          base->who, cpli_solver_time(base, p->t0), max_step);
     memcpy(x, p->x0, p->ode.n * sizeof *x);
     st = start(base, p->t0, x, p->atol);
     if (st < 0) return st;

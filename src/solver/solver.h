@@ -3,7 +3,8 @@
 //
 // A solver takes steps of an ordinary differential equation x' = f(t, x). It knows nothing of
 // models and events: integrate.c hands it the functions, crossings.c finds events on its dense
-// output. One file per method.
+// output. Its time begins at zero with the run, so that large times cost no accuracy. One file per
+// method.
 #pragma once
 
 #include "base/base.h"
@@ -15,6 +16,7 @@ typedef struct cpli_ode {
   size_t n;
   void* user;
   cpl_status (*rhs)(void* user, double t, const double* x, double* dx);
+  const char* (*name)(void* user, size_t i);  // of an unknown, for messages
   /// df/dx, column after column. Nullable: the method is explicit, or the linear system is the
   /// equation's own.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
@@ -63,8 +65,12 @@ struct cpli_solver {
   const cpli_solver_ops* ops;
   cpl_context* ctx;
   const char* who;          // name of the model, for messages
+  const double* origin;     // the model's time where the solver's is zero, likewise
   cpl_solver_stats* stats;  // counted into
 };
+
+/// The model's time, for messages.
+static inline double cpli_solver_time(const cpli_solver* s, double t) { return *s->origin + t; }
 
 cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                              cpl_solver_stats* stats, cpli_solver** out);

@@ -103,10 +103,11 @@ cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause
   for (size_t i = 0; i < n; i++) {
     if (causes[i].flag == flag) why = causes[i];
   }
+  double now = cpli_solver_time(&s->base, s->t);
   if (s->failure < 0) return s->failure;
   if (s->failure == CPL_RETRY && why.models_fault)
-    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, format, s->base.who, s->t, h, why.text);
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, s->t, h, why.text);
+    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, format, s->base.who, now, h, why.text);
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, now, h, why.text);
 }
 
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
@@ -115,7 +116,7 @@ cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
     return cpl_fail(s->base.ctx, CPL_ERR_SOLVER,
                     "%s: time does not advance any more at t=%.12g: the solution has a singularity "
                     "there, or a derivative is far too large",
-                    s->base.who, s->t);
+                    s->base.who, cpli_solver_time(&s->base, s->t));
   }
   *t = s->t = reached;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);

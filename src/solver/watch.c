@@ -12,9 +12,12 @@ enum {
   DEFAULT_MAX_EVENTS = 100,  // events without progress in time
   CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
   ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
+  CREEPING = 10000,  // steps that are looked at together
+  SHORTEST = 16,     // a step in units of the resolution of time: on the average they are longer
 };
 static const double close_by = 1e-9;      // relative to the time simulated
 static const double no_progress = 1e-13;  // likewise: some hundred roundings
+enum { ROUNDINGS = 64 };                  // of the time itself, which may be large from the start
 static const double shrinking = 0.98;     // ratio of distances that accumulate
 static const double exact = 30;           // distances so much above the least are accurate
 static const double shortest = 1e-14;     // step, relative to the time, that a solver can make
@@ -26,8 +29,16 @@ void cpli_watch_begin(cpli_integrate* s) {
 
 void cpli_watch_forget(cpli_integrate* s) {
   s->careful_until = s->stuck_since = -INFINITY;
-  s->stuck = 0;
+  s->stuck = s->crept = 0;
+  s->crept_time = 0;
+  s->refused = false;
   cpli_watch_begin(s);
+}
+
+// A part of the time simulated, but not less than time can tell apart.
+static double part_of_time(const cpli_integrate* s, double part) {
+  double t = fabs(s->t);
+  return fmax(part * (s->t - s->t_start), ROUNDINGS * (nextafter(t, INFINITY) - t));
 }
 
 static void name_indicator(const cpli_integrate* s, size_t indicator, char* out, size_t size) {
@@ -55,7 +66,7 @@ static cpl_status watch_crossing(cpli_integrate* s, size_t indicator, struct cpl
     s->careful_until = s->t + distance;
     s->careful_step = fmax(distance / 4, shortest * fabs(s->t));
   }
-  k->close = distance < close_by * fmax(fabs(s->t), s->t - s->t_start) ? k->close + 1 : 0;
+  k->close = distance < part_of_time(s, close_by) ? k->close + 1 : 0;
   bool shrunk = distance < shrinking * k->distance;
   if (!shrunk || k->shrunk == 0) k->begin = s->t - distance;
   k->shrunk = shrunk ? k->shrunk + 1 : 0;
@@ -86,7 +97,7 @@ static cpl_status watch_crossings(cpli_integrate* s) {
 
 static cpl_status watch_progress(cpli_integrate* s) {
   int32_t most = s->def.max_events > 0 ? s->def.max_events : DEFAULT_MAX_EVENTS;
-  if (s->t - s->stuck_since > no_progress * fmax(fabs(s->t), s->t - s->t_start)) {
+  if (s->t - s->stuck_since > part_of_time(s, no_progress)) {
     s->stuck = 0;
     s->stuck_since = s->t;
   }
@@ -94,6 +105,30 @@ static cpl_status watch_progress(cpli_integrate* s) {
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
                   "%s: chattering: %d events at t=%.12g without progress in time",
                   s->base.base.name, most, s->t);
+}
+
+// A solver that meets the edge of what the model can compute halves its steps, and would go on so
+// for ever.
+cpl_status cpli_watch_step(cpli_integrate* s, double length) {
+  s->crept_time += length;  // not the time between: a run may be rolled back
+  if (++s->crept < CREEPING) return CPL_OK;
+  double passed = s->crept_time, now = fmax(fabs(s->t_step), s->t_solver);
+  double least = (double)CREEPING * SHORTEST * (nextafter(now, INFINITY) - now);
+  bool refused = s->refused;
+  s->crept_time = 0;
+  s->crept = 0;
+  s->refused = false;
+  if (passed > least) return CPL_OK;
+  static const char text[] =
+      "%s: time does not advance any more at t=%.12g (the last %d steps of the solver took %.3g "
+      "s): "
+      "the solution has a singularity there, or a derivative is far too large";
+  if (refused)
+    return cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
+                           "%s: the solver cannot go on at t=%.12g (its last %d steps took %.3g s)",
+                           s->base.base.name, s->t_step, CREEPING, passed);
+  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER, text, s->base.base.name, s->t_step, CREEPING,
+                  passed);
 }
 
 cpl_status cpli_watch_event(cpli_integrate* s, cpli_cause why) {

@@ -41,6 +41,10 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   cpl_status st = CPL_OK;
   m->t = m->t_start = s->start_time;
   m->t_stop = s->has_stop_time ? s->stop_time : (double)INFINITY;
+  double stop = s->has_stop_time ? s->stop_time : s->start_time;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    st = cpli_check_times(c->ctx, c->name, s->start_time, stop, m->parts[i].h,
+                          "pieces between delays", false);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
     st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, s);
   return st;

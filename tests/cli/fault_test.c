@@ -151,7 +151,7 @@ static void discard_is_not_the_end(void** state) {
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     double last[3];
     for (int k = 0; k < 3; k++) {
-      provoke(places[i].function, 30, kinds[k]);
+      provoke(places[i].function, 31, kinds[k]);
       CHECK_CODE(0, "run", places[i].file, "--as", "me", "-o", "d.csv", "--log-level", "error",
                  "--rtol", "1e-6", "--set", places[i].set);
       last[k] = last_value("d.csv", 1);
