@@ -338,9 +338,10 @@ static void make_events(generator* g) {
   int n = 1 + rng_int(r, MAX_EVENTS);
   for (int i = 0; i < n; i++) {
     event_def* e = &s->events[s->n_events];
-    int model, state, watched, formula;
+    int model, state, watched;
     e->mode = rng_int(r, s->n_modes);
-    if ((formula = any_state(g, e->mode, false, &model, &state)) < 0) return;
+    if (any_state(g, e->mode, false, &model, &state) < 0) return;
+    if (s->models[model].steps) continue;  // no event reaches into it
     bool at = s->n_modes == 1 && rng_chance(r, 0.4);
     e->relation = -1, e->n_times = 0;
     if (at) {
@@ -405,16 +406,20 @@ static void make_sizes(generator* g) {
   s->atol = s->rtol * s->scale;
 }
 
+static void choose_steppers(generator* g) {
+  random_system* s = g->s;
+  bool any = false;
+  for (int i = 0; i < s->n_models; i++) {
+    s->models[i].steps = s->steppers && rng_chance(&g->r, 0.7);
+    any = any || s->models[i].steps;
+  }
+  s->steppers = any;
+}
+
 static void make_master(generator* g) {
   static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
   random_system* s = g->s;
   rng* r = &g->r;
-  bool any = false;
-  for (int i = 0; i < s->n_models; i++) {
-    s->models[i].steps = s->steppers && (s->models[i].kind->unannounced || rng_chance(r, 0.7));
-    any = any || s->models[i].steps;
-  }
-  s->steppers = any;
   s->algorithm = algorithms[rng_int(r, 4)];
   s->order = rng_int(r, 3);
   s->step = (s->stop - s->start) / s->n_intervals / (1 + 100 / s->n_intervals);
@@ -427,12 +432,15 @@ void system_generate(random_system* s, uint64_t seed, unsigned features) {
   constant(&g, 0);
   make_sizes(&g);
   s->steppers = wants(&g, FEATURE_STEPPERS, 0.35);
+  // an FMU for co-simulation knows a relative tolerance only, and takes 1 for the size of states
+  if (s->steppers && s->scale < 1) s->scale = 1, s->atol = s->rtol;
   bool rich = !s->steppers || (features & FEATURE_STEPPER_EVENTS) != 0;
   if (!rich)
     g.features &= ~(unsigned)(FEATURE_EVENTS | FEATURE_WHEN | FEATURE_LOOPS | FEATURE_UNANNOUNCED |
                               FEATURE_CONDITIONS | FEATURE_TABLES);
   if (!s->steppers && wants(&g, FEATURE_MODES, 0.2)) s->n_modes = 2;
   make_models(&g, rich);
+  choose_steppers(&g);
   make_signals(&g);
   make_couplings(&g, s->n_modes == 1);
   make_transitions(&g);
