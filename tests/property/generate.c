@@ -288,12 +288,26 @@ static void make_models(generator* g, bool with_events) {
   }
 }
 
+// A loop through a model that rises or falls everywhere, with a gain that may be far from small but
+// is negative: it has one solution.
+static int strong_loop(generator* g, int i) {
+  instance* m = &g->s->models[i];
+  int y = add_node(g, (node){.kind = NODE_OUTPUT, .model = i});
+  m->p[0] = -rng_short(&g->r, 0.5, 2);
+  int sum = times(g, rng_short(&g->r, 0.5, 4), times(g, 1 / m->scale, y));
+  return times(g, m->scale, add(g, sum, signal_node(g)));
+}
+
 static void make_couplings(generator* g, bool loops_allowed) {
   random_system* s = g->s;
   for (int i = 0; i < s->n_models; i++) {
+    const char* kind = s->models[i].kind->name;
+    bool monotone = strcmp(kind, "gain") == 0 || strcmp(kind, "bend") == 0;
     for (int k = 0; k < s->models[i].kind->n_inputs; k++) {
       bool loops = loops_allowed && s->n_tears < MAX_TEARS && wants(g, FEATURE_LOOPS, 0.5);
-      int formula = coupling(g, i, loops);
+      bool strong = loops && monotone && s->n_tears == 0 && rng_chance(&g->r, 0.3);
+      int formula = strong ? strong_loop(g, i) : coupling(g, i, loops);
+      if (strong) loops_allowed = false;  // others would make it a part of theirs
       s->models[i].input[k] = formula;
       if (s->models[i].kind->n_outputs > 0 && reads_behind(s, formula, i)) {
         s->tear_model[s->n_tears] = i;

@@ -120,12 +120,12 @@ typedef struct trial {
 } trial;
 
 static void describe(trial* c, const settings* how) {
-  snprintf(c->command, sizeof c->command, "--solver %s --rtol %g --atol %g%s%s%s%s",
+  snprintf(c->command, sizeof c->command, "--solver %s --rtol %.17g --atol %.17g%s%s%s%s",
            cpl_solver_name(how->solver), how->rtol, how->atol, how->gmres ? " --linear gmres" : "",
            how->loops_as_rows ? " --loops as-rows" : "", how->one_solver ? " --one-solver" : "",
            how->longest > 0 ? " --step " : "");
   if (how->longest > 0)
-    snprintf(c->command + strlen(c->command), sizeof c->command - strlen(c->command), "%.6g",
+    snprintf(c->command + strlen(c->command), sizeof c->command - strlen(c->command), "%.17g",
              how->longest);
   memcpy(book->command, c->command, sizeof book->command);
 }
@@ -261,6 +261,77 @@ static void same_forms(trial* c) {
   c->o = keep;
 }
 
+// More output points change no row of those that were there.
+static void same_with_more_rows(trial* c) {
+  settings how = c->how;
+  char text[300];
+  how.intervals = 2;
+  drive_run(&c->o, c->s, &how, &c->other);
+  if (c->other.status < 0) failed(c, "error with more rows", c->other.error);
+  else if (!rows_within(&c->base, &c->other, text, sizeof text))
+    failed(c, "more rows change bits", text);
+}
+
+// Half the step makes a sixteenth of the error; events make it an eighth, or less.
+static void rk4_converges(trial* c) {
+  settings how = {.solver = CPL_SOLVER_RK4, .rtol = c->s->rtol, .atol = c->s->atol};
+  finding coarse, fine;
+  char text[700];
+  how.longest = (c->s->stop - c->s->start) / 400;
+  describe(c, &how);
+  drive_run(&c->o, c->s, &how, &c->other);
+  if (c->other.status >= 0) {
+    check_rows(c->s, c->t, &c->other, 1e-6, 1e-6 * c->s->scale, 300, true, &coarse);
+    how.longest *= 0.25;
+    drive_run(&c->o, c->s, &how, &c->other);
+  }
+  if (c->other.status < 0) {
+    failed(c, "error: rk4", c->other.error);
+    return;
+  }
+  check_rows(c->s, c->t, &c->other, 1e-6, 1e-6 * c->s->scale, 300, true, &fine);
+  snprintf(text, sizeof text, "error %.3g, with a quarter of the step %.3g; %s", coarse.error,
+           fine.error, fine.text);
+  if (fine.contradiction || (fine.ratio > 1e-4 && fine.error > 0.1 * coarse.error))
+    failed(c, "rk4 does not converge", text);
+}
+
+static void read_last_row(const char* path, char* row, size_t size) {
+  FILE* f = fopen(path, "r");
+  row[0] = '\0';
+  while (f != NULL && fgets(row, (int)size, f) != NULL) {
+  }
+  if (f != NULL) fclose(f);
+}
+
+// The command gives the same numbers, in its file.
+static void same_by_command(trial* c) {
+  char command[9000], row[4000], text[200];
+  if (c->s->steppers && c->how.longest > 0) return;  // --step has another meaning there
+  system_write(c->s, &c->v, "case");
+  describe(c, &c->how);
+  snprintf(command, sizeof command, "'%s' run case/s.yaml %s -q -o case/out.csv 2>case/err.txt",
+           getenv("COUPLET"), c->command);
+  int code = system(command);
+  if (code != 0) {
+    snprintf(text, sizeof text, "status %d", code);
+    failed(c, "the command fails", text);
+    return;
+  }
+  read_last_row("case/out.csv", row, sizeof row);
+  char* at = row;
+  double t = strtod(at, &at);
+  const double* last = c->base.v + (size_t)((c->base.n_rows - 1) * c->base.n_columns);
+  if (t != c->base.t[c->base.n_rows - 1]) failed(c, "the command has another last row", row);
+  for (int i = 0; i < c->base.n_columns; i++) {
+    double value = *at == ',' ? strtod(at + 1, &at) : NAN;
+    if (value == last[i] || (isnan(value) && isnan(last[i]))) continue;
+    snprintf(text, sizeof text, "column %d: %.17g and %.17g", i, last[i], value);
+    failed(c, "the command gives other numbers", text);
+    return;
+  }
+}
+
 static void check_system(trial* c) {
   finding loose, tight;
   settings how = c->how;
@@ -282,7 +353,13 @@ static void check_system(trial* c) {
   how.record_modulo = 2;
   drive_run(&c->o, c->s, &how, &c->other);
   same(c, "what is recorded changes bits", 2);
+  // a search for the solution of a loop begins where the last one ended, at a row for instance
+  if (!c->s->steppers && c->s->n_tears == 0) same_with_more_rows(c);
+  if (!c->s->steppers && c->t->usable && !c->s->unannounced && rng_chance(&c->r, 0.3))
+    rk4_converges(c);
+  describe(c, &c->how);
   same_after_going_back(c);
+  if (rng_chance(&c->r, 0.1)) same_by_command(c);
   variant v = c->v;
   v.permutation = c->s->seed + 11;
   same_file(c, "the order of the file changes bits", v);
