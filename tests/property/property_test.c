@@ -22,9 +22,15 @@
 #include "check.h"
 #include "testing.h"
 
-enum { MAX_CLASSES = 60, CASE_SECONDS = 60, DEFAULT_CASES = 60 };
+enum { MAX_CLASSES = 60, CASE_SECONDS = 60, DEFAULT_CASES = 30 };
 
-static const unsigned passing_features = FEATURE_SIZES | FEATURE_START_TIMES;
+// Left out: events in systems with co-simulation (FMI 3.0 FMUs with dry friction may make the
+// master creep at large times, rows of their inputs show means over steps), and tolerances of
+// masters.
+static const unsigned passing_features = FEATURE_EVENTS | FEATURE_WHEN | FEATURE_LOOPS |
+                                         FEATURE_UNANNOUNCED | FEATURE_TABLES | FEATURE_CONDITIONS |
+                                         FEATURE_SIZES | FEATURE_START_TIMES | FEATURE_MODES |
+                                         FEATURE_STEPPERS | FEATURE_FMUS | FEATURE_ERK8;
 
 // Shared with the process that runs the cases, which may crash or hang.
 typedef struct ledger {
@@ -354,7 +360,9 @@ static void check_system(trial* c) {
   drive_run(&c->o, c->s, &how, &c->other);
   same(c, "what is recorded changes bits", 2);
   // a search for the solution of a loop begins where the last one ended, at a row for instance
-  if (!c->s->steppers && c->s->n_tears == 0) same_with_more_rows(c);
+  // and erk8 steps to output points
+  if (!c->s->steppers && c->s->n_tears == 0 && c->how.solver != CPL_SOLVER_ERK8)
+    same_with_more_rows(c);
   if (!c->s->steppers && c->t->usable && !c->s->unannounced && rng_chance(&c->r, 0.3))
     rk4_converges(c);
   describe(c, &c->how);
