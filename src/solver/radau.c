@@ -512,12 +512,23 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   return CPL_OK;
 }
 
-// The step that follows is chosen by the whole step.
+// The stages of a step that begins without a guess.
+static cpl_status solve_anew(radau* s, double h) {
+  if (!factorise(s, h)) return CPL_RETRY;
+  predict(s, false, h);
+  return solve_stages(s, h);
+}
+
+// The step that follows is chosen by the whole step. Without the guess that the whole step began
+// with, an old Jacobian may not suffice.
 static cpl_status again(cpli_solver* base, double h, double* x) {
   radau* s = (radau*)base;
-  cpl_status st = factorise(s, h) ? CPL_OK : CPL_RETRY;
-  predict(s, false, h);
-  if (st == CPL_OK) st = solve_stages(s, h);
+  cpl_status st = solve_anew(s, h);
+  if (st == CPL_RETRY && !s->jac_fresh) {
+    st = evaluate_jacobian(s);
+    if (st == CPL_OK) st = solve_anew(s, h);
+    s->jac_fresh = false;  // the next step begins elsewhere
+  }
   if (st == CPL_OK) st = finish(s, s->t0 + h);
   if (st != CPL_OK) return st;
   s->dense = NOT_LOOKED;

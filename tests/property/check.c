@@ -222,6 +222,28 @@ void check_rows(const random_system* s, const truth* t, const outcome* rows, dou
   if (!values_only) check_events(&c);
 }
 
+static bool same_row(const outcome* a, int i, const outcome* b, int k) {
+  for (int c = 0; c < a->n_columns; c++) {
+    double va = row_at(a, i)[c], vb = row_at(b, k)[c];
+    if (memcmp(&va, &vb, sizeof va) != 0 && !(isnan(va) && isnan(vb))) return false;
+  }
+  return true;
+}
+
+bool rows_within(const outcome* few, const outcome* many, char* text, size_t size) {
+  int k = 0;
+  for (int i = 0; i < few->n_rows; i++) {
+    while (k < many->n_rows && many->t[k] < few->t[i]) k++;
+    int found = k;
+    while (found < many->n_rows && many->t[found] == few->t[i] && !same_row(few, i, many, found))
+      found++;
+    if (found < many->n_rows && many->t[found] == few->t[i]) continue;
+    snprintf(text, size, "the row at t = %.17g is another one", few->t[i]);
+    return false;
+  }
+  return true;
+}
+
 bool same_rows(const outcome* a, const outcome* b, int modulo, char* text, size_t size) {
   if (a->n_rows != b->n_rows) {
     snprintf(text, size, "%d rows and %d rows", a->n_rows, b->n_rows);

@@ -29,5 +29,8 @@ void truth_find(const random_system* s, truth* out);
 void check_rows(const random_system* s, const truth* t, const outcome* rows, double rtol,
                 double atol, double allowance, bool values_only, finding* out);
 
+/// Whether every row of one run is in the other with the same bits.
+bool rows_within(const outcome* few, const outcome* many, char* text, size_t size);
+
 /// Whether two runs have the same bits; only columns with a number that `modulo` divides (0: all).
 bool same_rows(const outcome* a, const outcome* b, int modulo, char* text, size_t size);

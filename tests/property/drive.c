@@ -158,10 +158,10 @@ static cpl_status step_to(cpl_stepper* p, double end) {
 }
 
 static cpl_status step_with_detours(opened* o, const random_system* s, cpl_stepper* p,
-                                    uint64_t go_back, outcome* out) {
+                                    uint64_t moments, bool go_back, outcome* out) {
   const cpl_description* d = p->base.desc;
   cpl_snapshot saved = {0};
-  rng r = {go_back};
+  rng r = {moments};
   uint32_t refs[MAX_COLUMNS];
   int n = 0;
   cpl_status st = CPL_OK;
@@ -176,12 +176,12 @@ static cpl_status step_with_detours(opened* o, const random_system* s, cpl_stepp
   double h = (s->stop - s->start) / SAVED_STEPS;
   for (int i = 0; i < SAVED_STEPS && st >= 0; i++) {
     double end = i + 1 == SAVED_STEPS ? s->stop : s->start + h * (i + 1);
-    if (go_back != 0 && rng_chance(&r, 0.4)) {
+    if (rng_chance(&r, 0.4)) {
       int far = 1 + rng_int(&r, 4);
       st = p->base.ops->save(&p->base, &saved);
-      for (int k = 0; k < far && i + k < SAVED_STEPS && st >= 0; k++)
+      for (int k = 0; go_back && k < far && i + k < SAVED_STEPS && st >= 0; k++)
         st = step_to(p, i + k + 1 == SAVED_STEPS ? s->stop : s->start + h * (i + k + 1));
-      if (st >= 0) st = p->base.ops->restore(&p->base, &saved);
+      if (st >= 0 && go_back) st = p->base.ops->restore(&p->base, &saved);
     }
     if (st >= 0) st = step_to(p, end);
     if (st >= 0) st = p->base.ops->get_real(&p->base, refs, (size_t)n, new_row(out, end));
@@ -190,7 +190,7 @@ static cpl_status step_with_detours(opened* o, const random_system* s, cpl_stepp
   return st;
 }
 
-bool drive_saved(opened* o, const random_system* s, const settings* how, uint64_t go_back,
+bool drive_saved(opened* o, const random_system* s, const settings* how, bool go_back,
                  outcome* out) {
   cpl_stepper* p = NULL;
   bool can = true;
@@ -201,7 +201,7 @@ bool drive_saved(opened* o, const random_system* s, const settings* how, uint64_
   if (st >= 0 && can) st = p->base.ops->setup(&p->base, &setup);
   if (st >= 0 && can) st = p->base.ops->enter_init(&p->base);
   if (st >= 0 && can) st = p->base.ops->exit_init(&p->base);
-  if (st >= 0 && can) st = step_with_detours(o, s, p, go_back, out);
+  if (st >= 0 && can) st = step_with_detours(o, s, p, s->seed + 7, go_back, out);
   end(o, st, out);
   if (p != NULL) p->base.ops->destroy(&p->base);
   return can;

@@ -37,9 +37,10 @@ void drive_run(opened* o, const random_system* s, const settings* how, outcome* 
 
 enum { SAVED_STEPS = 24 };
 
-/// Values of all states after each of SAVED_STEPS steps; where go_back is set, with states saved
-/// and restored at random moments. Returns false when the system cannot do that.
-bool drive_saved(opened* o, const random_system* s, const settings* how, uint64_t go_back,
+/// Values after each of SAVED_STEPS steps, with states saved at random moments; where go_back is
+/// set, several steps are taken from there, and the states restored. Saving alone forgets what is
+/// only kept to save work. Returns false when the system cannot do that.
+bool drive_saved(opened* o, const random_system* s, const settings* how, bool go_back,
                  outcome* out);
 
 void outcome_release(outcome* out);

@@ -288,12 +288,26 @@ static void make_models(generator* g, bool with_events) {
   }
 }
 
+// A loop through a model that rises or falls everywhere, with a gain that may be far from small but
+// is negative: it has one solution.
+static int strong_loop(generator* g, int i) {
+  instance* m = &g->s->models[i];
+  int y = add_node(g, (node){.kind = NODE_OUTPUT, .model = i});
+  m->p[0] = -rng_short(&g->r, 0.5, 2);
+  int sum = times(g, rng_short(&g->r, 0.5, 4), times(g, 1 / m->scale, y));
+  return times(g, m->scale, add(g, sum, signal_node(g)));
+}
+
 static void make_couplings(generator* g, bool loops_allowed) {
   random_system* s = g->s;
   for (int i = 0; i < s->n_models; i++) {
+    const char* kind = s->models[i].kind->name;
+    bool monotone = strcmp(kind, "gain") == 0 || strcmp(kind, "bend") == 0;
     for (int k = 0; k < s->models[i].kind->n_inputs; k++) {
       bool loops = loops_allowed && s->n_tears < MAX_TEARS && wants(g, FEATURE_LOOPS, 0.5);
-      int formula = coupling(g, i, loops);
+      bool strong = loops && monotone && s->n_tears == 0 && rng_chance(&g->r, 0.3);
+      int formula = strong ? strong_loop(g, i) : coupling(g, i, loops);
+      if (strong) loops_allowed = false;  // others would make it a part of theirs
       s->models[i].input[k] = formula;
       if (s->models[i].kind->n_outputs > 0 && reads_behind(s, formula, i)) {
         s->tear_model[s->n_tears] = i;
@@ -338,9 +352,10 @@ static void make_events(generator* g) {
   int n = 1 + rng_int(r, MAX_EVENTS);
   for (int i = 0; i < n; i++) {
     event_def* e = &s->events[s->n_events];
-    int model, state, watched, formula;
+    int model, state, watched;
     e->mode = rng_int(r, s->n_modes);
-    if ((formula = any_state(g, e->mode, false, &model, &state)) < 0) return;
+    if (any_state(g, e->mode, false, &model, &state) < 0) return;
+    if (s->models[model].steps) continue;  // no event reaches into it
     bool at = s->n_modes == 1 && rng_chance(r, 0.4);
     e->relation = -1, e->n_times = 0;
     if (at) {
@@ -405,16 +420,20 @@ static void make_sizes(generator* g) {
   s->atol = s->rtol * s->scale;
 }
 
+static void choose_steppers(generator* g) {
+  random_system* s = g->s;
+  bool any = false;
+  for (int i = 0; i < s->n_models; i++) {
+    s->models[i].steps = s->steppers && rng_chance(&g->r, 0.7);
+    any = any || s->models[i].steps;
+  }
+  s->steppers = any;
+}
+
 static void make_master(generator* g) {
   static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
   random_system* s = g->s;
   rng* r = &g->r;
-  bool any = false;
-  for (int i = 0; i < s->n_models; i++) {
-    s->models[i].steps = s->steppers && (s->models[i].kind->unannounced || rng_chance(r, 0.7));
-    any = any || s->models[i].steps;
-  }
-  s->steppers = any;
   s->algorithm = algorithms[rng_int(r, 4)];
   s->order = rng_int(r, 3);
   s->step = (s->stop - s->start) / s->n_intervals / (1 + 100 / s->n_intervals);
@@ -427,12 +446,15 @@ void system_generate(random_system* s, uint64_t seed, unsigned features) {
   constant(&g, 0);
   make_sizes(&g);
   s->steppers = wants(&g, FEATURE_STEPPERS, 0.35);
+  // an FMU for co-simulation knows a relative tolerance only, and takes 1 for the size of states
+  if (s->steppers && s->scale < 1) s->scale = 1, s->atol = s->rtol;
   bool rich = !s->steppers || (features & FEATURE_STEPPER_EVENTS) != 0;
   if (!rich)
     g.features &= ~(unsigned)(FEATURE_EVENTS | FEATURE_WHEN | FEATURE_LOOPS | FEATURE_UNANNOUNCED |
                               FEATURE_CONDITIONS | FEATURE_TABLES);
   if (!s->steppers && wants(&g, FEATURE_MODES, 0.2)) s->n_modes = 2;
   make_models(&g, rich);
+  choose_steppers(&g);
   make_signals(&g);
   make_couplings(&g, s->n_modes == 1);
   make_transitions(&g);

@@ -5,14 +5,11 @@
 #include "system.h"
 
 // Every file of pool/ is compiled into the test under a name of its own (tests/CMakeLists.txt).
-#define POOL(X)                                                                                 \
-  X(integrator)                                                                                 \
-  X(lag)                                                                                        \
-  X(oscillator)                                                                                 \
-  X(vanderpol)                                                                                  \
-  X(prey)                                                                                       \
-  X(gain) X(bend) X(mix) X(limiter) X(relay) X(jump) X(mass) X(sampler) X(friction) X(follower) \
-      X(thermostat) X(counter) X(pulse)
+// clang-format off
+#define POOL(X)                                                                              \
+  X(integrator) X(lag) X(oscillator) X(vanderpol) X(prey) X(gain) X(bend) X(mix) X(limiter)  \
+  X(relay) X(jump) X(mass) X(sampler) X(friction) X(follower) X(thermostat) X(counter) X(pulse)
+// clang-format on
 #define DECLARE(name) extern const cpl_model_def pool_##name;
 #define ENTRY(name)   {#name, &pool_##name},
 POOL(DECLARE)

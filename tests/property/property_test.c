@@ -22,9 +22,15 @@
 #include "check.h"
 #include "testing.h"
 
-enum { MAX_CLASSES = 60, CASE_SECONDS = 60, DEFAULT_CASES = 60 };
+enum { MAX_CLASSES = 60, CASE_SECONDS = 60, DEFAULT_CASES = 30 };
 
-static const unsigned passing_features = FEATURE_SIZES | FEATURE_START_TIMES;
+// Left out: events in systems with co-simulation (FMI 3.0 FMUs with dry friction may make the
+// master creep at large times, rows of their inputs show means over steps), and tolerances of
+// masters.
+static const unsigned passing_features = FEATURE_EVENTS | FEATURE_WHEN | FEATURE_LOOPS |
+                                         FEATURE_UNANNOUNCED | FEATURE_TABLES | FEATURE_CONDITIONS |
+                                         FEATURE_SIZES | FEATURE_START_TIMES | FEATURE_MODES |
+                                         FEATURE_STEPPERS | FEATURE_FMUS | FEATURE_ERK8;
 
 // Shared with the process that runs the cases, which may crash or hang.
 typedef struct ledger {
@@ -35,7 +41,8 @@ typedef struct ledger {
     int n;
     uint64_t first;
   } classes[MAX_CLASSES];
-  double worst[16];  // ratio of error and bound, of each solver
+  char command[200];  // that runs
+  double worst[16];   // ratio of error and bound, of each solver
   uint64_t worst_case[16];
 } ledger;
 
@@ -119,13 +126,14 @@ typedef struct trial {
 } trial;
 
 static void describe(trial* c, const settings* how) {
-  snprintf(c->command, sizeof c->command, "--solver %s --rtol %g --atol %g%s%s%s%s",
+  snprintf(c->command, sizeof c->command, "--solver %s --rtol %.17g --atol %.17g%s%s%s%s",
            cpl_solver_name(how->solver), how->rtol, how->atol, how->gmres ? " --linear gmres" : "",
            how->loops_as_rows ? " --loops as-rows" : "", how->one_solver ? " --one-solver" : "",
            how->longest > 0 ? " --step " : "");
   if (how->longest > 0)
-    snprintf(c->command + strlen(c->command), sizeof c->command - strlen(c->command), "%.6g",
+    snprintf(c->command + strlen(c->command), sizeof c->command - strlen(c->command), "%.17g",
              how->longest);
+  memcpy(book->command, c->command, sizeof book->command);
 }
 
 static void failed(trial* c, const char* class, const char* text) {
@@ -196,11 +204,11 @@ static void same_after_going_back(trial* c) {
   outcome plain = {0};
   char text[300];
   how.gmres = false;
-  if (drive_saved(&c->o, c->s, &how, 0, &plain)) {
+  if (drive_saved(&c->o, c->s, &how, false, &plain)) {
     if (plain.status < 0) {
       failed(c, "error in steps", plain.error);
     } else {
-      drive_saved(&c->o, c->s, &how, c->s->seed + 7, &c->other);
+      drive_saved(&c->o, c->s, &how, true, &c->other);
       if (c->other.status < 0) failed(c, "error after going back", c->other.error);
       else if (!same_rows(&plain, &c->other, 0, text, sizeof text))
         failed(c, "going back changes bits", text);
@@ -216,8 +224,10 @@ static void converges(trial* c) {
   variant v = c->v;
   v.step = c->s->step / 8;
   char text[700];
+  // a solver that restarts at every step makes an error of the tolerance in each
+  double allowance = 300 + 3 * (c->s->stop - c->s->start) / v.step;
   drive_run(&c->o, c->s, &c->how, &c->base);
-  check_rows(c->s, c->t, &c->base, c->how.rtol, c->how.atol, 300, true, &coarse);
+  check_rows(c->s, c->t, &c->base, c->how.rtol, c->how.atol, allowance, true, &coarse);
   if (!open_variant(c->s, &v, &o, &c->other)) {
     drive_close(&o);
     return;
@@ -229,7 +239,7 @@ static void converges(trial* c) {
     failed(c, "error: shorter steps", c->other.error);
     return;
   }
-  check_rows(c->s, c->t, &c->other, c->how.rtol, c->how.atol, 300, true, &fine);
+  check_rows(c->s, c->t, &c->other, c->how.rtol, c->how.atol, allowance, true, &fine);
   snprintf(text, sizeof text, "error %.3g with step %g, %.3g with step %g; %s", coarse.error,
            c->s->step, fine.error, v.step, fine.text);
   if (coarse.contradiction || fine.contradiction)
@@ -257,6 +267,77 @@ static void same_forms(trial* c) {
   c->o = keep;
 }
 
+// More output points change no row of those that were there.
+static void same_with_more_rows(trial* c) {
+  settings how = c->how;
+  char text[300];
+  how.intervals = 2;
+  drive_run(&c->o, c->s, &how, &c->other);
+  if (c->other.status < 0) failed(c, "error with more rows", c->other.error);
+  else if (!rows_within(&c->base, &c->other, text, sizeof text))
+    failed(c, "more rows change bits", text);
+}
+
+// Half the step makes a sixteenth of the error; events make it an eighth, or less.
+static void rk4_converges(trial* c) {
+  settings how = {.solver = CPL_SOLVER_RK4, .rtol = c->s->rtol, .atol = c->s->atol};
+  finding coarse, fine;
+  char text[700];
+  how.longest = (c->s->stop - c->s->start) / 400;
+  describe(c, &how);
+  drive_run(&c->o, c->s, &how, &c->other);
+  if (c->other.status >= 0) {
+    check_rows(c->s, c->t, &c->other, 1e-6, 1e-6 * c->s->scale, 300, true, &coarse);
+    how.longest *= 0.25;
+    drive_run(&c->o, c->s, &how, &c->other);
+  }
+  if (c->other.status < 0) {
+    failed(c, "error: rk4", c->other.error);
+    return;
+  }
+  check_rows(c->s, c->t, &c->other, 1e-6, 1e-6 * c->s->scale, 300, true, &fine);
+  snprintf(text, sizeof text, "error %.3g, with a quarter of the step %.3g; %s", coarse.error,
+           fine.error, fine.text);
+  if (fine.contradiction || (fine.ratio > 1e-4 && fine.error > 0.1 * coarse.error))
+    failed(c, "rk4 does not converge", text);
+}
+
+static void read_last_row(const char* path, char* row, size_t size) {
+  FILE* f = fopen(path, "r");
+  row[0] = '\0';
+  while (f != NULL && fgets(row, (int)size, f) != NULL) {
+  }
+  if (f != NULL) fclose(f);
+}
+
+// The command gives the same numbers, in its file.
+static void same_by_command(trial* c) {
+  char command[9000], row[4000], text[200];
+  if (c->s->steppers && c->how.longest > 0) return;  // --step has another meaning there
+  system_write(c->s, &c->v, "case");
+  describe(c, &c->how);
+  snprintf(command, sizeof command, "'%s' run case/s.yaml %s -q -o case/out.csv 2>case/err.txt",
+           getenv("COUPLET"), c->command);
+  int code = system(command);
+  if (code != 0) {
+    snprintf(text, sizeof text, "status %d", code);
+    failed(c, "the command fails", text);
+    return;
+  }
+  read_last_row("case/out.csv", row, sizeof row);
+  char* at = row;
+  double t = strtod(at, &at);
+  const double* last = c->base.v + (size_t)((c->base.n_rows - 1) * c->base.n_columns);
+  if (t != c->base.t[c->base.n_rows - 1]) failed(c, "the command has another last row", row);
+  for (int i = 0; i < c->base.n_columns; i++) {
+    double value = *at == ',' ? strtod(at + 1, &at) : NAN;
+    if (value == last[i] || (isnan(value) && isnan(last[i]))) continue;
+    snprintf(text, sizeof text, "column %d: %.17g and %.17g", i, last[i], value);
+    failed(c, "the command gives other numbers", text);
+    return;
+  }
+}
+
 static void check_system(trial* c) {
   finding loose, tight;
   settings how = c->how;
@@ -278,7 +359,15 @@ static void check_system(trial* c) {
   how.record_modulo = 2;
   drive_run(&c->o, c->s, &how, &c->other);
   same(c, "what is recorded changes bits", 2);
+  // a search for the solution of a loop begins where the last one ended, at a row for instance;
+  // conditions are looked at in rows, too; and erk8 steps to output points
+  bool free_of_rows = c->s->n_tears == 0 && c->t->found && c->t->exact.n_events == 0;
+  if (!c->s->steppers && free_of_rows && c->how.solver != CPL_SOLVER_ERK8) same_with_more_rows(c);
+  if (!c->s->steppers && c->t->usable && !c->s->unannounced && rng_chance(&c->r, 0.3))
+    rk4_converges(c);
+  describe(c, &c->how);
   same_after_going_back(c);
+  if (rng_chance(&c->r, 0.1)) same_by_command(c);
   variant v = c->v;
   v.permutation = c->s->seed + 11;
   same_file(c, "the order of the file changes bits", v);
@@ -377,8 +466,10 @@ static void random_systems_are_right(void** state) {
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (!WIFSIGNALED(status)) continue;
-    printf("case %llu: ended by signal %d\n", (unsigned long long)book->next, WTERMSIG(status));
-    note_failure(WTERMSIG(status) == SIGALRM ? "hangs" : "crashes", book->next++);
+    static random_system s;
+    system_generate(&s, book->next++, features);
+    report(&s, &(variant){.form = -1}, WTERMSIG(status) == SIGALRM ? "hangs" : "crashes",
+           book->command, strsignal(WTERMSIG(status)));
   }
   printf("%d cases, %d compared with the reference, %.1f s\n", book->cases, book->compared,
          seconds() - begin);

@@ -244,7 +244,7 @@ static void print_experiment(const random_system* s, const variant* v, FILE* f) 
   fprintf(f, "record: [");
   for (int i = 0; i < n; i++) fprintf(f, "%s%s", i > 0 ? ", " : "", names[i]);
   fprintf(f, "]\n");
-  fprintf(f, "experiment: {start: %.17g, stop: %.17g, interval: %.17g, rtol: %g, atol: %g}\n",
+  fprintf(f, "experiment: {start: %.17g, stop: %.17g, interval: %.17g, rtol: %.17g, atol: %.17g}\n",
           s->start, s->stop, (s->stop - s->start) / s->n_intervals, s->rtol, s->atol);
   if (!s->steppers) return;
   fprintf(f, "master: {algorithm: %s, order: %d, step: %.17g", s->algorithm, s->order,
