@@ -120,6 +120,11 @@ typedef struct cpli_built {
   int32_t n_calls;
 } cpli_built;
 
+//------------------------------------ open.c ------------------------------------
+
+/// The sources of all models of the definition, and which of them are steppers.
+cpl_status cpli_open_members(cpli_built* b, const cpli_chain* chain);
+
 //------------------------------------ build.c ------------------------------------
 
 /// What cpl_system_build() does, inside of other systems. Nullable: outer

@@ -16,125 +16,6 @@
 typedef cpli_assembly assembly;
 typedef cpli_built built;
 
-//------------------------------------ opening the models ------------------------------------
-
-static cpl_status open_member(built* b, size_t i, const cpli_chain* chain) {
-  const cpli_member* m = &b->def->models[i];
-  cpl_context* ctx = b->base.ctx;
-  if (m->source != NULL) {
-    b->sources[i] = m->source;
-    b->borrowed[i] = true;
-    return CPL_OK;
-  }
-  if (m->kind == CPL_MEMBER_SYSTEM) {
-    const cpl_system_def* inner = NULL;
-    cpl_status st = cpli_def_enter(ctx, chain, m, &inner, &b->inner[i]);
-    cpli_chain outer = *chain;
-    outer.isolate = chain->isolate || m->isolate;
-    outer.member = m->name.text;
-    return st < 0 ? st : cpli_build(ctx, inner, &outer, &b->sources[i]);
-  }
-  cpl_open_def open = cpl_default_open_def();
-  open.path = m->path.text;
-  cpl_start* starts = cpli_alloc(ctx, m->n_starts, sizeof *starts);
-  if (starts == NULL) return cpli_nomem(ctx);
-  for (size_t k = 0; k < m->n_starts; k++)  // structural parameters size arrays
-    starts[k] = (cpl_start){m->starts[k].name.text, m->starts[k].value.text};
-  open.starts = starts;
-  open.n_starts = m->n_starts;
-  open.isolate = chain->isolate || m->isolate;
-  open.call_timeout = chain->call_timeout;
-  if (m->kind == CPL_MEMBER_FMU) cpli_calls_join(b, chain, &open);
-  cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
-  cpli_free(ctx, starts);
-  if (st < 0) {
-    char place[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_place_text(&m->path.place, place), m->name.text);
-  }
-  return st;
-}
-
-// Whether a member is a model of the aggregate or a stepper beside it.
-static cpl_status choose_kind(built* b, size_t i) {
-  const cpli_member* m = &b->def->models[i];
-  const cpl_source_ops* ops = b->sources[i]->ops;
-  if (m->as == CPL_AS_MODEL_EXCHANGE && ops->make_model == NULL && !cpli_varying_is(b->sources[i]))
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &m->as_place,
-                        "model %s: as: me: there is only co-simulation in it", m->name.text);
-  if (ops->make_model == NULL && ops->make_stepper == NULL)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.place,
-                        "model %s: there is nothing in it that can be simulated", m->name.text);
-  b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL ||
-                     (m->prefers_steps && ops->make_stepper != NULL);
-  b->n_steppers += b->is_stepper[i];
-  return CPL_OK;
-}
-
-// Some FMUs must be alone in their process: where there are more, each gets one of its own.
-static cpl_status separate(built* b, size_t i) {
-  cpl_source* inner = b->sources[i];
-  size_t n = 0;
-  if (b->borrowed[i] || !inner->once_per_process) return CPL_OK;
-  for (size_t j = 0; j < b->def->n_models; j++) n += b->sources[j] == inner;
-  if (n < 2) return CPL_OK;
-  cpl_source* apart = NULL;
-  cpl_status st = cpl_isolate(inner, NULL, &apart);
-  if (st < 0) return st;
-  cpl_log(b->base.ctx, CPL_LOG_INFO, inner->path,
-          "can be instantiated only once per process, and is there %zu times: every instance gets "
-          "a process of its own",
-          n);
-  for (size_t j = 0; j < b->def->n_models; j++) {
-    if (b->sources[j] == inner) b->sources[j] = apart;
-  }
-  return CPL_OK;
-}
-
-static const char* start_of(const cpli_member* m, const char* name) {
-  for (size_t k = 0; k < m->n_starts; k++) {
-    if (strcmp(m->starts[k].name.text, name) == 0) return m->starts[k].value.text;
-  }
-  return "";
-}
-
-// Whether all structural parameters one model gives are the other's, too: arrays are as long then.
-static bool sized_alike(const cpl_description* desc, const cpli_member* one,
-                        const cpli_member* other) {
-  for (size_t k = 0; k < one->n_starts; k++) {
-    const char* name = one->starts[k].name.text;
-    int32_t var = cpl_find_variable(desc, name);
-    if (var < 0 || !desc->vars[var].structural) continue;
-    if (strcmp(one->starts[k].value.text, start_of(other, name)) != 0) return false;
-  }
-  return true;
-}
-
-// In a call log the FMUs of a nested system have its name before theirs.
-static bool can_share(const built* b, size_t one, size_t other, const cpli_chain* chain) {
-  const cpli_member *a = &b->def->models[one], *z = &b->def->models[other];
-  const cpl_description* desc = b->sources[one]->desc;
-  if (a->kind == CPL_MEMBER_SYSTEM && chain->calls != NULL) return false;
-  return a->isolate == z->isolate && sized_alike(desc, a, z) && sized_alike(desc, z, a);
-}
-
-// Models of the same file share one source: it is opened, parsed and compiled once.
-static cpl_status open_members(built* b, const cpli_chain* chain) {
-  cpli_names opened;
-  cpl_status st = cpli_names_init(&opened, b->base.ctx, b->def->n_models);
-  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
-    const char* path = b->def->models[i].path.text;
-    int32_t same = path != NULL ? cpli_names_add(&opened, path, (int32_t)i) : (int32_t)i;
-    if (same == CPL_ERR_NOMEM) return cpli_names_free(&opened), cpli_nomem(b->base.ctx);
-    if (same != (int32_t)i && !can_share(b, (size_t)same, i, chain)) same = (int32_t)i;
-    if (same == (int32_t)i) st = open_member(b, i, chain);
-    else b->sources[i] = b->sources[same], b->borrowed[i] = true;
-    if (st >= 0) st = choose_kind(b, i);
-  }
-  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) st = separate(b, i);
-  cpli_names_free(&opened);
-  return st;
-}
-
 //------------------------------------ members ------------------------------------
 
 typedef struct named {
@@ -750,7 +631,7 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
   chain.path = b->path;
   if (st >= 0) st = cpli_calls_open(b, &chain);
   if (st >= 0 && def->n_modes > 0) return build_modes(b, &chain, out);
-  if (st >= 0) st = open_members(b, &chain);
+  if (st >= 0) st = cpli_open_members(b, &chain);
   if (st >= 0) st = cpli_calls_check(b);
   if (st >= 0) st = resolve_all(b);
   if (st >= 0) st = cpli_varying_choose(b);

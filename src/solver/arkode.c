@@ -178,10 +178,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   double reached = s->sun.t;
   int flag = evolve(s, t_limit, &reached);
   count(s);
-  if (flag == ARK_TOO_CLOSE) {  // a few roundings after a start: nothing can have changed
-    *t = s->sun.t = t_limit;
-    return CPL_OK;
-  }
+  if (flag == ARK_TOO_CLOSE) return cpli_sun_skipped(&s->sun, t_limit, t);
   if (flag < 0) return failed(s, flag);
   return cpli_sun_reached(&s->sun, reached, t, x);
 }
@@ -209,6 +206,10 @@ static cpl_status again(cpli_solver* base, double h, double* x) {
 
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   arkode* s = (arkode*)base;
+  if (s->sun.unmoved) {
+    memcpy(x, N_VGetArrayPointer(s->sun.x), s->sun.ode.n * sizeof *x);
+    return CPL_OK;
+  }
   N_VSetArrayPointer(x, s->sun.lent);
   int flag = ARKStepGetDky(s->mem, t, 0, s->sun.lent);
   return flag < 0 ? failed(s, flag) : CPL_OK;

@@ -33,6 +33,8 @@ typedef struct cvode {
   double max_step;     // what CVODE was told
   double refused_at;   // where the model last could not be evaluated
   int stuck;           // steps in a row that did not advance the time
+  bool fresh;          // there was no step since the last start
+  bool unmoved;        // the last step was a few roundings long and not taken: there is no history
   int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton, counted_linear;
   bool gmres;
 } cvode;
@@ -193,6 +195,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   s->counted_linear = 0;
   s->t = t;
   s->stuck = 0;
+  s->fresh = true;
   s->refused_at = INFINITY;
   base->stats->restarts++;
   return CPL_OK;
@@ -258,7 +261,7 @@ static void limit_step(cvode* s, double max_step) {
   static const double a_little = 1e-6;
   if (isinf(max_step) && isinf(s->max_step)) return;
   double h = 0;
-  CVodeGetCurrentStep(s->mem, &h);
+  if (!s->fresh) CVodeGetCurrentStep(s->mem, &h);  // after a start that is the one of before
   s->max_step = h > max_step * (1 - 0.5 * a_little) ? max_step * (1 - a_little) : max_step;
   CVodeSetMaxStep(s->mem, isinf(max_step) ? 0 : s->max_step);
 }
@@ -266,6 +269,7 @@ static void limit_step(cvode* s, double max_step) {
 static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   cvode* s = (cvode*)base;
   limit_step(s, max_step);
+  s->fresh = false;
   s->failure = CPL_OK;
   double reached = s->t;
   CVodeSetStopTime(s->mem, t_limit);
@@ -273,18 +277,24 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   count(s);
   if (flag == CV_TOO_CLOSE) {  // a few roundings after a start: nothing can have changed
     *t = s->t = t_limit;
+    s->unmoved = true;
     return CPL_OK;
   }
   if (flag < 0) return failed(s, flag);
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
   if (s->stuck > 10) return stuck(s);  // CVODE only warns and would go on for ever
   *t = s->t = reached;
+  s->unmoved = false;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
   return CPL_OK;
 }
 
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   cvode* s = (cvode*)base;
+  if (s->unmoved) {
+    memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
+    return CPL_OK;
+  }
   N_VSetArrayPointer(x, s->lent);
   int flag = CVodeGetDky(s->mem, t, 0, s->lent);
   return flag < 0 ? failed(s, flag) : CPL_OK;

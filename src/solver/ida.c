@@ -136,16 +136,18 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   IDASetStopTime(s->mem, t_limit);
   int flag = IDASolve(s->mem, t_limit, &reached, s->sun.x, s->dx, IDA_ONE_STEP);
   count(s);
-  if (flag == IDA_ILL_INPUT && t_limit - s->sun.t <= 4e-15 * fabs(t_limit)) {
-    *t = s->sun.t = t_limit;  // a few roundings after a start: nothing can have changed
-    return CPL_OK;
-  }
+  if (flag == IDA_ILL_INPUT && t_limit - s->sun.t <= 4e-15 * fabs(t_limit))
+    return cpli_sun_skipped(&s->sun, t_limit, t);
   if (flag < 0) return failed(s, flag);
   return cpli_sun_reached(&s->sun, reached, t, x);
 }
 
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   ida* s = (ida*)base;
+  if (s->sun.unmoved) {
+    memcpy(x, N_VGetArrayPointer(s->sun.x), s->sun.ode.n * sizeof *x);
+    return CPL_OK;
+  }
   N_VSetArrayPointer(x, s->sun.lent);
   int flag = IDAGetDky(s->mem, t, 0, s->sun.lent);
   return flag < 0 ? failed(s, flag) : CPL_OK;

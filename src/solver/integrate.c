@@ -27,7 +27,7 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   cpl_status st = set_tolerances(s);
   if (st < 0) return st;
   s->t_step = s->t;
-  s->t_solver = s->t - s->origin;
+  s->t_solver = s->t - s->t_start;
   s->step_open = false;
   s->at_end = NO_EVENT;
   cpli_multipliers_start(s);
@@ -47,7 +47,7 @@ static void rewind_to_output(cpli_integrate* s) {
 
 // The end of a step may have been rounded to a later time than the solver's.
 cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x) {
-  return s->solver->ops->interpolate(s->solver, fmin(t - s->origin, s->t_solver), x);
+  return s->solver->ops->interpolate(s->solver, fmin(t - s->t_start, s->t_solver), x);
 }
 
 static cpl_status enter_event_mode(cpli_integrate* s) {
@@ -171,12 +171,12 @@ static cpl_status end_at_crossing(cpli_integrate* s) {
 // To the end of the solver's next step. A step that ends so closely before the limit that its end
 // is rounded to it is followed by another one.
 static cpl_status advance_solver(cpli_integrate* s, double limit) {
-  double longest = s->def.step > 0 ? s->def.step : INFINITY, end = limit - s->origin;
+  double longest = s->def.step > 0 ? s->def.step : INFINITY, end = limit - s->t_start;
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
   cpl_status st = CPL_OK;
   do {
     st = s->solver->ops->step(s->solver, end, longest, &s->t_solver, s->x);
-    s->t_step = s->t_solver >= end ? limit : fmin(s->origin + s->t_solver, limit);
+    s->t_step = s->t_solver >= end ? limit : fmin(s->t_start + s->t_solver, limit);
   } while (st == CPL_OK && s->t_step == limit && s->t_solver < end);
   return st;
 }
@@ -358,7 +358,7 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_integrate* s = (cpli_integrate*)c;
-  s->t = s->t_step = s->t_start = s->origin = settings->start_time;
+  s->t = s->t_step = s->t_start = settings->start_time;
   s->t_stop = settings->has_stop_time ? settings->stop_time : INFINITY;
   s->stuck_since = -INFINITY;
   return cpli_model_of(c)->ops->setup(cpli_model_of(c), settings);

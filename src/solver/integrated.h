@@ -35,21 +35,20 @@ typedef struct cpli_integrate {
   int8_t* crossed;
   struct cpli_crossings* crossings;  // Nullable: the model has no indicators
 
-  double t;         // where outputs are
-  double t_step;    // end of the solver's last step; x belongs to it
-  double t_solver;  // the same, as the solver has it
-  double t_start, t_stop;
-  double origin;       // the solver's time is the model's less this
-  double next_time;    // next time event of the model
-  cpl_break kink;      // next kink of an input or of the model
-  bool multistep;      // the method has a history
-  bool running;        // between exit_init and terminate
-  bool in_event;       // the model is in event mode
-  bool ended;          // the model asked to stop
-  int32_t stop;        // and said this number
-  bool step_open;      // the model has not heard of the solver's last step yet
-  cpli_cause at_end;   // what waits at t_step
-  cpli_cause pending;  // the event at t that waits for its update
+  double t;                // where outputs are
+  double t_step;           // end of the solver's last step; x belongs to it
+  double t_solver;         // the same, as the solver has it
+  double t_start, t_stop;  // the solver's time is the model's less t_start
+  double next_time;        // next time event of the model
+  cpl_break kink;          // next kink of an input or of the model
+  bool multistep;          // the method has a history
+  bool running;            // between exit_init and terminate
+  bool in_event;           // the model is in event mode
+  bool ended;              // the model asked to stop
+  int32_t stop;            // and said this number
+  bool step_open;          // the model has not heard of the solver's last step yet
+  cpli_cause at_end;       // what waits at t_step
+  cpli_cause pending;      // the event at t that waits for its update
 
   // inputs that are functions of time
   cpl_curve* curves;

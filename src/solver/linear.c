@@ -66,7 +66,7 @@ static cpl_status setup(void* user, double t, const double* x, double gamma, boo
   s->linear->gamma = gamma;
   if (st != CPL_OK || factor(s)) return st;
   return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: Newton's matrix is singular at t=%.12g",
-                  s->base.base.name, s->origin + t);
+                  s->base.base.name, s->t_start + t);
 }
 
 static cpl_status solve(void* user, const double* r, double* dx) {

@@ -121,7 +121,7 @@ static double along(const cpli_normals* p, size_t j, const double* x) {
 // c give (C A^-1 gamma B) dm = C A^-1 r - c.
 cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double gamma, bool fresh) {
   cpli_integrate* s = user;
-  t += s->origin;
+  t += s->t_start;
   struct cpli_multipliers* k = s->multipliers;
   double since = cpli_clock_if(s);
   size_t own = s->n + s->na, nm = s->nm;

@@ -69,7 +69,7 @@ static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
 
 static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
-  t += s->origin;
+  t += s->t_start;
   double since = cpli_clock_if(s);
   cpl_status st = cpli_place(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, dx);
@@ -127,35 +127,35 @@ static cpl_status differentiate(cpli_integrate* s, double t, const double* x,
 
 static cpl_status jacobian(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
-  return differentiate(s, s->origin + t, x, cpl_jacobian_evaluate, s->n * s->n, out);
+  return differentiate(s, s->t_start + t, x, cpl_jacobian_evaluate, s->n * s->n, out);
 }
 
 static cpl_status entries(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
   size_t n = (size_t)cpli_jacobian_pattern(s->jac)->n_entries;
-  return differentiate(s, s->origin + t, x, cpli_jacobian_entries, n, out);
+  return differentiate(s, s->t_start + t, x, cpli_jacobian_entries, n, out);
 }
 
 // Of all unknowns of the solver: dae_jacobian.c.
 static cpl_status all_jacobian(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
-  return cpli_dae_jacobian(s, s->origin + t, x, out);
+  return cpli_dae_jacobian(s, s->t_start + t, x, out);
 }
 
 static cpl_status all_entries(void* user, double t, const double* x, double* out) {
   cpli_integrate* s = user;
-  return cpli_dae_entries(s, s->origin + t, x, out);
+  return cpli_dae_entries(s, s->t_start + t, x, out);
 }
 
 static cpl_status slopes(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
-  return cpli_dae_slopes(s, s->origin + t, x, dx);
+  return cpli_dae_slopes(s, s->t_start + t, x, dx);
 }
 
 static cpl_status newton_setup(void* user, double t, const double* x, double gamma, bool fresh) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, s->origin + t, x);
+  cpl_status st = cpli_place(s, s->t_start + t, x);
   if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
   cpli_account(s, since);
   return st;
@@ -170,7 +170,7 @@ static cpl_status jacobian_times(void* user, double t, const double* x, const do
                                  double* out) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, s->origin + t, x);
+  cpl_status st = cpli_place(s, s->t_start + t, x);
   if (st == CPL_OK) st = s->m->ops->jacobian_times(s->m, v, out);
   cpli_account(s, since);
   return st;
@@ -178,13 +178,13 @@ static cpl_status jacobian_times(void* user, double t, const double* x, const do
 
 static cpl_status project(void* user, double t, double* x, double limit) {
   cpli_integrate* s = user;
-  return cpli_projection_apply(s, s->origin + t, x, limit);
+  return cpli_projection_apply(s, s->t_start + t, x, limit);
 }
 
 static cpl_status correct(void* user, double t, const double* x, double* correction,
                           double* error) {
   cpli_integrate* s = user;
-  return cpli_projection_correct(s, s->origin + t, x, correction, error);
+  return cpli_projection_correct(s, s->t_start + t, x, correction, error);
 }
 
 //------------------------------------ the solver of it ------------------------------------
@@ -275,6 +275,6 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
     s->def.stop_at_steps_end = s->def.stop_at_steps_end || how->not_dense;
     st = (shifted ? cpli_shifted_create : how->create)(ctx, &ode, &def, &s->stats, &s->solver);
   }
-  if (st >= 0) s->solver->who = s->base.base.name, s->solver->origin = &s->origin;
+  if (st >= 0) s->solver->who = s->base.base.name, s->solver->origin = &s->t_start;
   return st;
 }

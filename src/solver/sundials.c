@@ -110,7 +110,14 @@ cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause
   return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, now, h, why.text);
 }
 
+cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t) {
+  *t = s->t = t_limit;
+  s->unmoved = true;
+  return CPL_OK;
+}
+
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
+  s->unmoved = false;
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
   if (s->stuck > 10) {
     return cpl_fail(s->base.ctx, CPL_ERR_SOLVER,

@@ -22,7 +22,8 @@ typedef struct cpli_sun {
   bool own_system;     // the linear systems are the equation's own: the two above are empty
   cpl_status failure;  // what a function of the equation returned last when it was no success
   double t, max_step;
-  int stuck;  // steps in a row that did not advance the time
+  int stuck;     // steps in a row that did not advance the time
+  bool unmoved;  // the last step was a few roundings long and not taken: there is no history
 } cpli_sun;
 
 /// An empty matrix and a solver that hands everything on to `solve`. False: no memory; what was
@@ -49,6 +50,8 @@ int cpli_sun_passed_on(cpli_sun* s, cpl_status st);
 /// causes.
 cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause* causes, size_t n,
                            const char* otherwise);
+/// A step that is too short to be taken: nothing can have changed.
+cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t);
 /// A step to `reached`: *t and x; a failure when the time stands still.
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x);
 void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user);

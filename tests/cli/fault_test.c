@@ -41,12 +41,6 @@ static void check_warning(const fault_suite* suite, const fault* f) {
   CHECK_NEAR(last_value(out_of(WARNING), 0), suite->stop, 0);
 }
 
-// Where such a function fails, the run goes on without it.
-static bool is_optional(const fault* f) {
-  return strstr(f->function, "DirectionalDerivative") != NULL ||
-         strstr(f->function, "InputDerivatives") != NULL;
-}
-
 static void check_end(const fault_suite* suite, const fault* f, enum way way, int code) {
   bool goes_on = way == WARNING || (way == DISCARD && code == 0) ||  // tried again
                  (way == ERROR && is_optional(f));

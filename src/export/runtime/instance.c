@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
