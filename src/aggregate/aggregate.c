@@ -700,13 +700,17 @@ static bool all_states_known(const cpli_aggregate* a) {
 static cpl_status mark_states(cpli_aggregate* a) {
   size_t n_indicators = (size_t)a->n_part_indicators;
   a->is_state = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->is_state);
+  a->state_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->state_of);
   a->positive = cpli_arena_alloc(&a->arena, n_indicators, sizeof *a->positive);
   a->indicators = cpli_arena_alloc(&a->arena, n_indicators, sizeof *a->indicators);
   a->x = cpli_alloc(a->base.base.ctx, (size_t)a->n_states, sizeof *a->x);
-  if (a->is_state == NULL || a->x == NULL || a->positive == NULL || a->indicators == NULL)
+  if (a->is_state == NULL || a->state_of == NULL || a->x == NULL || a->positive == NULL ||
+      a->indicators == NULL)
     return cpli_nomem(a->base.base.ctx);
+  for (int32_t i = 0; i < a->n_part_vars; i++) a->state_of[i] = -1;
   for (int32_t i = 0; i < a->n_states; i++) {
-    if (a->desc->states[i] >= 0) a->is_state[a->desc->states[i]] = true;
+    int32_t var = a->desc->states[i];
+    if (var >= 0) a->is_state[var] = true, a->state_of[var] = i;
   }
   return CPL_OK;
 }

@@ -152,6 +152,7 @@ typedef struct cpli_variant {
   } * spans;  // by part
   int32_t n_states, n_part_indicators;
   bool *is_state, *positive;
+  int32_t* state_of;
   double* indicators;
   double *x, *constraint_room;
   struct cpli_gradients* gradients;
@@ -175,8 +176,9 @@ typedef struct cpli_aggregate {
   int32_t n_signals;
   cpli_node* nodes;
   int32_t n_nodes;
-  int32_t* node_of;  // of each variable of the parts; -1: none
-  bool* is_state;    // of each variable of the parts
+  int32_t* node_of;   // of each variable of the parts; -1: none
+  bool* is_state;     // of each variable of the parts
+  int32_t* state_of;  // of each variable of the parts: which state it is; -1: none
   cpli_tie* links;
   int32_t n_links;
   int32_t* settling;  // links with comparisons, or others that settle at events

@@ -243,21 +243,13 @@ static cpl_status look_outside(cpli_aggregate* a, bool* any) {
   return st == CPL_OK && *any ? compare_assignments(a) : st;
 }
 
-static int32_t state_of(const cpli_aggregate* a, cpl_port port) {
-  const cpl_description* d = a->parts[port.part].m->base.desc;
-  for (int32_t k = 0; k < d->n_states; k++) {
-    if (d->states[k] == port.var) return a->parts[port.part].first_state + k;
-  }
-  return -1;
-}
-
 // States are set in continuous time, everything else in event mode.
 static cpl_status assign(cpli_aggregate* a, bool states) {
   for (int32_t i = 0; i < a->n_outside; i++) {
     cpli_outside* o = &a->outside[i];
     for (int32_t k = 0; k < o->def.n_targets && o->firing; k++) {
       cpl_port port = o->def.targets[k];
-      int32_t state = port.part >= 0 ? state_of(a, port) : -1;
+      int32_t state = port.part >= 0 ? a->state_of[a->parts[port.part].first_var + port.var] : -1;
       if (state >= 0 && states) a->x[state] = o->results[k];
       if (state >= 0 || states) continue;
       cpl_component* c = port.part >= 0 ? &a->parts[port.part].m->base : NULL;
