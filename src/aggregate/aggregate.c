@@ -569,6 +569,11 @@ static cpl_status add_links(maker* k) {
 
 // Targets of couplings are sorted by parts.
 static cpl_status list_inputs(cpli_aggregate* a) {
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    const char* kind = a->parts[k].m->base.desc->kind;
+    a->parts[k].composite =
+        kind != NULL && (strcmp(kind, "aggregate") == 0 || strcmp(kind, "modes") == 0);
+  }
   a->texts = cpli_arena_alloc(&a->arena, (size_t)a->n_links, sizeof *a->texts);
   if (a->texts == NULL) return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < a->n_nodes; i++) {

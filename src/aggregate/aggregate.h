@@ -75,6 +75,7 @@ typedef struct cpli_part {
   int32_t mark;     // scratch while plans are made; -1: none
   int32_t first_input, n_inputs;  // nodes
   int32_t first_text, n_texts;    // in a->texts
+  bool composite;                 // made of parts itself
   bool due;                       // to be updated in the next round of an event
   bool stale;       // an input that is no node, or no number, changed since its last update
   int64_t touched;  // the number of the change when it was last set or updated in an event

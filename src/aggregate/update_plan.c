@@ -55,7 +55,7 @@ static cpl_status edges_of_node(maker* k, int32_t i) {
   if (node->part < 0 || node->fixed || is_text(node)) return CPL_OK;
   if (node->kind == CPLI_NODE_INPUT || node->type == CPL_CLOCK) return edge(k, block, update, true);
   const cpl_variable* v = &k->a->parts[node->part].m->base.desc->vars[node->var];
-  return v->variability < CPL_DISCRETE ? CPL_OK : edge(k, update, block, node->discrete);
+  return v->variability < CPL_DISCRETE ? CPL_OK : edge(k, update, block, k->out->jumping[i]);
 }
 
 static cpl_status add_edges(maker* k, const cpli_graph* values) {
@@ -220,12 +220,19 @@ static bool allocate(maker* k, size_t n) {
   return true;
 }
 
-// Discrete values, and those that are computed from one, jump without any state that does.
+// Discrete values, and those that are computed from one, jump without any state that does. What a
+// composite computes may come from discrete values of its parts.
+static bool may_jump(const cpli_aggregate* a, const cpli_node* node) {
+  if (!cpli_is_smooth(node)) return true;
+  if (node->kind != CPLI_NODE_OUTPUT || !a->parts[node->part].composite) return false;
+  return !a->is_state[a->parts[node->part].first_var + node->var];
+}
+
 static cpl_status mark_jumping(maker* k, const cpli_graph* values) {
-  cpli_aggregate* a = k->a;
+  const cpli_aggregate* a = k->a;
   k->out->jumping = cpli_alloc(k->ctx, (size_t)a->n_nodes, sizeof *k->out->jumping);
   if (k->out->jumping == NULL) return cpli_nomem(k->ctx);
-  for (int32_t i = 0; i < a->n_nodes; i++) k->out->jumping[i] = !cpli_is_smooth(&a->nodes[i]);
+  for (int32_t i = 0; i < a->n_nodes; i++) k->out->jumping[i] = may_jump(a, &a->nodes[i]);
   return cpli_graph_reach(values, k->out->jumping);
 }
 

@@ -59,14 +59,15 @@ static cpl_status note_sides(cpli_aggregate* a, const cpli_part* part) {
 }
 
 // Another discrete input asks for an update, or a value that follows a discrete one. A continuous
-// input that moved with a state does so when an indicator of the part is on another side for it.
+// input that moved with a state does so when an indicator of the part is on another side for it. A
+// composite decides that for its own parts.
 static cpl_status needs_update(cpli_aggregate* a, const cpli_part* part, bool* needs) {
   const bool* jumping = a->plans[CPLI_PLAN_EVENT]->updates->jumping;
   bool moved = false;
   *needs = part->stale;
   for (int32_t i = part->first_input; i < part->first_input + part->n_inputs; i++) {
     if (!input_changed(a, i)) continue;
-    if (jumping[i]) *needs = true;
+    if (jumping[i] || part->composite) *needs = true;
     else moved = true;
   }
   return moved && !*needs && part->n_indicators > 0 ? look_at_sides(a, part, needs) : CPL_OK;

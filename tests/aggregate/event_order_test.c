@@ -93,6 +93,14 @@ static cpl_status keep_four(void* user, double t, const cpl_value* v) {
   return CPL_OK;
 }
 
+static cpl_status keep_system(void* user, double t, const cpl_value* v) {
+  double* last = user;
+  (void)t;
+  last[0] = v[0].real, last[1] = v[1].real;
+  last[2] = (double)v[2].integer, last[3] = (double)v[3].integer;
+  return CPL_OK;
+}
+
 // Models are sorted by name: every second one in the order of the data flow, the others against it.
 static int name_of(int i, int n) { return i % 2 == 1 ? i : n - n % 2 + 2 - i; }
 
@@ -151,6 +159,24 @@ static void fmus_take_one_round(void** state) {
   check_chain(*state, 24);
 }
 
+// Systems in a system, whose inputs and outputs do not say that they are discrete.
+static void systems_take_one_round(void** state) {
+  static const char inner[] =
+      "couplet: 1\ninputs: {u: {start: 0}, r: {start: 0}}\n"
+      "models: {b: {c: link.c}, a: {c: link.c}}\n"
+      "connections: {a.u: {from: u, convert: true}, a.r: r, b.u: a.y, b.r: a.s}\n"
+      "outputs: {y: b.y, s: b.s}\n";
+  static const char* const record[] = {"m7.s", "m7.b.s", "m1.a.updates", "m7.b.updates"};
+  double end[4] = {0};
+  write_bytes("inner.yaml", inner, strlen(inner));
+  write_chain(7, "system: inner.yaml, as: me", "m%d.s");
+  CHECK_OK(*state, run_file(*state, record, 4, end, keep_system));
+  CHECK_NEAR(end[0], 3 + 7, 0);  // two models each
+  CHECK_NEAR(end[1], 3 + 7, 0);
+  CHECK(end[2] >= 4 && end[2] <= 12);  // one more for the round inside
+  CHECK(end[3] >= 4 && end[3] <= 12);
+}
+
 //------------------------------------ loops ------------------------------------
 
 static cpl_status keep_two(void* user, double t, const cpl_value* v) {
@@ -197,6 +223,7 @@ static void rings_settle_where_they_can(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chains_take_one_round), cmocka_unit_test(comparisons_turn_in_order),
-      cmocka_unit_test(fmus_take_one_round), cmocka_unit_test(rings_settle_where_they_can)};
+      cmocka_unit_test(fmus_take_one_round), cmocka_unit_test(systems_take_one_round),
+      cmocka_unit_test(rings_settle_where_they_can)};
   return cmocka_run_group_tests(tests, setup, drop_context);
 }
