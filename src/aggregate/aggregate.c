@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "aggregate/updates.h"
+
 static cpli_aggregate* self_of(cpl_component* c) { return (cpli_aggregate*)c; }
 
 //------------------------------------ values ------------------------------------
@@ -108,6 +110,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
     cpl_component* p = &a->parts[part].m->base;
     count = run_of(a, refs + i, n - i, part, inner);
     st = p->ops->set_real(p, inner, count, values + i);
+    a->parts[part].stale = true;
     for (size_t k = i; k < i + count; k++) guess(a, refs[k], values[k]);
   }
   a->fresh = false;
@@ -135,7 +138,9 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
     uint32_t inner;
     cpl_component* part;
     st = locate(a, refs[i], &part, &inner);
-    if (st == CPL_OK) st = part->ops->set_integer(part, type, &inner, 1, values + i);
+    if (st != CPL_OK) break;
+    st = part->ops->set_integer(part, type, &inner, 1, values + i);
+    a->parts[cpli_part_of(a, (int32_t)refs[i])].stale = true;
   }
   a->fresh = false;
   return st;
@@ -161,7 +166,9 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
       uint32_t inner;                                                                           \
       cpl_component* part;                                                                      \
       st = locate(a, refs[i], &part, &inner);                                                   \
-      if (st == CPL_OK) st = part->ops->set(part, &inner, 1, values + i);                       \
+      if (st != CPL_OK) break;                                                                  \
+      st = part->ops->set(part, &inner, 1, values + i);                                         \
+      a->parts[cpli_part_of(a, (int32_t)refs[i])].stale = true;                                 \
     }                                                                                           \
     a->fresh = false;                                                                           \
     return st;                                                                                  \
@@ -227,6 +234,8 @@ static cpl_status exit_init(cpl_component* c) {
   FOR_EACH_PART(a, st, part->base.ops->exit_init(&part->base));
   a->phase = CPLI_PLAN_EVENT;
   a->fresh = false;
+  a->rounds = 0;
+  cpli_updates_begin(a);
   return st;
 }
 
@@ -558,6 +567,27 @@ static cpl_status add_links(maker* k) {
   return st;
 }
 
+// Targets of couplings are sorted by parts.
+static cpl_status list_inputs(cpli_aggregate* a) {
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    const char* kind = a->parts[k].m->base.desc->kind;
+    a->parts[k].composite =
+        kind != NULL && (strcmp(kind, "aggregate") == 0 || strcmp(kind, "modes") == 0);
+  }
+  a->texts = cpli_arena_alloc(&a->arena, (size_t)a->n_links, sizeof *a->texts);
+  if (a->texts == NULL) return cpli_nomem(a->base.base.ctx);
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (node->kind != CPLI_NODE_INPUT) continue;
+    cpli_part* part = &a->parts[node->part];
+    if (part->n_inputs++ == 0) part->first_input = i;
+    if (node->type != CPL_STRING && node->type != CPL_BINARY) continue;
+    if (part->n_texts++ == 0) part->first_text = a->n_texts;
+    a->texts[a->n_texts++] = node->coupling;
+  }
+  return CPL_OK;
+}
+
 static cpl_status make_nodes(maker* k) {
   cpli_aggregate* a = k->a;
   cpl_context* ctx = a->base.base.ctx;
@@ -573,6 +603,7 @@ static cpl_status make_nodes(maker* k) {
                                          .coupling = -1};
   }
   cpl_status st = add_links(k);
+  if (st >= 0) st = list_inputs(a);
   for (int32_t i = 0; i < a->n_outside && st >= 0; i++) st = add_outside(k, i);
   return st;
 }
@@ -651,12 +682,14 @@ static cpl_status take_lists(maker* k) {
 static cpl_status allocate(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
   size_t n = (size_t)a->n_nodes;
-  a->value = cpli_alloc(ctx, 4 * n, sizeof *a->value);
-  a->gathered_integers = cpli_alloc(ctx, n, sizeof *a->gathered_integers);
+  a->value = cpli_alloc(ctx, 5 * n, sizeof *a->value);
+  a->gathered_integers = cpli_alloc(ctx, 2 * n, sizeof *a->gathered_integers);
   if (a->value == NULL || a->gathered_integers == NULL) return cpli_nomem(ctx);
   a->settled = a->value + n;
   a->before = a->settled + n;
   a->gathered = a->before + n;
+  a->seen = a->gathered + n;
+  a->changed_at = a->gathered_integers + n;
   start_signals(a);
   start_guesses(a);
   return CPL_OK;
@@ -670,11 +703,19 @@ static bool all_states_known(const cpli_aggregate* a) {
 }
 
 static cpl_status mark_states(cpli_aggregate* a) {
+  size_t n_indicators = (size_t)a->n_part_indicators;
   a->is_state = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->is_state);
+  a->state_of = cpli_arena_alloc(&a->arena, (size_t)a->n_part_vars, sizeof *a->state_of);
+  a->positive = cpli_arena_alloc(&a->arena, n_indicators, sizeof *a->positive);
+  a->indicators = cpli_arena_alloc(&a->arena, n_indicators, sizeof *a->indicators);
   a->x = cpli_alloc(a->base.base.ctx, (size_t)a->n_states, sizeof *a->x);
-  if (a->is_state == NULL || a->x == NULL) return cpli_nomem(a->base.base.ctx);
+  if (a->is_state == NULL || a->state_of == NULL || a->x == NULL || a->positive == NULL ||
+      a->indicators == NULL)
+    return cpli_nomem(a->base.base.ctx);
+  for (int32_t i = 0; i < a->n_part_vars; i++) a->state_of[i] = -1;
   for (int32_t i = 0; i < a->n_states; i++) {
-    if (a->desc->states[i] >= 0) a->is_state[a->desc->states[i]] = true;
+    int32_t var = a->desc->states[i];
+    if (var >= 0) a->is_state[var] = true, a->state_of[var] = i;
   }
   return CPL_OK;
 }

@@ -6,11 +6,11 @@
 // known before it is needed; blocks of nodes that need each other are loops. Every room file has
 // one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
 // loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
-// event iteration, groups.c what can be solved apart, direction.c the product of the Jacobian with
-// a vector, rows.c loops as equations of the integrator, constraints.c constraints and gradients.c
-// their derivatives, linearize.c the partial derivatives of the
-// whole, report.c what a reader wants to know, variants.c what differs between structures,
-// aggregate.c the operations of a model.
+// event iteration (updates.c its rounds, update_plan.c their order), groups.c what can be solved
+// apart, direction.c the product of the Jacobian with a vector, rows.c loops as equations of the
+// integrator, constraints.c constraints and gradients.c their derivatives, linearize.c the partial
+// derivatives of the whole, report.c what a reader wants to know, variants.c what differs between
+// structures, aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"
@@ -73,6 +73,12 @@ typedef struct cpli_part {
   size_t n_active;  // constraints
   bool distrusted;  // its description is wrong about dependencies: everything depends on everything
   int32_t mark;     // scratch while plans are made; -1: none
+  int32_t first_input, n_inputs;  // nodes
+  int32_t first_text, n_texts;    // in a->texts
+  bool composite;                 // made of parts itself
+  bool due;                       // to be updated in the next round of an event
+  bool stale;       // an input that is no node, or no number, changed since its last update
+  int64_t touched;  // the number of the change when it was last set or updated in an event
 } cpli_part;
 
 // One call on one part, or a run of couplings, or a loop.
@@ -110,6 +116,7 @@ typedef struct cpli_plan {
   size_t n_nodes, cap_nodes, cap_refs, cap_wires;
   struct cpli_loop** loops;
   size_t n_loops, cap_loops;
+  struct cpli_updates* updates;  // of a plan for events; else NULL
 } cpli_plan;
 
 // Loops as rows of the integrator's system: their torn values are its unknowns, and what they miss
@@ -145,7 +152,9 @@ typedef struct cpli_variant {
     int32_t first_state, n_states, first_indicator, n_indicators;
   } * spans;  // by part
   int32_t n_states, n_part_indicators;
-  bool* is_state;
+  bool *is_state, *positive;
+  int32_t* state_of;
+  double* indicators;
   double *x, *constraint_room;
   struct cpli_gradients* gradients;
   cpli_plan* plans[3];
@@ -168,12 +177,14 @@ typedef struct cpli_aggregate {
   int32_t n_signals;
   cpli_node* nodes;
   int32_t n_nodes;
-  int32_t* node_of;  // of each variable of the parts; -1: none
-  bool* is_state;    // of each variable of the parts
+  int32_t* node_of;   // of each variable of the parts; -1: none
+  bool* is_state;     // of each variable of the parts
+  int32_t* state_of;  // of each variable of the parts: which state it is; -1: none
   cpli_tie* links;
   int32_t n_links;
   int32_t* settling;  // links with comparisons, or others that settle at events
   int32_t n_settling;
+  int32_t *texts, n_texts;  // links of strings and binaries, by the part they lead to
   cpli_outside* outside;
   int32_t n_outside;
   cpli_setter* setters;       // of variables of parts, then of signals
@@ -199,11 +210,17 @@ typedef struct cpli_aggregate {
   bool start_known;
 
   double t;
-  double* x;         // states of all parts
-  double* value;     // of the nodes
-  double* before;    // of the nodes, at the beginning of a round of events
-  double* settled;   // of the nodes, at the last accepted point: where loops begin to iterate
-  double* gathered;  // scratch of get and set
+  double* x;            // states of all parts
+  double* value;        // of the nodes
+  double* before;       // scratch: of nodes, before they are computed anew in an event
+  double* settled;      // of the nodes, at the last accepted point: where loops begin to iterate
+  double* gathered;     // scratch of get and set
+  double* seen;         // of the nodes that are inputs, at the last update of their part
+  int64_t changes;      // counted in events: of values, and of parts
+  int64_t* changed_at;  // of the nodes: the number of the last change
+  int32_t rounds;       // of the present event
+  bool* positive;       // indicators of the parts, after the last update of each
+  double* indicators;   // scratch: of one part
   int64_t* gathered_integers;
   cpli_plan_kind phase;
   int64_t runs, events;  // counted: what is constant in a run or between events is kept that long

@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Events of all parts together: one round updates every part and carries discrete values over the
-// couplings; rounds go on until no part asks for another and nothing changed on the way.
+// Events of all parts together: rounds of updates (updates.c) go on until no part asks for another
+// and the inputs of none ask for one.
 #include <math.h>
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
+#include "aggregate/updates.h"
 #include "graph/pattern.h"
 #include "model/breaks.h"
+
+enum { MOST_ROUNDS = 1000 };  // of one event
 
 // In an event there is no shorter step to try.
 static cpl_status final(cpli_aggregate* a, cpl_status st) {
@@ -240,21 +243,13 @@ static cpl_status look_outside(cpli_aggregate* a, bool* any) {
   return st == CPL_OK && *any ? compare_assignments(a) : st;
 }
 
-static int32_t state_of(const cpli_aggregate* a, cpl_port port) {
-  const cpl_description* d = a->parts[port.part].m->base.desc;
-  for (int32_t k = 0; k < d->n_states; k++) {
-    if (d->states[k] == port.var) return a->parts[port.part].first_state + k;
-  }
-  return -1;
-}
-
 // States are set in continuous time, everything else in event mode.
 static cpl_status assign(cpli_aggregate* a, bool states) {
   for (int32_t i = 0; i < a->n_outside; i++) {
     cpli_outside* o = &a->outside[i];
     for (int32_t k = 0; k < o->def.n_targets && o->firing; k++) {
       cpl_port port = o->def.targets[k];
-      int32_t state = port.part >= 0 ? state_of(a, port) : -1;
+      int32_t state = port.part >= 0 ? a->state_of[a->parts[port.part].first_var + port.var] : -1;
       if (state >= 0 && states) a->x[state] = o->results[k];
       if (state >= 0 || states) continue;
       cpl_component* c = port.part >= 0 ? &a->parts[port.part].m->base : NULL;
@@ -280,6 +275,7 @@ static cpl_status enter_parts(cpli_aggregate* a) {
     st = a->parts[k].m->ops->enter_event(a->parts[k].m);
   a->phase = CPLI_PLAN_EVENT;
   a->fresh = false;
+  cpli_updates_begin(a);
   return st;
 }
 
@@ -296,7 +292,7 @@ static cpl_status fire(cpli_aggregate* a) {
 cpl_status cpli_aggregate_enter_event(cpl_model* m) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   bool any = false, turned = false;
-  a->stop = 0;
+  a->stop = a->rounds = 0;
   cpl_status st = a->n_outside > 0 ? final(a, look_outside(a, &any)) : CPL_OK;
   if (st >= 0 && a->n_settling > 0) st = final(a, cpli_evaluate(a));
   if (st >= 0 && a->n_settling > 0) st = final(a, settle_links(a, &turned));
@@ -306,84 +302,18 @@ cpl_status cpli_aggregate_enter_event(cpl_model* m) {
 
 //------------------------------------ iteration ------------------------------------
 
-// Values over all couplings, until comparisons inside of couplings stand still; tells whether a
-// discrete value is another than before.
-static cpl_status carry_over(cpli_aggregate* a, bool* changed) {
-  for (int32_t i = 0; i < a->n_nodes; i++) a->before[i] = a->value[i];
+// Values over all couplings, until comparisons inside of couplings stand still.
+static cpl_status carry_over(cpli_aggregate* a) {
   for (int round = 0; round < 100; round++) {
     bool moved = false;
     a->fresh = false;
     cpl_status st = cpli_evaluate(a);
     if (st == CPL_OK) st = settle_links(a, &moved);
     if (st != CPL_OK) return final(a, st);
-    if (!moved) {
-      for (int32_t i = 0; i < a->n_nodes; i++) {
-        // an active clock becomes inactive by itself
-        bool moved_on = a->nodes[i].type == CPL_CLOCK ? a->value[i] > a->before[i]
-                                                      : a->value[i] != a->before[i];
-        *changed = *changed || (a->nodes[i].discrete && moved_on);
-      }
-      return CPL_OK;
-    }
-    *changed = true;
+    if (!moved) return CPL_OK;
   }
   return cpl_fail(a->base.base.ctx, CPL_ERR_MODEL,
                   "%s: comparisons in the couplings do not settle at t=%.17g", a->name, a->t);
-}
-
-static cpl_status carry_string(const cpli_node* from, const cpli_node* to, cpl_component* source,
-                               cpl_component* target, bool* changed) {
-  const char *text = NULL, *old = NULL;
-  cpl_status st = source->ops->get_string(source, &from->ref, 1, &text);
-  if (st == CPL_OK) st = target->ops->get_string(target, &to->ref, 1, &old);
-  if (st != CPL_OK || (old != NULL && text != NULL && strcmp(old, text) == 0)) return st;
-  *changed = true;
-  return target->ops->set_string(target, &to->ref, 1, &text);
-}
-
-static cpl_status carry_binary(const cpli_node* from, const cpli_node* to, cpl_component* source,
-                               cpl_component* target, bool* changed) {
-  cpl_binary bytes = {0}, old = {0};
-  cpl_status st = source->ops->get_binary(source, &from->ref, 1, &bytes);
-  if (st == CPL_OK) st = target->ops->get_binary(target, &to->ref, 1, &old);
-  if (st != CPL_OK) return st;
-  if (bytes.size == old.size && (old.size == 0 || memcmp(old.data, bytes.data, old.size) == 0)) {
-    return CPL_OK;
-  }
-  *changed = true;
-  return target->ops->set_binary(target, &to->ref, 1, &bytes);
-}
-
-// What is no number.
-static cpl_status carry_strings(cpli_aggregate* a, bool* changed) {
-  for (int32_t i = 0; i < a->n_links; i++) {
-    const cpli_tie* l = &a->links[i];
-    const cpli_node* to = &a->nodes[l->target];
-    if (to->type != CPL_STRING && to->type != CPL_BINARY) continue;
-    const cpli_node* from = &a->nodes[l->sources[0]];  // it is plain: texts are not computed
-    cpl_component *source = &a->parts[from->part].m->base, *target = &a->parts[to->part].m->base;
-    cpl_status st = to->type == CPL_STRING ? carry_string(from, to, source, target, changed)
-                                           : carry_binary(from, to, source, target, changed);
-    if (st != CPL_OK) return final(a, st);
-  }
-  return CPL_OK;
-}
-
-static cpl_status update_parts(cpli_aggregate* a, cpl_event_info* info) {
-  for (int32_t k = 0; k < a->n_parts; k++) {
-    cpl_event_info one = {.next_time = INFINITY};
-    cpl_model* m = a->parts[k].m;
-    cpl_status st = final(a, m->ops->event_update(m, &one));
-    if (st < 0) return st;
-    info->again = info->again || one.again;
-    if (one.terminate && !info->terminate) info->stop = one.stop;
-    info->terminate = info->terminate || one.terminate;
-    info->states_changed = info->states_changed || one.states_changed;
-    info->nominals_changed = info->nominals_changed || one.nominals_changed;
-    info->structure_changed = info->structure_changed || one.structure_changed;
-    a->parts[k].next_time = one.next_time;
-  }
-  return CPL_OK;
 }
 
 static cpl_status read_states(cpli_aggregate* a) {
@@ -410,21 +340,21 @@ static cpl_status fire_again(cpli_aggregate* a, cpl_event_info* info) {
 
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  bool changed = false;
   *info = (cpl_event_info){.next_time = INFINITY};
-  cpl_status st = carry_over(a, &changed);
-  if (st >= 0) st = carry_strings(a, &changed);
-  if (st >= 0) st = update_parts(a, info);
+  cpl_status st = carry_over(a);
+  if (st >= 0) st = cpli_updates_carry_texts(a);
+  if (st >= 0) st = cpli_updates_round(a, info);
+  a->rounds++;
   if (st >= 0 && info->structure_changed) {  // what was found belongs to the structure before
     info->again = true;
     a->runs++;  // a mode begins as a run does: parameters may be others
     return cpli_variants_follow(a);
   }
   if (st >= 0) st = read_states(a);
-  changed = false;
-  if (st >= 0) st = carry_over(a, &changed);
-  if (st >= 0) st = carry_strings(a, &changed);
-  info->again = info->again || changed;
+  if (st >= 0) st = carry_over(a);
+  if (st >= 0) st = cpli_updates_carry_texts(a);
+  if (st >= 0) st = cpli_updates_open(a, &info->again);
+  if (st >= 0 && info->again && a->rounds >= MOST_ROUNDS) return cpli_updates_endless(a);
   if (st >= 0 && !info->again && a->n_outside > 0) st = fire_again(a, info);
   info->next_time = next_time(a);
   // who wishes to stop waits until the event is over
@@ -452,10 +382,9 @@ static void begin_functions(cpli_aggregate* a) {
 
 // A condition that is true at the start does not fire, unless it is meant to.
 cpl_status cpli_aggregate_settle_start(cpli_aggregate* a) {
-  bool changed = false;
   a->stop = 0;
   begin_functions(a);
-  cpl_status st = carry_over(a, &changed);
+  cpl_status st = carry_over(a);
   for (int32_t i = 0; i < a->n_outside && st >= 0; i++) {
     cpli_outside* o = &a->outside[i];
     o->next = 0;

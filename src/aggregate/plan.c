@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
+#include "aggregate/updates.h"
 #include "graph/pattern.h"
 
 static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
@@ -128,7 +129,6 @@ static cpl_status find_blocks(builder* b, cpli_plan* p) {
   }
   for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_link(b, &a->links[i]);
   if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, &p->blocks);
-  cpli_graph_free(&b->graph);
   cpli_free(ctx, may_tear);
   cpli_free(ctx, b->row);
   cpli_free(ctx, b->is_state);
@@ -327,6 +327,8 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** ou
   cpl_status st = find_blocks(&b, p);
   if (st >= 0) st = schedule(a, p, kind);
   if (st >= 0) st = cpli_plan_merge(a, p);
+  if (st >= 0 && kind == CPLI_PLAN_EVENT) st = cpli_updates_make(a, p, &b.graph, &p->updates);
+  cpli_graph_free(&b.graph);
   if (st < 0) cpli_plan_destroy(p);
   else *out = p;
   return st;
@@ -335,6 +337,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** ou
 void cpli_plan_destroy(cpli_plan* p) {
   if (p == NULL) return;
   for (size_t i = 0; i < p->n_loops; i++) cpli_loop_destroy(p->loops[i]);
+  cpli_updates_destroy(p->updates);
   cpli_blocks_destroy(p->blocks);
   cpli_free(p->ctx, p->ops);
   cpli_free(p->ctx, p->nodes);

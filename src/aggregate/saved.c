@@ -5,6 +5,7 @@
 // save work, such as factorisations, is forgotten by saving and by restoring alike: who goes back
 // takes the same way as who never left, to the last bit.
 #include "aggregate/aggregate.h"
+#include "aggregate/updates.h"
 
 typedef struct outside_state {
   bool held, firing;
@@ -133,6 +134,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
     a->parts[i].next_time = k->next_times[i];
     st = part->ops->restore(part, &k->parts[i]);
   }
+  cpli_updates_begin(a);
   if (a->n_varying > 0) a->runs++;
   if (st >= 0 && a->n_varying > 0) st = cpli_variants_follow(a);
   if (st >= 0 && a->n_varying > 0) st = a->ops.get_states(&a->base, a->x);

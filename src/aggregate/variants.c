@@ -31,6 +31,8 @@ static void store(const cpli_aggregate* a, cpli_variant* v) {
   v->ops = a->ops;
   v->n_states = a->n_states, v->n_part_indicators = a->n_part_indicators;
   v->is_state = a->is_state, v->x = a->x;
+  v->state_of = a->state_of;
+  v->positive = a->positive, v->indicators = a->indicators;
   v->constraint_room = a->constraint_room, v->gradients = a->gradients;
   memcpy(v->plans, a->plans, sizeof v->plans);
   v->newton = a->newton, v->direction = a->direction;
@@ -46,6 +48,8 @@ static void load(cpli_aggregate* a, cpli_variant* v) {
   a->ops = v->ops;
   a->n_states = v->n_states, a->n_part_indicators = v->n_part_indicators;
   a->is_state = v->is_state, a->x = v->x;
+  a->state_of = v->state_of;
+  a->positive = v->positive, a->indicators = v->indicators;
   a->constraint_room = v->constraint_room, a->gradients = v->gradients;
   memcpy(a->plans, v->plans, sizeof v->plans);
   a->newton = v->newton, a->direction = v->direction;
