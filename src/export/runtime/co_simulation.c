@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Co-simulation: the model with CVODE inside. A step runs through its events, unless the importer
-// asked to handle them itself or to be stopped at each of them. Continuous inputs are curves to the
-// integrator, so that a new value is an event only where an indicator changes its side. The
-// integrator begins anew at every step, so that a restored state leads to the same bits.
+// Co-simulation: the model with a solver inside. A step runs through its events, unless the
+// importer asked to handle them itself or to be stopped at each of them. Continuous inputs are
+// curves to the integrator, so that a new value is an event only where an indicator changes its
+// side. The integrator begins anew at every step, so that a restored state leads to the same bits.
 #include <math.h>
 
 #include "couplet/solver.h"
