@@ -109,10 +109,24 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->jumped = event && !p->s->base.can.zero_step;
 }
 
+// A part that is given values only holds a mean over the step. An event that this makes where the
+// step begins need not be there: a shorter step has another mean.
+static bool stopped_by_mean(const cpli_master* m, const cpli_master_part* p, double t_end) {
+  double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
+  bool at_start = p->result.end == CPL_STEP_EVENT && p->result.time - p->t <= rounding;
+  if (!at_start || t_end - p->t <= 4 * rounding || p->order == 0) return false;
+  if (p->s->ops->set_curve != NULL || !p->can_restore || !m->saves) return false;
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    if (!m->links[i].discrete) return true;
+  }
+  return false;
+}
+
 // A refused step that came nowhere is halved: the part does not say what it would accept.
 static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) {
   double to = p->result.time;
-  if (p->result.end == CPL_STEP_REFUSED && to <= p->t) to = p->t + (t_end - p->t) / 2;
+  bool nowhere = p->result.end == CPL_STEP_REFUSED && to <= p->t;
+  if (nowhere || stopped_by_mean(m, p, t_end)) to = p->t + (t_end - p->t) / 2;
   m->reach = fmin(m->reach, to);
 }
 
