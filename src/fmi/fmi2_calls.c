@@ -175,6 +175,8 @@ CPLI_DEFINE_CALL(coupletStopAtEvents, (cpli_fmi2 * in, int on),
                  in->fn.coupletStopAtEvents(in->base.instance, on), ("i", on), (""))
 CPLI_DEFINE_CALL(coupletLeaveEvents, (cpli_fmi2 * in, int on),
                  in->fn.coupletLeaveEvents(in->base.instance, on), ("i", on), (""))
+CPLI_DEFINE_CALL(coupletInputDerivativeOrder, (cpli_fmi2 * in, int* order),
+                 in->fn.coupletInputDerivativeOrder(in->base.instance, order), (""), ("i", *order))
 CPLI_DEFINE_CALL(coupletInputEvent, (cpli_fmi2 * in, int* wanted, double* margin),
                  in->fn.coupletInputEvent(in->base.instance, wanted, margin), (""),
                  ("id", *wanted, *margin))

@@ -66,6 +66,7 @@ cpl_status cpli_fmi2GetBooleanStatus(cpli_fmi2* in, fmi2StatusKind kind, int* va
 cpl_status cpli_fmi2GetMaxStepSize(cpli_fmi2* in, double* h);
 cpl_status cpli_coupletStopAtEvents(cpli_fmi2* in, int on);
 cpl_status cpli_coupletLeaveEvents(cpli_fmi2* in, int on);
+cpl_status cpli_coupletInputDerivativeOrder(cpli_fmi2* in, int* order);
 cpl_status cpli_coupletInputEvent(cpli_fmi2* in, int* wanted, double* margin);
 
 /// What a failed step means for the instance, once the stepper has found out (asynchronous FMUs).

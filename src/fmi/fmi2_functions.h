@@ -12,6 +12,7 @@
 typedef fmi2Status fmi2GetMaxStepSizeTYPE(fmi2Component c, fmi2Real* size);
 typedef fmi2Status coupletStopAtEventsTYPE(fmi2Component c, fmi2Boolean on);
 typedef fmi2Status coupletLeaveEventsTYPE(fmi2Component c, fmi2Boolean on);
+typedef fmi2Status coupletInputDerivativeOrderTYPE(fmi2Component c, fmi2Integer* order);
 typedef fmi2Status coupletInputEventTYPE(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin);
 
 // Constraints, an extension (docs/fmi-extensions.md).
@@ -71,6 +72,7 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(coupletStopAtEvents, CPLI_ASIDE)                               \
   X(coupletLeaveEvents, CPLI_ASIDE)                                \
   X(coupletInputEvent, CPLI_ASIDE)                                 \
+  X(coupletInputDerivativeOrder, CPLI_ASIDE)                       \
   X(fmi2GetNumberOfConstraints, CPLI_DISCARD)                      \
   X(fmi2Constraint, CPLI_DISCARD)                                  \
   X(fmi2ConstraintJacobian, CPLI_DISCARD)                          \

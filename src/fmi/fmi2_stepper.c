@@ -107,9 +107,21 @@ static cpl_status choose_events(cpli_fmi2* in) {
   return in->base.health == CPLI_GOOD ? CPL_OK : st;
 }
 
+// The standard does not say how many derivatives an FMU takes; those made by couplet do.
+static cpl_status choose_order(cpli_fmi2* in) {
+  int32_t* known = &in->base.head.stepper.base.can.input_derivatives;
+  int order = 0;
+  if (in->fn.fmi2SetRealInputDerivatives == NULL) *known = 0;
+  if (*known == 0 || in->fn.coupletInputDerivativeOrder == NULL) return CPL_OK;
+  cpl_status st = cpli_coupletInputDerivativeOrder(in, &order);
+  if (st == CPL_OK && order > *known) *known = order;
+  return in->base.health == CPLI_GOOD ? CPL_OK : st;
+}
+
 static cpl_status prepare(cpli_fmi2* in) {
   cpl_stepper* s = &in->base.head.stepper;
-  if (in->fn.fmi2SetRealInputDerivatives == NULL) s->base.can.input_derivatives = 0;
+  cpl_status st = choose_order(in);
+  if (st < 0) return st;
   in->base.component_ops.kind = "fmi2-cs";
   in->base.component_ops.exit_init = exit_init;
   in->base.stepper_ops = (cpl_stepper_ops){.step = step};

@@ -245,6 +245,12 @@ CPLI_DEFINE_CALL(fmi3DoStep, (cpli_fmi3 * in, double h, bool no_way_back, cpli_f
                  ("iiid", (int)step->event, (int)step->terminate, (int)step->early, step->reached))
 CPLI_DEFINE_CALL(fmi3GetMaxStepSize, (cpli_fmi3 * in, double* h),
                  in->fn.fmi3GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
+CPLI_DEFINE_CALL(coupletSetInputDerivatives3,
+                 (cpli_fmi3 * in, const uint32_t* refs, const int32_t* elements, size_t n,
+                  const int32_t* orders, const double* values),
+                 in->fn.coupletSetInputDerivatives3(in->base.instance, refs, elements, n, orders,
+                                                    values),
+                 ("RIID", refs, n, elements, n, orders, n, values, n), (""))
 CPLI_DEFINE_CALL(coupletInputEvent3, (cpli_fmi3 * in, bool* wanted, double* margin),
                  in->fn.coupletInputEvent3(in->base.instance, wanted, margin), (""),
                  ("id", (int)*wanted, *margin))

@@ -83,6 +83,9 @@ typedef struct cpli_fmi3_step {
 cpl_status cpli_fmi3EnterStepMode(cpli_fmi3* in);
 cpl_status cpli_fmi3DoStep(cpli_fmi3* in, double h, bool no_way_back, cpli_fmi3_step* step);
 cpl_status cpli_fmi3GetMaxStepSize(cpli_fmi3* in, double* h);
+cpl_status cpli_coupletSetInputDerivatives3(cpli_fmi3* in, const uint32_t* refs,
+                                            const int32_t* elements, size_t n,
+                                            const int32_t* orders, const double* values);
 cpl_status cpli_coupletInputEvent3(cpli_fmi3* in, bool* wanted, double* margin);
 
 /// Constraints: C has room for n values, J for n rows, S and P for the states. CPL_RETRY: there is

@@ -10,6 +10,10 @@
 
 // Beyond the standard, exported by FMUs that couplet builds.
 typedef fmi3Status fmi3GetMaxStepSizeTYPE(fmi3Instance c, fmi3Float64* size);
+typedef fmi3Status coupletSetInputDerivatives3TYPE(fmi3Instance c, const fmi3ValueReference refs[],
+                                                   const fmi3Int32 elements[], size_t n,
+                                                   const fmi3Int32 orders[],
+                                                   const fmi3Float64 values[]);
 typedef fmi3Status coupletInputEvent3TYPE(fmi3Instance c, fmi3Boolean* wanted, fmi3Float64* margin);
 
 // Types whose functions look alike: name, C type, letter in the call log. Numbers are in the order
@@ -105,6 +109,7 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3DoStep, CPLI_CS | CPLI_DISCARD | CPLI_BUSY)            \
   X(fmi3GetMaxStepSize, CPLI_ASIDE | CPLI_DISCARD)             \
   X(coupletInputEvent3, CPLI_ASIDE)                            \
+  X(coupletSetInputDerivatives3, CPLI_ASIDE)                   \
   X(fmi3GetNumberOfConstraints, CPLI_DISCARD)                  \
   X(fmi3Constraint, CPLI_DISCARD)                              \
   X(fmi3ConstraintJacobian, CPLI_DISCARD)                      \

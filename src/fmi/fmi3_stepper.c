@@ -97,6 +97,20 @@ static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   return *wanted ? CPL_OK : cpli_coupletInputEvent3(in, wanted, margin);
 }
 
+// FMI 3.0 has no derivatives of inputs; FMUs made by couplet take them.
+static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
+  enum { ORDERS = CPLI_COUNT(((cpli_curve_orders*)NULL)->orders) };
+  cpli_fmi3* in = instance_of(s);
+  const cpli_slot* slot = &in->base.fmu->slots[ref];
+  cpli_curve_orders o = cpli_curve_now(&in->base, curve);
+  cpl_status st = s->base.ops->set_real(&s->base, &ref, 1, &o.value);
+  if (st != CPL_OK || o.n == 0) return st;
+  uint32_t refs[ORDERS] = {slot->value_ref, slot->value_ref, slot->value_ref};
+  const int32_t elements[ORDERS] = {slot->element, slot->element, slot->element};
+  st = cpli_coupletSetInputDerivatives3(in, refs, elements, (size_t)o.n, o.orders, o.values);
+  return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "coupletSetInputDerivatives3");
+}
+
 //------------------------------------ making ------------------------------------
 
 cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {
@@ -109,7 +123,8 @@ cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper
   in->base.component_ops.kind = "fmi3-cs";
   in->base.component_ops.exit_init = exit_init;
   in->base.stepper_ops = (cpl_stepper_ops){.step = step};
-  can->input_derivatives = 0;  // FMI 3.0 has none
+  can->input_derivatives = in->fn.coupletSetInputDerivatives3 != NULL ? 3 : 0;
+  if (can->input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
   can->zero_step = can->stops_early = in->event_mode;
   if (in->event_mode && in->fn.coupletInputEvent3 != NULL) {
     can->get_after_set = true;

@@ -58,6 +58,11 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
   return CPL_OK;
 }
 
+typedef struct held_input {
+  int32_t part, link;
+  uint32_t ref;
+} held_input;
+
 typedef struct wire {
   int32_t source, source_var, target, target_var;
   const char *source_name, *target_name;
@@ -305,6 +310,32 @@ static cpl_status describe(cpli_master* m) {
   return st;
 }
 
+static int by_input(const void* x, const void* y) {
+  const held_input *a = x, *b = y;
+  if (a->part != b->part) return a->part < b->part ? -1 : 1;
+  return a->ref < b->ref ? -1 : a->ref > b->ref;
+}
+
+// Parts that are given values only have means and values of other times.
+static cpl_status find_held(cpli_master* m) {
+  cpl_context* ctx = m->base.base.ctx;
+  held_input* inputs = cpli_alloc(ctx, (size_t)m->n_links, sizeof *inputs);
+  m->held = cpli_arena_alloc(&m->arena, (size_t)m->n_links, sizeof *m->held);
+  if (inputs == NULL || m->held == NULL) {
+    cpli_free(ctx, inputs);
+    return cpli_nomem(ctx);
+  }
+  for (int32_t i = 0; i < m->n_links; i++) {
+    const cpli_master_link* l = &m->links[i];
+    if (l->discrete || m->parts[l->part].s->ops->set_curve != NULL) continue;
+    inputs[m->n_held++] = (held_input){l->part, i, l->ref};
+  }
+  qsort(inputs, (size_t)m->n_held, sizeof *inputs, by_input);
+  for (int32_t i = 0; i < m->n_held; i++) m->held[i] = inputs[i].link;
+  cpli_free(ctx, inputs);
+  return CPL_OK;
+}
+
 static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place) {
   cpl_context* ctx = m->base.base.ctx;
   m->n_parts = def->n_parts;
@@ -315,6 +346,7 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place
   if (st >= 0 && (m->outs == NULL || m->links == NULL)) st = cpli_nomem(ctx);
   if (st >= 0) st = take_links(m, def, place);
   if (st >= 0) st = take_bonds(m, def, place);
+  if (st >= 0) st = find_held(m);
   if (st >= 0 && m->merged == NULL) st = describe(m);
   if (st >= 0) m->base.base.desc = &m->merged->desc;
   if (st >= 0) st = cpli_master_plan(m);

@@ -37,8 +37,15 @@ static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32
   }                                                \
   return CPL_OK
 
+static cpl_status get_real_of(const cpli_master* m, uint32_t var, cpl_component* p,
+                              const uint32_t* refs, size_t n, double* values) {
+  cpl_status st = p->ops->get_real(p, refs, n, values);
+  if (st == CPL_OK && m->running && m->n_held > 0)
+    cpli_master_show_held(m, m->merged->part_of_var[var], refs, n, values);
+  return st;
+}
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  ROUTED(p->ops->get_real(p, own, k, values + i));
+  ROUTED(get_real_of(m, refs[i], p, own, k, values + i));
 }
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {

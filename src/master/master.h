@@ -120,6 +120,9 @@ typedef struct cpli_master {
   cpli_out* outs;
   cpli_master_link* links;
   int32_t n_parts, n_outs, n_links;
+  // continuous links into parts that are given values only, in the order of part and reference
+  int32_t* held;
+  int32_t n_held;
   cpli_plan plans[3];
   int32_t* probes;  // parts that must be asked before someone who cannot go back takes the step
   int32_t n_probes;
@@ -207,6 +210,9 @@ double cpli_link_value(const cpli_master* m, const cpli_master_link* l);
 cpl_status cpli_master_set(cpli_master* m, int32_t part, const int32_t* items, int32_t n);
 /// Tell a part what its inputs do from its time to t_end.
 cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end);
+/// Inputs of a part that holds them over each step, as they are at the communication point.
+void cpli_master_show_held(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
+                           double* values);
 /// Remember what links carry at t; `jump`: what was before does not count any more.
 void cpli_master_sample(cpli_master* m, double t, bool jump);
 /// The polynomial of a link seen from t, that is given back at t_end when `known`.

@@ -55,7 +55,7 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
 // To t_end, through events that wait where it stands: a part may find one again there, by rounding,
 // or because its inputs jumped. One without steps of size zero has handled it already. A part with
 // a grid of its own keeps events within its step to itself: the others are past them.
-static cpl_status step_past_start(cpli_master_part* p, double t_end) {
+static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_end) {
   double last = p->t;
   for (int32_t i = 0;; i++) {
     cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
@@ -66,9 +66,10 @@ static cpl_status step_past_start(cpli_master_part* p, double t_end) {
     bool stands = inside || (event && here <= p->t);
     if (!stands || i == MOST_TRIES) return st;
     p->stats.updates++;
-    if (!p->s->base.can.zero_step) continue;
-    st = p->s->ops->step(p->s, here, here, &p->result);
+    if (p->s->base.can.zero_step) st = p->s->ops->step(p->s, here, here, &p->result);
     if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
+    st = cpli_master_inputs(m, p, t_end);  // FMUs take derivatives for one step only
+    if (st < 0) return st;
   }
 }
 
@@ -96,7 +97,7 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   if (p->st < 0) return;
   double from = p->own_t;
   p->stepped = true;
-  p->st = step_past_start(p, t_end);
+  p->st = step_past_start(m, p, t_end);
   if (p->st == CPL_RETRY)
     p->st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the step to t=%.12g", t_end);
   p->own_t = p->result.time;
@@ -108,10 +109,24 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->jumped = event && !p->s->base.can.zero_step;
 }
 
+// A part that is given values only holds a mean over the step. An event that this makes where the
+// step begins need not be there: a shorter step has another mean.
+static bool stopped_by_mean(const cpli_master* m, const cpli_master_part* p, double t_end) {
+  double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
+  bool at_start = p->result.end == CPL_STEP_EVENT && p->result.time - p->t <= rounding;
+  if (!at_start || t_end - p->t <= 4 * rounding || p->order == 0) return false;
+  if (p->s->ops->set_curve != NULL || !p->can_restore || !m->saves) return false;
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    if (!m->links[i].discrete) return true;
+  }
+  return false;
+}
+
 // A refused step that came nowhere is halved: the part does not say what it would accept.
 static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) {
   double to = p->result.time;
-  if (p->result.end == CPL_STEP_REFUSED && to <= p->t) to = p->t + (t_end - p->t) / 2;
+  bool nowhere = p->result.end == CPL_STEP_REFUSED && to <= p->t;
+  if (nowhere || stopped_by_mean(m, p, t_end)) to = p->t + (t_end - p->t) / 2;
   m->reach = fmin(m->reach, to);
 }
 

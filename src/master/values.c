@@ -214,6 +214,31 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
                          : st;
 }
 
+//------------------------------------ held inputs ------------------------------------
+
+// The first place in m->held that is not before this input.
+static int32_t find_held(const cpli_master* m, int32_t part, uint32_t ref) {
+  int32_t low = 0, high = m->n_held;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    const cpli_master_link* l = &m->links[m->held[middle]];
+    if (l->part < part || (l->part == part && l->ref < ref)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+void cpli_master_show_held(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
+                           double* values) {
+  if (m->parts[part].s->ops->set_curve != NULL) return;
+  for (size_t i = 0; i < n; i++) {
+    int32_t k = find_held(m, part, refs[i]);
+    if (k == m->n_held) continue;
+    const cpli_master_link* l = &m->links[m->held[k]];
+    if (l->part == part && l->ref == refs[i]) values[i] = cpli_link_value(m, l);
+  }
+}
+
 //------------------------------------ history ------------------------------------
 
 void cpli_master_sample(cpli_master* m, double t, bool jump) {

@@ -530,9 +530,29 @@ static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def*
   return CPL_OK;
 }
 
-// Beginning anew costs about one tolerance of error at every communication point, so that a run of
-// a hundred steps would be a hundred times worse than what was asked for.
-static void tighten(cpl_solver_def* def) {
+#ifdef CPL_FMU_PARTS  // FMUs get along with fewer methods
+enum { HAS_DOPRI5 = 0, HAS_SPARSE_RADAU = 0 };
+#else
+enum { HAS_DOPRI5 = 1, HAS_SPARSE_RADAU = 1 };
+#endif
+
+// Every step of a multistep method that begins anew is of order one, with an error of up to one
+// tolerance: the shorter the communication steps, the more of these errors add up. A one-step
+// method loses nothing, and its step costs less than the many short ones of a start. Only large
+// models whose linear systems Radau cannot solve sparsely keep the method.
+static cpl_solver_kind one_step_kind(const cpl_model* m, const cpl_solver_def* def) {
+  enum { MAX_DENSE = 100 };  // states
+  bool sparse = HAS_SPARSE_RADAU && m->ops->newton_setup == NULL;
+  if (def->kind == CPL_SOLVER_ADAMS && HAS_DOPRI5) return CPL_SOLVER_DOPRI5;
+  if (def->kind != CPL_SOLVER_CVODE || def->linear != CPL_LINEAR_DIRECT) return def->kind;
+  return sparse || m->base.desc->n_states <= MAX_DENSE ? CPL_SOLVER_RADAU : def->kind;
+}
+
+// For a solver that begins anew at every step. The tolerances are a hundredth: errors of
+// communication steps add up, and a master that compares steps must not see those of the solver.
+static void prepare_restarts(const cpl_model* m, cpl_solver_def* def) {
+  def->projection = cpl_projection_of(def);
+  def->kind = one_step_kind(m, def);
   def->rtol = fmin(def->rtol, fmax(0.01 * def->rtol, 1e-12));
   def->atol *= 0.01;
 }
@@ -568,7 +588,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                                            .dense_output = true,
                                            .input_derivatives = 3}},
                           .ops = &stepper_ops};
-  if (def->restart_each_step) tighten(&s->def);
+  if (def->restart_each_step) prepare_restarts(model, &s->def);
   cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = cpli_dae_use(s);
   if (s->na > 0) {  // algebraic variables follow inputs at the next update only

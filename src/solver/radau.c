@@ -493,7 +493,10 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   double wish = 0;
   st = CPL_RETRY;
   for (int tries = 0; st == CPL_RETRY; tries++) {
-    double h = fmin(s->h, max_step), end = s->t0 + h;
+    double h = fmin(s->h, max_step);
+    // the first step of a span of a few roundings is chosen as a part of it: time has to advance
+    if (tries == 0) h = fmax(h, 4 * DBL_EPSILON * fabs(s->t0));
+    double end = s->t0 + h;
     bool cut = s->t0 + 1.0001 * h >= t_limit;
     if (cut) wish = s->h, end = t_limit, h = t_limit - s->t0;
     else wish = 0;

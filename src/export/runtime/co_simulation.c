@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Co-simulation: the model with CVODE inside. A step runs through its events, unless the importer
-// asked to handle them itself or to be stopped at each of them. Continuous inputs are curves to the
-// integrator, so that a new value is an event only where an indicator changes its side. The
-// integrator begins anew at every step, so that a restored state leads to the same bits.
+// Co-simulation: the model with a solver inside. A step runs through its events, unless the
+// importer asked to handle them itself or to be stopped at each of them. Continuous inputs are
+// curves to the integrator, so that a new value is an event only where an indicator changes its
+// side. The integrator begins anew at every step, so that a restored state leads to the same bits.
 #include <math.h>
 
 #include "couplet/solver.h"
@@ -71,27 +71,32 @@ cpl_status fmu_deserialize_stepper(fmu* f, const unsigned char* bytes, size_t si
 
 //------------------------------------ inputs ------------------------------------
 
-static cpl_status draw(fmu* f, uint32_t input, double value, double slope) {
-  cpl_curve line = {.from = f->time, .order = slope != 0, .coefficient = {value, slope}};
-  cpl_status st = f->stepper->ops->set_curve(f->stepper, f->cm->at.u + input, &line);
+// From here on the input is a polynomial with these derivatives.
+static cpl_status draw(fmu* f, uint32_t input, double value, const double* derivatives) {
+  const double* d = derivatives;
+  cpl_curve curve = {.from = f->time, .coefficient = {value, d[0], d[1] / 2, d[2] / 6}};
+  for (int32_t k = FMU_ORDERS; k > 0 && curve.order == 0; k--) curve.order = d[k - 1] != 0 ? k : 0;
+  cpl_status st = f->stepper->ops->set_curve(f->stepper, f->cm->at.u + input, &curve);
   f->has_curve[input] = st >= 0;
-  f->has_slope[input] = st >= 0 && slope != 0;
+  f->has_slope[input] = st >= 0 && curve.order > 0;
   return st;
 }
 
-// From here on the input is a line through its present value.
-static cpl_status draw_line(fmu* f, uint32_t input, double slope) {
+// The same through its present value.
+static cpl_status draw_on(fmu* f, uint32_t input, const double* derivatives) {
   uint32_t ref = f->cm->at.u + input;
   double value;
   cpl_status st = f->model->base.ops->get_real(&f->model->base, &ref, 1, &value);
-  return st < 0 ? st : draw(f, input, value, slope);
+  return st < 0 ? st : draw(f, input, value, derivatives);
 }
+
+static const double flat[FMU_ORDERS] = {0};
 
 // The value is read back, so that the model has it: what is saved now has it, too.
 cpl_status fmu_set_input(fmu* f, uint32_t input, double value) {
   uint32_t ref = f->cm->at.u + input;
   cpl_component* part = &f->stepper->base;
-  cpl_status st = draw(f, input, value, 0);
+  cpl_status st = draw(f, input, value, flat);
   if (st >= 0 && f->state == FMU_EVENT) st = part->ops->set_real(part, &ref, 1, &value);
   return st < 0 ? st : part->ops->get_real(part, &ref, 1, &value);
 }
@@ -100,14 +105,15 @@ fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* m
   return fmu_result(f, function, f->stepper->ops->wants_update(f->stepper, wanted, margin));
 }
 
-// Inputs with a slope are lines over the step that comes; those that were lines before are held
+// Inputs with derivatives are polynomials over the step that comes; those that were before are held
 // again.
 static cpl_status draw_inputs(fmu* f) {
   for (uint32_t i = 0; i < f->cm->at.nu; i++) {
-    if (!f->has_slope[i] && f->input_slopes[i] == 0) continue;
-    cpl_status st = draw_line(f, i, f->input_slopes[i]);
+    double* d = f->input_derivatives + FMU_ORDERS * i;
+    if (!f->has_slope[i] && memcmp(d, flat, sizeof flat) == 0) continue;
+    cpl_status st = draw_on(f, i, d);
     if (st < 0) return st;
-    f->input_slopes[i] = 0;  // slopes are given anew for every step
+    memcpy(d, flat, sizeof flat);  // they are given anew for every step
   }
   return CPL_OK;
 }
@@ -115,7 +121,7 @@ static cpl_status draw_inputs(fmu* f) {
 cpl_status fmu_hold_inputs(fmu* f) {
   cpl_status st = CPL_OK;
   for (uint32_t i = 0; i < f->cm->at.nu && st >= 0; i++) {
-    if (f->has_curve[i]) st = draw_line(f, i, 0);
+    if (f->has_curve[i]) st = draw_on(f, i, flat);
   }
   return st;
 }

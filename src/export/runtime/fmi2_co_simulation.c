@@ -20,6 +20,8 @@ FMI2_Export fmi2Status coupletLeaveEvents(fmi2Component c, fmi2Boolean on);
 /// step of size zero would handle. *margin: how far event indicators are beyond their change;
 /// negative: none has changed; NAN: not known. Between steps outputs follow inputs.
 FMI2_Export fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin);
+/// Not part of FMI: the highest order of derivatives that fmi2SetRealInputDerivatives takes.
+FMI2_Export fmi2Status coupletInputDerivativeOrder(fmi2Component c, fmi2Integer* order);
 /// Not part of FMI (D. Broman et al., "Determinate composition of FMUs for co-simulation"): the
 /// largest step that will be accepted from here; INFINITY: any.
 FMI2_Export fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size);
@@ -33,18 +35,7 @@ FMI2_Export fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size);
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                                        const fmi2Integer order[], const fmi2Real value[]) {
   ENTER(FMU_INITIALIZING | FMU_STEPPED);
-  for (size_t i = 0; i < nvr; i++) {
-    const cpl_variable* v = fmu_variable(f, vr[i]);
-    const char* bad = NULL;
-    if (v == NULL || v->causality != CPL_INPUT || v->variability != CPL_CONTINUOUS)
-      bad = "is no continuous input";
-    else if (order[i] != 1) bad = "has derivatives of order 1 only";
-    else if (!isfinite(value[i])) bad = "cannot have a derivative that is not finite";
-    if (bad != NULL)
-      return (fmi2Status)fmu_refuse(f, __func__, "value reference %u %s", (unsigned)vr[i], bad);
-  }
-  for (size_t i = 0; i < nvr; i++) f->input_slopes[vr[i] - f->cm->at.u] = value[i];
-  return fmi2OK;
+  return (fmi2Status)fmu_set_input_derivatives(f, __func__, vr, nvr, order, value);
 }
 
 fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
@@ -89,6 +80,14 @@ fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted, fmi2Real* mar
   fmu_status status = fmu_input_event(f, __func__, &event, margin);
   *wanted = event ? fmi2True : fmi2False;
   return (fmi2Status)status;
+}
+
+fmi2Status coupletInputDerivativeOrder(fmi2Component c, fmi2Integer* order) {
+  ENTER(FMU_ANY);
+  (void)f;
+  if (order == NULL) return fmi2Error;
+  *order = FMU_ORDERS;
+  return fmi2OK;
 }
 
 fmi2Status fmi2GetMaxStepSize(fmi2Component c, fmi2Real* size) {

@@ -15,6 +15,13 @@ FMI3_Export fmi3Status fmi3GetMaxStepSize(fmi3Instance instance, fmi3Float64* si
 /// their change; negative: none has changed; NAN: not known. In Step Mode outputs follow inputs.
 FMI3_Export fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted,
                                           fmi3Float64* margin);
+/// Not part of FMI: what fmi2SetRealInputDerivatives is in FMI 2.0, orders 1 to 3. elements: in the
+/// arrays of the value references, from 0; 0 for scalars.
+FMI3_Export fmi3Status coupletSetInputDerivatives3(fmi3Instance instance,
+                                                   const fmi3ValueReference valueReferences[],
+                                                   const fmi3Int32 elements[], size_t n,
+                                                   const fmi3Int32 orders[],
+                                                   const fmi3Float64 values[]);
 
 const char* fmi3GetVersion(void) { return fmi3Version; }
 
@@ -337,6 +344,22 @@ fmi3Status coupletInputEvent3(fmi3Instance instance, fmi3Boolean* wanted, fmi3Fl
   ENTER_CS(FMU_STEPPED);
   if (wanted == NULL || margin == NULL) return fmi3Error;
   DO(fmu_input_event(f, __func__, wanted, margin));
+}
+
+fmi3Status coupletSetInputDerivatives3(fmi3Instance instance,
+                                       const fmi3ValueReference valueReferences[],
+                                       const fmi3Int32 elements[], size_t n,
+                                       const fmi3Int32 orders[], const fmi3Float64 values[]) {
+  ENTER_CS(FMU_INITIALIZING | FMU_STEPPED | FMU_EVENT);
+  fmu_status status = FMU_OK;
+  for (size_t i = 0; i < n && status == FMU_OK; i++) {
+    uint32_t first = valueReferences[i], ref = first + (uint32_t)elements[i];
+    if (elements[i] < 0 || (uint32_t)elements[i] >= fmu_extent3(f, first))
+      return (fmi3Status)fmu_refuse(f, __func__, "value reference %u has no element %d",
+                                    (unsigned)first, (int)elements[i]);
+    status = fmu_set_input_derivatives(f, __func__, &ref, 1, &orders[i], &values[i]);
+  }
+  return (fmi3Status)status;
 }
 
 fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference clockReference,

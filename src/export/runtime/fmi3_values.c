@@ -17,7 +17,7 @@ static cpli_refs3 refs_of(const fmu* f) { return cpli_refs3_make(f->cm->at.n, f-
 
 //------------------------------------ arrays ------------------------------------
 
-static uint32_t extent(const fmu* f, uint32_t ref) {
+uint32_t fmu_extent3(const fmu* f, uint32_t ref) {
   const cpl_array* array;
   if (ref >= f->cm->at.n) return 1;
   return (uint32_t)cpli_extent3(&f->cm->desc, f->var_of_ref[ref], &array);
@@ -26,7 +26,7 @@ static uint32_t extent(const fmu* f, uint32_t ref) {
 static bool count(fmu* f, const char* function, const uint32_t* vr, size_t n, size_t n_values) {
   size_t total = 0;
   for (size_t i = 0; i < n; i++) {
-    uint32_t elements = extent(f, vr[i]);
+    uint32_t elements = fmu_extent3(f, vr[i]);
     if (elements == 0) {
       fmu_refuse(f, function, "there is no variable with value reference %u", (unsigned)vr[i]);
       return false;
@@ -61,7 +61,7 @@ static const uint32_t* expand_into(fmu* f, const char* function, const uint32_t*
   uint32_t* out = f->refs + room;
   size_t k = 0;
   for (size_t i = 0; i < n; i++) {
-    uint32_t elements = extent(f, vr[i]);
+    uint32_t elements = fmu_extent3(f, vr[i]);
     for (uint32_t e = 0; e < elements; e++) out[k++] = vr[i] + e;
   }
   return out;
@@ -161,7 +161,7 @@ static fmu_status set_enable(fmu* f, const char* function, bool value) {
 // The variables before the parameter that turns to the form with residuals, and behind it.
 static size_t until_enable(const fmu* f, const uint32_t* vr, size_t n, size_t* n_values) {
   size_t i = 0;
-  for (*n_values = 0; i < n && !is_enable(f, vr[i]); i++) *n_values += extent(f, vr[i]);
+  for (*n_values = 0; i < n && !is_enable(f, vr[i]); i++) *n_values += fmu_extent3(f, vr[i]);
   return i;
 }
 

@@ -40,6 +40,8 @@ enum {
 // The categories of the model description, in its order.
 enum { FMU_LOG_EVENTS, FMU_LOG_WARNING, FMU_LOG_DISCARD, FMU_LOG_ERROR, FMU_LOG_ALL, FMU_LOGS };
 
+enum { FMU_ORDERS = 3 };  // of derivatives of inputs
+
 // The importer, as a version of FMI shows it.
 typedef struct fmu_host {
   /// Hands a message to the importer.
@@ -75,17 +77,18 @@ typedef struct cpl_fmu_instance {
   bool configuring;  // in configuration mode
   bool dae;          // algebraic variables are set from outside
   // co-simulation
-  double rtol;           // the stepper's; 0: it is to be made anew
-  double reached;        // of the last step, successful or not
-  double* input_slopes;  // nu: derivatives of the inputs in the next step
-  bool* has_curve;       // nu: the stepper has been given a curve for this input
-  bool* has_slope;       // nu: and it is not flat
-  bool event_mode;       // the importer handles events
-  bool early_return;     // steps may end before the time asked for
-  bool stop_at_events;   // a step ends at its first event, after the update
-  bool leave_events;     // a step ends at its first event, before the update
-  bool update_due;       // in event mode: the update of this event is still to be made
-  bool end_wanted;       // the model asked to end the simulation
+  double rtol;     // the stepper's; 0: it is to be made anew
+  double reached;  // of the last step, successful or not
+  // FMU_ORDERS times nu: derivatives of each input where the next step begins, the first one first
+  double* input_derivatives;
+  bool* has_curve;      // nu: the stepper has been given a curve for this input
+  bool* has_slope;      // nu: and it is not flat
+  bool event_mode;      // the importer handles events
+  bool early_return;    // steps may end before the time asked for
+  bool stop_at_events;  // a step ends at its first event, after the update
+  bool leave_events;    // a step ends at its first event, before the update
+  bool update_due;      // in event mode: the update of this event is still to be made
+  bool end_wanted;      // the model asked to end the simulation
 } fmu;
 
 //------------------------------------ instance ------------------------------------
@@ -126,6 +129,9 @@ cpl_status fmu_make_model(fmu* f);
 void fmu_drop_model(fmu* f);
 
 //------------------------------------ values ------------------------------------
+
+/// FMI 3.0: the number of elements of a variable; 0: no variable has this value reference.
+uint32_t fmu_extent3(const fmu* f, uint32_t ref);
 
 // What integers look like in memory.
 typedef enum fmu_width { FMU_INT32, FMU_INT64, FMU_BOOL } fmu_width;
@@ -217,6 +223,9 @@ cpl_status fmu_make_stepper(fmu* f);
 cpl_status fmu_hold_inputs(fmu* f);
 /// A continuous input of a stepper that runs has this value from here on.
 cpl_status fmu_set_input(fmu* f, uint32_t input, double value);
+/// Derivatives of continuous inputs at the beginning of the next step, for which they hold.
+fmu_status fmu_set_input_derivatives(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                                     const int32_t* orders, const double* values);
 /// Whether the inputs set since the last step cause an event, and how far indicators are beyond it.
 fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* margin);
 /// A saved state of the stepper as bytes, as cpli_cmodel_serialize() does it for the model.

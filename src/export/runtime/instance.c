@@ -130,7 +130,7 @@ void fmu_destroy(fmu* f) {
     fmu_drop_model(f);
     cpli_cmodel_destroy(f->cm);
     cpli_free(f->ctx, f->var_of_ref);
-    cpli_free(f->ctx, f->input_slopes);
+    cpli_free(f->ctx, f->input_derivatives);
     cpli_free(f->ctx, f->has_curve);
     cpli_free(f->ctx, f->has_slope);
     cpli_free(f->ctx, f->refs);
@@ -148,11 +148,11 @@ static cpl_status prepare(fmu* f) {
   if (st < 0) return st;
   const cpli_layout* at = &f->cm->at;
   f->var_of_ref = cpli_alloc(f->ctx, at->n, sizeof *f->var_of_ref);
-  f->input_slopes = cpli_alloc(f->ctx, at->nu, sizeof *f->input_slopes);
+  f->input_derivatives = cpli_alloc(f->ctx, FMU_ORDERS * at->nu, sizeof *f->input_derivatives);
   f->has_curve = cpli_alloc(f->ctx, at->nu, sizeof *f->has_curve);
   f->has_slope = cpli_alloc(f->ctx, at->nu, sizeof *f->has_slope);
   f->indicators = cpli_alloc(f->ctx, at->nz, sizeof *f->indicators);
-  if (f->var_of_ref == NULL || f->input_slopes == NULL || f->has_curve == NULL ||
+  if (f->var_of_ref == NULL || f->input_derivatives == NULL || f->has_curve == NULL ||
       f->has_slope == NULL || f->indicators == NULL) {
     return cpli_nomem(f->ctx);
   }
@@ -259,7 +259,7 @@ fmu_status fmu_terminate(fmu* f, const char* function) {
 }
 
 fmu_status fmu_reset(fmu* f, const char* function) {
-  memset(f->input_slopes, 0, f->cm->at.nu * sizeof *f->input_slopes);
+  memset(f->input_derivatives, 0, FMU_ORDERS * f->cm->at.nu * sizeof *f->input_derivatives);
   f->end_wanted = f->update_due = false;
   f->setup = (cpl_setup){.start_time = 0};
   f->time = f->reached = 0;

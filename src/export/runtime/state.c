@@ -18,11 +18,13 @@ typedef struct frame {
 typedef struct saved {
   cpl_snapshot part;
   frame frame;
-  double slopes[];  // nu
+  double derivatives[];  // of inputs: FMU_ORDERS * nu
 } saved;
 
+static size_t derivatives_size(const fmu* f) { return FMU_ORDERS * f->cm->at.nu * sizeof(double); }
+
 static saved* make(fmu* f) {
-  saved* s = cpli_alloc(f->ctx, 1, sizeof *s + f->cm->at.nu * sizeof(double));
+  saved* s = cpli_alloc(f->ctx, 1, sizeof *s + derivatives_size(f));
   if (s == NULL) cpli_nomem(f->ctx);
   return s;
 }
@@ -60,7 +62,7 @@ fmu_status fmu_save(fmu* f, const char* function, void** state) {
   s->frame.leave_events = f->leave_events;
   s->frame.update_due = f->update_due;
   s->frame.end_wanted = f->end_wanted;
-  if (f->cm->at.nu > 0) memcpy(s->slopes, f->input_slopes, f->cm->at.nu * sizeof(double));
+  if (f->cm->at.nu > 0) memcpy(s->derivatives, f->input_derivatives, derivatives_size(f));
   cpl_component* part = fmu_component(f);
   cpl_status st = part->ops->save(part, &s->part);
   if (st >= 0) *state = s;
@@ -87,7 +89,7 @@ fmu_status fmu_restore(fmu* f, const char* function, void* state) {
   f->leave_events = s->frame.leave_events;
   f->update_due = s->frame.update_due;
   f->end_wanted = s->frame.end_wanted;
-  if (f->cm->at.nu > 0) memcpy(f->input_slopes, s->slopes, f->cm->at.nu * sizeof(double));
+  if (f->cm->at.nu > 0) memcpy(f->input_derivatives, s->derivatives, derivatives_size(f));
   return FMU_OK;
 }
 
@@ -100,12 +102,13 @@ fmu_status fmu_forget(fmu* f, void** state) {
 
 //------------------------------------ bytes ------------------------------------
 
-// A mark, the GUID, the frame and the slopes stand before the bytes of the model or stepper.
+// A mark, the GUID, the frame and the derivatives of inputs stand before the bytes of the model or
+// stepper.
 static const char mark[8] = "couplet";
 enum { GUID_SIZE = 40 };
 
 static size_t head_size(const fmu* f) {
-  return sizeof mark + GUID_SIZE + sizeof(frame) + f->cm->at.nu * sizeof(double);
+  return sizeof mark + GUID_SIZE + sizeof(frame) + derivatives_size(f);
 }
 
 static size_t part_bytes(fmu* f, const saved* s, unsigned char* bytes) {
@@ -136,7 +139,7 @@ fmu_status fmu_write_state(fmu* f, const char* function, void* state, unsigned c
   memcpy(to, mark, sizeof mark), to += sizeof mark;
   memcpy(to, guid, sizeof guid), to += sizeof guid;
   memcpy(to, &s->frame, sizeof s->frame), to += sizeof s->frame;
-  memcpy(to, s->slopes, f->cm->at.nu * sizeof(double));
+  memcpy(to, s->derivatives, derivatives_size(f));
   part_bytes(f, s, bytes + head_size(f));
   return FMU_OK;
 }
@@ -161,8 +164,8 @@ fmu_status fmu_read_state(fmu* f, const char* function, const unsigned char* byt
   saved* s = make(f);
   if (s == NULL) return fmu_result(f, function, CPL_ERR_NOMEM);
   s->frame = there;
-  size_t before = head_size(f), slopes = f->cm->at.nu * sizeof(double);
-  memcpy(s->slopes, bytes + before - slopes, slopes);
+  size_t before = head_size(f), own = derivatives_size(f);
+  memcpy(s->derivatives, bytes + before - own, own);
   const unsigned char* rest = bytes + before;
   cpl_status st = CPL_ERR_NOMEM;
   if (keeper(f, s) != NULL) {

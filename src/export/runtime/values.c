@@ -107,6 +107,25 @@ fmu_status fmu_set_reals(fmu* f, const char* function, const uint32_t* refs, siz
   return fmu_result(f, function, st);
 }
 
+fmu_status fmu_set_input_derivatives(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                                     const int32_t* orders, const double* values) {
+  for (size_t i = 0; i < n; i++) {
+    const cpl_variable* v = fmu_variable(f, refs[i]);
+    const char* bad = NULL;
+    if (v == NULL || v->type != CPL_REAL || !is_continuous_input(f, refs[i]))
+      bad = "is no continuous input";
+    else if (orders[i] < 1 || orders[i] > FMU_ORDERS) bad = "has derivatives of orders 1 to 3 only";
+    else if (!isfinite(values[i])) bad = "cannot have a derivative that is not finite";
+    if (bad != NULL)
+      return fmu_refuse(f, function, "value reference %u %s", (unsigned)refs[i], bad);
+  }
+  for (size_t i = 0; i < n; i++) {
+    uint32_t input = refs[i] - f->cm->at.u;
+    f->input_derivatives[FMU_ORDERS * input + (uint32_t)orders[i] - 1] = values[i];
+  }
+  return FMU_OK;
+}
+
 //------------------------------------ Integer, Boolean ------------------------------------
 
 enum { CHUNK = 64 };  // values converted at a time
