@@ -147,6 +147,7 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_de
     const cpl_variable* v = &d->vars[order[i]];
     r->rows.moves[i] = v->type == CPL_REAL && v->variability == CPL_CONTINUOUS;
     r->rows.is_text[i] = r->columns[i].type == CPL_STRING;
+    r->told[i] = v->passing;  // NaN in modes that do not have it
   }
 done:
   cpli_free(c->ctx, order);

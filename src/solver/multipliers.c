@@ -79,7 +79,8 @@ cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx
   cpl_status st = s->m->ops->get_constraints(s->m, k->c);
   for (size_t j = 0; j < s->nm && st == CPL_OK; j++) {
     rows[j] = k->taken[j] ? k->c[j] : m[j];
-    for (int32_t e = k->of->first[j]; k->taken[j] && e < k->of->first[j + 1]; e++)
+    if (!k->taken[j]) continue;  // before the first look at the gradients none is
+    for (int32_t e = k->of->first[j]; e < k->of->first[j + 1]; e++)
       dx[k->of->column[e]] -= k->direction[e] * m[j];
   }
   return st;

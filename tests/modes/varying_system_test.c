@@ -605,7 +605,7 @@ static void a_switch_that_fails_says_where(void** state) {
 // An event of a component without connections costs the master nothing: its values are interpolated
 // there.
 static void who_is_not_connected_keeps_its_own_pace(void** state) {
-  write_file("s.yaml", COUPLED("  t0: {c: m.c}\n"));
+  write_file("s.yaml", COUPLED("  t0: {c: m.c, as: cs}\n"));
   must_do("run s.yaml -o a.csv");
   write_file("s.yaml", COUPLED("  t1: {system: triangle.yaml}\n"
                                "  t2: {system: triangle.yaml, start: {up.m.x: 1.33}}\n"));
