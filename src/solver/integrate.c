@@ -168,16 +168,26 @@ static cpl_status end_at_crossing(cpli_integrate* s) {
   return st == CPL_RETRY ? CPL_ERR_SOLVER : st;
 }
 
-// To the end of the solver's next step. A step that ends so closely before the limit that its end
-// is rounded to it is followed by another one.
+// The end of the solver's step as a time of the model, before the limit where it is: dense output
+// is that of one step of the solver.
+static double end_of_step(const cpli_integrate* s, double end, double limit) {
+  if (s->t_solver >= end) return limit;
+  double t = s->t_start + s->t_solver;
+  return t < limit ? t : fmax(nextafter(limit, -INFINITY), s->t_step);
+}
+
+// To the end of the solver's next step. A step too short to be told from none is followed by
+// another one.
 static cpl_status advance_solver(cpli_integrate* s, double limit) {
   double longest = s->def.step > 0 ? s->def.step : INFINITY, end = limit - s->t_start;
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
+  double begin = s->t_step;
   cpl_status st = CPL_OK;
   do {
     st = s->solver->ops->step(s->solver, end, longest, &s->t_solver, s->x);
-    s->t_step = s->t_solver >= end ? limit : fmin(s->t_start + s->t_solver, limit);
-  } while (st == CPL_OK && s->t_step == limit && s->t_solver < end);
+    s->t_step = end_of_step(s, end, limit);
+  } while (st == CPL_OK && s->t_step == begin && s->t_solver < end &&
+           begin == nextafter(limit, -INFINITY));
   return st;
 }
 
