@@ -185,6 +185,35 @@ static void events_late_in_time_are_no_chattering(void** state) {
   recording_free(r);
 }
 
+// Output points that steps of the longest length meet but for rounding, with an indicator that is
+// looked at inside of them and never changes.
+static int quiet_indicators(const cpl_values* v, double* z) {
+  z[0] = 1.1 + sin(0.002 * v->x[0]);
+  return CPL_MODEL_OK;
+}
+static const cpl_model_def quiet = {.name = "quiet",
+                                    .states = ticks_states,
+                                    .derivatives = ticks_derivatives,
+                                    .indicators = quiet_indicators,
+                                    .n_indicators = 1};
+
+static void longest_steps_divide_intervals_at_large_times(void** state) {
+  (void)state;
+  for (int i = 0; i < KINDS; i++) {
+    for (int points = 5; points < 25; points++) {
+      recording* r = recording_make(ctx, &quiet);
+      r->run.start_time = 611833;
+      r->run.stop_time = 611833 + 2900;
+      r->run.interval = 2900.0 / points;
+      r->solver.kind = kinds[i];
+      r->solver.step = r->run.interval / (2 + points % 3);
+      CHECK_OK(ctx, recording_run(r));
+      CHECK_NEAR(last_of(r)[0], 2900, 2e-5);
+      recording_free(r);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_run_from_a_large_time_is_the_run_from_zero),
@@ -192,6 +221,7 @@ int main(void) {
       cmocka_unit_test(times_that_cannot_be_told_apart_are_refused),
       cmocka_unit_test(sizes_and_times_change_nothing),
       cmocka_unit_test(events_late_in_time_are_no_chattering),
+      cmocka_unit_test(longest_steps_divide_intervals_at_large_times),
   };
   ctx = test_context();
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
