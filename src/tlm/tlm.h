@@ -199,5 +199,6 @@ cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, 
 
 cpl_status cpli_pool_create(cpli_tlm* m);
 void cpli_pool_destroy(cpli_tlm* m);
+bool cpli_tlm_cancelled(const cpli_tlm* m);
 /// All parts to `until`, as far as they can go.
 cpl_status cpli_pool_run(cpli_tlm* m, double until);
