@@ -282,7 +282,7 @@ void cpli_apart_start(cpli_tlm* m) {
 }
 
 cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, int32_t* failed) {
-  for (bool left = true; left && !atomic_load(&m->common->failed);) {
+  for (bool left = true; left && !atomic_load(&m->common->failed) && !cpli_tlm_cancelled(m);) {
     left = false;
     for (int32_t i = worker; i < m->n_parts; i += n) {
       cpli_tlm_part* p = &m->parts[i];

@@ -450,8 +450,12 @@ cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p) {
   if (p->end - p->begin <= near) return CPL_OK;  // an event where the piece began
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     cpli_tlm_end* e = end_of(m, p, i);
-    if (e->sends) st = send(e, p);
+    if (!e->sends) continue;
+    st = send(e, p);
+    if (st >= 0) st = cpli_watch_wave(m, e, p->end);
   }
+  if (st < 0 && !p->apart)
+    cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
   p->stats.pieces++;
   p->restarted = false;
   p->published = p->end;

@@ -63,8 +63,12 @@ static void keep_message(cpli_tlm* m, cpli_tlm_part* p, cpl_status st) {
   m->pool->failed = m->pool->failed || st < 0;
 }
 
+bool cpli_tlm_cancelled(const cpli_tlm* m) { return m->def.cancel != NULL && *m->def.cancel != 0; }
+
+static bool goes_on(const cpli_tlm* m) { return !m->pool->failed && !cpli_tlm_cancelled(m); }
+
 static void run_alone(cpli_tlm* m, double until) {
-  for (cpli_tlm_part* p; !m->pool->failed && (p = next_part(m, until)) != NULL;) {
+  for (cpli_tlm_part* p; goes_on(m) && (p = next_part(m, until)) != NULL;) {
     cpl_status st = cpli_part_begin(m, p, until);
     if (st >= 0) st = cpli_part_step(m, p, until);
     if (st >= 0) st = cpli_part_publish(m, p);
@@ -98,7 +102,7 @@ static void run_beside(void* user, int32_t worker) {
   cpli_pool* pool = m->pool;
   (void)worker;
   pthread_mutex_lock(&pool->mutex);
-  while (!pool->failed) {
+  while (goes_on(m)) {
     cpli_tlm_part* p = next_part(m, pool->until);
     if (p == NULL && pool->running == 0) break;
     if (p == NULL) {
@@ -150,6 +154,13 @@ static cpl_status outcome(cpli_tlm* m, bool together) {
   return CPL_OK;
 }
 
+// Where the part is that is farthest behind.
+static cpl_status interrupted(const cpli_tlm* m) {
+  double t = m->parts[0].t;
+  for (int32_t i = 1; i < m->n_parts; i++) t = m->parts[i].t < t ? m->parts[i].t : t;
+  return cpl_fail(m->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", m->name, t);
+}
+
 static int64_t count_pieces(const cpli_tlm* m) {
   int64_t n = 0;
   for (int32_t i = 0; i < m->n_parts; i++) n += m->parts[i].stats.pieces;
@@ -174,5 +185,6 @@ cpl_status cpli_pool_run(cpli_tlm* m, double until) {
     double cost = (cpli_now() - since) / (double)pieces * (together ? cpli_crew_size(m->crew) : 1);
     pool->cost = pool->cost > 0 ? pool->cost + 0.2 * (cost - pool->cost) : cost;
   }
-  return outcome(m, together);
+  cpl_status st = outcome(m, together);
+  return st >= 0 && cpli_tlm_cancelled(m) ? interrupted(m) : st;
 }

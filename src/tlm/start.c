@@ -198,6 +198,7 @@ static cpl_status start_end(cpli_tlm* m, cpli_tlm_end* e) {
       arrives[k] = signal ? v[k] : start_wave(peer, k, other[k]);
     }
     if (st >= 0) st = fill(m, e, arrives, leaves);
+    if (st >= 0) cpli_watch_start(e, m->t_start);
   }
   if (st >= 0 && e->takes && e->alpha > 0) {
     st = cpli_end_speeds(m->parts[e->part].s, e, v);

@@ -63,6 +63,17 @@ typedef struct cpli_sample {
   double v[CPLI_WIDTH];  // speeds in the common frame
 } cpli_sample;
 
+// How one component of a wave goes up and down; see watch.c.
+typedef struct cpli_swing {
+  double turned_at, extreme;   // values where it turned last, and farthest from there since
+  double width, width_before;  // of the widest swing, in the present window and the one before
+  double seen, calm;           // largest value so far, and when the swings began to grow
+  double reference;            // width when it last doubled
+  int32_t turns;               // in the present window
+  int32_t age;                 // windows since the last doubling
+  int32_t doublings;
+} cpli_swing;
+
 // An interface with a line.
 typedef struct cpli_tlm_end {
   const char* name;
@@ -91,6 +102,8 @@ typedef struct cpli_tlm_end {
   double speed[CPLI_WIDTH], slope[CPLI_WIDTH];  // of a stepper, at the end of its last step
   double growth[CPLI_WIDTH];  // of swings from step to step, as long as they get wider
   double scale;               // of the waves, to tell jumps from rounding
+  cpli_swing swings[CPLI_WIDTH];
+  double window;  // where the present one of the swings began
 } cpli_tlm_end;
 
 typedef struct cpli_tlm_part {
@@ -162,6 +175,12 @@ cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p);
 /// Publish the waves of the piece, if it has been stepped to its end.
 cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p);
 
+//------------------------------------ watch.c ------------------------------------
+
+void cpli_watch_start(cpli_tlm_end* e, double t);
+/// What the end has sent up to t, e->last. It fails when the waves of the line run away.
+cpl_status cpli_watch_wave(cpli_tlm* m, cpli_tlm_end* e, double t);
+
 //------------------------------------ start.c ------------------------------------
 
 /// Forces before time starts, while the parts are initialised.
@@ -180,5 +199,6 @@ cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, 
 
 cpl_status cpli_pool_create(cpli_tlm* m);
 void cpli_pool_destroy(cpli_tlm* m);
+bool cpli_tlm_cancelled(const cpli_tlm* m);
 /// All parts to `until`, as far as they can go.
 cpl_status cpli_pool_run(cpli_tlm* m, double until);
