@@ -31,6 +31,7 @@ typedef struct cli_option {
   const char* help;
   cli_kind kind;
   size_t offset;
+  const char* also;  // another spelling that is understood. Nullable.
 } cli_option;
 
 typedef struct cli_verb {

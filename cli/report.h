@@ -15,6 +15,7 @@ typedef struct model_times {
     char name[256];  // "sub.model"
     cpli_timed* clock;
     const cpl_solver_stats* solver;  // of one with a solver of its own, which has the clock then
+    const cpl_stepper* modes;        // of one with modes, whose solvers have clocks
     const cpl_description* desc;
   } * items;
   size_t n;
