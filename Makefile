@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup dev-setup build run test install asan fuzz property valgrind coverage format format-check tidy \
+.PHONY: help setup test-setup dev-setup build run tests test install asan fuzz property valgrind coverage format format-check tidy \
   check-style bench images clean distclean
 
 help:  ## this list
@@ -23,23 +23,36 @@ help:  ## this list
 setup:  ## install what is missing (build does it by itself)
 	@scripts/setup
 
+test-setup:
+	@scripts/setup --test
+
 dev-setup:
 	@scripts/setup --dev
 
-build: setup  ## build everything; the command is then build/couplet
-	@$(call configure,$(BUILD),-DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX))
+# CPL_TESTS is off in a new folder; "tests" turns it on, and so it stays
+fresh = $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCPL_TESTS=OFF)
+to_build = $(call configure,$(BUILD),-DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(1))
+
+build: setup  ## build the command (build/couplet), the libraries and, after make test, the tests
+	@$(call to_build,$(fresh))
 	@cmake --build $(BUILD) -j $(JOBS)
 
-run: build  ## build, simulate the example and tell where to look
+run: setup  ## build the command, simulate the example and tell where to look
+	@$(call to_build,$(fresh))
+	@cmake --build $(BUILD) -j $(JOBS) --target couplet_cli
 	@scripts/run-example $(BUILD)/couplet
 
-test: build  ## build and run every test
+tests: test-setup  ## build everything, tests and benchmarks too
+	@$(call to_build,-DCPL_TESTS=ON)
+	@cmake --build $(BUILD) -j $(JOBS)
+
+test: tests  ## build and run every test
 	@$(CTEST) --test-dir $(BUILD)
 
 install: build  ## install to PREFIX (below DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
 
-asan: setup  ## every test with address and undefined behaviour sanitizers (build-asan)
+asan: test-setup  ## every test with address and undefined behaviour sanitizers (build-asan)
 	@$(call configure,build-asan,-DCMAKE_BUILD_TYPE=Debug -DCPL_WERROR=ON -DCPL_SANITIZE=ON)
 	@cmake --build build-asan -j $(JOBS)
 	@$(CTEST) --test-dir build-asan
@@ -49,10 +62,10 @@ fuzz: dev-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each ta
 	@cmake --build build-fuzz -j $(JOBS) --target fuzz_xml fuzz_archive
 	@tools/fuzz.sh build-fuzz $(or $(FUZZ_SECONDS),600)
 
-property: build  ## random systems against a reference, PROPERTY_SECONDS (600) from case PROPERTY_SEED (1000) on
+property: tests  ## random systems against a reference, PROPERTY_SECONDS (600) from case PROPERTY_SEED (1000) on
 	@tools/property.sh $(BUILD) $(or $(PROPERTY_SECONDS),600) $(or $(PROPERTY_SEED),1000)
 
-valgrind: dev-setup build  ## every test program under valgrind
+valgrind: dev-setup tests  ## every test program under valgrind
 	@tools/valgrind.py $(BUILD) $(JOBS)
 
 coverage: dev-setup  ## every test with coverage; the page is build-coverage/html/index.html
@@ -66,12 +79,12 @@ format: dev-setup  ## format every C file
 format-check: dev-setup  ## fail when a C file is not formatted
 	@tools/format.sh --check
 
-tidy: dev-setup build  ## clang-tidy over src and cli
+tidy: dev-setup tests  ## clang-tidy over src and cli
 	@tools/tidy.sh $(BUILD) $(JOBS)
 
 check-style: format-check tidy  ## format-check and tidy
 
-bench: build  ## measure speed, each number beside its goal
+bench: tests  ## measure speed, each number beside its goal
 	@python3 bench/run.py $(BUILD)
 
 images: build  ## make the pictures of the documents anew

@@ -3,22 +3,26 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "assemble/strict.h"
 #include "check.h"
 #include "fmi/check.h"
 #include "format/json.h"
 #include "format/text.h"
 
 typedef struct check_args {
-  bool json, all, rollback;
+  bool json, all, rollback, strict;
 } check_args;
 
 static const char* severity_name(cpli_severity severity) {
   return severity == CPLI_ERROR ? "error" : "warning";
 }
 
+static bool is_fmu(const char* path) { return !cli_is_system(path) && !cli_ends_with(path, ".c"); }
+
 static void print_finding(FILE* out, const char* path, const cpli_finding* f) {
   cpli_print_text(out, path, 0);
-  if (f->line > 0) fprintf(out, "/modelDescription.xml:%d", f->line);
+  if (f->line > 0) fprintf(out, "%s:%d", is_fmu(path) ? "/modelDescription.xml" : "", f->line);
+  if (f->line > 0 && f->column > 0) fprintf(out, ":%d", f->column);
   fprintf(out, ": %s: ", severity_name(f->severity));
   cpli_print_text(out, f->text, 0);
   fprintf(out, " [%s]\n", f->rule);
@@ -82,7 +86,8 @@ static void print_json(FILE* out, const char* path, const cpli_findings* finding
     const cpli_finding* f = &findings->items[i];
     cpli_json_object(&json, NULL);
     cpli_json_text(&json, "severity", severity_name(f->severity));
-    cpli_json_integer(&json, "line", f->line);
+    if (f->line > 0) cpli_json_integer(&json, "line", f->line);
+    if (f->column > 0) cpli_json_integer(&json, "column", f->column);
     cpli_json_text(&json, "rule", f->rule);
     cpli_json_text(&json, "text", f->text);
     cpli_json_close(&json, '}');
@@ -95,22 +100,26 @@ static void print_json(FILE* out, const char* path, const cpli_findings* finding
 // An FMU that cannot be opened has one finding: why. Its message begins with the path and perhaps
 // the line, which print_finding() adds again.
 static void add_failure(cpli_findings* findings, const char* path, const char* message) {
-  static const char description[] = "/modelDescription.xml:";
-  int32_t line = 0;
+  static const char description[] = "/modelDescription.xml";
+  int32_t place[2] = {0, 0};  // line, column
   size_t n = strlen(path);
   if (strncmp(message, path, n) == 0) {
     message += n;
-    if (strncmp(message, description, sizeof description - 1) == 0) {
+    if (strncmp(message, description, sizeof description - 1) == 0)
       message += sizeof description - 1;
-      for (; isdigit((unsigned char)*message) && line < 100000000; message++)
-        line = 10 * line + (*message - '0');
+    for (int i = 0; i < 2 && message[0] == ':' && isdigit((unsigned char)message[1]); i++) {
+      for (message++; isdigit((unsigned char)*message) && place[i] < 100000000; message++)
+        place[i] = 10 * place[i] + (*message - '0');
     }
     while (*message == ':' || *message == ' ') message++;
   }
-  cpli_findings_add(findings, CPLI_ERROR, line, "open", "%s", message);
+  cpli_findings_add(findings, CPLI_ERROR, place[0], "open", "%s", message);
+  if (!findings->incomplete) findings->items[findings->count - 1].column = place[1];
 }
 
-static bool is_fmu(const char* path) { return !cli_is_system(path) && !cli_ends_with(path, ".c"); }
+static void add_default(void* user, int32_t line, const char* rule, const char* text) {
+  cpli_findings_add(user, CPLI_WARNING, line, rule, "%s", text);
+}
 
 static int check_file(cpl_context* ctx, const char* path, const check_args* args) {
   cpl_fmu_def def = cpl_default_fmu_def();
@@ -128,6 +137,7 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   }
   for (size_t i = 0; st >= 0 && src != NULL && cpl_system_note(src, i) != NULL; i++)
     cpli_findings_add(&findings, CPLI_WARNING, 0, "switch", "%s", cpl_system_note(src, i));
+  if (st >= 0 && args->strict && src != NULL) cpli_strict(src, add_default, &findings);
   if (st >= 0 && args->rollback && src != NULL && count(&findings, CPLI_ERROR) == 0)
     st = check_rollback(ctx, src, &findings);
   int code = CLI_OK;
@@ -166,6 +176,11 @@ static const cli_option options[] = {
      .help = "take steps back and repeat them: every variable must have the same bits",
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, rollback)},
+    {.name = "strict",
+     .help = "also warn of what is left to defaults: inputs without a connection, a stop time, "
+             "tolerance or solver that nobody gave, start values outside of their ranges",
+     .kind = CLI_FLAG,
+     .offset = offsetof(check_args, strict)},
     {.name = "json",
      .help = "write the findings as JSON",
      .kind = CLI_FLAG,

@@ -31,6 +31,7 @@ typedef struct cli_option {
   const char* help;
   cli_kind kind;
   size_t offset;
+  const char* also;  // another spelling that is understood. Nullable.
 } cli_option;
 
 typedef struct cli_verb {
@@ -83,7 +84,7 @@ const char* cli_kept_log(size_t i);
 int cli_close_output(FILE* out, int code);
 // The number of columns; 0: `out` is no terminal.
 size_t cli_terminal_width(FILE* out);
-// Writes text of others to a terminal or file: control characters become \xNN.
+// Writes a name or path of others to a terminal or file: control characters become \xNN or \uNNNN.
 void cli_print_safe(FILE* out, const char* text);
 
 // What a model prints must not get between our results: from here on descriptor 1 is standard

@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "format/place.h"
+#include "format/text.h"
 
 int cli_exit_code(cpl_status st) {
   switch (st) {
@@ -20,20 +21,38 @@ int cli_exit_code(cpl_status st) {
   }
 }
 
-void cli_print_safe(FILE* out, const char* text) {
-  for (; *text != '\0'; text++) {
-    unsigned char c = (unsigned char)*text;
-    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) fprintf(out, "\\x%02x", c);
-    else fputc(c, out);
+// Line ends and tabs stay where `lines` says so, each line but the first behind a blank: none of
+// them looks as if we had said it.
+static void print_escaped(FILE* out, const char* text, bool lines) {
+  while (*text != '\0') {
+    const char* begin = text;
+    const uint32_t c = cpli_utf8_next(&text);
+    const bool broken = c == 0xfffd && text - begin == 1;
+    if (lines && c == '\n') fputs("\n ", out);
+    else if (lines && c == '\t') fputc('\t', out);
+    else if (broken || (cpli_is_control(c) && c < 0x100))
+      fprintf(out, "\\x%02x", broken ? (unsigned char)*begin : c);
+    else if (cpli_is_control(c)) fprintf(out, "\\u%04x", c);
+    else fwrite(begin, 1, (size_t)(text - begin), out);
   }
 }
 
-static void print_log(const char* level, const char* who, const char* text) {
-  fprintf(stderr, "couplet: %s: ", level);
-  cli_print_safe(stderr, who);
-  if (who[0] != '\0') fputs(": ", stderr);
-  cli_print_safe(stderr, text);
-  fputc('\n', stderr);
+void cli_print_safe(FILE* out, const char* text) { print_escaped(out, text, false); }
+
+// With one call of the system: threads and processes that share a terminal say something at the
+// same time.
+static void print_message(const char* level, const char* who, const char* text) {
+  char* line = NULL;
+  size_t n = 0;
+  FILE* out = open_memstream(&line, &n);
+  FILE* to = out != NULL ? out : stderr;
+  fprintf(to, "couplet: %s%s", level, level[0] != '\0' ? ": " : "");
+  print_escaped(to, who, false);
+  if (who[0] != '\0') fputs(": ", to);
+  print_escaped(to, text, true);
+  fputc('\n', to);
+  if (out != NULL && fclose(out) == 0) fwrite(line, 1, n, stderr);
+  free(line);
 }
 
 // The last error a model logged. A call that failed mostly repeats it, and it is to be told once:
@@ -41,7 +60,7 @@ static void print_log(const char* level, const char* who, const char* text) {
 static char held_who[256], held_text[2048];
 
 static void print_held(void) {
-  if (held_text[0] != '\0') print_log("error", held_who, held_text);
+  if (held_text[0] != '\0') print_message("error", held_who, held_text);
   held_text[0] = '\0';
 }
 
@@ -71,7 +90,7 @@ static void log_to_stderr(void* user, cpl_log_level level, const char* who, cons
   print_held();
   keep_log(level, who, text);
   if (level != CPL_LOG_ERROR) {
-    print_log(names[level], who, text);
+    print_message(names[level], who, text);
     return;
   }
   snprintf(held_who, sizeof held_who, "%s", who);
@@ -91,26 +110,18 @@ cpl_context* cli_context(const char* level) {
 int cli_report(cpl_context* ctx, cpl_status st) {
   drop_held(cpl_context_error(ctx));
   print_held();
-  // with one call of the system: processes that share a terminal say something at the same time
-  char* line = NULL;
-  size_t n = 0;
-  FILE* out = open_memstream(&line, &n);
-  FILE* to = out != NULL ? out : stderr;
-  fputs("couplet: ", to);
-  cli_print_safe(to, cpl_context_error(ctx));
-  fputc('\n', to);
-  if (out != NULL && fclose(out) == 0) fwrite(line, 1, n, stderr);
-  free(line);
+  print_message("", "", cpl_context_error(ctx));
   return cli_exit_code(st);
 }
 
 int cli_usage_error(const char* fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  fputs("couplet: ", stderr);
-  vfprintf(stderr, fmt, args);
-  fputc('\n', stderr);
+  char* text = NULL;
+  if (vasprintf(&text, fmt, args) < 0) text = NULL;
   va_end(args);
+  print_message("", "", text != NULL ? text : "out of memory");
+  free(text);
   return CLI_USAGE;
 }
 

@@ -291,8 +291,8 @@ const char** xcheck_arguments(xcheck* x, const xcheck_case* c, const char* outpu
   push_pair(&a, output, "--units");
   push_pair(&a, "--log-level", "error");
   if (c->kind[0] != '\0') push_pair(&a, "--as", c->kind);
-  push_number(&a, "--start-time", c->plan.start);
-  push_number(&a, "--stop-time", c->plan.stop);
+  push_number(&a, "--start", c->plan.start);
+  push_number(&a, "--stop", c->plan.stop);
   push_number(&a, "--step", c->plan.step);
   push_number(&a, "--interval", c->plan.interval);
   if (strcmp(c->kind, "cs") != 0) push_number(&a, "--rtol", c->plan.rtol);

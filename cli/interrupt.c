@@ -26,4 +26,5 @@ void cli_catch_signals(void) {
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is told as a full disk is
 }

@@ -139,12 +139,15 @@ static cpl_status linearize_there(void* user, double t, const cpl_value* values)
 
 static cpl_status read_inputs(session* s) {
   const char* path = s->args->input;
-  cpl_status st = path != NULL ? cpl_table_read(s->ctx, path, &s->table) : CPL_OK;
+  cpl_status st = path != NULL ? cli_read_table(s->ctx, path, &s->table) : CPL_OK;
   if (st < 0 || path == NULL) return st;
   s->inputs = calloc(s->table->n_columns + 1, sizeof *s->inputs);
   if (s->inputs == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
-  for (size_t i = 0; i < s->table->n_columns; i++)
-    s->inputs[i] = (cpl_input){.name = s->table->names[i], .table = s->table, .column = i};
+  for (size_t i = 0; i < s->table->n_columns; i++) {
+    s->inputs[i] = (cpl_input){.table = s->table, .column = i};
+    st = cli_variable_of_column(s->source, s->table, i, &s->inputs[i].name);
+    if (st < 0) return cpl_fail_prefix(s->ctx, st, "%s", path);
+  }
   return CPL_OK;
 }
 
@@ -257,7 +260,7 @@ static const cli_option options[] = {
     {"set", 0, "NAME=VALUE",
      "a parameter or start value, with a unit the model knows if you like; may be repeated",
      CLI_LIST, AT(set)},
-    {"start-time", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time)},
+    {"start", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time), "start-time"},
     {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
      "how models are integrated; cvode is the default", CLI_TEXT, AT(solver)},
     {"step", 0, "DT", "step (rk4, euler), longest step (others)", CLI_NUMBER, AT(step)},

@@ -16,6 +16,32 @@ static bool split_address(const char* listen, char* address, size_t size, int* p
   return number >= 0 && number <= 65535 && (colon == NULL || (end > colon + 1 && *end == '\0'));
 }
 
+// A page that leads to the address: all users of the machine see the arguments of a program, and
+// the token is not for them.
+static char door[4096];
+
+static void open_door(const char* url) {
+  const char* folder = getenv("XDG_RUNTIME_DIR");
+  if (folder == NULL || folder[0] == '\0') folder = getenv("TMPDIR");
+  if (folder == NULL || folder[0] == '\0') folder = "/tmp";
+  snprintf(door, sizeof door, "%s/couplet-live-XXXXXX.html", folder);
+  const int fd = mkstemps(door, (int)strlen(".html"));  // for this user only
+  FILE* file = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (file == NULL) {
+    if (fd >= 0) close(fd);
+    door[0] = '\0';
+    return;
+  }
+  fprintf(file, "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n", url);
+  fclose(file);
+  cli_open_page(door);
+}
+
+void run_live_end(void) {
+  if (door[0] != '\0') unlink(door);
+  door[0] = '\0';
+}
+
 cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
                     const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out) {
   char address[64] = "127.0.0.1";
@@ -32,6 +58,6 @@ cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, con
   const cpl_status st = cpl_live_open(ctx, &def, out);
   if (st < 0) return cpl_fail_prefix(ctx, st, "--live");
   fprintf(stderr, "live: %s\n", cpl_live_url(*out));
-  if (isatty(STDERR_FILENO) && cli_has_desktop()) cli_open_page(cpl_live_url(*out));
+  if (isatty(STDERR_FILENO) && cli_has_desktop()) open_door(cpl_live_url(*out));
   return st;
 }

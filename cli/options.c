@@ -21,10 +21,14 @@ const cli_option* cli_option_at(const cli_verb* verb, size_t i) {
   return verb->more[i].name != NULL ? &verb->more[i] : NULL;
 }
 
+static bool is_spelled(const char* name, const char* text, size_t len) {
+  return name != NULL && strlen(name) == len && strncmp(name, text, len) == 0;
+}
+
 static const cli_option* find_option(const cli_verb* verb, const char* text, size_t len) {
   const cli_option* o;
   for (size_t i = 0; (o = cli_option_at(verb, i)) != NULL; i++) {
-    if (strlen(o->name) == len && strncmp(o->name, text, len) == 0) return o;
+    if (is_spelled(o->name, text, len) || is_spelled(o->also, text, len)) return o;
   }
   return NULL;
 }
@@ -42,13 +46,15 @@ typedef char dashed_name[40];
 static const char* dashed_at(const void* user, size_t i) { return ((const dashed_name*)user)[i]; }
 
 static int unknown_option(const cli_verb* verb, const char* text, size_t len) {
-  enum { MOST = 64 };
+  enum { MOST = 128 };
   dashed_name names[MOST];
   char given[64], near[256];
   size_t n = 0;
   const cli_option* o;
-  while (n < MOST && (o = cli_option_at(verb, n)) != NULL)
+  for (size_t i = 0; n + 1 < MOST && (o = cli_option_at(verb, i)) != NULL; i++) {
     snprintf(names[n++], sizeof names[0], "--%s", o->name);
+    if (o->also != NULL) snprintf(names[n++], sizeof names[0], "--%s", o->also);
+  }
   snprintf(given, sizeof given, "%.*s", (int)len, text);
   cpli_nearest(given, dashed_at, names, n, near, sizeof near);
   if (near[0] == '\0')

@@ -142,11 +142,18 @@ static void draw_curve(const plot* p, canvas* c, const double* x, const double* 
 
 //------------------------------------ around it ------------------------------------
 
-// Ticks stand at multiples of 1, 2 or 5 times a power of ten.
+// Ticks stand at multiples of 1, 2 or 5 times a power of ten, about as many as are wanted and at
+// least two.
 static double tick_step(range r, double wanted) {
+  static const double steps[] = {1, 2, 5, 10};
   const double raw = (r.high - r.low) / wanted, power = pow(10, floor(log10(raw)));
-  const double part = raw / power;
-  return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
+  int i = 0;
+  while (i < 3 && steps[i] < raw / power) i++;
+  for (; i > 0; i--) {
+    const double step = power * steps[i];
+    if (floor(r.high / step + 1e-9) - ceil(r.low / step - 1e-9) >= 1) break;
+  }
+  return power * steps[i];
 }
 
 // The multiple of a step that falls on place i of n; false: none does.

@@ -50,21 +50,33 @@ cpl_status model_times_of_stepper(model_times* times, cpl_stepper* s) {
   for (int32_t i = 0; i < n && st >= 0; i++) {
     st = model_times_of_stepper(times, cpl_master_part_at(s, i));
   }
-  if (n > 0 || st < 0) return st;
+  if (n > 0 || st < 0 || cpl_tlm_count(s) > 0) return st;  // parts at delay lines have no clock
+  cpl_modes_stats modes;
   struct model_time* item = add_time(times, "", s->base.name);
   if (item == NULL) return cpl_fail(s->base.ctx, CPL_ERR_NOMEM, "out of memory");
   item->desc = s->base.desc;
   item->solver = cpl_integrate_stats(s);
+  if (cpl_modes_get_stats(s, &modes)) item->modes = s;
   // what the library made itself is known by its table, which must stay
-  return item->solver != NULL ? CPL_OK : cpli_time_stepper(s, &item->clock);
+  return item->solver != NULL || item->modes != NULL ? CPL_OK : cpli_time_stepper(s, &item->clock);
+}
+
+// Of a stepper with a solver or several; NULL: it has a clock instead.
+static const cpl_solver_stats* solver_of(const struct model_time* t, cpl_modes_stats* modes) {
+  if (t->modes == NULL) return t->solver;
+  return cpl_modes_get_stats(t->modes, modes) ? &modes->solver : NULL;
 }
 
 static double seconds_of(const struct model_time* t) {
-  return t->clock != NULL ? cpli_timed_seconds(t->clock) : t->solver->in_models_s;
+  cpl_modes_stats modes;
+  const cpl_solver_stats* solver = solver_of(t, &modes);
+  return solver != NULL ? solver->in_models_s : cpli_timed_seconds(t->clock);
 }
 
 static int64_t calls_of(const struct model_time* t) {
-  return t->clock != NULL ? cpli_timed_calls(t->clock) : t->solver->rhs_evals;
+  cpl_modes_stats modes;
+  const cpl_solver_stats* solver = solver_of(t, &modes);
+  return solver != NULL ? solver->rhs_evals : cpli_timed_calls(t->clock);
 }
 
 double model_times_sum(const model_times* times) {
@@ -80,9 +92,14 @@ void model_times_free(model_times* times) {
 
 int64_t run_events(const cpl_stepper* s) {
   const cpl_solver_stats* v = cpl_integrate_stats(s);
+  cpl_modes_stats modes;
+  if (v == NULL && cpl_modes_get_stats(s, &modes)) v = &modes.solver;
   if (v != NULL) return v->state_events + v->time_events + v->step_events;
   const cpl_master_stats* m = cpl_master_get_stats(s);
-  return m != NULL ? m->events : 0;
+  if (m != NULL) return m->events;
+  int64_t sum = 0;
+  for (int32_t i = 0; i < cpl_tlm_count(s); i++) sum += cpl_tlm_part_stats_at(s, i).events;
+  return sum;
 }
 
 //------------------------------------ the command ------------------------------------
@@ -176,6 +193,7 @@ static void write_run(cpli_json* j, const run_facts* f) {
              rounded((r->reached - f->run->start_time) / r->wall_s));
   row_real(j, "points", (double)r->points);
   row_real(j, "events", (double)run_events(f->stepper));
+  if (r->switches > 0) row_real(j, "switches of mode", (double)r->switches);
   end_rows(j);
 }
 
@@ -190,6 +208,7 @@ static void write_repeat(cpli_json* j) {
 }
 
 static void write_models(cpli_json* j, const run_facts* f) {
+  if (f->times->n == 0) return;
   static const char* const head[] = {"model", "time [s]", "calls",   "kind",
                                      "name",  "version",  "made by", NULL};
   begin_rows(j, "Models, and the time each took", head);
@@ -213,8 +232,9 @@ static void write_times(cpli_json* j, const run_facts* f) {
   double models = 0;
   for (size_t i = 0; i < f->times->n; i++) models += seconds_of(&f->times->items[i]);
   begin_rows(j, "Where the time went", NULL);
-  row_real(j, "models [s]", rounded(models));
-  row_real(j, "solver and coupling [s]", rounded(fmax(0, r->wall_s - r->in_output_s - models)));
+  if (f->times->n > 0) row_real(j, "models [s]", rounded(models));
+  row_real(j, f->times->n > 0 ? "solver and coupling [s]" : "models, solver and coupling [s]",
+           rounded(fmax(0, r->wall_s - r->in_output_s - models)));
   row_real(j, "output [s]", rounded(r->in_output_s));
   end_rows(j);
 }
@@ -243,8 +263,9 @@ static void write_parameters(cpli_json* j, const run_facts* f) {
 static void write_solver(cpli_json* j, const run_facts* f) {
   const cpl_solver_stats* v = &f->stats->solver;
   const cpl_master_stats* m = cpl_master_get_stats(f->stepper);
+  cpl_modes_stats modes;
   begin_rows(j, "Solver", NULL);
-  if (cpl_integrate_stats(f->stepper) != NULL) {
+  if (cpl_integrate_stats(f->stepper) != NULL || cpl_modes_get_stats(f->stepper, &modes)) {
     const struct {
       const char* key;
       int64_t value;

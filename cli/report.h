@@ -15,6 +15,7 @@ typedef struct model_times {
     char name[256];  // "sub.model"
     cpli_timed* clock;
     const cpl_solver_stats* solver;  // of one with a solver of its own, which has the clock then
+    const cpl_stepper* modes;        // of one with modes, whose solvers have clocks
     const cpl_description* desc;
   } * items;
   size_t n;
@@ -54,3 +55,4 @@ cpl_status report_view(const run_facts* facts, FILE* out, bool say, bool open, c
 // live.c: begins to serve a page and tells its address. listen: "ADDRESS[:PORT]". Nullable: listen.
 cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
                     const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out);
+void run_live_end(void);  // removes the file that a browser was led by

@@ -155,6 +155,7 @@ static void release(session* s) {
   cpl_table_destroy(s->table);
   model_times_free(&s->times);
   cpl_live_close(s->live);
+  run_live_end();
   split_free(&s->split);
   run_solvers_free(&s->solvers);
   free(s->record);
@@ -189,8 +190,8 @@ static int run_file(void* args_, int n, char** operands) {
 static const cli_option options[] = {
     {"output", 'o', "FILE", "where results go: .csv, .mat, or - for CSV on standard output",
      CLI_TEXT, AT(output)},
-    {"start-time", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time)},
-    {"stop-time", 0, "TIME", "end of the simulation", CLI_NUMBER, AT(stop_time)},
+    {"start", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time), "start-time"},
+    {"stop", 0, "TIME", "end of the simulation", CLI_NUMBER, AT(stop_time), "stop-time"},
     {"interval", 0, "DT", "time between output points", CLI_NUMBER, AT(interval)},
     {"step", 0, "DT",
      "longest communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
@@ -213,7 +214,10 @@ static const cli_option options[] = {
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},
-    {"as", 0, "me|cs", "model exchange or co-simulation, for FMUs with both", CLI_TEXT, AT(as)},
+    {"as", 0, "me|cs",
+     "model exchange or co-simulation, for FMUs with both; a model in C as cs is a stepper of its "
+     "own, as in a system",
+     CLI_TEXT, AT(as)},
     {"set", 0, "NAME=VALUE",
      "a parameter or start value, with a unit the model knows if you like; may be repeated",
      CLI_LIST, AT(set)},
@@ -221,6 +225,8 @@ static const cli_option options[] = {
      "CSV (or MAT) with a column time and columns named after inputs, \"T [degC]\" where a unit is "
      "to be converted",
      CLI_TEXT, AT(input)},
+    {"input-ignore-extra", 0, NULL, "leave out columns of --input that no variable has the name of",
+     CLI_FLAG, AT(ignore_extra)},
     {"record", 0, "NAME",
      "what to record: a name, or a pattern with * and ?; may be repeated; default: outputs and "
      "states",
@@ -287,7 +293,7 @@ const cli_verb cli_run = {
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "
         "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
-        "  couplet run ball.fmu --stop-time 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
+        "  couplet run ball.fmu --stop 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c yaml xml",
     .options = options,
     .args_size = sizeof(run_args),

@@ -43,7 +43,7 @@ static cpl_status choose_times(session* s) {
   s->run.interval = given(a->interval, given(s->experiment.interval, 0));
   if (isnan(a->stop_time) && !e->has_stop) {
     cpl_log(s->ctx, CPL_LOG_INFO, s->source->desc->name,
-            "no stop time is given, neither by --stop-time nor by the model: simulating 1 s");
+            "no stop time is given, neither by --stop nor by the model: simulating 1 s");
   }
   if (!isnan(a->interval) && !(a->interval > 0))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--interval must be positive, not %g", a->interval);
@@ -127,6 +127,21 @@ static cpl_status make_integrated(session* s) {
   return st;
 }
 
+// A model as a stepper of its own: inputs are given to it, and its solver begins anew, at
+// communication points only, as in a system.
+static cpl_status make_stepping(session* s) {
+  cpl_model* model = NULL;
+  cpl_status st = choose_solver(s);
+  s->solver.step = given(s->experiment.step, 0);
+  s->solver.restart_each_step = true;
+  if (st >= 0) st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
+  if (st >= 0) st = cpl_integrate(model, &s->solver, &s->stepper);
+  if (st < 0) return st;
+  s->stepper->base.can.dense_output = false;
+  s->run.step = given(s->args->step, s->run.interval == 0 ? usual_step(s) : 0);
+  return st;
+}
+
 static cpl_status begin_serving(session* s) {
   if (s->args->processes || s->args->isolate)
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--%s: the sub-models run elsewhere, each in a process",
@@ -177,6 +192,7 @@ static cpl_status make_stepper(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", s->path);
   if (cpl_system_definition(s->source) != NULL && ops->make_model == NULL) return make_coupled(s);
   bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
+  if (cs && ops->make_stepper == NULL && cli_ends_with(s->path, ".c")) return make_stepping(s);
   if (cs && ops->make_stepper == NULL)
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
                     s->path);
@@ -211,11 +227,11 @@ static cpl_status read_inputs(session* s) {
   for (size_t i = 0; i < s->table->n_columns; i++) {
     const char* name;
     st = cli_variable_of_column(s->source, s->table, i, &name);
+    if (st < 0 && s->args->ignore_extra && st != CPL_ERR_NOMEM) continue;
     if (st < 0) return cpl_fail_prefix(s->ctx, st, "%s", s->args->input);
-    s->inputs[i] = (cpl_input){.name = name, .table = s->table, .column = i};
+    s->inputs[s->run.n_inputs++] = (cpl_input){.name = name, .table = s->table, .column = i};
   }
   s->run.inputs = s->inputs;
-  s->run.n_inputs = s->table->n_columns;
   return CPL_OK;
 }
 

@@ -11,11 +11,10 @@
 void run_print_summary(const session* s) {
   FILE* out = run_summary(s);
   const cpl_run_stats* r = &s->stats;
-  const cpl_solver_stats* v = &r->solver;
-  long long events = (long long)(v->state_events + v->time_events + v->step_events);
+  long long events = (long long)run_events(s->stepper);
   cli_print_safe(out, s->source->desc->name);
-  fprintf(out, ": t = %g to %g in %.3g s, %lld points", s->run.start_time, r->reached, r->wall_s,
-          (long long)r->points);
+  fprintf(out, ": t = %g to %g in %.3g s, %lld point%s", s->run.start_time, r->reached, r->wall_s,
+          (long long)r->points, r->points == 1 ? "" : "s");
   if (events > 0) fprintf(out, ", %lld event%s", events, events == 1 ? "" : "s");
   long long switches = (long long)r->switches;
   if (switches > 0) fprintf(out, ", %lld switch%s", switches, switches == 1 ? "" : "es");

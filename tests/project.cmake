@@ -13,12 +13,15 @@ set_tests_properties(install/stage PROPERTIES FIXTURES_SETUP stage TIMEOUT 60)
 set(INSTALL_TESTS command)
 if(NOT CPL_SANITIZE AND NOT CPL_COVERAGE) # those libraries need their runtime in every program
   list(APPEND INSTALL_TESTS cmake pkg-config symbols)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    list(APPEND INSTALL_TESTS hardened)
+  endif()
 endif()
 foreach(what ${INSTALL_TESTS})
   add_test(NAME install/${what} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${what} ${STAGE}
     ${CMAKE_CURRENT_BINARY_DIR}/work/install_${what})
   set_tests_properties(install/${what} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 120 ENVIRONMENT
-    "CC=${CMAKE_C_COMPILER};COUPLET_VERSION=${PROJECT_VERSION};EXAMPLES=${CMAKE_SOURCE_DIR}/examples")
+    "CC=${CMAKE_C_COMPILER};COUPLET_VERSION=${PROJECT_VERSION};EXAMPLES=${CMAKE_SOURCE_DIR}/examples;SOURCES=${CMAKE_SOURCE_DIR}/")
 endforeach()
 
 #------------------------------------ the rules of the project ------------------------------------

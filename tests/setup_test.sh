@@ -33,6 +33,8 @@ setup "these Debian packages are missing and there is no apt-get: make gcc"
 play apt-get "echo \"\$*\" >> $work/calls; exit 100"
 setup "these packages are missing, and you are not root: make gcc"
 setup "apt-get install --no-install-recommends make gcc"
+! grep -q chromium out || fail "setup wants a browser to build: $(cat out)"
+setup "chromium" --test
 setup "clang-format-14" --dev
 [ ! -e calls ] || fail "apt-get was called without root"
 

@@ -39,13 +39,15 @@ typedef enum cpl_type {
 
 /// One variable, or an array of them. Only the name is required.
 typedef struct cpl_declaration {
-  const char* name;          ///< "h"; with size 3: "x" stands for x[1], x[2], x[3]
-  double start;              ///< start value of all but Strings
-  const char* unit;          ///< "m/s"; Nullable
-  const char* description;   ///< Nullable
-  int size;                  ///< 0: a scalar, n: an array of n elements
-  cpl_type type;             ///< CPL_REAL by default; states are always Real
-  double min, max;           ///< both 0: no limits
+  const char* name;         ///< "h"; with size 3: "x" stands for x[1], x[2], x[3]
+  double start;             ///< start value of all but Strings
+  const char* unit;         ///< "m/s"; Nullable
+  const char* description;  ///< Nullable
+  int size;                 ///< 0: a scalar, n: an array of n elements
+  cpl_type type;            ///< CPL_REAL by default; states are always Real
+  /// Both 0: no limits. A positive min alone has no max, a negative max alone no min; zero is a
+  /// limit beside the other one: .min = 0, .max = INFINITY.
+  double min, max;
   double nominal;            ///< 0: not given
   bool output;               ///< also an output of the model (states and discrete variables)
   bool tunable;              ///< a parameter that may change at events; others are fixed

@@ -546,6 +546,28 @@ static const cpl_source_ops ops = {.kind = "system", .destroy = destroy, .make_m
 static const cpl_source_ops stepper_ops = {
     .kind = "system", .destroy = destroy, .make_stepper = make_stepper};
 
+static const cpl_default_experiment* member_experiment(const built* b, size_t i) {
+  if (b->modes == NULL) return i < b->def->n_models ? &b->sources[i]->desc->experiment : NULL;
+  return (int32_t)i < b->modes->n ? &b->modes->modes[i].source->desc->experiment : NULL;
+}
+
+// Where the file names no stop time, the longest of its models decides.
+static void take_times_of_members(built* b) {
+  cpl_default_experiment* e = &b->desc.experiment;
+  const cpl_default_experiment* member;
+  if (e->has_stop) return;
+  for (size_t i = 0; !e->has_start && (member = member_experiment(b, i)) != NULL; i++) {
+    if (member->has_start && member->has_stop)
+      e->start = isnan(e->start) ? member->start : fmin(e->start, member->start);
+  }
+  e->has_start = !isnan(e->start);
+  for (size_t i = 0; (member = member_experiment(b, i)) != NULL; i++) {
+    if (member->has_stop && !(e->has_start && member->stop <= e->start))
+      e->stop = isnan(e->stop) ? member->stop : fmax(e->stop, member->stop);
+  }
+  e->has_stop = !isnan(e->stop);
+}
+
 static void take_experiment(built* b) {
   cpl_experiment_def e = cpl_system_def_experiment(b->def);
   b->desc.experiment = (cpl_default_experiment){.has_start = !isnan(e.start),
@@ -556,6 +578,7 @@ static void take_experiment(built* b) {
                                                 .stop = e.stop,
                                                 .tolerance = e.rtol,
                                                 .step = e.step};
+  take_times_of_members(b);
 }
 
 // A nested system is named as the model it is, with those around it.

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#ifdef CPL_THREADS
+#include <pthread.h>
+#include <time.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,6 +110,26 @@ void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user) {
   ctx->log_user = user;
 }
 
+// The library logs from several threads, one message at a time. An FMU has one thread. A process
+// that was forked while another thread was logging does not wait for that one for ever.
+#ifdef CPL_THREADS
+static pthread_mutex_t logging = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static bool begin_logging(void) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 1;
+  return pthread_mutex_timedlock(&logging, &until) == 0;
+}
+
+static void end_logging(bool locked) {
+  if (locked) pthread_mutex_unlock(&logging);
+}
+#else
+static bool begin_logging(void) { return false; }
+static void end_logging(bool locked) { (void)locked; }
+#endif
+
 void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char* fmt, ...) {
   if (!cpli_logs(ctx, level)) return;
   char text[2048];
@@ -115,7 +139,9 @@ void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char*
   va_end(args);
   size_t n = strlen(text);
   while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) text[--n] = '\0';
+  const bool locked = begin_logging();
   ctx->def.log(ctx->log_user, level, who != NULL ? who : "", text);
+  end_logging(locked);
 }
 
 //------------------------------------ memory ------------------------------------

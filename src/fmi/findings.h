@@ -11,7 +11,8 @@ typedef enum cpli_severity { CPLI_WARNING, CPLI_ERROR } cpli_severity;
 
 typedef struct cpli_finding {
   cpli_severity severity;
-  int32_t line;      // in modelDescription.xml; 0: the FMU as a whole
+  int32_t line;      // in modelDescription.xml or the system file; 0: the file as a whole
+  int32_t column;    // 0: none
   const char* rule;  // a short fixed word: "alias", "start", ...
   char* text;
   size_t order;  // in which it was added

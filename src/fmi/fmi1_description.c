@@ -17,11 +17,13 @@ enum { MOST_STATES = 10000000 };  // memory is needed for each
 
 static cpl_status begin_root(cpli_parse* p) {
   cpl_status st = cpli_part_head(p, "FMI 1.0", "guid");
+  if (st >= 0) st = cpli_part_indicators(p);
   if (st < 0) return st;
-  cpli_part_indicators(p);
   int64_t n = 0;
-  if (cpli_integer(p, "numberOfContinuousStates", 0, MOST_STATES, &n))
-    p->fmu->desc.n_states = (int32_t)n;
+  if (cpli_integer(p, "numberOfContinuousStates", 0, INT64_MAX, &n) && n > MOST_STATES)
+    return cpli_parse_fail(p, "numberOfContinuousStates=\"%lld\": at most %d are supported",
+                           (long long)n, MOST_STATES);
+  p->fmu->desc.n_states = (int32_t)n;
   // whether this is model exchange or co-simulation is told by <Implementation>
   cpli_fmu_kind* me = &p->fmu->me;
   st = cpli_part_kind(p, me, "fmiModelDescription");

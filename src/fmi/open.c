@@ -16,7 +16,7 @@
 #include "format/folder.h"
 #include "format/zip.h"
 
-enum { LARGEST_DESCRIPTION = 1 << 30, LARGEST_COMPANION = 1 << 24, DEEPEST_SOURCES = 8 };
+enum { LARGEST_DESCRIPTION = 1 << 28, LARGEST_COMPANION = 1 << 24, DEEPEST_SOURCES = 8 };
 
 //------------------------------------ platform ------------------------------------
 

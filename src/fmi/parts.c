@@ -39,9 +39,13 @@ cpl_status cpli_part_head(cpli_parse* p, const char* kind, const char* token) {
 }
 
 cpl_status cpli_part_indicators(cpli_parse* p) {
+  enum { MOST = 1000000 };  // no model has so many, and each takes memory
   int64_t n = 0;
-  if (cpli_integer(p, "numberOfEventIndicators", 0, INT32_MAX, &n))
-    p->fmu->desc.n_indicators = (int32_t)n;
+  if (!cpli_integer(p, "numberOfEventIndicators", 0, INT64_MAX, &n)) return CPL_OK;
+  if (n > MOST)
+    return cpli_parse_fail(p, "numberOfEventIndicators=\"%lld\": at most %d are supported",
+                           (long long)n, MOST);
+  p->fmu->desc.n_indicators = (int32_t)n;
   return CPL_OK;
 }
 

@@ -289,6 +289,25 @@ static cpl_status resolve_variable(cpli_parse* p, cpli_names* units, const cpli_
   return CPL_OK;
 }
 
+// No chain of derivatives leads back to where it began. `seen` has the number of the walk that came
+// by, so that each variable is passed once.
+static cpl_status check_derivatives(cpli_parse* p) {
+  const size_t n = p->vars.count;
+  int32_t* seen = cpli_alloc(p->ctx, n, sizeof *seen);
+  if (seen == NULL) return cpli_nomem(p->ctx);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; st >= 0 && i < n; i++) {
+    int32_t at = (int32_t)i;
+    for (; at >= 0 && seen[at] == 0; at = p->vars.items[at].derivative_of)
+      seen[at] = (int32_t)i + 1;
+    if (at < 0 || seen[at] != (int32_t)i + 1 || p->vars.items[at].derivative_of == at) continue;
+    st = fail_at(p, p->vars.items[at].line, "%.100s is a derivative of itself, through %.100s",
+                 p->vars.items[at].name, p->vars.items[p->vars.items[at].derivative_of].name);
+  }
+  cpli_free(p->ctx, seen);
+  return st;
+}
+
 static cpl_status resolve_variables(cpli_parse* p) {
   cpli_names units = {0}, types = {0};
   cpl_status st = index_units(p, &units);
@@ -524,6 +543,7 @@ static void freeze_lists(cpli_parse* p) {
 cpl_status cpli_resolve(cpli_parse* p) {
   cpl_status st = p->rules->prepare != NULL ? p->rules->prepare(p) : CPL_OK;
   if (st >= 0) st = resolve_variables(p);
+  if (st >= 0) st = check_derivatives(p);
   if (st >= 0 && (p->fmu->version == 3 || p->has_negated)) st = cpli_expand(p);
   if (st >= 0) st = resolve_names(p);
   if (st >= 0) st = resolve_aliases(p);

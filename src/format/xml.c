@@ -151,10 +151,51 @@ int32_t cpli_xml_line(const cpli_xml* xml) { return xmlSAX2GetLineNumber(xml->pa
 
 //------------------------------------ parse ------------------------------------
 
+// The end of a comment, a section of characters or a processing instruction; NULL: `at` begins
+// none.
+static const char* skip_section(const char* at, const char* end) {
+  static const char* const sections[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
+  for (size_t i = 0; i < CPLI_COUNT(sections); i++) {
+    const size_t n = strlen(sections[i][0]), m = strlen(sections[i][1]);
+    if ((size_t)(end - at) < n || memcmp(at, sections[i][0], n) != 0) continue;
+    const char* close = memmem(at + n, (size_t)(end - at) - n, sections[i][1], m);
+    return close != NULL ? close + m : end;
+  }
+  return NULL;
+}
+
+// libxml2 compares every attribute of an element with all others before it tells us of any: too
+// many are refused before. Zero bytes are those of UTF-16; what is no XML libxml2 finds out.
+static cpl_status count_attributes(cpl_context* ctx, const char* where, const char* text,
+                                   size_t size) {
+  const char* end = text + size;
+  int32_t line = 1;
+  for (const char* at = text; at < end; at++) {
+    if (*at == '\n') line++;
+    const char* after = *at == '<' ? skip_section(at, end) : NULL;
+    for (; after != NULL && at < after - 1; at++) line += *at == '\n';
+    if (*at != '<' || after != NULL) continue;
+    int equals = 0;
+    char quote = 0;
+    for (; at < end && (quote != 0 || *at != '>'); at++) {
+      if (quote == 0 && (*at == '"' || *at == '\'')) quote = *at;
+      else if (*at == quote) quote = 0;
+      else if (quote == 0 && *at == '=') equals++;
+      line += *at == '\n';
+      if (equals > MOST_ATTRIBUTES)
+        return cpl_fail(ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", where, line,
+                        MOST_ATTRIBUTES);
+    }
+  }
+  return CPL_OK;
+}
+
 cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text, size_t size,
                           const cpli_xml_handler* handler, void* user) {
   if (size == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s:1: the file is empty", where);
   if (size >= INT_MAX) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: larger than 2 GiB", where);
+  cpl_status counted = count_attributes(ctx, where, text, size);
+  if (counted < 0) return counted;
   xmlInitParser();
   cpli_xml xml = {.ctx = ctx, .where = where, .handler = handler, .user = user};
   xml.parser = xmlCreateMemoryParserCtxt(text, (int)size);

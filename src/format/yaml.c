@@ -228,6 +228,11 @@ static cpl_status syntax_error(builder* b, struct fy_diag* diag) {
   const cpli_yaml* open = b->depth > 0 ? b->stack[b->depth - 1].node : NULL;
   if (open != NULL && strstr(e->msg, "closing") != NULL)
     return refuse(b, "%s (it opens in line %d, column %d)", e->msg, open->line, open->column);
+  if (strstr(e->msg, "nested block mapping") != NULL)
+    return refuse(b,
+                  "%s: a text with \": \" in it stands in quotes; a condition is written if c "
+                  "then a else b",
+                  e->msg);
   return refuse(b, "%s", e->msg);
 }
 

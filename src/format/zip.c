@@ -127,6 +127,23 @@ static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* li
   return bad_entry(zip, i, info.name, "is there twice");
 }
 
+// "a" and "a/b": whichever is unpacked first, the other one cannot be.
+static cpl_status check_folders(cpli_zip* zip) {
+  char folder[4096];
+  for (size_t i = 0; i < zip->count; i++) {
+    const char* name = zip->names[i];
+    for (const char* slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+      const size_t n = (size_t)(slash - name);
+      if (n >= sizeof folder) return bad_entry(zip, i, name, "has too long a name");
+      memcpy(folder, name, n);
+      folder[n] = '\0';
+      if (cpli_names_find(&zip->index, folder) >= 0)
+        return bad_entry(zip, i, name, "lies in a folder that is a file of the archive, too");
+    }
+  }
+  return CPL_OK;
+}
+
 //------------------------------------ open, close ------------------------------------
 
 static cpl_status open_archive(cpli_zip* zip) {
@@ -166,7 +183,7 @@ static cpl_status check_entries(cpli_zip* zip, const cpli_zip_limits* limits) {
   uint64_t total = 0;
   for (; st >= 0 && zip->count < (size_t)count; zip->count++)
     st = check_entry(zip, zip->count, limits, &total);
-  return st;
+  return st >= 0 ? check_folders(zip) : st;
 }
 
 cpl_status cpli_zip_open(cpl_context* ctx, const char* path, const cpli_zip_limits* limits,

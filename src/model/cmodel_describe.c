@@ -98,7 +98,8 @@ static cpl_variable variable_of(const cpl_declaration* d, const list_kind* kind)
                     .min = -INFINITY,
                     .max = INFINITY,
                     .nominal = d->nominal != 0 ? d->nominal : 1};
-  if (d->min != 0 || d->max != 0) v.min = d->min, v.max = d->max;
+  if (d->min != 0 || d->max > 0) v.min = d->min;
+  if (d->max != 0 || d->min < 0) v.max = d->max;
   if (kind == &parameter_kind && d->tunable) v.variability = CPL_TUNABLE;
   if ((kind == &input_kind || kind == &output_kind) && (d->discrete || d->type != CPL_REAL)) {
     v.variability = CPL_DISCRETE;
@@ -116,7 +117,8 @@ static cpl_status check_declaration(cpli_cmodel* cm, const cpl_declaration* d,
   if (kind == &algebraic_kind && d->type != CPL_REAL)
     return bad(cm, d->name, "an algebraic variable is a Real");
   if (d->size < 0) return bad(cm, d->name, "the size is negative");
-  if (d->min > d->max) return bad(cm, d->name, "min is greater than max");
+  if (d->min != 0 && d->max != 0 && d->min > d->max)
+    return bad(cm, d->name, "min is greater than max");
   if (!(d->nominal >= 0) || isinf(d->nominal))
     return bad(cm, d->name, "the nominal is not positive");
   return CPL_OK;

@@ -146,6 +146,7 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
   char text[128];
   if (value >= v->min && value <= v->max) return CPL_OK;
   const char* unit = v->unit >= 0 ? c->desc->units[v->unit].name : "";
+  if (strcmp(unit, "1") == 0 || strcmp(unit, "-") == 0) unit = "";
   snprintf(text, sizeof text, "its %s value is %g%s%s", value < v->min ? "least" : "greatest",
            value < v->min ? v->min : v->max, unit[0] != '\0' ? " " : "", unit);
   return bad(c, s, text);

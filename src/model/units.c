@@ -41,6 +41,9 @@ static const symbol symbols[] = {
     {"V", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -1}, true, 0},
     {"F", 1, {[KG] = -1, [M] = -2, [S] = 4, [A] = 2}, true, 0},
     {"Ohm", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},
+    {"ohm", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},
+    {"\xce\xa9", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},      // Greek omega
+    {"\xe2\x84\xa6", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},  // the sign of ohm
     {"S", 1, {[KG] = -1, [M] = -2, [S] = 3, [A] = 2}, true, 0},
     {"Wb", 1, {[KG] = 1, [M] = 2, [S] = -2, [A] = -1}, true, 0},
     {"T", 1, {[KG] = 1, [S] = -2, [A] = -1}, true, 0},
@@ -184,7 +187,9 @@ static cpli_unit_relation compare(const cpl_unit* from, const cpl_unit* to, bool
   if (strcmp(from->name, to->name) == 0) return CPLI_UNITS_SAME;
   if (!with_base(from, a) || !with_base(to, b)) return CPLI_UNITS_UNKNOWN;
   if (memcmp(a->exponents, b->exponents, RAD) != 0) return CPLI_UNITS_DIFFER;
-  if (a->exponents[RAD] != b->exponents[RAD]) return CPLI_UNITS_ANGLE;
+  // V.s/rad is N.m/A. But rad/s is not Hz, and a stiffness in N.m/deg is not one in N.m.
+  bool rad_is_one = (a->exponents[KG] != 0 || a->exponents[A] != 0) && a->factor == b->factor;
+  if (a->exponents[RAD] != b->exponents[RAD] && !rad_is_one) return CPLI_UNITS_ANGLE;
   bool same = a->factor == b->factor && (difference || a->offset == b->offset);
   return same ? CPLI_UNITS_SAME : CPLI_UNITS_CONVERT;
 }

@@ -205,7 +205,62 @@ static void hostile_archives(void** state) {
       "secret.fmu",
       (archive_entry[]){{.name = "modelDescription.xml", .text = xml, .encrypted = true}, {0}});
   CHECK_FAILS_WITH(2, "secret.fmu: ", "run", "secret.fmu");
+  make_archive("both.fmu", (archive_entry[]){{.name = "modelDescription.xml", .text = xml},
+                                             {.name = "resources/a/b", .text = "inside"},
+                                             {.name = "resources/a", .text = "a file"},
+                                             {0}});
+  CHECK_FAILS_WITH(2, "(resources/a/b) lies in a folder that is a file of the archive, too", "run",
+                   "both.fmu");
+  CHECK_CODE(2, "check", "both.fmu");
   free(xml);
+}
+
+static const char* const verbs[] = {"info", "check"};
+
+// Numbers and sizes that nobody means: refused before they cost anything.
+static void limits_of_descriptions(void** state) {
+  (void)state;
+  static const char many[] = XML("2.0", ME_OF("m") EMPTY);
+  char text[8192];
+  snprintf(text, sizeof text, "%.*s numberOfEventIndicators=\"2147483647\"%s",
+           (int)(strstr(many, " guid=") - many), many, strstr(many, " guid="));
+  make("many.fmu", text, "x", "x");
+  make("cycle.fmu",
+       XML("2.0",
+           ME_OF("m") "<ModelVariables>\n"
+                      "<ScalarVariable name=\"a\" valueReference=\"1\"><Real derivative=\"3\"/>"
+                      "</ScalarVariable>\n"
+                      "<ScalarVariable name=\"b\" valueReference=\"2\"><Real derivative=\"1\"/>"
+                      "</ScalarVariable>\n"
+                      "<ScalarVariable name=\"c\" valueReference=\"3\"><Real derivative=\"2\"/>"
+                      "</ScalarVariable>\n"
+                      "</ModelVariables><ModelStructure/>"),
+       "x", "x");
+  size_t n = 0, size = 4u << 20;
+  char* attributes = malloc(size);
+  assert_non_null(attributes);
+  n += (size_t)snprintf(attributes + n, size - n, "<fmiModelDescription fmiVersion=\"2.0\"\n");
+  for (int i = 0; i < 200000; i++) n += (size_t)snprintf(attributes + n, size - n, "a%d=''\n", i);
+  snprintf(attributes + n, size - n, "/>");
+  make("attributes.fmu", attributes, "x", "x");
+  free(attributes);
+  size = (256u << 20) + 1;
+  char* blanks = malloc(size + 1);
+  assert_non_null(blanks);
+  memset(blanks, ' ', size);
+  blanks[size] = '\0';
+  make("blanks.fmu", blanks, "x", "x");
+  free(blanks);
+  for (int i = 0; i < 2; i++) {
+    CHECK_CODE(2, verbs[i], "many.fmu");
+    CHECK(strstr(i == 0 ? complained : printed, "numberOfEventIndicators") != NULL);
+    CHECK_CODE(2, verbs[i], "cycle.fmu");
+    CHECK(strstr(i == 0 ? complained : printed, "is a derivative of itself, through ") != NULL);
+    CHECK_CODE(2, verbs[i], "attributes.fmu");
+    CHECK(strstr(i == 0 ? complained : printed, "more than 64 attributes") != NULL);
+    CHECK_CODE(2, verbs[i], "blanks.fmu");
+    CHECK(strstr(i == 0 ? complained : printed, "modelDescription.xml") != NULL);
+  }
 }
 
 static void hostile_descriptions(void** state) {
@@ -247,6 +302,7 @@ int main(void) {
       cmocka_unit_test(binaries_that_fail_to_load),
       cmocka_unit_test(sources_that_do_not_compile),
       cmocka_unit_test(hostile_archives),
+      cmocka_unit_test(limits_of_descriptions),
       cmocka_unit_test(hostile_descriptions),
       cmocka_unit_test(check_of_several),
   };

@@ -146,8 +146,8 @@ static void values_that_are_none(void** state) {
 static void columns_that_are_none(void** state) {
   (void)state;
   write_text("in.csv", "time,w\n0,1\n");
-  CHECK_FAILS_WITH(2, "in.csv: integral: there is no variable \"w\"", "run", "integral.c",
-                   "--input", "in.csv");
+  CHECK_FAILS_WITH(2, "in.csv: integral: there is no input \"w\"", "run", "integral.c", "--input",
+                   "in.csv");
   write_text("in.csv", "time,u,u\n0,1,2\n");
   REFUSED("in.csv:1:8: there are two columns \"u\"");
   write_text("in.csv", "time,x\n0,1\n");

@@ -53,6 +53,20 @@ static void measuring_changes_nothing(void** state) {
   }
 }
 
+// Systems with modes count their events and switches with and without a page.
+static void modes_are_counted(void** state) {
+  (void)state;
+  CHECK_CODE(0, "run", example("breaking_pendulum/breaking_pendulum.yaml"), "-o", "b.csv");
+  CHECK_CONTAINS(printed, ", 2 events, 2 switches -> b.csv");
+  CHECK_CODE(0, "run", example("breaking_pendulum/breaking_pendulum.yaml"), "-o", "b.csv",
+             "--view");
+  CHECK_CONTAINS(printed, ", 2 events, 2 switches -> b.csv");
+  read_text("b.html", page, sizeof page);
+  CHECK_CONTAINS(page, "[\"events\", 2]");
+  CHECK_CONTAINS(page, "[\"switches of mode\", 2]");
+  CHECK_CONTAINS(page, "[\"method\", \"cvode\"]");
+}
+
 static void failures_are_told_in_the_page_too(void** state) {
   (void)state;
   write_text("fails.c", MODEL("fails",
@@ -78,6 +92,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writes_a_page_with_a_report),
       cmocka_unit_test(measuring_changes_nothing),
+      cmocka_unit_test(modes_are_counted),
       cmocka_unit_test(failures_are_told_in_the_page_too),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

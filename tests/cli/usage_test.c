@@ -54,7 +54,7 @@ static void verbs_of_two_words(void** state) {
   }
   CHECK_CODE(0, "tlm", "serve", "--help");
   CHECK_CONTAINS(printed, "--join-folder DIR");  // its own options, and those of run
-  CHECK_CONTAINS(printed, "--stop-time TIME");
+  CHECK_CONTAINS(printed, "--stop TIME");
   CHECK_FAILS(2, "tlm: what to do is missing or not known (inspect, serve, join, watch)", "tlm");
   CHECK_FAILS(2, "tlm: what to do is missing or not known (inspect, serve, join, watch)", "tlm",
               "save");
@@ -65,9 +65,9 @@ static void verbs_of_two_words(void** state) {
 static void run_lists_every_option(void** state) {
   (void)state;
   static const char* const options[] = {
-      "--output", "--as",    "--start-time", "--stop-time", "--interval",  "--step",
-      "--solver", "--rtol",  "--atol",       "--set",       "--input",     "--record",
-      "--units",  "--stats", "--json",       "--quiet",     "--log-level", "--call-log"};
+      "--output", "--as",    "--start", "--stop",  "--interval",  "--step",
+      "--solver", "--rtol",  "--atol",  "--set",   "--input",     "--record",
+      "--units",  "--stats", "--json",  "--quiet", "--log-level", "--call-log"};
   CHECK_CODE(0, "run", "--help");
   for (size_t i = 0; i < sizeof options / sizeof *options; i++) CHECK_CONTAINS(printed, options[i]);
 }
@@ -83,7 +83,7 @@ static void man_and_completion(void** state) {
   (void)state;
   CHECK_CODE(0, "--man");
   CHECK_CONTAINS(printed, ".TH COUPLET 1");
-  CHECK_CONTAINS(printed, "\\-\\-stop\\-time");
+  CHECK_CONTAINS(printed, "\\-\\-stop");
   CHECK_CODE(0, "--completion");
   CHECK_CONTAINS(printed, "complete -o filenames -F _couplet couplet");
   CHECK_CONTAINS(printed,
@@ -101,10 +101,10 @@ static void unknown_words(void** state) {
   (void)state;
   CHECK_FAILS(2, "unknown verb \"rnu\" (is it run?)", "rnu");
   CHECK_FAILS(2, "unknown verb \"simulate-it\"; see couplet --help", "simulate-it");
-  CHECK_FAILS(2, "run: unknown option --stop-tme (is it --stop-time or --start-time?)", "run",
-              "m.c", "--stop-tme", "1");
-  CHECK_FAILS(2, "run: unknown option --stop-tme (is it --stop-time or --start-time?)", "run",
-              "m.c", "--stop-tme=1");
+  CHECK_FAILS(2, "run: unknown option --stop-tme (is it --stop-time, --start-time or --stop?)",
+              "run", "m.c", "--stop-tme", "1");
+  CHECK_FAILS(2, "run: unknown option --stop-tme (is it --stop-time, --start-time or --stop?)",
+              "run", "m.c", "--stop-tme=1");
   CHECK_FAILS(2, "run: unknown option --zzzzzz; see couplet run --help", "run", "--zzzzzz");
   CHECK_FAILS(2, "run: unknown option -z; see couplet run --help", "run", "-z");
   CHECK_FAILS(2, "info: unknown option --josn (is it --json?)", "info", "--josn", "m.fmu");
@@ -116,11 +116,10 @@ static void misuse(void** state) {
   CHECK_FAILS(2, "run: FILE is missing; usage: couplet run FILE [options]", "run");
   CHECK_FAILS(2, "check: FILE is missing; usage: couplet check FILE... [options]", "check");
   CHECK_FAILS(2, "run: takes one FILE, not a.c and b.c", "run", "a.c", "b.c");
-  CHECK_FAILS(2, "run: --stop-time needs a value: TIME", "run", "m.c", "--stop-time");
-  CHECK_FAILS(2, "run: --stop-time takes a number, not \"soon\"", "run", "m.c", "--stop-time",
-              "soon");
-  CHECK_FAILS(2, "run: --stop-time takes a number, not \"inf\"", "run", "m.c", "--stop-time=inf");
-  CHECK_FAILS(2, "run: --stop-time takes a number, not \"\"", "run", "m.c", "--stop-time=");
+  CHECK_FAILS(2, "run: --stop needs a value: TIME", "run", "m.c", "--stop-time");
+  CHECK_FAILS(2, "run: --stop takes a number, not \"soon\"", "run", "m.c", "--stop-time", "soon");
+  CHECK_FAILS(2, "run: --stop takes a number, not \"inf\"", "run", "m.c", "--stop-time=inf");
+  CHECK_FAILS(2, "run: --stop takes a number, not \"\"", "run", "m.c", "--stop-time=");
   CHECK_FAILS(2, "run: --json takes no value", "run", "m.c", "--json=yes");
 #define KNOWN "; solvers are cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida"
   CHECK_FAILS(2, "--solver cvod: there is no solver cvod (did you mean cvode?)" KNOWN, "run", "m.c",

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check.sh cmake|pkg-config|symbols|command STAGE WORK: tries what is installed in STAGE from outside, in
+# check.sh cmake|pkg-config|symbols|hardened|command STAGE WORK: tries what is installed in STAGE from outside, in
 # the folder WORK. The environment gives CC, and EXAMPLES for the command.
 set -eu
 what=$1 stage=$2 work=$3
@@ -52,6 +52,18 @@ check_symbols() {
   [ -e "$libdir/$soname" ] || fail "$soname is not installed"
 }
 
+# no library call that can be redirected later, no place in memory known before, no folder of the builder
+check_hardened() {
+  for file in "$stage/bin/couplet" "$libdir/libcouplet.so"; do
+    case $(readelf -Wd "$file") in *BIND_NOW*) ;; *) fail "$file: its symbols can be bound late" ;; esac
+    case $(readelf -Wl "$file") in *GNU_RELRO*) ;; *) fail "$file: no RELRO" ;; esac
+    case $(nm -D "$file") in *__stack_chk_fail*) ;; *) fail "$file: no stack protector" ;; esac
+    case $(nm -D "$file") in *printf_chk*) ;; *) fail "$file: no FORTIFY" ;; esac
+    ! grep -aqF "$SOURCES" "$file" || fail "$file names the folder of its sources"
+  done
+  case $(readelf -h "$stage/bin/couplet") in *DYN*) ;; *) fail "couplet is not position-independent" ;; esac
+}
+
 # the installed command, far from its sources
 check_command() {
   PATH=$stage/bin:$PATH XDG_CACHE_HOME=$work/cache
@@ -86,6 +98,7 @@ case $what in
   cmake) check_cmake ;;
   pkg-config) check_pkg_config ;;
   symbols) check_symbols ;;
+  hardened) check_hardened ;;
   command) check_command ;;
   *) fail "what is $what?" ;;
 esac

@@ -94,6 +94,12 @@ static void values_are_converted(void** state) {
   converted("m", false, "furlong", 7, CPLI_UNITS_UNKNOWN);
   converted("m", false, "s", 7, CPLI_UNITS_DIFFER);
   converted("rad/s", false, "Hz", 7, CPLI_UNITS_ANGLE);
+  // the radian is 1 in units of mechanics and electricity that mean the same
+  CHECK_NEAR(converted("V.s/rad", false, "N.m/A", 7, CPLI_UNITS_SAME), 7, 0);
+  CHECK_NEAR(converted("N.m.s", false, "N.m.s/rad", 7, CPLI_UNITS_SAME), 7, 0);
+  converted("N.m/deg", false, "N.m", 7, CPLI_UNITS_ANGLE);
+  CHECK_NEAR(converted("ohm", false, "kOhm", 7, CPLI_UNITS_CONVERT), 7000, 0);
+  CHECK_NEAR(converted("\xce\xa9", false, "M\xe2\x84\xa6", 7, CPLI_UNITS_CONVERT), 7e6, 0);
 }
 
 int main(void) {

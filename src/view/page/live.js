@@ -4,7 +4,8 @@
 // A run that goes on: its rows come from the program that served this page, several times a second, until it ends; then
 // the page of the whole result takes this one's place.
 
-const HEAD = 10; // numbers before the rows: epoch, first row, rows, columns, time, start, stop, seconds, events, state
+// numbers before the rows: epoch, first row, rows, columns, time, start, stop, seconds, events, state, rows there are
+const HEAD = 11;
 
 function duration(s) {
   if (!Number.isFinite(s)) return '?';
@@ -49,8 +50,14 @@ async function startLive() {
   tree.mark();
   let epoch = 0, failures = 0;
   for (;;) {
+    let more = false;
     try {
       const answer = await fetch('points?epoch=' + epoch + '&from=' + result.rows);
+      if (answer.status === 403 || answer.status === 404) { // another program is there now
+        $('progress-text').textContent = 'The program that simulates is gone; this is what came from it.';
+        $('stop').hidden = true;
+        return;
+      }
       if (!answer.ok) throw new Error(answer.statusText);
       const numbers = new Float64Array(await answer.arrayBuffer());
       failures = 0;
@@ -59,13 +66,26 @@ async function startLive() {
       showProgress(numbers);
       if (numbers[2] > 0) for (const p of app.plots) p.redraw();
       if (numbers[9] === 2) { location.replace('result'); return; }
-    } catch (e) {
-      if (++failures > 4) {
-        $('progress-text').textContent = 'The program that simulates is gone; this is what came from it.';
-        $('stop').hidden = true;
-        return;
-      }
+      more = result.rows < numbers[10];
+    } catch (e) { // the computer slept, a tunnel broke: it may come back
+      if (++failures > 4)
+        $('progress-text').textContent = 'No answer from the program that simulates (it may be gone); this is what came from it.';
     }
-    await new Promise(next => setTimeout(next, 200));
+    if (!more) await pause(failures > 4 ? Math.min(5000, 200 * failures) : 200);
   }
+}
+
+// Ends early when the page is looked at again.
+function pause(ms) {
+  return new Promise(next => {
+    const timer = setTimeout(done, ms);
+    function done() {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', done);
+      removeEventListener('online', done);
+      next();
+    }
+    document.addEventListener('visibilitychange', done);
+    addEventListener('online', done);
+  });
 }
