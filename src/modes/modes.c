@@ -66,7 +66,8 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
                                      : m->pending != NULL ? CPL_STEP_EVENT
                                                           : r.end,
                               .time = m->t,
-                              .event_handled = handled};
+                              .event_handled = handled,
+                              .again = r.again && !m->ended && m->pending == NULL};
   return st;
 }
 
