@@ -94,6 +94,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpl_stepper* p = m->parts[m->merged->part_of_var[ref]].s;
   uint32_t own = m->merged->ref_of_var[ref];
   m->touched = m->running;
+  m->parts[m->merged->part_of_var[ref]].given = m->running;
   if (p->ops->set_curve != NULL) return p->ops->set_curve(p, own, curve);
   double value =
       curve->value != NULL ? curve->value(curve->user, m->t) : cpli_curve_at(curve, m->t);
@@ -141,6 +142,7 @@ static cpl_status terminate(cpl_component* c) {
 static cpl_status reset(cpl_component* c) {
   cpli_master* m = master_of(c);
   m->running = m->ended = m->pending = m->touched = false;
+  m->rounds = 0;
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].n_past = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
@@ -216,7 +218,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
     for (int32_t i = 0; i < m->n_parts; i++) m->parts[i].pending = true;
   }
   if (m->touched) st = cpli_master_settle(m);
-  if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
+  if (st >= 0 && updated && !m->ended) st = cpli_master_update(m, t_end <= m->t);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending) {
     st = cpli_master_located_step(m, next_point(m, t_end));
     if (st >= 0) st = run_away(m);
@@ -226,6 +228,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
                                                   : CPL_STEP_DONE,
                               .time = m->t,
                               .event_handled = updated,
+                              .again = m->rounds > 0 && m->pending && !m->ended,
                               .stop = cpli_master_stop(m)};
   return st;
 }

@@ -19,8 +19,9 @@ typedef struct cpli_out {
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool changed;      // by the last look at it
-  uint32_t version;  // of bytes: how often they changed
+  bool changed;        // by the last look at it
+  int64_t changed_at;  // in an event: cpli_master.changes
+  uint32_t version;    // of bytes: how often they changed
   double real;
   int64_t integer;
   char* bytes;
@@ -45,10 +46,12 @@ typedef struct cpli_master_link {
   uint32_t version;  // of the bytes that were sent last
   double factor, offset;
   double nominal;
-  double next;    // at the end of the step
-  double before;  // what it carried before a round of an event update
-  double sent;    // what the part was told last (held inputs)
-  double noise;   // a residual of its loop that could not be made smaller
+  double next;            // at the end of the step
+  double seen;            // in an event: what it carried in the last update of its part,
+  uint32_t seen_version;  // which bytes,
+  int64_t seen_at;        // and cpli_master.changes then
+  double sent;            // what the part was told last (held inputs)
+  double noise;           // a residual of its loop that could not be made smaller
   double past_t[CPLI_SAMPLES], past[CPLI_SAMPLES];  // values of communication points, newest first
   int32_t n_past;
 } cpli_master_link;
@@ -71,7 +74,9 @@ typedef struct cpli_master_part {
   bool jumped;              // its outputs are those after an event that ended the step
   bool kept;                // it stopped where all others are taken to now
   double accepted;          // the farthest point it reached in this step without a word
-  bool updated;             // in this round of an event
+  bool given;               // an input from outside since the last update
+  int64_t touched;          // in an event: cpli_master.changes when it was set or updated last,
+  int64_t updated_at;       // or updated
   bool early;     // inputs of the end of the step, held over it, make an event at its beginning
   double margin;  // of that event: cpl_stepper_ops.wants_update
   bool pending;   // an event of it waits
@@ -99,6 +104,7 @@ typedef struct cpli_plan {
   cpli_op* ops;
   int32_t n_ops;
   int32_t* items;
+  int64_t* done;  // of the plan for events: cpli_master.changes when each op was carried out last
 } cpli_plan;
 
 // What the nodes of a plan are and which edges it has.
@@ -106,6 +112,8 @@ typedef enum cpli_plan_kind {
   CPLI_PLAN_INITIAL,  // all parts are in initialisation: their outputs follow inputs
   CPLI_PLAN_SETTLE,   // at a communication point: those that can, follow
   CPLI_PLAN_STEP,
+  CPLI_PLAN_EVENT,  // values and event updates in the order of the data flow
+  CPLI_PLANS
 } cpli_plan_kind;
 
 typedef struct cpli_master {
@@ -123,7 +131,7 @@ typedef struct cpli_master {
   // continuous links into parts that are given values only, in the order of part and reference
   int32_t* held;
   int32_t n_held;
-  cpli_plan plans[3];
+  cpli_plan plans[CPLI_PLANS];
   int32_t* probes;  // parts that must be asked before someone who cannot go back takes the step
   int32_t n_probes;
   struct cpli_crew* crew;  // threads; NULL: none
@@ -135,6 +143,8 @@ typedef struct cpli_master {
   double reach;  // how far this step can go, as far as is known
   bool running, ended;
   bool pending;     // an event at t waits for its update
+  int32_t rounds;   // of updates of an event that is not over
+  int64_t changes;  // a counter of what was changed in events
   bool touched;     // inputs were given from outside since the last step
   bool iterates;    // a loop repeats steps
   bool watches;     // parts may have conditions over their inputs
@@ -213,6 +223,8 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
 /// Inputs of a part that holds them over each step, as they are at the communication point.
 void cpli_master_show_held(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
                            double* values);
+/// Forget what a link carried before t.
+void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t);
 /// Remember what links carry at t; `jump`: what was before does not count any more.
 void cpli_master_sample(cpli_master* m, double t, bool jump);
 /// The polynomial of a link seen from t, that is given back at t_end when `known`.
@@ -246,8 +258,9 @@ cpl_status cpli_master_initialize(cpli_master* m);
 int32_t cpli_master_stop(const cpli_master* m);  // the lowest number of who wishes to stop
 /// Values that follow inputs from outside, at m->t, before a step.
 cpl_status cpli_master_settle(cpli_master* m);
-/// Event updates at m->t until nobody's values change any more.
-cpl_status cpli_master_update(cpli_master* m);
+/// Event updates at m->t until no values change any more; `once`: one round of them, and m->pending
+/// says that there must be another.
+cpl_status cpli_master_update(cpli_master* m, bool once);
 
 //------------------------------------ locate.c ------------------------------------
 

@@ -50,6 +50,7 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_master* m = (cpli_master*)c;
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
+  m->rounds = 0;  // snapshots are taken between events
   m->t = k->t;
   m->t_start = k->t_start;
   m->h = k->h;
