@@ -3,6 +3,7 @@
 //
 // From a definition to a master: parts in the order of their names, outs and links in that of the
 // parts, the description of the whole, what it can do.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,8 +45,8 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
   for (int32_t k = 0; k < def->n_parts; k++) {
     const cpl_master_part* from = &def->parts[order[k].index];
     place[order[k].index] = k;
-    m->parts[k] =
-        (cpli_master_part){.s = from->stepper, .plain = from->plain_names, .step = from->step};
+    m->parts[k] = (cpli_master_part){
+        .s = from->stepper, .plain = from->plain_names, .step = from->step, .margin = NAN};
     m->parts[k].keeps_own = !from->stepper->base.can.variable_step;
     if (m->parts[k].keeps_own && m->parts[k].step == 0) m->parts[k].step = def->step;
     classify(&m->parts[k]);

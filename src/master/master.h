@@ -116,6 +116,14 @@ typedef enum cpli_plan_kind {
   CPLI_PLANS
 } cpli_plan_kind;
 
+// How far conditions over values of parts were from their change at the last communication points,
+// the newest first.
+typedef struct cpli_trace {
+  double t[CPLI_SAMPLES], margin[CPLI_SAMPLES];
+  int32_t n;
+  int32_t extra;  // steps that were made shorter to come close to a change
+} cpli_trace;
+
 typedef struct cpli_master {
   cpl_stepper base;
   cpl_component_ops component_ops;
@@ -153,10 +161,11 @@ typedef struct cpli_master {
   int32_t crosser;  // of this part;
   double margin;    // how far indicators are beyond it: cpl_stepper_ops.wants_update,
   double margin_t;  // at this time
-  bool told;        // that the time of such a change is not known exactly
-  bool blind;       // in this step, parts that can go back have extrapolated inputs
-  bool saves;       // snapshots are taken before each step
-  uint32_t* refs;   // scratch of the longest list of one part
+  cpli_trace trace;
+  bool told;       // that the time of such a change is not known exactly
+  bool blind;      // in this step, parts that can go back have extrapolated inputs
+  bool saves;      // snapshots are taken before each step
+  uint32_t* refs;  // scratch of the longest list of one part
   double* reals;
   int64_t* integers;
   cpl_binary* binaries;
@@ -266,6 +275,17 @@ cpl_status cpli_master_update(cpli_master* m, bool once);
 
 /// One controlled step that ends where a condition over values of parts changes.
 cpl_status cpli_master_located_step(cpli_master* m, double target);
+
+//------------------------------------ approach.c ------------------------------------
+
+/// Before a step to *target that cannot be taken back: make it shorter where a condition is
+/// predicted to change in it.
+cpl_status cpli_master_approach(cpli_master* m, double* target);
+/// After it: note how far conditions are from their change.
+void cpli_master_trace(cpli_master* m);
+/// When the condition changed in the last step, which began at `begin`, by interpolation; NAN: not
+/// known. *error: about how exactly.
+double cpli_master_crossing(const cpli_master* m, double begin, double* error);
 
 //------------------------------------ estimate.c ------------------------------------
 
