@@ -490,6 +490,9 @@ typedef struct cpl_stepper_ops {
   /// own: the time a value belongs to, and when it is renewed next (INFINITY: not known). NULL: all
   /// values belong to the time reached.
   cpl_status (*value_time)(cpl_stepper* s, uint32_t ref, double* since, double* next);
+  /// The next time after the present one at which outputs have a kink by themselves, as those of a
+  /// table have, not because of an input; INFINITY: none is known.
+  double (*next_break)(cpl_stepper* s, double tolerance);
 } cpl_stepper_ops;
 
 struct cpl_stepper {

@@ -247,6 +247,27 @@ static cpl_status one_step(cpli_master* m, double goal, double* error) {
   return st;
 }
 
+//------------------------------------ kinks ------------------------------------
+
+double cpli_master_kink(cpli_master* m, double tolerance) {
+  double next = INFINITY;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    p->kink = p->s->ops->next_break != NULL ? p->s->ops->next_break(p->s, tolerance) : INFINITY;
+    next = fmin(next, p->kink);
+  }
+  return next;
+}
+
+// Steps that cannot be taken back become short ones again, as at the start.
+void cpli_master_pass_kink(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    cpli_master_link* l = &m->links[i];
+    if (m->parts[m->outs[l->out].part].kink <= m->t) cpli_link_jump(m, l, m->t);
+  }
+  if (!cpli_master_can_return(m)) m->h = 0;
+}
+
 //------------------------------------ control ------------------------------------
 
 // What is estimated grows with the step to the power of order + 1: inputs themselves, or what they

@@ -187,6 +187,7 @@ static void show_left_side(cpli_master* m) {
 
 static void begin(cpli_master* m) {
   m->margin_t = NAN;  // conditions may be on their other sides from here on
+  m->kink = NAN;      // a table knows its kinks up to its next jump
   m->stats.events++;
   show_left_side(m);
   for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
@@ -244,6 +245,23 @@ static cpl_status endless(const cpli_master* m) {
       m->base.base.name, m->t, m->rounds, names, named > MOST_NAMED ? ", and others" : "");
 }
 
+// A part with a grid of its own is stepped when the others have come to its next point.
+static void tell_late(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links && !m->told_late; i++) {
+    const cpli_master_link* l = &m->links[i];
+    const cpli_master_part* p = &m->parts[l->part];
+    if (p->t == m->t || p->step == 0 || !has_changed(m, l)) continue;
+    const char* name = p->s->base.name;
+    m->told_late = true;
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+            "%s.%s jumps from %.6g to %.6g at t=%.12g, inside of a step of %s, which keeps its own "
+            "communication points (%s): it takes the new value for the whole step from t=%.12g to "
+            "t=%.12g (this warning comes once)",
+            name, p->s->base.desc->vars[l->var].name, l->seen, cpli_link_value(m, l), m->t, name,
+            p->keeps_own ? "its step cannot vary" : "steps", p->t, p->t + p->step);
+  }
+}
+
 static cpl_status iterate(cpli_master* m, bool once) {
   m->pending = false;
   for (bool open = true; open;) {
@@ -259,6 +277,7 @@ static cpl_status iterate(cpli_master* m, bool once) {
     if (m->parts[i].t == m->t) m->parts[i].pending = false;  // its next step begins with it
   }
   m->rounds = 0;
+  tell_late(m);
   cpli_master_sample(m, m->t, true);
   return CPL_OK;
 }

@@ -66,6 +66,7 @@ typedef struct cpli_master_part {
   int32_t first_out, n_outs;
   int32_t order;            // of the polynomials its inputs follow
   double step;              // of its own grid; 0: none
+  double kink;              // the next one of its outputs by themselves
   double t;                 // where it is
   double own_t;             // as it says itself, which may differ by rounding
   double saved_t, first_t;  // the same where the snapshots below were taken
@@ -149,6 +150,7 @@ typedef struct cpli_master {
   double t, t_start;
   double h;      // of the next step, when it varies
   double reach;  // how far this step can go, as far as is known
+  double kink;   // the next one of all parts, where steps follow their error; NAN: not known
   bool running, ended;
   bool pending;     // an event at t waits for its update
   int32_t rounds;   // of updates of an event that is not over
@@ -163,6 +165,7 @@ typedef struct cpli_master {
   double margin_t;  // at this time
   cpli_trace trace;
   bool told;       // that the time of such a change is not known exactly
+  bool told_late;  // that an input jumped inside of a step
   bool blind;      // in this step, parts that can go back have extrapolated inputs
   bool saves;      // snapshots are taken before each step
   uint32_t* refs;  // scratch of the longest list of one part
@@ -305,6 +308,10 @@ cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin);
 
 /// Before the start: which outputs are watched.
 cpl_status cpli_master_watch(cpli_master* m);
+/// The next time at which outputs have a kink by themselves, or INFINITY.
+double cpli_master_kink(cpli_master* m, double tolerance);
+/// At m->kink: what values were before tells nothing of what they will be.
+void cpli_master_pass_kink(cpli_master* m);
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);
 

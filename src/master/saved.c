@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The state of a master: what it remembers of values and links, and a snapshot of every part.
+#include <math.h>
+
 #include "master/master.h"
 
 typedef struct saved {
@@ -53,6 +55,7 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
   m->rounds = 0;  // snapshots are taken between events
+  m->kink = NAN;
   m->t = k->t;
   m->t_start = k->t_start;
   m->h = k->h;

@@ -92,6 +92,12 @@ static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
                                           : CPL_OK;
 }
 
+static double next_break(cpl_stepper* s, double tolerance) {
+  cpl_stepper* inner = active_of((cpli_modes*)s);
+  return inner->ops->next_break != NULL ? inner->ops->next_break(inner, tolerance)
+                                        : (double)INFINITY;
+}
+
 static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
   return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
                   "%s: there is no variable %u, or it cannot be used so", m->base.base.name,
@@ -364,6 +370,7 @@ static void make_stepper(cpli_modes* m) {
                                      .ahead = look_ahead ? ahead : NULL,
                                      .set_curve = curves ? set_curve : NULL,
                                      .wants_update = wants_update,
+                                     .next_break = next_break,
                                      .value_time = own_points ? value_time : NULL,
                                      .max_step = predicts ? max_step : NULL};
   m->base.ops = &m->stepper_ops;

@@ -302,6 +302,13 @@ static cpl_status ahead(cpl_stepper* base, double t_limit, double* until) {
   return st;
 }
 
+static double next_kink(cpl_stepper* base, double tolerance) {
+  cpli_integrate* s = (cpli_integrate*)base;
+  double after = s->t + 1e-13 * fabs(s->t);
+  if (s->m->ops->next_break == NULL) return INFINITY;
+  return s->m->ops->next_break(s->m, after, tolerance).time;
+}
+
 static cpl_status set_states(cpl_stepper* base, const int32_t* states, size_t n,
                              const double* values) {
   cpli_integrate* s = (cpli_integrate*)base;
@@ -461,7 +468,8 @@ static const cpl_stepper_ops stepper_ops = {.step = step,
                                             .set_curve = cpli_curves_set,
                                             .wants_update = cpli_curves_want_update,
                                             .ahead = ahead,
-                                            .set_states = set_states};
+                                            .set_states = set_states,
+                                            .next_break = next_kink};
 
 static const char* const solver_names[] = {
     [CPL_SOLVER_CVODE] = "cvode", [CPL_SOLVER_ADAMS] = "adams",     [CPL_SOLVER_RK4] = "rk4",

@@ -434,7 +434,19 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
 static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS},  // rolls back or not
     {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};
-static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
+static double next_break(cpl_stepper* base, double tolerance) {
+  const pieces* p = (const pieces*)base;
+  double next = INFINITY;
+  for (int32_t i = 0; i < p->n; i++) {
+    cpl_model* m = p->steppers[i]->m;
+    if (m->ops->next_break == NULL) continue;
+    next = fmin(next, m->ops->next_break(m, p->t + 1e-13 * fabs(p->t), tolerance).time);
+  }
+  return next;
+}
+
+static const cpl_stepper_ops stepper_ops = {
+    .step = step, .set_curve = set_curve, .next_break = next_break};
 
 // The weakest of all pieces.
 static void find_capabilities(pieces* p) {
