@@ -54,10 +54,12 @@ static cpl_status repeat(cpli_master* m, const cpli_moment* begin, double t) {
 }
 
 // The event is at the beginning of the step, as inputs have the values of its end (Gauss-Seidel):
-// the longest step without one is taken, so that the event is at the beginning of the next.
+// the longest step without one is taken, so that the event is at the beginning of the next. One
+// that ends the run is at the end of the shortest step with it.
 static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket* b, double least) {
   double all = m->t, t = begin->t + least;
   bool there = false;  // the master is at b->low
+  bool ends = m->ended;
   cpl_status st = CPL_OK;
   while (b->high - b->low > least && b->tries < MOST_TRIES) {
     st = repeat(m, begin, t);
@@ -65,8 +67,10 @@ static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket
     there = !m->crossed;
     if (there && (m->pending || m->ended || m->t < t)) return CPL_OK;  // by another event
     narrow(b, m->crossed, m->t, m->margin);
+    if (m->crossed) ends = m->ended;
     t = next_try(b, least);
   }
+  if (ends) return repeat(m, begin, b->high);
   if (there) return CPL_OK;
   return repeat(m, begin, b->low > begin->t ? b->low : all);
 }
@@ -88,26 +92,14 @@ static cpl_status search(cpli_master* m, const cpli_moment* begin, double margin
   return there ? CPL_OK : repeat(m, begin, b.high);
 }
 
-static const char* first_without_return(const cpli_master* m, const char** why) {
-  for (int32_t i = 0; i < m->n_parts; i++) {
-    const cpli_master_part* p = &m->parts[i];
-    *why = p->can_restore ? "keeps its own communication points"
-           : p->step > 0  ? "can neither be rolled back nor vary its step"
-                          : "cannot be rolled back";
-    if (!p->can_restore || p->step > 0) return p->s->base.name;
-  }
-  *why = "does not take steps back with this algorithm";
-  return m->base.base.name;
-}
-
 // The time counts from the end of the step on, which is known; when it was is an estimate.
 static void tell(cpli_master* m, double begin) {
-  const char *why, *who = first_without_return(m, &why);
+  const char *why, *who = cpli_master_without_return(m, &why);
   char estimate[128] = "";
   double error = NAN, t = cpli_master_crossing(m, begin, &error);
   if (!isnan(t))
     snprintf(estimate, sizeof estimate, " (by interpolation at %.12g +- %.2g)", t, error);
-  const char* which = m->early ? "earlier" : "later";
+  const char* which = m->early && !m->ended ? "earlier" : "later";
   const char* part = m->parts[m->crosser].s->base.name;
   cpl_context* ctx = m->base.base.ctx;
   if (m->told)

@@ -303,6 +303,8 @@ cpli_moment cpli_master_now(const cpli_master* m);
 void cpli_master_keep(cpli_master* m);
 /// Whether a step can be taken back.
 bool cpli_master_can_return(const cpli_master* m);
+/// Who is in the way of that, and why.
+const char* cpli_master_without_return(const cpli_master* m, const char** why);
 /// Take the last step back, which began there.
 cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin);
 

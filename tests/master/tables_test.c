@@ -44,7 +44,7 @@ static int setup(void** state) {
              "const cpl_model_def couplet_model = {.name = \"note\", .states = x,\n"
              "  .derivatives = f};\n");
   write_file("jump.csv", "time,u\n0,2\n0.71,2\n0.71,-3\n3,-3\n");
-  write_file("kink.csv", "time,u\n0,2\n0.71,2\n1.21,-3\n3,-3\n");
+  write_file("kink.csv", "time,u\n0,0\n0.3,0\n0.3,2\n0.71,2\n1.21,-3\n3,-3\n");
   must_do("build -q sum.c -o sum.fmu");
   must_do("build -q body.c -o body.fmu");
   alter("sum.fmu", "onward", "s/can[A-Za-z]*FMUstate=\"true\"//g");
@@ -88,7 +88,7 @@ static void a_jump_of_a_table_is_a_communication_point(void** state) {
 // With error control kinks are communication points: the error of a step that cannot be taken back
 // is that of its first part, a hundredth of the step long, in which the slope is not known yet.
 static void a_kink_of_a_table_is_a_communication_point(void** state) {
-  double exact = 2 * 0.71 - 0.5 * 0.5 - 3 * 0.79, slope = 10, first = 0.3 / 100;
+  double exact = 2 * 0.41 - 0.5 * 0.5 - 3 * 0.79, slope = 10, first = 0.3 / 100;
   double bound = 2 * slope * first * first / 2;
   CHECK_NEAR(run_table(*state, "c: sum.c", "kink.csv", "step: 0.3, tolerance: 1e-6"), exact, 1e-5);
   CHECK_NEAR(run_table(*state, "fmu: onward", "kink.csv", "step: 0.3, tolerance: 1e-6"), exact,
@@ -131,11 +131,54 @@ static void a_falling_body_is_seen_when_it_passes(void** state) {
   }
 }
 
+// x = 2 t is left at 0.6, with every algorithm, also where a condition sees the values of the end
+// of the step from its beginning on.
+static void a_mode_is_left_where_its_condition_turns(void** state) {
+  static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel",
+                                           "gauss-seidel, order: 1", "iterative"};
+  static const char* const models[] = {"c: sum.c", "fmu: sum.fmu", "fmu: onward"};
+  for (int i = 0; i < 15; i++) {
+    char text[768];
+    snprintf(text, sizeof text,
+             "couplet: 1\nmodes:\n  start: a\n  a:\n"
+             "    models: {p: {%s, as: cs, start: {u: 2}}, q: {c: sum.c, as: cs}}\n"
+             "    connections: {q.u: p.x}\n    master: {step: 0.17, algorithm: %s}\n"
+             "    leave: [{when: p.x > 0.6, to: b, set: {p.x: p.x}}]\n"
+             "  b:\n    models: {p: {c: sum.c}}\n    connections: {p.u: 0}\n"
+             "observe: {x: p.x}\nexperiment: {stop: 1, interval: 0.5, rtol: 1e-9}\n",
+             models[i % 3], algorithms[i / 3]);
+    write_file("modes.yaml", text);
+    must_do("run modes.yaml -o out.csv");
+    cpl_table* t = read_table(*state, "out.csv");
+    CHECK_NEAR(column(t, "x")[t->n_rows - 1], 0.6, i % 3 == 2 ? 4 * 0.17e-4 : 1e-9);
+    cpl_table_destroy(t);
+  }
+}
+
+// Richardson's estimate repeats every step.
+static void an_estimate_that_needs_a_way_back_is_refused(void** state) {
+  (void)state;
+  static const char* const models[] = {"onward", "grid"};
+  for (int i = 0; i < 2; i++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "couplet: 1\nname: s\nmodels: {b: {fmu: %s, as: cs}}\nconnections: {b.u: time}\n"
+             "master: {step: 0.3, tolerance: 1e-4, estimate: richardson}\n"
+             "experiment: {stop: 1}\n",
+             models[i]);
+    write_file("halves.yaml", text);
+    CHECK(couplet("run halves.yaml -o out.csv") != 0);
+    check_message("s: estimate: richardson repeats steps, but b can");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_jump_of_a_table_is_a_communication_point),
       cmocka_unit_test(a_kink_of_a_table_is_a_communication_point),
       cmocka_unit_test(a_falling_body_is_seen_when_it_passes),
+      cmocka_unit_test(a_mode_is_left_where_its_condition_turns),
+      cmocka_unit_test(an_estimate_that_needs_a_way_back_is_refused),
   };
   return cmocka_run_group_tests(tests, setup, drop_context);
 }
