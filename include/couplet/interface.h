@@ -457,6 +457,10 @@ typedef struct cpl_step_result {
   double time;         ///< reached; outputs belong to it
   bool event_handled;  ///< an event update took place at `time`; outputs are those after it
   int32_t stop;        ///< CPL_STEP_TERMINATE: cpl_event_info.stop of the wish to end
+  /// After a step of size zero that ended with CPL_STEP_EVENT: the event is not over, the stepper
+  /// asks for another update at the same time. Outputs are those of this update, and inputs may be
+  /// set before the next one; a step to a later time makes all updates that are left.
+  bool again;
 } cpl_step_result;
 
 typedef struct cpl_stepper cpl_stepper;
@@ -486,6 +490,9 @@ typedef struct cpl_stepper_ops {
   /// own: the time a value belongs to, and when it is renewed next (INFINITY: not known). NULL: all
   /// values belong to the time reached.
   cpl_status (*value_time)(cpl_stepper* s, uint32_t ref, double* since, double* next);
+  /// The next time after the present one at which outputs have a kink by themselves, as those of a
+  /// table have, not because of an input; INFINITY: none is known.
+  double (*next_break)(cpl_stepper* s, double tolerance);
 } cpl_stepper_ops;
 
 struct cpl_stepper {

@@ -59,7 +59,8 @@ static cpl_status note_sides(cpli_aggregate* a, const cpli_part* part) {
 }
 
 // Another discrete input asks for an update, or a value that follows a discrete one. A continuous
-// input that moved with a state does so when an indicator of the part is on another side for it. A
+// input that moved with a state does so when an indicator of the part is on another side for it, or
+// when the part has no indicators: it may compare the input with a level in its updates. A
 // composite decides that for its own parts.
 static cpl_status needs_update(cpli_aggregate* a, const cpli_part* part, bool* needs) {
   const bool* jumping = a->plans[CPLI_PLAN_EVENT]->updates->jumping;
@@ -70,7 +71,9 @@ static cpl_status needs_update(cpli_aggregate* a, const cpli_part* part, bool* n
     if (jumping[i] || part->composite) *needs = true;
     else moved = true;
   }
-  return moved && !*needs && part->n_indicators > 0 ? look_at_sides(a, part, needs) : CPL_OK;
+  if (!moved || *needs) return CPL_OK;
+  *needs = part->n_indicators == 0;
+  return *needs ? CPL_OK : look_at_sides(a, part, needs);
 }
 
 cpl_status cpli_updates_open(cpli_aggregate* a, bool* open) {

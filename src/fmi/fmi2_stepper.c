@@ -55,7 +55,11 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
     st = now < 0 ? CPL_ERR_MODEL : cpli_fmi2_step_ended(in, (fmi2Status)now);
   }
   if (st < 0) return st;
-  if (st == CPL_RETRY) return ask_why(in, t_end, result);
+  if (st == CPL_RETRY) {
+    st = ask_why(in, t_end, result);
+    result->again = h == 0 && result->end == CPL_STEP_EVENT;
+    return st;
+  }
   in->base.time = t_end;  // exactly, whatever time + h rounds to
   result->time = t_end;
   return CPL_OK;

@@ -35,8 +35,8 @@ cpl_status cpli_fmi3_settle(cpli_fmi3* in) {
     cpl_status st = cpli_fmi3ExitConfigurationMode(in);
     return st < 0 ? st : check_sizes(in);
   }
-  if (in->base.phase == CPLI_EVENT && in->base.co_simulation) return cpli_fmi3_finish_event(in);
-  return CPL_OK;
+  bool event = in->base.phase == CPLI_EVENT && in->base.co_simulation && in->events.rounds == 0;
+  return event ? cpli_fmi3_finish_event(in) : CPL_OK;
 }
 
 void cpli_fmi3_begin_event(cpli_fmi3* in) {
@@ -52,23 +52,29 @@ cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
   return st;
 }
 
-cpl_status cpli_fmi3_finish_event(cpli_fmi3* in) {
+cpl_status cpli_fmi3_event_round(cpli_fmi3* in) {
   enum { MOST = 1000 };
-  cpl_event_info info = {.again = true};
-  cpl_status st = CPL_OK;
-  for (int round = 0; st == CPL_OK && info.again && !in->events.terminated; round++) {
-    if (round == MOST) {
-      return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
-                      "%s: the event at t=%.12g does not come to an end", in->base.name,
-                      in->base.time);
-    }
-    st = cpli_fmi3_update(in, &info);
-    in->events.terminated = in->events.terminated || info.terminate;
+  cpl_event_info info = {0};
+  if (in->events.rounds++ == MOST) {
+    return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
+                    "%s: the event at t=%.12g does not come to an end", in->base.name,
+                    in->base.time);
   }
-  if (st != CPL_OK) return st;
+  cpl_status st = cpli_fmi3_update(in, &info);
+  in->events.terminated = in->events.terminated || info.terminate;
+  if (st != CPL_OK || (info.again && !in->events.terminated)) return st;
   in->events.pending = false;
+  in->events.rounds = 0;
   st = cpli_fmi3EnterStepMode(in);
   if (st == CPL_OK) in->base.phase = CPLI_STEPPING;
+  return st;
+}
+
+cpl_status cpli_fmi3_finish_event(cpli_fmi3* in) {
+  cpl_status st = CPL_OK;
+  do {
+    st = cpli_fmi3_event_round(in);
+  } while (st == CPL_OK && in->events.rounds > 0);
   return st;
 }
 

@@ -34,6 +34,7 @@ typedef struct cpli_fmi3_group {
 typedef struct cpli_fmi3_events {
   bool pending;     // one is due before the next step
   bool terminated;  // the FMU asked for the end in one
+  int32_t rounds;   // updates of the event that is not over yet
   double next;      // of the FMU itself
   // what updates of the event under way told: an FMU may tell it in one of them only
   bool terminate, nominals_changed, states_changed, timed;
@@ -98,7 +99,10 @@ void cpli_fmi3_begin_event(cpli_fmi3* in);
 cpl_status cpli_fmi3_settle(cpli_fmi3* in);
 /// A discrete input of a co-simulation FMU is set in event mode.
 cpl_status cpli_fmi3_open_event(cpli_fmi3* in);
-/// Rounds of an event until nothing changes, then back to step mode (co-simulation).
+/// One update of an event (co-simulation), and back to step mode where the FMU asks for no other
+/// one; events.rounds is 0 then.
+cpl_status cpli_fmi3_event_round(cpli_fmi3* in);
+/// All updates of an event.
 cpl_status cpli_fmi3_finish_event(cpli_fmi3* in);
 
 //------------------------------------ fmi3_values.c ------------------------------------

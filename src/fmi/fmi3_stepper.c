@@ -18,15 +18,17 @@ static cpl_status exit_init(cpl_component* c) {
 
 //------------------------------------ step ------------------------------------
 
-// The event that is due, or one that was asked for with a step of size zero.
+// The event that is due; `asked`: one update, asked for with a step of size zero.
 static cpl_status handle_event(cpli_fmi3* in, bool asked, cpl_step_result* result) {
   if (!in->event_mode || (!asked && !in->events.pending && in->base.phase != CPLI_EVENT)) {
     return CPL_OK;
   }
   cpli_fmi3_clocks_forget(in);
   cpl_status st = cpli_fmi3_open_event(in);
-  if (st == CPL_OK) st = cpli_fmi3_finish_event(in);
+  if (st == CPL_OK) st = asked ? cpli_fmi3_event_round(in) : cpli_fmi3_finish_event(in);
   result->event_handled = st == CPL_OK;
+  result->again = st == CPL_OK && in->events.rounds > 0;
+  if (result->again) result->end = CPL_STEP_EVENT;
   return st;
 }
 

@@ -172,7 +172,7 @@ cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, 
 // Clocks are active within an event only; those that ticked in the last one are remembered where it
 // is over at once.
 static cpl_status get_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, int64_t* values) {
-  if (in->base.phase != CPLI_EVENT) {
+  if (in->base.phase != CPLI_EVENT || in->events.rounds > 0) {
     for (size_t i = 0; i < n; i++) values[i] = in->event_mode ? in->integers[refs[i]] : 0;
     return CPL_OK;
   }

@@ -40,6 +40,7 @@ typedef struct beside {
   int32_t *coarse, n_coarse;  // parts that cannot work ahead
   double t, limit;
   bool running, ended;
+  bool again;    // an event asks for another update
   int32_t stop;  // the number of who ended it
 } beside;
 
@@ -74,6 +75,7 @@ static void heed(beside* b, int32_t i, const cpl_step_result* r) {
   bool first = r->stop > 0 && (b->stop == 0 || r->stop < b->stop);
   if (r->end == CPL_STEP_TERMINATE && first) b->stop = r->stop;
   if (r->end == CPL_STEP_EVENT) let_wait(b, i);
+  b->again = b->again || r->again;
 }
 
 static cpl_status present(beside* b, int32_t i) {
@@ -183,6 +185,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   beside* b = (beside*)s;
   cpl_status st = CPL_OK;
   *result = (cpl_step_result){0};
+  b->again = false;
   if (!b->ended && (b->n_waiting > 0 || t_end <= b->t)) {
     st = update_waiting(b);
     result->event_handled = true;
@@ -192,6 +195,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   result->end = b->ended ? CPL_STEP_TERMINATE : b->n_waiting > 0 ? CPL_STEP_EVENT : CPL_STEP_DONE;
   result->time = b->t;
   result->stop = b->stop;
+  result->again = b->again && !b->ended && b->n_waiting > 0;
   return st;
 }
 

@@ -3,6 +3,7 @@
 //
 // From a definition to a master: parts in the order of their names, outs and links in that of the
 // parts, the description of the whole, what it can do.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,8 +45,8 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
   for (int32_t k = 0; k < def->n_parts; k++) {
     const cpl_master_part* from = &def->parts[order[k].index];
     place[order[k].index] = k;
-    m->parts[k] =
-        (cpli_master_part){.s = from->stepper, .plain = from->plain_names, .step = from->step};
+    m->parts[k] = (cpli_master_part){
+        .s = from->stepper, .plain = from->plain_names, .step = from->step, .margin = NAN};
     m->parts[k].keeps_own = !from->stepper->base.can.variable_step;
     if (m->parts[k].keeps_own && m->parts[k].step == 0) m->parts[k].step = def->step;
     classify(&m->parts[k]);
@@ -277,6 +278,17 @@ static cpl_status check_legacies(cpli_master* m) {
   return CPL_OK;
 }
 
+// Two halves of a step against one need a way back.
+static cpl_status check_estimate(const cpli_master* m) {
+  const char *why = "", *who;
+  bool halves = m->def.tolerance > 0 && m->def.estimate == CPL_ESTIMATE_RICHARDSON;
+  if (!halves || cpli_master_can_return(m)) return CPL_OK;
+  who = cpli_master_without_return(m, &why);
+  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
+                  "%s: estimate: richardson repeats steps, but %s %s; use estimate: predictor",
+                  m->name, who, why);
+}
+
 static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
   if (!(def->step >= 0) || !(def->tolerance >= 0) || !(def->min_step >= 0))
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: step and tolerance of a master must be positive",
@@ -353,6 +365,7 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place
   if (st >= 0) st = allocate_work(m);
   if (st >= 0) st = cpli_master_watch(m);
   if (st >= 0) set_capabilities(m);
+  if (st >= 0) st = check_estimate(m);
   if (st >= 0) st = check_legacies(m);
   return st;
 }

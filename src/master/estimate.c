@@ -21,6 +21,18 @@ bool cpli_master_can_return(const cpli_master* m) {
   return m->saves;
 }
 
+const char* cpli_master_without_return(const cpli_master* m, const char** why) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    *why = p->can_restore ? "keeps its own communication points"
+           : p->step > 0  ? "can neither be rolled back nor vary its step"
+                          : "cannot be rolled back";
+    if (!p->can_restore || p->step > 0) return p->s->base.name;
+  }
+  *why = "does not take steps back with this algorithm";
+  return m->base.base.name;
+}
+
 void cpli_master_keep(cpli_master* m) {
   memcpy(m->kept_links, m->links, (size_t)m->n_links * sizeof *m->links);
   for (int32_t i = 0; i < m->n_outs; i++) m->kept_outs[i] = m->outs[i];
@@ -216,7 +228,8 @@ static cpl_status richardson(cpli_master* m, double goal, double* error) {
   st = cpli_master_return(m, &begin);
   double middle = begin.t + (goal - begin.t) / 2;
   if (st >= 0) st = cpli_master_step(m, middle);
-  if (st >= 0 && m->t == middle && !m->pending && !m->ended) {
+  // an event at the beginning of the half step (m->crossed) must not be passed: it is located there
+  if (st >= 0 && m->t == middle && !m->pending && !m->ended && !m->crossed) {
     swap_snapshots(m);  // the first one must survive
     st = cpli_master_step(m, goal);
     swap_snapshots(m);
@@ -245,6 +258,27 @@ static cpl_status one_step(cpli_master* m, double goal, double* error) {
   if (st >= 0)
     *error = m->def.estimate == CPL_ESTIMATE_ENERGY ? energy_error(m) : predictor_error(m);
   return st;
+}
+
+//------------------------------------ kinks ------------------------------------
+
+double cpli_master_kink(cpli_master* m, double tolerance) {
+  double next = INFINITY;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    p->kink = p->s->ops->next_break != NULL ? p->s->ops->next_break(p->s, tolerance) : INFINITY;
+    next = fmin(next, p->kink);
+  }
+  return next;
+}
+
+// Steps that cannot be taken back become short ones again, as at the start.
+void cpli_master_pass_kink(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    cpli_master_link* l = &m->links[i];
+    if (m->parts[m->outs[l->out].part].kink <= m->t) cpli_link_jump(m, l, m->t);
+  }
+  if (!cpli_master_can_return(m)) m->h = 0;
 }
 
 //------------------------------------ control ------------------------------------

@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What happens while time stands still: initialisation, and event updates that go from part to part
-// until nothing changes any more.
+// What happens while time stands still: initialisation, and rounds of event updates. In its first
+// round of an event a part whose event it is sees the values that led to it, and so does in later
+// rounds a part that asked for another update. Then changes go through the data flow: each part
+// whose inputs changed since its last update is updated once, after what it depends on
+// (update_plan.c). Only loops need more rounds.
 #include <math.h>
+#include <stdio.h>
 
 #include "master/master.h"
 
@@ -12,22 +16,6 @@ enum { MOST_ROUNDS = 1000 };
 static cpl_status walk_all(cpli_master* m, cpli_plan_kind kind) {
   const cpli_plan* plan = &m->plans[kind];
   return cpli_master_walk(m, plan, 0, plan->n_ops, m->t);
-}
-
-cpl_status cpli_master_initialize(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
-  cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
-  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
-    cpl_component* c = &m->parts[i].s->base;
-    m->parts[i].t = m->parts[i].own_t = m->t;
-    m->parts[i].due = true;
-    st = c->ops->exit_init(c);
-  }
-  if (st < 0) return st;
-  m->running = true;
-  st = walk_all(m, CPLI_PLAN_SETTLE);
-  if (st >= 0) cpli_master_sample(m, m->t, true);
-  return st;
 }
 
 // Whether a continuous value is another one, but for rounding: compared with its own size, now,
@@ -52,16 +40,57 @@ cpl_status cpli_master_settle(cpli_master* m) {
   return st;
 }
 
-//------------------------------------ event updates ------------------------------------
+//------------------------------------ what changed ------------------------------------
 
 static bool can_update(const cpli_master* m, const cpli_master_part* p) {
   return p->s->base.can.zero_step && p->t == m->t;
 }
 
+static bool is_bytes(const cpli_master_link* l) {
+  return l->type == CPL_STRING || l->type == CPL_BINARY;
+}
+
+// Whether a link carries another value than in the last update of its part, or a clock ticked
+// since.
+static bool has_changed(const cpli_master* m, const cpli_master_link* l) {
+  const cpli_out* o = &m->outs[l->out];
+  if (l->fixed) return false;
+  if (is_bytes(l)) return o->version != l->seen_version;
+  if (o->type == CPL_CLOCK) return o->integer != 0 && o->changed_at > l->seen_at;
+  double now = cpli_link_value(m, l);
+  return l->discrete ? now != l->seen : has_jumped(l, now, l->seen);
+}
+
+static bool inputs_changed(const cpli_master* m, const cpli_master_part* p) {
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    if (has_changed(m, &m->links[i])) return true;
+  }
+  return false;
+}
+
+static void note_inputs(cpli_master* m, const cpli_master_part* p) {
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    cpli_master_link* l = &m->links[i];
+    l->seen = cpli_link_value(m, l);
+    l->seen_version = m->outs[l->out].version;
+    l->seen_at = m->changes;
+  }
+}
+
+//------------------------------------ updates ------------------------------------
+
 static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    cpli_master_link* l = &m->links[i];
+    bool ticks = m->outs[l->out].type == CPL_CLOCK && has_changed(m, l);
+    if (ticks) l->fresh = true;  // also when it ticked in the update before
+    cpli_link_jump(m, l, m->t);
+  }
+  note_inputs(m, p);
   cpl_status st = cpli_master_inputs(m, p, p->t);
-  p->pending = false;
+  p->pending = p->given = false;
   p->stats.updates++;
+  p->touched = p->updated_at = ++m->changes;
   if (st >= 0) st = p->s->ops->step(p->s, p->own_t, p->own_t, &p->result);
   if (st == CPL_RETRY)
     st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the event at t=%.12g", p->t);
@@ -71,70 +100,211 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   return CPL_OK;
 }
 
-static void remember(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_links; i++) m->links[i].before = cpli_link_value(m, &m->links[i]);
+static cpl_status update_pending(cpli_master* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    cpli_master_part* p = &m->parts[i];
+    if (p->pending && can_update(m, p)) st = update_part(m, p);
+  }
+  return st;
 }
 
-static bool has_moved(const cpli_master* m, const cpli_master_link* l) {
-  const cpli_out* o = &m->outs[l->out];
-  if (l->type == CPL_STRING || l->type == CPL_BINARY) return o->changed;
-  if (o->type == CPL_CLOCK) return o->integer != 0 && m->parts[o->part].updated;  // it ticked now
-  double now = cpli_link_value(m, l);
-  if (l->discrete) return now != l->before;
-  return has_jumped(l, now, l->before);
+//------------------------------------ the data flow ------------------------------------
+
+// Whether an op has something to do that it has not done yet. Of a loop: whether one of its ops
+// has.
+static bool is_due(const cpli_master* m, const cpli_plan* plan, const cpli_op* op, int64_t done) {
+  const int32_t* items = plan->items + op->first;
+  switch (op->kind) {
+    case CPLI_OP_STEP:
+      return can_update(m, &m->parts[op->part]) && inputs_changed(m, &m->parts[op->part]);
+    case CPLI_OP_GET: return m->parts[op->part].touched > done;
+    case CPLI_OP_SET:
+      for (int32_t i = 0; i < op->n; i++) {
+        if (m->outs[m->links[items[i]].out].changed_at > done) return true;
+      }
+      return false;
+    case CPLI_OP_LOOP:
+      for (int32_t i = 1; i <= op->n; i++) {
+        if (is_due(m, plan, op + i, done)) return true;
+      }
+      return false;
+  }
+  return false;
 }
 
-// Who takes a value that moved has an event, too.
-static void spread(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_links; i++) {
-    cpli_master_part* p = &m->parts[m->links[i].part];
-    if (can_update(m, p) && has_moved(m, &m->links[i])) p->pending = true;
+// What an op did that was carried out before at `done`. A clock ticks with each update of its part
+// in which it is active. Other values of a loop count as changed.
+static void note_done(cpli_master* m, const cpli_plan* plan, const cpli_op* op, int64_t done,
+                      bool in_loop) {
+  cpli_master_part* p = &m->parts[op->part];
+  if (op->kind == CPLI_OP_SET) p->touched = ++m->changes;
+  for (int32_t i = 0; i < op->n && op->kind == CPLI_OP_GET; i++) {
+    cpli_out* o = &m->outs[plan->items[op->first + i]];
+    bool clock = o->type == CPL_CLOCK;
+    if (clock ? p->updated_at > done : o->changed || in_loop) o->changed_at = ++m->changes;
   }
 }
 
+static cpl_status follow(cpli_master* m, const cpli_plan* plan, int32_t at) {
+  const cpli_op* op = &plan->ops[at];
+  if (op->kind == CPLI_OP_STEP) return update_part(m, &m->parts[op->part]);
+  cpl_status st = cpli_master_walk(m, plan, at, at + 1, m->t);
+  bool loop = op->kind == CPLI_OP_LOOP;
+  int64_t done = plan->done[at];
+  if (!loop) note_done(m, plan, op, done, false);
+  for (int32_t i = 1; i <= op->n && loop; i++) note_done(m, plan, op + i, done, true);
+  return st;
+}
+
+// Without updates: values that changed after they were looked at, in loops of updates.
+static cpl_status follow_data_flow(cpli_master* m, bool updates) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0, n; i < plan->n_ops && st >= 0; i += n) {
+    const cpli_op* op = &plan->ops[i];
+    n = op->kind == CPLI_OP_LOOP ? 1 + op->n : 1;
+    if (op->kind == CPLI_OP_STEP && (!updates || m->ended)) continue;
+    if (is_due(m, plan, op, plan->done[i])) st = follow(m, plan, i);
+    plan->done[i] = m->changes;
+  }
+  return st;
+}
+
+//------------------------------------ rounds ------------------------------------
+
 // Superdense time: before anyone's event changes a value, all see the values that led to it. Who
-// takes one that moves in a step has met another value last. Those who can tell whether it matters
-// have been asked already.
+// takes one that moves in a step has met another value last. Those who can tell by their indicators
+// whether it matters have been asked already.
 static void show_left_side(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->links[i];
     cpli_master_part* p = &m->parts[l->part];
-    if (l->discrete || !can_update(m, p) || p->s->ops->wants_update != NULL) continue;
-    if (p->s->base.desc->n_indicators > 0) p->pending = true;
+    bool asked = p->s->ops->wants_update != NULL && p->s->base.desc->n_indicators > 0;
+    if (!l->discrete && can_update(m, p) && !asked) p->pending = true;
   }
 }
 
-cpl_status cpli_master_update(cpli_master* m) {
-  m->pending = false;
+static void begin(cpli_master* m) {
   m->margin_t = NAN;  // conditions may be on their other sides from here on
+  m->kink = NAN;      // a table knows its kinks up to its next jump
   m->stats.events++;
   show_left_side(m);
-  for (int32_t round = 0; round < MOST_ROUNDS; round++) {
-    bool any = false;
-    cpl_status st = CPL_OK;
-    remember(m);
-    cpli_master_sample(m, m->t, true);
-    for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
-      cpli_master_part* p = &m->parts[i];
-      p->updated = p->pending && can_update(m, p);
-      if (!p->updated) continue;
-      any = true;
-      st = update_part(m, p);
-    }
-    if (st >= 0 && any) st = walk_all(m, CPLI_PLAN_SETTLE);
-    if (st < 0) return st;
-    if (any) spread(m);
-    if (!any || m->ended) {
-      for (int32_t i = 0; i < m->n_parts; i++) {
-        if (m->parts[i].t == m->t) m->parts[i].pending = false;  // its next step begins with it
-      }
-      cpli_master_sample(m, m->t, true);
-      return CPL_OK;
-    }
+  for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
+  cpli_master_sample(m, m->t, true);
+}
+
+// First those whose event it is, or who asked for another update, all with the values that led to
+// it; then changes go through the data flow.
+static cpl_status update_round(cpli_master* m) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  for (int32_t i = 0; i < plan->n_ops; i++) plan->done[i] = m->changes;  // all is up to date
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    if (p->given) p->pending = true;
+    p->given = false;
   }
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: the event at t=%.12g does not settle: after %d rounds values still change",
-                  m->base.base.name, m->t, MOST_ROUNDS);
+  cpl_status st = update_pending(m);
+  if (st >= 0) st = follow_data_flow(m, true);
+  return st < 0 ? st : follow_data_flow(m, false);
+}
+
+static bool goes_on(const cpli_master* m, const cpli_master_part* p) {
+  return can_update(m, p) && (p->pending || inputs_changed(m, p));
+}
+
+static bool is_open(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (goes_on(m, &m->parts[i])) return true;
+  }
+  return false;
+}
+
+static cpl_status endless(const cpli_master* m) {
+  enum { MOST_NAMED = 4 };
+  char names[1024] = "";
+  size_t used = 0;
+  int named = 0;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (!goes_on(m, p) || named++ >= MOST_NAMED || used >= sizeof names) continue;
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
+                             p->s->base.name);
+    const cpli_master_link* l = &m->links[p->first_link];
+    while (l < &m->links[p->first_link + p->n_links] && !has_changed(m, l)) l++;
+    if (used >= sizeof names) break;
+    if (l == &m->links[p->first_link + p->n_links])
+      used += (size_t)snprintf(names + used, sizeof names - used, " asks for another update");
+    else
+      used += (size_t)snprintf(names + used, sizeof names - used, ".%s (%.6g, then %.6g)",
+                               p->s->base.desc->vars[l->var].name, l->seen, cpli_link_value(m, l));
+  }
+  return cpl_fail(
+      m->base.base.ctx, CPL_ERR_MODEL,
+      "%s: the event at t=%.12g does not settle: %d rounds of updates, and these go on: %s%s",
+      m->base.base.name, m->t, m->rounds, names, named > MOST_NAMED ? ", and others" : "");
+}
+
+// A part with a grid of its own is stepped when the others have come to its next point.
+static void tell_late(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links && !m->told_late; i++) {
+    const cpli_master_link* l = &m->links[i];
+    const cpli_master_part* p = &m->parts[l->part];
+    if (p->t == m->t || p->step == 0 || !has_changed(m, l)) continue;
+    const char* name = p->s->base.name;
+    m->told_late = true;
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+            "%s.%s jumps from %.6g to %.6g at t=%.12g, inside of a step of %s, which keeps its own "
+            "communication points (%s): it takes the new value for the whole step from t=%.12g to "
+            "t=%.12g (this warning comes once)",
+            name, p->s->base.desc->vars[l->var].name, l->seen, cpli_link_value(m, l), m->t, name,
+            p->keeps_own ? "its step cannot vary" : "steps", p->t, p->t + p->step);
+  }
+}
+
+static cpl_status iterate(cpli_master* m, bool once) {
+  m->pending = false;
+  for (bool open = true; open;) {
+    cpl_status st = update_round(m);
+    if (st < 0) return st;
+    m->rounds++;
+    open = !m->ended && is_open(m);
+    if (open && m->rounds >= MOST_ROUNDS) return endless(m);
+    m->pending = open && once;
+    if (m->pending) return CPL_OK;
+  }
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    if (m->parts[i].t == m->t) m->parts[i].pending = false;  // its next step begins with it
+  }
+  m->rounds = 0;
+  tell_late(m);
+  cpli_master_sample(m, m->t, true);
+  return CPL_OK;
+}
+
+cpl_status cpli_master_update(cpli_master* m, bool once) {
+  if (m->rounds == 0) begin(m);
+  return iterate(m, once);
+}
+
+//------------------------------------ the start ------------------------------------
+
+cpl_status cpli_master_initialize(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
+  cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    cpl_component* c = &m->parts[i].s->base;
+    m->parts[i].t = m->parts[i].own_t = m->t;
+    m->parts[i].due = true;
+    st = c->ops->exit_init(c);
+  }
+  if (st < 0) return st;
+  m->running = true;
+  for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
+  st = walk_all(m, CPLI_PLAN_SETTLE);
+  if (st < 0) return st;
+  cpli_master_sample(m, m->t, true);
+  return is_open(m) ? iterate(m, false) : CPL_OK;  // first updates changed values
 }
 
 // The lowest number of those who wish to stop.

@@ -3,9 +3,11 @@
 //
 // Conditions over values of parts are looked at where these are handed over, at communication
 // points. A step in which one changes is taken back and repeated with other lengths, until its end
-// is where the condition changes.
+// is where the condition changes. Where steps cannot be taken back, the change is predicted from
+// the last communication points (approach.c), and steps are made shorter next to it.
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "master/master.h"
 
@@ -52,10 +54,12 @@ static cpl_status repeat(cpli_master* m, const cpli_moment* begin, double t) {
 }
 
 // The event is at the beginning of the step, as inputs have the values of its end (Gauss-Seidel):
-// the longest step without one is taken, so that the event is at the beginning of the next.
+// the longest step without one is taken, so that the event is at the beginning of the next. One
+// that ends the run is at the end of the shortest step with it.
 static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket* b, double least) {
   double all = m->t, t = begin->t + least;
   bool there = false;  // the master is at b->low
+  bool ends = m->ended;
   cpl_status st = CPL_OK;
   while (b->high - b->low > least && b->tries < MOST_TRIES) {
     st = repeat(m, begin, t);
@@ -63,8 +67,10 @@ static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket
     there = !m->crossed;
     if (there && (m->pending || m->ended || m->t < t)) return CPL_OK;  // by another event
     narrow(b, m->crossed, m->t, m->margin);
+    if (m->crossed) ends = m->ended;
     t = next_try(b, least);
   }
+  if (ends) return repeat(m, begin, b->high);
   if (there) return CPL_OK;
   return repeat(m, begin, b->low > begin->t ? b->low : all);
 }
@@ -86,35 +92,49 @@ static cpl_status search(cpli_master* m, const cpli_moment* begin, double margin
   return there ? CPL_OK : repeat(m, begin, b.high);
 }
 
-static const char* first_without_return(const cpli_master* m, const char** why) {
-  for (int32_t i = 0; i < m->n_parts; i++) {
-    const cpli_master_part* p = &m->parts[i];
-    *why = p->can_restore ? "keeps its own communication points" : "cannot be rolled back";
-    if (!p->can_restore || p->step > 0) return p->s->base.name;
-  }
-  *why = "does not take steps back with this algorithm";
-  return m->base.base.name;
+// The time counts from the end of the step on, which is known; when it was is an estimate.
+static void tell(cpli_master* m, double begin) {
+  const char *why, *who = cpli_master_without_return(m, &why);
+  char estimate[128] = "";
+  double error = NAN, t = cpli_master_crossing(m, begin, &error);
+  if (!isnan(t))
+    snprintf(estimate, sizeof estimate, " (by interpolation at %.12g +- %.2g)", t, error);
+  const char* which = m->early && !m->ended ? "earlier" : "later";
+  const char* part = m->parts[m->crosser].s->base.name;
+  cpl_context* ctx = m->base.base.ctx;
+  if (m->told)
+    cpl_log(
+        ctx, CPL_LOG_INFO, m->base.base.name,
+        "a condition of %s changed between t=%.12g and t=%.12g%s, and counts from the %s time on",
+        part, begin, m->t, estimate, which);
+  else
+    cpl_log(
+        ctx, CPL_LOG_WARNING, m->base.base.name,
+        "a condition of %s over values of other models changed between t=%.12g and t=%.12g%s, "
+        "and counts from the %s time on: %s %s, so that such times are known to the length of a "
+        "step only (this warning comes once; a shorter step makes them more exact)",
+        part, begin, m->t, estimate, which, who, why);
+  m->told = true;
 }
 
-static void tell(cpli_master* m, double begin) {
-  const char *why, *who = first_without_return(m, &why);
-  if (m->told) return;
-  m->told = true;
-  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-          "a condition of %s over values of other models changed between t=%.12g and t=%.12g, and "
-          "counts from the %s time on: %s %s, so that such times are known to one communication "
-          "step only (this is said once; a shorter step makes them more exact)",
-          m->parts[m->crosser].s->base.name, begin, m->t, m->early ? "earlier" : "later", who, why);
+// Where steps cannot be taken back.
+static cpl_status approaching_step(cpli_master* m, double target) {
+  double begin = m->t;
+  cpl_status st = cpli_master_approach(m, &target);
+  if (st >= 0) st = cpli_master_controlled_step(m, target);
+  if (st < 0) return st;
+  cpli_master_trace(m);
+  if (m->crossed && m->t - begin > accuracy(m->t - begin, m->t)) tell(m, begin);
+  return CPL_OK;
 }
 
 cpl_status cpli_master_located_step(cpli_master* m, double target) {
   if (!m->watches) return cpli_master_controlled_step(m, target);
+  if (!cpli_master_can_return(m)) return approaching_step(m, target);
   cpli_moment begin = cpli_master_now(m);
   double margin = m->margin_t == m->t ? m->margin : NAN;
   if (!(m->def.tolerance > 0)) cpli_master_keep(m);
   cpl_status st = cpli_master_controlled_step(m, target);
   if (st < 0 || !m->crossed || m->t - begin.t <= accuracy(m->t - begin.t, m->t)) return st;
-  if (cpli_master_can_return(m)) return search(m, &begin, margin);
-  tell(m, begin.t);
-  return st;
+  return search(m, &begin, margin);
 }

@@ -94,6 +94,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpl_stepper* p = m->parts[m->merged->part_of_var[ref]].s;
   uint32_t own = m->merged->ref_of_var[ref];
   m->touched = m->running;
+  m->parts[m->merged->part_of_var[ref]].given = m->running;
   if (p->ops->set_curve != NULL) return p->ops->set_curve(p, own, curve);
   double value =
       curve->value != NULL ? curve->value(curve->user, m->t) : cpli_curve_at(curve, m->t);
@@ -108,6 +109,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpl_status st = cpli_check_times(c->ctx, c->name, settings->start_time, stop, m->def.step,
                                    "communication points", false);
   m->t = m->t_start = settings->start_time;
+  m->kink = NAN;
   m->h = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = m->parts[i].own_t = m->t;
@@ -141,6 +143,7 @@ static cpl_status terminate(cpl_component* c) {
 static cpl_status reset(cpl_component* c) {
   cpli_master* m = master_of(c);
   m->running = m->ended = m->pending = m->touched = false;
+  m->rounds = 0;
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].n_past = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
@@ -195,6 +198,17 @@ static double next_point(const cpli_master* m, double t_end) {
   return next;
 }
 
+// The same where steps follow their error: kinks of tables and formulas are communication points.
+static cpl_status step_on(cpli_master* m, double t_end) {
+  bool controlled = m->def.tolerance > 0;
+  if (controlled && !(m->kink > m->t)) m->kink = cpli_master_kink(m, m->def.tolerance);
+  double next = next_point(m, t_end);
+  if (controlled) next = fmin(next, m->kink);
+  cpl_status st = cpli_master_located_step(m, next);
+  if (st >= 0 && controlled && m->t >= m->kink) cpli_master_pass_kink(m);
+  return st;
+}
+
 // A loop that is cut by the steps themselves may grow from step to step, without end.
 static cpl_status run_away(const cpli_master* m) {
   for (int32_t i = 0; i < m->n_outs; i++) {
@@ -216,9 +230,9 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
     for (int32_t i = 0; i < m->n_parts; i++) m->parts[i].pending = true;
   }
   if (m->touched) st = cpli_master_settle(m);
-  if (st >= 0 && updated && !m->ended) st = cpli_master_update(m);
+  if (st >= 0 && updated && !m->ended) st = cpli_master_update(m, t_end <= m->t);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending) {
-    st = cpli_master_located_step(m, next_point(m, t_end));
+    st = step_on(m, t_end);
     if (st >= 0) st = run_away(m);
   }
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE
@@ -226,6 +240,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
                                                   : CPL_STEP_DONE,
                               .time = m->t,
                               .event_handled = updated,
+                              .again = m->rounds > 0 && m->pending && !m->ended,
                               .stop = cpli_master_stop(m)};
   return st;
 }
@@ -241,6 +256,10 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
     if (isnan(one)) return CPL_OK;
   }
   return CPL_OK;
+}
+
+static double next_break(cpl_stepper* s, double tolerance) {
+  return cpli_master_kink((cpli_master*)s, tolerance);
 }
 
 static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double* next) {
@@ -302,7 +321,8 @@ void cpli_master_equip(cpli_master* m) {
     m->component_ops.restore = cpli_master_restore;
     m->component_ops.forget = cpli_master_forget;
   }
-  m->stepper_ops = (cpl_stepper_ops){.step = step, .set_curve = set_curve};
+  m->stepper_ops =
+      (cpl_stepper_ops){.step = step, .set_curve = set_curve, .next_break = next_break};
   if (m->base.base.can.predicts) m->stepper_ops.max_step = max_step;
   if (has_own_points(m)) m->stepper_ops.value_time = value_time;
   m->watches = watches_inputs(m);

@@ -19,8 +19,9 @@ typedef struct cpli_out {
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool changed;      // by the last look at it
-  uint32_t version;  // of bytes: how often they changed
+  bool changed;        // by the last look at it
+  int64_t changed_at;  // in an event: cpli_master.changes
+  uint32_t version;    // of bytes: how often they changed
   double real;
   int64_t integer;
   char* bytes;
@@ -45,10 +46,12 @@ typedef struct cpli_master_link {
   uint32_t version;  // of the bytes that were sent last
   double factor, offset;
   double nominal;
-  double next;    // at the end of the step
-  double before;  // what it carried before a round of an event update
-  double sent;    // what the part was told last (held inputs)
-  double noise;   // a residual of its loop that could not be made smaller
+  double next;            // at the end of the step
+  double seen;            // in an event: what it carried in the last update of its part,
+  uint32_t seen_version;  // which bytes,
+  int64_t seen_at;        // and cpli_master.changes then
+  double sent;            // what the part was told last (held inputs)
+  double noise;           // a residual of its loop that could not be made smaller
   double past_t[CPLI_SAMPLES], past[CPLI_SAMPLES];  // values of communication points, newest first
   int32_t n_past;
 } cpli_master_link;
@@ -63,6 +66,7 @@ typedef struct cpli_master_part {
   int32_t first_out, n_outs;
   int32_t order;            // of the polynomials its inputs follow
   double step;              // of its own grid; 0: none
+  double kink;              // the next one of its outputs by themselves
   double t;                 // where it is
   double own_t;             // as it says itself, which may differ by rounding
   double saved_t, first_t;  // the same where the snapshots below were taken
@@ -71,7 +75,9 @@ typedef struct cpli_master_part {
   bool jumped;              // its outputs are those after an event that ended the step
   bool kept;                // it stopped where all others are taken to now
   double accepted;          // the farthest point it reached in this step without a word
-  bool updated;             // in this round of an event
+  bool given;               // an input from outside since the last update
+  int64_t touched;          // in an event: cpli_master.changes when it was set or updated last,
+  int64_t updated_at;       // or updated
   bool early;     // inputs of the end of the step, held over it, make an event at its beginning
   double margin;  // of that event: cpl_stepper_ops.wants_update
   bool pending;   // an event of it waits
@@ -99,6 +105,7 @@ typedef struct cpli_plan {
   cpli_op* ops;
   int32_t n_ops;
   int32_t* items;
+  int64_t* done;  // of the plan for events: cpli_master.changes when each op was carried out last
 } cpli_plan;
 
 // What the nodes of a plan are and which edges it has.
@@ -106,7 +113,17 @@ typedef enum cpli_plan_kind {
   CPLI_PLAN_INITIAL,  // all parts are in initialisation: their outputs follow inputs
   CPLI_PLAN_SETTLE,   // at a communication point: those that can, follow
   CPLI_PLAN_STEP,
+  CPLI_PLAN_EVENT,  // values and event updates in the order of the data flow
+  CPLI_PLANS
 } cpli_plan_kind;
+
+// How far conditions over values of parts were from their change at the last communication points,
+// the newest first.
+typedef struct cpli_trace {
+  double t[CPLI_SAMPLES], margin[CPLI_SAMPLES];
+  int32_t n;
+  int32_t extra;  // steps that were made shorter to come close to a change
+} cpli_trace;
 
 typedef struct cpli_master {
   cpl_stepper base;
@@ -123,7 +140,7 @@ typedef struct cpli_master {
   // continuous links into parts that are given values only, in the order of part and reference
   int32_t* held;
   int32_t n_held;
-  cpli_plan plans[3];
+  cpli_plan plans[CPLI_PLANS];
   int32_t* probes;  // parts that must be asked before someone who cannot go back takes the step
   int32_t n_probes;
   struct cpli_crew* crew;  // threads; NULL: none
@@ -133,8 +150,11 @@ typedef struct cpli_master {
   double t, t_start;
   double h;      // of the next step, when it varies
   double reach;  // how far this step can go, as far as is known
+  double kink;   // the next one of all parts, where steps follow their error; NAN: not known
   bool running, ended;
   bool pending;     // an event at t waits for its update
+  int32_t rounds;   // of updates of an event that is not over
+  int64_t changes;  // a counter of what was changed in events
   bool touched;     // inputs were given from outside since the last step
   bool iterates;    // a loop repeats steps
   bool watches;     // parts may have conditions over their inputs
@@ -143,10 +163,12 @@ typedef struct cpli_master {
   int32_t crosser;  // of this part;
   double margin;    // how far indicators are beyond it: cpl_stepper_ops.wants_update,
   double margin_t;  // at this time
-  bool told;        // that the time of such a change is not known exactly
-  bool blind;       // in this step, parts that can go back have extrapolated inputs
-  bool saves;       // snapshots are taken before each step
-  uint32_t* refs;   // scratch of the longest list of one part
+  cpli_trace trace;
+  bool told;       // that the time of such a change is not known exactly
+  bool told_late;  // that an input jumped inside of a step
+  bool blind;      // in this step, parts that can go back have extrapolated inputs
+  bool saves;      // snapshots are taken before each step
+  uint32_t* refs;  // scratch of the longest list of one part
   double* reals;
   int64_t* integers;
   cpl_binary* binaries;
@@ -213,6 +235,8 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
 /// Inputs of a part that holds them over each step, as they are at the communication point.
 void cpli_master_show_held(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
                            double* values);
+/// Forget what a link carried before t.
+void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t);
 /// Remember what links carry at t; `jump`: what was before does not count any more.
 void cpli_master_sample(cpli_master* m, double t, bool jump);
 /// The polynomial of a link seen from t, that is given back at t_end when `known`.
@@ -246,13 +270,25 @@ cpl_status cpli_master_initialize(cpli_master* m);
 int32_t cpli_master_stop(const cpli_master* m);  // the lowest number of who wishes to stop
 /// Values that follow inputs from outside, at m->t, before a step.
 cpl_status cpli_master_settle(cpli_master* m);
-/// Event updates at m->t until nobody's values change any more.
-cpl_status cpli_master_update(cpli_master* m);
+/// Event updates at m->t until no values change any more; `once`: one round of them, and m->pending
+/// says that there must be another.
+cpl_status cpli_master_update(cpli_master* m, bool once);
 
 //------------------------------------ locate.c ------------------------------------
 
 /// One controlled step that ends where a condition over values of parts changes.
 cpl_status cpli_master_located_step(cpli_master* m, double target);
+
+//------------------------------------ approach.c ------------------------------------
+
+/// Before a step to *target that cannot be taken back: make it shorter where a condition is
+/// predicted to change in it.
+cpl_status cpli_master_approach(cpli_master* m, double* target);
+/// After it: note how far conditions are from their change.
+void cpli_master_trace(cpli_master* m);
+/// When the condition changed in the last step, which began at `begin`, by interpolation; NAN: not
+/// known. *error: about how exactly.
+double cpli_master_crossing(const cpli_master* m, double begin, double* error);
 
 //------------------------------------ estimate.c ------------------------------------
 
@@ -267,11 +303,17 @@ cpli_moment cpli_master_now(const cpli_master* m);
 void cpli_master_keep(cpli_master* m);
 /// Whether a step can be taken back.
 bool cpli_master_can_return(const cpli_master* m);
+/// Who is in the way of that, and why.
+const char* cpli_master_without_return(const cpli_master* m, const char** why);
 /// Take the last step back, which began there.
 cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin);
 
 /// Before the start: which outputs are watched.
 cpl_status cpli_master_watch(cpli_master* m);
+/// The next time at which outputs have a kink by themselves, or INFINITY.
+double cpli_master_kink(cpli_master* m, double tolerance);
+/// At m->kink: what values were before tells nothing of what they will be.
+void cpli_master_pass_kink(cpli_master* m);
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);
 

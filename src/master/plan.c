@@ -9,23 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/blocks.h"
-#include "master/master.h"
-
-typedef struct builder {
-  cpli_master* m;
-  cpli_plan_kind kind;
-  int32_t legacy;  // the part to be stepped before those that predict; -1: none
-  cpli_graph graph;
-  bool declared_only;  // without edges that are assumed because a part declares no dependencies
-  cpli_blocks* blocks;
-  cpli_blocks* declared;  // of the graph without assumed edges
-} builder;
-
-static int32_t out_node(const cpli_master* m, int32_t out) { return m->n_parts + out; }
-static int32_t link_node(const cpli_master* m, int32_t link) {
-  return m->n_parts + m->n_outs + link;
-}
+#include "master/planning.h"
 
 static bool follows(const cpli_master* m, cpli_plan_kind kind, int32_t part) {
   return kind == CPLI_PLAN_INITIAL || m->parts[part].follows;
@@ -103,26 +87,27 @@ static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
 }
 
 static cpl_status link_to_out(void* user, int32_t link, int32_t out, bool assumed) {
-  builder* b = user;
+  cpli_planner* b = user;
   if (assumed && b->declared_only) return CPL_OK;
-  return cpli_graph_edge(&b->graph, link_node(b->m, link), out_node(b->m, out));
+  return cpli_graph_edge(&b->graph, cpli_link_node(b->m, link), cpli_out_node(b->m, out));
 }
 
-static cpl_status add_edges(builder* b) {
+cpl_status cpli_planner_edges(cpli_planner* b) {
   cpli_master* m = b->m;
   bool steps = b->kind == CPLI_PLAN_STEP;
   cpl_status st = CPL_OK;
   for (int32_t o = 0; o < m->n_outs && st >= 0 && steps; o++)
-    st = cpli_graph_edge(&b->graph, m->outs[o].part, out_node(m, o));
+    st = cpli_graph_edge(&b->graph, m->outs[o].part, cpli_out_node(m, o));
   for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
     const cpli_master_link* l = &m->links[i];
     if (!l->delayed || !steps) {
-      st = cpli_graph_edge(&b->graph, out_node(m, l->out), link_node(m, i));
+      st = cpli_graph_edge(&b->graph, cpli_out_node(m, l->out), cpli_link_node(m, i));
     }
     if (st < 0 || !steps) continue;
     if (l->with_step && l->assumed && b->declared_only) continue;
-    if (l->with_step) st = cpli_graph_edge(&b->graph, link_node(m, i), l->part);
-    else if (m->parts[l->part].follows) st = cpli_graph_edge(&b->graph, l->part, link_node(m, i));
+    if (l->with_step) st = cpli_graph_edge(&b->graph, cpli_link_node(m, i), l->part);
+    else if (m->parts[l->part].follows)
+      st = cpli_graph_edge(&b->graph, l->part, cpli_link_node(m, i));
   }
   for (int32_t i = 0; i < m->n_links && st >= 0 && b->kind == CPLI_PLAN_INITIAL; i++) {
     const cpli_master_part* p = &m->parts[m->links[i].part];
@@ -140,7 +125,7 @@ static bool is_last(const cpli_master_part* p) {
   return p->kind == CPL_PREDICTS && !p->can_restore;
 }
 
-static cpl_status add_precedence(builder* b) {
+static cpl_status add_precedence(cpli_planner* b) {
   const cpli_master* m = b->m;
   cpl_status st = CPL_OK;
   for (int32_t p = 0; p < m->n_parts && st >= 0 && b->legacy >= 0; p++) {
@@ -204,7 +189,7 @@ static cpl_status delay_input(cpli_master* m, cpli_master_link* l) {
 
 // Its step must not wait for the end of a step of a part that comes after it: inputs that would are
 // extrapolated. The graph has no precedence edges yet.
-static cpl_status free_legacy(builder* b) {
+static cpl_status free_legacy(cpli_planner* b) {
   cpli_master* m = b->m;
   const cpli_master_part* p = &m->parts[b->legacy];
   bool* marked = cpli_alloc(m->base.base.ctx, (size_t)b->graph.n, sizeof *marked);
@@ -213,7 +198,7 @@ static cpl_status free_legacy(builder* b) {
   cpl_status st = cpli_graph_reach(&b->graph, marked);
   bool cut = false;
   for (int32_t l = p->first_link; l < p->first_link + p->n_links && st >= 0; l++) {
-    if (!m->links[l].with_step || !marked[link_node(m, l)]) continue;
+    if (!m->links[l].with_step || !marked[cpli_link_node(m, l)]) continue;
     st = delay_input(m, &m->links[l]);
     cut = true;
   }
@@ -222,21 +207,21 @@ static cpl_status free_legacy(builder* b) {
   int32_t n = b->graph.n;
   cpli_graph_free(&b->graph);
   cpli_graph_init(&b->graph, m->base.base.ctx, n);
-  return add_edges(b);
+  return cpli_planner_edges(b);
 }
 
-static cpl_status find_blocks(builder* b) {
+static cpl_status find_blocks(cpli_planner* b) {
   cpli_master* m = b->m;
   cpl_context* ctx = m->base.base.ctx;
   int32_t n = m->n_parts + m->n_outs + m->n_links;
   bool* may_tear = cpli_alloc(ctx, (size_t)n, sizeof *may_tear);
   if (may_tear == NULL) return cpli_nomem(ctx);
-  for (int32_t i = 0; i < m->n_links; i++) may_tear[link_node(m, i)] = true;
+  for (int32_t i = 0; i < m->n_links; i++) may_tear[cpli_link_node(m, i)] = true;
   cpl_status st = CPL_OK;
   for (int pass = 0; pass < 2 && st >= 0; pass++) {
     b->declared_only = pass == 1;
     cpli_graph_init(&b->graph, ctx, n);
-    st = add_edges(b);
+    st = cpli_planner_edges(b);
     if (st >= 0 && b->legacy >= 0 && pass == 0) st = free_legacy(b);
     if (st >= 0) st = add_precedence(b);
     if (st >= 0) st = cpli_blocks_find(&b->graph, may_tear, pass == 0 ? &b->blocks : &b->declared);
@@ -360,7 +345,7 @@ static unit unit_of(const cpli_master* m, int32_t node, int32_t level) {
 }
 
 typedef struct writer {
-  const builder* b;
+  const cpli_planner* b;
   cpli_plan* plan;
   int32_t n_items, cap_ops;
 } writer;
@@ -373,7 +358,7 @@ static cpli_op* last_op(writer* w) {
 static void write_unit(writer* w, const unit* u, int32_t floor) {
   cpli_master* m = w->b->m;
   bool is_set = u->kind == CPLI_OP_SET, is_step = u->kind == CPLI_OP_STEP;
-  if (is_step && w->b->kind != CPLI_PLAN_STEP) return;
+  if (is_step && w->b->kind != CPLI_PLAN_STEP && w->b->kind != CPLI_PLAN_EVENT) return;
   if (is_set && (!follows(m, w->b->kind, u->part) ||
                  (w->b->kind == CPLI_PLAN_STEP && m->links[u->item].with_step)))
     return;  // the step of its part takes it along
@@ -390,7 +375,7 @@ static void write_unit(writer* w, const unit* u, int32_t floor) {
 }
 
 // Whether a loop is there only because parts declare no dependencies.
-static bool is_assumed(const builder* b, int32_t block) {
+static bool is_assumed(const cpli_planner* b, int32_t block) {
   for (int32_t k = b->blocks->first[block]; k < b->blocks->first[block + 1]; k++) {
     if (b->declared->n_torn[b->declared->block[b->blocks->order[k]]] > 0) return false;
   }
@@ -416,7 +401,8 @@ static void write_loop(writer* w, const unit* u) {
   if (n_torn > m->most_torn) m->most_torn = n_torn;
 }
 
-static cpl_status write_plan(builder* b, cpli_plan* plan) {
+// Blocks in the order of their levels.
+static cpl_status write_plan(cpli_planner* b, const int32_t* level, cpli_plan* plan) {
   cpli_master* m = b->m;
   const cpli_blocks* bl = b->blocks;
   size_t n = (size_t)(m->n_parts + m->n_outs + m->n_links);
@@ -430,7 +416,7 @@ static cpl_status write_plan(builder* b, cpli_plan* plan) {
     return cpli_nomem(ctx);
   }
   for (int32_t i = 0; i < bl->n_blocks; i++) {
-    units[i] = unit_of(m, bl->order[bl->first[i]], bl->level[i]);
+    units[i] = unit_of(m, bl->order[bl->first[i]], level[i]);
     units[i].block = i;
     if (bl->n_torn[i] > 0) units[i].kind = CPLI_OP_LOOP;
   }
@@ -444,16 +430,29 @@ static cpl_status write_plan(builder* b, cpli_plan* plan) {
   return CPL_OK;
 }
 
+static cpl_status write_updates(cpli_planner* b, cpli_plan* plan) {
+  cpli_master* m = b->m;
+  int32_t* level = cpli_alloc(m->base.base.ctx, (size_t)b->blocks->n_blocks, sizeof *level);
+  cpl_status st = level != NULL ? cpli_update_levels(b, level) : cpli_nomem(m->base.base.ctx);
+  if (st >= 0) st = write_plan(b, level, plan);
+  cpli_free(m->base.base.ctx, level);
+  if (st < 0) return st;
+  plan->done = cpli_arena_alloc(&m->arena, (size_t)plan->n_ops, sizeof *plan->done);
+  return plan->done != NULL ? CPL_OK : cpli_nomem(m->base.base.ctx);
+}
+
 // Loops are treated once, in the plan of steps; at a communication point and in initialisation
 // values follow without a step, so every loop that is left there can be solved.
 static cpl_status make_plan(cpli_master* m, cpli_plan_kind kind) {
   cpl_status st = CPL_OK;
   for (bool cut = true; cut && st >= 0;) {
-    builder b = {.m = m, .kind = kind, .legacy = kind == CPLI_PLAN_STEP ? legacy_of(m) : -1};
+    cpli_planner b = {.m = m, .kind = kind, .legacy = kind == CPLI_PLAN_STEP ? legacy_of(m) : -1};
     cut = false;
     st = find_blocks(&b);
     if (st >= 0 && kind == CPLI_PLAN_STEP) st = treat_loops(m, b.blocks, &cut);
-    if (st >= 0 && !cut) st = write_plan(&b, &m->plans[kind]);
+    if (st >= 0 && !cut && kind != CPLI_PLAN_EVENT)
+      st = write_plan(&b, b.blocks->level, &m->plans[kind]);
+    if (st >= 0 && kind == CPLI_PLAN_EVENT) st = write_updates(&b, &m->plans[kind]);
     cpli_blocks_destroy(b.blocks);
     cpli_blocks_destroy(b.declared);
   }
@@ -558,5 +557,6 @@ cpl_status cpli_master_plan(cpli_master* m) {
   if (st >= 0) st = make_plan(m, CPLI_PLAN_STEP);
   if (st >= 0) st = make_plan(m, CPLI_PLAN_SETTLE);
   if (st >= 0) st = make_plan(m, CPLI_PLAN_INITIAL);
+  if (st >= 0) st = make_plan(m, CPLI_PLAN_EVENT);
   return st < 0 ? st : find_probes(m);
 }

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The state of a master: what it remembers of values and links, and a snapshot of every part.
+#include <math.h>
+
 #include "master/master.h"
 
 typedef struct saved {
   double t, t_start, h;  // a mode may have been entered again since
   double margin, margin_t;
+  cpli_trace trace;
   bool running, ended, pending, touched;
   cpl_snapshot* parts;
   cpli_master_part* states;  // what is copied of them: t, pending and result
@@ -36,6 +39,7 @@ cpl_status cpli_master_save(cpl_component* c, cpl_snapshot* snapshot) {
   k->t_start = m->t_start;
   k->h = m->h;
   k->margin = m->margin, k->margin_t = m->margin_t;
+  k->trace = m->trace;
   k->running = m->running, k->ended = m->ended, k->pending = m->pending, k->touched = m->touched;
   memcpy(k->links, m->links, (size_t)m->n_links * sizeof *k->links);
   memcpy(k->outs, m->outs, (size_t)m->n_outs * sizeof *k->outs);
@@ -50,10 +54,13 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_master* m = (cpli_master*)c;
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
+  m->rounds = 0;  // snapshots are taken between events
+  m->kink = NAN;
   m->t = k->t;
   m->t_start = k->t_start;
   m->h = k->h;
   m->margin = k->margin, m->margin_t = k->margin_t;
+  m->trace = k->trace;
   m->running = k->running, m->ended = k->ended, m->pending = k->pending, m->touched = k->touched;
   memcpy(m->links, k->links, (size_t)m->n_links * sizeof *k->links);
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;

@@ -100,6 +100,9 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->st = step_past_start(m, p, t_end);
   if (p->st == CPL_RETRY)
     p->st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the step to t=%.12g", t_end);
+  // values of the end of the step ended it at its beginning: it ends with the step
+  bool ended = p->early && p->st >= 0 && p->result.end == CPL_STEP_TERMINATE;
+  if (ended && p->result.time <= p->t) p->result.time = t_end;
   p->own_t = p->result.time;
   // an event of its own at the end of the step, but for rounding: a part adds up time as it likes
   double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);

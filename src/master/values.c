@@ -241,19 +241,28 @@ void cpli_master_show_held(const cpli_master* m, int32_t part, const uint32_t* r
 
 //------------------------------------ history ------------------------------------
 
+static void sample(const cpli_master* m, cpli_master_link* l, double t) {
+  bool again = l->n_past > 0 && l->past_t[0] >= t;
+  int32_t n = l->n_past < CPLI_SAMPLES ? l->n_past : CPLI_SAMPLES - 1;
+  for (int32_t k = n; k > 0 && !again; k--)
+    l->past_t[k] = l->past_t[k - 1], l->past[k] = l->past[k - 1];
+  l->past_t[0] = t;
+  l->past[0] = cpli_link_value(m, l);
+  if (!again) l->n_past = n + 1;
+  l->next = l->past[0];
+  l->guessed = false;
+}
+
+void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t) {
+  if (l->discrete) return;
+  l->n_past = 0;
+  sample(m, l, t);
+}
+
 void cpli_master_sample(cpli_master* m, double t, bool jump) {
   for (int32_t i = 0; i < m->n_links; i++) {
     cpli_master_link* l = &m->links[i];
-    if (l->discrete || (!jump && !m->parts[m->outs[l->out].part].due)) continue;
-    if (jump) l->n_past = 0;
-    bool again = l->n_past > 0 && l->past_t[0] >= t;
-    int32_t n = l->n_past < CPLI_SAMPLES ? l->n_past : CPLI_SAMPLES - 1;
-    for (int32_t k = n; k > 0 && !again; k--)
-      l->past_t[k] = l->past_t[k - 1], l->past[k] = l->past[k - 1];
-    l->past_t[0] = t;
-    l->past[0] = cpli_link_value(m, l);
-    if (!again) l->n_past = n + 1;
-    l->next = l->past[0];
-    l->guessed = false;
+    if (jump) cpli_link_jump(m, l, t);
+    else if (!l->discrete && m->parts[m->outs[l->out].part].due) sample(m, l, t);
   }
 }

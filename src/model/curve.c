@@ -174,13 +174,15 @@ static cpl_break find_kink(const cpli_cursor* k, double t, double until, double 
 // What was found is remembered; a solver that was behind looks only at what lies between.
 cpl_break cpli_cursor_next_kink(cpli_cursor* cursor, double t, double tolerance) {
   if (cursor->curve->held) return (cpl_break){(double)INFINITY, 0};
-  bool known = cursor->looked && cursor->kink_piece == cursor->piece && t < cursor->next_kink.time;
+  bool known = cursor->looked && cursor->kink_piece == cursor->piece &&
+               cursor->kink_tolerance == tolerance && t < cursor->next_kink.time;
   if (known && t >= cursor->kink_after) return cursor->next_kink;
   double until = known ? cursor->kink_after : (double)INFINITY;
   cpl_break found = find_kink(cursor, t, until, tolerance);
   if (!known || found.time < until) cursor->next_kink = found;
   cursor->looked = true;
   cursor->kink_after = t;
+  cursor->kink_tolerance = tolerance;
   cursor->kink_piece = cursor->piece;
   return cursor->next_kink;
 }

@@ -93,9 +93,10 @@ void cpli_curve_free(cpli_curve* curve);
 typedef struct cpli_cursor {
   const cpli_curve* curve;
   size_t piece;
-  size_t row;           // linear: where the last value was found
-  bool looked;          // for a kink:
-  double kink_after;    // between this time
+  size_t row;         // linear: where the last value was found
+  bool looked;        // for a kink:
+  double kink_after;  // between this time
+  double kink_tolerance;
   cpl_break next_kink;  // and this one there is none
   size_t kink_piece;
 } cpli_cursor;

@@ -66,7 +66,8 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
                                      : m->pending != NULL ? CPL_STEP_EVENT
                                                           : r.end,
                               .time = m->t,
-                              .event_handled = handled};
+                              .event_handled = handled,
+                              .again = r.again && !m->ended && m->pending == NULL};
   return st;
 }
 
@@ -89,6 +90,12 @@ static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   *margin = NAN;
   return inner->ops->wants_update != NULL ? inner->ops->wants_update(inner, wanted, margin)
                                           : CPL_OK;
+}
+
+static double next_break(cpl_stepper* s, double tolerance) {
+  cpl_stepper* inner = active_of((cpli_modes*)s);
+  return inner->ops->next_break != NULL ? inner->ops->next_break(inner, tolerance)
+                                        : (double)INFINITY;
 }
 
 static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
@@ -363,6 +370,7 @@ static void make_stepper(cpli_modes* m) {
                                      .ahead = look_ahead ? ahead : NULL,
                                      .set_curve = curves ? set_curve : NULL,
                                      .wants_update = wants_update,
+                                     .next_break = next_break,
                                      .value_time = own_points ? value_time : NULL,
                                      .max_step = predicts ? max_step : NULL};
   m->base.ops = &m->stepper_ops;

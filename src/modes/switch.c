@@ -255,7 +255,10 @@ static cpl_status write_late(cpli_modes* m, cpli_transition* t, cpli_mode* mode)
   if (m->is_model) return write_states(t, mode->m);
   cpl_stepper* s = mode->s;
   cpl_status st = s->ops->set_states(s, t->late_states, (size_t)t->n_late, t->late_values);
-  return st < 0 ? st : s->ops->step(s, m->t, m->t, &result);
+  do {
+    if (st >= 0) st = s->ops->step(s, m->t, m->t, &result);
+  } while (st >= 0 && result.again);
+  return st;
 }
 
 cpl_status cpli_modes_begin(cpli_modes* m, cpli_transition* from) {

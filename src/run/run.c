@@ -122,7 +122,10 @@ static cpl_status record_passed(run* r, double until) {
 
 static cpl_status update_event(run* r) {
   cpl_step_result result;
-  cpl_status st = r->s->ops->step(r->s, r->t, r->t, &result);
+  cpl_status st;
+  do {  // updates of one event; rows have the values before and after all of them
+    st = r->s->ops->step(r->s, r->t, r->t, &result);
+  } while (st >= 0 && result.again);
   r->ended = st >= 0 && result.end == CPL_STEP_TERMINATE;
   r->recorded = false;
   return st;

@@ -52,7 +52,7 @@ cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* cur
 }
 
 cpl_status cpli_curves_refresh(cpli_integrate* s) {
-  if (!s->stale || s->in_event) return CPL_OK;
+  if (!s->stale || (s->in_event && s->rounds == 0)) return CPL_OK;
   s->stale = false;
   return cpli_set_inputs(s, s->t);
 }

@@ -59,12 +59,12 @@ static cpl_status enter_event_mode(cpli_integrate* s) {
 }
 
 // From event mode to continuous time: iterate until the model asks for no more, then read what it
-// changed.
-static cpl_status event_iteration(cpli_integrate* s) {
+// changed. `once`: a single update, after which the model may still be in event mode.
+static cpl_status event_iteration(cpli_integrate* s, bool once) {
   cpl_event_info info = {.again = true};
   cpl_status st = cpli_set_inputs(s, s->t);
-  for (int round = 0; st >= 0 && info.again; round++) {
-    if (round == MOST_ROUNDS) {
+  while (st >= 0 && info.again) {
+    if (s->rounds++ == MOST_ROUNDS) {
       return cpl_fail(
           s->base.base.ctx, CPL_ERR_MODEL,
           "%s: the event at t=%.12g does not settle: %d updates, and the model asks for another",
@@ -77,8 +77,10 @@ static cpl_status event_iteration(cpli_integrate* s) {
     s->ended = s->ended || info.terminate;
     s->stop = info.stop;
     if (info.terminate) break;
+    if (once && info.again && !info.structure_changed) return CPL_OK;
   }
   if (st < 0) return st;
+  s->rounds = 0;
   s->next_time = info.next_time;
   if (info.structure_changed && s->m->ops->structure == NULL) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_UNSUPPORTED,
@@ -96,12 +98,12 @@ static cpl_status event_iteration(cpli_integrate* s) {
   return st < 0 ? st : cpli_integrate_restart(s);
 }
 
-cpl_status cpli_integrate_update(cpli_integrate* s) {
+cpl_status cpli_integrate_update(cpli_integrate* s, bool once) {
   double since = cpli_clock_if(s);
   cpl_status st = enter_event_mode(s);
-  if (st >= 0) st = event_iteration(s);
+  if (st >= 0) st = event_iteration(s, once);
   cpli_account(s, since);
-  s->pending = NO_EVENT;
+  s->pending = s->rounds > 0 ? INPUT_EVENT : NO_EVENT;
   return st;
 }
 
@@ -266,8 +268,9 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
 
   // an event that waits, or a step of size zero: the update
   if (!s->ended && (jumped || s->pending != NO_EVENT || t_end <= s->t)) {
-    st = cpli_integrate_update(s);
+    st = cpli_integrate_update(s, t_end <= s->t);
     result->event_handled = true;
+    result->again = s->rounds > 0;
   } else if (!s->ended && s->def.restart_each_step) {
     st = cpli_integrate_restart(s);
   }
@@ -297,6 +300,13 @@ static cpl_status ahead(cpl_stepper* base, double t_limit, double* until) {
                       : cpli_integrate_ahead(s, t_limit, t_limit);
   *until = s->t_step;
   return st;
+}
+
+static double next_kink(cpl_stepper* base, double tolerance) {
+  cpli_integrate* s = (cpli_integrate*)base;
+  double after = s->t + 1e-13 * fabs(s->t);
+  if (s->m->ops->next_break == NULL) return INFINITY;
+  return s->m->ops->next_break(s->m, after, tolerance).time;
 }
 
 static cpl_status set_states(cpl_stepper* base, const int32_t* states, size_t n,
@@ -386,13 +396,13 @@ static cpl_status exit_init(cpl_component* c) {
   if (st < 0) return st;
   s->running = true;
   s->in_event = true;
-  return event_iteration(s);
+  return event_iteration(s, false);
 }
 
 static void forget_run(cpli_integrate* s) {
   s->running = s->in_event = s->ended = s->step_open = s->moved = s->stale = false;
   s->at_end = s->pending = NO_EVENT;
-  s->stop = 0;
+  s->stop = s->rounds = 0;
   s->n_curves = s->last_curve = 0;  // inputs are given anew
   cpli_watch_forget(s);
   cpli_structures_forget(s);
@@ -458,7 +468,8 @@ static const cpl_stepper_ops stepper_ops = {.step = step,
                                             .set_curve = cpli_curves_set,
                                             .wants_update = cpli_curves_want_update,
                                             .ahead = ahead,
-                                            .set_states = set_states};
+                                            .set_states = set_states,
+                                            .next_break = next_kink};
 
 static const char* const solver_names[] = {
     [CPL_SOLVER_CVODE] = "cvode", [CPL_SOLVER_ADAMS] = "adams",     [CPL_SOLVER_RK4] = "rk4",

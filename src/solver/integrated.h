@@ -44,6 +44,7 @@ typedef struct cpli_integrate {
   bool multistep;          // the method has a history
   bool running;            // between exit_init and terminate
   bool in_event;           // the model is in event mode
+  int32_t rounds;          // updates of the event that is not over yet
   bool ended;              // the model asked to stop
   int32_t stop;            // and said this number
   bool step_open;          // the model has not heard of the solver's last step yet
@@ -105,8 +106,8 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t);
 cpl_status cpli_integrate_look(cpli_integrate* s, double t);
 /// The solution at a time of the model, inside the solver's last step.
 cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x);
-/// The event update at s->t.
-cpl_status cpli_integrate_update(cpli_integrate* s);
+/// The event at s->t. `once`: one update of it; s->rounds > 0: it is not over.
+cpl_status cpli_integrate_update(cpli_integrate* s, bool once);
 /// Forget the solver's history.
 cpl_status cpli_integrate_restart(cpli_integrate* s);
 

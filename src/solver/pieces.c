@@ -23,6 +23,7 @@ typedef struct pieces {
   int32_t n_waiting;
   bool* waits;
   double t;       // where outputs are
+  bool again;     // the event is not over: pieces ask for another update
   double limit;   // t_limit of the last step: at it, inputs may jump
   double looked;  // t_end of the last step: indicators of all pieces were compared there
   bool running, ended;
@@ -61,7 +62,7 @@ static cpl_status bring(pieces* p, int32_t i) {
   cpl_status st = cpli_integrate_look(s, p->t);
   if (st < 0 || s->t_step >= p->t) return st;
   while (st >= 0 && !s->ended && s->t < p->t) {
-    if (s->pending != NO_EVENT) st = cpli_integrate_update(s);
+    if (s->pending != NO_EVENT) st = cpli_integrate_update(s, false);
     else if (p->t < s->t_step) st = cpli_integrate_look(s, p->t);
     else if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
     else st = cpli_integrate_ahead(s, p->t, p->limit);
@@ -71,17 +72,17 @@ static cpl_status bring(pieces* p, int32_t i) {
   return st;
 }
 
-static cpl_status update(pieces* p, int32_t i) {
+static cpl_status update(pieces* p, int32_t i, bool once) {
   cpl_status st = bring(p, i);
-  if (st >= 0) st = cpli_integrate_update(p->steppers[i]);
+  if (st >= 0) st = cpli_integrate_update(p->steppers[i], once);
   cpli_heap_sort_in(&p->heap, i);
   heed(p, i);
   return st;
 }
 
-static cpl_status update_all(pieces* p) {
+static cpl_status update_all(pieces* p, bool once) {
   cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < p->n && st >= 0; i++) st = update(p, i);
+  for (int32_t i = 0; i < p->n && st >= 0; i++) st = update(p, i, once);
   return st;
 }
 
@@ -90,13 +91,14 @@ static void forget_waiting(pieces* p) {
   p->n_waiting = 0;
 }
 
-// Those whose event waits; all of them when nobody's does, or where inputs may have jumped.
-static cpl_status update_waiting(pieces* p) {
+// Those whose event waits; all of them when nobody's does, where inputs may have jumped, and
+// between updates of one event. Pieces that ask for another update wait again.
+static cpl_status update_waiting(pieces* p, bool once) {
   int32_t n = p->n_waiting;
   cpl_status st = CPL_OK;
   forget_waiting(p);
-  if (n == 0 || p->t >= p->limit) return update_all(p);
-  for (int32_t k = 0; k < n && st >= 0; k++) st = update(p, p->waiting[k]);
+  if (n == 0 || p->t >= p->limit || p->again) return update_all(p, once);
+  for (int32_t k = 0; k < n && st >= 0; k++) st = update(p, p->waiting[k], once);
   return st;
 }
 
@@ -154,8 +156,9 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   cpl_status st = CPL_OK;
   *result = (cpl_step_result){0};
   if (!p->ended && (p->n_waiting > 0 || t_end <= p->t)) {
-    st = update_waiting(p);
+    st = update_waiting(p, t_end <= p->t);
     result->event_handled = true;
+    p->again = result->again = st >= 0 && !p->ended && p->n_waiting > 0;
   } else if (!p->ended && p->steppers[0]->def.restart_each_step) {
     st = restart_all(p);
   }
@@ -431,7 +434,19 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
 static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS},  // rolls back or not
     {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};
-static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
+static double next_break(cpl_stepper* base, double tolerance) {
+  const pieces* p = (const pieces*)base;
+  double next = INFINITY;
+  for (int32_t i = 0; i < p->n; i++) {
+    cpl_model* m = p->steppers[i]->m;
+    if (m->ops->next_break == NULL) continue;
+    next = fmin(next, m->ops->next_break(m, p->t + 1e-13 * fabs(p->t), tolerance).time);
+  }
+  return next;
+}
+
+static const cpl_stepper_ops stepper_ops = {
+    .step = step, .set_curve = set_curve, .next_break = next_break};
 
 // The weakest of all pieces.
 static void find_capabilities(pieces* p) {

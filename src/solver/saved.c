@@ -14,6 +14,7 @@ typedef struct saved {
   bool moved;       // curves, since the last step
   size_t size;      // of all of it: the structure of the model may have become a larger one
   int32_t stop;     // with ended
+  int32_t rounds;   // with in_event
   size_t n_curves;  // NOT_SAVED: they are not in it
   double x[];       // and behind them indicators before curves moved, trails, curves and their refs
 } saved;
@@ -57,6 +58,7 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
                .running = s->running,
                .in_event = s->in_event,
                .ended = s->ended,
+               .rounds = s->rounds,
                .moved = s->moved,
                .size = k->size,
                .stop = s->stop,
@@ -86,6 +88,7 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   s->running = k->running;
   s->in_event = k->in_event;
   s->ended = k->ended;
+  s->rounds = k->rounds;
   s->stop = k->stop;
   s->step_open = false;
   s->moved = s->stale = k->moved;

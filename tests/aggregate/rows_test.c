@@ -39,7 +39,7 @@ static int initialize(const cpl_values* v, cpl_event_actions* a) {
   return CPL_MODEL_OK;
 }
 static int jump(const cpl_values* v, cpl_event_actions* a) {
-  if (v->t >= 1) a->x[0] = v->x[0] + 1;
+  if (a->time_event) a->x[0] = v->x[0] + 1;
   a->next_time = v->t < 1 ? 1 : INFINITY;
   return CPL_MODEL_OK;
 }

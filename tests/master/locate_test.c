@@ -120,14 +120,15 @@ static const double root_up = 1.2 - 0.74833147735478827708,
 static void a_condition_over_two_steppers_is_located(void** state) {
   (void)state;
   for (int how = CPL_MASTER_DETERMINATE; how <= CPL_MASTER_ITERATIVE; how++) {
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
       rig r;
       make_sources(&r, -0.5, 1.3, 0.2, true);
       cpl_master_def def = cpl_default_master_def();
       def.algorithm = (cpl_master_algorithm)how;
       def.step = 0.3;
       def.order = k == 1 ? 1 : -1;
-      if (k == 2) def.tolerance = 1e-3;
+      if (k >= 2) def.tolerance = 1e-3;
+      if (k == 3) def.estimate = CPL_ESTIMATE_RICHARDSON, def.order = 0;
       make_master(&r, &def);
       run_to(r.master, 2.7);
       CHECK_NEAR(value_of(r.master, "d.up"), root_up, 1e-10);
@@ -140,24 +141,86 @@ static void a_condition_over_two_steppers_is_located(void** state) {
   }
 }
 
-static void what_cannot_be_located_is_reported_once(void** state) {
+// What the master wrote about the first change: between which times it was, and when by estimate.
+static void read_report(double* low, double* high, double* estimate) {
+  const char* at = strstr(logged, "changed between t=");
+  if (at == NULL) fail_msg("no report: %s", logged);
+  CHECK_INT(
+      sscanf(at, "changed between t=%lf and t=%lf (by interpolation at %lf", low, high, estimate),
+      3);
+}
+
+// Without a way back the last steps before a change are short ones; where steps cannot vary the
+// time is that of the next communication point, with an estimate of when it was.
+static void what_cannot_go_back_is_approached(void** state) {
   (void)state;
-  rig r;
-  make_sources(&r, -0.5, 1.3, 0.2, false);
-  cpl_master_def def = cpl_default_master_def();
-  def.algorithm = CPL_MASTER_JACOBI;
-  def.step = 0.3;
-  make_master(&r, &def);
-  logged[0] = '\0';
-  run_to(r.master, 2.7);
-  CHECK_NEAR(value_of(r.master, "d.up"), 0.6, 1e-12);
-  CHECK_NEAR(value_of(r.master, "d.down"), 2.1, 1e-12);
-  CHECK_CONTAINS(logged,
-                 "a condition of d over values of other models changed between t=0.3 and "
-                 "t=0.6");
-  CHECK_CONTAINS(logged, "a cannot be rolled back");
-  CHECK(strchr(logged, '\n')[1] == '\0');
-  drop(&r);
+  for (int k = 0; k < 2; k++) {
+    rig r;
+    double low, high, estimate;
+    make_sources(&r, -0.5, 1.3, 0.2, false);
+    r.a.base.base.can.variable_step = k == 0;
+    cpl_master_def def = cpl_default_master_def();
+    def.algorithm = CPL_MASTER_JACOBI;
+    def.step = 0.3;
+    make_master(&r, &def);
+    logged[0] = '\0';
+    run_to(r.master, 2.7);
+    read_report(&low, &high, &estimate);
+    CHECK_CONTAINS(logged, "a condition of d over values of other models changed between");
+    CHECK_CONTAINS(logged, k == 0 ? "a cannot be rolled back" : "a can neither be rolled back nor");
+    CHECK(strstr(strchr(logged, '\n'), "this warning") == NULL);
+    CHECK_NEAR(value_of(r.master, "d.up"), k == 0 ? root_up : 0.6, k == 0 ? 1e-6 : 1e-12);
+    CHECK_NEAR(value_of(r.master, "d.down"), k == 0 ? root_down : 2.1, k == 0 ? 1e-6 : 1e-12);
+    CHECK(low < root_up && root_up < high && high - low <= (k == 0 ? 1e-4 : 0.3 + 1e-12));
+    CHECK_NEAR(estimate, root_up, k == 0 ? 1e-10 : 0.05);
+    if (k == 0) CHECK(cpl_master_get_stats(r.master)->steps <= 9 + 2 * 12);
+    drop(&r);
+  }
+}
+
+// A body falls with friction: h = 30 + 100 k - 20 k t - 100 k exp(-t / 5), with k = 9.81 / 4.
+static double height(double t) {
+  double k = 9.81 / 4;
+  return 30 + 100 * k - 20 * k * t - 100 * k * exp(-t / 5);
+}
+static cpl_status fall(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* r) {
+  cpl_status st = fake_step(s, t_end, t_limit, r);
+  ((fake*)s)->x = height(((fake*)s)->t);
+  return st;
+}
+
+// The estimate is that of a parabola: its error shrinks with the third power of the step. Where the
+// step may vary, the change itself is found to a ten-thousandth of the step.
+static void the_estimate_follows_the_step(void** state) {
+  (void)state;
+  double low = 0, high = 10, errors[3];
+  for (int i = 0; i < 100; i++) {
+    double middle = (low + high) / 2;
+    if (height(middle) > 0.7) low = middle;
+    else high = middle;
+  }
+  double exact = low;
+  for (int k = 0; k < 6; k++) {
+    rig r;
+    make_sources(&r, -0.5, height(0), 0, false);
+    r.a.step_ops.step = fall;
+    r.b.u = 0, r.b.x = 1;  // the product is the height
+    r.a.base.base.can.variable_step = k >= 3;
+    cpl_master_def def = cpl_default_master_def();
+    def.algorithm = CPL_MASTER_JACOBI;
+    def.step = 0.4 / (1 << k % 3);
+    make_master(&r, &def);
+    logged[0] = '\0';
+    run_to(r.master, 4);
+    double begin, end, estimate;
+    read_report(&begin, &end, &estimate);
+    CHECK(begin <= exact && exact <= end);
+    if (k < 3) errors[k] = fabs(estimate - exact);
+    else CHECK_NEAR(value_of(r.master, "d.down"), exact, 1e-4 * def.step);
+    drop(&r);
+  }
+  CHECK(errors[0] < 2e-3);
+  CHECK(errors[1] < errors[0] / 3 && errors[2] < errors[0] / 15);
 }
 
 // The detector is a part of a master of its own.
@@ -198,7 +261,8 @@ static void conditions_in_a_nested_master_are_located(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_condition_over_two_steppers_is_located),
-      cmocka_unit_test(what_cannot_be_located_is_reported_once),
+      cmocka_unit_test(what_cannot_go_back_is_approached),
+      cmocka_unit_test(the_estimate_follows_the_step),
       cmocka_unit_test(conditions_in_a_nested_master_are_located),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

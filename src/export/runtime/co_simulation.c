@@ -157,7 +157,9 @@ static cpl_status advance(fmu* f, double t_end, cpl_step_result* result) {
     if (f->leave_events || (f->event_mode && (f->early_return || t >= t_end))) return CPL_OK;
     bool stop = importer_returns(f, t, &t_end) || f->stop_at_events;
     if (!stop && t < t_end) continue;  // the next step handles it
-    st = s->ops->step(s, t, t, result);
+    do {
+      st = s->ops->step(s, t, t, result);
+    } while (st >= 0 && result->again);
     if (st < 0 || result->end != CPL_STEP_DONE) return st;
     if (t < t_end) result->end = CPL_STEP_EVENT;
     return CPL_OK;
@@ -210,10 +212,11 @@ fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info) {
   cpl_step_result result = {.time = f->time};
   cpl_stepper* s = f->stepper;
   cpl_status st = f->update_due ? s->ops->step(s, f->time, f->time, &result) : CPL_OK;
-  f->update_due = false;
+  f->update_due = st >= 0 && result.again;
   if (st >= 0) arrive(f, f->time, &result);
-  *info =
-      (cpl_event_info){.terminate = f->end_wanted, .next_time = cpli_cmodel_next_time(f->model)};
+  *info = (cpl_event_info){.again = f->update_due,
+                           .terminate = f->end_wanted,
+                           .next_time = cpli_cmodel_next_time(f->model)};
   return fmu_result(f, function, st);
 }
 
