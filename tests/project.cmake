@@ -9,7 +9,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(STAGE ${CMAKE_CURRENT_BINARY_DIR}/stage)
 add_test(NAME install/stage
   COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${STAGE})
-set_tests_properties(install/stage PROPERTIES FIXTURES_SETUP stage TIMEOUT 60)
+set_tests_properties(install/stage PROPERTIES FIXTURES_SETUP stage TIMEOUT 1800)
 set(INSTALL_TESTS command)
 if(NOT CPL_SANITIZE AND NOT CPL_COVERAGE) # those libraries need their runtime in every program
   list(APPEND INSTALL_TESTS cmake pkg-config symbols)
@@ -20,7 +20,7 @@ endif()
 foreach(what ${INSTALL_TESTS})
   add_test(NAME install/${what} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${what} ${STAGE}
     ${CMAKE_CURRENT_BINARY_DIR}/work/install_${what})
-  set_tests_properties(install/${what} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 120 ENVIRONMENT
+  set_tests_properties(install/${what} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 1800 ENVIRONMENT
     "CC=${CMAKE_C_COMPILER};COUPLET_VERSION=${PROJECT_VERSION};EXAMPLES=${CMAKE_SOURCE_DIR}/examples;SOURCES=${CMAKE_SOURCE_DIR}/")
 endforeach()
 
@@ -28,7 +28,7 @@ endforeach()
 
 function(cpl_project_test name)
   add_test(NAME project/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(project/${name} PROPERTIES TIMEOUT 120)
+  set_tests_properties(project/${name} PROPERTIES TIMEOUT 1800)
 endfunction()
 cpl_project_test(layers ${Python3_EXECUTABLE} tools/check_layers.py)
 cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --self-test)
@@ -54,6 +54,6 @@ foreach(source ${BROWSER_TESTS})
   set(work ${CMAKE_CURRENT_BINARY_DIR}/work/browser_${name})
   file(MAKE_DIRECTORY ${work})
   add_test(NAME browser/${name} COMMAND ${NODE} ${source} WORKING_DIRECTORY ${work})
-  set_tests_properties(browser/${name} PROPERTIES TIMEOUT 120 ENVIRONMENT
+  set_tests_properties(browser/${name} PROPERTIES TIMEOUT 1800 ENVIRONMENT
     "COUPLET=$<TARGET_FILE:couplet_cli>;COUPLET_SOURCE_DIR=${CMAKE_SOURCE_DIR};COUPLET_NPM=${CPL_NPM}")
 endforeach()
