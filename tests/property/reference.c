@@ -144,6 +144,14 @@ static ref_status handle_event(integration* r, const double* g, bool time_event)
   return REF_OK;
 }
 
+// Whether a guard that changes its side is zero. A model that compares with less in place of not
+// greater sees no change there, and the guard does not change its side again behind it.
+static bool is_on_edge(const integration* r, const double* g) {
+  for (int i = 0; i < r->s->n_guards; i++)
+    if (g[i] == 0 && r->side[i]) return true;
+  return false;
+}
+
 // Goes to the first crossing inside a step of size h, which ends with guards g, and handles it.
 static ref_status go_to_crossing(integration* r, double h) {
   double low = 0, high = h, x[REF_MAX_STATES], g[REF_MAX_GUARDS];
@@ -155,6 +163,10 @@ static ref_status go_to_crossing(integration* r, double h) {
     else low = middle;
   }
   crossed_after(r, high, x, g);
+  for (int k = 0; k < 8 && high + close < h && is_on_edge(r, g); k++) {
+    high += close;
+    crossed_after(r, high, x, g);
+  }
   memcpy(r->x, x, sizeof r->x);
   r->t += high;
   return handle_event(r, g, false);

@@ -141,6 +141,30 @@ static void two_crossings_in_one_step_are_found(void** state) {
   CHECK_NEAR(f.event_t[0], 0.48, 1e-14);
 }
 
+static void until_seven_tenths(void* user, double t, const double* x, double* g) {
+  (void)user, (void)x;
+  g[0] = 0.7 - t;
+}
+
+static void leave_behind(void* user, double t, double* x, const int8_t* crossed, bool time_event) {
+  (void)x, (void)crossed, (void)time_event;
+  ((fixture*)user)->side = t > 0.7;
+}
+
+// The guard is zero at t = 0.7, where a model that asks for t > 0.7 does not switch yet.
+static void a_guard_that_is_zero_is_left_behind(void** state) {
+  (void)state;
+  fixture f = {.system = {.n_states = 2,
+                          .n_guards = 1,
+                          .f = by_side,
+                          .guards = until_seven_tenths,
+                          .update = leave_behind},
+               .next = INFINITY};
+  double x[REF_MAX_STATES] = {0, 0};
+  CHECK_INT(integrate(&f, x, 1, 1, 0.17), 1);
+  CHECK_NEAR(f.last[0], 0.3, 1e-14);
+}
+
 static void add_one(void* user, double t, double* x, const int8_t* crossed, bool time_event) {
   fixture* f = user;
   (void)crossed;
@@ -165,6 +189,7 @@ int main(void) {
       cmocka_unit_test(the_error_chooses_the_step),
       cmocka_unit_test(impacts_have_their_times),
       cmocka_unit_test(two_crossings_in_one_step_are_found),
+      cmocka_unit_test(a_guard_that_is_zero_is_left_behind),
       cmocka_unit_test(time_events_are_met_exactly),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
