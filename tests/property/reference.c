@@ -7,6 +7,9 @@
 
 enum { COLUMNS = 5, MAX_ROUNDS = 20 };
 
+enum { ACCUMULATED = 12 };
+static const double moment = 0.01;  // of the whole time: so many events in it come ever closer
+
 typedef struct integration {
   const ref_system* s;
   const ref_options* o;
@@ -15,6 +18,7 @@ typedef struct integration {
   double g[REF_MAX_GUARDS];
   bool side[REF_MAX_GUARDS];
   int n_events;
+  double recent[ACCUMULATED];  // times of the last events, by their number modulo
 } integration;
 
 //------------------------------------ one step ------------------------------------
@@ -120,10 +124,24 @@ static void look(integration* r) {
   for (int i = 0; i < r->s->n_guards; i++) r->side[i] = r->g[i] > 0;
 }
 
+// Behind the point where bounces accumulate there is no solution: once they vanish in rounding, the
+// ball would fall through the floor.
+static bool accumulates(integration* r) {
+  int n = r->n_events;
+  double* oldest = &r->recent[r->n_events % ACCUMULATED];
+  double span = r->o->times[r->o->n_times - 1] - r->o->times[0];
+  bool close = n >= ACCUMULATED && r->t - *oldest < moment * span;
+  *oldest = r->t;
+  // the next bounce is shorter than the last one, and no step goes over it
+  double gap = n >= 2 ? r->t - r->recent[(n - 2) % ACCUMULATED] : span;
+  if (gap > 1e-9 * span) r->h = fmin(r->h, gap / 4);
+  return close;
+}
+
 static ref_status handle_event(integration* r, const double* g, bool time_event) {
   int8_t crossed[REF_MAX_GUARDS] = {0};
   double now[REF_MAX_GUARDS];
-  if (r->n_events == REF_MAX_EVENTS) return REF_TOO_MANY_EVENTS;
+  if (r->n_events == REF_MAX_EVENTS || accumulates(r)) return REF_TOO_MANY_EVENTS;
   r->s->point(r->s->user, r->t, r->x, r->n_events, false);
   memcpy(now, g, sizeof now);
   for (int round = 0;; round++) {
