@@ -14,6 +14,7 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 #include "solver/solver.h"
+#include "solver/sun_newton.h"
 #include "solver/sundials.h"
 
 enum { KRYLOV = 30 };  // vectors that GMRES may collect
@@ -27,7 +28,7 @@ typedef struct cvode {
   N_Vector x, atol, lent;  // lent: an array of the caller
   SUNMatrix matrix;
   SUNLinearSolver linear;
-  SUNNonlinearSolver fixed_point;
+  SUNNonlinearSolver nonlinear;
   cpl_status failure;  // what a function of the equation returned last when it was no success
   double t;            // end of the last step
   double max_step;     // what CVODE was told
@@ -312,7 +313,7 @@ static void destroy(cpli_solver* base) {
   if (s->linear != NULL && !own) SUNLinSolFree(s->linear);
   if (s->matrix != NULL && own) SUNMatFreeEmpty(s->matrix);
   if (s->matrix != NULL && !own) SUNMatDestroy(s->matrix);
-  if (s->fixed_point != NULL) SUNNonlinSolFree(s->fixed_point);
+  if (s->nonlinear != NULL) SUNNonlinSolFree(s->nonlinear);
   if (s->x != NULL) N_VDestroy(s->x);
   if (s->atol != NULL) N_VDestroy(s->atol);
   if (s->lent != NULL) N_VDestroy(s->lent);
@@ -333,9 +334,10 @@ static bool attach_linear_solver(cvode* s) {
   return CVodeSetJacFn(s->mem, jacobian) >= 0;
 }
 
-static bool attach_fixed_point(cvode* s) {
-  s->fixed_point = SUNNonlinSol_FixedPoint(s->x, 0, s->sun);
-  return s->fixed_point != NULL && CVodeSetNonlinearSolver(s->mem, s->fixed_point) >= 0;
+static bool attach_nonlinear_solver(cvode* s, bool adams) {
+  s->nonlinear =
+      adams ? SUNNonlinSol_FixedPoint(s->x, 0, s->sun) : cpli_sun_newton(s->base.ctx, s->x, s->sun);
+  return s->nonlinear != NULL && CVodeSetNonlinearSolver(s->mem, s->nonlinear) >= 0;
 }
 
 static bool set_up(cvode* s, bool adams) {
@@ -352,7 +354,7 @@ static bool set_up(cvode* s, bool adams) {
          CVodeSetMaxNumSteps(s->mem, -1) >= 0 && CVodeSetMaxHnilWarns(s->mem, -1) >= 0 &&
          (s->ode.correct == NULL || adams ||
           (CVodeSetProjFn(s->mem, correct) >= 0 && CVodeSetProjErrEst(s->mem, SUNTRUE) >= 0)) &&
-         (adams ? attach_fixed_point(s) : attach_linear_solver(s));
+         attach_nonlinear_solver(s, adams) && (adams || attach_linear_solver(s));
 }
 
 cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,

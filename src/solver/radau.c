@@ -39,7 +39,7 @@ static const double keep_jacobian = 0.001;                       // below that r
 static const double too_far = 10;  // a projection in units of the tolerance
 // A contraction that was seen in steps before says nothing of a step into a jump: the first change
 // of an iteration is the last one only where it is small itself.
-static const double unseen = 0.003;
+static const double unseen = 0.001;
 
 typedef struct radau {
   cpli_solver base;

@@ -7,6 +7,9 @@
 
 enum { COLUMNS = 5, MAX_ROUNDS = 20 };
 
+enum { ACCUMULATED = 12 };
+static const double moment = 0.01;  // of the whole time: so many events in it come ever closer
+
 typedef struct integration {
   const ref_system* s;
   const ref_options* o;
@@ -15,6 +18,7 @@ typedef struct integration {
   double g[REF_MAX_GUARDS];
   bool side[REF_MAX_GUARDS];
   int n_events;
+  double recent[ACCUMULATED];  // times of the last events, by their number modulo
 } integration;
 
 //------------------------------------ one step ------------------------------------
@@ -120,10 +124,24 @@ static void look(integration* r) {
   for (int i = 0; i < r->s->n_guards; i++) r->side[i] = r->g[i] > 0;
 }
 
+// Behind the point where bounces accumulate there is no solution: once they vanish in rounding, the
+// ball would fall through the floor.
+static bool accumulates(integration* r) {
+  int n = r->n_events;
+  double* oldest = &r->recent[r->n_events % ACCUMULATED];
+  double span = r->o->times[r->o->n_times - 1] - r->o->times[0];
+  bool close = n >= ACCUMULATED && r->t - *oldest < moment * span;
+  *oldest = r->t;
+  // the next bounce is shorter than the last one, and no step goes over it
+  double gap = n >= 2 ? r->t - r->recent[(n - 2) % ACCUMULATED] : span;
+  if (gap > 1e-9 * span) r->h = fmin(r->h, gap / 4);
+  return close;
+}
+
 static ref_status handle_event(integration* r, const double* g, bool time_event) {
   int8_t crossed[REF_MAX_GUARDS] = {0};
   double now[REF_MAX_GUARDS];
-  if (r->n_events == REF_MAX_EVENTS) return REF_TOO_MANY_EVENTS;
+  if (r->n_events == REF_MAX_EVENTS || accumulates(r)) return REF_TOO_MANY_EVENTS;
   r->s->point(r->s->user, r->t, r->x, r->n_events, false);
   memcpy(now, g, sizeof now);
   for (int round = 0;; round++) {
@@ -144,6 +162,14 @@ static ref_status handle_event(integration* r, const double* g, bool time_event)
   return REF_OK;
 }
 
+// Whether a guard that changes its side is zero. A model that compares with less in place of not
+// greater sees no change there, and the guard does not change its side again behind it.
+static bool is_on_edge(const integration* r, const double* g) {
+  for (int i = 0; i < r->s->n_guards; i++)
+    if (g[i] == 0 && r->side[i]) return true;
+  return false;
+}
+
 // Goes to the first crossing inside a step of size h, which ends with guards g, and handles it.
 static ref_status go_to_crossing(integration* r, double h) {
   double low = 0, high = h, x[REF_MAX_STATES], g[REF_MAX_GUARDS];
@@ -155,6 +181,10 @@ static ref_status go_to_crossing(integration* r, double h) {
     else low = middle;
   }
   crossed_after(r, high, x, g);
+  for (int k = 0; k < 8 && high + close < h && is_on_edge(r, g); k++) {
+    high += close;
+    crossed_after(r, high, x, g);
+  }
   memcpy(r->x, x, sizeof r->x);
   r->t += high;
   return handle_event(r, g, false);

@@ -114,6 +114,25 @@ static void impacts_have_their_times(void** state) {
   }
 }
 
+// The bounces of the ball end before 4 s.
+static void accumulating_events_end_the_reference(void** state) {
+  (void)state;
+  fixture f = {.system = {.n_states = 2,
+                          .n_guards = 1,
+                          .f = fall,
+                          .guards = height,
+                          .update = bounce,
+                          .next_time = never,
+                          .point = keep},
+               .next = INFINITY};
+  double x[REF_MAX_STATES] = {1, 0}, times[] = {0, 4};
+  int events = 0;
+  f.system.user = &f;
+  ref_options o = {.tolerance = 1e-14, .longest = 0.1, .times = times, .n_times = 2};
+  CHECK_INT(ref_integrate(&f.system, &o, x, &events), REF_TOO_MANY_EVENTS);
+  CHECK(f.event_t[events - 1] < sqrt(2 / 9.81) * (1 + 2 * 0.7 / 0.3));
+}
+
 static void parabola(void* user, double t, const double* x, double* g) {
   (void)user, (void)x;
   g[0] = 4e-4 - (t - 0.5) * (t - 0.5);
@@ -141,6 +160,30 @@ static void two_crossings_in_one_step_are_found(void** state) {
   CHECK_NEAR(f.event_t[0], 0.48, 1e-14);
 }
 
+static void until_seven_tenths(void* user, double t, const double* x, double* g) {
+  (void)user, (void)x;
+  g[0] = 0.7 - t;
+}
+
+static void leave_behind(void* user, double t, double* x, const int8_t* crossed, bool time_event) {
+  (void)x, (void)crossed, (void)time_event;
+  ((fixture*)user)->side = t > 0.7;
+}
+
+// The guard is zero at t = 0.7, where a model that asks for t > 0.7 does not switch yet.
+static void a_guard_that_is_zero_is_left_behind(void** state) {
+  (void)state;
+  fixture f = {.system = {.n_states = 2,
+                          .n_guards = 1,
+                          .f = by_side,
+                          .guards = until_seven_tenths,
+                          .update = leave_behind},
+               .next = INFINITY};
+  double x[REF_MAX_STATES] = {0, 0};
+  CHECK_INT(integrate(&f, x, 1, 1, 0.17), 1);
+  CHECK_NEAR(f.last[0], 0.3, 1e-14);
+}
+
 static void add_one(void* user, double t, double* x, const int8_t* crossed, bool time_event) {
   fixture* f = user;
   (void)crossed;
@@ -164,7 +207,9 @@ int main(void) {
       cmocka_unit_test(an_oscillation_keeps_twelve_digits),
       cmocka_unit_test(the_error_chooses_the_step),
       cmocka_unit_test(impacts_have_their_times),
+      cmocka_unit_test(accumulating_events_end_the_reference),
       cmocka_unit_test(two_crossings_in_one_step_are_found),
+      cmocka_unit_test(a_guard_that_is_zero_is_left_behind),
       cmocka_unit_test(time_events_are_met_exactly),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Newton's iteration for integrators of SUNDIALS that accept a step when the correction is small
+// (CVODE). A correction is small, too, when the Jacobian is far too large: it is old, or it was
+// evaluated where the function is steep for a moment. Nothing is corrected then, the estimated
+// error is next to nothing, and the steps grow. So where a residual above the tolerance leads to a
+// correction that is much smaller, one more iteration shows whether the residual follows it; if
+// not, the Jacobian is evaluated again, or the step is shortened. Stiff equations have such
+// corrections in every step: what is checked is a ratio of the two that is larger than before.
+#pragma once
+
+#include <sundials/sundials_nonlinearsolver.h>
+
+#include "solver/solver.h"
+
+/// NULL: no memory. SUNNonlinSolFree() destroys it.
+SUNNonlinearSolver cpli_sun_newton(cpl_context* ctx, N_Vector like, SUNContext sun);
