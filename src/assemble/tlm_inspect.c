@@ -38,7 +38,7 @@ static double nominal_of_ref(const cpl_description* d, uint32_t ref) {
 // reciprocal is the mass that is felt there. work: 3 n
 static cpl_status feel(cpl_model* m, uint32_t force, uint32_t speed, double* work, double* mass) {
   size_t n = (size_t)m->base.desc->n_states;
-  double *x = work, *dx = work + n, *moved = work + 2 * n, f, v[2];
+  double *x = work, *dx = work + n, *moved = work + 2 * n, f = 0, v[2];
   cpl_component* c = &m->base;
   cpl_status st = m->ops->get_states(m, x);
   if (st >= 0) st = c->ops->get_real(c, &force, 1, &f);
