@@ -124,6 +124,9 @@ static void view_results(void* user) {
 
 static int report(session* s) {
   const run_args* args = s->args;
+  // a reader such as head has seen enough of the results
+  if (s->st == CPL_ERR_IO && strcmp(s->output, "-") == 0 && cli_is_output_closed(s->out))
+    return CLI_CLOSED;
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
   if (args->json) run_print_json(s);
   else if (!args->quiet) (s->st >= 0 ? run_print_summary : run_print_kept)(s);
@@ -272,7 +275,9 @@ const cli_verb cli_run = {
         "tolerances not given are those of "
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "
-        "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
+        "recorded. Ctrl-C ends the run, and the results so far are kept. A file of an earlier run "
+        "stays "
+        "as it was until the first step is made; one that another run is writing is refused.\n\n"
         "  couplet run ball.fmu --stop-time 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c yaml xml",
     .options = options,
