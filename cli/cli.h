@@ -103,6 +103,15 @@ cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_st
 bool cli_ends_with(const char* path, const char* ending);
 bool cli_is_system(const char* path);
 
+// --no-run (no_run.h), for verbs that need not run a model.
+#define CLI_NO_RUN(args_type)                                             \
+  {                                                                       \
+    "no-run", 0, NULL,                                                    \
+        "execute nothing of a model: descriptions are read, models in C " \
+        "only compiled",                                                  \
+        CLI_FLAG, offsetof(args_type, no_run)                             \
+  }
+
 // Opens an .fmu, a model in C or a system (.yaml). Nullable: call_log; set, which may give arrays
 // their sizes.
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
