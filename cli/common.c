@@ -132,8 +132,8 @@ int cli_close_output(FILE* out, int code) {
   errno = 0;
   const bool closed = cli_is_output_closed(out);
   bool fine = ferror(out) == 0 && (out == stdout ? fflush(out) : fclose(out)) == 0;
-  if (!fine && (closed || errno == EPIPE)) end_with_pipe();
-  if (code == CLI_CLOSED) end_with_pipe();
+  const bool left = !fine && (closed || errno == EPIPE);
+  if (code == CLI_CLOSED || (code == CLI_OK && left)) end_with_pipe();
   if (fine || code != CLI_OK) return code;
   fprintf(stderr, "couplet: standard output: cannot be written: %s\n",
           errno != 0 ? strerror(errno) : "an earlier write failed");

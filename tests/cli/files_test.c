@@ -200,6 +200,34 @@ static void the_kind_of_a_file_stays(void** state) {
   CHECK(stat("null.svg", &info) == 0 && S_ISCHR(info.st_mode));
 }
 
+// What a killed run has unpacked is removed by the next one, and what a living one has is not.
+static void the_next_run_cleans_up(void** state) {
+  (void)state;
+  CHECK_CODE(0, "build", "decay.c", "-q");
+  pid_t runs[2];
+  int nothing = create("/dev/null");
+  for (int i = 0; i < 2; i++) {
+    const char* file = i == 0 ? "first.csv" : "second.csv";
+    const char* const args[] = {"run", "decay.fmu", "--real-time", "1e-3", "-o", file, NULL};
+    struct stat info;
+    unlink(file);
+    runs[i] = start_couplet(args, nothing, nothing);
+    for (int k = 0; k < 3000 && (stat(file, &info) != 0 || info.st_size < 10); k++) pause_s(0.02);
+  }
+  close(nothing);
+  kill(runs[0], SIGKILL);
+  CHECK_INT(end_of(runs[0]), -SIGKILL);
+  CHECK_INT(system("test $(ls tmp | wc -l) = 2"), 0);
+  int out = create("stdout.txt");
+  CHECK_INT(end_of(start_couplet((const char* const[]){"run", "decay.fmu", NULL}, out, out)), 0);
+  CHECK_INT(system("test $(ls tmp | wc -l) = 1"), 0);
+  CHECK_INT(system("ls tmp/*/*/modelDescription.xml tmp/*/*/binaries > stdout.txt"), 0);
+  kill(runs[1], SIGTERM);
+  CHECK_INT(end_of(runs[1]), 1);
+  CHECK(is_empty("tmp"));
+  close(out);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_run_that_does_not_begin_leaves_the_file),
@@ -208,6 +236,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_written_is_a_bad_argument),
       cmocka_unit_test(a_page_appears_whole_or_not_at_all),
       cmocka_unit_test(the_kind_of_a_file_stays),
+      cmocka_unit_test(the_next_run_cleans_up),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }
