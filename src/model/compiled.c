@@ -198,10 +198,7 @@ cpl_status cpli_compiled(cpl_context* ctx, const char* path, char** out) {
   j.argument = cpli_file_argument(ctx, path);
   cpl_status st = j.argument != NULL ? cache_folder(ctx, cache, sizeof cache) : cpli_nomem(ctx);
   if (st >= 0) st = make(&j, cache, out);
-  if (j.folder != NULL) {
-    cpl_status removed = cpli_temp_folder_remove(ctx, j.folder);
-    if (st >= 0) st = removed;
-  }
+  if (j.folder != NULL) cpli_temp_folder_remove(ctx, j.folder);  // the next run tries again
   cpli_free(ctx, j.folder);
   cpli_free(ctx, j.argument);
   if (st >= 0) return CPL_OK;

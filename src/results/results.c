@@ -66,24 +66,14 @@ static cpl_status lock_file(cpl_results* res) {
   return CPL_OK;
 }
 
-// Whether the name still leads to the file that is open.
-static bool is_named(const cpl_results* res, const struct stat* info) {
-  struct stat now;
-  return stat(res->path, &now) == 0 && now.st_ino == info->st_ino && now.st_dev == info->st_dev;
-}
-
 // Opens the file as it is: it is cut to nothing when the first rows are written.
 static cpl_status open_named(cpl_results* res, struct stat* info) {
-  for (int attempt = 0; attempt < 10; attempt++) {
-    res->fd = open(res->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (res->fd < 0 || fstat(res->fd, info) < 0) return cannot_be_made(res);
-    if (!S_ISREG(info->st_mode)) return CPL_OK;
-    cpl_status st = lock_file(res);
-    if (st < 0 || is_named(res, info)) return st;
-    close(res->fd);
-    res->fd = -1;
-  }
-  return cpl_fail(res->ctx, CPL_ERR_INPUT, "%s: is removed by others again and again", res->path);
+  res->fd = open(res->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (res->fd < 0 || fstat(res->fd, info) < 0) return cannot_be_made(res);
+  if (!S_ISREG(info->st_mode)) return CPL_OK;
+  cpl_status st = lock_file(res);
+  if (st < 0) return st;
+  return fstat(res->fd, info) == 0 ? CPL_OK : cannot_be_made(res);  // its size, now that it stays
 }
 
 static cpl_status open_file(cpl_results* res, int standard_output) {
