@@ -8,9 +8,10 @@
 #include "fmi/check.h"
 #include "format/json.h"
 #include "format/text.h"
+#include "no_run.h"
 
 typedef struct check_args {
-  bool json, all, rollback, strict;
+  bool json, all, rollback, strict, no_run;
 } check_args;
 
 static const char* severity_name(cpli_severity severity) {
@@ -128,7 +129,9 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   cpli_findings findings;
   cpli_findings_init(&findings, ctx);
   bool fmu = is_fmu(path);
-  cpl_status st = fmu ? cpl_fmu_open(ctx, &def, &src) : cli_open(ctx, path, NULL, NULL, &src);
+  cpl_status st = fmu            ? cpl_fmu_open(ctx, &def, &src)
+                  : args->no_run ? no_run_check(ctx, path)
+                                 : cli_open(ctx, path, NULL, NULL, &src);
   if (st < 0 && st != CPL_ERR_NOMEM) {
     add_failure(&findings, path, cpl_context_error(ctx));
     st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;
@@ -156,6 +159,8 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
 static int run_check(void* user, int n_operands, char** operands) {
   const check_args* args = user;
   int code = CLI_OK;
+  if (args->rollback && args->no_run)
+    return cli_usage_error("check: --rollback runs the model, and --no-run does not");
   for (int i = 0; i < n_operands; i++) {
     // what opening an FMU warns of is among the findings
     cpl_context* ctx = cli_context(is_fmu(operands[i]) && !args->rollback ? "error" : NULL);
@@ -185,6 +190,7 @@ static const cli_option options[] = {
      .help = "write the findings as JSON",
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, json)},
+    CLI_NO_RUN(check_args),
     {0},
 };
 
@@ -199,7 +205,9 @@ const cli_verb cli_check = {
         "in brackets its rule. Of a system (.yaml) it checks names, types, units and expressions, "
         "and says what transitions between modes leave to start values and where none leads. Exit "
         "code 2 when there are "
-        "errors.\n\n"
+        "errors. Models in C are compiled, loaded and called on the way, and the FMUs of a system "
+        "are loaded; with --no-run nothing of them is executed: the system file and the "
+        "descriptions of its FMUs are checked, and that its models in C compile.\n\n"
         "With --rollback the model (an FMU, a model in C or a system) is also run: the state is "
         "saved, a step is taken, the state is restored and the step repeated, ten times over. "
         "Variables that differ then are errors: a master that takes steps back would compute "

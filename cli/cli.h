@@ -49,6 +49,8 @@ typedef struct cli_verb {
 
 // Exit codes
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+// The reader of standard output is gone: the program ends silently, by SIGPIPE.
+enum { CLI_CLOSED = 128 + 13 };
 
 // verbs, one file each
 extern const cli_verb cli_run, cli_info, cli_check, cli_graph, cli_linearize, cli_build, cli_view,
@@ -79,7 +81,10 @@ int cli_report(cpl_context* ctx, cpl_status st);
 CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns CLI_USAGE
 // The warnings and errors that were logged so far, at most 100; NULL behind the last.
 const char* cli_kept_log(size_t i);
-// Closes or flushes standard output; a message and CLI_FAILED when it could not be written and the
+// Whether standard output is a pipe that nobody reads any more.
+bool cli_is_output_closed(FILE* out);
+// Closes or flushes standard output; the end of the program where nobody reads it any more, or the
+// code says so; a message and CLI_FAILED when it could not be written and the
 // code was CLI_OK.
 int cli_close_output(FILE* out, int code);
 // The number of columns; 0: `out` is no terminal.
@@ -98,6 +103,15 @@ cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_st
 // Whether the name ends so (".c", ".yaml").
 bool cli_ends_with(const char* path, const char* ending);
 bool cli_is_system(const char* path);
+
+// --no-run (no_run.h), for verbs that need not run a model.
+#define CLI_NO_RUN(args_type)                                             \
+  {                                                                       \
+    "no-run", 0, NULL,                                                    \
+        "execute nothing of a model: descriptions are read, models in C " \
+        "only compiled",                                                  \
+        CLI_FLAG, offsetof(args_type, no_run)                             \
+  }
 
 // Opens an .fmu, a model in C or a system (.yaml). Nullable: call_log; set, which may give arrays
 // their sizes.

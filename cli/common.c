@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,10 +127,24 @@ int cli_usage_error(const char* fmt, ...) {
   return CLI_USAGE;
 }
 
+bool cli_is_output_closed(FILE* out) {
+  struct pollfd end = {.fd = fileno(out)};
+  return poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
+}
+
+// What a reader that has seen enough does to programs that know nothing of it.
+static void end_with_pipe(void) {
+  signal(SIGPIPE, SIG_DFL);
+  raise(SIGPIPE);
+}
+
 int cli_close_output(FILE* out, int code) {
   print_held();
   errno = 0;
+  const bool closed = cli_is_output_closed(out);
   bool fine = ferror(out) == 0 && (out == stdout ? fflush(out) : fclose(out)) == 0;
+  const bool left = !fine && (closed || errno == EPIPE);
+  if (code == CLI_CLOSED || (code == CLI_OK && left)) end_with_pipe();
   if (fine || code != CLI_OK) return code;
   fprintf(stderr, "couplet: standard output: cannot be written: %s\n",
           errno != 0 ? strerror(errno) : "an earlier write failed");

@@ -7,9 +7,10 @@
 #include "base/base.h"
 #include "format/number.h"
 #include "format/text.h"
+#include "no_run.h"
 
 typedef struct graph_args {
-  bool dot, json, html, svg;
+  bool dot, json, html, svg, no_run;
   const char *log_level, *output;
 } graph_args;
 
@@ -285,12 +286,20 @@ static int run_graph(void* args_, int n, char** operands) {
   (void)n;
   if (args->dot + args->json + args->html + args->svg > 1)
     return cli_usage_error("graph: --dot, --json, --html and --svg exclude each other");
+  if (args->no_run && (args->dot || args->html || args->svg))
+    return cli_usage_error("graph: --no-run lists models and connections, as text or --json");
   cpl_context* ctx = cli_context(args->log_level);
   if (ctx == NULL) return cli_usage_error("out of memory");
   FILE* out = cli_keep_output();
   if (out == NULL) {
     cpl_context_destroy(ctx);
     return CLI_FAILED;
+  }
+  if (args->no_run) {
+    cpl_status listed = no_run_print(ctx, operands[0], args->json, out);
+    const int result = listed < 0 ? cli_report(ctx, listed) : CLI_OK;
+    cpl_context_destroy(ctx);
+    return cli_close_output(out, result);
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
   const bool picture = args->html || args->svg;
@@ -330,6 +339,7 @@ static const cli_option options[] = {
      AT(output)},
     {"log-level", 0, "error|warning|info|debug", "what is told on the way", CLI_TEXT,
      AT(log_level)},
+    CLI_NO_RUN(graph_args),
     {0},
 };
 
@@ -342,7 +352,10 @@ const cli_verb cli_graph = {
         "are computed in continuous time, the algebraic loops with the values they are cut at, "
         "groups of models that do not influence each other, and inputs nothing is connected to. "
         "Which output depends on which input is declared by a model, detected by evaluating it, "
-        "or assumed where nothing is known. Of an .fmu or a model in C it shows that one model. Of "
+        "or assumed where nothing is known: all models, FMUs too, are loaded and called for that. "
+        "With "
+        "--no-run none is, and the models and connections are listed as the file has them. Of an "
+        ".fmu or a model in C it shows that one model. Of "
         "a "
         "system with co-simulation models it shows the steppers with what they can do (who rolls "
         "back, who predicts its steps, who can do neither), the links between them, the order of "

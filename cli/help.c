@@ -7,8 +7,9 @@
 
 static const char synopsis[] = "couples simulation models and simulates the whole";
 static const char exits[] =
-    "Exit codes: 0 success, 1 the simulation failed (results up to there are on disk), 2 bad usage "
-    "or bad input.";
+    "Exit codes: 0 success, 1 the simulation failed (results up to there are on disk), 2 bad "
+    "usage, "
+    "bad input, or an output that cannot be written.";
 
 static const char* put_wrapped(FILE* out, const char* text, int at, int indent);
 

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "format/scan.h"
 #include "format/text.h"
+#include "no_run.h"
 
 #define AT(member) offsetof(cpli_fmu_kind, member)
 
@@ -399,7 +400,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
 //------------------------------------ verb ------------------------------------
 
 typedef struct info_args {
-  bool json, all;
+  bool json, all, no_run;
 } info_args;
 
 static int run_info(void* user, int n_operands, char** operands) {
@@ -411,7 +412,10 @@ static int run_info(void* user, int n_operands, char** operands) {
   cpl_source* src = NULL;
   const cpl_fmu* fmu = NULL;
   cpl_status st;
-  if (cli_ends_with(path, ".c") || cli_is_system(path)) {
+  const bool apart = args->no_run && (cli_ends_with(path, ".c") || cli_is_system(path));
+  if (apart) {
+    st = no_run_print(ctx, path, args->json, stdout);
+  } else if (cli_ends_with(path, ".c") || cli_is_system(path)) {
     st = cli_open(ctx, path, NULL, NULL, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
@@ -422,6 +426,8 @@ static int run_info(void* user, int n_operands, char** operands) {
   int code = CLI_OK;
   if (st < 0) {
     code = cli_report(ctx, st);
+  } else if (apart) {
+    // all is said
   } else if (args->json) {
     info_print_json(stdout, src, fmu);
   } else {
@@ -441,6 +447,7 @@ static const cli_option options[] = {
      .help = "write all that is known as JSON",
      .kind = CLI_FLAG,
      .offset = offsetof(info_args, json)},
+    CLI_NO_RUN(info_args),
     {0},
 };
 
@@ -452,7 +459,11 @@ const cli_verb cli_info = {
         "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
         "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
-        "one), of a model in C or of a system.",
+        "one), of a model in C or of a system. A model in C is compiled, loaded and called for "
+        "that, "
+        "and the FMUs of a system are loaded: with --no-run nothing of them is executed, and less "
+        "is "
+        "known. The description of an FMU is only read.",
     .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(info_args),

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "linearize.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <strings.h>
 
 #include "base/base.h"
+#include "format/file.h"
 #include "model/start.h"
 
 typedef struct linearize_args {
@@ -201,15 +201,16 @@ static int write_result(const session* s, linearize_writer* write) {
     write(s->out, &l);
     return CLI_OK;
   }
-  FILE* file = fopen(path, "wb");
-  if (file == NULL) return cli_usage_error("%s: cannot be written: %s", path, strerror(errno));
-  write(file, &l);
-  bool fine = ferror(file) == 0;
-  if (fclose(file) != 0 || !fine) {
-    fprintf(stderr, "couplet: %s: cannot be written: %s\n", path, strerror(errno));
-    return CLI_FAILED;
-  }
-  return CLI_OK;
+  char* text = NULL;
+  size_t size = 0;
+  FILE* file = open_memstream(&text, &size);
+  if (file != NULL) write(file, &l);
+  bool fine = file != NULL && ferror(file) == 0;
+  if (file != NULL) fine = fclose(file) == 0 && fine;
+  cpl_status st = fine ? cpli_file_make(s->ctx, path, text, size)
+                       : cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
+  free(text);
+  return st < 0 ? cli_report(s->ctx, st) : CLI_OK;
 }
 
 static void release(session* s) {

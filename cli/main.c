@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <signal.h>
+
 #include "cli.h"
 
 const cli_verb* const cli_verbs[] = {
@@ -8,6 +10,7 @@ const cli_verb* const cli_verbs[] = {
     &cli_tlm_watch, NULL};
 
 int main(int argc, char** argv) {
+  signal(SIGCHLD, SIG_DFL);  // whoever started us may ignore it, and this is inherited
   cpl_guard_crashes();
   return cli_close_output(stdout, cli_dispatch(argc, argv));
 }

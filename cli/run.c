@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +25,6 @@ static void end_progress(session* s) {
 
 //------------------------------------ results ------------------------------------
 
-// A file that cannot be opened is a bad argument, one that cannot be written to is bad luck.
-static bool can_be_opened(const char* path) {
-  if (strcmp(path, "-") == 0) return true;
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd >= 0) close(fd);
-  return fd >= 0;
-}
-
 static cpl_status open_results(void* user, const cpl_column* columns, size_t n) {
   session* s = user;
   cpl_results_def def = cpl_default_results_def();
@@ -46,20 +37,15 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
   def.units = s->args->units;
   def.comment = s->path;
   def.standard_output = fileno(s->out);
-  cpl_status st = CPL_OK;
-  bool fine = true;
-  if (s->args->per_model) {
-    st = split_open(&s->split, s->ctx, cpl_system_definition(s->source), &def, columns, n);
-    for (size_t i = 0; i < s->split.n && st == CPL_ERR_IO; i++)
-      fine = fine && (s->split.files[i].path == NULL || can_be_opened(s->split.files[i].path));
-  } else {
-    st = cpl_results_open(s->ctx, &def, columns, n, &s->results);
-    fine = st != CPL_ERR_IO || can_be_opened(s->output);
-  }
+  cpl_status st =
+      s->args->per_model
+          ? split_open(&s->split, s->ctx, cpl_system_definition(s->source), &def, columns, n)
+          : cpl_results_open(s->ctx, &def, columns, n, &s->results);
+  s->refused = st < 0;
   if (st >= 0 && s->args->live)
     st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n,
                   &cli_interrupted, &s->live);
-  return fine ? st : CPL_ERR_INPUT;
+  return st;
 }
 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
@@ -87,8 +73,8 @@ static void close_results(void* user) {
   session* s = user;
   cpl_results* results = s->results;
   s->results = NULL;
-  cpl_status closed = cpl_results_close(results);
-  cpl_status rest = split_close(&s->split);
+  cpl_status closed = cpl_results_finish(results, s->st < 0, &s->kept);
+  cpl_status rest = split_close(&s->split, s->st < 0, &s->kept);
   if (closed >= 0) closed = rest;
   if (s->st >= 0 && closed < 0) s->st = closed;
 }
@@ -138,11 +124,14 @@ static void view_results(void* user) {
 
 static int report(session* s) {
   const run_args* args = s->args;
+  // a reader such as head has seen enough of the results
+  if (s->st == CPL_ERR_IO && strcmp(s->output, "-") == 0 && cli_is_output_closed(s->out))
+    return CLI_CLOSED;
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
   if (args->json) run_print_json(s);
-  else if (s->st >= 0 && !args->quiet) run_print_summary(s);
+  else if (!args->quiet) (s->st >= 0 ? run_print_summary : run_print_kept)(s);
   if (s->prepared && args->stats && !args->json) run_print_stats(s);
-  if (s->stats.points == 0 || !run_wants_page(s)) return code;  // nothing to look at
+  if (s->kept.rows == 0 || !run_wants_page(s)) return code;  // nothing to look at
   const cpl_status before = s->st;
   guarded(s, view_results);
   return before >= 0 && s->st < 0 ? cli_exit_code(s->st) : code;
@@ -292,7 +281,9 @@ const cli_verb cli_run = {
         "tolerances not given are those of "
         "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
         "says otherwise: a column time, then one per variable; both sides of every event are "
-        "recorded. Ctrl-C ends the run, and the results so far are kept.\n\n"
+        "recorded. Ctrl-C ends the run, and the results so far are kept. A file of an earlier run "
+        "stays "
+        "as it was until the first step is made; one that another run is writing is refused.\n\n"
         "  couplet run ball.fmu --stop 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c yaml xml",
     .options = options,

@@ -41,10 +41,12 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
-  split split;    // results of a system, one file a model
-  FILE* out;      // standard output as it was given to us
-  cpl_status st;  // of the run
-  bool prepared;  // the run could begin
+  split split;            // results of a system, one file a model
+  cpl_results_kept kept;  // what is in the file, or in each of them
+  bool refused;           // the file cannot be written, or another run does
+  FILE* out;              // standard output as it was given to us
+  cpl_status st;          // of the run
+  bool prepared;          // the run could begin
   progress progress;
   model_times times;  // when a report is wanted
   cpl_live* live;
@@ -63,5 +65,7 @@ static inline FILE* run_summary(const session* s) {
 cpl_status run_prepare(session* s, const volatile int* cancel);
 
 void run_print_summary(const session* s);
+/// What a run that failed has left: how many points, up to when and where, or an older file.
+void run_print_kept(const session* s);
 void run_print_stats(const session* s);
 void run_print_json(const session* s);

@@ -2,11 +2,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "format/json.h"
 #include "run.h"
 #include "run_lines.h"
 #include "run_master.h"
+
+static void print_files(FILE* out, const session* s) {
+  if (strcmp(s->output, "-") != 0 && !s->args->per_model) fprintf(out, " -> %s", s->output);
+  const char* before = " -> ";
+  for (size_t i = 0; i < s->split.n; i++) {
+    if (s->split.files[i].path == NULL) continue;
+    fputs(before, out);
+    cli_print_safe(out, s->split.files[i].path);
+    before = ", ";
+  }
+}
 
 void run_print_summary(const session* s) {
   FILE* out = run_summary(s);
@@ -19,15 +31,37 @@ void run_print_summary(const session* s) {
   long long switches = (long long)r->switches;
   if (switches > 0) fprintf(out, ", %lld switch%s", switches, switches == 1 ? "" : "es");
   if (r->terminated) fprintf(out, " (the model ended the run)");
-  if (strcmp(s->output, "-") != 0 && !s->args->per_model) fprintf(out, " -> %s", s->output);
-  const char* before = " -> ";
-  for (size_t i = 0; i < s->split.n; i++) {
-    if (s->split.files[i].path == NULL) continue;
-    fputs(before, out);
-    cli_print_safe(out, s->split.files[i].path);
-    before = ", ";
-  }
+  print_files(out, s);
   fputc('\n', out);
+}
+
+// Whether there is a file that this run did not write.
+static bool is_there(const char* path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+}
+
+static void print_older(FILE* out, const char* path) {
+  if (!is_there(path)) return;
+  cli_print_safe(out, path);
+  fputs(": this file is older than the run that failed, and stays as it was\n", out);
+}
+
+void run_print_kept(const session* s) {
+  FILE* out = run_summary(s);
+  if (strcmp(s->output, "-") == 0 || s->refused) return;
+  if (s->kept.rows > 0) {
+    cli_print_safe(out, s->source->desc->name);
+    fprintf(out, ": kept %lld point%s, up to t = %.12g", (long long)s->kept.rows,
+            s->kept.rows == 1 ? "" : "s", s->kept.last_time);
+    print_files(out, s);
+    fputc('\n', out);
+    return;
+  }
+  if (!s->args->per_model) print_older(out, s->output);
+  for (size_t i = 0; i < s->split.n; i++) {
+    if (s->split.files[i].path != NULL) print_older(out, s->split.files[i].path);
+  }
 }
 
 typedef struct count {
@@ -139,6 +173,8 @@ static void print_counts(cpli_json* json, const session* s) {
   }
   cpli_json_real(json, "start_time", s->run.start_time);
   cpli_json_real(json, "reached", r->reached);
+  cpli_json_integer(json, "kept_points", s->kept.rows);
+  if (s->kept.rows > 0) cpli_json_real(json, "kept_until", s->kept.last_time);
   cpli_json_real(json, "wall_s", r->wall_s);
   bool integrated = s->times.n == 0 || cpl_integrate_stats(s->stepper) != NULL;
   cpli_json_real(json, "in_models_s", time_in_models(s, integrated));

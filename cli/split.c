@@ -117,13 +117,16 @@ cpl_status split_record(split* s, double t, const cpl_value* values) {
   return st;
 }
 
-cpl_status split_close(split* s) {
+cpl_status split_close(split* s, bool failed, cpl_results_kept* kept) {
   cpl_status st = CPL_OK;
   for (size_t k = 0; k < s->n && s->files != NULL; k++) {
     cpl_results* results = s->files[k].results;
+    cpl_results_kept one;
     s->files[k].results = NULL;
-    cpl_status closed = cpl_results_close(results);
+    if (results == NULL) continue;
+    cpl_status closed = cpl_results_finish(results, failed, &one);
     if (closed < 0) st = closed;
+    if (one.rows > kept->rows) *kept = one;
   }
   return st;
 }

@@ -26,5 +26,6 @@ typedef struct split {
 cpl_status split_open(split* s, cpl_context* ctx, const cpl_system_def* system,
                       const cpl_results_def* def, const cpl_column* columns, size_t n);
 cpl_status split_record(split* s, double t, const cpl_value* values);
-cpl_status split_close(split* s);
+// *kept: what is in the file that has most.
+cpl_status split_close(split* s, bool failed, cpl_results_kept* kept);
 void split_free(split* s);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // couplet tlm watch: the interfaces of a run, seen from outside.
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,9 @@ static int run_watch(void* args, int n, char** operands) {
   if (w.ctx == NULL) return cli_usage_error("out of memory");
   w.csv = w.args->output != NULL;
   if (w.csv && strcmp(w.args->output, "-") != 0) w.out = fopen(w.args->output, "we");
-  int code = w.out != NULL ? watch(&w) : cli_usage_error("%s cannot be written", w.args->output);
+  int code = w.out != NULL
+                 ? watch(&w)
+                 : cli_usage_error("%s: cannot be written: %s", w.args->output, strerror(errno));
   if (w.out != NULL && w.out != stdout) code = cli_close_output(w.out, code);
   cpli_free(w.ctx, w.list);
   cpl_context_destroy(w.ctx);

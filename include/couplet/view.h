@@ -36,9 +36,10 @@ CPL_API cpl_view_def cpl_default_view_def(void);
 /// Write a page (.html) with every column of a table, in which plots are put together, or a picture
 /// (.svg) of columns over time: one panel a unit, at most 64 columns; before them `up` over
 /// `across`, to the same scale where they have the same unit. Names, units and title are text in
-/// the page, whatever they hold. The page is made of files in lib/couplet.
-/// Returns: CPL_ERR_INPUT when one of `only`, `across` or `up` matches nothing, CPL_ERR_IO when the
-/// file cannot be made.
+/// the page, whatever they hold. The page is made of files in lib/couplet. It appears whole or not
+/// at all.
+/// Returns: CPL_ERR_INPUT when one of `only`, `across` or `up` matches nothing or the file cannot
+/// be made, CPL_ERR_IO when it cannot be written.
 CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
                                   const cpl_view_def* def);
 

@@ -1,12 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/data.h"
 #include "base/process.h"
@@ -16,12 +13,14 @@
 #include "export/sources.h"
 #include "format/file.h"
 #include "format/folder.h"
+#include "format/hash.h"
 #include "format/zip_writer.h"
 
 // All that one FMU is made of on its way.
 typedef struct job {
   cpl_context* ctx;
   const cpl_build_def* def;
+  char* model;       // its name as compilers take it
   const char* data;  // couplet's data folder
   char include[PATH_MAX];
   char* folder;  // temporary
@@ -61,28 +60,20 @@ static void make_identifier(const char* name, char* out, size_t size) {
   out[n] = '\0';
 }
 
-static void hash_bytes(uint64_t hash[2], const char* bytes, size_t n) {
-  for (size_t i = 0; i < n; i++) {  // two FNV-1a hashes with different bases
-    hash[0] = (hash[0] ^ (unsigned char)bytes[i]) * 1099511628211u;
-    hash[1] = (hash[1] ^ (unsigned char)bytes[i]) * 1099511628211u;
-    hash[1] ^= hash[1] >> 29;
-  }
-}
-
 // The GUID is a hash of the description and all sources: it changes with the model, and with what
 // couplet makes of it.
 static cpl_status make_guid(job* j) {
-  uint64_t hash[2] = {14695981039346656037u, 0x6c62272e07bb0142u};
+  cpli_hash hash = cpli_hash_begin();
   cpli_writer text = {.ctx = j->ctx};
   j->facts.guid = "";
   cpl_status st = cpli_write_description(&text, &j->facts);
-  if (st >= 0) hash_bytes(hash, text.text, text.len);
+  if (st >= 0) cpli_hash_add(&hash, text.text, text.len);
   for (size_t i = 0; i < j->sources.n; i++) {
-    hash_bytes(hash, j->sources.items[i].text, j->sources.items[i].size);
+    cpli_hash_add(&hash, j->sources.items[i].text, j->sources.items[i].size);
   }
-  snprintf(j->guid, sizeof j->guid, "{%08x-%04x-%04x-%04x-%012llx}", (unsigned)(hash[0] >> 32),
-           (unsigned)(hash[0] >> 16 & 0xffff), (unsigned)(hash[0] & 0xffff),
-           (unsigned)(hash[1] >> 48), (unsigned long long)(hash[1] & 0xffffffffffffu));
+  snprintf(j->guid, sizeof j->guid, "{%08x-%04x-%04x-%04x-%012llx}", (unsigned)(hash.part[0] >> 32),
+           (unsigned)(hash.part[0] >> 16 & 0xffff), (unsigned)(hash.part[0] & 0xffff),
+           (unsigned)(hash.part[1] >> 48), (unsigned long long)(hash.part[1] & 0xffffffffffffu));
   j->facts.guid = j->guid;
   cpli_writer_free(&text);
   return st;
@@ -145,14 +136,6 @@ static cpl_status write_config(job* j) {
 
 //------------------------------------ binary ------------------------------------
 
-static cpl_status write_file(cpl_context* ctx, const char* path, const char* text, size_t size) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  bool good = fd >= 0 && cpli_file_write(fd, text, size) == size;
-  if (fd >= 0) good = close(fd) == 0 && good;
-  return good ? CPL_OK
-              : cpl_fail(ctx, CPL_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
-}
-
 // The model is compiled with the flags couplet run uses, so that both compute the same bits.
 static cpl_status compile(job* j) {
   char config[PATH_MAX + 32], library[PATH_MAX + 32], runtime[PATH_MAX + 32];
@@ -161,8 +144,7 @@ static cpl_status compile(job* j) {
   snprintf(library, sizeof library, "%s/fmu.so", j->folder);
   snprintf(runtime, sizeof runtime, "%s/fmu_runtime.o", j->data);
   snprintf(archive, sizeof archive, "%s/libcouplet_fmu.a", j->data);
-  snprintf(script, sizeof script, "-Wl,--version-script=%s/%s", j->data,
-           versions[j->facts.fmi].map);
+  snprintf(script, sizeof script, "--version-script=%s/%s", j->data, versions[j->facts.fmi].map);
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
   const char* args[] = {"-std=c17",
                         "-O2",
@@ -178,11 +160,12 @@ static cpl_status compile(job* j) {
                         flat,
                         "-o",
                         library,
-                        j->def->model,
+                        j->model,
                         config,
                         runtime,
                         archive,
                         "-lm",
+                        "-Xlinker",  // the name may have commas
                         script,
                         "-Wl,--exclude-libs,ALL",
                         "-Wl,-z,defs",
@@ -190,7 +173,7 @@ static cpl_status compile(job* j) {
                         "-Wl,--gc-sections",
                         "-Wl,-s",
                         NULL};
-  cpl_status st = write_file(j->ctx, config, j->config.text, j->config.len);
+  cpl_status st = cpli_file_make(j->ctx, config, j->config.text, j->config.len);
   if (st >= 0) st = cpli_run_compiler(j->ctx, j->def->model, args);
   if (st >= 0) {
     st = cpli_file_read(j->ctx, library, (size_t)1 << 30, &j->binary, &j->binary_size);
@@ -231,6 +214,8 @@ static cpl_status open_model(job* j) {
   j->data = cpli_data_folder(j->ctx);
   if (j->data == NULL) return CPL_ERR_INPUT;
   snprintf(j->include, sizeof j->include, "%s/include", j->data);
+  j->model = cpli_file_argument(j->ctx, j->def->model);
+  if (j->model == NULL) return cpli_nomem(j->ctx);
   cpl_status st = cpl_c_open(j->ctx, j->def->model, &j->source);
   if (st >= 0) st = j->source->ops->make_model(j->source, "model", &m);
   if (st < 0) return st;
@@ -343,6 +328,7 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
 
   if (j.folder != NULL) cpli_temp_folder_remove(ctx, j.folder);
   cpli_free(ctx, j.folder);
+  cpli_free(ctx, j.model);
   cpli_free(ctx, j.binary);
   cpli_free(ctx, j.c_files);
   cpli_writer_free(&j.config);

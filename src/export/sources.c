@@ -70,7 +70,7 @@ static bool next_name(char** at, char* name, size_t size) {
   size_t n = 0;
   while (*s == ' ' || *s == '\n' || (*s == '\\' && s[1] == '\n')) s++;
   while (*s != '\0' && *s != ' ' && *s != '\n') {
-    if (*s == '\\' && (s[1] == ' ' || s[1] == '#')) s++;
+    if (*s == '\\' && (s[1] == ' ' || s[1] == '#' || s[1] == ':')) s++;
     if (*s == '$' && s[1] == '$') s++;
     if (n + 1 < size) name[n++] = *s;
     s++;
@@ -111,12 +111,16 @@ cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const
   size_t size = 0;
   const char* slash = strrchr(model, '/');
   snprintf(rule_path, sizeof rule_path, "%s/headers.d", work_folder);
-  const char* args[] = {"-std=c17", "-MM", "-I", include, "-o", rule_path, model, NULL};
+  char* argument = cpli_file_argument(files->ctx, model);
+  if (argument == NULL) return cpli_nomem(files->ctx);
+  const char* args[] = {"-std=c17", "-MM", "-MT",     "model",  "-I",
+                        include,    "-o",  rule_path, argument, NULL};
   cpl_status st = add_own(files, model, slash != NULL ? slash + 1 : model);
   if (st >= 0) st = cpli_run_compiler(files->ctx, model, args);
   if (st >= 0) st = cpli_file_read(files->ctx, rule_path, LARGEST, &rule, &size);
   if (st >= 0) st = add_headers(files, rule, model, include);
   cpli_free(files->ctx, rule);
+  cpli_free(files->ctx, argument);
   return st;
 }
 

@@ -31,8 +31,10 @@ static void add(command* cmd, const char* text) {
   cmd->args[cmd->n] = NULL;
 }
 
+// `before` is an option, or "": the path is then never taken for one.
 static void add_path(command* cmd, const char* before, const char* folder, const char* name) {
-  char* text = cpli_printf(cmd->arena.ctx, "%s%s/%s", before, folder, name);
+  const bool alone = before[0] == '\0' && (folder[0] == '-' || folder[0] == '@');
+  char* text = cpli_printf(cmd->arena.ctx, "%s%s/%s", alone ? "./" : before, folder, name);
   if (text == NULL) cmd->failed = true;
   if (text != NULL) add(cmd, text);
   cpli_free(cmd->arena.ctx, text);

@@ -4,8 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+//------------------------------------ whole files ------------------------------------
 
 static cpl_status read_all(cpl_context* ctx, const char* path, int fd, size_t limit, char** text,
                            size_t* len) {
@@ -63,14 +70,137 @@ size_t cpli_file_write(int fd, const void* bytes, size_t len) {
   return done;
 }
 
-cpl_status cpli_file_make(cpl_context* ctx, const char* path, const void* bytes, size_t len) {
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  bool ok = fd >= 0 && cpli_file_write(fd, bytes, len) == len;
-  int cause = errno;
-  if (fd >= 0 && close(fd) < 0 && ok) {
-    ok = false;
+//------------------------------------ files in the making ------------------------------------
+
+static uint64_t random_bits(void) {
+  static uint64_t count;
+  uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == sizeof bits) return bits;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  bits = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 48;
+  return bits + __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+}
+
+// Short, so that the temporary name is never too long where the final one is not.
+static cpl_status make_temporary(cpli_new_file* f) {
+  const char* slash = strrchr(f->path, '/');
+  const int folder = slash != NULL ? (int)(slash - f->path) + 1 : 0;
+  const mode_t mode = f->flags & CPLI_FILE_SECRET ? 0600 : 0666;
+  for (int attempt = 0; attempt < 100; attempt++) {
+    f->temporary = cpli_printf(f->ctx, "%.*s.couplet-%016llx.tmp", folder, f->path,
+                               (unsigned long long)random_bits());
+    if (f->temporary == NULL) return cpli_nomem(f->ctx);
+    f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (f->fd >= 0) return CPL_OK;
+    const int cause = errno;
+    cpli_free(f->ctx, f->temporary);
+    f->temporary = NULL;
+    errno = cause;
+    if (errno != EEXIST) break;
+  }
+  return CPL_ERR_INPUT;
+}
+
+static void free_names(cpli_new_file* f) {
+  const int kept = errno;
+  cpli_free(f->ctx, f->path);
+  cpli_free(f->ctx, f->temporary);
+  f->path = f->temporary = NULL;
+  errno = kept;
+}
+
+// The file that is written to, where a name is a link to it.
+static char* target_of(cpl_context* ctx, const char* path) {
+  char whole[PATH_MAX];
+  struct stat info;
+  const bool link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+  return cpli_strdup(ctx, link && realpath(path, whole) != NULL ? whole : path);
+}
+
+static cpl_status begin(cpli_new_file* f) {
+  struct stat old;
+  const bool plain = (f->flags & CPLI_FILE_SECRET) == 0;
+  const bool there = (plain ? stat(f->path, &old) : lstat(f->path, &old)) == 0;
+  if (there && (f->flags & CPLI_FILE_NEW) != 0) {
+    errno = EEXIST;
+    return CPL_ERR_INPUT;
+  }
+  if (there && plain && !S_ISREG(old.st_mode)) {
+    f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+    return f->fd >= 0 ? CPL_OK : CPL_ERR_INPUT;
+  }
+  if (there && plain && access(f->path, W_OK) != 0) return CPL_ERR_INPUT;
+  cpl_status st = make_temporary(f);
+  if (st == CPL_ERR_INPUT && there && plain && (errno == EACCES || errno == EPERM)) {
+    f->fd = open(f->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return f->fd >= 0 ? CPL_OK : CPL_ERR_INPUT;
+  }
+  // best effort: what others may do with the file stays
+  if (st >= 0 && there && plain && fchmod(f->fd, old.st_mode & 0777) != 0) errno = 0;
+  return st;
+}
+
+cpl_status cpli_new_file_open(cpl_context* ctx, const char* path, int flags, cpli_new_file* out) {
+  *out = (cpli_new_file){.ctx = ctx, .fd = -1, .flags = flags};
+  out->path = flags & CPLI_FILE_SECRET ? cpli_strdup(ctx, path) : target_of(ctx, path);
+  if (out->path == NULL) return cpli_nomem(ctx);
+  cpl_status st = begin(out);
+  if (st >= 0) return CPL_OK;
+  free_names(out);
+  if (st == CPL_ERR_NOMEM) return st;
+  const int cause = errno;
+  cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", path, strerror(cause));
+  errno = cause;
+  return CPL_ERR_INPUT;
+}
+
+// Gives a file its name unless there is one of that name.
+static bool rename_new(const char* from, const char* to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  if (link(from, to) != 0) return false;  // a file system that cannot do the former
+  unlink(from);
+  return true;
+}
+
+cpl_status cpli_new_file_commit(cpli_new_file* f) {
+  bool fine = (f->flags & CPLI_FILE_SYNC) == 0 || fsync(f->fd) == 0;
+  int cause = fine ? 0 : errno;
+  // some file systems report a full disk only here
+  if (close(f->fd) != 0 && errno != EINTR && fine) {
+    fine = false;
     cause = errno;
   }
-  if (ok) return CPL_OK;
-  return cpl_fail(ctx, CPL_ERR_IO, "%s: cannot be written: %s", path, strerror(cause));
+  f->fd = -1;
+  if (fine && f->temporary != NULL) {
+    fine = f->flags & CPLI_FILE_NEW ? rename_new(f->temporary, f->path)
+                                    : rename(f->temporary, f->path) == 0;
+    cause = errno;
+  }
+  if (!fine && f->temporary != NULL) unlink(f->temporary);
+  cpl_status st =
+      fine ? CPL_OK
+           : cpl_fail(f->ctx, CPL_ERR_IO, "%s: cannot be written: %s", f->path, strerror(cause));
+  free_names(f);
+  errno = cause;
+  return st;
+}
+
+void cpli_new_file_discard(cpli_new_file* f) {
+  if (f->fd < 0) return;
+  close(f->fd);
+  f->fd = -1;
+  if (f->temporary != NULL) unlink(f->temporary);
+  free_names(f);
+}
+
+cpl_status cpli_file_make(cpl_context* ctx, const char* path, const void* bytes, size_t len) {
+  cpli_new_file f;
+  cpl_status st = cpli_new_file_open(ctx, path, 0, &f);
+  if (st < 0) return st;
+  if (cpli_file_write(f.fd, bytes, len) == len) return cpli_new_file_commit(&f);
+  st = cpl_fail(ctx, CPL_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+  cpli_new_file_discard(&f);
+  return st;
 }

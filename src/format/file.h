@@ -17,5 +17,34 @@ cpl_status cpli_file_read(cpl_context* ctx, const char* path, size_t limit, char
 /// written; less than `len`: errno says why.
 size_t cpli_file_write(int fd, const void* bytes, size_t len);
 
-/// Make a file of these bytes, in place of what was there. Returns CPL_ERR_IO with file and cause.
+/// Make a file of these bytes, in place of what was there, as cpli_new_file_open() and
+/// cpli_new_file_commit() do: it appears whole or not at all. Returns CPL_ERR_INPUT when it cannot
+/// be made there, CPL_ERR_IO when writing fails, with file and cause.
 cpl_status cpli_file_make(cpl_context* ctx, const char* path, const void* bytes, size_t len);
+
+//------------------------------------ files in the making ------------------------------------
+
+enum {
+  CPLI_FILE_NEW = 1,     // a file that is there already is an error (EEXIST), and stays
+  CPLI_FILE_SYNC = 2,    // on the disk before it gets its name
+  CPLI_FILE_SECRET = 4,  // only this user may read it; a link of that name is replaced
+};
+
+/// A file in the making. It has a temporary name in the same folder until it is whole, so that
+/// nobody sees a part of it and a failure leaves an earlier file as it was. What is no regular file
+/// (a pipe, a device), or lies in a folder where no file can be made, is written in place.
+typedef struct cpli_new_file {
+  cpl_context* ctx;
+  char *path, *temporary;  // temporary == NULL: written in place
+  int fd;                  // write here; -1: closed
+  int flags;
+} cpli_new_file;
+
+/// Order:   open, write to fd, then commit or discard. After a failed open or commit, discard does
+///          nothing.
+/// Returns: CPL_ERR_INPUT with file and cause when no file can be made there.
+cpl_status cpli_new_file_open(cpl_context* ctx, const char* path, int flags, cpli_new_file* out);
+/// Close it and give it its name. Returns CPL_ERR_IO with file and cause, and removes it, when that
+/// fails; errno has the cause.
+cpl_status cpli_new_file_commit(cpli_new_file* f);
+void cpli_new_file_discard(cpli_new_file* f);

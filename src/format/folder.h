@@ -7,7 +7,11 @@
 
 #include "base/base.h"
 
-/// A new folder under $TMPDIR or /tmp that only this user may enter. Its path is absolute.
+/// $TMPDIR where it is an absolute path, otherwise /tmp.
+const char* cpli_temp_base(void);
+
+/// A new folder under cpli_temp_base() that only this user may enter. Its path is absolute. What
+/// processes of this user that were killed have left there is removed on this occasion.
 /// Owned:    *out by the caller: cpli_temp_folder_remove(), then cpli_free().
 cpl_status cpli_temp_folder_make(cpl_context* ctx, char** out);
 

@@ -313,7 +313,8 @@ static cpl_status take_field(const cpli_csv* csv, header* h, size_t i, const cpl
   double v;
   if (!cpli_csv_number(f, &v)) {
     if (time || !lenient) return not_a_number(csv, f, time ? "time" : t->names[h->target[i]]);
-    if ((f->len == 0 && !f->quoted) || is_cut_short(csv)) {
+    if (is_cut_short(csv)) return not_a_number(csv, f, t->names[h->target[i]]);
+    if (f->len == 0 && !f->quoted) {
       v = (double)NAN;
     } else {
       h->target[i] = SKIPPED;
@@ -365,8 +366,16 @@ static cpl_status read_rows(cpli_csv* csv, header* h, bool lenient, cpli_table* 
                             size_t* n_rows) {
   size_t row = 0;
   for (; cpli_csv_next_row(csv); row++) {
+    const size_t line = csv->line;
     cpl_status st = read_row(csv, h, lenient, t, stride, row);
-    if (st < 0 && lenient && is_cut_short(csv)) break;
+    if (lenient && is_cut_short(csv)) {
+      cpl_log(csv->ctx, CPL_LOG_WARNING, csv->path,
+              st < 0 ? "line %zu: the last row is not complete, as its writer was stopped, and is "
+                       "left out"
+                     : "line %zu: the last row has no line end: its last value may be cut short",
+              line);
+      if (st < 0) break;
+    }
     if (st < 0) return st;
   }
   *n_rows = row;

@@ -7,49 +7,36 @@
 #include "format/number.h"
 #include "results/writer.h"
 
-static bool put(cpl_results* res, const char* text, size_t n) {
-  while (n > 0) {
-    const size_t part = n < CPLI_RESULTS_ROOM ? n : CPLI_RESULTS_ROOM;
-    char* p = cpli_results_room(res, part);
-    if (p == NULL) return false;
-    memcpy(p, text, part);
-    res->used += part;
-    text += part;
-    n -= part;
-  }
-  return true;
-}
-
 static bool put_escaped(cpl_results* res, const char* text) {
   for (const char* quote; (quote = strchr(text, '"')) != NULL; text = quote + 1) {
-    if (!put(res, text, (size_t)(quote - text)) || !put(res, "\"\"", 2)) return false;
+    if (!cpli_results_put(res, text, (size_t)(quote - text)) || !cpli_results_put(res, "\"\"", 2))
+      return false;
   }
-  return put(res, text, strlen(text));
+  return cpli_results_put(res, text, strlen(text));
 }
 
 static bool put_quoted(cpl_results* res, const char* text) {
-  return put(res, "\"", 1) && put_escaped(res, text) && put(res, "\"", 1);
+  return cpli_results_put(res, "\"", 1) && put_escaped(res, text) && cpli_results_put(res, "\"", 1);
 }
 
 // `name` or `name [unit]`, in quotes when it needs them.
 static bool put_name(cpl_results* res, const char* name, const char* unit) {
   const bool has_unit = unit != NULL && unit[0] != '\0';
   const bool quoted = cpli_csv_needs_quotes(name) || (has_unit && cpli_csv_needs_quotes(unit));
-  return (!quoted || put(res, "\"", 1)) && put_escaped(res, name) &&
-         (!has_unit || (put(res, " [", 2) && put_escaped(res, unit) && put(res, "]", 1))) &&
-         (!quoted || put(res, "\"", 1));
+  return (!quoted || cpli_results_put(res, "\"", 1)) && put_escaped(res, name) &&
+         (!has_unit || (cpli_results_put(res, " [", 2) && put_escaped(res, unit) &&
+                        cpli_results_put(res, "]", 1))) &&
+         (!quoted || cpli_results_put(res, "\"", 1));
 }
 
 static cpl_status csv_begin(cpl_results* res, const cpl_results_def* def,
                             const cpl_column* columns) {
   bool ok = put_name(res, "time", def->units ? "s" : NULL);
   for (size_t i = 0; i < res->n_columns && ok; i++) {
-    ok = put(res, ",", 1) && put_name(res, columns[i].name, def->units ? columns[i].unit : NULL);
+    ok = cpli_results_put(res, ",", 1) &&
+         put_name(res, columns[i].name, def->units ? columns[i].unit : NULL);
   }
-  if (!ok || !put(res, "\n", 1)) return res->failed;
-  // the header counts as a row, and a file that ends after it is readable
-  res->whole = res->used;
-  return cpl_results_flush(res);
+  return ok && cpli_results_put(res, "\n", 1) ? CPL_OK : res->failed;
 }
 
 static cpl_status csv_row(cpl_results* res, double t, const cpl_value* values) {
@@ -72,7 +59,7 @@ static cpl_status csv_row(cpl_results* res, double t, const cpl_value* values) {
       res->used += cpli_format_integer(p + 1, values[i].integer);
     }
   }
-  return put(res, "\n", 1) ? CPL_OK : res->failed;
+  return cpli_results_put(res, "\n", 1) ? CPL_OK : res->failed;
 }
 
 static void csv_end(cpl_results* res) { (void)res; }

@@ -35,22 +35,8 @@ static mat* mat_of(cpl_results* res) { return res->format; }
 
 //------------------------------------ header ------------------------------------
 
-// Headers are many small pieces, so that they are collected in the empty buffer of the rows.
-static cpl_status emit_all(cpl_results* res) {
-  const size_t n = res->used;
-  res->used = 0;
-  return cpli_results_append(res, res->buffer, n);
-}
-
 static cpl_status emit(cpl_results* res, const void* bytes, size_t n) {
-  if (n > res->cap - res->used) {
-    cpl_status st = emit_all(res);
-    if (st < 0) return st;
-    if (n > res->cap) return cpli_results_append(res, bytes, n);
-  }
-  memcpy(res->buffer + res->used, bytes, n);
-  res->used += n;
-  return CPL_OK;
+  return cpli_results_put(res, bytes, n) ? CPL_OK : res->failed;
 }
 
 static off_t position(const cpl_results* res) { return res->file_size + (off_t)res->used; }
@@ -210,7 +196,6 @@ static cpl_status mat_begin(cpl_results* res, const cpl_results_def* def,
   if (st >= 0) st = write_descriptions(res, text, columns, n, line);
   if (st >= 0) st = write_info(res, n);
   if (st >= 0) st = write_data(res);
-  if (st >= 0) st = emit_all(res);
 done:
   cpli_free(res->ctx, line);
   cpli_free(res->ctx, text);

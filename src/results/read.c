@@ -60,8 +60,11 @@ static cpl_status find_matrices(cpl_context* ctx, const char* path, const char* 
   for (size_t at = 0;;) {
     cpli_mat m;
     cpl_status st = cpli_mat_next(ctx, path, file, len, &at, &m);
-    // behind the last matrix there may be rows whose writer was stopped before it counted them
     if (st < 0 && tr->data[1].name == NULL) return st;
+    if (st < 0)
+      cpl_log(
+          ctx, CPL_LOG_WARNING, path,
+          "behind its last counted row there is more, as its writer was stopped: it is left out");
     if (st < 0 || m.name == NULL) break;
     for (size_t i = 0; i < CPLI_COUNT(wanted); i++) {
       if (strcmp(m.name, wanted[i].name) == 0) *wanted[i].out = m;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,23 +50,51 @@ static cpl_status find_format(cpl_context* ctx, const char* path, const cpli_wri
                   formats[0]->ending, formats[1]->ending);
 }
 
+// A name that cannot be written to is a bad argument; a disk that is full is not.
+static cpl_status cannot_be_made(const cpl_results* res) {
+  return cpl_fail(res->ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", res->path, strerror(errno));
+}
+
+// Two runs must not write into one file. Where the file system knows no locks, nobody can tell.
+static cpl_status lock_file(cpl_results* res) {
+  if (flock(res->fd, LOCK_EX | LOCK_NB) == 0) return CPL_OK;
+  if (errno == EWOULDBLOCK)
+    return cpl_fail(res->ctx, CPL_ERR_INPUT,
+                    "%s: another run is writing its results there; -o gives this one another file",
+                    res->path);
+  cpl_log(res->ctx, CPL_LOG_DEBUG, res->path, "cannot be locked: %s", strerror(errno));
+  return CPL_OK;
+}
+
+// Opens the file as it is: it is cut to nothing when the first rows are written.
+static cpl_status open_named(cpl_results* res, struct stat* info) {
+  res->fd = open(res->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (res->fd < 0 || fstat(res->fd, info) < 0) return cannot_be_made(res);
+  if (!S_ISREG(info->st_mode)) return CPL_OK;
+  cpl_status st = lock_file(res);
+  if (st < 0) return st;
+  return fstat(res->fd, info) == 0 ? CPL_OK : cannot_be_made(res);  // its size, now that it stays
+}
+
 static cpl_status open_file(cpl_results* res, int standard_output) {
+  struct stat info;
   if (strcmp(res->path, "-") == 0) {
     fflush(stdout);  // what was printed before stands before
     res->fd = standard_output > 0 ? standard_output : STDOUT_FILENO;
+    if (fstat(res->fd, &info) < 0) return io_failed(res);
   } else {
-    res->fd = open(res->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     res->own_fd = true;
+    cpl_status st = open_named(res, &info);
+    if (st < 0) return st;
   }
-  struct stat info;
-  if (res->fd < 0 || fstat(res->fd, &info) < 0) return io_failed(res);
   res->regular = S_ISREG(info.st_mode);
-  if (res->regular) {
+  res->pending = res->regular && res->own_fd && info.st_size > 0;
+  if (res->regular && !res->own_fd) {
     const off_t at = lseek(res->fd, 0, SEEK_END);  // standard output may be a file with a beginning
     if (at < 0) return io_failed(res);
     res->file_size = at;
-  } else if (res->ops->needs_seek && lseek(res->fd, 0, SEEK_CUR) < 0) {
-    return io_failed(res);
+  } else if (!res->regular && res->ops->needs_seek && lseek(res->fd, 0, SEEK_CUR) < 0) {
+    return cannot_be_made(res);
   }
   return CPL_OK;
 }
@@ -73,7 +102,10 @@ static cpl_status open_file(cpl_results* res, int standard_output) {
 static void release(cpl_results* res) {
   cpl_context* ctx = res->ctx;
   res->ops->end(res);
-  if (res->own_fd && res->fd >= 0) close(res->fd);
+  if (res->own_fd && res->fd >= 0) {
+    flock(res->fd, LOCK_UN);  // processes that a model has started may have the file open, too
+    close(res->fd);
+  }
   cpli_free(ctx, res->buffer);
   cpli_free(ctx, res->types);
   cpli_free(ctx, res->without_sign);
@@ -96,7 +128,10 @@ static cpl_status prepare(cpl_results* res, const cpl_results_def* def, const cp
   }
   res->n_columns = n;
   cpl_status st = open_file(res, def->standard_output);
-  return st < 0 ? st : res->ops->begin(res, def, columns);
+  if (st >= 0) st = res->ops->begin(res, def, columns);
+  if (st < 0) return st;
+  res->whole = res->used;
+  return res->pending ? CPL_OK : cpl_results_flush(res);
 }
 
 cpl_status cpl_results_open(cpl_context* ctx, const cpl_results_def* def, const cpl_column* columns,
@@ -131,13 +166,18 @@ static cpl_status write_failed(cpl_results* res) {
   return io_failed(res);
 }
 
-cpl_status cpli_results_append(cpl_results* res, const void* bytes, size_t n) {
-  if (cpli_file_write(res->fd, bytes, n) < n) return write_failed(res);
-  res->file_size += (off_t)n;
-  return CPL_OK;
+// From here on the file is ours: what an earlier run left in it goes.
+static cpl_status begin_file(cpl_results* res) {
+  if (!res->pending) return CPL_OK;
+  res->pending = false;
+  return ftruncate(res->fd, 0) == 0 ? CPL_OK : io_failed(res);
 }
 
 cpl_status cpli_results_patch(cpl_results* res, off_t at, const void* bytes, size_t n) {
+  if (at >= res->file_size) {
+    memcpy(res->buffer + (at - res->file_size), bytes, n);
+    return CPL_OK;
+  }
   ssize_t done;
   do {
     done = pwrite(res->fd, bytes, n, at);
@@ -145,32 +185,43 @@ cpl_status cpli_results_patch(cpl_results* res, off_t at, const void* bytes, siz
   return done == (ssize_t)n ? CPL_OK : io_failed(res);
 }
 
-// Whole rows in the buffer go to the file; the beginning of a row stays.
+// Whole rows in the buffer are written to the file; the beginning of a row stays.
 static cpl_status write_rows(cpl_results* res) {
   if (res->whole == 0) return CPL_OK;
-  cpl_status st = cpli_results_append(res, res->buffer, res->whole);
+  cpl_status st = begin_file(res);
   if (st < 0) return st;
+  if (cpli_file_write(res->fd, res->buffer, res->whole) < res->whole) return write_failed(res);
+  res->file_size += (off_t)res->whole;
   memmove(res->buffer, res->buffer + res->whole, res->used - res->whole);
   res->used -= res->whole;
   res->whole = 0;
-  res->file_size += (off_t)res->split;  // of a row that is whole now
-  res->split = 0;
+  res->kept = (cpl_results_kept){.rows = res->rows, .last_time = res->last_time};
   return res->ops->appended != NULL ? res->ops->appended(res) : CPL_OK;
+}
+
+static bool grow(cpl_results* res, size_t n) {
+  const size_t cap = 2 * res->cap > res->used + n ? 2 * res->cap : res->used + n;
+  char* moved = cpli_realloc(res->ctx, res->buffer, cap, 1);
+  if (moved == NULL) res->failed = cpli_nomem(res->ctx);
+  if (moved == NULL) return false;
+  res->buffer = moved;
+  res->cap = cap;
+  return true;
 }
 
 char* cpli_results_room(cpl_results* res, size_t n) {
   if (res->used + n <= res->cap) return res->buffer + res->used;
-  if (write_rows(res) < 0) return NULL;
-  if (res->used + n > res->cap) {
-    // one row fills the buffer: its bytes are not counted as whole before its end
-    if (cpli_file_write(res->fd, res->buffer, res->used) < res->used) {
-      write_failed(res);
-      return NULL;
-    }
-    res->split += res->used;
-    res->used = 0;
-  }
+  if (!res->pending && write_rows(res) < 0) return NULL;
+  if (res->used + n > res->cap && !grow(res, n)) return NULL;
   return res->buffer + res->used;
+}
+
+bool cpli_results_put(cpl_results* res, const void* bytes, size_t n) {
+  char* p = cpli_results_room(res, n);
+  if (p == NULL) return false;
+  memcpy(p, bytes, n);
+  res->used += n;
+  return true;
 }
 
 cpl_status cpl_results_flush(cpl_results* res) {
@@ -184,20 +235,30 @@ cpl_status cpl_results_record(cpl_results* res, double t, const cpl_value* value
   cpl_status st = res->ops->row(res, t, values);
   if (st < 0) return st;
   res->whole = res->used;
-  // the first row at once, so that one sees that something happens
-  if (res->rows++ > 0 && coarse_now() - res->flushed_at < flush_interval) return CPL_OK;
+  res->last_time = t;
+  if (res->rows++ == 0) res->first_time = t;
+  if (res->pending && !(t > res->first_time)) return CPL_OK;
+  // the first at once, so that one sees that something happens
+  const bool first = res->pending || res->rows == 1;
+  if (!first && coarse_now() - res->flushed_at < flush_interval) return CPL_OK;
   return cpl_results_flush(res);
 }
 
-cpl_status cpl_results_close(cpl_results* res) {
+cpl_status cpl_results_finish(cpl_results* res, bool failed, cpl_results_kept* kept) {
+  if (kept != NULL) *kept = (cpl_results_kept){0};
   if (res == NULL) return CPL_OK;
-  cpl_status st = cpl_results_flush(res);
-  if (st >= 0 && res->own_fd) {
+  const bool nothing = failed && res->pending;
+  cpl_status st = nothing ? CPL_OK : cpl_results_flush(res);
+  if (st >= 0 && res->own_fd && !nothing) {
     // some file systems report a full disk only here
     const int fd = res->fd;
     res->fd = -1;
+    flock(fd, LOCK_UN);
     if (close(fd) < 0 && errno != EINTR) st = io_failed(res);
   }
+  if (kept != NULL) *kept = res->kept;
   release(res);
   return st;
 }
+
+cpl_status cpl_results_close(cpl_results* res) { return cpl_results_finish(res, false, NULL); }

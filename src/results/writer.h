@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Writers of result files. A format encodes rows into the buffer of the results; results.c decides
-// when the buffer goes to the file, and sees to it that only whole rows get there: when a write
+// when the buffer is written to the file, and writes whole rows only, with one call: when a write
 // fails half way, the file is cut back to the last whole row.
+//
+// Where there is a file of an earlier run, it stays as it was until the first step is made: until
+// then everything is in the buffer.
 #pragma once
 
 #include <sys/types.h>
@@ -33,16 +36,19 @@ struct cpl_results {
   char* path;  // for messages
   int fd;
   bool own_fd, regular;
+  bool made;        // by us: there was no file of that name
+  bool pending;     // nothing is written yet
   cpl_type* types;  // of the columns
   bool* without_sign;
   size_t n_columns;
 
   char* buffer;
   size_t used, cap;
-  size_t whole;     // bytes of whole rows in the buffer
-  size_t split;     // bytes of a row in the making that are in the file already
-  off_t file_size;  // up to the last whole row in the file
-  int64_t rows;     // recorded, the one in the making not counted
+  size_t whole;                  // bytes of whole rows in the buffer
+  off_t file_size;               // up to the last whole row in the file; the buffer follows
+  int64_t rows;                  // recorded, the one in the making not counted
+  double first_time, last_time;  // of these
+  cpl_results_kept kept;         // what is in the file
   double flushed_at;
   cpl_status failed;  // < 0: a write failed, and nothing is written any more
 
@@ -50,12 +56,12 @@ struct cpl_results {
 };
 
 /// Room for n more bytes at the end of the buffer: write there, then add to res->used. Whole rows
-/// in the buffer are written to the file when it is full, and a row longer than it in parts. `n` is
-/// at most CPLI_RESULTS_ROOM. Returns NULL when writing failed.
-enum { CPLI_RESULTS_BUFFER = 256 * 1024, CPLI_RESULTS_ROOM = 4096 };
+/// in the buffer are written to the file when it is full; it grows where one row is longer. Returns
+/// NULL when writing failed or memory is out.
+enum { CPLI_RESULTS_BUFFER = 256 * 1024 };
 char* cpli_results_room(cpl_results* res, size_t n);
 
-/// Append bytes that are no rows (headers) to the file, at once.
-cpl_status cpli_results_append(cpl_results* res, const void* bytes, size_t n);
-/// Change bytes that are already in the file.
+/// Append bytes to the buffer; false: as cpli_results_room().
+bool cpli_results_put(cpl_results* res, const void* bytes, size_t n);
+/// Change bytes that were put before, wherever they are now.
 cpl_status cpli_results_patch(cpl_results* res, off_t at, const void* bytes, size_t n);

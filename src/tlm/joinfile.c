@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,30 +24,38 @@ bool cpl_tlm_join_file(const char* folder, const char* part, char* out, size_t s
   return true;
 }
 
+static cpl_status is_there(cpl_context* ctx, const char* path) {
+  return cpl_fail(ctx, CPL_ERR_INPUT,
+                  "%s is there already: it may belong to another run (--force overwrites it)",
+                  path);
+}
+
+// Others wait for the file and read it as soon as it is there: it is whole before it gets its name.
 cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_join_file* f,
                                 bool overwrite, cpli_written* out) {
   char text[8192];
   struct stat info = {0};
-  if (overwrite && unlink(path) != 0 && errno != ENOENT)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0 && errno == EEXIST)
-    return cpl_fail(ctx, CPL_ERR_INPUT,
-                    "%s is there already: it may belong to another run (--force overwrites it)",
-                    path);
-  if (fd < 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
+  cpli_new_file file;
+  const int flags = CPLI_FILE_SECRET | CPLI_FILE_SYNC | (overwrite ? 0 : CPLI_FILE_NEW);
+  cpl_status st = cpli_new_file_open(ctx, path, flags, &file);
+  if (st < 0) return errno == EEXIST ? is_there(ctx, path) : st;
   int n = snprintf(text, sizeof text,
                    "%saddress %s\nserver-key %s\npublic-key %s\nsecret-key %s\nsession "
                    "%016" PRIx64 "\nsub-model %s\nsystem %s\n",
                    first_line, f->address, f->server_key, f->keys.public_key, f->keys.secret_key,
                    f->session, f->part, f->system);
-  bool fine =
-      fstat(fd, &info) == 0 && n > 0 && (size_t)n < sizeof text && write(fd, text, (size_t)n) == n;
+  bool fine = fstat(file.fd, &info) == 0 && n > 0 && (size_t)n < sizeof text &&
+              cpli_file_write(file.fd, text, (size_t)n) == (size_t)n;
+  explicit_bzero(text, sizeof text);
+  if (!fine) {
+    cpli_new_file_discard(&file);
+    return cpl_fail(ctx, CPL_ERR_IO, "%s could not be written", path);
+  }
+  st = cpli_new_file_commit(&file);
+  if (st < 0) return errno == EEXIST ? is_there(ctx, path) : st;
   *out = (cpli_written){.device = (uint64_t)info.st_dev, .number = (uint64_t)info.st_ino};
   snprintf(out->path, sizeof out->path, "%s", path);
-  explicit_bzero(text, sizeof text);
-  fine = close(fd) == 0 && fine;
-  return fine ? CPL_OK : cpl_fail(ctx, CPL_ERR_IO, "%s could not be written", path);
+  return CPL_OK;
 }
 
 void cpli_join_file_remove(const cpli_written* f) {
@@ -77,12 +84,45 @@ static bool take(const char* text, const char* key, char* out, size_t size) {
 
 static bool is_key(const char* text) { return strlen(text) == CPLI_KEY_SIZE - 1; }
 
-cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, cpli_join_file* f) {
+// Whether the text is the beginning of a join file and not all of it: a folder on another machine,
+// or whoever copies the file, may show it before it is whole.
+static bool is_cut(const char* text, size_t size) {
+  const size_t n = sizeof first_line - 1;
+  char rest[4096];
+  if (size < n) return strncmp(text, first_line, size) == 0;
+  if (strncmp(text, first_line, n) != 0) return false;
+  return text[size - 1] != '\n' || !take(text, "system", rest, sizeof rest);  // the last line
+}
+
+static cpl_status read_text(cpl_context* ctx, const char* path, const volatile int* cancel,
+                            char** text, size_t* size) {
+  static const double patience = 5, pause = 0.02;  // [s]
+  bool told = false;
+  for (const double since = cpli_now();;) {
+    cpl_status st = cpli_file_read(ctx, path, 1 << 16, text, size);
+    if (st < 0 || !is_cut(*text, *size)) return st;
+    explicit_bzero(*text, *size);
+    cpli_free(ctx, *text);
+    *text = NULL;
+    if (!told)
+      cpl_log(ctx, CPL_LOG_WARNING, path, "only a part of this join file is there: waiting for it");
+    told = true;
+    if (cancel != NULL && *cancel != 0)
+      return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", path);
+    if (cpli_now() - since > patience)
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: only a part of this join file is there, after %g s",
+                      path, patience);
+    usleep((useconds_t)(1e6 * pause));
+  }
+}
+
+cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, const volatile int* cancel,
+                               cpli_join_file* f) {
   char* text = NULL;
   size_t size = 0;
   char session[32] = "", *end = session;
   *f = (cpli_join_file){0};
-  cpl_status st = cpli_file_read(ctx, path, 1 << 16, &text, &size);
+  cpl_status st = read_text(ctx, path, cancel, &text, &size);
   if (st < 0) return st;
   bool fine = strncmp(text, first_line, sizeof first_line - 1) == 0 &&
               take(text, "address", f->address, sizeof f->address) &&

@@ -22,9 +22,13 @@ typedef struct cpli_written {  // a file that was written, and which one it was
   uint64_t device, number;
 } cpli_written;
 
-/// Nobody else can read it; one that is there stays, and is an error, unless `overwrite`.
+/// Nobody else can read it, and it appears whole; one that is there stays, and is an error, unless
+/// `overwrite`.
 cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_join_file* file,
                                 bool overwrite, cpli_written* out);
 /// Remove it, unless somebody has put another one in its place.
 void cpli_join_file_remove(const cpli_written* file);
-cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, cpli_join_file* out);
+/// A file of which only the beginning is there is waited for, some seconds, with a warning.
+/// Nullable: cancel, which ends the waiting when it is not 0.
+cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, const volatile int* cancel,
+                               cpli_join_file* out);

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "format/folder.h"
 #include "tlm/remote.h"
 
 cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
@@ -415,7 +416,9 @@ static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* 
       return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: %s and %s would have the same join file %s",
                       r->m->name, name_of(r, i), name, file);
   }
-  cpl_status st = cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
+  cpl_status st = cpli_make_parents(ctx_of(r), file) < 0
+                      ? CPL_ERR_INPUT
+                      : cpli_join_file_write(ctx_of(r), file, &f, r->def.overwrite, out);
   explicit_bzero(&f.keys, sizeof f.keys);
   return st;
 }

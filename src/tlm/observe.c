@@ -103,7 +103,7 @@ static cpl_status listen_on(observer* o) {
 cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_observe_fn* seen,
                          void* user) {
   observer o = {.ctx = ctx, .def = def, .seen = seen, .user = user};
-  cpl_status st = cpli_join_file_read(ctx, def->key_file, &o.file);
+  cpl_status st = cpli_join_file_read(ctx, def->key_file, def->cancel, &o.file);
   if (st >= 0 && strcmp(o.file.part, CPLI_OBSERVER) != 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT,
                   "%s: this is the join file of %s; who watches needs " CPLI_OBSERVER ".join",

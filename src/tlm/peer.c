@@ -201,7 +201,7 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   j->ctx = j->out.ctx = j->body.ctx = j->wave_out.ctx = ctx;
   j->def = *def;
   j->part = -1;
-  cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
+  cpl_status st = cpli_join_file_read(ctx, def->key_file, def->cancel, &j->file);
   if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT,
                   "%s: this is the file of who watches (couplet tlm watch), not of a sub-model",

@@ -5,9 +5,7 @@
 // numbers of each column stand in an element of their own, as base64, each column in the smallest
 // type that holds every one of them exactly.
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <unistd.h>
 
 #include "base/data.h"
 #include "format/file.h"
@@ -53,7 +51,7 @@ cpl_status cpli_template_read(cpl_context* ctx, const char* name, cpli_template*
 typedef struct page {
   cpl_context* ctx;
   const char* path;
-  int fd;
+  cpli_new_file file;  // it appears when it is whole
   cpl_status st;
   cpli_text text;  // waits to be written
 } page;
@@ -61,7 +59,7 @@ typedef struct page {
 static void flush(page* p) {
   if (p->st >= 0 && p->text.failed) p->st = cpli_nomem(p->ctx);
   errno = 0;
-  if (p->st >= 0 && cpli_file_write(p->fd, p->text.data, p->text.len) < p->text.len)
+  if (p->st >= 0 && cpli_file_write(p->file.fd, p->text.data, p->text.len) < p->text.len)
     p->st = cpl_fail(p->ctx, CPL_ERR_IO, "%s: %s", p->path, strerror(errno));
   p->text.len = 0;
 }
@@ -258,8 +256,7 @@ static cpl_status write_page(page* p, const char* name, const char* title,
   cpli_template template;
   cpl_status st = cpli_template_read(p->ctx, name, &template);
   if (st < 0) return st;
-  p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (p->fd < 0) p->st = cpl_fail(p->ctx, CPL_ERR_IO, "%s: %s", p->path, strerror(errno));
+  p->st = cpli_new_file_open(p->ctx, p->path, 0, &p->file);
   if (p->st >= 0) {
     cpli_text_bytes(&p->text, template.parts[0], template.sizes[0]);
     cpli_text_escaped(&p->text, title != NULL ? title : "couplet", 200);
@@ -268,8 +265,8 @@ static cpl_status write_page(page* p, const char* name, const char* title,
     cpli_text_bytes(&p->text, template.parts[2], template.sizes[2]);
     flush(p);
   }
-  if (p->fd >= 0 && close(p->fd) != 0 && p->st >= 0)
-    p->st = cpl_fail(p->ctx, CPL_ERR_IO, "%s: %s", p->path, strerror(errno));
+  if (p->st >= 0) p->st = cpli_new_file_commit(&p->file);
+  cpli_new_file_discard(&p->file);
   cpli_text_free(&p->text);
   cpli_free(p->ctx, template.text);
   return p->st;
@@ -305,7 +302,7 @@ cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path,
 // In memory: it is small.
 cpl_status cpli_live_page(cpl_context* ctx, const cpl_live_def* def, char** out, size_t* size) {
   cpli_template template;
-  page p = {.ctx = ctx, .fd = -1, .text = {.ctx = ctx}};
+  page p = {.ctx = ctx, .text = {.ctx = ctx}};
   cpl_status st = cpli_template_read(ctx, "live.html", &template);
   *out = NULL;
   if (st < 0) return st;

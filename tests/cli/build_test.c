@@ -45,7 +45,7 @@ static void usage_and_exit_codes(void** state) {
   CHECK_INT(couplet(ctx, &output, "build", "missing.c", NULL, NULL, NULL, NULL), 2);
   CHECK_CONTAINS(output, "missing.c: No such file");
   free(output);
-  CHECK_INT(couplet(ctx, &output, "build", model, "-o", "no/folder/x.fmu", NULL, NULL), 1);
+  CHECK_INT(couplet(ctx, &output, "build", model, "-o", "no/folder/x.fmu", NULL, NULL), 2);
   CHECK_CONTAINS(output, "no/folder/x.fmu");
   free(output);
   CHECK_INT(couplet(ctx, &output, "check", "types.fmu", NULL, NULL, NULL, NULL), 0);

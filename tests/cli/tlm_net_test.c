@@ -332,11 +332,10 @@ static void strangers_stay_outside(void** state) {
       BEGIN("serve", "tlm", "serve", "masses.yaml", "--start-limit", "60", "-o", "b.csv");
   wait_for_file("observer.join");
   // the key of another run
-  mkdir("other", 0700);
   command other = BEGIN("other", "tlm", "serve", "masses.yaml", "--start-limit", "60",
-                        "--join-folder", "other", "--force");
-  wait_for_file("other/observer.join");
-  forge("other/left.join", "a.join", "address ", line_of("left.join", "address "));
+                        "--join-folder", "other/run", "--force");
+  wait_for_file("other/run/observer.join");
+  forge("other/run/left.join", "a.join", "address ", line_of("left.join", "address "));
   forge("a.join", "b.join", "server-key ", line_of("left.join", "server-key "));
   forge("b.join", "wrong.join", "session ", line_of("left.join", "session "));
   kill(other.pid, SIGTERM);

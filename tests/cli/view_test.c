@@ -53,7 +53,7 @@ static void explains_failures(void** state) {
   CHECK_CONTAINS(printed(), "no column matches \"x\"");
   CHECK_INT(view("out.csv -o out.pdf"), 2);
   CHECK_CONTAINS(printed(), "end in .html or .svg");
-  CHECK_INT(view("out.csv -o no/such/folder.html"), 1);
+  CHECK_INT(view("out.csv -o no/such/folder.html"), 2);
   CHECK_CONTAINS(printed(), "No such file or directory");
   CHECK_INT(view(""), 2);
 }

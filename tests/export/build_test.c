@@ -163,7 +163,7 @@ static void failures_are_explained(void** state) {
   CHECK(access("never.fmu", F_OK) != 0);
   def.model = test_path("examples/types/types.c");
   def.output = "no/such/folder/types.fmu";
-  CHECK_INT(cpl_build_fmu(ctx, &def, NULL, 0), CPL_ERR_IO);
+  CHECK_INT(cpl_build_fmu(ctx, &def, NULL, 0), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "no/such/folder");
   unlink("broken.c");
   cpl_context_destroy(ctx);

@@ -237,6 +237,7 @@ static void the_first_row_and_flushed_rows_are_there(void** state) {
   static const char* const paths[] = {"now.csv", "now.mat"};
   cpl_context* ctx = test_context();
   for (int k = 0; k < 2; k++) {
+    unlink(paths[k]);
     cpl_results* res = open_file(ctx, paths[k]);
     for (size_t n = 1; n < 4; n++) {
       CHECK_OK(ctx, record(res, (double)n, 1, ""));
@@ -306,13 +307,13 @@ static void says_why_a_file_cannot_be_made(void** state) {
   assert_int_equal(mkfifo("fifo.mat", 0666), 0);
   fails_to_open(ctx, "out.txt", CPL_ERR_INPUT,
                 "out.txt: results are written to files that end in .csv or .mat");
-  fails_to_open(ctx, "dir.csv", CPL_ERR_IO, "dir.csv: cannot be written: Is a directory");
-  fails_to_open(ctx, "no/such/dir.mat", CPL_ERR_IO,
+  fails_to_open(ctx, "dir.csv", CPL_ERR_INPUT, "dir.csv: cannot be written: Is a directory");
+  fails_to_open(ctx, "no/such/dir.mat", CPL_ERR_INPUT,
                 "no/such/dir.mat: cannot be written: No such file or directory");
   fails_to_open(ctx, "dev.csv", CPL_ERR_IO, "dev.csv: cannot be written: No space left on device");
   fails_to_open(ctx, "dev.mat", CPL_ERR_IO, "dev.mat: cannot be written: No space left on device");
   int reader = open("fifo.mat", O_RDONLY | O_NONBLOCK);
-  fails_to_open(ctx, "fifo.mat", CPL_ERR_IO, "fifo.mat: cannot be written: Illegal seek");
+  fails_to_open(ctx, "fifo.mat", CPL_ERR_INPUT, "fifo.mat: cannot be written: Illegal seek");
   close(reader);
   CHECK_OK(ctx, cpl_results_close(NULL));
   cpl_context_destroy(ctx);

@@ -151,7 +151,7 @@ static void join_files_are_private(void** state) {
   CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0600);
   CHECK(cpli_join_file_write(ctx, path, &f, false, &written) == CPL_ERR_INPUT);
   CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, true, &written));
-  CHECK_OK(ctx, cpli_join_file_read(ctx, path, &got));
+  CHECK_OK(ctx, cpli_join_file_read(ctx, path, NULL, &got));
   CHECK(memcmp(&f, &got, sizeof f) == 0);
   // one that somebody put in its place stays
   CHECK(rename(path, "mine.join") == 0);
@@ -169,7 +169,7 @@ static void join_files_are_private(void** state) {
   // cut anywhere it is no join file
   memset(f.server_key, 'a', 3), f.server_key[3] = '\0';
   CHECK_OK(ctx, cpli_join_file_write(ctx, path, &f, false, &written));
-  CHECK(cpli_join_file_read(ctx, path, &got) == CPL_ERR_INPUT);
+  CHECK(cpli_join_file_read(ctx, path, NULL, &got) == CPL_ERR_INPUT);
   unlink(path);
   cpl_context_destroy(ctx);
 }

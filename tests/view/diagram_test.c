@@ -54,7 +54,7 @@ static void says_what_is_wrong(void** state) {
   cpl_context* ctx = test_context();
   CHECK_INT(cpli_diagram_svg(ctx, "bad.svg", "{\"nodes\": 1"), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "bad.svg: could not be drawn: ");
-  CHECK_INT(cpli_diagram_svg(ctx, "no/such/folder.svg", two), CPL_ERR_IO);
+  CHECK_INT(cpli_diagram_svg(ctx, "no/such/folder.svg", two), CPL_ERR_INPUT);
   cpl_context_destroy(ctx);
 }
 

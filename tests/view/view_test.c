@@ -331,7 +331,7 @@ static void says_what_is_wrong(void** state) {
   CHECK_INT(cpl_view_write(ctx, &t, &def), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "end in .html or .svg");
   def.path = "no/such/folder.html";
-  CHECK_INT(cpl_view_write(ctx, &t, &def), CPL_ERR_IO);
+  CHECK_INT(cpl_view_write(ctx, &t, &def), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "No such file or directory");
   unlink("full.html");
   assert_int_equal(symlink("/dev/full", "full.html"), 0);

@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/compiled.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/data.h"
+#include "base/process.h"
+#include "format/file.h"
+#include "format/folder.h"
+#include "format/hash.h"
+
+enum { LARGEST = 1 << 30 };  // bytes of a text or object
+
+//------------------------------------ folder ------------------------------------
+
+static bool make_folders(char* path) {
+  for (char* p = path + 1;; p++) {
+    if (*p != '/' && *p != '\0') continue;
+    char kept = *p;
+    *p = '\0';
+    bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
+    *p = kept;
+    if (!there) return false;
+    if (kept == '\0') return true;
+  }
+}
+
+// What is in the cache is run: nobody else may put something there. A folder above it that all can
+// write to must at least be one where they cannot rename what is not theirs.
+static cpl_status check_folder(cpl_context* ctx, const char* folder, const struct stat* info) {
+  char above[PATH_MAX];
+  struct stat parent;
+  snprintf(above, sizeof above, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+  const bool open_above = stat(above, &parent) == 0 && (parent.st_mode & S_IWOTH) != 0 &&
+                          (parent.st_mode & S_ISVTX) == 0;
+  const bool open = (info->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (!open && !open_above) return CPL_OK;
+  return cpl_fail(ctx, CPL_ERR_INPUT,
+                  "%s: others can write to this folder, and compiled models are run from %s: take "
+                  "that right away (chmod go-w), or set XDG_CACHE_HOME to another folder",
+                  open ? folder : above, open ? "it" : folder);
+}
+
+// $XDG_CACHE_HOME/couplet, ~/.cache/couplet, or a folder of this user in the temporary folder.
+static cpl_status cache_folder(cpl_context* ctx, char* out, size_t size) {
+  const char* xdg = getenv("XDG_CACHE_HOME");
+  const char* home = getenv("HOME");
+  struct stat info;
+  for (int choice = 0; choice < 3; choice++) {
+    int n = 0;
+    if (choice == 0 && xdg != NULL && xdg[0] == '/') n = snprintf(out, size, "%s/couplet", xdg);
+    else if (choice == 1 && home != NULL && home[0] == '/')
+      n = snprintf(out, size, "%s/.cache/couplet", home);
+    else if (choice == 2)
+      n = snprintf(out, size, "%s/couplet-cache-%u", cpli_temp_base(), (unsigned)geteuid());
+    if (n <= 0 || (size_t)n >= size) continue;
+    // a folder that belongs to somebody else must not decide what we load
+    if (make_folders(out) && lstat(out, &info) == 0 && S_ISDIR(info.st_mode) &&
+        info.st_uid == geteuid() && access(out, W_OK | X_OK) == 0)
+      return check_folder(ctx, out, &info);
+  }
+  return cpl_fail(
+      ctx, CPL_ERR_IO,
+      "no folder for compiled models can be made (XDG_CACHE_HOME, HOME and TMPDIR were tried)");
+}
+
+//------------------------------------ objects ------------------------------------
+
+// Behind the bytes of an object, where loaders do not look: whose it is, and whether it is whole.
+typedef struct seal {
+  char mark[16];
+  cpli_hash key;
+  uint64_t size;  // of the object before it
+  cpli_hash content;
+} seal;
+
+static seal make_seal(const cpli_hash* key, const char* object, size_t size) {
+  seal s = {.mark = "couplet object", .key = *key, .size = size, .content = cpli_hash_begin()};
+  cpli_hash_add(&s.content, object, size);
+  return s;
+}
+
+// Whether the object of that key is there. One that was cut short, or is of something else, is not.
+static bool is_there(cpl_context* ctx, const char* target, const cpli_hash* key) {
+  char* bytes = NULL;
+  size_t size = 0;
+  if (access(target, R_OK) != 0) return false;
+  bool good = cpli_file_read(ctx, target, LARGEST, &bytes, &size) >= 0 && size > sizeof(seal);
+  if (good) {
+    const size_t n = size - sizeof(seal);
+    const seal expected = make_seal(key, bytes, n);
+    good = memcmp(bytes + n, &expected, sizeof expected) == 0;
+  }
+  if (!good) cpl_log(ctx, CPL_LOG_INFO, target, "is damaged and made anew");
+  cpli_free(ctx, bytes);
+  return good;
+}
+
+static cpl_status put_there(cpl_context* ctx, const char* target, const cpli_hash* key,
+                            const char* object) {
+  char* bytes = NULL;
+  size_t size = 0;
+  cpl_status st = cpli_file_read(ctx, object, LARGEST, &bytes, &size);
+  if (st < 0) return st;
+  const seal end = make_seal(key, bytes, size);
+  char* whole = cpli_realloc(ctx, bytes, size + sizeof end, 1);
+  if (whole == NULL) {
+    cpli_free(ctx, bytes);
+    return cpli_nomem(ctx);
+  }
+  memcpy(whole + size, &end, sizeof end);
+  st = cpli_file_make(ctx, target, whole, size + sizeof end);
+  cpli_free(ctx, whole);
+  return st;
+}
+
+//------------------------------------ compiling ------------------------------------
+
+#define MODEL_FLAGS "-std=c17", "-O2", "-fPIC", "-ffp-contract=off", "-fvisibility=hidden"
+
+// What belongs to one compilation. The folder is ours alone, so that what is compiled is the text
+// that the key was made of.
+typedef struct job {
+  cpl_context* ctx;
+  const char* path;  // of the model
+  char* argument;    // the same, so that compilers take it for a name
+  char include[PATH_MAX + 16];
+  char* folder;  // temporary
+  char text[PATH_MAX + 64], object[PATH_MAX + 64];
+  cpli_hash key;
+} job;
+
+// Lines that say where the next one comes from are no part of the key, nor are empty ones: a model
+// that is moved, or gets another comment, is the same.
+static void hash_text(cpli_hash* key, const char* text, size_t size) {
+  for (const char *line = text, *end = text + size; line < end;) {
+    const char* next = memchr(line, '\n', (size_t)(end - line));
+    next = next != NULL ? next + 1 : end;
+    const bool marker = line[0] == '#' && line[1] == ' ' && line[2] >= '0' && line[2] <= '9';
+    if (!marker && line[0] != '\n') cpli_hash_add(key, line, (size_t)(next - line));
+    line = next;
+  }
+}
+
+// The text after preprocessing, the flags and the compiler are the key.
+static cpl_status make_key(job* j) {
+  static const char* const flags[] = {MODEL_FLAGS};
+  const char* args[] = {MODEL_FLAGS, "-E", "-I", j->include, "-o", j->text, j->argument, NULL};
+  char *text = NULL, *compiler = NULL;
+  size_t size = 0;
+  cpl_status st = cpli_run_compiler(j->ctx, j->path, args);
+  if (st >= 0) st = cpli_compiler_identity(j->ctx, &compiler);
+  if (st >= 0) st = cpli_file_read(j->ctx, j->text, LARGEST, &text, &size);
+  if (st >= 0) {
+    j->key = cpli_hash_begin();
+    cpli_hash_add(&j->key, compiler, strlen(compiler) + 1);
+    for (size_t i = 0; i < CPLI_COUNT(flags); i++)
+      cpli_hash_add(&j->key, flags[i], strlen(flags[i]) + 1);
+    hash_text(&j->key, text, size);
+  }
+  cpli_free(j->ctx, compiler);
+  cpli_free(j->ctx, text);
+  return st;
+}
+
+static cpl_status compile(job* j, const char* target) {
+  const char* args[] = {MODEL_FLAGS, "-shared", "-o", j->object, j->text, "-lm", NULL};
+  cpl_status st = cpli_run_compiler(j->ctx, j->path, args);
+  return st < 0 ? st : put_there(j->ctx, target, &j->key, j->object);
+}
+
+static cpl_status make(job* j, const char* cache, char** out) {
+  cpl_status st = cpli_temp_folder_make(j->ctx, &j->folder);
+  if (st < 0) return st;
+  snprintf(j->text, sizeof j->text, "%s/model.i", j->folder);
+  snprintf(j->object, sizeof j->object, "%s/model.so", j->folder);
+  st = make_key(j);
+  if (st < 0) return st;
+  *out = cpli_printf(j->ctx, "%s/%016llx%016llx.so", cache, (unsigned long long)j->key.part[0],
+                     (unsigned long long)j->key.part[1]);
+  if (*out == NULL) return cpli_nomem(j->ctx);
+  return is_there(j->ctx, *out, &j->key) ? CPL_OK : compile(j, *out);
+}
+
+cpl_status cpli_compiled(cpl_context* ctx, const char* path, char** out) {
+  char cache[PATH_MAX];
+  job j = {.ctx = ctx, .path = path};
+  *out = NULL;
+  const char* data = cpli_data_folder(ctx);
+  if (data == NULL) return CPL_ERR_INPUT;
+  snprintf(j.include, sizeof j.include, "%s/include", data);
+  j.argument = cpli_file_argument(ctx, path);
+  cpl_status st = j.argument != NULL ? cache_folder(ctx, cache, sizeof cache) : cpli_nomem(ctx);
+  if (st >= 0) st = make(&j, cache, out);
+  if (j.folder != NULL) cpli_temp_folder_remove(ctx, j.folder);  // the next run tries again
+  cpli_free(ctx, j.folder);
+  cpli_free(ctx, j.argument);
+  if (st >= 0) return CPL_OK;
+  cpli_free(ctx, *out);
+  *out = NULL;
+  return st;
+}
