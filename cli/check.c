@@ -120,7 +120,7 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   cpli_findings_init(&findings, ctx);
   bool fmu = is_fmu(path);
   cpl_status st = fmu ? cpl_fmu_open(ctx, &def, &src) : cli_open(ctx, path, NULL, NULL, &src);
-  if (st < 0 && st != CPL_ERR_NOMEM) {
+  if (st < 0 && st != CPL_ERR_NOMEM && st != CPL_ERR_CANCELLED) {
     add_failure(&findings, path, cpl_context_error(ctx));
     st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;
   } else if (st >= 0 && fmu) {

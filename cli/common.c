@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "format/place.h"
+#include "interrupt.h"
 
 int cli_exit_code(cpl_status st) {
   switch (st) {
@@ -82,6 +83,8 @@ cpl_context* cli_context(const char* level) {
   static const char* const names[] = {"error", "warning", "info", "debug"};
   cpl_context_def def = cpl_default_context_def();
   def.log = log_to_stderr;
+  def.cancel = &cli_interrupted;
+  cli_enter(CLI_RUNS);
   for (int i = 0; level != NULL && i < 4; i++) {
     if (strcmp(level, names[i]) == 0) def.log_level = (cpl_log_level)i;
   }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -36,12 +35,6 @@ typedef struct session {
   const char** names;
   int32_t n_parts;
 } session;
-
-static volatile int interrupted;
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
 
 //------------------------------------ to the point ------------------------------------
 
@@ -80,7 +73,6 @@ static cpl_status make_stepper(session* s) {
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &def.linear))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
                     s->path, linear);
-  def.cancel = &interrupted;
   def.one_solver = true;  // the model is asked as a whole
   if (s->source->ops->make_model == NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
@@ -165,7 +157,6 @@ static cpl_status linearize(session* s) {
   run.n_inputs = s->inputs != NULL ? s->table->n_columns : 0;
   run.on_point = linearize_there;
   run.user = s;
-  run.cancel = &interrupted;
   cpl_run_stats stats;
   st = cpl_run(s->stepper, &run, &stats);
   if (st != CPL_TERMINATE || stats.reached >= s->at) return st < 0 ? st : CPL_OK;
@@ -233,9 +224,6 @@ static int run_linearize(void* args_, int n, char** operands) {
     cpl_context_destroy(s.ctx);
     return CLI_FAILED;
   }
-  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
   cpl_status st = linearize(&s);
   int code = st < 0 ? cli_report(s.ctx, st) : write_result(&s, write);
   release(&s);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli.h"
+#include "interrupt.h"
 
 const cli_verb* const cli_verbs[] = {
     &cli_run,       &cli_info, &cli_check,      &cli_graph,       &cli_linearize, &cli_build,
@@ -9,5 +10,6 @@ const cli_verb* const cli_verbs[] = {
 
 int main(int argc, char** argv) {
   cpl_guard_crashes();
+  cli_catch_signals();
   return cli_close_output(stdout, cli_dispatch(argc, argv));
 }

@@ -65,6 +65,8 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
   session* s = user;
   if (s->pace.began == 0) pace_wait(&s->pace, t);
+  s->points++;
+  s->last_point = t;
   if (s->live != NULL) cpl_live_record(s->live, t, values);
   return s->args->per_model ? split_record(&s->split, t, values)
                             : cpl_results_record(s->results, t, values);
@@ -74,7 +76,7 @@ static cpl_status write_point(void* user, double t, const cpl_value* values) {
 
 static void simulate(void* user) {
   session* s = user;
-  s->st = run_prepare(s, &cli_interrupted);
+  s->st = run_prepare(s);
   s->run.on_columns = open_results;
   s->run.on_point = write_point;
   s->run.on_progress = show_progress;
@@ -106,8 +108,10 @@ static void destroy_source(void* user) {
 // A model may have damaged our memory, so that we crash ourselves: even then the results are to be
 // kept and the temporary folder removed.
 static void guarded(session* s, void (*function)(void* user)) {
-  const char* crash = cpli_guard_run(function, s);
-  if (crash != NULL) {
+  const char* crash = cpli_guard_program(function, s);
+  if (crash != NULL && cli_interrupted) {
+    s->st = cpli_interrupted(s->ctx, s->path, NAN);
+  } else if (crash != NULL) {
     s->st = cpl_fail(s->ctx, CPL_ERR_MODEL,
                      "%s: crashed outside of the model's functions (%s): the model has damaged "
                      "memory, or couplet has a bug",
@@ -136,8 +140,23 @@ static void view_results(void* user) {
   if (st < 0 && s->st >= 0) s->st = st;
 }
 
+// What is left of a run that was interrupted.
+static void add_kept(session* s) {
+  const long long n = (long long)s->points;
+  char before[1024];
+  snprintf(before, sizeof before, "%s", cpl_context_error(s->ctx));
+  if (n == 0) cpl_fail(s->ctx, s->st, "%s; there are no results yet", before);
+  else if (s->args->per_model || strcmp(s->output, "-") == 0)
+    cpl_fail(s->ctx, s->st, "%s; %lld point%s up to t=%.12g were written", before, n,
+             n == 1 ? "" : "s", s->last_point);
+  else
+    cpl_fail(s->ctx, s->st, "%s; %s has %lld point%s up to t=%.12g", before, s->output, n,
+             n == 1 ? "" : "s", s->last_point);
+}
+
 static int report(session* s) {
   const run_args* args = s->args;
+  if (s->st == CPL_ERR_CANCELLED) add_kept(s);
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
   if (args->json) run_print_json(s);
   else if (s->st >= 0 && !args->quiet) run_print_summary(s);
@@ -176,11 +195,13 @@ static int run_file(void* args_, int n, char** operands) {
     cpl_context_destroy(s.ctx);
     return CLI_FAILED;
   }
-  cli_catch_signals();
+  cli_keep_after_pipes();
   guarded(&s, simulate);
+  cli_enter(CLI_WRITES);
   end_progress(&s);
   guarded(&s, close_results);
   int code = report(&s);
+  cli_enter(CLI_RELEASES);
   release(&s);
   return cli_close_output(s.out, code);
 }

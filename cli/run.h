@@ -40,10 +40,12 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
-  split split;    // results of a system, one file a model
-  FILE* out;      // standard output as it was given to us
-  cpl_status st;  // of the run
-  bool prepared;  // the run could begin
+  int64_t points;     // written to it
+  double last_point;  // the time of the last one
+  split split;        // results of a system, one file a model
+  FILE* out;          // standard output as it was given to us
+  cpl_status st;      // of the run
+  bool prepared;      // the run could begin
   progress progress;
   model_times times;  // when a report is wanted
   cpl_live* live;
@@ -58,8 +60,8 @@ static inline FILE* run_summary(const session* s) {
   return strcmp(s->output, "-") == 0 ? stderr : s->out;
 }
 
-/// Open the file, make the stepper, say what is recorded; the run ends soon after *cancel is not 0.
-cpl_status run_prepare(session* s, const volatile int* cancel);
+/// Open the file, make the stepper, say what is recorded.
+cpl_status run_prepare(session* s);
 
 void run_print_summary(const session* s);
 void run_print_stats(const session* s);

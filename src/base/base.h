@@ -42,6 +42,23 @@ cpl_status cpli_nomem(cpl_context* ctx);
 #define cpli_nomem(ctx)               (cpli_nomem(ctx), CPL_ERR_NOMEM)
 #endif
 
+//------------------------------------ interruption ------------------------------------
+
+/// Whether the caller of the library asked to end (cpl_context_def.cancel). Whatever may loop for
+/// long without calling a model looks at this; calls of models look at it themselves.
+bool cpli_cancelled(const cpl_context* ctx);
+
+/// Records "who: interrupted at t=..." and returns CPL_ERR_CANCELLED. t NAN: there is no time yet.
+/// A call that was left by force stays the message.
+cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t);
+
+/// The same for a call of a model that was left by force, because it did not return.
+cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* call, double t,
+                                 const char* why);
+
+/// The simulated time of the last interruption; NAN: there is none.
+double cpli_interruption_time(const cpl_context* ctx);
+
 //------------------------------------ arena ------------------------------------
 
 // Many small things with one lifetime: blocks from the context, no single free.

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,6 +24,7 @@ enum { PARENT, CHILD };
 static const double slice = 0.01;          // between two looks whether the other is alive [s]
 static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
 static const double longest_noted = 1e-3;
+static const double last_chance = 0.15;  // for a call that is under way when the run is cancelled
 
 //------------------------------------ turns ------------------------------------
 
@@ -201,31 +203,24 @@ void cpli_channel_reap(cpli_channel* ch, double limit) {
   take_messages(ch);
 }
 
-typedef struct waiting {
-  cpli_channel* ch;
-  double until;  // 0: for ever
-  cpli_answer answer;
-} waiting;
-
-static void wait_long(void* user) {
-  waiting* w = user;
-  cpli_shared* s = w->ch->shared;
-  while (!doze(s, PARENT)) {
+static cpli_answer wait_long(cpli_channel* ch, double until) {
+  double cancelled = 0;  // when that was seen
+  while (!doze(ch->shared, PARENT)) {
     // what it wrote last may be an answer
-    if (has_ended(w->ch) && atomic_load(&s->turn) != PARENT) w->answer = CPLI_DIED;
-    else if (w->until > 0 && cpli_now() > w->until) w->answer = CPLI_TOO_LATE;
-    if (w->answer != CPLI_ANSWERED) return;
+    if (has_ended(ch) && atomic_load(&ch->shared->turn) != PARENT) return CPLI_DIED;
+    double now = cpli_now();
+    if (now > until) return CPLI_TOO_LATE;
+    if (cancelled == 0 && cpli_cancelled(ch->ctx)) cancelled = now;
+    if (cancelled > 0 && now > cancelled + last_chance) return CPLI_BROKEN_OFF;
   }
+  return CPLI_ANSWERED;
 }
 
 static cpli_answer await_answer(cpli_channel* ch, double limit) {
   double began = cpli_now();
   if (!look(ch, PARENT, began)) {
-    waiting w = {.ch = ch, .until = limit > 0 ? began + limit : 0, .answer = CPLI_ANSWERED};
-    const char* broken = cpli_guard_run(wait_long, &w);
-    atomic_store(&ch->shared->sleeps[PARENT], 0);
-    if (broken != NULL) w.answer = CPLI_BROKEN_OFF;
-    if (w.answer != CPLI_ANSWERED) return w.answer;
+    cpli_answer answer = wait_long(ch, limit > 0 ? began + limit : INFINITY);
+    if (answer != CPLI_ANSWERED) return answer;
   }
   note_wait(ch, cpli_now() - began);
   return CPLI_ANSWERED;

@@ -36,7 +36,7 @@ typedef enum cpli_answer {
   CPLI_ANSWERED,
   CPLI_DIED,        // `how` says how; -1: someone else asked for it
   CPLI_TOO_LATE,    // not within the time; the child was killed
-  CPLI_BROKEN_OFF,  // by cpli_guard_break(); the child was killed
+  CPLI_BROKEN_OFF,  // the run was cancelled (cpl_context_def.cancel); the child was killed
 } cpli_answer;
 
 /// `size` bytes of data; memory that is never touched costs nothing.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,6 +14,8 @@ struct cpl_context {
   cpl_context_def def;
   void* log_user;  // of def.log; def.user until cpli_log_to()
   char error[2048];
+  char left[1024];     // about the call of a model that was left because it did not return
+  double interrupted;  // the time of the last cpli_interrupted()
 };
 
 const char* cpl_status_text(cpl_status st) {
@@ -47,7 +50,8 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   if (ctx == NULL) return NULL;
   ctx->def = d;
   ctx->log_user = d.user;
-  ctx->error[0] = '\0';
+  ctx->error[0] = ctx->left[0] = '\0';
+  ctx->interrupted = NAN;
   return ctx;
 }
 
@@ -96,6 +100,32 @@ cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...
   keep_error(ctx, text);
   return st;
 }
+
+//------------------------------------ interruption ------------------------------------
+
+bool cpli_cancelled(const cpl_context* ctx) {
+  return ctx->def.cancel != NULL && *ctx->def.cancel != 0;
+}
+
+cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t) {
+  if (!isnan(t)) ctx->interrupted = t;
+  if (ctx->left[0] != '\0') return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s", ctx->left);
+  if (isnan(t)) return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", who);
+  return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", who, t);
+}
+
+cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* call, double t,
+                                 const char* why) {
+  char when[48] = "";
+  if (!isnan(t)) snprintf(when, sizeof when, " at t=%.12g", t);
+  if (ctx->left[0] == '\0')
+    snprintf(ctx->left, sizeof ctx->left, "%s: interrupted inside %s%s (%s)", who, call, when, why);
+  return cpli_interrupted(ctx, who, t);
+}
+
+double cpli_interruption_time(const cpl_context* ctx) { return ctx->interrupted; }
+
+//------------------------------------ log ------------------------------------
 
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level) {
   return ctx->def.log != NULL && level <= ctx->def.log_level;

@@ -14,7 +14,8 @@
 typedef struct cpli_guard_frame {
   sigjmp_buf env;
   struct cpli_guard_frame* outer;
-  int signal;  // set when the call crashed
+  int signal;    // set when the call crashed
+  bool program;  // the program itself: left only when nothing else helps
 } cpli_guard_frame;
 
 extern bool cpli_guard_on;  // cpl_guard_crashes() was called
@@ -29,6 +30,15 @@ void cpli_guard_prepare_thread(void);
 
 /// To be called after the jump: lets the signal through again, which is blocked in the handler.
 void cpli_guard_recover(cpli_guard_frame* frame);
+
+/// Run a function that is no call of a model, but the program itself: a crash in it, in whatever it
+/// calls, is returned as by cpli_guard_run().
+const char* cpli_guard_program(void (*function)(void* user), void* user);
+
+/// Leave the calls of models that are under way in all threads, as if they had crashed. `program`:
+/// leave cpli_guard_program() as well where a thread is in no call of a model. May be called by a
+/// signal handler, and does not return where this thread is to leave something.
+void cpli_guard_leave_calls(bool program);
 
 /// Run a function; what its crash was, as cpli_guard_text() says it; NULL: it came back.
 const char* cpli_guard_run(void (*function)(void* user), void* user);
@@ -54,6 +64,7 @@ static inline void cpli_guard_noted(const char* call) {
 static inline void cpli_guard_enter(cpli_guard_frame* frame) {
   if (!cpli_guard_thread_ready) cpli_guard_prepare_thread();
   frame->signal = 0;
+  frame->program = false;
   frame->outer = cpli_guard_top;
 }
 

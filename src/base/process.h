@@ -10,7 +10,8 @@
 /// Run argv[0] (looked up in PATH) and wait. *output gets the beginning of what it printed on both
 /// streams, *exit_code its exit code, or 128 + the signal that ended it. Owned:    *output by the
 /// caller, who calls cpli_free(). NULL when the program could not be started. Returns:
-/// CPL_ERR_INPUT when there is no such program.
+/// CPL_ERR_INPUT when there is no such program. A cancelled context ends the program and what it
+/// started.
 cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** output,
                             int* exit_code);
 

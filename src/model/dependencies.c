@@ -142,10 +142,15 @@ static cpl_status detect(pattern* p) {
     uint64_t seed = (uint64_t)point + 1;
     st = go_to_point(p, m, point, x);
     if (st == CPL_ERR_NOMEM) goto done;
-    if (st != CPL_OK || evaluate(p, m, base) != CPL_OK) continue;  // not a point of this model
-    good++;
-    for (uint32_t column = 0; column < p->columns; column++)
-      try_column(p, m, column, base, moved, &seed);
+    if (st == CPL_OK && evaluate(p, m, base) == CPL_OK) {  // else: not a point of this model
+      good++;
+      for (uint32_t column = 0; column < p->columns; column++)
+        try_column(p, m, column, base, moved, &seed);
+    }
+    if (cpli_cancelled(ctx)) {
+      st = cpli_interrupted(ctx, p->cm->desc.name, NAN);
+      goto done;
+    }
   }
   for (uint32_t row = 0; row < p->rows; row++) p->known[row] = good >= 2;
   if (good >= 2) p->origin = CPL_ORIGIN_DETECTED;

@@ -267,14 +267,18 @@ static cpl_status initialize(run* r) {
 static cpl_status advance(run* r) {
   cpl_status st = record(r);
   while (st >= 0 && !r->ended && r->t < r->def->stop_time) {
-    if (r->def->cancel != NULL && *r->def->cancel != 0) {
-      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
-                      r->s->base.name, r->t);
-    }
+    if (cpli_cancelled(r->s->base.ctx)) return CPL_ERR_CANCELLED;
     st = r->dense ? dense_step(r) : exchange_step(r);
     if (r->def->on_progress != NULL) r->def->on_progress(r->def->user, r->t);
   }
   return st;
+}
+
+// Whoever noticed it first: the whole was interrupted, at the time that it had come to.
+static cpl_status interrupted(const run* r) {
+  cpl_context* ctx = r->s->base.ctx;
+  double t = cpli_interruption_time(ctx);
+  return cpli_interrupted(ctx, r->s->base.name, t > r->t ? t : r->t);
 }
 
 cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
@@ -294,6 +298,7 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
   if (st >= 0) st = initialize(&r);
   if (st >= 0) st = cpli_recorder_begin(&r.recorder);
   if (st >= 0) st = advance(&r);
+  if (st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(s->base.ctx)) st = interrupted(&r);
   cpl_status written = cpli_recorder_finish(&r.recorder);
   if (st >= 0) st = written;
   if (st >= 0) st = s->base.ops->terminate(&s->base);

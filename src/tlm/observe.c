@@ -79,8 +79,7 @@ static cpl_status see_events(observer* o, double since) {
   if (!o->connected && cpli_now() - since > o->def->start_limit)
     return cpl_fail(o->ctx, CPL_ERR_IO, "%s (%s): nobody answered within %g s", file,
                     o->file.address, o->def->start_limit);
-  if (o->def->cancel != NULL && *o->def->cancel != 0)
-    return cpl_fail(o->ctx, CPL_ERR_CANCELLED, "interrupted");
+  if (cpli_cancelled(o->ctx)) return cpl_fail(o->ctx, CPL_ERR_CANCELLED, "interrupted");
   return CPL_OK;
 }
 
