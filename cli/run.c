@@ -65,8 +65,6 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
 static cpl_status write_point(void* user, double t, const cpl_value* values) {
   session* s = user;
   if (s->pace.began == 0) pace_wait(&s->pace, t);
-  s->points++;
-  s->last_point = t;
   if (s->live != NULL) cpl_live_record(s->live, t, values);
   return s->args->per_model ? split_record(&s->split, t, values)
                             : cpl_results_record(s->results, t, values);
@@ -140,23 +138,8 @@ static void view_results(void* user) {
   if (st < 0 && s->st >= 0) s->st = st;
 }
 
-// What is left of a run that was interrupted.
-static void add_kept(session* s) {
-  const long long n = (long long)s->points;
-  char before[1024];
-  snprintf(before, sizeof before, "%s", cpl_context_error(s->ctx));
-  if (n == 0) cpl_fail(s->ctx, s->st, "%s; there are no results yet", before);
-  else if (s->args->per_model || strcmp(s->output, "-") == 0)
-    cpl_fail(s->ctx, s->st, "%s; %lld point%s up to t=%.12g were written", before, n,
-             n == 1 ? "" : "s", s->last_point);
-  else
-    cpl_fail(s->ctx, s->st, "%s; %s has %lld point%s up to t=%.12g", before, s->output, n,
-             n == 1 ? "" : "s", s->last_point);
-}
-
 static int report(session* s) {
   const run_args* args = s->args;
-  if (s->st == CPL_ERR_CANCELLED) add_kept(s);
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
   if (args->json) run_print_json(s);
   else if (s->st >= 0 && !args->quiet) run_print_summary(s);

@@ -40,8 +40,6 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
-  int64_t points;     // written to it
-  double last_point;  // the time of the last one
   split split;        // results of a system, one file a model
   FILE* out;          // standard output as it was given to us
   cpl_status st;      // of the run

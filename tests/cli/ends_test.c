@@ -106,11 +106,9 @@ static void every_function_of_a_model_in_c(void** state) {
   CHECK_END(SIGHUP, "inside output_values at t=0 (", "run", "stuck.c", "--set", "place=3");
   CHECK_END(SIGTERM, "inside event at t=0.4 (", "run", "stuck.c", "--set", "place=14", "--interval",
             "0.1");
-  CHECK_CONTAINS(text_of("stderr.txt"), "; stuck.csv has 5 points up to t=0.4\n");
   CHECK_INT(count_rows("stuck.csv"), 5);  // the left side of the event, too
   CHECK_END(SIGTERM, "inside derivatives at t=0.3", "run", "stuck.c", "--set", "place=12",
             "--interval", "0.05", "-o", "stuck.mat", "--step", "0.01");
-  CHECK_CONTAINS(text_of("stderr.txt"), "; stuck.mat has 7 points up to t=0.3\n");
 }
 
 // The structure of a model is found out before it runs.
@@ -190,8 +188,7 @@ static void between_output_points(void** state) {
     wait_for("far.csv");
     CHECK_INT(interrupt(pid, SIGINT), 1);
     CHECK_CONTAINS(text_of("stderr.txt"), "couplet: stuck: interrupted at t=");
-    CHECK_CONTAINS(text_of("stderr.txt"), "; far.csv has ");
-  }
+    }
 }
 
 // A compiler that takes long is ended with what it has started.

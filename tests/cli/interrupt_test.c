@@ -134,7 +134,6 @@ static void a_call_that_hangs(void** state) {
   kill(pid, SIGINT);
   CHECK_INT(end_of(pid), 1);
   CHECK_CONTAINS(text_of("stderr.txt"), "couplet: stuck: interrupted inside derivatives at t=0.1");
-  CHECK_CONTAINS(text_of("stderr.txt"), "; stuck.csv has ");
   check_table("stuck.csv");
 }
 
