@@ -400,6 +400,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
 
 typedef struct info_args {
   bool json, all;
+  cli_isolation isolation;
 } info_args;
 
 static int run_info(void* user, int n_operands, char** operands) {
@@ -412,7 +413,7 @@ static int run_info(void* user, int n_operands, char** operands) {
   const cpl_fmu* fmu = NULL;
   cpl_status st;
   if (cli_ends_with(path, ".c") || cli_is_system(path)) {
-    st = cli_open(ctx, path, NULL, NULL, &src);
+    st = cli_open(ctx, path, NULL, NULL, &args->isolation, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
     def.path = path;
@@ -441,6 +442,7 @@ static const cli_option options[] = {
      .help = "write all that is known as JSON",
      .kind = CLI_FLAG,
      .offset = offsetof(info_args, json)},
+    CLI_ISOLATION(info_args),
     {0},
 };
 
@@ -452,7 +454,8 @@ const cli_verb cli_info = {
         "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
         "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
-        "one), of a model in C or of a system.",
+        "one), of a model in C or of a system. Models in C are called on the way: what depends on "
+        "what is found out by that, where it is not declared.",
     .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(info_args),

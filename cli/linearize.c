@@ -16,6 +16,7 @@ typedef struct linearize_args {
   double at, start_time, rtol, atol, step;
   cli_list set, only;
   bool models, json;
+  cli_isolation isolation;
 } linearize_args;
 
 typedef struct session {
@@ -141,7 +142,7 @@ static cpl_status read_inputs(session* s) {
 }
 
 static cpl_status linearize(session* s) {
-  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->args->set, &s->source);
+  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->args->set, &s->args->isolation, &s->source);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
   if (st >= 0) st = read_inputs(s);
@@ -261,6 +262,7 @@ static const cli_option options[] = {
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},
     {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    CLI_ISOLATION(linearize_args),
     {0},
 };
 

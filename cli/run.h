@@ -40,10 +40,10 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
-  split split;        // results of a system, one file a model
-  FILE* out;          // standard output as it was given to us
-  cpl_status st;      // of the run
-  bool prepared;      // the run could begin
+  split split;    // results of a system, one file a model
+  FILE* out;      // standard output as it was given to us
+  cpl_status st;  // of the run
+  bool prepared;  // the run could begin
   progress progress;
   model_times times;  // when a report is wanted
   cpl_live* live;

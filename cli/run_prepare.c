@@ -241,11 +241,12 @@ cpl_status run_prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  bool isolate = a->isolate || (!isnan(a->call_timeout) && !a->processes && !a->serve.on);
+  // elsewhere the limit is one of parts, not of models
+  bool limits = !a->processes && !a->serve.on;
+  const cli_isolation isolation = {.on = a->isolate,
+                                   .call_timeout = limits || a->isolate ? a->call_timeout : NAN};
   cpl_status st = run_solvers_read(s->ctx, &a->solver, &s->solvers);
-  if (st >= 0 && isolate)
-    st = cli_open_isolated(s->ctx, s->path, a->call_log, &a->set, a->call_timeout, &s->source);
-  else if (st >= 0) st = cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
+  if (st >= 0) st = cli_open(s->ctx, s->path, a->call_log, &a->set, &isolation, &s->source);
   if (st >= 0) st = run_solvers_check(s->ctx, s->path, &s->solvers, s->source);
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);

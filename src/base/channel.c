@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -203,13 +202,16 @@ void cpli_channel_reap(cpli_channel* ch, double limit) {
   take_messages(ch);
 }
 
-static cpli_answer wait_long(cpli_channel* ch, double until) {
+static cpli_answer wait_long(cpli_channel* ch, double began, double limit) {
   double cancelled = 0;  // when that was seen
+  uint32_t calls = atomic_load(&ch->shared->calls);
   while (!doze(ch->shared, PARENT)) {
     // what it wrote last may be an answer
     if (has_ended(ch) && atomic_load(&ch->shared->turn) != PARENT) return CPLI_DIED;
     double now = cpli_now();
-    if (now > until) return CPLI_TOO_LATE;
+    uint32_t n = atomic_load(&ch->shared->calls);
+    if (n != calls) calls = n, began = now;
+    if (limit > 0 && now > began + limit) return CPLI_TOO_LATE;
     if (cancelled == 0 && cpli_cancelled(ch->ctx)) cancelled = now;
     if (cancelled > 0 && now > cancelled + last_chance) return CPLI_BROKEN_OFF;
   }
@@ -219,7 +221,7 @@ static cpli_answer wait_long(cpli_channel* ch, double until) {
 static cpli_answer await_answer(cpli_channel* ch, double limit) {
   double began = cpli_now();
   if (!look(ch, PARENT, began)) {
-    cpli_answer answer = wait_long(ch, limit > 0 ? began + limit : INFINITY);
+    cpli_answer answer = wait_long(ch, began, limit);
     if (answer != CPLI_ANSWERED) return answer;
   }
   note_wait(ch, cpli_now() - began);

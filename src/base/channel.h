@@ -18,6 +18,7 @@ typedef struct cpli_shared {
   _Alignas(64) _Atomic uint32_t sleeps[2];  // who is not looking: parent, child
   uint32_t flushes;                         // the child only wants its messages to be taken
   const char* volatile note;                // the call under way, a constant of the program
+  _Atomic uint32_t calls;  // of a model while one request is served: the limit is that of each
   _Atomic uint32_t log_head, log_tail, log_lost;
   char log[CPLI_CHANNEL_LOG];
 } cpli_shared;

@@ -73,7 +73,7 @@ cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*ru
                     "%s: %s cannot be called any more: the model crashed before",
                     in->base.base.name, function);
   }
-  if (in->cm->protect != NULL) crash = in->cm->protect(run, c);
+  if (in->cm->host.call != NULL) crash = in->cm->host.call(function, run, c);
   else run(c);
   if (crash == NULL && c->result == CPL_MODEL_OK) return CPL_OK;
   if (crash != NULL) {

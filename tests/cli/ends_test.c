@@ -134,6 +134,37 @@ static void fmus(void** state) {
             "--isolate");
 }
 
+// What is found out before a run is found out under the same limit as the run.
+static void limits_hold_before_the_run(void** state) {
+  (void)state;
+  static const char* const verbs[] = {"run", "info", "linearize"};
+  for (int i = 0; i < 3; i++)
+    CHECK_FAILS(1,
+                "unknown.c: stuck: derivatives did not come back within 0.4 s when it was tried "
+                "out before the run; its process was ended",
+                verbs[i], "unknown.c", "--call-timeout", "0.4");
+  write_text("unknown.yaml", "couplet: 1\nmodels: {a: {c: unknown.c}}\n");
+  CHECK_FAILS_WITH(1, "derivatives did not come back within 0.4 s", "graph", "unknown.yaml",
+                   "--call-timeout", "0.4");
+  CHECK_CODE(2, "check", "unknown.yaml", "--call-timeout", "0.4");
+  CHECK_CONTAINS(printed, "derivatives did not come back within 0.4 s");
+}
+
+// A child finds the same as this process.
+static void found_out_in_another_process(void** state) {
+  (void)state;
+  write_stuck("free.c", "0", false);
+  CHECK_CODE(0, "graph", "free.c", "--json");
+  char here[1 << 14];
+  snprintf(here, sizeof here, "%s", printed);
+  CHECK_CONTAINS(here, "detected");
+  CHECK_CODE(0, "graph", "free.c", "--json", "--isolate");
+  CHECK_STR(printed, here);
+  CHECK_CODE(0, "run", "free.c", "-o", "in.csv");
+  CHECK_CODE(0, "run", "free.c", "-o", "out.csv", "--isolate");
+  check_same_files("in.csv", "out.csv");
+}
+
 //------------------------------------ systems ------------------------------------
 
 #define PAIR(kind, more)                                                              \
@@ -188,7 +219,7 @@ static void between_output_points(void** state) {
     wait_for("far.csv");
     CHECK_INT(interrupt(pid, SIGINT), 1);
     CHECK_CONTAINS(text_of("stderr.txt"), "couplet: stuck: interrupted at t=");
-    }
+  }
 }
 
 // A compiler that takes long is ended with what it has started.
@@ -209,6 +240,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_function_of_a_model_in_c),
       cmocka_unit_test(what_looks_at_a_model),
+      cmocka_unit_test(limits_hold_before_the_run),
+      cmocka_unit_test(found_out_in_another_process),
       cmocka_unit_test(fmus),
       cmocka_unit_test(systems),
       cmocka_unit_test(delay_lines),
