@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <unistd.h>
+
+#include "base/loaded.h"
 #include "cli.h"
 #include "interrupt.h"
 
@@ -11,5 +14,11 @@ const cli_verb* const cli_verbs[] = {
 int main(int argc, char** argv) {
   cpl_guard_crashes();
   cli_catch_signals();
-  return cli_close_output(stdout, cli_dispatch(argc, argv));
+  int code = cli_close_output(stdout, cli_dispatch(argc, argv));
+  // threads that a model left running must not see the end of what they use
+  if (cpli_threads_remain(NULL)) {
+    fflush(NULL);
+    _exit(code);
+  }
+  return code;
 }

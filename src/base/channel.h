@@ -28,8 +28,9 @@ typedef struct cpli_channel {
   cpli_shared* shared;
   char* data;  // behind it: for requests and answers
   size_t size;
-  pid_t pid;  // of the child; 0: none, or gone
-  int how;    // it ended, as waitpid() says it
+  pid_t pid;       // of the child; 0: none, or gone
+  int how;         // it ended, as waitpid() says it
+  unsigned forks;  // cpli_guard_forks of the child: a copy of it must not answer
   double usual_wait;
 } cpli_channel;
 
@@ -47,7 +48,8 @@ void cpli_channel_close(cpli_channel* ch);
 
 /// fork(): *in_child tells which side this is. The child has standard output and error, no input,
 /// the descriptor `keep` (-1: none) and nothing else of the parent's files; it dies with the thread
-/// that made it; its messages reach the parent's log.
+/// that made it; its messages reach the parent's log. It has a process group of its own, and what
+/// it started ends with it.
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child);
 
 /// Parent: hand over the data and wait for the answer, at most `limit` seconds (0: for ever).

@@ -12,6 +12,7 @@
 #include "couplet/base.h"
 
 bool cpli_guard_on;
+volatile unsigned cpli_guard_forks;
 CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
 CPLI_GUARD_TLS bool cpli_guard_thread_ready;
 CPLI_GUARD_TLS const char* volatile* cpli_guard_note;
@@ -31,7 +32,7 @@ static const struct {
     {SIGFPE, "SIGFPE: division by zero or the like"},
     {SIGILL, "SIGILL: illegal instruction"},
     {SIGABRT, "SIGABRT: the code gave up"},
-    {EXITED, "it called exit() to end the whole program"},
+    {EXITED, "it called exit() or _exit() to end the whole program"},
     {LEFT, "the call had not returned"},
 };
 
@@ -50,6 +51,7 @@ static CPLI_GUARD_TLS guard_thread this_thread;
 static guard_thread* threads;
 static pthread_mutex_t threads_mutex = PTHREAD_MUTEX_INITIALIZER;
 static volatile sig_atomic_t leaves_program;
+static unsigned home;  // cpli_guard_forks of this process; of copies that models make it is another
 
 // The handler itself needs little, but the kernel stores all vector registers there.
 static const size_t stack_size = 128 * 1024;
@@ -64,7 +66,7 @@ const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].te
 
 bool cpli_guard_break(int signal) {
   cpli_guard_frame* frame = cpli_guard_top;
-  if (frame == NULL) return false;
+  if (frame == NULL || frame->forks != cpli_guard_forks) return false;
   frame->signal = signal;
   cpli_guard_top = frame->outer;
   siglongjmp(frame->env, 1);
@@ -83,10 +85,22 @@ static void on_signal(int signal, siginfo_t* info, void* machine) {
 // jump out of exit(); the C libraries at hand go on with the remaining functions when the program
 // ends.
 static void on_exit_of_model(void) {
-  if (cpli_guard_top == NULL) return;
+  if (cpli_guard_top == NULL || cpli_guard_top->forks != cpli_guard_forks) return;
   atexit(on_exit_of_model);
   cpli_guard_break(EXITED);
 }
+
+void cpli_guard_exit(int code) {
+  static const char text[] = "couplet: a thread of a model ended the program\n";
+  cpli_guard_break(EXITED);
+  if (cpli_guard_forks == home && write(STDERR_FILENO, text, sizeof text - 1) > 0 && code == 0)
+    code = 1;
+  _exit(code);
+}
+
+void cpli_guard_end_copy(void) { _exit(0); }
+
+static void count_fork(void) { cpli_guard_forks++; }
 
 //------------------------------------ threads ------------------------------------
 
@@ -198,7 +212,10 @@ static void make_key(void) { have_key = pthread_key_create(&thread_key, forget_t
 void cpl_guard_crashes(void) {
   pthread_once(&once, make_key);
   if (!have_key) return;
-  if (!cpli_guard_on) atexit(on_exit_of_model);
+  if (!cpli_guard_on) {
+    atexit(on_exit_of_model);
+    pthread_atfork(NULL, NULL, count_fork);
+  }
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < CAUGHT; i++) {
@@ -214,7 +231,7 @@ void cpl_guard_crashes(void) {
 
 static void end_of_process(int code, void* unused) {
   (void)unused;
-  if (cpli_guard_top != NULL) {
+  if (cpli_guard_top != NULL && cpli_guard_top->forks == cpli_guard_forks) {
     on_exit(end_of_process, NULL);
     cpli_guard_break(EXITED);
   }
@@ -224,6 +241,7 @@ static void end_of_process(int code, void* unused) {
 void cpli_guard_own_process(void) {
   for (size_t i = 0; i < CAUGHT; i++) signal(crashes[i].signal, SIG_DFL);
   cpl_guard_crashes();
+  home = cpli_guard_forks;
   this_thread.next = NULL;  // the others have stayed behind
   threads = cpli_guard_thread_ready ? &this_thread : NULL;
   pthread_mutex_init(&threads_mutex, NULL);

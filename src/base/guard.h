@@ -14,11 +14,16 @@
 typedef struct cpli_guard_frame {
   sigjmp_buf env;
   struct cpli_guard_frame* outer;
-  int signal;    // set when the call crashed
-  bool program;  // the program itself: left only when nothing else helps
+  int signal;      // set when the call crashed
+  unsigned forks;  // how often this process had been forked when the call began
+  bool program;    // the program itself: left only when nothing else helps
 } cpli_guard_frame;
 
 extern bool cpli_guard_on;  // cpl_guard_crashes() was called
+
+// How many fork()s there are between this process and the one that called cpl_guard_crashes(): who
+// notices that it has changed is a copy that a model made.
+extern volatile unsigned cpli_guard_forks;
 
 // initial-exec: one load instead of a call, also inside a shared library
 #define CPLI_GUARD_TLS _Thread_local __attribute__((tls_model("initial-exec")))
@@ -47,6 +52,10 @@ const char* cpli_guard_run(void (*function)(void* user), void* user);
 /// signal. Returns false: there is none.
 bool cpli_guard_break(int signal);
 
+/// What exit(), _exit() and the like are for code that was loaded: inside a guarded call they are a
+/// crash, in another thread the end of the program, but not one that looks like success.
+_Noreturn void cpli_guard_exit(int code);
+
 /// "SIGSEGV: invalid memory access"
 const char* cpli_guard_text(int signal);
 
@@ -64,12 +73,17 @@ static inline void cpli_guard_noted(const char* call) {
 static inline void cpli_guard_enter(cpli_guard_frame* frame) {
   if (!cpli_guard_thread_ready) cpli_guard_prepare_thread();
   frame->signal = 0;
+  frame->forks = cpli_guard_forks;
   frame->program = false;
   frame->outer = cpli_guard_top;
 }
 
+/// The copy of a process that a model made by fork() ends with the call: the original goes on.
+_Noreturn void cpli_guard_end_copy(void);
+
 static inline void cpli_guard_leave(const cpli_guard_frame* frame) {
   cpli_guard_top = frame->outer;
+  if (frame->forks != cpli_guard_forks && !frame->program) cpli_guard_end_copy();
 }
 
 // Run `statement`; when it crashes, run `on_crash`, which sees the signal as `crash_signal`. What

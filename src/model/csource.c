@@ -12,6 +12,7 @@
 
 #include "base/data.h"
 #include "base/guard.h"
+#include "base/loaded.h"
 #include "base/process.h"
 #include "model/probe.h"
 
@@ -20,6 +21,7 @@ typedef struct csource {
   cpli_cmodel* cm;
   char* path;
   void* library;  // NULL: defined in this program
+  cpli_loaded before;
 } csource;
 
 //------------------------------------ cache ------------------------------------
@@ -134,7 +136,7 @@ static void destroy(cpl_source* source) {
   csource* src = (csource*)source;
   cpl_context* ctx = source->ctx;
   cpli_cmodel_destroy(src->cm);
-  if (src->library != NULL) dlclose(src->library);
+  if (src->library != NULL && !cpli_threads_remain(&src->before)) dlclose(src->library);
   cpli_free(ctx, src->path);
   cpli_free(ctx, src);
 }
@@ -170,11 +172,12 @@ typedef struct opening {
 
 static void open_library(void* user) {
   opening* op = user;
-  op->handle = dlopen(op->library, RTLD_NOW | RTLD_LOCAL);
+  op->handle = cpli_load(op->library, RTLD_NOW | RTLD_LOCAL);
 }
 
 static cpl_status load(csource* src, const char* library, const cpl_model_def** def) {
   opening op = {.library = library};
+  cpli_loaded_note(&src->before);
   const char* crash = cpli_guard_run(open_library, &op);
   src->library = op.handle;
   if (crash != NULL)

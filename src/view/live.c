@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/loaded.h"
 #include "format/file.h"
 #include "format/markup.h"
 #include "view/view.h"
@@ -219,6 +220,7 @@ static void take_client(cpl_live* l) {
 
 static void* serve(void* user) {
   cpl_live* l = user;
+  cpli_thread_begins();
   for (;;) {
     struct pollfd ready[CLIENTS + 2] = {{.fd = l->listener, .events = POLLIN},
                                         {.fd = l->wake[0], .events = POLLIN}};
@@ -233,6 +235,7 @@ static void* serve(void* user) {
     }
     if (ready[0].revents != 0) take_client(l);
   }
+  cpli_thread_ends();
   return NULL;
 }
 
