@@ -20,6 +20,14 @@ static void show_progress(void* user, double t) {
   if (s->live != NULL) cpl_live_progress(s->live, t, run_events(s->stepper));
 }
 
+// Between output points.
+static void show_step(void* user, double t, double h) {
+  session* s = user;
+  s->progress.step = h;
+  if (s->progress.kind != PROGRESS_NONE) progress_show(&s->progress, t, run_events(s->stepper));
+  if (s->live != NULL) cpl_live_progress(s->live, t, run_events(s->stepper));
+}
+
 static void end_progress(session* s) {
   if (s->prepared) progress_end(&s->progress, s->stats.reached, run_events(s->stepper), s->st >= 0);
 }
@@ -78,6 +86,7 @@ static void simulate(void* user) {
   s->run.on_columns = open_results;
   s->run.on_point = write_point;
   s->run.on_progress = show_progress;
+  s->run.on_step = show_step;
   s->run.user = s;
   s->prepared = s->st >= 0;
   if (s->prepared) s->st = cpl_run(s->stepper, &s->run, &s->stats);

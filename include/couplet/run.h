@@ -62,7 +62,10 @@ typedef struct cpl_run_def {
   cpl_columns_fn* on_columns;                 ///< Nullable
   cpl_point_fn* on_point;                     ///< Nullable
   void (*on_progress)(void* user, double t);  ///< called after every step of the run. Nullable.
-  void* user;                                 ///< handed to the three
+  /// Called now and then, ten times a second at the most, also between output points: the time
+  /// that the steps inside have come to, and the length of the last one. Nullable.
+  void (*on_step)(void* user, double t, double h);
+  void* user;  ///< handed to the four
 } cpl_run_def;
 
 typedef struct cpl_run_stats {

@@ -16,6 +16,9 @@ struct cpl_context {
   char error[2048];
   char left[1024];     // about the call of a model that was left because it did not return
   double interrupted;  // the time of the last cpli_interrupted()
+  cpli_stepped_fn* stepped;
+  void* stepped_user;
+  const char* stepped_thread;
 };
 
 const char* cpl_status_text(cpl_status st) {
@@ -52,6 +55,7 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   ctx->log_user = d.user;
   ctx->error[0] = ctx->left[0] = '\0';
   ctx->interrupted = NAN;
+  ctx->stepped = NULL;
   return ctx;
 }
 
@@ -124,6 +128,21 @@ cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* 
 }
 
 double cpli_interruption_time(const cpl_context* ctx) { return ctx->interrupted; }
+
+//------------------------------------ steps ------------------------------------
+
+static _Thread_local char this_thread;  // its address is another one in every thread
+
+void cpli_watch_steps(cpl_context* ctx, cpli_stepped_fn* stepped, void* user) {
+  ctx->stepped = stepped;
+  ctx->stepped_user = user;
+  ctx->stepped_thread = &this_thread;
+}
+
+void cpli_stepped(const cpl_context* ctx, double t, double h) {
+  if (ctx->stepped != NULL && ctx->stepped_thread == &this_thread)
+    ctx->stepped(ctx->stepped_user, t, h);
+}
 
 //------------------------------------ log ------------------------------------
 

@@ -133,6 +133,9 @@ typedef struct cpli_master {
   double t, t_start;
   double h;      // of the next step, when it varies
   double reach;  // how far this step can go, as far as is known
+  double t_stop;
+  int32_t limiter;  // the part that made the last step shorter than it was to be; -1: none
+  cpli_pace pace;
   bool running, ended;
   bool pending;     // an event at t waits for its update
   bool touched;     // inputs were given from outside since the last step

@@ -21,7 +21,9 @@ static cpli_shared* shared_by_probe;  // in the child: who waits for it sees tha
 const char* cpli_probe_call(const char* function, void (*run)(void* user), void* user) {
   cpli_guard_noted(function);
   if (shared_by_probe != NULL) atomic_fetch_add(&shared_by_probe->calls, 1);
-  return cpli_guard_run(run, user);
+  volatile int crash = 0;
+  CPLI_GUARDED(run(user), crash = crash_signal);
+  return crash != 0 ? cpli_guard_text(crash) : NULL;
 }
 
 static _Noreturn void work_in_child(cpli_channel* ch, cpl_context* ctx, cpli_probe_fn* work,

@@ -198,6 +198,42 @@ static void delay_lines(void** state) {
   CHECK_END(SIGTERM, "couplet: a: interrupted inside ", "run", "lines.yaml", "--processes");
 }
 
+// A run that will not end says so while it goes on.
+static void check_slow(const char* const* args, const char* who, const char* step) {
+  char text[128];
+  pid_t pid = begin(args);
+  snprintf(text, sizeof text, "couplet: warning: %s: makes little progress: its last 10000 steps",
+           who);
+  for (int i = 0; i < 6000 && strstr(text_of("stderr.txt"), text) == NULL; i++) pause_s(0.01);
+  CHECK_CONTAINS(text_of("stderr.txt"), text);
+  CHECK_CONTAINS(text_of("stderr.txt"), step);
+  CHECK_INT(interrupt(pid, SIGTERM), 1);
+  const char* said = text_of("stderr.txt");  // once, and that it was interrupted
+  CHECK(strchr(strchr(said, '\n') + 1, '\n') == strrchr(said, '\n'));
+}
+
+static void little_progress(void** state) {
+  (void)state;
+  write_text("slow.yaml",
+             "couplet: 1\nname: slow\nmodels:\n  a: {fmu: stuck2.fmu, as: cs}\n"
+             "  b: {fmu: stuck3.fmu, as: cs}\nconnections: {b.u: a.y}\nmaster: {step: 3e-7}\n"
+             "experiment: {stop: 800, interval: 80}\n");
+  check_slow((const char* const[]){"run", "slow.yaml", NULL}, "slow", " 3e-07 s long");
+  check_slow((const char* const[]){"run", "stuck2.fmu", "--as", "cs", "--step", "4e-7",
+                                   "--stop-time", "800", "--interval", "80", NULL},
+             "stuck", " 4e-07 s long");
+  check_slow((const char* const[]){"run", "stuck.c", "--solver", "rk4", "--step", "5e-7",
+                                   "--stop-time", "800", "--interval", "80", NULL},
+             "stuck", " 5e-07 s long");
+  // the bar moves between output points
+  pid_t pid = begin((const char* const[]){"run", "stuck.c", "--solver", "rk4", "--step", "5e-7",
+                                          "--stop-time", "800", "--interval", "80", "--progress",
+                                          "json", NULL});
+  for (int i = 0; i < 6000 && strstr(text_of("stderr.txt"), "\"step\"") == NULL; i++) pause_s(0.01);
+  CHECK_CONTAINS(text_of("stderr.txt"), "\"step\": ");
+  CHECK_INT(interrupt(pid, SIGTERM), 1);
+}
+
 // Steps that are far shorter than the distance of output points.
 static void between_output_points(void** state) {
   (void)state;
@@ -246,6 +282,7 @@ int main(void) {
       cmocka_unit_test(systems),
       cmocka_unit_test(delay_lines),
       cmocka_unit_test(between_output_points),
+      cmocka_unit_test(little_progress),
       cmocka_unit_test(a_slow_compiler),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
