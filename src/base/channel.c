@@ -280,6 +280,7 @@ static void become_child(cpli_channel* ch, pid_t parent, int keep) {
   cpli_guard_top = NULL;
   cpli_guard_own_process();
   cpli_guard_note = &ch->shared->note;
+  cpli_watch_steps(ch->ctx, NULL, NULL);  // the parent shows how far it is
   ch->forks = cpli_guard_forks;
   // copies of it that the model makes must not write into what is answered
   madvise(ch->shared, sizeof(cpli_shared) + ch->size, MADV_DONTFORK);

@@ -137,6 +137,10 @@ void cpli_watch_steps(cpl_context* ctx, cpli_stepped_fn* stepped, void* user) {
   ctx->stepped = stepped;
   ctx->stepped_user = user;
   ctx->stepped_thread = &this_thread;
+  if (stepped != NULL && !cpli_cancelled(ctx)) {  // another run: what stopped the last is over
+    ctx->left[0] = '\0';
+    ctx->interrupted = NAN;
+  }
 }
 
 void cpli_stepped(const cpl_context* ctx, double t, double h) {
