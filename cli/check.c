@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "assemble/strict.h"
@@ -12,6 +13,7 @@
 
 typedef struct check_args {
   bool json, all, rollback, strict, no_run;
+  cli_isolation isolation;
 } check_args;
 
 static const char* severity_name(cpli_severity severity) {
@@ -122,6 +124,16 @@ static void add_default(void* user, int32_t line, const char* rule, const char* 
   cpli_findings_add(user, CPLI_WARNING, line, rule, "%s", text);
 }
 
+// An FMU that was looked at as a file is called in another process from here on.
+static cpl_status isolate(cpl_source** src, const check_args* args) {
+  cpl_isolate_def def = cpl_default_isolate_def();
+  cpl_source* apart = NULL;
+  if (!isnan(args->isolation.call_timeout)) def.call_timeout = args->isolation.call_timeout;
+  cpl_status st = cpl_isolate(*src, &def, &apart);
+  if (st >= 0) *src = apart;
+  return st;
+}
+
 static int check_file(cpl_context* ctx, const char* path, const check_args* args) {
   cpl_fmu_def def = cpl_default_fmu_def();
   def.path = path;
@@ -131,13 +143,14 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   bool fmu = is_fmu(path);
   cpl_status st = fmu            ? cpl_fmu_open(ctx, &def, &src)
                   : args->no_run ? no_run_check(ctx, path)
-                                 : cli_open(ctx, path, NULL, NULL, &src);
-  if (st < 0 && st != CPL_ERR_NOMEM) {
+                                 : cli_open(ctx, path, NULL, NULL, &args->isolation, &src);
+  if (st < 0 && st != CPL_ERR_NOMEM && st != CPL_ERR_CANCELLED) {
     add_failure(&findings, path, cpl_context_error(ctx));
     st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;
   } else if (st >= 0 && fmu) {
     st = cpli_fmu_check((cpl_fmu*)src, &findings);
   }
+  if (st >= 0 && fmu && src != NULL && cli_isolates(&args->isolation)) st = isolate(&src, args);
   for (size_t i = 0; st >= 0 && src != NULL && cpl_system_note(src, i) != NULL; i++)
     cpli_findings_add(&findings, CPLI_WARNING, 0, "switch", "%s", cpl_system_note(src, i));
   if (st >= 0 && args->strict && src != NULL) cpli_strict(src, add_default, &findings);
@@ -191,6 +204,7 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, json)},
     CLI_NO_RUN(check_args),
+    CLI_ISOLATION(check_args),
     {0},
 };
 

@@ -113,14 +113,27 @@ bool cli_is_system(const char* path);
         CLI_FLAG, offsetof(args_type, no_run)                             \
   }
 
+// --isolate and --call-timeout: whether models run in processes of their own, and how long each of
+// their calls may take [s]; NAN or 0: any time is fine. Who gives a limit isolates.
+typedef struct cli_isolation {
+  double call_timeout;
+  bool on;
+} cli_isolation;
+
+#define CLI_ISOLATION(args_type)                                                                  \
+  {"isolate", 0,                                                                                  \
+   NULL,      "call models in processes of their own: what they do to them harms nothing else",   \
+   CLI_FLAG,  offsetof(args_type, isolation.on)},                                                 \
+  {                                                                                               \
+    "call-timeout", 0, "SECONDS", "give up when one call of a model takes longer; isolates them", \
+        CLI_NUMBER, offsetof(args_type, isolation.call_timeout)                                   \
+  }
+
 // Opens an .fmu, a model in C or a system (.yaml). Nullable: call_log; set, which may give arrays
-// their sizes.
+// their sizes; isolation
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
-                    cpl_source** out);
-// The same with models in processes of their own, whose calls may take call_timeout [s]; NAN or 0:
-// any time is fine.
-cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
-                             const cli_list* set, double call_timeout, cpl_source** out);
+                    const cli_isolation* isolation, cpl_source** out);
+bool cli_isolates(const cli_isolation* isolation);
 
 // input_table.c
 // A table for --input: CSV, or MAT as results are written.

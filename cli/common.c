@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "format/place.h"
 #include "format/text.h"
+#include "interrupt.h"
 
 int cli_exit_code(cpl_status st) {
   switch (st) {
@@ -103,6 +104,8 @@ cpl_context* cli_context(const char* level) {
   static const char* const names[] = {"error", "warning", "info", "debug"};
   cpl_context_def def = cpl_default_context_def();
   def.log = log_to_stderr;
+  def.cancel = &cli_interrupted;
+  cli_enter(CLI_RUNS);
   for (int i = 0; level != NULL && i < 4; i++) {
     if (strcmp(level, names[i]) == 0) def.log_level = (cpl_log_level)i;
   }
@@ -235,38 +238,34 @@ static cpl_status open_model(cpl_context* ctx, cpl_open_def def, const cli_list*
   return st;
 }
 
-static cpl_status open_system(cpl_context* ctx, const char* path, const char* call_log, bool apart,
-                              double call_timeout, cpl_source** out) {
+static cpl_status open_system(cpl_context* ctx, const char* path, const char* call_log,
+                              const cli_isolation* isolation, double call_timeout,
+                              cpl_source** out) {
   cpl_system_def* def = NULL;
   cpl_status st = cpl_system_def_read(ctx, path, &def);
-  if (st >= 0 && apart) st = cpl_system_def_isolate(def, true, call_timeout);
+  if (st >= 0 && cli_isolates(isolation)) st = cpl_system_def_isolate(def, true, call_timeout);
   if (st >= 0 && call_log != NULL) st = cpl_system_def_call_log(def, call_log);
   if (st >= 0) return cpl_system_build_owned(ctx, def, out);
   cpl_system_def_destroy(def);
   return st;
 }
 
-cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
-                    cpl_source** out) {
-  if (cli_is_system(path)) return open_system(ctx, path, call_log, false, 0, out);
-  cpl_open_def def = cpl_default_open_def();
-  def.path = path;
-  def.call_log = call_log;
-  return open_model(ctx, def, set, out);
+bool cli_isolates(const cli_isolation* isolation) {
+  return isolation != NULL && (isolation->on || !isnan(isolation->call_timeout));
 }
 
-cpl_status cli_open_isolated(cpl_context* ctx, const char* path, const char* call_log,
-                             const cli_list* set, double call_timeout, cpl_source** out) {
+cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
+                    const cli_isolation* isolation, cpl_source** out) {
   *out = NULL;
-  if (call_timeout < 0)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "--call-timeout must be positive, not %g", call_timeout);
-  if (isnan(call_timeout)) call_timeout = 0;
-  if (cli_is_system(path)) return open_system(ctx, path, call_log, true, call_timeout, out);
+  double limit = isolation != NULL && !isnan(isolation->call_timeout) ? isolation->call_timeout : 0;
+  if (limit < 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "--call-timeout must be positive, not %g", limit);
+  if (cli_is_system(path)) return open_system(ctx, path, call_log, isolation, limit, out);
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
   def.call_log = call_log;
-  def.isolate = true;
-  def.call_timeout = call_timeout;
+  def.isolate = cli_isolates(isolation);
+  def.call_timeout = limit;
   return open_model(ctx, def, set, out);
 }
 

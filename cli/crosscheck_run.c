@@ -16,6 +16,7 @@
 #include "couplet/match.h"
 #include "crosscheck.h"
 #include "format/file.h"
+#include "interrupt.h"
 
 extern char** environ;
 
@@ -26,13 +27,6 @@ typedef struct job {
   double began;
   char results[4200], said[4200], errors[4200];
 } job;
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
 
 //------------------------------------ beginning ------------------------------------
 
@@ -141,7 +135,7 @@ static void judge(xcheck* x, const job* j, int status, bool too_late) {
 // Whether the place is free again.
 static bool look_after(xcheck* x, job* j) {
   int status = 0;
-  bool too_late = interrupted || cpli_now() - j->began > x->timeout;
+  bool too_late = cli_interrupted || cpli_now() - j->began > x->timeout;
   if (too_late) kill(-j->pid, SIGKILL);
   pid_t ended = waitpid(j->pid, &status, too_late ? 0 : WNOHANG);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
@@ -162,14 +156,12 @@ bool xcheck_run(xcheck* x) {
   job* jobs = calloc((size_t)x->parallel, sizeof *jobs);
   if (jobs == NULL) return false;
   setenv("TMPDIR", x->folder, 1);  // what killed ones leave goes with it
-  signal(SIGINT, on_interrupt);
-  signal(SIGTERM, on_interrupt);
   size_t next = 0, done = 0;
   int busy = 0;
-  while (busy > 0 || (next < x->n && !interrupted)) {
+  while (busy > 0 || (next < x->n && !cli_interrupted)) {
     for (int i = 0; i < x->parallel; i++) {
       if (jobs[i].c != NULL && look_after(x, &jobs[i])) busy--, show(x, ++done);
-      while (jobs[i].c == NULL && next < x->n && !interrupted) {
+      while (jobs[i].c == NULL && next < x->n && !cli_interrupted) {
         begin(x, &jobs[i], (size_t)i, &x->cases[next++]);
         if (jobs[i].c != NULL) busy++;
         else done++;
@@ -180,5 +172,5 @@ bool xcheck_run(xcheck* x) {
   }
   if (x->progress) fputs("\r\033[K", stderr);
   free(jobs);
-  return !interrupted;
+  return !cli_interrupted;
 }

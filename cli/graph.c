@@ -12,6 +12,7 @@
 typedef struct graph_args {
   bool dot, json, html, svg, no_run;
   const char *log_level, *output;
+  cli_isolation isolation;
 } graph_args;
 
 enum { WIDTH = 80 };
@@ -301,7 +302,7 @@ static int run_graph(void* args_, int n, char** operands) {
     cpl_context_destroy(ctx);
     return cli_close_output(out, result);
   }
-  cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &source);
+  cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &args->isolation, &source);
   const bool picture = args->html || args->svg;
   const graph_form form = args->dot ? GRAPH_DOT : args->json ? GRAPH_JSON : GRAPH_TEXT;
   const bool modes = st >= 0 && graph_has_modes(source), lines = st >= 0 && graph_has_lines(source);
@@ -340,6 +341,7 @@ static const cli_option options[] = {
     {"log-level", 0, "error|warning|info|debug", "what is told on the way", CLI_TEXT,
      AT(log_level)},
     CLI_NO_RUN(graph_args),
+    CLI_ISOLATION(graph_args),
     {0},
 };
 

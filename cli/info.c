@@ -401,6 +401,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
 
 typedef struct info_args {
   bool json, all, no_run;
+  cli_isolation isolation;
 } info_args;
 
 static int run_info(void* user, int n_operands, char** operands) {
@@ -416,7 +417,7 @@ static int run_info(void* user, int n_operands, char** operands) {
   if (apart) {
     st = no_run_print(ctx, path, args->json, stdout);
   } else if (cli_ends_with(path, ".c") || cli_is_system(path)) {
-    st = cli_open(ctx, path, NULL, NULL, &src);
+    st = cli_open(ctx, path, NULL, NULL, &args->isolation, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
     def.path = path;
@@ -448,6 +449,7 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(info_args, json)},
     CLI_NO_RUN(info_args),
+    CLI_ISOLATION(info_args),
     {0},
 };
 

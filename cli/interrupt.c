@@ -2,29 +2,103 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "interrupt.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/guard.h"
+#include "cli.h"
 
 volatile int cli_interrupted;
 
+// A timer, not a thread: the C library takes no locks in a process of one thread, so that a call
+// left inside malloc() does not lock everyone out.
+static timer_t timer;
+static bool has_timer;
+static volatile sig_atomic_t stage, left_program;
+static struct timespec since;  // the signal, or the stage, whichever is later
+static int last_stage;
+
+// After that [s]. Everything that loops looks at cli_interrupted; a model that does not return is
+// left by force, then our own code, and in the end the process.
+static const double leave_models = 0.15, leave_program = 0.4, give_up = 2;
+
+//------------------------------------ the end by force ------------------------------------
+
+// Only what a signal handler may do.
+
+static double waited(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - since.tv_sec) + 1e-9 * (double)(now.tv_nsec - since.tv_nsec);
+}
+
+static void give_up_now(void) {
+  static const char text[] = "couplet: interrupted; it could not be ended in an orderly way\n";
+  ssize_t unused = write(STDERR_FILENO, text, sizeof text - 1);
+  (void)unused;
+  _exit(CLI_FAILED);
+}
+
+// Results that are being written are not broken off, unless they are written in what our own code
+// left behind where it was left.
+static void on_tick(int signal_number) {
+  (void)signal_number;
+  if (stage != last_stage) clock_gettime(CLOCK_MONOTONIC, &since);
+  last_stage = stage;
+  double time = waited();
+  if (stage == CLI_WRITES && !left_program) return;
+  if (time > give_up) give_up_now();
+  if (time <= leave_models || stage == CLI_WRITES) return;
+  bool program = stage == CLI_RUNS && time > leave_program;
+  if (program) left_program = 1;
+  cpli_guard_leave_calls(program);
+}
+
+static void begin_ticking(void) {
+  static const struct itimerspec every = {.it_interval = {.tv_nsec = 20000000},
+                                          .it_value = {.tv_nsec = 20000000}};
+  clock_gettime(CLOCK_MONOTONIC, &since);
+  last_stage = stage;
+  if (has_timer) timer_settime(timer, 0, &every, NULL);
+}
+
+//------------------------------------ signals ------------------------------------
+
 static void on_interrupt(int signal_number) {
-  cli_interrupted++;
-  // the outermost guard is that of the program itself
-  bool in_model = cpli_guard_top != NULL && cpli_guard_top->outer != NULL;
-  if (cli_interrupted == 2 && in_model) cpli_guard_break(signal_number);
-  if (cli_interrupted < 3) return;
+  int before = errno;
+  if (cli_interrupted++ == 0) begin_ticking();
+  errno = before;
+  if (cli_interrupted < 3 && stage != CLI_READS) return;
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
 
+// A program that was started with nohup is not to end with its terminal.
+static void catch_signal(int signal_number) {
+  struct sigaction action = {.sa_handler = on_interrupt}, old;
+  sigemptyset(&action.sa_mask);
+  if (signal_number == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+    return;
+  sigaction(signal_number, &action, NULL);
+}
+
 void cli_catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_interrupt};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL);
-  signal(SIGPIPE, SIG_IGN);
+  const int tick = SIGRTMAX - 4;  // as good as any
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = tick};
+  // calls are left from inside this handler: it must not stay blocked
+  struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_NODEFER | SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(tick, &action, NULL);
+  has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+  catch_signal(SIGINT);
+  catch_signal(SIGTERM);
+  catch_signal(SIGHUP);
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is told as a full disk is
 }
+
+void cli_keep_after_pipes(void) { signal(SIGPIPE, SIG_IGN); }
+
+void cli_enter(cli_stage next) { stage = next; }

@@ -1,12 +1,24 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Ctrl-C, and what else asks a run to end.
+// Ctrl-C (SIGINT), SIGTERM and SIGHUP: one of them ends whatever is under way.
 #pragma once
 
-/// How often it was asked for: what `cancel` of a definition points to.
+/// How often it was asked for: `cancel` of every context of the command.
 extern volatile int cli_interrupted;
 
-/// The first Ctrl-C (SIGTERM, SIGHUP) ends a run at its next step, the second leaves a call of the
-/// model that does not come back, the third ends the program. Writing to a closed pipe is an error.
+/// From here on a signal ends the command, in the order: at the next step or call of a model; after
+/// 0.15 s calls of models that do not return are left; after 0.4 s cpli_guard_program() is left;
+/// after 2 s the process ends. A third signal ends it at once.
 void cli_catch_signals(void);
+
+/// From here on writing to a closed pipe is an error, not the end of the process.
+void cli_keep_after_pipes(void);
+
+typedef enum cli_stage {
+  CLI_READS,     ///< the beginning: there is nothing to be kept, a signal ends the process
+  CLI_RUNS,      ///< models are loaded and run
+  CLI_WRITES,    ///< results are completed: nothing is left by force
+  CLI_RELEASES,  ///< models are freed: calls that do not return are left
+} cli_stage;
+void cli_enter(cli_stage next);

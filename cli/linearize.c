@@ -3,7 +3,6 @@
 #include "linearize.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +16,7 @@ typedef struct linearize_args {
   double at, start_time, rtol, atol, step;
   cli_list set, only;
   bool models, json;
+  cli_isolation isolation;
 } linearize_args;
 
 typedef struct session {
@@ -36,12 +36,6 @@ typedef struct session {
   const char** names;
   int32_t n_parts;
 } session;
-
-static volatile int interrupted;
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
 
 //------------------------------------ to the point ------------------------------------
 
@@ -80,7 +74,6 @@ static cpl_status make_stepper(session* s) {
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &def.linear))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
                     s->path, linear);
-  def.cancel = &interrupted;
   def.one_solver = true;  // the model is asked as a whole
   if (s->source->ops->make_model == NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
@@ -152,7 +145,7 @@ static cpl_status read_inputs(session* s) {
 }
 
 static cpl_status linearize(session* s) {
-  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->args->set, &s->source);
+  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->args->set, &s->args->isolation, &s->source);
   if (st >= 0) st = choose_times(s);
   if (st >= 0) st = make_stepper(s);
   if (st >= 0) st = read_inputs(s);
@@ -168,7 +161,6 @@ static cpl_status linearize(session* s) {
   run.n_inputs = s->inputs != NULL ? s->table->n_columns : 0;
   run.on_point = linearize_there;
   run.user = s;
-  run.cancel = &interrupted;
   cpl_run_stats stats;
   st = cpl_run(s->stepper, &run, &stats);
   if (st != CPL_TERMINATE || stats.reached >= s->at) return st < 0 ? st : CPL_OK;
@@ -237,9 +229,6 @@ static int run_linearize(void* args_, int n, char** operands) {
     cpl_context_destroy(s.ctx);
     return CLI_FAILED;
   }
-  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
   cpl_status st = linearize(&s);
   int code = st < 0 ? cli_report(s.ctx, st) : write_result(&s, write);
   release(&s);
@@ -277,6 +266,7 @@ static const cli_option options[] = {
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},
     {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    CLI_ISOLATION(linearize_args),
     {0},
 };
 

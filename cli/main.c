@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include <signal.h>
+#include <unistd.h>
 
+#include "base/loaded.h"
 #include "cli.h"
+#include "interrupt.h"
 
 const cli_verb* const cli_verbs[] = {
     &cli_run,       &cli_info, &cli_check,      &cli_graph,       &cli_linearize, &cli_build,
@@ -12,5 +15,12 @@ const cli_verb* const cli_verbs[] = {
 int main(int argc, char** argv) {
   signal(SIGCHLD, SIG_DFL);  // whoever started us may ignore it, and this is inherited
   cpl_guard_crashes();
-  return cli_close_output(stdout, cli_dispatch(argc, argv));
+  cli_catch_signals();
+  int code = cli_close_output(stdout, cli_dispatch(argc, argv));
+  // threads that a model left running must not see the end of what they use
+  if (cpli_threads_remain(NULL)) {
+    fflush(NULL);
+    _exit(code);
+  }
+  return code;
 }

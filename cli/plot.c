@@ -9,6 +9,7 @@
 #include "canvas.h"
 #include "cli.h"
 #include "format/text.h"
+#include "interrupt.h"
 
 typedef struct plot_args {
   const char *xy, *marks, *colour;
@@ -307,6 +308,7 @@ static cpl_status show(cpl_context* ctx, plot* p, const plot_args* a, int n, cha
 
 static int run_plot(void* args, int n, char** operands) {
   cpl_context* ctx = cli_context(NULL);
+  cli_enter(CLI_READS);
   if (ctx == NULL) return cli_usage_error("out of memory");
   cpl_table* table = NULL;
   plot* p = calloc(1, sizeof *p);

@@ -42,15 +42,24 @@ static void print_bar(double part, int blocks) {
   fprintf(stderr, "%s%*s▏ ", eighths[done % 8], blocks - done / 8 - (done % 8 > 0), "");
 }
 
+// So many digits that a few steps show.
+static int digits_of(double t, double step) {
+  const double ratio = step > 0 ? fabs(t) / step : 0;
+  return ratio > 1e5 ? (int)fmin(15, ceil(log10(ratio))) : 6;
+}
+
 // The bar takes the room that the text leaves, and the text is cut where the terminal ends: a line
 // that wraps could not be overwritten.
 static void show_bar(const progress* p, double t, int64_t events, double now) {
   const double part = part_of(p, t), speed = (t - p->start) / (now - p->began);
-  char text[256], left[64];
+  char text[256], left[64], step[32] = "", rate[32];
   print_duration(left, sizeof left, progress_left(p, t, now));
+  if (p->step > 0) snprintf(step, sizeof step, "  step %.2g", p->step);
+  if (speed < 0.005) snprintf(rate, sizeof rate, "%.1e", speed);
+  else snprintf(rate, sizeof rate, "%.*f", speed < 10 ? 2 : 0, speed);
   const int n = snprintf(
-      text, sizeof text, "%3.0f %%  t = %.6g  %.*fx real time  %s left  %lld event%s", 100 * part,
-      t, speed < 10 ? 2 : 0, speed, left, (long long)events, events == 1 ? "" : "s");
+      text, sizeof text, "%3.0f %%  t = %.*g%s  %sx real time  %s left  %lld event%s", 100 * part,
+      digits_of(t, p->step), t, step, rate, left, (long long)events, events == 1 ? "" : "s");
   const int columns = (int)cli_terminal_width(stderr), room = columns - n - 4;
   fputc('\r', stderr);
   if (room >= 6) print_bar(part, room < 24 ? room : 24);
@@ -69,6 +78,7 @@ static void show_json(const progress* p, double t, int64_t events, double now, c
   cpli_json_real(&j, "stop", p->stop);
   cpli_json_real(&j, "part", part_of(p, t));
   cpli_json_real(&j, "wall_s", now - p->began);
+  if (p->step > 0) cpli_json_real(&j, "step", p->step);
   cpli_json_real(&j, "speed", (t - p->start) / (now - p->began));
   cpli_json_real(&j, "left_s", progress_left(p, t, now));
   cpli_json_integer(&j, "events", events);

@@ -13,6 +13,7 @@ typedef struct progress {
   progress_kind kind;
   double start, stop;
   double began, last;  // [s] on the clock
+  double step;         // the length of the last one; 0: not known
   bool shown;
 } progress;
 

@@ -19,6 +19,14 @@ static void show_progress(void* user, double t) {
   if (s->live != NULL) cpl_live_progress(s->live, t, run_events(s->stepper));
 }
 
+// Between output points.
+static void show_step(void* user, double t, double h) {
+  session* s = user;
+  s->progress.step = h;
+  if (s->progress.kind != PROGRESS_NONE) progress_show(&s->progress, t, run_events(s->stepper));
+  if (s->live != NULL) cpl_live_progress(s->live, t, run_events(s->stepper));
+}
+
 static void end_progress(session* s) {
   if (s->prepared) progress_end(&s->progress, s->stats.reached, run_events(s->stepper), s->st >= 0);
 }
@@ -60,10 +68,11 @@ static cpl_status write_point(void* user, double t, const cpl_value* values) {
 
 static void simulate(void* user) {
   session* s = user;
-  s->st = run_prepare(s, &cli_interrupted);
+  s->st = run_prepare(s);
   s->run.on_columns = open_results;
   s->run.on_point = write_point;
   s->run.on_progress = show_progress;
+  s->run.on_step = show_step;
   s->run.user = s;
   s->prepared = s->st >= 0;
   if (s->prepared) s->st = cpl_run(s->stepper, &s->run, &s->stats);
@@ -92,8 +101,10 @@ static void destroy_source(void* user) {
 // A model may have damaged our memory, so that we crash ourselves: even then the results are to be
 // kept and the temporary folder removed.
 static void guarded(session* s, void (*function)(void* user)) {
-  const char* crash = cpli_guard_run(function, s);
-  if (crash != NULL) {
+  const char* crash = cpli_guard_program(function, s);
+  if (crash != NULL && cli_interrupted) {
+    s->st = cpli_interrupted(s->ctx, s->path, NAN);
+  } else if (crash != NULL) {
     s->st = cpl_fail(s->ctx, CPL_ERR_MODEL,
                      "%s: crashed outside of the model's functions (%s): the model has damaged "
                      "memory, or couplet has a bug",
@@ -166,11 +177,13 @@ static int run_file(void* args_, int n, char** operands) {
     cpl_context_destroy(s.ctx);
     return CLI_FAILED;
   }
-  cli_catch_signals();
+  cli_keep_after_pipes();
   guarded(&s, simulate);
+  cli_enter(CLI_WRITES);
   end_progress(&s);
   guarded(&s, close_results);
   int code = report(&s);
+  cli_enter(CLI_RELEASES);
   release(&s);
   return cli_close_output(s.out, code);
 }

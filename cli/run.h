@@ -61,8 +61,8 @@ static inline FILE* run_summary(const session* s) {
   return strcmp(s->output, "-") == 0 ? stderr : s->out;
 }
 
-/// Open the file, make the stepper, say what is recorded; the run ends soon after *cancel is not 0.
-cpl_status run_prepare(session* s, const volatile int* cancel);
+/// Open the file, make the stepper, say what is recorded.
+cpl_status run_prepare(session* s);
 
 void run_print_summary(const session* s);
 /// What a run that failed has left: how many points, up to when and where, or an older file.

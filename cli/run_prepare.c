@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "interrupt.h"
 #include "run.h"
 #include "run_lines.h"
 #include "run_master.h"
@@ -51,7 +52,7 @@ static cpl_status choose_times(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--step must be positive, not %g", a->step);
   if (!isnan(a->real_time) && !(a->real_time > 0))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--real-time must be positive, not %g", a->real_time);
-  s->pace = (pace){.factor = given(a->real_time, 0), .cancel = s->run.cancel};
+  s->pace = (pace){.factor = given(a->real_time, 0), .cancel = &cli_interrupted};
   return CPL_OK;
 }
 
@@ -108,7 +109,6 @@ static cpl_status choose_solver(session* s) {
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
   s->solver.timing = a->stats || run_wants_page(s);  // two looks at the clock per evaluation
-  s->solver.cancel = s->run.cancel;
   s->solver.one_solver = a->one_solver;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double preferred = e->has_step && e->step > 0 ? e->step : usual_step(s);
@@ -150,7 +150,7 @@ static cpl_status begin_serving(session* s) {
   s->serving.source = s->source;
   s->serving.start = s->run.start_time, s->serving.stop = s->run.stop_time;
   s->serving.quiet = s->args->quiet || s->args->json;
-  return serving_begin(&s->serving, s->args->call_timeout, s->run.cancel);
+  return serving_begin(&s->serving, s->args->call_timeout);
 }
 
 // A system with co-simulation models: --step is the communication step.
@@ -253,16 +253,16 @@ static bool takes_clocks(const cpl_stepper* s) {
   return cpl_integrate_stats(s) == NULL && cpl_tlm_count(s) == 0 && !cpl_modes_get_stats(s, &modes);
 }
 
-cpl_status run_prepare(session* s, const volatile int* cancel) {
+cpl_status run_prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
-  s->run.cancel = cancel;
   s->experiment = cpl_default_experiment_def();
-  bool isolate = a->isolate || (!isnan(a->call_timeout) && !a->processes && !a->serve.on);
+  // elsewhere the limit is one of parts, not of models
+  bool limits = !a->processes && !a->serve.on;
+  const cli_isolation isolation = {.on = a->isolate,
+                                   .call_timeout = limits || a->isolate ? a->call_timeout : NAN};
   cpl_status st = run_solvers_read(s->ctx, &a->solver, &s->solvers);
-  if (st >= 0 && isolate)
-    st = cli_open_isolated(s->ctx, s->path, a->call_log, &a->set, a->call_timeout, &s->source);
-  else if (st >= 0) st = cli_open(s->ctx, s->path, a->call_log, &a->set, &s->source);
+  if (st >= 0) st = cli_open(s->ctx, s->path, a->call_log, &a->set, &isolation, &s->source);
   if (st >= 0) st = run_solvers_check(s->ctx, s->path, &s->solvers, s->source);
   if (st >= 0) st = take_system(s);
   if (st >= 0) st = choose_times(s);

@@ -46,7 +46,6 @@ static cpl_status build(joining* g) {
   if (st < 0) return st;
   cpl_tlm_join_settings(g->join, &def.solver, &def.step, &def.usual_step);
   def.n_solvers = cpl_tlm_join_solvers(g->join, &def.solvers);
-  def.solver.cancel = &cli_interrupted;
   def.join = g->join;
   def.threads = 1;
   return cpl_system_stepper(g->source, &def, &g->stepper);
@@ -58,7 +57,6 @@ static void take_part(void* user) {
   def.key_file = g->args->key_file;
   def.listen = g->args->listen;
   if (!isnan(g->args->start_limit)) def.start_limit = g->args->start_limit;
-  def.cancel = &cli_interrupted;
   g->st = cpl_tlm_join_open(g->ctx, &def, &g->join);
   if (g->st >= 0) g->st = build(g);
   g->began = g->st >= 0;
@@ -82,15 +80,16 @@ static int run_join(void* args, int n, char** operands) {
     cpl_context_destroy(g.ctx);
     return CLI_FAILED;
   }
-  cli_catch_signals();
-  const char* crash = cpli_guard_run(take_part, &g);
-  if (crash != NULL)
+  cli_keep_after_pipes();
+  const char* crash = cpli_guard_program(take_part, &g);
+  if (crash != NULL && cli_interrupted) g.st = cpli_interrupted(g.ctx, g.args->key_file, NAN);
+  else if (crash != NULL)
     g.st = cpl_fail(g.ctx, CPL_ERR_MODEL, "%s: crashed outside of the model's functions (%s)",
                     g.args->key_file, crash);
   // what goes wrong in a run is told by the manager
   bool silent = g.began && g.args->quiet && crash == NULL;
   int code = g.st >= 0 ? CLI_OK : silent ? cli_exit_code(g.st) : cli_report(g.ctx, g.st);
-  cpli_guard_run(leave, &g);
+  cpli_guard_program(leave, &g);
   cpl_tlm_join_close(g.join);
   cpl_context_destroy(g.ctx);
   return cli_close_output(out, code);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "interrupt.h"
 
 #define AT(member) offsetof(serve_args, member)
 const cli_option serve_options[] = {
@@ -236,7 +237,7 @@ static void choose_address(serving* s) {
   if (s->address[0] != '\0') s->def.address = s->address;
 }
 
-cpl_status serving_begin(serving* s, double call_timeout, const volatile int* cancel) {
+cpl_status serving_begin(serving* s, double call_timeout) {
   const serve_args* a = s->args;
   s->def = cpl_default_tlm_serve_def();
   if (cpl_system_line_count(s->source) == 0)
@@ -254,13 +255,14 @@ cpl_status serving_begin(serving* s, double call_timeout, const volatile int* ca
   s->def.on_ready = on_ready;
   s->def.on_waiting = on_waiting;
   s->def.user = s;
-  s->def.cancel = cancel;
   return CPL_OK;
 }
 
 void serving_end(serving* s) {
-  static const double patience = 1;
-  double since = cpli_now();
+  const double patience = cli_interrupted ? 0.25 : 1, since = cpli_now();
+  for (size_t i = 0; i < s->n_children && cli_interrupted; i++) {
+    if (!has_ended(&s->children[i])) kill(s->children[i].pid, SIGTERM);
+  }
   for (size_t i = 0; i < s->n_children; i++) {
     child* c = &s->children[i];
     while (!has_ended(c) && cpli_now() - since < patience) usleep(2000);

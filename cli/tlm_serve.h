@@ -31,6 +31,6 @@ typedef struct serving {
 } serving;
 
 /// Fills s->def for the source; call_timeout NAN: the usual one.
-cpl_status serving_begin(serving* s, double call_timeout, const volatile int* cancel);
+cpl_status serving_begin(serving* s, double call_timeout);
 /// Waits for what was started, and ends what does not end by itself.
 void serving_end(serving* s);

@@ -91,8 +91,7 @@ static int watch(watching* w) {
   cpl_tlm_join_def def = cpl_default_tlm_join_def();
   def.key_file = w->args->key_file;
   if (!isnan(w->args->start_limit)) def.start_limit = w->args->start_limit;
-  def.cancel = &cli_interrupted;
-  cli_catch_signals();
+  cli_keep_after_pipes();
   if (w->csv) fputs("time,interface,x,y,z,v1,v2,v3,v4,v5,v6,F1,F2,F3,F4,F5,F6\n", w->out);
   cpl_status st = cpl_tlm_watch(w->ctx, &def, show, w);
   return st < 0 ? cli_report(w->ctx, st) : CLI_OK;

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "cli.h"
+#include "interrupt.h"
 
 typedef struct view_args {
   const char* output;
@@ -107,6 +108,7 @@ static cpl_status show(cpl_context* ctx, const view_args* args, int n, char** pa
 
 static int run(void* args, int n, char** paths) {
   cpl_context* ctx = cli_context(NULL);
+  cli_enter(CLI_READS);
   shown s = {0};
   if (ctx == NULL) return CLI_FAILED;
   cpl_status st = show(ctx, args, n, paths, &s);

@@ -20,7 +20,7 @@ endif()
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/manifold.c src/model/lu.c
   src/model/algebra.c src/model/dependencies.c
   src/model/description.c src/graph/*.c src/aggregate/jacobian.c src/aggregate/jumps.c src/aggregate/dense.c src/solver/*.c)
-list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|process)\\.c$|/solver/(arkode|ida|rk87|sparse_lu)\\.c$")
+list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|loaded|process)\\.c$|/solver/(arkode|ida|rk87|sparse_lu)\\.c$")
 add_library(couplet_fmu_parts STATIC ${FMU_PARTS})
 target_include_directories(couplet_fmu_parts PRIVATE include src)
 target_compile_definitions(couplet_fmu_parts PRIVATE CPL_FMU_PARTS)

@@ -65,6 +65,9 @@ typedef struct cpl_context_def {
   cpl_log_fn* log;          ///< Nullable: nothing is logged.
   cpl_log_level log_level;  ///< messages above this level are dropped; CPL_LOG_WARNING by default
   void* user;               ///< handed to realloc and log
+  const volatile int* cancel;  ///< Soon after *cancel is not 0 whatever runs with this context ends
+                               ///< with CPL_ERR_CANCELLED: at the next step, at the next call of a
+                               ///< model at the latest. Models are still freed. Nullable.
 } cpl_context_def;
 
 /// Owns allocator, log sink and the last error message. One context is used by one thread at a

@@ -62,8 +62,10 @@ typedef struct cpl_run_def {
   cpl_columns_fn* on_columns;                 ///< Nullable
   cpl_point_fn* on_point;                     ///< Nullable
   void (*on_progress)(void* user, double t);  ///< called after every step of the run. Nullable.
-  void* user;                                 ///< handed to the three
-  const volatile int* cancel;  ///< the run ends soon after *cancel is not 0. Nullable.
+  /// Called now and then, ten times a second at the most, also between output points: the time
+  /// that the steps inside have come to, and the length of the last one. Nullable.
+  void (*on_step)(void* user, double t, double h);
+  void* user;  ///< handed to the four
 } cpl_run_def;
 
 typedef struct cpl_run_stats {
@@ -83,9 +85,8 @@ CPL_API cpl_run_def cpl_default_run_def(void);
 /// Initialise the stepper and advance it from start to stop.
 /// Order:    once per stepper; call its reset before the next run.
 /// Nullable: stats
-/// Returns:  CPL_TERMINATE when the model ended the run, CPL_ERR_CANCELLED when it was cancelled.
-/// Points up to
-///           a failure were handed to on_point.
+/// Returns:  CPL_TERMINATE when the model ended the run, CPL_ERR_CANCELLED when it was cancelled
+///           (cpl_context_def.cancel). Points up to a failure were handed to on_point.
 CPL_API cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats);
 
 #ifdef __cplusplus

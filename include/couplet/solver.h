@@ -62,8 +62,6 @@ typedef struct cpl_solver_def {
   bool one_solver;         ///< also for parts of the model that do not influence each other
   bool timing;             ///< measure the time spent in the model (stats.in_models_s)
   int32_t max_events;      ///< so many events without progress in time are chattering; 0: 100
-  const volatile int* cancel;  ///< a step ends with CPL_ERR_CANCELLED soon after *cancel is not 0.
-                               ///< Nullable.
 } cpl_solver_def;
 
 /// The solver of one model of a system.

@@ -97,8 +97,6 @@ typedef struct cpl_tlm_def {
                     ///< the caller's
   bool processes;   ///< every part in a process of its own
   double call_timeout;  ///< [s]: with processes, a step that takes longer ends the run; 0: never
-  const volatile int* cancel;  ///< a step ends with CPL_ERR_CANCELLED soon after *cancel is not 0,
-                               ///< parts that are steppers included. Nullable
   const cpl_tlm_serve_def* serve;  ///< the parts are run by others who join. Nullable
   const cpl_tlm_join* join;        ///< run one part of what others serve. Nullable
   uint64_t files;  ///< of both: must be the same number, as what it was made of must be the same

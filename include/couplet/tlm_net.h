@@ -40,8 +40,7 @@ typedef struct cpl_tlm_serve_def {
   /// Called now and then until all have joined; `missing` has names with commas between them. A
   /// negative answer ends it. Nullable.
   cpl_status (*on_waiting)(void* user, const char* missing, double seconds);
-  void* user;                  ///< handed to both
-  const volatile int* cancel;  ///< it ends soon after *cancel is not 0. Nullable
+  void* user;  ///< handed to both
 } cpl_tlm_serve_def;
 
 CPL_API cpl_tlm_serve_def cpl_default_tlm_serve_def(void);
@@ -57,7 +56,6 @@ typedef struct cpl_tlm_join_def {
   const char* listen;    ///< "HOST:PORT" or "HOST": where neighbours find it. Nullable: the address
                          ///< of this machine that the manager sees, at any port
   double start_limit;    ///< [s] until the manager has answered
-  const volatile int* cancel;  ///< Nullable
 } cpl_tlm_join_def;
 
 CPL_API cpl_tlm_join_def cpl_default_tlm_join_def(void);
@@ -102,7 +100,6 @@ typedef struct cpl_tlm_observation {
 typedef cpl_status cpl_tlm_observe_fn(void* user, const cpl_tlm_observation* seen);
 
 /// Hear of the interfaces of a run, until it ends; the key of observer.join opens nothing else.
-/// Nullable: cancel
 /// Returns: CPL_OK when the run has ended; what `seen` returned when that was negative.
 CPL_API cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def,
                                  cpl_tlm_observe_fn* seen, void* user);

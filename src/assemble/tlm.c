@@ -264,7 +264,6 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
   t.threads = def->threads;
   t.processes = def->processes;
   t.call_timeout = def->call_timeout;
-  t.cancel = def->solver.cancel;
   t.join = def->join;
   if (def->join != NULL || def->serve != NULL) t.files = cpli_tlm_files(b);
   cpl_tlm_serve_def serve;

@@ -42,6 +42,23 @@ cpl_status cpli_nomem(cpl_context* ctx);
 #define cpli_nomem(ctx)               (cpli_nomem(ctx), CPL_ERR_NOMEM)
 #endif
 
+//------------------------------------ interruption ------------------------------------
+
+/// Whether the caller of the library asked to end (cpl_context_def.cancel). Whatever may loop for
+/// long without calling a model looks at this; calls of models look at it themselves.
+bool cpli_cancelled(const cpl_context* ctx);
+
+/// Records "who: interrupted at t=..." and returns CPL_ERR_CANCELLED. t NAN: there is no time yet.
+/// A call that was left by force stays the message.
+cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t);
+
+/// The same for a call of a model that was left by force, because it did not return.
+cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* call, double t,
+                                 const char* why);
+
+/// The simulated time of the last interruption; NAN: there is none.
+double cpli_interruption_time(const cpl_context* ctx);
+
 //------------------------------------ arena ------------------------------------
 
 // Many small things with one lifetime: blocks from the context, no single free.
@@ -106,6 +123,35 @@ double cpli_now(void);  // monotonic seconds
 /// times; `warn`: where they can, but time itself is coarse. spacing 0: there are none.
 cpl_status cpli_check_times(cpl_context* ctx, const char* who, double from, double to,
                             double spacing, const char* what, bool warn);
+
+enum { CPLI_PACE = 10000 };  // steps that are looked at together
+
+// Steps of one stepper, CPLI_PACE at a time: whether a run comes to an end at this pace.
+typedef struct cpli_pace {
+  int32_t n;
+  double passed;  // simulated time of them,
+  double before;  // and of those before
+  bool told;
+} cpli_pace;
+
+bool cpli_pace_judge(cpl_context* ctx, cpli_pace* p, const char* who, double t, double stop,
+                     const char* why);
+
+/// Has `stepped` called by cpli_pace_step(), in this thread only. Nullable: stepped
+typedef void cpli_stepped_fn(void* user, double t, double h);
+void cpli_watch_steps(cpl_context* ctx, cpli_stepped_fn* stepped, void* user);
+void cpli_stepped(const cpl_context* ctx, double t, double h);
+
+/// To be called after each step of a stepper that chooses steps itself: it came to `t` by a step of
+/// `h`, and ends at `stop`. A warning where 1e8 steps of this size are left; `why`: what keeps them
+/// short, "" when that is not known. Returns false where time has not advanced, but for its
+/// resolution.
+static inline bool cpli_pace_step(cpl_context* ctx, cpli_pace* p, const char* who, double t,
+                                  double h, double stop, const char* why) {
+  cpli_stepped(ctx, t, h);
+  p->passed += h;
+  return ++p->n < CPLI_PACE || cpli_pace_judge(ctx, p, who, t, stop, why);
+}
 
 /// What a loop does that looks at memory until another thread changes it.
 static inline void cpli_relax(void) {

@@ -23,6 +23,7 @@ enum { PARENT, CHILD };
 static const double slice = 0.01;          // between two looks whether the other is alive [s]
 static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
 static const double longest_noted = 1e-3;
+static const double last_chance = 0.15;  // for a call that is under way when the run is cancelled
 
 //------------------------------------ turns ------------------------------------
 
@@ -174,21 +175,26 @@ void cpli_channel_close(cpli_channel* ch) {
   ch->shared = NULL;
 }
 
-static bool has_ended(cpli_channel* ch) {
-  if (ch->pid == 0) return true;
-  pid_t got = waitpid(ch->pid, &ch->how, WNOHANG);
-  if (got == 0 || (got < 0 && errno == EINTR)) return false;
-  if (got < 0) ch->how = -1;
-  ch->pid = 0;
-  return true;
-}
-
+// Until it is waited for, nobody else can have the number of the child and of its group.
 static void end_child(cpli_channel* ch) {
   if (ch->pid == 0) return;
   kill(ch->pid, SIGKILL);
-  while (waitpid(ch->pid, &ch->how, 0) < 0 && errno == EINTR) {
+  kill(-ch->pid, SIGKILL);
+  pid_t got;
+  while ((got = waitpid(ch->pid, &ch->how, 0)) < 0 && errno == EINTR) {
   }
+  if (got < 0) ch->how = -1;
   ch->pid = 0;
+}
+
+static bool has_ended(cpli_channel* ch) {
+  if (ch->pid == 0) return true;
+  siginfo_t info = {0};
+  int got = waitid(P_PID, (id_t)ch->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+  if (got == 0 ? info.si_pid == 0 : errno == EINTR) return false;
+  if (got == 0) end_child(ch);  // and what it left behind
+  else ch->how = -1, ch->pid = 0;
+  return true;
 }
 
 void cpli_channel_reap(cpli_channel* ch, double limit) {
@@ -201,31 +207,27 @@ void cpli_channel_reap(cpli_channel* ch, double limit) {
   take_messages(ch);
 }
 
-typedef struct waiting {
-  cpli_channel* ch;
-  double until;  // 0: for ever
-  cpli_answer answer;
-} waiting;
-
-static void wait_long(void* user) {
-  waiting* w = user;
-  cpli_shared* s = w->ch->shared;
-  while (!doze(s, PARENT)) {
+static cpli_answer wait_long(cpli_channel* ch, double began, double limit) {
+  double cancelled = 0;  // when that was seen
+  uint32_t calls = atomic_load(&ch->shared->calls);
+  while (!doze(ch->shared, PARENT)) {
     // what it wrote last may be an answer
-    if (has_ended(w->ch) && atomic_load(&s->turn) != PARENT) w->answer = CPLI_DIED;
-    else if (w->until > 0 && cpli_now() > w->until) w->answer = CPLI_TOO_LATE;
-    if (w->answer != CPLI_ANSWERED) return;
+    if (has_ended(ch) && atomic_load(&ch->shared->turn) != PARENT) return CPLI_DIED;
+    double now = cpli_now();
+    uint32_t n = atomic_load(&ch->shared->calls);
+    if (n != calls) calls = n, began = now;
+    if (limit > 0 && now > began + limit) return CPLI_TOO_LATE;
+    if (cancelled == 0 && cpli_cancelled(ch->ctx)) cancelled = now;
+    if (cancelled > 0 && now > cancelled + last_chance) return CPLI_BROKEN_OFF;
   }
+  return CPLI_ANSWERED;
 }
 
 static cpli_answer await_answer(cpli_channel* ch, double limit) {
   double began = cpli_now();
   if (!look(ch, PARENT, began)) {
-    waiting w = {.ch = ch, .until = limit > 0 ? began + limit : 0, .answer = CPLI_ANSWERED};
-    const char* broken = cpli_guard_run(wait_long, &w);
-    atomic_store(&ch->shared->sleeps[PARENT], 0);
-    if (broken != NULL) w.answer = CPLI_BROKEN_OFF;
-    if (w.answer != CPLI_ANSWERED) return w.answer;
+    cpli_answer answer = wait_long(ch, began, limit);
+    if (answer != CPLI_ANSWERED) return answer;
   }
   note_wait(ch, cpli_now() - began);
   return CPLI_ANSWERED;
@@ -253,8 +255,19 @@ static void close_others(int keep) {
   syscall(SYS_close_range, (unsigned)keep + 1, ~0U, 0U);
 }
 
+static int orphan_signal(void) { return SIGRTMAX - 5; }
+
+// The parent is gone, killed perhaps: with this process goes all that it started.
+static void on_orphaned(int signal_number) {
+  (void)signal_number;
+  if (getpgrp() == getpid()) kill(0, SIGKILL);
+  raise(SIGKILL);
+}
+
 static void become_child(cpli_channel* ch, pid_t parent, int keep) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setpgid(0, 0);
+  signal(orphan_signal(), on_orphaned);
+  prctl(PR_SET_PDEATHSIG, orphan_signal());
   if (getppid() != parent) _exit(0);  // it was faster
   sigset_t none;
   sigemptyset(&none);
@@ -262,10 +275,15 @@ static void become_child(cpli_channel* ch, pid_t parent, int keep) {
   signal(SIGINT, SIG_IGN);  // the parent decides what that means
   signal(SIGHUP, SIG_IGN);
   signal(SIGTERM, SIG_DFL);
+  signal(SIGTTOU, SIG_IGN);  // it writes to the terminal from the background
   close_others(keep);
   cpli_guard_top = NULL;
   cpli_guard_own_process();
   cpli_guard_note = &ch->shared->note;
+  cpli_watch_steps(ch->ctx, NULL, NULL);  // the parent shows how far it is
+  ch->forks = cpli_guard_forks;
+  // copies of it that the model makes must not write into what is answered
+  madvise(ch->shared, sizeof(cpli_shared) + ch->size, MADV_DONTFORK);
   ch->pid = 0;
   server = pthread_self();
   cpli_log_to(ch->ctx, cpli_logs(ch->ctx, CPL_LOG_ERROR) ? send_message : NULL, ch->shared);
@@ -278,15 +296,20 @@ cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child) {
   *in_child = pid == 0;
   if (pid < 0) return cpl_fail(ch->ctx, CPL_ERR_IO, "no process for a model: %s", strerror(errno));
   ch->pid = pid;
+  if (pid > 0) setpgid(pid, pid);  // by both: nobody knows who is first
   if (pid == 0) become_child(ch, parent, keep);
   return CPL_OK;
 }
 
 void cpli_channel_next(cpli_channel* ch, bool answered) {
+  if (ch->forks != cpli_guard_forks) cpli_guard_end_copy();
   if (answered) give_turn(ch->shared, PARENT);
   double began = cpli_now();
   if (!look(ch, CHILD, began)) await_parent(ch->shared);
   note_wait(ch, cpli_now() - began);
 }
 
-void cpli_channel_last(cpli_channel* ch) { give_turn(ch->shared, PARENT); }
+void cpli_channel_last(cpli_channel* ch) {
+  if (ch->forks != cpli_guard_forks) cpli_guard_end_copy();
+  give_turn(ch->shared, PARENT);
+}

@@ -18,6 +18,7 @@ typedef struct cpli_shared {
   _Alignas(64) _Atomic uint32_t sleeps[2];  // who is not looking: parent, child
   uint32_t flushes;                         // the child only wants its messages to be taken
   const char* volatile note;                // the call under way, a constant of the program
+  _Atomic uint32_t calls;  // of a model while one request is served: the limit is that of each
   _Atomic uint32_t log_head, log_tail, log_lost;
   char log[CPLI_CHANNEL_LOG];
 } cpli_shared;
@@ -27,8 +28,9 @@ typedef struct cpli_channel {
   cpli_shared* shared;
   char* data;  // behind it: for requests and answers
   size_t size;
-  pid_t pid;  // of the child; 0: none, or gone
-  int how;    // it ended, as waitpid() says it
+  pid_t pid;       // of the child; 0: none, or gone
+  int how;         // it ended, as waitpid() says it
+  unsigned forks;  // cpli_guard_forks of the child: a copy of it must not answer
   double usual_wait;
 } cpli_channel;
 
@@ -36,7 +38,7 @@ typedef enum cpli_answer {
   CPLI_ANSWERED,
   CPLI_DIED,        // `how` says how; -1: someone else asked for it
   CPLI_TOO_LATE,    // not within the time; the child was killed
-  CPLI_BROKEN_OFF,  // by cpli_guard_break(); the child was killed
+  CPLI_BROKEN_OFF,  // the run was cancelled (cpl_context_def.cancel); the child was killed
 } cpli_answer;
 
 /// `size` bytes of data; memory that is never touched costs nothing.
@@ -46,7 +48,8 @@ void cpli_channel_close(cpli_channel* ch);
 
 /// fork(): *in_child tells which side this is. The child has standard output and error, no input,
 /// the descriptor `keep` (-1: none) and nothing else of the parent's files; it dies with the thread
-/// that made it; its messages reach the parent's log.
+/// that made it; its messages reach the parent's log. It has a process group of its own, and what
+/// it started ends with it.
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child);
 
 /// Parent: hand over the data and wait for the answer, at most `limit` seconds (0: for ever).

@@ -34,3 +34,24 @@ cpl_status cpli_check_times(cpl_context* ctx, const char* who, double from, doub
   }
   return CPL_OK;
 }
+
+enum {
+  SHORTEST = 16
+};  // a step in units of the resolution of time: on the average they are longer
+static const double endless = 1e8;  // steps that are left
+
+bool cpli_pace_judge(cpl_context* ctx, cpli_pace* pace, const char* who, double t, double stop,
+                     const char* why) {
+  double passed = pace->passed, mean = passed / CPLI_PACE, left = (stop - t) / mean;
+  pace->n = 0;
+  pace->before = passed;
+  pace->passed = 0;
+  if (isfinite(left) && left > endless && !pace->told) {
+    pace->told = true;
+    cpl_log(ctx, CPL_LOG_WARNING, who,
+            "makes little progress: its last %d steps were %.3g s long on the average and came to "
+            "t=%.12g%s; there are %.2g such steps to t=%g",
+            CPLI_PACE, mean, t, why, left, stop);
+  }
+  return passed > CPLI_PACE * SHORTEST * (nextafter(fabs(t), INFINITY) - fabs(t));
+}

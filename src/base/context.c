@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
 #ifdef CPL_THREADS
 #include <pthread.h>
 #include <time.h>
@@ -17,6 +18,11 @@ struct cpl_context {
   cpl_context_def def;
   void* log_user;  // of def.log; def.user until cpli_log_to()
   char error[2048];
+  char left[1024];     // about the call of a model that was left because it did not return
+  double interrupted;  // the time of the last cpli_interrupted()
+  cpli_stepped_fn* stepped;
+  void* stepped_user;
+  const char* stepped_thread;
 };
 
 const char* cpl_status_text(cpl_status st) {
@@ -51,7 +57,9 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   if (ctx == NULL) return NULL;
   ctx->def = d;
   ctx->log_user = d.user;
-  ctx->error[0] = '\0';
+  ctx->error[0] = ctx->left[0] = '\0';
+  ctx->interrupted = NAN;
+  ctx->stepped = NULL;
   return ctx;
 }
 
@@ -100,6 +108,51 @@ cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...
   keep_error(ctx, text);
   return st;
 }
+
+//------------------------------------ interruption ------------------------------------
+
+bool cpli_cancelled(const cpl_context* ctx) {
+  return ctx->def.cancel != NULL && *ctx->def.cancel != 0;
+}
+
+cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t) {
+  if (!isnan(t)) ctx->interrupted = t;
+  if (ctx->left[0] != '\0') return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s", ctx->left);
+  if (isnan(t)) return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", who);
+  return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", who, t);
+}
+
+cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* call, double t,
+                                 const char* why) {
+  char when[48] = "";
+  if (!isnan(t)) snprintf(when, sizeof when, " at t=%.12g", t);
+  if (ctx->left[0] == '\0')
+    snprintf(ctx->left, sizeof ctx->left, "%s: interrupted inside %s%s (%s)", who, call, when, why);
+  return cpli_interrupted(ctx, who, t);
+}
+
+double cpli_interruption_time(const cpl_context* ctx) { return ctx->interrupted; }
+
+//------------------------------------ steps ------------------------------------
+
+static _Thread_local char this_thread;  // its address is another one in every thread
+
+void cpli_watch_steps(cpl_context* ctx, cpli_stepped_fn* stepped, void* user) {
+  ctx->stepped = stepped;
+  ctx->stepped_user = user;
+  ctx->stepped_thread = &this_thread;
+  if (stepped != NULL && !cpli_cancelled(ctx)) {  // another run: what stopped the last is over
+    ctx->left[0] = '\0';
+    ctx->interrupted = NAN;
+  }
+}
+
+void cpli_stepped(const cpl_context* ctx, double t, double h) {
+  if (ctx->stepped != NULL && ctx->stepped_thread == &this_thread)
+    ctx->stepped(ctx->stepped_user, t, h);
+}
+
+//------------------------------------ log ------------------------------------
 
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level) {
   return ctx->def.log != NULL && level <= ctx->def.log_level;

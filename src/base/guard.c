@@ -12,6 +12,7 @@
 #include "couplet/base.h"
 
 bool cpli_guard_on;
+volatile unsigned cpli_guard_forks;
 CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
 CPLI_GUARD_TLS bool cpli_guard_thread_ready;
 CPLI_GUARD_TLS const char* volatile* cpli_guard_note;
@@ -19,6 +20,7 @@ CPLI_GUARD_TLS const char* volatile* cpli_guard_note;
 enum {
   CAUGHT = 5,   // the first in the list; the rest is only to be named
   EXITED = -1,  // no signal
+  LEFT = -2,    // by cpli_guard_leave_calls()
 };
 
 static const struct {
@@ -30,14 +32,26 @@ static const struct {
     {SIGFPE, "SIGFPE: division by zero or the like"},
     {SIGILL, "SIGILL: illegal instruction"},
     {SIGABRT, "SIGABRT: the code gave up"},
-    {SIGINT, "SIGINT: broken off by the user"},
-    {SIGTERM, "SIGTERM: broken off"},
-    {EXITED, "it called exit() to end the whole program"},
+    {EXITED, "it called exit() or _exit() to end the whole program"},
+    {LEFT, "the call had not returned"},
 };
 
 static struct sigaction former[CAUGHT];
-static pthread_key_t stack_key;
+static pthread_key_t thread_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// Threads that have called models.
+typedef struct guard_thread {
+  pthread_t id;
+  void* stack;  // of its signal handlers; NULL: someone else's
+  struct guard_thread* next;
+} guard_thread;
+
+static CPLI_GUARD_TLS guard_thread this_thread;
+static guard_thread* threads;
+static pthread_mutex_t threads_mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile sig_atomic_t leaves_program;
+static unsigned home;  // cpli_guard_forks of this process; of copies that models make it is another
 
 // The handler itself needs little, but the kernel stores all vector registers there.
 static const size_t stack_size = 128 * 1024;
@@ -52,7 +66,7 @@ const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].te
 
 bool cpli_guard_break(int signal) {
   cpli_guard_frame* frame = cpli_guard_top;
-  if (frame == NULL) return false;
+  if (frame == NULL || frame->forks != cpli_guard_forks) return false;
   frame->signal = signal;
   cpli_guard_top = frame->outer;
   siglongjmp(frame->env, 1);
@@ -71,29 +85,97 @@ static void on_signal(int signal, siginfo_t* info, void* machine) {
 // jump out of exit(); the C libraries at hand go on with the remaining functions when the program
 // ends.
 static void on_exit_of_model(void) {
-  if (cpli_guard_top == NULL) return;
+  if (cpli_guard_top == NULL || cpli_guard_top->forks != cpli_guard_forks) return;
   atexit(on_exit_of_model);
   cpli_guard_break(EXITED);
 }
 
-static void release_stack(void* memory) {
+void cpli_guard_exit(int code) {
+  static const char text[] = "couplet: a thread of a model ended the program\n";
+  cpli_guard_break(EXITED);
+  if (cpli_guard_forks == home && write(STDERR_FILENO, text, sizeof text - 1) > 0 && code == 0)
+    code = 1;
+  _exit(code);
+}
+
+void cpli_guard_end_copy(void) { _exit(0); }
+
+static void count_fork(void) { cpli_guard_forks++; }
+
+//------------------------------------ threads ------------------------------------
+
+static void* make_stack(void) {
+  stack_t have;
+  if (sigaltstack(NULL, &have) == 0 && !(have.ss_flags & SS_DISABLE)) return NULL;
+  void* memory = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return NULL;  // without it only a stack overflow stays deadly
+  stack_t stack = {.ss_sp = memory, .ss_size = stack_size};
+  if (sigaltstack(&stack, NULL) == 0) return memory;
+  munmap(memory, stack_size);
+  return NULL;
+}
+
+static void release_stack(guard_thread* t) {
+  if (t->stack == NULL) return;
   stack_t off = {.ss_flags = SS_DISABLE};
   sigaltstack(&off, NULL);
-  munmap(memory, stack_size);
+  munmap(t->stack, stack_size);
+  t->stack = NULL;
+}
+
+static void forget_thread(void* thread) {
+  guard_thread* t = thread;
+  pthread_mutex_lock(&threads_mutex);
+  guard_thread** at = &threads;
+  while (*at != NULL && *at != t) at = &(*at)->next;
+  if (*at == t) *at = t->next;
+  pthread_mutex_unlock(&threads_mutex);
+  release_stack(t);
+}
+
+static int leave_signal(void) { return SIGRTMAX - 3; }  // of no use to anyone else, it is hoped
+
+static void let_through(int signal_number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal_number);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void cpli_guard_prepare_thread(void) {
+  guard_thread* t = &this_thread;
   cpli_guard_thread_ready = true;
-  stack_t have;
-  if (sigaltstack(NULL, &have) == 0 && !(have.ss_flags & SS_DISABLE)) return;  // someone gave one
-  void* memory = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) return;  // without it only a stack overflow stays deadly
-  stack_t stack = {.ss_sp = memory, .ss_size = stack_size};
-  if (sigaltstack(&stack, NULL) != 0 || pthread_setspecific(stack_key, memory) != 0) {
-    release_stack(memory);
+  t->id = pthread_self();
+  t->stack = make_stack();
+  if (pthread_setspecific(thread_key, t) != 0) {
+    release_stack(t);
+    return;
   }
+  pthread_mutex_lock(&threads_mutex);
+  t->next = threads;
+  threads = t;
+  pthread_mutex_unlock(&threads_mutex);
+  let_through(leave_signal());
 }
+
+static void on_leave(int signal_number) {
+  if (cpli_guard_top == NULL || (cpli_guard_top->program && !leaves_program)) return;
+  let_through(signal_number);  // it is blocked in here, and we do not return
+  cpli_guard_break(LEFT);
+}
+
+void cpli_guard_leave_calls(bool program) {
+  if (!cpli_guard_on || pthread_mutex_trylock(&threads_mutex) != 0) return;
+  leaves_program = program;
+  for (const guard_thread* t = threads; t != NULL; t = t->next) {
+    if (!pthread_equal(t->id, pthread_self())) pthread_kill(t->id, leave_signal());
+  }
+  pthread_mutex_unlock(&threads_mutex);
+  on_leave(leave_signal());
+}
+
+//------------------------------------ calls ------------------------------------
 
 const char* cpli_guard_run(void (*function)(void* user), void* user) {
   volatile int crash = 0;
@@ -101,23 +183,39 @@ const char* cpli_guard_run(void (*function)(void* user), void* user) {
   return crash != 0 ? cpli_guard_text(crash) : NULL;
 }
 
+typedef struct program {
+  void (*function)(void* user);
+  void* user;
+} program;
+
+static void run_program(void* user) {
+  const program* p = user;
+  cpli_guard_top->program = true;
+  p->function(p->user);
+}
+
+const char* cpli_guard_program(void (*function)(void* user), void* user) {
+  return cpli_guard_on ? cpli_guard_run(run_program, &(program){function, user})
+                       : (function(user), NULL);
+}
+
 void cpli_guard_recover(cpli_guard_frame* frame) {
   cpli_guard_top = frame->outer;
-  sigset_t set;
-  sigemptyset(&set);
-  if (frame->signal > 0) sigaddset(&set, frame->signal);
-  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  if (frame->signal > 0) let_through(frame->signal);
 }
 
 static bool have_key;
 
-static void make_key(void) { have_key = pthread_key_create(&stack_key, release_stack) == 0; }
+static void make_key(void) { have_key = pthread_key_create(&thread_key, forget_thread) == 0; }
 
 // May be called again: who has put handlers of his own in the meantime gets them replaced.
 void cpl_guard_crashes(void) {
   pthread_once(&once, make_key);
   if (!have_key) return;
-  if (!cpli_guard_on) atexit(on_exit_of_model);
+  if (!cpli_guard_on) {
+    atexit(on_exit_of_model);
+    pthread_atfork(NULL, NULL, count_fork);
+  }
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < CAUGHT; i++) {
@@ -125,12 +223,15 @@ void cpl_guard_crashes(void) {
     sigaction(crashes[i].signal, &action, &old);
     if (old.sa_sigaction != on_signal) former[i] = old;
   }
+  struct sigaction leave = {.sa_handler = on_leave, .sa_flags = SA_ONSTACK | SA_RESTART};
+  sigemptyset(&leave.sa_mask);
+  sigaction(leave_signal(), &leave, NULL);
   cpli_guard_on = true;
 }
 
 static void end_of_process(int code, void* unused) {
   (void)unused;
-  if (cpli_guard_top != NULL) {
+  if (cpli_guard_top != NULL && cpli_guard_top->forks == cpli_guard_forks) {
     on_exit(end_of_process, NULL);
     cpli_guard_break(EXITED);
   }
@@ -140,5 +241,9 @@ static void end_of_process(int code, void* unused) {
 void cpli_guard_own_process(void) {
   for (size_t i = 0; i < CAUGHT; i++) signal(crashes[i].signal, SIG_DFL);
   cpl_guard_crashes();
+  home = cpli_guard_forks;
+  this_thread.next = NULL;  // the others have stayed behind
+  threads = cpli_guard_thread_ready ? &this_thread : NULL;
+  pthread_mutex_init(&threads_mutex, NULL);
   on_exit(end_of_process, NULL);
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,10 +19,15 @@ extern char** environ;
 
 enum { KEPT = 4096 };  // of what the program prints
 
-static void read_output(int fd, char* text) {
+// Until the program has closed it, or the run is cancelled: then false.
+static bool read_output(cpl_context* ctx, int fd, char* text) {
   size_t used = 0;
   char rest[1024];
   for (;;) {
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (poll(&ready, 1, 20) <= 0) {
+      if (cpli_cancelled(ctx)) return false;
+    }
     bool full = used == KEPT - 1;
     ssize_t n = full ? read(fd, rest, sizeof rest) : read(fd, text + used, KEPT - 1 - used);
     if (n < 0 && errno == EINTR) continue;
@@ -28,6 +35,7 @@ static void read_output(int fd, char* text) {
     if (!full) used += (size_t)n;
   }
   text[used] = '\0';
+  return true;
 }
 
 // A program that ignores SIGCHLD never learns how its children ended.
@@ -38,6 +46,7 @@ static bool watch_children(struct sigaction* before) {
   return sigaction(SIGCHLD, &usual, NULL) == 0;
 }
 
+// In a process group of its own, so that it can be ended with what it has started.
 static int start(pid_t* pid, const char* const* argv, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -47,7 +56,8 @@ static int start(pid_t* pid, const char* const* argv, int output) {
   sigaddset(&usual, SIGCHLD);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, 1);
@@ -58,8 +68,8 @@ static int start(pid_t* pid, const char* const* argv, int output) {
   return failed;
 }
 
-// Runs it; 0, or why it could not be started or waited for.
-static int run(const char* const* argv, char* text, int* status) {
+// Runs it; 0, or why it could not be started or waited for; ECANCELED: the run is cancelled.
+static int run(cpl_context* ctx, const char* const* argv, char* text, int* status) {
   int ends[2];
   pid_t pid;
   struct sigaction before;
@@ -67,12 +77,14 @@ static int run(const char* const* argv, char* text, int* status) {
   const bool ignored = watch_children(&before);
   int failed = start(&pid, argv, ends[1]);
   close(ends[1]);
-  if (failed == 0) read_output(ends[0], text);
+  const bool complete = failed != 0 || read_output(ctx, ends[0], text);
   close(ends[0]);
+  if (!complete) kill(-pid, SIGKILL);
   while (failed == 0 && waitpid(pid, status, 0) < 0) {
     if (errno != EINTR) failed = errno;
   }
   if (ignored) sigaction(SIGCHLD, &before, NULL);
+  if (!complete) return ECANCELED;
   // where exec fails in the child, only its exit code tells
   const bool missing = failed == 0 && WIFEXITED(*status) && WEXITSTATUS(*status) == 127;
   return missing && text[0] == '\0' ? ENOENT : failed;
@@ -84,9 +96,10 @@ cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** ou
   *output = NULL;
   char* text = cpli_alloc(ctx, KEPT, 1);
   if (text == NULL) return cpli_nomem(ctx);
-  const int failed = run(argv, text, &status);
+  const int failed = run(ctx, argv, text, &status);
   if (failed != 0) {
     cpli_free(ctx, text);
+    if (failed == ECANCELED) return cpli_interrupted(ctx, argv[0], NAN);
     if (failed == ECHILD)
       return cpl_fail(ctx, CPL_ERR_IO, "%s: somebody else has waited for its end", argv[0]);
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be started: %s", argv[0], strerror(failed));
@@ -137,7 +150,8 @@ cpl_status cpli_run_compiler(cpl_context* ctx, const char* what, const char* con
   memcpy(argv + words, args, n * sizeof *argv);
   argv[words + n] = NULL;
   cpl_status st = cpli_run_program(ctx, argv, &output, &code);
-  if (st < 0) cpl_fail_prefix(ctx, st, "%s needs a C compiler", what);
+  if (st == CPL_ERR_CANCELLED) cpli_interrupted(ctx, what, NAN);
+  else if (st < 0) cpl_fail_prefix(ctx, st, "%s needs a C compiler", what);
   else if (code != 0) st = explain(ctx, what, argv[0], code, output);
   cpli_free(ctx, output);
   cpli_free(ctx, argv);

@@ -12,7 +12,8 @@
 /// SIGCHLD does not while this call lasts.
 /// Owned:    *output by the caller, who calls cpli_free(). NULL when the program could not be
 ///           started.
-/// Returns:  CPL_ERR_INPUT when there is no such program.
+/// Returns:  CPL_ERR_INPUT when there is no such program. A cancelled context ends the program and
+///           what it started.
 cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** output,
                             int* exit_code);
 

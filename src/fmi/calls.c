@@ -52,6 +52,9 @@ static cpl_status crashed(cpli_instance* in, const cpli_call* call, int signal) 
   char when[48];
   fail_for_good(in, call, CPLI_DEAD);
   in->lib->locked = true;
+  if (cpli_cancelled(in->head.component.ctx))
+    return cpli_interrupted_call(in->head.component.ctx, in->name, call->name, in->time,
+                                 cpli_guard_text(signal));
   return cpl_fail(in->head.component.ctx, CPL_ERR_MODEL, "%s: %s%s crashed (%s)", in->name,
                   call->name, at_time(in, when, sizeof when), cpli_guard_text(signal));
 }
@@ -85,6 +88,8 @@ cpl_status cpli_judge(cpli_instance* in, const cpli_call* call, int status, int 
 cpl_status cpli_refuse(cpli_instance* in, const cpli_call* call, bool exported) {
   cpl_context* ctx = in->head.component.ctx;
   in->last = CPLI_SAID_ERROR;
+  if (cpli_cancelled(ctx) && !(call->flags & CPLI_ALWAYS))
+    return cpli_interrupted(ctx, in->name, in->time);
   if (!exported) {
     return cpl_fail(ctx, CPL_ERR_UNSUPPORTED, "%s: the FMU does not export %s", in->name,
                     call->name);

@@ -49,6 +49,7 @@ void cpli_message_args(cpli_instance* in, int status, const char* category, cons
 // May the function be called at all? Fine in all but sad cases.
 static inline bool cpli_callable(const cpli_instance* in, const cpli_call* call, bool exported) {
   return exported && !in->lib->fatal &&
+         ((call->flags & CPLI_ALWAYS) || !cpli_cancelled(in->head.component.ctx)) &&
          (in->health == CPLI_GOOD || (in->health == CPLI_FAILED && (call->flags & CPLI_ALWAYS)));
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/guard.h"
+#include "base/loaded.h"
 #include "format/folder.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -26,7 +27,7 @@ typedef struct opening {
 static void* open_one(opening* op, const char* path, int flags) {
   void* volatile handle = NULL;
   volatile int crash = 0;
-  CPLI_GUARDED(handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags), crash = crash_signal);
+  CPLI_GUARDED(handle = cpli_load(path, RTLD_NOW | RTLD_LOCAL | flags), crash = crash_signal);
   const char* text = handle == NULL && crash == 0 ? dlerror() : NULL;
   if (crash != 0) {
     op->lib->locked = true;
@@ -150,6 +151,7 @@ static void close_one(cpli_library* lib, void* handle) {
 
 static void destroy(cpli_library* lib) {
   if (lib == NULL) return;
+  if (lib->handle != NULL && cpli_threads_remain(&lib->before)) lib->locked = true;
   if (!lib->locked && lib->handle != NULL) close_one(lib, lib->handle);
   while (!lib->locked && lib->n_siblings > 0) close_one(lib, lib->siblings[--lib->n_siblings]);
   cpl_context* ctx = lib->fmu->base.ctx;
@@ -181,6 +183,7 @@ cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_li
   // some binaries use sin and friends without naming libm: have it where everyone looks
   dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
   opening op = {.lib = lib};
+  cpli_loaded_note(&lib->before);
   lib->handle = open_with_siblings(&op, lib->path, 0);
   if (lib->handle == NULL) {
     st = open_failed(ctx, &op);

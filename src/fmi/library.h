@@ -6,6 +6,7 @@
 // shared by all instances of a cpl_fmu and closed with the last of them.
 #pragma once
 
+#include "base/loaded.h"
 #include "fmi/fmu.h"
 
 typedef struct cpli_library {
@@ -18,9 +19,10 @@ typedef struct cpli_library {
   void* siblings[16];  // libraries beside the binary that it needs
   int n_siblings;
   int users;
-  bool fatal;      // an instance said that all are lost: no call is possible any more
-  bool locked;     // code of it may still be on its way (a crash, a thread): never dlclose
-  uint32_t lives;  // calls of the life cycle, of all instances
+  cpli_loaded before;  // it was loaded
+  bool fatal;          // an instance said that all are lost: no call is possible any more
+  bool locked;         // code of it may still be on its way (a crash, a thread): never dlclose
+  uint32_t lives;      // calls of the life cycle, of all instances
 } cpli_library;
 
 /// Load the binary of `kind` or take another reference to it. fmu->folder must be there.

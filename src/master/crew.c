@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "base/loaded.h"
 #include "master/master.h"
 
 struct cpli_crew {
@@ -44,6 +45,7 @@ static void take_items(cpli_crew* c) {
 static void* serve(void* user) {
   cpli_crew* c = user;
   int64_t seen = 0;
+  cpli_thread_begins();
   for (;;) {
     look(c, came, seen);
     pthread_mutex_lock(&c->mutex);
@@ -57,6 +59,7 @@ static void* serve(void* user) {
     pthread_mutex_unlock(&c->mutex);
   }
   pthread_mutex_unlock(&c->mutex);
+  cpli_thread_ends();
   return NULL;
 }
 

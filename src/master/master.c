@@ -5,6 +5,7 @@
 #include "master/master.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "master/beside.h"
 
@@ -105,6 +106,8 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpli_master* m = master_of(c);
+  m->t_stop = settings->has_stop_time ? settings->stop_time : INFINITY;
+  m->pace = (cpli_pace){0};
   double stop = settings->has_stop_time ? settings->stop_time : settings->start_time;
   cpl_status st = cpli_check_times(c->ctx, c->name, settings->start_time, stop, m->def.step,
                                    "communication points", false);
@@ -221,6 +224,22 @@ static cpl_status run_away(const cpli_master* m) {
   return CPL_OK;
 }
 
+// A step that was made, and what keeps it short.
+static cpl_status note_pace(cpli_master* m, double h) {
+  char why[300] = "";
+  bool due = m->pace.n + 1 >= CPLI_PACE;
+  const char* part = due && m->limiter >= 0 ? m->parts[m->limiter].s->base.name : NULL;
+  if (part != NULL) snprintf(why, sizeof why, " (%s makes no longer ones)", part);
+  else if (due && m->def.tolerance > 0)
+    snprintf(why, sizeof why, " (for the tolerance of the master)");
+  if (cpli_pace_step(m->base.base.ctx, &m->pace, m->base.base.name, m->t, h, m->t_stop, why))
+    return CPL_OK;
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: time does not advance any more at t=%.12g: the last communication step was "
+                  "%.3g s long%s",
+                  m->base.base.name, m->t, h, why);
+}
+
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
   cpli_master* m = (cpli_master*)s;
   cpl_status st = CPL_OK;
@@ -232,7 +251,9 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (m->touched) st = cpli_master_settle(m);
   if (st >= 0 && updated && !m->ended) st = cpli_master_update(m, t_end <= m->t);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending) {
+    double before = m->t;
     st = step_on(m, t_end);
+    if (st >= 0) st = note_pace(m, m->t - before);
     if (st >= 0) st = run_away(m);
   }
   *result = (cpl_step_result){.end = m->ended     ? CPL_STEP_TERMINATE

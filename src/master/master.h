@@ -151,6 +151,9 @@ typedef struct cpli_master {
   double h;      // of the next step, when it varies
   double reach;  // how far this step can go, as far as is known
   double kink;   // the next one of all parts, where steps follow their error; NAN: not known
+  double t_stop;
+  int32_t limiter;  // the part that made the last step shorter than it was to be; -1: none
+  cpli_pace pace;
   bool running, ended;
   bool pending;     // an event at t waits for its update
   int32_t rounds;   // of updates of an event that is not over

@@ -130,6 +130,7 @@ static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) 
   double to = p->result.time;
   bool nowhere = p->result.end == CPL_STEP_REFUSED && to <= p->t;
   if (nowhere || stopped_by_mean(m, p, t_end)) to = p->t + (t_end - p->t) / 2;
+  if (to < m->reach) m->limiter = (int32_t)(p - m->parts);
   m->reach = fmin(m->reach, to);
 }
 
@@ -356,7 +357,7 @@ static cpl_status predict(cpli_master* m, double* target) {
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
     p->predicted = p->kind == CPL_PREDICTS && !isnan(h);  // else it goes without a promise
-    if (p->t + h < *target) *target = p->t + h;
+    if (p->t + h < *target) *target = p->t + h, m->limiter = i;
   }
   if (*target > m->t) return CPL_OK;
   return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
@@ -459,6 +460,7 @@ static cpl_status commit(cpli_master* m, double t) {
 
 cpl_status cpli_master_step(cpli_master* m, double target) {
   const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  m->limiter = -1;
   begin(m, target);
   cpl_status st = predict(m, &target);
   begin(m, target);

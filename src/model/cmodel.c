@@ -60,27 +60,32 @@ static void run_release(void* user) {
 cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*run)(void*),
                               cpli_call* c) {
   const char* crash = NULL;
+  cpl_context* ctx = in->base.base.ctx;
+  if (cpli_cancelled(ctx) && run != run_release)
+    return cpli_interrupted(ctx, in->base.base.name, in->t);
   cpl_status known = c->early ? CPL_OK : cpli_cmodel_need_algebraics(in);
   if (known != CPL_OK) return known;
   c->def = in->cm->def;
   c->v = values_of(in);
   c->result = CPL_MODEL_OK;
   if (in->dead) {
-    return cpl_fail(in->base.base.ctx, CPL_ERR_MODEL,
+    return cpl_fail(ctx, CPL_ERR_MODEL,
                     "%s: %s cannot be called any more: the model crashed before",
                     in->base.base.name, function);
   }
-  if (in->cm->protect != NULL) crash = in->cm->protect(run, c);
+  if (in->cm->host.call != NULL) crash = in->cm->host.call(function, run, c);
   else run(c);
   if (crash == NULL && c->result == CPL_MODEL_OK) return CPL_OK;
   if (crash != NULL) {
     in->dead = true;
-    return cpl_fail(in->base.base.ctx, CPL_ERR_MODEL, "%s: %s at t=%.12g crashed (%s)",
-                    in->base.base.name, function, in->t, crash);
+    if (cpli_cancelled(ctx))
+      return cpli_interrupted_call(ctx, in->base.base.name, function, in->t, crash);
+    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s at t=%.12g crashed (%s)", in->base.base.name,
+                    function, in->t, crash);
   }
   cpl_status st = c->result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
-  cpl_fail(in->base.base.ctx, st, "%s: %s at t=%.12g failed%s%s", in->base.base.name, function,
-           in->t, in->message[0] != '\0' ? ": " : "", in->message);
+  cpl_fail(ctx, st, "%s: %s at t=%.12g failed%s%s", in->base.base.name, function, in->t,
+           in->message[0] != '\0' ? ": " : "", in->message);
   in->message[0] = '\0';
   return st;
 }

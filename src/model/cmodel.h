@@ -17,12 +17,23 @@ typedef struct cpli_layout {
   uint32_t np, nw, nu, nx, ny, nz, ns, na, nc;
 } cpli_layout;
 
-/// Runs a function so that a crash in it comes back as a text; NULL: no crash.
-typedef const char* cpli_protect_fn(void (*function)(void* user), void* user);
+struct cpli_cmodel;
+typedef cpl_status cpli_probe_fn(void* user, void* result);
+
+// How the functions of a model are called by the program around it; all zero in an FMU.
+typedef struct cpli_cmodel_host {
+  /// Runs a function of that name so that a crash in it comes back as a text; NULL: no crash.
+  const char* (*call)(const char* function, void (*run)(void* user), void* user);
+  /// Runs work(user, result), which calls the model before it runs, in another process; what it
+  /// wrote to result[size] is there then. Nullable: it is run in this one.
+  cpl_status (*apart)(struct cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
+                      size_t size);
+  double call_timeout;  // of a call in the other process [s]; 0: none
+} cpli_cmodel_host;
 
 typedef struct cpli_cmodel {
   const cpl_model_def* def;
-  cpli_protect_fn* protect;  // Nullable: the model is part of the program, as in an FMU
+  cpli_cmodel_host host;
   cpl_description desc;
   cpli_layout at;
   bool* held_output;  // ny: changes only at events
@@ -37,9 +48,9 @@ typedef struct cpli_cmodel {
 /// depends on all.
 cpl_status cpli_cmodel_create(cpl_context* ctx, const cpl_model_def* def, bool detect,
                               cpli_cmodel** out);
-/// The same for a definition whose functions are run by `protect`. Nullable: protect
-cpl_status cpli_cmodel_create_protected(cpl_context* ctx, const cpl_model_def* def, bool detect,
-                                        cpli_protect_fn* protect, cpli_cmodel** out);
+/// The same for a definition whose functions are called by `host`. Nullable: host
+cpl_status cpli_cmodel_create_hosted(cpl_context* ctx, const cpl_model_def* def, bool detect,
+                                     const cpli_cmodel_host* host, cpli_cmodel** out);
 void cpli_cmodel_destroy(cpli_cmodel* cm);
 
 /// An instance; destroyed through its ops. `cm` must outlive it.

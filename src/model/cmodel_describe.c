@@ -347,17 +347,17 @@ static cpl_status describe(cpli_cmodel* cm, bool detect) {
 
 cpl_status cpli_cmodel_create(cpl_context* ctx, const cpl_model_def* def, bool detect,
                               cpli_cmodel** out) {
-  return cpli_cmodel_create_protected(ctx, def, detect, NULL, out);
+  return cpli_cmodel_create_hosted(ctx, def, detect, NULL, out);
 }
 
-cpl_status cpli_cmodel_create_protected(cpl_context* ctx, const cpl_model_def* def, bool detect,
-                                        cpli_protect_fn* protect, cpli_cmodel** out) {
+cpl_status cpli_cmodel_create_hosted(cpl_context* ctx, const cpl_model_def* def, bool detect,
+                                     const cpli_cmodel_host* host, cpli_cmodel** out) {
   *out = NULL;
   cpli_cmodel* cm = cpli_alloc(ctx, 1, sizeof *cm);
   if (cm == NULL) return cpli_nomem(ctx);
   cm->ctx = ctx;
   cm->def = def;
-  cm->protect = protect;
+  if (host != NULL) cm->host = *host;
   cpli_arena_init(&cm->arena, ctx);
   cm->desc.name = or_empty(def->name);
   cm->desc.kind = "C";

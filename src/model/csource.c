@@ -7,14 +7,16 @@
 #include <unistd.h>
 
 #include "base/guard.h"
-#include "model/cmodel.h"
+#include "base/loaded.h"
 #include "model/compiled.h"
+#include "model/probe.h"
 
 typedef struct csource {
   cpl_source base;
   cpli_cmodel* cm;
   char* path;
   void* library;  // NULL: defined in this program
+  cpli_loaded before;
 } csource;
 
 static void destroy(cpl_source* source) {
@@ -22,7 +24,7 @@ static void destroy(cpl_source* source) {
   csource* src = (csource*)source;
   cpl_context* ctx = source->ctx;
   cpli_cmodel_destroy(src->cm);
-  if (src->library != NULL) dlclose(src->library);
+  if (src->library != NULL && !cpli_threads_remain(&src->before)) dlclose(src->library);
   cpli_free(ctx, src->path);
   cpli_free(ctx, src);
 }
@@ -42,16 +44,34 @@ static cpl_status source_create(cpl_context* ctx, const char* path, csource** ou
   return src->path != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
-static cpl_status describe(csource* src, const cpl_model_def* def) {
-  cpl_status st = cpli_cmodel_create_protected(src->base.ctx, def, true, cpli_guard_run, &src->cm);
+static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_host host) {
+  host.call = cpli_probe_call;
+  cpl_status st = cpli_cmodel_create_hosted(src->base.ctx, def, true, &host, &src->cm);
   if (st < 0)
     return src->library != NULL ? cpl_fail_prefix(src->base.ctx, st, "%s", src->path) : st;
   src->base.desc = &src->cm->desc;
   return st;
 }
 
+typedef struct opening {
+  const char* library;
+  void* handle;
+} opening;
+
+static void open_library(void* user) {
+  opening* op = user;
+  op->handle = cpli_load(op->library, RTLD_NOW | RTLD_LOCAL);
+}
+
 static cpl_status load(csource* src, const char* library, const cpl_model_def** def) {
-  src->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  opening op = {.library = library};
+  cpli_loaded_note(&src->before);
+  const char* crash = cpli_guard_run(open_library, &op);
+  src->library = op.handle;
+  if (crash != NULL)
+    return cpl_fail(src->base.ctx,
+                    cpli_cancelled(src->base.ctx) ? CPL_ERR_CANCELLED : CPL_ERR_MODEL,
+                    "%s: cannot be loaded: its start-up code crashed (%s)", src->path, crash);
   if (src->library == NULL) {
     return cpl_fail(src->base.ctx, CPL_ERR_INPUT, "%s: cannot be loaded: %s", src->path, dlerror());
   }
@@ -69,7 +89,8 @@ static cpl_status finish(csource* src, cpl_status st, cpl_source** out) {
   return st;
 }
 
-cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out) {
+static cpl_status open_hosted(cpl_context* ctx, const char* path, cpli_cmodel_host host,
+                              cpl_source** out) {
   char* library = NULL;
   const cpl_model_def* def = NULL;
   csource* src = NULL;
@@ -79,14 +100,24 @@ cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out) {
   if (st >= 0) st = cpli_compiled(ctx, path, &library);
   if (st >= 0) st = load(src, library, &def);
   cpli_free(ctx, library);
-  if (st >= 0) st = describe(src, def);
+  if (st >= 0) st = describe(src, def, host);
   return finish(src, st, out);
+}
+
+cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out) {
+  return open_hosted(ctx, path, (cpli_cmodel_host){0}, out);
+}
+
+cpl_status cpli_c_open_apart(cpl_context* ctx, const char* path, double call_timeout,
+                             cpl_source** out) {
+  return open_hosted(
+      ctx, path, (cpli_cmodel_host){.apart = cpli_probe_apart, .call_timeout = call_timeout}, out);
 }
 
 cpl_status cpl_c_define(cpl_context* ctx, const cpl_model_def* def, cpl_source** out) {
   csource* src = NULL;
   *out = NULL;
   cpl_status st = source_create(ctx, def->name != NULL ? def->name : "", &src);
-  if (st >= 0) st = describe(src, def);
+  if (st >= 0) st = describe(src, def, (cpli_cmodel_host){0});
   return finish(src, st, out);
 }

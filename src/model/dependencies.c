@@ -142,10 +142,15 @@ static cpl_status detect(pattern* p) {
     uint64_t seed = (uint64_t)point + 1;
     st = go_to_point(p, m, point, x);
     if (st == CPL_ERR_NOMEM) goto done;
-    if (st != CPL_OK || evaluate(p, m, base) != CPL_OK) continue;  // not a point of this model
-    good++;
-    for (uint32_t column = 0; column < p->columns; column++)
-      try_column(p, m, column, base, moved, &seed);
+    if (st == CPL_OK && evaluate(p, m, base) == CPL_OK) {  // else: not a point of this model
+      good++;
+      for (uint32_t column = 0; column < p->columns; column++)
+        try_column(p, m, column, base, moved, &seed);
+    }
+    if (cpli_cancelled(ctx)) {
+      st = cpli_interrupted(ctx, p->cm->desc.name, NAN);
+      goto done;
+    }
   }
   for (uint32_t row = 0; row < p->rows; row++) p->known[row] = good >= 2;
   if (good >= 2) p->origin = CPL_ORIGIN_DETECTED;
@@ -426,9 +431,40 @@ static void free_pattern(pattern* p) {
   cpli_free(p->cm->ctx, p->known);
 }
 
+// The pattern as bytes, for another process.
+static size_t pattern_size(const pattern* p) {
+  return (size_t)p->rows * p->columns + p->rows * sizeof *p->known + sizeof p->origin;
+}
+
+static cpl_status detect_and_write(void* user, void* result) {
+  pattern* p = user;
+  char* to = result;
+  size_t cells = (size_t)p->rows * p->columns, rows = p->rows * sizeof *p->known;
+  cpl_status st = detect(p);
+  memcpy(to, &p->origin, sizeof p->origin);
+  memcpy(to + sizeof p->origin, p->kind, cells);
+  memcpy(to + sizeof p->origin + cells, p->known, rows);
+  return st;
+}
+
+static cpl_status detect_apart(pattern* p) {
+  size_t cells = (size_t)p->rows * p->columns, rows = p->rows * sizeof *p->known;
+  char* from = cpli_alloc(p->cm->ctx, pattern_size(p), 1);
+  if (from == NULL) return cpli_nomem(p->cm->ctx);
+  cpl_status st = p->cm->host.apart(p->cm, detect_and_write, p, from, pattern_size(p));
+  if (st >= 0) {
+    memcpy(&p->origin, from, sizeof p->origin);
+    memcpy(p->kind, from + sizeof p->origin, cells);
+    memcpy(p->known, from + sizeof p->origin + cells, rows);
+  }
+  cpli_free(p->cm->ctx, from);
+  return st;
+}
+
 static cpl_status detect_if(pattern* p, bool wanted) {
   double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
-  return wanted && work <= most_work ? detect(p) : CPL_OK;
+  if (!wanted || work > most_work) return CPL_OK;
+  return p->cm->host.apart != NULL ? detect_apart(p) : detect(p);
 }
 
 cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {

@@ -62,8 +62,6 @@ static void describe_end(const proxy* p, cpli_answer answer, char* text, size_t 
   int how = p->channel.how;
   if (answer == CPLI_TOO_LATE)
     snprintf(text, size, "did not come back within %g s; its process was ended", p->limit);
-  else if (answer == CPLI_BROKEN_OFF)
-    snprintf(text, size, "was broken off by the user; its process was ended");
   else if (how == -1) snprintf(text, size, "ended its process");
   else if (WIFEXITED(how))
     snprintf(text, size, "ended its process with exit code %d", WEXITSTATUS(how));
@@ -73,6 +71,9 @@ static void describe_end(const proxy* p, cpli_answer answer, char* text, size_t 
 static cpl_status lost(proxy* p, cpli_answer answer) {
   char how[128], when[48] = "";
   p->dead = true;
+  if (answer == CPLI_BROKEN_OFF)
+    return cpli_interrupted_call(p->head.component.ctx, p->name, call_name(p), p->time,
+                                 "the call had not returned; its process was ended");
   if (!isnan(p->time)) snprintf(when, sizeof when, " at t=%.12g", p->time);
   describe_end(p, answer, how, sizeof how);
   return cpl_fail(p->head.component.ctx, CPL_ERR_MODEL, "%s: %s%s %s", p->name, call_name(p), when,
@@ -111,6 +112,8 @@ static void* put(proxy* p, const void* data, size_t size) {
 
 static cpl_status ask(proxy* p) {
   cpl_context* ctx = p->head.component.ctx;
+  if (cpli_cancelled(ctx) && p->request->op != OP_forget)
+    return cpli_interrupted(ctx, p->name, p->time);
   if (p->dead)
     return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s cannot be called any more: its process has ended",
                     p->name, cpli_operations[p->request->op].name);
@@ -297,10 +300,10 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 }
 
 static void destroy(cpl_component* c) {
-  static const double patience = 5;  // [s]
   if (c == NULL) return;
   proxy* p = begin(c, OP_destroy);
   cpl_context* ctx = c->ctx;
+  const double patience = cpli_cancelled(ctx) ? 0.15 : 5;  // [s]
   if (!p->dead &&
       cpli_channel_ask(&p->channel, p->limit > 0 ? p->limit : patience) == CPLI_ANSWERED)
     cpli_channel_reap(&p->channel, patience);

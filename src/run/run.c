@@ -29,6 +29,11 @@ typedef struct run {
   bool ended;
   bool recorded;   // t is recorded with the values that hold now
   bool said_late;  // that jumps of inputs take effect later
+  bool stepped;    // who steps tells of its steps itself
+  cpli_pace pace;  // where it does not
+  // when on_step is called next
+  double shown, looked;
+  int32_t skip, skipped;
 } run;
 
 cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
@@ -213,6 +218,16 @@ static cpl_status check_progress(run* r, double before, int* stands) {
                   r->s->base.name, r->t, MOST_STANDS);
 }
 
+// A stepper that tells nothing of its own steps: communication steps are all that is known.
+static cpl_status note_pace(run* r, double t) {
+  cpl_component* c = &r->s->base;
+  if (cpli_pace_step(c->ctx, &r->pace, c->name, t, t - r->t, r->def->stop_time, "")) return CPL_OK;
+  return cpl_fail(c->ctx, CPL_ERR_MODEL,
+                  "%s: time does not advance any more at t=%.12g: the last communication step was "
+                  "%.3g s long",
+                  c->name, t, t - r->t);
+}
+
 // A stepper without: from communication point to communication point, inputs set at each.
 static cpl_status exchange_step(run* r) {
   if (r->exchange.next >= r->exchange.last && ends_short(r)) return end_early(r);
@@ -224,7 +239,9 @@ static cpl_status exchange_step(run* r) {
     cpl_step_result result;
     double before = r->t;
     double end = h < target - r->t ? r->t + h : target;
+    r->stepped = false;
     st = r->s->ops->step(r->s, end, end, &result);
+    if (st >= 0 && !r->stepped) st = note_pace(r, result.time);
     if (st < 0) return st;
     r->stats->communication_steps++;
     if (result.end == CPL_STEP_REFUSED) st = refused(r, target, result.time, &h);
@@ -270,14 +287,34 @@ static cpl_status initialize(run* r) {
 static cpl_status advance(run* r) {
   cpl_status st = record(r);
   while (st >= 0 && !r->ended && r->t < r->def->stop_time) {
-    if (r->def->cancel != NULL && *r->def->cancel != 0) {
-      return cpl_fail(r->s->base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
-                      r->s->base.name, r->t);
-    }
+    if (cpli_cancelled(r->s->base.ctx)) return CPL_ERR_CANCELLED;
     st = r->dense ? dense_step(r) : exchange_step(r);
     if (r->def->on_progress != NULL) r->def->on_progress(r->def->user, r->t);
   }
   return st;
+}
+
+// Whoever noticed it first: the whole was interrupted, at the time that it had come to.
+static cpl_status interrupted(const run* r) {
+  cpl_context* ctx = r->s->base.ctx;
+  double t = cpli_interruption_time(ctx);
+  return cpli_interrupted(ctx, r->s->base.name, t > r->t ? t : r->t);
+}
+
+// Called after every step, however short: the clock is looked at every 10 ms or so.
+static void on_stepped(void* user, double t, double h) {
+  static const double between = 0.1;  // calls of on_step [s]
+  run* r = user;
+  r->stepped = true;
+  if (r->def->on_step == NULL || ++r->skipped < r->skip) return;
+  double now = cpli_now(), passed = now - r->looked;
+  r->looked = now;
+  r->skipped = 0;
+  if (passed < 0.005 && r->skip < 1 << 16) r->skip *= 2;
+  else if (passed > 0.02 && r->skip > 1) r->skip /= 2;
+  if (now - r->shown < between) return;
+  r->shown = now;
+  r->def->on_step(r->def->user, t, h);
 }
 
 cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
@@ -289,6 +326,9 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
            .dense = s->base.can.dense_output};
   *r.stats = (cpl_run_stats){0};
   double since = cpli_now();
+  r.shown = r.looked = since;
+  r.skip = 1;
+  cpli_watch_steps(s->base.ctx, on_stepped, &r);
   cpl_status st = check(&r);
   if (st >= 0) st = cpli_inputs_open(&r.inputs, s, def);
   if (st >= 0) st = cpli_recorder_open(&r.recorder, s, def);
@@ -297,6 +337,8 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
   if (st >= 0) st = initialize(&r);
   if (st >= 0) st = cpli_recorder_begin(&r.recorder);
   if (st >= 0) st = advance(&r);
+  if (st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(s->base.ctx)) st = interrupted(&r);
+  cpli_watch_steps(s->base.ctx, NULL, NULL);
   cpl_status written = cpli_recorder_finish(&r.recorder);
   if (st >= 0) st = written;
   if (st >= 0) st = s->base.ops->terminate(&s->base);

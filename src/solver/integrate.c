@@ -226,10 +226,8 @@ cpl_status cpli_integrate_close(cpli_integrate* s) {
 }
 
 cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit) {
-  if (s->def.cancel != NULL && *s->def.cancel != 0) {
-    return cpl_fail(s->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g",
-                    s->base.base.name, s->t);
-  }
+  if (cpli_cancelled(s->base.base.ctx))
+    return cpli_interrupted(s->base.base.ctx, s->base.base.name, s->t_step);
   if (s->next_time <= s->t) return stop_at_event(s, TIME_EVENT);
   bool stops = s->def.stop_at_steps_end || s->def.restart_each_step;
   return solver_step(s, t_end, stops ? t_end : t_limit);

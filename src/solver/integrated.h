@@ -69,8 +69,7 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
-  double crept_time;            // length of the steps that are looked at
-  int32_t crept;                // how many they are
+  cpli_pace pace;               // of its steps
   bool refused;                 // the model could not be evaluated at a point since then
   bool stops_at_ends;           // def.stop_at_steps_end as it was asked for: a method may need it
   struct cpli_structures* met;  // of a model of variable structure. Nullable: none yet

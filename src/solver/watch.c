@@ -12,7 +12,6 @@ enum {
   DEFAULT_MAX_EVENTS = 100,  // events without progress in time
   CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
   ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
-  CREEPING = 10000,  // steps that are looked at together
   SHORTEST = 16,     // a step in units of the resolution of time: on the average they are longer
 };
 static const double close_by = 1e-9;      // relative to the time simulated
@@ -29,8 +28,8 @@ void cpli_watch_begin(cpli_integrate* s) {
 
 void cpli_watch_forget(cpli_integrate* s) {
   s->careful_until = s->stuck_since = -INFINITY;
-  s->stuck = s->crept = 0;
-  s->crept_time = 0;
+  s->stuck = 0;
+  s->pace = (cpli_pace){.told = s->pace.told};
   s->refused = false;
   cpli_watch_begin(s);
 }
@@ -110,13 +109,12 @@ static cpl_status watch_progress(cpli_integrate* s) {
 // A solver that meets the edge of what the model can compute halves its steps, and would go on so
 // for ever.
 cpl_status cpli_watch_step(cpli_integrate* s, double length) {
-  s->crept_time += length;  // not the time between: a run may be rolled back
-  if (++s->crept < CREEPING) return CPL_OK;
-  double passed = s->crept_time, now = fmax(fabs(s->t_step), s->t_solver);
-  double least = (double)CREEPING * SHORTEST * (nextafter(now, INFINITY) - now);
+  // lengths are added up, not the time between: a run may be rolled back
+  cpli_pace_step(s->base.base.ctx, &s->pace, s->base.base.name, s->t_step, length, s->t_stop, "");
+  if (s->pace.n > 0) return CPL_OK;
+  double passed = s->pace.before, now = fmax(fabs(s->t_step), s->t_solver);
+  double least = (double)CPLI_PACE * SHORTEST * (nextafter(now, INFINITY) - now);
   bool refused = s->refused;
-  s->crept_time = 0;
-  s->crept = 0;
   s->refused = false;
   if (passed > least) return CPL_OK;
   static const char text[] =
@@ -126,8 +124,8 @@ cpl_status cpli_watch_step(cpli_integrate* s, double length) {
   if (refused)
     return cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
                            "%s: the solver cannot go on at t=%.12g (its last %d steps took %.3g s)",
-                           s->base.base.name, s->t_step, CREEPING, passed);
-  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER, text, s->base.base.name, s->t_step, CREEPING,
+                           s->base.base.name, s->t_step, CPLI_PACE, passed);
+  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER, text, s->base.base.name, s->t_step, CPLI_PACE,
                   passed);
 }
 

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -94,8 +95,7 @@ static bool is_cut(const char* text, size_t size) {
   return text[size - 1] != '\n' || !take(text, "system", rest, sizeof rest);  // the last line
 }
 
-static cpl_status read_text(cpl_context* ctx, const char* path, const volatile int* cancel,
-                            char** text, size_t* size) {
+static cpl_status read_text(cpl_context* ctx, const char* path, char** text, size_t* size) {
   static const double patience = 5, pause = 0.02;  // [s]
   bool told = false;
   for (const double since = cpli_now();;) {
@@ -107,8 +107,7 @@ static cpl_status read_text(cpl_context* ctx, const char* path, const volatile i
     if (!told)
       cpl_log(ctx, CPL_LOG_WARNING, path, "only a part of this join file is there: waiting for it");
     told = true;
-    if (cancel != NULL && *cancel != 0)
-      return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", path);
+    if (cpli_cancelled(ctx)) return cpli_interrupted(ctx, path, NAN);
     if (cpli_now() - since > patience)
       return cpl_fail(ctx, CPL_ERR_INPUT, "%s: only a part of this join file is there, after %g s",
                       path, patience);
@@ -116,13 +115,12 @@ static cpl_status read_text(cpl_context* ctx, const char* path, const volatile i
   }
 }
 
-cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, const volatile int* cancel,
-                               cpli_join_file* f) {
+cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, cpli_join_file* f) {
   char* text = NULL;
   size_t size = 0;
   char session[32] = "", *end = session;
   *f = (cpli_join_file){0};
-  cpl_status st = read_text(ctx, path, cancel, &text, &size);
+  cpl_status st = read_text(ctx, path, &text, &size);
   if (st < 0) return st;
   bool fine = strncmp(text, first_line, sizeof first_line - 1) == 0 &&
               take(text, "address", f->address, sizeof f->address) &&

@@ -29,6 +29,4 @@ cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_j
 /// Remove it, unless somebody has put another one in its place.
 void cpli_join_file_remove(const cpli_written* file);
 /// A file of which only the beginning is there is waited for, some seconds, with a warning.
-/// Nullable: cancel, which ends the waiting when it is not 0.
-cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, const volatile int* cancel,
-                               cpli_join_file* out);
+cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, cpli_join_file* out);

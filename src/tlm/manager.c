@@ -300,7 +300,7 @@ static cpl_status hear(cpli_remote* r, cpli_member** answered) {
 //------------------------------------ watching ------------------------------------
 
 static cpl_status check_cancel(cpli_remote* r) {
-  if (r->def.cancel == NULL || *r->def.cancel == 0) return CPL_OK;
+  if (!cpli_cancelled(r->m->base.base.ctx)) return CPL_OK;
   return cpli_remote_fail(r, CPL_ERR_CANCELLED, -1, "%s: interrupted at t=%.12g", r->m->name,
                           r->m->t);
 }

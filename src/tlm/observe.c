@@ -79,8 +79,7 @@ static cpl_status see_events(observer* o, double since) {
   if (!o->connected && cpli_now() - since > o->def->start_limit)
     return cpl_fail(o->ctx, CPL_ERR_IO, "%s (%s): nobody answered within %g s", file,
                     o->file.address, o->def->start_limit);
-  if (o->def->cancel != NULL && *o->def->cancel != 0)
-    return cpl_fail(o->ctx, CPL_ERR_CANCELLED, "interrupted");
+  if (cpli_cancelled(o->ctx)) return cpl_fail(o->ctx, CPL_ERR_CANCELLED, "interrupted");
   return CPL_OK;
 }
 
@@ -103,7 +102,7 @@ static cpl_status listen_on(observer* o) {
 cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_observe_fn* seen,
                          void* user) {
   observer o = {.ctx = ctx, .def = def, .seen = seen, .user = user};
-  cpl_status st = cpli_join_file_read(ctx, def->key_file, def->cancel, &o.file);
+  cpl_status st = cpli_join_file_read(ctx, def->key_file, &o.file);
   if (st >= 0 && strcmp(o.file.part, CPLI_OBSERVER) != 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT,
                   "%s: this is the join file of %s; who watches needs " CPLI_OBSERVER ".join",

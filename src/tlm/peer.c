@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tlm/peer.h"
 
+#include <math.h>
 #include <stdio.h>
 
 cpl_tlm_join_def cpl_default_tlm_join_def(void) { return (cpl_tlm_join_def){.start_limit = 600}; }
@@ -22,10 +23,7 @@ int32_t cpl_tlm_join_solvers(const cpl_tlm_join* j, const cpl_model_solver** out
 }
 
 void cpli_join_solver(const cpl_tlm_join* j, const char* part, cpl_solver_def* solver) {
-  const volatile int* cancel = solver->cancel;
-  if (strcmp(part, j->file.part) != 0) return;
-  *solver = j->own_solver;
-  solver->cancel = cancel;
+  if (strcmp(part, j->file.part) == 0) *solver = j->own_solver;
 }
 
 //------------------------------------ talking to the manager ------------------------------------
@@ -84,10 +82,8 @@ static cpl_status see_events(cpl_tlm_join* j) {
 }
 
 static cpl_status interrupted(cpl_tlm_join* j) {
-  if (j->m == NULL || !j->m->running)
-    return cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: interrupted", j->file.part);
-  return cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", j->file.part,
-                  j->m->parts[j->part].t);
+  if (j->m == NULL || !j->m->running) return cpli_interrupted(j->ctx, j->file.part, NAN);
+  return cpli_interrupted(j->ctx, j->file.part, j->m->parts[j->part].t);
 }
 
 cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* kind) {
@@ -100,7 +96,7 @@ cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* ki
   if (!cpli_socket_receive(control, false, &j->in)) {
     if (seconds > 0) cpli_sockets_wait(&control, 1, seconds);
     if (!cpli_socket_receive(control, false, &j->in)) {
-      return j->def.cancel != NULL && *j->def.cancel != 0 ? interrupted(j) : see_events(j);
+      return cpli_cancelled(j->ctx) ? interrupted(j) : see_events(j);
     }
   }
   const char* fault = cpli_get_head(&j->in.bytes, &head);
@@ -201,7 +197,7 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   j->ctx = j->out.ctx = j->body.ctx = j->wave_out.ctx = ctx;
   j->def = *def;
   j->part = -1;
-  cpl_status st = cpli_join_file_read(ctx, def->key_file, def->cancel, &j->file);
+  cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
   if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT,
                   "%s: this is the file of who watches (couplet tlm watch), not of a sub-model",

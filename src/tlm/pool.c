@@ -63,7 +63,7 @@ static void keep_message(cpli_tlm* m, cpli_tlm_part* p, cpl_status st) {
   m->pool->failed = m->pool->failed || st < 0;
 }
 
-bool cpli_tlm_cancelled(const cpli_tlm* m) { return m->def.cancel != NULL && *m->def.cancel != 0; }
+bool cpli_tlm_cancelled(const cpli_tlm* m) { return cpli_cancelled(m->base.base.ctx); }
 
 static bool goes_on(const cpli_tlm* m) { return !m->pool->failed && !cpli_tlm_cancelled(m); }
 
@@ -158,7 +158,7 @@ static cpl_status outcome(cpli_tlm* m, bool together) {
 static cpl_status interrupted(const cpli_tlm* m) {
   double t = m->parts[0].t;
   for (int32_t i = 1; i < m->n_parts; i++) t = m->parts[i].t < t ? m->parts[i].t : t;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", m->name, t);
+  return cpli_interrupted(m->base.base.ctx, m->name, t);
 }
 
 static int64_t count_pieces(const cpli_tlm* m) {
@@ -186,5 +186,5 @@ cpl_status cpli_pool_run(cpli_tlm* m, double until) {
     pool->cost = pool->cost > 0 ? pool->cost + 0.2 * (cost - pool->cost) : cost;
   }
   cpl_status st = outcome(m, together);
-  return st >= 0 && cpli_tlm_cancelled(m) ? interrupted(m) : st;
+  return (st >= 0 || st == CPL_ERR_CANCELLED) && cpli_tlm_cancelled(m) ? interrupted(m) : st;
 }

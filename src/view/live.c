@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/loaded.h"
 #include "format/file.h"
 #include "format/markup.h"
 #include "view/view.h"
@@ -287,6 +288,7 @@ static void take_client(cpl_live* l) {
 
 static void* serve(void* user) {
   cpl_live* l = user;
+  cpli_thread_begins();
   for (;;) {
     const bool deaf = cpli_now() < l->deaf_until;
     struct pollfd ready[CLIENTS + 2] = {{.fd = deaf ? -1 : l->listener, .events = POLLIN},
@@ -304,6 +306,7 @@ static void* serve(void* user) {
     }
     if (ready[0].revents != 0) take_client(l);
   }
+  cpli_thread_ends();
   return NULL;
 }
 

@@ -80,6 +80,8 @@ static inline pid_t start_couplet(const char* const* args, int out, int err) {
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != test) _exit(127);
+    signal(SIGINT, SIG_DFL);  // a shell in the background, or nohup, may have ignored them
+    signal(SIGHUP, SIG_DFL);
     if (out >= 0) dup2(out, 1);
     if (err >= 0) dup2(err, 2);
     execvp(argv[0], (char**)argv);

@@ -25,7 +25,7 @@ static const char* out_of(enum way way) {
 static const char* words_of(const fault_suite* suite, const fault* f, enum way way) {
   static char words[64];
   if (way == SEGV) return "crashed (SIGSEGV: invalid memory access)";
-  if (way == EXIT) return "crashed (it called exit() to end the whole program)";
+  if (way == EXIT) return "crashed (it called exit() or _exit() to end the whole program)";
   if (is_instantiation(f)) return "failed: ";
   const char* name = way == DISCARD ? "Discard" : way == ERROR ? "Error" : "Fatal";
   snprintf(words, sizeof words, "returned %s%s", suite->prefix, name);
@@ -118,7 +118,7 @@ static void every_crash(void** state) {
                {"ill", "crashed (SIGILL"},
                {"abort", "crashed (SIGABRT"},
                {"overflow", "crashed (SIGSEGV"},
-               {"exit", "crashed (it called exit() to end the whole program)"}};
+               {"exit", "crashed (it called exit() or _exit() to end the whole program)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     for (size_t k = 0; k < sizeof places / sizeof *places; k++)
       fails(&suites[places[k].suite], &places[k].fault, kinds[i].kind, kinds[i].how);

@@ -187,14 +187,32 @@ static void long_times_and_short_runs_are_fine(void** state) {
   recording_free(r);
 }
 
-static const volatile int yes = 1;
+// A model that asks for the end of the run once it has come to t = 0.4.
+static volatile int asked;
+static int asking(const cpl_values* v, double* dx) {
+  if (v->t > 0.4) asked = 1;
+  dx[0] = -v->x[0];
+  return CPL_MODEL_OK;
+}
+
 static void a_run_can_be_cancelled(void** state) {
   (void)state;
-  recording* r = recording_make(ctx, &decay_model);
-  r->run.cancel = &yes;
+  static const cpl_declaration states[] = {{"x", .start = 1}, END_OF_LIST};
+  static const cpl_dependency known[] = {{"der(x)", "x", NULL}, {0}};
+  static const cpl_model_def asking_model = {.name = "asking",
+                                             .states = states,
+                                             .derivatives = asking,
+                                             .dependencies = known,
+                                             .stop_time = 1};
+  cpl_context* own = test_context_with_cancel(&asked);
+  recording* r = recording_make(own, &asking_model);
+  r->run.interval = r->solver.step = 0.01;
   CHECK_INT(recording_run(r), CPL_ERR_CANCELLED);
-  CHECK_INT(r->n, 1);
+  CHECK(strncmp(cpl_context_error(own), "m: interrupted at t=0.", 22) == 0);
+  CHECK(r->n > 10 && r->n < 90);
+  CHECK(r->t[r->n - 1] < 0.9);
   recording_free(r);
+  cpl_context_destroy(own);
 }
 
 //------------------------------------ choice of variables ------------------------------------

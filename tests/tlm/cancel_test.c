@@ -20,7 +20,7 @@ static const cpl_model_def asking_model = {.name = "asking",
                                            .derivatives = asking_derivatives};
 
 static void run_cancelled(int32_t threads, bool processes) {
-  bench b = bench_make();
+  bench b = {.ctx = test_context_with_cancel(asked), .def = cpl_default_tlm_def()};
   int32_t ends[2];
   for (int i = 0; i < 2; i++) {
     cpl_model* m = bench_model(&b, i == 0 ? &asking_model : &mass_model, i == 0 ? "a" : "b");
@@ -31,7 +31,6 @@ static void run_cancelled(int32_t threads, bool processes) {
   bench_line(&b, ends[0], ends[1], 1e-3, 5, 0);
   b.def.threads = threads;
   b.def.processes = processes;
-  b.def.cancel = asked;
   bench_begin(&b, 1e9);
   cpl_step_result r;
   CHECK_INT(b.s->ops->step(b.s, 1e9, 1e9, &r), CPL_ERR_CANCELLED);

@@ -113,7 +113,7 @@ static void the_rest_of_it_is_waited_for(void** state) {
   pthread_t thread;
   void* fine = NULL;
   CHECK_INT(pthread_create(&thread, NULL, write_rest, (void*)"half.join"), 0);
-  CHECK_OK(ctx, cpli_join_file_read(ctx, "half.join", NULL, &got));
+  CHECK_OK(ctx, cpli_join_file_read(ctx, "half.join", &got));
   pthread_join(thread, &fine);
   CHECK(fine != NULL);
   CHECK_INT(got.session, 17);
@@ -123,17 +123,17 @@ static void the_rest_of_it_is_waited_for(void** state) {
 
 static void the_waiting_can_be_ended(void** state) {
   (void)state;
-  cpl_context* ctx = test_context();
-  cpli_join_file got;
   const int cancel = 1;
+  cpl_context* ctx = test_context_with_cancel(&cancel);
+  cpli_join_file got;
   int fd = open("cut.join", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   close(fd);
-  CHECK_INT(cpli_join_file_read(ctx, "cut.join", &cancel, &got), CPL_ERR_CANCELLED);
+  CHECK_INT(cpli_join_file_read(ctx, "cut.join", &got), CPL_ERR_CANCELLED);
   // what is something else altogether is not waited for
   fd = open("cut.join", O_WRONLY | O_TRUNC | O_CLOEXEC);
   CHECK(write(fd, "models:\n", 8) == 8);
   close(fd);
-  CHECK_INT(cpli_join_file_read(ctx, "cut.join", &cancel, &got), CPL_ERR_INPUT);
+  CHECK_INT(cpli_join_file_read(ctx, "cut.join", &got), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "is no join file");
   cpl_context_destroy(ctx);
 }

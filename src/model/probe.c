@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/probe.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/channel.h"
+#include "base/guard.h"
+
+// At the beginning of the shared data; the result follows.
+typedef struct outcome {
+  cpl_status status;
+  char error[2048];
+} outcome;
+
+static cpli_shared* shared_by_probe;  // in the child: who waits for it sees that it goes on
+
+const char* cpli_probe_call(const char* function, void (*run)(void* user), void* user) {
+  cpli_guard_noted(function);
+  if (shared_by_probe != NULL) atomic_fetch_add(&shared_by_probe->calls, 1);
+  volatile int crash = 0;
+  CPLI_GUARDED(run(user), crash = crash_signal);
+  return crash != 0 ? cpli_guard_text(crash) : NULL;
+}
+
+static _Noreturn void work_in_child(cpli_channel* ch, cpl_context* ctx, cpli_probe_fn* work,
+                                    void* user) {
+  outcome* o = (outcome*)ch->data;
+  shared_by_probe = ch->shared;
+  cpli_channel_next(ch, false);
+  o->status = work(user, o + 1);
+  snprintf(o->error, sizeof o->error, "%s", cpl_context_error(ctx));
+  fflush(NULL);
+  cpli_channel_last(ch);
+  _exit(0);
+}
+
+static cpl_status lost(cpli_cmodel* cm, const cpli_channel* ch, cpli_answer answer) {
+  const char *name = cm->desc.name, *call = ch->shared->note;
+  int how = ch->how;
+  if (call == NULL) call = "the model";
+  if (answer == CPLI_BROKEN_OFF)
+    return cpli_interrupted_call(cm->ctx, name, call, NAN,
+                                 "the call had not returned; its process was ended");
+  if (answer == CPLI_TOO_LATE)
+    return cpl_fail(cm->ctx, CPL_ERR_MODEL,
+                    "%s: %s did not come back within %g s when it was tried out before the run; "
+                    "its process was ended",
+                    name, call, cm->host.call_timeout);
+  if (how != -1 && WIFSIGNALED(how))
+    return cpl_fail(cm->ctx, CPL_ERR_MODEL,
+                    "%s: %s crashed when it was tried out before the run (signal %d: %s)", name,
+                    call, WTERMSIG(how), strsignal(WTERMSIG(how)));
+  return cpl_fail(cm->ctx, CPL_ERR_MODEL,
+                  "%s: %s ended its process when it was tried out before the run", name, call);
+}
+
+cpl_status cpli_probe_apart(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
+                            size_t size) {
+  cpli_channel ch;
+  bool in_child = false;
+  cpl_status st = cpli_channel_open(cm->ctx, sizeof(outcome) + size, &ch);
+  if (st >= 0) st = cpli_channel_fork(&ch, -1, &in_child);
+  if (in_child) work_in_child(&ch, cm->ctx, work, user);
+  if (st >= 0) {
+    cpli_answer answer = cpli_channel_ask(&ch, cm->host.call_timeout);
+    outcome* o = (outcome*)ch.data;
+    if (answer == CPLI_ANSWERED) {
+      o->error[sizeof o->error - 1] = '\0';
+      st = o->status < 0 ? cpl_fail(cm->ctx, o->status, "%s", o->error) : CPL_OK;
+      memcpy(result, o + 1, size);
+    } else {
+      st = lost(cm, &ch, answer);
+    }
+  }
+  cpli_channel_close(&ch);
+  return st;
+}
