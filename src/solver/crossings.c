@@ -254,7 +254,7 @@ static cpl_status search(cpli_integrate* s, bool* found) {
   struct cpli_crossings* k = s->crossings;
   point ahead[MAX_DEPTH + 1] = {k->end}, before = {0}, left = k->begin;
   int top = 0, samples = 0;
-  double least = 1e-6 * (k->end.t - k->begin.t), where;
+  double least = fmax(1e-6 * (k->end.t - k->begin.t), 4 * rounding(&k->begin, &k->end)), where;
   cpl_status st = CPL_OK;
   if (k->has_before) before = k->before;
   while (top >= 0 && st >= 0 && !*found) {

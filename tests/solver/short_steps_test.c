@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Steps that are as short as time can resolve, as a master takes them between events of others:
+// there is no point inside of them where an indicator could be looked at.
+#include "testing.h"
+
+static const cpl_declaration states[] = {
+    {"h", .start = 0.7, .output = true}, {"v", .start = -0.2, .output = true}, {0}};
+static const double gravity = 1.3, bounce = 0.8;
+
+static int derivatives(const cpl_values* v, double* dx) {
+  dx[0] = v->x[1];
+  dx[1] = -gravity;
+  return CPL_MODEL_OK;
+}
+
+static int indicators(const cpl_values* v, double* z) {
+  z[0] = v->x[0];
+  return CPL_MODEL_OK;
+}
+
+static int event(const cpl_values* v, cpl_event_actions* a) {
+  if (a->crossed[0] < 0 && v->x[1] < 0) a->x[0] = 0, a->x[1] = -bounce * v->x[1];
+  return CPL_MODEL_OK;
+}
+
+static const cpl_model_def def = {.name = "ball",
+                                  .states = states,
+                                  .n_indicators = 1,
+                                  .derivatives = derivatives,
+                                  .indicators = indicators,
+                                  .event = event};
+
+// To `end`, with all events before it.
+static void go_to(cpl_context* ctx, cpl_stepper* p, double end) {
+  cpl_step_result result = {0};
+  for (int k = 0; k < 10; k++) {
+    CHECK_OK(ctx, p->ops->step(p, end, end, &result));
+    if (result.time >= end && result.end == CPL_STEP_DONE) return;
+  }
+  CHECK(!"the step ends");
+}
+
+// The time of the first bounce, from h + v t - g t^2/2 = 0.
+static double first_bounce(void) {
+  double h = states[0].start, v = states[1].start;
+  return (v + sqrt(v * v + 2 * gravity * h)) / gravity;
+}
+
+static void bounces_between_short_steps(cpl_context* ctx, cpl_solver_kind kind, double start) {
+  cpl_source* source = NULL;
+  cpl_model* model = NULL;
+  cpl_stepper* p = NULL;
+  const double hit = first_bounce(), after = 0.1;
+  cpl_solver_def solver = cpl_default_solver_def();
+  solver.kind = kind;
+  solver.rtol = solver.atol = 1e-8;
+  solver.restart_each_step = true;
+  cpl_setup setup = {.start_time = start, .has_stop_time = true, .stop_time = start + 2};
+  CHECK_OK(ctx, cpl_c_define(ctx, &def, &source));
+  CHECK_OK(ctx, source->ops->make_model(source, "ball", &model));
+  CHECK_OK(ctx, cpl_integrate(model, &solver, &p));
+  CHECK_OK(ctx, p->base.ops->setup(&p->base, &setup));
+  CHECK_OK(ctx, p->base.ops->enter_init(&p->base));
+  CHECK_OK(ctx, p->base.ops->exit_init(&p->base));
+  double t = start + hit, v;
+  for (int k = 0; k < 60; k++) t = nextafter(t, 0);
+  go_to(ctx, p, t);
+  for (int k = 0; k < 120; k++) {
+    t = nextafter(t, INFINITY);
+    go_to(ctx, p, t);
+  }
+  go_to(ctx, p, start + hit + after);
+  int32_t var = cpl_find_variable(p->base.desc, "v");
+  CHECK_OK(ctx, p->base.ops->get_real(&p->base, &p->base.desc->vars[var].ref, 1, &v));
+  CHECK_NEAR(v, bounce * (gravity * hit - states[1].start) - gravity * after, 1e-6);
+  p->base.ops->destroy(&p->base);
+  source->ops->destroy(source);
+}
+
+static void steps_of_one_rounding_are_possible(void** state) {
+  static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_ADAMS, CPL_SOLVER_RADAU,
+                                          CPL_SOLVER_DOPRI5, CPL_SOLVER_ERK8,  CPL_SOLVER_ESDIRK5};
+  static const double starts[] = {0.1, 47.3, 811.7, 90210.3};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
+      bounces_between_short_steps(*state, kinds[i], starts[k]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(steps_of_one_rounding_are_possible)};
+  return cmocka_run_group_tests(tests, make_context, drop_context);
+}
