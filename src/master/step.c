@@ -122,11 +122,20 @@ static bool stopped_by_mean(const cpli_master* m, const cpli_master_part* p, dou
   return false;
 }
 
+// The same where inputs are held at their values of the end of the step: what follows an event that
+// these make where the step begins is no event of the solution.
+static bool stopped_by_end(const cpli_master* m, const cpli_master_part* p, double t_end) {
+  double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
+  bool stopped = p->result.end == CPL_STEP_EVENT && p->result.time < t_end;
+  return p->early && stopped && t_end - p->t > 4 * rounding && p->can_restore && m->saves;
+}
+
 // A refused step that came nowhere is halved: the part does not say what it would accept.
 static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) {
   double to = p->result.time;
   bool nowhere = p->result.end == CPL_STEP_REFUSED && to <= p->t;
-  if (nowhere || stopped_by_mean(m, p, t_end)) to = p->t + (t_end - p->t) / 2;
+  if (nowhere || stopped_by_mean(m, p, t_end) || stopped_by_end(m, p, t_end))
+    to = p->t + (t_end - p->t) / 2;
   m->reach = fmin(m->reach, to);
 }
 
