@@ -14,9 +14,13 @@ static cpl_status walk_all(cpli_master* m, cpli_plan_kind kind) {
   return cpli_master_walk(m, plan, 0, plan->n_ops, m->t);
 }
 
-cpl_status cpli_master_initialize(cpli_master* m) {
+cpl_status cpli_master_propagate(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
-  cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
+  return walk_all(m, CPLI_PLAN_INITIAL);
+}
+
+cpl_status cpli_master_initialize(cpli_master* m) {
+  cpl_status st = cpli_master_propagate(m);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpl_component* c = &m->parts[i].s->base;
     m->parts[i].t = m->parts[i].own_t = m->t;
