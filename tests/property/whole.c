@@ -260,14 +260,15 @@ static bool crossing_counts(const whole* w, const double* before, const double* 
   return false;
 }
 
-// Sides of relations and what models make of their first inputs, until nothing changes; of one mode
-// where it is entered.
+// Sides of relations and what models make of their first inputs, which follow these sides, until
+// nothing changes; of one mode where it is entered.
 static void settle(whole* w, int mode, double t, double* x) {
   double g[REF_MAX_GUARDS], first[REF_MAX_GUARDS];
+  bool updated = false;
   for (int round = 0;; round++) {
     guards(w, t, x, g);
     bool changed = false;
-    if (round == 0) memcpy(first, g, sizeof first);
+    if (!updated) memcpy(first, g, sizeof first);
     if (round == MAX_INITIAL_ROUNDS || crossing_counts(w, first, g)) {
       w->ambiguous = true;
       return;
@@ -278,7 +279,9 @@ static void settle(whole* w, int mode, double t, double* x) {
       changed = changed || side != w->side[i];
       w->side[i] = side;
     }
-    if (!update_models(w, mode, t, x, NULL, false) && !changed) break;
+    if (changed) continue;
+    if (!update_models(w, mode, t, x, NULL, false)) break;
+    updated = true;
   }
 }
 
