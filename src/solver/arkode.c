@@ -178,7 +178,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   double reached = s->sun.t;
   int flag = evolve(s, t_limit, &reached);
   count(s);
-  if (flag == ARK_TOO_CLOSE) return cpli_sun_skipped(&s->sun, t_limit, t);
+  if (flag == ARK_TOO_CLOSE) return cpli_sun_skipped(&s->sun, t_limit, t, x);
   if (flag < 0) return failed(s, flag);
   return cpli_sun_reached(&s->sun, reached, t, x);
 }

@@ -275,7 +275,8 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   CVodeSetStopTime(s->mem, t_limit);
   int flag = CVode(s->mem, t_limit, s->x, &reached, CV_ONE_STEP);
   count(s);
-  if (flag == CV_TOO_CLOSE) {  // a few roundings after a start: nothing can have changed
+  if (flag == CV_TOO_CLOSE) {  // a few roundings after a start
+    cpli_move_along(&s->ode, s->t, t_limit - s->t, N_VGetArrayPointer(s->x), x);
     *t = s->t = t_limit;
     s->unmoved = true;
     return CPL_OK;

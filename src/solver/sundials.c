@@ -110,7 +110,14 @@ cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause
   return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, now, h, why.text);
 }
 
-cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t) {
+void cpli_move_along(const cpli_ode* ode, double t, double h, double* at, double* x) {
+  cpl_status st = ode->rhs(ode->user, t, at, x);
+  for (size_t i = 0; i < ode->n - ode->n_algebraic && st == CPL_OK; i++) at[i] += h * x[i];
+  memcpy(x, at, ode->n * sizeof *x);
+}
+
+cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t, double* x) {
+  cpli_move_along(&s->ode, s->t, t_limit - s->t, N_VGetArrayPointer(s->x), x);
   *t = s->t = t_limit;
   s->unmoved = true;
   return CPL_OK;
