@@ -99,7 +99,8 @@ static double residuals(whole* w, double t, const double* x, const double* z, do
   pass(w, t, x, z, out);
   for (int k = 0; k < w->s->n_tears; k++) {
     r[k] = z[k] - out[k];
-    worst = fmax(worst, fabs(r[k]) / fmax(fabs(z[k]) + fabs(out[k]), 1e-300));
+    worst =
+        fmax(worst, fabs(r[k]) / fmax(fabs(z[k]) + fabs(out[k]), 1e-3 * w->s->scale));  // or zero
   }
   return worst;
 }
