@@ -290,6 +290,7 @@ static bool try_shorter(const search* k) {
     if (p->stepped && !(p->can_restore && m->saves)) return false;
   }
   m->reach = fmin(m->reach, m->t + h / 2);
+  m->halved = true;
   return true;
 }
 

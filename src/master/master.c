@@ -125,7 +125,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpl_status st = cpli_check_times(c->ctx, c->name, settings->start_time, stop, m->def.step,
                                    "communication points", false);
   m->t = m->t_start = settings->start_time;
-  m->h = 0;
+  m->h = m->short_step = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = m->parts[i].own_t = m->t;
     st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, settings);

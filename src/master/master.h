@@ -134,20 +134,22 @@ typedef struct cpli_master {
   double h;      // of the next step, when it varies
   double reach;  // how far this step can go, as far as is known
   bool running, ended;
-  bool pending;      // an event at t waits for its update
-  bool initializes;  // between enter_init and exit_init
-  bool touched;      // inputs were given from outside since the last step
-  bool iterates;     // a loop repeats steps
-  bool watches;      // parts may have conditions over their inputs
-  bool crossed;      // such a condition changed in the last step,
-  bool early;        // and the event was at the beginning of the step already,
-  int32_t crosser;   // of this part;
-  double margin;     // how far indicators are beyond it: cpl_stepper_ops.wants_update,
-  double margin_t;   // at this time
-  bool told;         // that the time of such a change is not known exactly
-  bool blind;        // in this step, parts that can go back have extrapolated inputs
-  bool saves;        // snapshots are taken before each step
-  uint32_t* refs;    // scratch of the longest list of one part
+  bool pending;       // an event at t waits for its update
+  bool halved;        // the present step was, for what it switches
+  double short_step;  // such a step; the next are not much longer. 0: none
+  bool initializes;   // between enter_init and exit_init
+  bool touched;       // inputs were given from outside since the last step
+  bool iterates;      // a loop repeats steps
+  bool watches;       // parts may have conditions over their inputs
+  bool crossed;       // such a condition changed in the last step,
+  bool early;         // and the event was at the beginning of the step already,
+  int32_t crosser;    // of this part;
+  double margin;      // how far indicators are beyond it: cpl_stepper_ops.wants_update,
+  double margin_t;    // at this time
+  bool told;          // that the time of such a change is not known exactly
+  bool blind;         // in this step, parts that can go back have extrapolated inputs
+  bool saves;         // snapshots are taken before each step
+  uint32_t* refs;     // scratch of the longest list of one part
   double* reals;
   int64_t* integers;
   cpl_binary* binaries;

@@ -485,8 +485,21 @@ static void stay_here(cpli_master* m) {
   }
 }
 
-cpl_status cpli_master_step(cpli_master* m, double target) {
+// What made a step shorter mostly does so again: steps approach it, and grow again behind it.
+static double limit_target(const cpli_master* m, double target) {
+  return m->short_step > 0 ? fmin(target, m->t + 2 * m->short_step) : target;
+}
+
+static void note_length(cpli_master* m, double wanted, double limited, double reached) {
+  bool whole = reached == limited;
+  if (m->halved || (whole && limited < wanted)) m->short_step = reached - m->t;
+  else if (whole) m->short_step = 0;
+}
+
+cpl_status cpli_master_step(cpli_master* m, double wanted) {
   const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  double target = limit_target(m, wanted), limited = target;
+  m->halved = false;
   begin(m, target);
   cpl_status st = predict(m, &target);
   begin(m, target);
@@ -511,6 +524,7 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
   }
+  if (st >= 0) note_length(m, wanted, limited, target);
   if (st >= 0) st = commit(m, target);
   return st < 0 ? st : CPL_OK;
 }

@@ -165,6 +165,11 @@ static bool reads_behind(const random_system* s, int formula, int user) {
 
 static int new_relation(generator* g, int mode, int left, double right) {
   random_system* s = g->s;
+  const node* n = &s->nodes[left];
+  // a wave must not just touch what it is compared with
+  if (n->kind == NODE_MULTIPLY && s->nodes[n->b].kind == NODE_SIN &&
+      fabs(fabs(right) - fabs(s->nodes[n->a].value)) < 0.01)
+    right *= 0.9;
   s->relations[s->n_relations] = (relation){left, constant(g, right)};
   s->relation_mode[s->n_relations] = mode;
   return s->n_relations++;
