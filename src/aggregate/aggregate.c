@@ -67,10 +67,16 @@ static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
   return set;
 }
 
+// What others are initialised with has comparisons on their sides already.
+static cpl_status compute(cpli_aggregate* a) {
+  bool initial = a->phase == CPLI_PLAN_INITIAL && !a->fresh && a->n_settling > 0;
+  return initial ? cpli_aggregate_settle_start(a) : cpli_evaluate(a);
+}
+
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_aggregate* a = self_of(c);
   uint32_t inner[CPLI_RUN];
-  cpl_status st = all_set(a, refs, n) ? CPL_OK : cpli_evaluate(a);
+  cpl_status st = all_set(a, refs, n) ? CPL_OK : compute(a);
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
     if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
     int32_t part = cpli_part_of(a, (int32_t)refs[i]);
@@ -120,7 +126,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
   cpli_aggregate* a = self_of(c);
-  cpl_status st = cpli_evaluate(a);
+  cpl_status st = compute(a);
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
     uint32_t inner;
     cpl_component* part;

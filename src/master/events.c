@@ -18,6 +18,11 @@ static cpl_status walk_all(cpli_master* m, cpli_plan_kind kind) {
   return cpli_master_walk(m, plan, 0, plan->n_ops, m->t);
 }
 
+cpl_status cpli_master_propagate(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
+  return walk_all(m, CPLI_PLAN_INITIAL);
+}
+
 // Whether a continuous value is another one, but for rounding: compared with its own size, now,
 // then and at the last communication points.
 static bool has_jumped(const cpli_master_link* l, double now, double then) {
@@ -290,8 +295,7 @@ cpl_status cpli_master_update(cpli_master* m, bool once) {
 //------------------------------------ the start ------------------------------------
 
 cpl_status cpli_master_initialize(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
-  cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
+  cpl_status st = cpli_master_propagate(m);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpl_component* c = &m->parts[i].s->base;
     m->parts[i].t = m->parts[i].own_t = m->t;

@@ -279,6 +279,21 @@ static cpl_status give_up(search* k, int32_t link) {
   return st < 0 ? st : around(m, k->plan, k->loop, k->t_end, k->s);
 }
 
+// Where something switches within a step, no values may agree over all of it, but over a shorter
+// one. A loop that has no solution at a time has none in a step of a few roundings either.
+static bool try_shorter(const search* k) {
+  cpli_master* m = k->m;
+  double h = k->t_end - m->t;
+  if (k->plan != &m->plans[CPLI_PLAN_STEP] || h <= 1e-12 * fmax(fabs(k->t_end), h)) return false;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->stepped && !(p->can_restore && m->saves)) return false;
+  }
+  m->reach = fmin(m->reach, m->t + h / 2);
+  m->halved = true;
+  return true;
+}
+
 // The iteration has come to nothing.
 static cpl_status end_iteration(search* k, int rounds, size_t where) {
   const int32_t* torn = k->plan->items + k->loop->torn;
@@ -296,6 +311,7 @@ static cpl_status end_iteration(search* k, int rounds, size_t where) {
     st = image(k, k->s->dx, k->s->f_last);
     if (st != CPL_OK || is_noise(k->m, torn, k->s, where)) return st;
   }
+  if (!assumed && try_shorter(k)) return CPL_RETRY;
   return assumed ? give_up(k, torn[where]) : diverged(k->m, torn[where], rounds, last, back);
 }
 

@@ -38,6 +38,22 @@ static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32
   }                                                \
   return CPL_OK
 
+// What was given from outside goes on to all parts before anybody reads a value. In an
+// initialisation values from outside may still be missing, so that a failure does not count yet.
+static cpl_status carry_on(cpl_component* c) {
+  cpli_master* m = master_of(c);
+  if (!m->touched) return CPL_OK;
+  if (m->running) return cpli_master_settle(m);
+  m->touched = false;
+  cpli_master_propagate(m);
+  return CPL_OK;
+}
+
+#define ROUTED_AFTER(BEFORE, CALL) \
+  cpl_status before = BEFORE;      \
+  if (before < 0) return before;   \
+  ROUTED(CALL)
+
 static cpl_status get_real_of(const cpli_master* m, uint32_t var, cpl_component* p,
                               const uint32_t* refs, size_t n, double* values) {
   cpl_status st = p->ops->get_real(p, refs, n, values);
@@ -46,23 +62,24 @@ static cpl_status get_real_of(const cpli_master* m, uint32_t var, cpl_component*
   return st;
 }
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  ROUTED(get_real_of(m, refs[i], p, own, k, values + i));
+  ROUTED_AFTER(carry_on(c), get_real_of(m, refs[i], p, own, k, values + i));
 }
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
-  ROUTED(p->ops->get_integer(p, type, own, k, values + i));
+  ROUTED_AFTER(carry_on(c), p->ops->get_integer(p, type, own, k, values + i));
 }
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
-  ROUTED(p->ops->get_string(p, own, k, values + i));
+  ROUTED_AFTER(carry_on(c), p->ops->get_string(p, own, k, values + i));
 }
 
 static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
-  ROUTED(p->ops->get_binary(p, own, k, values + i));
+  ROUTED_AFTER(carry_on(c), p->ops->get_binary(p, own, k, values + i));
 }
 
 // What is set from outside while time stands still is an event for its part.
 static void note_set(cpli_master* m, const uint32_t* refs, size_t n) {
+  m->touched = m->running || m->initializes;
   for (size_t i = 0; i < n && m->running; i++) {
     cpli_master_part* p = &m->parts[m->merged->part_of_var[refs[i]]];
     if (p->s->base.can.zero_step) p->pending = m->pending = true;
@@ -113,7 +130,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
                                    "communication points", false);
   m->t = m->t_start = settings->start_time;
   m->kink = NAN;
-  m->h = 0;
+  m->h = m->short_step = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = m->parts[i].own_t = m->t;
     st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, settings);
@@ -126,10 +143,15 @@ static cpl_status enter_init(cpl_component* c) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
     st = m->parts[i].s->base.ops->enter_init(&m->parts[i].s->base);
+  m->initializes = m->touched = st >= 0;
   return st;
 }
 
-static cpl_status exit_init(cpl_component* c) { return cpli_master_initialize(master_of(c)); }
+static cpl_status exit_init(cpl_component* c) {
+  cpli_master* m = master_of(c);
+  m->initializes = m->touched = false;
+  return cpli_master_initialize(m);
+}
 
 // All are told, also when one fails; the first failure counts.
 static cpl_status terminate(cpl_component* c) {
@@ -145,7 +167,7 @@ static cpl_status terminate(cpl_component* c) {
 
 static cpl_status reset(cpl_component* c) {
   cpli_master* m = master_of(c);
-  m->running = m->ended = m->pending = m->touched = false;
+  m->running = m->ended = m->pending = m->touched = m->initializes = false;
   m->rounds = 0;
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].n_past = 0;

@@ -155,17 +155,20 @@ typedef struct cpli_master {
   int32_t limiter;  // the part that made the last step shorter than it was to be; -1: none
   cpli_pace pace;
   bool running, ended;
-  bool pending;     // an event at t waits for its update
-  int32_t rounds;   // of updates of an event that is not over
-  int64_t changes;  // a counter of what was changed in events
-  bool touched;     // inputs were given from outside since the last step
-  bool iterates;    // a loop repeats steps
-  bool watches;     // parts may have conditions over their inputs
-  bool crossed;     // such a condition changed in the last step,
-  bool early;       // and the event was at the beginning of the step already,
-  int32_t crosser;  // of this part;
-  double margin;    // how far indicators are beyond it: cpl_stepper_ops.wants_update,
-  double margin_t;  // at this time
+  bool pending;       // an event at t waits for its update
+  int32_t rounds;     // of updates of an event that is not over
+  int64_t changes;    // a counter of what was changed in events
+  bool halved;        // the present step was, for what it switches
+  double short_step;  // such a step; the next are not much longer. 0: none
+  bool initializes;   // between enter_init and exit_init
+  bool touched;       // inputs were given from outside since the last step
+  bool iterates;      // a loop repeats steps
+  bool watches;       // parts may have conditions over their inputs
+  bool crossed;       // such a condition changed in the last step,
+  bool early;         // and the event was at the beginning of the step already,
+  int32_t crosser;    // of this part;
+  double margin;      // how far indicators are beyond it: cpl_stepper_ops.wants_update,
+  double margin_t;    // at this time
   cpli_trace trace;
   bool told;       // that the time of such a change is not known exactly
   bool told_late;  // that an input jumped inside of a step
@@ -269,6 +272,8 @@ cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op
 
 //------------------------------------ events.c ------------------------------------
 
+/// Hands values on in an initialisation.
+cpl_status cpli_master_propagate(cpli_master* m);
 cpl_status cpli_master_initialize(cpli_master* m);
 int32_t cpli_master_stop(const cpli_master* m);  // the lowest number of who wishes to stop
 /// Values that follow inputs from outside, at m->t, before a step.

@@ -7,7 +7,7 @@
 #include "master/master.h"
 
 typedef struct saved {
-  double t, t_start, h;  // a mode may have been entered again since
+  double t, t_start, h, short_step;  // a mode may have been entered again since
   double margin, margin_t;
   cpli_trace trace;
   bool running, ended, pending, touched;
@@ -38,6 +38,7 @@ cpl_status cpli_master_save(cpl_component* c, cpl_snapshot* snapshot) {
   k->t = m->t;
   k->t_start = m->t_start;
   k->h = m->h;
+  k->short_step = m->short_step;
   k->margin = m->margin, k->margin_t = m->margin_t;
   k->trace = m->trace;
   k->running = m->running, k->ended = m->ended, k->pending = m->pending, k->touched = m->touched;
@@ -59,6 +60,7 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   m->t = k->t;
   m->t_start = k->t_start;
   m->h = k->h;
+  m->short_step = k->short_step;
   m->margin = k->margin, m->margin_t = k->margin_t;
   m->trace = k->trace;
   m->running = k->running, m->ended = k->ended, m->pending = k->pending, m->touched = k->touched;

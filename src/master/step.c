@@ -90,6 +90,10 @@ static cpl_status look_at_inputs(const cpli_master* m, cpli_master_part* p) {
   return st == CPL_RETRY ? cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs") : st;
 }
 
+static double rounding(const cpli_master_part* p, double t_end) {
+  return 1e-13 * fmax(fabs(t_end), t_end - p->t);
+}
+
 static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->margin = NAN;
   p->st = cpli_master_inputs(m, p, t_end);
@@ -105,9 +109,8 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   if (ended && p->result.time <= p->t) p->result.time = t_end;
   p->own_t = p->result.time;
   // an event of its own at the end of the step, but for rounding: a part adds up time as it likes
-  double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
-  bool event = p->result.end == CPL_STEP_EVENT;
-  if (event && t_end - p->own_t <= rounding) p->result.time = t_end;
+  bool event = p->result.end == CPL_STEP_EVENT, ends = p->result.end == CPL_STEP_TERMINATE;
+  if ((event || ends) && t_end - p->own_t <= rounding(p, t_end)) p->result.time = t_end;
   else if (p->own_t >= from && p->own_t < p->t) p->result.time = p->t;
   p->jumped = event && !p->s->base.can.zero_step;
 }
@@ -115,9 +118,9 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
 // A part that is given values only holds a mean over the step. An event that this makes where the
 // step begins need not be there: a shorter step has another mean.
 static bool stopped_by_mean(const cpli_master* m, const cpli_master_part* p, double t_end) {
-  double rounding = 1e-13 * fmax(fabs(t_end), t_end - p->t);
-  bool at_start = p->result.end == CPL_STEP_EVENT && p->result.time - p->t <= rounding;
-  if (!at_start || t_end - p->t <= 4 * rounding || p->order == 0) return false;
+  double close = rounding(p, t_end);
+  bool at_start = p->result.end == CPL_STEP_EVENT && p->result.time - p->t <= close;
+  if (!at_start || t_end - p->t <= 4 * close || p->order == 0) return false;
   if (p->s->ops->set_curve != NULL || !p->can_restore || !m->saves) return false;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
     if (!m->links[i].discrete) return true;
@@ -125,11 +128,20 @@ static bool stopped_by_mean(const cpli_master* m, const cpli_master_part* p, dou
   return false;
 }
 
+// The same where inputs are held at their values of the end of the step: what follows an event that
+// these make where the step begins is no event of the solution.
+static bool stopped_by_end(const cpli_master* m, const cpli_master_part* p, double t_end) {
+  bool ends = p->result.end == CPL_STEP_EVENT || p->result.end == CPL_STEP_TERMINATE;
+  if (!p->early || !ends || p->result.time >= t_end) return false;
+  return t_end - p->t > rounding(p, t_end) && p->can_restore && m->saves;
+}
+
 // A refused step that came nowhere is halved: the part does not say what it would accept.
 static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) {
   double to = p->result.time;
   bool nowhere = p->result.end == CPL_STEP_REFUSED && to <= p->t;
-  if (nowhere || stopped_by_mean(m, p, t_end)) to = p->t + (t_end - p->t) / 2;
+  if (nowhere || stopped_by_mean(m, p, t_end) || stopped_by_end(m, p, t_end))
+    to = p->t + (t_end - p->t) / 2;
   if (to < m->reach) m->limiter = (int32_t)(p - m->parts);
   m->reach = fmin(m->reach, to);
 }
@@ -458,9 +470,41 @@ static cpl_status commit(cpli_master* m, double t) {
   return cpli_master_ask(m);
 }
 
-cpl_status cpli_master_step(cpli_master* m, double target) {
+// Whether a part ends where the step begins, as a guard does that is past its turning point by
+// rounding only.
+static bool ends_here(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts && m->reach <= m->t; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    bool ends = p->stepped && p->result.end == CPL_STEP_TERMINATE;
+    if (ends && p->result.time <= m->t) return true;
+  }
+  return false;
+}
+
+// Then nobody steps: all are where they were.
+static void stay_here(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpl_step_result* r = &m->parts[i].result;
+    if (r->end != CPL_STEP_TERMINATE || r->time > m->t) *r = (cpl_step_result){.time = m->t};
+  }
+}
+
+// What made a step shorter mostly does so again: steps approach it, and grow again behind it.
+static double limit_target(const cpli_master* m, double target) {
+  return m->short_step > 0 ? fmin(target, m->t + 2 * m->short_step) : target;
+}
+
+static void note_length(cpli_master* m, double wanted, double limited, double reached) {
+  bool whole = reached == limited;
+  if (m->halved || (whole && limited < wanted)) m->short_step = reached - m->t;
+  else if (whole) m->short_step = 0;
+}
+
+cpl_status cpli_master_step(cpli_master* m, double wanted) {
   const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
   m->limiter = -1;
+  double target = limit_target(m, wanted), limited = target;
+  m->halved = false;
   begin(m, target);
   cpl_status st = predict(m, &target);
   begin(m, target);
@@ -471,16 +515,21 @@ cpl_status cpli_master_step(cpli_master* m, double target) {
     st = cpli_master_walk(m, plan, 0, plan->n_ops, target);
     if (st != CPL_RETRY) break;
     m->stats.repeated++;
-    bool again = false;
+    bool again = false, ends = ends_here(m);
     st = check_legacy(m, target);
     if (st >= 0) st = go_back(m, target, &again);
     if (!again) target = m->reach;
+    if (st >= 0 && ends && !again) {
+      stay_here(m);
+      break;
+    }
     for (int32_t i = 0; i < m->n_parts; i++)
       m->parts[i].due = m->parts[i].kept || is_due(&m->parts[i], target);
     if (st >= 0 && (tries == MOST_TRIES || !(target > m->t)))
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
   }
+  if (st >= 0) note_length(m, wanted, limited, target);
   if (st >= 0) st = commit(m, target);
   return st < 0 ? st : CPL_OK;
 }

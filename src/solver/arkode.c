@@ -175,10 +175,14 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     s->sun.max_step = max_step;
   }
   s->sun.failure = CPL_OK;
+  if (s->counted_steps == 0 && cpli_sun_too_close(s->sun.t, t_limit)) {
+    s->t0 = s->sun.t;
+    memcpy(s->x0, N_VGetArrayPointer(s->sun.x), s->sun.ode.n * sizeof *x);
+    return cpli_sun_skipped(&s->sun, t_limit, t, x);
+  }
   double reached = s->sun.t;
   int flag = evolve(s, t_limit, &reached);
   count(s);
-  if (flag == ARK_TOO_CLOSE) return cpli_sun_skipped(&s->sun, t_limit, t);
   if (flag < 0) return failed(s, flag);
   return cpli_sun_reached(&s->sun, reached, t, x);
 }

@@ -150,9 +150,9 @@ static cpl_status real_step(void* user, double h, double* z) {
 }
 
 // An event is so much later than its crossing: a value that differs by rounding in another model is
-// past it, too.
-static double rounding(const point* a, const point* b) {
-  return 4 * DBL_EPSILON * fmax(fabs(a->t), fabs(b->t));
+// past it, too. The solver's time begins with the run and may be the coarser one.
+static double rounding(const cpli_integrate* s, const point* a, const point* b) {
+  return 4 * DBL_EPSILON * fmax(fmax(fabs(a->t), fabs(b->t)), b->t - s->t_start);
 }
 
 // The state just past what was located, by a length *h between k->high and `most`. Where an
@@ -178,7 +178,7 @@ static cpl_status locate_dense(cpli_integrate* s, const point* from, const point
   memcpy(z1, to->z, s->nz * sizeof(double));
   cpli_search search = {.n = s->nz,
                         .high = to->t - from->t,
-                        .tiny = rounding(from, to),
+                        .tiny = rounding(s, from, to),
                         .z0 = from->z,
                         .z1 = z1,
                         .low_z = k->free[k->n_free - 1],
@@ -211,7 +211,7 @@ static cpl_status locate_by_steps(cpli_integrate* s, const point* to, double gue
   double accuracy = 1e-9 * s->def.rtol * whole;
   cpli_search search = {.n = s->nz,
                         .high = high,
-                        .tiny = fmax(rounding(&k->begin, to), accuracy),
+                        .tiny = fmax(rounding(s, &k->begin, to), accuracy),
                         .guess = guess - k->begin.t,
                         .z0 = k->begin.z,
                         .z1 = z1,
@@ -254,7 +254,7 @@ static cpl_status search(cpli_integrate* s, bool* found) {
   struct cpli_crossings* k = s->crossings;
   point ahead[MAX_DEPTH + 1] = {k->end}, before = {0}, left = k->begin;
   int top = 0, samples = 0;
-  double least = 1e-6 * (k->end.t - k->begin.t), where;
+  double least = fmax(1e-6 * (k->end.t - k->begin.t), 4 * rounding(s, &k->begin, &k->end)), where;
   cpl_status st = CPL_OK;
   if (k->has_before) before = k->before;
   while (top >= 0 && st >= 0 && !*found) {

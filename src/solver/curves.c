@@ -66,7 +66,9 @@ cpl_status cpli_curves_begin(cpli_integrate* s, bool* jumped, double* margin) {
     st = cpli_set_inputs(s, s->t);
     if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, z);
     for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
-      *jumped = *jumped || (z[i] > 0) != (s->z_before[i] > 0);
+      bool turned = (z[i] > 0) != (s->z_before[i] > 0);
+      if (turned) cpli_watch_turned(s, i);
+      *jumped = *jumped || turned;
       *margin = fmax(*margin, s->z_before[i] > 0 ? -z[i] : z[i]);
     }
     if (!*jumped && *margin == 0) *margin = -DBL_MIN;  // zero is not positive

@@ -269,6 +269,12 @@ static void limit_step(cvode* s, double max_step) {
 
 static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   cvode* s = (cvode*)base;
+  if (s->fresh && cpli_sun_too_close(s->t, t_limit)) {
+    cpli_move_along(&s->ode, s->t, t_limit - s->t, N_VGetArrayPointer(s->x), x);
+    *t = s->t = t_limit;
+    s->unmoved = true;
+    return CPL_OK;
+  }
   limit_step(s, max_step);
   s->fresh = false;
   s->failure = CPL_OK;
@@ -276,11 +282,6 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   CVodeSetStopTime(s->mem, t_limit);
   int flag = CVode(s->mem, t_limit, s->x, &reached, CV_ONE_STEP);
   count(s);
-  if (flag == CV_TOO_CLOSE) {  // a few roundings after a start: nothing can have changed
-    *t = s->t = t_limit;
-    s->unmoved = true;
-    return CPL_OK;
-  }
   if (flag < 0) return failed(s, flag);
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
   if (s->stuck > 10) return stuck(s);  // CVODE only warns and would go on for ever

@@ -96,6 +96,13 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   fixed* s = (fixed*)base;
   double h = fmin(s->h, max_step);
   s->t0 = s->t1;
+  if (!(t_limit > s->t1)) {  // the solver's time cannot tell it from no step
+    memcpy(s->x0, s->x1, s->ode.n * sizeof *x);
+    memcpy(s->d0, s->d1, s->ode.n * sizeof *x);
+    memcpy(x, s->x1, s->ode.n * sizeof *x);
+    *t = t_limit;
+    return CPL_OK;
+  }
   s->t1 = s->t0 + h;
   // a last step that is a rounding error longer than the others is one step, not two
   if (s->t1 > t_limit || t_limit - s->t1 < 1e-9 * h) s->t1 = t_limit;

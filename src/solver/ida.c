@@ -132,12 +132,12 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     s->sun.max_step = max_step;
   }
   s->sun.failure = CPL_OK;
+  if (s->counted_steps == 0 && cpli_sun_too_close(s->sun.t, t_limit))
+    return cpli_sun_skipped(&s->sun, t_limit, t, x);
   double reached = s->sun.t;
   IDASetStopTime(s->mem, t_limit);
   int flag = IDASolve(s->mem, t_limit, &reached, s->sun.x, s->dx, IDA_ONE_STEP);
   count(s);
-  if (flag == IDA_ILL_INPUT && t_limit - s->sun.t <= 4e-15 * fabs(t_limit))
-    return cpli_sun_skipped(&s->sun, t_limit, t);
   if (flag < 0) return failed(s, flag);
   return cpli_sun_reached(&s->sun, reached, t, x);
 }

@@ -223,6 +223,8 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found);
 /// After a step of the solver: does time advance at all?
 cpl_status cpli_watch_step(cpli_integrate* s, double length);
 void cpli_watch_begin(cpli_integrate* s);  // indicators nothing is known of
+/// Inputs that jumped changed the side of an indicator: its events so far do not accumulate.
+void cpli_watch_turned(cpli_integrate* s, size_t indicator);
 void cpli_watch_forget(cpli_integrate* s);
 /// An event stops the stepper at s->t: is it one of too many?
 cpl_status cpli_watch_event(cpli_integrate* s, cpli_cause why);

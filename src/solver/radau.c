@@ -483,8 +483,21 @@ static cpl_status begin_step(radau* s, double t_limit) {
   return st == CPL_OK && s->h == 0 ? first_step(s, t_limit - s->t0) : st;
 }
 
+// A step that the solver's time cannot tell from none, though the model's time can.
+static cpl_status skip(radau* s, double t_limit, double* t, double* x) {
+  s->t0 = s->t1;
+  memcpy(s->x0, s->x1, s->ode.n * sizeof *x);
+  memcpy(s->f0, s->f1, s->ode.n * sizeof *x);
+  memcpy(x, s->x1, s->ode.n * sizeof *x);
+  s->first = true;
+  s->has_before = false;
+  *t = t_limit;
+  return CPL_OK;
+}
+
 static cpl_status step(cpli_solver* base, double t_limit, double max_step, double* t, double* x) {
   radau* s = (radau*)base;
+  if (!(t_limit > s->t1)) return skip(s, t_limit, t, x);
   cpl_status st = begin_step(s, t_limit);
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL, "%s: at the beginning of a step", base->who);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 #include "solver/sundials.h"
+#include <float.h>
 
 #include <math.h>
 
@@ -110,7 +111,18 @@ cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause
   return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, now, h, why.text);
 }
 
-cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t) {
+void cpli_move_along(const cpli_ode* ode, double t, double h, double* at, double* x) {
+  cpl_status st = ode->rhs(ode->user, t, at, x);
+  for (size_t i = 0; i < ode->n - ode->n_algebraic && st == CPL_OK; i++) at[i] += h * x[i];
+  memcpy(x, at, ode->n * sizeof *x);
+}
+
+bool cpli_sun_too_close(double t, double t_limit) {
+  return t_limit - t <= 256 * DBL_EPSILON * fmax(fabs(t), fabs(t_limit));
+}
+
+cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t, double* x) {
+  cpli_move_along(&s->ode, s->t, t_limit - s->t, N_VGetArrayPointer(s->x), x);
   *t = s->t = t_limit;
   s->unmoved = true;
   return CPL_OK;

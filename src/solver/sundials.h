@@ -50,8 +50,14 @@ int cpli_sun_passed_on(cpli_sun* s, cpl_status st);
 /// causes.
 cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause* causes, size_t n,
                            const char* otherwise);
-/// A step that is too short to be taken: nothing can have changed.
-cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t);
+/// After a start SUNDIALS takes no step as short as some roundings, or a part of it only: what is
+/// within 100 roundings of the stop time counts as being there.
+bool cpli_sun_too_close(double t, double t_limit);
+/// Such a step, along the slopes: events that were located so close are there when the step to them
+/// is repeated.
+cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t, double* x);
+/// The same for `at`; x gets it, too.
+void cpli_move_along(const cpli_ode* ode, double t, double h, double* at, double* x);
 /// A step to `reached`: *t and x; a failure when the time stands still.
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x);
 void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user);

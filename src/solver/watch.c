@@ -21,9 +21,16 @@ static const double shrinking = 0.98;     // ratio of distances that accumulate
 static const double exact = 30;           // distances so much above the least are accurate
 static const double shortest = 1e-14;     // step, relative to the time, that a solver can make
 
+static const struct cpli_trail no_trail = {.last = -INFINITY, .distance = INFINITY};
+
 void cpli_watch_begin(cpli_integrate* s) {
-  for (size_t i = 0; i < 2 * s->nz; i++)
-    s->trails[i] = (struct cpli_trail){.last = -INFINITY, .distance = INFINITY};
+  for (size_t i = 0; i < 2 * s->nz; i++) s->trails[i] = no_trail;
+}
+
+// Where inputs are held over a communication step and renewed at its end, crossings come closer and
+// closer to where the solution has one.
+void cpli_watch_turned(cpli_integrate* s, size_t indicator) {
+  s->trails[2 * indicator] = s->trails[2 * indicator + 1] = no_trail;
 }
 
 void cpli_watch_forget(cpli_integrate* s) {

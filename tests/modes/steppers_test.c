@@ -64,6 +64,23 @@ static void check_triangle(cpl_context* ctx) {
   cpl_table_destroy(t);
 }
 
+// Whatever values inputs have inside of a step: an expression of a value makes it an input.
+static void every_master_leaves_modes_where_guards_turn(void** state) {
+  static const char* const masters[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
+  for (size_t i = 0; i < 4; i++) {
+    for (int order = 0; order < 3; order++) {
+      char how[200];
+      snprintf(how, sizeof how,
+               ", as: cs}}\n    connections: {m.u: 0*sin(m.x)}\n"
+               "    master: {algorithm: %s, order: %d, step: 0.13, steps: {",
+               masters[i], order);
+      write_triangle("s.yaml", how, "0.3", "0.7");
+      must_do("run s.yaml -o out.csv");
+      check_triangle(*state);
+    }
+  }
+}
+
 static void modes_of_steppers_are_left_where_guards_turn(void** state) {
   write_triangle("s.yaml", ", as: cs", "0.3", "0.7");
   must_do("run s.yaml -o out.csv");
@@ -170,6 +187,7 @@ static void the_time_where_switches_accumulate_is_known(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(modes_of_steppers_are_left_where_guards_turn),
+      cmocka_unit_test(every_master_leaves_modes_where_guards_turn),
       cmocka_unit_test(events_over_steppers_are_located),
       cmocka_unit_test(modes_that_chatter_are_named),
       cmocka_unit_test(they_are_inside_of_an_aggregate_too),

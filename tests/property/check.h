@@ -10,6 +10,7 @@
 typedef struct truth {
   solution exact, disturbed[2];
   double scale[MAX_COLUMNS];  ///< the largest value of a column
+  double noise;               ///< of the disturbed solutions, in units of the tolerance
   bool found;                 ///< and events do not accumulate
   bool usable;                ///< and small errors do not change the order of events
   const char* why;            ///< it is not

@@ -13,6 +13,7 @@
 typedef struct generator {
   random_system* s;
   rng r;
+  rng more;  // for nested systems and what stands beside modes
   unsigned features;
   double span;
   bool open[MAX_MODELS];  // inputs are functions of time only
@@ -20,6 +21,11 @@ typedef struct generator {
 
 static bool wants(generator* g, feature f, double probability) {
   bool chosen = rng_chance(&g->r, probability);  // drawn in any case
+  return (g->features & f) != 0 && chosen;
+}
+
+static bool wants_more(generator* g, feature f, double probability) {
+  bool chosen = rng_chance(&g->more, probability);
   return (g->features & f) != 0 && chosen;
 }
 
@@ -67,9 +73,51 @@ typedef struct source {
   bool at_once;  // an output that may follow inputs at once
 } source;
 
+// A state of each mode, under one name; divided by their scales.
+static int observed_node(generator* g) {
+  random_system* s = g->s;
+  int of[2] = {-1, -1};
+  if (s->n_observed == MAX_OBSERVED) return s->observed[rng_int(&g->more, MAX_OBSERVED)];
+  for (int attempt = 0; attempt < 60 && (of[0] < 0 || of[1] < 0); attempt++) {
+    int i = rng_int(&g->more, s->n_models);
+    const instance* m = &s->models[i];
+    if (m->mode == EVERY_MODE || of[m->mode] >= 0 || m->kind->n_states == 0) continue;
+    int k = rng_int(&g->more, m->kind->n_states);
+    int x = add_node(g, (node){.kind = NODE_STATE, .model = i, .index = k});
+    of[m->mode] = times(g, rng_signed(&g->more, 0.3, 1), times(g, 1 / m->scale, x));
+  }
+  if (of[0] < 0 || of[1] < 0) return -1;
+  int n =
+      add_node(g, (node){.kind = NODE_OBSERVED, .a = of[0], .b = of[1], .index = s->n_observed});
+  s->observed[s->n_observed++] = n;
+  return n;
+}
+
+static bool pick_across(generator* g, int user, source* out) {
+  const random_system* s = g->s;
+  if (!s->beside || !rng_chance(&g->more, 0.4)) return false;
+  if (s->models[user].mode == EVERY_MODE) {
+    *out = (source){observed_node(g), 1, false};
+    return out->formula >= 0;
+  }
+  for (int attempt = 0; attempt < 30; attempt++) {
+    int i = rng_int(&g->more, s->n_models);
+    const instance* m = &s->models[i];
+    if (m->mode != EVERY_MODE) continue;
+    bool output = m->kind->n_outputs > 0 && rng_chance(&g->more, 0.5);
+    if (!output && m->kind->n_states == 0) continue;
+    int k = rng_int(&g->more, output ? m->kind->n_outputs : m->kind->n_states);
+    node_kind kind = output ? NODE_OUTPUT : NODE_STATE;
+    *out = (source){add_node(g, (node){.kind = kind, .model = i, .index = k}), m->scale, output};
+    return true;
+  }
+  return false;
+}
+
 // A value of a model that model `user` may read. Outputs of models behind it make loops.
 static bool pick_source(generator* g, int user, bool loops, source* out) {
   random_system* s = g->s;
+  if (pick_across(g, user, out)) return true;
   for (int attempt = 0; attempt < 30; attempt++) {
     int i = rng_int(&g->r, s->n_models), what = rng_int(&g->r, 4);
     const instance* m = &s->models[i];
@@ -117,6 +165,11 @@ static bool reads_behind(const random_system* s, int formula, int user) {
 
 static int new_relation(generator* g, int mode, int left, double right) {
   random_system* s = g->s;
+  const node* n = &s->nodes[left];
+  // a wave must not just touch what it is compared with
+  if (n->kind == NODE_MULTIPLY && s->nodes[n->b].kind == NODE_SIN &&
+      fabs(fabs(right) - fabs(s->nodes[n->a].value)) < 0.01)
+    right *= 0.9;
   s->relations[s->n_relations] = (relation){left, constant(g, right)};
   s->relation_mode[s->n_relations] = mode;
   return s->n_relations++;
@@ -258,16 +311,19 @@ static void make_models(generator* g, bool with_events) {
   random_system* s = g->s;
   rng* r = &g->r;
   s->n_models = s->n_modes > 1 ? 2 + rng_int(r, 3) : 1 + rng_int(r, 5);
+  if (s->beside) s->n_models += 1 + rng_int(&g->more, 2);
   int rotate = rng_int(r, MAX_MODELS);
   for (int i = 0; i < s->n_models; i++) {
     instance* m = &s->models[i];
     m->kind = pick_kind(g, with_events);
     m->mode = s->n_modes > 1 && i >= s->n_models / 2 ? 1 : 0;
-    if (s->n_modes > 1)  // a mode has a state to watch
+    if (s->beside) m->mode = i < s->n_models - 2 ? EVERY_MODE : i - (s->n_models - 2);
+    if (s->n_modes > 1 && m->mode != EVERY_MODE)  // a mode has a state to watch
       while (m->kind->n_states == 0) m->kind = pick_kind(g, with_events);
   }
   // models whose outputs follow their inputs come first, in the order of their evaluation
-  for (int i = 1; i < s->n_models && s->n_modes == 1; i++)
+  const int sorted = s->beside ? s->n_models - 2 : s->n_modes == 1 ? s->n_models : 0;
+  for (int i = 1; i < sorted; i++)
     for (int k = i;
          k > 0 && s->models[k].kind->n_outputs > 0 && s->models[k - 1].kind->n_outputs == 0; k--) {
       instance swap = s->models[k];
@@ -304,7 +360,8 @@ static void make_couplings(generator* g, bool loops_allowed) {
     const char* kind = s->models[i].kind->name;
     bool monotone = strcmp(kind, "gain") == 0 || strcmp(kind, "bend") == 0;
     for (int k = 0; k < s->models[i].kind->n_inputs; k++) {
-      bool loops = loops_allowed && s->n_tears < MAX_TEARS && wants(g, FEATURE_LOOPS, 0.5);
+      bool here = s->n_modes == 1 || s->models[i].mode == EVERY_MODE;
+      bool loops = loops_allowed && here && s->n_tears < MAX_TEARS && wants(g, FEATURE_LOOPS, 0.5);
       bool strong = loops && monotone && s->n_tears == 0 && rng_chance(&g->r, 0.3);
       int formula = strong ? strong_loop(g, i) : coupling(g, i, loops);
       if (strong) loops_allowed = false;  // others would make it a part of theirs
@@ -354,9 +411,10 @@ static void make_events(generator* g) {
     event_def* e = &s->events[s->n_events];
     int model, state, watched;
     e->mode = rng_int(r, s->n_modes);
+    if (s->beside && rng_chance(&g->more, 0.5)) e->mode = EVERY_MODE;
     if (any_state(g, e->mode, false, &model, &state) < 0) return;
     if (s->models[model].steps) continue;  // no event reaches into it
-    bool at = s->n_modes == 1 && rng_chance(r, 0.4);
+    bool at = (s->n_modes == 1 || e->mode == EVERY_MODE) && rng_chance(r, 0.4);
     e->relation = -1, e->n_times = 0;
     if (at) {
       e->n_times = 1 + rng_int(r, MAX_TIMES);
@@ -365,6 +423,11 @@ static void make_events(generator* g) {
     } else {
       if (s->n_relations >= MAX_RELATIONS - 2) return;
       watched = rng_chance(r, 0.3) ? wave(g) : any_state(g, e->mode, false, NULL, NULL);
+      if (e->mode == EVERY_MODE && s->beside && rng_chance(&g->more, 0.4)) {
+        int seen = observed_node(g);
+        if (seen >= 0) watched = seen;
+      }
+      if (watched < 0) watched = wave(g);
       e->relation = new_relation(g, e->mode, watched, rng_short(r, -0.7, 0.7));
     }
     double scale = s->models[model].scale;
@@ -387,11 +450,15 @@ static void make_transitions(generator* g) {
     transition* way = &s->leave[mode];
     int watched = any_state(g, mode, false, NULL, NULL);
     if (watched < 0) watched = wave(g);
+    if (s->beside && rng_chance(&g->more, 0.3)) {
+      int outside = any_state(g, EVERY_MODE, false, NULL, NULL);
+      if (outside >= 0) watched = outside;
+    }
     way->relation = new_relation(g, mode, watched, rng_short(r, -0.2, 0.9));
     way->n_sets = 0;
     for (int i = 0; i < s->n_models; i++) {
       const instance* m = &s->models[i];
-      if (m->mode == mode || way->n_sets == MAX_OF || rng_chance(r, 0.3)) continue;
+      if (m->mode != 1 - mode || way->n_sets == MAX_OF || rng_chance(r, 0.3)) continue;
       int from = any_state(g, mode, false, NULL, NULL), k = rng_int(r, m->kind->n_states);
       if (from < 0 || strcmp(m->kind->name, "prey") == 0 || strcmp(m->kind->name, "mass") == 0)
         continue;
@@ -430,6 +497,21 @@ static void choose_steppers(generator* g) {
   s->steppers = any;
 }
 
+// Some models stand in a system of their own, with its own master or not.
+static void choose_box(generator* g) {
+  random_system* s = g->s;
+  int n = 0;
+  s->box = s->beside || (s->n_modes == 1 && s->n_models > 1 && wants_more(g, FEATURE_NESTED, 0.35));
+  for (int i = 0; i < s->n_models && s->box; i++) {
+    instance* m = &s->models[i];
+    m->boxed = s->beside ? m->mode != EVERY_MODE : rng_chance(&g->more, 0.5);
+    n += m->boxed;
+  }
+  if (n == 0) s->box = false;
+  s->box_steps = s->beside && s->steppers && rng_chance(&g->more, 0.4);
+  s->box_master = rng_chance(&g->more, 0.5);
+}
+
 static void make_master(generator* g) {
   static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
   random_system* s = g->s;
@@ -437,12 +519,16 @@ static void make_master(generator* g) {
   s->algorithm = algorithms[rng_int(r, 4)];
   s->order = rng_int(r, 3);
   s->step = (s->stop - s->start) / s->n_intervals / (1 + 100 / s->n_intervals);
-  s->tolerance = wants(g, FEATURE_MASTER_TOLERANCE, 0.4) ? 1e-5 : 0;
+  static const double tolerances[] = {5e-2, 1e-3, 1e-5};  // that orders 0, 1 and 2 can reach
+  s->tolerance = wants(g, FEATURE_MASTER_TOLERANCE, 0.4) ? tolerances[s->order] : 0;
 }
 
 void system_generate(random_system* s, uint64_t seed, unsigned features) {
   *s = (random_system){.seed = seed, .n_modes = 1};
-  generator g = {.s = s, .r = {seed * 0x2545f4914f6cdd1du + 1}, .features = features};
+  generator g = {.s = s,
+                 .r = {seed * 0x2545f4914f6cdd1du + 1},
+                 .more = {seed * 0x9e6c63d0876a9a47u + 3},
+                 .features = features};
   constant(&g, 0);
   make_sizes(&g);
   s->steppers = wants(&g, FEATURE_STEPPERS, 0.35);
@@ -452,11 +538,14 @@ void system_generate(random_system* s, uint64_t seed, unsigned features) {
   if (!rich)
     g.features &= ~(unsigned)(FEATURE_EVENTS | FEATURE_WHEN | FEATURE_LOOPS | FEATURE_UNANNOUNCED |
                               FEATURE_CONDITIONS | FEATURE_TABLES);
-  if (!s->steppers && wants(&g, FEATURE_MODES, 0.2)) s->n_modes = 2;
+  bool with_modes = !s->steppers || wants_more(&g, FEATURE_MODE_STEPPERS, 1);
+  if (with_modes && wants(&g, FEATURE_MODES, 0.2)) s->n_modes = 2;
+  s->beside = s->n_modes > 1 && wants_more(&g, FEATURE_MODES_BESIDE, 0.6);
   make_models(&g, rich);
   choose_steppers(&g);
+  choose_box(&g);
   make_signals(&g);
-  make_couplings(&g, s->n_modes == 1);
+  make_couplings(&g, s->n_modes == 1 || s->beside);
   make_transitions(&g);
   make_events(&g);
   make_master(&g);

@@ -23,6 +23,8 @@ enum {
   MAX_PARAMETERS = 6,
   MAX_OF = 3,  // states, inputs, outputs and discrete variables of one model
   MAX_TEARS = 2,
+  MAX_OBSERVED = 3,
+  EVERY_MODE = -1,
   N_POOL = 18,
 };
 
@@ -56,13 +58,14 @@ typedef enum node_kind {
   NODE_SIN,
   NODE_ATAN,
   NODE_IF,
+  NODE_OBSERVED,  ///< a in the first mode, b in the second; seen from outside of the modes
 } node_kind;
 
 typedef struct node {
   node_kind kind;
   int a, b;          ///< operands
   int relation;      ///< NODE_IF
-  int model, index;  ///< NODE_STATE, NODE_OUTPUT, NODE_DISCRETE; of NODE_SIGNAL: index
+  int model, index;  ///< NODE_STATE, NODE_OUTPUT, NODE_DISCRETE; NODE_SIGNAL, NODE_OBSERVED: index
   double value;      ///< NODE_CONSTANT
 } node;
 
@@ -79,6 +82,7 @@ typedef struct instance {
   const pool_model* kind;
   char name[12];
   int mode;
+  bool boxed;  ///< stands in the nested system
   double scale;
   double p[MAX_PARAMETERS], x0[MAX_OF];
   int input[MAX_OF];  ///< formulas
@@ -116,6 +120,11 @@ typedef struct transition {
 typedef struct random_system {
   uint64_t seed;
   int n_modes;
+  bool beside;                 ///< the modes are a nested system beside models of every mode
+  bool box;                    ///< there is a nested system, called `box`
+  bool box_steps, box_master;  ///< it is a stepper by its word; has a section `master`
+  int observed[MAX_OBSERVED];  ///< nodes
+  int n_observed;
   transition leave[2];
   instance models[MAX_MODELS];
   int n_models;
@@ -158,6 +167,9 @@ typedef enum feature {
   FEATURE_STEPPER_EVENTS = 4096,  ///< events, loops and jumps in systems with steppers
   FEATURE_ERK8 = 8192,
   FEATURE_SAME_FORMS = 16384,  ///< C, FMI 2.0 and FMI 3.0 have the same bits
+  FEATURE_NESTED = 32768,
+  FEATURE_MODES_BESIDE = 65536,    ///< models beside a nested system with modes
+  FEATURE_MODE_STEPPERS = 131072,  ///< steppers in modes and beside them
 } feature;
 
 void system_generate(random_system* s, uint64_t seed, unsigned features);

@@ -52,6 +52,7 @@ static double value_of(const whole* w, int formula, double t, const double* x) {
     case NODE_SIN: return sin(value_of(w, n->a, t, x));
     case NODE_ATAN: return atan(value_of(w, n->a, t, x));
     case NODE_IF: return value_of(w, w->side[n->relation] ? n->a : n->b, t, x);
+    case NODE_OBSERVED: return value_of(w, w->mode == 0 ? n->a : n->b, t, x);
   }
   return NAN;
 }
@@ -64,7 +65,9 @@ static cpl_values values(const whole* w, int model, double t, const double* x) {
       .t = t, .x = x + p->first_state, .u = p->u, .p = w->s->models[model].p, .w = p->w};
 }
 
-static bool is_active(const whole* w, int model) { return w->s->models[model].mode == w->mode; }
+static bool holds_in(const whole* w, int mode) { return mode == EVERY_MODE || mode == w->mode; }
+
+static bool is_active(const whole* w, int model) { return holds_in(w, w->s->models[model].mode); }
 
 static int tear_of(const whole* w, int model, int input) {
   for (int k = 0; k < w->s->n_tears; k++)
@@ -96,7 +99,8 @@ static double residuals(whole* w, double t, const double* x, const double* z, do
   pass(w, t, x, z, out);
   for (int k = 0; k < w->s->n_tears; k++) {
     r[k] = z[k] - out[k];
-    worst = fmax(worst, fabs(r[k]) / fmax(fabs(z[k]) + fabs(out[k]), 1e-300));
+    worst =
+        fmax(worst, fabs(r[k]) / fmax(fabs(z[k]) + fabs(out[k]), 1e-3 * w->s->scale));  // or zero
   }
   return worst;
 }
@@ -169,7 +173,7 @@ static void guards(void* user, double t, const double* x, double* g) {
   }
   for (int i = 0; i < w->s->n_relations; i++) {
     const relation* r = &w->s->relations[i];
-    bool active = w->s->relation_mode[i] == w->mode;
+    bool active = holds_in(w, w->s->relation_mode[i]);
     g[w->first_relation_guard + i] =
         active ? value_of(w, r->left, t, x) - value_of(w, r->right, t, x) : -1;
   }
@@ -193,8 +197,9 @@ static double next_time(void* user) {
   return next;
 }
 
-// The event functions of all models. Returns whether anything changed.
-static bool update_models(whole* w, double t, double* x, const int8_t* crossed, bool time_event) {
+// The event functions of all models, or of those of one mode. Returns whether anything changed.
+static bool update_models(whole* w, int mode, double t, double* x, const int8_t* crossed,
+                          bool time_event) {
   static const int8_t none[REF_MAX_GUARDS];
   double before[REF_MAX_STATES];
   bool changed = false;
@@ -203,6 +208,7 @@ static bool update_models(whole* w, double t, double* x, const int8_t* crossed, 
     const pool_model* kind = w->s->models[i].kind;
     part* p = &w->parts[i];
     if (!is_active(w, i) || kind->def->event == NULL) continue;
+    if (mode != EVERY_MODE && w->s->models[i].mode != mode) continue;
     cpl_values v = values(w, i, t, before);
     double old[MAX_OF], states[MAX_OF] = {0};
     memcpy(old, p->w, sizeof old);
@@ -223,11 +229,16 @@ static bool update_models(whole* w, double t, double* x, const int8_t* crossed, 
   return changed;
 }
 
-static void start_model(whole* w, int i, double t, double* x) {
+static void reset_model(whole* w, int i, double* x) {
   const instance* m = &w->s->models[i];
   part* p = &w->parts[i];
   memcpy(x + p->first_state, m->x0, (size_t)m->kind->n_states * sizeof *x);
   memset(p->w, 0, sizeof p->w);
+}
+
+static void start_model(whole* w, int i, double t, double* x) {
+  const instance* m = &w->s->models[i];
+  part* p = &w->parts[i];
   p->next_time = INFINITY;
   cpl_values v = values(w, i, t, x);
   double old[MAX_OF];
@@ -250,23 +261,28 @@ static bool crossing_counts(const whole* w, const double* before, const double* 
   return false;
 }
 
-// Sides of relations and what models make of their first inputs, until nothing changes.
-static void settle(whole* w, double t, double* x) {
+// Sides of relations and what models make of their first inputs, which follow these sides, until
+// nothing changes; of one mode where it is entered.
+static void settle(whole* w, int mode, double t, double* x) {
   double g[REF_MAX_GUARDS], first[REF_MAX_GUARDS];
+  bool updated = false;
   for (int round = 0;; round++) {
     guards(w, t, x, g);
     bool changed = false;
-    if (round == 0) memcpy(first, g, sizeof first);
+    if (!updated) memcpy(first, g, sizeof first);
     if (round == MAX_INITIAL_ROUNDS || crossing_counts(w, first, g)) {
       w->ambiguous = true;
       return;
     }
     for (int i = 0; i < w->s->n_relations; i++) {
+      if (mode != EVERY_MODE && w->s->relation_mode[i] != mode) continue;
       bool side = g[w->first_relation_guard + i] > 0;
       changed = changed || side != w->side[i];
       w->side[i] = side;
     }
-    if (!update_models(w, t, x, NULL, false) && !changed) break;
+    if (changed) continue;
+    if (!update_models(w, mode, t, x, NULL, false)) break;
+    updated = true;
   }
 }
 
@@ -277,46 +293,77 @@ static void assign(whole* w, const assignment* sets, int n, double t, const doub
         value_of(w, sets[k].formula, t, before);
 }
 
+// Whether an event sets what another one of the same instant has set: couplet refuses that.
+static bool sets_again(const whole* w, int event, const bool* due) {
+  const event_def *a = &w->s->events[event], *b;
+  for (int i = 0; i < event; i++) {
+    b = &w->s->events[i];
+    for (int k = 0; due[i] && k < a->n_sets; k++)
+      for (int j = 0; j < b->n_sets; j++)
+        if (a->sets[k].model == b->sets[j].model && a->sets[k].state == b->sets[j].state)
+          return true;
+  }
+  return false;
+}
+
 static void switch_mode(whole* w, double t, double* x) {
   const transition* way = &w->s->leave[w->mode];
   double before[REF_MAX_STATES];
   memcpy(before, x, sizeof before);
   w->mode = 1 - w->mode;
   for (int i = 0; i < w->s->n_models; i++)
-    if (is_active(w, i)) start_model(w, i, t, x);
+    if (w->s->models[i].mode == w->mode) reset_model(w, i, x);
   assign(w, way->sets, way->n_sets, t, before, x);
+  for (int i = 0; i < w->s->n_models; i++)
+    if (w->s->models[i].mode == w->mode) start_model(w, i, t, x);
   for (int i = 0; i < w->s->n_relations; i++)
     if (w->s->relation_mode[i] == w->mode) w->side[i] = false;
-  settle(w, t, x);
+  settle(w, w->mode, t, x);
   w->entered = true;
   w->ambiguous = w->ambiguous || w->side[w->s->leave[w->mode].relation];
 }
 
 static bool is_due(whole* w, int i, double t, const int8_t* crossed, bool time_event) {
   const event_def* e = &w->s->events[i];
-  if (e->mode != w->mode) return false;
+  if (!holds_in(w, e->mode)) return false;
   if (e->relation >= 0) return crossed[w->first_relation_guard + e->relation] > 0;
   if (!time_event || w->passed[i] == e->n_times || e->times[w->passed[i]] > t) return false;
   w->passed[i]++;
   return true;
 }
 
+// Leaves out guards of the mode that was entered: their sides are known already.
+static void keep_guards_beside(const whole* w, const int8_t* crossed, int8_t* out) {
+  memcpy(out, crossed, REF_MAX_GUARDS * sizeof *out);
+  for (int i = 0; i < w->s->n_models; i++)
+    for (int k = 0; k < w->s->models[i].kind->def->n_indicators; k++)
+      if (w->s->models[i].mode != EVERY_MODE) out[w->parts[i].first_guard + k] = 0;
+  for (int i = 0; i < w->s->n_relations; i++)
+    if (w->s->relation_mode[i] != EVERY_MODE) out[w->first_relation_guard + i] = 0;
+}
+
 static void update(void* user, double t, double* x, const int8_t* crossed, bool time_event) {
   whole* w = user;
   double before[REF_MAX_STATES];
-  if (w->entered) {  // sides of the new mode are known already
+  int8_t beside[REF_MAX_GUARDS];
+  if (w->entered) {
+    keep_guards_beside(w, crossed, beside);
+    crossed = beside;
     w->entered = false;
-    return;
   }
   evaluate(w, t, x);
   memcpy(before, x, sizeof before);
   const int mode = w->mode;
   bool leaves =
       w->s->n_modes > 1 && crossed[w->first_relation_guard + w->s->leave[mode].relation] > 0;
-  update_models(w, t, x, crossed, time_event);
-  for (int i = 0; i < w->s->n_events; i++)
-    if (is_due(w, i, t, crossed, time_event))
-      assign(w, w->s->events[i].sets, w->s->events[i].n_sets, t, before, x);
+  update_models(w, EVERY_MODE, t, x, crossed, time_event);
+  bool due[MAX_EVENTS] = {false};
+  for (int i = 0; i < w->s->n_events; i++) {
+    due[i] = is_due(w, i, t, crossed, time_event);
+    if (!due[i]) continue;
+    assign(w, w->s->events[i].sets, w->s->events[i].n_sets, t, before, x);
+    w->ambiguous = w->ambiguous || sets_again(w, i, due);
+  }
   for (int i = 0; i < w->s->n_relations; i++)
     if (crossed[w->first_relation_guard + i] != 0)
       w->side[i] = crossed[w->first_relation_guard + i] > 0;
@@ -383,8 +430,11 @@ void whole_solve(const random_system* s, double noise, uint64_t seed, solution* 
   }
   w.first_relation_guard = system.n_guards;
   system.n_guards += s->n_relations;
-  for (int i = 0; i < s->n_models; i++) start_model(&w, i, s->start, x);
-  settle(&w, s->start, x);
+  for (int i = 0; i < s->n_models; i++) {
+    reset_model(&w, i, x);
+    start_model(&w, i, s->start, x);
+  }
+  settle(&w, EVERY_MODE, s->start, x);
   w.ambiguous = w.ambiguous || (s->n_modes > 1 && w.side[s->leave[0].relation]);
   for (int k = 0; k <= s->n_intervals; k++)
     times[k] = s->start + (s->stop - s->start) * k / s->n_intervals;

@@ -30,7 +30,7 @@ static int initialize(const cpl_values* v, cpl_event_actions* a) {
 }
 
 static int event(const cpl_values* v, cpl_event_actions* a) {
-  double u = v->u[0], way = fabs(u) > v->p[2] ? (u > 0 ? 1 : -1) : 0;
+  double u = v->u[0], way = fabs(u) >= v->p[2] ? (u > 0 ? 1 : -1) : 0;
   if (v->w[0] == 0) {
     a->w[0] = way;
   } else if (a->crossed[0] < 0 && v->w[0] * v->x[1] <= 0) {
