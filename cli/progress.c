@@ -57,10 +57,15 @@ static void show_bar(const progress* p, double t, int64_t events, double now) {
   if (p->step > 0) snprintf(step, sizeof step, "  step %.2g", p->step);
   if (speed < 0.005) snprintf(rate, sizeof rate, "%.1e", speed);
   else snprintf(rate, sizeof rate, "%.*f", speed < 10 ? 2 : 0, speed);
-  const int n = snprintf(
-      text, sizeof text, "%3.0f %%  t = %.*g%s  %sx real time  %s left  %lld event%s", 100 * part,
-      digits_of(t, p->step), t, step, rate, left, (long long)events, events == 1 ? "" : "s");
-  const int columns = (int)cli_terminal_width(stderr), room = columns - n - 4;
+  const int columns = (int)cli_terminal_width(stderr);
+  int room = 0;
+  for (int i = 0; i < 2 && room < 6; i++) {  // the step only where there is room for the bar, too
+    const int n =
+        snprintf(text, sizeof text, "%3.0f %%  t = %.*g%s  %sx real time  %s left  %lld event%s",
+                 100 * part, digits_of(t, p->step), t, i == 0 ? step : "", rate, left,
+                 (long long)events, events == 1 ? "" : "s");
+    room = columns - n - 4;
+  }
   fputc('\r', stderr);
   if (room >= 6) print_bar(part, room < 24 ? room : 24);
   fprintf(stderr, "%.*s\033[K", columns - 1, text);

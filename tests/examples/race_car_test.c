@@ -121,8 +121,8 @@ static void coupled_and_monolithic_car_agree(void** state) {
   const double error =
       distance(ctx, "coupled.csv", "chassis.x", "chassis.y", "reference.csv", "x", "y");
   const double alone = distance(ctx, "one.csv", "x", "y", "reference.csv", "x", "y");
-  CHECK(error < 5e-4);  // metres after 397 m: 1.6e-4 was measured
-  CHECK_NEAR(error, alone, 1e-7);
+  CHECK(error < 5e-4);             // metres after 397 m: 1.6e-4 was measured
+  CHECK_NEAR(error, alone, 2e-6);  // 1 % of it: other iterations are looked at twice
 
   // the error follows the tolerance
   couplet("run '%s' --rtol 1e-8 --atol 1e-8 -o fine.csv", test_path(CAR "race_car.yaml"));

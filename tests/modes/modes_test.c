@@ -450,13 +450,15 @@ static void a_file_may_run_out_of_memory_at_any_time(void** state) {
     cpl_stepper_def def = cpl_default_stepper_def();
     cpl_status st = cpl_system_open(ctx, path, &source);
     if (st >= 0) st = cpl_system_stepper(source, &def, &m);
+    // a compiled model that could not be read for want of memory is made anew
+    const bool failed = heap.calls > heap.fail_at;
     heap.fail_at = -1;
     if (m != NULL) m->base.ops->destroy(&m->base);
     if (source != NULL) source->ops->destroy(source);
     CHECK(st >= 0 || st == CPL_ERR_NOMEM);
     cpl_context_destroy(ctx);
     CHECK_INT(heap.live, 0);
-    if (st >= 0) {
+    if (st >= 0 && !failed) {
       CHECK(k > 100);
       return;
     }
