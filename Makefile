@@ -59,7 +59,7 @@ asan: test-setup  ## every test with address and undefined behaviour sanitizers 
 
 fuzz: dev-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each target (build-fuzz)
 	@$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DCPL_FUZZ=ON)
-	@cmake --build build-fuzz -j $(JOBS) --target fuzz_xml fuzz_archive
+	@cmake --build build-fuzz -j $(JOBS) --target fuzz
 	@tools/fuzz.sh build-fuzz $(or $(FUZZ_SECONDS),600)
 
 property: tests  ## random systems against a reference, PROPERTY_SECONDS (600) from case PROPERTY_SEED (1000) on

@@ -2,13 +2,22 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# fuzz.sh BUILD SECONDS: runs each fuzz target; new cases stay in BUILD/corpus, crashes in
+# fuzz.sh BUILD SECONDS [TARGET...]: runs fuzz targets, all of them unless some are named, one after
+# the other; says how many inputs each has tried. New cases stay in BUILD/corpus, crashes in
 # BUILD/findings. A case worth keeping goes to tests/fuzz/corpus, where a test replays it.
 set -e
-here=$(cd "$(dirname "$0")/.." && pwd)
-for target in xml archive; do
-  mkdir -p "$1/corpus/$target" "$1/findings"
-  "$1/tests/fuzz/fuzz_$target" -max_total_time="$2" -max_len=8192 -timeout=20 -verbosity=0 \
-    -print_final_stats=1 -dict="$here/tests/fuzz/words.dict" -artifact_prefix="$1/findings/" \
-    "$1/corpus/$target" "$here/tests/fuzz/corpus/$target"
+tests=$(cd "$(dirname "$0")/../tests/fuzz" && pwd)
+build=$1 seconds=$2
+shift 2
+[ $# -gt 0 ] || set -- $(cd "$tests" && ls fuzz_*.c | sed 's/fuzz_\(.*\)\.c/\1/')
+mkdir -p "$build/findings"
+for target; do
+  mkdir -p "$build/corpus/$target"
+  fine=true
+  "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=8192 -timeout=10 -rss_limit_mb=512 \
+    -verbosity=0 -print_final_stats=1 -dict="$tests/words.dict" -artifact_prefix="$build/findings/$target-" \
+    "$build/corpus/$target" "$tests/corpus/$target" >"$build/findings/$target.log" 2>&1 || fine=false
+  $fine || cat "$build/findings/$target.log"
+  echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$build/findings/$target.log") inputs"
+  $fine
 done

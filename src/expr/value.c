@@ -72,7 +72,7 @@ static double relation(const run* u, const expr_instr* in, double x, double y) {
   if (u->sizes != NULL) u->sizes[k] = fmax(fabs(x), fabs(y));
   if (u->frozen != NULL) return cpli_expr_value_held(in->op, x, y, u->frozen[k]);
   double hold = cpli_expr_hold(in->op, x, y);
-  if (u->settled != NULL && isfinite(hold)) u->settled[k] = hold;
+  if (u->settled != NULL && !isnan(hold)) u->settled[k] = hold;  // floor(inf) is inf
   return cpli_expr_value_held(in->op, x, y, hold);
 }
 

@@ -51,8 +51,8 @@ void cpli_put_reals(cpli_packet* w, const double* v, size_t n) {
 }
 
 void cpli_put_bytes(cpli_packet* w, const void* data, size_t n) {
-  uint8_t* at = room_for(w, n);
-  if (at != NULL && n > 0) memcpy(at, data, n);
+  uint8_t* at = n > 0 ? room_for(w, n) : NULL;
+  if (at != NULL) memcpy(at, data, n);
 }
 
 // What is too long for readers is cut.

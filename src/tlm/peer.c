@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { LONGEST_PACE = 60 };  // [s]: whoever is silent for longer cannot be told from who is gone
+
 cpl_tlm_join_def cpl_default_tlm_join_def(void) { return (cpl_tlm_join_def){.start_limit = 600}; }
 
 const char* cpl_tlm_join_part(const cpl_tlm_join* j) { return j->file.part; }
@@ -157,7 +159,7 @@ static cpl_status read_settings(cpl_tlm_join* j) {
   cpli_get_solver(in, &j->own_solver);
   st = cpli_join_neighbours(j);
   if (st < 0) return st;
-  if (cpli_all_read(in) && j->pace > 0) return CPL_OK;
+  if (cpli_all_read(in) && j->pace > 0 && j->pace <= LONGEST_PACE) return CPL_OK;
   return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the settings of the manager make no sense",
                   j->file.part);
 }

@@ -328,6 +328,24 @@ static void test_when_time_turns_it(void** state) {
   cpl_context_destroy(ctx);
 }
 
+// An infinite value is no failure where it was handed in; settled, it is what it is afresh.
+static void test_infinity_is_settled(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  static const char* const texts[] = {"floor(2*x - time)", "ceil(x) + 1", "round(3 - x)"};
+  for (size_t i = 0; i < CPLI_COUNT(texts); i++) {
+    for (int sign = -1; sign <= 1; sign += 2) {
+      cpli_expr* e = parse(ctx, texts[i]);
+      double x = sign * (double)INFINITY, frozen[MOST], value;
+      settle(ctx, e, 0.5, &x, frozen);
+      CHECK_OK(ctx, cpli_expr_value(e, ctx, 0.5, &x, frozen, &value));
+      CHECK(value == (i == 2 ? -x : x));
+      cpli_expr_destroy(e);
+    }
+  }
+  cpl_context_destroy(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values_stand_still),
@@ -338,6 +356,7 @@ int main(void) {
       cmocka_unit_test(test_past_the_crossing),
       cmocka_unit_test(test_events_of_time),
       cmocka_unit_test(test_when_time_turns_it),
+      cmocka_unit_test(test_infinity_is_settled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,6 @@
 //
 // The XML files of an FMU. The first byte says which: t terminals, b buildDescription, l a layered
 // standard, anything else modelDescription.xml.
-#include <stdlib.h>
-
 #include "fmi/check.h"
 #include "fmi/companions.h"
 #include "fuzz.h"
@@ -22,27 +20,23 @@ static void read_description(cpl_fmu* fmu, const char* text, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
-  cpl_context* ctx = cpl_context_create(NULL);
+  cpl_context* ctx = fuzz_context();
   cpl_fmu fmu = {.base = {.ctx = ctx, .path = "fuzz"}};
   cpli_arena_init(&fmu.arena, ctx);
   cpli_findings_init(&fmu.findings, ctx);
-  char* text = malloc(size);  // as read from a file: a zero byte follows
-  if (text == NULL) return 0;
-  memcpy(text, data + 1, size - 1);
-  text[size - 1] = '\0';
+  char* text = fuzz_text(data + 1, size - 1);
   const char* companion = data[0] == 't'   ? "terminalsAndIcons/terminalsAndIcons.xml"
                           : data[0] == 'b' ? "sources/buildDescription.xml"
                           : data[0] == 'l' ? "extra/x/fmi-ls-manifest.xml"
                                            : NULL;
   if (companion != NULL) {
-    cpli_companion_parse(&fmu, companion, text, size - 1);
+    fuzz_fine(ctx, cpli_companion_parse(&fmu, companion, text, size - 1));
   } else {
     read_description(&fmu, text, size - 1);
   }
   cpli_findings_free(&fmu.findings);
   cpli_names_free(&fmu.names);
   cpli_arena_free(&fmu.arena);
-  cpl_context_destroy(ctx);
   free(text);
   return 0;
 }
