@@ -40,8 +40,8 @@ static void suspect(cpli_remote* r, int32_t part, const char* what) {
 static cpl_status post(cpli_remote* r, cpli_member* b) {
   cpl_status st = cpli_packet_check(&r->out, 0);
   if (st < 0) return st;
-  if (cpli_socket_send(&r->control, &b->route, &r->out)) b->sent++;
-  else if (r->meeting) suspect(r, b->part, CPLI_GONE);
+  if (cpli_socket_post(&r->control, &b->route, &r->out, &b->sent)) return CPL_OK;
+  if (r->meeting) suspect(r, b->part, CPLI_GONE);
   else b->stage = CPLI_STAGE_NONE;  // it may come again
   return CPL_OK;
 }
@@ -67,13 +67,35 @@ static void put_end(cpli_remote* r, const cpli_head* head, cpl_status st, const 
   cpli_put_text(&r->out, text);
 }
 
+static void tell_left_out(cpli_remote* r) {
+  if (r->left_out > 0)
+    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "somebody was turned away %lld times more",
+            (long long)r->left_out);
+  r->left_out = 0;
+}
+
+// At most a few lines a second, then only how many were left out: whoever has a key and is turned
+// away again and again fills no disk.
+static void tell_turned_away(cpli_remote* r, const char* text) {
+  enum { LINES = 3 };
+  double now = cpli_now();
+  if (now - r->turned_away >= 1) {
+    tell_left_out(r);
+    r->turned_away = now;
+    r->n_turned_away = 0;
+  }
+  if (r->n_turned_away++ < LINES)
+    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "somebody was turned away: %s", text);
+  else r->left_out++;
+}
+
 // Someone who cannot take part; it may come again.
 static void turn_away(cpli_remote* r, const cpli_route* route, uint64_t sequence, int32_t part,
                       const char* text) {
   cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, part, sequence};
   put_end(r, &head, CPL_ERR_INPUT, text);
   cpli_socket_send(&r->control, route, &r->out);
-  cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "somebody was turned away: %s", text);
+  tell_turned_away(r, text);
 }
 
 static void tell_end(cpli_remote* r, cpl_status st, const char* text) {
@@ -201,6 +223,7 @@ static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
   b->fd = r->in.fd;
   b->sent = 0;
   b->received = 1;
+  b->pieces.n = 0;
   b->stage = CPLI_STAGE_BUILDING;
   return send_settings(r, b);
 }
@@ -268,6 +291,12 @@ static cpli_member* member_of(cpli_remote* r, const char* user) {
   return NULL;
 }
 
+static cpl_status blame_message(cpli_remote* r, int32_t part, const char* fault) {
+  char text[160];
+  snprintf(text, sizeof text, "a message of it makes no sense: %s", fault);
+  return blame(r, part, text);
+}
+
 static cpl_status hear(cpli_remote* r, cpli_member** answered) {
   cpli_member* b = member_of(r, r->in.user);
   cpli_head head, expected = {.session = r->session, .to = CPLI_MANAGER};
@@ -277,9 +306,7 @@ static cpl_status hear(cpli_remote* r, cpli_member** answered) {
   expected.from = same ? b->part : CPLI_NOBODY;
   expected.sequence = same ? b->received : 0;
   const char* fault = cpli_expect(&r->in.bytes, &expected, &head);
-  char text[160];
-  snprintf(text, sizeof text, "a message of it makes no sense: %s", fault != NULL ? fault : "");
-  if (fault != NULL && same) return blame(r, b->part, text);
+  if (fault != NULL && same) return blame_message(r, b->part, fault);
   if (fault != NULL) {
     turn_away(r, &r->in.route, 0, CPLI_NOBODY, fault);
     return CPL_OK;
@@ -287,13 +314,18 @@ static cpl_status hear(cpli_remote* r, cpli_member** answered) {
   if (!same) return head.kind == CPLI_MSG_HELLO ? hear_hello(r, b) : CPL_OK;
   b->received++;
   b->heard = cpli_now();
+  bool whole = false;
+  if (head.kind == CPLI_MSG_PIECE && !b->asked) fault = "nothing so long was asked for";
+  if (fault == NULL) fault = cpli_join_pieces(&b->pieces, head.kind, &r->in.bytes, &whole);
+  if (fault != NULL) return blame_message(r, b->part, fault);
+  if (!whole) return CPL_OK;
   switch (head.kind) {
     case CPLI_MSG_READY: return hear_ready(r, b);
     case CPLI_MSG_MET: return hear_met(r, b);
     case CPLI_MSG_STATE: return hear_state(r, b);
     case CPLI_MSG_LOST: return hear_lost(r, b);
     case CPLI_MSG_REPLY: return hear_reply(r, b, answered);
-    default: return blame(r, b->part, "a message of it makes no sense: its kind is out of place");
+    default: return blame_message(r, b->part, "its kind is out of place");
   }
 }
 
@@ -318,6 +350,13 @@ static cpl_status check_clocks(cpli_remote* r) {
   return CPL_OK;
 }
 
+static cpl_status look_around(cpli_remote* r) {
+  r->looked = cpli_now();
+  see_events(r);
+  if (r->looked - r->turned_away >= 1) tell_left_out(r);
+  return check_clocks(r);
+}
+
 cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
   cpli_socket* control = &r->control;
   *answered = NULL;
@@ -325,12 +364,12 @@ cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
   if (st < 0) return st;
   if (!cpli_socket_receive(control, true, &r->in)) {
     cpli_sockets_wait(&control, 1, 0.02);
-    if (!cpli_socket_receive(control, true, &r->in)) {  // what was said before it left counts
-      see_events(r);
-      return check_clocks(r);
-    }
+    // what was said before it left counts
+    if (!cpli_socket_receive(control, true, &r->in)) return look_around(r);
   }
-  return hear(r, answered);
+  st = hear(r, answered);
+  // also when somebody sends without end
+  return st < 0 || cpli_now() - r->looked < 0.1 ? st : look_around(r);
 }
 
 cpl_status cpli_member_wait(cpli_member* b) {
@@ -482,7 +521,8 @@ cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def) {
   if (getrandom(&r->session, sizeof r->session, 0) != (ssize_t)sizeof r->session)
     return cpl_fail(ctx, CPL_ERR_IO, "no random numbers: %s", strerror(errno));
   for (int32_t i = 0; i < m->n_parts; i++) {
-    r->members[i] = (cpli_member){.remote = r, .part = i, .kept = m->parts[i].s, .fd = -1};
+    r->members[i] = (cpli_member){
+        .remote = r, .part = i, .kept = m->parts[i].s, .fd = -1, .pieces = {.ctx = ctx}};
     cpli_member_init(&r->members[i]);
     m->parts[i].s = &r->members[i].stepper;
   }
@@ -497,6 +537,7 @@ void cpli_remote_close(cpli_tlm* m) {
   if (r == NULL) return;
   cpl_context* ctx = ctx_of(r);
   if (r->control.s != NULL) tell_end(r, m->running ? CPL_ERR_CANCELLED : CPL_OK, "");
+  tell_left_out(r);
   cpli_join_file_remove(&r->observer_file);
   for (int32_t i = 0; i < m->n_parts && r->members != NULL; i++) {
     cpli_member* b = &r->members[i];
@@ -505,6 +546,7 @@ void cpli_remote_close(cpli_tlm* m) {
     m->parts[i].s = b->kept;
     cpli_free(ctx, b->wanted);
     cpli_free(ctx, b->texts);
+    cpli_packet_free(&b->pieces);
   }
   if (r->net != NULL) cpli_incoming_close(r->net->z, &r->in);
   cpli_socket_close(&r->control);

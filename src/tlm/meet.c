@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Neighbours: who they are, and the waves that go to them and come from them.
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "tlm/peer.h"
@@ -37,6 +39,23 @@ cpl_status cpli_join_neighbours(cpl_tlm_join* j) {
   return st;
 }
 
+// What a neighbour that keeps to the rules can send, as its lines are. Pieces of waves are under
+// way for two delays at most: the neighbour is ahead of us by up to one delay, and a wave is needed
+// until one delay after it was sent. Each jump makes one piece more.
+static void limit_waves(const cpli_tlm* m, int32_t part, cpli_neighbour* n) {
+  enum { JUMPS_MOST = 1 << 16 };
+  const cpli_tlm_part* p = &m->parts[part];
+  double longest = 0, h = m->parts[n->part].h;
+  n->ahead = (double)INFINITY;
+  for (int32_t i = p->first_end; i < p->first_end + p->n_ends; i++) {
+    if (m->ends[m->ends[i].peer].part != n->part) continue;
+    n->ahead = fmin(n->ahead, m->ends[i].delay);
+    longest = fmax(longest, m->ends[i].delay);
+  }
+  n->most = (size_t)fmin(4 * longest / h, 1e12) + JUMPS_MOST;
+  n->n_waves = count_waves(m, n->part, part);
+}
+
 cpl_status cpli_join_listen(cpl_tlm_join* j) {
   char address[CPLI_ENDPOINT_SIZE];
   for (uint32_t i = 0; i < j->n_neighbours; i++) {
@@ -44,10 +63,13 @@ cpl_status cpli_join_listen(cpl_tlm_join* j) {
     if (b->part >= j->m->n_parts)
       return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system of the manager has more parts",
                       j->file.part);
-    b->n_waves = count_waves(j->m, b->part, j->part);
+    limit_waves(j->m, j->part, b);
+    int64_t longest =
+        CPLI_HEAD_SIZE + CPLI_WAVE_HEAD_SIZE + (int64_t)b->n_waves * CPLI_SEGMENT_MOST;
+    if (longest > j->door.longest) j->door.longest = longest;
   }
   cpli_local_address(j->file.address, address, sizeof address);
-  return cpli_net_listen(j->net, &cpli_door_waves, &j->file.keys,
+  return cpli_net_listen(j->net, &j->door, &j->file.keys,
                          j->def.listen != NULL ? j->def.listen : address, &j->waves);
 }
 
@@ -66,12 +88,24 @@ static void begin(cpl_tlm_join* j, cpli_neighbour* n, cpli_message_kind kind) {
   cpli_put_head(&j->wave_out, &(cpli_head){kind, j->file.session, j->part, n->part, n->sent++});
 }
 
+// A neighbour that computes for long has not taken what was sent before. Its own waves are taken
+// meanwhile: it may be waiting for room, too.
+static cpl_status wait_for_room(cpl_tlm_join* j) {
+  int64_t n = 0;
+  cpl_status st = cpli_join_receive(j, &n);
+  if (st >= 0 && n == 0) cpli_sockets_doze(j->sockets, j->n_sockets, 1e-3);
+  if (st >= 0) st = cpli_join_speak(j);
+  return st < 0 || j->over ? st : cpli_join_events(j);
+}
+
 static cpl_status post(cpl_tlm_join* j, cpli_neighbour* n) {
   cpli_socket* s = n->connects ? &n->socket : &j->waves;
   cpl_status st = cpli_packet_check(&j->wave_out, 0);
-  if (st < 0) return st;
-  if (cpli_socket_send(s, n->connects ? NULL : &n->route, &j->wave_out)) return CPL_OK;
-  return cpli_join_lost(j, n, CPLI_GONE);
+  while (st >= 0 && !j->over) {
+    if (cpli_socket_send(s, n->connects ? NULL : &n->route, &j->wave_out)) return CPL_OK;
+    st = cpli_socket_is_full(s) ? wait_for_room(j) : cpli_join_lost(j, n, CPLI_GONE);
+  }
+  return st;
 }
 
 static cpl_status greet(cpl_tlm_join* j, cpli_neighbour* n) {
@@ -82,7 +116,7 @@ static cpl_status greet(cpl_tlm_join* j, cpli_neighbour* n) {
 static cpl_status approach(cpl_tlm_join* j, cpli_neighbour* n) {
   if (!n->connects) return CPL_OK;
   cpl_status st =
-      cpli_net_connect(j->net, &cpli_door_waves, n->endpoint, n->key, &j->file.keys, &n->socket);
+      cpli_net_connect(j->net, &j->door, n->endpoint, n->key, &j->file.keys, &n->socket);
   if (st < 0) return st;
   j->sockets[j->n_sockets++] = &n->socket;
   return greet(j, n);
@@ -137,20 +171,41 @@ static bool take_segment(cpl_tlm_join* j, const cpli_neighbour* n, cpli_bytes* i
   return cpli_wave_add(&e->sent, &s) >= 0;
 }
 
-static bool take_waves(cpl_tlm_join* j, cpli_neighbour* n, cpli_bytes* in) {
+// Who keeps to the rules waits for our waves before it goes farther: more than that would only fill
+// memory. Returns NULL, or what is wrong.
+static const char* check_ahead(const cpl_tlm_join* j, cpli_neighbour* n, double published) {
+  const cpli_tlm_part *own = &j->m->parts[j->part], *p = &j->m->parts[n->part];
+  double near = 1e-6 * n->ahead + 16 * DBL_EPSILON * fabs(published);  // rounding
+  if (published > own->published + n->ahead + near)
+    return "waves farther ahead than the delay of the line allows";
+  for (int32_t i = p->first_end; i < p->first_end + p->n_ends; i++) {
+    if (j->m->ends[i].sent.n >= n->most) return "more pieces of waves than the line can hold";
+  }
+  return NULL;
+}
+
+static const char* take_waves(cpl_tlm_join* j, cpli_neighbour* n, cpli_bytes* in) {
+  static const char bad[] = "waves that do not go on where those before ended";
   cpli_tlm_part* p = &j->m->parts[n->part];
   cpli_wave_head head;
   cpli_get_wave_head(in, &head);
-  if (in->bad || n->stopped || head.n != (head.stopped ? 0 : n->n_waves)) return false;
-  if (head.stopped ? head.published != p->published : !(head.published > p->published))
-    return false;
+  if (in->bad || n->stopped || head.n != (head.stopped ? 0 : n->n_waves)) return bad;
+  if (head.stopped ? head.published != p->published : !(head.published > p->published)) return bad;
+  const char* fault = check_ahead(j, n, head.published);
+  if (fault != NULL) return fault;
   for (uint32_t i = 0; i < head.n; i++) {
-    if (!take_segment(j, n, in, head.published)) return false;
+    if (!take_segment(j, n, in, head.published)) return bad;
   }
-  if (!cpli_all_read(in)) return false;
+  if (!cpli_all_read(in)) return bad;
   p->published = head.published;
   n->stopped = head.stopped;
-  return true;
+  return NULL;
+}
+
+static cpl_status lost_to_nonsense(cpl_tlm_join* j, const cpli_neighbour* n, const char* fault) {
+  char text[128];
+  snprintf(text, sizeof text, "%s: %s", nonsense, fault);
+  return cpli_join_lost(j, n, text);
 }
 
 static cpl_status take_message(cpl_tlm_join* j, cpli_neighbour* n, cpli_incoming* in) {
@@ -158,12 +213,12 @@ static cpl_status take_message(cpl_tlm_join* j, cpli_neighbour* n, cpli_incoming
       expected = {
           .session = j->file.session, .from = n->part, .to = j->part, .sequence = n->received};
   const char* fault = cpli_expect(&in->bytes, &expected, &head);
-  char text[128];
-  snprintf(text, sizeof text, "%s: %s", nonsense, fault != NULL ? fault : "");
-  if (fault != NULL) return cpli_join_lost(j, n, text);
+  if (fault != NULL) return lost_to_nonsense(j, n, fault);
   n->received++;
-  if (head.kind == CPLI_MSG_WAVE && n->met)
-    return take_waves(j, n, &in->bytes) ? CPL_OK : cpli_join_lost(j, n, nonsense);
+  if (head.kind == CPLI_MSG_WAVE && n->met) {
+    fault = take_waves(j, n, &in->bytes);
+    return fault == NULL ? CPL_OK : lost_to_nonsense(j, n, fault);
+  }
   if (head.kind != CPLI_MSG_GREET || n->met || !cpli_all_read(&in->bytes))
     return cpli_join_lost(j, n, nonsense);
   // what happened to a connection that had the same number before does not count

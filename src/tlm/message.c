@@ -19,9 +19,13 @@ static uint8_t* room_for(cpli_packet* w, size_t n) {
   return w->data + w->n - n;
 }
 
+static void write_number(uint8_t* at, uint64_t v, size_t n) {
+  for (size_t i = 0; i < n; i++) at[i] = (uint8_t)(v >> (8 * i));
+}
+
 static void put_number(cpli_packet* w, uint64_t v, size_t n) {
   uint8_t* at = room_for(w, n);
-  for (size_t i = 0; i < n && at != NULL; i++) at[i] = (uint8_t)(v >> (8 * i));
+  if (at != NULL) write_number(at, v, n);
 }
 
 void cpli_packet_free(cpli_packet* w) {
@@ -64,15 +68,20 @@ void cpli_put_text(cpli_packet* w, const char* text) {
 
 static const uint8_t magic[4] = {'C', 'P', 'L', CPLI_PROTOCOL};
 
+void cpli_write_head(uint8_t* at, const cpli_head* head) {
+  memcpy(at, magic, sizeof magic);
+  write_number(at + 4, head->kind, 4);
+  write_number(at + 8, head->session, 8);
+  write_number(at + 16, (uint32_t)head->from, 4);
+  write_number(at + 20, (uint32_t)head->to, 4);
+  write_number(at + 24, head->sequence, 8);
+}
+
 void cpli_put_head(cpli_packet* w, const cpli_head* head) {
   w->n = 0;
   w->no_memory = false;
-  cpli_put_bytes(w, magic, sizeof magic);
-  cpli_put_u32(w, head->kind);
-  cpli_put_u64(w, head->session);
-  cpli_put_u32(w, (uint32_t)head->from);
-  cpli_put_u32(w, (uint32_t)head->to);
-  cpli_put_u64(w, head->sequence);
+  uint8_t* at = room_for(w, CPLI_HEAD_SIZE);
+  if (at != NULL) cpli_write_head(at, head);
 }
 
 //------------------------------------ reading ------------------------------------
@@ -142,6 +151,20 @@ const char* cpli_expect(cpli_bytes* b, const cpli_head* expected, cpli_head* out
   if (out->from != expected->from) return "it speaks for somebody else";
   if (out->to != expected->to) return "it is for somebody else";
   if (out->sequence != expected->sequence) return "messages before it are missing or came twice";
+  return NULL;
+}
+
+const char* cpli_join_pieces(cpli_packet* pieces, cpli_message_kind kind, cpli_bytes* in,
+                             bool* whole) {
+  size_t n = in->n - in->at;
+  *whole = kind != CPLI_MSG_PIECE;
+  if (*whole && pieces->n == 0) return NULL;
+  if (pieces->n + n > CPLI_MESSAGE_MOST) return "it is too long";
+  cpli_put_bytes(pieces, in->data + in->at, n);
+  if (pieces->no_memory) return "there is no memory for it";
+  if (!*whole) return NULL;
+  *in = (cpli_bytes){.data = pieces->data, .n = pieces->n};
+  pieces->n = 0;
   return NULL;
 }
 

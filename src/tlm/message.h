@@ -11,10 +11,11 @@
 #include "tlm/tlm.h"
 
 enum {
-  CPLI_PROTOCOL = 1,
+  CPLI_PROTOCOL = 2,
   CPLI_HEAD_SIZE = 32,
   CPLI_TEXT_MOST = 4096,
   CPLI_MESSAGE_MOST = 1 << 24,  // bytes
+  CPLI_FRAME_MOST = 1 << 14,    // bytes sent at once: longer messages are sent in pieces
   CPLI_MANAGER = -1,            // as sender and receiver
   CPLI_NOBODY = -2,             // who does not know its number yet
 };
@@ -36,6 +37,7 @@ typedef enum cpli_message_kind {
   CPLI_MSG_GREET,      // part -> neighbour
   CPLI_MSG_WAVE,       // part -> neighbour: pieces of waves
   CPLI_MSG_OBSERVED,   // manager -> who watches
+  CPLI_MSG_PIECE,      // manager <-> part: bytes that stand before the body of what follows
   CPLI_MSG_KINDS,
 } cpli_message_kind;
 
@@ -85,6 +87,8 @@ typedef struct cpli_head {
   uint64_t sequence;
 } cpli_head;
 
+/// The CPLI_HEAD_SIZE bytes of a head.
+void cpli_write_head(uint8_t* at, const cpli_head* head);
 /// Begin a message anew.
 void cpli_put_head(cpli_packet* w, const cpli_head* head);
 
@@ -114,10 +118,21 @@ const char* cpli_get_head(cpli_bytes* b, cpli_head* out);
 /// The same, compared with what can come: session, from, to and sequence must be those.
 const char* cpli_expect(cpli_bytes* b, const cpli_head* expected, cpli_head* out);
 
+/// Join the pieces of a long message: `in` stands behind the head of a message of this kind. When
+/// *whole is true `in` is the body of the joined message, valid until the next call. Returns NULL,
+/// or what is wrong with it. The memory is that of `pieces`, at most CPLI_MESSAGE_MOST bytes.
+const char* cpli_join_pieces(cpli_packet* pieces, cpli_message_kind kind, cpli_bytes* in,
+                             bool* whole);
+
 //------------------------------------ bodies ------------------------------------
 
 void cpli_put_solver(cpli_packet* w, const cpl_solver_def* s);
 void cpli_get_solver(cpli_bytes* b, cpl_solver_def* s);
+
+enum {
+  CPLI_WAVE_HEAD_SIZE = 8 + 1 + 4,
+  CPLI_SEGMENT_MOST = 4 + 1 + 1 + 2 * 8 + CPLI_WIDTH * CPLI_NODES * 8,
+};
 
 // What a part sends to a neighbour: one segment for each end that has a line there.
 typedef struct cpli_wave_head {

@@ -14,12 +14,20 @@
 
 enum { MOST_SOCKETS = 256 };  // to wait for; more are looked at without waiting
 
-// Each side of the control connection waits for the other one, and who watches too slowly misses
-// something: few messages wait. Waves may: a part that only sends runs ahead of who listens, and
-// one that computes for long must not lose it.
-const cpli_door cpli_door_control = {"control", ZMQ_ROUTER, CPLI_MESSAGE_MOST, 1000};
-const cpli_door cpli_door_watch = {"watch", ZMQ_PUB, 1 << 12, 1000};
-const cpli_door cpli_door_waves = {"waves", ZMQ_ROUTER, 1 << 20, 0};
+enum {
+  HANDSHAKE_MOST = 1 << 10,  // bytes of a message before it is known who sends it; 300 are enough
+  CURVE_MORE = 64,           // bytes that encryption adds to a message, and some
+};
+
+// Each side of the control connection waits for the other one: the pieces of one message may wait,
+// and few arrive that were not asked for. Who watches says nothing, and misses something when it is
+// too slow. A part that is ahead of a neighbour waits until there is room for its waves: meet.c.
+// How long they are depends on the lines.
+const cpli_door cpli_door_control = {"control", ZMQ_ROUTER, CPLI_FRAME_MOST, 1200, 64};
+const cpli_door cpli_door_watch = {"watch", ZMQ_PUB, HANDSHAKE_MOST, 1000, 64};
+const cpli_door cpli_door_waves = {"waves", ZMQ_ROUTER, HANDSHAKE_MOST, 1000, 1000};
+_Static_assert(CPLI_MESSAGE_MOST / (CPLI_FRAME_MOST - CPLI_HEAD_SIZE) < 1100,
+               "the pieces of the longest message may wait to be sent");
 
 static cpl_status failed(cpli_net* net, const char* what) {
   return cpl_fail(net->ctx, CPL_ERR_IO, "%s: %s", what, net->z->zmq_strerror(net->z->zmq_errno()));
@@ -191,8 +199,10 @@ static bool choose_family(cpli_socket* s, const char* address) {
 }
 
 static bool configure(cpli_socket* s, const cpli_door* door, int64_t longest) {
+  if (longest < HANDSHAKE_MOST) longest = HANDSHAKE_MOST;
+  longest += CURVE_MORE;
   bool fine = set(s, ZMQ_MAXMSGSIZE, &longest, sizeof longest) &&
-              set_number(s, ZMQ_SNDHWM, door->waiting) && set_number(s, ZMQ_RCVHWM, door->waiting);
+              set_number(s, ZMQ_SNDHWM, door->leaving) && set_number(s, ZMQ_RCVHWM, door->arriving);
   for (size_t i = 0; i < CPLI_COUNT(settings); i++)
     fine = fine && set_number(s, settings[i].option, settings[i].value);
   return fine;
@@ -316,7 +326,8 @@ cpl_status cpli_net_connect(cpli_net* net, const cpli_door* door, const char* en
   if (!cpli_is_endpoint(endpoint))
     return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: this is no address as in tcp://HOST:PORT",
                     endpoint);
-  cpl_status st = make_socket(net, type, door, CPLI_MESSAGE_MOST, s);
+  cpl_status st =
+      make_socket(net, type, door, type == ZMQ_SUB ? CPLI_MESSAGE_MOST : door->longest, s);
   if (st < 0) return st;
   if (!set(s, ZMQ_CURVE_SERVERKEY, server_key, CPLI_KEY_SIZE) || !set_keys(s, keys))
     return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: a key is damaged", endpoint);
@@ -367,12 +378,39 @@ bool cpli_socket_receive(cpli_socket* s, bool routed, cpli_incoming* in) {
   return true;
 }
 
-bool cpli_socket_send(cpli_socket* s, const cpli_route* route, const cpli_packet* w) {
+static bool send_bytes(cpli_socket* s, const cpli_route* route, const uint8_t* data, size_t n) {
   const cpli_zmq* z = s->net->z;
-  if (w->no_memory || s->s == NULL) return false;
+  if (s->s == NULL) return false;
   if (route != NULL && z->zmq_send(s->s, route->id, route->n, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
     return false;
-  return z->zmq_send(s->s, w->data, w->n, ZMQ_DONTWAIT) >= 0;
+  return z->zmq_send(s->s, data, n, ZMQ_DONTWAIT) >= 0;
+}
+
+bool cpli_socket_send(cpli_socket* s, const cpli_route* route, const cpli_packet* w) {
+  return !w->no_memory && send_bytes(s, route, w->data, w->n);
+}
+
+bool cpli_socket_is_full(const cpli_socket* s) {
+  return s->s != NULL && s->net->z->zmq_errno() == EAGAIN;
+}
+
+// The head of a piece takes the place of bytes that were sent with the one before.
+bool cpli_socket_post(cpli_socket* s, const cpli_route* route, cpli_packet* w, uint64_t* sequence) {
+  cpli_bytes b = {.data = w->data, .n = w->n};
+  cpli_head head;
+  if (w->no_memory || cpli_get_head(&b, &head) != NULL) return false;
+  cpli_message_kind kind = head.kind;
+  bool last = false;
+  for (size_t from = 0; !last; from += CPLI_FRAME_MOST - CPLI_HEAD_SIZE) {
+    size_t n = w->n - from;
+    last = n <= CPLI_FRAME_MOST;
+    head.kind = last ? kind : CPLI_MSG_PIECE;
+    head.sequence = *sequence;
+    cpli_write_head(w->data + from, &head);
+    if (!send_bytes(s, route, w->data + from, last ? n : CPLI_FRAME_MOST)) return false;
+    ++*sequence;
+  }
+  return true;
 }
 
 cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {

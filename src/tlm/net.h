@@ -14,13 +14,14 @@
 
 enum { CPLI_KEY_SIZE = 41, CPLI_ENDPOINT_SIZE = 256, CPLI_USER_SIZE = 256 };
 
-// Where somebody listens. Limits hold for strangers, too: a connection may send a message of that
-// length before it has to say who it is.
+// Where somebody listens. The limits are small because they hold for strangers, too: a connection
+// may send a message of that length before it has to say who it is, and as many as may wait after.
 typedef struct cpli_door {
   const char* name;  // what ZAP calls a domain
   int type;          // ZMQ_ROUTER or ZMQ_PUB
   int64_t longest;   // bytes of a message to who listens
-  int waiting;       // messages each way that may wait for a connection; 0: any number
+  int leaving;       // messages that may wait to be sent, for each connection
+  int arriving;      // and to be received; a sender waits, and nothing is lost
 } cpli_door;
 
 extern const cpli_door cpli_door_control, cpli_door_watch, cpli_door_waves;
@@ -96,6 +97,11 @@ bool cpli_socket_receive(cpli_socket* s, bool routed, cpli_incoming* in);
 void cpli_incoming_close(const cpli_zmq* z, cpli_incoming* in);
 /// Whether it was handed over; never waits. Nullable: route
 bool cpli_socket_send(cpli_socket* s, const cpli_route* route, const cpli_packet* w);
+/// Whether the last one was not because too many wait already; it can be tried again.
+bool cpli_socket_is_full(const cpli_socket* s);
+/// The same for a message of any length: pieces of it where it is longer than CPLI_FRAME_MOST.
+/// *sequence is that of the first, and counts them. What is in `w` is used up.
+bool cpli_socket_post(cpli_socket* s, const cpli_route* route, cpli_packet* w, uint64_t* sequence);
 
 typedef enum cpli_net_event {
   CPLI_NET_NOTHING,

@@ -38,9 +38,8 @@ void cpli_join_begin(cpl_tlm_join* j, cpli_message_kind kind) {
 cpl_status cpli_join_post(cpl_tlm_join* j) {
   cpl_status st = cpli_packet_check(&j->out, 0);
   if (st < 0) return st;
-  if (!cpli_socket_send(&j->control, NULL, &j->out))
+  if (!cpli_socket_post(&j->control, NULL, &j->out, &j->sent))
     return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the connection to the manager was lost", j->file.part);
-  j->sent++;
   j->spoke = cpli_now();
   return CPL_OK;
 }
@@ -103,15 +102,20 @@ cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* ki
   }
   const char* fault = cpli_get_head(&j->in.bytes, &head);
   // the manager says who we are with its first message
-  if (fault == NULL && j->part < 0 && head.kind == CPLI_MSG_SETTINGS) expected.to = head.to;
+  bool first = fault == NULL && j->part < 0 && head.to >= 0 &&
+               (head.kind == CPLI_MSG_SETTINGS || head.kind == CPLI_MSG_PIECE);
+  if (first) expected.to = head.to;
   j->in.bytes.at = 0;
   if (fault == NULL) fault = cpli_expect(&j->in.bytes, &expected, &head);
+  bool whole = false;
+  if (fault == NULL) fault = cpli_join_pieces(&j->pieces, head.kind, &j->in.bytes, &whole);
   if (fault != NULL)
     return cpl_fail(j->ctx, CPL_ERR_IO, "%s: a message of the manager makes no sense: %s",
                     j->file.part, fault);
   j->received++;
+  if (first) j->part = head.to;
+  if (!whole) return CPL_OK;
   *kind = head.kind;
-  if (head.kind == CPLI_MSG_SETTINGS) j->part = head.to;
   return head.kind == CPLI_MSG_END ? ended(j) : CPL_OK;
 }
 
@@ -196,8 +200,9 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   *out = NULL;
   cpl_tlm_join* j = cpli_alloc(ctx, 1, sizeof *j);
   if (j == NULL) return cpli_nomem(ctx);
-  j->ctx = j->out.ctx = j->body.ctx = j->wave_out.ctx = ctx;
+  j->ctx = j->out.ctx = j->body.ctx = j->pieces.ctx = j->wave_out.ctx = ctx;
   j->def = *def;
+  j->door = cpli_door_waves;
   j->part = -1;
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
   if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
@@ -226,6 +231,7 @@ void cpl_tlm_join_close(cpl_tlm_join* j) {
   cpli_net_close(j->net);
   cpli_packet_free(&j->out);
   cpli_packet_free(&j->body);
+  cpli_packet_free(&j->pieces);
   cpli_packet_free(&j->wave_out);
   void* owned[] = {j->neighbours, j->sockets, j->stubs,   j->reads,
                    j->wanted,     j->scratch, j->solvers, j->solver_names};

@@ -20,6 +20,8 @@ typedef struct cpli_neighbour {
   bool met;
   bool stopped;      // it goes no farther
   uint32_t n_waves;  // of its ends that send to us
+  double ahead;      // of us it can be, at most: the shortest delay of the lines between us
+  size_t most;       // pieces of a wave of it that can be under way
   uint64_t sent, received;
 } cpli_neighbour;
 
@@ -38,7 +40,9 @@ struct cpl_tlm_join {
   cpli_socket control, waves;
   cpli_incoming in, wave_in;
   cpli_packet out, body, wave_out;
-  int32_t part;  // -1: not told yet
+  cpli_packet pieces;  // of a long message of the manager
+  cpli_door door;      // for the waves of neighbours
+  int32_t part;        // -1: not told yet
   uint64_t sent, received;
   double pace;  // [s] between words to the manager
   double spoke;
@@ -98,3 +102,5 @@ cpl_status cpli_join_send(cpl_tlm_join* j, bool stopped);
 
 /// Answer what the manager asked for; the message is in j->in.
 cpl_status cpli_join_answer(cpl_tlm_join* j);
+/// Tell the manager now and then how far the part is; notice when the manager ends the run.
+cpl_status cpli_join_speak(cpl_tlm_join* j);

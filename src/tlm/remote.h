@@ -42,8 +42,9 @@ typedef struct cpli_member {
   cpli_call call;
   cpli_wanted* wanted;  // sorted
   size_t n_wanted, cap_wanted, told;
-  bool fresh;   // values of `wanted` hold
-  char* texts;  // of the last get_string
+  cpli_packet pieces;  // of a long message of it
+  bool fresh;          // values of `wanted` hold
+  char* texts;         // of the last get_string
 } cpli_member;
 
 typedef struct cpli_read {  // a value that was read to fill the lines
@@ -67,11 +68,15 @@ typedef struct cpli_remote {
   cpli_incoming in;
   int32_t suspect;  // a part that something is wrong with; -1: none. Its own word may still come
   char suspicion[256];
-  double suspected;  // since when
-  double refused;    // when it was told, last, that strangers were
-  double observed;   // when observers were told something, last
-  bool observing;    // and are told again
-  uint64_t told;     // messages to observers
+  double suspected;       // since when
+  double refused;         // when it was told, last, that strangers were
+  double turned_away;     // when the present second of lines about those turned away began
+  int32_t n_turned_away;  // lines in it
+  int64_t left_out;       // lines that were not written
+  double looked;          // when connections and clocks were looked at, last
+  double observed;        // when observers were told something, last
+  bool observing;         // and are told again
+  uint64_t told;          // messages to observers
   cpli_read* reads;
   size_t n_reads, cap_reads;
   bool reading;

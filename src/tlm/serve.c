@@ -244,7 +244,7 @@ static cpl_status listen_for_end(cpl_tlm_join* j) {
 }
 
 // Now and then, also by a part that never waits: the manager may be gone, or end it.
-static cpl_status speak(cpl_tlm_join* j) {
+cpl_status cpli_join_speak(cpl_tlm_join* j) {
   if (cpli_now() - j->spoke < j->pace) return CPL_OK;
   cpli_join_begin(j, CPLI_MSG_STATE);
   cpli_put_real(&j->out, part_of(j)->t);
@@ -269,7 +269,7 @@ static cpl_status wait_for_waves(cpl_tlm_join* j) {
   cpli_sockets_doze(j->sockets, j->n_sockets, 0.25 * j->pace);
   st = cpli_join_receive(j, &n);
   if (st < 0 || n > 0) return st;
-  st = speak(j);
+  st = cpli_join_speak(j);
   if (st >= 0 && !j->over) st = listen_for_end(j);
   return st < 0 || j->over ? st : cpli_join_events(j);
 }
@@ -289,7 +289,7 @@ static cpl_status one_piece(cpl_tlm_join* j, double until) {
   if (st >= 0) st = cpli_part_step(j->m, p, until);
   if (st >= 0) st = cpli_part_publish(j->m, p);
   if (st >= 0 && p->published > before) st = cpli_join_send(j, false);
-  return st < 0 ? st : speak(j);
+  return st < 0 ? st : cpli_join_speak(j);
 }
 
 static cpl_status run_to(cpl_tlm_join* j, double until) {
