@@ -14,19 +14,72 @@ static cpl_status walk_all(cpli_master* m, cpli_plan_kind kind) {
   return cpli_master_walk(m, plan, 0, plan->n_ops, m->t);
 }
 
+// The event at the end of the initialisation may have been one of clocks that others wait for.
+static bool note_first_ticks(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    const cpli_master_link* l = &m->links[i];
+    const cpli_out* o = &m->outs[l->out];
+    cpli_master_part* p = &m->parts[l->part];
+    bool tick = o->type == CPL_CLOCK && o->integer != 0 && o->version != l->version;
+    if (tick && !p->follows && p->s->base.can.zero_step) p->pending = m->pending = true;
+  }
+  return m->pending;
+}
+
+static cpl_status start_part(cpli_master* m, cpli_master_part* p) {
+  cpl_component* c = &p->s->base;
+  p->t = p->own_t = m->t;
+  p->due = true;
+  p->calls++;
+  return c->ops->exit_init(c);
+}
+
+// A part that takes its inputs once at a time begins with what others have after their first event.
+static cpl_status start_sampling(cpli_master* m, cpli_master_part* p) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links && st >= 0; i++) {
+    const cpli_master_part* from = &m->parts[m->outs[m->links[i].out].part];
+    if (!from->s->base.can.samples || from->rank < p->rank)
+      st = cpli_master_get(m, m->outs[m->links[i].out].part, &m->links[i].out, 1);
+    if (st >= 0) st = cpli_master_set(m, (int32_t)(p - m->parts), &i, 1);
+  }
+  return st < 0 ? st : start_part(m, p);
+}
+
+// The rank after this one, of parts that sample; INT32_MAX: there is none.
+static int32_t next_rank(const cpli_master* m, int32_t rank) {
+  int32_t next = INT32_MAX;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->s->base.can.samples && p->rank > rank && p->rank < next) next = p->rank;
+  }
+  return next;
+}
+
+static cpl_status start_parts(cpli_master* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    if (!m->parts[i].s->base.can.samples) st = start_part(m, &m->parts[i]);
+  }
+  if (!m->samples) return st;
+  for (int32_t rank = next_rank(m, -1); rank < INT32_MAX && st >= 0; rank = next_rank(m, rank)) {
+    for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+      cpli_master_part* p = &m->parts[i];
+      if (p->s->base.can.samples && p->rank == rank) st = start_sampling(m, p);
+    }
+  }
+  return st;
+}
+
 cpl_status cpli_master_initialize(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
   cpl_status st = walk_all(m, CPLI_PLAN_INITIAL);
-  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
-    cpl_component* c = &m->parts[i].s->base;
-    m->parts[i].t = m->parts[i].own_t = m->t;
-    m->parts[i].due = true;
-    st = c->ops->exit_init(c);
-  }
+  if (st >= 0) st = start_parts(m);
   if (st < 0) return st;
   m->running = true;
   st = walk_all(m, CPLI_PLAN_SETTLE);
   if (st >= 0) cpli_master_sample(m, m->t, true);
+  if (st >= 0 && note_first_ticks(m)) st = cpli_master_update(m);
   return st;
 }
 
@@ -62,6 +115,7 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   cpl_status st = cpli_master_inputs(m, p, p->t);
   p->pending = false;
   p->stats.updates++;
+  p->calls++;
   if (st >= 0) st = p->s->ops->step(p->s, p->own_t, p->own_t, &p->result);
   if (st == CPL_RETRY)
     st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the event at t=%.12g", p->t);
@@ -104,6 +158,16 @@ static void show_left_side(cpli_master* m) {
   }
 }
 
+// The lowest rank of parts whose event waits. Those of higher ranks that sample wait for it.
+static int32_t lowest_rank(const cpli_master* m) {
+  int32_t lowest = INT32_MAX;
+  for (int32_t i = 0; i < m->n_parts && m->samples; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->pending && can_update(m, p) && p->rank < lowest) lowest = p->rank;
+  }
+  return lowest;
+}
+
 cpl_status cpli_master_update(cpli_master* m) {
   m->pending = false;
   m->margin_t = NAN;  // conditions may be on their other sides from here on
@@ -112,11 +176,13 @@ cpl_status cpli_master_update(cpli_master* m) {
   for (int32_t round = 0; round < MOST_ROUNDS; round++) {
     bool any = false;
     cpl_status st = CPL_OK;
+    int32_t lowest = lowest_rank(m);
     remember(m);
     cpli_master_sample(m, m->t, true);
     for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
       cpli_master_part* p = &m->parts[i];
       p->updated = p->pending && can_update(m, p);
+      if (p->s->base.can.samples && p->rank > lowest) p->updated = false;
       if (!p->updated) continue;
       any = true;
       st = update_part(m, p);

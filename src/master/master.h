@@ -20,7 +20,7 @@ typedef struct cpli_out {
   uint32_t ref;
   uint8_t type;
   bool changed;      // by the last look at it
-  uint32_t version;  // of bytes: how often they changed
+  uint32_t version;  // of bytes: how often they changed; of a clock: the step it ticked in
   double real;
   int64_t integer;
   char* bytes;
@@ -42,7 +42,7 @@ typedef struct cpli_master_link {
   bool delayed;      // cut from a loop: it follows the values of the steps before
   bool guessed;      // its value at the end of the step is the unknown of a loop
   bool fresh;        // must be set even when it looks unchanged
-  uint32_t version;  // of the bytes that were sent last
+  uint32_t version;  // of the bytes, or of the tick, that were sent last
   double factor, offset;
   double nominal;
   double next;    // at the end of the step
@@ -59,6 +59,7 @@ typedef struct cpli_master_part {
   bool can_restore, plain;
   bool follows;                 // outputs follow inputs without a step
   bool keeps_own;               // its step cannot vary: it has a grid of its own
+  int32_t rank;                 // in the order of links; alike: they need each other
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
   int32_t order;            // of the polynomials its inputs follow
@@ -72,6 +73,7 @@ typedef struct cpli_master_part {
   bool kept;                // it stopped where all others are taken to now
   double accepted;          // the farthest point it reached in this step without a word
   bool updated;             // in this round of an event
+  uint32_t calls;           // steps and updates so far: a clock that ticked shows it until the next
   bool early;     // inputs of the end of the step, held over it, make an event at its beginning
   double margin;  // of that event: cpl_stepper_ops.wants_update
   bool pending;   // an event of it waits
@@ -138,6 +140,7 @@ typedef struct cpli_master {
   bool touched;     // inputs were given from outside since the last step
   bool iterates;    // a loop repeats steps
   bool watches;     // parts may have conditions over their inputs
+  bool samples;     // a part takes its inputs once at a time: cpl_capabilities.samples
   bool crossed;     // such a condition changed in the last step,
   bool early;       // and the event was at the beginning of the step already,
   int32_t crosser;  // of this part;

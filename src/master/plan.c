@@ -80,7 +80,7 @@ static cpl_status each_pair(cpli_master* m, const cpli_master_part* p, pair_fn* 
 static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
   const cpl_structure* s = &p->s->base.desc->structure;
   lookup k;
-  if (p->n_links == 0) return CPL_OK;
+  if (p->n_links == 0 || p->s->base.can.samples) return CPL_OK;
   if (!make_lookup(m, p, &k)) return cpli_nomem(m->base.base.ctx);
   bool all = false;
   for (int32_t o = p->first_out; o < p->first_out + p->n_outs; o++)
@@ -523,6 +523,7 @@ static cpl_status choose_links(cpli_master* m) {
       case CPL_MASTER_GAUSS_SEIDEL: l->with_step = feeds || forward; break;
       case CPL_MASTER_ITERATIVE: l->with_step = true; break;
     }
+    if (m->parts[l->part].s->base.can.samples) l->with_step = false;
     bool asked = m->def.algorithm == CPL_MASTER_ITERATIVE ||
                  (m->def.algorithm == CPL_MASTER_GAUSS_SEIDEL && forward);
     l->assumed = l->assumed && !asked;
@@ -551,8 +552,20 @@ static cpl_status find_probes(cpli_master* m) {
   return CPL_OK;
 }
 
+// Parts that take their inputs once at a time are updated after those they take them from.
+static cpl_status rank_parts(cpli_master* m) {
+  cpli_blocks* all = NULL;
+  for (int32_t p = 0; p < m->n_parts; p++)
+    m->samples = m->samples || m->parts[p].s->base.can.samples;
+  cpl_status st = m->samples ? blocks_of_parts(m, false, &all) : CPL_OK;
+  for (int32_t p = 0; p < m->n_parts && st >= 0 && m->samples; p++)
+    m->parts[p].rank = all->block[p];
+  cpli_blocks_destroy(all);
+  return st;
+}
+
 cpl_status cpli_master_plan(cpli_master* m) {
-  cpl_status st = CPL_OK;
+  cpl_status st = rank_parts(m);
   for (int32_t p = 0; p < m->n_parts && st >= 0; p++) st = note_feeds(m, &m->parts[p]);
   if (st >= 0) st = choose_links(m);
   if (st >= 0) st = make_plan(m, CPLI_PLAN_STEP);

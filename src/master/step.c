@@ -58,6 +58,7 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
 static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_end) {
   double last = p->t;
   for (int32_t i = 0;; i++) {
+    p->calls++;
     cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
     double here = p->result.time;
     bool event = st >= 0 && p->result.end == CPL_STEP_EVENT;
@@ -66,6 +67,7 @@ static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_
     bool stands = inside || (event && here <= p->t);
     if (!stands || i == MOST_TRIES) return st;
     p->stats.updates++;
+    p->calls++;
     if (p->s->base.can.zero_step) st = p->s->ops->step(p->s, here, here, &p->result);
     if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
     st = cpli_master_inputs(m, p, t_end);  // FMUs take derivatives for one step only
