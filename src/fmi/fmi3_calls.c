@@ -48,6 +48,14 @@ static void on_update(fmi3InstanceEnvironment environment, fmi3Float64 time, fmi
   if (return_time != NULL) *return_time = time;
 }
 
+// Scheduled execution: called while a model partition runs.
+static void on_clock_update(fmi3InstanceEnvironment environment) {
+  if (environment != NULL) cpli_fmi3_clock_update(environment);
+}
+
+// Model partitions are run one after the other on one thread: nothing preempts them.
+static void on_preemption(void) {}
+
 //------------------------------------ life cycle ------------------------------------
 
 static fmi3Status made(cpli_fmi3* in, fmi3Instance c) {
@@ -77,6 +85,14 @@ CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
                           on_message, in->base.kind->intermediate_update ? on_update : NULL)),
                  ("sssiiii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
                   (int)in->base.fmu->logging, (int)in->event_mode, (int)may_return_early(in)),
+                 (""))
+CPLI_DEFINE_CALL(fmi3InstantiateScheduledExecution, (cpli_fmi3 * in),
+                 made(in, in->fn.fmi3InstantiateScheduledExecution(
+                              in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
+                              in->base.fmu->logging, in, on_message, on_clock_update, on_preemption,
+                              on_preemption)),
+                 ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
+                  (int)in->base.fmu->logging),
                  (""))
 CPLI_DEFINE_CALL(fmi3FreeInstance, (cpli_fmi3 * in),
                  (in->fn.fmi3FreeInstance(in->base.instance), fmi3OK), (""), (""))
@@ -254,6 +270,12 @@ CPLI_DEFINE_CALL(coupletSetInputDerivatives3,
 CPLI_DEFINE_CALL(coupletInputEvent3, (cpli_fmi3 * in, bool* wanted, double* margin),
                  in->fn.coupletInputEvent3(in->base.instance, wanted, margin), (""),
                  ("id", (int)*wanted, *margin))
+
+//------------------------------------ scheduled execution ------------------------------------
+
+CPLI_DEFINE_CALL(fmi3ActivateModelPartition, (cpli_fmi3 * in, uint32_t clock),
+                 in->fn.fmi3ActivateModelPartition(in->base.instance, clock, in->base.time),
+                 ("id", (int)clock, in->base.time), (""))
 
 //------------------------------------ constraints ------------------------------------
 

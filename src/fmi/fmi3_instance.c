@@ -46,7 +46,8 @@ void cpli_fmi3_begin_event(cpli_fmi3* in) {
 
 cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
   if (in->base.phase == CPLI_EVENT) return CPL_OK;
-  cpl_status st = cpli_fmi3EnterEventMode(in);
+  // in scheduled execution an event is nothing but the partitions that are run in it
+  cpl_status st = in->base.scheduled ? CPL_OK : cpli_fmi3EnterEventMode(in);
   cpli_fmi3_begin_event(in);
   if (st == CPL_OK) in->base.phase = CPLI_EVENT;
   return st;
@@ -54,6 +55,7 @@ cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
 
 cpl_status cpli_fmi3_finish_event(cpli_fmi3* in) {
   enum { MOST = 1000 };
+  if (in->base.scheduled) return cpli_fmi3_run_partitions(in);
   cpl_event_info info = {.again = true};
   cpl_status st = CPL_OK;
   for (int round = 0; st == CPL_OK && info.again && !in->events.terminated; round++) {
@@ -81,6 +83,8 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   if (!s->has_stop_time) in->base.setup.stop_time = 0;
   in->base.time = s->start_time;
   in->events = (cpli_fmi3_events){.next = INFINITY};
+  in->update_status = CPL_OK;
+  cpli_fmi3_clocks_reset(in);
   const cpl_fmu* fmu = in->base.fmu;
   bool only_residuals = fmu->dae.present && fmu->dae.enable < 0 && !in->base.co_simulation;
   if (only_residuals && !in->as_residuals) {
@@ -211,7 +215,7 @@ static const cpl_component_ops common_ops = {
 
 static cpl_status prepare(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
-  in->event_mode = base->co_simulation && base->kind->event_mode;
+  in->event_mode = base->scheduled || (base->co_simulation && base->kind->event_mode);
   in->events.next = INFINITY;
   cpl_status st = cpli_fmi3_values_prepare(in);
   if (st >= 0) st = cpli_fmi3_clocked_prepare(in);
@@ -265,7 +269,9 @@ static cpl_status instantiate(cpli_instance* base) {
   cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(in, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(base, "says it is of FMI version", text, "3.");
-  st = base->co_simulation ? make_stepper(in) : cpli_fmi3InstantiateModelExchange(in);
+  st = base->scheduled       ? cpli_fmi3InstantiateScheduledExecution(in)
+       : base->co_simulation ? make_stepper(in)
+                             : cpli_fmi3InstantiateModelExchange(in);
   return st < 0 ? st : cpli_fmi3_configure(in);
 }
 
@@ -301,7 +307,7 @@ static bool has_directional(const cpli_instance* in) {
          (in->kind->adjoint && fn->fmi3GetAdjointDerivative != NULL);
 }
 
-cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulation,
+cpl_status cpli_fmi3_create(cpl_source* src, const char* name, const cpli_fmu_kind* kind,
                             cpli_fmi3** out) {
   static const cpli_api api = {
       .prefix = "fmi3",
@@ -331,7 +337,7 @@ cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulatio
       .has_directional = has_directional,
   };
   cpli_instance* in = NULL;
-  cpl_status st = cpli_instance_create(src, name, &api, co_simulation, &in);
+  cpl_status st = cpli_instance_create(src, name, &api, kind, &in);
   *out = (cpli_fmi3*)in;
   return st;
 }
