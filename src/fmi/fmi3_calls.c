@@ -34,18 +34,16 @@ static void on_message(fmi3InstanceEnvironment environment, fmi3Status status, f
   cpli_message(&in->base, (int)status, category, text);
 }
 
-// Steps end where clocks tick and events are known to be, so there is nothing to ask for on the
-// way.
+// Steps end where clocks tick and events are known to be, so there is no early return to ask for.
 static void on_update(fmi3InstanceEnvironment environment, fmi3Float64 time, fmi3Boolean set,
                       fmi3Boolean get, fmi3Boolean finished, fmi3Boolean can_return,
                       fmi3Boolean* return_early, fmi3Float64* return_time) {
-  (void)environment;
-  (void)set;
   (void)get;
   (void)finished;
   (void)can_return;
   if (return_early != NULL) *return_early = fmi3False;
   if (return_time != NULL) *return_time = time;
+  if (set && environment != NULL) cpli_fmi3_inputs_at(environment, time);
 }
 
 // Scheduled execution: called while a model partition runs.
@@ -78,11 +76,11 @@ CPLI_DEFINE_CALL(
     ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0, (int)in->base.fmu->logging),
     (""))
 CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
-                 made(in,
-                      in->fn.fmi3InstantiateCoSimulation(
-                          in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
-                          in->base.fmu->logging, in->event_mode, may_return_early(in), NULL, 0, in,
-                          on_message, in->base.kind->intermediate_update ? on_update : NULL)),
+                 made(in, in->fn.fmi3InstantiateCoSimulation(
+                              in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
+                              in->base.fmu->logging, in->event_mode, may_return_early(in),
+                              in->intermediate_refs, in->n_intermediate, in, on_message,
+                              in->base.kind->intermediate_update ? on_update : NULL)),
                  ("sssiiii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
                   (int)in->base.fmu->logging, (int)in->event_mode, (int)may_return_early(in)),
                  (""))

@@ -82,7 +82,7 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3SetString, CPLI_DISCARD)                               \
   X(fmi3SetBinary, CPLI_DISCARD)                               \
   X(fmi3SetClock, CPLI_DISCARD)                                \
-  X(fmi3GetFMUState, 0)                                        \
+  X(fmi3GetFMUState, CPLI_ASIDE)                               \
   X(fmi3SetFMUState, CPLI_ALWAYS)                              \
   X(fmi3FreeFMUState, CPLI_ALWAYS)                             \
   X(fmi3SerializedFMUStateSize, 0)                             \

@@ -219,12 +219,14 @@ static cpl_status prepare(cpli_instance* base) {
   in->events.next = INFINITY;
   cpl_status st = cpli_fmi3_values_prepare(in);
   if (st >= 0) st = cpli_fmi3_clocked_prepare(in);
-  return st < 0 ? st : cpli_fmi3_clocks_prepare(in);
+  if (st >= 0) st = cpli_fmi3_clocks_prepare(in);
+  return st < 0 ? st : cpli_fmi3_inputs_prepare(in);
 }
 
 static void release(cpli_instance* base) {
   cpli_fmi3_values_release((cpli_fmi3*)base);
   cpli_fmi3_clocks_release((cpli_fmi3*)base);
+  cpli_fmi3_inputs_release((cpli_fmi3*)base);
   cpli_fmi3_clocked_release((cpli_fmi3*)base);
   cpli_fmi3_residuals_release((cpli_fmi3*)base);
 }

@@ -55,6 +55,14 @@ typedef struct cpli_fmi3_text {
   size_t size, cap;
 } cpli_fmi3_text;
 
+// A continuous input of a co-simulation FMU that takes inputs during its steps.
+typedef struct cpli_fmi3_input {
+  uint32_t ref;
+  bool intermediate;  // the FMU allows to set it in intermediate updates; else it is held
+  bool given;         // the curve is for the next step
+  cpl_curve curve;
+} cpli_fmi3_input;
+
 typedef struct cpli_fmi3 {
   cpli_instance base;
   cpli_fmi3_functions fn;
@@ -63,10 +71,18 @@ typedef struct cpli_fmi3 {
   cpli_fmi3_events events;
   cpli_ticking* ticking;  // scheduled execution: in the order of priorities
   int32_t n_ticking;
-  // scheduled execution: what the FMU told in a callback
-  bool updating;             // it is being asked
-  cpl_status update_status;  // of the first question that failed
+  // callbacks of the FMU, which ask or tell it something in the middle of a call
+  bool updating;             // one is under way
+  cpl_status update_status;  // of the first call in them that failed
   bool* ticked;              // by clock: an output clock that ticked in the partition under way
+  cpli_fmi3_input* inputs;   // of intermediate updates; NULL: there are none
+  int32_t n_inputs;
+  uint32_t* intermediate_refs;  // of the FMU: those that are set in intermediate updates
+  size_t n_intermediate;
+  uint32_t* input_refs;  // on their way
+  double* input_values;
+  bool asked_for_inputs;  // in the step under way
+  bool holds_inputs;      // it never asks: all are held
 
   // values on their way; sizes are those of all elements together
   cpli_fmi3_group left, right;
@@ -170,6 +186,19 @@ double cpli_fmi3_clocks_time(const cpli_fmi3* in);
 bool cpli_fmi3_clocks_due(const cpli_fmi3* in);
 /// One round of an event, clocks included.
 cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info);
+
+//------------------------------------ fmi3_inputs.c ------------------------------------
+
+/// Which inputs follow curves through intermediate updates. None: n_inputs is 0.
+cpl_status cpli_fmi3_inputs_prepare(cpli_fmi3* in);
+void cpli_fmi3_inputs_release(cpli_fmi3* in);
+/// Offer curves of inputs, where the FMU takes them so.
+void cpli_fmi3_offer_inputs(cpli_fmi3* in);
+/// Before and after a step: inputs that cannot follow their curves are held.
+cpl_status cpli_fmi3_inputs_begin(cpli_fmi3* in, double t_end);
+cpl_status cpli_fmi3_inputs_end(cpli_fmi3* in, double t_end);
+/// In a step the FMU asks for its inputs at t.
+void cpli_fmi3_inputs_at(cpli_fmi3* in, double t);
 
 //------------------------------------ fmi3_scheduled.c ------------------------------------
 

@@ -41,9 +41,13 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
   double target = limit_of(in, t_end);
   cpli_fmi3_clocks_forget(in);
   cpli_fmi3_step done = {.reached = target};
-  cpl_status st = in->base.scheduled
-                      ? CPL_OK
-                      : cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
+  cpl_status st = in->n_inputs > 0 ? cpli_fmi3_inputs_begin(in, target) : CPL_OK;
+  if (st == CPL_OK && !in->base.scheduled)
+    st = cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
+  if (st >= 0 && in->n_inputs > 0) {
+    cpl_status asked = cpli_fmi3_inputs_end(in, target);
+    if (asked != CPL_OK) st = CPL_ERR_MODEL;
+  }
   if (st < 0) return st;
   bool refused = st == CPL_RETRY;  // discarded
   bool early = refused || (done.early && done.reached != target);
@@ -154,6 +158,7 @@ cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper
   cpl_capabilities* can = &s->base.can;
   can->input_derivatives = in->fn.coupletSetInputDerivatives3 != NULL ? 3 : 0;
   if (can->input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
+  else cpli_fmi3_offer_inputs(in);
   can->zero_step = can->stops_early = in->event_mode;
   if (in->event_mode && in->fn.coupletInputEvent3 != NULL) {
     can->get_after_set = true;
