@@ -183,11 +183,12 @@ static bool is_output(const cpli_fmi3* in, const cpli_clock* clock) {
   return in->base.fmu->desc.vars[clock->var].causality == CPL_OUTPUT;
 }
 
-// In co-simulation an event is over before anyone can ask which clocks of the FMU ticked in it.
+// An event may be over before anyone can ask which clocks of the FMU ticked in it.
 static cpl_status note_outputs(cpli_fmi3* in) {
   const cpl_fmu* fmu = in->base.fmu;
   cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < fmu->n_clocks && in->event_mode && st == CPL_OK; i++) {
+  in->events.tick_time = in->base.time;
+  for (int32_t i = 0; i < fmu->n_clocks && st == CPL_OK; i++) {
     bool active = false;
     uint32_t ref = cpli_fmi3_value_ref(in, fmu->clocks[i].ref);
     if (!is_output(in, &fmu->clocks[i])) continue;

@@ -82,7 +82,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   if (!s->has_tolerance) in->base.setup.tolerance = 0;
   if (!s->has_stop_time) in->base.setup.stop_time = 0;
   in->base.time = s->start_time;
-  in->events = (cpli_fmi3_events){.next = INFINITY};
+  in->events = (cpli_fmi3_events){.next = INFINITY, .tick_time = NAN};
   in->update_status = CPL_OK;
   cpli_fmi3_clocks_reset(in);
   const cpl_fmu* fmu = in->base.fmu;

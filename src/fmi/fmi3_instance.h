@@ -33,9 +33,10 @@ typedef struct cpli_fmi3_group {
 
 // What is known of events to come, besides clocks.
 typedef struct cpli_fmi3_events {
-  bool pending;     // one is due before the next step
-  bool terminated;  // the FMU asked for the end in one
-  double next;      // of the FMU itself
+  bool pending;      // one is due before the next step
+  bool terminated;   // the FMU asked for the end in one
+  double next;       // of the FMU itself
+  double tick_time;  // of the output clocks that are noted as active
   // what updates of the event under way told: an FMU may tell it in one of them only
   bool terminate, nominals_changed, states_changed, timed;
   double time;
@@ -178,7 +179,7 @@ cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in);
 void cpli_fmi3_clock_pass(cpli_ticking* k);
 /// After an update: when will it tick next? `ticked`: it ticked in the update.
 cpl_status cpli_fmi3_clock_ask(cpli_fmi3* in, cpli_ticking* k, bool ticked);
-/// Output clocks that ticked in the last event (co-simulation) count until this is called.
+/// Output clocks that ticked in the last event count until this is called, or the time is another.
 void cpli_fmi3_clocks_forget(cpli_fmi3* in);
 /// The next tick of any; INFINITY: none.
 double cpli_fmi3_clocks_time(const cpli_fmi3* in);

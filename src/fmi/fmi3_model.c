@@ -20,6 +20,7 @@ static cpl_status enter_event(cpl_model* m) {
   cpl_status st = cpli_fmi3EnterEventMode(in);
   if (st < 0) return st;
   cpli_fmi3_begin_event(in);
+  cpli_fmi3_clocks_forget(in);
   in->base.phase = CPLI_EVENT;
   return cpli_fmi3_clocks_tick(in);
 }

@@ -26,6 +26,7 @@ static cpl_status ask_outputs(cpli_fmi3* in) {
     st = cpli_fmi3GetClock(in, &ref, 1, &active, 1);
     if (st != CPL_OK || !active) continue;
     in->ticked[i] = true;
+    in->events.tick_time = in->base.time;
     in->integers[fmu->clocks[i].ref] = 1;
   }
   return st;

@@ -174,7 +174,8 @@ cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, 
 static cpl_status get_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, int64_t* values) {
   cpl_status st = in->base.scheduled ? cpli_fmi3_settle(in) : CPL_OK;
   if (in->base.phase != CPLI_EVENT || st != CPL_OK) {
-    for (size_t i = 0; i < n; i++) values[i] = in->event_mode ? in->integers[refs[i]] : 0;
+    bool now = in->events.tick_time == in->base.time;
+    for (size_t i = 0; i < n; i++) values[i] = now ? in->integers[refs[i]] : 0;
     return st;
   }
   st = cpli_fmi3_read_integer(in, CPL_CLOCK, refs, n, values);

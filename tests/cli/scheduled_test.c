@@ -81,11 +81,28 @@ static void chain(void** state) {
   CHECK(strstr(text_of("log.txt"), "z 2 0\n") < strstr(text_of("log.txt"), "a 2 0\n"));
 }
 
+// Ticks of an output clock of a model exchange FMU and of a co-simulation FMU: probe3 raises the
+// alarm with every second tick of a clock at 0.1, 0.3, 0.5, ...
+static void triggered_by_others(void** state) {
+  (void)state;
+  static const char* const kinds[] = {"me", "cs"};
+  for (size_t i = 0; i < 2; i++) {
+    char models[8192];
+    snprintf(models, sizeof models, "  p: {fmu: %s3, as: %s}\n", getenv("COUPLET_PROBE"), kinds[i]);
+    write_system("t.yaml", models, "connections:\n  a.trigger: p.alarm\nexperiment: {stop: 1}\n");
+    CHECK_CODE(0, "run", "t.yaml", "--interval", "0.25", "--record", "p.alarm", "--record",
+               "a.triggers", "-o", "out.csv");
+    CHECK_NEAR(last_value("out.csv", 2), 2, 0);
+    CHECK_CONTAINS(text_of("out.csv"), "\n0.3");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(alone),
       cmocka_unit_test(sampled_loop),
       cmocka_unit_test(chain),
+      cmocka_unit_test(triggered_by_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
