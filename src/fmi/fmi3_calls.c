@@ -76,11 +76,12 @@ CPLI_DEFINE_CALL(
     ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0, (int)in->base.fmu->logging),
     (""))
 CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
-                 made(in, in->fn.fmi3InstantiateCoSimulation(
-                              in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
-                              in->base.fmu->logging, in->event_mode, may_return_early(in),
-                              in->intermediate_refs, in->n_intermediate, in, on_message,
-                              in->base.kind->intermediate_update ? on_update : NULL)),
+                 made(in,
+                      in->fn.fmi3InstantiateCoSimulation(
+                          in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
+                          in->base.fmu->logging, in->event_mode, may_return_early(in),
+                          in->n_intermediate > 0 ? in->intermediate_refs : NULL, in->n_intermediate,
+                          in, on_message, in->base.kind->intermediate_update ? on_update : NULL)),
                  ("sssiiii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
                   (int)in->base.fmu->logging, (int)in->event_mode, (int)may_return_early(in)),
                  (""))

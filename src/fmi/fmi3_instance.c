@@ -250,18 +250,28 @@ cpl_status cpli_fmi3_configure(cpli_fmi3* in) {
   return st < 0 ? st : cpli_fmi3_settle(in);
 }
 
-// Some FMUs promise an event mode and refuse it.
-static cpl_status make_stepper(cpli_fmi3* in) {
-  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
-  if (st >= 0 || !in->event_mode || in->base.health != CPLI_FAILED) return st;
+// Once more without what the description promises and the FMU refuses; `what` names it.
+static cpl_status make_without(cpli_fmi3* in, const char* what) {
   char why[sizeof in->base.message];
   memcpy(why, in->base.message, sizeof why);
   in->base.health = CPLI_GOOD;
-  in->event_mode = false;
-  st = cpli_fmi3InstantiateCoSimulation(in);
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
   if (st < 0) return st;
   cpl_log(in->base.head.component.ctx, CPL_LOG_WARNING, in->base.name,
-          "the description promises an event mode, but the FMU refuses it (%s)", why);
+          "the description promises %s, but the FMU refuses it (%s)", what, why);
+  return st;
+}
+
+static cpl_status make_stepper(cpli_fmi3* in) {
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
+  if (st < 0 && in->n_intermediate > 0 && in->base.health == CPLI_FAILED) {
+    in->n_intermediate = 0;
+    st = make_without(in, "an intermediate update of inputs");
+  }
+  if (st < 0 && in->event_mode && in->base.health == CPLI_FAILED) {
+    in->event_mode = false;
+    st = make_without(in, "an event mode");
+  }
   return st;
 }
 

@@ -123,6 +123,11 @@ static void says_what_is_held(void** state) {
   CHECK(error_of("u3.fmu", "u", 1, 0.1) < 0.2 * begin);
   unsetenv("FOREIGN_SILENT");
   CHECK_CONTAINS(complained, "asked for no inputs");
+  setenv("FOREIGN_REFUSES", "1", 1);
+  CHECK(error_of("u3.fmu", "u", 1, 0.1) < 0.1 * begin);
+  unsetenv("FOREIGN_REFUSES");
+  CHECK_CONTAINS(complained, "an intermediate update of inputs, but the FMU refuses it");
+  CHECK_CONTAINS(complained, "order: 1: models that take no curves of that order hold");
 }
 
 // sin t reaches 0.8 at 0.9273: the same in both versions, and located within the step.

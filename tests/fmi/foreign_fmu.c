@@ -5,8 +5,9 @@
 // time `hit` at which u rises through `level` for the first time, -1 before. Runge-Kutta of order 4
 // in 8 steps each communication step. FMI 2.0 takes derivatives of inputs (all orders up to 2) and
 // handles the event itself. FMI 3.0 asks for u in intermediate updates, unless FOREIGN_SILENT is
-// set, and returns early to have the event in event mode. FOREIGN_FAULT names a function that
-// returns Error when it is called for the second time.
+// set, and returns early to have the event in event mode; with FOREIGN_REFUSES it takes no list of
+// intermediate variables. FOREIGN_FAULT names a function that returns Error when it is called for
+// the second time.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,9 +191,13 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
                                          fmi3InstanceEnvironment environment,
                                          fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update) {
-  (void)name, (void)token, (void)resources, (void)visible, (void)logging, (void)log;
+  (void)name, (void)token, (void)resources, (void)visible, (void)logging;
   // only what was asked for may be set in intermediate updates
   bool wanted = n_required == 1 && required[0] == U;
+  if (n_required > 0 && getenv("FOREIGN_REFUSES") != NULL) {
+    log(environment, fmi3Error, "log", "no intermediate variables");
+    return NULL;
+  }
   foreign* f = make(true);
   f->event_mode = event_mode;
   f->early = early;
