@@ -97,11 +97,16 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   return CPL_OK;
 }
 
+// Parts that take their inputs once wait for a round without such updates: their inputs are known
+// after it.
 static cpl_status update_pending(cpli_master* m) {
   cpl_status st = CPL_OK;
+  m->sampling = true;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpli_master_part* p = &m->parts[i];
-    if (p->pending && can_update(m, p) && !p->s->base.can.samples) st = update_part(m, p);
+    if (!p->pending || !can_update(m, p) || p->s->base.can.samples) continue;
+    m->sampling = false;
+    st = update_part(m, p);
   }
   return st;
 }
@@ -112,15 +117,12 @@ static bool goes_on(const cpli_master* m, const cpli_master_part* p) {
   return can_update(m, p) && (p->pending || inputs_changed(m, p));
 }
 
-// A part that takes its inputs once at a time: whether they may still change in this event without
-// it, by parts before it or by those that asked for another update.
+// Of a part that takes its inputs once: whether parts before it may still change them.
 static bool must_wait(const cpli_master* m, const cpli_master_part* p) {
-  for (int32_t i = 0; i < m->n_parts; i++) {
-    const cpli_master_part* other = &m->parts[i];
-    if (other->rank < p->rank && goes_on(m, other)) return true;
-    if (other->pending && can_update(m, other) && !other->s->base.can.samples) return true;
+  for (int32_t i = 0; i < m->n_parts && m->sampling; i++) {
+    if (m->parts[i].rank < p->rank && goes_on(m, &m->parts[i])) return true;
   }
-  return false;
+  return !m->sampling;
 }
 
 // The others have been updated in their own events already.

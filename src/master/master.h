@@ -159,7 +159,8 @@ typedef struct cpli_master {
   bool touched;     // inputs were given from outside since the last step
   bool iterates;    // a loop repeats steps
   bool watches;     // parts may have conditions over their inputs
-  bool samples;     // a part takes its inputs once at a time: cpl_capabilities.samples
+  bool samples;     // a part takes its inputs once at a time: cpl_capabilities.samples,
+  bool sampling;    // and it may do so in this round of an event
   bool crossed;     // such a condition changed in the last step,
   bool early;       // and the event was at the beginning of the step already,
   int32_t crosser;  // of this part;

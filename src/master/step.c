@@ -284,8 +284,7 @@ cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   p->stats.rollbacks++;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
     m->links[i].fresh = true;
-    m->links[i].version =
-        m->links[i].kept;  // a tick that was handed over since is handed over again
+    m->links[i].version = m->links[i].kept;  // a tick of this step is handed over again
   }
   return p->s->base.ops->restore(&p->s->base, &p->saved);
 }

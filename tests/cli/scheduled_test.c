@@ -81,6 +81,43 @@ static void chain(void** state) {
   CHECK(strstr(text_of("log.txt"), "z 2 0\n") < strstr(text_of("log.txt"), "a 2 0\n"));
 }
 
+// At 0.6 a source counts from 1 to 5, one update after the other. The partition that ticks there
+// runs once and takes the last value, also where the source takes the result, and at the end of a
+// chain of two.
+static void settled_sources(void** state) {
+  (void)state;
+  static const char* const links[] = {"a.v: s.y", "a.v: s.y\n  s.u: a.twice",
+                                      "z.v: s.y\n  a.v: z.twice",
+                                      "z.v: s.y\n  a.v: z.twice\n  s.u: a.twice"};
+  static const double expected[] = {10, 10, 20, 20};
+  write_text("source.c",
+             MODEL("source",
+                   "static const cpl_declaration u[] = {{.name = \"u\"}, {0}};\n"
+                   "static const cpl_declaration w[] = {{.name = \"y\", .start = 1, .output = "
+                   "true}, {0}};\n"
+                   "static int begin(const cpl_values* v, cpl_event_actions* a) {\n"
+                   "  (void)v, a->next_time = 0.6;\n"
+                   "  return 0;\n"
+                   "}\n"
+                   "static int event(const cpl_values* v, cpl_event_actions* a) {\n"
+                   "  if (v->t < 0.6) a->next_time = 0.6;\n"
+                   "  else if (a->w[0] < 5) a->w[0] += 1, a->again = a->w[0] < 5;\n"
+                   "  return 0;\n"
+                   "}\n",
+                   ".inputs = u, .discrete = w, .initialize = begin, .event = event"));
+  for (size_t i = 0; i < 4; i++) {
+    char models[8192], rest[512];
+    snprintf(models, sizeof models, "  z: {fmu: %s}\n  s: {c: source.c, as: cs}\n", probe());
+    snprintf(rest, sizeof rest,
+             "connections:\n  %s\nmaster: {step: 0.2}\nexperiment: {stop: 0.7}\n", links[i]);
+    write_system("settled.yaml", models, rest);
+    CHECK_CODE(0, "run", "settled.yaml", "--record", "s.y", "--record", "a.twice", "-o", "out.csv");
+    CHECK_NEAR(last_value("out.csv", 1), 5, 0);
+    CHECK_NEAR(last_value("out.csv", 2), expected[i], 0);
+    CHECK_CONTAINS(text_of("out.csv"), i < 2 ? "\n0,1,2\n" : "\n0,1,4\n");
+  }
+}
+
 // Ticks of an output clock of a model exchange FMU and of a co-simulation FMU: probe3 raises the
 // alarm with every second tick of a clock at 0.1, 0.3, 0.5, ...
 static void triggered_by_others(void** state) {
@@ -102,6 +139,7 @@ int main(void) {
       cmocka_unit_test(alone),
       cmocka_unit_test(sampled_loop),
       cmocka_unit_test(chain),
+      cmocka_unit_test(settled_sources),
       cmocka_unit_test(triggered_by_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
