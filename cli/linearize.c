@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/base.h"
+#include "fmi/open.h"
 #include "format/file.h"
 #include "model/start.h"
 
@@ -77,8 +78,8 @@ static cpl_status make_stepper(session* s) {
   def.one_solver = true;  // the model is asked as a whole
   if (s->source->ops->make_model == NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
-                    "%s: there is only co-simulation in it, which has no states to linearise by",
-                    s->path);
+                    "%s: there is only %s in it, which has no states to linearise by", s->path,
+                    cpli_source_steps(s->source));
   }
   cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &s->model);
   return st < 0 ? st : cpl_integrate(s->model, &def, &s->stepper);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fmi/open.h"
 #include "graph.h"
 #include "interrupt.h"
 #include "run.h"
@@ -197,8 +198,8 @@ static cpl_status make_stepper(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
                     s->path);
   if (!cs && ops->make_model == NULL)
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as me: there is only co-simulation in it",
-                    s->path);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as me: there is only %s in it", s->path,
+                    cpli_source_steps(s->source));
   if (!cs) return make_integrated(s);
   if (s->solvers.all != NULL) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,

@@ -176,6 +176,7 @@ typedef struct cpl_capabilities {
   bool predicts;               ///< knows the largest step it will accept
   bool get_after_set;          ///< outputs follow inputs without a step
   bool dense_output;           ///< outputs inside the last step
+  bool samples;                ///< takes inputs and gives outputs only at events, once at a time
   int32_t input_derivatives;   ///< highest order of input derivatives it interpolates with
   int32_t output_derivatives;  ///< highest order of output derivatives it gives
 } cpl_capabilities;

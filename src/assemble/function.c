@@ -618,7 +618,8 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
                              .table = table,
                              .column = column,
                              .end = holds_last ? INFINITY : table->time[table->n_rows - 1]};
-  cpl_status st = cpli_curve_init(&in->curve, f->ctx, table, column, held, how);
+  cpl_status st = cpli_curve_init(&in->curve, f->ctx, table, column,
+                                  held ? CPLI_ROWS_HELD : CPLI_ROWS_LINEAR, how);
   if (st < 0) {
     cpli_curve_free(&in->curve);
     return st;

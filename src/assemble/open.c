@@ -6,6 +6,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/isolate.h"
+#include "fmi/open.h"
 
 static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) {
   const cpli_member* m = &b->def->models[i];
@@ -49,7 +50,8 @@ static cpl_status choose_kind(cpli_built* b, size_t i) {
   const cpl_source_ops* ops = b->sources[i]->ops;
   if (m->as == CPL_AS_MODEL_EXCHANGE && ops->make_model == NULL && !cpli_varying_is(b->sources[i]))
     return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &m->as_place,
-                        "model %s: as: me: there is only co-simulation in it", m->name.text);
+                        "model %s: as: me: there is only %s in it", m->name.text,
+                        cpli_source_steps(b->sources[i]));
   if (ops->make_model == NULL && ops->make_stepper == NULL)
     return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.place,
                         "model %s: there is nothing in it that can be simulated", m->name.text);

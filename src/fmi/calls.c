@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 cpl_status cpli_bind(cpli_instance* in) {
-  int required = in->co_simulation ? CPLI_CS : CPLI_ME;
+  int required = in->scheduled ? CPLI_SE : in->co_simulation ? CPLI_CS : CPLI_ME;
   char missing[512] = "";
   size_t used = 0, n = 0;
   const cpli_call* calls = in->api->calls(&n);
@@ -22,7 +22,10 @@ cpl_status cpli_bind(cpli_instance* in) {
   return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
                   "%s: binaries/%s/%s.so does not export what a %s FMU needs: %s",
                   in->fmu->base.path, in->fmu->platform, in->kind->identifier,
-                  in->co_simulation ? "co-simulation" : "model exchange", missing);
+                  in->scheduled       ? "scheduled execution"
+                  : in->co_simulation ? "co-simulation"
+                                      : "model exchange",
+                  missing);
 }
 
 //------------------------------------ status ------------------------------------
@@ -71,8 +74,9 @@ cpl_status cpli_judge(cpli_instance* in, const cpli_call* call, int status, int 
     in->lib->fatal = true;
     in->lib->locked = true;
   } else if (status == CPLI_SAID_DISCARD && (call->flags & CPLI_DISCARD) &&
-             in->phase > CPLI_INITIALIZING) {
-    st = CPL_RETRY;  // before time starts there is nothing to retry with
+             in->phase > CPLI_INITIALIZING && !in->scheduled) {
+    // before time starts there is nothing to retry with, and scheduled execution does not allow it
+    st = CPL_RETRY;
   } else if (!(call->flags & CPLI_ASIDE)) {
     fail_for_good(in, call, CPLI_FAILED);
   }

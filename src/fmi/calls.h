@@ -26,6 +26,8 @@ enum {
   CPLI_PENDING = 32,  // may return Pending: not done yet
   CPLI_LIFE = 64,     // called a few times only: look what it left behind
   CPLI_BUSY = 128,    // called often: look now and then
+  CPLI_SE = 256,      // required in an FMU for scheduled execution
+  CPLI_EVERY = CPLI_BOTH | CPLI_SE,
 };
 
 /// Fill the table of functions. Fails with the names of required functions that are not exported.
@@ -72,8 +74,8 @@ static inline bool cpli_looks_around(cpli_instance* in, int flags) {
 /// trace.c. `types` says what follows, a letter each: d double, i int, s string, and with a length
 /// after them R references, D doubles, F floats, I integers of 32 bits (U without a sign), b and B
 /// of 8, h and H of 16, l and L of 64, T booleans, S strings, X sizes of binaries.
-void cpli_trace_begin(const cpli_instance* in, const char* function, const char* types, ...);
-void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...);
+void cpli_trace_begin(cpli_instance* in, const char* function, const char* types, ...);
+void cpli_trace_end(cpli_instance* in, const char* function, int status, const char* types, ...);
 
 //------------------------------------ definition of calls ------------------------------------
 
@@ -91,7 +93,7 @@ void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...)
     if (!cpli_callable(&in->base, call, exported)) {                                          \
       return cpli_refuse(&in->base, call, exported);                                          \
     }                                                                                         \
-    in->base.message[0] = '\0';                                                               \
+    if (in->base.depth++ == 0) in->base.message[0] = '\0';                                    \
     if (in->base.fmu->call_log != NULL) cpli_trace_begin(&in->base, #name, CPLI_LIST BEFORE); \
     cpli_surroundings around;                                                                 \
     bool look = cpli_looks_around(&in->base, call->flags);                                    \
@@ -104,10 +106,11 @@ void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...)
     in->base.last = status;                                                                   \
     if (in->base.fmu->call_log != NULL) {                                                     \
       if (status == CPLI_CRASHED) {                                                           \
-        cpli_trace_end(&in->base, status, "");                                                \
+        cpli_trace_end(&in->base, #name, status, "");                                         \
       } else {                                                                                \
-        cpli_trace_end(&in->base, status, CPLI_LIST AFTER);                                   \
+        cpli_trace_end(&in->base, #name, status, CPLI_LIST AFTER);                            \
       }                                                                                       \
     }                                                                                         \
+    in->base.depth--;                                                                         \
     return status == CPLI_SAID_OK ? CPL_OK : cpli_judge(&in->base, call, status, signal);     \
   }

@@ -260,6 +260,12 @@ static void check_clock(inspection* in, const cpli_clock* c) {
     WARN(in, v->line, "clock", "Clock %.100s with intervalVariability %s must have no interval",
          v->name, interval);
   }
+  if (in->fmu->se.present && v->causality == CPL_INPUT && !c->has_priority)
+    WARN(in, v->line, "clock",
+         "Clock %.100s has no priority, which scheduled execution needs: it comes last", v->name);
+  if (in->fmu->se.present && v->causality == CPL_LOCAL)
+    WARN(in, v->line, "clock", "Clock %.100s is local, which scheduled execution does not allow",
+         v->name);
   if (c->has_interval && !(c->interval_decimal > 0))
     WARN(in, v->line, "clock", "intervalDecimal of Clock %.100s must be positive", v->name);
   if (periodic && c->supports_fraction && !c->has_counter) {

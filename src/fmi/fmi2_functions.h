@@ -42,7 +42,7 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(fmi2SetInteger, CPLI_DISCARD)                                  \
   X(fmi2SetBoolean, CPLI_DISCARD)                                  \
   X(fmi2SetString, CPLI_DISCARD)                                   \
-  X(fmi2GetFMUstate, 0)                                            \
+  X(fmi2GetFMUstate, CPLI_ASIDE)                                   \
   X(fmi2SetFMUstate, CPLI_ALWAYS)                                  \
   X(fmi2FreeFMUstate, CPLI_ALWAYS)                                 \
   X(fmi2SerializedFMUstateSize, 0)                                 \

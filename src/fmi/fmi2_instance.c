@@ -239,7 +239,8 @@ cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulatio
       .has_directional = has_directional,
   };
   cpli_instance* in = NULL;
-  cpl_status st = cpli_instance_create(src, name, &api, co_simulation, &in);
+  const cpl_fmu* fmu = (const cpl_fmu*)src;
+  cpl_status st = cpli_instance_create(src, name, &api, co_simulation ? &fmu->cs : &fmu->me, &in);
   *out = (cpli_fmi2*)in;
   return st;
 }

@@ -34,19 +34,25 @@ static void on_message(fmi3InstanceEnvironment environment, fmi3Status status, f
   cpli_message(&in->base, (int)status, category, text);
 }
 
-// Steps end where clocks tick and events are known to be, so there is nothing to ask for on the
-// way.
+// Steps end where clocks tick and events are known to be, so there is no early return to ask for.
 static void on_update(fmi3InstanceEnvironment environment, fmi3Float64 time, fmi3Boolean set,
                       fmi3Boolean get, fmi3Boolean finished, fmi3Boolean can_return,
                       fmi3Boolean* return_early, fmi3Float64* return_time) {
-  (void)environment;
-  (void)set;
   (void)get;
   (void)finished;
   (void)can_return;
   if (return_early != NULL) *return_early = fmi3False;
   if (return_time != NULL) *return_time = time;
+  if (set && environment != NULL) cpli_fmi3_inputs_at(environment, time);
 }
+
+// Scheduled execution: called while a model partition runs.
+static void on_clock_update(fmi3InstanceEnvironment environment) {
+  if (environment != NULL) cpli_fmi3_clock_update(environment);
+}
+
+// Model partitions are run one after the other on one thread: nothing preempts them.
+static void on_preemption(void) {}
 
 //------------------------------------ life cycle ------------------------------------
 
@@ -73,10 +79,19 @@ CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
                  made(in,
                       in->fn.fmi3InstantiateCoSimulation(
                           in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
-                          in->base.fmu->logging, in->event_mode, may_return_early(in), NULL, 0, in,
-                          on_message, in->base.kind->intermediate_update ? on_update : NULL)),
+                          in->base.fmu->logging, in->event_mode, may_return_early(in),
+                          in->n_intermediate > 0 ? in->intermediate_refs : NULL, in->n_intermediate,
+                          in, on_message, in->base.kind->intermediate_update ? on_update : NULL)),
                  ("sssiiii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
                   (int)in->base.fmu->logging, (int)in->event_mode, (int)may_return_early(in)),
+                 (""))
+CPLI_DEFINE_CALL(fmi3InstantiateScheduledExecution, (cpli_fmi3 * in),
+                 made(in, in->fn.fmi3InstantiateScheduledExecution(
+                              in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
+                              in->base.fmu->logging, in, on_message, on_clock_update, on_preemption,
+                              on_preemption)),
+                 ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
+                  (int)in->base.fmu->logging),
                  (""))
 CPLI_DEFINE_CALL(fmi3FreeInstance, (cpli_fmi3 * in),
                  (in->fn.fmi3FreeInstance(in->base.instance), fmi3OK), (""), (""))
@@ -254,6 +269,12 @@ CPLI_DEFINE_CALL(coupletSetInputDerivatives3,
 CPLI_DEFINE_CALL(coupletInputEvent3, (cpli_fmi3 * in, bool* wanted, double* margin),
                  in->fn.coupletInputEvent3(in->base.instance, wanted, margin), (""),
                  ("id", (int)*wanted, *margin))
+
+//------------------------------------ scheduled execution ------------------------------------
+
+CPLI_DEFINE_CALL(fmi3ActivateModelPartition, (cpli_fmi3 * in, uint32_t clock),
+                 in->fn.fmi3ActivateModelPartition(in->base.instance, clock, in->base.time),
+                 ("id", (int)clock, in->base.time), (""))
 
 //------------------------------------ constraints ------------------------------------
 

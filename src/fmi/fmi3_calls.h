@@ -12,6 +12,7 @@ const cpli_call* cpli_fmi3_call_list(size_t* n);
 cpl_status cpli_fmi3GetVersion(cpli_fmi3* in, const char** out);
 cpl_status cpli_fmi3InstantiateModelExchange(cpli_fmi3* in);
 cpl_status cpli_fmi3InstantiateCoSimulation(cpli_fmi3* in);
+cpl_status cpli_fmi3InstantiateScheduledExecution(cpli_fmi3* in);
 cpl_status cpli_fmi3FreeInstance(cpli_fmi3* in);
 cpl_status cpli_fmi3EnterConfigurationMode(cpli_fmi3* in);
 cpl_status cpli_fmi3ExitConfigurationMode(cpli_fmi3* in);
@@ -82,6 +83,7 @@ typedef struct cpli_fmi3_step {
 
 cpl_status cpli_fmi3EnterStepMode(cpli_fmi3* in);
 cpl_status cpli_fmi3DoStep(cpli_fmi3* in, double h, bool no_way_back, cpli_fmi3_step* step);
+cpl_status cpli_fmi3ActivateModelPartition(cpli_fmi3* in, uint32_t clock);
 cpl_status cpli_fmi3GetMaxStepSize(cpli_fmi3* in, double* h);
 cpl_status cpli_coupletSetInputDerivatives3(cpli_fmi3* in, const uint32_t* refs,
                                             const int32_t* elements, size_t n,

@@ -45,11 +45,12 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3GetVersion, CPLI_ALWAYS | CPLI_ASIDE)                  \
   X(fmi3InstantiateModelExchange, CPLI_ME | CPLI_LIFE)         \
   X(fmi3InstantiateCoSimulation, CPLI_CS | CPLI_LIFE)          \
-  X(fmi3FreeInstance, CPLI_BOTH | CPLI_ALWAYS | CPLI_LIFE)     \
-  X(fmi3EnterInitializationMode, CPLI_BOTH | CPLI_LIFE)        \
-  X(fmi3ExitInitializationMode, CPLI_BOTH | CPLI_LIFE)         \
+  X(fmi3InstantiateScheduledExecution, CPLI_SE | CPLI_LIFE)    \
+  X(fmi3FreeInstance, CPLI_EVERY | CPLI_ALWAYS | CPLI_LIFE)    \
+  X(fmi3EnterInitializationMode, CPLI_EVERY | CPLI_LIFE)       \
+  X(fmi3ExitInitializationMode, CPLI_EVERY | CPLI_LIFE)        \
   X(fmi3EnterEventMode, CPLI_ME)                               \
-  X(fmi3Terminate, CPLI_BOTH | CPLI_LIFE)                      \
+  X(fmi3Terminate, CPLI_EVERY | CPLI_LIFE)                     \
   X(fmi3Reset, CPLI_ALWAYS | CPLI_LIFE)                        \
   X(fmi3EnterConfigurationMode, 0)                             \
   X(fmi3ExitConfigurationMode, 0)                              \
@@ -81,7 +82,7 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3SetString, CPLI_DISCARD)                               \
   X(fmi3SetBinary, CPLI_DISCARD)                               \
   X(fmi3SetClock, CPLI_DISCARD)                                \
-  X(fmi3GetFMUState, 0)                                        \
+  X(fmi3GetFMUState, CPLI_ASIDE)                               \
   X(fmi3SetFMUState, CPLI_ALWAYS)                              \
   X(fmi3FreeFMUState, CPLI_ALWAYS)                             \
   X(fmi3SerializedFMUStateSize, 0)                             \
@@ -107,6 +108,7 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3GetNumberOfContinuousStates, 0)                        \
   X(fmi3EnterStepMode, 0)                                      \
   X(fmi3DoStep, CPLI_CS | CPLI_DISCARD | CPLI_BUSY)            \
+  X(fmi3ActivateModelPartition, CPLI_SE | CPLI_BUSY)           \
   X(fmi3GetMaxStepSize, CPLI_ASIDE | CPLI_DISCARD)             \
   X(coupletInputEvent3, CPLI_ASIDE)                            \
   X(coupletSetInputDerivatives3, CPLI_ASIDE)                   \

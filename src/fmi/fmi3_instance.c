@@ -46,7 +46,8 @@ void cpli_fmi3_begin_event(cpli_fmi3* in) {
 
 cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
   if (in->base.phase == CPLI_EVENT) return CPL_OK;
-  cpl_status st = cpli_fmi3EnterEventMode(in);
+  // in scheduled execution an event is nothing but the partitions that are run in it
+  cpl_status st = in->base.scheduled ? CPL_OK : cpli_fmi3EnterEventMode(in);
   cpli_fmi3_begin_event(in);
   if (st == CPL_OK) in->base.phase = CPLI_EVENT;
   return st;
@@ -54,6 +55,7 @@ cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
 
 cpl_status cpli_fmi3_event_round(cpli_fmi3* in) {
   enum { MOST = 1000 };
+  if (in->base.scheduled) return cpli_fmi3_run_partitions(in);
   cpl_event_info info = {0};
   if (in->events.rounds++ == MOST) {
     return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
@@ -86,7 +88,9 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   if (!s->has_tolerance) in->base.setup.tolerance = 0;
   if (!s->has_stop_time) in->base.setup.stop_time = 0;
   in->base.time = s->start_time;
-  in->events = (cpli_fmi3_events){.next = INFINITY};
+  in->events = (cpli_fmi3_events){.next = INFINITY, .tick_time = NAN};
+  in->update_status = CPL_OK;
+  cpli_fmi3_clocks_reset(in);
   const cpl_fmu* fmu = in->base.fmu;
   bool only_residuals = fmu->dae.present && fmu->dae.enable < 0 && !in->base.co_simulation;
   if (only_residuals && !in->as_residuals) {
@@ -217,16 +221,18 @@ static const cpl_component_ops common_ops = {
 
 static cpl_status prepare(cpli_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
-  in->event_mode = base->co_simulation && base->kind->event_mode;
+  in->event_mode = base->scheduled || (base->co_simulation && base->kind->event_mode);
   in->events.next = INFINITY;
   cpl_status st = cpli_fmi3_values_prepare(in);
   if (st >= 0) st = cpli_fmi3_clocked_prepare(in);
-  return st < 0 ? st : cpli_fmi3_clocks_prepare(in);
+  if (st >= 0) st = cpli_fmi3_clocks_prepare(in);
+  return st < 0 ? st : cpli_fmi3_inputs_prepare(in);
 }
 
 static void release(cpli_instance* base) {
   cpli_fmi3_values_release((cpli_fmi3*)base);
   cpli_fmi3_clocks_release((cpli_fmi3*)base);
+  cpli_fmi3_inputs_release((cpli_fmi3*)base);
   cpli_fmi3_clocked_release((cpli_fmi3*)base);
   cpli_fmi3_residuals_release((cpli_fmi3*)base);
 }
@@ -250,18 +256,28 @@ cpl_status cpli_fmi3_configure(cpli_fmi3* in) {
   return st < 0 ? st : cpli_fmi3_settle(in);
 }
 
-// Some FMUs promise an event mode and refuse it.
-static cpl_status make_stepper(cpli_fmi3* in) {
-  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
-  if (st >= 0 || !in->event_mode || in->base.health != CPLI_FAILED) return st;
+// Once more without what the description promises and the FMU refuses; `what` names it.
+static cpl_status make_without(cpli_fmi3* in, const char* what) {
   char why[sizeof in->base.message];
   memcpy(why, in->base.message, sizeof why);
   in->base.health = CPLI_GOOD;
-  in->event_mode = false;
-  st = cpli_fmi3InstantiateCoSimulation(in);
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
   if (st < 0) return st;
   cpl_log(in->base.head.component.ctx, CPL_LOG_WARNING, in->base.name,
-          "the description promises an event mode, but the FMU refuses it (%s)", why);
+          "the description promises %s, but the FMU refuses it (%s)", what, why);
+  return st;
+}
+
+static cpl_status make_stepper(cpli_fmi3* in) {
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
+  if (st < 0 && in->n_intermediate > 0 && in->base.health == CPLI_FAILED) {
+    in->n_intermediate = 0;
+    st = make_without(in, "an intermediate update of inputs");
+  }
+  if (st < 0 && in->event_mode && in->base.health == CPLI_FAILED) {
+    in->event_mode = false;
+    st = make_without(in, "an event mode");
+  }
   return st;
 }
 
@@ -271,7 +287,9 @@ static cpl_status instantiate(cpli_instance* base) {
   cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(in, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(base, "says it is of FMI version", text, "3.");
-  st = base->co_simulation ? make_stepper(in) : cpli_fmi3InstantiateModelExchange(in);
+  st = base->scheduled       ? cpli_fmi3InstantiateScheduledExecution(in)
+       : base->co_simulation ? make_stepper(in)
+                             : cpli_fmi3InstantiateModelExchange(in);
   return st < 0 ? st : cpli_fmi3_configure(in);
 }
 
@@ -307,7 +325,7 @@ static bool has_directional(const cpli_instance* in) {
          (in->kind->adjoint && fn->fmi3GetAdjointDerivative != NULL);
 }
 
-cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulation,
+cpl_status cpli_fmi3_create(cpl_source* src, const char* name, const cpli_fmu_kind* kind,
                             cpli_fmi3** out) {
   static const cpli_api api = {
       .prefix = "fmi3",
@@ -337,7 +355,7 @@ cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulatio
       .has_directional = has_directional,
   };
   cpli_instance* in = NULL;
-  cpl_status st = cpli_instance_create(src, name, &api, co_simulation, &in);
+  cpl_status st = cpli_instance_create(src, name, &api, kind, &in);
   *out = (cpli_fmi3*)in;
   return st;
 }

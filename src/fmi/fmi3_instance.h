@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An instance of an FMI 3.0 FMU: what model exchange and co-simulation have in common.
-// fmi3_values.c has the values: elements of arrays are references of the description, an array is
-// one reference of the FMU. fmi3_clocks.c has the clocks that tick at times known before,
-// fmi3_clocked.c the variables that belong to clocks.
+// An instance of an FMI 3.0 FMU: what model exchange, co-simulation and scheduled execution have in
+// common. fmi3_values.c has the values: elements of arrays are references of the description, an
+// array is one reference of the FMU. fmi3_clocks.c has the clocks and when they tick,
+// fmi3_clocked.c the variables that belong to clocks, fmi3_scheduled.c the model partitions.
 #pragma once
 
 #include "fmi/fmi3_functions.h"
 
-// A time-based input clock: ticks at times the FMU gives, activated by us.
+// An input clock, activated by us: at times the FMU gives, or when it is triggered from outside.
 typedef struct cpli_ticking {
   const cpli_clock* clock;
   uint32_t value_ref;
@@ -17,6 +17,7 @@ typedef struct cpli_ticking {
   double since;     // the tick that the next ones are counted from
   int64_t count;    // of ticks since then
   double next;      // INFINITY: not known
+  double last;      // scheduled execution: when it ticked last; -INFINITY: not yet
   bool active;      // in this round of events
 } cpli_ticking;
 
@@ -32,10 +33,11 @@ typedef struct cpli_fmi3_group {
 
 // What is known of events to come, besides clocks.
 typedef struct cpli_fmi3_events {
-  bool pending;     // one is due before the next step
-  bool terminated;  // the FMU asked for the end in one
-  int32_t rounds;   // updates of the event that is not over yet
-  double next;      // of the FMU itself
+  bool pending;      // one is due before the next step
+  bool terminated;   // the FMU asked for the end in one
+  int32_t rounds;    // updates of the event that is not over yet
+  double next;       // of the FMU itself
+  double tick_time;  // of the output clocks that are noted as active
   // what updates of the event under way told: an FMU may tell it in one of them only
   bool terminate, nominals_changed, states_changed, timed;
   double time;
@@ -46,6 +48,7 @@ typedef enum cpli_gate {
   CPLI_OPEN,
   CPLI_CLOSED,   // its clocks are not active
   CPLI_WAITING,  // closed, and it was set: for the next tick
+  CPLI_DUE,      // its clock ticks: it is about to be set
 } cpli_gate;
 
 // A String or a Binary as it was last.
@@ -54,14 +57,34 @@ typedef struct cpli_fmi3_text {
   size_t size, cap;
 } cpli_fmi3_text;
 
+// A continuous input of a co-simulation FMU that takes inputs during its steps.
+typedef struct cpli_fmi3_input {
+  uint32_t ref;
+  bool intermediate;  // the FMU allows to set it in intermediate updates; else it is held
+  bool given;         // the curve is for the next step
+  cpl_curve curve;
+} cpli_fmi3_input;
+
 typedef struct cpli_fmi3 {
   cpli_instance base;
   cpli_fmi3_functions fn;
-  bool event_mode;    // co-simulation with event mode
+  bool event_mode;    // co-simulation with event mode; scheduled execution
   bool as_residuals;  // model exchange: algebraic variables are set from outside
   cpli_fmi3_events events;
-  cpli_ticking* ticking;
+  cpli_ticking* ticking;  // scheduled execution: in the order of priorities
   int32_t n_ticking;
+  // callbacks of the FMU, which ask or tell it something in the middle of a call
+  bool updating;             // one is under way
+  cpl_status update_status;  // of the first call in them that failed
+  bool* ticked;              // by clock: an output clock that ticked in the partition under way
+  cpli_fmi3_input* inputs;   // of intermediate updates; NULL: there are none
+  int32_t n_inputs;
+  uint32_t* intermediate_refs;  // of the FMU: those that are set in intermediate updates
+  size_t n_intermediate;
+  uint32_t* input_refs;  // on their way
+  double* input_values;
+  bool asked_for_inputs;  // in the step under way
+  bool holds_inputs;      // it never asks: all are held
 
   // values on their way; sizes are those of all elements together
   cpli_fmi3_group left, right;
@@ -76,6 +99,8 @@ typedef struct cpli_fmi3 {
   bool* known;
   cpli_fmi3_text* texts;  // of clocked Strings and Binaries; NULL: there are none
   uint8_t* gates;         // cpli_gate
+  cpli_clocked* clocked;  // variables that have gates; clock -1: it opens with every clock
+  int32_t n_clocked;
   uint32_t* clocked_refs;
   void* clocked_values;
   // of algebraic variables, of their nominals, of residuals and of those before differentiation
@@ -83,7 +108,8 @@ typedef struct cpli_fmi3 {
 } cpli_fmi3;
 
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
-cpl_status cpli_fmi3_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi3** out);
+cpl_status cpli_fmi3_create(cpl_source* src, const char* name, const cpli_fmu_kind* kind,
+                            cpli_fmi3** out);
 cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next);
 
 /// The structural parameters that the FMU was opened with, and the form with residuals.
@@ -142,18 +168,49 @@ cpl_status cpli_fmi3_directional(cpl_component* c, const uint32_t* unknowns, siz
 
 cpl_status cpli_fmi3_clocks_prepare(cpli_fmi3* in);
 void cpli_fmi3_clocks_release(cpli_fmi3* in);
+/// Before initialisation: none is due.
+void cpli_fmi3_clocks_reset(cpli_fmi3* in);
 /// In initialisation mode: when will they tick first?
 cpl_status cpli_fmi3_clocks_start(cpli_fmi3* in);
+/// An input clock is triggered from outside; it ticks in the next event.
+cpl_status cpli_fmi3_clocks_trigger(cpli_fmi3* in, uint32_t ref);
+/// Whether a clock ticks now. Times that differ by rounding are the same instant: multiples of 0.1
+/// and of 0.3 are.
+bool cpli_fmi3_clock_due(const cpli_fmi3* in, const cpli_ticking* k);
 /// In event mode: activate those that are due.
 cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in);
-/// In event mode, after an update: when will they tick next?
-cpl_status cpli_fmi3_clocks_next(cpli_fmi3* in);
-/// Output clocks that ticked in the last event (co-simulation) count until this is called.
+/// The tick that was due is over.
+void cpli_fmi3_clock_pass(cpli_ticking* k);
+/// After an update: when will it tick next? `ticked`: it ticked in the update.
+cpl_status cpli_fmi3_clock_ask(cpli_fmi3* in, cpli_ticking* k, bool ticked);
+/// Output clocks that ticked in the last event count until this is called, or the time is another.
 void cpli_fmi3_clocks_forget(cpli_fmi3* in);
 /// The next tick of any; INFINITY: none.
 double cpli_fmi3_clocks_time(const cpli_fmi3* in);
+/// Whether any ticks now.
+bool cpli_fmi3_clocks_due(const cpli_fmi3* in);
 /// One round of an event, clocks included.
 cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info);
+
+//------------------------------------ fmi3_inputs.c ------------------------------------
+
+/// Which inputs follow curves through intermediate updates. None: n_inputs is 0.
+cpl_status cpli_fmi3_inputs_prepare(cpli_fmi3* in);
+void cpli_fmi3_inputs_release(cpli_fmi3* in);
+/// Offer curves of inputs, where the FMU takes them so.
+void cpli_fmi3_offer_inputs(cpli_fmi3* in);
+/// Before and after a step: inputs that cannot follow their curves are held.
+cpl_status cpli_fmi3_inputs_begin(cpli_fmi3* in, double t_end);
+cpl_status cpli_fmi3_inputs_end(cpli_fmi3* in, double t_end);
+/// In a step the FMU asks for its inputs at t.
+void cpli_fmi3_inputs_at(cpli_fmi3* in, double t);
+
+//------------------------------------ fmi3_scheduled.c ------------------------------------
+
+/// Run the model partitions that are due, the most urgent first, until none is left.
+cpl_status cpli_fmi3_run_partitions(cpli_fmi3* in);
+/// The FMU says that an output clock ticked or that a countdown clock has an interval.
+void cpli_fmi3_clock_update(cpli_fmi3* in);
 
 //------------------------------------ fmi3_clocked.c ------------------------------------
 

@@ -20,6 +20,7 @@ static cpl_status enter_event(cpl_model* m) {
   cpl_status st = cpli_fmi3EnterEventMode(in);
   if (st < 0) return st;
   cpli_fmi3_begin_event(in);
+  cpli_fmi3_clocks_forget(in);
   in->base.phase = CPLI_EVENT;
   return cpli_fmi3_clocks_tick(in);
 }
@@ -139,7 +140,7 @@ static const cpl_model_ops constraint_ops = {
 cpl_status cpli_fmi3_make_model(cpl_source* src, const char* name, cpl_model** out) {
   cpli_fmi3* in = NULL;
   *out = NULL;
-  cpl_status st = cpli_fmi3_create(src, name, false, &in);
+  cpl_status st = cpli_fmi3_create(src, name, &((cpl_fmu*)src)->me, &in);
   if (st < 0) return st;
   in->base.component_ops.kind = "fmi3-me";
   in->base.component_ops.exit_init = exit_init;

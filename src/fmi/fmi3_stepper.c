@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A stepper over a co-simulation FMU of FMI 3.0. With event mode it stops where the FMU or a clock
-// wants an event; the event itself is the next step's first deed, or that of a step of size zero.
+// A stepper over an FMU of FMI 3.0 for co-simulation or scheduled execution. With event mode it
+// stops where the FMU or a clock wants an event; the event itself is the next step's first deed, or
+// that of a step of size zero. In scheduled execution the events are all there is: time passes from
+// one tick of a clock to the next.
 #include <math.h>
 
 #include "fmi/fmi3_calls.h"
@@ -20,9 +22,8 @@ static cpl_status exit_init(cpl_component* c) {
 
 // The event that is due; `asked`: one update, asked for with a step of size zero.
 static cpl_status handle_event(cpli_fmi3* in, bool asked, cpl_step_result* result) {
-  if (!in->event_mode || (!asked && !in->events.pending && in->base.phase != CPLI_EVENT)) {
-    return CPL_OK;
-  }
+  bool due = asked || in->events.pending || in->base.phase == CPLI_EVENT;
+  if (!in->event_mode || (!due && !(in->base.scheduled && cpli_fmi3_clocks_due(in)))) return CPL_OK;
   cpli_fmi3_clocks_forget(in);
   cpl_status st = cpli_fmi3_open_event(in);
   if (st == CPL_OK) st = asked ? cpli_fmi3_event_round(in) : cpli_fmi3_finish_event(in);
@@ -42,7 +43,13 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
   double target = limit_of(in, t_end);
   cpli_fmi3_clocks_forget(in);
   cpli_fmi3_step done = {.reached = target};
-  cpl_status st = cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
+  cpl_status st = in->n_inputs > 0 ? cpli_fmi3_inputs_begin(in, target) : CPL_OK;
+  if (st == CPL_OK && !in->base.scheduled)
+    st = cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
+  if (st >= 0 && in->n_inputs > 0) {
+    cpl_status asked = cpli_fmi3_inputs_end(in, target);
+    if (asked != CPL_OK) st = CPL_ERR_MODEL;
+  }
   if (st < 0) return st;
   bool refused = st == CPL_RETRY;  // discarded
   bool early = refused || (done.early && done.reached != target);
@@ -56,7 +63,7 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
     return CPL_OK;
   }
   if (!early) in->base.time = target;  // exactly, whatever time + h rounds to
-  bool due = fmin(in->events.next, cpli_fmi3_clocks_time(in)) <= in->base.time;
+  bool due = in->events.next <= in->base.time || cpli_fmi3_clocks_due(in);
   in->events.pending = in->event_mode && (done.event || due);
   result->time = in->base.time;
   result->end = done.terminate                               ? CPL_STEP_TERMINATE
@@ -80,9 +87,14 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   return asked ? CPL_OK : advance(in, t_end, result);
 }
 
-// Clocks that tick from outside stop it, too, and the FMU may not count them.
+// Clocks stop it, too, and the FMU may not count them. In scheduled execution nothing else does.
 static cpl_status max_step(cpl_stepper* s, double* h) {
   cpli_fmi3* in = instance_of(s);
+  if (in->base.scheduled) {
+    double tick = cpli_fmi3_clocks_time(in);
+    *h = tick > in->base.time ? tick - in->base.time : INFINITY;
+    return CPL_OK;
+  }
   *h = NAN;
   cpl_status st = cpli_fmi3GetMaxStepSize(in, h);
   // discarded: it cannot tell
@@ -115,18 +127,40 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 
 //------------------------------------ making ------------------------------------
 
+static cpl_status make(cpl_source* src, const char* name, const cpli_fmu_kind* kind,
+                       cpli_fmi3** out) {
+  cpl_status st = cpli_fmi3_create(src, name, kind, out);
+  if (st < 0) return st;
+  cpli_fmi3* in = *out;
+  in->base.component_ops.kind = in->base.scheduled ? "fmi3-se" : "fmi3-cs";
+  in->base.component_ops.exit_init = exit_init;
+  in->base.stepper_ops = (cpl_stepper_ops){.step = step};
+  in->base.head.stepper.ops = &in->base.stepper_ops;
+  return st;
+}
+
+cpl_status cpli_fmi3_make_scheduled(cpl_source* src, const char* name, cpl_stepper** out) {
+  cpli_fmi3* in = NULL;
+  *out = NULL;
+  cpl_status st = make(src, name, &((cpl_fmu*)src)->se, &in);
+  if (st < 0) return st;
+  cpl_capabilities* can = &in->base.head.component.can;
+  can->zero_step = can->stops_early = can->variable_step = can->predicts = can->samples = true;
+  in->base.stepper_ops.max_step = max_step;
+  *out = &in->base.head.stepper;
+  return CPL_OK;
+}
+
 cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {
   cpli_fmi3* in = NULL;
   *out = NULL;
-  cpl_status st = cpli_fmi3_create(src, name, true, &in);
+  cpl_status st = make(src, name, &((cpl_fmu*)src)->cs, &in);
   if (st < 0) return st;
   cpl_stepper* s = &in->base.head.stepper;
   cpl_capabilities* can = &s->base.can;
-  in->base.component_ops.kind = "fmi3-cs";
-  in->base.component_ops.exit_init = exit_init;
-  in->base.stepper_ops = (cpl_stepper_ops){.step = step};
   can->input_derivatives = in->fn.coupletSetInputDerivatives3 != NULL ? 3 : 0;
   if (can->input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
+  else cpli_fmi3_offer_inputs(in);
   can->zero_step = can->stops_early = in->event_mode;
   if (in->event_mode && in->fn.coupletInputEvent3 != NULL) {
     can->get_after_set = true;
@@ -136,7 +170,6 @@ cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper
     in->base.stepper_ops.max_step = max_step;
     can->predicts = true;
   }
-  s->ops = &in->base.stepper_ops;
   *out = s;
   return CPL_OK;
 }

@@ -11,9 +11,8 @@ static bool is_text(const cpl_variable* v) {
 
 // The k-th clocked variable, when it is one of ours and has not come before with another clock.
 static const cpl_variable* text_at(const cpli_fmi3* in, int32_t k) {
-  const cpl_fmu* fmu = in->base.fmu;
-  const cpl_variable* v = &fmu->desc.vars[fmu->clocked[k].var];
-  bool again = k > 0 && fmu->clocked[k - 1].var == fmu->clocked[k].var;
+  const cpl_variable* v = &in->base.fmu->desc.vars[in->clocked[k].var];
+  bool again = k > 0 && in->clocked[k - 1].var == in->clocked[k].var;
   return is_text(v) && !again ? v : NULL;
 }
 
@@ -52,7 +51,7 @@ cpl_status cpli_fmi3_text_set(cpli_fmi3* in, const cpl_variable* v) {
 
 cpl_status cpli_fmi3_texts_read(cpli_fmi3* in) {
   cpl_status st = CPL_OK;
-  for (int32_t k = 0; k < in->base.fmu->n_clocked && in->texts != NULL && st == CPL_OK; k++) {
+  for (int32_t k = 0; k < in->n_clocked && in->texts != NULL && st == CPL_OK; k++) {
     const cpl_variable* v = text_at(in, k);
     if (v == NULL || in->gates[v->ref] != CPLI_OPEN) continue;
     const char* text = "";
@@ -70,7 +69,7 @@ cpl_status cpli_fmi3_texts_read(cpli_fmi3* in) {
 
 size_t cpli_fmi3_texts_size(const cpli_fmi3* in) {
   size_t size = 0;
-  for (int32_t k = 0; k < in->base.fmu->n_clocked && in->texts != NULL; k++) {
+  for (int32_t k = 0; k < in->n_clocked && in->texts != NULL; k++) {
     const cpl_variable* v = text_at(in, k);
     if (v != NULL) size += sizeof(size_t) + in->texts[v->ref].size;
   }
@@ -78,7 +77,7 @@ size_t cpli_fmi3_texts_size(const cpli_fmi3* in) {
 }
 
 void cpli_fmi3_texts_save(const cpli_fmi3* in, char* to) {
-  for (int32_t k = 0; k < in->base.fmu->n_clocked && in->texts != NULL; k++) {
+  for (int32_t k = 0; k < in->n_clocked && in->texts != NULL; k++) {
     const cpl_variable* v = text_at(in, k);
     if (v == NULL) continue;
     const cpli_fmi3_text* t = &in->texts[v->ref];
@@ -90,7 +89,7 @@ void cpli_fmi3_texts_save(const cpli_fmi3* in, char* to) {
 
 cpl_status cpli_fmi3_texts_restore(cpli_fmi3* in, const char* from, size_t size) {
   cpl_status st = CPL_OK;
-  for (int32_t k = 0; k < in->base.fmu->n_clocked && in->texts != NULL && st == CPL_OK; k++) {
+  for (int32_t k = 0; k < in->n_clocked && in->texts != NULL && st == CPL_OK; k++) {
     const cpl_variable* v = text_at(in, k);
     size_t n = 0;
     if (v == NULL) continue;
@@ -122,7 +121,7 @@ static cpl_status keep_start(cpli_fmi3* in, const cpl_variable* v) {
 
 cpl_status cpli_fmi3_texts_reset(cpli_fmi3* in) {
   cpl_status st = CPL_OK;
-  for (int32_t k = 0; k < in->base.fmu->n_clocked && in->texts != NULL && st == CPL_OK; k++) {
+  for (int32_t k = 0; k < in->n_clocked && in->texts != NULL && st == CPL_OK; k++) {
     const cpl_variable* v = text_at(in, k);
     if (v != NULL) st = keep_start(in, v);
   }
@@ -131,7 +130,7 @@ cpl_status cpli_fmi3_texts_reset(cpli_fmi3* in) {
 
 cpl_status cpli_fmi3_texts_prepare(cpli_fmi3* in) {
   bool any = false;
-  for (int32_t k = 0; k < in->base.fmu->n_clocked; k++) any = any || text_at(in, k) != NULL;
+  for (int32_t k = 0; k < in->n_clocked; k++) any = any || text_at(in, k) != NULL;
   if (!any) return CPL_OK;
   in->texts = cpli_alloc(in->base.head.component.ctx, in->room, sizeof *in->texts);
   return in->texts != NULL ? cpli_fmi3_texts_reset(in) : cpli_nomem(in->base.head.component.ctx);

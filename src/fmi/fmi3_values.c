@@ -155,7 +155,7 @@ cpl_status cpli_fmi3_read_integer(cpli_fmi3* in, cpl_type type, const uint32_t* 
 
 // In an event a clock of the FMU may have become active.
 static cpl_status look_at_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n) {
-  if (in->base.phase != CPLI_EVENT || in->base.fmu->n_clocked == 0) return CPL_OK;
+  if (in->base.phase != CPLI_EVENT || in->n_clocked == 0) return CPL_OK;
   for (size_t i = 0; i < n; i++) {
     if (in->gates[refs[i]] != CPLI_OPEN) return cpli_fmi3_clocked_ask(in);
   }
@@ -172,11 +172,13 @@ cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, 
 // Clocks are active within an event only; those that ticked in the last one are remembered where it
 // is over at once.
 static cpl_status get_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, int64_t* values) {
-  if (in->base.phase != CPLI_EVENT || in->events.rounds > 0) {
-    for (size_t i = 0; i < n; i++) values[i] = in->event_mode ? in->integers[refs[i]] : 0;
-    return CPL_OK;
+  cpl_status st = in->base.scheduled ? cpli_fmi3_settle(in) : CPL_OK;
+  if (in->base.phase != CPLI_EVENT || in->events.rounds > 0 || st != CPL_OK) {
+    bool now = in->events.tick_time == in->base.time;
+    for (size_t i = 0; i < n; i++) values[i] = now ? in->integers[refs[i]] : 0;
+    return st;
   }
-  cpl_status st = cpli_fmi3_read_integer(in, CPL_CLOCK, refs, n, values);
+  st = cpli_fmi3_read_integer(in, CPL_CLOCK, refs, n, values);
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
     if (values[i] != 0) st = cpli_fmi3_clocked_tick(in, refs[i]);
   }
@@ -332,13 +334,19 @@ static cpl_status check_range(cpli_fmi3* in, cpl_type type, uint32_t ref, int64_
                   cpli_instance_variable(&in->base, type, ref), (long long)value, of->name);
 }
 
-// Clocks are activated; they become inactive by themselves.
+// Clocks are activated; they become inactive by themselves. In initialisation they wait for the
+// event at its end, in scheduled execution for the turn of their model partition.
 static cpl_status set_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, const int64_t* values) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
     if (values[i] == 0) continue;
     if (in->event_mode && in->base.phase == CPLI_STEPPING) st = cpli_fmi3_open_event(in);
-    if (st != CPL_OK || in->base.phase != CPLI_EVENT) continue;
+    if (st != CPL_OK) continue;
+    if (in->base.scheduled || in->base.phase == CPLI_INITIALIZING) {
+      st = cpli_fmi3_clocks_trigger(in, refs[i]);
+      continue;
+    }
+    if (in->base.phase != CPLI_EVENT) continue;
     uint32_t ref = cpli_fmi3_value_ref(in, refs[i]);
     st = cpli_fmi3SetClock(in, &ref, 1, (bool[]){true}, 1);
     if (st == CPL_OK) st = cpli_fmi3_clocked_tick(in, refs[i]);

@@ -144,7 +144,7 @@ struct cpl_fmu {
   int version;       // major FMI version: 1, 2, 3
   const char* version_text;
   const char* guid;
-  cpli_fmu_kind me, cs, se;  // se: scheduled execution, described only
+  cpli_fmu_kind me, cs, se;  // se: scheduled execution, used when there is nothing else
   const cpli_slot* slots;    // by reference of the description; NULL: they are value references
   uint32_t n_slots;
   const cpli_clock* clocks;
@@ -213,3 +213,4 @@ cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** o
 cpl_status cpli_fmi2_make_stepper(cpl_source* src, const char* name, cpl_stepper** out);
 cpl_status cpli_fmi3_make_model(cpl_source* src, const char* name, cpl_model** out);
 cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper** out);
+cpl_status cpli_fmi3_make_scheduled(cpl_source* src, const char* name, cpl_stepper** out);

@@ -238,15 +238,16 @@ static cpl_status instantiate(cpli_instance* in) {
 }
 
 cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
-                                bool co_simulation, cpli_instance** out) {
+                                const cpli_fmu_kind* kind, cpli_instance** out) {
   *out = NULL;
   cpl_fmu* fmu = (cpl_fmu*)src;
   cpli_instance* in = cpli_alloc(src->ctx, 1, api->size);
   if (in == NULL) return cpli_nomem(src->ctx);
   in->fmu = fmu;
   in->api = api;
-  in->co_simulation = co_simulation;
-  in->kind = co_simulation ? &fmu->cs : &fmu->me;
+  in->kind = kind;
+  in->co_simulation = kind != &fmu->me;
+  in->scheduled = kind == &fmu->se;
   in->time = NAN;
   in->x87 = cpli_x87_modes();
   in->head.component.ctx = src->ctx;

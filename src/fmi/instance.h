@@ -85,7 +85,8 @@ struct cpli_instance {
   const cpli_api* api;
   cpl_fmu* fmu;
   const cpli_fmu_kind* kind;
-  bool co_simulation;
+  bool co_simulation;  // it is a stepper: co-simulation or scheduled execution
+  bool scheduled;      // scheduled execution
   cpli_library* lib;
   void* instance;  // of the FMU
   char* name;
@@ -96,6 +97,8 @@ struct cpli_instance {
   cpli_health health;
   double time;                         // NAN before setup
   int last;                            // what the last call returned
+  int depth;                           // calls under way: more than one in callbacks of the FMU
+  bool interrupted;                    // the call log: a call stands inside of the one under way
   int32_t snapshots;                   // alive: the FMU must be able to go back
   uint8_t* bytes;                      // of the state that was serialised last
   const char* failed_in;               // the function after which no other may be called
@@ -111,7 +114,7 @@ struct cpli_instance {
 /// Load, instantiate, allocate; head.model.ops or head.stepper.ops is left to the caller.
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
-                                bool co_simulation, cpli_instance** out);
+                                const cpli_fmu_kind* kind, cpli_instance** out);
 void cpli_instance_destroy(cpl_component* c);  // Nullable: c
 
 // Operations of a component that all versions share.

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fmi/open.h"
+
 #include "fmi/companions.h"
 #include "fmi/fmu.h"
 #include "format/file.h"
@@ -311,12 +313,6 @@ static cpl_status refuse(cpl_source* src) {
                     "be started by a coupling of its own: export it as stand-alone",
                     src->path);
   }
-  if (!fmu->me.present && !fmu->cs.present) {
-    return cpl_fail(src->ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: this FMU is for scheduled execution only, which needs a scheduler: export "
-                    "it for model exchange or co-simulation",
-                    src->path);
-  }
   return cpl_fail(src->ctx, CPL_ERR_UNSUPPORTED, "%s: FMUs of %s cannot be run yet", src->path,
                   adapters[fmu->version].kind);
 }
@@ -341,11 +337,17 @@ static const cpl_source_ops* ops_of(cpl_fmu* fmu) {
   *ops = (cpl_source_ops){.kind = a->kind, .destroy = fmu_destroy, .prepare = fmu_prepare};
   if (fmu->me.present) ops->make_model = a->make_model;
   if (fmu->cs.present && !fmu->cs.tool_coupling) ops->make_stepper = a->make_stepper;
+  if (!fmu->me.present && !fmu->cs.present) ops->make_stepper = cpli_fmi3_make_scheduled;
   if (ops->make_model == NULL && ops->make_stepper == NULL) {
     if (!fmu->cs.present) ops->make_model = refuse_model;
     if (!fmu->me.present) ops->make_stepper = refuse_stepper;
   }
   return ops;
+}
+
+const char* cpli_source_steps(const cpl_source* src) {
+  return src->ops->make_stepper == cpli_fmi3_make_scheduled ? "scheduled execution"
+                                                            : "co-simulation";
 }
 
 static cpl_status read_description(cpl_fmu* fmu) {
@@ -421,7 +423,8 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   fmu->given = NULL;  // they were the caller's
   fmu->n_given = 0;
   if (fmu->n_binaries == 0 && fmu->version == 3) fmu->platform = cpli_fmu_platform_tuple();
-  fmu->base.once_per_process = fmu->me.can.once_per_process || fmu->cs.can.once_per_process;
+  fmu->base.once_per_process =
+      fmu->me.can.once_per_process || fmu->cs.can.once_per_process || fmu->se.can.once_per_process;
   log_findings(fmu);
   *out = &fmu->base;
   return CPL_OK;
@@ -431,7 +434,8 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
 
 static bool all_binaries_here(const cpl_fmu* fmu) {
   return (!fmu->me.present || cpli_fmu_has_binary(fmu, fmu->me.identifier)) &&
-         (!fmu->cs.present || cpli_fmu_has_binary(fmu, fmu->cs.identifier));
+         (!fmu->cs.present || cpli_fmu_has_binary(fmu, fmu->cs.identifier)) &&
+         (!fmu->se.present || cpli_fmu_has_binary(fmu, fmu->se.identifier));
 }
 
 cpl_status cpli_fmu_extract(cpl_fmu* fmu) {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The call log: "TIME INSTANCE FUNCTION(arguments) -> STATUS results", one line per call. The first
-// half is on disk before the call is made, so that a crash leaves its cause as the last line. Calls
-// of FMUs that share a log wait for each other, in threads and in processes.
+// half is on disk before the call is made, so that a crash leaves its cause as the last line. A
+// call that is made inside of another one, from a callback of the FMU, stands on a line of its own,
+// and the outer one is written again with its result. Calls of FMUs that share a log wait for each
+// other, in threads and in processes.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -80,22 +82,30 @@ static void put_values(FILE* out, const char* types, const char* between, va_lis
 static void lock(const cpli_instance* in, short how) {
   FILE* out = in->fmu->call_log;
   struct flock range = {.l_type = how, .l_whence = SEEK_SET, .l_len = 1};
-  if (!in->fmu->shares_log) return;
+  if (!in->fmu->shares_log || in->depth > 1) return;
   if (how == F_WRLCK) flockfile(out);
   fcntl(fileno(out), F_SETLKW, &range);  // without it, lines of processes may mix
   if (how == F_UNLCK) funlockfile(out);
 }
 
-void cpli_trace_begin(const cpli_instance* in, const char* function, const char* types, ...) {
+static void put_head(const cpli_instance* in, const char* function) {
   FILE* out = in->fmu->call_log;
-  lock(in, F_WRLCK);
   if (isnan(in->time)) {
     fputc('-', out);
   } else {
     put_real(out, in->time);
   }
   const char* prefix = in->fmu->log_prefix != NULL ? in->fmu->log_prefix : "";
-  fprintf(out, " %s%s %s(", prefix, in->name, function);
+  fprintf(out, " %s%s %s", prefix, in->name, function);
+}
+
+void cpli_trace_begin(cpli_instance* in, const char* function, const char* types, ...) {
+  FILE* out = in->fmu->call_log;
+  lock(in, F_WRLCK);
+  if (in->depth > 1 && !in->interrupted) fputc('\n', out);
+  in->interrupted = false;
+  put_head(in, function);
+  fputc('(', out);
   va_list args;
   va_start(args, types);
   put_values(out, types, ", ", args);
@@ -104,9 +114,11 @@ void cpli_trace_begin(const cpli_instance* in, const char* function, const char*
   fflush(out);
 }
 
-void cpli_trace_end(const cpli_instance* in, int status, const char* types, ...) {
+void cpli_trace_end(cpli_instance* in, const char* function, int status, const char* types, ...) {
   FILE* out = in->fmu->call_log;
   char name[32];
+  if (in->interrupted) put_head(in, function);
+  in->interrupted = in->depth > 1;
   fprintf(out, " -> %s", cpli_status_name(in, status, name, sizeof name));
   if (types[0] != '\0') fputc(' ', out);
   va_list args;

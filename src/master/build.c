@@ -289,6 +289,30 @@ static cpl_status check_estimate(const cpli_master* m) {
                   m->name, who, why);
 }
 
+// Inputs that cannot follow the order that was asked for.
+static void tell_held(const cpli_master* m, int32_t asked) {
+  enum { MOST = 5 };
+  char names[1024] = "";
+  size_t used = 0;
+  int32_t n = 0;
+  for (int32_t i = 0; i < m->n_links && asked > 0; i++) {
+    const cpli_master_link* l = &m->links[i];
+    const cpl_component* c = &m->parts[l->part].s->base;
+    if (l->discrete || l->parameter || c->can.samples) continue;
+    int32_t order = m->parts[l->part].s->ops->set_curve != NULL ? c->can.input_derivatives : 0;
+    if (order >= asked || n++ >= MOST || used >= sizeof names) continue;
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s.%s", n > 1 ? ", " : "",
+                             c->name, c->desc->vars[l->var].name);
+    if (order > 0 && used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, " (order %d)", (int)order);
+  }
+  if (n == 0) return;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
+          "order: %d: models that take no curves of that order hold their inputs over each "
+          "communication step: %s%s",
+          (int)asked, names, n > MOST ? ", ..." : "");
+}
+
 static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
   if (!(def->step >= 0) || !(def->tolerance >= 0) || !(def->min_step >= 0))
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: step and tolerance of a master must be positive",
@@ -367,6 +391,7 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place
   if (st >= 0) set_capabilities(m);
   if (st >= 0) st = check_estimate(m);
   if (st >= 0) st = check_legacies(m);
+  if (st >= 0) tell_held(m, def->order);
   return st;
 }
 

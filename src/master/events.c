@@ -5,7 +5,8 @@
 // round of an event a part whose event it is sees the values that led to it, and so does in later
 // rounds a part that asked for another update. Then changes go through the data flow: each part
 // whose inputs changed since its last update is updated once, after what it depends on
-// (update_plan.c). Only loops need more rounds.
+// (update_plan.c). Only loops need more rounds. A part that takes its inputs once at a time is
+// updated in the data flow also in its own event, when what comes before it has settled.
 #include <math.h>
 #include <stdio.h>
 
@@ -61,7 +62,7 @@ static bool has_changed(const cpli_master* m, const cpli_master_link* l) {
   const cpli_out* o = &m->outs[l->out];
   if (l->fixed) return false;
   if (is_bytes(l)) return o->version != l->seen_version;
-  if (o->type == CPL_CLOCK) return o->integer != 0 && o->changed_at > l->seen_at;
+  if (o->type == CPL_CLOCK) return o->integer != 0 && o->version != l->seen_version;
   double now = cpli_link_value(m, l);
   return l->discrete ? now != l->seen : has_jumped(l, now, l->seen);
 }
@@ -78,24 +79,20 @@ static void note_inputs(cpli_master* m, const cpli_master_part* p) {
     cpli_master_link* l = &m->links[i];
     l->seen = cpli_link_value(m, l);
     l->seen_version = m->outs[l->out].version;
-    l->seen_at = m->changes;
   }
 }
 
 //------------------------------------ updates ------------------------------------
 
 static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
-  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
-    cpli_master_link* l = &m->links[i];
-    bool ticks = m->outs[l->out].type == CPL_CLOCK && has_changed(m, l);
-    if (ticks) l->fresh = true;  // also when it ticked in the update before
-    cpli_link_jump(m, l, m->t);
-  }
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++)
+    cpli_link_jump(m, &m->links[i], m->t);
   note_inputs(m, p);
   cpl_status st = cpli_master_inputs(m, p, p->t);
   p->pending = p->given = false;
   p->stats.updates++;
-  p->touched = p->updated_at = ++m->changes;
+  p->calls++;
+  p->touched = ++m->changes;
   if (st >= 0) st = p->s->ops->step(p->s, p->own_t, p->own_t, &p->result);
   if (st == CPL_RETRY)
     st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the event at t=%.12g", p->t);
@@ -105,24 +102,46 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   return CPL_OK;
 }
 
+// Parts that take their inputs once wait for a round without such updates: their inputs are known
+// after it.
 static cpl_status update_pending(cpli_master* m) {
   cpl_status st = CPL_OK;
+  m->sampling = true;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpli_master_part* p = &m->parts[i];
-    if (p->pending && can_update(m, p)) st = update_part(m, p);
+    if (!p->pending || !can_update(m, p) || p->s->base.can.samples) continue;
+    m->sampling = false;
+    st = update_part(m, p);
   }
   return st;
 }
 
 //------------------------------------ the data flow ------------------------------------
 
+static bool goes_on(const cpli_master* m, const cpli_master_part* p) {
+  return can_update(m, p) && (p->pending || inputs_changed(m, p));
+}
+
+// Of a part that takes its inputs once: whether parts before it may still change them.
+static bool must_wait(const cpli_master* m, const cpli_master_part* p) {
+  for (int32_t i = 0; i < m->n_parts && m->sampling; i++) {
+    if (m->parts[i].rank < p->rank && goes_on(m, &m->parts[i])) return true;
+  }
+  return !m->sampling;
+}
+
+// The others have been updated in their own events already.
+static bool update_is_due(const cpli_master* m, const cpli_master_part* p) {
+  if (p->s->base.can.samples) return goes_on(m, p) && !must_wait(m, p);
+  return can_update(m, p) && inputs_changed(m, p);
+}
+
 // Whether an op has something to do that it has not done yet. Of a loop: whether one of its ops
 // has.
 static bool is_due(const cpli_master* m, const cpli_plan* plan, const cpli_op* op, int64_t done) {
   const int32_t* items = plan->items + op->first;
   switch (op->kind) {
-    case CPLI_OP_STEP:
-      return can_update(m, &m->parts[op->part]) && inputs_changed(m, &m->parts[op->part]);
+    case CPLI_OP_STEP: return update_is_due(m, &m->parts[op->part]);
     case CPLI_OP_GET: return m->parts[op->part].touched > done;
     case CPLI_OP_SET:
       for (int32_t i = 0; i < op->n; i++) {
@@ -138,16 +157,13 @@ static bool is_due(const cpli_master* m, const cpli_plan* plan, const cpli_op* o
   return false;
 }
 
-// What an op did that was carried out before at `done`. A clock ticks with each update of its part
-// in which it is active. Other values of a loop count as changed.
-static void note_done(cpli_master* m, const cpli_plan* plan, const cpli_op* op, int64_t done,
-                      bool in_loop) {
+// What an op did. Values of a loop count as changed.
+static void note_done(cpli_master* m, const cpli_plan* plan, const cpli_op* op, bool in_loop) {
   cpli_master_part* p = &m->parts[op->part];
   if (op->kind == CPLI_OP_SET) p->touched = ++m->changes;
   for (int32_t i = 0; i < op->n && op->kind == CPLI_OP_GET; i++) {
     cpli_out* o = &m->outs[plan->items[op->first + i]];
-    bool clock = o->type == CPL_CLOCK;
-    if (clock ? p->updated_at > done : o->changed || in_loop) o->changed_at = ++m->changes;
+    if (o->changed || in_loop) o->changed_at = ++m->changes;
   }
 }
 
@@ -156,9 +172,8 @@ static cpl_status follow(cpli_master* m, const cpli_plan* plan, int32_t at) {
   if (op->kind == CPLI_OP_STEP) return update_part(m, &m->parts[op->part]);
   cpl_status st = cpli_master_walk(m, plan, at, at + 1, m->t);
   bool loop = op->kind == CPLI_OP_LOOP;
-  int64_t done = plan->done[at];
-  if (!loop) note_done(m, plan, op, done, false);
-  for (int32_t i = 1; i <= op->n && loop; i++) note_done(m, plan, op + i, done, true);
+  if (!loop) note_done(m, plan, op, false);
+  for (int32_t i = 1; i <= op->n && loop; i++) note_done(m, plan, op + i, true);
   return st;
 }
 
@@ -200,7 +215,7 @@ static void begin(cpli_master* m) {
 }
 
 // First those whose event it is, or who asked for another update, all with the values that led to
-// it; then changes go through the data flow.
+// it, but for parts that take their inputs once; then changes go through the data flow.
 static cpl_status update_round(cpli_master* m) {
   const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   for (int32_t i = 0; i < plan->n_ops; i++) plan->done[i] = m->changes;  // all is up to date
@@ -212,10 +227,6 @@ static cpl_status update_round(cpli_master* m) {
   cpl_status st = update_pending(m);
   if (st >= 0) st = follow_data_flow(m, true);
   return st < 0 ? st : follow_data_flow(m, false);
-}
-
-static bool goes_on(const cpli_master* m, const cpli_master_part* p) {
-  return can_update(m, p) && (p->pending || inputs_changed(m, p));
 }
 
 static bool is_open(const cpli_master* m) {
@@ -294,21 +305,50 @@ cpl_status cpli_master_update(cpli_master* m, bool once) {
 
 //------------------------------------ the start ------------------------------------
 
+static cpl_status start_part(cpli_master* m, cpli_master_part* p) {
+  cpl_component* c = &p->s->base;
+  p->t = p->own_t = m->t;
+  p->due = true;
+  p->calls++;
+  note_inputs(m, p);
+  return c->ops->exit_init(c);
+}
+
+// A part that takes its inputs once at a time begins with what others have after their first event.
+static cpl_status start_sampling(cpli_master* m, cpli_master_part* p) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links && st >= 0; i++) {
+    int32_t out = m->links[i].out;
+    const cpli_master_part* from = &m->parts[m->outs[out].part];
+    bool started = !from->s->base.can.samples || from->rank < p->rank;
+    if (started) st = cpli_master_get(m, m->outs[out].part, &out, 1);
+    if (st >= 0) st = cpli_master_set(m, (int32_t)(p - m->parts), &i, 1);
+  }
+  return st < 0 ? st : start_part(m, p);
+}
+
+static cpl_status start_parts(cpli_master* m) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
+    if (!m->parts[i].s->base.can.samples) st = start_part(m, &m->parts[i]);
+  }
+  for (int32_t i = 0; i < plan->n_ops && st >= 0 && m->samples; i++) {
+    cpli_master_part* p = &m->parts[plan->ops[i].part];
+    if (plan->ops[i].kind == CPLI_OP_STEP && p->s->base.can.samples) st = start_sampling(m, p);
+  }
+  return st;
+}
+
 cpl_status cpli_master_initialize(cpli_master* m) {
   cpl_status st = cpli_master_propagate(m);
-  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
-    cpl_component* c = &m->parts[i].s->base;
-    m->parts[i].t = m->parts[i].own_t = m->t;
-    m->parts[i].due = true;
-    st = c->ops->exit_init(c);
-  }
+  if (st >= 0) st = start_parts(m);
   if (st < 0) return st;
   m->running = true;
-  for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
   st = walk_all(m, CPLI_PLAN_SETTLE);
   if (st < 0) return st;
   cpli_master_sample(m, m->t, true);
-  return is_open(m) ? iterate(m, false) : CPL_OK;  // first updates changed values
+  return is_open(m) ? iterate(m, false) : CPL_OK;  // first updates changed values, or clocks ticked
 }
 
 // The lowest number of those who wish to stop.

@@ -21,7 +21,7 @@ typedef struct cpli_out {
   uint8_t type;
   bool changed;        // by the last look at it
   int64_t changed_at;  // in an event: cpli_master.changes
-  uint32_t version;    // of bytes: how often they changed
+  uint32_t version;    // of bytes: how often they changed; of a clock: the step it ticked in
   double real;
   int64_t integer;
   char* bytes;
@@ -43,13 +43,13 @@ typedef struct cpli_master_link {
   bool delayed;      // cut from a loop: it follows the values of the steps before
   bool guessed;      // its value at the end of the step is the unknown of a loop
   bool fresh;        // must be set even when it looks unchanged
-  uint32_t version;  // of the bytes that were sent last
+  uint32_t version;  // of the bytes, or of the tick, that were sent last,
+  uint32_t kept;     // and where the snapshot of its part was taken
   double factor, offset;
   double nominal;
   double next;            // at the end of the step
   double seen;            // in an event: what it carried in the last update of its part,
-  uint32_t seen_version;  // which bytes,
-  int64_t seen_at;        // and cpli_master.changes then
+  uint32_t seen_version;  // and which bytes or which tick
   double sent;            // what the part was told last (held inputs)
   double noise;           // a residual of its loop that could not be made smaller
   double past_t[CPLI_SAMPLES], past[CPLI_SAMPLES];  // values of communication points, newest first
@@ -62,6 +62,7 @@ typedef struct cpli_master_part {
   bool can_restore, plain;
   bool follows;                 // outputs follow inputs without a step
   bool keeps_own;               // its step cannot vary: it has a grid of its own
+  int32_t rank;                 // in the order of event updates
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
   int32_t order;            // of the polynomials its inputs follow
@@ -76,8 +77,8 @@ typedef struct cpli_master_part {
   bool kept;                // it stopped where all others are taken to now
   double accepted;          // the farthest point it reached in this step without a word
   bool given;               // an input from outside since the last update
-  int64_t touched;          // in an event: cpli_master.changes when it was set or updated last,
-  int64_t updated_at;       // or updated
+  int64_t touched;          // in an event: cpli_master.changes when it was set or updated last
+  uint32_t calls;           // steps and updates so far: a clock that ticked shows it until the next
   bool early;     // inputs of the end of the step, held over it, make an event at its beginning
   double margin;  // of that event: cpl_stepper_ops.wants_update
   bool pending;   // an event of it waits
@@ -164,6 +165,8 @@ typedef struct cpli_master {
   bool touched;       // inputs were given from outside since the last step
   bool iterates;      // a loop repeats steps
   bool watches;       // parts may have conditions over their inputs
+  bool samples;       // a part takes its inputs once at a time: cpl_capabilities.samples,
+  bool sampling;      // and it may do so in this round of an event
   bool crossed;       // such a condition changed in the last step,
   bool early;         // and the event was at the beginning of the step already,
   int32_t crosser;    // of this part;

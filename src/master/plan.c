@@ -64,7 +64,7 @@ static cpl_status each_pair(cpli_master* m, const cpli_master_part* p, pair_fn* 
 static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
   const cpl_structure* s = &p->s->base.desc->structure;
   lookup k;
-  if (p->n_links == 0) return CPL_OK;
+  if (p->n_links == 0 || p->s->base.can.samples) return CPL_OK;
   if (!make_lookup(m, p, &k)) return cpli_nomem(m->base.base.ctx);
   bool all = false;
   for (int32_t o = p->first_out; o < p->first_out + p->n_outs; o++)
@@ -522,6 +522,7 @@ static cpl_status choose_links(cpli_master* m) {
       case CPL_MASTER_GAUSS_SEIDEL: l->with_step = feeds || forward; break;
       case CPL_MASTER_ITERATIVE: l->with_step = true; break;
     }
+    if (m->parts[l->part].s->base.can.samples) l->with_step = false;
     bool asked = m->def.algorithm == CPL_MASTER_ITERATIVE ||
                  (m->def.algorithm == CPL_MASTER_GAUSS_SEIDEL && forward);
     l->assumed = l->assumed && !asked;
@@ -550,6 +551,17 @@ static cpl_status find_probes(cpli_master* m) {
   return CPL_OK;
 }
 
+// Parts that take their inputs once at a time wait for those that are updated before them.
+static void rank_parts(cpli_master* m) {
+  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  for (int32_t i = 0; i < plan->n_ops; i++) {
+    if (plan->ops[i].kind != CPLI_OP_STEP) continue;
+    cpli_master_part* p = &m->parts[plan->ops[i].part];
+    p->rank = i;
+    m->samples = m->samples || p->s->base.can.samples;
+  }
+}
+
 cpl_status cpli_master_plan(cpli_master* m) {
   cpl_status st = CPL_OK;
   for (int32_t p = 0; p < m->n_parts && st >= 0; p++) st = note_feeds(m, &m->parts[p]);
@@ -558,5 +570,6 @@ cpl_status cpli_master_plan(cpli_master* m) {
   if (st >= 0) st = make_plan(m, CPLI_PLAN_SETTLE);
   if (st >= 0) st = make_plan(m, CPLI_PLAN_INITIAL);
   if (st >= 0) st = make_plan(m, CPLI_PLAN_EVENT);
+  if (st >= 0) rank_parts(m);
   return st < 0 ? st : find_probes(m);
 }

@@ -12,7 +12,7 @@ typedef struct saved {
   cpli_trace trace;
   bool running, ended, pending, touched;
   cpl_snapshot* parts;
-  cpli_master_part* states;  // what is copied of them: t, pending and result
+  cpli_master_part* states;  // what is copied of them: t, pending, calls and result
   cpli_master_link* links;
   cpli_out* outs;
 } saved;
@@ -69,11 +69,13 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   for (int32_t i = 0; i < m->n_outs; i++) {
     m->outs[i].real = k->outs[i].real;
     m->outs[i].integer = k->outs[i].integer;
+    if (m->outs[i].type == CPL_CLOCK) m->outs[i].version = k->outs[i].version;
   }
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = k->states[i].t;
     m->parts[i].own_t = k->states[i].own_t;
     m->parts[i].pending = k->states[i].pending;
+    m->parts[i].calls = k->states[i].calls;
     m->parts[i].result = k->states[i].result;
     st = m->parts[i].s->base.ops->restore(&m->parts[i].s->base, &k->parts[i]);
   }

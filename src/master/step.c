@@ -58,6 +58,7 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
 static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_end) {
   double last = p->t;
   for (int32_t i = 0;; i++) {
+    p->calls++;
     cpl_status st = p->s->ops->step(p->s, t_end, t_end, &p->result);
     double here = p->result.time;
     bool event = st >= 0 && p->result.end == CPL_STEP_EVENT;
@@ -66,6 +67,7 @@ static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_
     bool stands = inside || (event && here <= p->t);
     if (!stands || i == MOST_TRIES) return st;
     p->stats.updates++;
+    p->calls++;
     if (p->s->base.can.zero_step) st = p->s->ops->step(p->s, here, here, &p->result);
     if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
     st = cpli_master_inputs(m, p, t_end);  // FMUs take derivatives for one step only
@@ -264,22 +266,39 @@ cpl_status cpli_master_walk(cpli_master* m, const cpli_plan* plan, int32_t first
 
 //------------------------------------ going back ------------------------------------
 
-static cpl_status save_all(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_parts; i++) {
-    cpli_master_part* p = &m->parts[i];
-    if (!m->saves || !p->can_restore || !p->due) continue;
-    cpl_status st = p->s->base.ops->save(&p->s->base, &p->saved);
-    if (st < 0) return st;
-    p->saved_t = p->own_t;
-  }
+// A part that fails to save its state goes on as one that cannot be rolled back, unless the master
+// takes steps back by itself.
+static cpl_status save_part(cpli_master* m, cpli_master_part* p) {
+  cpl_component* c = &p->s->base;
+  cpl_status st = c->ops->save(c, &p->saved);
+  p->saved_t = p->own_t;
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++)
+    m->links[i].kept = m->links[i].version;
+  if (st >= 0 || st == CPL_ERR_NOMEM || m->iterates || m->def.tolerance > 0) return st;
+  p->can_restore = false;
+  cpl_log(c->ctx, CPL_LOG_WARNING, m->base.base.name,
+          "%s is not rolled back from here on, since its state cannot be saved: %s", c->name,
+          cpl_context_error(c->ctx));
   return CPL_OK;
+}
+
+static cpl_status save_all(cpli_master* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0 && m->saves; i++) {
+    cpli_master_part* p = &m->parts[i];
+    if (p->can_restore && p->due) st = save_part(m, p);
+  }
+  return st;
 }
 
 cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   p->stepped = false;
   p->own_t = p->saved_t;
   p->stats.rollbacks++;
-  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) m->links[i].fresh = true;
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    m->links[i].fresh = true;
+    m->links[i].version = m->links[i].kept;  // a tick of this step is handed over again
+  }
   return p->s->base.ops->restore(&p->s->base, &p->saved);
 }
 
@@ -384,7 +403,7 @@ static cpl_status probe(cpli_master* m, double* target) {
     again = false;
     for (int32_t i = 0; i < m->n_probes; i++) {
       cpli_master_part* p = &m->parts[m->probes[i]];
-      if (!p->due) continue;
+      if (!p->due || !p->can_restore) continue;
       m->reach = *target;
       take_step(m, p, *target);
       cpl_status st = p->st < 0 ? p->st : judge(m, p, *target);

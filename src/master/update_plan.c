@@ -6,7 +6,7 @@
 // the blocks of values and one update of each part. Where updates need each other the edges from an
 // update to continuous outputs are left out, so that discrete values still go in order through
 // parts that are coupled in both directions; what is a loop even then is cut at one update after
-// the other.
+// the other, at those of parts that take their inputs once at a time last.
 #include <stdlib.h>
 
 #include "master/planning.h"
@@ -92,9 +92,11 @@ static bool list_successors(maker* k) {
 
 //------------------------------------ turns ------------------------------------
 
-static bool is_update(const maker* k, int32_t v) {
+static bool is_update(const maker* k, int32_t v, bool samples) {
   const cpli_blocks* b = k->b->blocks;
-  return b->order[b->first[v]] < k->b->m->n_parts;
+  const cpli_master* m = k->b->m;
+  int32_t node = b->order[b->first[v]];
+  return node < m->n_parts && m->parts[node].s->base.can.samples == samples;
 }
 
 // Vertex v has its turn now: what waits for nothing else in its loop is ready.
@@ -118,9 +120,9 @@ static void place_loop(maker* k, const item* items, int32_t n) {
     for (int32_t e = k->first[v]; e < k->first[v + 1]; e++)
       k->waiting[k->to[e]] += k->member[k->to[e]] == mark;
   }
-  for (int32_t cut = 0; cut < n; cut++) {  // every cycle has an update
-    int32_t v = items[cut].v;
-    if (k->member[v] == mark && is_update(k, v)) n_ready = place(k, v, n_ready);
+  for (int32_t cut = 0; cut < 2 * n; cut++) {  // every cycle has an update
+    int32_t v = items[cut % n].v;
+    if (k->member[v] == mark && is_update(k, v, cut >= n)) n_ready = place(k, v, n_ready);
     while (at < n_ready) {
       v = k->next[at++];
       if (k->member[v] == mark) n_ready = place(k, v, n_ready);

@@ -61,6 +61,10 @@ static cpl_status get_run(cpli_master* m, cpl_component* c, cpl_type type, const
     cpli_out* o = &m->outs[items[i]];
     o->changed = o->integer != m->integers[i];
     o->integer = m->integers[i];
+    if (type == CPL_CLOCK && o->integer != 0) {  // it may have ticked before, and again
+      o->changed = o->version != m->parts[o->part].calls;
+      o->version = m->parts[o->part].calls;
+    }
   }
   return st;
 }
@@ -152,10 +156,20 @@ static cpl_status set_bytes(cpli_master* m, cpl_component* c, cpli_master_link* 
   return c->ops->set_binary(c, &l->ref, 1, &binary);
 }
 
+// A tick is handed over once, whatever the link carried before.
+static cpl_status set_clock(cpli_master* m, cpl_component* c, cpli_master_link* l) {
+  const cpli_out* o = &m->outs[l->out];
+  int64_t tick = 1;
+  if (o->integer == 0 || o->version == l->version) return CPL_OK;
+  l->version = o->version;
+  return c->ops->set_integer(c, CPL_CLOCK, &l->ref, 1, &tick);
+}
+
 // Values that move only at events: told when they changed.
 static cpl_status set_discrete(cpli_master* m, cpl_component* c, cpli_master_link* l) {
   if (l->fixed && m->running) return CPL_OK;
   if (is_bytes(l->type)) return set_bytes(m, c, l);
+  if (l->type == CPL_CLOCK) return set_clock(m, c, l);
   if (l->type == CPL_REAL) {
     double value = l->guessed ? l->next : cpli_link_value(m, l);
     if (value == l->sent && !l->fresh) return CPL_OK;

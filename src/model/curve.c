@@ -17,7 +17,8 @@ static size_t cut(const cpli_curve* c, cpli_piece* pieces) {
   for (size_t row = 0, end; row < c->n_rows; row = end + 1) {
     end = group_end(c, row);
     const double left = c->held ? c->values[first] : c->values[row];
-    if (c->values[end] == left) continue;
+    bool tick = c->ticks && row > 0 && c->values[end] != 0;
+    if (c->values[end] == left && !tick) continue;
     if (pieces != NULL) pieces[n] = (cpli_piece){first, row};
     n++;
     first = end;
@@ -27,12 +28,13 @@ static size_t cut(const cpli_curve* c, cpli_piece* pieces) {
 }
 
 cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table* table,
-                           size_t column, bool held, const cpli_conversion* how) {
+                           size_t column, cpli_between between, const cpli_conversion* how) {
   *curve = (cpli_curve){.ctx = ctx,
                         .time = table->time,
                         .values = table->values + column * table->n_rows,
                         .n_rows = table->n_rows,
-                        .held = held};
+                        .held = between != CPLI_ROWS_LINEAR,
+                        .ticks = between == CPLI_ROWS_TICKS};
   if (how != NULL) {
     curve->converted = cpli_alloc(ctx, table->n_rows, sizeof *curve->converted);
     if (curve->converted == NULL) return cpli_nomem(ctx);

@@ -60,6 +60,13 @@ cpl_status cpli_table_from_csv(cpl_context* ctx, const char* path, bool lenient,
 
 //------------------------------------ curves ------------------------------------
 
+// What a column says of the time between its rows.
+typedef enum cpli_between {
+  CPLI_ROWS_LINEAR,
+  CPLI_ROWS_HELD,
+  CPLI_ROWS_TICKS,  // of a Clock: nothing; every row with another value than 0 is a tick
+} cpli_between;
+
 // Rows first to last without a jump between them. The jump is at time[last].
 typedef struct cpli_piece {
   size_t first, last;
@@ -73,20 +80,21 @@ typedef struct cpli_curve {
   double* converted;            // in another unit than the table's: own values. Nullable.
   size_t n_rows;
   bool held;     // constant between changes; else linear between rows
+  bool ticks;    // held, and every row that is not 0 begins a piece
   double range;  // of the values
   cpli_piece* pieces;
   size_t n_pieces;
 } cpli_curve;
 
 /// A linear column jumps where a time stands twice with different values; a held one at every
-/// change of value. Repeated times with equal values are no jumps. Of a time that stands more than
-/// twice the first and the last value count.
+/// change of value, and one of ticks at each of them. Repeated times with equal values are no
+/// jumps. Of a time that stands more than twice the first and the last value count.
 /// Order:    the table has passed cpl_table_check().
 /// Nullable: how, what is done to every value
 /// Owned:    curve by the caller, who calls cpli_curve_free() (also fine after a failure).
 /// Borrowed: table until then.
 cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table* table,
-                           size_t column, bool held, const cpli_conversion* how);
+                           size_t column, cpli_between between, const cpli_conversion* how);
 void cpli_curve_free(cpli_curve* curve);
 
 // A plain value: copy it to save the place, copy it back to return there.

@@ -90,7 +90,10 @@ static cpl_status open_follower(cpl_stepper* s, const cpl_input* input, double t
   st = convert_column(c, f->var, input, &how, &convert);
   if (st >= 0) st = check_column(c, f->var, input);
   if (st < 0) return st;
-  st = cpli_curve_init(&f->pieces, c->ctx, input->table, input->column, !continuous,
+  cpli_between between = f->var->type == CPL_CLOCK ? CPLI_ROWS_TICKS
+                         : continuous              ? CPLI_ROWS_LINEAR
+                                                   : CPLI_ROWS_HELD;
+  st = cpli_curve_init(&f->pieces, c->ctx, input->table, input->column, between,
                        convert ? &how : NULL);
   if (st < 0) return st;
   f->cursor = cpli_cursor_at(&f->pieces, t0);
@@ -189,8 +192,18 @@ static cpl_status set_polynomial(cpli_inputs* in, cpli_follower* f, double t) {
   return in->s->ops->set_curve(in->s, f->var->ref, &line);
 }
 
+// A Clock ticks at the rows that say so, and at no time between.
+static cpl_status set_tick(cpli_inputs* in, cpli_follower* f, double t) {
+  bool moved = cpli_cursor_pass(&f->cursor, t);
+  bool at_first = isnan(f->last) && f->pieces.time[f->cursor.row] == t;
+  f->last = 0;
+  if (!(moved || at_first) || cpli_cursor_value(&f->cursor, t) == 0) return CPL_OK;
+  return set_value(&in->s->base, f->var, 1);
+}
+
 static cpl_status set_follower(cpli_inputs* in, cpli_follower* f, double t) {
   bool evaluates = in->s->base.can.dense_output;  // our own steppers take any function of time
+  if (f->from_table && f->pieces.ticks) return set_tick(in, f, t);
   if (f->from_table) cpli_cursor_pass(&f->cursor, t);
   if (f->by_curve && evaluates) {
     if (!isnan(f->last)) return CPL_OK;  // it has the curve, and the curve moved

@@ -235,6 +235,7 @@ static cpl_status exchange_step(run* r) {
   double jump = cpli_inputs_next_jump(&r->inputs);
   double target = before_jump(r, next_exchange(r), jump), h = target - r->t;
   int stands = 0;
+  bool passed = false;  // the jump
   while (st >= 0 && !r->ended && r->t < target) {
     cpl_step_result result;
     double before = r->t;
@@ -254,11 +255,14 @@ static cpl_status exchange_step(run* r) {
     if (st >= 0 && event) st = check_progress(r, before, &stands);
     if (st >= 0 && (event || r->ended)) st = record(r);
     if (st >= 0 && event && r->s->base.can.zero_step) {
-      st = update_event(r);  // both sides are recorded
+      // an event where an input jumps: it has the new value
+      passed = r->t >= jump - rounding(r);
+      if (passed) st = cpli_inputs_set(&r->inputs, fmax(r->t, jump));
+      if (st >= 0) st = update_event(r);  // both sides are recorded
       if (st >= 0) st = record(r);
     }
   }
-  if (st >= 0 && !r->ended && r->t >= jump) st = pass_jump(r);
+  if (st >= 0 && !r->ended && r->t >= jump && !passed) st = pass_jump(r);
   if (st < 0) return st;
   grid_pass(&r->exchange, r->t);
   double now = r->t + rounding(r);
