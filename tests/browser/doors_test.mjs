@@ -3,19 +3,17 @@
 //
 // couplet run --live and those who mean no good, or only sleep.
 import assert from 'node:assert/strict';
-import {spawn} from 'node:child_process';
 import fs from 'node:fs';
-import http from 'node:http';
 import net from 'node:net';
 import os from 'node:os';
 import {after, before, test} from 'node:test';
 
-import {couplet, open, start, stop} from './browser.mjs';
+import {open, start, stop} from './browser.mjs';
+import {ask, begin as beginRun, endRuns} from './watched.mjs';
 
-const children = [];
 before(start);
 after(async () => {
-  for (const child of children) child.kill('SIGKILL'); // of tests that failed
+  endRuns();
   await stop();
 });
 
@@ -30,25 +28,7 @@ static int f(const cpl_values* v, double* dx) {
 const cpl_model_def couplet_model = {.name = "wide", .states = x, .derivatives = f};
 `);
 
-async function begin(...args) {
-  const child = spawn(couplet, ['run', 'wide.c', '--solver', 'euler', '--step', '0.01', '--interval', '0.01', '--live', ...args]);
-  children.push(child);
-  let told = '';
-  const ended = new Promise(done => child.on('close', code => done({code, told})));
-  const url = await new Promise((found, lost) => {
-    child.stderr.on('data', d => { told += d; const at = told.match(/live: (http:\S+)\n/); if (at) found(at[1]); });
-    child.on('close', () => lost(new Error('no address: ' + told)));
-  });
-  return {child, url, ended};
-}
-
-function ask(url, options = {}) {
-  return new Promise((done, failed) => {
-    const request = http.request(url, options, answer => { answer.resume(); answer.on('end', () => done(answer.statusCode)); });
-    request.on('error', failed);
-    request.end();
-  });
-}
+const begin = (...args) => beginRun('wide.c', '--solver', 'euler', '--step', '0.01', '--interval', '0.01', ...args);
 
 function connect(url) {
   const {hostname, port} = new URL(url);

@@ -1,17 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 import assert from 'node:assert/strict';
-import {spawn} from 'node:child_process';
 import fs from 'node:fs';
-import http from 'node:http';
 import {after, before, test} from 'node:test';
 
-import {close, couplet, open, start, stop} from './browser.mjs';
+import {close, open, start, stop} from './browser.mjs';
+import {ask, begin as beginRun, endRuns} from './watched.mjs';
 
-const children = [];
 before(start);
 after(async () => {
-  for (const child of children) child.kill('SIGKILL'); // of tests that failed
+  endRuns();
   await stop();
 });
 
@@ -29,26 +27,7 @@ const cpl_model_def couplet_model = {.name = "slow", .states = x, .derivatives =
   .dependencies = (const cpl_dependency[]){{"der(x)", "x", 0}, {0}}};
 `);
 
-// A run, its address, and a promise of how it ends.
-async function begin(...args) {
-  const child = spawn(couplet, ['run', 'slow.c', '--solver', 'rk4', '--step', '0.01', '--live', ...args]);
-  children.push(child);
-  let told = '';
-  const ended = new Promise(done => child.on('close', code => done({code, told})));
-  const url = await new Promise((found, lost) => {
-    child.stderr.on('data', d => { told += d; const at = told.match(/live: (http:\S+)\n/); if (at) found(at[1]); });
-    child.on('close', () => lost(new Error('no address: ' + told)));
-  });
-  return {child, url, ended};
-}
-
-function ask(url, options = {}) {
-  return new Promise((done, failed) => {
-    const request = http.request(url, options, answer => { answer.resume(); answer.on('end', () => done(answer.statusCode)); });
-    request.on('error', failed);
-    request.end();
-  });
-}
+const begin = (...args) => beginRun('slow.c', '--solver', 'rk4', '--step', '0.01', ...args);
 
 test('curves grow, and the stop button ends the run cleanly', async () => {
   const run = await begin('--stop-time', '1000', '--interval', '0.01', '-o', 'stopped.csv');
