@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/file.h"
+#include "format/folder.h"
 #include "report.h"
 
 static bool split_address(const char* listen, char* address, size_t size, int* port) {
@@ -16,30 +18,26 @@ static bool split_address(const char* listen, char* address, size_t size, int* p
   return number >= 0 && number <= 65535 && (colon == NULL || (end > colon + 1 && *end == '\0'));
 }
 
-// A page that leads to the address: all users of the machine see the arguments of a program, and
-// the token is not for them.
-static char door[4096];
+// A page that leads to the address, in a folder of this user: everybody on the machine sees the
+// arguments of a program, and the token is not for them.
+static char* door;
 
-static void open_door(const char* url) {
-  const char* folder = getenv("XDG_RUNTIME_DIR");
-  if (folder == NULL || folder[0] == '\0') folder = getenv("TMPDIR");
-  if (folder == NULL || folder[0] == '\0') folder = "/tmp";
-  snprintf(door, sizeof door, "%s/couplet-live-XXXXXX.html", folder);
-  const int fd = mkstemps(door, (int)strlen(".html"));  // for this user only
-  FILE* file = fd >= 0 ? fdopen(fd, "w") : NULL;
-  if (file == NULL) {
-    if (fd >= 0) close(fd);
-    door[0] = '\0';
-    return;
-  }
-  fprintf(file, "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n", url);
-  fclose(file);
-  cli_open_page(door);
+static void open_door(cpl_context* ctx, const char* url) {
+  char path[4096], text[1024];
+  const int n =
+      snprintf(text, sizeof text,
+               "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n", url);
+  cpl_status st = cpli_temp_folder_make(ctx, &door);
+  snprintf(path, sizeof path, "%s/live.html", st >= 0 ? door : "");
+  if (st >= 0) st = cpli_file_make(ctx, path, text, (size_t)n);
+  if (st >= 0) cli_open_page(path);
+  else cpl_log(ctx, CPL_LOG_WARNING, "--live", "no browser is started: %s", cpl_context_error(ctx));
 }
 
-void run_live_end(void) {
-  if (door[0] != '\0') unlink(door);
-  door[0] = '\0';
+void run_live_end(cpl_context* ctx) {
+  cpli_temp_folder_remove(ctx, door);
+  cpli_free(ctx, door);
+  door = NULL;
 }
 
 cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
@@ -58,6 +56,6 @@ cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, con
   const cpl_status st = cpl_live_open(ctx, &def, out);
   if (st < 0) return cpl_fail_prefix(ctx, st, "--live");
   fprintf(stderr, "live: %s\n", cpl_live_url(*out));
-  if (isatty(STDERR_FILENO) && cli_has_desktop()) open_door(cpl_live_url(*out));
+  if (isatty(STDERR_FILENO) && cli_has_desktop()) open_door(ctx, cpl_live_url(*out));
   return st;
 }

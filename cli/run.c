@@ -155,7 +155,7 @@ static void release(session* s) {
   cpl_table_destroy(s->table);
   model_times_free(&s->times);
   cpl_live_close(s->live);
-  run_live_end();
+  run_live_end(s->ctx);
   split_free(&s->split);
   run_solvers_free(&s->solvers);
   free(s->record);
