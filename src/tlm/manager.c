@@ -30,19 +30,15 @@ static void begin(cpli_remote* r, cpli_member* b, cpli_message_kind kind) {
   cpli_put_head(&r->out, &(cpli_head){kind, r->session, CPLI_MANAGER, b->part, b->sent});
 }
 
-static void suspect(cpli_remote* r, int32_t part, const char* what) {
-  if (r->suspect >= 0) return;
-  r->suspect = part;
-  r->suspected = cpli_now();
-  snprintf(r->suspicion, sizeof r->suspicion, "%s", what);
+static void leave(cpli_member* b) {
+  if (!b->leaving) b->left = cpli_now();
+  b->leaving = true;
 }
 
 static cpl_status post(cpli_remote* r, cpli_member* b) {
   cpl_status st = cpli_packet_check(&r->out, 0);
   if (st < 0) return st;
-  if (cpli_socket_post(&r->control, &b->route, &r->out, &b->sent)) return CPL_OK;
-  if (r->meeting) suspect(r, b->part, CPLI_GONE);
-  else b->stage = CPLI_STAGE_NONE;  // it may come again
+  if (!cpli_socket_post(&r->control, &b->route, &r->out, &b->sent)) leave(b);
   return CPL_OK;
 }
 
@@ -190,17 +186,44 @@ static void tell_refused(cpli_remote* r) {
           n == 1 ? " was" : "s were", from);
 }
 
+static bool has_ended(const cpli_remote* r, int fd) {
+  return fd >= 0 && fd < CPLI_CONNECTIONS_MOST && (r->ended[fd / 64] >> (fd % 64) & 1) != 0;
+}
+
+static void set_ended(cpli_remote* r, int fd, bool ended) {
+  uint64_t bit = UINT64_C(1) << (fd % 64);
+  if (fd < 0 || fd >= CPLI_CONNECTIONS_MOST) return;
+  if (ended) r->ended[fd / 64] |= bit;
+  else r->ended[fd / 64] &= ~bit;
+}
+
 static void see_events(cpli_remote* r) {
   int fd;
   for (cpli_net_event e; (e = cpli_socket_event(&r->control, &fd)) != CPLI_NET_NOTHING;) {
+    if (e != CPLI_NET_GONE && e != CPLI_NET_ACCEPTED) continue;
+    set_ended(r, fd, e == CPLI_NET_GONE);
     for (int32_t i = 0; i < r->m->n_parts && e == CPLI_NET_GONE; i++) {
       cpli_member* b = &r->members[i];
-      if (b->stage == CPLI_STAGE_NONE || b->fd != fd) continue;
-      if (r->meeting) suspect(r, i, CPLI_GONE);
-      else b->stage = CPLI_STAGE_NONE;  // it may come again
+      if (b->stage != CPLI_STAGE_NONE && b->fd == fd) leave(b);
     }
   }
   tell_refused(r);
+}
+
+// All that those who left had sent was received, which may have ended the run for a better reason.
+// Before all have met a part may come again.
+static cpl_status see_off(cpli_remote* r) {
+  cpli_member* first = NULL;
+  for (int32_t i = 0; i < r->m->n_parts; i++) {
+    cpli_member* b = &r->members[i];
+    if (!b->leaving) continue;
+    if (first == NULL || b->left < first->left) first = b;
+    if (r->meeting) continue;
+    b->stage = CPLI_STAGE_NONE;
+    b->leaving = false;
+  }
+  if (first == NULL || !r->meeting) return CPL_OK;
+  return blame(r, first->part, r->suspect == first->part ? r->suspicion : CPLI_GONE);
 }
 
 static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
@@ -213,14 +236,16 @@ static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
     turn_away(r, &r->in.route, 0, CPLI_NOBODY, text);
     return CPL_OK;
   }
-  if (b->stage != CPLI_STAGE_NONE) {
+  see_events(r);  // also of a connection that had the same number before
+  if (b->stage != CPLI_STAGE_NONE && (r->meeting || !b->leaving)) {
     snprintf(text, sizeof text, "%s has joined already", name);
     turn_away(r, &r->in.route, 0, CPLI_NOBODY, text);
     return CPL_OK;
   }
-  see_events(r);  // of a connection that had the same number before
   b->route = r->in.route;
   b->fd = r->in.fd;
+  b->leaving = false;
+  if (has_ended(r, b->fd)) leave(b);
   b->sent = 0;
   b->received = 1;
   b->pieces.n = 0;
@@ -258,6 +283,16 @@ static cpl_status hear_state(cpli_remote* r, cpli_member* b) {
   if (!cpli_all_read(&r->in.bytes)) return blame(r, b->part, "a message of it makes no sense");
   if (r->m->running) r->m->parts[b->part].t = t;
   return CPL_OK;
+}
+
+// A neighbour reports that a part cannot be reached: what that part says itself, or that its
+// connection to here has ended, is a better reason, which may be under way still.
+static void suspect(cpli_remote* r, int32_t part, const char* what) {
+  static const double grace = 2;
+  if (r->suspect >= 0) return;
+  r->suspect = part;
+  r->suspected = cpli_now() + (strcmp(what, CPLI_GONE) == 0 ? grace : 0);
+  snprintf(r->suspicion, sizeof r->suspicion, "%s", what);
 }
 
 static cpl_status hear_lost(cpli_remote* r, cpli_member* b) {
@@ -338,9 +373,8 @@ static cpl_status check_cancel(cpli_remote* r) {
 }
 
 static cpl_status check_clocks(cpli_remote* r) {
-  static const double grace = 0.3;  // until the word of a part itself has arrived
   double now = cpli_now(), limit = r->def.call_timeout;
-  if (r->suspect >= 0 && now - r->suspected > grace) return blame(r, r->suspect, r->suspicion);
+  if (r->suspect >= 0 && now > r->suspected) return blame(r, r->suspect, r->suspicion);
   for (int32_t i = 0; i < r->m->n_parts && limit > 0; i++) {
     char text[128];
     if (!r->members[i].asked || now - r->members[i].heard <= limit) continue;
@@ -350,8 +384,18 @@ static cpl_status check_clocks(cpli_remote* r) {
   return CPL_OK;
 }
 
-static cpl_status look_around(cpli_remote* r) {
+// Whether one of those who left has had time enough, even if others send without end.
+static bool is_overdue(const cpli_remote* r, double now) {
+  for (int32_t i = 0; i < r->m->n_parts; i++) {
+    if (r->members[i].leaving && now - r->members[i].left > 1) return true;
+  }
+  return false;
+}
+
+static cpl_status look_around(cpli_remote* r, bool all_received) {
   r->looked = cpli_now();
+  cpl_status st = all_received || is_overdue(r, r->looked) ? see_off(r) : CPL_OK;
+  if (st < 0) return st;
   see_events(r);
   if (r->looked - r->turned_away >= 1) tell_left_out(r);
   return check_clocks(r);
@@ -364,12 +408,11 @@ cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
   if (st < 0) return st;
   if (!cpli_socket_receive(control, true, &r->in)) {
     cpli_sockets_wait(&control, 1, 0.02);
-    // what was said before it left counts
-    if (!cpli_socket_receive(control, true, &r->in)) return look_around(r);
+    if (!cpli_socket_receive(control, true, &r->in)) return look_around(r, true);
   }
   st = hear(r, answered);
   // also when somebody sends without end
-  return st < 0 || cpli_now() - r->looked < 0.1 ? st : look_around(r);
+  return st < 0 || cpli_now() - r->looked < 0.1 ? st : look_around(r, false);
 }
 
 cpl_status cpli_member_wait(cpli_member* b) {

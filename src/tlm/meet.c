@@ -208,6 +208,25 @@ static cpl_status lost_to_nonsense(cpl_tlm_join* j, const cpli_neighbour* n, con
   return cpli_join_lost(j, n, text);
 }
 
+// Whether a neighbour is gone.
+static bool note_events(cpl_tlm_join* j) {
+  int fd;
+  bool gone = false;
+  for (cpli_net_event e; (e = cpli_socket_event(&j->waves, &fd)) != CPLI_NET_NOTHING;) {
+    for (uint32_t i = 0; i < j->n_neighbours && e == CPLI_NET_GONE; i++) {
+      cpli_neighbour* n = &j->neighbours[i];
+      n->gone = n->gone || (!n->connects && n->met && n->fd == fd);
+    }
+  }
+  for (uint32_t i = 0; i < j->n_neighbours; i++) {
+    cpli_neighbour* n = &j->neighbours[i];
+    for (cpli_net_event e; n->connects && (e = cpli_socket_event(&n->socket, &fd));)
+      n->gone = n->gone || (e == CPLI_NET_GONE && n->met);
+    gone = gone || n->gone;
+  }
+  return gone;
+}
+
 static cpl_status take_message(cpl_tlm_join* j, cpli_neighbour* n, cpli_incoming* in) {
   cpli_head head,
       expected = {
@@ -222,9 +241,9 @@ static cpl_status take_message(cpl_tlm_join* j, cpli_neighbour* n, cpli_incoming
   if (head.kind != CPLI_MSG_GREET || n->met || !cpli_all_read(&in->bytes))
     return cpli_join_lost(j, n, nonsense);
   // what happened to a connection that had the same number before does not count
-  cpl_status st = n->connects ? CPL_OK : cpli_join_events(j);
+  if (!n->connects) note_events(j);
   n->met = true;
-  if (st < 0 || n->connects) return st;
+  if (n->connects) return CPL_OK;
   n->route = in->route;
   n->fd = in->fd;
   return greet(j, n);
@@ -256,20 +275,13 @@ cpl_status cpli_join_receive(cpl_tlm_join* j, int64_t* n) {
 }
 
 cpl_status cpli_join_events(cpl_tlm_join* j) {
-  int fd;
-  for (cpli_net_event e; (e = cpli_socket_event(&j->waves, &fd)) != CPLI_NET_NOTHING;) {
-    for (uint32_t i = 0; i < j->n_neighbours && e == CPLI_NET_GONE; i++) {
-      cpli_neighbour* n = &j->neighbours[i];
-      if (!n->connects && n->met && n->fd == fd) return cpli_join_lost(j, n, CPLI_GONE);
-    }
+  cpl_status st = CPL_OK;
+  int64_t ignored = 0;
+  if (note_events(j)) st = cpli_join_receive(j, &ignored);
+  for (uint32_t i = 0; i < j->n_neighbours && st >= 0 && !j->over; i++) {
+    if (j->neighbours[i].gone) st = cpli_join_lost(j, &j->neighbours[i], CPLI_GONE);
   }
-  for (uint32_t i = 0; i < j->n_neighbours; i++) {
-    cpli_neighbour* n = &j->neighbours[i];
-    for (cpli_net_event e; n->connects && (e = cpli_socket_event(&n->socket, &fd));) {
-      if (e == CPLI_NET_GONE && n->met) return cpli_join_lost(j, n, CPLI_GONE);
-    }
-  }
-  return CPL_OK;
+  return st;
 }
 
 //------------------------------------ waves that leave ------------------------------------

@@ -212,7 +212,7 @@ static cpl_status watch(cpli_socket* s) {
   const cpli_zmq* z = s->net->z;
   char name[64];
   int none = 0;
-  int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+  int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
   snprintf(name, sizeof name, "inproc://monitor-%d", (int)s->net->n_monitors++);
@@ -306,6 +306,7 @@ cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys
   bool guarded = set_number(s, ZMQ_CURVE_SERVER, 1) && set_keys(s, keys) &&
                  set(s, ZMQ_ZAP_DOMAIN, door->name, strlen(door->name)) &&
                  (door->type != ZMQ_ROUTER || set_number(s, ZMQ_ROUTER_MANDATORY, 1));
+  s->listens = true;
   set_number(s, ZMQ_ZAP_ENFORCE_DOMAIN, 1);
   allow_many_files();
   return guarded ? bind_to(s, address) : failed(net, "ZeroMQ");
@@ -413,7 +414,7 @@ bool cpli_socket_post(cpli_socket* s, const cpli_route* route, cpli_packet* w, u
   return true;
 }
 
-cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {
+static cpli_net_event read_event(cpli_socket* s, int* fd) {
   const cpli_zmq* z = s->net->z;
   uint8_t frame[6];
   char where[CPLI_ENDPOINT_SIZE];
@@ -424,11 +425,30 @@ cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {
   int32_t value;
   memcpy(&event, frame, sizeof event);
   memcpy(&value, frame + sizeof event, sizeof value);
-  *fd = event == ZMQ_EVENT_DISCONNECTED ? value : -1;
+  *fd = event == ZMQ_EVENT_DISCONNECTED || event == ZMQ_EVENT_ACCEPTED ? value : -1;
   return event == ZMQ_EVENT_DISCONNECTED            ? CPLI_NET_GONE
+         : event == ZMQ_EVENT_ACCEPTED              ? CPLI_NET_ACCEPTED
          : event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED   ? CPLI_NET_CONNECTED
          : event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? CPLI_NET_KEY_REFUSED
                                                     : CPLI_NET_NO_PROTOCOL;
+}
+
+static bool has_message(const cpli_socket* s) {
+  int events = 0;
+  size_t size = sizeof events;
+  return s->net->z->zmq_getsockopt(s->s, ZMQ_EVENTS, &events, &size) == 0 &&
+         (events & ZMQ_POLLIN) != 0;
+}
+
+// ZeroMQ hands the messages of a connection over before it reports the end of it.
+cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {
+  if (s->listens) return read_event(s, fd);
+  *fd = -1;
+  if (s->held == CPLI_NET_NOTHING) s->held = read_event(s, fd);
+  if (s->held == CPLI_NET_NOTHING || has_message(s)) return CPLI_NET_NOTHING;
+  cpli_net_event event = s->held;
+  s->held = CPLI_NET_NOTHING;
+  return event;
 }
 
 void cpli_sockets_wait(cpli_socket* const* sockets, size_t n, double seconds) {

@@ -62,11 +62,22 @@ int64_t cpli_net_refused(cpli_net* net, char* from, size_t size);
 
 //------------------------------------ sockets ------------------------------------
 
+typedef enum cpli_net_event {
+  CPLI_NET_NOTHING,
+  CPLI_NET_CONNECTED,  // and the other side is who it should be
+  CPLI_NET_ACCEPTED,   // the connection `fd` was made; the other side is not known yet
+  CPLI_NET_GONE,       // the connection `fd` has ended
+  CPLI_NET_KEY_REFUSED,
+  CPLI_NET_NO_PROTOCOL,  // it speaks something else, or has another server key
+} cpli_net_event;
+
 typedef struct cpli_socket {
   cpli_net* net;
   void* s;
   void* monitor;  // NULL at a door where nobody is missed who leaves
   int fd;         // becomes readable when there is news
+  bool listens;
+  cpli_net_event held;  // it waits until all messages that arrived before it were received
   char endpoint[CPLI_ENDPOINT_SIZE];
 } cpli_socket;
 
@@ -103,15 +114,9 @@ bool cpli_socket_is_full(const cpli_socket* s);
 /// *sequence is that of the first, and counts them. What is in `w` is used up.
 bool cpli_socket_post(cpli_socket* s, const cpli_route* route, cpli_packet* w, uint64_t* sequence);
 
-typedef enum cpli_net_event {
-  CPLI_NET_NOTHING,
-  CPLI_NET_CONNECTED,  // and the other side is who it should be
-  CPLI_NET_GONE,       // the connection `fd` has ended
-  CPLI_NET_KEY_REFUSED,
-  CPLI_NET_NO_PROTOCOL,  // it speaks something else, or has another server key
-} cpli_net_event;
-
-/// The next thing that happened to the connections of a socket.
+/// The next thing that happened to the connections of a socket. A socket that connects reports it
+/// after all messages that arrived before. One that listens reports it at once: messages of the
+/// connection `fd` may still wait to be received, and a new connection may have its number.
 cpli_net_event cpli_socket_event(cpli_socket* s, int* fd);
 
 /// Wait until one of the sockets has a message, or something happened to one of them, at most

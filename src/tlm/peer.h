@@ -18,6 +18,7 @@ typedef struct cpli_neighbour {
   cpli_route route;    // else, among those connected to us
   int fd;              // of that connection
   bool met;
+  bool gone;         // its connection has ended; what it sent before still counts
   bool stopped;      // it goes no farther
   uint32_t n_waves;  // of its ends that send to us
   double ahead;      // of us it can be, at most: the shortest delay of the lines between us

@@ -35,6 +35,8 @@ typedef struct cpli_member {
   cpli_stage stage;
   cpli_route route;
   int fd;
+  bool leaving;                       // its connection has ended; what it sent before still counts
+  double left;                        // since when
   char endpoint[CPLI_ENDPOINT_SIZE];  // where neighbours find it
   uint64_t sent, received;            // messages
   double heard;                       // when, last
@@ -53,6 +55,8 @@ typedef struct cpli_read {  // a value that was read to fill the lines
   double value;
 } cpli_read;
 
+enum { CPLI_CONNECTIONS_MOST = 65536 };  // whose end is remembered
+
 typedef struct cpli_remote {
   cpli_tlm* m;
   cpl_tlm_serve_def def;
@@ -68,8 +72,9 @@ typedef struct cpli_remote {
   cpli_incoming in;
   int32_t suspect;  // a part that something is wrong with; -1: none. Its own word may still come
   char suspicion[256];
-  double suspected;       // since when
-  double refused;         // when it was told, last, that strangers were
+  double suspected;                            // until when it may come
+  uint64_t ended[CPLI_CONNECTIONS_MOST / 64];  // bits: connections that were there, by number
+  double refused;                              // when it was told, last, that strangers were
   double turned_away;     // when the present second of lines about those turned away began
   int32_t n_turned_away;  // lines in it
   int64_t left_out;       // lines that were not written

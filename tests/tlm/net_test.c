@@ -5,6 +5,7 @@
 // join files, the same bits as in one process, and members that do not keep to the rules.
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -223,12 +224,14 @@ typedef struct guest {
   rogue_fn* rogue;  // instead of running. Nullable
   cpl_status st;
   char error[512];
+  atomic_bool has_left;
 } guest;
 
 typedef struct party {
   guest guests[PARTS];
   int n;
   rogue_fn* rogues[PARTS];
+  cpl_status (*on_waiting)(void* user, const char* missing, double waited);  // Nullable
 } party;
 
 static void* take_part(void* user) {
@@ -257,6 +260,7 @@ static void* take_part(void* user) {
   if (s != NULL) s->base.ops->destroy(&s->base);
   cpl_tlm_join_close(join);
   bench_end(&b);
+  g->has_left = true;
   return NULL;
 }
 
@@ -284,6 +288,7 @@ static cpl_tlm_serve_def serve_party(party* p) {
   serve.overwrite = true;
   serve.start_limit = 60;
   serve.on_ready = invite_all;
+  serve.on_waiting = p->on_waiting;
   serve.user = p;
   return serve;
 }
@@ -354,6 +359,34 @@ static cpl_status say_garbage(cpl_tlm_join* j, cpl_stepper* s) {
 static void garbage_to_the_manager(void** state) {
   (void)state;
   party p = {.rogues = {NULL, say_garbage, NULL}};
+  expect_failure(&p, "right", "a message of it makes no sense");
+}
+
+// The manager reads nothing while this one says something right, then nonsense, and leaves.
+static struct { atomic_bool has_joined, is_waited_for; } in_a_hurry;
+
+static cpl_status say_garbage_and_leave(cpl_tlm_join* j, cpl_stepper* s) {
+  in_a_hurry.has_joined = true;
+  while (!in_a_hurry.is_waited_for) usleep(1000);
+  cpli_join_begin(j, CPLI_MSG_STATE);
+  cpli_put_real(&j->out, 0);
+  CHECK_OK(j->ctx, cpli_join_post(j));
+  return say_garbage(j, s);
+}
+
+static cpl_status wait_until_it_left(void* user, const char* missing, double waited) {
+  party* p = user;
+  (void)missing, (void)waited;
+  if (!in_a_hurry.has_joined || in_a_hurry.is_waited_for) return CPL_OK;
+  in_a_hurry.is_waited_for = true;
+  while (!p->guests[1].has_left) usleep(1000);
+  usleep(300 * 1000);
+  return CPL_OK;
+}
+
+static void what_was_said_before_leaving_counts(void** state) {
+  (void)state;
+  party p = {.rogues = {NULL, say_garbage_and_leave, NULL}, .on_waiting = wait_until_it_left};
   expect_failure(&p, "right", "a message of it makes no sense");
 }
 
@@ -522,11 +555,16 @@ static void garbage_of_the_manager(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(garbage_is_refused),
-      cmocka_unit_test(join_files_are_private),  cmocka_unit_test(no_bit_changes),
-      cmocka_unit_test(garbage_to_the_manager),  cmocka_unit_test(nobody_speaks_for_others),
-      cmocka_unit_test(garbage_to_a_neighbour),  cmocka_unit_test(who_joined_is_not_disturbed),
+      cmocka_unit_test(what_is_written_is_read),
+      cmocka_unit_test(garbage_is_refused),
+      cmocka_unit_test(join_files_are_private),
+      cmocka_unit_test(no_bit_changes),
+      cmocka_unit_test(garbage_to_the_manager),
+      cmocka_unit_test(nobody_speaks_for_others),
+      cmocka_unit_test(garbage_to_a_neighbour),
+      cmocka_unit_test(who_joined_is_not_disturbed),
       cmocka_unit_test(garbage_of_the_manager),
+      cmocka_unit_test(what_was_said_before_leaving_counts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
