@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup dev-setup build run tests test install asan fuzz property valgrind coverage format format-check tidy \
+.PHONY: help setup test-setup dev-setup build run tests test install asan fuzz property soak valgrind coverage format format-check tidy \
   check-style bench images clean distclean
 
 help:  ## this list
@@ -64,6 +64,9 @@ fuzz: dev-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each ta
 
 property: tests  ## random systems against a reference, PROPERTY_SECONDS (600) from case PROPERTY_SEED (1000) on
 	@tools/property.sh $(BUILD) $(or $(PROPERTY_SECONDS),600) $(or $(PROPERTY_SEED),1000)
+
+soak: build  ## runs for SOAK_SECONDS (3600) in which memory, descriptors and threads have to stay flat
+	@tools/soak.py $(BUILD) $(or $(SOAK_SECONDS),3600)
 
 valgrind: dev-setup tests  ## every test program under valgrind
 	@tools/valgrind.py $(BUILD) $(JOBS)
