@@ -50,9 +50,10 @@ CPL_API cpl_status cpl_results_close(cpl_results* res);  ///< Nullable: res
 /// Nullable: res, kept
 CPL_API cpl_status cpl_results_finish(cpl_results* res, bool failed, cpl_results_kept* kept);
 
-/// Read a .csv or .mat file into a table, also one that an interrupted program left. Columns that
-/// are not numbers (Strings) are left out; values may be NaN.
-/// Owned: *out by the caller, who calls cpl_table_destroy().
+/// Read a .csv or .mat file into a table, also one that an interrupted program left: a last row of
+/// a .csv without a line end, and rows of a .mat that its header does not count, are left out with
+/// a warning. Columns that are not numbers (Strings) are left out; values may be NaN. Owned: *out
+/// by the caller, who calls cpl_table_destroy().
 CPL_API cpl_status cpl_results_read(cpl_context* ctx, const char* path, cpl_table** out);
 
 #ifdef __cplusplus

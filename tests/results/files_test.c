@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "couplet/results.h"
+#include "results/writer.h"
 #include "testing.h"
 
 static const cpl_column columns[] = {{.name = "a", .description = ""},
@@ -190,16 +190,17 @@ static void a_last_row_that_is_cut_is_named(void** state) {
     n_said = 0;
     CHECK_OK(ctx, cpl_results_read(ctx, "cut.csv", &t));
     const bool all = n == first || n == sizeof whole - 1;
-    const bool last_value = n > first + strlen("0.5,-3.5,") && !all;
-    CHECK_INT(t->n_rows, n == sizeof whole - 1 || last_value ? 2 : 1);
+    CHECK_INT(t->n_rows, n == sizeof whole - 1 ? 2 : 1);
     CHECK_INT(n_said, all ? 0 : 1);
-    if (!all) CHECK_CONTAINS(said, "cut.csv: line 3: the last row");
-    if (!all) CHECK_CONTAINS(said, last_value ? "may be cut short" : "left out");
+    if (!all) CHECK_CONTAINS(said, "cut.csv: line 3: the last row has no line end");
+    if (!all) CHECK_CONTAINS(said, "left out");
     cpl_table_destroy(t);
   }
   cpl_context_destroy(ctx);
 }
 
+// The rows of a MAT file are counted after they were written: those of the first buffer are when
+// the file has grown beyond the second one.
 static void a_killed_writer_leaves_what_can_be_read(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
@@ -214,7 +215,7 @@ static void a_killed_writer_leaves_what_can_be_read(void** state) {
     }
     struct stat info;
     do usleep(2000);
-    while (stat(path, &info) != 0 || info.st_size < 100000 * (1 + i));
+    while (stat(path, &info) != 0 || info.st_size < 2 * CPLI_RESULTS_BUFFER + 100000 * (1 + i));
     kill(pid, SIGKILL);
     CHECK_INT(waitpid(pid, NULL, 0), pid);
     CHECK(rows_of(ctx, path) > 1000);
