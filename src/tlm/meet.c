@@ -52,12 +52,21 @@ static void limit_waves(const cpli_tlm* m, int32_t part, cpli_neighbour* n) {
     n->ahead = fmin(n->ahead, m->ends[i].delay);
     longest = fmax(longest, m->ends[i].delay);
   }
-  n->most = (size_t)fmin(4 * longest / h, 1e12) + JUMPS_MOST;
+  n->regular = fmin(4 * longest / h, 1e12);
+  n->most = (size_t)n->regular + JUMPS_MOST;
   n->n_waves = count_waves(m, n->part, part);
+}
+
+// They have room while a part computes for long: where its queue is full, ZeroMQ reads nothing of
+// the connection, neither a sign of life, and takes the neighbour for lost.
+static int room_for(const cpli_neighbour* n) {
+  static const double most = 1 << 16;
+  return (int)fmin(n->regular, most);
 }
 
 cpl_status cpli_join_listen(cpl_tlm_join* j) {
   char address[CPLI_ENDPOINT_SIZE];
+  int room = 0;
   for (uint32_t i = 0; i < j->n_neighbours; i++) {
     cpli_neighbour* b = &j->neighbours[i];
     if (b->part >= j->m->n_parts)
@@ -67,7 +76,9 @@ cpl_status cpli_join_listen(cpl_tlm_join* j) {
     int64_t longest =
         CPLI_HEAD_SIZE + CPLI_WAVE_HEAD_SIZE + (int64_t)b->n_waves * CPLI_SEGMENT_MOST;
     if (longest > j->door.longest) j->door.longest = longest;
+    room = room_for(b) > room ? room_for(b) : room;
   }
+  j->door.arriving = cpli_door_waves.arriving + room;  // jumps make more of them
   cpli_local_address(j->file.address, address, sizeof address);
   return cpli_net_listen(j->net, &j->door, &j->file.keys,
                          j->def.listen != NULL ? j->def.listen : address, &j->waves);

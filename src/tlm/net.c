@@ -22,10 +22,10 @@ enum {
 // Each side of the control connection waits for the other one: the pieces of one message may wait,
 // and few arrive that were not asked for. Who watches says nothing, and misses something when it is
 // too slow. A part that is ahead of a neighbour waits until there is room for its waves: meet.c.
-// How long they are depends on the lines.
-const cpli_door cpli_door_control = {"control", ZMQ_ROUTER, CPLI_FRAME_MOST, 1200, 64};
-const cpli_door cpli_door_watch = {"watch", ZMQ_PUB, HANDSHAKE_MOST, 1000, 64};
-const cpli_door cpli_door_waves = {"waves", ZMQ_ROUTER, HANDSHAKE_MOST, 1000, 1000};
+// How long they are, and how many may be under way, depends on the lines.
+const cpli_door cpli_door_control = {"control", ZMQ_ROUTER, CPLI_FRAME_MOST, 1200, 64, 10};
+const cpli_door cpli_door_watch = {"watch", ZMQ_PUB, HANDSHAKE_MOST, 1000, 64, 10};
+const cpli_door cpli_door_waves = {"waves", ZMQ_ROUTER, HANDSHAKE_MOST, 1000, 1000, 10};
 _Static_assert(CPLI_MESSAGE_MOST / (CPLI_FRAME_MOST - CPLI_HEAD_SIZE) < 1100,
                "the pieces of the longest message may wait to be sent");
 
@@ -179,10 +179,8 @@ cpl_status cpli_net_keys(cpli_net* net, cpli_keys* out) {
 // heartbeats of ZeroMQ itself, which a model that computes for long does not hold up.
 static const struct setting {
   int option, value;
-} settings[] = {
-    {ZMQ_LINGER, 1000},           {ZMQ_HEARTBEAT_IVL, 2000}, {ZMQ_HEARTBEAT_TIMEOUT, 10000},
-    {ZMQ_HANDSHAKE_IVL, 10000},   {ZMQ_BACKLOG, 1024},       {ZMQ_RECONNECT_IVL, 100},
-    {ZMQ_RECONNECT_IVL_MAX, 1000}};
+} settings[] = {{ZMQ_LINGER, 1000},  {ZMQ_HEARTBEAT_IVL, 2000}, {ZMQ_HANDSHAKE_IVL, 10000},
+                {ZMQ_BACKLOG, 1024}, {ZMQ_RECONNECT_IVL, 100},  {ZMQ_RECONNECT_IVL_MAX, 1000}};
 
 // Where one of these is not taken a door would stand open, or without a limit.
 static bool set(cpli_socket* s, int option, const void* value, size_t size) {
@@ -202,7 +200,9 @@ static bool configure(cpli_socket* s, const cpli_door* door, int64_t longest) {
   if (longest < HANDSHAKE_MOST) longest = HANDSHAKE_MOST;
   longest += CURVE_MORE;
   bool fine = set(s, ZMQ_MAXMSGSIZE, &longest, sizeof longest) &&
-              set_number(s, ZMQ_SNDHWM, door->leaving) && set_number(s, ZMQ_RCVHWM, door->arriving);
+              set_number(s, ZMQ_SNDHWM, door->leaving) &&
+              set_number(s, ZMQ_RCVHWM, door->arriving) &&
+              set_number(s, ZMQ_HEARTBEAT_TIMEOUT, 1000 * door->silence);
   for (size_t i = 0; i < CPLI_COUNT(settings); i++)
     fine = fine && set_number(s, settings[i].option, settings[i].value);
   return fine;

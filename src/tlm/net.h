@@ -22,6 +22,8 @@ typedef struct cpli_door {
   int64_t longest;   // bytes of a message to who listens
   int leaving;       // messages that may wait to be sent, for each connection
   int arriving;      // and to be received; a sender waits, and nothing is lost
+  int silence;       // [s] after which a connection counts as lost. While as many wait as may, what
+                     // a sender says is not read, and it seems silent
 } cpli_door;
 
 extern const cpli_door cpli_door_control, cpli_door_watch, cpli_door_waves;

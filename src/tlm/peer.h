@@ -22,6 +22,7 @@ typedef struct cpli_neighbour {
   bool stopped;      // it goes no farther
   uint32_t n_waves;  // of its ends that send to us
   double ahead;      // of us it can be, at most: the shortest delay of the lines between us
+  double regular;    // pieces of a wave of it that can be under way, without jumps
   size_t most;       // pieces of a wave of it that can be under way
   uint64_t sent, received;
 } cpli_neighbour;

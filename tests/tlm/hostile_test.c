@@ -146,13 +146,14 @@ static void strangers_take_little_memory(void** state) {
 // A sender is told when too many messages wait; of those it could send none is lost.
 static void queues_are_bounded(void** state) {
   enum { FAR_TOO_MANY = 200000 };
-  const cpli_door* door = *state;
-  door_pair p = open_door(door);
+  cpli_door door = *(const cpli_door*)*state;
+  door.silence = 600;  // on a machine that has much else to do
+  door_pair p = open_door(&door);
   cpli_socket s;
   cpli_packet w = {.ctx = p.ctx};
   cpli_incoming in = {0};
-  CHECK_OK(p.ctx,
-           cpli_net_connect(p.net, door, p.listening.endpoint, p.server.public_key, &p.client, &s));
+  CHECK_OK(p.ctx, cpli_net_connect(p.net, &door, p.listening.endpoint, p.server.public_key,
+                                   &p.client, &s));
   double before = resident_mb();
   uint64_t n = 0;
   for (int failures = 0; failures < 100 && n < FAR_TOO_MANY;) {
