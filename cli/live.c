@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,12 @@ void run_live_end(cpl_context* ctx) {
   door = NULL;
 }
 
+// The button does what a signal does: it also leaves a model that does not return.
+static void stop_as_signals_do(void* user) {
+  (void)user;
+  kill(getpid(), SIGTERM);
+}
+
 cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
                     const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out) {
   char address[64] = "127.0.0.1";
@@ -53,6 +60,7 @@ cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, con
   def.columns = columns;
   def.n_columns = n;
   def.stop = stop;
+  def.on_stop = stop_as_signals_do;
   const cpl_status st = cpl_live_open(ctx, &def, out);
   if (st < 0) return cpl_fail_prefix(ctx, st, "--live");
   fprintf(stderr, "live: %s\n", cpl_live_url(*out));

@@ -54,6 +54,10 @@ typedef struct cpl_live_def {
   const cpl_column* columns;
   size_t n_columns;
   volatile int* stop;  ///< becomes 1 when someone presses the stop button. Nullable.
+  /// Called in place of setting `stop`, once and in the thread of the server, by programs that end
+  /// a run in more than one way: it makes `stop` positive. Nullable.
+  void (*on_stop)(void* user);
+  void* user;
 } cpl_live_def;
 
 CPL_API cpl_live_def cpl_default_live_def(void);

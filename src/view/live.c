@@ -64,6 +64,8 @@ struct cpl_live {
   size_t room;    // bytes of each client's `out`
   char* answers;  // all of them
   volatile int* stop;
+  void (*on_stop)(void* user);
+  void* user;
   volatile bool stopped_by_page;
   // the rest under the lock
   pthread_mutex_t lock;
@@ -168,6 +170,14 @@ static void moved(cpl_live* l, client* c) {
   pthread_mutex_unlock(&l->lock);
 }
 
+static void press_stop(cpl_live* l) {
+  const bool first = !l->stopped_by_page && (l->stop == NULL || *l->stop == 0);
+  l->stopped_by_page = true;
+  if (!first) return;
+  if (l->on_stop != NULL) l->on_stop(l->user);
+  else if (l->stop != NULL) *l->stop = 1;
+}
+
 static void handle(cpl_live* l, client* c) {
   const char* request = c->request;
   const bool get = strncmp(request, "GET /", 5) == 0, post = strncmp(request, "POST /", 6) == 0;
@@ -187,8 +197,7 @@ static void handle(cpl_live* l, client* c) {
     } else if (get && strncmp(path, "result ", 7) == 0) {
       answer_result(l, c);
     } else if (post && strncmp(path, "stop ", 5) == 0) {
-      l->stopped_by_page = true;
-      if (l->stop != NULL && *l->stop == 0) *l->stop = 1;
+      press_stop(l);
       answer(c, "200 OK", "text/plain", "", 0);
     } else {
       refuse(c, "404 Not Found");
@@ -425,6 +434,8 @@ cpl_status cpl_live_open(cpl_context* ctx, const cpl_live_def* def, cpl_live** o
   for (int i = 0; i < CLIENTS; i++) l->clients[i].fd = l->clients[i].file = -1;
   pthread_mutex_init(&l->lock, NULL);
   l->stop = def->stop;
+  l->on_stop = def->on_stop;
+  l->user = def->user;
   l->stride = 1;
   l->time = l->start = def->start_time;
   l->end = def->stop_time;
