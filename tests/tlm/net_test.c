@@ -403,8 +403,8 @@ static void nobody_speaks_for_others(void** state) {
   expect_failure(&p, "right", "it speaks for somebody else");
 }
 
-// Meets its neighbours as it should, and then sends them a wave that cannot be.
-static cpl_status send_bad_wave(cpl_tlm_join* j, cpl_stepper* s) {
+// Meets its neighbours as it should, and then sends one of them a wave that cannot be.
+static cpl_status send_wave(cpl_tlm_join* j, cpl_stepper* s, double from, double to) {
   cpli_message_kind kind;
   j->m = cpli_tlm_of(s);
   cpl_status st = cpli_join_listen(j);
@@ -416,10 +416,10 @@ static cpl_status send_bad_wave(cpl_tlm_join* j, cpl_stepper* s) {
   if (st < 0) return st;
   cpli_neighbour* n = &j->neighbours[0];
   cpli_put_head(&j->out, &(cpli_head){CPLI_MSG_WAVE, j->file.session, j->part, n->part, n->sent++});
-  cpli_put_real(&j->out, 100);
+  cpli_put_real(&j->out, to);
   cpli_put_u8(&j->out, 0);
   cpli_put_u32(&j->out, 1);
-  cpli_put_segment(&j->out, 1, 1, &(cpli_segment){.from = 50, .to = 100});
+  cpli_put_segment(&j->out, 1, 1, &(cpli_segment){.from = from, .to = to});
   CHECK(cpli_socket_send(n->connects ? &n->socket : &j->waves, n->connects ? NULL : &n->route,
                          &j->out));
   while (st >= 0 && !j->over) {  // else it does what it is asked, as far as it comes
@@ -439,10 +439,24 @@ static cpl_status send_bad_wave(cpl_tlm_join* j, cpl_stepper* s) {
   return st;
 }
 
+// The delay of the line is 1e-3: the neighbour has come to 1e-3 at most without a wave, and can get
+// waves up to 2e-3.
+static cpl_status send_gap(cpl_tlm_join* j, cpl_stepper* s) { return send_wave(j, s, 2e-4, 5e-4); }
+static cpl_status send_early(cpl_tlm_join* j, cpl_stepper* s) { return send_wave(j, s, 0, 2.5e-3); }
+
 static void garbage_to_a_neighbour(void** state) {
   (void)state;
-  party p = {.rogues = {NULL, send_bad_wave, NULL}};
-  expect_failure(&p, "right", "what it sends makes no sense");
+  party p = {.rogues = {NULL, send_gap, NULL}};
+  expect_failure(&p, "right",
+                 "what it sends makes no sense: waves that do not go on where those before ended");
+}
+
+static void waves_ahead_of_the_delay_are_refused(void** state) {
+  (void)state;
+  party p = {.rogues = {NULL, send_early, NULL}};
+  expect_failure(
+      &p, "right",
+      "what it sends makes no sense: waves farther ahead than the delay of the line allows");
 }
 
 // Says hello a second time, in all the wrong ways, and then takes part as it should.
@@ -476,6 +490,64 @@ static void who_joined_is_not_disturbed(void** state) {
   bench_end(&b);
   all_leave(&p);
   for (int i = 0; i < p.n; i++) CHECK_INT(p.guests[i].st, CPL_OK);
+}
+
+//------------------------------------ the log ------------------------------------
+
+enum { KNOCKS = 400, LINES_A_SECOND = 3 };
+
+static struct {
+  int lines, turned_away;
+  double first, last;
+} logged;
+
+static void count_turned_away(void* user, cpl_log_level level, const char* who, const char* text) {
+  int more = 0;
+  (void)user, (void)level, (void)who;
+  if (strstr(text, "somebody was turned away") == NULL) return;
+  bool sum = sscanf(text, "somebody was turned away %d times more", &more) == 1;
+  logged.lines += !sum;
+  logged.turned_away += sum ? more : 1;
+  logged.last = cpli_now();
+  if (logged.first == 0) logged.first = logged.last;
+}
+
+// Joins again and again, and is told each time that it has joined already.
+static cpl_status knock_often(cpl_tlm_join* j, cpl_stepper* s) {
+  cpli_socket second;
+  cpli_packet w = {.ctx = j->ctx};
+  cpli_incoming in = {0};
+  cpl_status st = cpli_net_connect(j->net, &cpli_door_control, j->file.address, j->file.server_key,
+                                   &j->file.keys, &second);
+  for (int i = 0; i < KNOCKS && st >= 0; i++) {
+    cpli_put_head(&w, &(cpli_head){CPLI_MSG_HELLO, j->file.session, CPLI_NOBODY, CPLI_MANAGER, 0});
+    cpli_put_text(&w, j->file.part);
+    CHECK(cpli_socket_send(&second, NULL, &w));
+    while (!cpli_socket_receive(&second, false, &in)) usleep(100);
+  }
+  cpli_incoming_close(j->net->z, &in);
+  cpli_packet_free(&w);
+  if (st >= 0) st = cpl_tlm_join_run(j, s);
+  cpli_socket_close(&second);
+  return st;
+}
+
+// A few lines a second, and the number of those that were left out: none is missing.
+static void who_is_turned_away_fills_no_log(void** state) {
+  (void)state;
+  double out[POINTS][NAMES];
+  party p = {.rogues = {NULL, knock_often, NULL}};
+  cpl_tlm_serve_def serve = serve_party(&p);
+  bench b = three_masses();
+  b.def.serve = &serve;
+  cpli_log_to(b.ctx, count_turned_away, NULL);
+  run_it(&b, out);
+  bench_end(&b);
+  all_leave(&p);
+  for (int i = 0; i < p.n; i++) CHECK_INT(p.guests[i].st, CPL_OK);
+  CHECK_INT(logged.turned_away, KNOCKS);
+  CHECK(logged.lines >= LINES_A_SECOND);
+  CHECK(logged.lines <= LINES_A_SECOND * (2 + (int)(logged.last - logged.first)));
 }
 
 // Something that the manager can ask for, as it would.
@@ -561,6 +633,8 @@ int main(void) {
       cmocka_unit_test(no_bit_changes),
       cmocka_unit_test(garbage_to_the_manager),
       cmocka_unit_test(nobody_speaks_for_others),
+      cmocka_unit_test(who_is_turned_away_fills_no_log),
+      cmocka_unit_test(waves_ahead_of_the_delay_are_refused),
       cmocka_unit_test(garbage_to_a_neighbour),
       cmocka_unit_test(who_joined_is_not_disturbed),
       cmocka_unit_test(garbage_of_the_manager),
