@@ -44,9 +44,17 @@ cpl_status cpli_nomem(cpl_context* ctx);
 
 //------------------------------------ interruption ------------------------------------
 
+// The beginning of every context: before each call of a model the flag is looked at, which a
+// function would make several times as long.
+typedef struct cpli_context_head {
+  const volatile int* cancel;  // never NULL
+} cpli_context_head;
+
 /// Whether the caller of the library asked to end (cpl_context_def.cancel). Whatever may loop for
 /// long without calling a model looks at this; calls of models look at it themselves.
-bool cpli_cancelled(const cpl_context* ctx);
+static inline bool cpli_cancelled(const cpl_context* ctx) {
+  return __atomic_load_n(((const cpli_context_head*)ctx)->cancel, __ATOMIC_RELAXED) != 0;
+}
 
 /// Records "who: interrupted at t=..." and returns CPL_ERR_CANCELLED. t NAN: there is no time yet.
 /// A call that was left by force stays the message.

@@ -15,6 +15,7 @@
 #undef cpli_nomem
 
 struct cpl_context {
+  cpli_context_head head;  // first
   cpl_context_def def;
   void* log_user;  // of def.log; def.user until cpli_log_to()
   char error[2048];
@@ -50,11 +51,14 @@ cpl_context_def cpl_default_context_def(void) {
   return (cpl_context_def){.log_level = CPL_LOG_WARNING};
 }
 
+static const int never = 0;  // the flag of contexts without one
+
 cpl_context* cpl_context_create(const cpl_context_def* def) {
   cpl_context_def d = def != NULL ? *def : cpl_default_context_def();
   if (d.realloc == NULL) d.realloc = libc_realloc;
   cpl_context* ctx = d.realloc(d.user, NULL, sizeof *ctx);
   if (ctx == NULL) return NULL;
+  ctx->head.cancel = d.cancel != NULL ? d.cancel : &never;
   ctx->def = d;
   ctx->log_user = d.user;
   ctx->error[0] = ctx->left[0] = '\0';
@@ -110,10 +114,6 @@ cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...
 }
 
 //------------------------------------ interruption ------------------------------------
-
-bool cpli_cancelled(const cpl_context* ctx) {
-  return ctx->def.cancel != NULL && *ctx->def.cancel != 0;
-}
 
 cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t) {
   if (!isnan(t)) ctx->interrupted = t;
