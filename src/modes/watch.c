@@ -50,13 +50,16 @@ static cpl_status watch_cycle(cpli_modes* m, const cpli_transition* way) {
       m->base.base.name, m->t, CPLI_TRAIL, cycle);
 }
 
+// Switches accumulate where the last ones lead to: an error unless the run ends before that.
 static cpl_status too_close(cpli_modes* m, const cpli_transition* way) {
   const struct cpli_shrinking* w = &way->watch;
+  double end = isnan(w->end) ? m->t : w->end;
+  if (m->setup.has_stop_time && end >= m->setup.stop_time) return CPL_OK;
   return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                   "%s: switches from mode %s to mode %s come ever closer and accumulate at t=%.9g "
                   "(the last after %.3g s): what follows that point is not described",
-                  m->base.base.name, m->modes[m->active].name, m->modes[way->def.to].name,
-                  isnan(w->end) ? m->t : w->end, w->distance);
+                  m->base.base.name, m->modes[m->active].name, m->modes[way->def.to].name, end,
+                  w->distance);
 }
 
 // Distances that shrink by the same ratio sum up to a finite time. The sum is kept of when the

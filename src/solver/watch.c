@@ -64,33 +64,40 @@ static cpl_status chattering(cpli_integrate* s, size_t indicator, const struct c
                   k->distance);
 }
 
+// Steps after an event are kept shorter than the last distance between two of them, so that none is
+// jumped over when they come in ever shorter time. Where distances shrink, what happens between two
+// events may soon be smaller than the tolerance, and a method that begins with order one could
+// compute none of it.
+static void be_careful(cpli_integrate* s, const struct cpli_trail* k) {
+  if (s->t + k->distance <= s->careful_until) return;
+  double part = k->shrunk >= ACCUMULATING / 2 ? 32 : 4;
+  s->careful_until = s->t + k->distance;
+  s->careful_step = fmax(k->distance / part, shortest * fabs(s->t));
+}
+
 static cpl_status watch_crossing(cpli_integrate* s, size_t indicator, struct cpli_trail* k) {
   double distance = s->t - k->last;
   k->last = s->t;
   if (!isfinite(distance)) return CPL_OK;
-  if (s->t + distance > s->careful_until) {
-    s->careful_until = s->t + distance;
-    s->careful_step = fmax(distance / 4, shortest * fabs(s->t));
-  }
   k->close = distance < part_of_time(s, close_by) ? k->close + 1 : 0;
   bool shrunk = distance < shrinking * k->distance;
   if (!shrunk || k->shrunk == 0) k->begin = s->t - distance;
   k->shrunk = shrunk ? k->shrunk + 1 : 0;
   double ratio = distance / k->distance;  // of a geometric series
   k->distance = distance;
+  be_careful(s, k);
   if (k->close >= CHATTERING) return chattering(s, indicator, k, "do not leave each other", s->t);
   // An accumulation point is ahead. Between two events an indicator moves by the square of their
-  // distance, and what it moves must stay above the tolerance for the next event to be seen.
+  // distance, and what it moves must stay above the tolerance for the next event to be seen. A run
+  // that ends before the accumulation point has nothing to fear from it.
   double least = fmax(sqrt(s->def.rtol), close_by) * (s->t - k->begin);
   if (distance > exact * least || k->shrunk < ACCUMULATING / 2)
     k->end = s->t + distance * ratio / (1 - ratio);
-  if (k->shrunk < ACCUMULATING || distance >= least) return CPL_OK;
+  if (k->shrunk < ACCUMULATING || distance >= least || k->end >= s->t_stop) return CPL_OK;
   return chattering(s, indicator, k, "accumulate", k->end);
 }
 
-// Watches events of the same indicator in the same direction. Steps after an event are kept shorter
-// than the last distance between two of them, so that none is jumped over when they come in ever
-// shorter time.
+// Watches events of the same indicator in the same direction.
 static cpl_status watch_crossings(cpli_integrate* s) {
   s->careful_until = -INFINITY;
   for (size_t i = 0; i < s->nz; i++) {

@@ -204,6 +204,23 @@ static void switches_that_accumulate_are_reported(void** state) {
         1, "come ever closer and accumulate at t=1.354");
 }
 
+// The switches accumulate at 3 sqrt(2/9.81); the run ends a tenth of a microsecond before.
+static void a_run_may_end_before_switches_accumulate(void** state) {
+  char text[1000];
+  double end = 3 * sqrt(2 / 9.81);
+  copy_example("elastic_ball");
+  snprintf(text, sizeof text,
+           "couplet: 1\nname: s\nexperiment: {stop: %.17g, interval: 1, rtol: 1e-9}\n"
+           "modes:\n  start: f\n  f:\n    models: {b: {c: elastic_ball/ball.c}}\n"
+           "    leave: [{when: b.h < 0, to: f, set: {b.h: 0, b.v: -0.5*b.v}}]\n"
+           "observe: {h: b.h}\n",
+           end - 1e-7);
+  cpl_table* t = run_text(*state, text, 0);
+  CHECK_NEAR(t->time[t->n_rows - 1], end - 1e-7, 1e-12);
+  CHECK_NEAR(at_end(t, "h"), 0, 1e-9);
+  cpl_table_destroy(t);
+}
+
 //------------------------------------ what is set ------------------------------------
 
 static void mappings_see_everything_the_old_mode_knew(void** state) {
@@ -578,6 +595,7 @@ int main(void) {
       T(a_wish_to_end_nobody_follows_ends_the_run),
       T(a_cycle_at_one_time_is_reported),
       T(switches_that_accumulate_are_reported),
+      T(a_run_may_end_before_switches_accumulate),
       T(mappings_see_everything_the_old_mode_knew),
       T(what_is_not_mapped_takes_its_start_value),
       T(check_tells_of_modes_that_are_never_entered),
