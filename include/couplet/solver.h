@@ -55,9 +55,10 @@ typedef struct cpl_solver_def {
   double rtol;  ///< relative tolerance
   double atol;  ///< absolute tolerance, times the nominal of each state; 0: rtol
   double step;  ///< fixed-step solvers: the step; others: the longest step; 0: the solver decides
-  bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit. CVODE
-                           ///< and Adams, which would begin with order one each time, are Radau
-                           ///< and Dormand and Prince then, and tolerances are a hundredth
+  bool restart_each_step;  ///< begin every step() anew, so that rolling back changes no bit. CVODE,
+                           ///< IDA (of an ODE) and Adams, which would begin with order one each
+                           ///< time, are Radau and Dormand and Prince then, and tolerances are a
+                           ///< hundredth
   bool stop_at_steps_end;  ///< never look past t_end of step(), even where t_limit would allow it
   bool one_solver;         ///< also for parts of the model that do not influence each other
   bool timing;             ///< measure the time spent in the model (stats.in_models_s)

@@ -555,6 +555,20 @@ enum { HAS_DOPRI5 = 0, HAS_SPARSE_RADAU = 0 };
 enum { HAS_DOPRI5 = 1, HAS_SPARSE_RADAU = 1 };
 #endif
 
+// One-step methods that stand in for multistep methods.
+static const struct {
+  cpl_solver_kind multistep, one_step;
+} stand_ins[] = {{CPL_SOLVER_CVODE, CPL_SOLVER_RADAU},
+                 {CPL_SOLVER_IDA, CPL_SOLVER_RADAU},
+                 {CPL_SOLVER_ADAMS, HAS_DOPRI5 ? CPL_SOLVER_DOPRI5 : CPL_SOLVER_ADAMS}};
+
+// Algebraic variables that are integrated with the states need IDA.
+static bool is_ode(const cpl_model* m, const cpl_solver_def* def) {
+  if (def->kind != CPL_SOLVER_IDA || def->form == CPL_FORM_ODE) return true;
+  const cpl_description* d = m->base.desc;
+  return def->form == CPL_FORM_AS_FITS && d->n_algebraics == 0 && d->form_error == NULL;
+}
+
 // Every step of a multistep method that begins anew is of order one, with an error of up to one
 // tolerance: the shorter the communication steps, the more of these errors add up. A one-step
 // method loses nothing, and its step costs less than the many short ones of a start. Only large
@@ -562,9 +576,12 @@ enum { HAS_DOPRI5 = 1, HAS_SPARSE_RADAU = 1 };
 static cpl_solver_kind one_step_kind(const cpl_model* m, const cpl_solver_def* def) {
   enum { MAX_DENSE = 100 };  // states
   bool sparse = HAS_SPARSE_RADAU && m->ops->newton_setup == NULL;
-  if (def->kind == CPL_SOLVER_ADAMS && HAS_DOPRI5) return CPL_SOLVER_DOPRI5;
-  if (def->kind != CPL_SOLVER_CVODE || def->linear != CPL_LINEAR_DIRECT) return def->kind;
-  return sparse || m->base.desc->n_states <= MAX_DENSE ? CPL_SOLVER_RADAU : def->kind;
+  cpl_solver_kind kind = def->kind;
+  for (size_t i = 0; i < CPLI_COUNT(stand_ins); i++)
+    if (stand_ins[i].multistep == def->kind) kind = stand_ins[i].one_step;
+  if (kind != CPL_SOLVER_RADAU) return kind;
+  bool can = def->linear == CPL_LINEAR_DIRECT && is_ode(m, def);
+  return can && (sparse || m->base.desc->n_states <= MAX_DENSE) ? kind : def->kind;
 }
 
 // For a solver that begins anew at every step. The tolerances are a hundredth: errors of

@@ -62,11 +62,12 @@ static double error_at_end(cpl_context* ctx, cpl_solver_kind kind, double rtol, 
   return hypot(x[0] - cos(W * STOP), x[1] + sin(W * STOP));
 }
 
-static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE, CPL_SOLVER_ADAMS};
+static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE, CPL_SOLVER_ADAMS, CPL_SOLVER_IDA};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static void short_steps_are_no_worse_than_long_ones(void** state) {
   cpl_context* ctx = *state;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < N_KINDS; i++) {
     for (double rtol = 1e-4; rtol > 1e-9; rtol *= 1e-2) {
       for (int steps = 7; steps < 20000; steps *= 7) {
         double error = error_at_end(ctx, kinds[i], rtol, steps);
@@ -79,7 +80,7 @@ static void short_steps_are_no_worse_than_long_ones(void** state) {
 
 static void taking_steps_back_changes_no_bit(void** state) {
   cpl_context* ctx = *state;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < N_KINDS; i++) {
     cpl_source *one, *two;
     cpl_stepper* plain = begin(ctx, kinds[i], 1e-7, &one);
     cpl_stepper* rolled = begin(ctx, kinds[i], 1e-7, &two);
