@@ -208,6 +208,10 @@ static cpl_status again(cpli_solver* base, double h, double* x) {
   return ode->project != NULL ? ode->project(ode->user, s->t0 + h, x, too_far) : CPL_OK;
 }
 
+static cpl_status solution(cpli_solver* base, double t, double* x) {
+  return again(base, t - ((arkode*)base)->t0, x);
+}
+
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   arkode* s = (arkode*)base;
   if (s->sun.unmoved) {
@@ -232,7 +236,8 @@ static void destroy(cpli_solver* base) {
 }
 
 #define COMMON_OPS .destroy = destroy, .start = start, .step = step, .interpolate = interpolate
-static const cpli_solver_ops ops[2] = {{COMMON_OPS}, {COMMON_OPS, .again = again}};
+static const cpli_solver_ops ops[2] = {{COMMON_OPS},
+                                       {COMMON_OPS, .again = again, .solution = solution}};
 
 // Derivatives at stages follow from the solved stage, not from an evaluation there: for stiff
 // models that would magnify what Newton's iteration left by the length of the step, and the error

@@ -233,9 +233,18 @@ cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit)
   return solver_step(s, t_end, stops ? t_end : t_limit);
 }
 
+// A method that does not interpolate accurately is asked for points inside of a step only where
+// another stepper has an event.
+static cpl_status accurate_solution_at(cpli_integrate* s, double t, double* x) {
+  const cpli_solver_ops* ops = s->solver->ops;
+  cpl_status st = CPL_RETRY;
+  if (ops->solution != NULL) st = ops->solution(s->solver, fmin(t - s->t_start, s->t_solver), x);
+  return st == CPL_RETRY ? cpli_solution_at(s, t, x) : st;
+}
+
 cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
   if (s->t == t) return CPL_OK;
-  cpl_status st = cpli_solution_at(s, t, s->x_at);
+  cpl_status st = accurate_solution_at(s, t, s->x_at);
   s->t = t;
   if (st >= 0 && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS)
     st = cpli_projection_apply(s, t, s->x_at, INFINITY);

@@ -59,6 +59,9 @@ typedef struct cpli_solver_ops {
   /// methods whose steps are more accurate than what they interpolate. CPL_RETRY: it cannot.
   /// Nullable.
   cpl_status (*again)(cpli_solver* s, double h, double* x);
+  /// The solution inside the last step as accurate as its end, at the cost of a step. CPL_RETRY: it
+  /// cannot. Nullable: interpolate is that accurate.
+  cpl_status (*solution)(cpli_solver* s, double t, double* x);
 } cpli_solver_ops;
 
 struct cpli_solver {

@@ -189,8 +189,6 @@ static settings random_settings(trial* c) {
     how.solver = CPL_SOLVER_DOPRI5;
   how.gmres = how.solver == CPL_SOLVER_CVODE && rng_chance(&c->r, 0.2);
   how.one_solver = rng_chance(&c->r, 0.3);
-  // rows of a group at events of others are as accurate as dense output, which is poor here
-  if (how.solver == CPL_SOLVER_ERK8) how.one_solver = true;
   how.loops_as_rows = how.solver == CPL_SOLVER_IDA && c->s->n_tears > 0 && rng_chance(&c->r, 0.4);
   if (c->s->steppers || c->s->n_modes > 1) how.loops_as_rows = false;  // refused there
   if (rng_chance(&c->r, 0.2)) how.longest = (c->s->stop - c->s->start) / (10 + rng_int(&c->r, 200));
