@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "aggregate/aggregate.h"
+#include "aggregate/border.h"
 #include "aggregate/eliminate.h"
 #include "aggregate/jacobian.h"
 
@@ -28,6 +29,15 @@ typedef struct block {  // a part's partial derivatives
 
 typedef cpli_term term;
 
+enum { BORDER = INT32_MIN };  // the owner of terms of constraints
+
+typedef struct border {
+  cpli_border now;
+  int32_t* shape;  // first[] and column[] of the shape that was analysed
+  double* scale;   // of each unknown: entries of its column are 1 at most, times gamma
+  bool on;         // rows are those of the constraints
+} border;
+
 typedef struct cpli_newton {
   cpl_context* ctx;
   int32_t n_states, n;
@@ -39,6 +49,9 @@ typedef struct cpli_newton {
   int32_t n_blocks;
   term* terms;
   size_t n_terms, cap_terms;
+  size_t n_own_terms;  // without those of constraints
+  border border;
+  int32_t all;  // unknowns, with those of constraints
   int32_t *first, *row;
   double *entries, *b;
   bool changed;             // the derivatives, since the last time they were used
@@ -210,7 +223,7 @@ static bool add_all_terms(const cpli_aggregate* a, newton* w) {
 // Compressed columns: terms are spread over columns, rows sorted within each, equal places merged.
 static cpl_status compress(newton* w) {
   cpl_status st = CPL_OK;
-  size_t n = (size_t)w->n;
+  size_t n = (size_t)w->all;
   int32_t* start = cpli_alloc(w->ctx, n + 2, sizeof *start);
   int32_t* by_row = cpli_alloc(w->ctx, w->n_terms, sizeof *by_row);
   int32_t* sorted = cpli_alloc(w->ctx, w->n_terms, sizeof *sorted);
@@ -236,12 +249,31 @@ static cpl_status compress(newton* w) {
     if (t->row != row) w->row[entries++] = row = t->row;
     t->entry = entries - 1;
   }
-  while (column < w->n) w->first[++column] = entries;
+  while (column < w->all) w->first[++column] = entries;
 done:
   cpli_free(w->ctx, start);
   cpli_free(w->ctx, by_row);
   cpli_free(w->ctx, sorted);
   return st;
+}
+
+// With the terms as they are now.
+static cpl_status analyse(newton* w) {
+  if (w->numeric != NULL) klu_free_numeric(&w->numeric, &w->common);
+  if (w->symbolic != NULL) klu_free_symbolic(&w->symbolic, &w->common);
+  cpli_free(w->ctx, w->first);
+  cpli_free(w->ctx, w->row);
+  cpli_free(w->ctx, w->entries);
+  cpli_free(w->ctx, w->b);
+  w->entries = w->b = NULL;
+  w->first = w->row = NULL;
+  cpl_status st = compress(w);
+  if (st < 0) return st;
+  w->entries = cpli_alloc(w->ctx, w->n_terms, sizeof *w->entries);
+  w->b = cpli_alloc(w->ctx, (size_t)w->all, sizeof *w->b);
+  if (w->entries == NULL || w->b == NULL) return cpli_nomem(w->ctx);
+  w->symbolic = klu_analyze(w->all, w->first, w->row, &w->common);
+  return w->symbolic != NULL || w->all == 0 ? CPL_OK : cpli_nomem(w->ctx);
 }
 
 // Dense where that is no more work than the sparse factors: they hold as many numbers.
@@ -263,14 +295,10 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   cpl_status st = sort_nodes(a, w);
   for (int32_t k = 0; k < a->n_parts && st >= 0; k++) st = make_block(a, w, k);
   if (st >= 0 && !add_all_terms(a, w)) st = cpli_nomem(ctx);
-  if (st >= 0) st = compress(w);
-  if (st < 0) return st;
-  w->entries = cpli_alloc(ctx, w->n_terms, sizeof *w->entries);
-  w->b = cpli_alloc(ctx, (size_t)w->n, sizeof *w->b);
-  if (w->entries == NULL || w->b == NULL) return cpli_nomem(ctx);
-  w->symbolic = klu_analyze(w->n, w->first, w->row, &w->common);
-  if (w->symbolic == NULL && w->n > 0) return cpli_nomem(ctx);
-  return make_dense(a, w);
+  w->all = w->n;
+  w->n_own_terms = w->n_terms;
+  if (st >= 0) st = analyse(w);
+  return st < 0 ? st : make_dense(a, w);
 }
 
 void cpli_newton_destroy(struct cpli_newton* w) {
@@ -291,8 +319,75 @@ void cpli_newton_destroy(struct cpli_newton* w) {
   cpli_free(w->ctx, w->entries);
   cpli_free(w->ctx, w->b);
   cpli_free(w->ctx, w->values);
+  cpli_free(w->ctx, w->border.shape);
+  cpli_free(w->ctx, w->border.scale);
   cpli_elimination_destroy(w->dense);
   cpli_free(w->ctx, w);
+}
+
+//------------------------------------ constraints ------------------------------------
+
+static bool has_shape(const border* k, const cpli_border* b) {
+  if (k->shape == NULL || k->now.n != b->n || k->now.n_shaped != b->n_shaped) return false;
+  size_t n_first = b->n_shaped + 1, n = (size_t)b->first[b->n_shaped];
+  return memcmp(k->shape, b->first, n_first * sizeof *k->shape) == 0 &&
+         memcmp(k->shape + n_first, b->column, n * sizeof *k->shape) == 0;
+}
+
+// Terms of constraint j: its row and its column, which have the same entries, and where they meet.
+static bool add_border_terms(newton* w, const cpli_border* b) {
+  bool fine = true;
+  for (size_t j = 0; j < b->n && fine; j++) {
+    int32_t at = w->n + (int32_t)j, begin = j < b->n_shaped ? b->first[j] : 0;
+    int32_t end = j < b->n_shaped ? b->first[j + 1] : 0;
+    fine = add_term(w, at, at, 1, BORDER, 0);
+    for (int32_t e = begin; e < end && fine; e++)
+      fine = add_term(w, at, b->column[e], 1, BORDER, e) &&
+             add_term(w, b->column[e], at, 1, BORDER, e);
+  }
+  return fine;
+}
+
+static cpl_status shape_border(newton* w, const cpli_border* b) {
+  border* k = &w->border;
+  size_t n_first = b->n_shaped + 1, n = (size_t)b->first[b->n_shaped];
+  cpli_free(w->ctx, k->shape);
+  cpli_free(w->ctx, k->scale);
+  k->shape = cpli_alloc(w->ctx, n_first + n, sizeof *k->shape);
+  k->scale = cpli_alloc(w->ctx, b->n, sizeof *k->scale);
+  w->n_terms = w->n_own_terms;
+  w->all = w->n + (int32_t)b->n;
+  if (k->shape == NULL || k->scale == NULL || !add_border_terms(w, b)) return cpli_nomem(w->ctx);
+  memcpy(k->shape, b->first, n_first * sizeof *k->shape);
+  memcpy(k->shape + n_first, b->column, n * sizeof *k->shape);
+  return analyse(w);
+}
+
+cpl_status cpli_newton_border(cpl_model* m, const cpli_border* b) {
+  cpli_aggregate* a = cpli_as_aggregate(&m->base);
+  if (a == NULL) return CPL_ERR_UNSUPPORTED;
+  border* k = &a->newton->border;
+  k->on = b != NULL;
+  if (b == NULL) return CPL_OK;
+  cpl_status st = has_shape(k, b) ? CPL_OK : shape_border(a->newton, b);
+  k->now = *b;
+  for (size_t j = 0; j < b->n && st >= 0; j++) {
+    double most = 0;
+    for (int32_t e = j < b->n_shaped ? b->first[j] : 0; j < b->n_shaped && e < b->first[j + 1]; e++)
+      most = fmax(most, fabs(b->columns[e]));
+    k->scale[j] = b->taken[j] && most > 0 ? 1 / most : 1;
+  }
+  return st;
+}
+
+// What is taken away from an entry, as value_of() has it.
+static double border_value(const newton* w, const term* t) {
+  const border* k = &w->border;
+  int32_t j = (t->row >= w->n ? t->row : t->column) - w->n;
+  bool taken = k->on && k->now.taken[j];
+  if (t->row == t->column) return taken ? 0 : -1;
+  if (!taken) return 0;
+  return t->row >= w->n ? -k->now.rows[t->from] : -k->now.columns[t->from] * k->scale[j];
 }
 
 //------------------------------------ use ------------------------------------
@@ -314,16 +409,18 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
 
 static double value_of(const cpli_aggregate* a, const newton* w, const term* t) {
   if (t->owner == -1) return -1;
+  if (t->owner == BORDER) return border_value(w, t);
   return t->weight * (t->owner >= 0 ? w->blocks[t->owner].values[t->from]
                                     : a->links[-2 - t->owner].gradient[t->from]);
 }
 
 static void assemble(const cpli_aggregate* a, newton* w, double gamma) {
-  memset(w->entries, 0, (size_t)w->first[w->n] * sizeof *w->entries);
+  memset(w->entries, 0, (size_t)w->first[w->all] * sizeof *w->entries);
   for (size_t i = 0; i < w->n_terms; i++) {
     const term* t = &w->terms[i];
     double value = value_of(a, w, t);
-    bool scaled = t->row < w->n_states && t->owner >= 0;  // only the states' rows carry gamma
+    // only the states' rows carry gamma
+    bool scaled = t->row < w->n_states && (t->owner >= 0 || t->owner == BORDER);
     w->entries[t->entry] -= scaled ? gamma * value : value;
   }
 }
@@ -337,7 +434,8 @@ static cpl_status singular(cpli_aggregate* a, newton* w) {
   for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
     if (w->unknown[i] == column) name = cpli_node_name(a, i);
   }
-  for (int32_t k = 0; k < w->n_blocks && column >= w->n_moving; k++) {
+  if (column >= w->n) name = "a constraint";
+  for (int32_t k = 0; k < w->n_blocks && column >= w->n_moving && column < w->n; k++) {
     const cpl_description* d = a->parts[k].m->base.desc;
     int32_t i = column - w->blocks[k].first_algebraic;
     if (i >= 0 && i < w->blocks[k].n_algebraics) name = d->vars[d->algebraics[i]].name;
@@ -361,7 +459,7 @@ cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
   newton* w = a->newton;
   cpl_status st = fresh ? evaluate_blocks(a, w) : CPL_OK;
   if (st != CPL_OK || w->n == 0) return st;
-  if (w->dense != NULL) return setup_dense(a, w, gamma);
+  if (w->dense != NULL && w->all == w->n) return setup_dense(a, w, gamma);
   assemble(a, w, gamma);
   if (w->numeric != NULL &&
       klu_refactor(w->first, w->row, w->entries, w->symbolic, w->numeric, &w->common) &&
@@ -378,18 +476,21 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   newton* w = a->newton;
   int32_t n_rows = a->rows != NULL ? a->rows->n : 0, n_own = w->n - w->n_moving;
   if (w->n == 0) return CPL_OK;
-  if (w->dense != NULL) {
+  if (w->dense != NULL && w->all == w->n) {
     cpli_elimination_solve(w->dense, r, dx);
     return CPL_OK;
   }
   memcpy(w->b, r, (size_t)w->n_states * sizeof *r);
   memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
+  int32_t own = w->n_states + n_rows + n_own, n_border = w->all - w->n;
   for (int32_t i = 0; i < n_rows; i++) w->b[w->unknown[a->rows->nodes[i]]] = r[w->n_states + i];
   // rows of residuals stand there with the other sign
   for (int32_t i = 0; i < n_own; i++) w->b[w->n_moving + i] = -r[w->n_states + n_rows + i];
-  if (!klu_solve(w->symbolic, w->numeric, w->n, 1, w->b, &w->common)) return singular(a, w);
+  memcpy(w->b + w->n, r + own, (size_t)n_border * sizeof *r);
+  if (!klu_solve(w->symbolic, w->numeric, w->all, 1, w->b, &w->common)) return singular(a, w);
   memcpy(dx, w->b, (size_t)w->n_states * sizeof *dx);
   for (int32_t i = 0; i < n_rows; i++) dx[w->n_states + i] = w->b[w->unknown[a->rows->nodes[i]]];
   for (int32_t i = 0; i < n_own; i++) dx[w->n_states + n_rows + i] = w->b[w->n_moving + i];
+  for (int32_t j = 0; j < n_border; j++) dx[own + j] = w->b[w->n + j] * w->border.scale[j];
   return CPL_OK;
 }

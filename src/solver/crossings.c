@@ -149,6 +149,16 @@ static cpl_status real_step(void* user, double h, double* z) {
   return st == CPL_OK ? cpli_indicators(a->s, a->from + h, x, z) : st;
 }
 
+// Algebraic variables are interpolated less accurately than they follow from the states, and after
+// the event they do: an event that they alone show would be none.
+static cpl_status consistent_point(void* user, double h, double* z) {
+  const attempts* a = user;
+  double* x = a->s->crossings->x;
+  cpl_status st = cpli_solution_at(a->s, a->from + h, x);
+  if (st == CPL_OK) st = cpli_dae_solve(a->s, a->from + h, x);
+  return st == CPL_OK ? cpli_indicators(a->s, a->from + h, x, z) : st;
+}
+
 // An event is so much later than its crossing: a value that differs by rounding in another model is
 // past it, too. The solver's time begins with the run and may be the coarser one.
 static double rounding(const cpli_integrate* s, const point* a, const point* b) {
@@ -192,21 +202,24 @@ static cpl_status locate_dense(cpli_integrate* s, const point* from, const point
   return st;
 }
 
-// By steps of the method from the beginning of its last one. `to` is changed; *found: false where
-// dense output shows a change that steps do not.
-static cpl_status locate_by_steps(cpli_integrate* s, const point* to, double guess, bool* found) {
+// On what is more accurate than dense output, from the beginning of the last step: steps of the
+// method, or algebraic variables that are solved for. `to` is changed; *found: false where only
+// dense output shows a change.
+static cpl_status locate_accurately(cpli_integrate* s, const point* to, double guess, bool* found) {
   struct cpli_crossings* k = s->crossings;
   attempts user = {s, k->begin.t};
   double* z1 = k->free[k->n_free - 3];
   double whole = k->end.t - k->begin.t, high = to->t - k->begin.t;
+  bool by_steps = s->solver->ops->again != NULL;
+  cpl_status (*attempt)(void*, double, double*) = by_steps ? real_step : consistent_point;
   cpl_status st = CPL_OK;
-  if (to->z == k->end.z) memcpy(z1, to->z, s->nz * sizeof(double));
-  else st = real_step(&user, high, z1);
+  if (by_steps && to->z == k->end.z) memcpy(z1, to->z, s->nz * sizeof(double));
+  else st = attempt(&user, high, z1);
   if (st != CPL_OK) return st;
   *found = cpli_changed_sign(k->begin.z, z1, s->nz);
   if (!*found) {
     memcpy(to->z, z1, s->nz * sizeof(double));
-    return s->solver->ops->again(s->solver, whole, s->x);
+    return by_steps ? s->solver->ops->again(s->solver, whole, s->x) : CPL_OK;
   }
   double accuracy = 1e-9 * s->def.rtol * whole;
   cpli_search search = {.n = s->nz,
@@ -218,7 +231,7 @@ static cpl_status locate_by_steps(cpli_integrate* s, const point* to, double gue
                         .low_z = k->free[k->n_free - 1],
                         .try_z = k->free[k->n_free - 2],
                         .user = &user,
-                        .attempt = real_step};
+                        .attempt = attempt};
   st = cpli_locate(&search, s->crossed);
   double h = search.high;
   if (st == CPL_OK) st = go_past(s, &search, high, &h);
@@ -229,11 +242,11 @@ static cpl_status locate_by_steps(cpli_integrate* s, const point* to, double gue
 // The step ends just past the first change between `from` and `to`.
 static cpl_status end_step(cpli_integrate* s, const point* from, const point* to, bool* found) {
   double when;
-  bool dense = s->solver->ops->again == NULL;
+  bool dense = s->solver->ops->again == NULL && s->na == 0;
   cpl_status st = locate_dense(s, from, to, &when, dense);
   *found = true;
   if (st == CPL_OK && dense) s->t_step = when;
-  if (st == CPL_OK && !dense) st = locate_by_steps(s, to, when, found);
+  if (st == CPL_OK && !dense) st = locate_accurately(s, to, when, found);
   return st == CPL_RETRY ? not_evaluated(s, to->t) : st;
 }
 
@@ -323,6 +336,7 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found) {
   if (st == CPL_OK && cpli_changed_sign(k->begin.z, here.z, s->nz)) {
     point from = {.t = k->seen, .z = k->begin.z};
     st = end_step(s, &from, &here, found);
+    if (st == CPL_OK && !*found) st = cpli_place(s, s->t, s->x_at);  // the search moved the model
   }
   if (st == CPL_OK && !*found) k->seen = s->t;
   drop(k, &here);

@@ -67,13 +67,14 @@ static cpl_status residuals(void* user, const double* z, double* g) {
 
 static cpl_status own_factor(void* user) {
   cpli_integrate* s = user;
+  cpli_multipliers_leave(s);
   return s->m->ops->newton_setup(s->m, 0, true);
 }
 
 static cpl_status own_solve(void* user, const double* g, double* step) {
   cpli_integrate* s = user;
   struct cpli_dae* k = s->dae;
-  memset(k->right, 0, s->n * sizeof *g);
+  memset(k->right, 0, s->all * sizeof *g);
   memcpy(k->right + s->n, g, s->na * sizeof *g);
   cpl_status st = s->m->ops->newton_solve(s->m, k->right, k->change);
   memcpy(step, k->change + s->n, s->na * sizeof *step);
@@ -103,15 +104,20 @@ static cpl_status no_way(const cpli_integrate* s) {
                          s->base.base.name, s->t, most);
 }
 
-cpl_status cpli_dae_consistent(cpli_integrate* s) {
+cpl_status cpli_dae_solve(cpli_integrate* s, double t, double* x) {
   struct cpli_dae* k = s->dae;
   double since = cpli_clock_if(s);
-  k->t = s->t;
-  memcpy(k->x, s->x, s->all * sizeof *s->x);
+  k->t = t;
+  memcpy(k->x, x, s->all * sizeof *x);
   memcpy(k->algebra.nominal, s->nominal + s->n, s->na * sizeof(double));
   k->algebra.ready = false;  // an event may have changed everything
-  cpl_status st = cpli_algebra_solve(&k->algebra, s->x + s->n);
+  cpl_status st = cpli_algebra_solve(&k->algebra, x + s->n);
   cpli_account(s, since);
+  return st;
+}
+
+cpl_status cpli_dae_consistent(cpli_integrate* s) {
+  cpl_status st = cpli_dae_solve(s, s->t, s->x);
   return st == CPL_RETRY ? no_way(s) : st;
 }
 

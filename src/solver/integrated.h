@@ -158,6 +158,8 @@ cpl_status cpli_dae_use(cpli_integrate* s);
 /// What the form needs of its own, once the sizes are known.
 cpl_status cpli_dae_make(cpli_integrate* s);
 void cpli_dae_destroy(cpli_integrate* s);
+/// Algebraic variables in x that belong to its states at t. CPL_RETRY: none were found.
+cpl_status cpli_dae_solve(cpli_integrate* s, double t, double* x);
 /// Algebraic variables in s->x that belong to its states at s->t; the model is there then.
 cpl_status cpli_dae_consistent(cpli_integrate* s);
 /// How fast they change: the part of dx behind the states, whose own part is given. Multipliers
@@ -192,6 +194,8 @@ cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* 
 /// The linear system with them, by that of the model itself.
 cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double gamma, bool fresh);
 cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx);
+/// The model's own system without them, until the next setup.
+void cpli_multipliers_leave(cpli_integrate* s);
 
 //------------------------------------ curves.c ------------------------------------
 

@@ -10,6 +10,7 @@
 // left out.
 #include <math.h>
 
+#include "aggregate/border.h"
 #include "model/lu.h"
 #include "solver/integrated.h"
 #include "solver/normals.h"
@@ -20,7 +21,8 @@ struct cpli_multipliers {
   size_t room;             // for so many
   double* c;               // nm
   bool* taken;             // nm: the constraint is an equation
-  // with a model that solves its own linear systems
+  bool inside;             // the model's own linear system has them
+  // with a model that solves its own linear systems, but cannot take them into those
   double* reach;  // (n + na) x nm, column after column: where they lead, through its system
   double* schur;  // nm x nm
   double *right, *between;
@@ -111,6 +113,28 @@ cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* 
 
 //------------------------------------ with a system of the model's own ---------------------------
 
+#ifdef CPL_FMU_PARTS  // FMUs have neither aggregates nor IDA
+cpl_status cpli_newton_border(cpl_model* m, const cpli_border* b) {
+  (void)m, (void)b;
+  return CPL_ERR_UNSUPPORTED;
+}
+#endif
+
+// Whether the model's own system takes the constraints in.
+static cpl_status set_border(cpli_integrate* s, bool* inside) {
+  const struct cpli_multipliers* k = s->multipliers;
+  cpli_border border = {.n = s->nm,
+                        .n_shaped = k->of->active,
+                        .first = k->of->first,
+                        .column = k->of->column,
+                        .rows = k->of->entries,
+                        .columns = k->direction,
+                        .taken = k->taken};
+  cpl_status st = cpli_newton_border(s->m, &border);
+  *inside = st != CPL_ERR_UNSUPPORTED;
+  return *inside ? st : CPL_OK;
+}
+
 // Of a vector of states: what constraint j sees of it, in units of the tolerance.
 static double along(const cpli_normals* p, size_t j, const double* x) {
   double sum = 0;
@@ -118,17 +142,26 @@ static double along(const cpli_normals* p, size_t j, const double* x) {
   return p->size[j] > 0 ? sum / p->size[j] : sum;
 }
 
+static bool make_schur(cpli_integrate* s) {
+  struct cpli_multipliers* k = s->multipliers;
+  cpl_context* ctx = s->base.base.ctx;
+  size_t own = s->n + s->na, nm = s->nm;
+  if (k->reach != NULL) return true;
+  k->reach = cpli_alloc(ctx, own * nm + nm * nm + 2 * own, sizeof(double));
+  k->pivot = cpli_alloc(ctx, nm, sizeof *k->pivot);
+  if (k->reach == NULL || k->pivot == NULL) return false;
+  k->schur = k->reach + own * nm;
+  k->right = k->schur + nm * nm;
+  k->between = k->right + own;
+  return true;
+}
+
 // With A the model's own system, B and C those of the constraints: A dx + gamma B dm = r and C dx =
 // c give (C A^-1 gamma B) dm = C A^-1 r - c.
-cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double gamma, bool fresh) {
-  cpli_integrate* s = user;
-  t += s->t_start;
+static cpl_status factor_schur(cpli_integrate* s, double t, double gamma) {
   struct cpli_multipliers* k = s->multipliers;
-  double since = cpli_clock_if(s);
   size_t own = s->n + s->na, nm = s->nm;
-  cpl_status st = cpli_projection_factor(s, t, x, &k->of);
-  if (st == CPL_OK) st = cpli_place(s, t, x);
-  if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
+  cpl_status st = make_schur(s) ? CPL_OK : cpli_nomem(s->base.base.ctx);
   for (size_t j = 0; j < nm && st == CPL_OK; j++) {
     double *reach = k->reach + j * own, *column = k->schur + j * nm;
     memset(column, 0, nm * sizeof *column);
@@ -140,7 +173,6 @@ cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double 
     st = s->m->ops->newton_solve(s->m, k->right, reach);
     for (size_t i = 0; i < nm; i++) column[i] = k->taken[i] ? along(k->of, i, reach) : 0;
   }
-  cpli_account(s, since);
   if (st != CPL_OK || cpli_lu_factor(k->schur, k->pivot, (int32_t)nm) < 0) return st;
   return cpl_fail(
       s->base.base.ctx, CPL_RETRY,
@@ -149,12 +181,27 @@ cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double 
       s->base.base.name, t);
 }
 
+cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double gamma, bool fresh) {
+  cpli_integrate* s = user;
+  t += s->t_start;
+  struct cpli_multipliers* k = s->multipliers;
+  double since = cpli_clock_if(s);
+  cpl_status st = cpli_projection_factor(s, t, x, &k->of);
+  if (st == CPL_OK) st = set_border(s, &k->inside);
+  if (st == CPL_OK) st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
+  if (st == CPL_OK && !k->inside) st = factor_schur(s, t, gamma);
+  cpli_account(s, since);
+  return st;
+}
+
 cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx) {
   cpli_integrate* s = user;
   struct cpli_multipliers* k = s->multipliers;
   size_t own = s->n + s->na;
   const double* c = r + own;
   double* dm = dx + own;
+  if (k->inside) return s->m->ops->newton_solve(s->m, r, dx);
   cpl_status st = s->m->ops->newton_solve(s->m, r, k->between);
   if (st != CPL_OK) return st;
   for (size_t j = 0; j < s->nm; j++) {
@@ -171,26 +218,22 @@ cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx) {
   return CPL_OK;
 }
 
+void cpli_multipliers_leave(cpli_integrate* s) {
+  if (s->nm > 0) cpli_newton_border(s->m, NULL);
+}
+
 //------------------------------------ life ------------------------------------
 
 cpl_status cpli_multipliers_make(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
-  size_t own = s->n + s->na, nm = s->nm;
+  size_t nm = s->nm;
   if (nm == 0) return CPL_OK;
   struct cpli_multipliers* k = cpli_alloc(ctx, 1, sizeof *k);
   if (k == NULL) return cpli_nomem(ctx);
   s->multipliers = k;
   k->c = cpli_alloc(ctx, nm, sizeof(double));
   k->taken = cpli_alloc(ctx, nm, sizeof *k->taken);
-  if (k->c == NULL || k->taken == NULL) return cpli_nomem(ctx);
-  if (s->m->ops->newton_setup == NULL) return CPL_OK;
-  k->reach = cpli_alloc(ctx, own * nm + nm * nm + 2 * own, sizeof(double));
-  k->pivot = cpli_alloc(ctx, nm, sizeof *k->pivot);
-  if (k->reach == NULL || k->pivot == NULL) return cpli_nomem(ctx);
-  k->schur = k->reach + own * nm;
-  k->right = k->schur + nm * nm;
-  k->between = k->right + own;
-  return CPL_OK;
+  return k->c != NULL && k->taken != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
 void cpli_multipliers_destroy(cpli_integrate* s) {

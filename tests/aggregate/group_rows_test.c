@@ -18,24 +18,34 @@ static const cpl_declaration turn_states[] = {
 static const cpl_model_def turn_model = {
     .name = "turn", .states = turn_states, .derivatives = turn};
 
-static cpl_model* build(cpl_context* ctx, cpl_source** parts, cpl_source** system) {
+// What a model is made of.
+typedef struct bench {
+  cpl_source *parts[2], *system;
+  cpl_system_def* def;
+} bench;
+
+static cpl_model* build(cpl_context* ctx, bench* b) {
   static const cpl_model_def* const models[] = {&turn_model, &ball_model};
   static const char* const names[] = {"turn", "ball"};
-  cpl_system_def* def = NULL;
   cpl_model* m = NULL;
-  CHECK_OK(ctx, cpl_system_def_create(ctx, &def));
+  CHECK_OK(ctx, cpl_system_def_create(ctx, &b->def));
   for (int i = 0; i < 2; i++) {
     cpl_member_def member = cpl_default_member_def();
-    CHECK_OK(ctx, cpl_c_define(ctx, models[i], &parts[i]));
+    CHECK_OK(ctx, cpl_c_define(ctx, models[i], &b->parts[i]));
     member.name = names[i];
-    member.source = parts[i];
-    CHECK_OK(ctx, cpl_system_def_add_model(def, &member));
+    member.source = b->parts[i];
+    CHECK_OK(ctx, cpl_system_def_add_model(b->def, &member));
   }
-  CHECK_OK(ctx, cpl_system_def_set(def, "ball.e", "1"));
-  CHECK_OK(ctx, cpl_system_build(ctx, def, system));
-  CHECK_OK(ctx, (*system)->ops->make_model(*system, "s", &m));
-  cpl_system_def_destroy(def);
+  CHECK_OK(ctx, cpl_system_def_set(b->def, "ball.e", "1"));
+  CHECK_OK(ctx, cpl_system_build(ctx, b->def, &b->system));
+  CHECK_OK(ctx, b->system->ops->make_model(b->system, "s", &m));
   return m;
+}
+
+static void drop(bench* b) {
+  b->system->ops->destroy(b->system);
+  cpl_system_def_destroy(b->def);
+  for (int i = 0; i < 2; i++) b->parts[i]->ops->destroy(b->parts[i]);
 }
 
 static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_ADAMS, CPL_SOLVER_RADAU,
@@ -45,12 +55,12 @@ static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_ADAMS, CPL
 // The largest errors of rows: [0] at output points, [1] beside them.
 static void worst_rows(cpl_context* ctx, cpl_solver_kind kind, double rtol, double worst[2]) {
   static const char* const record[] = {"turn.c", "turn.s"};
-  cpl_source *parts[2], *system;
+  bench b = {0};
   size_t n[2] = {0};
   cpl_solver_def solver = cpl_default_solver_def();
   solver.kind = kind;
   solver.rtol = solver.atol = rtol;
-  recording* r = recording_by(ctx, build(ctx, parts, &system), 6, &solver, record, 2);
+  recording* r = recording_by(ctx, build(ctx, &b), 6, &solver, record, 2);
   r->run.interval = 1;
   CHECK_OK(ctx, cpl_run(r->stepper, &r->run, &r->stats));
   CHECK_INT(r->stats.solver.groups, 2);
@@ -64,8 +74,7 @@ static void worst_rows(cpl_context* ctx, cpl_solver_kind kind, double rtol, doub
   CHECK_INT(n[0], 7);
   CHECK(n[1] > 10);
   drop_run(r);
-  system->ops->destroy(system);
-  for (int i = 0; i < 2; i++) parts[i]->ops->destroy(parts[i]);
+  drop(&b);
 }
 
 static void rows_at_events_of_others_are_as_accurate_as_others(void** state) {
