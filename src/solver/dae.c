@@ -126,12 +126,15 @@ cpl_status cpli_dae_consistent(cpli_integrate* s) {
 cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
   struct cpli_dae* k = s->dae;
-  double length = isfinite(s->t_stop) ? s->t_stop - s->t_start : fmax(fabs(t), 1);
-  double fastest = 0, later = sqrt(DBL_EPSILON) * length;
+  double fastest = 0;
   memset(dx + s->n, 0, (s->na + s->nm) * sizeof *dx);
   if (s->na == 0) return CPL_OK;
   for (size_t i = 0; i < s->n; i++)
     fastest = fmax(fastest, fabs(dx[i]) / (fabs(x[i]) + s->nominal[i]));
+  double length = isfinite(s->t_stop) ? s->t_stop - s->t_start
+                  : fastest > 0       ? 1 / fastest
+                                      : fmax(fabs(t), 1);
+  double later = sqrt(DBL_EPSILON) * length;
   if (fastest * later > 1e-4) later = 1e-4 / fastest;
   later = fmax(later, 1e4 * DBL_EPSILON * fabs(t));  // a time that can be told from t
   k->t = t + later;
