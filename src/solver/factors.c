@@ -208,7 +208,7 @@ void cpli_factors_destroy(cpli_factors* e) {
 
 //------------------------------------ numbers ------------------------------------
 
-// Column `k` of I - gamma J into work. Returns the largest entry.
+// Column `k` of I - gamma J into work. Returns the larger of what its diagonal is made of.
 static double scatter(cpli_factors* e, int32_t k, const double* jac, double gamma) {
   int32_t c = e->order[k];
   const cpli_pattern* p = e->pattern;
@@ -217,12 +217,13 @@ static double scatter(cpli_factors* e, int32_t k, const double* jac, double gamm
   for (int32_t i = p->first[c]; i < p->first[c + 1]; i++) {
     double entry = gamma * jac[i];
     e->work[e->step[p->row[i]]] -= entry;
-    most = fmax(most, fabs(entry));
+    if (p->row[i] == c) most = fmax(most, fabs(entry));
   }
   return most;
 }
 
-// Column k into work, without the columns of L to the left of it. Returns the largest entry.
+// Column k into work, without the columns of L to the left of it. Returns the largest of what its
+// diagonal is made of: other entries have other units, and say nothing of a pivot.
 static double reduce(cpli_factors* e, int32_t k, const double* jac, double gamma) {
   double* w = e->work;
   double most = scatter(e, k, jac, gamma);
@@ -231,7 +232,11 @@ static double reduce(cpli_factors* e, int32_t k, const double* jac, double gamma
     double u = e->upper[i] = w[j];
     w[j] = 0;
     if (u == 0) continue;
-    for (int32_t l = e->first[j]; l < e->first[j + 1]; l++) w[e->below[l]] -= e->lower[l] * u;
+    for (int32_t l = e->first[j]; l < e->first[j + 1]; l++) {
+      double part = e->lower[l] * u;
+      w[e->below[l]] -= part;
+      if (e->below[l] == k) most = fmax(most, fabs(part));
+    }
   }
   return most;
 }

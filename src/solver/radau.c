@@ -59,6 +59,8 @@ typedef struct radau {
   } knots;
   double* jac;                    // all of it; sparse: the entries of its pattern
   double *real, *re, *im;         // dense
+  double *row, *column;           // factors of their rows and columns
+  bool balanced;                  // they have them
   struct cpli_sparse_lu* sparse;  // Nullable: dense
   int32_t* real_pivot;
   size_t* pair_pivot;
@@ -107,7 +109,7 @@ static cpl_status evaluate_jacobian(radau* s) {
   return st;
 }
 
-static bool factorise_dense(radau* s, double h) {
+static void fill_matrices(radau* s, double h) {
   size_t n = s->ode.n;
   for (size_t i = 0; i < n * n; i++) {
     s->real[i] = s->re[i] = -s->jac[i];
@@ -118,8 +120,47 @@ static bool factorise_dense(radau* s, double h) {
     s->re[i * n + i] += pair_re / h;
     s->im[i * n + i] = pair_im / h;
   }
-  return cpli_lu_factor(s->real, s->real_pivot, (int32_t)n) < 0 &&
-         cpli_clu_factor(n, s->re, s->im, s->pair_pivot);
+}
+
+static void balance_matrices(radau* s) {
+  size_t n = s->ode.n;
+  cpli_lu_equilibrate(s->real, (int32_t)n, s->row, s->column);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < n; i++) {
+      s->re[j * n + i] *= s->row[i] * s->column[j];
+      s->im[j * n + i] *= s->row[i] * s->column[j];
+    }
+  }
+}
+
+// States of very different sizes make pivots that look like rounding: scaled to one they do not.
+static bool factorise_dense(radau* s, double h) {
+  size_t n = s->ode.n;
+  fill_matrices(s, h);
+  bool fine = cpli_lu_factor(s->real, s->real_pivot, (int32_t)n) < 0;
+  s->balanced = !fine;
+  if (s->balanced) {
+    fill_matrices(s, h);
+    balance_matrices(s);
+    fine = cpli_lu_factor(s->real, s->real_pivot, (int32_t)n) < 0;
+  }
+  return fine && cpli_clu_factor(n, s->re, s->im, s->pair_pivot);
+}
+
+static void scale(const radau* s, const double* factor, double* b) {
+  for (size_t i = 0; i < s->ode.n && s->balanced; i++) b[i] *= factor[i];
+}
+
+static void solve_real_dense(radau* s, double* b) {
+  scale(s, s->row, b);
+  cpli_lu_solve(s->real, s->real_pivot, (int32_t)s->ode.n, b);
+  scale(s, s->column, b);
+}
+
+static void solve_pair_dense(radau* s, double* re, double* im) {
+  scale(s, s->row, re), scale(s, s->row, im);
+  cpli_clu_solve(s->ode.n, s->re, s->im, s->pair_pivot, re, im);
+  scale(s, s->column, re), scale(s, s->column, im);
 }
 
 #ifndef CPL_FMU_PARTS
@@ -128,11 +169,11 @@ static bool factorise_sparse(radau* s, double h) {
 }
 static void solve_real(radau* s, double* b) {
   if (s->sparse != NULL) cpli_sparse_lu_solve(s->sparse, b);
-  else cpli_lu_solve(s->real, s->real_pivot, (int32_t)s->ode.n, b);
+  else solve_real_dense(s, b);
 }
 static void solve_pair(radau* s, double* re, double* im) {
   if (s->sparse != NULL) cpli_sparse_lu_solve_pair(s->sparse, re, im);
-  else cpli_clu_solve(s->ode.n, s->re, s->im, s->pair_pivot, re, im);
+  else solve_pair_dense(s, re, im);
 }
 static cpl_status choose_sparse(radau* s) {
   const cpli_pattern* p = s->ode.pattern;
@@ -142,12 +183,8 @@ static cpl_status choose_sparse(radau* s) {
 static void drop_sparse(radau* s) { cpli_sparse_lu_destroy(s->sparse); }
 #else
 static bool factorise_sparse(radau* s, double h) { return factorise_dense(s, h); }
-static void solve_real(radau* s, double* b) {
-  cpli_lu_solve(s->real, s->real_pivot, (int32_t)s->ode.n, b);
-}
-static void solve_pair(radau* s, double* re, double* im) {
-  cpli_clu_solve(s->ode.n, s->re, s->im, s->pair_pivot, re, im);
-}
+static void solve_real(radau* s, double* b) { solve_real_dense(s, b); }
+static void solve_pair(radau* s, double* re, double* im) { solve_pair_dense(s, re, im); }
 static cpl_status choose_sparse(radau* s) { return (void)s, CPL_OK; }
 static void drop_sparse(radau* s) { (void)s; }
 #endif
@@ -585,10 +622,11 @@ static const cpli_solver_ops ops = {
 
 static bool allocate(radau* s, cpl_context* ctx) {
   size_t n = s->ode.n;
-  double** vectors[] = {&s->atol, &s->scale, &s->x0,   &s->x1,    &s->f0,    &s->f1,       &s->xb,
-                        &s->fb,   &s->z[0],  &s->z[1], &s->z[2],  &s->w[0],  &s->w[1],     &s->w[2],
-                        &s->k[0], &s->k[1],  &s->k[2], &s->p[0],  &s->p[1],  &s->p[2],     &s->d[0],
-                        &s->d[1], &s->d[2],  &s->d[3], &s->error, &s->trial, &s->rhs_error};
+  double** vectors[] = {&s->atol,  &s->scale, &s->x0,        &s->x1,   &s->f0,    &s->f1,
+                        &s->xb,    &s->fb,    &s->z[0],      &s->z[1], &s->z[2],  &s->w[0],
+                        &s->w[1],  &s->w[2],  &s->k[0],      &s->k[1], &s->k[2],  &s->p[0],
+                        &s->p[1],  &s->p[2],  &s->d[0],      &s->d[1], &s->d[2],  &s->d[3],
+                        &s->error, &s->trial, &s->rhs_error, &s->row,  &s->column};
   double** matrices[] = {&s->jac, &s->real, &s->re, &s->im};
   s->block = cpli_alloc(ctx, CPLI_COUNT(vectors) * n, sizeof(double));
   bool too_large = n > 0 && n > SIZE_MAX / n / 64;
