@@ -184,19 +184,21 @@ cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_plan* p, const cpli
   return st;
 }
 
-// Without directional derivatives: the derivatives at x and a little away from it in the direction.
+// Without directional derivatives: the derivatives at x and a little away from it in the direction,
+// so that the state that moves most compared with its size moves by the root of rounding.
 static cpl_status by_difference(cpl_model* m, const double* v, double* out) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   direction* d = a->direction;
   size_t n = (size_t)a->n_states;
-  double size = 0, length = 0;
+  double length = 0;
   memcpy(d->x, a->x, n * sizeof *d->x);
-  for (size_t i = 0; i < n; i++)
-    size = fmax(size, fabs(d->x[i])), length = fmax(length, fabs(v[i]));
+  cpl_status st = m->ops->get_nominals(m, d->moved);
+  for (size_t i = 0; i < n && st == CPL_OK; i++)
+    length = fmax(length, fabs(v[i]) / fmax(fabs(d->x[i]), d->moved[i]));
   memset(out, 0, n * sizeof *out);
-  if (length == 0) return CPL_OK;
-  double h = sqrt(DBL_EPSILON) * fmax(size, 1) / length;
-  cpl_status st = m->ops->get_derivatives(m, d->base);
+  if (st != CPL_OK || length == 0) return st;
+  double h = sqrt(DBL_EPSILON) / length;
+  st = m->ops->get_derivatives(m, d->base);
   for (size_t i = 0; i < n; i++) d->moved[i] = d->x[i] + h * v[i];
   if (st == CPL_OK) st = m->ops->set_states(m, d->moved);
   if (st == CPL_OK) st = m->ops->get_derivatives(m, out);

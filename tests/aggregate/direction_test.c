@@ -159,6 +159,49 @@ static void a_product_is_the_change_of_the_derivatives(void** state) {
   p.source->ops->destroy(p.source);
 }
 
+// x' = -x^2 / 1e-9 - x with states of 1e-9, whose part cannot tell directions any more.
+static int tiny_derivatives(const cpl_values* v, double* dx) {
+  dx[0] = -v->x[0] * v->x[0] / 1e-9 - v->x[0];
+  return CPL_MODEL_OK;
+}
+static int no_directional(const cpl_values* v, const double* d_x, const double* d_u, double* d_dx,
+                          double* d_y) {
+  (void)v, (void)d_x, (void)d_u, (void)d_dx, (void)d_y;
+  return CPL_MODEL_ERROR;
+}
+static cpl_status unsupported(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                              const uint32_t* knowns, size_t n_knowns, const double* seed,
+                              double* sensitivity) {
+  (void)c, (void)unknowns, (void)n_unknowns, (void)knowns, (void)n_knowns, (void)seed;
+  (void)sensitivity;
+  return CPL_ERR_UNSUPPORTED;
+}
+static void differences_in_a_direction_follow_the_size_of_states(void** state) {
+  (void)state;
+  static const cpl_declaration tiny_states[] = {{"x", .start = 2e-9, .nominal = 1e-9}, END_OF_LIST};
+  const cpl_model_def tiny = {.name = "tiny",
+                              .states = tiny_states,
+                              .derivatives = tiny_derivatives,
+                              .directional = no_directional};
+  pair p = couple(&tiny, NULL, NULL, 0);
+  double x[2] = {2e-9, -3e-9}, v[2] = {0.7, 1.1}, product[2];
+  for (int i = 0; i < 2; i++) {
+    cpl_component* part = &cpl_aggregate_part(p.m, i)->base;
+    static cpl_component_ops ops[2];
+    ops[i] = *part->ops;
+    ops[i].directional = unsupported;
+    part->ops = &ops[i];
+  }
+  start(p.m);
+  CHECK_OK(ctx, p.m->ops->set_states(p.m, x));
+  CHECK_OK(ctx, p.m->ops->jacobian_times(p.m, v, product));
+  for (int i = 0; i < 2; i++) CHECK_NEAR(product[i], (-2 * x[i] / 1e-9 - 1) * v[i], 1e-5);
+  CHECK_CONTAINS(warnings, "directional derivatives are not used any more");
+  warnings[0] = 0;
+  p.m->base.ops->destroy(&p.m->base);
+  p.source->ops->destroy(p.source);
+}
+
 static void a_part_without_directions_leaves_it_to_differences(void** state) {
   (void)state;
   cpl_model_def plain = curved;
@@ -307,6 +350,7 @@ static void keep_warning(void* user, cpl_log_level level, const char* who, const
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_product_is_the_change_of_the_derivatives),
+      cmocka_unit_test(differences_in_a_direction_follow_the_size_of_states),
       cmocka_unit_test(a_part_without_directions_leaves_it_to_differences),
       cmocka_unit_test(gmres_gives_what_factorising_gives),
       cmocka_unit_test(linear_solvers_have_names),
