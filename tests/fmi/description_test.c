@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "descriptions.h"
 
+#include <time.h>
+
 #include "fmi/fmu.h"
 #include "testing.h"
 
@@ -433,9 +435,9 @@ static void twenty_thousand_variables_are_quick(void** state) {
   fputs(MD_REST, out);
   fclose(out);
   fixture f;
-  double t0 = cpli_now();
+  clock_t t0 = clock();  // time of the processor: what else runs does not count
   begin(&f, xml);
-  double seconds = cpli_now() - t0;
+  double seconds = (double)(clock() - t0) / CLOCKS_PER_SEC;
   print_message("%d variables, %.1f MB: %.0f ms\n", N, 1e-6 * (double)size, 1e3 * seconds);
   CHECK_INT(f.fmu.desc.n_vars, N);
   CHECK_INT(cpl_find_variable(&f.fmu.desc, "part[19999].position"), N - 1);
