@@ -10,8 +10,8 @@
 #include "base/loaded.h"
 #include "format/folder.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define DEEPBIND 0  // the sanitizer must interpose, and refuses to run with it
+#if defined(CPL_SANITIZED)
+#define DEEPBIND 0  // the sanitizers must interpose, and refuse to run with it
 #else
 #define DEEPBIND RTLD_DEEPBIND
 #endif

@@ -72,8 +72,8 @@ int probe_interposed(void) { return 2; }
 
 static void the_host_does_not_interpose(void** state) {
   (void)state;
-#if defined(__SANITIZE_ADDRESS__)
-  skip();  // the sanitizer needs to
+#if defined(CPL_SANITIZED)
+  skip();  // the sanitizers need to
 #endif
   probe_fmu p;
   probe_open(&p, "probe");
