@@ -28,7 +28,8 @@ endforeach()
 
 function(cpl_project_test name)
   add_test(NAME project/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(project/${name} PROPERTIES TIMEOUT 1800)
+  set_tests_properties(project/${name} PROPERTIES TIMEOUT 1800
+    ENVIRONMENT XDG_CACHE_HOME=${CMAKE_CURRENT_BINARY_DIR}/work/project_${name})
 endfunction()
 cpl_project_test(layers ${Python3_EXECUTABLE} tools/check_layers.py)
 cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --self-test)
@@ -53,7 +54,7 @@ foreach(source ${BROWSER_TESTS})
   string(REPLACE "_test" "" name ${name})
   set(work ${CMAKE_CURRENT_BINARY_DIR}/work/browser_${name})
   file(MAKE_DIRECTORY ${work})
-  add_test(NAME browser/${name} COMMAND ${NODE} ${source} WORKING_DIRECTORY ${work})
+  add_test(NAME browser/${name} COMMAND ${OWN_FOLDER} ${NODE} ${source} WORKING_DIRECTORY ${work})
   set_tests_properties(browser/${name} PROPERTIES TIMEOUT 1800 ENVIRONMENT
     "COUPLET=$<TARGET_FILE:couplet_cli>;COUPLET_SOURCE_DIR=${CMAKE_SOURCE_DIR};COUPLET_NPM=${CPL_NPM}")
 endforeach()

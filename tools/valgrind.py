@@ -32,7 +32,8 @@ def run(test):
     environment.update(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
     began = time.monotonic()
     try:
-        done = subprocess.run(VALGRIND + test["command"], cwd=properties["WORKING_DIRECTORY"], env=environment,
+        *prefix, program = test["command"]  # tests/in_own_folder.sh before the program
+        done = subprocess.run([*prefix, *VALGRIND, program], cwd=properties["WORKING_DIRECTORY"], env=environment,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1500, errors="replace")
         code, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as expired:
@@ -47,7 +48,7 @@ def main():
     listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True,
                              stdout=subprocess.PIPE).stdout
     tests = [t for t in json.loads(listing)["tests"]
-             if os.path.basename(t.get("command", [""])[0]).startswith("test_")
+             if os.path.basename(t.get("command", [""])[-1]).startswith("test_")
              and (t["name"] in names if names else t["name"] not in LEFT_OUT)]
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
