@@ -233,8 +233,7 @@ cpl_status check_rollback(cpl_context* ctx, cpl_source* source, cpli_findings* f
   cpl_component* c = &t.s->base;
   size_t n = (size_t)c->desc->n_vars;
   t.reported = calloc(n + 1, sizeof *t.reported);
-  bool fine = make_values(&t.first, n) & make_values(&t.again, n) && t.reported != NULL;
-  if (!fine) {
+  if (!make_values(&t.first, n) || !make_values(&t.again, n) || t.reported == NULL) {
     st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
   } else if (c->ops->save == NULL || !c->can.save_restore) {
     cpli_findings_add(findings, CPLI_WARNING, 0, "rollback",

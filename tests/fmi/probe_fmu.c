@@ -48,13 +48,6 @@ static void say_odd_things(const probe* p) {
   log(env, "", fmi2OK, text, text);
 }
 
-// As wanted_fault(), with odd messages.
-static inline const char* fault(const probe* p, const char* function) {
-  const char* kind = wanted_fault(function);
-  if (kind != NULL && strcmp(kind, "odd") == 0) say_odd_things(p);
-  return kind;
-}
-
 static fmi2Status status_of(const probe* p, const char* function) {
   const char* kind;
   int status = wanted_status(function, &kind);
@@ -346,6 +339,13 @@ static void advance(probe* p, double h) {
   p->u += h * p->du;
   p->time += h;
   p->last_time = p->time;
+}
+
+// As wanted_fault(), with odd messages.
+static const char* fault(const probe* p, const char* function) {
+  const char* kind = wanted_fault(function);
+  if (kind != NULL && strcmp(kind, "odd") == 0) say_odd_things(p);
+  return kind;
 }
 
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_way_back) {
