@@ -12,8 +12,8 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup dev-setup build run tests test install asan fuzz property soak valgrind coverage format format-check tidy \
-  check-style bench images clean distclean
+.PHONY: help setup test-setup ci-setup dev-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
+  repeat coverage format format-check tidy check-style bench images clean distclean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 22
@@ -25,6 +25,9 @@ setup:  ## install what is missing (build does it by itself)
 
 test-setup:
 	@scripts/setup --test
+
+ci-setup:
+	@scripts/setup --ci
 
 dev-setup:
 	@scripts/setup --dev
@@ -49,15 +52,34 @@ tests: test-setup  ## build everything, tests and benchmarks too
 test: tests  ## build and run every test
 	@$(CTEST) --test-dir $(BUILD)
 
+fast: tests  ## build everything and run the tests that together take seconds (label fast)
+	@$(CTEST) --test-dir $(BUILD) -L fast
+
+repeat: tests  ## every test REPEAT (20) times beside LOAD (0) busy processes; one line per run
+	@tools/repeat.sh $(BUILD) $(or $(REPEAT),20) $(JOBS) $(or $(LOAD),0)
+
+ci: format-check test clang-check  ## what .ci/run runs
+
 install: build  ## install to PREFIX (below DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
 
 asan: test-setup  ## every test with address and undefined behaviour sanitizers (build-asan)
-	@$(call configure,build-asan,-DCMAKE_BUILD_TYPE=Debug -DCPL_WERROR=ON -DCPL_SANITIZE=ON)
+	@$(call configure,build-asan,-DCMAKE_BUILD_TYPE=Debug -DCPL_WERROR=ON -DCPL_SANITIZE=address)
 	@cmake --build build-asan -j $(JOBS)
 	@$(CTEST) --test-dir build-asan
 
-fuzz: dev-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each target (build-fuzz)
+# one build for two purposes: clang's warnings, and the sanitizers
+clang-check: ci-setup  ## the tests of label fast, compiled by clang with the sanitizers of asan (build-clang)
+	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DCPL_WERROR=ON -DCPL_SANITIZE=address)
+	@cmake --build build-clang -j $(JOBS)
+	@$(CTEST) --test-dir build-clang -L fast
+
+tsan: test-setup  ## the tests that use threads (label threads) with ThreadSanitizer (build-tsan)
+	@$(call configure,build-tsan,-DCMAKE_BUILD_TYPE=Debug -DCPL_WERROR=ON -DCPL_SANITIZE=thread)
+	@cmake --build build-tsan -j $(JOBS)
+	@$(CTEST) --test-dir build-tsan -L threads
+
+fuzz: ci-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each target (build-fuzz)
 	@$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DCPL_FUZZ=ON)
 	@cmake --build build-fuzz -j $(JOBS) --target fuzz
 	@tools/fuzz.sh build-fuzz $(or $(FUZZ_SECONDS),600)
@@ -76,10 +98,10 @@ coverage: dev-setup  ## every test with coverage; the page is build-coverage/htm
 	@cmake --build build-coverage -j $(JOBS)
 	@tools/coverage.sh build-coverage $(JOBS)
 
-format: dev-setup  ## format every C file
+format: ci-setup  ## format every C file
 	@tools/format.sh
 
-format-check: dev-setup  ## fail when a C file is not formatted
+format-check: ci-setup  ## fail when a C file is not formatted
 	@tools/format.sh --check
 
 tidy: dev-setup tests  ## clang-tidy over src and cli
@@ -94,7 +116,7 @@ images: build  ## make the pictures of the documents anew
 	@scripts/make-images $(BUILD)/couplet
 
 clean:  ## remove what was built
-	rm -rf $(BUILD) build build-asan build-coverage out
+	rm -rf $(BUILD) build build-asan build-tsan build-clang build-fuzz build-coverage out
 
 distclean: clean  ## remove what was built and what setup put into .deps
 	rm -rf .deps

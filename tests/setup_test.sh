@@ -35,7 +35,9 @@ setup "these packages are missing, and you are not root: make gcc"
 setup "apt-get install --no-install-recommends make gcc"
 ! grep -q chromium out || fail "setup wants a browser to build: $(cat out)"
 setup "chromium" --test
-setup "clang-format-14" --dev
+setup "clang-format-14" --ci
+! grep -q valgrind out || fail "setup wants valgrind for the checks of .ci/run: $(cat out)"
+setup "valgrind" --dev
 [ ! -e calls ] || fail "apt-get was called without root"
 
 # sudo that would ask for a password: nobody is there to type it

@@ -8,7 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 tool=clang-format-14
-command -v $tool >/dev/null 2>&1 || { echo "format: $tool is missing; scripts/setup --dev installs it" >&2; exit 2; }
+command -v $tool >/dev/null 2>&1 || { echo "format: $tool is missing; scripts/setup --ci installs it" >&2; exit 2; }
 files() { git ls-files --cached --others --exclude-standard -z -- '*.c' '*.h'; }
 case ${1-} in
   "") files | xargs -0 $tool -i ;;
