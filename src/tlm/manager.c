@@ -314,6 +314,7 @@ static cpl_status hear_reply(cpli_remote* r, cpli_member* b, cpli_member** answe
   if (r->in.bytes.bad || !b->asked || call != b->call || st < CPL_ERR_CANCELLED)
     return blame(r, b->part, "a message of it makes no sense");
   b->asked = false;
+  if (st < 0 && text[0] == '\0') return blame(r, b->part, "it failed and gave no reason");
   if (st < 0) return cpli_remote_fail(r, st, b->part, "%s", text);
   *answered = b;
   return CPL_OK;

@@ -72,7 +72,7 @@ static inline char* fuzz_text(const uint8_t* data, size_t size) {
   return text;
 }
 
-static char fuzz_folder[64];  // made with the first file, removed when the process ends
+static char fuzz_folder[64];  // removed when the process ends
 
 static inline int fuzz_remove(const char* path, const struct stat* info, int kind, struct FTW* at) {
   (void)info, (void)kind, (void)at;
@@ -81,16 +81,19 @@ static inline int fuzz_remove(const char* path, const struct stat* info, int kin
 
 static inline void fuzz_remove_folder(void) { nftw(fuzz_folder, fuzz_remove, 8, FTW_DEPTH); }
 
+static inline void fuzz_make_folder(void) {
+  if (fuzz_folder[0] != '\0') return;
+  snprintf(fuzz_folder, sizeof fuzz_folder, "%s/fuzz-XXXXXX",
+           access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+  FUZZ_CHECK(mkdtemp(fuzz_folder) != NULL);
+  atexit(fuzz_remove_folder);
+}
+
 // The bytes as a file of that name, in a folder of this process; the path is good until the next
 // one.
 static inline const char* fuzz_file(const char* name, const void* data, size_t size) {
   static char path[128];
-  if (fuzz_folder[0] == '\0') {
-    snprintf(fuzz_folder, sizeof fuzz_folder, "%s/fuzz-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    FUZZ_CHECK(mkdtemp(fuzz_folder) != NULL);
-    atexit(fuzz_remove_folder);
-  }
+  fuzz_make_folder();
   snprintf(path, sizeof path, "%s/%s", fuzz_folder, name);
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   FUZZ_CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
