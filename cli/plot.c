@@ -157,11 +157,12 @@ static double tick_step(range r, double wanted) {
   return power * steps[i];
 }
 
-// The multiple of a step that falls on place i of n; false: none does.
+// The multiple of a step that falls on place i of n; false: none does. One in the middle between
+// two places falls on one of them: its place is computed in one way for both.
 static bool tick_at(range r, double step, int i, int n, double* out) {
   const double width = (r.high - r.low) / (n > 1 ? n - 1 : 1);
-  const double middle = r.low + i * width, multiple = step * round(middle / step);
-  if (fabs(multiple - middle) > 0.5 * width || multiple > r.high + 1e-9 * step) return false;
+  const double multiple = step * round((r.low + i * width) / step);
+  if (round((multiple - r.low) / width) != i || multiple > r.high + 1e-9 * step) return false;
   *out = fabs(multiple) < 1e-9 * step ? 0 : multiple;
   return true;
 }

@@ -69,6 +69,25 @@ static void marks_stand_where_values_are(void** state) {
   }
 }
 
+// Ticks are equally far apart, to one column, also where one lies in the middle of two columns.
+static void no_tick_is_left_out(void** state) {
+  (void)state;
+  for (int width = 31; width < 130; width++) {
+    char text[8];
+    snprintf(text, sizeof text, "%d", width);
+    CHECK_CODE(0, "plot", "lines.csv", "left.y", "--marks", "ascii", "--width", text, "--height",
+               "4");
+    char* axis = strrchr(printed, '|');
+    axis = strchr(axis, '\n') + 1 + 12;
+    *strchr(axis, '\n') = '\0';
+    const char *tick = strchr(axis, '+'), *next = strchr(tick + 1, '+');
+    assert_non_null(next);
+    const double first = (double)(next - tick);
+    for (tick = next; (next = strchr(tick + 1, '+')) != NULL; tick = next)
+      CHECK_NEAR((double)(next - tick), first, 1);
+  }
+}
+
 static void other_marks_and_one_over_another(void** state) {
   (void)state;
   CHECK_CODE(0, "plot", "lines.csv", "left.y", "--marks", "blocks", "--color", "always");
@@ -107,6 +126,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(draws_on_a_terminal),
       cmocka_unit_test(marks_stand_where_values_are),
+      cmocka_unit_test(no_tick_is_left_out),
       cmocka_unit_test(other_marks_and_one_over_another),
       cmocka_unit_test(text_of_others_moves_no_cursor),
       cmocka_unit_test(odd_results),
