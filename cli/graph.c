@@ -280,8 +280,24 @@ static cpl_status print_graph(FILE* out, const graph_args* args, cpl_component* 
   return CPL_OK;
 }
 
+// A file named .html or .svg says what is wanted. False, with a message, where nothing would be
+// written to the file that is named.
+static bool settle_form(graph_args* args) {
+  const char* to = args->output;
+  const bool none = !args->dot && !args->json && !args->html && !args->svg && !args->no_run;
+  if (to != NULL && none) {
+    args->html = cli_ends_with(to, ".html");
+    args->svg = cli_ends_with(to, ".svg");
+  }
+  if (to == NULL || args->html || args->svg) return true;
+  cli_usage_error(
+      "graph: only --html and --svg write to a file; what else there is goes to standard output: "
+      "couplet graph F --dot > F.dot");
+  return false;
+}
+
 static int run_graph(void* args_, int n, char** operands) {
-  const graph_args* args = args_;
+  graph_args* args = args_;
   cpl_source* source = NULL;
   cpl_component* component = NULL;
   (void)n;
@@ -289,6 +305,7 @@ static int run_graph(void* args_, int n, char** operands) {
     return cli_usage_error("graph: --dot, --json, --html and --svg exclude each other");
   if (args->no_run && (args->dot || args->html || args->svg))
     return cli_usage_error("graph: --no-run lists models and connections, as text or --json");
+  if (!settle_form(args)) return CLI_USAGE;
   cpl_context* ctx = cli_context(args->log_level);
   if (ctx == NULL) return cli_usage_error("out of memory");
   FILE* out = cli_keep_output();
@@ -336,8 +353,10 @@ static const cli_option options[] = {
      "red, and what is chosen tells when it is computed",
      CLI_FLAG, AT(html)},
     {"svg", 0, NULL, "the same picture as a file for documents", CLI_FLAG, AT(svg)},
-    {"output", 'o', "FILE", "where --html and --svg write; default: NAME.html, NAME.svg", CLI_TEXT,
-     AT(output)},
+    {"output", 'o', "FILE",
+     "where --html and --svg write; default: NAME.html, NAME.svg; a name that ends so needs no "
+     "--html or --svg",
+     CLI_TEXT, AT(output)},
     {"log-level", 0, "error|warning|info|debug", "what is told on the way", CLI_TEXT,
      AT(log_level)},
     CLI_NO_RUN(graph_args),

@@ -109,6 +109,19 @@ static void one_model_is_a_graph_too(void** state) {
   CHECK_FAILS_WITH(2, "nothere.yaml", "graph", "nothere.yaml");
 }
 
+// A file that is named is written, or it is said that it is not.
+static void the_name_of_the_file_says_its_form(void** state) {
+  (void)state;
+  write_files();
+  CHECK_CODE(0, "graph", "decay.c", "-o", "named.svg");
+  CHECK_CONTAINS(text_of("named.svg"), "<svg");
+  CHECK_CODE(0, "graph", "decay.c", "-o", "named.html");
+  CHECK_CONTAINS(text_of("named.html"), "<html");
+  CHECK_FAILS_WITH(2, "only --html and --svg write to a file", "graph", "decay.c", "--dot", "-o",
+                   "named.dot");
+  CHECK_FAILS_WITH(2, "only --html and --svg write to a file", "graph", "decay.c", "-o", "named");
+}
+
 static void results_go_to_one_file_per_model(void** state) {
   (void)state;
   write_files();
@@ -161,6 +174,7 @@ int main(void) {
       cmocka_unit_test(a_system_is_drawn),
       cmocka_unit_test(a_system_is_told_to_machines),
       cmocka_unit_test(one_model_is_a_graph_too),
+      cmocka_unit_test(the_name_of_the_file_says_its_form),
       cmocka_unit_test(results_go_to_one_file_per_model),
       cmocka_unit_test(modes_and_lines_are_drawn),
   };
