@@ -83,9 +83,9 @@ CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns 
 const char* cli_kept_log(size_t i);
 // Whether standard output is a pipe that nobody reads any more.
 bool cli_is_output_closed(FILE* out);
-// Closes or flushes standard output; the end of the program where nobody reads it any more, or the
-// code says so; a message and CLI_FAILED when it could not be written and the
-// code was CLI_OK.
+// Closes or flushes standard output. Ends the program where nobody reads it any more, or the code
+// says so. Prints a message and returns CLI_USAGE, as for every output that cannot be written, when
+// the code was CLI_OK.
 int cli_close_output(FILE* out, int code);
 // The number of columns; 0: `out` is no terminal.
 size_t cli_terminal_width(FILE* out);

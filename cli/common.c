@@ -151,7 +151,7 @@ int cli_close_output(FILE* out, int code) {
   if (fine || code != CLI_OK) return code;
   fprintf(stderr, "couplet: standard output: cannot be written: %s\n",
           errno != 0 ? strerror(errno) : "an earlier write failed");
-  return CLI_FAILED;
+  return CLI_USAGE;
 }
 
 size_t cli_terminal_width(FILE* out) {

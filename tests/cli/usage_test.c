@@ -200,7 +200,7 @@ static void start_values_off_the_constraints(void** state) {
 static void standard_output_that_is_full(void** state) {
   (void)state;
   int full = open("/dev/full", O_WRONLY), err = create("stderr.txt");
-  CHECK_INT(end_of(start_couplet((const char* const[]){"--help", NULL}, full, err)), 1);
+  CHECK_INT(end_of(start_couplet((const char* const[]){"--help", NULL}, full, err)), 2);
   CHECK_STR(text_of("stderr.txt"),
             "couplet: standard output: cannot be written: No space left on device\n");
   close(full);
