@@ -65,8 +65,11 @@ static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket
     st = repeat(m, begin, t);
     if (st < 0) return st;
     there = !m->crossed;
-    if (there && (m->pending || m->ended || m->t < t)) return CPL_OK;  // by another event
-    narrow(b, m->crossed, m->t, m->margin);
+    bool cut = there && m->t < t;  // by a part that stopped on the way
+    if (there && (m->pending || m->ended || (cut && m->t == b->low))) return CPL_OK;
+    there = there && m->t > b->low;
+    if (m->crossed || there) narrow(b, m->crossed, m->t, m->margin);
+    if (cut) b->high = t, b->at_high = NAN;
     if (m->crossed) ends = m->ended;
     t = next_try(b, least);
   }

@@ -117,33 +117,32 @@ static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->jumped = event && !p->s->base.can.zero_step;
 }
 
-// A part that is given values only holds a mean over the step. An event that this makes where the
-// step begins need not be there: a shorter step has another mean.
-static bool stopped_by_mean(const cpli_master* m, const cpli_master_part* p, double t_end) {
-  double close = rounding(p, t_end);
-  bool at_start = p->result.end == CPL_STEP_EVENT && p->result.time - p->t <= close;
-  if (!at_start || t_end - p->t <= 4 * close || p->order == 0) return false;
-  if (p->s->ops->set_curve != NULL || !p->can_restore || !m->saves) return false;
+// Whether inputs have other values at the beginning of a step than the values they are known to
+// have there: a part that is given values only holds a mean over the step, and with order 0 inputs
+// that are known at the end of the step are held at their values of the end.
+static bool inputs_are_ahead(const cpli_master* m, const cpli_master_part* p) {
+  if (p->order == 0) return holds_next(m, p);
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
-    if (!m->links[i].discrete) return true;
+    if (!m->links[i].discrete) return p->s->ops->set_curve == NULL;
   }
   return false;
 }
 
-// The same where inputs are held at their values of the end of the step: what follows an event that
-// these make where the step begins is no event of the solution.
-static bool stopped_by_end(const cpli_master* m, const cpli_master_part* p, double t_end) {
+// An event that such inputs make in the first half of a step need not be there: a shorter step has
+// other inputs. Where the step was repeated to the time of the event, it would not be there again
+// and again, each time a few roundings later.
+static bool stopped_by_inputs(const cpli_master* m, const cpli_master_part* p, double t_end) {
   bool ends = p->result.end == CPL_STEP_EVENT || p->result.end == CPL_STEP_TERMINATE;
-  if (!p->early || !ends || p->result.time >= t_end) return false;
-  return t_end - p->t > rounding(p, t_end) && p->can_restore && m->saves;
+  double h = t_end - p->t, to = p->result.time - p->t;
+  if (!ends || to >= h || !(p->early || to < h / 2)) return false;
+  return h > 4 * rounding(p, t_end) && p->can_restore && m->saves && inputs_are_ahead(m, p);
 }
 
 // A refused step that came nowhere is halved: the part does not say what it would accept.
 static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) {
   double to = p->result.time;
   bool nowhere = p->result.end == CPL_STEP_REFUSED && to <= p->t;
-  if (nowhere || stopped_by_mean(m, p, t_end) || stopped_by_end(m, p, t_end))
-    to = p->t + (t_end - p->t) / 2;
+  if (nowhere || stopped_by_inputs(m, p, t_end)) to = p->t + (t_end - p->t) / 2;
   if (to < m->reach) m->limiter = (int32_t)(p - m->parts);
   m->reach = fmin(m->reach, to);
 }
