@@ -28,6 +28,7 @@ cpl_status cpli_master_propagate(cpli_master* m) {
 // then and at the last communication points.
 static bool has_jumped(const cpli_master_link* l, double now, double then) {
   double size = fmax(fabs(now), fabs(then));
+  if (isnan(now) || isnan(then)) return cpli_values_differ(now, then);
   for (int32_t i = 0; i < l->n_past; i++) size = fmax(size, fabs(l->past[i]));
   return fabs(now - then) > 1e-9 * size;
 }
@@ -64,7 +65,7 @@ static bool has_changed(const cpli_master* m, const cpli_master_link* l) {
   if (is_bytes(l)) return o->version != l->seen_version;
   if (o->type == CPL_CLOCK) return o->integer != 0 && o->version != l->seen_version;
   double now = cpli_link_value(m, l);
-  return l->discrete ? now != l->seen : has_jumped(l, now, l->seen);
+  return l->discrete ? cpli_values_differ(now, l->seen) : has_jumped(l, now, l->seen);
 }
 
 static bool inputs_changed(const cpli_master* m, const cpli_master_part* p) {

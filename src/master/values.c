@@ -8,6 +8,8 @@
 
 static bool is_bytes(uint8_t type) { return type == CPL_STRING || type == CPL_BINARY; }
 
+bool cpli_values_differ(double a, double b) { return a != b && !(isnan(a) && isnan(b)); }
+
 //------------------------------------ reading ------------------------------------
 
 static cpl_status keep_bytes(cpli_master* m, cpli_out* o, const void* data, size_t size) {
@@ -51,7 +53,7 @@ static cpl_status get_run(cpli_master* m, cpl_component* c, cpl_type type, const
     st = c->ops->get_real(c, m->refs, n, m->reals);
     for (size_t i = 0; i < n && st == CPL_OK; i++) {
       cpli_out* o = &m->outs[items[i]];
-      o->changed = o->real != m->reals[i];
+      o->changed = cpli_values_differ(o->real, m->reals[i]);
       o->real = m->reals[i];
     }
     return st;
@@ -172,7 +174,7 @@ static cpl_status set_discrete(cpli_master* m, cpl_component* c, cpli_master_lin
   if (l->type == CPL_CLOCK) return set_clock(m, c, l);
   if (l->type == CPL_REAL) {
     double value = l->guessed ? l->next : cpli_link_value(m, l);
-    if (value == l->sent && !l->fresh) return CPL_OK;
+    if (!cpli_values_differ(value, l->sent) && !l->fresh) return CPL_OK;
     l->sent = value;
     l->fresh = false;
     return c->ops->set_real(c, &l->ref, 1, &value);
