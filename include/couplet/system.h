@@ -143,8 +143,18 @@ typedef struct cpl_coupling_def {
 
 CPL_API cpl_coupling_def cpl_default_coupling_def(void);
 
-/// Connect an input, "model.input", to a source: a name, or an expression over outputs, inputs and
-/// parameters.
+/// A connection. Start from cpl_default_connection_def(), then change what you need.
+typedef struct cpl_connection_def {
+  const char* target;  ///< an input, "model.input"
+  const char* source;  ///< a name, or an expression over outputs, inputs and parameters
+  bool convert;        ///< `convert: true`: types may differ, and numbers are rounded on the way
+  bool keep_units;     ///< `convert-units: false`: numbers are taken as they are
+} cpl_connection_def;
+
+CPL_API cpl_connection_def cpl_default_connection_def(void);
+CPL_API cpl_status cpl_system_def_add_connection(cpl_system_def* def,
+                                                 const cpl_connection_def* connection);
+/// The same without conversions that lose something.
 CPL_API cpl_status cpl_system_def_connect(cpl_system_def* def, const char* target,
                                           const char* source);
 /// The same to a function of the program.

@@ -39,6 +39,7 @@ static cpl_status check_settings(cpl_system_def* def, const char* of, const cpl_
 //------------------------------------ defaults ------------------------------------
 
 cpl_member_def cpl_default_member_def(void) { return (cpl_member_def){0}; }
+cpl_connection_def cpl_default_connection_def(void) { return (cpl_connection_def){0}; }
 cpl_input_def cpl_default_input_def(void) { return (cpl_input_def){0}; }
 cpl_coupling_def cpl_default_coupling_def(void) { return (cpl_coupling_def){0}; }
 cpl_event_def cpl_default_event_def(void) { return (cpl_event_def){0}; }
@@ -123,8 +124,16 @@ cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input_def* in
 }
 
 cpl_status cpl_system_def_connect(cpl_system_def* def, const char* target, const char* source) {
-  return cpli_def_add_connection(
-      def, (cpli_connection){.target = keep(def, target), .source = keep(def, source)});
+  return cpl_system_def_add_connection(def,
+                                       &(cpl_connection_def){.target = target, .source = source});
+}
+
+cpl_status cpl_system_def_add_connection(cpl_system_def* def,
+                                         const cpl_connection_def* connection) {
+  return cpli_def_add_connection(def, (cpli_connection){.target = keep(def, connection->target),
+                                                        .source = keep(def, connection->source),
+                                                        .convert = connection->convert,
+                                                        .keep_units = connection->keep_units});
 }
 
 cpl_status cpl_system_def_couple(cpl_system_def* def, const char* target,
