@@ -29,6 +29,8 @@ static void classify(cpli_master_part* p) {
   p->kind = p->s->ops->max_step != NULL && !surprises ? CPL_PREDICTS
             : p->can_restore                          ? CPL_ROLLS_BACK
                                                       : CPL_LEGACY;
+  const cpli_master* inner = cpli_as_master(p->s);
+  p->samples = c->can.samples || (inner != NULL && inner->samples);
   p->follows = c->can.get_after_set;
   p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
 }

@@ -308,6 +308,28 @@ static void tell_least(cpli_master* m, double error, double h) {
           m->t, error, h);
 }
 
+// A step whose error is too large and that stays.
+static void note_inaccurate(cpli_master* m, const cpli_moment* begin, double error) {
+  const char *why, *who = cpli_master_without_return(m, &why);
+  if (error > m->worst) m->worst = error, m->worst_t = begin->t;
+  if (m->n_inaccurate++ > 0 || m->told_least) return;
+  cpl_log(
+      m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+      "the communication step from t=%.12g to t=%.12g has an error of about %.3g, more than the "
+      "tolerance of %.3g, and stays: %s %s. Only the steps after it are made shorter (a smaller "
+      "step helps: master: step; how many there are is said at the end)",
+      begin->t, m->t, error * m->def.tolerance, m->def.tolerance, who, why);
+}
+
+void cpli_master_tell_inaccurate(const cpli_master* m) {
+  if (m->n_inaccurate == 0) return;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "%lld of %lld communication steps had a larger error than the tolerance of %.3g and were "
+          "accepted; the largest error is about %.3g, in the step from t=%.12g on",
+          (long long)m->n_inaccurate, (long long)m->stats.steps, m->def.tolerance,
+          m->worst * m->def.tolerance, m->worst_t);
+}
+
 // An error that a shorter step did not make smaller is what the parts' own errors make of it. They
 // are accepted as long as the step itself is within the tolerance, and shorter steps are of no use.
 static bool is_noise(const cpli_master* m, double error, double last) {
@@ -330,6 +352,7 @@ cpl_status cpli_master_controlled_step(cpli_master* m, double target) {
     bool noise = is_noise(m, error, last);
     if (error <= 1 || !back || shortest || noise) {
       if (shortest) tell_least(m, error, least);
+      if (error > 1 && !noise) note_inaccurate(m, &begin, error);
       double next = noise ? 2 * h : h * factor_for(m, error);
       bool cut = h < m->h;  // by an event or the end, not by its error
       m->h = fmax(cut && error <= 1 ? fmax(m->h, next) : next, least);

@@ -110,7 +110,7 @@ static cpl_status update_pending(cpli_master* m) {
   m->sampling = true;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpli_master_part* p = &m->parts[i];
-    if (!p->pending || !can_update(m, p) || p->s->base.can.samples) continue;
+    if (!p->pending || !can_update(m, p) || p->samples) continue;
     m->sampling = false;
     st = update_part(m, p);
   }
@@ -133,7 +133,7 @@ static bool must_wait(const cpli_master* m, const cpli_master_part* p) {
 
 // The others have been updated in their own events already.
 static bool update_is_due(const cpli_master* m, const cpli_master_part* p) {
-  if (p->s->base.can.samples) return goes_on(m, p) && !must_wait(m, p);
+  if (p->samples) return goes_on(m, p) && !must_wait(m, p);
   return can_update(m, p) && inputs_changed(m, p);
 }
 
@@ -206,7 +206,31 @@ static void show_left_side(cpli_master* m) {
   }
 }
 
+// An event that a part found within its step, and whose condition is back on its first side with
+// the inputs of the communication point: these differ from those it had in the step.
+static void tell_undone(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts && !m->told_undone; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    const cpl_component* c = &p->s->base;
+    if (!p->undone || !p->pending) continue;
+    const char* input = "";
+    for (int32_t l = p->first_link; l < p->first_link + p->n_links && input[0] == '\0'; l++) {
+      if (!m->links[l].discrete) input = c->desc->vars[m->links[l].var].name;
+    }
+    m->told_undone = true;
+    cpl_log(
+        c->ctx, CPL_LOG_WARNING, m->base.base.name,
+        "an event of %s at t=%.12g is undone at this communication point, where %s.%s or another "
+        "input has a slightly different value than in the step before: the event comes again, "
+        "and a model that counts such events counts it twice (this warning comes once; a smaller "
+        "step or tolerance of the master makes the difference smaller, and without as: cs there "
+        "is none)",
+        c->name, m->t, c->name, input);
+  }
+}
+
 static void begin(cpli_master* m) {
+  tell_undone(m);
   m->margin_t = NAN;  // conditions may be on their other sides from here on
   m->kink = NAN;      // a table knows its kinks up to its next jump
   m->stats.events++;
@@ -215,17 +239,28 @@ static void begin(cpli_master* m) {
   cpli_master_sample(m, m->t, true);
 }
 
+// Inputs from outside are an event for their part. A surrounding master gives them in every round:
+// after the first one they are an event where the part says so.
+static cpl_status heed_given(const cpli_master* m, cpli_master_part* p) {
+  bool wanted = true;
+  double margin;
+  cpl_status st = CPL_OK;
+  if (!p->given) return CPL_OK;
+  if (m->rounds > 0 && p->s->ops->wants_update != NULL)
+    st = p->s->ops->wants_update(p->s, &wanted, &margin);
+  p->pending = p->pending || wanted;
+  p->given = false;
+  return st == CPL_RETRY ? cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs") : st;
+}
+
 // First those whose event it is, or who asked for another update, all with the values that led to
 // it, but for parts that take their inputs once; then changes go through the data flow.
 static cpl_status update_round(cpli_master* m) {
   const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   for (int32_t i = 0; i < plan->n_ops; i++) plan->done[i] = m->changes;  // all is up to date
-  for (int32_t i = 0; i < m->n_parts; i++) {
-    cpli_master_part* p = &m->parts[i];
-    if (p->given) p->pending = true;
-    p->given = false;
-  }
-  cpl_status st = update_pending(m);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = heed_given(m, &m->parts[i]);
+  if (st >= 0) st = update_pending(m);
   if (st >= 0) st = follow_data_flow(m, true);
   return st < 0 ? st : follow_data_flow(m, false);
 }
@@ -321,7 +356,7 @@ static cpl_status start_sampling(cpli_master* m, cpli_master_part* p) {
   for (int32_t i = p->first_link; i < p->first_link + p->n_links && st >= 0; i++) {
     int32_t out = m->links[i].out;
     const cpli_master_part* from = &m->parts[m->outs[out].part];
-    bool started = !from->s->base.can.samples || from->rank < p->rank;
+    bool started = !from->samples || from->rank < p->rank;
     if (started) st = cpli_master_get(m, m->outs[out].part, &out, 1);
     if (st >= 0) st = cpli_master_set(m, (int32_t)(p - m->parts), &i, 1);
   }
@@ -332,11 +367,11 @@ static cpl_status start_parts(cpli_master* m) {
   const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
-    if (!m->parts[i].s->base.can.samples) st = start_part(m, &m->parts[i]);
+    if (!m->parts[i].samples) st = start_part(m, &m->parts[i]);
   }
   for (int32_t i = 0; i < plan->n_ops && st >= 0 && m->samples; i++) {
     cpli_master_part* p = &m->parts[plan->ops[i].part];
-    if (plan->ops[i].kind == CPLI_OP_STEP && p->s->base.can.samples) st = start_sampling(m, p);
+    if (plan->ops[i].kind == CPLI_OP_STEP && p->samples) st = start_sampling(m, p);
   }
   return st;
 }

@@ -130,7 +130,8 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
                                    "communication points", false);
   m->t = m->t_start = settings->start_time;
   m->kink = NAN;
-  m->h = m->short_step = 0;
+  m->h = m->short_step = m->worst = 0;
+  m->n_inaccurate = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     m->parts[i].t = m->parts[i].own_t = m->t;
     st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, settings);
@@ -158,6 +159,7 @@ static cpl_status terminate(cpl_component* c) {
   cpli_master* m = master_of(c);
   cpl_status st = CPL_OK;
   m->running = false;
+  cpli_master_tell_inaccurate(m);
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpl_status one = m->parts[i].s->base.ops->terminate(&m->parts[i].s->base);
     if (st >= 0) st = one;
@@ -370,6 +372,16 @@ void cpli_master_equip(cpli_master* m) {
   if (has_own_points(m)) m->stepper_ops.value_time = value_time;
   m->watches = watches_inputs(m);
   m->stepper_ops.wants_update = wants_update;
+}
+
+double cpli_master_tolerance(const cpl_stepper* s) {
+  const cpli_master* m = cpli_as_master(s);
+  double least = m != NULL ? m->def.tolerance : 0;
+  for (int32_t i = 0; m != NULL && i < m->n_parts; i++) {
+    double inner = cpli_master_tolerance(m->parts[i].s);
+    if (inner > 0 && !(least > 0 && least <= inner)) least = inner;
+  }
+  return least;
 }
 
 // Others may stand beside it.

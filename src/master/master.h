@@ -62,6 +62,7 @@ typedef struct cpli_master_part {
   bool can_restore, plain;
   bool follows;                 // outputs follow inputs without a step
   bool keeps_own;               // its step cannot vary: it has a grid of its own
+  bool samples;                 // it, or a part of it, takes inputs once at a time in events
   int32_t rank;                 // in the order of event updates
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
@@ -79,6 +80,7 @@ typedef struct cpli_master_part {
   bool given;               // an input from outside since the last update
   int64_t touched;          // in an event: cpli_master.changes when it was set or updated last
   uint32_t calls;           // steps and updates so far: a clock that ticked shows it until the next
+  bool undone;              // its event at the end of the step is undone by its inputs there
   bool early;     // inputs of the end of the step, held over it, make an event at its beginning
   double margin;  // of that event: cpl_stepper_ops.wants_update
   bool pending;   // an event of it waits
@@ -165,7 +167,7 @@ typedef struct cpli_master {
   bool touched;       // inputs were given from outside since the last step
   bool iterates;      // a loop repeats steps
   bool watches;       // parts may have conditions over their inputs
-  bool samples;       // a part takes its inputs once at a time: cpl_capabilities.samples,
+  bool samples;       // a part takes its inputs once at a time: cpli_master_part.samples,
   bool sampling;      // and it may do so in this round of an event
   bool crossed;       // such a condition changed in the last step,
   bool early;         // and the event was at the beginning of the step already,
@@ -173,11 +175,12 @@ typedef struct cpli_master {
   double margin;      // how far indicators are beyond it: cpl_stepper_ops.wants_update,
   double margin_t;    // at this time
   cpli_trace trace;
-  bool told;       // that the time of such a change is not known exactly
-  bool told_late;  // that an input jumped inside of a step
-  bool blind;      // in this step, parts that can go back have extrapolated inputs
-  bool saves;      // snapshots are taken before each step
-  uint32_t* refs;  // scratch of the longest list of one part
+  bool told;         // that the time of such a change is not known exactly
+  bool told_late;    // that an input jumped inside of a step
+  bool told_undone;  // that inputs undo an event
+  bool blind;        // in this step, parts that can go back have extrapolated inputs
+  bool saves;        // snapshots are taken before each step
+  uint32_t* refs;    // scratch of the longest list of one part
   double* reals;
   int64_t* integers;
   cpl_binary* binaries;
@@ -195,6 +198,8 @@ typedef struct cpli_master {
   } watch;
   double way;       // how far values went in the step, relative to their size; 1: does not matter
   bool told_least;  // that the error is too large at the shortest step
+  int64_t n_inaccurate;   // steps that were accepted with too large an error,
+  double worst, worst_t;  // the largest of these errors, in units of the tolerance, and its time
   struct cpli_bond {
     int32_t effort, flow;  // links
   } * bonds;
@@ -211,6 +216,9 @@ typedef struct cpli_master {
 void cpli_master_equip(cpli_master* m);
 void cpli_master_destroy(cpl_component* c);
 const cpli_master* cpli_as_master(const cpl_stepper* s);  // NULL: it is something else
+/// The smallest tolerance of communication steps that follow their error, in it or in a part of it;
+/// 0: there are none.
+double cpli_master_tolerance(const cpl_stepper* s);
 
 //------------------------------------ saved.c ------------------------------------
 
@@ -327,6 +335,8 @@ cpl_status cpli_master_watch(cpli_master* m);
 double cpli_master_kink(cpli_master* m, double tolerance);
 /// At m->kink: what values were before tells nothing of what they will be.
 void cpli_master_pass_kink(cpli_master* m);
+/// At the end: how many steps were accepted with too large an error.
+void cpli_master_tell_inaccurate(const cpli_master* m);
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);
 

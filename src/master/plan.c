@@ -558,7 +558,7 @@ static void rank_parts(cpli_master* m) {
     if (plan->ops[i].kind != CPLI_OP_STEP) continue;
     cpli_master_part* p = &m->parts[plan->ops[i].part];
     p->rank = i;
-    m->samples = m->samples || p->s->base.can.samples;
+    m->samples = m->samples || p->samples;
   }
 }
 

@@ -96,7 +96,7 @@ static bool is_update(const maker* k, int32_t v, bool samples) {
   const cpli_blocks* b = k->b->blocks;
   const cpli_master* m = k->b->m;
   int32_t node = b->order[b->first[v]];
-  return node < m->n_parts && m->parts[node].s->base.can.samples == samples;
+  return node < m->n_parts && m->parts[node].samples == samples;
 }
 
 // Vertex v has its turn now: what waits for nothing else in its loop is ready.

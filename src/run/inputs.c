@@ -237,6 +237,16 @@ cpl_status cpli_inputs_set(cpli_inputs* in, double t) {
   return st;
 }
 
+double cpli_inputs_next_kink(cpli_inputs* in, double t, double tolerance) {
+  double next = INFINITY, after = t + 1e-13 * fabs(t);
+  for (size_t i = 0; i < in->n; i++) {
+    cpli_follower* f = &in->list[i];
+    if (!f->from_table || !f->by_curve) continue;
+    next = fmin(next, cpli_cursor_next_kink(&f->cursor, after, tolerance).time);
+  }
+  return next;
+}
+
 double cpli_inputs_next_jump(const cpli_inputs* in) {
   double next = INFINITY;
   for (size_t i = 0; i < in->n; i++) {

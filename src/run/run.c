@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "couplet/modes.h"
+#include "master/master.h"
 #include "model/start.h"
 
 enum { MOST_STANDS = 1000 };  // events at one time
@@ -25,7 +26,8 @@ typedef struct run {
   grid output, exchange;
   double t;
   bool dense;
-  bool any_time;  // without dense output: output points are communication points
+  double tolerance;  // of communication steps that follow their error; 0: they do not
+  bool any_time;     // without dense output: output points are communication points
   bool ended;
   bool recorded;   // t is recorded with the values that hold now
   bool said_late;  // that jumps of inputs take effect later
@@ -200,6 +202,14 @@ static double before_jump(run* r, double target, double jump) {
   return target;
 }
 
+// Where communication steps follow their error, kinks of tables are communication points, as those
+// of tables inside of the system are.
+static double before_kink(run* r, double target) {
+  if (!(r->tolerance > 0) || !r->s->base.can.variable_step) return target;
+  double kink = cpli_inputs_next_kink(&r->inputs, r->t, r->tolerance);
+  return kink < target - rounding(r) ? kink : target;
+}
+
 // At the jump of an input: the side before it, and the one after it where outputs follow inputs.
 static cpl_status pass_jump(run* r) {
   cpl_status st = record(r);
@@ -233,7 +243,7 @@ static cpl_status exchange_step(run* r) {
   if (r->exchange.next >= r->exchange.last && ends_short(r)) return end_early(r);
   cpl_status st = cpli_inputs_set(&r->inputs, r->t);
   double jump = cpli_inputs_next_jump(&r->inputs);
-  double target = before_jump(r, next_exchange(r), jump), h = target - r->t;
+  double target = before_kink(r, before_jump(r, next_exchange(r), jump)), h = target - r->t;
   int stands = 0;
   bool passed = false;  // the jump
   while (st >= 0 && !r->ended && r->t < target) {
@@ -327,7 +337,8 @@ cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats)
            .def = def,
            .stats = stats != NULL ? stats : &own,
            .t = def->start_time,
-           .dense = s->base.can.dense_output};
+           .dense = s->base.can.dense_output,
+           .tolerance = cpli_master_tolerance(s)};
   *r.stats = (cpl_run_stats){0};
   double since = cpli_now();
   r.shown = r.looked = since;

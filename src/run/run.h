@@ -37,6 +37,9 @@ cpl_status cpli_inputs_start(cpli_inputs* in, double t);
 /// Hand over the values that hold from t on: curves once, other inputs where they changed.
 cpl_status cpli_inputs_set(cpli_inputs* in, double t);
 
+/// The next time after t where the slope of an input that follows a table jumps, by enough to
+/// matter at this tolerance; INFINITY: never.
+double cpli_inputs_next_kink(cpli_inputs* in, double t, double tolerance);
 /// The next time an input jumps; INFINITY: never.
 double cpli_inputs_next_jump(const cpli_inputs* in);
 

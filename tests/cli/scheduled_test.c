@@ -118,6 +118,23 @@ static void settled_sources(void** state) {
   }
 }
 
+// The same where the FMU is in a nested system: at 0.6 its partition takes the value that the
+// source has after its last update.
+static void settled_sources_of_nested_systems(void** state) {
+  (void)state;
+  write_system("inner.yaml", "",
+               "inputs: {w: {start: 0}}\nconnections: {a.v: w}\noutputs: {twice: a.twice}\n"
+               "master: {step: 0.2}\n");
+  write_text("outer.yaml",
+             "couplet: 1\nmodels:\n  s: {c: source.c, as: cs}\n  box: {system: inner.yaml}\n"
+             "connections: {box.w: s.y, s.u: box.twice}\nmaster: {step: 0.2}\n"
+             "experiment: {stop: 0.7}\n");
+  CHECK_CODE(0, "run", "outer.yaml", "--record", "s.y", "--record", "box.a.twice", "-o", "out.csv");
+  CHECK_NEAR(last_value("out.csv", 1), 5, 0);
+  CHECK_NEAR(last_value("out.csv", 2), 10, 0);
+  CHECK_CONTAINS(text_of("out.csv"), "\n0,1,2\n");
+}
+
 // Ticks of an output clock of a model exchange FMU and of a co-simulation FMU: probe3 raises the
 // alarm with every second tick of a clock at 0.1, 0.3, 0.5, ...
 static void triggered_by_others(void** state) {
@@ -140,6 +157,7 @@ int main(void) {
       cmocka_unit_test(sampled_loop),
       cmocka_unit_test(chain),
       cmocka_unit_test(settled_sources),
+      cmocka_unit_test(settled_sources_of_nested_systems),
       cmocka_unit_test(triggered_by_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
