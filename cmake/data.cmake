@@ -17,10 +17,9 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   list(APPEND FMU_OPTIONS -Wno-format-truncation)
 endif()
 
-file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/model/cmodel*.c src/model/manifold.c src/model/lu.c
-  src/model/algebra.c src/model/dependencies.c
-  src/model/description.c src/graph/*.c src/aggregate/jacobian.c src/aggregate/jumps.c src/aggregate/dense.c src/solver/*.c)
-list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|loaded|process)\\.c$|/solver/(arkode|ida|rk87|sparse_lu)\\.c$")
+file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmodel*.c
+  src/model/dependencies.c src/model/description.c src/model/sparsity.c src/model/jacobian.c src/model/jumps.c src/solver/*.c)
+list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|loaded|process)\\.c$|/numeric/(klu|sparse|sparse_lu)\\.c$|/solver/(arkode|ida|rk87)\\.c$")
 add_library(couplet_fmu_parts STATIC ${FMU_PARTS})
 target_include_directories(couplet_fmu_parts PRIVATE include src)
 target_compile_definitions(couplet_fmu_parts PRIVATE CPL_FMU_PARTS)
@@ -70,8 +69,8 @@ set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
   src/base/base.h src/base/context.c src/base/memory.c src/base/names.c
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
-  src/model/manifold.h src/model/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
-  src/model/lu.h src/model/lu.c src/model/algebra.h src/model/algebra.c
+  src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
+  src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c
   src/model/cmodel_residuals.c)
 foreach(name fmu.h instance.c values.c state.c model_exchange.c constraints.c fmi2_functions.c fmi3_refs.h
     fmi3_functions.c fmi3_values.c)

@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 
 #------------------------------------ static library ------------------------------------
 
-# One object with SUNDIALS and KLU inside and every name but cpl_* made local: a program that links it can
+# One object with SUNDIALS inside and every name but cpl_* made local: a program that links it can
 # have a SUNDIALS of its own, and sees the same names as in the shared library.
 set(CPL_STATIC_DIR "${CMAKE_BINARY_DIR}/static")
 set(static_object "${CPL_STATIC_DIR}/couplet.o")
@@ -15,7 +15,7 @@ set(CPL_STATIC "${CPL_STATIC_DIR}/libcouplet.a")
 file(MAKE_DIRECTORY "${CPL_STATIC_DIR}")
 add_custom_command(OUTPUT ${CPL_STATIC}
   COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${static_object}
-    $<TARGET_OBJECTS:couplet_objects> $<TARGET_FILE:duktape> ${SUNDIALS_LIBS} ${KLU_LIBS}
+    $<TARGET_OBJECTS:couplet_objects> $<TARGET_FILE:duktape> ${SUNDIALS_LIBS}
   COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=cpl_*" ${static_object}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${CPL_STATIC}
   COMMAND ${CMAKE_AR} qcD ${CPL_STATIC} ${static_object}

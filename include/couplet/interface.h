@@ -348,6 +348,20 @@ typedef struct cpl_pieces {
   uint32_t n_refs;
 } cpl_pieces;
 
+/// Constraints in the linear system of Newton's method: as many rows and unknowns behind those of
+/// the model, so that one factorisation serves all. With A the model's own system,
+///     [ A   gamma B ] [ dx ]   [ r ]
+///     [ C           ] [ dm ] = [ c ]
+typedef struct cpl_border {
+  size_t n;               ///< constraints
+  size_t n_shaped;        ///< the first so many have entries
+  const int32_t* first;   ///< n_shaped + 1: where each begins in the arrays below
+  const int32_t* column;  ///< the state an entry belongs to
+  const double* rows;     ///< C
+  const double* columns;  ///< B
+  const bool* taken;      ///< n: of others the row is dm = c
+} cpl_border;
+
 /// Operations of a model. After exit_init it is in event mode; enter_continuous leads to continuous
 /// time, enter_event back. Times, states and inputs are set, then derivatives, outputs and
 /// indicators are asked for; a model caches what has not changed.
@@ -386,6 +400,10 @@ typedef struct cpl_model_ops {
   /// times.
   cpl_status (*newton_setup)(cpl_model* m, double gamma, bool fresh);
   cpl_status (*newton_solve)(cpl_model* m, const double* r, double* dx);
+  // optional, with these two
+  /// Constraints for both from here on, whose vectors then have n more values; what b points to is
+  /// borrowed until the next call. b NULL: the rows are dm = c until it is set again.
+  cpl_status (*newton_border)(cpl_model* m, const cpl_border* b);
   // optional
   /// out = J v at the present point, without J.
   cpl_status (*jacobian_times)(cpl_model* m, const double* v, double* out);

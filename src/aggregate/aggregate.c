@@ -409,10 +409,11 @@ static const cpl_component_ops component_ops[2] = {
   .get_algebraic_nominals = cpli_rows_nominals, .get_residuals = cpli_rows_residuals,              \
   .next_break = cpli_aggregate_next_break
 static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
+                                         .newton_border = cpli_newton_border,
                                          .newton_solve = cpli_newton_solve};
-static const cpl_model_ops direction_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
-                                            .newton_solve = cpli_newton_solve,
-                                            .jacobian_times = cpli_jacobian_times};
+static const cpl_model_ops direction_ops = {
+    MODEL_OPS, .newton_setup = cpli_newton_setup, .newton_border = cpli_newton_border,
+    .newton_solve = cpli_newton_solve, .jacobian_times = cpli_jacobian_times};
 static const cpl_model_ops plain_ops = {MODEL_OPS};
 
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {

@@ -346,6 +346,7 @@ double* cpli_direction_of(cpli_aggregate* a, int32_t node);
 cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out);
 void cpli_newton_destroy(struct cpli_newton* n);
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
+cpl_status cpli_newton_border(cpl_model* m, const cpl_border* b);
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
 
 //------------------------------------ rows.c ------------------------------------

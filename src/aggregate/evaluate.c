@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "aggregate/aggregate.h"
-#include "aggregate/jacobian.h"
+#include "model/jacobian.h"
 
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out) {
   for (int32_t i = 0; i < n; i++) out[i] = a->value[nodes[i]];

@@ -8,8 +8,8 @@
 
 #include "aggregate/aggregate.h"
 #include "aggregate/updates.h"
-#include "graph/pattern.h"
 #include "model/breaks.h"
+#include "model/sparsity.h"
 
 enum { MOST_ROUNDS = 1000 };  // of one event
 

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "aggregate/aggregate.h"
-#include "graph/pattern.h"
+#include "numeric/pattern.h"
 
 struct cpli_gradients {
   cpl_context* ctx;
@@ -113,7 +113,8 @@ static cpl_status make_rows(cpli_aggregate* a) {
   g->column = l.items;
   if (!fine) return cpli_nomem(g->ctx);
   if (st != CPL_OK) return st;
-  return cpli_pattern_of_rows(g->ctx, (int32_t)row, a->n_states, g->first, g->column, &g->pattern);
+  return cpli_pattern_of_rows(g->ctx, (int32_t)row, a->n_states, g->first, g->column, NULL,
+                              &g->pattern);
 }
 
 static cpl_status sort_entries(cpli_aggregate* a) {

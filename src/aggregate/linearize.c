@@ -6,10 +6,10 @@
 // the nodes v as unknowns, (I - M) v = b, where M has the feed-through of the parts and the
 // gradients of the couplings and b what the column does to the nodes at once. One sparse
 // factorisation serves all columns. Parts that are aggregates give their blocks in the same way.
-#include <klu.h>
 
-#include "aggregate/aggregate.h"
 #include "aggregate/linearize.h"
+#include "aggregate/aggregate.h"
+#include "numeric/sparse.h"
 
 // out[column * n_rows + row], zero at the beginning
 typedef struct request {
@@ -117,9 +117,7 @@ typedef struct whole {
   int32_t* place;                 // of each unknown among the entries, in the column under way
   double *entries, *b;
   size_t n_entries, cap_index, cap_entries;
-  klu_common common;
-  klu_symbolic* symbolic;
-  klu_numeric* numeric;
+  cpli_sparse* factors;
 } whole;
 
 static int32_t var_of(const cpli_aggregate* a, const cpli_node* node) {
@@ -282,14 +280,11 @@ static cpl_status factorise(whole* w) {
   if (w->n == 0) return CPL_OK;
   cpl_status st = check_loops(w);
   if (st != CPL_OK) return st;
-  klu_defaults(&w->common);
-  w->symbolic = klu_analyze(w->n, w->first, w->index, &w->common);
-  if (w->symbolic == NULL) return cpli_nomem(w->ctx);
-  w->numeric = klu_factor(w->first, w->index, w->entries, w->symbolic, &w->common);
-  if (w->numeric != NULL) return CPL_OK;
+  st = cpli_sparse_make(w->ctx, w->n, w->first, w->index, true, &w->factors);
+  if (st < 0 || cpli_sparse_factor(w->factors, w->entries)) return st;
   int32_t node = -1;
   for (int32_t i = 0; i < w->a->n_nodes; i++) {
-    if (w->unknown[i] == w->common.singular_col) node = i;
+    if (w->unknown[i] == cpli_sparse_singular(w->factors)) node = i;
   }
   return singular(w, node);
 }
@@ -310,8 +305,7 @@ static cpl_status move_nodes(whole* w, int32_t var) {
     if (node->part != part || node->kind != CPLI_NODE_OUTPUT || w->unknown[i] < 0) continue;
     w->b[w->unknown[i]] = entry(&w->shares[part], w->row_of[var_of(a, node)], w->column_of[var]);
   }
-  if (w->n > 0 && !klu_tsolve(w->symbolic, w->numeric, w->n, 1, w->b, &w->common))
-    return cpli_nomem(w->ctx);
+  if (w->n > 0) cpli_sparse_solve(w->factors, w->b);
   return CPL_OK;
 }
 
@@ -342,8 +336,7 @@ static void fill_column(const whole* w, int32_t var, double* out) {
 }
 
 static void release(whole* w) {
-  if (w->numeric != NULL) klu_free_numeric(&w->numeric, &w->common);
-  if (w->symbolic != NULL) klu_free_symbolic(&w->symbolic, &w->common);
+  cpli_sparse_destroy(w->factors);
   for (int32_t k = 0; k < w->a->n_parts && w->shares != NULL; k++)
     cpli_free(w->ctx, w->shares[k].values);
   cpli_free(w->ctx, w->shares);

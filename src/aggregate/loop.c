@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
-#include "aggregate/dense.h"
-#include "model/roots.h"
+#include "numeric/dense.h"
+#include "numeric/roots.h"
 
 enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
 static const double enough = 1e-11;  // change of a torn value, relative to its own size

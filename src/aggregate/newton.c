@@ -9,13 +9,12 @@
 // is sparse with a fixed pattern; inputs that only follow an output are left out, unless they are
 // unknowns of the integrator, whose right-hand sides then stand in their rows. It is analysed once
 // and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
-#include <klu.h>
 #include <math.h>
 
 #include "aggregate/aggregate.h"
-#include "aggregate/border.h"
-#include "aggregate/eliminate.h"
-#include "aggregate/jacobian.h"
+#include "model/jacobian.h"
+#include "numeric/eliminate.h"
+#include "numeric/sparse.h"
 
 typedef struct block {  // a part's partial derivatives
   cpl_jacobian* jac;
@@ -32,7 +31,7 @@ typedef cpli_term term;
 enum { BORDER = INT32_MIN };  // the owner of terms of constraints
 
 typedef struct border {
-  cpli_border now;
+  cpl_border now;
   int32_t* shape;  // first[] and column[] of the shape that was analysed
   double* scale;   // of each unknown: entries of its column are 1 at most, times gamma
   bool on;         // rows are those of the constraints
@@ -57,9 +56,7 @@ typedef struct cpli_newton {
   bool changed;             // the derivatives, since the last time they were used
   cpli_elimination* dense;  // in place of all below. Nullable.
   double* values;           // of the terms, for it
-  klu_common common;
-  klu_symbolic* symbolic;
-  klu_numeric* numeric;
+  cpli_sparse* factors;
 } newton;
 
 //------------------------------------ make ------------------------------------
@@ -259,8 +256,8 @@ done:
 
 // With the terms as they are now.
 static cpl_status analyse(newton* w) {
-  if (w->numeric != NULL) klu_free_numeric(&w->numeric, &w->common);
-  if (w->symbolic != NULL) klu_free_symbolic(&w->symbolic, &w->common);
+  cpli_sparse_destroy(w->factors);
+  w->factors = NULL;
   cpli_free(w->ctx, w->first);
   cpli_free(w->ctx, w->row);
   cpli_free(w->ctx, w->entries);
@@ -272,14 +269,13 @@ static cpl_status analyse(newton* w) {
   w->entries = cpli_alloc(w->ctx, w->n_terms, sizeof *w->entries);
   w->b = cpli_alloc(w->ctx, (size_t)w->all, sizeof *w->b);
   if (w->entries == NULL || w->b == NULL) return cpli_nomem(w->ctx);
-  w->symbolic = klu_analyze(w->all, w->first, w->row, &w->common);
-  return w->symbolic != NULL || w->all == 0 ? CPL_OK : cpli_nomem(w->ctx);
+  return cpli_sparse_make(w->ctx, w->all, w->first, w->row, false, &w->factors);
 }
 
 // Dense where that is no more work than the sparse factors: they hold as many numbers.
 static cpl_status make_dense(const cpli_aggregate* a, newton* w) {
   double n = w->n_states;
-  if (w->n == 0 || a->rows != NULL || n * n > w->symbolic->lnz + w->symbolic->unz) return CPL_OK;
+  if (w->n == 0 || a->rows != NULL || n * n > cpli_sparse_fill(w->factors)) return CPL_OK;
   w->values = cpli_alloc(w->ctx, w->n_terms, sizeof *w->values);
   if (w->values == NULL) return cpli_nomem(w->ctx);
   return cpli_elimination_make(w->ctx, w->n_states, w->n, w->terms, w->n_terms, &w->dense);
@@ -291,7 +287,6 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   *out = w;
   if (w == NULL) return cpli_nomem(ctx);
   w->ctx = ctx;
-  klu_defaults(&w->common);
   cpl_status st = sort_nodes(a, w);
   for (int32_t k = 0; k < a->n_parts && st >= 0; k++) st = make_block(a, w, k);
   if (st >= 0 && !add_all_terms(a, w)) st = cpli_nomem(ctx);
@@ -303,8 +298,7 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
 
 void cpli_newton_destroy(struct cpli_newton* w) {
   if (w == NULL) return;
-  if (w->numeric != NULL) klu_free_numeric(&w->numeric, &w->common);
-  if (w->symbolic != NULL) klu_free_symbolic(&w->symbolic, &w->common);
+  cpli_sparse_destroy(w->factors);
   for (int32_t k = 0; k < w->n_blocks; k++) {
     cpl_jacobian_destroy(w->blocks[k].jac);
     cpli_free(w->ctx, w->blocks[k].values);
@@ -327,7 +321,7 @@ void cpli_newton_destroy(struct cpli_newton* w) {
 
 //------------------------------------ constraints ------------------------------------
 
-static bool has_shape(const border* k, const cpli_border* b) {
+static bool has_shape(const border* k, const cpl_border* b) {
   if (k->shape == NULL || k->now.n != b->n || k->now.n_shaped != b->n_shaped) return false;
   size_t n_first = b->n_shaped + 1, n = (size_t)b->first[b->n_shaped];
   return memcmp(k->shape, b->first, n_first * sizeof *k->shape) == 0 &&
@@ -335,7 +329,7 @@ static bool has_shape(const border* k, const cpli_border* b) {
 }
 
 // Terms of constraint j: its row and its column, which have the same entries, and where they meet.
-static bool add_border_terms(newton* w, const cpli_border* b) {
+static bool add_border_terms(newton* w, const cpl_border* b) {
   bool fine = true;
   for (size_t j = 0; j < b->n && fine; j++) {
     int32_t at = w->n + (int32_t)j, begin = j < b->n_shaped ? b->first[j] : 0;
@@ -348,7 +342,7 @@ static bool add_border_terms(newton* w, const cpli_border* b) {
   return fine;
 }
 
-static cpl_status shape_border(newton* w, const cpli_border* b) {
+static cpl_status shape_border(newton* w, const cpl_border* b) {
   border* k = &w->border;
   size_t n_first = b->n_shaped + 1, n = (size_t)b->first[b->n_shaped];
   cpli_free(w->ctx, k->shape);
@@ -363,9 +357,8 @@ static cpl_status shape_border(newton* w, const cpli_border* b) {
   return analyse(w);
 }
 
-cpl_status cpli_newton_border(cpl_model* m, const cpli_border* b) {
-  cpli_aggregate* a = cpli_as_aggregate(&m->base);
-  if (a == NULL) return CPL_ERR_UNSUPPORTED;
+cpl_status cpli_newton_border(cpl_model* m, const cpl_border* b) {
+  cpli_aggregate* a = (cpli_aggregate*)m;
   border* k = &a->newton->border;
   k->on = b != NULL;
   if (b == NULL) return CPL_OK;
@@ -425,8 +418,7 @@ static void assemble(const cpli_aggregate* a, newton* w, double gamma) {
   }
 }
 
-static cpl_status singular(cpli_aggregate* a, newton* w) {
-  int32_t column = w->common.singular_col;
+static cpl_status singular(cpli_aggregate* a, newton* w, int32_t column) {
   const char* name = "";
   if (column >= 0 && column < w->n_states) {
     name = a->desc->states[column] >= 0 ? a->desc->vars[a->desc->states[column]].name : "a state";
@@ -450,8 +442,8 @@ static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma) {
     cpli_elimination_refresh(w->dense, w->values);
   }
   w->changed = false;
-  w->common.singular_col = cpli_elimination_factor(w->dense, gamma);
-  return w->common.singular_col < 0 ? CPL_OK : singular(a, w);
+  int32_t column = cpli_elimination_factor(w->dense, gamma);
+  return column < 0 ? CPL_OK : singular(a, w, column);
 }
 
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
@@ -461,14 +453,8 @@ cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
   if (st != CPL_OK || w->n == 0) return st;
   if (w->dense != NULL && w->all == w->n) return setup_dense(a, w, gamma);
   assemble(a, w, gamma);
-  if (w->numeric != NULL &&
-      klu_refactor(w->first, w->row, w->entries, w->symbolic, w->numeric, &w->common) &&
-      klu_rcond(w->symbolic, w->numeric, &w->common) && w->common.rcond > 1e-14) {
-    return CPL_OK;  // the old pivots still serve
-  }
-  if (w->numeric != NULL) klu_free_numeric(&w->numeric, &w->common);
-  w->numeric = klu_factor(w->first, w->row, w->entries, w->symbolic, &w->common);
-  return w->numeric != NULL ? CPL_OK : singular(a, w);
+  if (cpli_sparse_factor(w->factors, w->entries)) return CPL_OK;
+  return singular(a, w, cpli_sparse_singular(w->factors));
 }
 
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
@@ -487,7 +473,7 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   // rows of residuals stand there with the other sign
   for (int32_t i = 0; i < n_own; i++) w->b[w->n_moving + i] = -r[w->n_states + n_rows + i];
   memcpy(w->b + w->n, r + own, (size_t)n_border * sizeof *r);
-  if (!klu_solve(w->symbolic, w->numeric, w->all, 1, w->b, &w->common)) return singular(a, w);
+  cpli_sparse_solve(w->factors, w->b);
   memcpy(dx, w->b, (size_t)w->n_states * sizeof *dx);
   for (int32_t i = 0; i < n_rows; i++) dx[w->n_states + i] = w->b[w->unknown[a->rows->nodes[i]]];
   for (int32_t i = 0; i < n_own; i++) dx[w->n_states + n_rows + i] = w->b[w->n_moving + i];

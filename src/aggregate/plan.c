@@ -8,7 +8,7 @@
 
 #include "aggregate/aggregate.h"
 #include "aggregate/updates.h"
-#include "graph/pattern.h"
+#include "model/sparsity.h"
 
 static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
   bool number = node->type != CPL_STRING && node->type != CPL_BINARY;

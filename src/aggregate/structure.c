@@ -6,7 +6,7 @@
 // depends on all, rows that cost too much are left unknown, which counts as depending on
 // everything.
 #include "aggregate/aggregate.h"
-#include "graph/pattern.h"
+#include "model/sparsity.h"
 
 enum { WORK = 32 };  // looks per node and variable
 

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "aggregate/aggregate.h"
-#include "graph/pattern.h"
+#include "model/sparsity.h"
 
 static bool is_mine(const cpli_node* node, int32_t part, cpli_node_kind kind) {
   return node->part == part && node->kind == kind && node->type == CPL_REAL && !node->discrete;

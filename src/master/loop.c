@@ -5,7 +5,7 @@
 // once, with steps taken back and repeated where there are any. The first iterations are plain
 // ones; from the second on, the differences seen so far make a quasi-Newton step (Anderson's
 // method), which needs no derivative and converges where plain iteration would not. What it does
-// not find is searched for as loops of models are (model/roots.c). A loop is solved when every
+// not find is searched for as loops of models are (numeric/roots.c). A loop is solved when every
 // value comes back as it was put in, to the loop tolerance of its own size, which is that of the
 // value now and at the last communication points.
 #include <float.h>
@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "master/master.h"
-#include "model/roots.h"
+#include "numeric/roots.h"
 
 enum { DEPTH = 12, MOST_ITERATIONS = 100, MAX_SEARCH = 3000 };
 

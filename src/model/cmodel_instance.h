@@ -5,8 +5,8 @@
 // cmodel_constraints.c has its constraints, cmodel_residuals.c its algebraic variables.
 #pragma once
 
-#include "model/algebra.h"
 #include "model/cmodel.h"
+#include "numeric/algebra.h"
 
 typedef enum cpli_phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } cpli_phase;
 

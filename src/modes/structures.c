@@ -4,7 +4,7 @@
 // What a model made of modes is in each of them: states, indicators, and who depends on whom, in
 // the variables of the whole. What a mode does not need is not there while it is active, so that
 // it makes no loops.
-#include "graph/pattern.h"
+#include "model/sparsity.h"
 #include "modes/modes.h"
 
 typedef struct maker {

@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "model/algebra.h"
+#include "numeric/algebra.h"
 #include "solver/integrated.h"
 
 struct cpli_dae {

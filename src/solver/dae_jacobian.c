@@ -7,7 +7,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "aggregate/jumps.h"
+#include "model/jumps.h"
+#include "model/sparsity.h"
 #include "solver/integrated.h"
 
 struct cpli_dae_columns {
@@ -174,7 +175,7 @@ static cpl_status find_pattern(cpli_integrate* s, const int32_t* rows, const int
     d.n_vars = 2 * n;
   }
   cpl_status st =
-      cpli_pattern_create(s->base.base.ctx, &d, rows, n, columns, n, &s->columns->pattern);
+      cpli_pattern_of_model(s->base.base.ctx, &d, rows, n, columns, n, &s->columns->pattern);
   cpli_free(s->base.base.ctx, unnamed);
   return st;
 }

@@ -5,9 +5,9 @@
 // depend on few others each: (I - gamma J) dx = r in the rows of states, J as it is in those of
 // residuals, with the entries that the model's structure has. The library leaves them to KLU; an
 // FMU has factors of its own, and no residuals.
-#include "solver/factors.h"
+#include "numeric/factors.h"
+#include "numeric/sparse_lu.h"
 #include "solver/integrated.h"
-#include "solver/sparse_lu.h"
 
 #ifdef CPL_FMU_PARTS
 typedef cpli_factors backend;

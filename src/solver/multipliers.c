@@ -10,8 +10,7 @@
 // left out.
 #include <math.h>
 
-#include "aggregate/border.h"
-#include "model/lu.h"
+#include "numeric/lu.h"
 #include "solver/integrated.h"
 #include "solver/normals.h"
 
@@ -113,26 +112,19 @@ cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* 
 
 //------------------------------------ with a system of the model's own ---------------------------
 
-#ifdef CPL_FMU_PARTS  // FMUs have neither aggregates nor IDA
-cpl_status cpli_newton_border(cpl_model* m, const cpli_border* b) {
-  (void)m, (void)b;
-  return CPL_ERR_UNSUPPORTED;
-}
-#endif
-
 // Whether the model's own system takes the constraints in.
 static cpl_status set_border(cpli_integrate* s, bool* inside) {
   const struct cpli_multipliers* k = s->multipliers;
-  cpli_border border = {.n = s->nm,
-                        .n_shaped = k->of->active,
-                        .first = k->of->first,
-                        .column = k->of->column,
-                        .rows = k->of->entries,
-                        .columns = k->direction,
-                        .taken = k->taken};
-  cpl_status st = cpli_newton_border(s->m, &border);
-  *inside = st != CPL_ERR_UNSUPPORTED;
-  return *inside ? st : CPL_OK;
+  *inside = s->m->ops->newton_border != NULL;
+  if (!*inside) return CPL_OK;
+  cpl_border border = {.n = s->nm,
+                       .n_shaped = k->of->active,
+                       .first = k->of->first,
+                       .column = k->of->column,
+                       .rows = k->of->entries,
+                       .columns = k->direction,
+                       .taken = k->taken};
+  return s->m->ops->newton_border(s->m, &border);
 }
 
 // Of a vector of states: what constraint j sees of it, in units of the tolerance.
@@ -219,7 +211,7 @@ cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx) {
 }
 
 void cpli_multipliers_leave(cpli_integrate* s) {
-  if (s->nm > 0) cpli_newton_border(s->m, NULL);
+  if (s->nm > 0 && s->m->ops->newton_border != NULL) s->m->ops->newton_border(s->m, NULL);
 }
 
 //------------------------------------ life ------------------------------------

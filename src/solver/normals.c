@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "model/manifold.h"
-#include "solver/factors.h"
+#include "numeric/factors.h"
+#include "numeric/manifold.h"
 
 enum { SMALL = 24 };                    // constraints of a component that dense work is best for
 static const double most_filled = 0.5;  // of all entries of sparse factors

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The gradients of all constraints of a model, by components: constraints that share no state, also
-// not by way of others, are projected apart (model/manifold.h), so that the work grows with their
+// not by way of others, are projected apart (numeric/manifold.h), so that the work grows with their
 // number and not with its cube. A large component in which each constraint depends on few states
 // has its normal equations (D W^-2 D') y = c factorised with sparse factors; constraints whose
 // pivot vanishes depend on others and are left out.

@@ -4,7 +4,7 @@
 // The model as the solver sees it: an ordinary differential equation and root functions.
 #include <math.h>
 
-#include "aggregate/jacobian.h"
+#include "model/jacobian.h"
 #include "solver/integrated.h"
 
 static double curve_value(const cpl_curve* c, double t) {

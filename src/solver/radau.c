@@ -8,11 +8,11 @@
 #include <float.h>
 #include <math.h>
 
-#include "aggregate/dense.h"
-#include "solver/complex_lu.h"
+#include "numeric/complex_lu.h"
+#include "numeric/dense.h"
 #include "solver/solver.h"
 #ifndef CPL_FMU_PARTS  // FMUs have no KLU
-#include "solver/sparse_lu.h"
+#include "numeric/sparse_lu.h"
 #endif
 
 enum { MOST_ITERATIONS = 7, MOST_TRIES = 200 };

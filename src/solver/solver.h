@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 #include "couplet/solver.h"
-#include "graph/pattern.h"
+#include "numeric/pattern.h"
 
 /// The equation. Functions return CPL_OK, CPL_RETRY (try a shorter step) or a failure.
 typedef struct cpli_ode {

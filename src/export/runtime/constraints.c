@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "export/runtime/fmu.h"
-#include "model/manifold.h"
+#include "numeric/manifold.h"
 
 // What a projection needs, made for one call: importers that project often do it themselves, from
 // residuals and their Jacobian.

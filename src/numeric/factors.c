@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "solver/factors.h"
+#include "numeric/factors.h"
 
 #include <float.h>
 #include <math.h>

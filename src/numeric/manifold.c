@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "model/manifold.h"
+#include "numeric/manifold.h"
 
 #include <math.h>
 

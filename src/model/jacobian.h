@@ -3,7 +3,7 @@
 #pragma once
 
 #include "couplet/jacobian.h"
-#include "graph/pattern.h"
+#include "model/sparsity.h"
 
 /// Numbers of the run and of the time between two events that a point belongs to; 0: constant ones
 /// may have changed.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Loops s = f(s) whose only solution is known, from bad start values and in units of any size.
-#include "model/roots.h"
+#include "numeric/roots.h"
 
 #include <math.h>
 

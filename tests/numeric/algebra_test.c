@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Residuals of variables of any size, with nominal values that say nothing of it.
-#include "model/algebra.h"
+#include "numeric/algebra.h"
 
 #include <math.h>
 

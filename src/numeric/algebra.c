@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "model/algebra.h"
+#include "numeric/algebra.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "model/lu.h"
+#include "numeric/lu.h"
 
 enum { MOST_ITERATIONS = 50 };
 static const double arrived = 1e-13;   // a step so small, relative to the value itself

@@ -8,7 +8,7 @@
 // point) and replaced by the quotient of the side without the jump.
 #pragma once
 
-#include "graph/pattern.h"
+#include "numeric/pattern.h"
 
 typedef struct cpli_jumps cpli_jumps;
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "aggregate/eliminate.h"
+#include "numeric/eliminate.h"
 
 #include "testing.h"
 

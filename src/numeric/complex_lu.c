@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "solver/complex_lu.h"
+#include "numeric/complex_lu.h"
 
 #include <math.h>
 

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Sparse factorisations against dense ones, and the solver that uses them.
-#include "solver/sparse_lu.h"
+#include "numeric/sparse_lu.h"
 
 #include <malloc.h>
 
-#include "aggregate/dense.h"
 #include "models.h"
-#include "solver/complex_lu.h"
+#include "numeric/complex_lu.h"
+#include "numeric/dense.h"
+#include "numeric/klu.h"
 
 enum { N = 50 };
 
@@ -111,6 +112,10 @@ static void radau_uses_them(void** state) {
   double exact = run_rod(*state, CPL_SOLVER_CVODE, 1e-11);
   CHECK_NEAR(run_rod(*state, CPL_SOLVER_RADAU, 1e-5), exact, 1e-5);
   CHECK_NEAR(run_rod(*state, CPL_SOLVER_RADAU, 1e-9), exact, 1e-8);
+  cpli_klu_use(false);
+  CHECK_NEAR(run_rod(*state, CPL_SOLVER_RADAU, 1e-9), exact, 1e-8);
+  CHECK_NEAR(run_rod(*state, CPL_SOLVER_CVODE, 1e-9), exact, 1e-7);
+  cpli_klu_use(true);
 }
 
 //------------------------------------ large models ------------------------------------

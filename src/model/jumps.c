@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "aggregate/jumps.h"
+#include "model/jumps.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Factors of I - gamma J against dense ones, and large models whose solver uses them.
-#include "solver/factors.h"
+#include "numeric/factors.h"
 
-#include "aggregate/dense.h"
 #include "models.h"
+#include "numeric/dense.h"
 
 enum { N = 120 };
 

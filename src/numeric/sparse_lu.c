@@ -1,21 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "solver/sparse_lu.h"
+#include "numeric/sparse_lu.h"
 
-#include <klu.h>
-
-static const double worst_condition = 1e-14;  // below it pivots are chosen anew
+#include "numeric/sparse.h"
 
 struct cpli_sparse_lu {
   cpl_context* ctx;
-  int n;
-  int *first, *row;
-  int* from;            // entry of J; -1: a diagonal without one
+  int32_t n;
+  int32_t *first, *row;
+  int32_t* from;        // entry of J; -1: a diagonal without one
   double *real, *pair;  // entries; of the complex matrix two numbers each
   double* b;            // 2 n
-  klu_common common;
-  klu_symbolic* symbolic;
-  klu_numeric *real_factors, *pair_factors;
+  cpli_sparse* factors;
 };
 
 static bool in_column(const cpli_pattern* p, int32_t column, int32_t row) {
@@ -27,7 +23,7 @@ static bool in_column(const cpli_pattern* p, int32_t column, int32_t row) {
 
 // Rows ascend in the pattern; the diagonal goes where it belongs.
 static void take_pattern(cpli_sparse_lu* s, const cpli_pattern* p) {
-  int n = 0;
+  int32_t n = 0;
   for (int32_t j = 0; j < p->n_columns; j++) {
     s->first[j] = n;
     bool placed = in_column(p, j, j);
@@ -47,8 +43,7 @@ cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern,
   cpli_sparse_lu* s = *out = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
   s->ctx = ctx;
-  s->n = (int)n;
-  klu_defaults(&s->common);
+  s->n = (int32_t)n;
   s->first = cpli_alloc(ctx, n + 1, sizeof *s->first);
   s->row = cpli_alloc(ctx, 2 * most, sizeof *s->row);
   s->real = cpli_alloc(ctx, 3 * most, sizeof *s->real);
@@ -57,23 +52,20 @@ cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern,
   s->from = s->row + most;
   s->pair = s->real + most;
   take_pattern(s, pattern);
-  s->symbolic = klu_analyze(s->n, s->first, s->row, &s->common);
-  return s->symbolic != NULL ? CPL_OK : cpli_nomem(ctx);
+  return cpli_sparse_make(ctx, s->n, s->first, s->row, false, &s->factors);
 }
 
 void cpli_sparse_lu_destroy(cpli_sparse_lu* s) {
   if (s == NULL) return;
-  klu_free_numeric(&s->real_factors, &s->common);
-  klu_z_free_numeric(&s->pair_factors, &s->common);
-  klu_free_symbolic(&s->symbolic, &s->common);
+  cpli_sparse_destroy(s->factors);
   void* all[] = {s->first, s->row, s->real, s->b};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(s->ctx, all[i]);
   cpli_free(s->ctx, s);
 }
 
 static void fill(cpli_sparse_lu* s, const double* entries, double real, double re, double im) {
-  for (int j = 0; j < s->n; j++) {
-    for (int k = s->first[j]; k < s->first[j + 1]; k++) {
+  for (int32_t j = 0; j < s->n; j++) {
+    for (int32_t k = s->first[j]; k < s->first[j + 1]; k++) {
       double entry = s->from[k] >= 0 ? -entries[s->from[k]] : 0;
       bool diagonal = s->row[k] == j;
       s->real[k] = entry + (diagonal ? real : 0);
@@ -83,51 +75,26 @@ static void fill(cpli_sparse_lu* s, const double* entries, double real, double r
   }
 }
 
-// Old pivots do as long as the matrix stays well conditioned with them.
-static bool factor_real(cpli_sparse_lu* s) {
-  klu_common* c = &s->common;
-  if (s->real_factors != NULL &&
-      klu_refactor(s->first, s->row, s->real, s->symbolic, s->real_factors, c) &&
-      klu_rcond(s->symbolic, s->real_factors, c) && c->rcond > worst_condition)
-    return true;
-  klu_free_numeric(&s->real_factors, c);
-  s->real_factors = klu_factor(s->first, s->row, s->real, s->symbolic, c);
-  return s->real_factors != NULL && c->status == KLU_OK;
-}
-
-static bool factor_pair(cpli_sparse_lu* s) {
-  klu_common* c = &s->common;
-  if (s->pair_factors != NULL &&
-      klu_z_refactor(s->first, s->row, s->pair, s->symbolic, s->pair_factors, c) &&
-      klu_z_rcond(s->symbolic, s->pair_factors, c) && c->rcond > worst_condition)
-    return true;
-  klu_z_free_numeric(&s->pair_factors, c);
-  s->pair_factors = klu_z_factor(s->first, s->row, s->pair, s->symbolic, c);
-  return s->pair_factors != NULL && c->status == KLU_OK;
-}
-
 bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real, double re,
                            double im) {
   fill(s, entries, real, re, im);
-  return factor_real(s) && factor_pair(s);
+  return cpli_sparse_factor(s->factors, s->real) && cpli_sparse_factor_complex(s->factors, s->pair);
 }
 
 bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* entries, double real, int32_t n) {
-  for (int j = 0; j < s->n; j++) {
-    for (int k = s->first[j]; k < s->first[j + 1]; k++) {
+  for (int32_t j = 0; j < s->n; j++) {
+    for (int32_t k = s->first[j]; k < s->first[j + 1]; k++) {
       double entry = s->from[k] >= 0 ? entries[s->from[k]] : 0;
       s->real[k] = s->row[k] >= n ? entry : (s->row[k] == j ? real : 0) - entry;
     }
   }
-  return factor_real(s);
+  return cpli_sparse_factor(s->factors, s->real);
 }
 
-void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b) {
-  klu_solve(s->symbolic, s->real_factors, s->n, 1, b, &s->common);
-}
+void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b) { cpli_sparse_solve(s->factors, b); }
 
 void cpli_sparse_lu_solve_pair(cpli_sparse_lu* s, double* b_re, double* b_im) {
-  for (int i = 0; i < s->n; i++) s->b[2 * i] = b_re[i], s->b[2 * i + 1] = b_im[i];
-  klu_z_solve(s->symbolic, s->pair_factors, s->n, 1, s->b, &s->common);
-  for (int i = 0; i < s->n; i++) b_re[i] = s->b[2 * i], b_im[i] = s->b[2 * i + 1];
+  for (int32_t i = 0; i < s->n; i++) s->b[2 * i] = b_re[i], s->b[2 * i + 1] = b_im[i];
+  cpli_sparse_solve_complex(s->factors, s->b);
+  for (int32_t i = 0; i < s->n; i++) b_re[i] = s->b[2 * i], b_im[i] = s->b[2 * i + 1];
 }

@@ -7,7 +7,7 @@
 // steps are short.
 #pragma once
 
-#include "graph/pattern.h"
+#include "numeric/pattern.h"
 
 typedef struct cpli_factors cpli_factors;
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "aggregate/jacobian.h"
+#include "model/jacobian.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "aggregate/jumps.h"
 #include "base/base.h"
+#include "model/jumps.h"
 
 // How long an entry stays as it is.
 typedef enum level { VARIES, UNTIL_EVENT, FOR_EVER } level;
@@ -502,8 +502,8 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
   cpl_description d = *m->base.desc;  // with the structure that holds
   if (def->algebraics) d.structure = d.residual_structure != NULL ? *d.residual_structure : nothing;
   if (st >= 0)
-    st = cpli_pattern_create(ctx, &d, def->rows, def->n_rows, def->columns, def->n_columns,
-                             &j->pattern);
+    st = cpli_pattern_of_model(ctx, &d, def->rows, def->n_rows, def->columns, def->n_columns,
+                               &j->pattern);
   if (st >= 0) sort_by_colour(j);
   if (st >= 0 && !j->central) st = cpli_jumps_make(ctx, j->pattern, &j->jumps);
   if (st < 0) cpl_jacobian_destroy(j);

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "graph/pattern.h"
+#include "numeric/pattern.h"
 
 typedef struct cpli_sparse_lu cpli_sparse_lu;
 

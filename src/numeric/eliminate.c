@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "aggregate/eliminate.h"
+#include "numeric/eliminate.h"
 
-#include "aggregate/dense.h"
+#include "numeric/dense.h"
 
 typedef struct item {  // a term, in the order of use
   int32_t column, value;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "model/roots.h"
+#include "numeric/roots.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "model/lu.h"
+#include "numeric/lu.h"
 
 enum { MAX_ITERATIONS = 60, MAX_BISECTIONS = 400, MAX_CURVE_STEPS = 500, MAX_CALLS = 50000 };
 static const double enough = 1e-11;        // change of a value, relative to its own size

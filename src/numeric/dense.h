@@ -4,7 +4,7 @@
 // How well a small dense system can be solved.
 #pragma once
 
-#include "model/lu.h"
+#include "numeric/lu.h"
 
 /// How much the errors of a matrix grow in the solution: the spectral radius of |M^-1| sizes, which
 /// no choice of units changes; infinite when M is singular. M is factorised, sizes[n * n] are those

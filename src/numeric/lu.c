@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include "model/lu.h"
+#include "numeric/lu.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+#include "numeric/sparse.h"
+
+#include "numeric/complex_lu.h"
+#include "numeric/klu.h"
+#include "numeric/lu.h"
+
+// In place of KLU's factors: matrices column after column, made when they are first needed.
+typedef struct dense {
+  double *real, *re, *im;
+  int32_t* pivot;
+  size_t* complex_pivot;
+  double* b;  // real parts, then imaginary parts
+} dense;
+
+struct cpli_sparse {
+  cpl_context* ctx;
+  int32_t n;
+  const int32_t *first, *row;
+  bool by_rows;
+  int32_t singular;
+  dense dense;
+  const cpli_klu* klu;  // Nullable: the dense matrices
+#ifdef CPL_KLU
+  klu_common common;
+  klu_symbolic* symbolic;
+  klu_numeric *real, *complex;
+#endif
+};
+
+int32_t cpli_sparse_singular(const cpli_sparse* s) { return s->singular; }
+
+//------------------------------------ dense ------------------------------------
+
+static size_t square(const cpli_sparse* s) { return (size_t)s->n * (size_t)s->n; }
+
+static size_t dense_index(const cpli_sparse* s, int32_t j, int32_t k) {
+  size_t n = (size_t)s->n, other = (size_t)s->row[k];
+  return s->by_rows ? other * n + (size_t)j : (size_t)j * n + other;
+}
+
+static bool dense_factor(cpli_sparse* s, const double* entries) {
+  dense* d = &s->dense;
+  if (d->real == NULL) d->real = cpli_alloc(s->ctx, square(s), sizeof *d->real);
+  if (d->pivot == NULL) d->pivot = cpli_alloc(s->ctx, (size_t)s->n, sizeof *d->pivot);
+  if (d->real == NULL || d->pivot == NULL) return false;
+  memset(d->real, 0, square(s) * sizeof *d->real);
+  for (int32_t j = 0; j < s->n; j++) {
+    for (int32_t k = s->first[j]; k < s->first[j + 1]; k++)
+      d->real[dense_index(s, j, k)] = entries[k];
+  }
+  s->singular = cpli_lu_factor(d->real, d->pivot, s->n);
+  return s->singular < 0;
+}
+
+static bool dense_factor_complex(cpli_sparse* s, const double* entries) {
+  dense* d = &s->dense;
+  size_t n = (size_t)s->n;
+  if (d->re == NULL) {
+    d->re = cpli_alloc(s->ctx, 2 * square(s), sizeof *d->re);
+    d->complex_pivot = cpli_alloc(s->ctx, n, sizeof *d->complex_pivot);
+    d->b = cpli_alloc(s->ctx, 2 * n, sizeof *d->b);
+  }
+  if (d->re == NULL || d->complex_pivot == NULL || d->b == NULL) return false;
+  d->im = d->re + square(s);
+  memset(d->re, 0, 2 * square(s) * sizeof *d->re);
+  for (int32_t j = 0; j < s->n; j++) {
+    for (int32_t k = s->first[j]; k < s->first[j + 1]; k++) {
+      d->re[dense_index(s, j, k)] = entries[2 * k];
+      d->im[dense_index(s, j, k)] = entries[2 * k + 1];
+    }
+  }
+  return cpli_clu_factor(n, d->re, d->im, d->complex_pivot);
+}
+
+static void dense_solve_complex(cpli_sparse* s, double* b) {
+  const dense* d = &s->dense;
+  size_t n = (size_t)s->n;
+  for (size_t i = 0; i < n; i++) d->b[i] = b[2 * i], d->b[n + i] = b[2 * i + 1];
+  cpli_clu_solve(n, d->re, d->im, d->complex_pivot, d->b, d->b + n);
+  for (size_t i = 0; i < n; i++) b[2 * i] = d->b[i], b[2 * i + 1] = d->b[n + i];
+}
+
+//------------------------------------ KLU ------------------------------------
+
+#ifdef CPL_KLU
+
+static const double worst_condition = 1e-14;  // below it pivots are chosen anew
+
+static cpl_status by_klu_make(cpli_sparse* s) {
+  if (s->klu == NULL || s->n == 0) return CPL_OK;
+  s->klu->klu_defaults(&s->common);
+  s->symbolic = s->klu->klu_analyze(s->n, (int*)s->first, (int*)s->row, &s->common);
+  return s->symbolic != NULL ? CPL_OK : cpli_nomem(s->ctx);
+}
+
+static void by_klu_free(cpli_sparse* s) {
+  if (s->klu == NULL) return;
+  if (s->real != NULL) s->klu->klu_free_numeric(&s->real, &s->common);
+  if (s->complex != NULL) s->klu->klu_z_free_numeric(&s->complex, &s->common);
+  if (s->symbolic != NULL) s->klu->klu_free_symbolic(&s->symbolic, &s->common);
+}
+
+static double by_klu_fill(const cpli_sparse* s) {
+  return s->symbolic != NULL ? s->symbolic->lnz + s->symbolic->unz : 0;
+}
+
+static bool by_klu_factor_real(cpli_sparse* s, double* entries) {
+  const cpli_klu* k = s->klu;
+  int *first = (int*)s->first, *row = (int*)s->row;
+  if (s->real != NULL && k->klu_refactor(first, row, entries, s->symbolic, s->real, &s->common) &&
+      k->klu_rcond(s->symbolic, s->real, &s->common) && s->common.rcond > worst_condition)
+    return true;
+  if (s->real != NULL) k->klu_free_numeric(&s->real, &s->common);
+  s->real = k->klu_factor(first, row, entries, s->symbolic, &s->common);
+  s->singular = s->real != NULL ? -1 : s->common.singular_col;
+  return s->real != NULL && s->common.status == KLU_OK;
+}
+
+static bool by_klu_factor_complex(cpli_sparse* s, double* entries) {
+  const cpli_klu* k = s->klu;
+  int *first = (int*)s->first, *row = (int*)s->row;
+  if (s->complex != NULL &&
+      k->klu_z_refactor(first, row, entries, s->symbolic, s->complex, &s->common) &&
+      k->klu_z_rcond(s->symbolic, s->complex, &s->common) && s->common.rcond > worst_condition)
+    return true;
+  if (s->complex != NULL) k->klu_z_free_numeric(&s->complex, &s->common);
+  s->complex = k->klu_z_factor(first, row, entries, s->symbolic, &s->common);
+  return s->complex != NULL && s->common.status == KLU_OK;
+}
+
+static void by_klu_solve_real(cpli_sparse* s, double* b) {
+  if (s->by_rows) s->klu->klu_tsolve(s->symbolic, s->real, s->n, 1, b, &s->common);
+  else s->klu->klu_solve(s->symbolic, s->real, s->n, 1, b, &s->common);
+}
+
+static void by_klu_solve_complex(cpli_sparse* s, double* b) {
+  s->klu->klu_z_solve(s->symbolic, s->complex, s->n, 1, b, &s->common);
+}
+
+#else  // s->klu is always NULL
+
+static cpl_status by_klu_make(cpli_sparse* s) { return (void)s, CPL_OK; }
+static void by_klu_free(cpli_sparse* s) { (void)s; }
+static double by_klu_fill(const cpli_sparse* s) { return (void)s, 0; }
+static bool by_klu_factor_real(cpli_sparse* s, double* e) { return (void)s, (void)e, false; }
+static bool by_klu_factor_complex(cpli_sparse* s, double* e) { return (void)s, (void)e, false; }
+static void by_klu_solve_real(cpli_sparse* s, double* b) { (void)s, (void)b; }
+static void by_klu_solve_complex(cpli_sparse* s, double* b) { (void)s, (void)b; }
+
+#endif
+
+//------------------------------------ either ------------------------------------
+
+cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, const int32_t* row,
+                            bool by_rows, cpli_sparse** out) {
+  cpli_sparse* s = *out = cpli_alloc(ctx, 1, sizeof *s);
+  if (s == NULL) return cpli_nomem(ctx);
+  *s = (cpli_sparse){.ctx = ctx,
+                     .n = n,
+                     .first = first,
+                     .row = row,
+                     .by_rows = by_rows,
+                     .singular = -1,
+                     .klu = cpli_klu_load()};
+  return by_klu_make(s);
+}
+
+void cpli_sparse_destroy(cpli_sparse* s) {
+  if (s == NULL) return;
+  by_klu_free(s);
+  void* all[] = {s->dense.real, s->dense.re, s->dense.pivot, s->dense.complex_pivot, s->dense.b};
+  for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(s->ctx, all[i]);
+  cpli_free(s->ctx, s);
+}
+
+double cpli_sparse_fill(const cpli_sparse* s) {
+  return s->klu != NULL ? by_klu_fill(s) : (double)s->n * s->n;
+}
+
+bool cpli_sparse_factor(cpli_sparse* s, const double* entries) {
+  return s->klu != NULL ? by_klu_factor_real(s, (double*)entries) : dense_factor(s, entries);
+}
+
+void cpli_sparse_solve(cpli_sparse* s, double* b) {
+  if (s->klu != NULL) by_klu_solve_real(s, b);
+  else cpli_lu_solve(s->dense.real, s->dense.pivot, s->n, b);
+}
+
+bool cpli_sparse_factor_complex(cpli_sparse* s, const double* entries) {
+  return s->klu != NULL ? by_klu_factor_complex(s, (double*)entries)
+                        : dense_factor_complex(s, entries);
+}
+
+void cpli_sparse_solve_complex(cpli_sparse* s, double* b) {
+  if (s->klu != NULL) by_klu_solve_complex(s, b);
+  else dense_solve_complex(s, b);
+}

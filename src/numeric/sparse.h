@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Sparse linear systems with a fixed pattern, real and complex: factorised by KLU, or as dense
+// matrices where KLU is not installed.
+#pragma once
+
+#include "base/base.h"
+
+typedef struct cpli_sparse cpli_sparse;
+
+/// For matrices whose column j has the rows row[first[j]] to row[first[j + 1] - 1], ascending; with
+/// `by_rows` it is row j, and these are its columns.
+/// Owned:    *out by the caller, who calls cpli_sparse_destroy(), also after a failure.
+/// Borrowed: first and row, as long as *out lives.
+cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, const int32_t* row,
+                            bool by_rows, cpli_sparse** out);
+void cpli_sparse_destroy(cpli_sparse* s);  // Nullable: s
+
+/// How many numbers the factors hold.
+double cpli_sparse_fill(const cpli_sparse* s);
+
+/// Entries are in the order of the pattern. Pivots of the factorisation before are used as long as
+/// the matrix stays well conditioned with them.
+/// Returns: false when the matrix is singular.
+bool cpli_sparse_factor(cpli_sparse* s, const double* entries);
+/// After a failure: the column without a pivot; -1: it is not known.
+int32_t cpli_sparse_singular(const cpli_sparse* s);
+void cpli_sparse_solve(cpli_sparse* s, double* b);
+
+/// The same for complex matrices and vectors: real and imaginary parts one after the other. Not for
+/// patterns by rows.
+bool cpli_sparse_factor_complex(cpli_sparse* s, const double* entries);
+void cpli_sparse_solve_complex(cpli_sparse* s, double* b);
