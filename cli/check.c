@@ -165,7 +165,7 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
     if (count(&findings, CPLI_ERROR) > 0) code = CLI_USAGE;
   }
   cpli_findings_free(&findings);
-  if (src != NULL) src->ops->destroy(src);
+  cpl_source_destroy(src);
   return code;
 }
 

@@ -66,16 +66,17 @@ static cpl_status read_one(trial* t, values* v, size_t i) {
   cpl_binary binary = {0};
   cpl_status st;
   switch ((cpl_type)var->type) {
-    case CPL_REAL: return c->ops->get_real(c, &var->ref, 1, &v->reals[i]);
+    case CPL_REAL: return cpl_component_get_real(c, &var->ref, 1, &v->reals[i]);
     case CPL_STRING:
-      st = c->ops->get_string(c, &var->ref, 1, &text);
+      st = cpl_component_get_string(c, &var->ref, 1, &text);
       return st != CPL_OK ? st : keep(t, v, i, text != NULL ? text : "", text ? strlen(text) : 0);
     case CPL_BINARY:
-      if (c->ops->get_binary == NULL) return CPL_OK;
-      st = c->ops->get_binary(c, &var->ref, 1, &binary);
+      st = cpl_component_get_binary(c, &var->ref, 1, &binary);
+      if (st == CPL_ERR_UNSUPPORTED) return CPL_OK;
       return st != CPL_OK ? st : keep(t, v, i, binary.data, binary.size);
     case CPL_CLOCK: return CPL_OK;
-    default: return c->ops->get_integer(c, (cpl_type)var->type, &var->ref, 1, &v->integers[i]);
+    default:
+      return cpl_component_get_integer(c, (cpl_type)var->type, &var->ref, 1, &v->integers[i]);
   }
 }
 
@@ -128,7 +129,7 @@ static void compare_ends(trial* t, const cpl_step_result* a, const cpl_step_resu
 //------------------------------------ steps ------------------------------------
 
 static cpl_status step(trial* t, double to, cpl_step_result* r) {
-  cpl_status st = t->s->ops->step(t->s, to, to, r);
+  cpl_status st = cpl_stepper_step(t->s, to, to, r);
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
@@ -137,15 +138,15 @@ static cpl_status restore_from_bytes(trial* t) {
   cpl_component* c = &t->s->base;
   cpl_binary borrowed, bytes;
   cpl_snapshot copy = {0};
-  cpl_status st = c->ops->serialize(c, &t->snapshot, &borrowed);
+  cpl_status st = cpl_component_serialize(c, &t->snapshot, &borrowed);
   if (st != CPL_OK) return st < 0 ? st : CPL_ERR_MODEL;
   uint8_t* kept = malloc(borrowed.size + 1);
   if (kept == NULL) return cpl_fail(t->ctx, CPL_ERR_NOMEM, "out of memory");
   memcpy(kept, borrowed.data, borrowed.size);
   bytes = (cpl_binary){kept, borrowed.size};
-  st = c->ops->deserialize(c, &bytes, &copy);
-  if (st == CPL_OK) st = c->ops->restore(c, &copy);
-  if (copy.data != NULL) c->ops->forget(c, &copy);
+  st = cpl_component_deserialize(c, &bytes, &copy);
+  if (st == CPL_OK) st = cpl_component_restore(c, &copy);
+  if (copy.data != NULL) cpl_component_forget(c, &copy);
   free(kept);
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
@@ -161,11 +162,11 @@ static cpl_status repeat(trial* t, double from, double to, const cpl_step_result
   cpl_component* c = &t->s->base;
   const char* how = hows[w];
   cpl_step_result r;
-  cpl_status st = w == BYTES ? restore_from_bytes(t) : c->ops->restore(c, &t->snapshot);
+  cpl_status st = w == BYTES ? restore_from_bytes(t) : cpl_component_restore(c, &t->snapshot);
   if (st >= 0 && w == DETOUR) {
     double half = from + (to - from) / 2;
     st = step(t, c->can.variable_step ? half : to, &r);
-    if (st >= 0) st = c->ops->restore(c, &t->snapshot);
+    if (st >= 0) st = cpl_component_restore(c, &t->snapshot);
   }
   if (st >= 0) st = step(t, to, &r);
   if (st >= 0) st = read_all(t, &t->again);
@@ -178,12 +179,12 @@ static cpl_status repeat(trial* t, double from, double to, const cpl_step_result
 static cpl_status try_step(trial* t, double from, double to, double* reached) {
   cpl_component* c = &t->s->base;
   cpl_step_result r;
-  cpl_status st = c->ops->save(c, &t->snapshot);
+  cpl_status st = cpl_component_save(c, &t->snapshot);
   if (st >= 0) st = step(t, to, &r);
   if (st >= 0) st = read_all(t, &t->first);
   if (st >= 0) st = repeat(t, from, to, &r, DIRECT);
   if (st >= 0) st = repeat(t, from, to, &r, DETOUR);
-  if (st >= 0 && c->can.serialize && c->ops->serialize != NULL) st = repeat(t, from, to, &r, BYTES);
+  if (st >= 0 && cpl_component_capabilities(c).serialize) st = repeat(t, from, to, &r, BYTES);
   *reached = r.time > from && r.end != CPL_STEP_TERMINATE ? r.time : INFINITY;
   return st;
 }
@@ -191,9 +192,9 @@ static cpl_status try_step(trial* t, double from, double to, double* reached) {
 static cpl_status start(trial* t, double from, double stop) {
   cpl_component* c = &t->s->base;
   cpl_setup setup = {.start_time = from, .has_stop_time = true, .stop_time = stop};
-  cpl_status st = c->ops->setup(c, &setup);
-  if (st >= 0) st = c->ops->enter_init(c);
-  return st < 0 ? st : c->ops->exit_init(c);
+  cpl_status st = cpl_component_setup(c, &setup);
+  if (st >= 0) st = cpl_component_enter_init(c);
+  return st < 0 ? st : cpl_component_exit_init(c);
 }
 
 static cpl_status try_all(trial* t) {
@@ -209,20 +210,19 @@ static cpl_status try_all(trial* t) {
     st = try_step(t, at, at + h, &reached);
     at = reached;
   }
-  cpl_status end = c->ops->terminate(c);
+  cpl_status end = cpl_component_terminate(c);
   return st < 0 ? st : end;
 }
 
 static cpl_status make_stepper(cpl_source* source, cpl_stepper** out) {
-  const cpl_source_ops* ops = source->ops;
-  if (ops->make_stepper != NULL && ops->make_model == NULL)
-    return ops->make_stepper(source, source->desc->name, out);
-  if (ops->make_stepper != NULL && cpl_system_definition(source) == NULL)
-    return ops->make_stepper(source, source->desc->name, out);
+  if (cpl_source_has_stepper(source) && !cpl_source_has_model(source))
+    return cpl_source_make_stepper(source, source->desc->name, out);
+  if (cpl_source_has_stepper(source) && cpl_system_definition(source) == NULL)
+    return cpl_source_make_stepper(source, source->desc->name, out);
   cpl_model* model = NULL;
   cpl_solver_def def = cpl_default_solver_def();
   def.restart_each_step = def.one_solver = true;
-  cpl_status st = ops->make_model(source, source->desc->name, &model);
+  cpl_status st = cpl_source_make_model(source, source->desc->name, &model);
   return st < 0 ? st : cpl_integrate(model, &def, out);
 }
 
@@ -235,16 +235,16 @@ cpl_status check_rollback(cpl_context* ctx, cpl_source* source, cpli_findings* f
   t.reported = calloc(n + 1, sizeof *t.reported);
   if (!make_values(&t.first, n) || !make_values(&t.again, n) || t.reported == NULL) {
     st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
-  } else if (c->ops->save == NULL || !c->can.save_restore) {
+  } else if (!cpl_component_capabilities(c).save_restore) {
     cpli_findings_add(findings, CPLI_WARNING, 0, "rollback",
                       "it cannot save and restore its state, so there is nothing to try");
   } else {
     st = try_all(&t);
   }
-  if (t.snapshot.data != NULL) c->ops->forget(c, &t.snapshot);
+  if (t.snapshot.data != NULL) cpl_component_forget(c, &t.snapshot);
   free_values(&t.first, n);
   free_values(&t.again, n);
   free(t.reported);
-  c->ops->destroy(c);
+  cpl_component_destroy(c);
   return st;
 }

@@ -155,7 +155,7 @@ static cpl_status draw_system(diagram* d, const cpl_component* component, int pa
 }
 
 cpl_status diagram_of(diagram* d, const cpl_component* component) {
-  if (strcmp(component->ops->kind, "master") == 0)
+  if (strcmp(cpl_component_kind(component), "master") == 0)
     return diagram_of_master(d, (const cpl_stepper*)component, -1);
   return draw_system(d, component, -1);
 }

@@ -247,15 +247,15 @@ static cpl_status make_component(cpl_source* source, cpl_component** out) {
   cpl_model* model = NULL;
   cpl_stepper* stepper = NULL;
   cpl_status st;
-  bool me = source->ops->make_model != NULL;
+  bool me = cpl_source_has_model(source);
   if (me) {
-    st = source->ops->make_model(source, source->desc->name, &model);
+    st = cpl_source_make_model(source, source->desc->name, &model);
   } else if (cpl_system_definition(source) != NULL) {
     cpl_stepper_def def = cpl_default_stepper_def();
     def.one_master = true;  // which shows all of them
     st = cpl_system_stepper(source, &def, &stepper);
   } else {
-    st = source->ops->make_stepper(source, source->desc->name, &stepper);
+    st = cpl_source_make_stepper(source, source->desc->name, &stepper);
   }
   if (st >= 0) *out = me ? &model->base : &stepper->base;
   return st;
@@ -330,15 +330,15 @@ static int run_graph(void* args_, int n, char** operands) {
   else if (lines) graph_print_lines(out, source, form);
   if (st >= 0 && !chart) st = make_component(source, &component);
   bool made = st >= 0 && component != NULL;
-  bool coupled = made && strcmp(component->ops->kind, "master") == 0;
+  bool coupled = made && strcmp(cpl_component_kind(component), "master") == 0;
   if (made && picture)
     st = graph_write_picture(source, component, operands[0], args->output, args->svg, out);
   else if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
   else if (made) st = print_graph(out, args, component, operands[0]);
   if (st >= 0 && made && !picture && form == GRAPH_TEXT) graph_print_inner_modes(out, source);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
-  if (component != NULL) component->ops->destroy(component);
-  if (source != NULL) source->ops->destroy(source);
+  cpl_component_destroy(component);
+  cpl_source_destroy(source);
   cpl_context_destroy(ctx);
   return cli_close_output(out, code);
 }

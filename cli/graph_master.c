@@ -61,7 +61,7 @@ static void print_parts(FILE* out, const cpl_stepper* s) {
     const cpl_component* c = &cpl_master_part_at(s, i)->base;
     fputs("  ", out);
     cpli_print_text(out, c->name, 0);
-    fprintf(out, " (%s): %s", c->ops->kind,
+    fprintf(out, " (%s): %s", cpl_component_kind(c),
             cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
     const char* before = "; can: ";
     for (int k = 0; k < N_ABILITIES; k++) {
@@ -163,7 +163,7 @@ static void dot_parts(FILE* out, const cpl_stepper* s, const char* path) {
     dot_name(out, path, s, i);
     fputs(" [shape=box, style=rounded, label=\"", out);
     graph_put_escaped(out, c->name);
-    fprintf(out, "\\n%s\\n%s\"];\n", c->ops->kind,
+    fprintf(out, "\\n%s\\n%s\"];\n", cpl_component_kind(c),
             cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
   }
 }
@@ -224,7 +224,7 @@ static void write_parts(cpli_json* j, const cpl_stepper* s) {
     const cpl_stepper* part = cpl_master_part_at(s, i);
     cpli_json_object(j, NULL);
     cpli_json_text(j, "name", part->base.name);
-    cpli_json_text(j, "kind", part->base.ops->kind);
+    cpli_json_text(j, "kind", cpl_component_kind(&part->base));
     cpli_json_text(j, "class", cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
     cpli_json_array(j, "can");
     for (int k = 0; k < N_ABILITIES; k++) {

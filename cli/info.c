@@ -434,7 +434,7 @@ static int run_info(void* user, int n_operands, char** operands) {
   } else {
     info_print(stdout, src, fmu, args->all);
   }
-  if (src != NULL) src->ops->destroy(src);
+  cpl_source_destroy(src);
   cpl_context_destroy(ctx);
   return code;
 }

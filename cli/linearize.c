@@ -76,12 +76,12 @@ static cpl_status make_stepper(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
                     s->path, linear);
   def.one_solver = true;  // the model is asked as a whole
-  if (s->source->ops->make_model == NULL) {
+  if (!cpl_source_has_model(s->source)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
                     "%s: there is only %s in it, which has no states to linearise by", s->path,
                     cpli_source_steps(s->source));
   }
-  cpl_status st = s->source->ops->make_model(s->source, s->source->desc->name, &s->model);
+  cpl_status st = cpl_source_make_model(s->source, s->source->desc->name, &s->model);
   return st < 0 ? st : cpl_integrate(s->model, &def, &s->stepper);
 }
 
@@ -211,8 +211,8 @@ static void release(session* s) {
   free(s->starts);
   free(s->inputs);
   cpl_table_destroy(s->table);
-  if (s->stepper != NULL) s->stepper->base.ops->destroy(&s->stepper->base);
-  if (s->source != NULL) s->source->ops->destroy(s->source);
+  cpl_stepper_destroy(s->stepper);
+  cpl_source_destroy(s->source);
   cpl_context_destroy(s->ctx);
 }
 

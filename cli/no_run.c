@@ -128,7 +128,7 @@ static cpl_status check_member(cpl_context* ctx, const cpli_member* m, const cpl
     cpl_source* source = NULL;
     fmu.path = m->path.text;
     st = cpl_fmu_open(ctx, &fmu, &source);
-    if (source != NULL) source->ops->destroy(source);
+    cpl_source_destroy(source);
   }
   char place[CPLI_PLACE_SIZE];
   if (st < 0)

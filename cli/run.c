@@ -90,12 +90,12 @@ static void close_results(void* user) {
 
 static void destroy_stepper(void* user) {
   session* s = user;
-  if (s->stepper != NULL) s->stepper->base.ops->destroy(&s->stepper->base);
+  cpl_stepper_destroy(s->stepper);
 }
 
 static void destroy_source(void* user) {
   session* s = user;
-  if (s->source != NULL) s->source->ops->destroy(s->source);
+  cpl_source_destroy(s->source);
 }
 
 // A model may have damaged our memory, so that we crash ourselves: even then the results are to be

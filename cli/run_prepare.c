@@ -120,11 +120,11 @@ static cpl_status choose_solver(session* s) {
 static cpl_status make_integrated(session* s) {
   cpl_model* model = NULL;
   cpl_status st = choose_solver(s);
-  if (st >= 0) st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
+  if (st >= 0) st = cpl_source_make_model(s->source, s->source->desc->name, &model);
   if (st < 0) return st;
   if (run_wants_page(s)) st = model_times_of_model(&s->times, model);
   if (st >= 0) return cpl_integrate(model, &s->solver, &s->stepper);
-  model->base.ops->destroy(&model->base);
+  cpl_model_destroy(model);
   return st;
 }
 
@@ -135,7 +135,7 @@ static cpl_status make_stepping(session* s) {
   cpl_status st = choose_solver(s);
   s->solver.step = given(s->experiment.step, 0);
   s->solver.restart_each_step = true;
-  if (st >= 0) st = s->source->ops->make_model(s->source, s->source->desc->name, &model);
+  if (st >= 0) st = cpl_source_make_model(s->source, s->source->desc->name, &model);
   if (st >= 0) st = cpl_integrate(model, &s->solver, &s->stepper);
   if (st < 0) return st;
   s->stepper->base.can.dense_output = false;
@@ -188,16 +188,17 @@ static cpl_status make_coupled(session* s) {
 static cpl_status make_stepper(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
-  const cpl_source_ops* ops = s->source->ops;
-  if (a->serve.on && (cpl_system_definition(s->source) == NULL || ops->make_model != NULL))
+  if (a->serve.on && (cpl_system_definition(s->source) == NULL || cpl_source_has_model(s->source)))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", s->path);
-  if (cpl_system_definition(s->source) != NULL && ops->make_model == NULL) return make_coupled(s);
-  bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : ops->make_model == NULL;
-  if (cs && ops->make_stepper == NULL && cli_ends_with(s->path, ".c")) return make_stepping(s);
-  if (cs && ops->make_stepper == NULL)
+  if (cpl_system_definition(s->source) != NULL && !cpl_source_has_model(s->source))
+    return make_coupled(s);
+  bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : !cpl_source_has_model(s->source);
+  if (cs && !cpl_source_has_stepper(s->source) && cli_ends_with(s->path, ".c"))
+    return make_stepping(s);
+  if (cs && !cpl_source_has_stepper(s->source))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
                     s->path);
-  if (!cs && ops->make_model == NULL)
+  if (!cs && !cpl_source_has_model(s->source))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: --as me: there is only %s in it", s->path,
                     cpli_source_steps(s->source));
   if (!cs) return make_integrated(s);
@@ -209,7 +210,7 @@ static cpl_status make_stepper(session* s) {
   }
   s->run.step = given(a->step, s->run.interval == 0 && e->has_step && e->step > 0 ? e->step : 0);
   s->run.tolerance = given(a->rtol, e->has_tolerance ? e->tolerance : 0);
-  return ops->make_stepper(s->source, s->source->desc->name, &s->stepper);
+  return cpl_source_make_stepper(s->source, s->source->desc->name, &s->stepper);
 }
 
 static cpl_status read_starts(session* s) {

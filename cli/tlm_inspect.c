@@ -121,7 +121,7 @@ static int inspect(const char* path, const tlm_args* a) {
   }
   if (fine && !a->json) st = tlm_places(ctx, source, stdout, NULL);
   int code = st < 0 ? cli_report(ctx, st) : 0;
-  if (source != NULL) source->ops->destroy(source);
+  cpl_source_destroy(source);
   cpl_context_destroy(ctx);
   return code;
 }

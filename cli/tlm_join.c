@@ -65,8 +65,8 @@ static void take_part(void* user) {
 
 static void leave(void* user) {
   joining* g = user;
-  if (g->stepper != NULL) g->stepper->base.ops->destroy(&g->stepper->base);
-  if (g->source != NULL) g->source->ops->destroy(g->source);
+  cpl_stepper_destroy(g->stepper);
+  cpl_source_destroy(g->source);
 }
 
 static int run_join(void* args, int n, char** operands) {

@@ -121,7 +121,7 @@ typedef struct cpl_aggregate_def {
   int32_t n_constraints;
 } cpl_aggregate_def;
 
-/// Owned:    *out by the caller, who destroys it through its ops. The parts belong to the aggregate
+/// Owned:    *out by the caller, who calls cpl_model_destroy(). The parts belong to the aggregate
 /// from here on,
 ///           also when this function fails.
 /// Borrowed: def during the call; what its functions' `user` point to for the life of *out.

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /// Build a system: open its models, find the names in its texts, aggregate.
-/// Owned:    *out by the caller, who destroys it through its ops after all instances are gone.
+/// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 /// Borrowed: def as long as *out lives.
 /// Returns:  CPL_ERR_INPUT with file, line and column of what is wrong.
 CPL_API cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_source** out);
@@ -58,7 +58,7 @@ CPL_API cpl_stepper_def cpl_default_stepper_def(void);
 
 /// A stepper of a built system, whatever it is made of: models are integrated, steppers are coupled
 /// by a master.
-/// Owned: *out by the caller, who destroys it through its ops.
+/// Owned: *out by the caller, who calls cpl_stepper_destroy().
 CPL_API cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def,
                                       cpl_stepper** out);
 

@@ -7,6 +7,7 @@
 #include "couplet/aggregate.h"
 #include "couplet/assemble.h"
 #include "couplet/base.h"
+#include "couplet/component.h"
 #include "couplet/csource.h"
 #include "couplet/export.h"
 #include "couplet/fmi.h"

@@ -10,7 +10,7 @@ extern "C" {
 
 /// Open a model written in C (couplet/model.h): compile it with the system's compiler ($CC or cc;
 /// once, a cache in $XDG_CACHE_HOME/couplet keyed by content keeps the result) and load it. Owned:
-/// *out by the caller, who destroys it through its ops after all instances are gone.
+/// *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out);
 
 /// A model whose definition is part of the calling program.

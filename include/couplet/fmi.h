@@ -25,7 +25,7 @@ CPL_API cpl_fmu_def cpl_default_fmu_def(void);
 
 /// Open an .fmu: read its archive and description. Nothing is extracted or loaded before the first
 /// instance is made.
-/// Owned:    *out by the caller, who destroys it through its ops after all instances are gone.
+/// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** out);
 
 #ifdef __cplusplus

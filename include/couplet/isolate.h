@@ -21,7 +21,7 @@ CPL_API cpl_isolate_def cpl_default_isolate_def(void);
 /// environment, the locale, signal handlers) stays there; when the process ends, the call fails
 /// with CPL_ERR_MODEL and says how. Results are the same to the byte.
 /// The processes end with their instances, and with the thread that made them.
-/// Owned:    *out by the caller, who destroys it through its ops after all instances are gone;
+/// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone;
 ///           it owns `inner`, which must have no instances. After a failure the caller still does.
 /// Nullable: def
 CPL_API cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* def, cpl_source** out);

@@ -86,7 +86,7 @@ typedef struct cpl_master_def {
 
 CPL_API cpl_master_def cpl_default_master_def(void);
 
-/// Owned:    *out by the caller, who destroys it through its ops. The steppers belong to the master
+/// Owned:    *out by the caller, who calls cpl_stepper_destroy(). The steppers belong to the master
 ///           from here on, also when this function fails.
 /// Borrowed: def and what it points to, during the call.
 CPL_API cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper** out);

@@ -109,7 +109,7 @@ CPL_API cpl_modes_def cpl_default_modes_def(void);
 /// variables of all modes as "mode.variable", NaN (a String: empty) while another mode is active.
 /// A step stops where a guard fires, with the values left of it; a step of size zero, or the
 /// beginning of the next one, switches.
-/// Owned:    *out by the caller, who destroys it through its ops. The steppers belong to it from
+/// Owned:    *out by the caller, who calls cpl_stepper_destroy(). The steppers belong to it from
 ///           here on, also when this function fails.
 /// Borrowed: what `user` points to and the texts of transitions for the life of *out; def, and all
 ///           else it points to, during the call.

@@ -117,7 +117,7 @@ CPL_API bool cpl_loops_by_name(const char* name, cpl_form* form);
 /// (cpl_linearize) needs def->one_solver.
 /// A step that meets an event stops there, before the event update (outputs are those left of it);
 /// a step of size zero then makes the update, and so does the beginning of the next step.
-/// Owned:    *out by the caller, who destroys it through its ops. The model belongs to the stepper
+/// Owned:    *out by the caller, who calls cpl_stepper_destroy(). The model belongs to the stepper
 /// from
 ///           here on, also when this function fails.
 CPL_API cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out);

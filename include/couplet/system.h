@@ -27,7 +27,7 @@ typedef struct cpl_open_def {
 CPL_API cpl_open_def cpl_default_open_def(void);
 
 /// Open a model file by the ending of its name.
-/// Owned:    *out by the caller, who destroys it through its ops after all instances are gone.
+/// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out);
 
 //------------------------------------ definition of a system ------------------------------------

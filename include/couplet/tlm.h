@@ -106,7 +106,7 @@ CPL_API cpl_tlm_def cpl_default_tlm_def(void);
 
 /// It rolls back where all parts do: models whose solver has restart_each_step, and steppers that
 /// can; none in processes of their own.
-/// Owned:    *out by the caller, who destroys it through its ops. The models and steppers belong to
+/// Owned:    *out by the caller, who calls cpl_stepper_destroy(). The models and steppers belong to
 ///           it from here on, also when this function fails.
 /// Borrowed: def and what it points to, during the call.
 CPL_API cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* def, cpl_stepper** out);

@@ -27,7 +27,7 @@ static cpl_status simulate(cpl_context* ctx, double* x_end) {
   cpl_model* model = NULL;
   cpl_stepper* stepper = NULL;
   cpl_status st = cpl_c_define(ctx, &decay_def, &source);
-  if (st >= 0) st = source->ops->make_model(source, "decay", &model);
+  if (st >= 0) st = cpl_source_make_model(source, "decay", &model);
 
   cpl_solver_def solver = cpl_default_solver_def();
   solver.rtol = 1e-9;
@@ -39,8 +39,8 @@ static cpl_status simulate(cpl_context* ctx, double* x_end) {
   run.user = x_end;
   if (st >= 0) st = cpl_run(stepper, &run, NULL);
 
-  if (stepper != NULL) stepper->base.ops->destroy(&stepper->base);
-  if (source != NULL) source->ops->destroy(source);
+  cpl_stepper_destroy(stepper);
+  cpl_source_destroy(source);
   return st;
 }
 // doc:end

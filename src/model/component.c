@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The operations of sources, components, models and steppers as functions, over their tables.
+#include "couplet/component.h"
+
+#include <math.h>
+
+#include "base/base.h"
+
+static cpl_status cannot(const cpl_component* c, const char* what) {
+  return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED, "%s: %s is not offered by %s", c->name, what,
+                  c->ops->kind);
+}
+
+//------------------------------------ sources ------------------------------------
+
+void cpl_source_destroy(cpl_source* source) {
+  if (source != NULL) source->ops->destroy(source);
+}
+
+const cpl_description* cpl_source_description(const cpl_source* source) { return source->desc; }
+const char* cpl_source_kind(const cpl_source* source) { return source->ops->kind; }
+bool cpl_source_has_model(const cpl_source* source) { return source->ops->make_model != NULL; }
+bool cpl_source_has_stepper(const cpl_source* source) { return source->ops->make_stepper != NULL; }
+
+cpl_status cpl_source_make_model(cpl_source* source, const char* name, cpl_model** out) {
+  *out = NULL;
+  if (source->ops->make_model != NULL) return source->ops->make_model(source, name, out);
+  return cpl_fail(source->ctx, CPL_ERR_UNSUPPORTED,
+                  "%s: it has co-simulation only: no model can be made of it", source->path);
+}
+
+cpl_status cpl_source_make_stepper(cpl_source* source, const char* name, cpl_stepper** out) {
+  *out = NULL;
+  if (source->ops->make_stepper != NULL) return source->ops->make_stepper(source, name, out);
+  return cpl_fail(source->ctx, CPL_ERR_UNSUPPORTED,
+                  "%s: it has model exchange only: cpl_integrate() makes a stepper of its model",
+                  source->path);
+}
+
+//------------------------------------ components ------------------------------------
+
+cpl_component* cpl_model_component(cpl_model* model) { return &model->base; }
+cpl_component* cpl_stepper_component(cpl_stepper* stepper) { return &stepper->base; }
+
+const char* cpl_component_name(const cpl_component* c) { return c->name; }
+const char* cpl_component_kind(const cpl_component* c) { return c->ops->kind; }
+const cpl_description* cpl_component_description(const cpl_component* c) { return c->desc; }
+cpl_context* cpl_component_context(const cpl_component* c) { return c->ctx; }
+
+cpl_capabilities cpl_component_capabilities(const cpl_component* c) {
+  cpl_capabilities can = c->can;  // what an FMU declares counts only where there is an operation
+  can.save_restore = can.save_restore && c->ops->save != NULL;
+  can.serialize = can.serialize && c->ops->serialize != NULL;
+  can.directional = can.directional && c->ops->directional != NULL;
+  return can;
+}
+
+void cpl_component_destroy(cpl_component* c) {
+  if (c != NULL) c->ops->destroy(c);
+}
+
+cpl_status cpl_component_setup(cpl_component* c, const cpl_setup* setup) {
+  return c->ops->setup(c, setup);
+}
+
+cpl_status cpl_component_enter_init(cpl_component* c) { return c->ops->enter_init(c); }
+cpl_status cpl_component_exit_init(cpl_component* c) { return c->ops->exit_init(c); }
+cpl_status cpl_component_terminate(cpl_component* c) { return c->ops->terminate(c); }
+cpl_status cpl_component_reset(cpl_component* c) { return c->ops->reset(c); }
+
+cpl_status cpl_component_get_real(cpl_component* c, const uint32_t* refs, size_t n,
+                                  double* values) {
+  return c->ops->get_real(c, refs, n, values);
+}
+
+cpl_status cpl_component_set_real(cpl_component* c, const uint32_t* refs, size_t n,
+                                  const double* values) {
+  return c->ops->set_real(c, refs, n, values);
+}
+
+cpl_status cpl_component_get_integer(cpl_component* c, cpl_type type, const uint32_t* refs,
+                                     size_t n, int64_t* values) {
+  return c->ops->get_integer(c, type, refs, n, values);
+}
+
+cpl_status cpl_component_set_integer(cpl_component* c, cpl_type type, const uint32_t* refs,
+                                     size_t n, const int64_t* values) {
+  return c->ops->set_integer(c, type, refs, n, values);
+}
+
+cpl_status cpl_component_get_string(cpl_component* c, const uint32_t* refs, size_t n,
+                                    const char** values) {
+  return c->ops->get_string(c, refs, n, values);
+}
+
+cpl_status cpl_component_set_string(cpl_component* c, const uint32_t* refs, size_t n,
+                                    const char* const* values) {
+  return c->ops->set_string(c, refs, n, values);
+}
+
+cpl_status cpl_component_get_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                                    cpl_binary* values) {
+  return c->ops->get_binary != NULL ? c->ops->get_binary(c, refs, n, values)
+                                    : cannot(c, "reading a Binary");
+}
+
+cpl_status cpl_component_set_binary(cpl_component* c, const uint32_t* refs, size_t n,
+                                    const cpl_binary* values) {
+  return c->ops->set_binary != NULL ? c->ops->set_binary(c, refs, n, values)
+                                    : cannot(c, "setting a Binary");
+}
+
+cpl_status cpl_component_save(cpl_component* c, cpl_snapshot* snapshot) {
+  return c->ops->save != NULL ? c->ops->save(c, snapshot) : cannot(c, "saving the state");
+}
+
+cpl_status cpl_component_restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  return c->ops->restore != NULL ? c->ops->restore(c, snapshot) : cannot(c, "restoring a state");
+}
+
+void cpl_component_forget(cpl_component* c, cpl_snapshot* snapshot) {
+  if (c->ops->forget != NULL && snapshot->data != NULL) c->ops->forget(c, snapshot);
+  snapshot->data = NULL;
+}
+
+cpl_status cpl_component_serialize(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes) {
+  return c->ops->serialize != NULL ? c->ops->serialize(c, snapshot, bytes)
+                                   : cannot(c, "a state as bytes");
+}
+
+cpl_status cpl_component_deserialize(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot) {
+  return c->ops->deserialize != NULL ? c->ops->deserialize(c, bytes, snapshot)
+                                     : cannot(c, "a state from bytes");
+}
+
+cpl_status cpl_component_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                                     const uint32_t* knowns, size_t n_knowns, const double* seed,
+                                     double* sensitivity) {
+  if (c->ops->directional == NULL) return cannot(c, "a directional derivative");
+  return c->ops->directional(c, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity);
+}
+
+//------------------------------------ models ------------------------------------
+
+void cpl_model_destroy(cpl_model* m) {
+  if (m != NULL) m->base.ops->destroy(&m->base);
+}
+
+cpl_status cpl_model_enter_event(cpl_model* m) { return m->ops->enter_event(m); }
+
+cpl_status cpl_model_event_update(cpl_model* m, cpl_event_info* info) {
+  return m->ops->event_update(m, info);
+}
+
+cpl_status cpl_model_enter_continuous(cpl_model* m) { return m->ops->enter_continuous(m); }
+cpl_status cpl_model_set_time(cpl_model* m, double t) { return m->ops->set_time(m, t); }
+cpl_status cpl_model_set_states(cpl_model* m, const double* x) { return m->ops->set_states(m, x); }
+cpl_status cpl_model_get_states(cpl_model* m, double* x) { return m->ops->get_states(m, x); }
+
+cpl_status cpl_model_get_nominals(cpl_model* m, double* nominals) {
+  return m->ops->get_nominals(m, nominals);
+}
+
+cpl_status cpl_model_get_derivatives(cpl_model* m, double* dx) {
+  return m->ops->get_derivatives(m, dx);
+}
+
+cpl_status cpl_model_get_indicators(cpl_model* m, double* z) {
+  return m->ops->get_indicators(m, z);
+}
+
+cpl_status cpl_model_completed_step(cpl_model* m, bool* enter_event, bool* terminate) {
+  return m->ops->completed_step(m, enter_event, terminate);
+}
+
+cpl_status cpl_model_count_constraints(cpl_model* m, size_t* n) {
+  *n = 0;
+  return m->ops->count_constraints != NULL ? m->ops->count_constraints(m, n) : CPL_OK;
+}
+
+cpl_status cpl_model_get_constraints(cpl_model* m, double* c) {
+  return m->ops->get_constraints != NULL ? m->ops->get_constraints(m, c)
+                                         : cannot(&m->base, "a constraint");
+}
+
+//------------------------------------ steppers ------------------------------------
+
+void cpl_stepper_destroy(cpl_stepper* s) {
+  if (s != NULL) s->base.ops->destroy(&s->base);
+}
+
+cpl_status cpl_stepper_step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
+  return s->ops->step(s, t_end, t_limit, result);
+}
+
+static double value_at(const cpl_curve* curve, double t) {
+  double value = 0;
+  if (curve->value != NULL) return curve->value(curve->user, t);
+  for (int32_t k = curve->order; k >= 0; k--)
+    value = value * (t - curve->from) + curve->coefficient[k];
+  return value;
+}
+
+cpl_status cpl_stepper_set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
+  if (s->ops->set_curve != NULL) return s->ops->set_curve(s, ref, curve);
+  double value = value_at(curve, curve->from);
+  return s->base.ops->set_real(&s->base, &ref, 1, &value);
+}
+
+cpl_status cpl_stepper_max_step(cpl_stepper* s, double* h) {
+  *h = NAN;
+  return s->ops->max_step != NULL ? s->ops->max_step(s, h) : CPL_OK;
+}
+
+cpl_status cpl_stepper_set_states(cpl_stepper* s, const int32_t* states, size_t n,
+                                  const double* values) {
+  return s->ops->set_states != NULL ? s->ops->set_states(s, states, n, values)
+                                    : cannot(&s->base, "setting states between steps");
+}
