@@ -66,6 +66,7 @@ const cli_option* cli_option_at(const cli_verb* verb, size_t i);
 void cli_help(FILE* out);
 void cli_help_verb(FILE* out, const cli_verb* verb);
 void cli_man(FILE* out);
+int cli_version(bool verbose);  // returns an exit code
 void cli_completion(FILE* out);
 
 // common.c

@@ -20,7 +20,10 @@ void cli_help(FILE* out) {
     fprintf(out, "  %-11s %-16s %s\n", cli_verbs[i]->name, cli_verbs[i]->operands,
             cli_verbs[i]->summary);
   }
-  fprintf(out, "\ncouplet VERB --help tells more, couplet --version prints the version.\n");
+  fprintf(
+      out,
+      "\ncouplet VERB --help tells more, couplet --version prints the version, with --verbose also "
+      "those of the parts of others.\n");
   put_wrapped(out, exits, 0, 0);
 }
 

@@ -242,7 +242,8 @@ int cli_dispatch(int argc, char** argv) {
     if (argc > 2) return help_about(argc - 2, argv + 2);
     return cli_help(stdout), CLI_OK;
   }
-  if (strcmp(word, "--version") == 0) return printf("couplet %s\n", cpl_version()), CLI_OK;
+  if (strcmp(word, "--version") == 0)
+    return cli_version(argc > 2 && strcmp(argv[2], "--verbose") == 0);
   if (strcmp(word, "--man") == 0) return cli_man(stdout), CLI_OK;
   if (strcmp(word, "--completion") == 0) return cli_completion(stdout), CLI_OK;
   int used;

@@ -26,6 +26,7 @@ setup() { # EXPECTED_TEXT [ARGUMENT]: it fails and says that
 }
 
 setup "usage: scripts/setup" --nonsense
+! grep -q '://' "$here/scripts/setup" || fail "setup names a host: the configuration of apt and npm decides"
 
 play id 'echo 1000'
 setup "these Debian packages are missing and there is no apt-get: make gcc"

@@ -29,7 +29,7 @@ typedef struct job {
   char guid[40];
   cpli_fmu_facts facts;
   const char** c_files;  // the names of the sources that are compiled
-  cpli_source_files sources;
+  cpli_source_files sources, licenses;
   cpli_writer config, description, build_description, manifest, page;
   char* binary;
   size_t binary_size;
@@ -232,12 +232,14 @@ static cpl_status open_model(job* j) {
 }
 
 static cpl_status collect_sources(job* j) {
-  char flat[PATH_MAX + 32], headers[PATH_MAX + 32];
+  char flat[PATH_MAX + 32], headers[PATH_MAX + 32], licenses[PATH_MAX + 32];
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
+  snprintf(licenses, sizeof licenses, "%s/fmu_licenses", j->data);
   snprintf(headers, sizeof headers, "%s/include/fmi", j->data);
   cpl_status st = cpli_collect_model(&j->sources, j->def->model, j->include, j->folder);
   if (st >= 0) st = cpli_collect_folder(&j->sources, flat, NULL, versions[j->facts.fmi].other);
   if (st >= 0 && j->facts.fmi == 3) st = cpli_collect_folder(&j->sources, headers, "fmi3", NULL);
+  if (st >= 0) st = cpli_collect_folder(&j->licenses, licenses, NULL, NULL);
   if (st < 0) return st;
   j->c_files = cpli_alloc(j->ctx, j->sources.n + 1, sizeof *j->c_files);
   if (j->c_files == NULL) return cpli_nomem(j->ctx);
@@ -259,16 +261,26 @@ static cpl_status add_build_description(job* j) {
                 : cpli_collect_text(&j->sources, "buildDescription.xml", j->build_description.text);
 }
 
+// Puts files into a folder of the archive. The names are allocated.
+static bool add_files(job* j, const cpli_source_files* files, const char* folder,
+                      cpli_zip_entry* entries, size_t* n) {
+  for (size_t i = 0; i < files->n; i++) {
+    const cpli_source_file* f = &files->items[i];
+    char* name = cpli_printf(j->ctx, "%s/%s", folder, f->name);
+    if (name == NULL) return false;
+    entries[(*n)++] = (cpli_zip_entry){name, f->text, f->size, false};
+  }
+  return true;
+}
+
 static cpl_status write_archive(job* j, const char* path) {
   enum { OTHERS = 4 };
   char library[256];
-  cpl_status st = CPL_OK;
   size_t n = 0;
   snprintf(library, sizeof library, "%s/%s.so", versions[j->facts.fmi].binaries, j->identifier);
-  cpli_zip_entry* entries = cpli_alloc(j->ctx, OTHERS + j->sources.n, sizeof *entries);
-  char** names = cpli_alloc(j->ctx, j->sources.n, sizeof *names);
-  if (entries == NULL || names == NULL) st = cpli_nomem(j->ctx);
-  if (st < 0) goto done;
+  cpli_zip_entry* entries =
+      cpli_alloc(j->ctx, OTHERS + j->sources.n + j->licenses.n, sizeof *entries);
+  if (entries == NULL) return cpli_nomem(j->ctx);
   entries[n++] =
       (cpli_zip_entry){"modelDescription.xml", j->description.text, j->description.len, false};
   entries[n++] = (cpli_zip_entry){library, j->binary, j->binary_size, true};
@@ -277,17 +289,11 @@ static cpl_status write_archive(job* j, const char* path) {
     entries[n++] = (cpli_zip_entry){"extra/org.fmi-standard.fmi-ls-dae/fmi-ls-manifest.xml",
                                     j->manifest.text, j->manifest.len, false};
   }
-  for (size_t i = 0; i < j->sources.n; i++) {
-    names[i] = cpli_printf(j->ctx, "sources/%s", j->sources.items[i].name);
-    if (names[i] == NULL) st = cpli_nomem(j->ctx);
-    if (st < 0) goto done;
-    entries[n++] =
-        (cpli_zip_entry){names[i], j->sources.items[i].text, j->sources.items[i].size, false};
-  }
-  st = cpli_zip_write(j->ctx, path, entries, n);
-done:
-  for (size_t i = 0; names != NULL && i < j->sources.n; i++) cpli_free(j->ctx, names[i]);
-  cpli_free(j->ctx, names);
+  size_t others = n;
+  bool fine = add_files(j, &j->licenses, "documentation/licenses", entries, &n) &&
+              add_files(j, &j->sources, "sources", entries, &n);
+  cpl_status st = fine ? cpli_zip_write(j->ctx, path, entries, n) : cpli_nomem(j->ctx);
+  for (size_t i = others; i < n; i++) cpli_free(j->ctx, (void*)entries[i].name);
   cpli_free(j->ctx, entries);
   return st;
 }
@@ -296,6 +302,7 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
   job j = {.ctx = ctx,
            .def = def,
            .sources = {.ctx = ctx},
+           .licenses = {.ctx = ctx},
            .config = {.ctx = ctx},
            .description = {.ctx = ctx},
            .build_description = {.ctx = ctx},
@@ -337,6 +344,7 @@ cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* outpu
   cpli_writer_free(&j.manifest);
   cpli_writer_free(&j.page);
   cpli_source_files_free(&j.sources);
+  cpli_source_files_free(&j.licenses);
   if (j.source != NULL) j.source->ops->destroy(j.source);
   return st;
 }

@@ -75,6 +75,16 @@ check_command() {
   couplet run -q ball.fmu -o fmu.csv
   [ "$(wc -l < fmu.csv)" -gt 100 ] || fail "too few points"
   expect "$(wc -l < fmu.csv)" "$(wc -l < c.csv)"
+  # notices of the parts of others
+  doc=$stage/share/doc/couplet
+  grep -q '^| KLU ' "$doc/THIRD-PARTY.md" || fail "THIRD-PARTY.md is not installed"
+  for part in couplet SUNDIALS Duktape uplot elkjs; do
+    grep -qi 'copyright' "$doc/licenses/$part.txt" || fail "the notice of $part is not installed"
+  done
+  for part in couplet SUNDIALS; do
+    python3 -m zipfile -l ball.fmu | grep -q "documentation/licenses/$part.txt" || fail "the FMU has no notice of $part"
+  done
+  couplet --version --verbose | grep -q '^SUNDIALS  *[0-9.]* .*BSD-3-Clause' || fail "--version --verbose lists no parts"
   man=$stage/share/man/man1/couplet.1
   for verb in run info check build view; do
     grep -q "^.SS couplet $verb" "$man" || fail "the man page does not know $verb"
