@@ -4,7 +4,7 @@
 // Coupled states whose sizes differ by many powers of ten: units of single states change neither
 // the solution nor the work.
 #include "models.h"
-#include "solver/factors.h"
+#include "numeric/factors.h"
 
 static const double small = 3e-13, large = 2e12;
 
