@@ -352,7 +352,7 @@ cpl_status cpli_master_controlled_step(cpli_master* m, double target) {
     bool noise = is_noise(m, error, last);
     if (error <= 1 || !back || shortest || noise) {
       if (shortest) tell_least(m, error, least);
-      if (error > 1 && !noise) note_inaccurate(m, &begin, error);
+      if (error > 1 && !back) note_inaccurate(m, &begin, error);
       double next = noise ? 2 * h : h * factor_for(m, error);
       bool cut = h < m->h;  // by an event or the end, not by its error
       m->h = fmax(cut && error <= 1 ? fmax(m->h, next) : next, least);

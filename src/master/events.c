@@ -206,31 +206,7 @@ static void show_left_side(cpli_master* m) {
   }
 }
 
-// An event that a part found within its step, and whose condition is back on its first side with
-// the inputs of the communication point: these differ from those it had in the step.
-static void tell_undone(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_parts && !m->told_undone; i++) {
-    const cpli_master_part* p = &m->parts[i];
-    const cpl_component* c = &p->s->base;
-    if (!p->undone || !p->pending) continue;
-    const char* input = "";
-    for (int32_t l = p->first_link; l < p->first_link + p->n_links && input[0] == '\0'; l++) {
-      if (!m->links[l].discrete) input = c->desc->vars[m->links[l].var].name;
-    }
-    m->told_undone = true;
-    cpl_log(
-        c->ctx, CPL_LOG_WARNING, m->base.base.name,
-        "an event of %s at t=%.12g is undone at this communication point, where %s.%s or another "
-        "input has a slightly different value than in the step before: the event comes again, "
-        "and a model that counts such events counts it twice (this warning comes once; a smaller "
-        "step or tolerance of the master makes the difference smaller, and without as: cs there "
-        "is none)",
-        c->name, m->t, c->name, input);
-  }
-}
-
 static void begin(cpli_master* m) {
-  tell_undone(m);
   m->margin_t = NAN;  // conditions may be on their other sides from here on
   m->kink = NAN;      // a table knows its kinks up to its next jump
   m->stats.events++;

@@ -80,7 +80,6 @@ typedef struct cpli_master_part {
   bool given;               // an input from outside since the last update
   int64_t touched;          // in an event: cpli_master.changes when it was set or updated last
   uint32_t calls;           // steps and updates so far: a clock that ticked shows it until the next
-  bool undone;              // its event at the end of the step is undone by its inputs there
   bool early;     // inputs of the end of the step, held over it, make an event at its beginning
   double margin;  // of that event: cpl_stepper_ops.wants_update
   bool pending;   // an event of it waits
@@ -175,12 +174,11 @@ typedef struct cpli_master {
   double margin;      // how far indicators are beyond it: cpl_stepper_ops.wants_update,
   double margin_t;    // at this time
   cpli_trace trace;
-  bool told;         // that the time of such a change is not known exactly
-  bool told_late;    // that an input jumped inside of a step
-  bool told_undone;  // that inputs undo an event
-  bool blind;        // in this step, parts that can go back have extrapolated inputs
-  bool saves;        // snapshots are taken before each step
-  uint32_t* refs;    // scratch of the longest list of one part
+  bool told;       // that the time of such a change is not known exactly
+  bool told_late;  // that an input jumped inside of a step
+  bool blind;      // in this step, parts that can go back have extrapolated inputs
+  bool saves;      // snapshots are taken before each step
+  uint32_t* refs;  // scratch of the longest list of one part
   double* reals;
   int64_t* integers;
   cpl_binary* binaries;

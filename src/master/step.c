@@ -427,7 +427,7 @@ static void begin(cpli_master* m, double target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     p->due = is_due(p, target);
-    p->stepped = p->kept = p->jumped = p->undone = false;
+    p->stepped = p->kept = p->jumped = false;
     p->accepted = -INFINITY;
   }
   m->blind = false;
@@ -459,7 +459,6 @@ cpl_status cpli_master_ask(cpli_master* m) {
     p->early = false;
     p->margin = NAN;
     if (p->s->ops->wants_update == NULL || p->t != m->t) continue;
-    bool own = p->due && p->pending && p->result.end == CPL_STEP_EVENT;
     cpl_status st = CPL_OK;
     for (int32_t l = p->first_link; l < p->first_link + p->n_links && st == CPL_OK; l++) {
       if (!p->follows && !m->links[l].with_step) st = cpli_master_set(m, i, &l, 1);
@@ -467,7 +466,7 @@ cpl_status cpli_master_ask(cpli_master* m) {
     if (st == CPL_OK) st = p->s->ops->wants_update(p->s, &wanted, &margin);
     if (st != CPL_OK) return st < 0 ? st : cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs");
     if (wanted) p->pending = m->pending = true;
-    if (wanted && margin >= 0) m->crossed = true, m->crosser = i, p->undone = p->undone || own;
+    if (wanted && margin >= 0) m->crossed = true, m->crosser = i;
     m->margin = fmax(m->margin, margin);
   }
   return CPL_OK;
