@@ -90,8 +90,10 @@ property: tests  ## random systems against a reference, PROPERTY_SECONDS (600) f
 soak: build  ## runs for SOAK_SECONDS (3600) in which memory, descriptors and threads have to stay flat
 	@tools/soak.py $(BUILD) $(or $(SOAK_SECONDS),3600)
 
-valgrind: dev-setup tests  ## every test program under valgrind
-	@tools/valgrind.py $(BUILD) $(JOBS)
+valgrind: dev-setup  ## every test program under valgrind (build-valgrind)
+	@$(call configure,build-valgrind,-DCPL_WERROR=ON -DCPL_VALGRIND=ON)
+	@cmake --build build-valgrind -j $(JOBS)
+	@tools/valgrind.py build-valgrind $(JOBS)
 
 coverage: dev-setup  ## every test with coverage; the page is build-coverage/html/index.html
 	@$(call configure,build-coverage,-DCMAKE_BUILD_TYPE=Debug -DCPL_COVERAGE=ON)
@@ -116,7 +118,7 @@ images: build  ## make the pictures of the documents anew
 	@scripts/make-images $(BUILD)/couplet
 
 clean:  ## remove what was built
-	rm -rf $(BUILD) build build-asan build-tsan build-clang build-fuzz build-coverage out
+	rm -rf $(BUILD) build build-asan build-tsan build-clang build-fuzz build-valgrind build-coverage out
 
 distclean: clean  ## remove what was built and what setup put into .deps
 	rm -rf .deps

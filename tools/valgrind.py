@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
-"""valgrind.py BUILD [JOBS [NAME...]]: the test programs of BUILD, and the couplet they start, under
+"""valgrind.py BUILD [JOBS [NAME...]]: the test programs of BUILD (made with CPL_VALGRIND), and the couplet they start, under
 valgrind's memcheck. Fails on any finding that tests/valgrind.supp does not name.
 """
 import concurrent.futures
@@ -28,7 +28,7 @@ LEFT_OUT = {"cli/bad_fmu", "cli/c_model", "cli/fault", "cli/interrupt"}
 
 def run(test):
     properties = {p["name"]: p["value"] for p in test["properties"]}
-    environment = dict(os.environ, CPL_UNDER_VALGRIND="1")
+    environment = dict(os.environ)
     environment.update(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
     began = time.monotonic()
     try:

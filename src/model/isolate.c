@@ -18,6 +18,14 @@
 #include "format/folder.h"
 #include "model/isolated.h"
 
+// Valgrind does not see what another process writes to shared memory.
+#if defined(CPL_VALGRIND)
+#include <valgrind/memcheck.h>
+#define MARK_WRITTEN(memory, size) VALGRIND_MAKE_MEM_DEFINED(memory, size)
+#else
+#define MARK_WRITTEN(memory, size) ((void)0)
+#endif
+
 enum {
   FREE_BYTES = 64 << 20,  // for texts and binaries; memory that is never touched costs nothing
 };
@@ -122,6 +130,7 @@ static cpl_status ask(proxy* p) {
                     p->name, cpli_operations[p->request->op].name);
   cpli_answer answer = cpli_channel_ask(&p->channel, p->limit);
   if (answer != CPLI_ANSWERED) return lost(p, answer);
+  MARK_WRITTEN(p->channel.data, p->used);
   cpl_status st = p->request->status;
   if (st == CPL_OK) return CPL_OK;
   p->request->error[sizeof p->request->error - 1] = '\0';

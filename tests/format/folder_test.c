@@ -174,7 +174,8 @@ static void nobody_removes_what_is_in_use(void** state) {
       fclose(f);
       if (fork() == 0) {  // it leaves a folder, now and then
         if (cpli_temp_folder_remove(ctx, a) < 0) _exit(1);
-        if (k % 4 == 0) cpli_temp_folder_make(ctx, &a);
+        cpli_free(ctx, a);
+        if (k % 4 == 0 && cpli_temp_folder_make(ctx, &a) >= 0) cpli_free(ctx, a);
         _exit(0);
       }
       int status = 0;
