@@ -296,7 +296,8 @@ const cli_verb cli_run = {
         "says otherwise: a column time, then one per variable; both sides of every event are "
         "recorded. Ctrl-C ends the run, and the results so far are kept. A file of an earlier run "
         "stays "
-        "as it was until the first step is made; one that another run is writing is refused.\n\n"
+        "as it was until the first step is made; one that another run is writing, or that inputs "
+        "are read from, is refused.\n\n"
         "  couplet run ball.fmu --stop 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c yaml xml",
     .options = options,

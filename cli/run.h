@@ -43,7 +43,7 @@ typedef struct session {
   cpl_results* results;
   split split;            // results of a system, one file a model
   cpl_results_kept kept;  // what is in the file, or in each of them
-  bool refused;           // the file cannot be written, or another run does
+  bool refused;           // the file cannot be written, is an input, or another run writes it
   FILE* out;              // standard output as it was given to us
   cpl_status st;          // of the run
   bool prepared;          // the run could begin

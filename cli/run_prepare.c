@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "assemble/assemble.h"
 #include "fmi/open.h"
 #include "graph.h"
 #include "interrupt.h"
@@ -220,6 +222,27 @@ static cpl_status read_starts(session* s) {
   return st;
 }
 
+static bool is_file(const char* path, const void* user) {
+  const struct stat* file = user;
+  struct stat other;
+  return stat(path, &other) == 0 && other.st_dev == file->st_dev && other.st_ino == file->st_ino;
+}
+
+// Results do not replace the table that inputs come from, which may be the only one.
+static cpl_status check_output(session* s) {
+  struct stat file;
+  const char* input = s->args->input;
+  if (strcmp(s->output, "-") == 0 || stat(s->output, &file) != 0 || !S_ISREG(file.st_mode))
+    return CPL_OK;
+  const bool read = (input != NULL && is_file(input, &file)) ||
+                    cpli_inputs_find_file(s->source, is_file, &file) != NULL;
+  if (!read) return CPL_OK;
+  s->refused = true;
+  return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                  "%s: inputs are read from this file; -o gives the results another one",
+                  s->output);
+}
+
 static cpl_status read_inputs(session* s) {
   if (s->args->input == NULL) return CPL_OK;
   cpl_status st = cli_read_table(s->ctx, s->args->input, &s->table);
@@ -275,6 +298,7 @@ cpl_status run_prepare(session* s) {
   if (st >= 0) st = read_inputs(s);
   if (a->output != NULL) snprintf(s->output, sizeof s->output, "%s", a->output);
   else default_output(s);
+  if (st >= 0) st = check_output(s);
   if (st >= 0) st = check_per_model(s);
   if (a->record.n > 0) {
     s->run.record = a->record.items;

@@ -150,6 +150,10 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate);
 /// Owned: by the system, which calls cpli_inputs_release() (also fine after a failure).
 cpl_status cpli_inputs_prepare(cpli_built* b);
 void cpli_inputs_release(cpli_built* b);
+/// The first file that a system, or one inside it, reads a table from and that `is` is true of;
+/// NULL: none, or `source` is no system.
+const char* cpli_inputs_find_file(const cpl_source* source,
+                                  bool (*is)(const char* path, const void* user), const void* user);
 /// Inputs of the whole take the units of what they are connected to.
 cpl_status cpli_inputs_infer_units(cpli_built* b);
 /// Give the signal of an input its unit.

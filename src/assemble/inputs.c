@@ -59,6 +59,24 @@ static cpl_status open_table(cpli_built* b, size_t i) {
   return st < 0 ? st : take_unit(b, in, t, &b->input_units[i]);
 }
 
+const char* cpli_inputs_find_file(const cpl_source* source,
+                                  bool (*is)(const char* path, const void* user),
+                                  const void* user) {
+  if (source == NULL || cpl_system_definition(source) == NULL) return NULL;
+  const cpli_built* b = (const cpli_built*)source;
+  const cpli_modes_plan* p = b->modes;
+  const char* found = NULL;
+  for (size_t i = 0; i < b->def->n_inputs; i++) {
+    const cpli_input* in = &b->def->inputs[i];
+    if (in->kind == CPLI_INPUT_FILE && is(in->file.text, user)) return in->file.text;
+  }
+  for (int32_t k = 0; p != NULL && k < p->n && found == NULL; k++)
+    found = cpli_inputs_find_file(p->modes[k].source, is, user);
+  for (size_t i = 0; p == NULL && i < b->def->n_models && found == NULL; i++)
+    found = cpli_inputs_find_file(b->sources[i], is, user);
+  return found;
+}
+
 cpl_status cpli_inputs_prepare(cpli_built* b) {
   cpl_context* ctx = b->base.ctx;
   const size_t n = b->def->n_inputs;

@@ -89,6 +89,34 @@ static void results_are_kept_when_nothing_begins(void** state) {
   CHECK_STR(text_of("kept.csv"), "precious\n");
 }
 
+// fed.csv is the name that results of fed.c have unless told otherwise.
+static void inputs_are_not_overwritten(void** state) {
+  static const char table[] = "time,u\n0,1\n4,3\n";
+  static const char system[] =
+      "couplet: 1\nmodels: {m: {c: fed.c}}\ninputs: {u: {file: outer.csv}}\nconnections: {m.u: "
+      "u}\n";
+  (void)state;
+  write_text(
+      "fed.c",
+      "#include <couplet/model.h>\n"
+      "static int d(const cpl_values* v, double* dx) { dx[0] = v->u[0]; return 0; }\n"
+      "static const cpl_declaration x[] = {{\"x\", .output = true}, {0}}, u[] = {{\"u\"}, {0}};\n"
+      "const cpl_model_def couplet_model = {.name = \"fed\", .states = x, .inputs = u, "
+      ".derivatives = d, .stop_time = 4};\n");
+  write_text("fed.csv", table);
+  write_text("outer.csv", table);
+  write_text("inner.yaml", system);
+  write_text("outer.yaml", "couplet: 1\nmodels: {s: {system: inner.yaml}}\n");
+  const char* words = "inputs are read from this file; -o gives the results another one";
+  CHECK_FAILS_WITH(2, words, "run", "fed.c", "--input", "./fed.csv");
+  CHECK_STR(text_of("fed.csv"), table);
+  CHECK_FAILS_WITH(2, words, "run", "inner.yaml", "-o", "outer.csv");
+  CHECK_FAILS_WITH(2, words, "run", "outer.yaml");
+  CHECK_STR(text_of("outer.csv"), table);
+  CHECK_CODE(0, "run", "outer.yaml", "-o", "else.csv");
+  CHECK_CODE(0, "run", "outer.yaml", "-o", "else.csv");
+}
+
 static void full_disk(void** state) {
   (void)state;
   unlink("full.csv");
@@ -284,6 +312,7 @@ int main(void) {
       cmocka_unit_test(formats),
       cmocka_unit_test(places_that_cannot_be),
       cmocka_unit_test(results_are_kept_when_nothing_begins),
+      cmocka_unit_test(inputs_are_not_overwritten),
       cmocka_unit_test(full_disk),
       cmocka_unit_test(closed_pipe),
       cmocka_unit_test(appended_to_a_file),
