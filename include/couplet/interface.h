@@ -496,7 +496,8 @@ typedef struct cpl_stepper_ops {
   cpl_status (*max_step)(cpl_stepper* s, double* h);
   /// Work ahead without moving the outputs, not past t_limit: from here on steps up to *until need
   /// no further work, and nothing stops them before it. *until may be where it is: something is
-  /// due.
+  /// due. When it is called with an earlier t_limit than it has come to, conditions are compared
+  /// there: two changes that show at neither end of its work may make *until smaller.
   cpl_status (*ahead)(cpl_stepper* s, double t_limit, double* until);
   /// Write continuous states between steps, by their number in the description; the next step
   /// begins with an event update.

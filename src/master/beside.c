@@ -39,6 +39,7 @@ typedef struct beside {
   int32_t n_waiting;
   int32_t *coarse, n_coarse;  // parts that cannot work ahead
   double t, limit;
+  double looked;  // the last end of a step at which parts that are past it were looked at
   bool running, ended;
   bool again;    // an event asks for another update
   int32_t stop;  // the number of who ended it
@@ -123,7 +124,24 @@ static cpl_status update_waiting(beside* b) {
   return st;
 }
 
-static cpl_status go_on(beside* b, int32_t i, double t_limit) {
+// A part that has worked past the end of the step compares its conditions there, before others are
+// stepped past what that may show.
+static cpl_status look(beside* b, int32_t i, double t_end) {
+  part* p = &b->parts[i];
+  if (p->coarse || p->waits || p->until <= t_end) return CPL_OK;
+  cpl_status st = p->s->ops->ahead(p->s, t_end, &p->until);
+  cpli_heap_sort_in(&b->heap, i);
+  return st;
+}
+
+static cpl_status look_at_end(beside* b, double t_end) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st >= 0 && t_end != b->looked; i++) st = look(b, i, t_end);
+  b->looked = t_end;
+  return st;
+}
+
+static cpl_status go_on(beside* b, int32_t i, double t_end, double t_limit) {
   part* p = &b->parts[i];
   cpl_step_result r;
   cpl_status st;
@@ -133,6 +151,7 @@ static cpl_status go_on(beside* b, int32_t i, double t_limit) {
   } else {
     st = p->s->ops->ahead(p->s, t_limit, &p->until);
     if (st >= 0 && p->until <= p->at) let_wait(b, i);
+    if (st >= 0) st = look(b, i, t_end);
   }
   return st;
 }
@@ -168,11 +187,12 @@ static void show_coarse(beside* b) {
 static cpl_status advance(beside* b, double t_end, double t_limit) {
   double stop = t_end;
   cpl_status st = go_first(b, t_end, &stop);
+  if (st >= 0) st = look_at_end(b, t_end);
   while (st >= 0 && !b->ended) {
     int32_t i = cpli_heap_first(&b->heap);
     part* p = &b->parts[i];
     if (key(p) > stop || (p->at >= p->until && p->until >= stop)) break;
-    st = go_on(b, i, t_limit);
+    st = go_on(b, i, t_end, t_limit);
     if (b->n_waiting > 0 || b->ended) stop = fmin(stop, p->at);
     cpli_heap_sort_in(&b->heap, i);
   }
@@ -344,6 +364,7 @@ static cpl_status exit_init(cpl_component* c) {
   for (int32_t i = 0; i < b->n; i++) b->parts[i].at = b->parts[i].until = b->t;
   b->running = true;
   b->limit = INFINITY;
+  b->looked = NAN;
   cpli_heap_sort(&b->heap);
   return st;
 }

@@ -105,8 +105,9 @@ static double curvature(const point* p, const point* a, const point* b, const po
   return most;
 }
 
-// Whether an indicator may touch zero between a and b, where it is on the same side, and where a
-// look decides most: at the extremum of the parabola that bends towards zero. p and n: neighbours.
+// Whether an indicator may touch zero between a and b and come back, and where a look decides most:
+// at the extremum of the parabola that bends towards zero. One that is on the other side at b may
+// have been there before, where it is not monotone. p and n: neighbours.
 static bool is_suspicious(const cpli_integrate* s, const point* p, const point* a, const point* b,
                           const point* n, double* where) {
   double worst = 0, h = b->t - a->t;
@@ -117,8 +118,8 @@ static bool is_suspicious(const cpli_integrate* s, const point* p, const point* 
   for (size_t i = 0; i < s->nz; i++) {
     double bend = margin * h * h * curvature(p, a, b, n, i);
     if (bend < 0) return true;  // nothing is known yet
-    double za = fabs(a->z[i]), zb = fabs(b->z[i]);
-    if (far && fabs(zb - za) + bend > quiet * fmin(za, zb)) return true;
+    double za = fabs(a->z[i]), zb = (a->z[i] > 0) == (b->z[i] > 0) ? fabs(b->z[i]) : -fabs(b->z[i]);
+    if (far && fabs(zb - za) + bend > quiet * fmin(za, fabs(zb))) return true;
     if (!(bend > fabs(zb - za))) continue;  // it is monotone
     double at = 0.5 - (zb - za) / (2 * bend), low = za - bend * at * at;
     if (low >= worst * bend) continue;
@@ -272,10 +273,6 @@ static cpl_status search(cpli_integrate* s, bool* found) {
   if (k->has_before) before = k->before;
   while (top >= 0 && st >= 0 && !*found) {
     point* right = &ahead[top];
-    if (cpli_changed_sign(k->begin.z, right->z, s->nz)) {
-      st = end_step(s, &left, right, found);
-      if (*found || st < 0) break;
-    }
     bool divides = top < MAX_DEPTH && samples < MAX_SAMPLES && right->t - left.t > least &&
                    is_suspicious(s, &before, &left, right, top > 0 ? right - 1 : NULL, &where);
     if (divides) {
@@ -286,6 +283,10 @@ static cpl_status search(cpli_integrate* s, bool* found) {
         continue;
       }
       if (st == CPL_RETRY) st = CPL_OK;
+    }
+    if (cpli_changed_sign(k->begin.z, right->z, s->nz)) {
+      st = end_step(s, &left, right, found);
+      if (*found || st < 0) break;
     }
     drop(k, &before);
     before = left, left = ahead[top--];

@@ -302,9 +302,9 @@ static cpl_status ahead(cpl_stepper* base, double t_limit, double* until) {
   *until = s->t;
   if (s->ended || s->in_event || s->pending != NO_EVENT || s->moved || t_limit <= s->t)
     return CPL_OK;
-  cpl_status st = cpli_integrate_open(s) || s->t < s->t_step
-                      ? CPL_OK
-                      : cpli_integrate_ahead(s, t_limit, t_limit);
+  bool is_ahead = cpli_integrate_open(s) || s->t < s->t_step;
+  cpl_status st = is_ahead ? CPL_OK : cpli_integrate_ahead(s, t_limit, t_limit);
+  if (st >= 0 && s->nz > 0 && t_limit < s->t_step) st = cpli_integrate_look(s, t_limit);
   *until = s->t_step;
   return st;
 }
