@@ -1,5 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Creates an aggregate and implements the operations of a model on it. Creation sorts the parts by
+// name and the couplings by target, so that the order in a system file changes no bit of the
+// results, and makes one node per signal and per coupled variable before the evaluation plans.
+// Calls for single variables are passed on to the part that has them.
 #include "aggregate/aggregate.h"
 
 #include <math.h>

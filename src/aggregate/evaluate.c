@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Walks an evaluation plan: gets and sets of parts, couplings and loops, in the order that plan.c
+// found. The values and gradients of couplings are computed here, too; a gradient that a coupling
+// does not give is found by central differences, one-sided where the other side has a jump.
 #include <float.h>
 #include <math.h>
 

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The public function that linearises a model, cpl_linearize(). It selects states, inputs and
+// outputs by name, reads the operating point and cuts the partial derivatives of linearize.c into
+// the matrices A, B, C and D.
 #include "aggregate/aggregate.h"
 #include "aggregate/linearize.h"
 
