@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Bridges between the aggregate of a system and its steppers: signals that carry the value of a
+// stepper into the aggregate, or an expression from it to an input of a stepper. A bridge is made
+// when a reference needs it, together with the route that becomes a link of the master.
 #include "assemble/assemble.h"
 
 cpl_status cpli_bridges_init(cpli_built* b, cpli_assembly* one) {

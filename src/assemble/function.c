@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A comparison that has just turned, or that an event has brought next to zero, keeps its value
+// within a band around zero (hysteresis), so that rounding errors do not turn it back and forth. A
+// guard that fires again and again as soon as its mode is entered is reported as chattering.
 #include "assemble/function.h"
 
 #include <math.h>

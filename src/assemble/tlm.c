@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Makes the stepper of a system with delay lines. The aggregate is split into its independent
+// pieces, each piece gets its solver, the interfaces and the variables of the whole are mapped to
+// pieces and steppers, and then the lines couple them.
 #include "assemble/tlm.h"
 
 #include <stdio.h>
