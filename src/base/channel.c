@@ -1,5 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Turns are passed with a futex, after a short spin where answers usually come fast; log messages
+// of the child go through a ring buffer in the shared memory. The child is killed with its process
+// group when it exceeds the time limit of a call, when the run is cancelled or when the parent
+// dies.
 #include "base/channel.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The context: status texts, the last error, interruption of a run, notification of steps, the log,
+// and the allocator that all memory comes from. The file is also compiled into exported FMUs, which
+// have one thread and no clock.
 #include <math.h>
 #ifdef CPL_THREADS
 #include <pthread.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The folder is searched once per process: in COUPLET_DATA, then relative to the library and to the
+// program, and at last where the installation put it.
 #include "base/data.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Installs handlers for crash signals and for exit(), and keeps a list of the threads that call
+// models. A call that does not return is left by a real-time signal to its thread; a count of forks
+// keeps a forked copy of the process from jumping to a frame of its parent.
 #include "base/guard.h"
 
 #include <pthread.h>

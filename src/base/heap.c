@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A binary heap of indices that knows the position of each, so that one element is moved up or down
+// in place.
 #include "base/heap.h"
 
 static void put(cpli_heap* h, int32_t at, int32_t i) {

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Patches the relocation tables (ELF: JUMP_SLOT, GLOB_DAT) of everything that dlopen() has added,
+// and compares lists of threads, so that a library whose threads still run is not unloaded.
 #include "base/loaded.h"
 
 #include <dirent.h>

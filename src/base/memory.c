@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Strings, growing arrays and arenas on top of the allocator of the context. An arena allocates
+// blocks that double in size up to 256 KiB, and frees them all at once.
 #include <stdio.h>
 
 #include "base/base.h"

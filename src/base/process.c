@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A program is started by posix_spawn() in a process group of its own, which is killed when the run
+// is cancelled. $CC is split into words here, and a compiler is identified by its version and its
+// files, for the cache of compiled models.
 #include "base/process.h"
 
 #include <errno.h>
