@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Builds an FMU from a model in C: the model is opened and described, its sources are collected and
+// compiled together with the runtime, and the archive is written. The same model gives the same
+// bytes; the GUID is a hash of the description and of all sources.
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Writes buildDescription.xml, and modelDescription.xml for FMI 2.0 and 3.0 except for the
+// variables (description_variables.c) and the structure (description_structure.c).
 #include "export/description.h"
 
 #include <ctype.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Writes the variables of modelDescription.xml and gives them their numbers. FMI 2.0 has one
+// variable per element of an array, FMI 3.0 one per array, and in addition the time, the event
+// indicators and a clock for time events.
 #include <math.h>
 #include <stdio.h>
 

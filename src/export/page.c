@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Writes documentation/index.html of an exported FMU, with one table per group of variables:
+// inputs, outputs, parameters, states and others.
 #include <math.h>
 
 #include "export/description.h"

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The headers of a model are found by the dependency rule that the compiler writes (-MM), and the
+// include of couplet/model.h is renamed in the copies. Files of a folder are sorted by their bytes,
+// so that the archive does not depend on the locale.
 #include "export/sources.h"
 
 #include <dirent.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Appends to one buffer that doubles when it is full, and escapes text for XML, for HTML and for
+// string literals of C.
 #include "export/writer.h"
 
 #include <stdio.h>

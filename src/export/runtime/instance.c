@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Instances of an exported FMU, independent of the version of FMI: creation, the states of the life
+// cycle and the functions they permit, log categories and messages. In sources for model exchange,
+// stubs at the end of the file stand in for co-simulation.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

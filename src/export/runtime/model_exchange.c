@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The functions of model exchange of an exported FMU, independent of the version of FMI: they check
+// their arguments and call the model.
 #include <math.h>
 
 #include "export/runtime/fmu.h"
