@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Appends operands and operations with constant folding; the finished draft is copied into one
+// block of memory, in which every operand is the number of a register.
 #include "expr/draft.h"
 
 static cpl_status check_size(draft* d, size_t at) {

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The lexer of expressions: numbers, names, names in single quotes, keywords and operators, in any
+// locale. For an operator of other languages (=, &, %, ...) the message says how it is written
+// here.
 #include <stdarg.h>
 #include <stdio.h>
 

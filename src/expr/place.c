@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Converts an offset in the text of an expression into the source location that a message begins
+// with.
 #include <stdio.h>
 
 #include "expr/code.h"
