@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Binds the functions of a binary, maps the status of each call to a cpl_status and to the health
+// of the instance, and forwards messages of the FMU to the log, with references such as #r12# (FMI
+// 1.0 and 2.0) replaced by names.
 #include "fmi/calls.h"
 
 #include <math.h>

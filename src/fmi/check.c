@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Single variables, aliases, states, the model structure, clocks, types and kinds are checked one
+// after the other; then the findings are sorted by line.
 #include "fmi/check.h"
 
 #include <math.h>

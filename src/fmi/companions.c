@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// One table per kind of file maps the names of elements to functions, which copy attributes into
+// the FMU. Of a file that cannot be parsed to its end, everything before the error is kept.
 #include "fmi/companions.h"
 
 #include "fmi/dae_manifest.h"

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Elements are first collected as rows of value references; then these are resolved to variables,
+// and every residual is taken in its formulation of index 1. The states must be those of
+// modelDescription.xml, in the same order.
 #include "fmi/dae_manifest.h"
 
 #include <stdarg.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The driver of the parser for modelDescription.xml: it reads attributes, with a finding for a
+// value that cannot be read, selects the table of the FMI version and dispatches elements by it. A
+// file that claims to be UTF-8 and is not is read as Windows-1252.
 #include <stdio.h>
 
 #include "fmi/parse.h"

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A growing list of findings; a failed allocation is remembered, and sorting by line keeps the
+// order of addition within a line.
 #include "fmi/findings.h"
 
 #include <stdlib.h>

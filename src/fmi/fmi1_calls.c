@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Macros define one guarded and logged wrapper per function of FMI 1.0. The logger of FMI 1.0
+// receives no pointer of the importer, so that messages find their instance through a global list.
 #include "fmi/fmi1_calls.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The life cycle and the values of an FMI 1.0 instance. Negated aliases change their sign here; an
+// instance that has no function for a reset is freed and instantiated again.
 #include "fmi/fmi1_instance.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Macros define one guarded and logged wrapper per function of FMI 2.0 and of the extensions for
+// constraints and for events of exported FMUs.
 #include "fmi/fmi2_calls.h"
 
 #include <stdlib.h>

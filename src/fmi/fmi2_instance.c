@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The life cycle, values, saved states and directional derivatives of an FMI 2.0 instance. Integers
+// are converted between 64 and 32 bits; a value out of range is refused.
 #include "fmi/fmi2_instance.h"
 
 #include "fmi/fmi2_calls.h"

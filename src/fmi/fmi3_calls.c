@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Macros define one guarded and logged wrapper per function of FMI 3.0 and of the extensions; the
+// callbacks for messages, intermediate updates and clock updates are here, too.
 #include "fmi/fmi3_calls.h"
 
 #include <math.h>

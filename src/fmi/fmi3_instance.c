@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The modes, events, life cycle and saved states of an FMI 3.0 instance. An event mode or an
+// intermediate update that the description promises and the binary refuses is given up with a
+// warning.
 #include "fmi/fmi3_instance.h"
 
 #include <math.h>

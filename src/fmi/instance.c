@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Creates and destroys instances, and saves states together with what the adapter of the version
+// remembers. The part that is common to the steppers of all versions is here, too: steps that end
+// early, predicted and pending steps, and derivatives of inputs.
 #include "fmi/instance.h"
 
 #include <float.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Opens a binary with RTLD_DEEPBIND; a library of the same folder that it needs is opened before it
+// by its full path. A library stays open when one of its calls has crashed or one of its threads
+// still runs.
 #include "fmi/library.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Opens an .fmu or a folder with an unpacked one: lists its files, reads modelDescription.xml and
+// the companion files, and gives the source the operations that its kinds and its version of FMI
+// allow. The archive is extracted when the first instance needs its files.
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Turns the drafts of the parser into the description: names, aliases, units, types, defaults of
+// variability and initial, states and dependencies. A value that the standard forbids is corrected,
+// with a finding, where its meaning is clear.
 #include <math.h>
 
 #include "fmi/parse.h"

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// One function per item compares it with the value that was kept and restores it; every restoration
+// is logged.
 #include "fmi/surroundings.h"
 
 #include <string.h>
