@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Fields are unquoted in place, so that nothing is allocated after the file has been read into
+// memory.
 #include "format/csv.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Walks the section table to the dynamic symbols (SHT_DYNSYM), with every offset checked against
+// the size of the file.
 #include "format/elf.h"
 
 // Offsets and sizes of the ELF64 format, as this is read on machines without <elf.h> too.

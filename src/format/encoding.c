@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// UTF-8 is checked by the lengths of its sequences; Windows-1252 is converted by a table for the
+// bytes 0x80 to 0x9f.
 #include "format/encoding.h"
 
 // How many bytes a character has by its first one; 0: it cannot be a first one.

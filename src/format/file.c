@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A new file is written under a temporary name in the same folder and renamed when it is complete;
+// where the folder does not permit that, an existing file is overwritten in place.
 #include "format/file.h"
 
 #include <errno.h>

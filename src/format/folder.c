@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// All temporary folders of a process lie in one folder that is locked by flock(); one whose lock
+// can be taken was left by a process that was killed. Files are removed relative to open
+// descriptors.
 #include "format/folder.h"
 
 #include <dirent.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Commas and indentation follow from the depth and from whether anything was written on the level;
+// numbers that are not finite become null.
 #include "format/json.h"
 
 #include <inttypes.h>

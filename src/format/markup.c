@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The buffer doubles when it is full; text is decoded character by character for escaping.
 #include "format/markup.h"
 
 #include "format/number.h"

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A header is checked against the size of the file before its matrix is returned; entries of any
+// number format are converted to double.
 #include "format/mat4.h"
 
 // Bytes of a number by the third digit of the type; 0: no such format.

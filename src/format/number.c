@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Printing is the Schubfach algorithm (R. Giulietti). Reading is exact division or multiplication
+// where that is possible (W. Clinger), else a 128-bit product with the same powers of ten (the
+// method of M. Eisel and D. Lemire); the few products that do not decide are left to strtod().
 #include "format/number.h"
 
 #include <locale.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Formats source locations for messages, and the suggestion that ends a message about an unknown
+// name.
 #include "format/place.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Real numbers are left to cpli_parse_double(); integers are added up digit by digit, with a check
+// for overflow.
 #include "format/scan.h"
 
 #include <string.h>

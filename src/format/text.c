@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Decodes UTF-8 strictly, without overlong sequences and surrogates, and replaces characters that a
+// terminal would take for commands.
 #include "format/text.h"
 
 uint32_t cpli_utf8_next(const char** text) {

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Uses the events of libfyaml: the bytes are checked first, nodes are built in an arena with an
+// explicit stack, and a mapping with many keys gets a hash table.
 #include "format/yaml.h"
 
 #include <libfyaml.h>

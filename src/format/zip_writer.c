@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Uses libzip: the archive is built in memory, with fixed time stamps and modes, and then written
+// as one file.
 #include "format/zip_writer.h"
 
 #include <zip.h>
