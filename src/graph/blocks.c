@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Tarjan's algorithm for strongly connected components, without recursion. The nodes of a loop are
+// ordered by repeated removal of those without predecessors; where none is left, one with many
+// successors is torn. Edges are sorted first, so that the order of their addition has no effect.
 #include "graph/blocks.h"
 
 //------------------------------------ graph ------------------------------------
