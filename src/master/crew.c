@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The thread pool of a master: in each round the threads take items from a shared counter; between
+// rounds they spin for a short while and then sleep. The threads are started by the first round.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

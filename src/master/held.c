@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A variable is noted when it is first read; only noted variables are copied before a step.
 #include "master/held.h"
 
 cpl_status cpli_held_init(cpli_held* h, cpl_context* ctx, const cpl_description* desc,

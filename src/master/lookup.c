@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Finds the variable in the description of a master that stands for a variable of one of its
+// steppers.
 #include "master/master.h"
 #include "master/merged.h"
 

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The variables, units, types and states of the parts are copied one part after the other, with
+// shifted indices. Parts whose names are prefixes come first, so that a variable without a prefix
+// is hidden where its name is taken. The description has a reference count.
 #include "master/merged.h"
 
 typedef struct offsets {
