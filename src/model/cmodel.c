@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Instances of models in C: calls into the model, initialisation (repeated as long as values are
+// set), events, directional derivatives and saved states. Derivatives, outputs and algebraic
+// variables are computed when they are read, and kept until time or a value changes.
 #include "model/cmodel_instance.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Turns the declarations of a model in C into its description: checks the definition, lays out all
+// numbers in one array and adds derivatives, residuals and Strings.
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The key of an object is a hash of the preprocessed source, the flags and the compiler. Each
+// object in the cache ends with its key and a hash of its bytes, so that a damaged one is
+// recognised and compiled again.
 #include "model/compiled.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Makes sources of models in C, either of a .c file, which is compiled (compiled.c) and loaded, or
+// of a definition in the program.
 #include "couplet/csource.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Curves and cursors of tables (table.h): a column is cut into pieces at its jumps, and a cursor
+// interpolates linearly, or holds the value, within its piece. A kink is a row off the line through
+// its neighbours.
 #include <math.h>
 
 #include "model/table.h"

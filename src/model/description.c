@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The names of types, causalities and other enumerations, and the search for a variable by its
+// name.
 #include "base/base.h"
 #include "couplet/interface.h"
 

@@ -1,5 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Jacobians of models, by directional derivatives where a model has them and by differences
+// otherwise, with one evaluation per colour of the columns (Curtis, Powell and Reid). Entries that
+// the description declares constant are kept, and verified now and then; entries that were
+// differenced across a jump are corrected by jumps.c.
 #include "model/jacobian.h"
 
 #include <float.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// All suspicious columns are moved at once to the other side of the point, each by another part of
+// its increment. Where a row does not follow its entries, their columns are differenced there
+// again, one evaluation per colour.
 #include "model/jumps.h"
 
 #include <float.h>

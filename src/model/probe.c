@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The work runs in a forked child (base/channel.h), which returns status, error message and result
+// in shared memory.
 #include "model/probe.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Collects the columns of each row from the dependencies, with aliases replaced by the variable
+// they stand for; numeric/pattern.c sorts and colours them.
 #include "model/sparsity.h"
 
 int32_t cpli_root_variable(const cpl_description* d, int32_t var) {

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Parses start values from text by the type of the variable (number with unit, Boolean, item of an
+// enumeration, hexadecimal digits, list for an array), checks limits and causality, and sets them
+// in a component.
 #include "model/start.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Creates tables, relates their columns to the units of variables and reads them from CSV files.
+// The lenient reader, used for results, skips columns of text and an incomplete last row.
 #include "model/table.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Lists of operations as macros define one wrapper per operation, which adds up time and calls; an
+// operation that the component does not have stays NULL.
 #include "model/timed.h"
 
 #include "base/base.h"

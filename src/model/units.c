@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A recursive-descent parser over tables of symbols and SI prefixes. Conversions go through the SI
+// base units.
 #include "model/units.h"
 
 #include <math.h>
