@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Newton's method with the natural monotonicity test (P. Deuflhard): a step is halved until the
+// correction that follows with the same matrix is smaller. Where the search stops before it has
+// arrived, the residuals are tested for the resolution that rounding leaves.
 #include "numeric/algebra.h"
 
 #include <float.h>

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Right-looking elimination, column by column; the size of a pivot is |re| + |im|.
 #include "numeric/complex_lu.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Power iteration with a matrix without negative entries: the largest ratio of two successive
+// vectors is an upper bound of the spectral radius (L. Collatz, H. Wielandt).
 #include "numeric/dense.h"
 
 #include <math.h>

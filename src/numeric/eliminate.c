@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The nodes are sorted topologically once; a refresh computes the rows of derivatives in that order
+// (forward accumulation). I - gamma J is then factorised by dense LU, scaled only where no pivot is
+// found otherwise.
 #include "numeric/eliminate.h"
 
 #include "numeric/dense.h"

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Minimum degree ordering on the symmetrised pattern, whose lists of neighbours are the structure
+// of L and U, then left-looking LU without exchanges.
 #include "numeric/factors.h"
 
 #include <float.h>

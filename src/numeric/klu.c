@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Loads libklu with dlopen(), once per process, and fills the table of its functions.
 #include "numeric/klu.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Left-looking LU, column by column, and equilibration with powers of two (D. Ruiz).
 #include "numeric/lu.h"
 
 #include <float.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The modified Gram-Schmidt method with pivoting by relative length, and a second orthogonalisation
+// of each pivot.
 #include "numeric/manifold.h"
 
 #include <math.h>

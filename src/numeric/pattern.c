@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Greedy colouring of the columns in their order (Curtis, Powell and Reid), by means of the
+// transposed pattern.
 #include "numeric/pattern.h"
 
 //------------------------------------ colouring ------------------------------------

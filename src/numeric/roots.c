@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Newton's method is damped by the natural monotonicity test (P. Deuflhard), a bracket is shrunk by
+// secants and bisection, and the homotopy is followed by pseudo-arclength continuation (H. Keller)
+// with bordered matrices.
 #include "numeric/roots.h"
 
 #include <float.h>

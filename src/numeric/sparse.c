@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// KLU keeps its pivots as long as the estimated reciprocal condition number stays above 1e-14;
+// without KLU the same interface is served by dense LU.
 #include "numeric/sparse.h"
 
 #include "numeric/complex_lu.h"

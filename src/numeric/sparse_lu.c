@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Adds the diagonal to the pattern of J and fills in the real and the complex matrix;
+// numeric/sparse.c factorises them.
 #include "numeric/sparse_lu.h"
 
 #include "numeric/sparse.h"
