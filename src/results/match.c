@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Compares results with a reference by a tolerance in value and in time, in both directions: the
+// share of the reference's points that the results miss, and the share of the time in which the
+// results are off the reference. The larger one counts.
 #include "couplet/match.h"
 
 #include <math.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Reads result files as tables: CSV by model/table.c, and MAT files of level 4 with the trajectory
+// layout of Modelica tools (Aclass, name, description, dataInfo, data_1, data_2), transposed or
+// not.
 #include <math.h>
 #include <stdio.h>
 #include <strings.h>

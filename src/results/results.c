@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Result files independent of their format: the format follows from the ending of the name, the
+// file is locked against other runs, and whole rows are written from a buffer. The formats
+// themselves are the writers of results/writer.h.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
