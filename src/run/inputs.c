@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The inputs of a run. Each follows a column of a table or a callback; a stepper gets it as a curve
+// where it can take one, otherwise as a polynomial or a value at each communication point. Types,
+// units and the time range of tables are checked before the run.
 #include <math.h>
 
 #include "format/number.h"

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The recorder of a run: it selects the variables, reads them in one call per type, and passes one
+// row per time point to the callbacks. Rows with values that are not known yet wait in rows.c.
 #include <math.h>
 
 #include "run/run.h"
-
-#include <math.h>
 
 enum { MOST_WARNINGS = 10 };  // of variables that are not finite
 

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A ring buffer of rows that lie between communication points. When the next values are known,
+// continuous Reals are interpolated linearly; all other values are held.
 #include <math.h>
 
 #include "run/run.h"

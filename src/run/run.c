@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The run itself, cpl_run(): initialisation, the two time grids of output points and communication
+// points, steps with and without dense output, events, jumps of inputs, and statistics.
 #include "run/run.h"
 
 #include <math.h>
