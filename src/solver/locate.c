@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The Illinois variant of the regula falsi, for the earliest root of all functions, with bisection
+// where three rounds did not halve the bracket.
 #include "solver/locate.h"
 
 #include <math.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Components are found by union-find. Small or nearly full ones are factorised by
+// numeric/manifold.c, large sparse ones by numeric/factors.c; constraints that depend on others up
+// to the error of their gradients are left out of a step.
 #include "solver/normals.h"
 
 #include <math.h>

@@ -1,5 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Coordinate projection (E. Eich) by a simplified Newton iteration in the norm of the tolerances;
+// most of what a projection removes is also removed from the error estimate of the step. Where
+// projections become long, a test tells errors of the steps from equations that do not keep the
+// constraints.
 #include "solver/projection.h"
 
 #include <float.h>

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The Butcher tableau, with the fractions of the publication.
 #include "solver/rk87.h"
 
 // clang-format off

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Implements the interface SUNNonlinearSolver; the largest ratio of residual and correction that
+// was confirmed lately is kept per row.
 #include "solver/sun_newton.h"
 
 #include <float.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Empty matrices and linear solvers that pass linear systems on to the equation, the mapping of
+// status codes and messages, and the ends of steps: failed, too short, or without any advance in
+// time.
 #include "solver/sundials.h"
 #include <float.h>
 
