@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// An XML handler reads the composite model. The files of a sub-model are searched in the folder
+// with its name and then in that of the composite model; a tlm.config that differs from the
+// composite model gives a warning.
 #include "system/composite.h"
 
 #include <math.h>

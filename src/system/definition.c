@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Adds items to a definition one by one and checks names, duplicates and ranges; every failure has
+// the source location of its item.
 #include "system/definition.h"
 
 #include <math.h>

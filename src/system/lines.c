@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Reads both sections from YAML by tables of keys; the message about an unknown key suggests the
+// nearest ones.
 #include "system/lines.h"
 
 #include <stdio.h>

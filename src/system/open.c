@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// cpl_open(): opens a model by the ending of its name, .fmu or .c, or as a folder with an unpacked
+// FMU, and isolates it on request.
 #include <errno.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Parameters and inputs of the system are searched first, then variables of models; names similar
+// to one that was not found are collected only for a message. Start values, targets of events and
+// unconnected inputs are checked here, too.
 #include "system/resolve.h"
 
 #include <stdio.h>
