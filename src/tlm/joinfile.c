@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The file has one key and its value per line. It is complete before it gets its name, a reader
+// waits for a copy that is still incomplete, and keys are erased from memory after use.
 #include "tlm/joinfile.h"
 
 #include <ctype.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Serialisation of heads and bodies into packets, readers that mark a message as bad at the first
+// violated bound, and the assembly of long messages from pieces.
 #include "tlm/message.h"
 
 #include <math.h>

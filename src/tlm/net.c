@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A thread answers the requests of the ZeroMQ Authentication Protocol (ZAP, RFC 27) from a list of
+// permitted public keys. Every socket has limits for its messages and queues, and a monitor that
+// reports handshakes and lost connections.
 #include "tlm/net.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The handshake of a peer with the manager, the settings it receives, and the loop in which it
+// answers calls. Parts that run on other machines are replaced by stubs, which return the values
+// that were sent for them.
 #include "tlm/peer.h"
 
 #include <math.h>

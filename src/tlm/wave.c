@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Waves as piecewise cubic polynomials in a ring buffer, which may lie in memory shared by
+// processes: interpolation by Newton's divided differences, jumps, and one polynomial for a span of
+// several segments.
 #include <math.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Loads libzmq with dlopen(), fills the table of its functions and requires that it supports CURVE.
 #include "tlm/zeromq.h"
 
 #include <dlfcn.h>
