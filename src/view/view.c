@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// cpl_view_write(): checks that the columns named by a view exist, and writes a page or a picture,
+// depending on the ending of the file name.
 #include "view/view.h"
 
 #include <strings.h>
