@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet build`, which makes an FMU of a model in C.
 #include <limits.h>
 #include <string.h>
 

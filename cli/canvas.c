@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Lines are rasterised dot by dot; all dots of a character have the colour that was drawn last.
 #include "canvas.h"
 
 #include <math.h>

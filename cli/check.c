@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet check`: it collects findings about FMUs, models in C and systems and prints
+// them as text or JSON. The test that repeats steps is in check_rollback.c.
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Functions for all verbs: contexts, messages on standard error, exit codes, standard output and
+// its end, start values of --set, and the opening of a file as a source.
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

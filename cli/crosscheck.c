@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet crosscheck`: its options, the order of work, and the results per FMU and per
+// group as text or JSON.
 #include "crosscheck.h"
 
 #include <math.h>

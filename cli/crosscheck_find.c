@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Walks folders for FMUs and their files with references, inputs and options. Version, kind and
+// tool follow from the folder layout of the FMI cross-check repository.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

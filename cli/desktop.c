@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Tells whether there is a graphical session (X11 or Wayland), and opens a page in the browser with
+// xdg-open.
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>

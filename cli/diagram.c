@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Nodes, ports and edges are collected in growing lists and written as one JSON text at the end.
 #include "diagram.h"
 
 #include <stdarg.h>

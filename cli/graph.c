@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet graph`, and the graph of a system as text: models, connections, the order of
+// evaluation, loops, subsystems and unconnected inputs.
 #include "graph.h"
 
 #include <string.h>

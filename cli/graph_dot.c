@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The graph of a system for Graphviz: one node per model and per signal, one arrow per source of a
+// connection, loops in red.
 #include "format/text.h"
 #include "graph.h"
 

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The graph of a system as JSON, with one array per kind of item and one line per item.
 #include "format/json.h"
 #include "graph.h"
 

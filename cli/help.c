@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Texts that are generated from the tables of verbs and options: help, the man page and the
+// completion for bash.
 #include <ctype.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet info`, and the description of a model as text: general facts, variables, units
+// and capabilities.
 #include "info.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The description of a model as JSON, with all variables, types, units and dependencies.
 #include <math.h>
 
 #include "format/json.h"

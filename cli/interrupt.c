@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A POSIX timer, started by the first signal, ends the command in stages: calls of models are left
+// first, then the code of couplet, and at last the process. All of this runs in signal handlers.
 #include "interrupt.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet linearize`: it simulates up to the requested time and linearises there, the
+// whole and, on request, each of its models.
 #include "linearize.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Writes linearisations as text, as JSON, as CSV with one block per matrix, and as MAT files of
+// level 4.
 #include <ctype.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The option --live of `couplet run`: it serves the live page and leads a browser there by a
+// private file, since all users see the arguments of a process and the address contains a token.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

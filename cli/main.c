@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The entry point of the command, and its table of verbs.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// A listing includes the definitions of all modes; a check also those of members that are systems.
 #include "no_run.h"
 
 #include "base/base.h"

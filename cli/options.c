@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Parses the command line by the tables of verbs and options, and calls the verb.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

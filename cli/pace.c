@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Sleeps until the clock has reached the time that the factor prescribes, and counts overruns.
 #include "pace.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet plot`: it draws columns of a result file in the terminal, one picture per unit,
+// with axes, ticks and a legend.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// At most ten updates per second; the remaining time is extrapolated from the share of the run that
+// is done, and the line is cut to the width of the terminal.
 #include "progress.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Measures the time of each model, reconstructs the command line, and writes the report of a run as
+// JSON into the page of its results.
 #include "report.h"
 
 #include <math.h>

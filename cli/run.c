@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verbs `couplet run` and `couplet tlm serve`: the callbacks for results and progress, and the
+// order of work from preparation to release. Every stage is guarded, so that results are kept even
+// when a model has damaged memory.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

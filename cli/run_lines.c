@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Prints one row per part with its longest step, its pieces and its events, as text or JSON.
 #include "run_lines.h"
 
 #include <inttypes.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Opens the source of a run, takes times, solver and form from the options, from the system file or
+// from the default experiment, in this order, and makes the stepper.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

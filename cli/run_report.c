@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The result of a run on the terminal: the summary, the statistics of --stats, and the JSON of
+// --json.
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The option --solver: one solver for everything, or MODEL=SOLVER for single models of a system
+// with delay lines.
 #include "run_solvers.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The option --per-model: a column goes to the file of the model whose name stands before the first
+// dot.
 #include "split.h"
 
 #include <stdlib.h>

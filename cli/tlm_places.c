@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Prints the positions and orientations of interfaces at the start, as text or JSON.
 #include "tlm_places.h"
 
 #include <math.h>

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The options of `couplet tlm serve`, the processes it starts for sub-models (couplet tlm join, or
+// the permitted start commands of a composite model), and the callbacks of the manager. The verb
+// itself is in run.c.
 #include "tlm_serve.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb `couplet view`: it writes a page or a picture of result files and opens it where there
+// is a desktop.
 #include <string.h>
 #include <unistd.h>
 
