@@ -254,15 +254,22 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
                          : st;
 }
 
+// Back to where outputs were before a look.
+static cpl_status put_back(cpli_integrate* s, double t) {
+  memcpy(s->x_at, s->x_kept, s->all * sizeof(double));
+  s->t = t;
+  cpl_status st = cpli_place(s, t, s->x_at);
+  return st == CPL_RETRY ? CPL_ERR_MODEL : st;
+}
+
 cpl_status cpli_integrate_look(cpli_integrate* s, double t) {
   double before = s->t;
   bool crossed = false;
+  memcpy(s->x_kept, s->x_at, s->all * sizeof(double));
   cpl_status st = cpli_integrate_at(s, t);
   if (st >= 0) st = cpli_crossings_at(s, &crossed);
-  if (st < 0 || !crossed) return st;
-  st = end_at_crossing(s);
-  s->t = -INFINITY;  // the model is elsewhere
-  return st < 0 ? st : cpli_integrate_at(s, before);
+  if (st >= 0 && crossed) st = end_at_crossing(s);
+  return st >= 0 && crossed ? put_back(s, before) : st;
 }
 
 static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
@@ -304,7 +311,11 @@ static cpl_status ahead(cpl_stepper* base, double t_limit, double* until) {
     return CPL_OK;
   bool is_ahead = cpli_integrate_open(s) || s->t < s->t_step;
   cpl_status st = is_ahead ? CPL_OK : cpli_integrate_ahead(s, t_limit, t_limit);
-  if (st >= 0 && s->nz > 0 && t_limit < s->t_step) st = cpli_integrate_look(s, t_limit);
+  if (st >= 0 && s->nz > 0 && t_limit < s->t_step) {
+    double before = s->t;
+    st = cpli_integrate_look(s, t_limit);
+    if (st >= 0 && s->t != before) st = put_back(s, before);
+  }
   *until = s->t_step;
   return st;
 }
@@ -518,7 +529,7 @@ cpl_solver_def cpl_default_solver_def(void) {
 
 static cpl_status allocate(cpli_integrate* s, cpl_context* ctx) {
   s->all = s->n + s->na + s->nm;
-  s->x = cpli_alloc(ctx, 4 * s->all, sizeof(double));
+  s->x = cpli_alloc(ctx, 5 * s->all, sizeof(double));
   s->crossed = cpli_alloc(ctx, s->nz, 1);
   s->z_before = cpli_alloc(ctx, 2 * s->nz, sizeof(double));
   s->trails = cpli_alloc(ctx, 2 * s->nz, sizeof *s->trails);
@@ -527,6 +538,7 @@ static cpl_status allocate(cpli_integrate* s, cpl_context* ctx) {
   s->x_at = s->x + s->all;
   s->atol = s->x_at + s->all;
   s->nominal = s->atol + s->all;
+  s->x_kept = s->nominal + s->all;
   cpli_watch_begin(s);
   return CPL_OK;
 }

@@ -31,7 +31,7 @@ typedef struct cpli_integrate {
   struct cpli_multipliers* multipliers;  // Nullable: there are none
   size_t n, na, nm, all;                 // states, algebraic variables, multipliers; their sum
   size_t nz;
-  double *x, *x_at, *atol, *nominal;  // of all three, in this order
+  double *x, *x_at, *atol, *nominal, *x_kept;  // of all three, in this order
   int8_t* crossed;
   struct cpli_crossings* crossings;  // Nullable: the model has no indicators
 

@@ -15,7 +15,7 @@ typedef struct fitted {
   struct cpli_dae* dae;
   struct cpli_dae_columns* columns;
   struct cpli_multipliers* multipliers;
-  double *projected, *x, *x_at, *atol, *nominal, *z_before;
+  double *projected, *x, *x_at, *atol, *nominal, *x_kept, *z_before;
   size_t n, na, nm, all, nz;
   int8_t* crossed;
   struct cpli_crossings* crossings;
@@ -40,6 +40,7 @@ static void store(const cpli_integrate* s, fitted* f) {
                 .projected = s->projected,
                 .x = s->x,
                 .x_at = s->x_at,
+                .x_kept = s->x_kept,
                 .atol = s->atol,
                 .nominal = s->nominal,
                 .z_before = s->z_before,
@@ -59,7 +60,7 @@ static void load(cpli_integrate* s, const fitted* f) {
   s->solver = f->solver, s->jac = f->jac, s->linear = f->linear;
   s->dae = f->dae, s->columns = f->columns, s->multipliers = f->multipliers;
   s->projection = f->projection, s->projected = f->projected;
-  s->x = f->x, s->x_at = f->x_at, s->atol = f->atol, s->nominal = f->nominal;
+  s->x = f->x, s->x_at = f->x_at, s->atol = f->atol, s->nominal = f->nominal, s->x_kept = f->x_kept;
   s->z_before = f->z_before, s->crossed = f->crossed, s->trails = f->trails;
   s->crossings = f->crossings;
   s->n = f->n, s->na = f->na, s->nm = f->nm, s->all = f->all, s->nz = f->nz;
