@@ -204,7 +204,8 @@ static cpl_status compare_assignments(cpli_aggregate* a) {
     for (int32_t k = 0; k < o->def.n_targets && o->firing && st == CPL_OK; k++) {
       cpli_setter* s = setter_of(a, o->def.targets[k]);
       if (s->event == NULL) *s = (cpli_setter){o, o->results[k]};
-      else if (s->event != o && s->value != o->results[k]) st = contradiction(a, o, k);
+      else if (s->event != o && cpli_values_differ(s->value, o->results[k]))
+        st = contradiction(a, o, k);
     }
   }
   for (int32_t i = 0; i < a->n_outside; i++) {

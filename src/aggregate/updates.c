@@ -31,7 +31,7 @@ void cpli_updates_begin(cpli_aggregate* a) {
 
 static bool input_changed(cpli_aggregate* a, int32_t i) {
   double now = a->value[i], then = a->seen[i];
-  if (now == then) return false;
+  if (!cpli_values_differ(now, then)) return false;
   if (a->nodes[i].type == CPL_CLOCK) {  // an active clock becomes inactive by itself
     a->seen[i] = fmin(now, then);
     return now > then;
@@ -166,7 +166,7 @@ static cpl_status update_changed(cpli_aggregate* a, cpli_part* part, cpl_event_i
 //------------------------------------ values on the way ------------------------------------
 
 static void note(cpli_aggregate* a, int32_t node) {
-  if (a->value[node] != a->before[node]) a->changed_at[node] = ++a->changes;
+  if (cpli_values_differ(a->value[node], a->before[node])) a->changed_at[node] = ++a->changes;
 }
 
 static bool sources_changed(const cpli_aggregate* a, int32_t node, int64_t since) {

@@ -88,6 +88,11 @@ char* cpli_arena_strndup(cpli_arena* arena, const char* text, size_t len);
 /// `*items` and `*cap` are updated; returns false when out of memory (the array stays valid).
 bool cpli_grow(cpl_context* ctx, void** items, size_t* cap, size_t count, size_t size);
 
+//------------------------------------ values ------------------------------------
+
+/// Whether a value became another one. A value that stays NaN does not change.
+static inline bool cpli_values_differ(double a, double b) { return a != b && (a == a || b == b); }
+
 //------------------------------------ names ------------------------------------
 
 // A frozen map from names to indices: built once, looked up often, never in the stepping loop.

@@ -239,8 +239,6 @@ const char* cpli_lag_print(const cpli_master* m, char* out, size_t size);
 
 //------------------------------------ values.c ------------------------------------
 
-/// Whether a value became another one. A value that stays NaN does not change.
-bool cpli_values_differ(double a, double b);
 /// Read outs of one part: `items` are indices of outs, all of that part.
 cpl_status cpli_master_get(cpli_master* m, int32_t part, const int32_t* items, int32_t n);
 /// What a link carries now.

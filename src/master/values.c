@@ -8,8 +8,6 @@
 
 static bool is_bytes(uint8_t type) { return type == CPL_STRING || type == CPL_BINARY; }
 
-bool cpli_values_differ(double a, double b) { return a != b && !(isnan(a) && isnan(b)); }
-
 //------------------------------------ reading ------------------------------------
 
 static cpl_status keep_bytes(cpli_master* m, cpli_out* o, const void* data, size_t size) {

@@ -84,9 +84,10 @@ static cpl_status check(run* r) {
 static void plan_grids(run* r) {
   const cpl_run_def* d = r->def;
   double span = d->stop_time - d->start_time;
-  double interval = d->interval, step = r->dense ? 0 : d->step;
+  double interval = d->interval, step = r->dense ? 0 : d->step, own = cpl_master_step(r->s);
   if (interval == 0) interval = step > 0 ? step : span / 500;
   if (step == 0) step = interval;
+  if (r->inputs.n > 0 && own > 0) step = fmin(step, own);  // a master gets inputs at all its steps
   r->output = grid_make(d->start_time, d->stop_time, interval);
   r->exchange = r->dense ? r->output : grid_make(d->start_time, d->stop_time, step);
   r->any_time = r->s->base.can.variable_step || r->s->ops->value_time != NULL;
