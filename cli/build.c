@@ -40,7 +40,7 @@ static int run(void* args, int n_operands, char** operands) {
   def.output = a->output;
   def.constraint_attributes = a->constraint_attributes;
   if (a->fmi != NULL) def.fmi_version = a->fmi[0] - '0';  // one of the choices above
-  cpl_status st = cpl_build_fmu(ctx, &def, output, sizeof output);
+  cpl_status st = cpl_fmu_build(ctx, &def, output, sizeof output);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (st >= 0 && !a->quiet) printf("%s\n", output);
   cpl_context_destroy(ctx);

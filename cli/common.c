@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "format/place.h"
+#include "format/source_loc.h"
 #include "format/text.h"
 #include "interrupt.h"
 

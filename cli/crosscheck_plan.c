@@ -75,7 +75,7 @@ static cpl_status read_item(xcheck* x, const cpli_yaml_file* file, const cpli_ya
     } else if (strcmp(c->key->text, "solver") == 0) {
       st = read_solver(x, file, c, plan);
     } else {
-      cpli_place place = cpli_yaml_place(file, c->key);
+      cpli_source_loc place = cpli_yaml_loc(file, c->key);
       st = cpli_fail_at(x->ctx, CPL_ERR_INPUT, &place,
                         "unknown key %s (known: start, stop, step, interval, rtol, solver, set, "
                         "shift, input_shift)",

@@ -9,7 +9,7 @@
 #include "diagram.h"
 #include "graph.h"
 
-enum { MOST_CONNECTIONS = 5000 };
+enum { MAX_CONNECTIONS = 5000 };
 
 // One system on its way into the diagram.
 typedef struct level {
@@ -133,7 +133,7 @@ static cpl_status draw_system(diagram* d, const cpl_component* component, int pa
              calloc((size_t)g->n_signals + 1, sizeof(int))};
   if (l.models == NULL || l.signals == NULL) {
     st = cpl_fail(component->ctx, CPL_ERR_NOMEM, "out of memory");
-  } else if (g->n_connections > MOST_CONNECTIONS) {
+  } else if (g->n_connections > MAX_CONNECTIONS) {
     st = cpl_fail(component->ctx, CPL_ERR_INPUT, "%s: %d connections are too many for a picture",
                   g->name, g->n_connections);
   } else {

@@ -26,7 +26,7 @@ static size_t count_ways(const cpl_system_def* def) {
 }
 
 // "when ...", "at ...", "on terminate when ..."
-static void condition(const cpli_leave* l, char* out, size_t size) {
+static void condition(const cpli_transition_def* l, char* out, size_t size) {
   size_t used = (size_t)snprintf(out, size, "%s", l->terminate ? "on terminate" : "");
   if (l->when.text != NULL && used < size)
     used +=
@@ -37,7 +37,7 @@ static void condition(const cpli_leave* l, char* out, size_t size) {
 
 //------------------------------------ for people ------------------------------------
 
-static void print_way(FILE* out, const cpli_leave* l) {
+static void print_way(FILE* out, const cpli_transition_def* l) {
   char text[1024];
   condition(l, text, sizeof text);
   fputs("    -> ", out);
@@ -138,7 +138,7 @@ static void print_dot(FILE* out, const cpl_source* source, const cpl_system_def*
 
 //------------------------------------ as a picture ------------------------------------
 
-static void draw_way(diagram* d, int from, int to, const cpli_leave* l) {
+static void draw_way(diagram* d, int from, int to, const cpli_transition_def* l) {
   char text[1024];
   condition(l, text, sizeof text);
   int edge = diagram_edge(d, from, -1, to, -1, "transition", text);
@@ -174,7 +174,7 @@ void graph_draw_modes(diagram* d, const cpl_source* source) {
 
 //------------------------------------ for tools ------------------------------------
 
-static void print_json_way(cpli_json* json, const cpli_leave* l) {
+static void print_json_way(cpli_json* json, const cpli_transition_def* l) {
   char text[1024];
   condition(l, text, sizeof text);
   cpli_json_object(json, NULL);

@@ -367,13 +367,16 @@ static void print_count(FILE* out, const char* glue, int32_t n, const char* noun
 }
 
 static void print_counts(FILE* out, const cpl_description* d) {
-  int32_t n[CPL_INDEPENDENT + 1] = {0};
+  int32_t n[CPL_CAUSALITY_INDEPENDENT + 1] = {0};
   for (int32_t i = 0; i < d->n_vars; i++) n[d->vars[i].causality]++;
   fprintf(out, "  %-12s %d", "variables", d->n_vars);
-  print_count(out, " (", n[CPL_INPUT], "input");
-  print_count(out, ", ", n[CPL_OUTPUT], "output");
-  print_count(out, ", ", n[CPL_PARAMETER], "parameter");
-  print_count(out, ", ", n[CPL_LOCAL] + n[CPL_CALCULATED_PARAMETER] + n[CPL_INDEPENDENT], "other");
+  print_count(out, " (", n[CPL_CAUSALITY_INPUT], "input");
+  print_count(out, ", ", n[CPL_CAUSALITY_OUTPUT], "output");
+  print_count(out, ", ", n[CPL_CAUSALITY_PARAMETER], "parameter");
+  print_count(
+      out, ", ",
+      n[CPL_CAUSALITY_LOCAL] + n[CPL_CAUSALITY_CALCULATED_PARAMETER] + n[CPL_CAUSALITY_INDEPENDENT],
+      "other");
   fputs(")\n", out);
   fprintf(out, "  %-12s %d\n", "states", d->n_states);
   fprintf(out, "  %-12s %d\n", "indicators", d->n_indicators);
@@ -388,12 +391,12 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
   print_counts(out, d);
   print_states(out, src, all);
   info_print_residuals(out, d, fmu);
-  print_causality(out, src, "Inputs", CPL_INPUT, all);
-  print_causality(out, src, "Outputs", CPL_OUTPUT, all);
-  print_causality(out, src, "Parameters", CPL_PARAMETER, all);
+  print_causality(out, src, "Inputs", CPL_CAUSALITY_INPUT, all);
+  print_causality(out, src, "Outputs", CPL_CAUSALITY_OUTPUT, all);
+  print_causality(out, src, "Parameters", CPL_CAUSALITY_PARAMETER, all);
   if (all) {
-    print_causality(out, src, "Calculated parameters", CPL_CALCULATED_PARAMETER, all);
-    print_causality(out, src, "Local variables", CPL_LOCAL, all);
+    print_causality(out, src, "Calculated parameters", CPL_CAUSALITY_CALCULATED_PARAMETER, all);
+    print_causality(out, src, "Local variables", CPL_CAUSALITY_LOCAL, all);
   }
   print_units(out, d, all);
   if (fmu != NULL) info_print_parts(out, fmu);

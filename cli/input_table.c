@@ -21,8 +21,8 @@ cpl_status cli_read_table(cpl_context* ctx, const char* path, cpl_table** out) {
 
 // What a column can be for.
 static bool takes_a_table(const cpl_variable* v) {
-  return v->causality == CPL_INPUT ||
-         (v->causality == CPL_PARAMETER && v->variability == CPL_TUNABLE);
+  return v->causality == CPL_CAUSALITY_INPUT ||
+         (v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE);
 }
 
 typedef struct takers {

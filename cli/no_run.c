@@ -134,7 +134,8 @@ static cpl_status check_member(cpl_context* ctx, const cpli_member* m, const cpl
   }
   char place[CPLI_PLACE_SIZE];
   if (st < 0)
-    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_place_text(&m->path.place, place), m->name.text);
+    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.place, place),
+                    m->name.text);
   return st;
 }
 

@@ -252,7 +252,7 @@ static void write_parameters(cpli_json* j, const run_facts* f) {
   int shown = 0;
   for (int32_t i = 0; i < d->n_vars && shown < MOST; i++) {
     const cpl_variable* v = &d->vars[i];
-    if (v->causality != CPL_PARAMETER || !v->has_start || v->type == CPL_STRING) continue;
+    if (v->causality != CPL_CAUSALITY_PARAMETER || !v->has_start || v->type == CPL_STRING) continue;
     bool given = false;
     for (size_t k = 0; k < f->run->n_starts; k++)
       given = given || strcmp(f->run->starts[k].name, v->name) == 0;

@@ -182,7 +182,7 @@ static cpl_status make_coupled(session* s) {
   }
   if (st >= 0) st = cpl_system_stepper(s->source, &def, &s->stepper);
   if (st < 0) return st;
-  double step = cpl_master_step(s->stepper);
+  double step = cpl_master_step_size(s->stepper);
   if (s->run.interval == 0) s->run.interval = step;
   // steps follow the master, not the output: between its points the last values are shown
   if (cpl_master_count(s->stepper) > 0 && cpl_master_settings(s->stepper).tolerance == 0)

@@ -21,7 +21,7 @@ static void write_numbers(cpli_json* j, const char* key, const double* v, int n)
   cpli_json_close(j, ']');
 }
 
-static void print_place(FILE* out, const cpl_system_place* p) {
+static void print_place(FILE* out, const cpl_system_pose* p) {
   cli_print_safe(out, p->name);
   fprintf(out, ": %s", cpl_tlm_kind_name(p->kind));
   if (p->has_position) print_numbers(out, "position", p->position, p->kind == CPL_TLM_3D ? 3 : 1);
@@ -29,7 +29,7 @@ static void print_place(FILE* out, const cpl_system_place* p) {
   fputc('\n', out);
 }
 
-static void write_place(cpli_json* j, const cpl_system_place* p) {
+static void write_place(cpli_json* j, const cpl_system_pose* p) {
   cpli_json_object(j, NULL);
   cpli_json_text(j, "name", p->name);
   cpli_json_text(j, "kind", cpl_tlm_kind_name(p->kind));
@@ -41,9 +41,9 @@ static void write_place(cpli_json* j, const cpl_system_place* p) {
 
 cpl_status tlm_places(cpl_context* ctx, cpl_source* source, FILE* out, cpli_json* json) {
   int32_t n = cpl_system_interface_count(source);
-  cpl_system_place* places = calloc((size_t)n + 1, sizeof *places);
+  cpl_system_pose* places = calloc((size_t)n + 1, sizeof *places);
   if (places == NULL) return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
-  cpl_status st = cpl_system_places(source, places);
+  cpl_status st = cpl_system_poses(source, places);
   if (json != NULL) cpli_json_array(json, "interfaces");
   else fputs("interfaces at the start\n", out);
   for (int32_t i = 0; i < n; i++) {

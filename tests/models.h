@@ -73,7 +73,7 @@ static const cpl_model_def gain_model = {.name = "gain",
 
 //------------------------------------ runs ------------------------------------
 
-enum { MOST_POINTS = 20000, MOST_COLUMNS = 8 };
+enum { MAX_POINTS = 20000, MAX_COLUMNS = 8 };
 
 // What a run recorded, Reals only; other types as their number.
 typedef struct recording {
@@ -84,14 +84,14 @@ typedef struct recording {
   cpl_solver_def solver;
   cpl_run_stats stats;
   size_t n, n_columns;
-  cpl_type type[MOST_COLUMNS];
-  double t[MOST_POINTS];
-  double value[MOST_POINTS][MOST_COLUMNS];
+  cpl_type type[MAX_COLUMNS];
+  double t[MAX_POINTS];
+  double value[MAX_POINTS][MAX_COLUMNS];
 } recording;
 
 static inline cpl_status keep_columns(void* user, const cpl_column* columns, size_t n) {
   recording* r = user;
-  assert_true(n <= MOST_COLUMNS);
+  assert_true(n <= MAX_COLUMNS);
   r->n_columns = n;
   for (size_t i = 0; i < n; i++) r->type[i] = columns[i].type;
   return CPL_OK;
@@ -99,7 +99,7 @@ static inline cpl_status keep_columns(void* user, const cpl_column* columns, siz
 
 static inline cpl_status keep_point(void* user, double t, const cpl_value* values) {
   recording* r = user;
-  assert_true(r->n < MOST_POINTS);
+  assert_true(r->n < MAX_POINTS);
   r->t[r->n] = t;
   for (size_t i = 0; i < r->n_columns; i++) {
     double number = r->type[i] == CPL_REAL     ? values[i].real

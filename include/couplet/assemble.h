@@ -77,20 +77,20 @@ CPL_API int32_t cpl_system_line_count(const cpl_source* system);
 CPL_API cpl_system_line cpl_system_line_at(const cpl_source* system, int32_t i);
 
 /// Where an interface is at the start, in the common frame.
-typedef struct cpl_system_place {
+typedef struct cpl_system_pose {
   const char* name;
   cpl_tlm_kind kind;
   bool has_position, has_orientation;
   double position[3];     ///< 1D: the first
   double orientation[9];  ///< 3D: row by row
   double angles[3];       ///< the same as Angle321: about x, y, z; turned about z first
-} cpl_system_place;
+} cpl_system_pose;
 
 /// Interfaces of a built system that has lines, in the order of its file.
 CPL_API int32_t cpl_system_interface_count(const cpl_source* system);
 /// Initialises an instance and asks it; out has room for all interfaces.
 /// Returns: also after a failure to align the ends of lines `out` is filled.
-CPL_API cpl_status cpl_system_places(cpl_source* system, cpl_system_place* out);
+CPL_API cpl_status cpl_system_poses(cpl_source* system, cpl_system_pose* out);
 
 #ifdef __cplusplus
 }

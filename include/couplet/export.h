@@ -23,7 +23,7 @@ CPL_API cpl_build_def cpl_default_build_def(void);
 /// platform (compiled with $CC or cc), sources for model exchange, a page of documentation. The
 /// same model gives the same bytes. Nullable: output; else its `size` bytes receive the path of the
 /// FMU.
-CPL_API cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* output,
+CPL_API cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* output,
                                  size_t size);
 
 #ifdef __cplusplus

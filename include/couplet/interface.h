@@ -17,20 +17,20 @@ extern "C" {
 //------------------------------------ description ------------------------------------
 
 typedef enum cpl_causality {
-  CPL_PARAMETER,
-  CPL_CALCULATED_PARAMETER,
-  CPL_INPUT,
-  CPL_OUTPUT,
-  CPL_LOCAL,
-  CPL_INDEPENDENT,
+  CPL_CAUSALITY_PARAMETER,
+  CPL_CAUSALITY_CALCULATED_PARAMETER,
+  CPL_CAUSALITY_INPUT,
+  CPL_CAUSALITY_OUTPUT,
+  CPL_CAUSALITY_LOCAL,
+  CPL_CAUSALITY_INDEPENDENT,
 } cpl_causality;
 
 typedef enum cpl_variability {
-  CPL_CONSTANT,
-  CPL_FIXED,
-  CPL_TUNABLE,
-  CPL_DISCRETE,
-  CPL_CONTINUOUS,
+  CPL_VARIABILITY_CONSTANT,
+  CPL_VARIABILITY_FIXED,
+  CPL_VARIABILITY_TUNABLE,
+  CPL_VARIABILITY_DISCRETE,
+  CPL_VARIABILITY_CONTINUOUS,
 } cpl_variability;
 
 typedef enum cpl_initial {
@@ -45,16 +45,16 @@ typedef enum cpl_initial {
 /// all the same; those of UInt64 by their bits.
 typedef enum cpl_width {
   CPL_WIDTH_OWN,
-  CPL_FLOAT32,
-  CPL_FLOAT64,
-  CPL_INT8,
-  CPL_UINT8,
-  CPL_INT16,
-  CPL_UINT16,
-  CPL_INT32,
-  CPL_UINT32,
-  CPL_INT64,
-  CPL_UINT64,
+  CPL_WIDTH_FLOAT32,
+  CPL_WIDTH_FLOAT64,
+  CPL_WIDTH_INT8,
+  CPL_WIDTH_UINT8,
+  CPL_WIDTH_INT16,
+  CPL_WIDTH_UINT16,
+  CPL_WIDTH_INT32,
+  CPL_WIDTH_UINT32,
+  CPL_WIDTH_INT64,
+  CPL_WIDTH_UINT64,
 } cpl_width;
 
 CPL_API const char* cpl_type_name(cpl_type type);                       ///< "Real", ...
@@ -105,7 +105,7 @@ typedef struct cpl_variable {
   bool reinit;             ///< the model may reinitialise this state at events
   bool relative_quantity;  ///< a difference: the offsets of units do not apply
   bool unbounded;          ///< may grow without limit (an angle): for error control
-  bool passing;            ///< there in some structures of the model only; else it is NaN
+  bool mode_dependent;     ///< there in some structures of the model only; else it is NaN
   int32_t unit;            ///< index in units; -1: none
   int32_t display_unit;    ///< index in units; -1: none
   int32_t declared_type;   ///< index in types; -1: none
@@ -130,7 +130,7 @@ typedef struct cpl_array {
 } cpl_array;
 
 typedef enum cpl_dependency_kind {
-  CPL_DEPENDENT,
+  CPL_KIND_DEPENDENT,
   CPL_KIND_CONSTANT,
   CPL_KIND_FIXED,
   CPL_KIND_TUNABLE,
@@ -326,27 +326,27 @@ typedef struct cpl_event_info {
 /// step.
 typedef struct cpl_break {
   double time;  ///< INFINITY: there is none that matters for the relative tolerance asked with
-  double size;  ///< what is lost by passing over it, relative to the range of the value
+  double size;  ///< what is lost by mode_dependent over it, relative to the range of the value
 } cpl_break;
 
 typedef struct cpl_model cpl_model;
 
 /// Where a variable of a model is in one of its pieces.
-typedef struct cpl_piece_ref {
+typedef struct cpl_subsystem_ref {
   int32_t piece;
   uint32_t ref;
-} cpl_piece_ref;
+} cpl_subsystem_ref;
 
 /// A model taken apart into models that do not influence each other.
-typedef struct cpl_pieces {
+typedef struct cpl_subsystems {
   cpl_model** models;
   int32_t n;
   /// The variable with reference r is what refs[first[r]] to refs[first[r + 1] - 1] name: one
   /// of them is read, all are set (a parameter that several pieces use).
   const int32_t* first;
-  const cpl_piece_ref* refs;
+  const cpl_subsystem_ref* refs;
   uint32_t n_refs;
-} cpl_pieces;
+} cpl_subsystems;
 
 /// Constraints in the linear system of Newton's method: as many rows and unknowns behind those of
 /// the model, so that one factorisation serves all. With A the model's own system,
@@ -387,7 +387,7 @@ typedef struct cpl_model_ops {
   /// of one piece and stays as it is. Otherwise it must only be destroyed from here on, after its
   /// pieces, which the caller owns; the arrays live as long as it does, and so does its
   /// description.
-  cpl_status (*split)(cpl_model* m, cpl_pieces* out);
+  cpl_status (*split)(cpl_model* m, cpl_subsystems* out);
   /// A model of variable structure: the descriptions it can have, one after the other, so that who
   /// uses it can prepare; NULL behind the last one, and at once when there are too many. They have
   /// the same variables with the same references; states, indicators and dependencies differ. They

@@ -74,7 +74,7 @@ typedef struct cpl_master_def {
   const cpl_master_bond* bonds;  ///< for CPL_ESTIMATE_ENERGY
   int32_t n_bonds;
   double loop_tolerance;  ///< of loops, relative to each value's own size; 0: 1e-9
-  int32_t most_iterations;
+  int32_t max_iterations;
   /// Loops go round so many times in every step, whatever comes out; 0: until they are solved. At
   /// the start and at events they are solved in any case.
   int32_t fixed_iterations;
@@ -94,9 +94,9 @@ CPL_API cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_s
 //------------------------------------ what it did ------------------------------------
 
 typedef enum cpl_master_class {
-  CPL_ROLLS_BACK,
-  CPL_LEGACY,  ///< can do neither
-  CPL_PREDICTS,
+  CPL_CLASS_ROLLS_BACK,
+  CPL_CLASS_LEGACY,  ///< can do neither
+  CPL_CLASS_PREDICTS,
 } cpl_master_class;
 
 typedef struct cpl_master_part_stats {
@@ -118,7 +118,7 @@ typedef struct cpl_master_stats {
 /// Returns: NULL when the stepper was not made by cpl_master().
 CPL_API const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s);
 /// Its communication step; 0: as far as it is asked to go, or not made by cpl_master().
-CPL_API double cpl_master_step(const cpl_stepper* s);
+CPL_API double cpl_master_step_size(const cpl_stepper* s);
 /// How many steppers it has; 0: it was not made by cpl_master().
 CPL_API int32_t cpl_master_count(const cpl_stepper* s);
 CPL_API cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i);

@@ -17,8 +17,8 @@ typedef struct cpl_column {
   const char* unit;         ///< Nullable
   const char* description;  ///< never NULL
   cpl_type type;
-  bool constant;      ///< a parameter or constant: the same in every row
-  bool without_sign;  ///< of integers: all 64 bits are digits
+  bool constant;     ///< a parameter or constant: the same in every row
+  bool is_unsigned;  ///< of integers: all 64 bits are digits
 } cpl_column;
 
 /// A recorded value; the column's type says which member (integers: Integer, Boolean, Enumeration).

@@ -99,8 +99,8 @@ CPL_API cpl_status cpl_system_def_add_parameter(cpl_system_def* def, const char*
 CPL_API cpl_status cpl_system_def_add_number(cpl_system_def* def, const char* name, double value);
 
 typedef enum cpl_interpolation {
-  CPL_LINEAR,
-  CPL_HOLD,
+  CPL_INTERPOLATE_LINEAR,
+  CPL_INTERPOLATE_HOLD,
 } cpl_interpolation;
 
 /// An input of the system: exactly one of expression, file, table or callback, or none of them:
@@ -251,8 +251,8 @@ CPL_API cpl_status cpl_system_def_add_mode(cpl_system_def* def, const char* name
 /// The mode to begin with.
 CPL_API cpl_status cpl_system_def_set_start_mode(cpl_system_def* def, const char* name);
 
-/// A way out of a mode. Start from cpl_default_leave_def(), then change what you need.
-typedef struct cpl_leave_def {
+/// A way out of a mode. Start from cpl_default_transition_def(), then change what you need.
+typedef struct cpl_transition_def {
   const char* to;         ///< the mode that follows
   const char* when;       ///< a condition. Nullable: `at`, or on_terminate alone.
   const char* const* at;  ///< times: numbers or constant expressions. Nullable.
@@ -261,11 +261,11 @@ typedef struct cpl_leave_def {
   const char* entry;           ///< "follow", "error", "wait". Nullable: "follow"
   const cpl_assignment* sets;  ///< of the new mode, from values of the old one
   size_t n_sets;
-} cpl_leave_def;
+} cpl_transition_def;
 
-CPL_API cpl_leave_def cpl_default_leave_def(void);
-CPL_API cpl_status cpl_system_def_add_leave(cpl_system_def* def, const char* mode,
-                                            const cpl_leave_def* leave);
+CPL_API cpl_transition_def cpl_default_transition_def(void);
+CPL_API cpl_status cpl_system_def_add_transition(cpl_system_def* def, const char* mode,
+                                                 const cpl_transition_def* leave);
 
 /// An output of the whole: `source` in every mode, or in each mode what `in` says: mode, source.
 /// Nullable: source, or in

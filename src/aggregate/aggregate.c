@@ -280,7 +280,7 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, a->x);
   cpli_free(ctx, a->value);
   cpli_free(ctx, a->gathered_integers);
-  cpli_box_release(a->box);
+  cpli_shared_desc_release(a->box);
   cpli_arena_free(&a->arena);
   cpli_free(ctx, a);
 }
@@ -292,7 +292,7 @@ static cpl_status make_plans(cpli_aggregate* a) {
   for (int i = CPLI_PLAN_INITIAL; i <= CPLI_PLAN_CONTINUOUS && st >= 0; i++) {
     cpli_plan_destroy(a->plans[i]);
     a->plans[i] = NULL;
-    st = cpli_plan_make(a, (cpli_plan_kind)i, &a->plans[i]);
+    st = cpli_plan_make(a, (cpli_eval_plan_kind)i, &a->plans[i]);
   }
   return st >= 0 && a->rows != NULL ? cpli_rows_match(a) : st;
 }
@@ -463,7 +463,7 @@ static cpl_status node_for(maker* k, cpl_port port, cpli_node_kind kind, int32_t
                    sizeof *a->nodes)) {
       return cpli_nomem(a->base.base.ctx);
     }
-    bool discrete = v->type != CPL_REAL || v->variability <= CPL_DISCRETE;
+    bool discrete = v->type != CPL_REAL || v->variability <= CPL_VARIABILITY_DISCRETE;
     a->nodes[*there = a->n_nodes++] = (cpli_node){.kind = kind,
                                                   .part = part,
                                                   .var = port.var,
@@ -491,16 +491,16 @@ static cpl_status nodes_for(maker* k, const cpl_port* ports, int32_t n, int32_t*
 static cpl_status add_target(maker* k, int32_t i) {
   const cpl_coupling* c = &k->def->couplings[i];
   cpli_aggregate* a = k->a;
-  cpli_tie* l = &a->links[i];
+  cpli_coupling_edge* l = &a->links[i];
   cpl_status st = node_for(k, c->target, CPLI_NODE_INPUT, &l->target);
   if (st < 0) return st;
   cpli_node* node = &a->nodes[l->target];
   if (node->coupling >= 0) return bad(k, c, "the target is coupled twice");
   const cpl_variable* v =
       node->part >= 0 ? &a->parts[node->part].m->base.desc->vars[node->var] : NULL;
-  node->parameter = v != NULL && v->causality == CPL_PARAMETER;
-  node->fixed = node->parameter && v->variability < CPL_TUNABLE;
-  if (v != NULL && v->causality != CPL_INPUT && !node->parameter)
+  node->parameter = v != NULL && v->causality == CPL_CAUSALITY_PARAMETER;
+  node->fixed = node->parameter && v->variability < CPL_VARIABILITY_TUNABLE;
+  if (v != NULL && v->causality != CPL_CAUSALITY_INPUT && !node->parameter)
     return bad(k, c, "the target is no input and no parameter");
   if (node->part < 0 && a->signals[node->var].kind == CPL_SIGNAL_INPUT)
     return bad(k, c, "an input of the system is set from outside");
@@ -512,7 +512,7 @@ static cpl_status add_target(maker* k, int32_t i) {
 
 static cpl_status add_sources(maker* k, int32_t i) {
   cpli_aggregate* a = k->a;
-  cpli_tie* l = &a->links[i];
+  cpli_coupling_edge* l = &a->links[i];
   l->def = k->def->couplings[i];
   if (l->def.factor == 0) l->def.factor = 1;
   bool plain = l->def.function.value == NULL;
@@ -767,7 +767,7 @@ static cpl_status prepare(maker* k) {
 cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {
   *out = NULL;
   cpli_aggregate* a = cpli_alloc(ctx, 1, sizeof *a);
-  cpli_box* box = cpli_alloc(ctx, 1, sizeof *box);
+  cpli_shared_desc* box = cpli_alloc(ctx, 1, sizeof *box);
   if (a != NULL && box != NULL) {
     cpli_arena_init(&a->arena, ctx);
     cpli_arena_init(&box->arena, ctx);

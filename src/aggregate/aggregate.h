@@ -30,7 +30,7 @@ typedef struct cpli_node {
   bool discrete;      // changes at events only
   bool parameter;     // an input node that is a parameter of its part: all outputs may follow it
   bool fixed;         // such a parameter that is set before time starts only
-  bool row;           // an unknown of the integrator: cpli_rows
+  bool row;           // an unknown of the integrator: cpli_loop_rows
   int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
 } cpli_node;
 
@@ -40,14 +40,14 @@ static inline bool cpli_is_smooth(const cpli_node* node) {
 }
 
 // A coupling with its sources as nodes.
-typedef struct cpli_tie {
+typedef struct cpli_coupling_edge {
   cpl_coupling def;
   int32_t target;               // node
   int32_t n_sources, *sources;  // nodes
   double* values;               // of the sources, gathered
   double* gradient;             // d target / d sources
   bool known;                   // a constant gradient that has been computed
-} cpli_tie;
+} cpli_coupling_edge;
 
 typedef struct cpli_outside {  // condition and assignment of an external event
   cpl_external_event def;
@@ -82,22 +82,27 @@ typedef struct cpli_part {
 } cpli_part;
 
 // One call on one part, or a run of couplings, or a loop.
-typedef enum cpli_op_kind { CPLI_OP_GET, CPLI_OP_SET, CPLI_OP_COUPLE, CPLI_OP_LOOP } cpli_op_kind;
+typedef enum cpli_eval_op_kind {
+  CPLI_OP_GET,
+  CPLI_OP_SET,
+  CPLI_OP_COUPLE,
+  CPLI_OP_LOOP
+} cpli_eval_op_kind;
 
-typedef struct cpli_op {
-  cpli_op_kind kind;
+typedef struct cpli_eval_op {
+  cpli_eval_op_kind kind;
   int32_t part;          // of get and set
   uint8_t type;          // cpl_type of get and set
   int32_t first, count;  // in plan->nodes; a loop: its index
   int32_t merged;        // so many of its couplings, the last ones, are computed by sets on the way
-} cpli_op;
+} cpli_eval_op;
 
 // Which nodes a plan brings up to date, and by which dependencies.
-typedef enum cpli_plan_kind {
+typedef enum cpli_eval_plan_kind {
   CPLI_PLAN_INITIAL,     // all, as they depend on each other before time starts
   CPLI_PLAN_EVENT,       // all
   CPLI_PLAN_CONTINUOUS,  // those that are not discrete
-} cpli_plan_kind;
+} cpli_eval_plan_kind;
 
 // A coupling as the walk needs it, close together in memory.
 typedef struct cpli_wire {
@@ -105,10 +110,10 @@ typedef struct cpli_wire {
   double factor, offset;
 } cpli_wire;
 
-typedef struct cpli_plan {
+typedef struct cpli_eval_plan {
   cpl_context* ctx;
   cpli_blocks* blocks;
-  cpli_op* ops;
+  cpli_eval_op* ops;
   size_t n_ops, cap_ops;
   int32_t* nodes;    // that the ops work on
   uint32_t* refs;    // of those nodes, for get and set
@@ -117,12 +122,12 @@ typedef struct cpli_plan {
   struct cpli_loop** loops;
   size_t n_loops, cap_loops;
   struct cpli_updates* updates;  // of a plan for events; else NULL
-} cpli_plan;
+} cpli_eval_plan;
 
 // Loops as rows of the integrator's system: their torn values are its unknowns, and what they miss
 // their couplings by are its residuals. Behind them stand algebraic variables and residuals of
 // parts.
-typedef struct cpli_rows {
+typedef struct cpli_loop_rows {
   int32_t n;       // of the loops
   int32_t* nodes;  // torn ones of the loops between events
   double *nominals, *residuals;
@@ -130,23 +135,23 @@ typedef struct cpli_rows {
   int32_t* algebraics;   // of each part: how many
   double* z;             // that the integrator gave
   bool given;  // values came from the integrator since the last event; else loops are solved
-} cpli_rows;
+} cpli_loop_rows;
 
 // A description that outlives the aggregate it was made for, as long as someone holds it.
-typedef struct cpli_box {
+typedef struct cpli_shared_desc {
   cpl_context* ctx;
   int32_t holders;
   cpli_arena arena;
   cpli_names names;
   cpl_description desc;
-} cpli_box;
+} cpli_shared_desc;
 
 // What differs from structure to structure of an aggregate whose parts change theirs; those of the
 // present one are in the aggregate itself.
 typedef struct cpli_variant {
   struct cpli_variant* next;
   const cpl_description** key;  // of the parts that vary
-  cpli_box* box;
+  cpli_shared_desc* box;
   cpl_model_ops ops;
   struct cpli_span {
     int32_t first_state, n_states, first_indicator, n_indicators;
@@ -157,7 +162,7 @@ typedef struct cpli_variant {
   double* indicators;
   double *x, *constraint_room;
   struct cpli_gradients* gradients;
-  cpli_plan* plans[3];
+  cpli_eval_plan* plans[3];
   struct cpli_newton* newton;
   struct cpli_direction* direction;
   bool verified;
@@ -166,7 +171,7 @@ typedef struct cpli_variant {
 typedef struct cpli_aggregate {
   cpl_model base;
   cpl_model_ops ops;
-  cpli_box* box;
+  cpli_shared_desc* box;
   cpl_description* desc;  // = &box->desc
   cpli_arena arena;
   char* name;
@@ -180,7 +185,7 @@ typedef struct cpli_aggregate {
   int32_t* node_of;   // of each variable of the parts; -1: none
   bool* is_state;     // of each variable of the parts
   int32_t* state_of;  // of each variable of the parts: which state it is; -1: none
-  cpli_tie* links;
+  cpli_coupling_edge* links;
   int32_t n_links;
   int32_t* settling;  // links with comparisons, or others that settle at events
   int32_t n_settling;
@@ -196,10 +201,10 @@ typedef struct cpli_aggregate {
   cpli_variant *variants, *variant;  // all that were made; the present one. NULL: nothing varies
   bool prepared;                     // those that are made before the start
 
-  cpli_plan* plans[3];  // by cpli_plan_kind
+  cpli_eval_plan* plans[3];  // by cpli_eval_plan_kind
   struct cpli_newton* newton;
   struct cpli_direction* direction;  // Nullable: a part has no directional derivatives
-  cpli_rows* rows;                   // Nullable: loops are solved as they come
+  cpli_loop_rows* rows;              // Nullable: loops are solved as they come
 
   cpl_constraint* constraints;  // of the whole, not those of parts
   int32_t n_constraints;
@@ -222,7 +227,7 @@ typedef struct cpli_aggregate {
   bool* positive;       // indicators of the parts, after the last update of each
   double* indicators;   // scratch: of one part
   int64_t* gathered_integers;
-  cpli_plan_kind phase;
+  cpli_eval_plan_kind phase;
   int64_t runs, events;  // counted: what is constant in a run or between events is kept that long
   int32_t stop;          // the event that wishes to stop, from 1; 0: none
   bool verified;         // the parts' dependencies have been looked at
@@ -257,8 +262,8 @@ const cpl_description* cpli_aggregate_structure_at(cpl_model* m, int32_t i);
 void cpli_aggregate_lay_out(
     cpli_aggregate* a);  // where each part's variables, states and indicators begin
 cpl_status cpli_aggregate_describe(cpli_aggregate* a);
-cpli_box* cpli_box_hold(cpl_model* aggregate);  // one holder more
-void cpli_box_release(cpli_box* box);           // Nullable
+cpli_shared_desc* cpli_shared_desc_retain(cpl_model* aggregate);  // one holder more
+void cpli_shared_desc_release(cpli_shared_desc* box);             // Nullable
 
 //------------------------------------ structure.c ------------------------------------
 
@@ -270,14 +275,14 @@ cpl_status cpli_aggregate_reach(cpli_aggregate* a, int32_t** first, int32_t** st
 
 //------------------------------------ plan.c ------------------------------------
 
-cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** out);
-void cpli_plan_destroy(cpli_plan* p);
+cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval_plan** out);
+void cpli_plan_destroy(cpli_eval_plan* p);
 /// Append what brings these nodes, independent of each other, up to date: gets, couplings, sets.
 /// Operations from number `since` on may be extended.
-cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
-                            size_t n);
+cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_eval_plan* p, size_t since,
+                            const int32_t* nodes, size_t n);
 /// Let the sets of inputs compute the couplings of these, where those are plain.
-cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_plan* p);
+cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_eval_plan* p);
 
 //------------------------------------ verify.c ------------------------------------
 
@@ -290,10 +295,10 @@ cpl_status cpli_aggregate_verify(cpli_aggregate* a, bool* distrust);
 /// Bring all nodes up to date at the present point.
 cpl_status cpli_evaluate(cpli_aggregate* a);
 /// Walk some ops of a plan.
-cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
-cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out);
+cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops, size_t n);
+cpl_status cpli_coupling_value(cpli_aggregate* a, cpli_coupling_edge* l, double* out);
 double cpli_node_nominal(const cpli_aggregate* a, int32_t node);  // the usual size of its value
-cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l);
+cpl_status cpli_coupling_gradient(cpli_aggregate* a, cpli_coupling_edge* l);
 /// A part's partial derivatives at the present point; constant ones are evaluated once. `out` is
 /// the caller's for this jacobian and has what it had after the last call. Sets *changed when
 /// anything was evaluated.
@@ -303,13 +308,14 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 
 //------------------------------------ loop.c ------------------------------------
 
-cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct cpli_loop** out);
+cpl_status cpli_loop_make(cpli_aggregate* a, cpli_eval_plan* p, int32_t block,
+                          struct cpli_loop** out);
 void cpli_loop_destroy(struct cpli_loop* l);
 void cpli_loop_forget(struct cpli_loop* l);          // what it kept to save work
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 /// Whether a variable of a part, by its index in the whole, is in a loop.
 bool cpli_aggregate_in_loop(const cpl_model* aggregate, int32_t var);
-cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l);
+cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_eval_plan* p, struct cpli_loop* l);
 
 typedef struct cpli_torn {
   int32_t n;
@@ -323,7 +329,7 @@ cpl_status cpli_loop_check(cpli_aggregate* a, struct cpli_loop* l, bool* fine);
 /// None: it is discrete, not a matter of derivatives.
 cpli_torn cpli_loop_torn(const struct cpli_loop* l);
 /// From here on, while the rows are given, it is not solved: what its torn values miss is told.
-void cpli_loop_tell(struct cpli_loop* l, double* residuals);
+void cpli_loop_report(struct cpli_loop* l, double* residuals);
 
 /// The change of a loop's nodes, from the change of everything before them.
 cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l);
@@ -336,9 +342,10 @@ void cpli_direction_destroy(struct cpli_direction* d);
 /// The Jacobian of the whole times a vector.
 cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out);
 /// Changes of the nodes of some ops; changes of what they need are known.
-cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n);
+cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops,
+                               size_t n);
 /// The change of a coupling's target.
-cpl_status cpli_tie_direction(cpli_aggregate* a, cpli_tie* l, double* out);
+cpl_status cpli_coupling_direction(cpli_aggregate* a, cpli_coupling_edge* l, double* out);
 double* cpli_direction_of(cpli_aggregate* a, int32_t node);
 
 //------------------------------------ newton.c ------------------------------------
@@ -374,7 +381,7 @@ typedef struct cpli_groups {
 
 cpl_status cpli_groups_find(const cpli_aggregate* a, cpli_groups* out);
 void cpli_groups_free(cpli_groups* g);
-cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out);
+cpl_status cpli_aggregate_split(cpl_model* m, cpl_subsystems* out);
 
 //------------------------------------ constraints.c ------------------------------------
 

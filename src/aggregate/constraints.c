@@ -8,7 +8,7 @@
 
 #include "aggregate/aggregate.h"
 
-enum { MOST_ROUNDS = 20 };  // of parts that project themselves, one by one
+enum { MAX_ROUNDS = 20 };  // of parts that project themselves, one by one
 
 static bool has_constraints(const cpli_part* part) {
   return part->m->base.desc->n_constraints > 0 && part->m->ops->count_constraints != NULL;
@@ -101,7 +101,7 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t most, double
   bool moves = true;
   for (int round = 0; moves && st == CPL_OK; round++) {
     moves = false;
-    if (round == MOST_ROUNDS)
+    if (round == MAX_ROUNDS)
       return cpl_fail(m->base.ctx, CPL_RETRY,
                       "%s: the projections of the models do not come to rest at t=%.12g", a->name,
                       a->t);

@@ -47,10 +47,12 @@ static cpl_status add_part(cpli_aggregate* a, int32_t k, int32_t unit, int32_t t
     v.derivative_of = moved(v.derivative_of, first);
     v.alias_of = moved(v.alias_of, first);
     // inputs and outputs of parts are inner matters; only an input nothing feeds can still be set
-    if (v.causality == CPL_INPUT && coupled(a, k, i, is_target)) v.causality = CPL_LOCAL;
-    if (v.causality == CPL_PARAMETER && coupled(a, k, i, is_target))
-      v.causality = CPL_CALCULATED_PARAMETER, v.initial = CPL_INITIAL_CALCULATED;
-    if (v.causality == CPL_OUTPUT) v.causality = CPL_LOCAL, v.inner_output = true;
+    if (v.causality == CPL_CAUSALITY_INPUT && coupled(a, k, i, is_target))
+      v.causality = CPL_CAUSALITY_LOCAL;
+    if (v.causality == CPL_CAUSALITY_PARAMETER && coupled(a, k, i, is_target))
+      v.causality = CPL_CAUSALITY_CALCULATED_PARAMETER, v.initial = CPL_INITIAL_CALCULATED;
+    if (v.causality == CPL_CAUSALITY_OUTPUT)
+      v.causality = CPL_CAUSALITY_LOCAL, v.inner_output = true;
     vars[first + i] = v;
     if (cpli_names_add(&a->box->names, v.name, first + i) == CPL_ERR_NOMEM)
       return cpli_nomem(a->base.base.ctx);
@@ -82,19 +84,19 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
     copy.description = copied(a, copy.description, &fine);
     copy.unit = copied(a, copy.unit, &fine);
     if (!fine) return cpli_nomem(a->base.base.ctx);
-    static const cpl_causality causality[] = {[CPL_SIGNAL_INNER] = CPL_LOCAL,
-                                              [CPL_SIGNAL_INPUT] = CPL_INPUT,
-                                              [CPL_SIGNAL_OUTPUT] = CPL_OUTPUT,
-                                              [CPL_SIGNAL_PARAMETER] = CPL_PARAMETER};
+    static const cpl_causality causality[] = {[CPL_SIGNAL_INNER] = CPL_CAUSALITY_LOCAL,
+                                              [CPL_SIGNAL_INPUT] = CPL_CAUSALITY_INPUT,
+                                              [CPL_SIGNAL_OUTPUT] = CPL_CAUSALITY_OUTPUT,
+                                              [CPL_SIGNAL_PARAMETER] = CPL_CAUSALITY_PARAMETER};
     bool parameter = s->kind == CPL_SIGNAL_PARAMETER, input = s->kind == CPL_SIGNAL_INPUT;
     cpl_variable v = {.name = s->name,
                       .description = s->description,
                       .ref = (uint32_t)(first + i),
                       .type = CPL_REAL,
                       .causality = (uint8_t)causality[s->kind],
-                      .variability = parameter     ? CPL_FIXED
-                                     : s->discrete ? CPL_DISCRETE
-                                                   : CPL_CONTINUOUS,
+                      .variability = parameter     ? CPL_VARIABILITY_FIXED
+                                     : s->discrete ? CPL_VARIABILITY_DISCRETE
+                                                   : CPL_VARIABILITY_CONTINUOUS,
                       .initial = parameter ? CPL_INITIAL_EXACT
                                  : input   ? CPL_INITIAL_NONE
                                            : CPL_INITIAL_CALCULATED,
@@ -146,13 +148,13 @@ void cpli_aggregate_lay_out(cpli_aggregate* a) {
   a->n_part_indicators = indicators;
 }
 
-cpli_box* cpli_box_hold(cpl_model* aggregate) {
-  cpli_box* box = ((cpli_aggregate*)aggregate)->box;
+cpli_shared_desc* cpli_shared_desc_retain(cpl_model* aggregate) {
+  cpli_shared_desc* box = ((cpli_aggregate*)aggregate)->box;
   box->holders++;
   return box;
 }
 
-void cpli_box_release(cpli_box* box) {
+void cpli_shared_desc_release(cpli_shared_desc* box) {
   if (box == NULL || --box->holders > 0) return;
   cpli_names_free(&box->names);
   cpli_arena_free(&box->arena);

@@ -36,7 +36,7 @@ typedef struct cpli_direction {
 
 // FMI lets outputs and derivatives be differentiated, no other variables.
 static bool may_be_asked(const cpl_description* d, int32_t var) {
-  return d->vars[var].causality == CPL_OUTPUT;
+  return d->vars[var].causality == CPL_CAUSALITY_OUTPUT;
 }
 
 static int32_t state_index(const cpl_description* d, int32_t var) {
@@ -127,8 +127,8 @@ void cpli_direction_destroy(struct cpli_direction* d) {
 
 double* cpli_direction_of(cpli_aggregate* a, int32_t node) { return &a->direction->change[node]; }
 
-cpl_status cpli_tie_direction(cpli_aggregate* a, cpli_tie* l, double* out) {
-  cpl_status st = cpli_tie_gradient(a, l);
+cpl_status cpli_coupling_direction(cpli_aggregate* a, cpli_coupling_edge* l, double* out) {
+  cpl_status st = cpli_coupling_gradient(a, l);
   *out = 0;
   for (int32_t i = 0; i < l->n_sources && st == CPL_OK; i++)
     *out += l->gradient[i] * a->direction->change[l->sources[i]];
@@ -146,7 +146,7 @@ static cpl_status ask(cpli_aggregate* a, int32_t part, const uint32_t* refs, siz
                              d->seed + s->first, out);
 }
 
-static cpl_status get(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
   direction* d = a->direction;
   size_t n = 0;
   for (int32_t i = op->first; i < op->first + op->count; i++) {
@@ -163,7 +163,7 @@ static cpl_status get(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
   return st;
 }
 
-static cpl_status walk_one(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+static cpl_status walk_one(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
   direction* d = a->direction;
   cpl_status st = CPL_OK;
   if (op->kind == CPLI_OP_LOOP) return cpli_loop_direction(a, p->loops[op->first]);
@@ -172,12 +172,12 @@ static cpl_status walk_one(cpli_aggregate* a, const cpli_plan* p, const cpli_op*
     int32_t node = p->nodes[i];
     if (!cpli_is_smooth(&a->nodes[node])) continue;
     if (op->kind == CPLI_OP_SET) d->seed[d->place[node]] = d->change[node];
-    else st = cpli_tie_direction(a, &a->links[a->nodes[node].coupling], &d->change[node]);
+    else st = cpli_coupling_direction(a, &a->links[a->nodes[node].coupling], &d->change[node]);
   }
   return st;
 }
 
-cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops,
+cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops,
                                size_t n) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st == CPL_OK; i++) st = walk_one(a, p, &ops[i]);
@@ -219,7 +219,7 @@ static cpl_status by_directions(cpl_model* m, const double* v, double* out) {
       memcpy(d->seed + d->shares[k].first, v + part->first_state,
              (size_t)part->n_states * sizeof *v);
   }
-  const cpli_plan* p = a->plans[CPLI_PLAN_CONTINUOUS];
+  const cpli_eval_plan* p = a->plans[CPLI_PLAN_CONTINUOUS];
   if (st == CPL_OK) st = cpli_direction_walk(a, p, p->ops, p->n_ops);
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     const cpli_part* part = &a->parts[k];

@@ -16,7 +16,7 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 
 //------------------------------------ couplings ------------------------------------
 
-cpl_status cpli_tie_value(cpli_aggregate* a, cpli_tie* l, double* out) {
+cpl_status cpli_coupling_value(cpli_aggregate* a, cpli_coupling_edge* l, double* out) {
   const cpl_coupling* c = &l->def;
   if (c->function.value == NULL) {
     *out = c->factor * a->value[l->sources[0]] + c->offset;
@@ -39,7 +39,7 @@ static double slope(double minus, double at, double plus, double h) {
   return (plus - minus) / (2 * h);
 }
 
-static cpl_status by_differences(cpli_aggregate* a, cpli_tie* l) {
+static cpl_status by_differences(cpli_aggregate* a, cpli_coupling_edge* l) {
   const cpl_function* f = &l->def.function;
   double base, plus, minus;
   cpl_status st = f->value(f->user, a->t, l->values, &base);
@@ -56,7 +56,7 @@ static cpl_status by_differences(cpli_aggregate* a, cpli_tie* l) {
   return st;
 }
 
-cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l) {
+cpl_status cpli_coupling_gradient(cpli_aggregate* a, cpli_coupling_edge* l) {
   const cpl_function* f = &l->def.function;
   if (l->known) return CPL_OK;
   cpl_status st = CPL_OK;
@@ -73,7 +73,7 @@ cpl_status cpli_tie_gradient(cpli_aggregate* a, cpli_tie* l) {
 
 //------------------------------------ operations ------------------------------------
 
-static cpl_status get(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
   cpl_component* c = &a->parts[op->part].m->base;
   const uint32_t* refs = p->refs + op->first;
   const int32_t* nodes = p->nodes + op->first;
@@ -88,7 +88,7 @@ static cpl_status get(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
   return st;
 }
 
-static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
   cpl_component* c = &a->parts[op->part].m->base;
   const uint32_t* refs = p->refs + op->first;
   const int32_t* nodes = p->nodes + op->first;
@@ -114,7 +114,7 @@ static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) 
   return c->ops->set_integer(c, (cpl_type)op->type, refs, n, a->gathered_integers);
 }
 
-static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op) {
+static cpl_status couple(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
   const int32_t* nodes = p->nodes + op->first;
   const cpli_wire* wires = p->wires + op->first;
   for (int32_t i = 0; i < op->count - op->merged; i++) {
@@ -122,13 +122,15 @@ static cpl_status couple(cpli_aggregate* a, const cpli_plan* p, const cpli_op* o
       a->value[nodes[i]] = wires[i].factor * a->value[wires[i].source] + wires[i].offset;
       continue;
     }
-    cpl_status st = cpli_tie_value(a, &a->links[a->nodes[nodes[i]].coupling], &a->value[nodes[i]]);
+    cpl_status st =
+        cpli_coupling_value(a, &a->links[a->nodes[nodes[i]].coupling], &a->value[nodes[i]]);
     if (st != CPL_OK) return st;
   }
   return CPL_OK;
 }
 
-cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, size_t n) {
+cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops,
+                     size_t n) {
   for (size_t i = 0; i < n; i++) {
     cpl_status st = CPL_OK;
     switch (ops[i].kind) {
@@ -144,7 +146,7 @@ cpl_status cpli_walk(cpli_aggregate* a, const cpli_plan* p, const cpli_op* ops, 
 
 cpl_status cpli_evaluate(cpli_aggregate* a) {
   if (a->fresh) return CPL_OK;
-  const cpli_plan* p = a->plans[a->phase];
+  const cpli_eval_plan* p = a->plans[a->phase];
   cpl_status st = cpli_walk(a, p, p->ops, p->n_ops);
   a->fresh = st == CPL_OK;
   return st;

@@ -11,7 +11,7 @@
 #include "model/breaks.h"
 #include "model/sparsity.h"
 
-enum { MOST_ROUNDS = 1000 };  // of one event
+enum { MAX_ROUNDS = 1000 };  // of one event
 
 // In an event there is no shorter step to try.
 static cpl_status final(cpli_aggregate* a, cpl_status st) {
@@ -39,7 +39,7 @@ cpl_status cpli_aggregate_indicators(cpl_model* m, double* z) {
   }
   z += a->n_part_indicators;
   for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
-    cpli_tie* l = &a->links[i];
+    cpli_coupling_edge* l = &a->links[i];
     st = function_indicators(a, &l->def.function, l->sources, l->n_sources, l->values, z);
     z += l->def.function.n_indicators;
   }
@@ -91,7 +91,7 @@ void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* o
 static cpl_status settle_links(cpli_aggregate* a, bool* changed) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < a->n_settling && st == CPL_OK; i++) {
-    cpli_tie* l = &a->links[a->settling[i]];
+    cpli_coupling_edge* l = &a->links[a->settling[i]];
     const cpl_function* f = &l->def.function;
     bool moved = false;
     cpli_gather(a, l->sources, l->n_sources, l->values);
@@ -111,7 +111,7 @@ static cpl_status accept_one(cpli_aggregate* a, const cpl_function* f, const int
 cpl_status cpli_aggregate_accept(cpli_aggregate* a) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < a->n_settling && st == CPL_OK; i++) {
-    cpli_tie* l = &a->links[a->settling[i]];
+    cpli_coupling_edge* l = &a->links[a->settling[i]];
     st = accept_one(a, &l->def.function, l->sources, l->n_sources, l->values);
   }
   for (int32_t i = 0; i < a->n_outside && st == CPL_OK; i++) {
@@ -133,7 +133,7 @@ static double next_time(cpli_aggregate* a) {
   double next = INFINITY;
   for (int32_t k = 0; k < a->n_parts; k++) next = fmin(next, a->parts[k].next_time);
   for (int32_t i = 0; i < a->n_settling; i++) {
-    cpli_tie* l = &a->links[a->settling[i]];
+    cpli_coupling_edge* l = &a->links[a->settling[i]];
     next = fmin(next, next_of(a, &l->def.function, l->sources, l->n_sources, l->values));
   }
   for (int32_t i = 0; i < a->n_outside; i++) {
@@ -355,7 +355,7 @@ cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   if (st >= 0) st = carry_over(a);
   if (st >= 0) st = cpli_updates_carry_texts(a);
   if (st >= 0) st = cpli_updates_open(a, &info->again);
-  if (st >= 0 && info->again && a->rounds >= MOST_ROUNDS) return cpli_updates_endless(a);
+  if (st >= 0 && info->again && a->rounds >= MAX_ROUNDS) return cpli_updates_endless(a);
   if (st >= 0 && !info->again && a->n_outside > 0) st = fire_again(a, info);
   info->next_time = next_time(a);
   // who wishes to stop waits until the event is over

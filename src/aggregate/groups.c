@@ -27,7 +27,7 @@ typedef struct finder {
 // A function of time, parameters and inputs of the whole that keeps nothing in mind may be computed
 // in several places. One that does (a comparison, a table with jumps) would be moved by all of
 // them.
-static bool may_copy(const finder* f, const cpli_tie* l) {
+static bool may_copy(const finder* f, const cpli_coupling_edge* l) {
   if (l->def.function.settle != NULL) return false;
   for (int32_t k = 0; k < l->n_sources; k++) {
     const cpli_node* from = &f->a->nodes[l->sources[k]];
@@ -109,7 +109,7 @@ static void find(finder* f, cpli_groups* g) {
   for (int32_t i = 0; i < a->n_parts + a->n_signals; i++) f->parent[i] = i;
   find_shared(f);
   for (int32_t i = 0; i < a->n_links; i++) {
-    const cpli_tie* l = &a->links[i];
+    const cpli_coupling_edge* l = &a->links[i];
     int32_t first = element(f, a->nodes[l->target].part, a->nodes[l->target].var);
     if (first >= 0) join_nodes(f, l->sources, l->n_sources, &first);
   }
@@ -161,8 +161,8 @@ typedef struct splitter {
   int32_t* local_part;  // number of each part in its group
   int32_t* used;        // signals of the present group, in the order of their numbers
   int32_t n_used;
-  cpl_piece_ref* signal_refs;  // where signals are, as they are met
-  int32_t* signal_of;          // which signal each belongs to
+  cpl_subsystem_ref* signal_refs;  // where signals are, as they are met
+  int32_t* signal_of;              // which signal each belongs to
   size_t n_refs, cap_refs, cap_of;
   bool no_memory;
 } splitter;
@@ -230,7 +230,7 @@ static const cpl_port* ports_at(splitter* s, int32_t g, const int32_t* nodes, in
   return ports;
 }
 
-static cpl_coupling coupling_at(splitter* s, int32_t g, const cpli_tie* l) {
+static cpl_coupling coupling_at(splitter* s, int32_t g, const cpli_coupling_edge* l) {
   cpl_coupling c = l->def;
   const cpli_node* to = &s->a->nodes[l->target];
   const cpl_port* ports = ports_at(s, g, l->sources, l->n_sources);
@@ -303,7 +303,7 @@ static bool note_signals(splitter* s, int32_t g, uint32_t first) {
     if (!cpli_grow(ctx, (void**)&s->signal_refs, &s->cap_refs, s->n_refs, sizeof *s->signal_refs) ||
         !cpli_grow(ctx, (void**)&s->signal_of, &s->cap_of, s->n_refs, sizeof *s->signal_of))
       return false;
-    s->signal_refs[s->n_refs] = (cpl_piece_ref){g, first + (uint32_t)i};
+    s->signal_refs[s->n_refs] = (cpl_subsystem_ref){g, first + (uint32_t)i};
     s->signal_of[s->n_refs++] = s->used[i];
   }
   return true;
@@ -348,7 +348,7 @@ static cpl_status make_piece(splitter* s, int32_t g, const cpl_aggregate_def* co
 }
 
 // Where parts and their variables are: group, and index there.
-static void note_parts(splitter* s, int32_t* first, cpl_piece_ref* refs) {
+static void note_parts(splitter* s, int32_t* first, cpl_subsystem_ref* refs) {
   const cpli_aggregate* a = s->a;
   for (int32_t g = 0; g < s->groups.n; g++) {
     uint32_t next = 0;
@@ -357,7 +357,7 @@ static void note_parts(splitter* s, int32_t* first, cpl_piece_ref* refs) {
       int32_t begin = a->parts[k].first_var;
       int32_t end = k + 1 < a->n_parts ? a->parts[k + 1].first_var : a->n_part_vars;
       s->local_part[k] = i - s->parts.first[g];
-      for (int32_t v = begin; v < end; v++) refs[v] = (cpl_piece_ref){g, next++};
+      for (int32_t v = begin; v < end; v++) refs[v] = (cpl_subsystem_ref){g, next++};
     }
   }
   for (int32_t v = 0; v <= a->n_part_vars; v++) first[v] = v;
@@ -365,14 +365,15 @@ static void note_parts(splitter* s, int32_t* first, cpl_piece_ref* refs) {
 
 // Signals behind the variables of parts, those of one signal next to each other, the first group
 // first.
-static bool finish_refs(splitter* s, cpl_pieces* out, int32_t* first, cpl_piece_ref* part_refs) {
+static bool finish_refs(splitter* s, cpl_subsystems* out, int32_t* first,
+                        cpl_subsystem_ref* part_refs) {
   const cpli_aggregate* a = s->a;
   int32_t n = a->n_part_vars;
-  cpl_piece_ref* refs = get(s, (size_t)n + s->n_refs, sizeof *refs);
+  cpl_subsystem_ref* refs = get(s, (size_t)n + s->n_refs, sizeof *refs);
   if (s->no_memory) return false;
   for (int32_t v = 0; v < n; v++) {  // a model that stands alone has references of its own
-    const cpl_piece_ref* at = &part_refs[v];
-    refs[v] = (cpl_piece_ref){at->piece, out->models[at->piece]->base.desc->vars[at->ref].ref};
+    const cpl_subsystem_ref* at = &part_refs[v];
+    refs[v] = (cpl_subsystem_ref){at->piece, out->models[at->piece]->base.desc->vars[at->ref].ref};
   }
   for (size_t i = 0; i < s->n_refs; i++) first[n + 1 + s->signal_of[i]]++;
   for (int32_t i = 0; i < a->n_signals; i++) {
@@ -387,20 +388,20 @@ static bool finish_refs(splitter* s, cpl_pieces* out, int32_t* first, cpl_piece_
   return true;
 }
 
-static void destroy_pieces(cpl_pieces* p) {
+static void destroy_pieces(cpl_subsystems* p) {
   for (int32_t i = 0; i < p->n; i++) {
     if (p->models[i] != NULL) p->models[i]->base.ops->destroy(&p->models[i]->base);
   }
-  *p = (cpl_pieces){0};
+  *p = (cpl_subsystems){0};
 }
 
-static cpl_status take_apart(splitter* s, cpl_pieces* out) {
+static cpl_status take_apart(splitter* s, cpl_subsystems* out) {
   cpli_aggregate* a = s->a;
   cpl_context* ctx = a->base.base.ctx;
   size_t n = (size_t)a->n_part_vars;
   if (!prepare(s)) return cpli_nomem(ctx);
   cpl_model** parts = get(s, (size_t)a->n_parts, sizeof *parts);
-  cpl_piece_ref* refs = get(s, n, sizeof *refs);
+  cpl_subsystem_ref* refs = get(s, n, sizeof *refs);
   int32_t* first = get(s, n + (size_t)a->n_signals + 2, sizeof *first);
   out->models = get(s, (size_t)s->groups.n, sizeof *out->models);
   if (s->no_memory) return cpli_nomem(ctx);
@@ -416,9 +417,9 @@ static cpl_status take_apart(splitter* s, cpl_pieces* out) {
   return st;
 }
 
-cpl_status cpli_aggregate_split(cpl_model* m, cpl_pieces* out) {
+cpl_status cpli_aggregate_split(cpl_model* m, cpl_subsystems* out) {
   splitter s = {.a = (cpli_aggregate*)m};
-  *out = (cpl_pieces){0};
+  *out = (cpl_subsystems){0};
   cpl_status st = cpli_groups_find(s.a, &s.groups);
   if (st >= 0 && s.groups.n > 1) st = take_apart(&s, out);
   if (st < 0) destroy_pieces(out);

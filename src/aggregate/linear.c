@@ -26,7 +26,7 @@ static bool is_signal(const cpli_aggregate* a, int32_t var) {
 }
 
 static bool counts(const cpl_variable* v) {
-  return v->type == CPL_REAL && v->variability == CPL_CONTINUOUS;
+  return v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
 // Inputs (or outputs) of the whole; of an aggregate that has none, those of its parts.
@@ -38,7 +38,7 @@ static int32_t list_ports(const cpl_model* m, cpl_causality which, int32_t* out)
     own += d->vars[i].causality == which && is_signal(a, i) && counts(&d->vars[i]);
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* v = &d->vars[i];
-    bool inner = which == CPL_OUTPUT && v->inner_output;
+    bool inner = which == CPL_CAUSALITY_OUTPUT && v->inner_output;
     if ((v->causality != which && !inner) || !counts(v)) continue;
     if (own > 0 && !is_signal(a, i)) continue;
     out[n++] = i;
@@ -105,8 +105,8 @@ static cpl_status find_states(linear* l) {
 }
 
 static cpl_status find_ports(linear* l) {
-  l->shown.n_inputs = list_ports(l->m, CPL_INPUT, l->inputs);
-  l->shown.n_outputs = list_ports(l->m, CPL_OUTPUT, l->outputs);
+  l->shown.n_inputs = list_ports(l->m, CPL_CAUSALITY_INPUT, l->inputs);
+  l->shown.n_outputs = list_ports(l->m, CPL_CAUSALITY_OUTPUT, l->outputs);
   cpl_status st = choose(l, l->inputs, &l->shown.n_inputs, &l->shown.inputs);
   return st < 0 ? st : choose(l, l->outputs, &l->shown.n_outputs, &l->shown.outputs);
 }

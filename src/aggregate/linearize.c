@@ -62,7 +62,7 @@ static void classify(const cpl_description* d, uint8_t* what) {
     if (d->states[k] >= 0) what[d->states[k]] = IS_ITSELF;
   }
   for (int32_t i = 0; i < d->n_vars; i++) {
-    if (d->vars[i].causality == CPL_INPUT) what[i] = IS_ITSELF;
+    if (d->vars[i].causality == CPL_CAUSALITY_INPUT) what[i] = IS_ITSELF;
   }
 }
 
@@ -84,7 +84,7 @@ static cpl_status block_of_one(cpl_model* m, const double* x, const request* q) 
       }
     } else if (what[q->rows[r]] == IS_UNKNOWN) {
       chosen[n_known++] = r;
-    } else if (v->type == CPL_REAL && v->variability == CPL_CONTINUOUS) {
+    } else if (v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS) {
       chosen[q->n_rows + n_other++] = r;
     }
   }
@@ -232,8 +232,8 @@ static cpl_status assemble(whole* w) {
     w->first[me] = (int32_t)w->n_entries;
     fine = fine && add_entry(w, me, me, 1);
     if (node->coupling >= 0) {
-      cpli_tie* l = &a->links[node->coupling];
-      cpl_status st = cpli_tie_gradient(w->a, l);
+      cpli_coupling_edge* l = &a->links[node->coupling];
+      cpl_status st = cpli_coupling_gradient(w->a, l);
       if (st != CPL_OK) return st;
       for (int32_t k = 0; k < l->n_sources && fine; k++) {
         int32_t source = w->unknown[l->sources[k]];
@@ -266,7 +266,7 @@ static cpl_status singular(const whole* w, int32_t node) {
 // Loops alone can make the matrix singular, and each of them can tell whatever the units of its
 // values are; pivots of the whole cannot.
 static cpl_status check_loops(whole* w) {
-  const cpli_plan* p = w->a->plans[w->a->phase];
+  const cpli_eval_plan* p = w->a->plans[w->a->phase];
   for (size_t i = 0; i < p->n_loops; i++) {
     bool fine = true;
     cpl_status st = cpli_loop_check(w->a, p->loops[i], &fine);

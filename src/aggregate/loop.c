@@ -15,7 +15,7 @@
 #include "numeric/dense.h"
 #include "numeric/roots.h"
 
-enum { MOST_ITERATIONS = 50, MOST_HALVINGS = 12, MOST_ROUNDS = 100 };
+enum { MAX_ITERATIONS = 50, MAX_HALVINGS = 12, MAX_ROUNDS = 100 };
 static const double enough = 1e-11;  // change of a torn value, relative to its own size
 static const double lost = 1e10;     // errors of df/ds that grow so much leave nothing but rounding
 static const double doubtful = 1e6;  // and here a failure has to do with it
@@ -34,10 +34,10 @@ typedef struct cpli_loop {
   cpl_context* ctx;
   const cpli_blocks* blocks;
   int32_t block, n, n_torn;
-  int32_t* nodes;   // torn ones first
-  cpli_plan* cut;   // sets the torn inputs
-  cpli_plan* rest;  // everything that follows
-  bool discrete;    // not a matter of derivatives: iterate until nothing changes
+  int32_t* nodes;        // torn ones first
+  cpli_eval_plan* cut;   // sets the torn inputs
+  cpli_eval_plan* rest;  // everything that follows
+  bool discrete;         // not a matter of derivatives: iterate until nothing changes
   member* members;
   int32_t n_members;
   int32_t *member_of,
@@ -54,10 +54,11 @@ typedef struct cpli_loop {
 
 //------------------------------------ make ------------------------------------
 
-static cpl_status make_plan(cpli_aggregate* a, const int32_t* nodes, int32_t n, cpli_plan** out) {
+static cpl_status make_plan(cpli_aggregate* a, const int32_t* nodes, int32_t n,
+                            cpli_eval_plan** out) {
   cpl_context* ctx = a->base.base.ctx;
   cpl_status st = CPL_OK;
-  cpli_plan* p = cpli_alloc(ctx, 1, sizeof *p);
+  cpli_eval_plan* p = cpli_alloc(ctx, 1, sizeof *p);
   *out = p;
   if (p == NULL) return cpli_nomem(ctx);
   p->ctx = ctx;
@@ -136,7 +137,8 @@ static cpl_status allocate(loop* l) {
   return CPL_OK;
 }
 
-cpl_status cpli_loop_make(cpli_aggregate* a, cpli_plan* p, int32_t block, struct cpli_loop** out) {
+cpl_status cpli_loop_make(cpli_aggregate* a, cpli_eval_plan* p, int32_t block,
+                          struct cpli_loop** out) {
   const cpli_blocks* b = p->blocks;
   loop* l = cpli_alloc(p->ctx, 1, sizeof *l);
   *out = l;
@@ -198,7 +200,7 @@ cpli_torn cpli_loop_torn(const struct cpli_loop* l) {
   return (cpli_torn){l->discrete ? 0 : l->n_torn, l->nodes, l->scale};
 }
 
-void cpli_loop_tell(struct cpli_loop* l, double* residuals) { l->residuals = residuals; }
+void cpli_loop_report(struct cpli_loop* l, double* residuals) { l->residuals = residuals; }
 
 //------------------------------------ walk ------------------------------------
 
@@ -211,7 +213,7 @@ static cpl_status walk(cpli_aggregate* a, loop* l, const double* s, double* f) {
   }
   if (st == CPL_OK) st = cpli_walk(a, l->rest, l->rest->ops, l->rest->n_ops);
   for (int32_t i = 0; i < l->n_torn && st == CPL_OK; i++) {
-    st = cpli_tie_value(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
+    st = cpli_coupling_value(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
   }
   return st;
 }
@@ -225,7 +227,7 @@ static int32_t index_of(const loop* l, int32_t node) {
 }
 
 static double through_link(const cpli_aggregate* a, const loop* l, int32_t node) {
-  const cpli_tie* k = &a->links[a->nodes[node].coupling];
+  const cpli_coupling_edge* k = &a->links[a->nodes[node].coupling];
   double sum = 0;
   for (int32_t i = 0; i < k->n_sources; i++) {
     int32_t at = index_of(l, k->sources[i]);
@@ -256,7 +258,7 @@ static cpl_status factorise(cpli_aggregate* a, loop* l) {
   bool changed = false;
   for (int32_t i = 0; i < l->n && st == CPL_OK; i++) {
     int32_t coupling = a->nodes[l->nodes[i]].coupling;
-    if (coupling >= 0) st = cpli_tie_gradient(a, &a->links[coupling]);
+    if (coupling >= 0) st = cpli_coupling_gradient(a, &a->links[coupling]);
   }
   for (int32_t i = 0; i < l->n_members && st == CPL_OK; i++) {
     member* m = &l->members[i];
@@ -335,7 +337,7 @@ static double size_of(const loop* l, const double* step, const double* s) {
 
 // The rounding error of what a coupling computes, from those of its sources.
 static double rounding_of_link(const cpli_aggregate* a, const loop* l, int32_t node) {
-  const cpli_tie* k = &a->links[a->nodes[node].coupling];
+  const cpli_coupling_edge* k = &a->links[a->nodes[node].coupling];
   double sum = 0;
   for (int32_t i = 0; i < k->n_sources; i++) {
     int32_t at = index_of(l, k->sources[i]);
@@ -394,7 +396,7 @@ static double rate_of(const loop* l) {
 // steps; infinite where it went nowhere. Along an old factorisation only the whole step is tried.
 static cpl_status damped_move(cpli_aggregate* a, loop* l, bool fresh, double* rate) {
   double part = 1;
-  for (int k = 0; k < (fresh ? MOST_HALVINGS : 1); k++, part *= 0.5) {
+  for (int k = 0; k < (fresh ? MAX_HALVINGS : 1); k++, part *= 0.5) {
     for (int32_t i = 0; i < l->n_torn; i++) l->trial[i] = l->s[i] + part * l->step[i];
     cpl_status st = walk(a, l, l->trial, l->f);
     if (st < 0) return st;
@@ -417,7 +419,7 @@ static cpl_status newton(cpli_aggregate* a, loop* l, bool* solved) {
   cpl_status st = CPL_OK;
   bool fresh = false;
   if (l->factored) newton_step(l, l->s, l->step);
-  for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
+  for (int k = 0; k < MAX_ITERATIONS && st == CPL_OK; k++) {
     if (!l->factored) {
       st = factorise(a, l);
       if (st != CPL_OK || !l->factored) return st;
@@ -439,7 +441,7 @@ static cpl_status newton(cpli_aggregate* a, loop* l, bool* solved) {
 }
 
 static cpl_status solve_discrete(cpli_aggregate* a, loop* l) {
-  for (int round = 0; round < MOST_ROUNDS; round++) {
+  for (int round = 0; round < MAX_ROUNDS; round++) {
     cpl_status st = walk(a, l, l->s, l->f);
     if (st != CPL_OK) return st;
     if (memcmp(l->s, l->f, (size_t)l->n_torn * sizeof *l->s) == 0) return CPL_OK;
@@ -507,7 +509,7 @@ static cpl_status follow_given(cpli_aggregate* a, loop* l) {
   return st;
 }
 
-cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_plan* p, struct cpli_loop* l) {
+cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_eval_plan* p, struct cpli_loop* l) {
   (void)p;
   if (l->residuals != NULL && a->rows->given) return follow_given(a, l);
   for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->settled[l->nodes[i]];
@@ -530,7 +532,7 @@ static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, do
   }
   if (st == CPL_OK) st = cpli_direction_walk(a, l->rest, l->rest->ops, l->rest->n_ops);
   for (int32_t i = 0; i < l->n_torn && st == CPL_OK; i++)
-    st = cpli_tie_direction(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
+    st = cpli_coupling_direction(a, &a->links[a->nodes[l->nodes[i]].coupling], &f[i]);
   return st;
 }
 
@@ -542,7 +544,7 @@ cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l) {
   int fresh = 0;  // corrections with the matrix of this point
   memset(l->s, 0, (size_t)l->n_torn * sizeof *l->s);
   cpl_status st = walk_direction(a, l, l->s, l->f);
-  for (int k = 0; k < MOST_ITERATIONS && st == CPL_OK; k++) {
+  for (int k = 0; k < MAX_ITERATIONS && st == CPL_OK; k++) {
     if (!l->factored || k == 4) st = factorise(a, l), fresh = 1;
     if (st != CPL_OK || !l->factored) break;
     newton_step(l, l->s, l->step);

@@ -107,7 +107,8 @@ static bool moves(const cpli_aggregate* a, int32_t i) {
 // The node that this one follows through plain couplings; itself: none.
 static int32_t leader(const cpli_aggregate* a, int32_t i) {
   for (int32_t hops = 0; hops < a->n_nodes; hops++) {
-    const cpli_tie* l = a->nodes[i].coupling >= 0 ? &a->links[a->nodes[i].coupling] : NULL;
+    const cpli_coupling_edge* l =
+        a->nodes[i].coupling >= 0 ? &a->links[a->nodes[i].coupling] : NULL;
     if (l == NULL || l->def.function.value != NULL || a->nodes[i].row) return i;
     i = l->sources[0];
   }
@@ -194,7 +195,7 @@ static bool add_block_terms(const cpli_aggregate* a, newton* w, int32_t k) {
   return true;
 }
 
-static bool has_row(const cpli_aggregate* a, const newton* w, const cpli_tie* link) {
+static bool has_row(const cpli_aggregate* a, const newton* w, const cpli_coupling_edge* link) {
   return w->unknown[link->target] >= 0 && leader(a, link->target) == link->target;
 }
 
@@ -206,7 +207,7 @@ static bool add_all_terms(const cpli_aggregate* a, newton* w) {
     if (!add_block_terms(a, w, k)) return false;
   }
   for (int32_t l = 0; l < a->n_links; l++) {
-    const cpli_tie* link = &a->links[l];
+    const cpli_coupling_edge* link = &a->links[l];
     if (!has_row(a, w, link)) continue;
     for (int32_t s = 0; s < link->n_sources; s++) {
       int32_t row = w->unknown[link->target], column = w->unknown[link->sources[s]];
@@ -394,7 +395,7 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
     if (!has_row(a, w, &a->links[l])) continue;
     w->changed = w->changed || !a->links[l].known;  // known ones do not change
-    st = cpli_tie_gradient(a, &a->links[l]);
+    st = cpli_coupling_gradient(a, &a->links[l]);
   }
   if (st != CPL_OK) a->fresh = false;  // a part may have been left where it was moved to
   return st;

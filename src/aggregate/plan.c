@@ -10,7 +10,7 @@
 #include "aggregate/updates.h"
 #include "model/sparsity.h"
 
-static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
+static bool in_plan(const cpli_node* node, cpli_eval_plan_kind kind) {
   bool number = node->type != CPL_STRING && node->type != CPL_BINARY;
   if (node->fixed && kind != CPLI_PLAN_INITIAL) return false;
   return number && !(kind == CPLI_PLAN_CONTINUOUS && node->discrete);
@@ -20,7 +20,7 @@ static bool in_plan(const cpli_node* node, cpli_plan_kind kind) {
 
 typedef struct builder {
   cpli_aggregate* a;
-  cpli_plan_kind kind;
+  cpli_eval_plan_kind kind;
   cpli_graph graph;
   const cpl_unknown** row;   // of all variables of parts; NULL: depends on everything
   int32_t* node_of;          // input node of each variable of parts; -1: none
@@ -74,7 +74,7 @@ static cpl_status add_parameters(builder* b, int32_t i) {
   cpl_status st = CPL_OK;
   bool initial = b->kind == CPLI_PLAN_INITIAL;
   if (b->first_parameter[node->part] == INT32_MAX) return CPL_OK;
-  if (part->m->base.desc->vars[node->var].causality == CPL_PARAMETER) return CPL_OK;
+  if (part->m->base.desc->vars[node->var].causality == CPL_CAUSALITY_PARAMETER) return CPL_OK;
   if (!initial && b->is_state[part->first_var + node->var]) return CPL_OK;
   for (int32_t k = b->first_parameter[node->part]; k < b->a->n_nodes && st >= 0; k++) {
     const cpli_node* other = &b->a->nodes[k];
@@ -92,7 +92,8 @@ static cpl_status add_output(builder* b, int32_t i) {
   cpl_status st = add_parameters(b, i);
   if (st < 0) return st;
   if (row == NULL && b->is_state[part->first_var + node->var]) return CPL_OK;
-  if (row == NULL && d->vars[node->var].variability < CPL_DISCRETE) return CPL_OK;  // a parameter
+  if (row == NULL && d->vars[node->var].variability < CPL_VARIABILITY_DISCRETE)
+    return CPL_OK;  // a parameter
   if (row != NULL && row->count >= 0 && !part->distrusted) {
     for (int32_t k = 0; k < row->count && st >= 0; k++) {
       int32_t var = cpli_root_variable(d, d->structure.deps[row->first + k]);
@@ -106,7 +107,7 @@ static cpl_status add_output(builder* b, int32_t i) {
   return st;
 }
 
-static cpl_status add_link(builder* b, const cpli_tie* l) {
+static cpl_status add_link(builder* b, const cpli_coupling_edge* l) {
   cpl_status st = CPL_OK;
   if (!in_plan(&b->a->nodes[l->target], b->kind)) return CPL_OK;
   for (int32_t k = 0; k < l->n_sources && st >= 0; k++) {
@@ -116,7 +117,7 @@ static cpl_status add_link(builder* b, const cpli_tie* l) {
   return st;
 }
 
-static cpl_status find_blocks(builder* b, cpli_plan* p) {
+static cpl_status find_blocks(builder* b, cpli_eval_plan* p) {
   cpli_aggregate* a = b->a;
   cpl_context* ctx = a->base.base.ctx;
   cpli_graph_init(&b->graph, ctx, a->n_nodes);
@@ -139,19 +140,20 @@ static cpl_status find_blocks(builder* b, cpli_plan* p) {
 
 //------------------------------------ operations ------------------------------------
 
-static bool add_op(cpli_plan* p, cpli_op op) {
+static bool add_op(cpli_eval_plan* p, cpli_eval_op op) {
   if (!cpli_grow(p->ctx, (void**)&p->ops, &p->cap_ops, p->n_ops, sizeof *p->ops)) return false;
   p->ops[p->n_ops++] = op;
   return true;
 }
 
-static bool add_node(const cpli_aggregate* a, cpli_plan* p, int32_t node, bool set) {
+static bool add_node(const cpli_aggregate* a, cpli_eval_plan* p, int32_t node, bool set) {
   if (!cpli_grow(p->ctx, (void**)&p->nodes, &p->cap_nodes, p->n_nodes, sizeof *p->nodes) ||
       !cpli_grow(p->ctx, (void**)&p->refs, &p->cap_refs, p->n_nodes, sizeof *p->refs) ||
       !cpli_grow(p->ctx, (void**)&p->wires, &p->cap_wires, p->n_nodes, sizeof *p->wires)) {
     return false;
   }
-  const cpli_tie* tie = a->nodes[node].coupling >= 0 ? &a->links[a->nodes[node].coupling] : NULL;
+  const cpli_coupling_edge* tie =
+      a->nodes[node].coupling >= 0 ? &a->links[a->nodes[node].coupling] : NULL;
   bool plain = tie != NULL && tie->def.function.value == NULL;
   p->nodes[p->n_nodes] = node;
   p->refs[p->n_nodes] = a->nodes[node].ref;
@@ -163,18 +165,18 @@ static bool add_node(const cpli_aggregate* a, cpli_plan* p, int32_t node, bool s
 
 /// Adds a node to the last operation when that is of the same kind, on the same part and not older
 /// than `since`, else to a new one.
-static bool extend(const cpli_aggregate* a, cpli_plan* p, size_t since, cpli_op_kind kind,
+static bool extend(const cpli_aggregate* a, cpli_eval_plan* p, size_t since, cpli_eval_op_kind kind,
                    int32_t index) {
   const cpli_node* node = &a->nodes[index];
   bool on_part = kind == CPLI_OP_GET || kind == CPLI_OP_SET;
-  cpli_op* last = p->n_ops > since ? &p->ops[p->n_ops - 1] : NULL;
+  cpli_eval_op* last = p->n_ops > since ? &p->ops[p->n_ops - 1] : NULL;
   bool same = last != NULL && last->kind == kind &&
               (!on_part || (last->part == node->part && last->type == node->type));
   if (!same) {
-    cpli_op op = {.kind = kind,
-                  .part = on_part ? node->part : -1,
-                  .type = node->type,
-                  .first = (int32_t)p->n_nodes};
+    cpli_eval_op op = {.kind = kind,
+                       .part = on_part ? node->part : -1,
+                       .type = node->type,
+                       .first = (int32_t)p->n_nodes};
     if (!add_op(p, op)) return false;
   }
   p->ops[p->n_ops - 1].count++;
@@ -187,8 +189,8 @@ static bool may_merge(const cpli_aggregate* a, int32_t node) {
   return a->links[k->coupling].def.function.value == NULL;
 }
 
-cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const int32_t* nodes,
-                            size_t n) {
+cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_eval_plan* p, size_t since,
+                            const int32_t* nodes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (a->nodes[nodes[i]].kind == CPLI_NODE_OUTPUT && !extend(a, p, since, CPLI_OP_GET, nodes[i]))
       return cpli_nomem(p->ctx);
@@ -206,11 +208,11 @@ cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_plan* p, size_t since, const
   return CPL_OK;
 }
 
-cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_plan* p) {
+cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_eval_plan* p) {
   int32_t* place = cpli_alloc(p->ctx, (size_t)a->n_nodes, sizeof *place);  // of its wire, plus one
   if (place == NULL) return cpli_nomem(p->ctx);
   for (size_t k = 0; k < p->n_ops; k++) {
-    cpli_op* op = &p->ops[k];
+    cpli_eval_op* op = &p->ops[k];
     int32_t end = op->first + op->count;
     while (op->kind == CPLI_OP_COUPLE && op->merged < op->count &&
            may_merge(a, p->nodes[end - 1 - op->merged]))
@@ -237,18 +239,18 @@ static int compare(const void* x, const void* y) {
   return a->node < b->node ? -1 : a->node > b->node;
 }
 
-static cpl_status add_loop(cpli_aggregate* a, cpli_plan* p, int32_t block) {
+static cpl_status add_loop(cpli_aggregate* a, cpli_eval_plan* p, int32_t block) {
   if (!cpli_grow(p->ctx, (void**)&p->loops, &p->cap_loops, p->n_loops, sizeof *p->loops))
     return cpli_nomem(p->ctx);
   p->loops[p->n_loops] = NULL;
-  cpli_op op = {.kind = CPLI_OP_LOOP, .part = -1, .first = (int32_t)p->n_loops++};
+  cpli_eval_op op = {.kind = CPLI_OP_LOOP, .part = -1, .first = (int32_t)p->n_loops++};
   cpl_status st = cpli_loop_make(a, p, block, &p->loops[p->n_loops - 1]);
   if (st >= 0 && !add_op(p, op)) st = cpli_nomem(p->ctx);
   return st;
 }
 
 // What is not in a loop, and the loops, sorted by level and part.
-static size_t list_items(const cpli_aggregate* a, const cpli_blocks* b, cpli_plan_kind kind,
+static size_t list_items(const cpli_aggregate* a, const cpli_blocks* b, cpli_eval_plan_kind kind,
                          item* items) {
   size_t n = 0;
   for (int32_t k = 0; k < b->n_blocks; k++) {
@@ -285,7 +287,7 @@ static void swap_levels(cpli_blocks* b) {
 
 // A part that is set computes everything anew when it is asked again. So each value comes as late
 // as it may where that makes fewer calls than as early as it can.
-static size_t choose_levels(const cpli_aggregate* a, cpli_blocks* b, cpli_plan_kind kind,
+static size_t choose_levels(const cpli_aggregate* a, cpli_blocks* b, cpli_eval_plan_kind kind,
                             item* items) {
   size_t n = list_items(a, b, kind, items);
   size_t early = count_calls(a, items, n);
@@ -296,7 +298,7 @@ static size_t choose_levels(const cpli_aggregate* a, cpli_blocks* b, cpli_plan_k
   return list_items(a, b, kind, items);
 }
 
-static cpl_status schedule(cpli_aggregate* a, cpli_plan* p, cpli_plan_kind kind) {
+static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_kind kind) {
   cpli_blocks* b = p->blocks;
   cpl_status st = CPL_OK;
   item* items = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *items);
@@ -317,10 +319,10 @@ static cpl_status schedule(cpli_aggregate* a, cpli_plan* p, cpli_plan_kind kind)
   return st;
 }
 
-cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** out) {
+cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval_plan** out) {
   cpl_context* ctx = a->base.base.ctx;
   *out = NULL;
-  cpli_plan* p = cpli_alloc(ctx, 1, sizeof *p);
+  cpli_eval_plan* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
   p->ctx = ctx;
   builder b = {.a = a, .kind = kind};
@@ -334,7 +336,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_plan_kind kind, cpli_plan** ou
   return st;
 }
 
-void cpli_plan_destroy(cpli_plan* p) {
+void cpli_plan_destroy(cpli_eval_plan* p) {
   if (p == NULL) return;
   for (size_t i = 0; i < p->n_loops; i++) cpli_loop_destroy(p->loops[i]);
   cpli_updates_destroy(p->updates);

@@ -12,7 +12,7 @@ typedef struct report {
   cpl_graph shown;
   cpli_arena arena;
   const cpli_aggregate* a;
-  const cpli_plan* plan;
+  const cpli_eval_plan* plan;
   int32_t* loop_of;     // of each block; -1: none
   int32_t* input_node;  // of each variable of parts; -1: none
   bool no_memory;
@@ -74,8 +74,8 @@ static cpl_graph_model model_of(report* r, const cpl_component* c) {
                            .kind = inner ? "system" : copied(r, d->kind),
                            .title = copied(r, d->name),
                            .n_states = d->n_states,
-                           .n_inputs = count(d, CPL_INPUT),
-                           .n_outputs = count(d, CPL_OUTPUT),
+                           .n_inputs = count(d, CPL_CAUSALITY_INPUT),
+                           .n_outputs = count(d, CPL_CAUSALITY_OUTPUT),
                            .n_indicators = d->n_indicators,
                            .directional = c->ops->directional != NULL,
                            .rolls_back = c->ops->save != NULL,
@@ -111,7 +111,8 @@ static void add_models(report* r) {
     if (node->kind != CPLI_NODE_OUTPUT) continue;
     const cpl_description* d = a->parts[node->part].m->base.desc;
     const cpl_variable* v = &d->vars[node->var];
-    if (v->causality == CPL_OUTPUT || v->causality == CPL_INPUT || v->variability < CPL_DISCRETE)
+    if (v->causality == CPL_CAUSALITY_OUTPUT || v->causality == CPL_CAUSALITY_INPUT ||
+        v->variability < CPL_VARIABILITY_DISCRETE)
       continue;
     const cpl_unknown* row = row_of(&d->structure, node->var);
     if ((row == NULL && !is_state(d, node->var)) || (row != NULL && row->count < 0))
@@ -137,7 +138,7 @@ static cpl_status add_groups(report* r) {
 //------------------------------------ connections ------------------------------------
 
 // "a.y", "1.8*a.T + 32"
-static const char* plain_text(report* r, const cpli_tie* l) {
+static const char* plain_text(report* r, const cpli_coupling_edge* l) {
   char factor[CPLI_NUMBER_SIZE], offset[CPLI_NUMBER_SIZE], text[1024];
   const char* name = value_at(r, l->sources[0]).name;
   if (name == NULL) return NULL;
@@ -157,7 +158,7 @@ static void add_connections(report* r) {
   const cpli_blocks* b = r->plan->blocks;
   cpl_graph_connection* list = get(r, (size_t)a->n_links, sizeof *list);
   for (int32_t i = 0; i < a->n_links && !r->no_memory; i++) {
-    const cpli_tie* l = &a->links[i];
+    const cpli_coupling_edge* l = &a->links[i];
     const cpl_function* f = &l->def.function;
     cpl_graph_connection* c = &list[i];
     c->target = value_at(r, l->target);
@@ -192,7 +193,7 @@ static bool linear_output(const report* r, const cpli_node* node, int32_t block)
   if (row == NULL || row->count < 0) return false;
   for (int32_t k = row->first; k < row->first + row->count; k++) {
     int32_t input = r->input_node[a->parts[node->part].first_var + s->deps[k]];
-    if (input >= 0 && r->plan->blocks->block[input] == block && s->kinds[k] == CPL_DEPENDENT)
+    if (input >= 0 && r->plan->blocks->block[input] == block && s->kinds[k] == CPL_KIND_DEPENDENT)
       return false;
   }
   return true;
@@ -211,7 +212,7 @@ static bool linear_block(const report* r, int32_t block) {
 }
 
 static void add_loops(report* r) {
-  const cpli_plan* p = r->plan;
+  const cpli_eval_plan* p = r->plan;
   const cpli_blocks* b = p->blocks;
   cpl_graph_loop* loops = get(r, p->n_loops, sizeof *loops);
   r->loop_of = get(r, (size_t)b->n_blocks, sizeof *r->loop_of);
@@ -241,11 +242,11 @@ static void add_steps(report* r) {
                                               [CPLI_OP_SET] = CPL_GRAPH_SET,
                                               [CPLI_OP_COUPLE] = CPL_GRAPH_COUPLE,
                                               [CPLI_OP_LOOP] = CPL_GRAPH_LOOP};
-  const cpli_plan* p = r->plan;
+  const cpli_eval_plan* p = r->plan;
   const cpli_blocks* b = p->blocks;
   cpl_graph_step* steps = get(r, p->n_ops, sizeof *steps);
   for (size_t i = 0; i < p->n_ops && !r->no_memory; i++) {
-    const cpli_op* op = &p->ops[i];
+    const cpli_eval_op* op = &p->ops[i];
     cpl_graph_step* s = &steps[i];
     bool on_part = op->kind == CPLI_OP_GET || op->kind == CPLI_OP_SET;
     *s = (cpl_graph_step){.kind = kinds[op->kind], .model = on_part ? op->part : -1, .loop = -1};
@@ -271,7 +272,7 @@ static void add_open(report* r, const cpl_description* d, int32_t model, const c
   cpl_graph_open* list = (cpl_graph_open*)r->shown.unconnected;
   for (int32_t i = 0; i < d->n_vars && !r->no_memory; i++) {
     const cpl_variable* v = &d->vars[i];
-    if (v->causality != CPL_INPUT || fed[v->alias_of >= 0 ? v->alias_of : i]) continue;
+    if (v->causality != CPL_CAUSALITY_INPUT || fed[v->alias_of >= 0 ? v->alias_of : i]) continue;
     size_t n = prefix != NULL ? strlen(prefix) + 1 : 0;
     char* name = get(r, n + strlen(v->name) + 1, 1);
     if (name == NULL) return;
@@ -288,7 +289,8 @@ static void find_open(report* r) {
   const cpli_aggregate* a = r->a;
   bool* fed = get(r, (size_t)a->n_part_vars, sizeof *fed);
   size_t n = 0;
-  for (int32_t k = 0; k < a->n_parts; k++) n += (size_t)count(a->parts[k].m->base.desc, CPL_INPUT);
+  for (int32_t k = 0; k < a->n_parts; k++)
+    n += (size_t)count(a->parts[k].m->base.desc, CPL_CAUSALITY_INPUT);
   r->shown.unconnected = get(r, n, sizeof *r->shown.unconnected);
   for (int32_t i = 0; i < a->n_nodes && !r->no_memory; i++) {
     const cpli_node* node = &a->nodes[i];
@@ -319,7 +321,8 @@ static void describe_whole(report* r) {
 static void describe_one(report* r, const cpl_component* c) {
   cpl_graph_model* model = get(r, 1, sizeof *model);
   bool* fed = get(r, (size_t)c->desc->n_vars, sizeof *fed);
-  r->shown.unconnected = get(r, (size_t)count(c->desc, CPL_INPUT), sizeof *r->shown.unconnected);
+  r->shown.unconnected =
+      get(r, (size_t)count(c->desc, CPL_CAUSALITY_INPUT), sizeof *r->shown.unconnected);
   if (r->no_memory) return;
   *model = model_of(r, c);
   r->shown.models = model;

@@ -11,24 +11,26 @@
 
 #include "aggregate/aggregate.h"
 
-static const cpli_plan* plan_of(const cpli_aggregate* a) { return a->plans[CPLI_PLAN_CONTINUOUS]; }
+static const cpli_eval_plan* plan_of(const cpli_aggregate* a) {
+  return a->plans[CPLI_PLAN_CONTINUOUS];
+}
 
 static int32_t count_rows(const cpli_aggregate* a) {
-  const cpli_plan* p = plan_of(a);
+  const cpli_eval_plan* p = plan_of(a);
   int32_t n = 0;
   for (size_t i = 0; i < p->n_loops; i++) n += cpli_loop_torn(p->loops[i]).n;
   return n;
 }
 
 static void take_loops(cpli_aggregate* a) {
-  const cpli_plan* p = plan_of(a);
-  cpli_rows* r = a->rows;
+  const cpli_eval_plan* p = plan_of(a);
+  cpli_loop_rows* r = a->rows;
   for (size_t i = 0; i < p->n_loops; i++) {
     cpli_torn torn = cpli_loop_torn(p->loops[i]);
     if (torn.n == 0) continue;
     memcpy(r->nodes + r->n, torn.nodes, (size_t)torn.n * sizeof *torn.nodes);
     memcpy(r->nominals + r->n, torn.nominals, (size_t)torn.n * sizeof *torn.nominals);
-    cpli_loop_tell(p->loops[i], r->residuals + r->n);
+    cpli_loop_report(p->loops[i], r->residuals + r->n);
     r->n += torn.n;
   }
   for (int32_t i = 0; i < r->n; i++) a->nodes[r->nodes[i]].row = true;
@@ -77,15 +79,15 @@ cpl_status cpli_rows_use(cpl_model* m, size_t* n) {
          algebraics = a->newton != NULL ? (size_t)count_algebraics(a) : 0;
   *n = a->n_states > 0 ? loops + algebraics : 0;  // without states there is no integrator
   if (*n == 0 || a->rows != NULL) return CPL_OK;
-  cpli_rows* r = cpli_arena_alloc(&a->arena, 1, sizeof *r);
+  cpli_loop_rows* r = cpli_arena_alloc(&a->arena, 1, sizeof *r);
   int32_t* nodes = cpli_arena_alloc(&a->arena, loops + (size_t)a->n_parts, sizeof *nodes);
   double* values = cpli_arena_alloc(&a->arena, 2 * loops + algebraics, sizeof *values);
   if (r == NULL || nodes == NULL || values == NULL) return cpli_nomem(m->base.ctx);
-  *r = (cpli_rows){.nodes = nodes,
-                   .nominals = values,
-                   .residuals = values + loops,
-                   .algebraics = nodes + loops,
-                   .z = values + 2 * loops};
+  *r = (cpli_loop_rows){.nodes = nodes,
+                        .nominals = values,
+                        .residuals = values + loops,
+                        .algebraics = nodes + loops,
+                        .z = values + 2 * loops};
   a->rows = r;
   take_loops(a);
   cpl_status st = algebraics > 0 ? turn_parts(a) : CPL_OK;
@@ -94,15 +96,15 @@ cpl_status cpli_rows_use(cpl_model* m, size_t* n) {
 }
 
 cpl_status cpli_rows_match(cpli_aggregate* a) {
-  const cpli_plan* p = plan_of(a);
-  const cpli_rows* r = a->rows;
+  const cpli_eval_plan* p = plan_of(a);
+  const cpli_loop_rows* r = a->rows;
   int32_t n = 0;
   bool same = count_rows(a) == r->n;
   for (size_t i = 0; i < p->n_loops && same; i++) {
     cpli_torn torn = cpli_loop_torn(p->loops[i]);
     if (torn.n == 0) continue;
     same = memcmp(r->nodes + n, torn.nodes, (size_t)torn.n * sizeof *torn.nodes) == 0;
-    cpli_loop_tell(p->loops[i], r->residuals + n);
+    cpli_loop_report(p->loops[i], r->residuals + n);
     n += torn.n;
   }
   if (same) return CPL_OK;
@@ -115,7 +117,7 @@ cpl_status cpli_rows_match(cpli_aggregate* a) {
 
 cpl_status cpli_rows_set(cpl_model* m, const double* z) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  cpli_rows* r = a->rows;
+  cpli_loop_rows* r = a->rows;
   a->fresh = a->fresh && r->given;
   r->given = true;
   for (int32_t i = 0; i < r->n; i++) {
@@ -161,14 +163,14 @@ cpl_status cpli_rows_get(cpl_model* m, double* z) {
 }
 
 cpl_status cpli_rows_nominals(cpl_model* m, double* nominals) {
-  const cpli_rows* r = ((cpli_aggregate*)m)->rows;
+  const cpli_loop_rows* r = ((cpli_aggregate*)m)->rows;
   if (r->n > 0) memcpy(nominals, r->nominals, (size_t)r->n * sizeof *nominals);
   return gather_parts((cpli_aggregate*)m, nominals + r->n, nominals_of);
 }
 
 cpl_status cpli_rows_residuals(cpl_model* m, double* g) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  const cpli_rows* r = a->rows;
+  const cpli_loop_rows* r = a->rows;
   cpl_status st = cpli_evaluate(a);
   for (int32_t i = 0; i < r->n && st == CPL_OK; i++) {
     g[i] = r->given ? r->residuals[i] : 0;

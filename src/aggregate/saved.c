@@ -14,7 +14,7 @@ typedef struct outside_state {
 
 typedef struct saved {
   double t;
-  cpli_plan_kind phase;
+  cpli_eval_plan_kind phase;
   bool given;  // loops as rows; their values are those of nodes
   bool start_known;
   cpl_snapshot* parts;

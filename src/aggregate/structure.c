@@ -60,7 +60,7 @@ static void meet(search* s, const cpli_part* part, int32_t var) {
   int32_t index = part->first_var + var, node = s->a->node_of[index];
   s->budget--;
   if (node >= 0 && s->a->nodes[node].kind == CPLI_NODE_INPUT) follow(s, node);
-  else if (v->causality == CPL_INPUT || s->is_state[index]) depend_on(s, index);
+  else if (v->causality == CPL_CAUSALITY_INPUT || s->is_state[index]) depend_on(s, index);
 }
 
 static void meet_row(search* s, const cpli_part* part, const cpl_unknown* row) {
@@ -77,7 +77,7 @@ static void meet_node(search* s, int32_t index) {
   const cpli_node* node = &a->nodes[index];
   s->budget--;
   if (node->coupling >= 0) {
-    const cpli_tie* l = &a->links[node->coupling];
+    const cpli_coupling_edge* l = &a->links[node->coupling];
     for (int32_t k = 0; k < l->n_sources; k++) follow(s, l->sources[k]);
     s->budget -= l->n_sources;
   } else if (node->part < 0) {
@@ -86,7 +86,7 @@ static void meet_node(search* s, int32_t index) {
     const cpli_part* part = &a->parts[node->part];
     const cpl_description* d = part->m->base.desc;
     const cpl_unknown* row = s->row[part->first_var + cpli_root_variable(d, node->var)];
-    bool fixed = row == NULL && d->vars[node->var].variability < CPL_DISCRETE;
+    bool fixed = row == NULL && d->vars[node->var].variability < CPL_VARIABILITY_DISCRETE;
     if (row == NULL && s->is_state[part->first_var + node->var]) meet(s, part, node->var);
     else if (!fixed) meet_row(s, part, row);
   }
@@ -161,7 +161,7 @@ static cpl_status keep(search* s, cpl_structure* out) {
   uint8_t* kinds = cpli_arena_alloc(arena, s->n_deps, sizeof *kinds);
   if (s->no_memory || deps == NULL || kinds == NULL) return cpli_nomem(s->a->base.base.ctx);
   if (s->n_deps > 0) memcpy(deps, s->deps, s->n_deps * sizeof *deps);
-  memset(kinds, CPL_DEPENDENT, s->n_deps);
+  memset(kinds, CPL_KIND_DEPENDENT, s->n_deps);
   out->deps = deps;
   out->kinds = kinds;
   out->origin = s->n_deps > 0 || s->budget > 0 ? CPL_ORIGIN_DECLARED : CPL_ORIGIN_ASSUMED;

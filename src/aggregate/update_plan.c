@@ -26,7 +26,7 @@ typedef struct lists {  // successors of each vertex
 typedef struct maker {
   cpli_aggregate* a;
   cpl_context* ctx;
-  const cpli_plan* events;
+  const cpli_eval_plan* events;
   cpli_updates* out;
   cpli_graph all, strong;
   cpli_blocks *loops, *inner;  // of those graphs
@@ -55,7 +55,8 @@ static cpl_status edges_of_node(maker* k, int32_t i) {
   if (node->part < 0 || node->fixed || is_text(node)) return CPL_OK;
   if (node->kind == CPLI_NODE_INPUT || node->type == CPL_CLOCK) return edge(k, block, update, true);
   const cpl_variable* v = &k->a->parts[node->part].m->base.desc->vars[node->var];
-  return v->variability < CPL_DISCRETE ? CPL_OK : edge(k, update, block, k->out->jumping[i]);
+  return v->variability < CPL_VARIABILITY_DISCRETE ? CPL_OK
+                                                   : edge(k, update, block, k->out->jumping[i]);
 }
 
 static cpl_status add_edges(maker* k, const cpli_graph* values) {
@@ -65,7 +66,7 @@ static cpl_status add_edges(maker* k, const cpli_graph* values) {
     st = edge(k, b->block[values->from[e]], b->block[values->to[e]], true);
   for (int32_t i = 0; i < k->a->n_nodes && st >= 0; i++) st = edges_of_node(k, i);
   for (int32_t i = 0; i < k->a->n_texts && st >= 0; i++) {
-    const cpli_tie* l = &k->a->links[k->a->texts[i]];
+    const cpli_coupling_edge* l = &k->a->links[k->a->texts[i]];
     st = edge(k, b->n_blocks + k->a->nodes[l->sources[0]].part,
               b->n_blocks + k->a->nodes[l->target].part, true);
   }
@@ -94,10 +95,10 @@ static int by_order(const void* x, const void* y) {
 }
 
 static cpl_status add_loop(maker* k, int32_t block) {
-  cpli_plan* p = k->out->values;
+  cpli_eval_plan* p = k->out->values;
   if (!cpli_grow(k->ctx, (void**)&p->ops, &p->cap_ops, p->n_ops, sizeof *p->ops))
     return cpli_nomem(k->ctx);
-  p->ops[p->n_ops++] = (cpli_op){.kind = CPLI_OP_LOOP, .part = -1, .first = k->loop_of[block]};
+  p->ops[p->n_ops++] = (cpli_eval_op){.kind = CPLI_OP_LOOP, .part = -1, .first = k->loop_of[block]};
   return CPL_OK;
 }
 
@@ -251,8 +252,8 @@ static cpl_status make(maker* k, const cpli_graph* values) {
   return k->out->done != NULL ? CPL_OK : cpli_nomem(k->ctx);
 }
 
-cpl_status cpli_updates_make(cpli_aggregate* a, const cpli_plan* events, const cpli_graph* values,
-                             cpli_updates** out) {
+cpl_status cpli_updates_make(cpli_aggregate* a, const cpli_eval_plan* events,
+                             const cpli_graph* values, cpli_updates** out) {
   cpl_context* ctx = a->base.base.ctx;
   *out = NULL;
   maker k = {.a = a, .ctx = ctx, .events = events, .out = cpli_alloc(ctx, 1, sizeof **out)};

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MOST_NAMED = 4 };
+enum { MAX_NAMED = 4 };
 // A continuous input that moved by less, relative to its size, is the same: comparisons keep their
 // side so long.
 static const double same = 1e-10;
@@ -111,7 +111,7 @@ static cpl_status carry_binary(const cpli_node* from, const cpli_node* to, cpl_c
   return target->ops->set_binary(target, &to->ref, 1, &bytes);
 }
 
-static cpl_status carry_text(cpli_aggregate* a, const cpli_tie* l) {
+static cpl_status carry_text(cpli_aggregate* a, const cpli_coupling_edge* l) {
   const cpli_node *to = &a->nodes[l->target], *from = &a->nodes[l->sources[0]];  // it is plain
   cpl_component *source = &a->parts[from->part].m->base, *target = &a->parts[to->part].m->base;
   bool* changed = &a->parts[to->part].stale;
@@ -170,7 +170,7 @@ static void note(cpli_aggregate* a, int32_t node) {
 }
 
 static bool sources_changed(const cpli_aggregate* a, int32_t node, int64_t since) {
-  const cpli_tie* l = &a->links[a->nodes[node].coupling];
+  const cpli_coupling_edge* l = &a->links[a->nodes[node].coupling];
   for (int32_t i = 0; i < l->n_sources; i++) {
     if (a->changed_at[l->sources[i]] > since) return true;
   }
@@ -180,7 +180,7 @@ static bool sources_changed(const cpli_aggregate* a, int32_t node, int64_t since
 // Comparisons in a coupling follow what it is computed from at once.
 static cpl_status couple(cpli_aggregate* a, int32_t node, int64_t since) {
   if (!sources_changed(a, node, since)) return CPL_OK;
-  cpli_tie* l = &a->links[a->nodes[node].coupling];
+  cpli_coupling_edge* l = &a->links[a->nodes[node].coupling];
   const cpl_function* f = &l->def.function;
   cpl_status st = CPL_OK;
   a->before[node] = a->value[node];
@@ -189,7 +189,7 @@ static cpl_status couple(cpli_aggregate* a, int32_t node, int64_t since) {
     cpli_gather(a, l->sources, l->n_sources, l->values);
     st = f->settle(f->user, a->t, l->values, &turned);
   }
-  if (st == CPL_OK) st = cpli_tie_value(a, l, &a->value[node]);
+  if (st == CPL_OK) st = cpli_coupling_value(a, l, &a->value[node]);
   if (st == CPL_OK) note(a, node);
   return st;
 }
@@ -203,8 +203,8 @@ static bool loop_changed(const cpli_aggregate* a, const int32_t* nodes, int32_t 
   return false;
 }
 
-static cpl_status solve_loop(cpli_aggregate* a, const cpli_op* op, int64_t since) {
-  const cpli_plan* p = a->plans[CPLI_PLAN_EVENT];
+static cpl_status solve_loop(cpli_aggregate* a, const cpli_eval_op* op, int64_t since) {
+  const cpli_eval_plan* p = a->plans[CPLI_PLAN_EVENT];
   int32_t block = cpli_loop_block(p->loops[op->first]);
   const int32_t* nodes = p->blocks->order + p->blocks->first[block];
   int32_t n = p->blocks->first[block + 1] - p->blocks->first[block];
@@ -219,7 +219,8 @@ static cpl_status solve_loop(cpli_aggregate* a, const cpli_op* op, int64_t since
   return st;
 }
 
-static cpl_status get(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op, int64_t since) {
+static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                      int64_t since) {
   const int32_t* nodes = p->nodes + op->first;
   if (a->parts[op->part].touched <= since) return CPL_OK;
   for (int32_t i = 0; i < op->count; i++) a->before[nodes[i]] = a->value[nodes[i]];
@@ -228,7 +229,8 @@ static cpl_status get(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op, 
   return st;
 }
 
-static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op, int64_t since) {
+static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                      int64_t since) {
   const int32_t* nodes = p->nodes + op->first;
   bool changed = false;
   for (int32_t i = 0; i < op->count; i++) changed = changed || a->changed_at[nodes[i]] > since;
@@ -237,7 +239,8 @@ static cpl_status set(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op, 
   return cpli_walk(a, p, op, 1);
 }
 
-static cpl_status follow(cpli_aggregate* a, const cpli_plan* p, const cpli_op* op, int64_t* done) {
+static cpl_status follow(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                         int64_t* done) {
   cpl_status st = CPL_OK;
   switch (op->kind) {
     case CPLI_OP_GET: st = get(a, p, op, *done); break;
@@ -285,16 +288,16 @@ cpl_status cpli_updates_endless(cpli_aggregate* a) {
   for (int32_t k = 0; k < a->n_parts; k++) {
     const cpli_part* part = &a->parts[k];
     for (int32_t i = part->first_input; i < part->first_input + part->n_inputs; i++) {
-      if (!input_changed(a, i) || named++ >= MOST_NAMED || used >= sizeof names) continue;
+      if (!input_changed(a, i) || named++ >= MAX_NAMED || used >= sizeof names) continue;
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s (%.6g, then %.6g)",
                                used > 0 ? ", " : "", cpli_node_name(a, i), a->seen[i], a->value[i]);
     }
-    if (!part->due || named++ >= MOST_NAMED || used >= sizeof names) continue;
+    if (!part->due || named++ >= MAX_NAMED || used >= sizeof names) continue;
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s asks for another update",
                              used > 0 ? ", " : "", part->m->base.name);
   }
   return cpl_fail(
       a->base.base.ctx, CPL_ERR_MODEL,
       "%s: the event at t=%.12g does not settle: %d rounds of updates, and these go on: %s%s",
-      a->name, a->t, a->rounds, names, named > MOST_NAMED ? ", and others" : "");
+      a->name, a->t, a->rounds, names, named > MAX_NAMED ? ", and others" : "");
 }

@@ -14,8 +14,8 @@ typedef struct cpli_update_step {
 
 typedef struct cpli_updates {
   cpl_context* ctx;
-  cpli_plan* values;  // a loop has its index in the plan for events, which belongs to that
-  int64_t* done;      // of each operation: the number of the last change it has seen
+  cpli_eval_plan* values;  // a loop has its index in the plan for events, which belongs to that
+  int64_t* done;           // of each operation: the number of the last change it has seen
   cpli_update_step* steps;
   size_t n_steps, cap_steps;
   int32_t *parts, n_parts;
@@ -23,8 +23,8 @@ typedef struct cpli_updates {
 } cpli_updates;
 
 /// The order for a plan for events; `values` are the edges between its nodes.
-cpl_status cpli_updates_make(cpli_aggregate* a, const cpli_plan* events, const cpli_graph* values,
-                             cpli_updates** out);
+cpl_status cpli_updates_make(cpli_aggregate* a, const cpli_eval_plan* events,
+                             const cpli_graph* values, cpli_updates** out);
 void cpli_updates_destroy(cpli_updates* u);  // Nullable
 
 /// An event begins: every part has an update before it is over.

@@ -114,7 +114,7 @@ static void release(cpli_aggregate* a, cpli_variant* v) {
   cpli_gradients_destroy(v->gradients);
   for (size_t i = 0; i < CPLI_COUNT(v->plans); i++) cpli_plan_destroy(v->plans[i]);
   cpli_free(a->base.base.ctx, v->x);
-  cpli_box_release(v->box);
+  cpli_shared_desc_release(v->box);
 }
 
 static cpl_status make(cpli_aggregate* a, const cpl_description** key, cpli_variant** out) {

@@ -74,9 +74,9 @@ typedef struct cpli_modes_plan {
   int32_t n, start;
   cpl_mode_variable *observed, *inputs, *parameters;
   int32_t n_observed, n_inputs, n_parameters;
-  cpli_modes_box* box;
-  struct cpli_way* ways;  // with what must be destroyed
-  char** notes;           // what a user may want to know
+  cpli_modes_desc* box;
+  struct cpli_transition_plan* ways;  // with what must be destroyed
+  char** notes;                       // what a user may want to know
   size_t n_notes, cap_notes;
 } cpli_modes_plan;
 
@@ -109,7 +109,7 @@ typedef struct cpli_built {
   cpli_assembly* assemblies;
   cpl_model* prototype;       // the first instance, until someone asks for it
   cpli_members* draft;        // the same of a system with steppers
-  cpli_box* box;              // holds its description
+  cpli_shared_desc* box;      // holds its description
   cpli_merged* merged;        // likewise
   cpli_modes_plan* modes;     // of a system with modes
   struct cpli_tlm_plan* tlm;  // delay lines. Nullable
@@ -160,7 +160,7 @@ cpl_status cpli_inputs_infer_units(cpli_built* b);
 void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s);
 /// A constant expression, or a number with a unit that is converted to `unit`. `what` names the
 /// variable in messages. Nullable: unit
-cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_text* text,
+cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_located_text* text,
                                  const char* what, const cpl_unit* unit, bool difference,
                                  double* out);
 /// The start value of an input of the whole; *out stays when it has none.
@@ -220,10 +220,10 @@ cpl_status cpli_varying_make(cpl_source* source, const char* name, cpl_model** o
 //------------------------------------ ways.c ------------------------------------
 
 /// The transitions of a mode: what they set, found in the two modes they lead from and to.
-cpl_status cpli_ways_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode);
+cpl_status cpli_transitions_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode);
 /// For cpl_system_note(). Owned: text by the plan. Nullable: there was no memory for it.
 cpl_status cpli_modes_add_note(cpli_modes_plan* p, char* text);
-void cpli_ways_free(cpli_modes_plan* p);
+void cpli_transitions_free(cpli_modes_plan* p);
 
 //------------------------------------ cosimulation.c, for others
 //------------------------------------

@@ -46,7 +46,7 @@ static cpl_port add_bridge(cpli_assembly* one, const char* model, const char* va
 }
 
 static bool is_discrete(const cpl_variable* v) {
-  return v->type != CPL_REAL || v->variability != CPL_CONTINUOUS;
+  return v->type != CPL_REAL || v->variability != CPL_VARIABILITY_CONTINUOUS;
 }
 
 // An input that changes at events only needs one where a value arrives for it.

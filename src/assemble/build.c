@@ -90,9 +90,9 @@ static cpl_status add_table(built* b, cpli_functions* f, lists* l, size_t i) {
   const cpli_input_table* t = &b->tables[i];
   const double* jumps = NULL;
   int32_t n_jumps = 0;
-  cpl_status st = cpli_function_of_table(f, t->table, t->column, in->interpolation == CPL_HOLD,
-                                         t->convert ? &t->conversion : NULL,
-                                         &couple_signal(l)->function, &jumps, &n_jumps);
+  cpl_status st = cpli_function_of_table(
+      f, t->table, t->column, in->interpolation == CPL_INTERPOLATE_HOLD,
+      t->convert ? &t->conversion : NULL, &couple_signal(l)->function, &jumps, &n_jumps);
   if (st < 0 || n_jumps == 0) return st;
   cpl_port* signal = cpli_arena_alloc(&f->arena, 1, sizeof *signal);
   if (signal == NULL) return cpli_nomem(b->base.ctx);
@@ -302,8 +302,8 @@ static cpl_status event_times(built* b, cpli_functions* f, const cpli_event* e,
 }
 
 // What an event sets: an expression, or a bare name, whose unit is converted.
-static cpl_status set_value(built* b, cpli_functions* f, cpli_ref target, const cpli_text* value,
-                            cpli_text* out) {
+static cpl_status set_value(built* b, cpli_functions* f, cpli_ref target,
+                            const cpli_located_text* value, cpli_located_text* out) {
   cpli_ref source;
   double factor, offset;
   *out = *value;
@@ -330,7 +330,7 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
     cpli_function_is_guard(&out->condition, b->name, e->name.text);
   if (st >= 0 && e->n_at > 0) st = event_times(b, f, e, out);
   cpl_port* targets = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *targets);
-  cpli_text* values = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *values);
+  cpli_located_text* values = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *values);
   if (targets == NULL || values == NULL) return cpli_nomem(b->base.ctx);
   for (size_t i = 0; i < e->n_sets && st >= 0; i++) {
     cpli_ref ref;
@@ -514,7 +514,7 @@ static void destroy(cpl_source* source) {
     cpli_free(ctx, one->routes);
     cpli_free(ctx, one);
   }
-  cpli_box_release(b->box);
+  cpli_shared_desc_release(b->box);
   cpli_merged_release(b->merged);
   cpli_tlm_plan_free(b);
   cpli_links_free(&b->links);
@@ -669,7 +669,7 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
   }
   cpli_warn_starts(b, model ? b->prototype : b->draft->inner);
   if (model) b->varies = b->prototype->ops->structure != NULL;
-  if (model) b->box = cpli_box_hold(b->prototype);
+  if (model) b->box = cpli_shared_desc_retain(b->prototype);
   else b->base.ops = &stepper_ops;
   b->desc = model ? b->box->desc : b->merged->desc;
   b->desc.kind = "system";

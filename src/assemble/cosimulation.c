@@ -7,7 +7,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/solver.h"
-#include "master/beside.h"
+#include "master/independent.h"
 
 void cpli_members_free(cpli_built* b, cpli_members* d) {
   if (d == NULL) return;
@@ -128,7 +128,8 @@ cpl_status cpli_members_order(cpli_built* b, const cpli_members* d, int32_t* mod
 
 //------------------------------------ what the definition says ------------------------------------
 
-static cpl_status bad_word(cpli_built* b, const cpli_text* t, const char* key, const char* known) {
+static cpl_status bad_word(cpli_built* b, const cpli_located_text* t, const char* key,
+                           const char* known) {
   return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &t->place, "%s: %s is not known (%s)", key,
                       t->text, known);
 }
@@ -172,7 +173,7 @@ static void take_numbers(cpli_built* b, const cpl_stepper_def* def, cpl_master_d
   if (!isnan(c->min_step)) out->min_step = c->min_step;
   if (!isnan(c->loop_tolerance)) out->loop_tolerance = c->loop_tolerance;
   if (c->order >= 0) out->order = (int32_t)c->order;
-  if (c->iterations > 0) out->most_iterations = (int32_t)c->iterations;
+  if (c->iterations > 0) out->max_iterations = (int32_t)c->iterations;
   if (c->fixed_iterations > 0) out->fixed_iterations = (int32_t)c->fixed_iterations;
   if (c->threads > 0) out->threads = (int32_t)c->threads;
 }
@@ -202,8 +203,8 @@ static cpl_status take_steps(cpli_built* b, cpli_functions* f, const layout* l,
   return CPL_OK;
 }
 
-static cpl_status bond_end(cpli_built* b, const layout* l, const cpli_text* text, int32_t* part,
-                           int32_t* var) {
+static cpl_status bond_end(cpli_built* b, const layout* l, const cpli_located_text* text,
+                           int32_t* part, int32_t* var) {
   cpli_ref ref;
   cpl_status st = cpli_resolver_require(&b->resolver, text, &ref);
   if (st < 0) return st;
@@ -352,8 +353,8 @@ static cpl_status put_beside(cpli_built* b, cpli_members* d, const cpl_stepper_d
     if (st < 0) break;
   }
   if (st >= 0)
-    st = cpli_beside(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->merged, NULL,
-                     out);
+    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->merged,
+                          NULL, out);
   else
     for (int32_t i = 0; i < made; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   cpli_free(ctx, parts);
@@ -414,7 +415,7 @@ static cpl_status take_linked(cpli_built* b, const layout* l, const bool* linked
 // The master stands behind all that go at a pace of their own. Its variables are in the order they
 // have in the whole.
 static void find_places(const cpli_built* b, const layout* l, int32_t* number,
-                        cpli_beside_place* places) {
+                        cpli_independent_slot* places) {
   int32_t n = 0;
   uint32_t inner = 0;
   for (int32_t i = 0; i < l->n; i++) {
@@ -422,8 +423,8 @@ static void find_places(const cpli_built* b, const layout* l, int32_t* number,
   }
   for (int32_t v = 0; v < b->merged->desc.n_vars; v++) {
     int32_t part = number[b->merged->part_of_var[v]];
-    places[v] = part >= 0 ? (cpli_beside_place){n, inner++}
-                          : (cpli_beside_place){-1 - part, b->merged->ref_of_var[v]};
+    places[v] = part >= 0 ? (cpli_independent_slot){n, inner++}
+                          : (cpli_independent_slot){-1 - part, b->merged->ref_of_var[v]};
   }
 }
 
@@ -457,15 +458,15 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
   layout inner = {0};
   int32_t* number = cpli_alloc(ctx, (size_t)l->n, sizeof *number);
   cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n + 1, sizeof(cpl_stepper*));
-  cpli_beside_place* places = cpli_alloc(ctx, (size_t)b->merged->desc.n_vars, sizeof *places);
+  cpli_independent_slot* places = cpli_alloc(ctx, (size_t)b->merged->desc.n_vars, sizeof *places);
   int32_t n = 0;
   cpl_status st = number != NULL && parts != NULL && places != NULL ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = take_linked(b, l, linked, number, &inner);
   if (st >= 0) find_places(b, l, number, places);
   if (st >= 0) st = make_all(b, d, def, l, &inner, linked, parts, &n);
   if (st >= 0) {
-    st =
-        cpli_beside(ctx, def->name != NULL ? def->name : b->name, parts, n, b->merged, places, out);
+    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, n, b->merged, places,
+                          out);
   } else {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   }

@@ -86,7 +86,7 @@ static const char* candidate(const void* user, size_t i) {
   return cpli_resolver_candidate(s->f->resolver, i);
 }
 
-static cpl_status parse(names* s, const cpli_text* text, cpli_expr** out) {
+static cpl_status parse(names* s, const cpli_located_text* text, cpli_expr** out) {
   cpli_scope scope = {.resolve = resolve,
 
                       .candidate = candidate,
@@ -308,7 +308,8 @@ static bool make_formula(cpli_functions* f, const cpli_expr* expr, formula* q) {
 static cpli_mover mover_of(const cpli_functions* f, cpli_ref ref) {
   const cpl_variable* v = cpli_ref_variable(f->resolver, ref);
   if (v == NULL) return ref.kind == CPLI_REF_PARAMETER ? CPLI_NEVER_MOVED : CPLI_MOVED;
-  if (v->type != CPL_REAL || v->variability <= CPL_DISCRETE) return CPLI_MOVED_AT_EVENTS;
+  if (v->type != CPL_REAL || v->variability <= CPL_VARIABILITY_DISCRETE)
+    return CPLI_MOVED_AT_EVENTS;
   return CPLI_MOVED;
 }
 
@@ -345,13 +346,13 @@ static bool is_linear(cpli_functions* f, const cpli_expr* expr, const cpli_ref* 
   return linear;
 }
 
-static const char* text_for_messages(cpli_functions* f, const cpli_text* text) {
+static const char* text_for_messages(cpli_functions* f, const cpli_located_text* text) {
   char place[CPLI_PLACE_SIZE], whole[CPLI_PLACE_SIZE + 256];
-  snprintf(whole, sizeof whole, "%s%s", cpli_place_text(&text->place, place), text->text);
+  snprintf(whole, sizeof whole, "%s%s", cpli_source_loc_text(&text->place, place), text->text);
   return cpli_arena_strdup(&f->arena, whole);
 }
 
-static cpl_status fill(cpli_functions* f, names* s, const cpli_text* text, cpli_expr* expr,
+static cpl_status fill(cpli_functions* f, names* s, const cpli_located_text* text, cpli_expr* expr,
                        cpl_function* out) {
   const int32_t* slots;
   size_t n = cpli_expr_slots(expr, &slots);
@@ -373,8 +374,8 @@ static cpl_status fill(cpli_functions* f, names* s, const cpli_text* text, cpli_
   return find_movers(f, q, s->refs, slots, n, out);
 }
 
-cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_function* out,
-                                 cpl_type* type) {
+cpl_status cpli_function_of_text(cpli_functions* f, const cpli_located_text* text,
+                                 cpl_function* out, cpl_type* type) {
   names s = {.f = f};
   cpli_expr* expr = NULL;
   cpl_status st = parse(&s, text, &expr);
@@ -422,8 +423,8 @@ void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way) 
   q->text = f->text;
 }
 
-cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,
-                                 const bool* known, double* out) {
+cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_located_text* text,
+                                 const double* parameters, const bool* known, double* out) {
   names s = {.f = f, .constants_only = true};
   cpli_expr* expr = NULL;
   cpl_status st = parse(&s, text, &expr);
@@ -453,14 +454,15 @@ cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const
   return st;
 }
 
-cpli_text cpli_scaled_text(cpli_arena* arena, const cpli_text* name, double factor, double offset) {
+cpli_located_text cpli_scaled_text(cpli_arena* arena, const cpli_located_text* name, double factor,
+                                   double offset) {
   char a[CPLI_NUMBER_SIZE], b[CPLI_NUMBER_SIZE];
   cpli_format_double(a, factor);
   cpli_format_double(b, offset);
   size_t size = strlen(name->text) + 2 * CPLI_NUMBER_SIZE + 16;
   char* text = cpli_arena_alloc(arena, size, 1);
   if (text != NULL) snprintf(text, size, "(%s)*'%s' + (%s)", a, name->text, b);
-  return (cpli_text){text, name->place};
+  return (cpli_located_text){text, name->place};
 }
 
 //------------------------------------ several expressions ------------------------------------
@@ -506,7 +508,7 @@ static void bundle_begin(void* user) {
   }
 }
 
-cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
+cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_located_text* texts, size_t n,
                                   cpl_function* out) {
   cpl_status st = CPL_OK;
   size_t total = 0;

@@ -29,8 +29,8 @@ void cpli_functions_free(cpli_functions* f);
 cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref);
 
 /// An expression over names of the system. *type, Nullable, gets its type.
-cpl_status cpli_function_of_text(cpli_functions* f, const cpli_text* text, cpl_function* out,
-                                 cpl_type* type);
+cpl_status cpli_function_of_text(cpli_functions* f, const cpli_located_text* text,
+                                 cpl_function* out, cpl_type* type);
 
 /// The difference of both sides, of models whose states can be moved.
 cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint* c,
@@ -42,7 +42,7 @@ cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint*
 void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way);
 
 /// Several expressions at once.
-cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_text* texts, size_t n,
+cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_located_text* texts, size_t n,
                                   cpl_function* out);
 
 /// A column of a table over time; *jumps are the times where it is not continuous. Warns where the
@@ -55,8 +55,9 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
 
 /// A bare name times a factor and plus an offset, as an expression. Owned: by the arena. text NULL:
 /// there was no memory for it.
-cpli_text cpli_scaled_text(cpli_arena* arena, const cpli_text* name, double factor, double offset);
+cpli_located_text cpli_scaled_text(cpli_arena* arena, const cpli_located_text* name, double factor,
+                                   double offset);
 
 /// The value of a constant expression over parameters whose values are known.
-cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_text* text, const double* parameters,
-                                 const bool* known, double* out);
+cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_located_text* text,
+                                 const double* parameters, const bool* known, double* out);

@@ -13,7 +13,7 @@ static cpl_status find_column(cpli_built* b, const cpli_input* in, const cpl_tab
                               size_t* out) {
   const char* name = in->column.text != NULL ? in->column.text : in->name.text;
   ptrdiff_t column = cpl_table_find(table, name);
-  const cpli_text* where = in->column.text != NULL ? &in->column : &in->name;
+  const cpli_located_text* where = in->column.text != NULL ? &in->column : &in->name;
   if (column < 0)
     return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &where->place, "the table has no column %s",
                         name);
@@ -50,8 +50,8 @@ static cpl_status open_table(cpli_built* b, size_t i) {
     cpl_status st = cpl_table_read(b->base.ctx, in->file.text, &t->owned);
     if (st < 0) {
       char place[CPLI_PLACE_SIZE];
-      return cpl_fail_prefix(b->base.ctx, st, "%sinput %s", cpli_place_text(&in->file.place, place),
-                             in->name.text);
+      return cpl_fail_prefix(b->base.ctx, st, "%sinput %s",
+                             cpli_source_loc_text(&in->file.place, place), in->name.text);
     }
     t->table = t->owned;
   }
@@ -150,7 +150,7 @@ cpl_status cpli_inputs_infer_units(cpli_built* b) {
       cpl_log(ctx, CPL_LOG_WARNING, "",
               "%sinput %s is connected to variables in %s and in %s, which get the same number: "
               "`unit` says what it is in",
-              cpli_place_text(&in->name.place, place), in->name.text, own->name, unit->name);
+              cpli_source_loc_text(&in->name.place, place), in->name.text, own->name, unit->name);
       own->name = NULL;
       in_doubt[k] = true;
     }
@@ -167,7 +167,7 @@ void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s) {
   s->relative_quantity = b->differences[i];
 }
 
-cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_text* text,
+cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_located_text* text,
                                  const char* what, const cpl_unit* unit, bool difference,
                                  double* out) {
   const char* given;

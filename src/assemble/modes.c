@@ -187,7 +187,7 @@ static cpl_status make_ways(cpli_modes_plan* p, const cpl_system_def* def) {
   int64_t n = 0;
   cpl_status st = CPL_OK;
   for (int32_t k = 0; k < p->n && st >= 0; k++) {
-    st = cpli_ways_make(p, def, k);
+    st = cpli_transitions_make(p, def, k);
     for (int32_t i = 0; i < p->modes[k].n_leave && st >= 0; i++)
       n += p->modes[k].leave[i].n_copies + p->modes[k].leave[i].n_targets;
   }
@@ -229,12 +229,12 @@ static cpl_status note_unreached(cpli_modes_plan* p) {
   cpl_status st = reached != NULL && next != NULL ? CPL_OK : cpli_nomem(p->ctx);
   if (st >= 0) reach(p, reached, next);
   for (int32_t k = 0; k < p->n && st >= 0; k++) {
-    const cpli_text* name = &p->modes[k].def->name;
+    const cpli_located_text* name = &p->modes[k].def->name;
     char place[CPLI_PLACE_SIZE];
     if (!reached[k])
       st = cpli_modes_add_note(
           p, cpli_printf(p->ctx, "%smode %s is never entered: no transition leads there",
-                         cpli_place_text(&name->place, place), name->text));
+                         cpli_source_loc_text(&name->place, place), name->text));
   }
   cpli_free(p->ctx, reached);
   cpli_free(p->ctx, next);
@@ -268,7 +268,7 @@ cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_mod
 
 void cpli_modes_plan_free(cpli_modes_plan* p) {
   if (p == NULL) return;
-  cpli_ways_free(p);
+  cpli_transitions_free(p);
   for (int32_t k = 0; k < p->n; k++) {
     cpl_source* source = p->modes[k].source;
     if (source != NULL) source->ops->destroy(source);

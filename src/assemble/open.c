@@ -39,7 +39,8 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
   cpli_free(ctx, starts);
   if (st < 0) {
     char place[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_place_text(&m->path.place, place), m->name.text);
+    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.place, place),
+                    m->name.text);
   }
   return st;
 }

@@ -29,7 +29,8 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
   cpl_status st = cpli_set_starts(c, &start, 1);
   if (st < 0) {
     char place[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_place_text(&s->name.place, place), c->name);
+    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_source_loc_text(&s->name.place, place),
+                    c->name);
   }
   return st;
 }
@@ -38,7 +39,7 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
 // References of an aggregate are indices of its variables.
 typedef struct noter {
   cpl_component base;
-  cpli_box* box;
+  cpli_shared_desc* box;
 } noter;
 
 static cpl_variable* noted(cpl_component* c, uint32_t ref) {
@@ -88,7 +89,7 @@ static cpl_status note_start(cpli_built* b, cpli_functions* f, size_t i, size_t 
   noter note = {aggregate->base, ((cpli_aggregate*)aggregate)->box};
   note.base.ops = &noter_ops;
   cpl_status st = cpli_set_start(b, f, &s, &note.base);
-  bool input = d->vars[var].causality == CPL_INPUT && d->vars[var].type == CPL_REAL;
+  bool input = d->vars[var].causality == CPL_CAUSALITY_INPUT && d->vars[var].type == CPL_REAL;
   return st >= 0 && input ? cpli_set_start(b, f, &s, &aggregate->base) : st;
 }
 
@@ -117,16 +118,16 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
     const cpli_member* m = &b->def->models[i];
     const cpl_description* d = b->sources[i]->desc;
     for (size_t k = 0; k < m->n_starts; k++) {
-      const cpli_text* name = &m->starts[k].name;
+      const cpli_located_text* name = &m->starts[k].name;
       int32_t var = cpl_find_variable(d, name->text);
-      if (var < 0 || d->vars[var].causality != CPL_INPUT) continue;
+      if (var < 0 || d->vars[var].causality != CPL_CAUSALITY_INPUT) continue;
       int32_t link = cpli_links_find(&b->links, &b->resolver, (int32_t)i, var);
       if (link < 0 || is_used(b, i, name->text, aggregate)) continue;
       const cpli_connection* c = &b->def->connections[b->links.items[link].connection];
       char place[CPLI_PLACE_SIZE];
       cpl_log(b->base.ctx, CPL_LOG_WARNING, "",
               "%sthe start value of %s.%s is not used%s: the input is connected (%s: %s)",
-              cpli_place_text(&name->place, place), m->name.text, name->text,
+              cpli_source_loc_text(&name->place, place), m->name.text, name->text,
               b->is_stepper[i] ? ", unless a loop begins with it" : "", c->target.text,
               c->source.text != NULL ? c->source.text : "...");
     }

@@ -9,7 +9,7 @@
 #include "assemble/assemble.h"
 
 typedef struct strict {
-  cpli_tell* tell;
+  cpli_report_fn* tell;
   void* user;
 } strict;
 
@@ -24,7 +24,7 @@ static void tell(const strict* s, int32_t line, const char* rule, const char* fm
 }
 
 static bool is_free_input(const cpl_variable* v) {
-  return v->causality == CPL_INPUT && v->type != CPL_CLOCK;
+  return v->causality == CPL_CAUSALITY_INPUT && v->type != CPL_CLOCK;
 }
 
 static void tell_input(const strict* s, int32_t line, const char* path, const char* model,
@@ -88,7 +88,7 @@ static void tell_system(const strict* s, const cpli_built* b) {
   if (b->modes == NULL) tell_members(s, b);
 }
 
-void cpli_strict(const cpl_source* source, cpli_tell* function, void* user) {
+void cpli_strict(const cpl_source* source, cpli_report_fn* function, void* user) {
   const strict s = {.tell = function, .user = user};
   const cpl_system_def* def = cpl_system_definition(source);
   if (def != NULL) {

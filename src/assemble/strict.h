@@ -6,8 +6,8 @@
 
 /// One thing that is left to a default: its line in the file (0: none), the name of the rule, a
 /// text.
-typedef void cpli_tell(void* user, int32_t line, const char* rule, const char* text);
+typedef void cpli_report_fn(void* user, int32_t line, const char* rule, const char* text);
 
 /// Tell of inputs that are not connected, of times and tolerances that nobody gave, and of start
 /// values outside of their ranges: of a model, or of a system with the systems in it.
-void cpli_strict(const cpl_source* source, cpli_tell* function, void* user);
+void cpli_strict(const cpl_source* source, cpli_report_fn* function, void* user);

@@ -67,8 +67,8 @@ void cpli_tlm_hide(cpli_built* b) {
       int32_t force = cpl_find_variable(&b->merged->desc, text);
       wave_name(e, k, text, sizeof text);
       int32_t wave = cpl_find_variable(&b->merged->desc, text);
-      if (force >= 0) vars[force].causality = CPL_LOCAL;
-      if (wave >= 0) vars[wave].causality = CPL_LOCAL;
+      if (force >= 0) vars[force].causality = CPL_CAUSALITY_LOCAL;
+      if (wave >= 0) vars[wave].causality = CPL_CAUSALITY_LOCAL;
     }
   }
 }
@@ -87,7 +87,7 @@ static int32_t inner_variable(const layout* l, const cpl_tlm_interface* i, int32
 // Where a variable of the aggregate is: a part, and the index in its description.
 static void place_of(const layout* l, int32_t var, int32_t* part, int32_t* index) {
   const cpl_variable* v = &l->inner->base.desc->vars[var];
-  cpl_piece_ref at = {0, v->ref};
+  cpl_subsystem_ref at = {0, v->ref};
   if (l->pieces.n > 1) at = l->pieces.refs[l->pieces.first[v->ref]];
   const cpl_description* d = l->parts[at.piece].model->base.desc;
   *part = at.piece;
@@ -235,8 +235,8 @@ static cpl_status map_variables(layout* l) {
     int32_t model = l->order[m->part_of_var[i]];
     uint32_t ref = m->ref_of_var[i];
     l->first[i] = (int32_t)total;
-    if (model >= 0) l->refs[total++] = (cpl_piece_ref){l->part_of_model[model], ref};
-    else if (l->pieces.n <= 1) l->refs[total++] = (cpl_piece_ref){0, ref};
+    if (model >= 0) l->refs[total++] = (cpl_subsystem_ref){l->part_of_model[model], ref};
+    else if (l->pieces.n <= 1) l->refs[total++] = (cpl_subsystem_ref){0, ref};
     for (int32_t k = model < 0 && l->pieces.n > 1 ? l->pieces.first[ref] : INT32_MAX;
          model < 0 && l->pieces.n > 1 && k < l->pieces.first[ref + 1]; k++)
       l->refs[total++] = l->pieces.refs[k];
@@ -288,7 +288,7 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
 static cpl_status no_commands(layout* l, const cpl_stepper_def* def) {
   const cpl_system_def* d = l->b->def;
   for (size_t m = 0; m < d->n_models && def->serve == NULL && def->join == NULL; m++) {
-    const cpli_text* command = &d->models[m].command;
+    const cpli_located_text* command = &d->models[m].command;
     if (command->text == NULL) continue;
     int n = (int)strcspn(command->text, " \t");
     return cpli_fail_at(l->b->base.ctx, CPL_ERR_UNSUPPORTED, &command->place,

@@ -11,7 +11,7 @@
 
 typedef struct cpli_tlm_setting {  // of a model
   const char* solver;              // Nullable
-  cpli_place solver_place;
+  cpli_source_loc solver_place;
   cpl_tlm_hold hold;
   int32_t substeps;
   bool given;
@@ -35,14 +35,14 @@ typedef struct cpli_lines {
   cpli_built* b;
   cpli_members* d;
   cpl_model* inner;  // Nullable
-  cpl_pieces pieces;
+  cpl_subsystems pieces;
   cpl_tlm_part* parts;
   int32_t n_parts;
   int32_t* part_of_model;  // steppers
   int32_t* order;          // models in the description
   cpl_tlm_interface* interfaces;
   int32_t* first;
-  cpl_piece_ref* refs;
+  cpl_subsystem_ref* refs;
 } cpli_lines;
 
 /// tlm_groups.c: parts that connections join become one part each.

@@ -63,7 +63,7 @@ static int32_t find_spots(const groups* g, const cpli_route_end* end, spot* out)
     return 1;
   }
   for (int32_t k = l->pieces.first[v->ref]; k < l->pieces.first[v->ref + 1]; k++) {
-    const cpl_piece_ref* at = &l->pieces.refs[k];
+    const cpl_subsystem_ref* at = &l->pieces.refs[k];
     const cpl_description* d = l->parts[at->piece].model->base.desc;
     out[n++] = (spot){at->piece, index_of(d, at->ref, v->type)};
   }
@@ -122,7 +122,7 @@ static const char* add_name(groups* g, const char* before, const cpl_stepper* s)
 static cpl_status refuse_settings(const groups* g) {
   const cpli_cosimulation* c = &g->l->b->def->cosimulation;
   if (c->n_steps == 0 && c->n_bonds == 0) return CPL_OK;
-  const cpli_text* where = c->n_steps > 0 ? &c->steps[0].name : &c->bonds[0].name;
+  const cpli_located_text* where = c->n_steps > 0 ? &c->steps[0].name : &c->bonds[0].name;
   return cpli_fail_at(g->l->b->base.ctx, CPL_ERR_UNSUPPORTED, &where->place,
                       "%s: not in a system with tlm lines", c->n_steps > 0 ? "steps" : "bonds");
 }
@@ -194,7 +194,7 @@ static void move_refs(const groups* g, const cpl_tlm_part* parts) {
   const cpl_description* d = &g->l->b->merged->desc;
   for (int32_t i = 0; i < d->n_vars; i++) {
     for (int32_t k = g->l->first[i]; k < g->l->first[i + 1]; k++) {
-      cpl_piece_ref* r = &g->l->refs[k];
+      cpl_subsystem_ref* r = &g->l->refs[k];
       int32_t part = r->piece;
       r->piece = g->place[part];
       if (g->steppers[part] == NULL) continue;

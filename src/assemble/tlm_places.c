@@ -36,11 +36,11 @@ static void angles_of(const double* a, double* out) {
 }
 
 static void take_place(const cpli_built* b, cpl_stepper* s, const cpl_tlm_interface* i,
-                       cpl_system_place* out) {
+                       cpl_system_pose* out) {
   double r[3] = {0}, a[9];
   int32_t n = i->kind == CPL_TLM_3D ? 3 : 1;
   const double* f = i->rotation;
-  *out = (cpl_system_place){.name = i->name, .kind = i->kind};
+  *out = (cpl_system_pose){.name = i->name, .kind = i->kind};
   out->has_position = read_values(b, s, i, i->position, n, r);
   for (int32_t k = 0; k < n; k++)
     out->position[k] = i->kind != CPL_TLM_3D ? r[k]
@@ -54,7 +54,7 @@ static void take_place(const cpli_built* b, cpl_stepper* s, const cpl_tlm_interf
   if (out->has_orientation) angles_of(out->orientation, out->angles);
 }
 
-cpl_status cpl_system_places(cpl_source* system, cpl_system_place* out) {
+cpl_status cpl_system_poses(cpl_source* system, cpl_system_pose* out) {
   const cpli_built* b = (const cpli_built*)system;
   cpl_stepper_def def = cpl_default_stepper_def();
   cpl_stepper* s = NULL;
@@ -62,7 +62,7 @@ cpl_status cpl_system_places(cpl_source* system, cpl_system_place* out) {
   int32_t n = cpl_system_interface_count(system);
   for (int32_t i = 0; i < n; i++)
     out[i] =
-        (cpl_system_place){.name = b->tlm->interfaces[i].name, .kind = b->tlm->interfaces[i].kind};
+        (cpl_system_pose){.name = b->tlm->interfaces[i].name, .kind = b->tlm->interfaces[i].kind};
   cpl_status st = cpl_system_stepper(system, &def, &s);
   if (st < 0) return st;
   cpl_component* c = &s->base;

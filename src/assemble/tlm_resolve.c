@@ -17,7 +17,7 @@ typedef struct finder {
 
 static cpl_context* ctx_of(const finder* f) { return f->b->base.ctx; }
 
-static cpl_status constant(const finder* f, const cpli_text* text, double* out) {
+static cpl_status constant(const finder* f, const cpli_located_text* text, double* out) {
   return text->text == NULL ? CPL_OK
                             : cpli_constant_of_text(f->f, text, f->b->parameters, f->b->known, out);
 }
@@ -34,12 +34,13 @@ static int32_t by_reference(const cpl_description* d, const char* digits, bool i
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* v = &d->vars[i];
     if (v->type != CPL_REAL || v->ref != ref) continue;
-    if (found < 0 || (input && v->causality == CPL_INPUT)) found = i;
+    if (found < 0 || (input && v->causality == CPL_CAUSALITY_INPUT)) found = i;
   }
   return found;
 }
 
-static cpl_status find_variable(const finder* f, const cpli_text* name, bool input, int32_t* out) {
+static cpl_status find_variable(const finder* f, const cpli_located_text* name, bool input,
+                                int32_t* out) {
   const cpl_source* source = f->b->sources[f->to->part];
   const cpl_description* d = source->desc;
   bool reference = name->text[0] == '#';
@@ -51,14 +52,14 @@ static cpl_status find_variable(const finder* f, const cpli_text* name, bool inp
                         name->text + 1);
   if (*out < 0) {
     cpl_status st = cpl_require_variable(ctx_of(f), d, name->text, out);
-    return cpl_fail_prefix(ctx_of(f), st, "%s%s", cpli_place_text(&name->place, place),
+    return cpl_fail_prefix(ctx_of(f), st, "%s%s", cpli_source_loc_text(&name->place, place),
                            f->to->name);
   }
   const cpl_variable* v = &d->vars[*out];
   if (v->type != CPL_REAL)
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place, "%s: %s is no Real", f->to->name,
                         v->name);
-  if (input && v->causality != CPL_INPUT)
+  if (input && v->causality != CPL_CAUSALITY_INPUT)
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place,
                         "%s: %s is no input of the model, so no force can be given to it",
                         f->to->name, v->name);
@@ -97,7 +98,7 @@ static cpl_status find_value(const finder* f) {
   int32_t var = -1;
   cpl_status st = find_list(f, CPLI_LIST_VALUE, 1, false, &var);
   if (st < 0 || var < 0) return st;
-  bool input = f->b->sources[f->to->part]->desc->vars[var].causality == CPL_INPUT;
+  bool input = f->b->sources[f->to->part]->desc->vars[var].causality == CPL_CAUSALITY_INPUT;
   *(input ? f->to->force : f->to->speed) = var;
   return CPL_OK;
 }
@@ -189,7 +190,7 @@ static cpl_status resolve_model(finder* f, struct cpli_tlm_plan* plan, int32_t m
 
 // The model a name begins with.
 static cpl_status find_model(const finder* f, int32_t* out) {
-  const cpli_text* name = &f->from->name;
+  const cpli_located_text* name = &f->from->name;
   char model[256];
   size_t n = strcspn(name->text, ".");
   if (n >= sizeof model) n = sizeof model - 1;
@@ -229,7 +230,7 @@ static const char* interface_at(const void* user, size_t i) {
 }
 
 static cpl_status find_interface(const finder* f, const struct cpli_tlm_plan* plan,
-                                 const cpli_text* name, int32_t* out) {
+                                 const cpli_located_text* name, int32_t* out) {
   char near[512];
   for (*out = 0; *out < plan->n_interfaces; (*out)++) {
     if (strcmp(plan->interfaces[*out].name, name->text) == 0) return CPL_OK;

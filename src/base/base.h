@@ -147,7 +147,7 @@ typedef struct cpli_pace {
   bool told;
 } cpli_pace;
 
-bool cpli_pace_judge(cpl_context* ctx, cpli_pace* p, const char* who, double t, double stop,
+bool cpli_pace_check(cpl_context* ctx, cpli_pace* p, const char* who, double t, double stop,
                      const char* why);
 
 /// Has `stepped` called by cpli_pace_step(), in this thread only. Nullable: stepped
@@ -163,7 +163,7 @@ static inline bool cpli_pace_step(cpl_context* ctx, cpli_pace* p, const char* wh
                                   double h, double stop, const char* why) {
   cpli_stepped(ctx, t, h);
   p->passed += h;
-  return ++p->n < CPLI_PACE || cpli_pace_judge(ctx, p, who, t, stop, why);
+  return ++p->n < CPLI_PACE || cpli_pace_check(ctx, p, who, t, stop, why);
 }
 
 /// What a loop does that looks at memory until another thread changes it.

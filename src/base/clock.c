@@ -40,7 +40,7 @@ enum {
 };  // a step in units of the resolution of time: on the average they are longer
 static const double endless = 1e8;  // steps that are left
 
-bool cpli_pace_judge(cpl_context* ctx, cpli_pace* pace, const char* who, double t, double stop,
+bool cpli_pace_check(cpl_context* ctx, cpli_pace* pace, const char* who, double t, double stop,
                      const char* why) {
   double passed = pace->passed, mean = passed / CPLI_PACE, left = (stop - t) / mean;
   pace->n = 0;

@@ -189,14 +189,14 @@ static cpl_status compile(job* j) {
 
 // Whether the model, as it starts, asks for a time event. One that does not start asks for nothing.
 static bool asks_for_time_event(cpl_model* m) {
-  enum { MOST_ROUNDS = 1000 };
+  enum { MAX_ROUNDS = 1000 };
   cpl_component* c = &m->base;
   cpl_setup setup = {.start_time = c->desc->experiment.start};
   cpl_event_info info = {.again = true, .next_time = INFINITY};
   cpl_status st = c->ops->setup(c, &setup);
   if (st >= 0) st = c->ops->enter_init(c);
   if (st >= 0) st = c->ops->exit_init(c);
-  for (int i = 0; st == CPL_OK && info.again && i < MOST_ROUNDS; i++) {
+  for (int i = 0; st == CPL_OK && info.again && i < MAX_ROUNDS; i++) {
     st = m->ops->event_update(m, &info);
   }
   return st == CPL_OK && isfinite(info.next_time);
@@ -302,7 +302,7 @@ static cpl_status write_archive(job* j, const char* path) {
   return st;
 }
 
-cpl_status cpl_build_fmu(cpl_context* ctx, const cpl_build_def* def, char* output, size_t size) {
+cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* output, size_t size) {
   job j = {.ctx = ctx,
            .def = def,
            .sources = {.ctx = ctx},

@@ -36,7 +36,7 @@ static int by_variable(const void* a, const void* b) {
 
 // Of two kinds the one that promises less.
 static uint8_t weaker(uint8_t a, uint8_t b) {
-  if (a == CPL_DEPENDENT || b == CPL_DEPENDENT) return CPL_DEPENDENT;
+  if (a == CPL_KIND_DEPENDENT || b == CPL_KIND_DEPENDENT) return CPL_KIND_DEPENDENT;
   return a > b ? a : b;
 }
 
@@ -66,7 +66,8 @@ static void collect(tables* t, const cpl_unknown* rows, int32_t var, bool initia
     all = all || u == NULL || u->count < 0;
     for (int32_t i = 0; u != NULL && i < u->count; i++) {
       uint8_t kind = s->kinds[u->first + i];
-      add(t, s->deps[u->first + i], initial && kind != CPL_KIND_CONSTANT ? CPL_DEPENDENT : kind);
+      add(t, s->deps[u->first + i],
+          initial && kind != CPL_KIND_CONSTANT ? CPL_KIND_DEPENDENT : kind);
     }
   }
   if (!all) return;
@@ -85,7 +86,7 @@ static void write_row(cpli_writer* w, tables* t, const char* element, int32_t va
     if (t->n_list > 0) qsort(t->list, (size_t)t->n_list, sizeof *t->list, by_number);
     for (int32_t i = 0; i < t->n_list; i++) {
       cpli_writef(w, i > 0 ? " %u" : "%u", (unsigned)t->list[i].number);
-      special = special || t->list[i].kind != CPL_DEPENDENT;
+      special = special || t->list[i].kind != CPL_KIND_DEPENDENT;
     }
     if (special) cpli_write(w, "\" dependenciesKind=\"");
     for (int32_t i = 0; special && i < t->n_list; i++) {
@@ -122,15 +123,15 @@ static void write_rows(cpli_writer* w, tables* t, const char* list, const char* 
 // Known at initialisation beside inputs and start values of states: parameters, and discrete
 // variables that begin with a given value.
 static bool is_given(const cpl_variable* v) {
-  return v->causality == CPL_PARAMETER ||
-         (v->variability == CPL_DISCRETE && v->initial == CPL_INITIAL_EXACT);
+  return v->causality == CPL_CAUSALITY_PARAMETER ||
+         (v->variability == CPL_VARIABILITY_DISCRETE && v->initial == CPL_INITIAL_EXACT);
 }
 
 static void add_given(tables* t) {
   const cpl_description* d = t->n.desc;
   for (int32_t k = 0; t->n_list >= 0 && k < d->n_vars; k++) {
     if (!is_given(&d->vars[k]) || cpli_number_extent(&t->n, k) == 0) continue;
-    if (t->place[k] == 0) add(t, k, CPL_DEPENDENT);
+    if (t->place[k] == 0) add(t, k, CPL_KIND_DEPENDENT);
   }
 }
 

@@ -14,15 +14,15 @@ static const char style[] =
     "td:nth-child(1){font-family:monospace}";
 
 static bool in_group(const cpl_variable* v, int group) {
-  bool state_like = v->causality == CPL_LOCAL && v->initial == CPL_INITIAL_EXACT;
+  bool state_like = v->causality == CPL_CAUSALITY_LOCAL && v->initial == CPL_INITIAL_EXACT;
   switch (group) {
-    case 0: return v->causality == CPL_INPUT;
-    case 1: return v->causality == CPL_OUTPUT;
-    case 2: return v->causality == CPL_PARAMETER;
+    case 0: return v->causality == CPL_CAUSALITY_INPUT;
+    case 1: return v->causality == CPL_CAUSALITY_OUTPUT;
+    case 2: return v->causality == CPL_CAUSALITY_PARAMETER;
     case 3: return state_like;
     default:
-      return !state_like && v->causality != CPL_INPUT && v->causality != CPL_OUTPUT &&
-             v->causality != CPL_PARAMETER;
+      return !state_like && v->causality != CPL_CAUSALITY_INPUT &&
+             v->causality != CPL_CAUSALITY_OUTPUT && v->causality != CPL_CAUSALITY_PARAMETER;
   }
 }
 

@@ -72,7 +72,7 @@ typedef struct expr_instr {
 
 struct cpli_expr {
   cpl_context* ctx;  // only to free it
-  cpli_place place;
+  cpli_source_loc place;
   const char* text;
   uint32_t n_slots, n_constants, n_code, n_relations;
   uint32_t result;  // register
@@ -104,7 +104,7 @@ double cpli_expr_apply(expr_op op, double x, double y);
 
 /// Relations: what stands still between events, the value that follows from it, its indicator.
 double cpli_expr_hold(expr_op op, double x, double y);
-double cpli_expr_value_held(expr_op op, double x, double y, double held);
+double cpli_expr_value_last(expr_op op, double x, double y, double held);
 double cpli_expr_indicator(expr_op op, double x, double y, double held);
 double cpli_expr_idle_indicator(expr_op op, double held);
 
@@ -118,4 +118,4 @@ bool cpli_expr_trouble(expr_op op, double x, double y, double v, char* out, size
 //------------------------------------ places (place.c) ------------------------------------
 
 /// "file:line:column" of the byte `at` in a text that begins at `place`; "column n" without a file.
-void cpli_expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size);
+void cpli_expr_where(cpli_source_loc place, const char* text, size_t at, char* out, size_t size);

@@ -64,7 +64,7 @@ typedef struct draft_slot {
 
 typedef struct draft {
   cpl_context* ctx;
-  cpli_place place;
+  cpli_source_loc place;
   const char* text;
   const cpli_scope* scope;  // Nullable
   token now;

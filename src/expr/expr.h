@@ -23,7 +23,7 @@
 
 #include "base/base.h"
 #include "couplet/model.h"
-#include "format/place.h"
+#include "format/source_loc.h"
 
 typedef struct cpli_expr cpli_expr;
 
@@ -48,7 +48,7 @@ typedef struct cpli_scope {
 ///           messages give the column only.
 /// Nullable: scope (no names: a constant, or a function of time)
 /// Returns:  CPL_ERR_INPUT with "file:line:column: what" of the very spot; *out is then NULL.
-cpl_status cpli_expr_parse(cpl_context* ctx, cpli_place place, const char* text,
+cpl_status cpli_expr_parse(cpl_context* ctx, cpli_source_loc place, const char* text,
                            const cpli_scope* scope, cpli_expr** out);
 void cpli_expr_destroy(cpli_expr* expr);  // Nullable: expr
 

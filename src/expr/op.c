@@ -51,7 +51,7 @@ double cpli_expr_hold(expr_op op, double x, double y) {
   }
 }
 
-double cpli_expr_value_held(expr_op op, double x, double y, double held) {
+double cpli_expr_value_last(expr_op op, double x, double y, double held) {
   return op == OP_MOD || op == OP_REM ? x - y * held : held;
 }
 
@@ -89,7 +89,7 @@ double cpli_expr_apply(expr_op op, double x, double y) {
     case OP_EQ: return x == y;
     case OP_NE: return x != y;
     case OP_NOT: return x == 0;
-    default: return cpli_expr_value_held(op, x, y, cpli_expr_hold(op, x, y));
+    default: return cpli_expr_value_last(op, x, y, cpli_expr_hold(op, x, y));
   }
 }
 

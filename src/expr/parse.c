@@ -536,7 +536,7 @@ static cpl_status parse_text(draft* d, operand* out) {
   return d->now.kind == T_END ? CPL_OK : unexpected(d, "an operator");
 }
 
-cpl_status cpli_expr_parse(cpl_context* ctx, cpli_place place, const char* text,
+cpl_status cpli_expr_parse(cpl_context* ctx, cpli_source_loc place, const char* text,
                            const cpli_scope* scope, cpli_expr** out) {
   draft d = {.ctx = ctx, .place = place, .text = text, .scope = scope};
   operand result = {0};

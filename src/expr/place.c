@@ -7,7 +7,7 @@
 
 #include "expr/code.h"
 
-void cpli_expr_where(cpli_place place, const char* text, size_t at, char* out, size_t size) {
+void cpli_expr_where(cpli_source_loc place, const char* text, size_t at, char* out, size_t size) {
   int line = place.line, column = place.column;
   for (size_t i = 0; i < at; i++) {
     unsigned char c = (unsigned char)text[i];

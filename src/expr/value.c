@@ -70,10 +70,10 @@ static double relation(const run* u, const expr_instr* in, double x, double y) {
   uint32_t k = in->c - 1u;
   if (u->z != NULL) u->z[k] = cpli_expr_indicator(in->op, x, y, u->held[k]);
   if (u->sizes != NULL) u->sizes[k] = fmax(fabs(x), fabs(y));
-  if (u->frozen != NULL) return cpli_expr_value_held(in->op, x, y, u->frozen[k]);
+  if (u->frozen != NULL) return cpli_expr_value_last(in->op, x, y, u->frozen[k]);
   double hold = cpli_expr_hold(in->op, x, y);
   if (u->settled != NULL && !isnan(hold)) u->settled[k] = hold;  // floor(inf) is inf
-  return cpli_expr_value_held(in->op, x, y, hold);
+  return cpli_expr_value_last(in->op, x, y, hold);
 }
 
 static int execute(const run* u, double* restrict r) {

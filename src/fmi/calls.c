@@ -9,13 +9,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-cpl_status cpli_bind(cpli_instance* in) {
+cpl_status cpli_bind(cpli_fmu_instance* in) {
   int required = in->scheduled ? CPLI_SE : in->co_simulation ? CPLI_CS : CPLI_ME;
   char missing[512] = "";
   size_t used = 0, n = 0;
-  const cpli_call* calls = in->api->calls(&n);
+  const cpli_fmu_call* calls = in->api->calls(&n);
   for (size_t i = 0; i < n; i++) {
-    const cpli_call* call = &calls[i];
+    const cpli_fmu_call* call = &calls[i];
     void* address = cpli_library_symbol(in->lib, call->name);
     memcpy((char*)in + in->api->functions + call->offset, &address, sizeof address);
     if (address != NULL || !(call->flags & required) || used >= sizeof missing) continue;
@@ -34,7 +34,7 @@ cpl_status cpli_bind(cpli_instance* in) {
 
 //------------------------------------ status ------------------------------------
 
-const char* cpli_status_name(const cpli_instance* in, int status, char* out, size_t size) {
+const char* cpli_status_name(const cpli_fmu_instance* in, int status, char* out, size_t size) {
   static const char* const names[] = {"OK", "Warning", "Discard", "Error", "Fatal", "Pending"};
   if (status == CPLI_CRASHED) return "crashed";
   if (status < 0 || status >= (int)CPLI_COUNT(names)) return "an unknown status";
@@ -43,19 +43,19 @@ const char* cpli_status_name(const cpli_instance* in, int status, char* out, siz
 }
 
 // " at t=1.25", or nothing while there is no time yet.
-static const char* at_time(const cpli_instance* in, char* text, size_t size) {
+static const char* at_time(const cpli_fmu_instance* in, char* text, size_t size) {
   text[0] = '\0';
   if (!isnan(in->time)) snprintf(text, size, " at t=%.12g", in->time);
   return text;
 }
 
-static void fail_for_good(cpli_instance* in, const cpli_call* call, cpli_health health) {
+static void fail_for_good(cpli_fmu_instance* in, const cpli_fmu_call* call, cpli_health health) {
   if (health <= in->health) return;
   in->health = health;
   in->failed_in = call->name;
 }
 
-static cpl_status crashed(cpli_instance* in, const cpli_call* call, int signal) {
+static cpl_status crashed(cpli_fmu_instance* in, const cpli_fmu_call* call, int signal) {
   char when[48];
   fail_for_good(in, call, CPLI_DEAD);
   in->lib->locked = true;
@@ -66,7 +66,8 @@ static cpl_status crashed(cpli_instance* in, const cpli_call* call, int signal) 
                   call->name, at_time(in, when, sizeof when), cpli_guard_text(signal));
 }
 
-cpl_status cpli_judge(cpli_instance* in, const cpli_call* call, int status, int signal) {
+cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, int status,
+                             int signal) {
   if (status == CPLI_SAID_OK) return CPL_OK;
   if (status == CPLI_CRASHED) return crashed(in, call, signal);
   if (status == CPLI_SAID_WARNING) return CPL_OK;
@@ -93,7 +94,7 @@ cpl_status cpli_judge(cpli_instance* in, const cpli_call* call, int status, int 
                   said[0] != '\0' ? ": " : "", said);
 }
 
-cpl_status cpli_refuse(cpli_instance* in, const cpli_call* call, bool exported) {
+cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool exported) {
   cpl_context* ctx = in->head.component.ctx;
   in->last = CPLI_SAID_ERROR;
   if (cpli_cancelled(ctx) && !(call->flags & CPLI_ALWAYS))
@@ -152,7 +153,7 @@ static cpl_log_level level_of(int status) {
   }
 }
 
-void cpli_message(cpli_instance* in, int status, const char* category, char* raw) {
+void cpli_message(cpli_fmu_instance* in, int status, const char* category, char* raw) {
   char resolved[2048], *text = raw + strspn(raw, " \t\r\n");
   if (in->fmu->version < 3) {
     resolve_names(&in->fmu->desc, text, resolved, sizeof resolved);
@@ -178,7 +179,7 @@ void cpli_message(cpli_instance* in, int status, const char* category, char* raw
   cpli_guard_top = top;
 }
 
-void cpli_message_args(cpli_instance* in, int status, const char* category, const char* format,
+void cpli_message_args(cpli_fmu_instance* in, int status, const char* category, const char* format,
                        va_list args) {
   char raw[2048];
   if (strchr(format, '%') == NULL) {

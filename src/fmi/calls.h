@@ -31,25 +31,27 @@ enum {
 };
 
 /// Fill the table of functions. Fails with the names of required functions that are not exported.
-cpl_status cpli_bind(cpli_instance* in);
+cpl_status cpli_bind(cpli_fmu_instance* in);
 
 /// "fmi2Discard", "crashed"
-const char* cpli_status_name(const cpli_instance* in, int status, char* out, size_t size);
+const char* cpli_status_name(const cpli_fmu_instance* in, int status, char* out, size_t size);
 
 /// What anything but OK means.
-cpl_status cpli_judge(cpli_instance* in, const cpli_call* call, int status, int signal);
+cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, int status,
+                             int signal);
 
 /// A call that may not be made, and why.
-cpl_status cpli_refuse(cpli_instance* in, const cpli_call* call, bool exported);
+cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool exported);
 
 /// Keep and log what an FMU said, perhaps from a thread of its own; `text` is changed.
-void cpli_message(cpli_instance* in, int status, const char* category, char* text);
+void cpli_message(cpli_fmu_instance* in, int status, const char* category, char* text);
 /// The same with a format and its arguments, as FMI 1.0 and 2.0 have them.
-void cpli_message_args(cpli_instance* in, int status, const char* category, const char* format,
+void cpli_message_args(cpli_fmu_instance* in, int status, const char* category, const char* format,
                        va_list args);
 
 // May the function be called at all? Fine in all but sad cases.
-static inline bool cpli_callable(const cpli_instance* in, const cpli_call* call, bool exported) {
+static inline bool cpli_callable(const cpli_fmu_instance* in, const cpli_fmu_call* call,
+                                 bool exported) {
   return exported && !in->lib->fatal &&
          ((call->flags & CPLI_ALWAYS) || !cpli_cancelled(in->head.component.ctx)) &&
          (in->health == CPLI_GOOD || (in->health == CPLI_FAILED && (call->flags & CPLI_ALWAYS)));
@@ -59,7 +61,7 @@ enum { CPLI_LIVES = 64, CPLI_MANY_LIVES = 1024 };
 
 // Is this one of the calls after which we look around? The first ones, then ever fewer: many
 // instances, or one that is reset again and again, would pay for it with most of their time.
-static inline bool cpli_looks_around(cpli_instance* in, int flags) {
+static inline bool cpli_looks_around(cpli_fmu_instance* in, int flags) {
   if (flags & CPLI_LIFE) {
     uint32_t n = in->lib->lives++;
     return n < CPLI_LIVES || (n & (n - 1)) == 0;
@@ -74,8 +76,9 @@ static inline bool cpli_looks_around(cpli_instance* in, int flags) {
 /// trace.c. `types` says what follows, a letter each: d double, i int, s string, and with a length
 /// after them R references, D doubles, F floats, I integers of 32 bits (U without a sign), b and B
 /// of 8, h and H of 16, l and L of 64, T booleans, S strings, X sizes of binaries.
-void cpli_trace_begin(cpli_instance* in, const char* function, const char* types, ...);
-void cpli_trace_end(cpli_instance* in, const char* function, int status, const char* types, ...);
+void cpli_trace_begin(cpli_fmu_instance* in, const char* function, const char* types, ...);
+void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, const char* types,
+                    ...);
 
 //------------------------------------ definition of calls ------------------------------------
 
@@ -85,32 +88,32 @@ void cpli_trace_end(cpli_instance* in, const char* function, int status, const c
 // CALL_NAME. INVOKE is an expression of the status; BEFORE and AFTER are what the call log shows of
 // arguments and results: (types, values...). The status is volatile because it must survive the
 // jump out of a crash.
-#define CPLI_DEFINE_CALL(name, PARAMETERS, INVOKE, BEFORE, AFTER)                             \
-  cpl_status cpli_##name PARAMETERS {                                                         \
-    const cpli_call* call = &calls[CALL_##name];                                              \
-    bool exported = in->fn.name != NULL;                                                      \
-    volatile int status = CPLI_CRASHED, signal = 0;                                           \
-    if (!cpli_callable(&in->base, call, exported)) {                                          \
-      return cpli_refuse(&in->base, call, exported);                                          \
-    }                                                                                         \
-    if (in->base.depth++ == 0) in->base.message[0] = '\0';                                    \
-    if (in->base.fmu->call_log != NULL) cpli_trace_begin(&in->base, #name, CPLI_LIST BEFORE); \
-    cpli_surroundings around;                                                                 \
-    bool look = cpli_looks_around(&in->base, call->flags);                                    \
-    if (look) cpli_surroundings_keep(&around);                                                \
-    cpli_guard_noted(#name);                                                                  \
-    uint32_t modes = cpli_float_modes();                                                      \
-    CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                              \
-    if (cpli_float_modes() != modes) cpli_float_restore(modes, in->base.x87);                 \
-    if (look) cpli_surroundings_restore(&around, &in->base.head.component, #name);            \
-    in->base.last = status;                                                                   \
-    if (in->base.fmu->call_log != NULL) {                                                     \
-      if (status == CPLI_CRASHED) {                                                           \
-        cpli_trace_end(&in->base, #name, status, "");                                         \
-      } else {                                                                                \
-        cpli_trace_end(&in->base, #name, status, CPLI_LIST AFTER);                            \
-      }                                                                                       \
-    }                                                                                         \
-    in->base.depth--;                                                                         \
-    return status == CPLI_SAID_OK ? CPL_OK : cpli_judge(&in->base, call, status, signal);     \
+#define CPLI_DEFINE_CALL(name, PARAMETERS, INVOKE, BEFORE, AFTER)                                \
+  cpl_status cpli_##name PARAMETERS {                                                            \
+    const cpli_fmu_call* call = &calls[CALL_##name];                                             \
+    bool exported = in->fn.name != NULL;                                                         \
+    volatile int status = CPLI_CRASHED, signal = 0;                                              \
+    if (!cpli_callable(&in->base, call, exported)) {                                             \
+      return cpli_refuse(&in->base, call, exported);                                             \
+    }                                                                                            \
+    if (in->base.depth++ == 0) in->base.message[0] = '\0';                                       \
+    if (in->base.fmu->call_log != NULL) cpli_trace_begin(&in->base, #name, CPLI_LIST BEFORE);    \
+    cpli_surroundings around;                                                                    \
+    bool look = cpli_looks_around(&in->base, call->flags);                                       \
+    if (look) cpli_surroundings_keep(&around);                                                   \
+    cpli_guard_noted(#name);                                                                     \
+    uint32_t modes = cpli_float_modes();                                                         \
+    CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                                 \
+    if (cpli_float_modes() != modes) cpli_float_restore(modes, in->base.x87);                    \
+    if (look) cpli_surroundings_restore(&around, &in->base.head.component, #name);               \
+    in->base.last = status;                                                                      \
+    if (in->base.fmu->call_log != NULL) {                                                        \
+      if (status == CPLI_CRASHED) {                                                              \
+        cpli_trace_end(&in->base, #name, status, "");                                            \
+      } else {                                                                                   \
+        cpli_trace_end(&in->base, #name, status, CPLI_LIST AFTER);                               \
+      }                                                                                          \
+    }                                                                                            \
+    in->base.depth--;                                                                            \
+    return status == CPLI_SAID_OK ? CPL_OK : cpli_check_result(&in->base, call, status, signal); \
   }

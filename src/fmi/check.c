@@ -27,11 +27,12 @@ typedef struct inspection {
 
 static bool needs_start(const inspection* in, const cpl_variable* v) {
   if (v->type == CPL_CLOCK) return false;
-  if (in->fmu->version == 1) return v->variability == CPL_CONSTANT;
-  if (in->fmu->version == 3 && v->variability == CPL_DISCRETE && in->clocked[v - in->desc->vars])
-    return v->causality == CPL_INPUT || v->initial == CPL_INITIAL_EXACT;
-  return v->causality == CPL_INPUT || v->causality == CPL_PARAMETER ||
-         v->variability == CPL_CONSTANT || v->initial == CPL_INITIAL_EXACT ||
+  if (in->fmu->version == 1) return v->variability == CPL_VARIABILITY_CONSTANT;
+  if (in->fmu->version == 3 && v->variability == CPL_VARIABILITY_DISCRETE &&
+      in->clocked[v - in->desc->vars])
+    return v->causality == CPL_CAUSALITY_INPUT || v->initial == CPL_INITIAL_EXACT;
+  return v->causality == CPL_CAUSALITY_INPUT || v->causality == CPL_CAUSALITY_PARAMETER ||
+         v->variability == CPL_VARIABILITY_CONSTANT || v->initial == CPL_INITIAL_EXACT ||
          v->initial == CPL_INITIAL_APPROX;
 }
 
@@ -47,7 +48,7 @@ static void check_start(inspection* in, const cpl_variable* v) {
     return;
   }
   if (!v->has_start || is_repeated(in, v)) return;
-  if (v->causality == CPL_INDEPENDENT) {
+  if (v->causality == CPL_CAUSALITY_INDEPENDENT) {
     WARN(in, v->line, "start", "%.100s is the independent variable and must have no start",
          v->name);
   } else if (v->initial == CPL_INITIAL_CALCULATED) {
@@ -90,14 +91,14 @@ static void check_variable(inspection* in, const cpl_variable* v) {
   check_range(in, v);
   if (v->name[0] == '\0' || strpbrk(v->name, "\n\r\t") != NULL)
     WARN(in, v->line, "name", "the name of a variable must be one line and not empty");
-  if (v->reinit && (v->type != CPL_REAL || v->variability != CPL_CONTINUOUS))
+  if (v->reinit && (v->type != CPL_REAL || v->variability != CPL_VARIABILITY_CONTINUOUS))
     WARN(in, v->line, "state", "%.100s: reinit is for continuous-time states only", v->name);
 }
 
 //------------------------------------ aliases ------------------------------------
 
 static bool is_set_from_outside(const cpl_variable* v) {
-  return v->causality == CPL_INPUT || v->causality == CPL_PARAMETER;
+  return v->causality == CPL_CAUSALITY_INPUT || v->causality == CPL_CAUSALITY_PARAMETER;
 }
 
 static void check_alias(inspection* in, const cpl_variable* v) {
@@ -108,9 +109,10 @@ static void check_alias(inspection* in, const cpl_variable* v) {
     text = "they have different types";
   } else if (is_set_from_outside(v) && is_set_from_outside(first)) {
     text = "only one of them may be an input or a parameter";
-  } else if ((v->variability == CPL_CONSTANT) != (first->variability == CPL_CONSTANT)) {
+  } else if ((v->variability == CPL_VARIABILITY_CONSTANT) !=
+             (first->variability == CPL_VARIABILITY_CONSTANT)) {
     text = "a constant can only be an alias of a constant";
-  } else if (v->variability != CPL_CONSTANT && v->has_start && first->has_start &&
+  } else if (v->variability != CPL_VARIABILITY_CONSTANT && v->has_start && first->has_start &&
              v->type != CPL_STRING && v->start != first->start) {
     text = "their start values differ";
   } else if (v->unit >= 0 && first->unit >= 0 && v->unit != first->unit) {
@@ -148,10 +150,10 @@ static void check_state(inspection* in, int32_t i) {
     return;
   }
   const cpl_variable* x = &d->vars[d->states[i]];
-  if (x->type != CPL_REAL || x->variability != CPL_CONTINUOUS) {
+  if (x->type != CPL_REAL || x->variability != CPL_VARIABILITY_CONTINUOUS) {
     WARN(in, x->line, "state", "%.100s is a state and must be Real and continuous", x->name);
   }
-  if (x->causality != CPL_LOCAL && x->causality != CPL_OUTPUT) {
+  if (x->causality != CPL_CAUSALITY_LOCAL && x->causality != CPL_CAUSALITY_OUTPUT) {
     WARN(in, x->line, "state", "%.100s is a state; its causality must be local or output", x->name);
   }
   int32_t first = first_alias(d, d->states[i]);
@@ -193,8 +195,8 @@ static void check_initial_unknowns(inspection* in) {
   for (int32_t i = 0; i < s->n_initial; i++) in->listed[first_alias(d, s->initial[i].var)] = true;
   for (int32_t i = 0; i < d->n_vars; i++) {
     uint8_t causality = d->vars[i].causality;
-    if (causality == CPL_OUTPUT) want_listed(in, i, "output");
-    if (causality == CPL_CALCULATED_PARAMETER) want_listed(in, i, "calculated parameter");
+    if (causality == CPL_CAUSALITY_OUTPUT) want_listed(in, i, "output");
+    if (causality == CPL_CAUSALITY_CALCULATED_PARAMETER) want_listed(in, i, "calculated parameter");
   }
   for (int32_t i = 0; i < d->n_states; i++) {
     if (d->states[i] >= 0) want_listed(in, d->states[i], "state");
@@ -211,8 +213,8 @@ static void check_dependencies(inspection* in, const cpl_unknown* row) {
     const int32_t* dep = &d->structure.deps[row->first + k];
     const cpl_variable* u = &d->vars[*dep];
     ordered = ordered && (k == 0 || dep[-1] < dep[0]);
-    bool known = u->causality == CPL_INPUT || u->causality == CPL_INDEPENDENT ||
-                 u->causality == CPL_PARAMETER || in->is_state[first_alias(d, *dep)];
+    bool known = u->causality == CPL_CAUSALITY_INPUT || u->causality == CPL_CAUSALITY_INDEPENDENT ||
+                 u->causality == CPL_CAUSALITY_PARAMETER || in->is_state[first_alias(d, *dep)];
     if (!known) {
       WARN(in, v->line, "structure",
            "dependencies of %.100s: %.100s is neither an input nor a state nor the time", v->name,
@@ -231,7 +233,7 @@ static void check_structure(inspection* in) {
     check_variable(in, v);
     check_derivative(in, i);
     if (v->alias_of >= 0) check_alias(in, v);
-    if (v->causality == CPL_INDEPENDENT && clocks++ > 0)
+    if (v->causality == CPL_CAUSALITY_INDEPENDENT && clocks++ > 0)
       WARN(in, v->line, "independent", "%.100s is a second independent variable", v->name);
   }
   if (clocks == 0 && in->fmu->version == 3)
@@ -251,7 +253,8 @@ static void check_clock(inspection* in, const cpli_clock* c) {
   bool periodic = c->interval == CPLI_INTERVAL_CONSTANT || c->interval == CPLI_INTERVAL_FIXED ||
                   c->interval == CPLI_INTERVAL_TUNABLE;
   const char* interval = cpli_interval_name((cpli_interval)c->interval);
-  if (v->causality != CPL_INPUT && v->causality != CPL_OUTPUT && v->causality != CPL_LOCAL)
+  if (v->causality != CPL_CAUSALITY_INPUT && v->causality != CPL_CAUSALITY_OUTPUT &&
+      v->causality != CPL_CAUSALITY_LOCAL)
     WARN(in, v->line, "clock", "Clock %.100s must be an input, an output or local", v->name);
   if (periodic && !c->has_interval && !c->has_counter) {
     WARN(in, v->line, "clock",
@@ -263,10 +266,10 @@ static void check_clock(inspection* in, const cpli_clock* c) {
     WARN(in, v->line, "clock", "Clock %.100s with intervalVariability %s must have no interval",
          v->name, interval);
   }
-  if (in->fmu->se.present && v->causality == CPL_INPUT && !c->has_priority)
+  if (in->fmu->se.present && v->causality == CPL_CAUSALITY_INPUT && !c->has_priority)
     WARN(in, v->line, "clock",
          "Clock %.100s has no priority, which scheduled execution needs: it comes last", v->name);
-  if (in->fmu->se.present && v->causality == CPL_LOCAL)
+  if (in->fmu->se.present && v->causality == CPL_CAUSALITY_LOCAL)
     WARN(in, v->line, "clock", "Clock %.100s is local, which scheduled execution does not allow",
          v->name);
   if (c->has_interval && !(c->interval_decimal > 0))

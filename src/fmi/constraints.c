@@ -4,7 +4,7 @@
 // The extension for constraints: what an FMU offers and its binary has.
 #include "fmi/instance.h"
 
-cpl_status cpli_check_constraints(const cpli_instance* in, size_t n) {
+cpl_status cpli_check_constraints(const cpli_fmu_instance* in, size_t n) {
   size_t most = (size_t)in->fmu->desc.n_constraints;
   if (n <= most) return CPL_OK;
   return cpl_fail(in->head.component.ctx, CPL_ERR_MODEL,
@@ -12,14 +12,14 @@ cpl_status cpli_check_constraints(const cpli_instance* in, size_t n) {
                   in->name, n, most);
 }
 
-static bool offered(cpli_instance* in, const char* what, bool said, bool there) {
+static bool offered(cpli_fmu_instance* in, const char* what, bool said, bool there) {
   if (said && !there)
     cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
             "the description offers %s, but the binary has no function for it", what);
   return said && there;
 }
 
-void cpli_offer_constraints(cpli_instance* in, const cpl_model_ops* all,
+void cpli_offer_constraints(cpli_fmu_instance* in, const cpl_model_ops* all,
                             cpli_constraint_functions there) {
   const cpli_fmu_kind* me = &in->fmu->me;
   cpl_model_ops* ops = &in->model_ops;

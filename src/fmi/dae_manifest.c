@@ -209,9 +209,9 @@ static cpl_status resolve_enable(manifest* k) {
 
 static const char* why_not_algebraic(const cpl_description* d, int32_t var) {
   const cpl_variable* v = &d->vars[var];
-  if (v->causality != CPL_LOCAL && v->causality != CPL_OUTPUT)
+  if (v->causality != CPL_CAUSALITY_LOCAL && v->causality != CPL_CAUSALITY_OUTPUT)
     return "is neither local nor an output";
-  if (v->variability != CPL_CONTINUOUS) return "is not continuous";
+  if (v->variability != CPL_VARIABILITY_CONTINUOUS) return "is not continuous";
   if (v->derivative_of >= 0) return "is a derivative";
   for (int32_t i = 0; i < d->n_states; i++)
     if (d->states[i] == var) return "is a state";

@@ -21,7 +21,7 @@ cpl_status cpli_parse_fail(cpli_parse* p, const char* fmt, ...) {
   return cpl_fail(p->ctx, CPL_ERR_INPUT, "%s:%d: %s", p->where, cpli_xml_line(p->xml), text);
 }
 
-const char* cpli_text(cpli_parse* p, const char* name) {
+const char* cpli_element_text(cpli_parse* p, const char* name) {
   const char* value = cpli_xml_attribute(p->xml, name);
   if (value == NULL) return NULL;
   const char* copy = cpli_arena_strdup(&p->fmu->arena, value);
@@ -31,7 +31,7 @@ const char* cpli_text(cpli_parse* p, const char* name) {
 
 const char* cpli_text_or_empty(cpli_parse* p, const char* name) {
   const char* value = cpli_xml_attribute(p->xml, name);
-  return value == NULL || value[0] == '\0' ? "" : cpli_text(p, name);
+  return value == NULL || value[0] == '\0' ? "" : cpli_element_text(p, name);
 }
 
 const char* cpli_text_once(cpli_parse* p, const char* name) {
@@ -40,7 +40,7 @@ const char* cpli_text_once(cpli_parse* p, const char* name) {
   int32_t known = cpli_names_find(&p->texts, value);
   // the map stores no pointer to its keys that could be asked for, so the index leads to a list
   if (known >= 0) return p->often.items[known];
-  const char* copy = cpli_text(p, name);
+  const char* copy = cpli_element_text(p, name);
   const char** slot = copy != NULL ? CPLI_PUSH(p, p->often) : NULL;
   if (slot == NULL || cpli_names_add(&p->texts, copy, (int32_t)p->often.count - 1) < 0) {
     p->no_memory = true;
@@ -133,7 +133,7 @@ static cpl_status choose_version(cpli_parse* p, const char* element) {
   }
   const char* version = cpli_xml_attribute(p->xml, "fmiVersion");
   if (version == NULL) return cpli_parse_fail(p, "<fmiModelDescription> has no fmiVersion");
-  p->fmu->version_text = cpli_text(p, "fmiVersion");
+  p->fmu->version_text = cpli_element_text(p, "fmiVersion");
   for (size_t i = 0; i < CPLI_COUNT(versions); i++) {
     const struct version* v = &versions[i];
     if (strncmp(version, v->major, 2) != 0) continue;
@@ -293,7 +293,7 @@ cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* text, siz
   if (st >= 0) st = cpli_xml_parse(ctx, where, xml, size, &handler, p);
   if (st >= 0) st = cpli_resolve(p);
   if (st >= 0) st = memory_status(p);
-  if (fmu->me.present) fmu->desc.n_constraints = fmu->me.most_constraints;
+  if (fmu->me.present) fmu->desc.n_constraints = fmu->me.max_constraints;
   free_drafts(p);
   cpli_free(ctx, made);
   cpli_free(ctx, p);

@@ -10,12 +10,12 @@
 
 enum {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-  MOST_ELEMENTS = 1 << 12,  // big arrays are slow and show nothing new
+  MAX_ELEMENTS = 1 << 12,  // big arrays are slow and show nothing new
 #else
-  MOST_ELEMENTS = 1 << 22,
+  MAX_ELEMENTS = 1 << 22,
 #endif
-  MOST_DEPENDENCIES = 1 << 24,
-  MOST_SIZES = 16,
+  MAX_DEPENDENCIES = 1 << 24,
+  MAX_SIZES = 16,
 };
 
 #define WARN(p, line, rule, ...) \
@@ -157,8 +157,8 @@ static cpl_status size_structural(cpli_parse* p) {
       cpl_variable* v = &p->vars.items[i];
       if (!v->structural || strcmp(v->name, p->given[k].name) != 0) continue;
       double x = 0;
-      if (!cpli_parse_real(p->given[k].value, &x) || !cpli_fits(CPL_UINT32, x) || x < v->min ||
-          x > v->max) {
+      if (!cpli_parse_real(p->given[k].value, &x) || !cpli_fits(CPL_WIDTH_UINT32, x) ||
+          x < v->min || x > v->max) {
         return cpl_fail(p->ctx, CPL_ERR_INPUT,
                         "%s:%d: \"%.60s\" is no value of the structural parameter %.100s", p->where,
                         v->line, p->given[k].value, v->name);
@@ -183,7 +183,7 @@ static cpl_status size_of(const expansion* x, const cpl_variable* v, const cpli_
   int32_t i = cpli_refs_find(&x->map, size->ref);
   if (i < 0) return fail_at(p, v->line, "its <Dimension> refers to no variable", v->name);
   const cpl_variable* n = &x->drafts[i];
-  if (n->type != CPL_INTEGER || (!n->structural && n->variability != CPL_CONSTANT)) {
+  if (n->type != CPL_INTEGER || (!n->structural && n->variability != CPL_VARIABILITY_CONSTANT)) {
     WARN(p, v->line, "array",
          "the size of %.100s is %.100s, which must be a structural parameter or a constant of type "
          "UInt64",
@@ -199,25 +199,24 @@ static cpl_status size_of(const expansion* x, const cpl_variable* v, const cpli_
 }
 
 // The sizes of an array; more->n_sizes are written. *count is their product.
-static cpl_status sizes_of(expansion* x, size_t draft, int32_t sizes[MOST_SIZES], int32_t* count) {
+static cpl_status sizes_of(expansion* x, size_t draft, int32_t sizes[MAX_SIZES], int32_t* count) {
   cpli_parse* p = x->p;
   const cpli_more* more = more_of(p, draft);
   const cpl_variable* v = &x->drafts[draft];
   uint64_t total = 1;
-  if (more->n_sizes > MOST_SIZES)
-    return fail_at(p, v->line, "it has too many <Dimension>", v->name);
+  if (more->n_sizes > MAX_SIZES) return fail_at(p, v->line, "it has too many <Dimension>", v->name);
   for (int32_t k = 0; k < more->n_sizes; k++) {
     uint64_t n = 0;
     cpl_status st = size_of(x, v, &p->sizes.items[more->first_size + k], &n);
     if (st < 0) return st;
     if (n == 0 && p->fmu->n_starts == 0)
       WARN(p, v->line, "array", "%.100s has a <Dimension> of size 0: it must be positive", v->name);
-    if (n > MOST_ELEMENTS) n = total = (uint64_t)MOST_ELEMENTS + 1;
+    if (n > MAX_ELEMENTS) n = total = (uint64_t)MAX_ELEMENTS + 1;
     sizes[k] = (int32_t)n;
-    total = total * n > MOST_ELEMENTS ? (uint64_t)MOST_ELEMENTS + 1 : total * n;
+    total = total * n > MAX_ELEMENTS ? (uint64_t)MAX_ELEMENTS + 1 : total * n;
   }
   x->n_elements += total;
-  if (x->n_elements > MOST_ELEMENTS) {
+  if (x->n_elements > MAX_ELEMENTS) {
     return fail_at(p, v->line, "with it there are more elements of arrays than can be handled",
                    v->name);
   }
@@ -230,7 +229,7 @@ static cpl_status sizes_of(expansion* x, size_t draft, int32_t sizes[MOST_SIZES]
 // "x[1,2]", the last index running fastest.
 static const char* element_name(cpli_parse* p, const char* name, const int32_t* sizes, int32_t n,
                                 int32_t e) {
-  char text[MOST_SIZES * 12 + 2];
+  char text[MAX_SIZES * 12 + 2];
   size_t at = sizeof text - 1;
   text[at] = '\0';
   text[--at] = ']';
@@ -310,7 +309,7 @@ static cpl_status add_elements(expansion* x, size_t i) {
   // an alias has the sizes and start values of its variable
   size_t own = more->alias_to > 0 ? (size_t)more->alias_to - 1 : i;
   const cpli_more* shape = more_of(p, own);
-  int32_t sizes[MOST_SIZES];
+  int32_t sizes[MAX_SIZES];
   cpl_status st = sizes_of(x, own, sizes, &x->count[i]);
   if (st < 0) return st;
   const cpl_variable* v = &x->drafts[i];
@@ -430,7 +429,7 @@ static bool expand_dependencies(expansion* x, const cpl_unknown* row, const int3
       *dep = x->first[draft] + e + 1;
       *kind = kinds[row->first + k];
     }
-    if (p->deps.count > MOST_DEPENDENCIES) {  // that many tell no more than "all"
+    if (p->deps.count > MAX_DEPENDENCIES) {  // that many tell no more than "all"
       p->deps.count = p->kinds.count = (size_t)out->first;
       out->count = -1;
       return true;

@@ -14,20 +14,20 @@ enum {
 #undef X
 };
 
-static const cpli_call calls[] = {
+static const cpli_fmu_call calls[] = {
 #define X(name, flags) {#name, flags, offsetof(cpli_fmi1_functions, name)},
     CPLI_FMI1_FUNCTIONS(X)
 #undef X
 };
 
-const cpli_call* cpli_fmi1_call_list(size_t* n) {
+const cpli_fmu_call* cpli_fmi1_call_list(size_t* n) {
   *n = CPLI_COUNT(calls);
   return calls;
 }
 
 cpl_status cpli_fmi1_step_ended(cpli_fmi1* in, fmiStatus status) {
   in->base.last = status;
-  return cpli_judge(&in->base, &calls[CALL_fmiDoStep], status, 0);
+  return cpli_check_result(&in->base, &calls[CALL_fmiDoStep], status, 0);
 }
 
 //------------------------------------ callbacks ------------------------------------

@@ -7,7 +7,7 @@
 #include "fmi/fmi1_instance.h"
 
 /// The functions in their order, for the table of the version.
-const cpli_call* cpli_fmi1_call_list(size_t* n);
+const cpli_fmu_call* cpli_fmi1_call_list(size_t* n);
 
 /// Messages come with the FMU's own pointer only: who is who.
 void cpli_fmi1_listen(cpli_fmi1* in);

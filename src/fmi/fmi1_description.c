@@ -13,16 +13,16 @@
 
 //------------------------------------ root and kinds ------------------------------------
 
-enum { MOST_STATES = 10000000 };  // memory is needed for each
+enum { MAX_STATES = 10000000 };  // memory is needed for each
 
 static cpl_status begin_root(cpli_parse* p) {
   cpl_status st = cpli_part_head(p, "FMI 1.0", "guid");
   if (st >= 0) st = cpli_part_indicators(p);
   if (st < 0) return st;
   int64_t n = 0;
-  if (cpli_integer(p, "numberOfContinuousStates", 0, INT64_MAX, &n) && n > MOST_STATES)
+  if (cpli_integer(p, "numberOfContinuousStates", 0, INT64_MAX, &n) && n > MAX_STATES)
     return cpli_parse_fail(p, "numberOfContinuousStates=\"%lld\": at most %d are supported",
-                           (long long)n, MOST_STATES);
+                           (long long)n, MAX_STATES);
   p->fmu->desc.n_states = (int32_t)n;
   // whether this is model exchange or co-simulation is told by <Implementation>
   cpli_fmu_kind* me = &p->fmu->me;
@@ -88,7 +88,7 @@ static cpl_status begin_type_kind(cpli_parse* p) {
 
 // Items are numbered in their order.
 static cpl_status begin_item(cpli_parse* p) {
-  const char* name = cpli_text(p, "name");
+  const char* name = cpli_element_text(p, "name");
   if (name == NULL && !p->no_memory) return cpli_parse_fail(p, "an <Item> needs a name");
   cpl_type_def* type = &p->types.items[p->types.count - 1].def;
   cpl_enum_item* item = CPLI_PUSH(p, p->items);
@@ -133,7 +133,7 @@ static void read_start(cpli_parse* p, cpl_variable* v) {
       v->has_start = cpli_boolean(p, "start", &yes);
       v->start = yes ? 1 : 0;
       return;
-    default: v->start_text = cpli_text(p, "start"); v->has_start = v->start_text != NULL;
+    default: v->start_text = cpli_element_text(p, "start"); v->has_start = v->start_text != NULL;
   }
 }
 
@@ -161,24 +161,25 @@ static cpl_status begin_value(cpli_parse* p) {
 // What later versions call it. A parameter without start value is computed by the model.
 static void translate(cpl_variable* v) {
   uint8_t variability = v->variability, causality = v->causality;
-  v->causality = causality == C1_INPUT    ? CPL_INPUT
-                 : causality == C1_OUTPUT ? CPL_OUTPUT
-                                          : CPL_LOCAL;
-  v->variability = variability == V1_CONSTANT     ? CPL_CONSTANT
-                   : variability == V1_CONTINUOUS ? CPL_CONTINUOUS
-                                                  : CPL_DISCRETE;
-  if (v->variability == CPL_CONTINUOUS && v->type != CPL_REAL) v->variability = CPL_DISCRETE;
+  v->causality = causality == C1_INPUT    ? CPL_CAUSALITY_INPUT
+                 : causality == C1_OUTPUT ? CPL_CAUSALITY_OUTPUT
+                                          : CPL_CAUSALITY_LOCAL;
+  v->variability = variability == V1_CONSTANT     ? CPL_VARIABILITY_CONSTANT
+                   : variability == V1_CONTINUOUS ? CPL_VARIABILITY_CONTINUOUS
+                                                  : CPL_VARIABILITY_DISCRETE;
+  if (v->variability == CPL_VARIABILITY_CONTINUOUS && v->type != CPL_REAL)
+    v->variability = CPL_VARIABILITY_DISCRETE;
   if (variability == V1_PARAMETER && causality != C1_OUTPUT) {
     bool settable = v->has_start || causality == C1_INPUT;
-    v->causality = settable ? CPL_PARAMETER : CPL_CALCULATED_PARAMETER;
-    v->variability = CPL_FIXED;
+    v->causality = settable ? CPL_CAUSALITY_PARAMETER : CPL_CAUSALITY_CALCULATED_PARAMETER;
+    v->variability = CPL_VARIABILITY_FIXED;
     if (settable) v->initial = CPL_INITIAL_EXACT;
   }
-  if (v->variability == CPL_CONSTANT) {
+  if (v->variability == CPL_VARIABILITY_CONSTANT) {
     v->initial = CPL_INITIAL_EXACT;
-    if (v->causality == CPL_INPUT) v->causality = CPL_LOCAL;
+    if (v->causality == CPL_CAUSALITY_INPUT) v->causality = CPL_CAUSALITY_LOCAL;
   }
-  if (v->causality == CPL_INPUT) v->initial = CPL_INITIAL_NONE;
+  if (v->causality == CPL_CAUSALITY_INPUT) v->initial = CPL_INITIAL_NONE;
 }
 
 static cpl_status end_variable(cpli_parse* p) {

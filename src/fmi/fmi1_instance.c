@@ -189,7 +189,7 @@ static const cpl_component_ops common_ops = {
     .set_string = set_string,
 };
 
-static cpl_status prepare(cpli_instance* base) {
+static cpl_status prepare(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   cpl_context* ctx = base->head.component.ctx;
   in->n_buffer = (size_t)base->fmu->desc.n_vars + 1;
@@ -201,7 +201,7 @@ static cpl_status prepare(cpli_instance* base) {
   return ok ? CPL_OK : cpli_nomem(ctx);
 }
 
-static void release(cpli_instance* base) {
+static void release(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   cpl_context* ctx = base->head.component.ctx;
   cpli_fmi1_stop_listening(in);
@@ -228,24 +228,24 @@ static cpl_status make(cpli_fmi1* in) {
   return in->base.co_simulation ? cpli_fmiInstantiateSlave(in) : cpli_fmiInstantiateModel(in);
 }
 
-static cpl_status instantiate(cpli_instance* base) {
+static cpl_status instantiate(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   cpl_status st = check_version(in);
   return st < 0 ? st : make(in);
 }
 
-static cpl_status free_instance(cpli_instance* base) {
+static cpl_status free_instance(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   return base->co_simulation ? cpli_fmiFreeSlaveInstance(in) : cpli_fmiFreeModelInstance(in);
 }
 
-static cpl_status terminate(cpli_instance* base) {
+static cpl_status terminate(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   return base->co_simulation ? cpli_fmiTerminateSlave(in) : cpli_fmiTerminate(in);
 }
 
 // Models cannot be reset, and slaves need not be able to: a new one takes the place.
-static cpl_status reset(cpli_instance* base) {
+static cpl_status reset(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   in->initialized = false;
   if (base->co_simulation && in->fn.fmiResetSlave != NULL) return cpli_fmiResetSlave(in);
@@ -272,7 +272,7 @@ cpl_status cpli_fmi1_create(cpl_source* src, const char* name, bool co_simulatio
       .reset = reset,
       .release = release,
   };
-  cpli_instance* in = NULL;
+  cpli_fmu_instance* in = NULL;
   const cpl_fmu* fmu = (const cpl_fmu*)src;
   cpl_status st = cpli_instance_create(src, name, &api, co_simulation ? &fmu->cs : &fmu->me, &in);
   *out = (cpli_fmi1*)in;

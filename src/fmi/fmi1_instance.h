@@ -9,7 +9,7 @@
 #include "fmi/fmi1_functions.h"
 
 typedef struct cpli_fmi1 {
-  cpli_instance base;
+  cpli_fmu_instance base;
   cpli_fmi1_functions fn;
   struct cpli_fmi1* next;  // of those that may log
   bool initialized;        // the one call has been made

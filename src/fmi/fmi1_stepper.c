@@ -11,7 +11,7 @@ static cpli_fmi1* instance_of(cpl_stepper* s) { return (cpli_fmi1*)s; }
 
 //------------------------------------ step ------------------------------------
 
-static cpl_status ask_status(cpli_instance* in, int* now) {
+static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
   fmiStatus status = fmiPending;
   cpl_status st = cpli_fmiGetStatus((cpli_fmi1*)in, fmiDoStepStatus, &status);
   *now = status;

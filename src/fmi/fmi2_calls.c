@@ -14,20 +14,20 @@ enum {
 #undef X
 };
 
-static const cpli_call calls[] = {
+static const cpli_fmu_call calls[] = {
 #define X(name, flags) {#name, flags, offsetof(cpli_fmi2_functions, name)},
     CPLI_FMI2_FUNCTIONS(X)
 #undef X
 };
 
-const cpli_call* cpli_fmi2_call_list(size_t* n) {
+const cpli_fmu_call* cpli_fmi2_call_list(size_t* n) {
   *n = CPLI_COUNT(calls);
   return calls;
 }
 
 cpl_status cpli_fmi2_step_ended(cpli_fmi2* in, fmi2Status status) {
   in->base.last = status;
-  return cpli_judge(&in->base, &calls[CALL_fmi2DoStep], status, 0);
+  return cpli_check_result(&in->base, &calls[CALL_fmi2DoStep], status, 0);
 }
 
 //------------------------------------ callbacks ------------------------------------

@@ -7,7 +7,7 @@
 #include "fmi/fmi2_instance.h"
 
 /// The functions in their order, for the table of the version.
-const cpli_call* cpli_fmi2_call_list(size_t* n);
+const cpli_fmu_call* cpli_fmi2_call_list(size_t* n);
 
 /// The callbacks handed to the FMU.
 fmi2CallbackFunctions cpli_fmi2_callbacks(cpli_fmi2* in);

@@ -135,7 +135,7 @@ static void read_start(cpli_parse* p, cpl_variable* v) {
       v->start = yes ? 1 : 0;
       return;
     case CPL_STRING:
-      v->start_text = cpli_text(p, "start");
+      v->start_text = cpli_element_text(p, "start");
       v->has_start = v->start_text != NULL;
       return;
     case CPL_BINARY:

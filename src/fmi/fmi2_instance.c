@@ -26,7 +26,7 @@ static cpl_status enter_init(cpl_component* c) {
   return cpli_fmi2EnterInitializationMode(in);
 }
 
-cpl_status cpli_fmi2_exit_init(cpli_fmi2* in, cpli_phase next) {
+cpl_status cpli_fmi2_exit_init(cpli_fmi2* in, cpli_fmu_phase next) {
   cpl_status st = cpli_fmi2ExitInitializationMode(in);
   in->event = (fmi2EventInfo){0};
   if (st >= 0) in->base.phase = next;
@@ -63,7 +63,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   return st;
 }
 
-static cpl_status out_of_range(cpli_instance* in, cpl_type type, uint32_t ref, int64_t value) {
+static cpl_status out_of_range(cpli_fmu_instance* in, cpl_type type, uint32_t ref, int64_t value) {
   return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
                   "%s: %s cannot be set to %lld: FMI 2.0 knows integers of 32 bits only", in->name,
                   cpli_instance_variable(in, type, ref), (long long)value);
@@ -119,23 +119,24 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 
 //------------------------------------ saved states ------------------------------------
 
-static cpl_status get_state(cpli_instance* in, void** state) {
+static cpl_status get_state(cpli_fmu_instance* in, void** state) {
   return cpli_fmi2GetFMUstate((cpli_fmi2*)in, state);
 }
-static cpl_status set_state(cpli_instance* in, void* state) {
+static cpl_status set_state(cpli_fmu_instance* in, void* state) {
   return cpli_fmi2SetFMUstate((cpli_fmi2*)in, state);
 }
-static cpl_status free_state(cpli_instance* in, void** state) {
+static cpl_status free_state(cpli_fmu_instance* in, void** state) {
   return cpli_fmi2FreeFMUstate((cpli_fmi2*)in, state);
 }
 
-static cpl_status state_size(cpli_instance* in, void* state, size_t* size) {
+static cpl_status state_size(cpli_fmu_instance* in, void* state, size_t* size) {
   return cpli_fmi2SerializedFMUstateSize((cpli_fmi2*)in, state, size);
 }
-static cpl_status write_state(cpli_instance* in, void* state, uint8_t* bytes, size_t size) {
+static cpl_status write_state(cpli_fmu_instance* in, void* state, uint8_t* bytes, size_t size) {
   return cpli_fmi2SerializeFMUstate((cpli_fmi2*)in, state, (fmi2Byte*)bytes, size);
 }
-static cpl_status read_state(cpli_instance* in, const uint8_t* bytes, size_t size, void** state) {
+static cpl_status read_state(cpli_fmu_instance* in, const uint8_t* bytes, size_t size,
+                             void** state) {
   return cpli_fmi2DeSerializeFMUstate((cpli_fmi2*)in, (const fmi2Byte*)bytes, size, state);
 }
 
@@ -161,7 +162,7 @@ static const cpl_component_ops common_ops = {
     .directional = directional,
 };
 
-static cpl_status prepare(cpli_instance* base) {
+static cpl_status prepare(cpli_fmu_instance* base) {
   cpli_fmi2* in = (cpli_fmi2*)base;
   const cpl_description* desc = &base->fmu->desc;
   in->n_integers = 1;
@@ -173,7 +174,7 @@ static cpl_status prepare(cpli_instance* base) {
   return in->integers != NULL ? CPL_OK : cpli_nomem(base->head.component.ctx);
 }
 
-static void release(cpli_instance* base) {
+static void release(cpli_fmu_instance* base) {
   cpli_free(base->head.component.ctx, ((cpli_fmi2*)base)->integers);
 }
 
@@ -189,29 +190,31 @@ static cpl_status check_version(cpli_fmi2* in) {
   return st;
 }
 
-static cpl_status instantiate(cpli_instance* base) {
+static cpl_status instantiate(cpli_fmu_instance* base) {
   cpli_fmi2* in = (cpli_fmi2*)base;
   in->callbacks = cpli_fmi2_callbacks(in);
   cpl_status st = check_version(in);
   return st < 0 ? st : cpli_fmi2Instantiate(in);
 }
 
-static cpl_status free_instance(cpli_instance* in) { return cpli_fmi2FreeInstance((cpli_fmi2*)in); }
-static cpl_status terminate(cpli_instance* in) { return cpli_fmi2Terminate((cpli_fmi2*)in); }
-static cpl_status reset(cpli_instance* in) { return cpli_fmi2Reset((cpli_fmi2*)in); }
+static cpl_status free_instance(cpli_fmu_instance* in) {
+  return cpli_fmi2FreeInstance((cpli_fmi2*)in);
+}
+static cpl_status terminate(cpli_fmu_instance* in) { return cpli_fmi2Terminate((cpli_fmi2*)in); }
+static cpl_status reset(cpli_fmu_instance* in) { return cpli_fmi2Reset((cpli_fmi2*)in); }
 
-static bool has_states(const cpli_instance* in) {
+static bool has_states(const cpli_fmu_instance* in) {
   const cpli_fmi2_functions* fn = &((const cpli_fmi2*)in)->fn;
   return fn->fmi2GetFMUstate != NULL && fn->fmi2SetFMUstate != NULL && fn->fmi2FreeFMUstate != NULL;
 }
 
-static bool has_serialization(const cpli_instance* in) {
+static bool has_serialization(const cpli_fmu_instance* in) {
   const cpli_fmi2_functions* fn = &((const cpli_fmi2*)in)->fn;
   return fn->fmi2SerializeFMUstate != NULL && fn->fmi2SerializedFMUstateSize != NULL &&
          fn->fmi2DeSerializeFMUstate != NULL;
 }
 
-static bool has_directional(const cpli_instance* in) {
+static bool has_directional(const cpli_fmu_instance* in) {
   return in->kind->can.directional &&
          ((const cpli_fmi2*)in)->fn.fmi2GetDirectionalDerivative != NULL;
 }
@@ -241,7 +244,7 @@ cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulatio
       .has_serialization = has_serialization,
       .has_directional = has_directional,
   };
-  cpli_instance* in = NULL;
+  cpli_fmu_instance* in = NULL;
   const cpl_fmu* fmu = (const cpl_fmu*)src;
   cpl_status st = cpli_instance_create(src, name, &api, co_simulation ? &fmu->cs : &fmu->me, &in);
   *out = (cpli_fmi2*)in;

@@ -7,7 +7,7 @@
 #include "fmi/fmi2_functions.h"
 
 typedef struct cpli_fmi2 {
-  cpli_instance base;
+  cpli_fmu_instance base;
   cpli_fmi2_functions fn;
   fmi2CallbackFunctions callbacks;
   fmi2EventInfo event;  // of the event under way: an FMU may fill it in one of its updates only
@@ -19,4 +19,4 @@ typedef struct cpli_fmi2 {
 cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi2** out);
 
 /// After `exit_init` the phase differs between the kinds: both use this one.
-cpl_status cpli_fmi2_exit_init(cpli_fmi2* in, cpli_phase next);
+cpl_status cpli_fmi2_exit_init(cpli_fmi2* in, cpli_fmu_phase next);

@@ -14,7 +14,7 @@ static cpl_status exit_init(cpl_component* c) {
 
 //------------------------------------ step ------------------------------------
 
-static cpl_status ask_status(cpli_instance* in, int* now) {
+static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
   fmi2Status status = fmi2Pending;
   cpl_status st = cpli_fmi2GetStatus((cpli_fmi2*)in, fmi2DoStepStatus, &status);
   *now = status;

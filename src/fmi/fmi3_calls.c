@@ -14,13 +14,13 @@ enum {
 #undef X
 };
 
-static const cpli_call calls[] = {
+static const cpli_fmu_call calls[] = {
 #define X(name, flags) {#name, flags, offsetof(cpli_fmi3_functions, name)},
     CPLI_FMI3_FUNCTIONS(X)
 #undef X
 };
 
-const cpli_call* cpli_fmi3_call_list(size_t* n) {
+const cpli_fmu_call* cpli_fmi3_call_list(size_t* n) {
   *n = CPLI_COUNT(calls);
   return calls;
 }

@@ -7,7 +7,7 @@
 #include "fmi/fmi3_instance.h"
 
 /// The functions in their order, for the table of the version.
-const cpli_call* cpli_fmi3_call_list(size_t* n);
+const cpli_fmu_call* cpli_fmi3_call_list(size_t* n);
 
 cpl_status cpli_fmi3GetVersion(cpli_fmi3* in, const char** out);
 cpl_status cpli_fmi3InstantiateModelExchange(cpli_fmi3* in);

@@ -13,7 +13,7 @@ static bool is_gated(cpl_type type) { return type != CPL_CLOCK; }
 
 // The others must be asked.
 static bool is_ours(const cpli_fmi3* in, const cpli_clock* clock) {
-  return in->base.fmu->desc.vars[clock->var].causality == CPL_INPUT;
+  return in->base.fmu->desc.vars[clock->var].causality == CPL_CAUSALITY_INPUT;
 }
 
 void cpli_fmi3_clocked_wait(cpli_fmi3* in, uint32_t ref) { in->gates[ref] = CPLI_WAITING; }
@@ -54,7 +54,7 @@ static cpl_status set_waiting_texts(cpli_fmi3* in) {
 
 // Whether it is set although it did not change: a model partition may have changed its input.
 static bool is_set_again(const cpli_fmi3* in, const cpl_variable* v) {
-  return in->base.scheduled && in->base.phase == CPLI_EVENT && v->causality == CPL_INPUT;
+  return in->base.scheduled && in->base.phase == CPLI_EVENT && v->causality == CPL_CAUSALITY_INPUT;
 }
 
 // Of one clock, or of all (-1). All are open before the first is set: an array may be in parts.
@@ -102,7 +102,8 @@ cpl_status cpli_fmi3_clocked_ask(cpli_fmi3* in) {
 
 // Inputs of a model partition are what was set.
 static bool is_read(const cpli_fmi3* in, const cpl_variable* v) {
-  return !(in->base.scheduled && in->base.phase == CPLI_EVENT && v->causality == CPL_INPUT);
+  return !(in->base.scheduled && in->base.phase == CPLI_EVENT &&
+           v->causality == CPL_CAUSALITY_INPUT);
 }
 
 static cpl_status read_type(cpli_fmi3* in, cpl_type type) {
@@ -158,9 +159,10 @@ void cpli_fmi3_clocked_reset(cpli_fmi3* in) {
 // Scheduled execution: values may be set before a partition is activated, and nothing may be read
 // between. So inputs and tunable parameters without clocks wait, too.
 static bool waits_for_any(const cpli_fmi3* in, const cpl_variable* v) {
-  bool tunable = v->causality == CPL_PARAMETER && v->variability == CPL_TUNABLE;
+  bool tunable =
+      v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
   return in->base.scheduled && is_gated((cpl_type)v->type) && !v->structural && v->alias_of < 0 &&
-         (v->causality == CPL_INPUT || tunable);
+         (v->causality == CPL_CAUSALITY_INPUT || tunable);
 }
 
 static cpl_status list_gated(cpli_fmi3* in) {

@@ -180,7 +180,7 @@ double cpli_fmi3_clocks_time(const cpli_fmi3* in) {
 }
 
 static bool is_output(const cpli_fmi3* in, const cpli_clock* clock) {
-  return in->base.fmu->desc.vars[clock->var].causality == CPL_OUTPUT;
+  return in->base.fmu->desc.vars[clock->var].causality == CPL_CAUSALITY_OUTPUT;
 }
 
 // An event may be over before anyone can ask which clocks of the FMU ticked in it.
@@ -241,7 +241,7 @@ cpl_status cpli_fmi3_clocks_prepare(cpli_fmi3* in) {
   if (in->ticking == NULL || in->ticked == NULL) return cpli_nomem(ctx);
   for (int32_t i = 0; i < fmu->n_clocks; i++) {
     const cpli_clock* clock = &fmu->clocks[i];
-    if (fmu->desc.vars[clock->var].causality != CPL_INPUT) continue;
+    if (fmu->desc.vars[clock->var].causality != CPL_CAUSALITY_INPUT) continue;
     in->ticking[in->n_ticking++] =
         (cpli_ticking){.clock = clock, .value_ref = cpli_fmi3_value_ref(in, clock->ref)};
   }

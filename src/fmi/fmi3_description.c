@@ -182,10 +182,13 @@ static const char* const initials[] = {NULL, "exact", "approx", "calculated"};
 
 static void read_kind_of_value(cpli_parse* p, cpl_variable* v, cpli_var_draft* draft) {
   cpli_choice(p, "causality", causalities, CPLI_COUNT(causalities), &v->causality);
-  v->structural = v->causality == CPL_INDEPENDENT + 1;
-  if (v->structural) v->causality = CPL_PARAMETER;
-  bool parameter = v->causality == CPL_PARAMETER || v->causality == CPL_CALCULATED_PARAMETER;
-  v->variability = parameter ? CPL_FIXED : v->type == CPL_REAL ? CPL_CONTINUOUS : CPL_DISCRETE;
+  v->structural = v->causality == CPL_CAUSALITY_INDEPENDENT + 1;
+  if (v->structural) v->causality = CPL_CAUSALITY_PARAMETER;
+  bool parameter =
+      v->causality == CPL_CAUSALITY_PARAMETER || v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER;
+  v->variability = parameter             ? CPL_VARIABILITY_FIXED
+                   : v->type == CPL_REAL ? CPL_VARIABILITY_CONTINUOUS
+                                         : CPL_VARIABILITY_DISCRETE;
   cpli_choice(p, "variability", variabilities, CPLI_COUNT(variabilities), &v->variability);
   draft->given |= CPLI_HAS_VARIABILITY;  // defaults are never wrong in FMI 3.0
   if (cpli_choice(p, "initial", initials, CPLI_COUNT(initials), &v->initial))
@@ -303,7 +306,7 @@ static bool is_hex(const char* text) {
 
 static cpl_status begin_start(cpli_parse* p) {
   cpl_variable* v = &p->vars.items[p->open_var];
-  const char* text = cpli_text(p, "value");
+  const char* text = cpli_element_text(p, "value");
   if (p->no_memory) return CPL_OK;
   if (text == NULL) text = "";
   if (v->type != CPL_STRING && v->type != CPL_BINARY) {
@@ -332,7 +335,7 @@ static cpl_status begin_alias(cpli_parse* p) {
   cpl_variable v = p->vars.items[p->open_var];
   cpli_var_draft draft = p->var_drafts.items[p->open_var];
   v.line = cpli_xml_line(p->xml);
-  v.name = cpli_text(p, "name");
+  v.name = cpli_element_text(p, "name");
   if (p->no_memory) return CPL_OK;
   if (v.name == NULL) {
     return cpli_parse_fail(p, "an <Alias> of %.100s has no name", p->vars.items[p->open_var].name);
@@ -340,11 +343,11 @@ static cpl_status begin_alias(cpli_parse* p) {
   v.description = cpli_text_or_empty(p, "description");
   const char* display_unit = cpli_text_once(p, "displayUnit");
   if (display_unit != NULL) draft.display_unit = display_unit;
-  v.causality = CPL_LOCAL;
+  v.causality = CPL_CAUSALITY_LOCAL;
   v.initial = CPL_INITIAL_NONE;
   v.structural = v.reinit = false;
   draft.given &= (uint8_t)~CPLI_HAS_INITIAL;
-  if (v.variability != CPL_CONSTANT) v.has_start = false;
+  if (v.variability != CPL_VARIABILITY_CONSTANT) v.has_start = false;
   cpli_more* more = CPLI_PUSH(p, p->mores);
   if (more == NULL) return cpli_nomem(p->ctx);
   more->alias_to = p->open_var + 1;
@@ -356,7 +359,7 @@ static cpl_status begin_alias(cpli_parse* p) {
 
 static bool read_count(cpli_parse* p, const char* name, uint64_t* out) {
   double x = 0;
-  if (!cpli_whole(p, name, CPL_UINT64, &x)) return false;
+  if (!cpli_whole(p, name, CPL_WIDTH_UINT64, &x)) return false;
   *out = x < 0x1p64 ? (uint64_t)x : UINT64_MAX;
   return true;
 }
@@ -441,11 +444,11 @@ static const cpli_rule rules[] = {
     [CS] = {"CoSimulation", ROOT, false, begin_cs, NULL},
     [SE] = {"ScheduledExecution", ROOT, false, begin_se, NULL},
     [VARIABLES] = {"ModelVariables", ROOT, false, NULL, NULL},
-    [VARIABLE] = VAR("Float64", CPL_REAL, CPL_FLOAT64),
+    [VARIABLE] = VAR("Float64", CPL_REAL, CPL_WIDTH_FLOAT64),
     [UNITS] = {"UnitDefinitions", ROOT, false, NULL, NULL},
     [UNIT] = {"Unit", UNITS, false, begin_unit, NULL},
     [TYPES] = {"TypeDefinitions", ROOT, false, NULL, NULL},
-    [TYPE] = DEF("Float64Type", CPL_REAL, CPL_FLOAT64),
+    [TYPE] = DEF("Float64Type", CPL_REAL, CPL_WIDTH_FLOAT64),
     [CATEGORIES] = {"LogCategories", ROOT, false, NULL, NULL},
     [CATEGORY] = {"Category", CATEGORIES, false, cpli_part_category, NULL},
     [EXPERIMENT] = {"DefaultExperiment", ROOT, false, cpli_part_experiment, NULL},
@@ -456,19 +459,19 @@ static const cpli_rule rules[] = {
     [LEAVES] = {"Dimension", VARIABLE, false, begin_dimension, NULL},
     {"Start", VARIABLE, false, begin_start, NULL},
     {"Alias", VARIABLE, false, begin_alias, NULL},
-    VAR("Float32", CPL_REAL, CPL_FLOAT32),
-    VAR("Int8", CPL_INTEGER, CPL_INT8),
-    VAR("UInt8", CPL_INTEGER, CPL_UINT8),
-    VAR("Int16", CPL_INTEGER, CPL_INT16),
-    VAR("UInt16", CPL_INTEGER, CPL_UINT16),
-    VAR("Int32", CPL_INTEGER, CPL_INT32),
-    VAR("UInt32", CPL_INTEGER, CPL_UINT32),
-    VAR("Int64", CPL_INTEGER, CPL_INT64),
-    VAR("UInt64", CPL_INTEGER, CPL_UINT64),
+    VAR("Float32", CPL_REAL, CPL_WIDTH_FLOAT32),
+    VAR("Int8", CPL_INTEGER, CPL_WIDTH_INT8),
+    VAR("UInt8", CPL_INTEGER, CPL_WIDTH_UINT8),
+    VAR("Int16", CPL_INTEGER, CPL_WIDTH_INT16),
+    VAR("UInt16", CPL_INTEGER, CPL_WIDTH_UINT16),
+    VAR("Int32", CPL_INTEGER, CPL_WIDTH_INT32),
+    VAR("UInt32", CPL_INTEGER, CPL_WIDTH_UINT32),
+    VAR("Int64", CPL_INTEGER, CPL_WIDTH_INT64),
+    VAR("UInt64", CPL_INTEGER, CPL_WIDTH_UINT64),
     VAR("Boolean", CPL_BOOLEAN, CPL_WIDTH_OWN),
     VAR("String", CPL_STRING, CPL_WIDTH_OWN),
     VAR("Binary", CPL_BINARY, CPL_WIDTH_OWN),
-    VAR("Enumeration", CPL_ENUMERATION, CPL_INT64),
+    VAR("Enumeration", CPL_ENUMERATION, CPL_WIDTH_INT64),
     {"Clock", VARIABLES, false, begin_clock, NULL, VARIABLE, CPL_CLOCK, CPL_WIDTH_OWN},
     ROW("ContinuousStateDerivative", CPLI_DERIVATIVES),
     ROW("ClockedState", CPLI_CLOCKED_STATES),
@@ -476,19 +479,19 @@ static const cpli_rule rules[] = {
     ROW("EventIndicator", CPLI_INDICATORS),
     {"BaseUnit", UNIT, false, cpli_part_base_unit, NULL},
     {"DisplayUnit", UNIT, false, begin_display_unit, NULL},
-    DEF("Float32Type", CPL_REAL, CPL_FLOAT32),
-    DEF("Int8Type", CPL_INTEGER, CPL_INT8),
-    DEF("UInt8Type", CPL_INTEGER, CPL_UINT8),
-    DEF("Int16Type", CPL_INTEGER, CPL_INT16),
-    DEF("UInt16Type", CPL_INTEGER, CPL_UINT16),
-    DEF("Int32Type", CPL_INTEGER, CPL_INT32),
-    DEF("UInt32Type", CPL_INTEGER, CPL_UINT32),
-    DEF("Int64Type", CPL_INTEGER, CPL_INT64),
-    DEF("UInt64Type", CPL_INTEGER, CPL_UINT64),
+    DEF("Float32Type", CPL_REAL, CPL_WIDTH_FLOAT32),
+    DEF("Int8Type", CPL_INTEGER, CPL_WIDTH_INT8),
+    DEF("UInt8Type", CPL_INTEGER, CPL_WIDTH_UINT8),
+    DEF("Int16Type", CPL_INTEGER, CPL_WIDTH_INT16),
+    DEF("UInt16Type", CPL_INTEGER, CPL_WIDTH_UINT16),
+    DEF("Int32Type", CPL_INTEGER, CPL_WIDTH_INT32),
+    DEF("UInt32Type", CPL_INTEGER, CPL_WIDTH_UINT32),
+    DEF("Int64Type", CPL_INTEGER, CPL_WIDTH_INT64),
+    DEF("UInt64Type", CPL_INTEGER, CPL_WIDTH_UINT64),
     DEF("BooleanType", CPL_BOOLEAN, CPL_WIDTH_OWN),
     DEF("StringType", CPL_STRING, CPL_WIDTH_OWN),
     DEF("BinaryType", CPL_BINARY, CPL_WIDTH_OWN),
-    DEF("EnumerationType", CPL_ENUMERATION, CPL_INT64),
+    DEF("EnumerationType", CPL_ENUMERATION, CPL_WIDTH_INT64),
     DEF("ClockType", CPL_CLOCK, CPL_WIDTH_OWN),
     {"Item", TYPE, false, cpli_part_item, NULL},
     {"Constraints", REMARK, .begin = cpli_part_constraints, .foreign = true},

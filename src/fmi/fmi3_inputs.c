@@ -136,7 +136,8 @@ void cpli_fmi3_offer_inputs(cpli_fmi3* in) {
 //------------------------------------ making ------------------------------------
 
 static bool is_continuous_input(const cpl_variable* v) {
-  return v->type == CPL_REAL && v->causality == CPL_INPUT && v->variability == CPL_CONTINUOUS;
+  return v->type == CPL_REAL && v->causality == CPL_CAUSALITY_INPUT &&
+         v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
 // Extras are in the order of variables.

@@ -114,7 +114,7 @@ static cpl_status enter_init(cpl_component* c) {
   return st < 0 ? st : cpli_fmi3_clocked_open(in);
 }
 
-cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next) {
+cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_fmu_phase next) {
   cpl_status st = cpli_fmi3_clocks_start(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
   if (st == CPL_OK) st = cpli_fmi3ExitInitializationMode(in);
@@ -126,25 +126,26 @@ cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_phase next) {
 
 //------------------------------------ saved states ------------------------------------
 
-static cpl_status get_state(cpli_instance* in, void** state) {
+static cpl_status get_state(cpli_fmu_instance* in, void** state) {
   return cpli_fmi3GetFMUState((cpli_fmi3*)in, state);
 }
 
-static cpl_status set_state(cpli_instance* in, void* state) {
+static cpl_status set_state(cpli_fmu_instance* in, void* state) {
   return cpli_fmi3SetFMUState((cpli_fmi3*)in, state);
 }
 
-static cpl_status free_state(cpli_instance* in, void** state) {
+static cpl_status free_state(cpli_fmu_instance* in, void** state) {
   return cpli_fmi3FreeFMUState((cpli_fmi3*)in, state);
 }
 
-static cpl_status state_size(cpli_instance* in, void* state, size_t* size) {
+static cpl_status state_size(cpli_fmu_instance* in, void* state, size_t* size) {
   return cpli_fmi3SerializedFMUStateSize((cpli_fmi3*)in, state, size);
 }
-static cpl_status write_state(cpli_instance* in, void* state, uint8_t* bytes, size_t size) {
+static cpl_status write_state(cpli_fmu_instance* in, void* state, uint8_t* bytes, size_t size) {
   return cpli_fmi3SerializeFMUState((cpli_fmi3*)in, state, (fmi3Byte*)bytes, size);
 }
-static cpl_status read_state(cpli_instance* in, const uint8_t* bytes, size_t size, void** state) {
+static cpl_status read_state(cpli_fmu_instance* in, const uint8_t* bytes, size_t size,
+                             void** state) {
   return cpli_fmi3DeserializeFMUState((cpli_fmi3*)in, (const fmi3Byte*)bytes, size, state);
 }
 
@@ -168,7 +169,7 @@ static void list_parts(const cpli_fmi3* in, part parts[N_PARTS]) {
   memcpy(parts, all, sizeof all);
 }
 
-static size_t own_size(const cpli_instance* in) {
+static size_t own_size(const cpli_fmu_instance* in) {
   part parts[N_PARTS];
   size_t size = 0;
   list_parts((const cpli_fmi3*)in, parts);
@@ -176,7 +177,7 @@ static size_t own_size(const cpli_instance* in) {
   return size + cpli_fmi3_texts_size((const cpli_fmi3*)in);
 }
 
-static void own_save(const cpli_instance* in, void* own) {
+static void own_save(const cpli_fmu_instance* in, void* own) {
   part parts[N_PARTS];
   char* to = own;
   list_parts((const cpli_fmi3*)in, parts);
@@ -184,7 +185,7 @@ static void own_save(const cpli_instance* in, void* own) {
   cpli_fmi3_texts_save((const cpli_fmi3*)in, to);
 }
 
-static cpl_status own_restore(cpli_instance* in, const void* own, size_t size) {
+static cpl_status own_restore(cpli_fmu_instance* in, const void* own, size_t size) {
   part parts[N_PARTS];
   const char* from = own;
   size_t fixed = 0;
@@ -223,7 +224,7 @@ static const cpl_component_ops common_ops = {
     .directional = cpli_fmi3_directional,
 };
 
-static cpl_status prepare(cpli_instance* base) {
+static cpl_status prepare(cpli_fmu_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   in->event_mode = base->scheduled || (base->co_simulation && base->kind->event_mode);
   in->events.next = INFINITY;
@@ -233,7 +234,7 @@ static cpl_status prepare(cpli_instance* base) {
   return st < 0 ? st : cpli_fmi3_inputs_prepare(in);
 }
 
-static void release(cpli_instance* base) {
+static void release(cpli_fmu_instance* base) {
   cpli_fmi3_values_release((cpli_fmi3*)base);
   cpli_fmi3_clocks_release((cpli_fmi3*)base);
   cpli_fmi3_inputs_release((cpli_fmi3*)base);
@@ -285,7 +286,7 @@ static cpl_status make_stepper(cpli_fmi3* in) {
   return st;
 }
 
-static cpl_status instantiate(cpli_instance* base) {
+static cpl_status instantiate(cpli_fmu_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   const char* text = "3.0";
   cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(in, &text) : CPL_OK;
@@ -297,10 +298,12 @@ static cpl_status instantiate(cpli_instance* base) {
   return st < 0 ? st : cpli_fmi3_configure(in);
 }
 
-static cpl_status free_instance(cpli_instance* in) { return cpli_fmi3FreeInstance((cpli_fmi3*)in); }
-static cpl_status terminate(cpli_instance* in) { return cpli_fmi3Terminate((cpli_fmi3*)in); }
+static cpl_status free_instance(cpli_fmu_instance* in) {
+  return cpli_fmi3FreeInstance((cpli_fmi3*)in);
+}
+static cpl_status terminate(cpli_fmu_instance* in) { return cpli_fmi3Terminate((cpli_fmi3*)in); }
 
-static cpl_status reset(cpli_instance* base) {
+static cpl_status reset(cpli_fmu_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   cpli_fmi3_values_forget(in);
   cpli_fmi3_clocked_reset(in);
@@ -312,18 +315,18 @@ static cpl_status reset(cpli_instance* base) {
   return cpli_fmi3_configure(in);
 }
 
-static bool has_states(const cpli_instance* in) {
+static bool has_states(const cpli_fmu_instance* in) {
   const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
   return fn->fmi3GetFMUState != NULL && fn->fmi3SetFMUState != NULL && fn->fmi3FreeFMUState != NULL;
 }
 
-static bool has_serialization(const cpli_instance* in) {
+static bool has_serialization(const cpli_fmu_instance* in) {
   const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
   return fn->fmi3SerializeFMUState != NULL && fn->fmi3SerializedFMUStateSize != NULL &&
          fn->fmi3DeserializeFMUState != NULL;
 }
 
-static bool has_directional(const cpli_instance* in) {
+static bool has_directional(const cpli_fmu_instance* in) {
   const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
   return (in->kind->can.directional && fn->fmi3GetDirectionalDerivative != NULL) ||
          (in->kind->adjoint && fn->fmi3GetAdjointDerivative != NULL);
@@ -358,7 +361,7 @@ cpl_status cpli_fmi3_create(cpl_source* src, const char* name, const cpli_fmu_ki
       .has_serialization = has_serialization,
       .has_directional = has_directional,
   };
-  cpli_instance* in = NULL;
+  cpli_fmu_instance* in = NULL;
   cpl_status st = cpli_instance_create(src, name, &api, kind, &in);
   *out = (cpli_fmi3*)in;
   return st;

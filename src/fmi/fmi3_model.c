@@ -83,14 +83,14 @@ static cpl_status get_nominals(cpl_model* m, double* nominals) {
 
 //------------------------------------ constraints ------------------------------------
 
-static size_t most_constraints(const cpli_fmi3* in) {
+static size_t max_constraints(const cpli_fmi3* in) {
   return (size_t)in->base.fmu->desc.n_constraints;
 }
 
 // Without the function all are active.
 static cpl_status count_constraints(cpl_model* m, size_t* n) {
   cpli_fmi3* in = instance_of(m);
-  *n = most_constraints(in);
+  *n = max_constraints(in);
   if (in->fn.fmi3GetNumberOfConstraints == NULL) return CPL_OK;
   cpl_status st = cpli_fmi3GetNumberOfConstraints(in, n);
   return st == CPL_OK ? cpli_check_constraints(&in->base, *n) : st;
@@ -98,12 +98,12 @@ static cpl_status count_constraints(cpl_model* m, size_t* n) {
 
 static cpl_status get_constraints(cpl_model* m, double* c) {
   cpli_fmi3* in = instance_of(m);
-  return cpli_fmi3Constraint(in, c, most_constraints(in));
+  return cpli_fmi3Constraint(in, c, max_constraints(in));
 }
 
 static cpl_status constraint_jacobian(cpl_model* m, double* out) {
   cpli_fmi3* in = instance_of(m);
-  return cpli_fmi3ConstraintJacobian(in, out, most_constraints(in) * n_states(in));
+  return cpli_fmi3ConstraintJacobian(in, out, max_constraints(in) * n_states(in));
 }
 
 static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {

@@ -22,7 +22,7 @@ static cpl_status ask_outputs(cpli_fmi3* in) {
   for (int32_t i = 0; i < fmu->n_clocks && st == CPL_OK; i++) {
     bool active = false;
     uint32_t ref = cpli_fmi3_value_ref(in, fmu->clocks[i].ref);
-    if (fmu->desc.vars[fmu->clocks[i].var].causality != CPL_OUTPUT) continue;
+    if (fmu->desc.vars[fmu->clocks[i].var].causality != CPL_CAUSALITY_OUTPUT) continue;
     st = cpli_fmi3GetClock(in, &ref, 1, &active, 1);
     if (st != CPL_OK || !active) continue;
     in->ticked[i] = true;

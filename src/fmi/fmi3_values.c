@@ -40,7 +40,7 @@ static const number numbers[] = {
          put_real_Boolean, put_integer_Boolean},
 };
 
-enum { BOOLEAN = CPL_UINT64, CLOCK };
+enum { BOOLEAN = CPL_WIDTH_UINT64, CLOCK };
 
 static const cpli_slot* slot_of(const cpli_fmi3* in, uint32_t ref) {
   return &in->base.fmu->slots[ref];
@@ -58,11 +58,11 @@ static const cpl_variable* variable_of(const cpli_fmi3* in, uint32_t ref) {
 static int number_of(const cpli_fmi3* in, cpl_type type, uint32_t ref) {
   int width = slot_of(in, ref)->width;
   switch (type) {
-    case CPL_REAL: return (width == CPL_WIDTH_OWN ? CPL_FLOAT64 : width) - 1;
+    case CPL_REAL: return (width == CPL_WIDTH_OWN ? CPL_WIDTH_FLOAT64 : width) - 1;
     case CPL_BOOLEAN: return BOOLEAN;
     case CPL_CLOCK: return CLOCK;
-    case CPL_ENUMERATION: return CPL_INT64 - 1;
-    default: return (width == CPL_WIDTH_OWN ? CPL_INT32 : width) - 1;
+    case CPL_ENUMERATION: return CPL_WIDTH_INT64 - 1;
+    default: return (width == CPL_WIDTH_OWN ? CPL_WIDTH_INT32 : width) - 1;
   }
 }
 
@@ -124,7 +124,7 @@ cpl_status cpli_fmi3_read_real(cpli_fmi3* in, const uint32_t* refs, size_t n, do
   for (size_t done = skip_reals(in, refs, n, values); done < n && st == CPL_OK;) {
     int width = number_of(in, CPL_REAL, refs[done]);
     gather(in, g, CPL_REAL, refs + done, n - done);
-    bool straight = g->straight && width == CPL_FLOAT64 - 1;
+    bool straight = g->straight && width == CPL_WIDTH_FLOAT64 - 1;
     void* to = straight ? values + done : in->buffer;
     st = numbers[width].get(in, g->refs, g->n_refs, to, g->n_values);
     for (size_t i = 0; i < g->taken && !straight && st == CPL_OK; i++) {
@@ -246,7 +246,8 @@ static void fill(cpli_fmi3* in, const number* of, cpl_type type, const uint32_t*
 
 static bool needs_event(const cpli_fmi3* in, uint32_t ref) {
   const cpl_variable* v = variable_of(in, ref);
-  return v != NULL && (v->variability == CPL_DISCRETE || v->variability == CPL_TUNABLE);
+  return v != NULL &&
+         (v->variability == CPL_VARIABILITY_DISCRETE || v->variability == CPL_VARIABILITY_TUNABLE);
 }
 
 // Structural parameters are set in configuration mode, discrete inputs and tunable parameters of
@@ -314,7 +315,7 @@ cpl_status cpli_fmi3_set_real(cpl_component* c, const uint32_t* refs, size_t n,
     done += count_closed(in, refs + done, n - done);
     if (done == n) break;
     gather(in, g, CPL_REAL, refs + done, n - done);
-    if (g->straight && number_of(in, CPL_REAL, refs[done]) == CPL_FLOAT64 - 1) {
+    if (g->straight && number_of(in, CPL_REAL, refs[done]) == CPL_WIDTH_FLOAT64 - 1) {
       st = cpli_fmi3SetFloat64(in, g->refs, g->n_refs, values + done, g->n_values);
     } else {
       st = set_group(in, CPL_REAL, refs + done, g);

@@ -32,10 +32,10 @@ typedef struct cpli_fmu_kind {
   cpli_texts definitions;   // for the compiler, NAME or NAME=VALUE (sources/buildDescription.xml)
   cpli_texts include_dirs;  // below sources/
   // model exchange: constraints, an extension
-  int32_t most_constraints;  // maxNumberOfConstraints
-  bool projection;           // providesProjection
-  bool projection_step;      // providesProjectionStep
-  uint8_t constraints;       // providesConstraints: cpli_provides
+  int32_t max_constraints;  // maxNumberOfConstraints
+  bool projection;          // providesProjection
+  bool projection_step;     // providesProjectionStep
+  uint8_t constraints;      // providesConstraints: cpli_provides
   // FMI 1.0
   bool tool_coupling;  // CoSimulation_Tool: runs inside its tool only
   // FMI 3.0

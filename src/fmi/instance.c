@@ -14,15 +14,17 @@
 
 #include "fmi/calls.h"
 
-static cpli_instance* instance_of(cpl_component* c) { return (cpli_instance*)c; }
+static cpli_fmu_instance* instance_of(cpl_component* c) { return (cpli_fmu_instance*)c; }
 
-static bool alive(const cpli_instance* in) { return in->health != CPLI_DEAD && !in->lib->fatal; }
+static bool alive(const cpli_fmu_instance* in) {
+  return in->health != CPLI_DEAD && !in->lib->fatal;
+}
 
 //------------------------------------ life cycle ------------------------------------
 
 // A run that failed or never began has nothing to terminate: the standard forbids the call there.
 cpl_status cpli_instance_terminate(cpl_component* c) {
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   if (in->health != CPLI_GOOD || in->lib->fatal) return CPL_OK;
   if (in->phase <= CPLI_INITIALIZING || in->phase == CPLI_TERMINATED) return CPL_OK;
   in->phase = CPLI_TERMINATED;
@@ -30,7 +32,7 @@ cpl_status cpli_instance_terminate(cpl_component* c) {
 }
 
 cpl_status cpli_instance_reset(cpl_component* c) {
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   cpl_status st = in->api->reset(in);
   if (st < 0) return st;
   in->phase = CPLI_INSTANTIATED;
@@ -45,12 +47,12 @@ cpl_status cpli_instance_reset(cpl_component* c) {
 typedef struct saved {
   void* state;
   double time;
-  cpli_phase phase;
+  cpli_fmu_phase phase;
   size_t own_size, own_cap;
   max_align_t own[];  // of the adapter
 } saved;
 
-static size_t own_size(const cpli_instance* in) {
+static size_t own_size(const cpli_fmu_instance* in) {
   return in->api->own_size != NULL ? in->api->own_size(in) : 0;
 }
 
@@ -69,7 +71,7 @@ static saved* room_for(cpl_component* c, cpl_snapshot* snapshot, size_t own) {
 }
 
 cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   saved* s = room_for(c, snapshot, own_size(in));
   if (s == NULL) return cpli_nomem(c->ctx);
   s->time = in->time;
@@ -79,7 +81,7 @@ cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
 }
 
 cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   const saved* s = snapshot->data;
   cpl_status st = in->api->set_state(in, s->state);
   if (st < 0) return st;
@@ -90,7 +92,7 @@ cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot)
 }
 
 void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   saved* s = snapshot->data;
   if (s == NULL) return;
   if (s->state != NULL && alive(in)) in->api->free_state(in, &s->state);
@@ -109,7 +111,7 @@ typedef struct serial_head {
 
 cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapshot,
                                    cpl_binary* bytes) {
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   const saved* s = snapshot->data;
   size_t size = 0;
   cpl_status st = in->api->state_size(in, s->state, &size);
@@ -127,7 +129,7 @@ cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapsho
 
 cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot) {
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   serial_head head = {0};
   if (bytes->size >= sizeof head) memcpy(&head, bytes->data, sizeof head);
   if (bytes->size < sizeof head || head.own > bytes->size - sizeof head)
@@ -136,7 +138,7 @@ cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
   saved* s = room_for(c, snapshot, head.own);
   if (s == NULL) return cpli_nomem(c->ctx);
   s->time = head.time;
-  s->phase = (cpli_phase)head.phase;
+  s->phase = (cpli_fmu_phase)head.phase;
   if (head.own > 0) memcpy(s->own, bytes->data + sizeof head, head.own);
   if (s->state != NULL) in->api->free_state(in, &s->state);
   return in->api->read_state(in, bytes->data + before, bytes->size - before, &s->state);
@@ -164,7 +166,7 @@ static char* resource_uri(cpl_context* ctx, const char* real) {
   return uri;
 }
 
-static char* resource_place(cpl_context* ctx, const cpli_instance* in) {
+static char* resource_place(cpl_context* ctx, const cpli_fmu_instance* in) {
   char* real = realpath(in->fmu->folder, NULL);
   // a path ends with a separator (FMI 3.0), a URI of FMI 2.0 does not; FMI 1.0 wants the FMU itself
   const char* below = in->fmu->version == 1    ? ""
@@ -179,7 +181,7 @@ static char* resource_place(cpl_context* ctx, const cpli_instance* in) {
 }
 
 // Drop what the description promises and the binary does not hold.
-static void trim(cpli_instance* in) {
+static void trim(cpli_fmu_instance* in) {
   cpl_capabilities* can = &in->head.component.can;
   const cpli_api* api = in->api;
   can->directional = api->has_directional != NULL && api->has_directional(in);
@@ -198,14 +200,14 @@ static void trim(cpli_instance* in) {
   }
 }
 
-void cpli_instance_compare(const cpli_instance* in, const char* what, const char* said,
+void cpli_instance_compare(const cpli_fmu_instance* in, const char* what, const char* said,
                            const char* expected) {
   if (said != NULL && strncmp(said, expected, strlen(expected)) == 0) return;
   cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name, "the binary %s \"%s\", not %s", what,
           said != NULL ? said : "", expected);
 }
 
-static cpl_status load(cpli_instance* in, const char* name) {
+static cpl_status load(cpli_fmu_instance* in, const char* name) {
   cpl_context* ctx = in->head.component.ctx;
   cpl_status st = cpli_fmu_extract(in->fmu);
   if (st < 0) return st;
@@ -231,7 +233,7 @@ static cpl_status load(cpli_instance* in, const char* name) {
   return st;
 }
 
-static cpl_status instantiate(cpli_instance* in) {
+static cpl_status instantiate(cpli_fmu_instance* in) {
   cpl_status st = in->api->instantiate(in);
   if (st >= 0 || in->health != CPLI_FAILED || in->instance != NULL) return st;
   const char* said = in->message[0] != '\0' ? in->message : "the FMU does not say why";
@@ -242,10 +244,10 @@ static cpl_status instantiate(cpli_instance* in) {
 }
 
 cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
-                                const cpli_fmu_kind* kind, cpli_instance** out) {
+                                const cpli_fmu_kind* kind, cpli_fmu_instance** out) {
   *out = NULL;
   cpl_fmu* fmu = (cpl_fmu*)src;
-  cpli_instance* in = cpli_alloc(src->ctx, 1, api->size);
+  cpli_fmu_instance* in = cpli_alloc(src->ctx, 1, api->size);
   if (in == NULL) return cpli_nomem(src->ctx);
   in->fmu = fmu;
   in->api = api;
@@ -273,7 +275,7 @@ cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_ap
 
 void cpli_instance_destroy(cpl_component* c) {
   if (c == NULL) return;
-  cpli_instance* in = instance_of(c);
+  cpli_fmu_instance* in = instance_of(c);
   cpl_context* ctx = c->ctx;
   if (in->instance != NULL && alive(in)) in->api->free_instance(in);
   cpli_library_release(in->lib);
@@ -288,7 +290,7 @@ void cpli_instance_destroy(cpl_component* c) {
 
 //------------------------------------ helpers ------------------------------------
 
-const char* cpli_instance_variable(const cpli_instance* in, cpl_type type, uint32_t ref) {
+const char* cpli_instance_variable(const cpli_fmu_instance* in, cpl_type type, uint32_t ref) {
   const cpl_description* desc = &in->fmu->desc;
   for (int32_t i = 0; i < desc->n_vars; i++) {
     if (desc->vars[i].type == type && desc->vars[i].ref == ref) return desc->vars[i].name;
@@ -304,7 +306,7 @@ void cpli_clean_nominals(double* nominals, size_t n) {
 
 //------------------------------------ steppers ------------------------------------
 
-cpl_status cpli_check_step(cpli_instance* in, double t_end) {
+cpl_status cpli_check_step(cpli_fmu_instance* in, double t_end) {
   if (t_end >= in->time) return CPL_OK;
   return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
                   "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
@@ -312,7 +314,7 @@ cpl_status cpli_check_step(cpli_instance* in, double t_end) {
 
 // A time before the step, or none at all, says nothing about the step, and it counts as one that
 // came nowhere. A time behind the step contradicts the step: nobody knows which state that is.
-cpl_status cpli_step_stopped(cpli_instance* in, const char* what, double reached, double t_end,
+cpl_status cpli_step_stopped(cpli_fmu_instance* in, const char* what, double reached, double t_end,
                              cpl_step_result* result) {
   double slack = 1e-9 * (t_end - in->time) + 4 * DBL_EPSILON * fabs(t_end);
   if (reached > t_end + slack) {
@@ -334,7 +336,7 @@ cpl_status cpli_step_stopped(cpli_instance* in, const char* what, double reached
   return CPL_OK;
 }
 
-double cpli_step_predicted(cpli_instance* in, const char* function, double h) {
+double cpli_step_predicted(cpli_fmu_instance* in, const char* function, double h) {
   if (h > 0) return h;
   if (h != 0 && !in->said_bad_limit) {
     in->said_bad_limit = true;
@@ -345,7 +347,8 @@ double cpli_step_predicted(cpli_instance* in, const char* function, double h) {
   return NAN;
 }
 
-int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status)) {
+int cpli_wait_for_step(cpli_fmu_instance* in,
+                       cpl_status (*ask)(cpli_fmu_instance* in, int* status)) {
   int now = CPLI_SAID_PENDING;
   for (long pause = 1000; now == CPLI_SAID_PENDING; pause = pause < 5000000 ? 2 * pause : pause) {
     struct timespec ts = {.tv_nsec = pause};
@@ -357,7 +360,7 @@ int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, i
   return now;
 }
 
-cpl_status cpli_without_derivatives(cpli_instance* in, const char* function) {
+cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function) {
   if (in->health != CPLI_GOOD) return CPL_ERR_MODEL;
   char name[32];
   in->head.component.can.input_derivatives = 0;
@@ -381,7 +384,7 @@ static double derivative_at(const cpl_curve* curve, double t, int k) {
 }
 
 // Every order the FMU knows is set each time: a curve that became flat must not leave a slope.
-cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve) {
+cpli_curve_orders cpli_curve_now(const cpli_fmu_instance* in, const cpl_curve* curve) {
   cpli_curve_orders o = {.value = derivative_at(curve, in->time, 0)};
   int most = (int)CPLI_COUNT(o.orders), known = in->head.component.can.input_derivatives;
   o.n = known < most ? known : most;

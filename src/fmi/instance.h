@@ -11,7 +11,7 @@
 
 #include "fmi/library.h"
 
-typedef enum cpli_phase {
+typedef enum cpli_fmu_phase {
   CPLI_INSTANTIATED,
   CPLI_CONFIGURING,  // FMI 3.0: structural parameters are set
   CPLI_INITIALIZING,
@@ -19,7 +19,7 @@ typedef enum cpli_phase {
   CPLI_CONTINUOUS,  // model exchange
   CPLI_STEPPING,    // co-simulation
   CPLI_TERMINATED,
-} cpli_phase;
+} cpli_fmu_phase;
 
 typedef enum cpli_health {
   CPLI_GOOD,
@@ -31,14 +31,14 @@ typedef enum cpli_health {
 enum { CPLI_SAID_OK, CPLI_SAID_WARNING, CPLI_SAID_DISCARD, CPLI_SAID_ERROR, CPLI_SAID_FATAL };
 enum { CPLI_SAID_PENDING = 5, CPLI_CRASHED = -1 };
 
-typedef struct cpli_instance cpli_instance;
+typedef struct cpli_fmu_instance cpli_fmu_instance;
 
 // A function of the standard: what is known before it is called.
-typedef struct cpli_call {
+typedef struct cpli_fmu_call {
   const char* name;
   int flags;      // calls.h
   size_t offset;  // of its pointer in the version's table of functions
-} cpli_call;
+} cpli_fmu_call;
 
 // What differs between the versions.
 typedef struct cpli_api {
@@ -46,34 +46,34 @@ typedef struct cpli_api {
   const char* version;  // "2.0"
   size_t size;          // of an instance
   size_t functions;     // offset of the table of functions in it
-  const cpli_call* (*calls)(size_t* n);
+  const cpli_fmu_call* (*calls)(size_t* n);
   const cpl_component_ops* ops;
   bool resource_path;                            // resources are told as a path instead of a URI
-  cpl_status (*prepare)(cpli_instance* in);      // buffers and the like, before instantiate
-  cpl_status (*instantiate)(cpli_instance* in);  // checks the version first
-  cpl_status (*free_instance)(cpli_instance* in);
-  cpl_status (*terminate)(cpli_instance* in);
-  cpl_status (*reset)(cpli_instance* in);
-  void (*release)(cpli_instance* in);  // what prepare allocated. Nullable.
+  cpl_status (*prepare)(cpli_fmu_instance* in);  // buffers and the like, before instantiate
+  cpl_status (*instantiate)(cpli_fmu_instance* in);  // checks the version first
+  cpl_status (*free_instance)(cpli_fmu_instance* in);
+  cpl_status (*terminate)(cpli_fmu_instance* in);
+  cpl_status (*reset)(cpli_fmu_instance* in);
+  void (*release)(cpli_fmu_instance* in);  // what prepare allocated. Nullable.
   // saved states: NULL when the version has none
-  cpl_status (*get_state)(cpli_instance* in, void** state);
-  cpl_status (*set_state)(cpli_instance* in, void* state);
-  cpl_status (*free_state)(cpli_instance* in, void** state);
-  cpl_status (*state_size)(cpli_instance* in, void* state, size_t* size);
-  cpl_status (*write_state)(cpli_instance* in, void* state, uint8_t* bytes, size_t size);
-  cpl_status (*read_state)(cpli_instance* in, const uint8_t* bytes, size_t size, void** state);
+  cpl_status (*get_state)(cpli_fmu_instance* in, void** state);
+  cpl_status (*set_state)(cpli_fmu_instance* in, void* state);
+  cpl_status (*free_state)(cpli_fmu_instance* in, void** state);
+  cpl_status (*state_size)(cpli_fmu_instance* in, void* state, size_t* size);
+  cpl_status (*write_state)(cpli_fmu_instance* in, void* state, uint8_t* bytes, size_t size);
+  cpl_status (*read_state)(cpli_fmu_instance* in, const uint8_t* bytes, size_t size, void** state);
   // What the adapter itself has to remember with a saved state. Nullable, all three together.
-  size_t (*own_size)(const cpli_instance* in);
-  void (*own_save)(const cpli_instance* in, void* own);
-  cpl_status (*own_restore)(cpli_instance* in, const void* own, size_t size);
+  size_t (*own_size)(const cpli_fmu_instance* in);
+  void (*own_save)(const cpli_fmu_instance* in, void* own);
+  cpl_status (*own_restore)(cpli_fmu_instance* in, const void* own, size_t size);
   // optional functions: which capabilities the binary has
-  bool (*has_states)(const cpli_instance* in);
-  bool (*has_serialization)(const cpli_instance* in);
-  bool (*has_directional)(const cpli_instance* in);
+  bool (*has_states)(const cpli_fmu_instance* in);
+  bool (*has_serialization)(const cpli_fmu_instance* in);
+  bool (*has_directional)(const cpli_fmu_instance* in);
 } cpli_api;
 
 // First member of every version's instance.
-struct cpli_instance {
+struct cpli_fmu_instance {
   union {
     cpl_component component;  // first in model and stepper, too
     cpl_model model;
@@ -93,7 +93,7 @@ struct cpli_instance {
   char* resources;  // URI or path
 
   cpl_setup setup;
-  cpli_phase phase;
+  cpli_fmu_phase phase;
   cpli_health health;
   double time;                         // NAN before setup
   int last;                            // what the last call returned
@@ -114,7 +114,7 @@ struct cpli_instance {
 /// Load, instantiate, allocate; head.model.ops or head.stepper.ops is left to the caller.
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
-                                const cpli_fmu_kind* kind, cpli_instance** out);
+                                const cpli_fmu_kind* kind, cpli_fmu_instance** out);
 void cpli_instance_destroy(cpl_component* c);  // Nullable: c
 
 // Operations of a component that all versions share.
@@ -129,10 +129,10 @@ cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot);
 
 /// The name of the variable that a reference stands for; "a variable" when there is none.
-const char* cpli_instance_variable(const cpli_instance* in, cpl_type type, uint32_t ref);
+const char* cpli_instance_variable(const cpli_fmu_instance* in, cpl_type type, uint32_t ref);
 
 /// Warn when what the binary says of itself is not what the description says.
-void cpli_instance_compare(const cpli_instance* in, const char* what, const char* said,
+void cpli_instance_compare(const cpli_fmu_instance* in, const char* what, const char* said,
                            const char* expected);
 
 /// Nominal values of 0, NaN and the like would ruin the tolerances: 1 instead.
@@ -141,24 +141,25 @@ void cpli_clean_nominals(double* nominals, size_t n);
 // Steppers
 
 /// A step backwards cannot be: fails with a message.
-cpl_status cpli_check_step(cpli_instance* in, double t_end);
+cpl_status cpli_check_step(cpli_fmu_instance* in, double t_end);
 
 /// A step that ended at `reached`, before t_end; `what` names where that time comes from. Fails
 /// when it lies behind t_end.
-cpl_status cpli_step_stopped(cpli_instance* in, const char* what, double reached, double t_end,
+cpl_status cpli_step_stopped(cpli_fmu_instance* in, const char* what, double reached, double t_end,
                              cpl_step_result* result);
 
 /// What `function` predicts as the longest step. NAN: nothing that could be one, which is said
 /// once.
-double cpli_step_predicted(cpli_instance* in, const char* function, double h);
+double cpli_step_predicted(cpli_fmu_instance* in, const char* function, double h);
 
 /// After a failed call that sets derivatives of inputs: a warning, and there are none any more.
 /// Fails when the FMU cannot be used any more.
-cpl_status cpli_without_derivatives(cpli_instance* in, const char* function);
+cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function);
 
 /// An asynchronous FMU computes on while `ask` is called at growing intervals; the status of the
 /// step, or -1: the question failed.
-int cpli_wait_for_step(cpli_instance* in, cpl_status (*ask)(cpli_instance* in, int* status));
+int cpli_wait_for_step(cpli_fmu_instance* in,
+                       cpl_status (*ask)(cpli_fmu_instance* in, int* status));
 
 // What an input is now and how it goes on: orders 1 to n, as many as the FMU knows.
 typedef struct cpli_curve_orders {
@@ -167,7 +168,7 @@ typedef struct cpli_curve_orders {
   double values[3];
 } cpli_curve_orders;
 
-cpli_curve_orders cpli_curve_now(const cpli_instance* in, const cpl_curve* curve);
+cpli_curve_orders cpli_curve_now(const cpli_fmu_instance* in, const cpl_curve* curve);
 
 //------------------------------------ constraints.c ------------------------------------
 
@@ -177,7 +178,7 @@ typedef struct cpli_constraint_functions {
 } cpli_constraint_functions;
 
 /// Put those operations that the FMU offers into its table.
-void cpli_offer_constraints(cpli_instance* in, const cpl_model_ops* all,
+void cpli_offer_constraints(cpli_fmu_instance* in, const cpl_model_ops* all,
                             cpli_constraint_functions there);
 /// Not more of them are active than there can be.
-cpl_status cpli_check_constraints(const cpli_instance* in, size_t n);
+cpl_status cpli_check_constraints(const cpli_fmu_instance* in, size_t n);

@@ -173,7 +173,7 @@ struct cpli_parse {
 CPL_PRINTF(2, 3) cpl_status cpli_parse_fail(cpli_parse* p, const char* fmt, ...);
 
 /// The value kept as long as the FMU; NULL: not given. `once`: for texts that repeat.
-const char* cpli_text(cpli_parse* p, const char* name);
+const char* cpli_element_text(cpli_parse* p, const char* name);
 const char* cpli_text_once(cpli_parse* p, const char* name);
 const char* cpli_text_or_empty(cpli_parse* p, const char* name);
 

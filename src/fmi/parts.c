@@ -18,8 +18,8 @@ cpl_status cpli_part_head(cpli_parse* p, const char* kind, const char* token) {
   cpl_fmu* fmu = p->fmu;
   cpl_description* d = &fmu->desc;
   d->kind = kind;
-  d->name = cpli_text(p, "modelName");
-  fmu->guid = cpli_text(p, token);
+  d->name = cpli_element_text(p, "modelName");
+  fmu->guid = cpli_element_text(p, token);
   if (d->name == NULL) d->name = "";
   if (d->name[0] == '\0') missing(p, "modelName");
   if (fmu->guid == NULL && !p->no_memory) {
@@ -75,7 +75,7 @@ cpl_status cpli_part_experiment(cpli_parse* p) {
 }
 
 cpl_status cpli_part_category(cpli_parse* p) {
-  const char* name = cpli_text(p, "name");
+  const char* name = cpli_element_text(p, "name");
   if (name == NULL) return CPL_OK;
   const char** category = CPLI_PUSH(p, p->categories);
   const char** text = CPLI_PUSH(p, p->category_texts);
@@ -91,7 +91,7 @@ cpl_status cpli_part_kind(cpli_parse* p, cpli_fmu_kind* kind, const char* elemen
   if (kind->present) return cpli_parse_fail(p, "<%s> is there twice", element);
   kind->present = true;
   kind->line = cpli_xml_line(p->xml);
-  kind->identifier = cpli_text(p, "modelIdentifier");
+  kind->identifier = cpli_element_text(p, "modelIdentifier");
   if (kind->identifier == NULL && !p->no_memory) {
     return cpli_parse_fail(p, "<%s> has no modelIdentifier: the name of the binary", element);
   }
@@ -105,7 +105,7 @@ cpl_status cpli_part_kind(cpli_parse* p, cpli_fmu_kind* kind, const char* elemen
 }
 
 cpl_status cpli_part_file(cpli_parse* p, int which) {
-  const char* name = cpli_text(p, "name");
+  const char* name = cpli_element_text(p, "name");
   if (name == NULL) return CPL_OK;
   const char** file = CPLI_PUSH(p, p->files[which]);
   if (file == NULL) return cpli_nomem(p->ctx);
@@ -116,7 +116,7 @@ cpl_status cpli_part_file(cpli_parse* p, int which) {
 //------------------------------------ units ------------------------------------
 
 static cpl_status add_unit(cpli_parse* p, int32_t display_of, const char* attribute) {
-  const char* name = cpli_text(p, attribute);
+  const char* name = cpli_element_text(p, attribute);
   if (name == NULL && !p->no_memory) return cpli_parse_fail(p, "a unit has no name");
   cpl_unit* unit = CPLI_PUSH(p, p->units);
   if (unit == NULL) return cpli_nomem(p->ctx);
@@ -183,15 +183,11 @@ void cpli_part_real_range(cpli_parse* p, cpli_range* r) {
 static const struct limits {
   double min, max;
 } limits[] = {
-    [CPL_WIDTH_OWN] = {INT32_MIN, INT32_MAX},
-    [CPL_INT8] = {INT8_MIN, INT8_MAX},
-    [CPL_UINT8] = {0, UINT8_MAX},
-    [CPL_INT16] = {INT16_MIN, INT16_MAX},
-    [CPL_UINT16] = {0, UINT16_MAX},
-    [CPL_INT32] = {INT32_MIN, INT32_MAX},
-    [CPL_UINT32] = {0, UINT32_MAX},
-    [CPL_INT64] = {-0x1p63, 0x1p63},
-    [CPL_UINT64] = {0, 0x1p64},
+    [CPL_WIDTH_OWN] = {INT32_MIN, INT32_MAX}, [CPL_WIDTH_INT8] = {INT8_MIN, INT8_MAX},
+    [CPL_WIDTH_UINT8] = {0, UINT8_MAX},       [CPL_WIDTH_INT16] = {INT16_MIN, INT16_MAX},
+    [CPL_WIDTH_UINT16] = {0, UINT16_MAX},     [CPL_WIDTH_INT32] = {INT32_MIN, INT32_MAX},
+    [CPL_WIDTH_UINT32] = {0, UINT32_MAX},     [CPL_WIDTH_INT64] = {-0x1p63, 0x1p63},
+    [CPL_WIDTH_UINT64] = {0, 0x1p64},
 };
 
 bool cpli_fits(cpl_width width, double value) {
@@ -203,14 +199,15 @@ bool cpli_whole(cpli_parse* p, const char* name, cpl_width width, double* out) {
   double x = 0;
   const char* text = cpli_xml_attribute(p->xml, name);
   if (text == NULL) return false;
-  if (width == CPL_INT64 || width == CPL_UINT64) {  // beyond what cpli_integer() can hold
+  if (width == CPL_WIDTH_INT64 ||
+      width == CPL_WIDTH_UINT64) {  // beyond what cpli_integer() can hold
     if (cpli_parse_real(text, &x) && cpli_fits(width, x)) {
       *out = x;
       return true;
     }
   }
-  bool wide = width == CPL_INT64 || width == CPL_UINT64;
-  int64_t min = width == CPL_UINT64 ? 0 : wide ? INT64_MIN : (int64_t)limits[width].min;
+  bool wide = width == CPL_WIDTH_INT64 || width == CPL_WIDTH_UINT64;
+  int64_t min = width == CPL_WIDTH_UINT64 ? 0 : wide ? INT64_MIN : (int64_t)limits[width].min;
   if (!cpli_integer(p, name, min, wide ? INT64_MAX : (int64_t)limits[width].max, &n)) return false;
   *out = (double)n;
   return true;
@@ -223,7 +220,7 @@ void cpli_part_integer_range(cpli_parse* p, cpli_range* r, cpl_width width) {
 }
 
 cpl_status cpli_part_type(cpli_parse* p, const char* element) {
-  const char* name = cpli_text(p, "name");
+  const char* name = cpli_element_text(p, "name");
   if (name == NULL && !p->no_memory) return cpli_parse_fail(p, "a <%s> has no name", element);
   cpli_type_draft* type = CPLI_PUSH(p, p->types);
   if (type == NULL) return cpli_nomem(p->ctx);
@@ -236,7 +233,7 @@ cpl_status cpli_part_type(cpli_parse* p, const char* element) {
 }
 
 cpl_status cpli_part_item(cpli_parse* p) {
-  const char* name = cpli_text(p, "name");
+  const char* name = cpli_element_text(p, "name");
   int64_t value = 0;
   bool wide = p->fmu->version == 3;
   bool has_value =
@@ -255,7 +252,7 @@ cpl_status cpli_part_item(cpli_parse* p) {
 //------------------------------------ variables ------------------------------------
 
 cpl_variable cpli_blank_variable(void) {
-  return (cpl_variable){.causality = CPL_LOCAL,
+  return (cpl_variable){.causality = CPL_CAUSALITY_LOCAL,
                         .unit = -1,
                         .display_unit = -1,
                         .declared_type = -1,
@@ -270,7 +267,7 @@ cpl_variable cpli_blank_variable(void) {
 cpl_status cpli_part_variable(cpli_parse* p, const char* element, cpl_variable* v) {
   *v = cpli_blank_variable();
   v->line = cpli_xml_line(p->xml);
-  v->name = cpli_text(p, "name");
+  v->name = cpli_element_text(p, "name");
   if (p->no_memory) return cpli_nomem(p->ctx);
   if (v->name == NULL) return cpli_parse_fail(p, "a <%s> has no name", element);
   v->description = cpli_text_or_empty(p, "description");
@@ -321,7 +318,7 @@ static cpl_status read_dependencies(cpli_parse* p, const char* text, bool refs, 
     uint8_t* kind = CPLI_PUSH(p, p->kinds);
     if (dep == NULL || kind == NULL) return cpli_nomem(p->ctx);
     *dep = (int32_t)(uint32_t)index;
-    *kind = CPL_DEPENDENT;
+    *kind = CPL_KIND_DEPENDENT;
     row->count++;
     text = end;
   }
@@ -363,7 +360,7 @@ cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs) {
   int32_t n = draft.row.count > 0 ? draft.row.count : 0;
   uint8_t* own = n > 0 ? p->kinds.items + draft.row.first : NULL;
   if (kinds != NULL && !read_kinds(kinds, own, n)) {
-    if (n > 0) memset(own, CPL_DEPENDENT, (size_t)n);
+    if (n > 0) memset(own, CPL_KIND_DEPENDENT, (size_t)n);
     cpli_findings_add(&p->fmu->findings, CPLI_WARNING, draft.line, "structure",
                       "dependenciesKind does not give one known word per dependency; all are taken "
                       "as dependent");
@@ -380,11 +377,11 @@ cpl_status cpli_part_constraints(cpli_parse* p) {
   static const char* const words[] = {"false", "true", "withJacobian"};
   enum { MOST = 1000000 };
   cpli_fmu_kind* me = &p->fmu->me;
-  int64_t most = me->most_constraints;
+  int64_t most = me->max_constraints;
   cpli_integer(p, "maxNumberOfConstraints", 0, MOST, &most);
   cpli_boolean(p, "providesProjection", &me->projection);
   cpli_boolean(p, "providesProjectionStep", &me->projection_step);
   cpli_choice(p, "providesConstraints", words, CPLI_COUNT(words), &me->constraints);
-  me->most_constraints = (int32_t)most;
+  me->max_constraints = (int32_t)most;
   return CPL_OK;
 }

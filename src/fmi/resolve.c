@@ -47,7 +47,7 @@ static cpl_status resolve_names(cpli_parse* p) {
     int32_t known = cpli_names_add(&p->fmu->names, v->name, (int32_t)i);
     if (known == CPL_ERR_NOMEM) return cpli_nomem(p->ctx);
     if (known == (int32_t)i) continue;
-    if (v->causality == CPL_LOCAL) {
+    if (v->causality == CPL_CAUSALITY_LOCAL) {
       WARN(p, v->line, "name",
            "there are two variables named %.200s; the name is that of the first, in line %d, and "
            "this one cannot be reached by its name",
@@ -197,15 +197,18 @@ cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability varia
   const cpli_initial_rule any = {true, CPL_INITIAL_CALCULATED, E | A | C};
   const cpli_initial_rule none = {true, CPL_INITIAL_NONE, 0};
   const cpli_initial_rule illegal = {false, CPL_INITIAL_NONE, 0};
-  bool set_once = variability == CPL_FIXED || variability == CPL_TUNABLE;
-  bool moves = variability == CPL_DISCRETE || variability == CPL_CONTINUOUS;
+  bool set_once = variability == CPL_VARIABILITY_FIXED || variability == CPL_VARIABILITY_TUNABLE;
+  bool moves = variability == CPL_VARIABILITY_DISCRETE || variability == CPL_VARIABILITY_CONTINUOUS;
   switch (causality) {
-    case CPL_PARAMETER: return set_once ? exact : illegal;
-    case CPL_CALCULATED_PARAMETER: return set_once ? computed : illegal;
-    case CPL_INPUT: return moves ? none : illegal;
-    case CPL_OUTPUT: return variability == CPL_CONSTANT ? exact : moves ? any : illegal;
-    case CPL_LOCAL: return variability == CPL_CONSTANT ? exact : moves ? any : computed;
-    case CPL_INDEPENDENT: return variability == CPL_CONTINUOUS ? none : illegal;
+    case CPL_CAUSALITY_PARAMETER: return set_once ? exact : illegal;
+    case CPL_CAUSALITY_CALCULATED_PARAMETER: return set_once ? computed : illegal;
+    case CPL_CAUSALITY_INPUT: return moves ? none : illegal;
+    case CPL_CAUSALITY_OUTPUT:
+      return variability == CPL_VARIABILITY_CONSTANT ? exact : moves ? any : illegal;
+    case CPL_CAUSALITY_LOCAL:
+      return variability == CPL_VARIABILITY_CONSTANT ? exact : moves ? any : computed;
+    case CPL_CAUSALITY_INDEPENDENT:
+      return variability == CPL_VARIABILITY_CONTINUOUS ? none : illegal;
   }
   return illegal;
 }
@@ -215,11 +218,12 @@ cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability varia
 static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_draft* d) {
   if (p->fmu->version == 1) return;  // causality was chosen to go with it
   bool given = d->given & CPLI_HAS_VARIABILITY;
-  bool is_parameter = v->causality == CPL_PARAMETER || v->causality == CPL_CALCULATED_PARAMETER;
-  if (!given) v->variability = CPL_CONTINUOUS;
-  if (v->variability == CPL_CONTINUOUS && v->type != CPL_REAL) {
+  bool is_parameter =
+      v->causality == CPL_CAUSALITY_PARAMETER || v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER;
+  if (!given) v->variability = CPL_VARIABILITY_CONTINUOUS;
+  if (v->variability == CPL_VARIABILITY_CONTINUOUS && v->type != CPL_REAL) {
     // also when not given: the standard's default is continuous for all types
-    v->variability = CPL_DISCRETE;
+    v->variability = CPL_VARIABILITY_DISCRETE;
     if (given || !is_parameter) {
       WARN(p, v->line, "variability",
            "%.100s is %s and cannot be continuous%s; it is taken as discrete: write "
@@ -230,8 +234,9 @@ static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_d
   cpl_causality causality = (cpl_causality)v->causality;
   if (cpli_initial_of(causality, (cpl_variability)v->variability).legal) return;
   uint8_t mended = v->variability;
-  if (is_parameter && v->variability != CPL_CONSTANT) mended = given ? CPL_TUNABLE : CPL_FIXED;
-  if (v->causality == CPL_INDEPENDENT) mended = CPL_CONTINUOUS;
+  if (is_parameter && v->variability != CPL_VARIABILITY_CONSTANT)
+    mended = given ? CPL_VARIABILITY_TUNABLE : CPL_VARIABILITY_FIXED;
+  if (v->causality == CPL_CAUSALITY_INDEPENDENT) mended = CPL_VARIABILITY_CONTINUOUS;
   WARN(p, v->line, "variability", "%.100s: causality %s does not go with variability %s%s%s",
        v->name, cpl_causality_name(causality),
        cpl_variability_name((cpl_variability)v->variability),
@@ -246,16 +251,18 @@ static void resolve_initial(cpli_parse* p, cpl_variable* v, const cpli_var_draft
   cpli_initial_rule rule =
       cpli_initial_of((cpl_causality)v->causality, (cpl_variability)v->variability);
   if (!rule.legal)
-    rule.normal = v->causality == CPL_PARAMETER || v->variability == CPL_CONSTANT
-                      ? CPL_INITIAL_EXACT
-                  : v->causality == CPL_INPUT ? CPL_INITIAL_NONE
+    rule.normal =
+        v->causality == CPL_CAUSALITY_PARAMETER || v->variability == CPL_VARIABILITY_CONSTANT
+            ? CPL_INITIAL_EXACT
+        : v->causality == CPL_CAUSALITY_INPUT ? CPL_INITIAL_NONE
                                               : CPL_INITIAL_CALCULATED;
   if (!(d->given & CPLI_HAS_INITIAL)) {
     v->initial = rule.normal;
     return;
   }
   if (!rule.legal || (rule.allowed & (1 << v->initial))) return;
-  if (p->fmu->version == 3 && v->causality == CPL_INPUT && v->initial == CPL_INITIAL_EXACT) {
+  if (p->fmu->version == 3 && v->causality == CPL_CAUSALITY_INPUT &&
+      v->initial == CPL_INITIAL_EXACT) {
     v->initial = CPL_INITIAL_NONE;  // FMI 3.0 says exact where FMI 2.0 says nothing
     return;
   }
@@ -361,15 +368,16 @@ static cpl_unknown* collect(cpli_parse* p, int list, size_t extra, int32_t* n) {
 static void resolve_outputs(cpli_parse* p, bool* seen) {
   cpl_structure* s = &p->fmu->desc.structure;
   size_t n_outputs = 0;
-  for (size_t i = 0; i < p->vars.count; i++) n_outputs += p->vars.items[i].causality == CPL_OUTPUT;
+  for (size_t i = 0; i < p->vars.count; i++)
+    n_outputs += p->vars.items[i].causality == CPL_CAUSALITY_OUTPUT;
   int32_t n = 0, kept = 0;
   cpl_unknown* rows = collect(p, CPLI_OUTPUTS, n_outputs, &n);
   if (rows == NULL) return;
   for (int32_t i = 0; i < n; i++) {
     const cpl_variable* v = &p->vars.items[rows[i].var];
-    if (v->causality != CPL_OUTPUT || seen[rows[i].var]) {
+    if (v->causality != CPL_CAUSALITY_OUTPUT || seen[rows[i].var]) {
       WARN(p, v->line, "structure", "%.100s stands in <Outputs> %s", v->name,
-           v->causality != CPL_OUTPUT ? "but its causality is not output" : "twice");
+           v->causality != CPL_CAUSALITY_OUTPUT ? "but its causality is not output" : "twice");
       continue;
     }
     seen[rows[i].var] = true;
@@ -377,7 +385,7 @@ static void resolve_outputs(cpli_parse* p, bool* seen) {
   }
   for (size_t i = 0; i < p->vars.count; i++) {
     const cpl_variable* v = &p->vars.items[i];
-    if (v->causality != CPL_OUTPUT || seen[i]) continue;
+    if (v->causality != CPL_CAUSALITY_OUTPUT || seen[i]) continue;
     if (p->fmu->version != 1) {
       WARN(p, v->line, "structure", "output %.100s is missing in <%s> of <ModelStructure>", v->name,
            p->fmu->version == 2 ? "Outputs" : "Output");
@@ -400,8 +408,9 @@ static cpl_unknown* guess_derivatives(cpli_parse* p, bool* seen, int32_t* n) {
     if (v->derivative_of < 0 || v->type != CPL_REAL) continue;
     const cpl_variable* x = &p->vars.items[v->derivative_of];
     int32_t first = x->alias_of >= 0 ? x->alias_of : v->derivative_of;
-    if (x->type != CPL_REAL || x->variability != CPL_CONTINUOUS || seen[first]) continue;
-    if (x->causality != CPL_LOCAL && x->causality != CPL_OUTPUT) continue;
+    if (x->type != CPL_REAL || x->variability != CPL_VARIABILITY_CONTINUOUS || seen[first])
+      continue;
+    if (x->causality != CPL_CAUSALITY_LOCAL && x->causality != CPL_CAUSALITY_OUTPUT) continue;
     seen[first] = true;
     rows[(*n)++] = (cpl_unknown){.var = (int32_t)i, .count = -1};
   }

@@ -79,7 +79,7 @@ static void put_values(FILE* out, const char* types, const char* between, va_lis
   }
 }
 
-static void lock(const cpli_instance* in, short how) {
+static void lock(const cpli_fmu_instance* in, short how) {
   FILE* out = in->fmu->call_log;
   struct flock range = {.l_type = how, .l_whence = SEEK_SET, .l_len = 1};
   if (!in->fmu->shares_log || in->depth > 1) return;
@@ -88,7 +88,7 @@ static void lock(const cpli_instance* in, short how) {
   if (how == F_UNLCK) funlockfile(out);
 }
 
-static void put_head(const cpli_instance* in, const char* function) {
+static void put_head(const cpli_fmu_instance* in, const char* function) {
   FILE* out = in->fmu->call_log;
   if (isnan(in->time)) {
     fputc('-', out);
@@ -99,7 +99,7 @@ static void put_head(const cpli_instance* in, const char* function) {
   fprintf(out, " %s%s %s", prefix, in->name, function);
 }
 
-void cpli_trace_begin(cpli_instance* in, const char* function, const char* types, ...) {
+void cpli_trace_begin(cpli_fmu_instance* in, const char* function, const char* types, ...) {
   FILE* out = in->fmu->call_log;
   lock(in, F_WRLCK);
   if (in->depth > 1 && !in->interrupted) fputc('\n', out);
@@ -114,7 +114,8 @@ void cpli_trace_begin(cpli_instance* in, const char* function, const char* types
   fflush(out);
 }
 
-void cpli_trace_end(cpli_instance* in, const char* function, int status, const char* types, ...) {
+void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, const char* types,
+                    ...) {
   FILE* out = in->fmu->call_log;
   char name[32];
   if (in->interrupted) put_head(in, function);

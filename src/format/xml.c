@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum { MOST_ATTRIBUTES = 64 };
+enum { MAX_ATTRIBUTES = 64 };
 
 struct cpli_xml {
   cpl_context* ctx;
@@ -24,10 +24,10 @@ struct cpli_xml {
   int32_t line_hint;  // line of the first fatal error
   char problem[512];  // its text
   // attributes of the present element
-  const char* names[MOST_ATTRIBUTES];
-  size_t values[MOST_ATTRIBUTES];  // offsets in text
-  bool used[MOST_ATTRIBUTES];
-  bool foreign[MOST_ATTRIBUTES];  // of another name space
+  const char* names[MAX_ATTRIBUTES];
+  size_t values[MAX_ATTRIBUTES];  // offsets in text
+  bool used[MAX_ATTRIBUTES];
+  bool foreign[MAX_ATTRIBUTES];  // of another name space
   int n_attributes;
   char* text;  // all values, each ended by a zero byte
   size_t text_cap;
@@ -82,9 +82,9 @@ static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attribut
   size_t at = 0;
   for (int i = 0; i < n; i++) {
     const xmlChar** a = attributes + 5 * i;
-    if (xml->n_attributes == MOST_ATTRIBUTES) {
+    if (xml->n_attributes == MAX_ATTRIBUTES) {
       return cpl_fail(xml->ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", xml->where,
-                      cpli_xml_line(xml), MOST_ATTRIBUTES);
+                      cpli_xml_line(xml), MAX_ATTRIBUTES);
     }
     size_t len = (size_t)(a[4] - a[3]);
     int k = xml->n_attributes++;
@@ -186,9 +186,9 @@ static cpl_status count_attributes(cpl_context* ctx, const char* where, const ch
       else if (*at == quote) quote = 0;
       else if (quote == 0 && *at == '=') equals++;
       line += *at == '\n';
-      if (equals > MOST_ATTRIBUTES)
+      if (equals > MAX_ATTRIBUTES)
         return cpl_fail(ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", where, line,
-                        MOST_ATTRIBUTES);
+                        MAX_ATTRIBUTES);
     }
   }
   return CPL_OK;

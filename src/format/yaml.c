@@ -28,7 +28,7 @@ static size_t sequence_length(const unsigned char* p, size_t left) {
 }
 
 // NULL, or what is wrong with the first bad byte, with its place.
-static const char* bad_bytes(const char* text, size_t len, cpli_place* place) {
+static const char* bad_bytes(const char* text, size_t len, cpli_source_loc* place) {
   const unsigned char* p = (const unsigned char*)text;
   place->line = place->column = 1;
   for (size_t i = 0; i < len;) {
@@ -71,7 +71,7 @@ const cpli_yaml* cpli_yaml_get(const cpli_yaml* mapping, const char* key) {
 }
 
 static cpl_status repeated_key(cpli_yaml_file* f, const cpli_yaml* again, const cpli_yaml* first) {
-  cpli_place place = cpli_yaml_place(f, again->key);
+  cpli_source_loc place = cpli_yaml_loc(f, again->key);
   return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &place, "%s stands twice (first in line %d)",
                       again->key->text, first->key->line);
 }
@@ -108,7 +108,7 @@ typedef struct frame {
 
 typedef struct builder {
   cpli_yaml_file* file;
-  cpli_place here;  // of the present event
+  cpli_source_loc here;  // of the present event
   frame stack[CPLI_YAML_DEPTH];
   int depth;
   int documents;
@@ -166,7 +166,7 @@ static cpl_status add_scalar(builder* b, struct fy_token* token) {
   if (text == NULL) return cpli_nomem(b->file->ctx);
   node->quoted = token != NULL && fy_token_scalar_style(token) != FYSS_PLAIN;
   if (node->quoted) {  // escapes can make any byte
-    cpli_place inside;
+    cpli_source_loc inside;
     const char* bad = bad_bytes(text, len, &inside);
     if (bad != NULL) return refuse(b, "%s in this text", bad);
   }
@@ -303,7 +303,7 @@ cpl_status cpli_yaml_parse(cpl_context* ctx, const char* path, const char* text,
   cpl_status st = f->path == NULL ? cpli_nomem(ctx) : CPL_OK;
 
   if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, len -= 3;
-  cpli_place place = {.file = f->path};
+  cpli_source_loc place = {.file = f->path};
   const char* bad = st >= 0 ? bad_bytes(text, len, &place) : NULL;
   if (bad != NULL) st = cpli_fail_at(ctx, CPL_ERR_INPUT, &place, "%s", bad);
   char* copy = NULL;
@@ -338,8 +338,8 @@ void cpli_yaml_close(cpli_yaml_file* file) {
 
 //------------------------------------ values ------------------------------------
 
-cpli_place cpli_yaml_place(const cpli_yaml_file* file, const cpli_yaml* node) {
-  return (cpli_place){.file = file->path, .line = node->line, .column = node->column};
+cpli_source_loc cpli_yaml_loc(const cpli_yaml_file* file, const cpli_yaml* node) {
+  return (cpli_source_loc){.file = file->path, .line = node->line, .column = node->column};
 }
 
 const char* cpli_yaml_what(const cpli_yaml* node, char out[64]) {
@@ -364,7 +364,7 @@ const char* cpli_yaml_what(const cpli_yaml* node, char out[64]) {
 static cpl_status wrong_kind(const cpli_yaml_file* file, const cpli_yaml* node, const char* what,
                              const char* wanted) {
   char got[64];
-  cpli_place place = cpli_yaml_place(file, node);
+  cpli_source_loc place = cpli_yaml_loc(file, node);
   return cpli_fail_at(file->ctx, CPL_ERR_INPUT, &place, "%s needs %s, not %s", what, wanted,
                       cpli_yaml_what(node, got));
 }

@@ -6,7 +6,7 @@
 // plain texts, a second document. Nothing is printed, and everything is linear in the file's size.
 #pragma once
 
-#include "format/place.h"
+#include "format/source_loc.h"
 
 typedef enum cpli_yaml_kind {
   CPLI_YAML_SCALAR,
@@ -47,7 +47,7 @@ void cpli_yaml_close(cpli_yaml_file* file);  // Nullable: file
 /// The value of a key; NULL: the mapping has none of that name.
 const cpli_yaml* cpli_yaml_get(const cpli_yaml* mapping, const char* key);
 
-cpli_place cpli_yaml_place(const cpli_yaml_file* file, const cpli_yaml* node);
+cpli_source_loc cpli_yaml_loc(const cpli_yaml_file* file, const cpli_yaml* node);
 
 /// "a mapping", "a list", "nothing" or the text in quotes, cut short, for messages; returns `out`.
 const char* cpli_yaml_what(const cpli_yaml* node, char out[64]);

@@ -10,7 +10,7 @@
 
 #include "master/master.h"
 
-enum { MOST_EXTRA = 12 };  // steps for one change
+enum { MAX_EXTRA = 12 };  // steps for one change
 
 // No step is made shorter than this part of the usual one: parts may have steps of their own.
 static const double shortest = 1e-4;
@@ -117,7 +117,7 @@ cpl_status cpli_master_approach(cpli_master* m, double* target) {
     k->extra = 0;
     return CPL_OK;
   }
-  if (k->extra++ >= MOST_EXTRA) return CPL_OK;
+  if (k->extra++ >= MAX_EXTRA) return CPL_OK;
   double before = until - fmax(error, least), past = until + 2 * error;
   double h = before > least ? before : fmax(past, least);
   if (h < all - least) *target = m->t + h;

@@ -26,9 +26,9 @@ static void classify(cpli_master_part* p) {
   const cpl_component* c = &p->s->base;
   bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
   p->can_restore = c->ops->save != NULL && c->can.save_restore;
-  p->kind = p->s->ops->max_step != NULL && !surprises ? CPL_PREDICTS
-            : p->can_restore                          ? CPL_ROLLS_BACK
-                                                      : CPL_LEGACY;
+  p->kind = p->s->ops->max_step != NULL && !surprises ? CPL_CLASS_PREDICTS
+            : p->can_restore                          ? CPL_CLASS_ROLLS_BACK
+                                                      : CPL_CLASS_LEGACY;
   const cpli_master* inner = cpli_as_master(p->s);
   p->samples = c->can.samples || (inner != NULL && inner->samples);
   p->follows = c->can.get_after_set;
@@ -93,7 +93,7 @@ static int by_target(const void* x, const void* y) {
 }
 
 static bool is_discrete(const cpl_variable* v) {
-  return v->type != CPL_REAL || v->variability != CPL_CONTINUOUS;
+  return v->type != CPL_REAL || v->variability != CPL_VARIABILITY_CONTINUOUS;
 }
 
 static void add_outs(cpli_master* m, wire* wires, int32_t n) {
@@ -134,8 +134,9 @@ static cpl_status add_links(cpli_master* m, wire* wires, int32_t n) {
                            .ref = v->ref,
                            .type = v->type,
                            .discrete = is_discrete(v),
-                           .parameter = v->causality == CPL_PARAMETER,
-                           .fixed = v->causality == CPL_PARAMETER && v->variability < CPL_TUNABLE,
+                           .parameter = v->causality == CPL_CAUSALITY_PARAMETER,
+                           .fixed = v->causality == CPL_CAUSALITY_PARAMETER &&
+                                    v->variability < CPL_VARIABILITY_TUNABLE,
                            .fresh = true,
                            .factor = w->factor != 0 ? w->factor : 1,
                            .offset = w->offset,
@@ -210,7 +211,7 @@ static cpl_status allocate_work(cpli_master* m) {
   m->integers = cpli_arena_alloc(a, longest, sizeof *m->integers);
   m->strings = cpli_arena_alloc(a, longest, sizeof *m->strings);
   m->binaries = cpli_arena_alloc(a, longest, sizeof *m->binaries);
-  m->work = cpli_arena_alloc(a, (size_t)m->most_torn * 43, sizeof *m->work);
+  m->work = cpli_arena_alloc(a, (size_t)m->max_torn * 43, sizeof *m->work);
   m->kept_links = cpli_arena_alloc(a, nl, sizeof *m->kept_links);
   m->kept_outs = cpli_arena_alloc(a, no, sizeof *m->kept_outs);
   m->assumed = cpli_arena_alloc(a, nl, sizeof *m->assumed);
@@ -222,7 +223,7 @@ static cpl_status allocate_work(cpli_master* m) {
   if (fine && threads > 1) {
     m->messages = cpli_arena_alloc(a, np, CPLI_MESSAGE_SIZE);
     fine = m->messages != NULL;
-    if (fine) return cpli_crew_create(m->base.base.ctx, threads, &m->crew);
+    if (fine) return cpli_thread_pool_create(m->base.base.ctx, threads, &m->pool);
   }
   return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
 }
@@ -258,7 +259,7 @@ static cpl_status check_legacies(cpli_master* m) {
   size_t used = 0;
   int32_t n = 0;
   for (int32_t i = 0; i < m->n_parts; i++) {
-    if (m->parts[i].kind != CPL_LEGACY) continue;
+    if (m->parts[i].kind != CPL_CLASS_LEGACY) continue;
     if (n < MOST && used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
                                m->parts[i].s->base.name);

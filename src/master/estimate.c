@@ -75,8 +75,8 @@ static void swap_snapshots(cpli_master* m) {
 //------------------------------------ outputs ------------------------------------
 
 static bool is_watched(const cpl_variable* v) {
-  bool output = v->causality == CPL_OUTPUT || v->inner_output;
-  return output && v->type == CPL_REAL && v->variability == CPL_CONTINUOUS;
+  bool output = v->causality == CPL_CAUSALITY_OUTPUT || v->inner_output;
+  return output && v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
 // Richardson's estimate compares all outputs, not only those that others take: what a table or a

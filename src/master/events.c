@@ -12,10 +12,10 @@
 
 #include "master/master.h"
 
-enum { MOST_ROUNDS = 1000 };
+enum { MAX_ROUNDS = 1000 };
 
-static cpl_status walk_all(cpli_master* m, cpli_plan_kind kind) {
-  const cpli_plan* plan = &m->plans[kind];
+static cpl_status walk_all(cpli_master* m, cpli_step_plan_kind kind) {
+  const cpli_step_plan* plan = &m->plans[kind];
   return cpli_master_walk(m, plan, 0, plan->n_ops, m->t);
 }
 
@@ -139,7 +139,8 @@ static bool update_is_due(const cpli_master* m, const cpli_master_part* p) {
 
 // Whether an op has something to do that it has not done yet. Of a loop: whether one of its ops
 // has.
-static bool is_due(const cpli_master* m, const cpli_plan* plan, const cpli_op* op, int64_t done) {
+static bool is_due(const cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* op,
+                   int64_t done) {
   const int32_t* items = plan->items + op->first;
   switch (op->kind) {
     case CPLI_OP_STEP: return update_is_due(m, &m->parts[op->part]);
@@ -159,7 +160,8 @@ static bool is_due(const cpli_master* m, const cpli_plan* plan, const cpli_op* o
 }
 
 // What an op did. Values of a loop count as changed.
-static void note_done(cpli_master* m, const cpli_plan* plan, const cpli_op* op, bool in_loop) {
+static void note_done(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* op,
+                      bool in_loop) {
   cpli_master_part* p = &m->parts[op->part];
   if (op->kind == CPLI_OP_SET) p->touched = ++m->changes;
   for (int32_t i = 0; i < op->n && op->kind == CPLI_OP_GET; i++) {
@@ -168,8 +170,8 @@ static void note_done(cpli_master* m, const cpli_plan* plan, const cpli_op* op, 
   }
 }
 
-static cpl_status follow(cpli_master* m, const cpli_plan* plan, int32_t at) {
-  const cpli_op* op = &plan->ops[at];
+static cpl_status follow(cpli_master* m, const cpli_step_plan* plan, int32_t at) {
+  const cpli_step_op* op = &plan->ops[at];
   if (op->kind == CPLI_OP_STEP) return update_part(m, &m->parts[op->part]);
   cpl_status st = cpli_master_walk(m, plan, at, at + 1, m->t);
   bool loop = op->kind == CPLI_OP_LOOP;
@@ -180,10 +182,10 @@ static cpl_status follow(cpli_master* m, const cpli_plan* plan, int32_t at) {
 
 // Without updates: values that changed after they were looked at, in loops of updates.
 static cpl_status follow_data_flow(cpli_master* m, bool updates) {
-  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   cpl_status st = CPL_OK;
   for (int32_t i = 0, n; i < plan->n_ops && st >= 0; i += n) {
-    const cpli_op* op = &plan->ops[i];
+    const cpli_step_op* op = &plan->ops[i];
     n = op->kind == CPLI_OP_LOOP ? 1 + op->n : 1;
     if (op->kind == CPLI_OP_STEP && (!updates || m->ended)) continue;
     if (is_due(m, plan, op, plan->done[i])) st = follow(m, plan, i);
@@ -232,7 +234,7 @@ static cpl_status heed_given(const cpli_master* m, cpli_master_part* p) {
 // First those whose event it is, or who asked for another update, all with the values that led to
 // it, but for parts that take their inputs once; then changes go through the data flow.
 static cpl_status update_round(cpli_master* m) {
-  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   for (int32_t i = 0; i < plan->n_ops; i++) plan->done[i] = m->changes;  // all is up to date
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = heed_given(m, &m->parts[i]);
@@ -249,13 +251,13 @@ static bool is_open(const cpli_master* m) {
 }
 
 static cpl_status endless(const cpli_master* m) {
-  enum { MOST_NAMED = 4 };
+  enum { MAX_NAMED = 4 };
   char names[1024] = "";
   size_t used = 0;
   int named = 0;
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
-    if (!goes_on(m, p) || named++ >= MOST_NAMED || used >= sizeof names) continue;
+    if (!goes_on(m, p) || named++ >= MAX_NAMED || used >= sizeof names) continue;
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
                              p->s->base.name);
     const cpli_master_link* l = &m->links[p->first_link];
@@ -270,7 +272,7 @@ static cpl_status endless(const cpli_master* m) {
   return cpl_fail(
       m->base.base.ctx, CPL_ERR_MODEL,
       "%s: the event at t=%.12g does not settle: %d rounds of updates, and these go on: %s%s",
-      m->base.base.name, m->t, m->rounds, names, named > MOST_NAMED ? ", and others" : "");
+      m->base.base.name, m->t, m->rounds, names, named > MAX_NAMED ? ", and others" : "");
 }
 
 // A part with a grid of its own is stepped when the others have come to its next point.
@@ -297,7 +299,7 @@ static cpl_status iterate(cpli_master* m, bool once) {
     if (st < 0) return st;
     m->rounds++;
     open = !m->ended && is_open(m);
-    if (open && m->rounds >= MOST_ROUNDS) return endless(m);
+    if (open && m->rounds >= MAX_ROUNDS) return endless(m);
     m->pending = open && once;
     if (m->pending) return CPL_OK;
   }
@@ -340,7 +342,7 @@ static cpl_status start_sampling(cpli_master* m, cpli_master_part* p) {
 }
 
 static cpl_status start_parts(cpli_master* m) {
-  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     if (!m->parts[i].samples) st = start_part(m, &m->parts[i]);

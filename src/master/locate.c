@@ -11,7 +11,7 @@
 
 #include "master/master.h"
 
-enum { MOST_TRIES = 100 };
+enum { MAX_TRIES = 100 };
 
 // A condition is as it was at `low`, and has changed at `high`.
 typedef struct bracket {
@@ -61,7 +61,7 @@ static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket
   bool there = false;  // the master is at b->low
   bool ends = m->ended;
   cpl_status st = CPL_OK;
-  while (b->high - b->low > least && b->tries < MOST_TRIES) {
+  while (b->high - b->low > least && b->tries < MAX_TRIES) {
     st = repeat(m, begin, t);
     if (st < 0) return st;
     there = !m->crossed;
@@ -84,7 +84,7 @@ static cpl_status search(cpli_master* m, const cpli_moment* begin, double margin
   cpl_status st = CPL_OK;
   bool there = true;  // the master is at b.high
   if (m->early) return search_early(m, begin, &b, least);
-  while (b.high - b.low > least && b.tries < MOST_TRIES) {
+  while (b.high - b.low > least && b.tries < MAX_TRIES) {
     double t = next_try(&b, least);
     st = repeat(m, begin, t);
     if (st < 0) return st;

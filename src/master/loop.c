@@ -15,7 +15,7 @@
 #include "master/master.h"
 #include "numeric/roots.h"
 
-enum { DEPTH = 12, MOST_ITERATIONS = 100, MAX_SEARCH = 3000 };
+enum { DEPTH = 12, MAX_ITERATIONS = 100, MAX_SEARCH = 3000 };
 
 typedef struct solver {
   size_t n;
@@ -106,8 +106,8 @@ static void advance(solver* s) {
 
 //------------------------------------ around the loop ------------------------------------
 
-static cpl_status set_back(cpli_master* m, const cpli_plan* plan, const cpli_op* loop) {
-  const cpli_op* ops = loop + 1;
+static cpl_status set_back(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* loop) {
+  const cpli_step_op* ops = loop + 1;
   (void)plan;
   for (int32_t i = 0; i < loop->n; i++) {
     if (ops[i].kind != CPLI_OP_STEP) continue;
@@ -135,8 +135,8 @@ static double size_of(const cpli_master_link* l, double put_in, double came_back
 }
 
 // Once around the loop from s->x; s->f is by how much the values come back different.
-static cpl_status around(cpli_master* m, const cpli_plan* plan, const cpli_op* loop, double t_end,
-                         solver* s) {
+static cpl_status around(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* loop,
+                         double t_end, solver* s) {
   const int32_t* torn = plan->items + loop->torn;
   for (size_t i = 0; i < s->n; i++) {
     m->links[torn[i]].next = s->x[i];
@@ -193,8 +193,8 @@ static bool all_real(const cpli_master* m, const int32_t* torn, size_t n) {
 
 typedef struct search {
   cpli_master* m;
-  const cpli_plan* plan;
-  const cpli_op* loop;
+  const cpli_step_plan* plan;
+  const cpli_step_op* loop;
   double t_end;
   solver* s;
   bool refused;  // a part stopped before t_end
@@ -267,7 +267,7 @@ static cpl_status give_up(search* k, int32_t link) {
   cpli_master* m = k->m;
   const cpli_master_link* l = &m->links[link];
   const cpl_component* c = &m->parts[l->part].s->base;
-  cpli_plan* plan = &m->plans[k->plan - m->plans];
+  cpli_step_plan* plan = &m->plans[k->plan - m->plans];
   plan->ops[k->loop - plan->ops].given_up = true;
   cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
           "no solution is found for the algebraic loop through %s.%s at t=%.12g, which is there "
@@ -340,7 +340,7 @@ static cpl_status iterate(search* k) {
   cpli_master* m = k->m;
   solver* s = k->s;
   const int32_t* torn = k->plan->items + k->loop->torn;
-  int most = m->def.most_iterations > 0 ? m->def.most_iterations : MOST_ITERATIONS;
+  int most = m->def.max_iterations > 0 ? m->def.max_iterations : MAX_ITERATIONS;
   if (!all_real(m, torn, s->n)) s->depth = 0;  // truth values jump: plain iteration
   for (int round = 0;; round++) {
     size_t where = 0;
@@ -356,7 +356,7 @@ static cpl_status iterate(search* k) {
   }
 }
 
-cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op* loop,
+cpl_status cpli_master_loop(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* loop,
                             double t_end) {
   const int32_t* torn = plan->items + loop->torn;
   solver s = make_solver(m->work, (size_t)loop->n_torn);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "master/beside.h"
+#include "master/independent.h"
 
 static cpli_master* master_of(cpl_component* c) { return (cpli_master*)c; }
 
@@ -58,7 +58,7 @@ static cpl_status get_real_of(const cpli_master* m, uint32_t var, cpl_component*
                               const uint32_t* refs, size_t n, double* values) {
   cpl_status st = p->ops->get_real(p, refs, n, values);
   if (st == CPL_OK && m->running && m->n_held > 0)
-    cpli_master_show_held(m, m->merged->part_of_var[var], refs, n, values);
+    cpli_master_show_cached(m, m->merged->part_of_var[var], refs, n, values);
   return st;
 }
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
@@ -184,7 +184,7 @@ void cpli_master_destroy(cpl_component* c) {
   if (c == NULL) return;
   cpli_master* m = master_of(c);
   cpl_context* ctx = c->ctx;
-  cpli_crew_destroy(m->crew);
+  cpli_thread_pool_destroy(m->pool);
   for (int32_t i = 0; i < m->n_parts && m->parts != NULL; i++) {
     cpli_master_part* p = &m->parts[i];
     if (p->s == NULL) continue;
@@ -386,7 +386,7 @@ double cpli_master_tolerance(const cpl_stepper* s) {
 
 // Others may stand beside it.
 const cpli_master* cpli_as_master(const cpl_stepper* s) {
-  const cpl_stepper* inner = cpli_beside_coarse(s);
+  const cpl_stepper* inner = cpli_independent_coarse(s);
   if (inner != NULL) s = inner;
   return s->ops->step == step ? (const cpli_master*)s : NULL;
 }

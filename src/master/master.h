@@ -91,33 +91,38 @@ typedef struct cpli_master_part {
   cpl_master_part_stats stats;
 } cpli_master_part;
 
-typedef enum cpli_op_kind { CPLI_OP_STEP, CPLI_OP_GET, CPLI_OP_SET, CPLI_OP_LOOP } cpli_op_kind;
+typedef enum cpli_step_op_kind {
+  CPLI_OP_STEP,
+  CPLI_OP_GET,
+  CPLI_OP_SET,
+  CPLI_OP_LOOP
+} cpli_step_op_kind;
 
-typedef struct cpli_op {
-  cpli_op_kind kind;
+typedef struct cpli_step_op {
+  cpli_step_op_kind kind;
   int32_t level;
   int32_t part;          // STEP, GET, SET
   int32_t first, n;      // in plan->items: outs (GET), links (SET); LOOP: ops that follow
   int32_t torn, n_torn;  // LOOP: links, in plan->items
   bool assumed;          // LOOP: it is there only because parts declare no dependencies
   bool given_up;         // LOOP: it has no solution and lags behind
-} cpli_op;
+} cpli_step_op;
 
-typedef struct cpli_plan {
-  cpli_op* ops;
+typedef struct cpli_step_plan {
+  cpli_step_op* ops;
   int32_t n_ops;
   int32_t* items;
   int64_t* done;  // of the plan for events: cpli_master.changes when each op was carried out last
-} cpli_plan;
+} cpli_step_plan;
 
 // What the nodes of a plan are and which edges it has.
-typedef enum cpli_plan_kind {
+typedef enum cpli_step_plan_kind {
   CPLI_PLAN_INITIAL,  // all parts are in initialisation: their outputs follow inputs
   CPLI_PLAN_SETTLE,   // at a communication point: those that can, follow
   CPLI_PLAN_STEP,
   CPLI_PLAN_EVENT,  // values and event updates in the order of the data flow
   CPLI_PLANS
-} cpli_plan_kind;
+} cpli_step_plan_kind;
 
 // How far conditions over values of parts were from their change at the last communication points,
 // the newest first.
@@ -142,12 +147,12 @@ typedef struct cpli_master {
   // continuous links into parts that are given values only, in the order of part and reference
   int32_t* held;
   int32_t n_held;
-  cpli_plan plans[CPLI_PLANS];
+  cpli_step_plan plans[CPLI_PLANS];
   int32_t* probes;  // parts that must be asked before someone who cannot go back takes the step
   int32_t n_probes;
-  struct cpli_crew* crew;  // threads; NULL: none
-  char* messages;          // of parts that fail on them
-  double cost;             // of a step of a part, as measured lately [s]
+  struct cpli_thread_pool* pool;  // threads; NULL: none
+  char* messages;                 // of parts that fail on them
+  double cost;                    // of a step of a part, as measured lately [s]
 
   double t, t_start;
   double h;      // of the next step, when it varies
@@ -202,7 +207,7 @@ typedef struct cpli_master {
     int32_t effort, flow;  // links
   } * bonds;
   int32_t n_bonds;
-  int32_t most_torn;
+  int32_t max_torn;
   cpl_master_stats stats;
   const char** facts[2];
   size_t n_facts[2];
@@ -248,8 +253,8 @@ cpl_status cpli_master_set(cpli_master* m, int32_t part, const int32_t* items, i
 /// Tell a part what its inputs do from its time to t_end.
 cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end);
 /// Inputs of a part that holds them over each step, as they are at the communication point.
-void cpli_master_show_held(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
-                           double* values);
+void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
+                             double* values);
 /// Forget what a link carried before t.
 void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t);
 /// Remember what links carry at t; `jump`: what was before does not count any more.
@@ -266,7 +271,7 @@ double cpli_curve_at(const cpl_curve* c, double t);
 cpl_status cpli_master_step(cpli_master* m, double target);
 /// Carry out ops first to end - 1 of a plan. CPL_RETRY: a part stopped before t_end; m->reach
 /// tells where.
-cpl_status cpli_master_walk(cpli_master* m, const cpli_plan* plan, int32_t first, int32_t end,
+cpl_status cpli_master_walk(cpli_master* m, const cpli_step_plan* plan, int32_t first, int32_t end,
                             double t_end);
 /// Which parts have an event at m->t because of their inputs: pending, crossed, margin.
 cpl_status cpli_master_ask(cpli_master* m);
@@ -276,7 +281,7 @@ cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p);
 //------------------------------------ loop.c ------------------------------------
 
 /// Solve one loop of a plan. CPL_RETRY: a part refused the step; its result tells.
-cpl_status cpli_master_loop(cpli_master* m, const cpli_plan* plan, const cpli_op* loop,
+cpl_status cpli_master_loop(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* loop,
                             double t_end);
 
 //------------------------------------ events.c ------------------------------------
@@ -336,12 +341,13 @@ void cpli_master_tell_inaccurate(const cpli_master* m);
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);
 
-//------------------------------------ crew.c ------------------------------------
+//------------------------------------ thread_pool.c ------------------------------------
 
 // Threads that step parts of one level at the same time.
-typedef struct cpli_crew cpli_crew;
-cpl_status cpli_crew_create(cpl_context* ctx, int32_t threads, cpli_crew** out);
-void cpli_crew_destroy(cpli_crew* crew);        // Nullable
-int32_t cpli_crew_size(const cpli_crew* crew);  // the caller's thread included
+typedef struct cpli_thread_pool cpli_thread_pool;
+cpl_status cpli_thread_pool_create(cpl_context* ctx, int32_t threads, cpli_thread_pool** out);
+void cpli_thread_pool_destroy(cpli_thread_pool* pool);        // Nullable
+int32_t cpli_thread_pool_size(const cpli_thread_pool* pool);  // the caller's thread included
 /// Call work(user, i) for i from 0 to n - 1, on any thread, and wait for all of them.
-void cpli_crew_run(cpli_crew* crew, int32_t n, void (*work)(void* user, int32_t i), void* user);
+void cpli_thread_pool_run(cpli_thread_pool* pool, int32_t n, void (*work)(void* user, int32_t i),
+                          void* user);

@@ -57,13 +57,13 @@ static cpl_variable variable_of(const cpli_merge_part* p, int32_t var, const off
   v.derivative_of = shifted(v.derivative_of, at->vars);
   v.alias_of = shifted(v.alias_of, at->vars);
   v.array = 0;
-  v.inner_output = v.inner_output || (!p->plain && v.causality == CPL_OUTPUT);
-  if (!p->plain && v.causality == CPL_OUTPUT) v.causality = CPL_LOCAL;
+  v.inner_output = v.inner_output || (!p->plain && v.causality == CPL_CAUSALITY_OUTPUT);
+  if (!p->plain && v.causality == CPL_CAUSALITY_OUTPUT) v.causality = CPL_CAUSALITY_LOCAL;
   return v;
 }
 
 static void hide(cpl_variable* v, int32_t behind) {
-  v->causality = CPL_LOCAL;
+  v->causality = CPL_CAUSALITY_LOCAL;
   v->inner_output = v->has_start = false;
   v->alias_of = behind;
 }
@@ -111,12 +111,12 @@ static void add_rest(cpli_merged* m, const cpl_description* from, const offsets*
 static cpl_status add_structure(cpli_merged* m) {
   cpl_description* d = &m->desc;
   int32_t n = 0;
-  for (int32_t i = 0; i < d->n_vars; i++) n += d->vars[i].causality == CPL_OUTPUT;
+  for (int32_t i = 0; i < d->n_vars; i++) n += d->vars[i].causality == CPL_CAUSALITY_OUTPUT;
   cpl_unknown* rows = cpli_arena_alloc(&m->arena, (size_t)n, sizeof *rows);
   if (rows == NULL) return cpli_nomem(m->ctx);
   d->structure = (cpl_structure){.outputs = rows};
   for (int32_t i = 0; i < d->n_vars; i++) {
-    if (d->vars[i].causality == CPL_OUTPUT)
+    if (d->vars[i].causality == CPL_CAUSALITY_OUTPUT)
       rows[d->structure.n_outputs++] = (cpl_unknown){.var = i, .count = -1};
   }
   return CPL_OK;
@@ -143,8 +143,8 @@ static cpl_status fill(cpli_merged* m, const cpli_merge_part* parts, int32_t n_p
   for (int32_t i = 0; i < n_links && st >= 0; i++) {
     cpl_variable* v =
         &((cpl_variable*)m->desc.vars)[first[links[i].target_part] + links[i].target_var];
-    bool parameter = v->causality == CPL_PARAMETER;
-    v->causality = parameter ? CPL_CALCULATED_PARAMETER : CPL_LOCAL;
+    bool parameter = v->causality == CPL_CAUSALITY_PARAMETER;
+    v->causality = parameter ? CPL_CAUSALITY_CALCULATED_PARAMETER : CPL_CAUSALITY_LOCAL;
     if (parameter) v->initial = CPL_INITIAL_CALCULATED;
   }
   if (st >= 0) st = add_structure(m);

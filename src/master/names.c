@@ -7,7 +7,7 @@
 
 #include "master/master.h"
 
-enum { MOST_TARGETS = 3 };
+enum { MAX_TARGETS = 3 };
 
 typedef struct text {
   char* at;
@@ -56,11 +56,11 @@ static int32_t add_targets(text* t, const cpli_master* m, const cpli_master_link
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_out* o = &m->outs[m->links[i].out];
     if (o->part != l->part || !depends(d, o->var, l->var)) continue;
-    if (n++ >= MOST_TARGETS) continue;
+    if (n++ >= MAX_TARGETS) continue;
     if (n > 1) add(t, ", ");
     add_variable(t, m, m->links[i].part, m->links[i].var);
   }
-  if (n > MOST_TARGETS) add(t, ", ...");
+  if (n > MAX_TARGETS) add(t, ", ...");
   return n;
 }
 

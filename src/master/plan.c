@@ -11,7 +11,7 @@
 
 #include "master/planning.h"
 
-static bool follows(const cpli_master* m, cpli_plan_kind kind, int32_t part) {
+static bool follows(const cpli_master* m, cpli_step_plan_kind kind, int32_t part) {
   return kind == CPLI_PLAN_INITIAL || m->parts[part].follows;
 }
 
@@ -122,7 +122,7 @@ cpl_status cpli_planner_edges(cpli_planner* b) {
 }
 
 static bool is_last(const cpli_master_part* p) {
-  return p->kind == CPL_PREDICTS && !p->can_restore;
+  return p->kind == CPL_CLASS_PREDICTS && !p->can_restore;
 }
 
 static cpl_status add_precedence(cpli_planner* b) {
@@ -158,7 +158,7 @@ static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* tex
 static int32_t legacy_of(const cpli_master* m) {
   int32_t found = -1;
   for (int32_t p = 0; p < m->n_parts; p++) {
-    if (m->parts[p].kind != CPL_LEGACY) continue;
+    if (m->parts[p].kind != CPL_CLASS_LEGACY) continue;
     if (found >= 0) return -1;
     found = p;
   }
@@ -346,11 +346,11 @@ static unit unit_of(const cpli_master* m, int32_t node, int32_t level) {
 
 typedef struct writer {
   const cpli_planner* b;
-  cpli_plan* plan;
+  cpli_step_plan* plan;
   int32_t n_items, cap_ops;
 } writer;
 
-static cpli_op* last_op(writer* w) {
+static cpli_step_op* last_op(writer* w) {
   return w->plan->n_ops > 0 ? &w->plan->ops[w->plan->n_ops - 1] : NULL;
 }
 
@@ -362,12 +362,14 @@ static void write_unit(writer* w, const unit* u, int32_t floor) {
   if (is_set && (!follows(m, w->b->kind, u->part) ||
                  (w->b->kind == CPLI_PLAN_STEP && m->links[u->item].with_step)))
     return;  // the step of its part takes it along
-  cpli_op* op = w->plan->n_ops > floor ? last_op(w) : NULL;
+  cpli_step_op* op = w->plan->n_ops > floor ? last_op(w) : NULL;
   if (op == NULL || is_step || (int32_t)op->kind != u->kind || op->part != u->part ||
       op->level != u->level) {
     op = &w->plan->ops[w->plan->n_ops++];
-    *op = (cpli_op){
-        .kind = (cpli_op_kind)u->kind, .level = u->level, .part = u->part, .first = w->n_items};
+    *op = (cpli_step_op){.kind = (cpli_step_op_kind)u->kind,
+                         .level = u->level,
+                         .part = u->part,
+                         .first = w->n_items};
   }
   if (is_step) return;
   w->plan->items[w->n_items++] = u->item;
@@ -388,7 +390,7 @@ static void write_loop(writer* w, const unit* u) {
   const cpli_blocks* bl = w->b->blocks;
   cpli_master* m = w->b->m;
   int32_t at = w->plan->n_ops++, first = bl->first[u->block], n_torn = bl->n_torn[u->block];
-  w->plan->ops[at] = (cpli_op){.kind = CPLI_OP_LOOP, .level = u->level, .torn = w->n_items};
+  w->plan->ops[at] = (cpli_step_op){.kind = CPLI_OP_LOOP, .level = u->level, .torn = w->n_items};
   for (int32_t k = 0; k < n_torn; k++)
     w->plan->items[w->n_items++] = bl->order[first + k] - m->n_parts - m->n_outs;
   for (int32_t k = 0; k < bl->first[u->block + 1] - first; k++) {
@@ -398,11 +400,11 @@ static void write_loop(writer* w, const unit* u) {
   w->plan->ops[at].n_torn = n_torn;
   w->plan->ops[at].assumed = is_assumed(w->b, u->block);
   w->plan->ops[at].n = w->plan->n_ops - at - 1;
-  if (n_torn > m->most_torn) m->most_torn = n_torn;
+  if (n_torn > m->max_torn) m->max_torn = n_torn;
 }
 
 // Blocks in the order of their levels.
-static cpl_status write_plan(cpli_planner* b, const int32_t* level, cpli_plan* plan) {
+static cpl_status write_plan(cpli_planner* b, const int32_t* level, cpli_step_plan* plan) {
   cpli_master* m = b->m;
   const cpli_blocks* bl = b->blocks;
   size_t n = (size_t)(m->n_parts + m->n_outs + m->n_links);
@@ -430,7 +432,7 @@ static cpl_status write_plan(cpli_planner* b, const int32_t* level, cpli_plan* p
   return CPL_OK;
 }
 
-static cpl_status write_updates(cpli_planner* b, cpli_plan* plan) {
+static cpl_status write_updates(cpli_planner* b, cpli_step_plan* plan) {
   cpli_master* m = b->m;
   int32_t* level = cpli_alloc(m->base.base.ctx, (size_t)b->blocks->n_blocks, sizeof *level);
   cpl_status st = level != NULL ? cpli_update_levels(b, level) : cpli_nomem(m->base.base.ctx);
@@ -443,7 +445,7 @@ static cpl_status write_updates(cpli_planner* b, cpli_plan* plan) {
 
 // Loops are treated once, in the plan of steps; at a communication point and in initialisation
 // values follow without a step, so every loop that is left there can be solved.
-static cpl_status make_plan(cpli_master* m, cpli_plan_kind kind) {
+static cpl_status make_plan(cpli_master* m, cpli_step_plan_kind kind) {
   cpl_status st = CPL_OK;
   for (bool cut = true; cut && st >= 0;) {
     cpli_planner b = {.m = m, .kind = kind, .legacy = kind == CPLI_PLAN_STEP ? legacy_of(m) : -1};
@@ -537,7 +539,7 @@ static cpl_status choose_links(cpli_master* m) {
 
 // Who comes after someone who cannot go back is asked beforehand how far it would go.
 static cpl_status find_probes(cpli_master* m) {
-  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_STEP];
   bool after = false;
   m->probes = cpli_arena_alloc(&m->arena, (size_t)m->n_parts, sizeof *m->probes);
   if (m->probes == NULL) return cpli_nomem(m->base.base.ctx);
@@ -546,14 +548,14 @@ static cpl_status find_probes(cpli_master* m) {
     if (plan->ops[i].kind != CPLI_OP_STEP) continue;
     const cpli_master_part* p = &m->parts[plan->ops[i].part];
     if (!p->can_restore) after = true;
-    else if (after && p->kind == CPL_ROLLS_BACK) m->probes[m->n_probes++] = plan->ops[i].part;
+    else if (after && p->kind == CPL_CLASS_ROLLS_BACK) m->probes[m->n_probes++] = plan->ops[i].part;
   }
   return CPL_OK;
 }
 
 // Parts that take their inputs once at a time wait for those that are updated before them.
 static void rank_parts(cpli_master* m) {
-  const cpli_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   for (int32_t i = 0; i < plan->n_ops; i++) {
     if (plan->ops[i].kind != CPLI_OP_STEP) continue;
     cpli_master_part* p = &m->parts[plan->ops[i].part];

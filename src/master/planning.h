@@ -10,7 +10,7 @@
 
 typedef struct cpli_planner {
   cpli_master* m;
-  cpli_plan_kind kind;
+  cpli_step_plan_kind kind;
   int32_t legacy;  // the part to be stepped before those that predict; -1: none
   cpli_graph graph;
   bool declared_only;  // without edges that are assumed because a part declares no dependencies

@@ -18,7 +18,7 @@ typedef struct walker {
 } walker;
 
 // Beyond this much work every output may depend on every input.
-static const double most_work = 2e7;
+static const double max_work = 2e7;
 
 static void note_rows(walker* w, int32_t n_parts) {
   for (int32_t p = 0; p < n_parts; p++) {
@@ -41,7 +41,7 @@ static void arrive(walker* w, int32_t var) {
       w->seen[source - 1] = w->stamp;
       w->stack[w->n_stack++] = source - 1;
     }
-  } else if (w->m->desc.vars[var].causality == CPL_INPUT) {
+  } else if (w->m->desc.vars[var].causality == CPL_CAUSALITY_INPUT) {
     w->deps[w->n_deps++] = var;
   }
 }
@@ -56,7 +56,7 @@ static void follow(walker* w, int32_t var) {
     return;
   }
   for (int32_t i = 0; i < d->n_vars; i++) {
-    if (d->vars[i].causality == CPL_INPUT) arrive(w, first + i);
+    if (d->vars[i].causality == CPL_CAUSALITY_INPUT) arrive(w, first + i);
   }
 }
 
@@ -101,7 +101,7 @@ static cpl_status join_rows(walker* w) {
 cpl_status cpli_merged_reach(cpli_merged* m, const cpli_merge_part* parts, int32_t n_parts,
                              const int32_t* first, const cpl_master_link* links, int32_t n_links) {
   size_t n = (size_t)m->desc.n_vars, outputs = (size_t)m->desc.structure.n_outputs;
-  if (outputs == 0 || (double)outputs * (double)n > most_work) return CPL_OK;
+  if (outputs == 0 || (double)outputs * (double)n > max_work) return CPL_OK;
   int32_t* memory = cpli_alloc(m->ctx, 5 * n, sizeof *memory);
   const int32_t** lists = cpli_alloc(m->ctx, outputs, sizeof *lists);
   cpl_status st = memory == NULL || lists == NULL ? cpli_nomem(m->ctx) : CPL_OK;

@@ -9,7 +9,7 @@ const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s) {
   return m != NULL ? &m->stats : NULL;
 }
 
-double cpl_master_step(const cpl_stepper* s) {
+double cpl_master_step_size(const cpl_stepper* s) {
   const cpli_master* m = cpli_as_master(s);
   return m != NULL ? m->def.step : 0;
 }
@@ -48,9 +48,9 @@ int32_t cpl_master_link_count(const cpl_stepper* s) {
 
 // Whether a link is one of the unknowns a loop of the step is cut at.
 static bool is_torn(const cpli_master* m, int32_t link) {
-  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_STEP];
   for (int32_t i = 0; i < plan->n_ops; i++) {
-    const cpli_op* op = &plan->ops[i];
+    const cpli_step_op* op = &plan->ops[i];
     for (int32_t k = 0; op->kind == CPLI_OP_LOOP && k < op->n_torn; k++) {
       if (plan->items[op->torn + k] == link) return true;
     }
@@ -80,7 +80,7 @@ int32_t cpl_master_call_count(const cpl_stepper* s) {
 
 cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i) {
   static const char* const kinds[] = {"step", "get", "set", "loop"};
-  const cpli_op* op = &cpli_as_master(s)->plans[CPLI_PLAN_STEP].ops[i];
+  const cpli_step_op* op = &cpli_as_master(s)->plans[CPLI_PLAN_STEP].ops[i];
   return (cpl_master_call){.kind = kinds[op->kind],
                            .level = op->level,
                            .part = op->kind == CPLI_OP_LOOP ? -1 : op->part,

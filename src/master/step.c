@@ -10,7 +10,7 @@
 
 #include "master/master.h"
 
-enum { MOST_TRIES = 1000 };
+enum { MAX_TRIES = 1000 };
 
 //------------------------------------ one part ------------------------------------
 
@@ -65,7 +65,7 @@ static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_
     bool inside = event && p->step > 0 && here > p->t && here < t_end;
     if (here > last) i = 0, last = here;
     bool stands = inside || (event && here <= p->t);
-    if (!stands || i == MOST_TRIES) return st;
+    if (!stands || i == MAX_TRIES) return st;
     p->stats.updates++;
     p->calls++;
     if (p->s->base.can.zero_step) st = p->s->ops->step(p->s, here, here, &p->result);
@@ -151,7 +151,7 @@ static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) 
 
 typedef struct batch {
   cpli_master* m;
-  const cpli_op* ops;
+  const cpli_step_op* ops;
   int32_t n;
   double t_end;
 } batch;
@@ -164,7 +164,7 @@ static void step_one(void* user, int32_t i) {
   if (goes(p)) take_step(b->m, p, b->t_end);
 }
 
-// The same on a thread of the crew: what it has to say is kept apart, and the first in order is
+// The same on a thread of the pool: what it has to say is kept apart, and the first in order is
 // heard, whoever was first in time.
 static void step_aside(void* user, int32_t i) {
   const batch* b = user;
@@ -186,15 +186,15 @@ static void step_in_order(batch* b) {
 // Threads pay when a step costs more than waking them; who asks for a number of them gets them.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
-  if (m->crew == NULL || b->n < 2) {
+  if (m->pool == NULL || b->n < 2) {
     step_in_order(b);
     return;
   }
   bool together = m->def.threads > 1 || m->cost > worth_it;
   double since = cpli_now();
-  if (together) cpli_crew_run(m->crew, b->n, step_aside, b);
+  if (together) cpli_thread_pool_run(m->pool, b->n, step_aside, b);
   else step_in_order(b);
-  double cost = (cpli_now() - since) / b->n * (together ? cpli_crew_size(m->crew) : 1);
+  double cost = (cpli_now() - since) / b->n * (together ? cpli_thread_pool_size(m->pool) : 1);
   m->cost += 0.1 * (cost - m->cost);
   for (int32_t i = 0; i < b->n && together; i++) {
     const cpli_master_part* p = &m->parts[b->ops[i].part];
@@ -205,7 +205,7 @@ static void step_parts(cpli_master* m, batch* b) {
   }
 }
 
-static cpl_status step_some(cpli_master* m, const cpli_op* ops, int32_t n, double t_end) {
+static cpl_status step_some(cpli_master* m, const cpli_step_op* ops, int32_t n, double t_end) {
   batch b = {m, ops, n, t_end};
   step_parts(m, &b);
   for (int32_t i = 0; i < n; i++) {
@@ -221,7 +221,7 @@ static cpl_status step_some(cpli_master* m, const cpli_op* ops, int32_t n, doubl
 
 // Steps of one level, class after class: nobody who cannot go back is taken farther than the others
 // are known to come.
-static cpl_status step_level(cpli_master* m, const cpli_op* ops, int32_t n, double t_end) {
+static cpl_status step_level(cpli_master* m, const cpli_step_op* ops, int32_t n, double t_end) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < n && st == CPL_OK;) {
     int32_t k = 1;
@@ -234,12 +234,12 @@ static cpl_status step_level(cpli_master* m, const cpli_op* ops, int32_t n, doub
   return st < 0 ? st : m->reach < t_end ? CPL_RETRY : CPL_OK;
 }
 
-cpl_status cpli_master_walk(cpli_master* m, const cpli_plan* plan, int32_t first, int32_t end,
+cpl_status cpli_master_walk(cpli_master* m, const cpli_step_plan* plan, int32_t first, int32_t end,
                             double t_end) {
   bool steps = plan == &m->plans[CPLI_PLAN_STEP];
   cpl_status st = CPL_OK;
   for (int32_t i = first; i < end && st == CPL_OK;) {
-    const cpli_op* op = &plan->ops[i];
+    const cpli_step_op* op = &plan->ops[i];
     int32_t n = 1;
     bool idle = steps && op->kind != CPLI_OP_LOOP && !m->parts[op->part].due;
     switch (op->kind) {
@@ -386,7 +386,7 @@ static cpl_status predict(cpli_master* m, double* target) {
     if (p->s->ops->max_step == NULL || !p->due) continue;
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
-    p->predicted = p->kind == CPL_PREDICTS && !isnan(h);  // else it goes without a promise
+    p->predicted = p->kind == CPL_CLASS_PREDICTS && !isnan(h);  // else it goes without a promise
     if (p->t + h < *target) *target = p->t + h, m->limiter = i;
   }
   if (*target > m->t) return CPL_OK;
@@ -398,7 +398,7 @@ static cpl_status predict(cpli_master* m, double* target) {
 static cpl_status probe(cpli_master* m, double* target) {
   bool again = m->n_probes > 0 && m->saves;
   m->blind = again;  // what they wait for is not known yet
-  for (int32_t tries = 0; again && tries < MOST_TRIES; tries++) {
+  for (int32_t tries = 0; again && tries < MAX_TRIES; tries++) {
     again = false;
     for (int32_t i = 0; i < m->n_probes; i++) {
       cpli_master_part* p = &m->parts[m->probes[i]];
@@ -519,7 +519,7 @@ static void note_length(cpli_master* m, double wanted, double limited, double re
 }
 
 cpl_status cpli_master_step(cpli_master* m, double wanted) {
-  const cpli_plan* plan = &m->plans[CPLI_PLAN_STEP];
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_STEP];
   m->limiter = -1;
   double target = limit_target(m, wanted), limited = target;
   m->halved = false;
@@ -543,7 +543,7 @@ cpl_status cpli_master_step(cpli_master* m, double wanted) {
     }
     for (int32_t i = 0; i < m->n_parts; i++)
       m->parts[i].due = m->parts[i].kept || is_due(&m->parts[i], target);
-    if (st >= 0 && (tries == MOST_TRIES || !(target > m->t)))
+    if (st >= 0 && (tries == MAX_TRIES || !(target > m->t)))
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
   }

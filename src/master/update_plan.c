@@ -43,7 +43,8 @@ static cpl_status mark_discrete(const maker* k, bool* marked) {
   const cpli_master* m = k->b->m;
   for (int32_t o = 0; o < m->n_outs; o++) {
     const cpl_variable* v = &m->parts[m->outs[o].part].s->base.desc->vars[m->outs[o].var];
-    marked[cpli_out_node(m, o)] = v->type != CPL_REAL || v->variability != CPL_CONTINUOUS;
+    marked[cpli_out_node(m, o)] =
+        v->type != CPL_REAL || v->variability != CPL_VARIABILITY_CONTINUOUS;
   }
   return cpli_graph_reach(&k->b->graph, marked);
 }

@@ -242,8 +242,8 @@ static int32_t find_held(const cpli_master* m, int32_t part, uint32_t ref) {
   return low;
 }
 
-void cpli_master_show_held(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
-                           double* values) {
+void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
+                             double* values) {
   if (m->parts[part].s->ops->set_curve != NULL) return;
   for (size_t i = 0; i < n; i++) {
     int32_t k = find_held(m, part, refs[i]);

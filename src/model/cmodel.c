@@ -9,16 +9,17 @@
 #include <math.h>
 #include <stdio.h>
 
-static cpli_instance* self_of(cpl_component* c) { return (cpli_instance*)c; }
+static cpli_c_instance* self_of(cpl_component* c) { return (cpli_c_instance*)c; }
 
 //------------------------------------ calls ------------------------------------
 
 static void take_report(const cpl_model_host* host, const char* text) {
-  cpli_instance* in = (cpli_instance*)((char*)(uintptr_t)host - offsetof(cpli_instance, host));
+  cpli_c_instance* in =
+      (cpli_c_instance*)((char*)(uintptr_t)host - offsetof(cpli_c_instance, host));
   snprintf(in->message, sizeof in->message, "%s", text);
 }
 
-static cpl_values values_of(const cpli_instance* in) {
+static cpl_values values_of(const cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   return (cpl_values){.t = in->t,
                       .x = in->v + at->x,
@@ -32,37 +33,37 @@ static cpl_values values_of(const cpli_instance* in) {
 }
 
 static void run_derivatives(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->derivatives(&c->v, c->out);
 }
 static void run_output_values(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->output_values(&c->v, c->out);
 }
 static void run_indicators(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->indicators(&c->v, c->out);
 }
 static void run_handler(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->handler(&c->v, c->actions);
 }
 static void run_completed_step(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->completed_step(&c->v, c->event);
 }
 static void run_directional(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->directional(&c->v, c->d_x, c->d_u, c->d_dx, c->d_y);
 }
 static void run_release(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->def->release(&c->v);
 }
 
 // Calls a function of the model through `run`. After a crash it is called no more.
-cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*run)(void*),
-                              cpli_call* c) {
+cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
+                              cpli_c_call* c) {
   const char* crash = NULL;
   cpl_context* ctx = in->base.base.ctx;
   if (cpli_cancelled(ctx) && run != run_release)
@@ -94,18 +95,20 @@ cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*ru
   return st;
 }
 
-static void forget_results(cpli_instance* in) { in->dx_known = in->y_known = in->a_known = false; }
+static void forget_results(cpli_c_instance* in) {
+  in->dx_known = in->y_known = in->a_known = false;
+}
 
 //------------------------------------ initialisation ------------------------------------
 
-static void release(cpli_instance* in) {
+static void release(cpli_c_instance* in) {
   if (!in->initialized) return;
   in->initialized = false;
   if (in->cm->def->release != NULL && !in->dead)
-    cpli_cmodel_invoke(in, "release", run_release, &(cpli_call){.early = true});
+    cpli_cmodel_invoke(in, "release", run_release, &(cpli_c_call){.early = true});
 }
 
-static cpl_status set_text(cpli_instance* in, uint32_t i, const char* text) {
+static cpl_status set_text(cpli_c_instance* in, uint32_t i, const char* text) {
   char* copy = cpli_strdup(in->base.base.ctx, text != NULL ? text : "");
   if (copy == NULL) return cpli_nomem(in->base.base.ctx);
   cpli_free(in->base.base.ctx, in->text[i]);
@@ -115,7 +118,7 @@ static cpl_status set_text(cpli_instance* in, uint32_t i, const char* text) {
 
 // Runs a handler. It gets pointers to the Strings in an array of its own; what it put there is
 // copied.
-static cpl_status call_handler(cpli_instance* in, const char* function,
+static cpl_status call_handler(cpli_c_instance* in, const char* function,
                                int (*handler)(const cpl_values*, cpl_event_actions*),
                                cpl_event_actions* a) {
   const cpli_layout* at = &in->cm->at;
@@ -123,7 +126,7 @@ static cpl_status call_handler(cpli_instance* in, const char* function,
   a->w = in->v + at->w;
   a->s = in->lent;
   for (uint32_t i = 0; i < at->ns; i++) in->lent[i] = in->text[i];
-  cpli_call call = {.handler = handler, .actions = a, .early = in->phase == IN_INIT};
+  cpli_c_call call = {.handler = handler, .actions = a, .early = in->phase == IN_INIT};
   cpl_status st = cpli_cmodel_invoke(in, function, run_handler, &call);
   for (uint32_t i = 0; i < at->ns && st == CPL_OK; i++) {
     if (in->lent[i] != in->text[i]) st = set_text(in, i, in->lent[i]);
@@ -134,7 +137,7 @@ static cpl_status call_handler(cpli_instance* in, const char* function,
 
 // Between enter_init and exit_init everything may still change, so this runs again after every
 // change.
-cpl_status cpli_cmodel_initialize(cpli_instance* in) {
+cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
   const cpl_model_def* def = in->cm->def;
   const cpli_layout* at = &in->cm->at;
   if (in->phase != IN_INIT || in->initialized) return CPL_OK;
@@ -156,22 +159,23 @@ cpl_status cpli_cmodel_initialize(cpli_instance* in) {
 
 //------------------------------------ evaluation ------------------------------------
 
-static cpl_status need_derivatives(cpli_instance* in) {
+static cpl_status need_derivatives(cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   cpl_status st = cpli_cmodel_initialize(in);
   if (st < 0 || in->dx_known || at->nx == 0) return st;
-  st = cpli_cmodel_invoke(in, "derivatives", run_derivatives, &(cpli_call){.out = in->v + at->dx});
+  st =
+      cpli_cmodel_invoke(in, "derivatives", run_derivatives, &(cpli_c_call){.out = in->v + at->dx});
   in->dx_known = st == CPL_OK;
   return st;
 }
 
-static cpl_status need_outputs(cpli_instance* in) {
+static cpl_status need_outputs(cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   cpl_status st = cpli_cmodel_initialize(in);
   if (st < 0 || in->y_known || at->ny == 0) return st;
   bool hold = in->cm->any_held && in->phase == IN_CONTINUOUS;
   double* y = hold ? in->fresh_y : in->v + at->y;
-  st = cpli_cmodel_invoke(in, "output_values", run_output_values, &(cpli_call){.out = y});
+  st = cpli_cmodel_invoke(in, "output_values", run_output_values, &(cpli_c_call){.out = y});
   if (st != CPL_OK) return st;
   for (uint32_t i = 0; hold && i < at->ny; i++) {
     if (!in->cm->held_output[i]) in->v[at->y + i] = y[i];
@@ -180,15 +184,15 @@ static cpl_status need_outputs(cpli_instance* in) {
   return CPL_OK;
 }
 
-static cpl_status evaluate_indicators(cpli_instance* in, double* z) {
+static cpl_status evaluate_indicators(cpli_c_instance* in, double* z) {
   if (in->cm->at.nz == 0) return CPL_OK;
-  return cpli_cmodel_invoke(in, "indicators", run_indicators, &(cpli_call){.out = z});
+  return cpli_cmodel_invoke(in, "indicators", run_indicators, &(cpli_c_call){.out = z});
 }
 
 //------------------------------------ values ------------------------------------
 
 // What the references need computed: derivatives, outputs or nothing.
-static cpl_status need(cpli_instance* in, const uint32_t* refs, size_t n) {
+static cpl_status need(cpli_c_instance* in, const uint32_t* refs, size_t n) {
   const cpli_layout* at = &in->cm->at;
   bool dx = false, y = false, a = false, g = false, other = false;
   for (size_t i = 0; i < n; i++) {
@@ -212,19 +216,19 @@ static cpl_status need(cpli_instance* in, const uint32_t* refs, size_t n) {
 }
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   cpl_status st = need(in, refs, n);
   if (st != CPL_OK) return st;
   for (size_t i = 0; i < n; i++) values[i] = in->v[refs[i]];
   return CPL_OK;
 }
 
-static void changed(cpli_instance* in) {
+static void changed(cpli_c_instance* in) {
   forget_results(in);
   if (in->phase == IN_INIT) release(in);
 }
 
-static cpl_status set_number(cpli_instance* in, uint32_t ref, double value) {
+static cpl_status set_number(cpli_c_instance* in, uint32_t ref, double value) {
   const cpli_layout* at = &in->cm->at;
   bool algebraic = ref >= at->a && ref < at->g;  // a guess, or the solver's value
   if (ref >= at->dx && !(algebraic && (in->phase <= IN_INIT || in->as_residuals || in->a_given))) {
@@ -241,7 +245,7 @@ static cpl_status set_number(cpli_instance* in, uint32_t ref, double value) {
 }
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   if (in->phase > IN_INIT) {  // the way of every evaluation: nothing but the values changes
     uint32_t end = in->cm->at.dx;
     for (size_t i = 0; i < n; i++) {
@@ -263,7 +267,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
 
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   cpl_status st = need(in, refs, n);
   if (st != CPL_OK) return st;
   for (size_t i = 0; i < n; i++) {
@@ -279,7 +283,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
 
 static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               const int64_t* values) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   for (size_t i = 0; i < n; i++) {
     double value = type == CPL_BOOLEAN ? (values[i] != 0) : (double)values[i];
     cpl_status st = set_number(in, refs[i], value);
@@ -289,7 +293,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   return CPL_OK;
 }
 
-static cpl_status check_string_refs(cpli_instance* in, const uint32_t* refs, size_t n) {
+static cpl_status check_string_refs(cpli_c_instance* in, const uint32_t* refs, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (refs[i] >= in->cm->at.ns) {
       return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: there is no String reference %u",
@@ -301,7 +305,7 @@ static cpl_status check_string_refs(cpli_instance* in, const uint32_t* refs, siz
 
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   cpl_status st = check_string_refs(in, refs, n);
   if (st >= 0) st = cpli_cmodel_initialize(in);
   for (size_t i = 0; i < n && st >= 0; i++) values[i] = in->text[refs[i]];
@@ -310,7 +314,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
 
 static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   cpl_status st = check_string_refs(in, refs, n);
   for (size_t i = 0; i < n && st >= 0; i++) st = set_text(in, refs[i], values[i]);
   changed(in);
@@ -320,7 +324,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 //------------------------------------ life ------------------------------------
 
 static cpl_status reset(cpl_component* c) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   const cpl_description* d = c->desc;
   release(in);
   memset(in->v, 0, in->cm->at.n * sizeof(double));
@@ -355,19 +359,19 @@ static cpl_status enter_init(cpl_component* c) {
 }
 
 // After an event there is no step that led here.
-static void remember_sides(cpli_instance* in) {
+static void remember_sides(cpli_c_instance* in) {
   for (uint32_t i = 0; i < in->cm->at.nz; i++) in->positive[i] = in->recent[i] = in->z[i] > 0;
   in->recent_time = in->t;
 }
 
 // Sides are compared with those before the last step, not with those after the last event: some
 // importers make no event of an indicator that leaves zero right after one.
-static void let_sides_pass(cpli_instance* in) {
+static void let_sides_pass(cpli_c_instance* in) {
   if (in->t > in->recent_time) memcpy(in->positive, in->recent, in->cm->at.nz * sizeof(bool));
 }
 
 static cpl_status exit_init(cpl_component* c) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   cpl_status st = cpli_cmodel_initialize(in);
   if (st < 0) return st;
   st = need_outputs(in);  // held outputs get their first value
@@ -387,7 +391,7 @@ static cpl_status terminate(cpl_component* c) {
 
 static void destroy(cpl_component* c) {
   if (c == NULL) return;
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   cpl_context* ctx = c->ctx;
   release(in);
   for (uint32_t i = 0; in->text != NULL && i < in->cm->at.ns; i++) cpli_free(ctx, in->text[i]);
@@ -405,14 +409,14 @@ static void destroy(cpl_component* c) {
 //------------------------------------ model ------------------------------------
 
 static cpl_status enter_event(cpl_model* m) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   in->phase = IN_EVENT;
   forget_results(in);
   return CPL_OK;
 }
 
 static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   const cpli_layout* at = &in->cm->at;
   const cpl_model_def* def = in->cm->def;
   double* x_before = in->start;  // not needed any more after initialisation
@@ -457,19 +461,19 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
 }
 
 static cpl_status enter_continuous(cpl_model* m) {
-  ((cpli_instance*)m)->phase = IN_CONTINUOUS;
+  ((cpli_c_instance*)m)->phase = IN_CONTINUOUS;
   return CPL_OK;
 }
 
 static cpl_status set_time(cpl_model* m, double t) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   if (t != in->t) forget_results(in);
   in->t = t;
   return CPL_OK;
 }
 
 static cpl_status set_states(cpl_model* m, const double* x) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   const cpli_layout* at = &in->cm->at;
   memcpy(in->v + at->x, x, at->nx * sizeof(double));
   forget_results(in);
@@ -477,7 +481,7 @@ static cpl_status set_states(cpl_model* m, const double* x) {
 }
 
 static cpl_status get_states(cpl_model* m, double* x) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   const cpli_layout* at = &in->cm->at;
   cpl_status st = cpli_cmodel_initialize(in);
   memcpy(x, in->v + at->x, at->nx * sizeof(double));
@@ -491,7 +495,7 @@ static cpl_status get_nominals(cpl_model* m, double* nominals) {
 }
 
 static cpl_status get_derivatives(cpl_model* m, double* dx) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   const cpli_layout* at = &in->cm->at;
   cpl_status st = need_derivatives(in);
   memcpy(dx, in->v + at->dx, at->nx * sizeof(double));
@@ -499,12 +503,12 @@ static cpl_status get_derivatives(cpl_model* m, double* dx) {
 }
 
 static cpl_status get_indicators(cpl_model* m, double* z) {
-  cpl_status st = cpli_cmodel_initialize((cpli_instance*)m);
-  return st < 0 ? st : evaluate_indicators((cpli_instance*)m, z);
+  cpl_status st = cpli_cmodel_initialize((cpli_c_instance*)m);
+  return st < 0 ? st : evaluate_indicators((cpli_c_instance*)m, z);
 }
 
 static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   *event = *end = false;
   cpl_status st = cpli_cmodel_need_algebraics(in);
   if (st == CPL_OK) st = evaluate_indicators(in, in->z);
@@ -514,17 +518,18 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   for (uint32_t i = 0; i < in->cm->at.nz; i++) in->recent[i] = in->z[i] > 0;
   in->recent_time = in->t;
   if (in->cm->def->completed_step == NULL) return CPL_OK;
-  return cpli_cmodel_invoke(in, "completed_step", run_completed_step, &(cpli_call){.event = event});
+  return cpli_cmodel_invoke(in, "completed_step", run_completed_step,
+                            &(cpli_c_call){.event = event});
 }
 
-double cpli_cmodel_next_time(const cpl_model* m) { return ((const cpli_instance*)m)->next_time; }
+double cpli_cmodel_next_time(const cpl_model* m) { return ((const cpli_c_instance*)m)->next_time; }
 
 //------------------------------------ directional derivatives ------------------------------------
 
 static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                               const uint32_t* knowns, size_t n_knowns, const double* seed,
                               double* sensitivity) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   const cpli_layout* at = &in->cm->at;
   bool want_dx = false, want_y = false;
   memset(in->seed_x, 0, at->nx * sizeof(double));
@@ -543,10 +548,10 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
   cpl_status st = cpli_cmodel_initialize(in);
   if (st < 0) return st;
   if (want_dx || want_y) {
-    cpli_call k = {.d_x = in->seed_x,
-                   .d_u = in->seed_u,
-                   .d_dx = want_dx ? in->d_dx : NULL,
-                   .d_y = want_y ? in->d_y : NULL};
+    cpli_c_call k = {.d_x = in->seed_x,
+                     .d_u = in->seed_u,
+                     .d_dx = want_dx ? in->d_dx : NULL,
+                     .d_y = want_y ? in->d_y : NULL};
     st = cpli_cmodel_invoke(in, "directional", run_directional, &k);
     if (st != CPL_OK) return st;
   }
@@ -570,7 +575,7 @@ typedef struct saved {
   int32_t phase, initialized;
 } saved;
 
-static size_t text_size(const cpli_instance* in) {
+static size_t text_size(const cpli_c_instance* in) {
   size_t n = 0;
   for (uint32_t i = 0; i < in->cm->at.ns; i++) n += strlen(in->text[i]) + 1;
   return n;
@@ -578,7 +583,7 @@ static size_t text_size(const cpli_instance* in) {
 
 static size_t n_start(const cpli_layout* at) { return (size_t)at->nx + at->nw + at->na; }
 
-static size_t fixed_size(const cpli_instance* in) {
+static size_t fixed_size(const cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   return sizeof(saved) + (at->n + n_start(at) + at->na) * sizeof(double) +
          2 * at->nz * sizeof(bool) + in->cm->def->memory_size;
@@ -595,7 +600,7 @@ static const unsigned char* take(const unsigned char* from, void* to, size_t n) 
 }
 
 static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   const cpli_layout* at = &in->cm->at;
   size_t size = fixed_size(in) + text_size(in);
   in->algebra.ready = false;  // who goes on and who comes back factorise at the same points
@@ -623,7 +628,7 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
 }
 
 static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  cpli_instance* in = self_of(c);
+  cpli_c_instance* in = self_of(c);
   const cpli_layout* at = &in->cm->at;
   const saved* s = snapshot->data;
   const unsigned char* from = (const unsigned char*)(s + 1);
@@ -641,7 +646,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   in->t = s->t;
   in->next_time = s->next_time;
   in->recent_time = s->recent_time;
-  in->phase = (cpli_phase)s->phase;
+  in->phase = (cpli_c_phase)s->phase;
   in->initialized = s->initialized != 0;
   in->algebra.ready = false;
   forget_results(in);
@@ -663,7 +668,7 @@ size_t cpli_cmodel_serialize(const cpl_model* m, const cpl_snapshot* snapshot,
 
 cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, size_t size,
                                    cpl_snapshot* snapshot) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   saved head = {0};
   size_t fixed = fixed_size(in);
   if (size >= fixed) memcpy(&head, bytes, sizeof head);
@@ -705,7 +710,7 @@ static const cpl_model_ops model_ops = {.enter_event = enter_event,
                                         .get_indicators = get_indicators,
                                         .completed_step = completed_step};
 
-static bool allocate(cpli_instance* in, cpl_context* ctx) {
+static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   const cpli_layout* at = &in->cm->at;
   size_t numbers = (size_t)at->n + n_start(at) + 2 * (size_t)at->na + 2 * (size_t)at->ny + at->nz +
                    2 * (size_t)at->nx + at->nu;
@@ -734,7 +739,7 @@ static bool allocate(cpli_instance* in, cpl_context* ctx) {
 cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
                                 cpl_model** out) {
   *out = NULL;
-  cpli_instance* in = cpli_alloc(ctx, 1, sizeof *in);
+  cpli_c_instance* in = cpli_alloc(ctx, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(ctx);
   bool has_directional = cm->def->directional != NULL;
   bool wants_steps =

@@ -5,26 +5,26 @@
 #include "model/cmodel_instance.h"
 
 static void run_active(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->count = c->def->active_constraints(&c->v);
 }
 static void run_constraints(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->constraints(&c->v, c->out);
 }
 static void run_jacobian(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->constraint_jacobian(&c->v, c->out);
 }
 static void run_projection(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->projection(&c->v, c->out);
 }
 
 static cpl_status count(cpl_model* m, size_t* n) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   const cpl_model_def* def = in->cm->def;
-  cpli_call c = {.count = def->n_constraints};
+  cpli_c_call c = {.count = def->n_constraints};
   cpl_status st = cpli_cmodel_initialize(in);
   if (st == CPL_OK && def->active_constraints != NULL)
     st = cpli_cmodel_invoke(in, "active_constraints", run_active, &c);
@@ -38,9 +38,9 @@ static cpl_status count(cpl_model* m, size_t* n) {
 }
 
 static cpl_status evaluate(cpl_model* m, const char* name, void (*run)(void*), double* out) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   cpl_status st = cpli_cmodel_initialize(in);
-  return st == CPL_OK ? cpli_cmodel_invoke(in, name, run, &(cpli_call){.out = out}) : st;
+  return st == CPL_OK ? cpli_cmodel_invoke(in, name, run, &(cpli_c_call){.out = out}) : st;
 }
 
 static cpl_status get(cpl_model* m, double* c) {

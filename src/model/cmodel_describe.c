@@ -16,13 +16,20 @@ typedef struct list_kind {
   bool has_start;
 } list_kind;
 
-static const list_kind parameter_kind = {CPL_PARAMETER, CPL_FIXED, CPL_INITIAL_EXACT, true};
-static const list_kind discrete_kind = {CPL_LOCAL, CPL_DISCRETE, CPL_INITIAL_EXACT, true};
-static const list_kind input_kind = {CPL_INPUT, CPL_CONTINUOUS, CPL_INITIAL_NONE, true};
-static const list_kind state_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_EXACT, true};
-static const list_kind algebraic_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_APPROX, true};
-static const list_kind residual_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED, false};
-static const list_kind output_kind = {CPL_OUTPUT, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED, false};
+static const list_kind parameter_kind = {CPL_CAUSALITY_PARAMETER, CPL_VARIABILITY_FIXED,
+                                         CPL_INITIAL_EXACT, true};
+static const list_kind discrete_kind = {CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_DISCRETE,
+                                        CPL_INITIAL_EXACT, true};
+static const list_kind input_kind = {CPL_CAUSALITY_INPUT, CPL_VARIABILITY_CONTINUOUS,
+                                     CPL_INITIAL_NONE, true};
+static const list_kind state_kind = {CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_CONTINUOUS,
+                                     CPL_INITIAL_EXACT, true};
+static const list_kind algebraic_kind = {CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_CONTINUOUS,
+                                         CPL_INITIAL_APPROX, true};
+static const list_kind residual_kind = {CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_CONTINUOUS,
+                                        CPL_INITIAL_CALCULATED, false};
+static const list_kind output_kind = {CPL_CAUSALITY_OUTPUT, CPL_VARIABILITY_CONTINUOUS,
+                                      CPL_INITIAL_CALCULATED, false};
 
 static uint32_t count(const cpl_declaration* list) {
   uint32_t n = 0;
@@ -103,12 +110,12 @@ static cpl_variable variable_of(const cpl_declaration* d, const list_kind* kind)
                     .nominal = d->nominal != 0 ? d->nominal : 1};
   if (d->min != 0 || d->max > 0) v.min = d->min;
   if (d->max != 0 || d->min < 0) v.max = d->max;
-  if (kind == &parameter_kind && d->tunable) v.variability = CPL_TUNABLE;
+  if (kind == &parameter_kind && d->tunable) v.variability = CPL_VARIABILITY_TUNABLE;
   if ((kind == &input_kind || kind == &output_kind) && (d->discrete || d->type != CPL_REAL)) {
-    v.variability = CPL_DISCRETE;
+    v.variability = CPL_VARIABILITY_DISCRETE;
   }
   bool known = kind == &state_kind || kind == &discrete_kind || kind == &algebraic_kind;
-  if (known && d->output) v.causality = CPL_OUTPUT;
+  if (known && d->output) v.causality = CPL_CAUSALITY_OUTPUT;
   return v;
 }
 
@@ -170,8 +177,8 @@ static cpl_status add_derivatives(cpli_cmodel* cm, int32_t first_state) {
       if (kept == NULL) return cpli_nomem(cm->ctx);
     }
     cpl_declaration d = {.name = x->name, .unit = kept};
-    static const list_kind derivative_kind = {CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED,
-                                              false};
+    static const list_kind derivative_kind = {CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_CONTINUOUS,
+                                              CPL_INITIAL_CALCULATED, false};
     cpl_variable v = variable_of(&d, &derivative_kind);
     v.declared_type = -1;
     v.unit = unit_index(cm, kept);
@@ -217,10 +224,12 @@ static cpl_status add_residuals(cpli_cmodel* cm, int32_t first) {
 
 static cpl_status add_strings(cpli_cmodel* cm) {
   static const list_kind kinds[] = {
-      [CPL_STRING_PARAMETER] = {CPL_PARAMETER, CPL_FIXED, CPL_INITIAL_EXACT, true},
-      [CPL_STRING_INPUT] = {CPL_INPUT, CPL_DISCRETE, CPL_INITIAL_NONE, true},
-      [CPL_STRING_OUTPUT] = {CPL_OUTPUT, CPL_DISCRETE, CPL_INITIAL_EXACT, true},
-      [CPL_STRING_LOCAL] = {CPL_LOCAL, CPL_DISCRETE, CPL_INITIAL_EXACT, true},
+      [CPL_STRING_PARAMETER] = {CPL_CAUSALITY_PARAMETER, CPL_VARIABILITY_FIXED, CPL_INITIAL_EXACT,
+                                true},
+      [CPL_STRING_INPUT] = {CPL_CAUSALITY_INPUT, CPL_VARIABILITY_DISCRETE, CPL_INITIAL_NONE, true},
+      [CPL_STRING_OUTPUT] = {CPL_CAUSALITY_OUTPUT, CPL_VARIABILITY_DISCRETE, CPL_INITIAL_EXACT,
+                             true},
+      [CPL_STRING_LOCAL] = {CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_DISCRETE, CPL_INITIAL_EXACT, true},
   };
   uint32_t ref = 0;
   for (const cpl_string_declaration* s = cm->def->strings; s != NULL && s->name != NULL; s++) {
@@ -332,7 +341,8 @@ static cpl_status describe(cpli_cmodel* cm, bool detect) {
   if (st >= 0) st = add_strings(cm);
   if (st < 0) return st;
   for (uint32_t i = 0; i < cm->at.ny; i++) {
-    cm->held_output[i] = cm->desc.vars[first_output + (int32_t)i].variability == CPL_DISCRETE;
+    cm->held_output[i] =
+        cm->desc.vars[first_output + (int32_t)i].variability == CPL_VARIABILITY_DISCRETE;
     cm->any_held = cm->any_held || cm->held_output[i];
   }
   cpl_default_experiment* e = &cm->desc.experiment;

@@ -8,9 +8,9 @@
 #include "model/cmodel.h"
 #include "numeric/algebra.h"
 
-typedef enum cpli_phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } cpli_phase;
+typedef enum cpli_c_phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } cpli_c_phase;
 
-typedef struct cpli_instance {
+typedef struct cpli_c_instance {
   cpl_model base;
   cpl_model_ops ops;
   cpl_model_host host;
@@ -20,7 +20,7 @@ typedef struct cpli_instance {
   double t;
   double next_time;
   double* v;  // all numbers, laid out as cm->at says
-  cpli_phase phase;
+  cpli_c_phase phase;
   bool dx_known, y_known, a_known;
   bool as_residuals;  // in continuous time others set the algebraic variables
   bool a_given;       // always
@@ -42,10 +42,10 @@ typedef struct cpli_instance {
   unsigned char* memory;
   cpli_algebra algebra;
   char message[512];  // of the model, in the call under way
-} cpli_instance;
+} cpli_c_instance;
 
 // One call of a function of the model: what goes in, and what it returned.
-typedef struct cpli_call {
+typedef struct cpli_c_call {
   const cpl_model_def* def;
   cpl_values v;
   double* out;
@@ -56,23 +56,23 @@ typedef struct cpli_call {
   int count;  // of active constraints
   int result;
   bool early;  // algebraic variables need not be known
-} cpli_call;
+} cpli_c_call;
 
 /// Calls a function of the model through `run`. After a crash it is called no more.
-cpl_status cpli_cmodel_invoke(cpli_instance* in, const char* function, void (*run)(void*),
-                              cpli_call* c);
+cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
+                              cpli_c_call* c);
 /// During initialisation, brings what initialize computes up to date.
-cpl_status cpli_cmodel_initialize(cpli_instance* in);
+cpl_status cpli_cmodel_initialize(cpli_c_instance* in);
 
 /// Bring algebraic variables up to date where the model solves for them itself.
-cpl_status cpli_cmodel_need_algebraics(cpli_instance* in);
+cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in);
 /// Bring residuals, differentiated or not, up to date.
-cpl_status cpli_cmodel_need_residuals(cpli_instance* in);
+cpl_status cpli_cmodel_need_residuals(cpli_c_instance* in);
 /// What is known now is where the next search begins.
-void cpli_cmodel_keep_algebraics(cpli_instance* in);
+void cpli_cmodel_keep_algebraics(cpli_c_instance* in);
 /// Put the operations of algebraic variables into a table, and make room for them.
-cpl_status cpli_cmodel_residual_ops(cpli_instance* in, cpl_context* ctx);
-void cpli_cmodel_residual_free(cpli_instance* in);
+cpl_status cpli_cmodel_residual_ops(cpli_c_instance* in, cpl_context* ctx);
+void cpli_cmodel_residual_free(cpli_c_instance* in);
 
 /// Put the operations of constraints that the definition has into a table.
 void cpli_cmodel_constraint_ops(const cpl_model_def* def, cpl_model_ops* ops);

@@ -10,20 +10,21 @@
 #include "model/cmodel_instance.h"
 
 static void run_residuals(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->residuals(&c->v, c->out);
 }
 static void run_constraints(void* user) {
-  cpli_call* c = user;
+  cpli_c_call* c = user;
   c->result = c->def->constraints(&c->v, c->out);
 }
 
-static cpl_status evaluate(cpli_instance* in, double* g) {
-  return cpli_cmodel_invoke(in, "residuals", run_residuals, &(cpli_call){.out = g, .early = true});
+static cpl_status evaluate(cpli_c_instance* in, double* g) {
+  return cpli_cmodel_invoke(in, "residuals", run_residuals,
+                            &(cpli_c_call){.out = g, .early = true});
 }
 
 static cpl_status residuals_at(void* user, const double* z, double* g) {
-  cpli_instance* in = user;
+  cpli_c_instance* in = user;
   memcpy(in->v + in->cm->at.a, z, in->cm->at.na * sizeof *z);
   cpl_status st = evaluate(in, g);
   double sum = 0;
@@ -31,7 +32,7 @@ static cpl_status residuals_at(void* user, const double* z, double* g) {
   return sum == 0 ? st : CPL_RETRY;
 }
 
-static cpl_status no_way(cpli_instance* in) {
+static cpl_status no_way(cpli_c_instance* in) {
   const cpl_description* d = &in->cm->desc;
   if (in->algebra.bad >= 0) {
     return cpl_fail(in->base.base.ctx, CPL_RETRY,
@@ -47,7 +48,7 @@ static cpl_status no_way(cpli_instance* in) {
                   in->base.base.name, in->t, most);
 }
 
-cpl_status cpli_cmodel_need_algebraics(cpli_instance* in) {
+cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   bool given = in->a_given || (in->as_residuals && in->phase == IN_CONTINUOUS);
   if (at->na == 0 || given || in->a_known) return CPL_OK;
@@ -60,42 +61,45 @@ cpl_status cpli_cmodel_need_algebraics(cpli_instance* in) {
   return st == CPL_RETRY ? no_way(in) : st;
 }
 
-cpl_status cpli_cmodel_need_residuals(cpli_instance* in) {
+cpl_status cpli_cmodel_need_residuals(cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   cpl_status st = cpli_cmodel_need_algebraics(in);
   if (st == CPL_OK) st = evaluate(in, in->v + at->g);
   if (st == CPL_OK && at->nc > 0)
-    st = cpli_cmodel_invoke(in, "constraints", run_constraints, &(cpli_call){.out = in->v + at->c});
+    st = cpli_cmodel_invoke(in, "constraints", run_constraints,
+                            &(cpli_c_call){.out = in->v + at->c});
   return st;
 }
 
-void cpli_cmodel_keep_algebraics(cpli_instance* in) {
+void cpli_cmodel_keep_algebraics(cpli_c_instance* in) {
   memcpy(in->guess, in->v + in->cm->at.a, in->cm->at.na * sizeof(double));
 }
 
 //------------------------------------ the form with residuals ------------------------------------
 
 void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals) {
-  ((cpli_instance*)m)->as_residuals = as_residuals;
+  ((cpli_c_instance*)m)->as_residuals = as_residuals;
 }
 
-void cpli_cmodel_give_algebraics(cpl_model* m, bool given) { ((cpli_instance*)m)->a_given = given; }
+void cpli_cmodel_give_algebraics(cpl_model* m, bool given) {
+  ((cpli_c_instance*)m)->a_given = given;
+}
 
 static cpl_status use_residuals(cpl_model* m, size_t* n) {
   cpli_cmodel_as_residuals(m, true);
-  *n = ((cpli_instance*)m)->cm->at.na;
+  *n = ((cpli_c_instance*)m)->cm->at.na;
   return CPL_OK;
 }
 
 static cpl_status set_algebraics(cpl_model* m, const double* z) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   memcpy(in->v + in->cm->at.a, z, in->cm->at.na * sizeof *z);
   in->dx_known = in->y_known = false;
   return CPL_OK;
 }
 
 static cpl_status get_algebraics(cpl_model* m, double* z) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   cpl_status st = cpli_cmodel_need_algebraics(in);
   memcpy(z, in->v + in->cm->at.a, in->cm->at.na * sizeof *z);
   return st;
@@ -108,14 +112,14 @@ static cpl_status get_nominals(cpl_model* m, double* nominals) {
 }
 
 static cpl_status get_residuals(cpl_model* m, double* g) {
-  cpli_instance* in = (cpli_instance*)m;
+  cpli_c_instance* in = (cpli_c_instance*)m;
   cpl_status st = cpli_cmodel_need_algebraics(in);
   return st == CPL_OK ? evaluate(in, g) : st;
 }
 
 //------------------------------------ life ------------------------------------
 
-cpl_status cpli_cmodel_residual_ops(cpli_instance* in, cpl_context* ctx) {
+cpl_status cpli_cmodel_residual_ops(cpli_c_instance* in, cpl_context* ctx) {
   uint32_t na = in->cm->at.na;
   if (na == 0) return CPL_OK;
   in->ops.use_residuals = use_residuals;
@@ -128,6 +132,6 @@ cpl_status cpli_cmodel_residual_ops(cpli_instance* in, cpl_context* ctx) {
   return st < 0 ? st : get_nominals(&in->base, in->algebra.nominal);
 }
 
-void cpli_cmodel_residual_free(cpli_instance* in) {
+void cpli_cmodel_residual_free(cpli_c_instance* in) {
   if (in->algebra.ctx != NULL) cpli_algebra_free(&in->algebra);
 }

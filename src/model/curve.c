@@ -15,7 +15,7 @@ static size_t group_end(const cpli_curve* c, size_t row) {
 }
 
 // Cut the rows into pieces; with `pieces` NULL they are only counted.
-static size_t cut(const cpli_curve* c, cpli_piece* pieces) {
+static size_t cut(const cpli_curve* c, cpli_table_segment* pieces) {
   size_t n = 0;
   size_t first = 0;
   for (size_t row = 0, end; row < c->n_rows; row = end + 1) {
@@ -23,11 +23,11 @@ static size_t cut(const cpli_curve* c, cpli_piece* pieces) {
     const double left = c->held ? c->values[first] : c->values[row];
     bool tick = c->ticks && row > 0 && c->values[end] != 0;
     if (c->values[end] == left && !tick) continue;
-    if (pieces != NULL) pieces[n] = (cpli_piece){first, row};
+    if (pieces != NULL) pieces[n] = (cpli_table_segment){first, row};
     n++;
     first = end;
   }
-  if (pieces != NULL) pieces[n] = (cpli_piece){first, c->n_rows - 1};
+  if (pieces != NULL) pieces[n] = (cpli_table_segment){first, c->n_rows - 1};
   return n + 1;
 }
 
@@ -109,7 +109,7 @@ double cpli_cursor_next_jump(const cpli_cursor* cursor) {
 // row is the one whose value is held.
 static bool find_segment(cpli_cursor* cursor, double t) {
   const cpli_curve* c = cursor->curve;
-  const cpli_piece piece = c->pieces[cursor->piece];
+  const cpli_table_segment piece = c->pieces[cursor->piece];
   size_t row = cursor->row;
   while (row > piece.first && t <= c->time[row]) row--;
   while (row < piece.last && t > c->time[row + 1]) row++;
@@ -144,7 +144,7 @@ double cpli_cursor_slope(cpli_cursor* cursor, double t) {
 
 // How far the value at a row is off the line between its neighbours; beyond the ends of the table
 // values are held. 0 at the ends of a piece: a jump.
-static double off_the_line(const cpli_curve* c, cpli_piece piece, size_t row) {
+static double off_the_line(const cpli_curve* c, cpli_table_segment piece, size_t row) {
   size_t before = row, after = row;
   while (before > piece.first && c->time[before] == c->time[row]) before--;
   while (after < piece.last && c->time[after] == c->time[row]) after++;
@@ -157,7 +157,7 @@ static double off_the_line(const cpli_curve* c, cpli_piece piece, size_t row) {
 }
 
 // The first row after t on the piece.
-static size_t row_after(const cpli_curve* c, cpli_piece piece, double t) {
+static size_t row_after(const cpli_curve* c, cpli_table_segment piece, double t) {
   size_t low = piece.first, high = piece.last + 1;  // rows before low are not after t
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -169,7 +169,7 @@ static size_t row_after(const cpli_curve* c, cpli_piece piece, double t) {
 
 static cpl_break find_kink(const cpli_cursor* k, double t, double until, double tolerance) {
   const cpli_curve* c = k->curve;
-  const cpli_piece piece = c->pieces[k->piece];
+  const cpli_table_segment piece = c->pieces[k->piece];
   for (size_t row = row_after(c, piece, t); row <= piece.last && c->time[row] < until; row++) {
     double off = off_the_line(c, piece, row);
     if (off > tolerance * c->range) return (cpl_break){c->time[row], off / c->range};

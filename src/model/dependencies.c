@@ -12,7 +12,7 @@
 #include "model/cmodel.h"
 
 enum { POINTS = 24 };
-static const double most_work = 4e8;  // evaluated values; above it everything depends on all
+static const double max_work = 4e8;  // evaluated values; above it everything depends on all
 
 typedef struct pattern {
   cpli_cmodel* cm;
@@ -73,7 +73,7 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
     const cpl_variable* v = &d->vars[i];
     bool settable = v->type != CPL_STRING && v->has_start && v->derivative_of < 0;
     if (!settable) continue;
-    double value = sample(v, &seed, point > 0 && (all || v->causality != CPL_PARAMETER));
+    double value = sample(v, &seed, point > 0 && (all || v->causality != CPL_CAUSALITY_PARAMETER));
     st = c->ops->set_real(c, &v->ref, 1, &value);
   }
   if (st == CPL_OK) st = c->ops->setup(c, &setup);
@@ -121,7 +121,7 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
     if (m->base.ops->set_real(&m->base, &ref, 1, &after) == CPL_OK &&
         evaluate(p, m, moved) == CPL_OK) {
       for (uint32_t row = 0; row < p->rows; row++) {
-        if (differs(base[row], moved[row])) *cell(p, row, column) = 1 + CPL_DEPENDENT;
+        if (differs(base[row], moved[row])) *cell(p, row, column) = 1 + CPL_KIND_DEPENDENT;
       }
     }
   }
@@ -232,7 +232,7 @@ static cpl_status read_declared(pattern* p) {
   p->origin = CPL_ORIGIN_DECLARED;
   static const char* const kinds[] = {"dependent", "constant", "fixed", "tunable", "discrete"};
   for (const cpl_dependency* d = p->cm->def->dependencies; d->of != NULL; d++) {
-    target t = {.kind = 1 + CPL_DEPENDENT, .dep = d};
+    target t = {.kind = 1 + CPL_KIND_DEPENDENT, .dep = d};
     if (d->kind != NULL) {
       size_t k = 0;
       while (k < CPLI_COUNT(kinds) && strcmp(d->kind, kinds[k]) != 0) k++;
@@ -291,7 +291,7 @@ static cpl_status write_structure(pattern* p) {
   cpl_structure* s = &cm->desc.structure;
   int32_t n_outputs = 0;
   for (int32_t i = 0; i < cm->desc.n_vars; i++)
-    n_outputs += cm->desc.vars[i].causality == CPL_OUTPUT;
+    n_outputs += cm->desc.vars[i].causality == CPL_CAUSALITY_OUTPUT;
   // initial unknowns: computed outputs and derivatives, with the same dependencies unless
   // `initialize` comes in between, which may make anything depend on anything
   size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny + at->na;
@@ -308,7 +308,7 @@ static cpl_status write_structure(pattern* p) {
   cpl_unknown* initial = rows + n_outputs + at->nx;
   for (int32_t i = 0; i < cm->desc.n_vars; i++) {
     const cpl_variable* v = &cm->desc.vars[i];
-    if (v->causality != CPL_OUTPUT) continue;
+    if (v->causality != CPL_CAUSALITY_OUTPUT) continue;
     cpl_unknown u = {.var = i, .first = w.n, .count = 0};
     if (v->type != CPL_STRING && v->ref >= at->y) {
       u = write_row(&w, i, v->ref - at->dx);
@@ -463,7 +463,7 @@ static cpl_status detect_apart(pattern* p) {
 
 static cpl_status detect_if(pattern* p, bool wanted) {
   double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
-  if (!wanted || work > most_work) return CPL_OK;
+  if (!wanted || work > max_work) return CPL_OK;
   return p->cm->host.apart != NULL ? detect_apart(p) : detect(p);
 }
 

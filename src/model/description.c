@@ -27,23 +27,23 @@ const char* cpl_width_name(cpl_width width) {
 
 const char* cpl_causality_name(cpl_causality causality) {
   switch (causality) {
-    case CPL_PARAMETER: return "parameter";
-    case CPL_CALCULATED_PARAMETER: return "calculatedParameter";
-    case CPL_INPUT: return "input";
-    case CPL_OUTPUT: return "output";
-    case CPL_LOCAL: return "local";
-    case CPL_INDEPENDENT: return "independent";
+    case CPL_CAUSALITY_PARAMETER: return "parameter";
+    case CPL_CAUSALITY_CALCULATED_PARAMETER: return "calculatedParameter";
+    case CPL_CAUSALITY_INPUT: return "input";
+    case CPL_CAUSALITY_OUTPUT: return "output";
+    case CPL_CAUSALITY_LOCAL: return "local";
+    case CPL_CAUSALITY_INDEPENDENT: return "independent";
   }
   return "unknown causality";
 }
 
 const char* cpl_variability_name(cpl_variability variability) {
   switch (variability) {
-    case CPL_CONSTANT: return "constant";
-    case CPL_FIXED: return "fixed";
-    case CPL_TUNABLE: return "tunable";
-    case CPL_DISCRETE: return "discrete";
-    case CPL_CONTINUOUS: return "continuous";
+    case CPL_VARIABILITY_CONSTANT: return "constant";
+    case CPL_VARIABILITY_FIXED: return "fixed";
+    case CPL_VARIABILITY_TUNABLE: return "tunable";
+    case CPL_VARIABILITY_DISCRETE: return "discrete";
+    case CPL_VARIABILITY_CONTINUOUS: return "continuous";
   }
   return "unknown variability";
 }

@@ -8,7 +8,7 @@
 #include "base/channel.h"
 #include "couplet/isolate.h"
 
-enum { CPLI_MOST_ARGUMENTS = 6 };
+enum { CPLI_MAX_ARGUMENTS = 6 };
 
 typedef struct cpli_argument {
   void* data;
@@ -19,7 +19,7 @@ typedef struct cpli_argument {
 typedef struct cpli_request {
   int32_t op, n_args;
   cpl_status status;
-  cpli_argument args[CPLI_MOST_ARGUMENTS];
+  cpli_argument args[CPLI_MAX_ARGUMENTS];
   uint64_t offers;  // answer to the making: operations that are there
   cpl_capabilities can;
   char kind[32];

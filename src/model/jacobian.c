@@ -17,7 +17,7 @@
 // How long an entry stays as it is.
 typedef enum level { VARIES, UNTIL_EVENT, FOR_EVER } level;
 
-static const level level_of[] = {[CPL_DEPENDENT] = VARIES,
+static const level level_of[] = {[CPL_KIND_DEPENDENT] = VARIES,
                                  [CPL_KIND_CONSTANT] = FOR_EVER,
                                  [CPL_KIND_FIXED] = FOR_EVER,
                                  [CPL_KIND_TUNABLE] = UNTIL_EVENT,
@@ -392,7 +392,7 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
 static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_t c, int32_t var,
                                const int32_t* state_of, const int32_t* algebraic_of) {
   const cpl_variable* v = &d->vars[var];
-  bool known = state_of[var] >= 0 || algebraic_of[var] >= 0 || v->causality == CPL_INPUT;
+  bool known = state_of[var] >= 0 || algebraic_of[var] >= 0 || v->causality == CPL_CAUSALITY_INPUT;
   if (v->type != CPL_REAL || !known) {
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is neither a state nor a Real input", v->name);
   }
@@ -539,10 +539,12 @@ int32_t cpl_list_variables(const cpl_description* d, char which, int32_t* out, i
     }
     return found;
   }
-  cpl_causality wanted = which == 'u' ? CPL_INPUT : CPL_OUTPUT;
+  cpl_causality wanted = which == 'u' ? CPL_CAUSALITY_INPUT : CPL_CAUSALITY_OUTPUT;
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* v = &d->vars[i];
-    if (v->causality != wanted || v->type != CPL_REAL || v->variability != CPL_CONTINUOUS) continue;
+    if (v->causality != wanted || v->type != CPL_REAL ||
+        v->variability != CPL_VARIABILITY_CONTINUOUS)
+      continue;
     if (found < n) out[found] = i;
     found++;
   }

@@ -61,8 +61,8 @@ static cpl_status lost(cpli_cmodel* cm, const cpli_channel* ch, cpli_answer answ
                   "%s: %s ended its process when it was tried out before the run", name, call);
 }
 
-cpl_status cpli_probe_apart(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
-                            size_t size) {
+cpl_status cpli_probe_isolated(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
+                               size_t size) {
   cpli_channel ch;
   bool in_child = false;
   cpl_status st = cpli_channel_open(cm->ctx, sizeof(outcome) + size, &ch);

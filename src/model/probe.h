@@ -9,12 +9,12 @@
 
 /// cpl_c_open() of a model whose instances are isolated: its functions are called in a child only,
 /// and none of them may take longer than call_timeout [s]; 0: for ever.
-cpl_status cpli_c_open_apart(cpl_context* ctx, const char* path, double call_timeout,
-                             cpl_source** out);
+cpl_status cpli_c_open_isolated(cpl_context* ctx, const char* path, double call_timeout,
+                                cpl_source** out);
 
 /// cpli_cmodel_host.call: crashes are caught, and the name of the function is noted for others.
 const char* cpli_probe_call(const char* function, void (*run)(void* user), void* user);
 
 /// cpli_cmodel_host.apart: in a child.
-cpl_status cpli_probe_apart(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
-                            size_t size);
+cpl_status cpli_probe_isolated(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
+                               size_t size);

@@ -18,9 +18,9 @@ void cpli_note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n
 
 // A state by itself is one for ever; what is not known varies.
 static uint8_t kind_of(const cpl_description* d, const cpl_unknown* u, bool all, int32_t k) {
-  if (all) return CPL_DEPENDENT;
+  if (all) return CPL_KIND_DEPENDENT;
   if (u == NULL || k == u->count) return CPL_KIND_CONSTANT;
-  return d->structure.kinds != NULL ? d->structure.kinds[u->first + k] : CPL_DEPENDENT;
+  return d->structure.kinds != NULL ? d->structure.kinds[u->first + k] : CPL_KIND_DEPENDENT;
 }
 
 // Rows of the pattern while they are found.

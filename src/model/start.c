@@ -116,14 +116,14 @@ static bool has_item(const cpl_description* d, const cpl_variable* v, int64_t va
 static bool parse_digits(const cpl_variable* v, const char* text, int64_t* value) {
   bool negative = text[0] == '-';
   const char* digits = text + negative;
-  uint64_t size = 0, most = v->width == CPL_UINT64 ? UINT64_MAX : INT64_MAX;
+  uint64_t size = 0, most = v->width == CPL_WIDTH_UINT64 ? UINT64_MAX : INT64_MAX;
   if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0') return false;
   for (; *digits != '\0'; digits++) {
     uint64_t digit = (uint64_t)(*digits - '0');
     if (size > (most - digit) / 10) return false;
     size = 10 * size + digit;
   }
-  if (negative && v->width == CPL_UINT64 && size > 0) return false;
+  if (negative && v->width == CPL_WIDTH_UINT64 && size > 0) return false;
   *value = (int64_t)(negative ? 0 - size : size);
   return true;
 }
@@ -137,7 +137,7 @@ static cpl_status parse_integer(cpl_component* c, const cpl_variable* v, const c
   bool exact = parse_digits(v, s->value, value);
   if (exact && v->type != CPL_ENUMERATION) return CPL_OK;
   if (!cpli_parse_double(s->value, strlen(s->value), &number) || number != floor(number) ||
-      fabs(number) > 9e15 || (v->width == CPL_UINT64 && number < 0)) {
+      fabs(number) > 9e15 || (v->width == CPL_WIDTH_UINT64 && number < 0)) {
     return v->type == CPL_ENUMERATION ? no_item(c, v, s) : bad(c, s, "this is not an integer");
   }
   *value = (int64_t)number;
@@ -157,10 +157,11 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
 }
 
 static cpl_status check_settable(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
-  if (v->variability == CPL_CONSTANT) return bad(c, s, "it is a constant");
-  if (v->causality == CPL_INDEPENDENT) return bad(c, s, "it is the time");
-  bool computed = v->causality == CPL_CALCULATED_PARAMETER || v->initial == CPL_INITIAL_CALCULATED;
-  if (v->causality != CPL_INPUT && computed) return bad(c, s, "the model computes it");
+  if (v->variability == CPL_VARIABILITY_CONSTANT) return bad(c, s, "it is a constant");
+  if (v->causality == CPL_CAUSALITY_INDEPENDENT) return bad(c, s, "it is the time");
+  bool computed =
+      v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER || v->initial == CPL_INITIAL_CALCULATED;
+  if (v->causality != CPL_CAUSALITY_INPUT && computed) return bad(c, s, "the model computes it");
   return CPL_OK;
 }
 

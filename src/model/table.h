@@ -68,9 +68,9 @@ typedef enum cpli_between {
 } cpli_between;
 
 // Rows first to last without a jump between them. The jump is at time[last].
-typedef struct cpli_piece {
+typedef struct cpli_table_segment {
   size_t first, last;
-} cpli_piece;
+} cpli_table_segment;
 
 // curve invariants: 1 there is a piece; 2 first <= last; 3 time[last] of a piece is time[first] of
 // the next, and less than that piece's time[last] unless it is the final piece.
@@ -82,7 +82,7 @@ typedef struct cpli_curve {
   bool held;     // constant between changes; else linear between rows
   bool ticks;    // held, and every row that is not 0 begins a piece
   double range;  // of the values
-  cpli_piece* pieces;
+  cpli_table_segment* pieces;
   size_t n_pieces;
 } cpli_curve;
 

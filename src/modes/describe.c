@@ -10,7 +10,7 @@
 
 static int32_t moved(int32_t index, int32_t by) { return index < 0 ? index : index + by; }
 
-static const char* joined(cpli_modes_box* m, const char* mode, const char* name) {
+static const char* joined(cpli_modes_desc* m, const char* mode, const char* name) {
   size_t n = strlen(mode), k = strlen(name);
   char* text = cpli_arena_alloc(&m->arena, n + k + 2, 1);
   if (text == NULL) return NULL;
@@ -20,7 +20,7 @@ static const char* joined(cpli_modes_box* m, const char* mode, const char* name)
   return text;
 }
 
-static cpl_status add(cpli_modes_box* m, cpl_variable v, cpli_seen seen) {
+static cpl_status add(cpli_modes_desc* m, cpl_variable v, cpli_seen seen) {
   cpl_description* d = &m->desc;
   int32_t i = d->n_vars;
   v.ref = (uint32_t)i;
@@ -46,13 +46,13 @@ static const cpl_variable blank = {.description = "",
                                    .nominal = 1,
                                    .can_set_several_times = true};
 
-static cpl_status add_mode(cpli_modes_box* m, const cpl_modes_def* def) {
+static cpl_status add_mode(cpli_modes_desc* m, const cpl_modes_def* def) {
   cpl_variable v = blank;
   v.name = "mode";
   v.description = "the active mode";
   v.type = CPL_ENUMERATION;
-  v.causality = CPL_OUTPUT;
-  v.variability = CPL_DISCRETE;
+  v.causality = CPL_CAUSALITY_OUTPUT;
+  v.variability = CPL_VARIABILITY_DISCRETE;
   v.declared_type = 0;
   v.min = 1;
   v.max = def->n_modes;
@@ -60,7 +60,7 @@ static cpl_status add_mode(cpli_modes_box* m, const cpl_modes_def* def) {
 }
 
 // One name has one unit: modes that disagree would make curves of nothing.
-static cpl_status check_units(cpli_modes_box* m, const cpl_modes_def* def,
+static cpl_status check_units(cpli_modes_desc* m, const cpl_modes_def* def,
                               const cpl_description* const* descs, const cpl_mode_variable* from) {
   int32_t first = -1;
   for (int32_t k = 0; k < def->n_modes; k++) {
@@ -82,7 +82,7 @@ static cpl_status check_units(cpli_modes_box* m, const cpl_modes_def* def,
 }
 
 // A shared variable looks as it does in the first mode that has it.
-static cpl_status add_shared(cpli_modes_box* m, const cpl_description* const* descs, int32_t n,
+static cpl_status add_shared(cpli_modes_desc* m, const cpl_description* const* descs, int32_t n,
                              const cpl_mode_variable* from, cpli_seen seen,
                              const int32_t* first_unit) {
   cpl_variable v = blank;
@@ -100,9 +100,9 @@ static cpl_status add_shared(cpli_modes_box* m, const cpl_description* const* de
   }
   static const struct {
     uint8_t causality, variability;
-  } roles[] = {[CPLI_SEEN_PARAMETER] = {CPL_PARAMETER, CPL_FIXED},
-               [CPLI_SEEN_INPUT] = {CPL_INPUT, CPL_CONTINUOUS},
-               [CPLI_SEEN_OBSERVED] = {CPL_OUTPUT, CPL_CONTINUOUS}};
+  } roles[] = {[CPLI_SEEN_PARAMETER] = {CPL_CAUSALITY_PARAMETER, CPL_VARIABILITY_FIXED},
+               [CPLI_SEEN_INPUT] = {CPL_CAUSALITY_INPUT, CPL_VARIABILITY_CONTINUOUS},
+               [CPLI_SEEN_OBSERVED] = {CPL_CAUSALITY_OUTPUT, CPL_VARIABILITY_CONTINUOUS}};
   v.name = cpli_arena_strdup(&m->arena, from->name);
   v.causality = roles[kind].causality;
   v.variability = roles[kind].variability;
@@ -110,7 +110,7 @@ static cpl_status add_shared(cpli_modes_box* m, const cpl_description* const* de
 }
 
 // Numbers are Reals here, so that they can be absent.
-static cpl_status add_inner(cpli_modes_box* m, const cpl_modes_def* def, int32_t k,
+static cpl_status add_inner(cpli_modes_desc* m, const cpl_modes_def* def, int32_t k,
                             const cpl_description* from, int32_t unit, int32_t* at) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < from->n_vars && st >= 0; i++) {
@@ -124,10 +124,11 @@ static cpl_status add_inner(cpli_modes_box* m, const cpl_modes_def* def, int32_t
     v.description = cpli_arena_strdup(&m->arena, inner->description);
     if (v.description == NULL) return cpli_nomem(m->ctx);
     v.type = inner->type == CPL_STRING ? CPL_STRING : CPL_REAL;
-    v.causality = CPL_LOCAL;
-    if (v.variability < CPL_DISCRETE) v.variability = CPL_DISCRETE;  // it comes and goes
+    v.causality = CPL_CAUSALITY_LOCAL;
+    if (v.variability < CPL_VARIABILITY_DISCRETE)
+      v.variability = CPL_VARIABILITY_DISCRETE;  // it comes and goes
     v.inner_output = false;
-    v.passing = true;
+    v.mode_dependent = true;
     at[i] = m->desc.n_vars;
     v.unit = moved(inner->unit, unit);
     v.display_unit = moved(inner->display_unit, unit);
@@ -141,7 +142,7 @@ static cpl_status add_inner(cpli_modes_box* m, const cpl_modes_def* def, int32_t
   return st;
 }
 
-static cpl_status add_units(cpli_modes_box* m, const cpl_description* from) {
+static cpl_status add_units(cpli_modes_desc* m, const cpl_description* from) {
   cpl_description* d = &m->desc;
   int32_t first = d->n_units;
   for (int32_t i = 0; i < from->n_units; i++) {
@@ -154,7 +155,7 @@ static cpl_status add_units(cpli_modes_box* m, const cpl_description* from) {
   return CPL_OK;
 }
 
-static cpl_status add_type(cpli_modes_box* m, const cpl_modes_def* def) {
+static cpl_status add_type(cpli_modes_desc* m, const cpl_modes_def* def) {
   cpl_type_def* type = cpli_arena_alloc(&m->arena, 1, sizeof *type);
   cpl_enum_item* items = cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof *items);
   if (type == NULL || items == NULL) return cpli_nomem(m->ctx);
@@ -171,21 +172,21 @@ static cpl_status add_type(cpli_modes_box* m, const cpl_modes_def* def) {
 }
 
 // What is observed may depend on all inputs.
-static cpl_status add_structure(cpli_modes_box* m) {
+static cpl_status add_structure(cpli_modes_desc* m) {
   cpl_description* d = &m->desc;
   cpl_unknown* rows = cpli_arena_alloc(&m->arena, (size_t)d->n_vars, sizeof *rows);
   if (rows == NULL) return cpli_nomem(m->ctx);
   d->structure.outputs = rows;
   for (int32_t i = 0; i < d->n_vars; i++) {
-    if (d->vars[i].causality == CPL_OUTPUT)
+    if (d->vars[i].causality == CPL_CAUSALITY_OUTPUT)
       rows[d->structure.n_outputs++] = (cpl_unknown){.var = i, .count = -1};
   }
   return CPL_OK;
 }
 
 // Room to note where the variables of each mode went.
-static cpl_status allocate_places(cpli_modes_box* m, int32_t n, const cpl_description* const* descs,
-                                  int32_t*** at) {
+static cpl_status allocate_places(cpli_modes_desc* m, int32_t n,
+                                  const cpl_description* const* descs, int32_t*** at) {
   *at = cpli_arena_alloc(&m->arena, (size_t)n, sizeof **at);
   for (int32_t k = 0; k < n && *at != NULL; k++) {
     (*at)[k] = cpli_arena_alloc(&m->arena, (size_t)descs[k]->n_vars, sizeof ***at);
@@ -194,7 +195,7 @@ static cpl_status allocate_places(cpli_modes_box* m, int32_t n, const cpl_descri
   return *at != NULL ? CPL_OK : cpli_nomem(m->ctx);
 }
 
-static cpl_status allocate(cpli_modes_box* m, const cpl_modes_def* def,
+static cpl_status allocate(cpli_modes_desc* m, const cpl_modes_def* def,
                            const cpl_description* const* descs, int32_t** first_unit) {
   size_t vars = 1 + (size_t)def->n_observed + (size_t)def->n_inputs + (size_t)def->n_parameters;
   size_t units = 0;
@@ -213,7 +214,7 @@ static cpl_status allocate(cpli_modes_box* m, const cpl_modes_def* def,
   return cpli_names_init(&m->names, m->ctx, vars);
 }
 
-static cpl_status fill(cpli_modes_box* m, const cpl_modes_def* def,
+static cpl_status fill(cpli_modes_desc* m, const cpl_modes_def* def,
                        const cpl_description* const* descs) {
   int32_t *first_unit = NULL, **at = NULL;
   cpl_status st = allocate(m, def, descs, &first_unit);
@@ -245,9 +246,9 @@ static cpl_status fill(cpli_modes_box* m, const cpl_modes_def* def,
 }
 
 cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
-                               const cpl_description* const* descs, cpli_modes_box** out) {
+                               const cpl_description* const* descs, cpli_modes_desc** out) {
   *out = NULL;
-  cpli_modes_box* m = cpli_alloc(ctx, 1, sizeof *m);
+  cpli_modes_desc* m = cpli_alloc(ctx, 1, sizeof *m);
   if (m == NULL) return cpli_nomem(ctx);
   m->ctx = ctx;
   m->holders = 1;
@@ -267,12 +268,12 @@ cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
   return st;
 }
 
-cpli_modes_box* cpli_modes_hold(cpli_modes_box* m) {
+cpli_modes_desc* cpli_modes_hold(cpli_modes_desc* m) {
   m->holders++;
   return m;
 }
 
-void cpli_modes_release(cpli_modes_box* m) {
+void cpli_modes_release(cpli_modes_desc* m) {
   if (m == NULL || --m->holders > 0) return;
   cpli_names_free(&m->names);
   cpli_arena_free(&m->arena);

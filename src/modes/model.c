@@ -31,7 +31,7 @@ static cpl_status finish_switch(cpli_modes* m) {
 }
 
 static cpl_status begin_switch(cpli_modes* m, cpli_transition* way, cpl_event_info* info) {
-  cpl_status st = cpli_modes_leave(m, way);
+  cpl_status st = cpli_modes_follow_transition(m, way);
   m->arriving = way;
   m->base.base.desc = &m->box->of_mode[m->active];
   *info = (cpl_event_info){.again = true,

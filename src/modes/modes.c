@@ -5,7 +5,7 @@
 // turn.
 #include <math.h>
 
-#include "master/beside.h"
+#include "master/independent.h"
 #include "modes/modes.h"
 #include "solver/integrate.h"
 
@@ -112,10 +112,10 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpli_modes* m = (cpli_modes*)s;
   const cpli_seen* seen = seen_of(m, ref);
   if (seen == NULL || seen->kind != CPLI_SEEN_INPUT) return refuse(m, ref);
-  cpli_shared* in = &m->shared[CPLI_SEEN_INPUT][seen->mode];
+  cpli_modes_shared* in = &m->shared[CPLI_SEEN_INPUT][seen->mode];
   in->curve = *curve;
   in->by_curve = true;
-  const cpli_read* at = &in->at[m->active];
+  const cpli_modes_read* at = &in->at[m->active];
   if (at->place < 0 || !(m->running || m->in_init)) return CPL_OK;
   return active_of(m)->ops->set_curve(active_of(m), at->ref, curve);
 }
@@ -125,9 +125,9 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 enum { RUN = 64 };
 
 // The variable of the active mode a reference stands for; false: there is none now.
-static bool locate(const cpli_modes* m, const cpli_seen* seen, cpli_read* out) {
+static bool locate(const cpli_modes* m, const cpli_seen* seen, cpli_modes_read* out) {
   if (seen->kind == CPLI_SEEN_INNER) {
-    *out = (cpli_read){seen->type, seen->ref, 0};
+    *out = (cpli_modes_read){seen->type, seen->ref, 0};
     return seen->mode == m->active;
   }
   *out = m->shared[seen->kind][seen->mode].at[m->active];
@@ -136,7 +136,7 @@ static bool locate(const cpli_modes* m, const cpli_seen* seen, cpli_read* out) {
 
 // An input the active mode does not have is what it was set to.
 static double absent(const cpli_modes* m, const cpli_seen* seen) {
-  const cpli_shared* in =
+  const cpli_modes_shared* in =
       seen->kind == CPLI_SEEN_INPUT ? &m->shared[CPLI_SEEN_INPUT][seen->mode] : NULL;
   return in != NULL && in->given ? in->value : NAN;
 }
@@ -150,7 +150,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   size_t i = 0;
   while (i < n && st == CPL_OK) {
     size_t count = 0;
-    cpli_read at = {0};
+    cpli_modes_read at = {0};
     bool there = true;
     for (; i + count < n && count < RUN; count++) {
       const cpli_seen* seen = seen_of(m, refs[i + count]);
@@ -202,11 +202,11 @@ static cpl_status set_start(cpli_modes* m, const cpli_seen* seen, double value) 
 }
 
 static cpl_status set_shared(cpli_modes* m, const cpli_seen* seen, double value) {
-  cpli_shared* shared = &m->shared[seen->kind][seen->mode];
+  cpli_modes_shared* shared = &m->shared[seen->kind][seen->mode];
   shared->value = value;
   shared->given = true;
   shared->by_curve = false;
-  const cpli_read* at = &shared->at[m->active];
+  const cpli_modes_read* at = &shared->at[m->active];
   bool now = seen->kind == CPLI_SEEN_INPUT && (m->running || m->in_init);
   return now && at->place >= 0 ? cpli_set_number(cpli_active(m), at, value) : CPL_OK;
 }
@@ -251,7 +251,7 @@ static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double
   cpli_modes* m = (cpli_modes*)s;
   cpl_stepper* inner = active_of(m);
   const cpli_seen* seen = seen_of(m, ref);
-  cpli_read at;
+  cpli_modes_read at;
   *since = m->t;
   *next = INFINITY;
   if (seen == NULL) return refuse(m, ref);
@@ -424,7 +424,7 @@ static cpl_status take_members(cpli_modes* m, const cpl_modes_def* def) {
   return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
 }
 
-static cpl_status take_box(cpli_modes* m, const cpl_modes_def* def, cpli_modes_box* box) {
+static cpl_status take_box(cpli_modes* m, const cpl_modes_def* def, cpli_modes_desc* box) {
   if (box != NULL) {
     m->box = cpli_modes_hold(box);
     return CPL_OK;
@@ -443,7 +443,7 @@ static void destroy_members(const cpl_modes_def* def, bool is_model) {
   }
 }
 
-static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
                          bool is_model, cpli_modes** out) {
   *out = NULL;
   cpl_status st = check(ctx, def);
@@ -468,7 +468,7 @@ static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_
   return st;
 }
 
-cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
                              cpl_stepper** out) {
   cpli_modes* m = NULL;
   cpl_status st = create(ctx, def, box, false, &m);
@@ -480,7 +480,7 @@ cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_mo
   return CPL_OK;
 }
 
-cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
                                    cpl_model** out) {
   cpli_modes* m = NULL;
   cpl_status st = create(ctx, def, box, true, &m);
@@ -510,9 +510,9 @@ cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model
 // Of steppers side by side.
 static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
   *out = (cpl_modes_stats){0};
-  for (int32_t i = 0; i < cpli_beside_count(s); i++) {
+  for (int32_t i = 0; i < cpli_independent_count(s); i++) {
     cpl_modes_stats one;
-    const cpl_stepper* part = cpli_beside_part(s, i);
+    const cpl_stepper* part = cpli_independent_part(s, i);
     const cpl_solver_stats* solver = cpl_integrate_stats(part);
     if (!cpl_modes_get_stats(part, &one))
       one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};
@@ -521,7 +521,7 @@ static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
     out->in_mapping_s += one.in_mapping_s;
     cpli_stats_add(&out->solver, &one.solver);
   }
-  return cpli_beside_count(s) > 0;
+  return cpli_independent_count(s) > 0;
 }
 
 bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out) {

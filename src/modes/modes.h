@@ -29,11 +29,11 @@ typedef struct cpli_starts {
 } cpli_starts;
 
 // A number that is read from a mode, and where it goes.
-typedef struct cpli_read {
+typedef struct cpli_modes_read {
   uint8_t type;
   uint32_t ref;
   int32_t place;
-} cpli_read;
+} cpli_modes_read;
 
 typedef struct cpli_transition {
   cpl_transition def;
@@ -57,7 +57,7 @@ typedef struct cpli_transition {
   } * others;
   int32_t n_others;
   // sources and targets that are no Reals, one by one; sources of other modes are in the definition
-  cpli_read *source_others, *target_others;
+  cpli_modes_read *source_others, *target_others;
   int32_t n_source_others, n_target_others;
   double *sources, *results;
   // states that can only be written after it
@@ -92,7 +92,7 @@ typedef struct cpli_mode {
   int64_t stay;  // in which it is or was last; 0: none yet. No two stays have the same number.
   bool left;     // kept values are there
   // what transitions of other modes ask for, as it was when it was left
-  cpli_read* kept;
+  cpli_modes_read* kept;
   double* kept_values;
   int32_t n_kept;
   size_t cap_kept;
@@ -115,7 +115,7 @@ typedef struct cpli_seen {
 } cpli_seen;
 
 // The description, shared by all instances; it outlives any of them.
-typedef struct cpli_modes_box {
+typedef struct cpli_modes_desc {
   cpl_context* ctx;
   int32_t holders;
   cpli_arena arena;
@@ -123,14 +123,14 @@ typedef struct cpli_modes_box {
   cpl_description desc;
   cpl_description* of_mode;  // of a model in each mode: the same variables
   cpli_seen* seen;           // by variable
-} cpli_modes_box;
+} cpli_modes_desc;
 
-typedef struct cpli_shared {
-  cpli_read* at;  // by mode; place < 0: it is not there
-  double value;   // of an input or a parameter, as it was set
+typedef struct cpli_modes_shared {
+  cpli_modes_read* at;  // by mode; place < 0: it is not there
+  double value;         // of an input or a parameter, as it was set
   bool given, by_curve;
   cpl_curve curve;
-} cpli_shared;
+} cpli_modes_shared;
 
 typedef struct cpli_modes {
   union {  // both begin with a component
@@ -143,10 +143,10 @@ typedef struct cpli_modes {
   };
   bool is_model;
   cpli_arena arena;
-  cpli_modes_box* box;
+  cpli_modes_desc* box;
   cpli_mode* modes;
   int32_t n_modes, start, active;
-  cpli_shared* shared[CPLI_SEEN_OBSERVED + 1];
+  cpli_modes_shared* shared[CPLI_SEEN_OBSERVED + 1];
   int32_t n_shared[CPLI_SEEN_OBSERVED + 1];
   double* before;  // of the observed variables, to tell of jumps
   int32_t left;    // the mode before the active one
@@ -168,25 +168,25 @@ enum { CPLI_TRAIL = 100 };  // so many switches at one time are too many
 static inline cpl_component* cpli_active(const cpli_modes* m) { return m->modes[m->active].c; }
 
 /// One number of a component, whatever its type.
-cpl_status cpli_get_number(cpl_component* c, const cpli_read* from, double* out);
-cpl_status cpli_set_number(cpl_component* c, const cpli_read* to, double value);
+cpl_status cpli_get_number(cpl_component* c, const cpli_modes_read* from, double* out);
+cpl_status cpli_set_number(cpl_component* c, const cpli_modes_read* to, double value);
 
 //------------------------------------ describe.c ------------------------------------
 
 /// The steppers of `def` are not looked at, but the descriptions they will have.
 /// Owned: *out by the caller, who calls cpli_modes_release().
 cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
-                               const cpl_description* const* descs, cpli_modes_box** out);
-cpli_modes_box* cpli_modes_hold(cpli_modes_box* box);
-void cpli_modes_release(cpli_modes_box* box);  // Nullable
+                               const cpl_description* const* descs, cpli_modes_desc** out);
+cpli_modes_desc* cpli_modes_hold(cpli_modes_desc* box);
+void cpli_modes_release(cpli_modes_desc* box);  // Nullable
 
 //------------------------------------ modes.c ------------------------------------
 
 /// cpl_modes() for who has the description already. Nullable: box
-cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
                              cpl_stepper** out);
 /// Likewise cpl_modes_model().
-cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_box* box,
+cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
                                    cpl_model** out);
 
 /// A model has the description of its active mode.
@@ -206,7 +206,7 @@ void cpli_modes_make_model(cpli_modes* m);
 //------------------------------------ structures.c ------------------------------------
 
 /// Fills box->of_mode. at[k]: of each variable of mode k, its index in the whole; -1: none.
-cpl_status cpli_modes_structures(cpli_modes_box* box, const cpl_modes_def* def,
+cpl_status cpli_modes_structures(cpli_modes_desc* box, const cpl_modes_def* def,
                                  const cpl_description* const* descs, int32_t* const* at);
 
 //------------------------------------ prepare.c ------------------------------------
@@ -222,7 +222,7 @@ cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from);
 /// From initialisation to a running mode.
 cpl_status cpli_modes_begin(cpli_modes* m, cpli_transition* from);
 /// From the active mode to the next one: to its initialisation, and on from there.
-cpl_status cpli_modes_leave(cpli_modes* m, cpli_transition* way);
+cpl_status cpli_modes_follow_transition(cpli_modes* m, cpli_transition* way);
 cpl_status cpli_modes_arrive(cpli_modes* m, cpli_transition* way);
 /// Both at once.
 cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* way);

@@ -88,7 +88,7 @@ static cpl_status keep_value(cpli_modes* m, cpli_mode* other, const cpl_variable
                  sizeof *other->kept))
     return cpli_nomem(m->base.base.ctx);
   *place = other->n_kept;
-  other->kept[other->n_kept++] = (cpli_read){v->type, v->ref, *place};
+  other->kept[other->n_kept++] = (cpli_modes_read){v->type, v->ref, *place};
   return CPL_OK;
 }
 
@@ -108,7 +108,7 @@ static cpl_status take_sources(cpli_modes* m, cpli_transition* t, const cpl_desc
     }
     const cpl_variable* v = &from->vars[s.var];
     if (v->type != CPL_REAL) {
-      t->source_others[t->n_source_others++] = (cpli_read){v->type, v->ref, i};
+      t->source_others[t->n_source_others++] = (cpli_modes_read){v->type, v->ref, i};
       continue;
     }
     add_place(&t->read, v->ref, i);
@@ -145,7 +145,7 @@ static cpl_status take_targets(cpli_modes* m, cpli_transition* t, const cpl_desc
       t->late_states[t->n_late] = state;
       t->late_targets[t->n_late++] = i;
     } else if (v->type != CPL_REAL) {
-      t->target_others[t->n_target_others++] = (cpli_read){v->type, v->ref, i};
+      t->target_others[t->n_target_others++] = (cpli_modes_read){v->type, v->ref, i};
     } else {
       add_place(&t->set, v->ref, i);
     }
@@ -212,7 +212,7 @@ static cpl_status take_transitions(cpli_modes* m, cpli_mode* mode, const cpl_mod
 
 static cpl_status take_shared(cpli_modes* m, const cpl_mode_variable* list, int32_t n,
                               cpli_seen_kind kind) {
-  cpli_shared* all = NULL;
+  cpli_modes_shared* all = NULL;
   if (!NEW(m, n, all)) return cpli_nomem(m->base.base.ctx);
   m->shared[kind] = all;
   m->n_shared[kind] = n;
@@ -223,7 +223,7 @@ static cpl_status take_shared(cpli_modes* m, const cpl_mode_variable* list, int3
       all[i].at[k].place = -1;
       if (list[i].vars[k] < 0) continue;
       const cpl_variable* v = &d->vars[list[i].vars[k]];
-      all[i].at[k] = (cpli_read){v->type, v->ref, 0};
+      all[i].at[k] = (cpli_modes_read){v->type, v->ref, 0};
     }
   }
   return CPL_OK;

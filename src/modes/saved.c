@@ -20,7 +20,7 @@ typedef struct saved {
   int32_t* trail;
   double* kept;                  // of mode after mode
   struct cpli_shrinking* watch;  // likewise of transitions
-  cpli_shared* shared;           // inputs, then parameters
+  cpli_modes_shared* shared;     // inputs, then parameters
 } saved;
 
 static const cpli_seen_kind shared_kinds[] = {CPLI_SEEN_INPUT, CPLI_SEEN_PARAMETER};
@@ -34,12 +34,12 @@ static saved* make_saved(const cpli_modes* m) {
   for (size_t i = 0; i < CPLI_COUNT(shared_kinds); i++)
     shared += (size_t)m->n_shared[shared_kinds[i]];
   size_t size = sizeof(saved) + n * sizeof(struct saved_mode) + kept * sizeof(double) +
-                ways * sizeof(struct cpli_shrinking) + shared * sizeof(cpli_shared) +
+                ways * sizeof(struct cpli_shrinking) + shared * sizeof(cpli_modes_shared) +
                 CPLI_TRAIL * sizeof(int32_t);
   saved* k = cpli_alloc(m->base.base.ctx, 1, size);
   if (k == NULL) return NULL;
   k->modes = (struct saved_mode*)(k + 1);
-  k->shared = (cpli_shared*)(k->modes + n);
+  k->shared = (cpli_modes_shared*)(k->modes + n);
   k->watch = (struct cpli_shrinking*)(k->shared + shared);
   k->kept = (double*)(k->watch + ways);
   k->trail = (int32_t*)(k->kept + kept);
@@ -68,10 +68,10 @@ static void copy_mode(saved* k, cpli_modes* m, bool save) {
 }
 
 static void copy_shared(saved* k, cpli_modes* m, bool save) {
-  cpli_shared* at = k->shared;
+  cpli_modes_shared* at = k->shared;
   for (size_t i = 0; i < CPLI_COUNT(shared_kinds); i++) {
     size_t n = (size_t)m->n_shared[shared_kinds[i]];
-    cpli_shared* own = m->shared[shared_kinds[i]];
+    cpli_modes_shared* own = m->shared[shared_kinds[i]];
     if (n > 0) memcpy(save ? at : own, save ? own : at, n * sizeof *at);
     at += n;
   }

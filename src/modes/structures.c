@@ -8,7 +8,7 @@
 #include "modes/modes.h"
 
 typedef struct maker {
-  cpli_modes_box* box;
+  cpli_modes_desc* box;
   const cpl_modes_def* def;
   const cpl_description* from;  // of the mode
   const int32_t* at;            // its variables in the whole
@@ -20,7 +20,7 @@ typedef struct maker {
   int32_t n_deps;
 } maker;
 
-static int32_t first_of(const cpli_modes_box* box, cpli_seen_kind kind) {
+static int32_t first_of(const cpli_modes_desc* box, cpli_seen_kind kind) {
   int32_t i = 0;
   while (i < box->desc.n_vars && box->seen[i].kind != kind) i++;
   return i;
@@ -73,7 +73,7 @@ static cpl_status note(maker* k, int32_t mode) {
 }
 
 // Dependencies that rows of a variable can have.
-static size_t most_deps(const maker* k, int32_t var) {
+static size_t max_deps(const maker* k, int32_t var) {
   if (var < 0) return 0;
   const cpl_unknown *row = k->row[cpli_root_variable(k->from, var)],
                     *initial = k->initial[cpli_root_variable(k->from, var)];
@@ -87,8 +87,8 @@ static cpl_status allocate(maker* k, int32_t mode, cpl_description* out) {
   size_t states = (size_t)d->n_states, deps = 0;
   size_t outputs = (size_t)k->box->desc.structure.n_outputs;
   for (int32_t i = 0; i < k->def->n_observed; i++)
-    deps += most_deps(k, k->def->observed[i].vars[mode]);
-  for (int32_t i = 0; i < d->n_states; i++) deps += most_deps(k, d->derivatives[i]);
+    deps += max_deps(k, k->def->observed[i].vars[mode]);
+  for (int32_t i = 0; i < d->n_states; i++) deps += max_deps(k, d->derivatives[i]);
   cpl_unknown* rows = cpli_arena_alloc(arena, 2 * outputs + states, sizeof *rows);
   int32_t* numbers = cpli_arena_alloc(arena, 2 * states, sizeof *numbers);
   k->deps = cpli_arena_alloc(arena, deps, sizeof *k->deps);
@@ -147,7 +147,7 @@ static cpl_status describe(maker* k, int32_t mode, cpl_description* out) {
   return CPL_OK;
 }
 
-cpl_status cpli_modes_structures(cpli_modes_box* box, const cpl_modes_def* def,
+cpl_status cpli_modes_structures(cpli_modes_desc* box, const cpl_modes_def* def,
                                  const cpl_description* const* descs, int32_t* const* at) {
   cpl_status st = CPL_OK;
   box->of_mode = cpli_arena_alloc(&box->arena, (size_t)def->n_modes, sizeof *box->of_mode);

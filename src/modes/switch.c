@@ -7,13 +7,13 @@
 
 #include "modes/modes.h"
 
-enum { MOST_WARNINGS = 3 };  // of one transition
+enum { MAX_WARNINGS = 3 };  // of one transition
 
 static const char* text_of(const cpli_transition* t) {
   return t->def.text != NULL ? t->def.text : "a transition";
 }
 
-cpl_status cpli_get_number(cpl_component* c, const cpli_read* from, double* out) {
+cpl_status cpli_get_number(cpl_component* c, const cpli_modes_read* from, double* out) {
   if (from->type == CPL_REAL) return c->ops->get_real(c, &from->ref, 1, out);
   int64_t integer = 0;
   cpl_status st = c->ops->get_integer(c, (cpl_type)from->type, &from->ref, 1, &integer);
@@ -21,7 +21,7 @@ cpl_status cpli_get_number(cpl_component* c, const cpli_read* from, double* out)
   return st;
 }
 
-cpl_status cpli_set_number(cpl_component* c, const cpli_read* to, double value) {
+cpl_status cpli_set_number(cpl_component* c, const cpli_modes_read* to, double value) {
   if (to->type == CPL_REAL) return c->ops->set_real(c, &to->ref, 1, &value);
   int64_t integer = to->type == CPL_BOOLEAN ? value != 0 : llround(value);
   return c->ops->set_integer(c, (cpl_type)to->type, &to->ref, 1, &integer);
@@ -140,8 +140,8 @@ static cpl_status set_starts(cpl_component* c, const cpli_starts* s) {
 static cpl_status set_parameters(cpli_modes* m, cpl_component* c) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_PARAMETER] && st >= 0; i++) {
-    const cpli_shared* p = &m->shared[CPLI_SEEN_PARAMETER][i];
-    const cpli_read* at = &p->at[m->active];
+    const cpli_modes_shared* p = &m->shared[CPLI_SEEN_PARAMETER][i];
+    const cpli_modes_read* at = &p->at[m->active];
     if (p->given && at->place >= 0) st = cpli_set_number(c, at, p->value);
   }
   return st;
@@ -186,8 +186,8 @@ cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
 static cpl_status set_inputs(cpli_modes* m, cpli_mode* mode) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_INPUT] && st >= 0; i++) {
-    const cpli_shared* in = &m->shared[CPLI_SEEN_INPUT][i];
-    const cpli_read* at = &in->at[m->active];
+    const cpli_modes_shared* in = &m->shared[CPLI_SEEN_INPUT][i];
+    const cpli_modes_read* at = &in->at[m->active];
     if (at->place < 0) continue;
     if (in->by_curve && mode->s->ops->set_curve != NULL)
       st = mode->s->ops->set_curve(mode->s, at->ref, &in->curve);
@@ -206,8 +206,8 @@ static void tell(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted,
   }
   // of its own size; what is 0 and comes out as rounding is no difference
   double size = fmax(fmax(fabs(wanted), fabs(got)), 1e-9 * (v != NULL ? v->nominal : 1));
-  if (fabs(got - wanted) <= m->tolerance * size || t->warned > MOST_WARNINGS) return;
-  bool last = ++t->warned > MOST_WARNINGS;
+  if (fabs(got - wanted) <= m->tolerance * size || t->warned > MAX_WARNINGS) return;
+  bool last = ++t->warned > MAX_WARNINGS;
   if (last)
     cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
             "%s: more values differ; this is not reported again", text_of(t));
@@ -220,7 +220,7 @@ static void tell(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted,
 static cpl_status compare(cpli_modes* m, cpli_transition* t) {
   cpl_component* c = cpli_active(m);
   const struct cpli_values* set = &t->set;
-  if (set->n == 0 || t->warned > MOST_WARNINGS) return CPL_OK;
+  if (set->n == 0 || t->warned > MAX_WARNINGS) return CPL_OK;
   cpl_status st = c->ops->get_real(c, set->refs, (size_t)set->n, t->seen);
   for (int32_t i = 0; i < set->n && st == CPL_OK; i++) {
     bool again = i + 1 < set->n && set->refs[i + 1] == set->refs[i];  // set twice: the last counts
@@ -276,7 +276,7 @@ cpl_status cpli_modes_begin(cpli_modes* m, cpli_transition* from) {
 static cpl_status observe(cpli_modes* m, double* out) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_OBSERVED] && st == CPL_OK; i++) {
-    const cpli_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
+    const cpli_modes_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
     out[i] = NAN;
     if (at->place >= 0) st = cpli_get_number(cpli_active(m), at, &out[i]);
   }
@@ -292,7 +292,7 @@ static void tell_jumps(cpli_modes* m, int32_t from) {
           m->modes[from].name, m->modes[m->active].name);
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_OBSERVED]; i++) {
     double after = NAN, before = m->before[i];
-    const cpli_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
+    const cpli_modes_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
     if (at->place < 0 || cpli_get_number(cpli_active(m), at, &after) != CPL_OK) continue;
     if (isnan(before) || after == before) continue;
     cpl_log(ctx, CPL_LOG_INFO, m->base.base.name, "t=%.12g: %s jumps from %.12g to %.12g (%.3g)",
@@ -307,7 +307,7 @@ static cpl_status failed(cpli_modes* m, cpl_status st) {
                          m->modes[m->left].name, m->modes[m->active].name, m->t);
 }
 
-cpl_status cpli_modes_leave(cpli_modes* m, cpli_transition* t) {
+cpl_status cpli_modes_follow_transition(cpli_modes* m, cpli_transition* t) {
   double since = cpli_now();
   m->left = m->active;
   cpl_status st = cpli_modes_watch(m, t);
@@ -330,7 +330,7 @@ cpl_status cpli_modes_arrive(cpli_modes* m, cpli_transition* t) {
 }
 
 cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* t) {
-  cpl_status st = cpli_modes_leave(m, t);
+  cpl_status st = cpli_modes_follow_transition(m, t);
   return st < 0 ? st : cpli_modes_arrive(m, t);
 }
 

@@ -11,7 +11,7 @@
 
 #include "numeric/lu.h"
 
-enum { MOST_ITERATIONS = 50 };
+enum { MAX_ITERATIONS = 50 };
 static const double arrived = 1e-13;   // a step so small, relative to the value itself
 static const double at_floor = 1e-11;  // a step so small that becomes no smaller is rounding
 static const double shortest = 1e-4;   // the most that a step is damped
@@ -147,7 +147,7 @@ cpl_status cpli_algebra_solve(cpli_algebra* a, double* z) {
   a->bad = -1;
   cpl_status st = a->residuals(a->user, z, a->g);
   if (st == CPL_OK && a->ready) st = cpli_algebra_apply(a, a->g, a->step);
-  for (int i = 0; i < MOST_ITERATIONS && st == CPL_OK; i++) {
+  for (int i = 0; i < MAX_ITERATIONS && st == CPL_OK; i++) {
     if (!a->ready) {
       bool stuck = a->own_increments;
       st = factor(a, z);

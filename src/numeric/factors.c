@@ -35,7 +35,7 @@ typedef struct graph {
   int32_t *head, *next, *previous;  // chains of unknowns with as many neighbours; -1: none
   int32_t *mark, *order;
   size_t filled;
-  double most_filled;  // of all entries
+  double max_filled;  // of all entries
   bool no_memory;
 } graph;
 
@@ -102,7 +102,7 @@ static void join(graph* g, int32_t gone, int32_t v, int32_t stamp) {
 // Those with the fewest neighbours go first; what is in its list then is its column of L. Gives up
 // where too much is filled in.
 static bool find_order(graph* g) {
-  size_t most = (size_t)(g->most_filled * (double)g->n * (double)g->n);
+  size_t most = (size_t)(g->max_filled * (double)g->n * (double)g->n);
   int32_t stamp = g->n;
   for (int32_t i = 0; i <= g->n; i++) g->head[i] = -1;
   for (int32_t v = 0; v < g->n; v++) chain(g, v);
@@ -178,9 +178,9 @@ static bool make_graph(graph* g) {
   return true;
 }
 
-cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, double most_filled,
+cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, double max_filled,
                              cpli_factors** out) {
-  graph g = {.ctx = ctx, .n = pattern->n_columns, .most_filled = most_filled};
+  graph g = {.ctx = ctx, .n = pattern->n_columns, .max_filled = max_filled};
   cpli_factors* e = cpli_alloc(ctx, 1, sizeof *e);
   *out = NULL;
   if (e == NULL) return cpli_nomem(ctx);

@@ -15,7 +15,7 @@ typedef struct cpli_factors cpli_factors;
 /// would be filled in, so that a dense matrix is the better one.
 /// Owned:    *out by the caller, who calls cpli_factors_destroy().
 /// Borrowed: pattern, as long as *out lives.
-cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, double most_filled,
+cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, double max_filled,
                              cpli_factors** out);
 void cpli_factors_destroy(cpli_factors* e);  // Nullable: e
 

@@ -53,7 +53,7 @@ static cpl_status csv_row(cpl_results* res, double t, const cpl_value* values) {
     } else if (res->types[i] == CPL_STRING) {
       const char* text = values[i].string;
       if (text != NULL && !put_quoted(res, text)) return res->failed;
-    } else if (res->without_sign[i]) {
+    } else if (res->is_unsigned[i]) {
       res->used += cpli_format_unsigned(p + 1, (uint64_t)values[i].integer);
     } else {
       res->used += cpli_format_integer(p + 1, values[i].integer);

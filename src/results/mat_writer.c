@@ -212,7 +212,7 @@ static void mat_end(cpl_results* res) {
 
 static double number(const cpl_results* res, size_t i, const cpl_value* values) {
   if (res->types[i] == CPL_REAL) return values[i].real;
-  return res->without_sign[i] ? (double)(uint64_t)values[i].integer : (double)values[i].integer;
+  return res->is_unsigned[i] ? (double)(uint64_t)values[i].integer : (double)values[i].integer;
 }
 
 static cpl_status write_constants(cpl_results* res, double t, const cpl_value* values) {

@@ -112,7 +112,7 @@ static void release(cpl_results* res) {
   }
   cpli_free(ctx, res->buffer);
   cpli_free(ctx, res->types);
-  cpli_free(ctx, res->without_sign);
+  cpli_free(ctx, res->is_unsigned);
   cpli_free(ctx, res->path);
   cpli_free(ctx, res);
 }
@@ -121,14 +121,14 @@ static cpl_status prepare(cpl_results* res, const cpl_results_def* def, const cp
                           size_t n) {
   res->path = cpli_strdup(res->ctx, def->path);
   res->types = cpli_alloc(res->ctx, n, sizeof *res->types);
-  res->without_sign = cpli_alloc(res->ctx, n, sizeof *res->without_sign);
+  res->is_unsigned = cpli_alloc(res->ctx, n, sizeof *res->is_unsigned);
   res->cap = CPLI_RESULTS_BUFFER;
   res->buffer = cpli_realloc(res->ctx, NULL, res->cap, 1);
-  bool ok = res->path != NULL && res->types != NULL && res->without_sign != NULL;
+  bool ok = res->path != NULL && res->types != NULL && res->is_unsigned != NULL;
   if (!ok || res->buffer == NULL) return cpli_nomem(res->ctx);
   for (size_t i = 0; i < n; i++) {
     res->types[i] = columns[i].type;
-    res->without_sign[i] = columns[i].without_sign;
+    res->is_unsigned[i] = columns[i].is_unsigned;
   }
   res->n_columns = n;
   cpl_status st = open_file(res, def->standard_output);

@@ -39,7 +39,7 @@ struct cpl_results {
   bool made;        // by us: there was no file of that name
   bool pending;     // nothing is written yet
   cpl_type* types;  // of the columns
-  bool* without_sign;
+  bool* is_unsigned;
   size_t n_columns;
 
   char* buffer;

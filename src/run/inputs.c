@@ -12,8 +12,9 @@
 //------------------------------------ open ------------------------------------
 
 static cpl_status check_target(cpl_component* c, const cpl_variable* v) {
-  bool tunable = v->causality == CPL_PARAMETER && v->variability == CPL_TUNABLE;
-  if (v->causality != CPL_INPUT && !tunable) {
+  bool tunable =
+      v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
+  if (v->causality != CPL_CAUSALITY_INPUT && !tunable) {
     return cpl_fail(c->ctx, CPL_ERR_INPUT,
                     "%s: %s is neither an input nor a tunable parameter: it cannot follow a table",
                     c->desc->name, v->name);
@@ -27,10 +28,11 @@ static cpl_status check_target(cpl_component* c, const cpl_variable* v) {
 
 // A table has doubles: the ends of the 64-bit types are rounded there, and come back from it.
 static bool to_integer(const cpl_variable* v, double value, int64_t* out) {
-  bool wide = v->width == CPL_INT64 || v->width == CPL_UINT64 || v->type == CPL_ENUMERATION;
-  double most = wide ? 0x1p63 : v->width == CPL_UINT32 ? 4294967295.0 : 2147483647.0;
+  bool wide =
+      v->width == CPL_WIDTH_INT64 || v->width == CPL_WIDTH_UINT64 || v->type == CPL_ENUMERATION;
+  double most = wide ? 0x1p63 : v->width == CPL_WIDTH_UINT32 ? 4294967295.0 : 2147483647.0;
   if (value != floor(value)) return false;
-  if (v->width == CPL_UINT64 && value >= 0x1p63 && value <= 0x1p64) {
+  if (v->width == CPL_WIDTH_UINT64 && value >= 0x1p63 && value <= 0x1p64) {
     *out = value == 0x1p64 ? -1 : (int64_t)(uint64_t)value;
     return true;
   }
@@ -82,7 +84,7 @@ static cpl_status open_follower(cpl_stepper* s, const cpl_input* input, double t
   f->last = NAN;
   st = check_target(c, f->var);
   if (st < 0) return st;
-  bool continuous = f->var->type == CPL_REAL && f->var->variability == CPL_CONTINUOUS;
+  bool continuous = f->var->type == CPL_REAL && f->var->variability == CPL_VARIABILITY_CONTINUOUS;
   f->by_curve = continuous && s->ops->set_curve != NULL;
   f->from_table = input->table != NULL;
   if (!f->from_table) {

@@ -7,7 +7,7 @@
 
 #include "run/run.h"
 
-enum { MOST_WARNINGS = 10 };  // of variables that are not finite
+enum { MAX_WARNINGS = 10 };  // of variables that are not finite
 
 // Columns of one type: read in one call, then scattered into the row.
 struct cpli_record_group {
@@ -30,7 +30,7 @@ struct cpli_record_group {
 static void mark_states(const cpl_description* d, bool* state) {
   for (int32_t k = 0; k < d->n_states; k++) {
     int32_t var = d->states[k];
-    if (var >= 0) state[var] = !d->vars[var].passing;
+    if (var >= 0) state[var] = !d->vars[var].mode_dependent;
   }
 }
 
@@ -62,7 +62,8 @@ static void choose_default(const cpl_component* c, const bool* state, int32_t* o
   const cpl_description* d = c->desc;
   for (int32_t v = 0; v < d->n_vars; v++) {
     if (d->vars[v].type == CPL_BINARY && c->ops->get_binary == NULL) continue;
-    bool wanted = d->vars[v].causality == CPL_OUTPUT || d->vars[v].inner_output || state[v];
+    bool wanted =
+        d->vars[v].causality == CPL_CAUSALITY_OUTPUT || d->vars[v].inner_output || state[v];
     if (wanted && (d->names == NULL || cpl_find_variable(d, d->vars[v].name) == v))
       order[(*n)++] = v;  // a name stands for one variable
   }
@@ -107,13 +108,13 @@ static bool make_groups(cpli_recorder* r, const int32_t* order) {
 
 static cpl_column column_of(const cpl_description* d, int32_t var) {
   const cpl_variable* v = &d->vars[var];
-  bool constant = v->variability <= CPL_FIXED;
+  bool constant = v->variability <= CPL_VARIABILITY_FIXED;
   return (cpl_column){.name = v->name,
                       .unit = v->unit >= 0 ? d->units[v->unit].name : NULL,
                       .description = v->description,
                       .type = v->type == CPL_BINARY ? CPL_STRING : (cpl_type)v->type,
                       .constant = constant,
-                      .without_sign = v->type == CPL_INTEGER && v->width == CPL_UINT64};
+                      .is_unsigned = v->type == CPL_INTEGER && v->width == CPL_WIDTH_UINT64};
 }
 
 cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_def* def) {
@@ -146,9 +147,9 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_de
   if (st >= 0) st = cpli_rows_open(&r->rows, c->ctx, r->n);
   for (size_t i = 0; i < r->n && st >= 0; i++) {
     const cpl_variable* v = &d->vars[order[i]];
-    r->rows.moves[i] = v->type == CPL_REAL && v->variability == CPL_CONTINUOUS;
+    r->rows.moves[i] = v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
     r->rows.is_text[i] = r->columns[i].type == CPL_STRING;
-    r->told[i] = v->passing;  // NaN in modes that do not have it
+    r->told[i] = v->mode_dependent;  // NaN in modes that do not have it
   }
 done:
   cpli_free(c->ctx, order);
@@ -220,8 +221,8 @@ static void warn_of(cpli_recorder* r, const struct cpli_record_group* g, double 
     size_t column = g->place[i];
     if (isfinite(g->got.real[i]) || r->told[column]) continue;
     r->told[column] = true;
-    if (++r->n_told > MOST_WARNINGS + 1) continue;
-    bool last = r->n_told > MOST_WARNINGS;
+    if (++r->n_told > MAX_WARNINGS + 1) continue;
+    bool last = r->n_told > MAX_WARNINGS;
     cpl_log(r->c->ctx, CPL_LOG_WARNING, r->c->name,
             last ? "%s is %g from t=%.12g on, and so are others" : "%s is %g from t=%.12g on",
             r->columns[column].name, g->got.real[i], t);

@@ -11,7 +11,7 @@
 #include "master/master.h"
 #include "model/start.h"
 
-enum { MOST_STANDS = 1000 };  // events at one time
+enum { MAX_STANDS = 1000 };  // events at one time
 
 // Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
 // accumulates.
@@ -84,7 +84,7 @@ static cpl_status check(run* r) {
 static void plan_grids(run* r) {
   const cpl_run_def* d = r->def;
   double span = d->stop_time - d->start_time;
-  double interval = d->interval, step = r->dense ? 0 : d->step, own = cpl_master_step(r->s);
+  double interval = d->interval, step = r->dense ? 0 : d->step, own = cpl_master_step_size(r->s);
   if (interval == 0) interval = step > 0 ? step : span / 500;
   if (step == 0) step = interval;
   if (r->inputs.n > 0 && own > 0) step = fmin(step, own);  // a master gets inputs at all its steps
@@ -226,10 +226,10 @@ static cpl_status pass_jump(run* r) {
 // Events that follow each other without an end at one time.
 static cpl_status check_progress(run* r, double before, int* stands) {
   *stands = r->t > before ? 0 : *stands + 1;
-  if (*stands < MOST_STANDS) return CPL_OK;
+  if (*stands < MAX_STANDS) return CPL_OK;
   return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL,
                   "%s: stays at t=%.12g: %d steps in a row ended there with an event",
-                  r->s->base.name, r->t, MOST_STANDS);
+                  r->s->base.name, r->t, MAX_STANDS);
 }
 
 // A stepper that tells nothing of its own steps: communication steps are all that is known.

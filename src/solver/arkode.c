@@ -8,7 +8,7 @@
 #include "solver/rk87.h"
 #include "solver/sundials.h"
 
-enum { MOST_TRIES = 20 };          // of a step that cannot be projected, or not be evaluated
+enum { MAX_TRIES = 20 };           // of a step that cannot be projected, or not be evaluated
 static const double too_far = 10;  // a projection in units of the tolerance
 
 typedef struct arkode {
@@ -149,7 +149,7 @@ static int evolve(arkode* s, double t_limit, double* reached) {
   int flag = 0;
   memcpy(s->x0, N_VGetArrayPointer(s->sun.x), bytes);
   s->t0 = s->sun.t;
-  for (int tries = 0; tries < MOST_TRIES; tries++) {
+  for (int tries = 0; tries < MAX_TRIES; tries++) {
     s->not_projected = false;
     ARKStepSetStopTime(s->mem, t_limit);
     flag = ARKStepEvolve(s->mem, t_limit, s->sun.x, reached, ARK_ONE_STEP);

@@ -337,7 +337,8 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found) {
   if (st == CPL_OK && cpli_changed_sign(k->begin.z, here.z, s->nz)) {
     point from = {.t = k->seen, .z = k->begin.z};
     st = end_step(s, &from, &here, found);
-    if (st == CPL_OK && !*found) st = cpli_place(s, s->t, s->x_at);  // the search moved the model
+    if (st == CPL_OK && !*found)
+      st = cpli_set_point(s, s->t, s->x_at);  // the search moved the model
   }
   if (st == CPL_OK && !*found) k->seen = s->t;
   drop(k, &here);

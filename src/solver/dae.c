@@ -58,7 +58,7 @@ static cpl_status residuals(void* user, const double* z, double* g) {
   cpli_integrate* s = user;
   struct cpli_dae* k = s->dae;
   memcpy(k->x + s->n, z, s->na * sizeof *z);
-  cpl_status st = cpli_place(s, k->t, k->x);
+  cpl_status st = cpli_set_point(s, k->t, k->x);
   if (st == CPL_OK) st = s->m->ops->get_residuals(s->m, g);
   double sum = 0;
   for (size_t i = 0; i < s->na && st == CPL_OK; i++) sum += g[i] - g[i];
@@ -145,7 +145,7 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
   if (st == CPL_OK) st = cpli_algebra_apply(&k->algebra, k->algebra.g, k->algebra.step);
   for (size_t i = 0; i < s->na && st == CPL_OK; i++)
     dx[s->n + i] = -k->algebra.step[i] / (k->t - t);
-  return st < 0 ? st : cpli_place(s, t, x);
+  return st < 0 ? st : cpli_set_point(s, t, x);
 }
 
 //------------------------------------ life ------------------------------------

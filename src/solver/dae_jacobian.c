@@ -26,7 +26,7 @@ struct cpli_dae_columns {
 static size_t size_of(const cpli_integrate* s) { return s->n + s->na; }
 
 static cpl_status evaluate(cpli_integrate* s, double t, const double* x, double* out) {
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_set_point(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, out);
   if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, out + s->n);
   return st;
@@ -70,7 +70,7 @@ static cpl_status by_differences(cpli_integrate* s, double t, const double* x, d
 static cpl_status by_directions(cpli_integrate* s, double t, const double* x, double* out) {
   struct cpli_dae_columns* k = s->columns;
   cpl_component* m = &s->m->base;
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_set_point(s, t, x);
   for (size_t i = 0; i < size_of(s); i++) k->h[i] = 1;
   for (int32_t colour = 0; colour < k->pattern->n_colours && st == CPL_OK; colour++) {
     size_t n = 0;

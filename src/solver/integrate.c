@@ -10,7 +10,7 @@
 #include "model/breaks.h"
 #include "solver/integrated.h"
 
-enum { MOST_ROUNDS = 1000 };  // of one event iteration
+enum { MAX_ROUNDS = 1000 };  // of one event iteration
 
 //------------------------------------ events ------------------------------------
 
@@ -64,11 +64,11 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   cpl_event_info info = {.again = true};
   cpl_status st = cpli_set_inputs(s, s->t);
   while (st >= 0 && info.again) {
-    if (s->rounds++ == MOST_ROUNDS) {
+    if (s->rounds++ == MAX_ROUNDS) {
       return cpl_fail(
           s->base.base.ctx, CPL_ERR_MODEL,
           "%s: the event at t=%.12g does not settle: %d updates, and the model asks for another",
-          s->base.base.name, s->t, MOST_ROUNDS);
+          s->base.base.name, s->t, MAX_ROUNDS);
     }
     info = (cpl_event_info){.next_time = INFINITY};
     st = s->m->ops->event_update(s->m, &info);
@@ -125,7 +125,7 @@ static cpl_status close_step(cpli_integrate* s, bool* wants_event) {
   bool event = false, end = false;
   double since = cpli_clock_if(s);
   s->t = s->t_step;
-  cpl_status st = cpli_place(s, s->t, s->x);
+  cpl_status st = cpli_set_point(s, s->t, s->x);
   if (st == CPL_OK && s->step_open) st = s->m->ops->completed_step(s->m, &event, &end);
   cpli_account(s, since);
   s->step_open = false;
@@ -218,7 +218,7 @@ cpl_status cpli_integrate_close(cpli_integrate* s) {
   if (st < 0 || s->ended) return st;
   if (s->projection != NULL && s->def.projection == CPL_PROJECT_BY_EVENTS && !wants_event) {
     st = cpli_projection_due(s, s->t, s->x, &wants_event);
-    if (st == CPL_OK) st = cpli_place(s, s->t, s->x);
+    if (st == CPL_OK) st = cpli_set_point(s, s->t, s->x);
     if (st != CPL_OK) return st < 0 ? st : CPL_ERR_MODEL;
   }
   if (s->at_end != NO_EVENT) return stop_at_event(s, s->at_end);
@@ -248,7 +248,7 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
   s->t = t;
   if (st >= 0 && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS)
     st = cpli_projection_apply(s, t, s->x_at, INFINITY);
-  if (st >= 0) st = cpli_place(s, t, s->x_at);
+  if (st >= 0) st = cpli_set_point(s, t, s->x_at);
   return st == CPL_RETRY ? cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
                                            "%s: at an output point", s->base.base.name)
                          : st;
@@ -258,7 +258,7 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
 static cpl_status put_back(cpli_integrate* s, double t) {
   memcpy(s->x_at, s->x_kept, s->all * sizeof(double));
   s->t = t;
-  cpl_status st = cpli_place(s, t, s->x_at);
+  cpl_status st = cpli_set_point(s, t, s->x_at);
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
@@ -333,7 +333,7 @@ static cpl_status set_states(cpl_stepper* base, const int32_t* states, size_t n,
   if (s->in_event || s->ended) return CPL_OK;
   rewind_to_output(s);
   for (size_t i = 0; i < n; i++) s->x[states[i]] = values[i];
-  cpl_status st = cpli_place(s, s->t, s->x);
+  cpl_status st = cpli_set_point(s, s->t, s->x);
   s->pending = INPUT_EVENT;
   return st;
 }
@@ -679,18 +679,18 @@ static cpl_status check_form(cpl_stepper** s, bool is_system) {
 }
 
 cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
-  cpl_pieces pieces = {0};
+  cpl_subsystems pieces = {0};
   *out = NULL;
   cpl_status st = CPL_OK;
   if (!def->one_solver && model->ops->split != NULL) st = model->ops->split(model, &pieces);
   if (st < 0) model->base.ops->destroy(&model->base);
   if (st < 0) return st;
   bool is_system = model->ops->split != NULL;
-  st = pieces.n > 1 ? cpli_integrate_pieces(model, &pieces, def, out)
+  st = pieces.n > 1 ? cpli_integrate_subsystems(model, &pieces, def, out)
                     : cpli_integrate_one(model, def, out);
   return st < 0 || def->form != CPL_FORM_DAE ? st : check_form(out, is_system);
 }
 
 const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s) {
-  return s->ops == &stepper_ops ? &((const cpli_integrate*)s)->stats : cpli_pieces_stats(s);
+  return s->ops == &stepper_ops ? &((const cpli_integrate*)s)->stats : cpli_subsystems_stats(s);
 }

@@ -127,15 +127,15 @@ void cpli_structures_destroy(cpli_integrate* s);  // all but the present one
 //------------------------------------ pieces.c ------------------------------------
 
 /// A stepper for a model that was taken apart. Both belong to it from here on, also when it fails.
-cpl_status cpli_integrate_pieces(cpl_model* whole, const cpl_pieces* pieces,
-                                 const cpl_solver_def* def, cpl_stepper** out);
+cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* pieces,
+                                     const cpl_solver_def* def, cpl_stepper** out);
 /// NULL: the stepper is something else.
-const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* s);
+const cpl_solver_stats* cpli_subsystems_stats(const cpl_stepper* s);
 
 //------------------------------------ point.c ------------------------------------
 
-cpl_status cpli_set_inputs(cpli_integrate* s, double t);              // that are curves
-cpl_status cpli_place(cpli_integrate* s, double t, const double* x);  // the model there
+cpl_status cpli_set_inputs(cpli_integrate* s, double t);                  // that are curves
+cpl_status cpli_set_point(cpli_integrate* s, double t, const double* x);  // the model there
 /// A failure that names the first state that is not finite, if there is one.
 cpl_status cpli_run_away(cpli_integrate* s);
 cpl_status cpli_integrate_make_solver(cpli_integrate* s);  // with its Jacobian, if any

@@ -25,8 +25,8 @@ struct cpli_linear {
 #ifdef CPL_FMU_PARTS
 
 static cpl_status make(cpl_context* ctx, const cpli_pattern* p, backend** out) {
-  static const double most_filled = 0.1;  // a dense matrix is faster from there on
-  return cpli_factors_make(ctx, p, most_filled, out);
+  static const double max_filled = 0.1;  // a dense matrix is faster from there on
+  return cpli_factors_make(ctx, p, max_filled, out);
 }
 
 static bool factor(const cpli_integrate* s) {

@@ -180,7 +180,7 @@ cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double 
   double since = cpli_clock_if(s);
   cpl_status st = cpli_projection_factor(s, t, x, &k->of);
   if (st == CPL_OK) st = set_border(s, &k->inside);
-  if (st == CPL_OK) st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = cpli_set_point(s, t, x);
   if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
   if (st == CPL_OK && !k->inside) st = factor_schur(s, t, gamma);
   cpli_account(s, since);

@@ -11,11 +11,11 @@
 #include "numeric/factors.h"
 #include "numeric/manifold.h"
 
-enum { SMALL = 24 };                    // constraints of a component that dense work is best for
-static const double most_filled = 0.5;  // of all entries of sparse factors
-static const double dependent = 1e-5;   // what is left of a gradient in the span of the others
-static const double noise = 10;         // how much of that the way to the constraints explains, and
-static const double different = 0.03;   // what it never does
+enum { SMALL = 24 };                   // constraints of a component that dense work is best for
+static const double max_filled = 0.5;  // of all entries of sparse factors
+static const double dependent = 1e-5;  // what is left of a gradient in the span of the others
+static const double noise = 10;        // how much of that the way to the constraints explains, and
+static const double different = 0.03;  // what it never does
 
 // The normal equations of a large component: rows are scaled to the length 1, so that the matrix is
 // I + J with J between them, and a pivot is the square of what is left of a gradient.
@@ -187,7 +187,7 @@ static cpl_status make_sparse(cpli_normals* k, component* p) {
   size_t m = p->n_rows;
   sparse* s = cpli_arena_alloc(&k->arena, 1, sizeof *s);
   if (s == NULL || !list_states(k, p, s)) return cpli_nomem(k->ctx);
-  if (count_pairs(p, s) > most_filled * (double)m * (double)m) return CPL_OK;
+  if (count_pairs(p, s) > max_filled * (double)m * (double)m) return CPL_OK;
   s->scaled = cpli_arena_alloc(&k->arena, p->n_entries + 2 * m, sizeof(double));
   s->without = cpli_arena_alloc(&k->arena, m, sizeof *s->without);
   if (s->scaled == NULL || s->without == NULL || !find_pattern(k, p, s)) return cpli_nomem(k->ctx);
@@ -195,7 +195,7 @@ static cpl_status make_sparse(cpli_normals* k, component* p) {
   s->y = s->pivots + m;
   s->normal = cpli_arena_alloc(&k->arena, (size_t)s->pattern.n_entries, sizeof(double));
   if (s->normal == NULL) return cpli_nomem(k->ctx);
-  cpl_status st = cpli_factors_make(k->ctx, &s->pattern, most_filled, &s->factors);
+  cpl_status st = cpli_factors_make(k->ctx, &s->pattern, max_filled, &s->factors);
   if (st >= 0 && s->factors != NULL) p->sparse = s;
   return st;
 }

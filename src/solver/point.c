@@ -20,7 +20,7 @@ cpl_status cpli_set_inputs(cpli_integrate* s, double t) {
   return s->m->base.ops->set_real(&s->m->base, s->curve_refs, s->n_curves, s->curve_values);
 }
 
-cpl_status cpli_place(cpli_integrate* s, double t, const double* x) {
+cpl_status cpli_set_point(cpli_integrate* s, double t, const double* x) {
   cpl_status st = s->m->ops->set_time(s->m, t);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, x);
   if (st == CPL_OK && s->na > 0) st = s->m->ops->set_algebraics(s->m, x + s->n);
@@ -71,7 +71,7 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
   t += s->t_start;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_set_point(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, dx);
   if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, dx + s->n);
   if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_apply(s, x, dx);
@@ -107,7 +107,7 @@ cpl_status cpli_indicators(cpli_integrate* s, double t, const double* x, double*
     st = cpli_projection_apply(s, t, s->projected, INFINITY);
     x = s->projected;
   }
-  if (st == CPL_OK) st = cpli_place(s, t, x);
+  if (st == CPL_OK) st = cpli_set_point(s, t, x);
   cpli_account(s, since);
   return st == CPL_OK ? cpli_indicators_here(s, t, z) : st;
 }
@@ -116,7 +116,7 @@ static cpl_status differentiate(cpli_integrate* s, double t, const double* x,
                                 cpl_status (*evaluate)(cpl_jacobian*, const double*, double*),
                                 size_t n, double* out) {
   double since = cpli_clock_if(s), sum = 0;
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_set_point(s, t, x);
   if (st == CPL_OK) st = evaluate(s->jac, x, out);
   cpli_account(s, since);
   for (size_t i = 0; i < n && st == CPL_OK; i++) sum += out[i] - out[i];
@@ -155,7 +155,7 @@ static cpl_status slopes(void* user, double t, const double* x, double* dx) {
 static cpl_status newton_setup(void* user, double t, const double* x, double gamma, bool fresh) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, s->t_start + t, x);
+  cpl_status st = cpli_set_point(s, s->t_start + t, x);
   if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
   cpli_account(s, since);
   return st;
@@ -170,7 +170,7 @@ static cpl_status jacobian_times(void* user, double t, const double* x, const do
                                  double* out) {
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
-  cpl_status st = cpli_place(s, s->t_start + t, x);
+  cpl_status st = cpli_set_point(s, s->t_start + t, x);
   if (st == CPL_OK) st = s->m->ops->jacobian_times(s->m, v, out);
   cpli_account(s, since);
   return st;

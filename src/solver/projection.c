@@ -14,7 +14,7 @@
 #include "solver/integrated.h"
 #include "solver/normals.h"
 
-enum { MOST_ITERATIONS = 10, LARGE = 10000 };
+enum { MAX_ITERATIONS = 10, LARGE = 10000 };
 static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
 static const double hopeless = 100;     // residuals in units of the tolerance, after all
 static const double far = 10;           // a projection that long, in units of the tolerance, counts
@@ -44,7 +44,7 @@ struct cpli_projection {
 //------------------------------------ residuals ------------------------------------
 
 static cpl_status residuals(cpli_integrate* s, double t, const double* x, double* c) {
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_set_point(s, t, x);
   return st == CPL_OK ? s->m->ops->get_constraints(s->m, c) : st;
 }
 
@@ -87,7 +87,7 @@ static cpl_status difference_jacobian(cpli_integrate* s, double t, const double*
 
 static cpl_status full_jacobian(cpli_integrate* s, double t, const double* x, double* out) {
   if (s->m->ops->constraint_jacobian == NULL) return difference_jacobian(s, t, x, out);
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_set_point(s, t, x);
   return st == CPL_OK ? s->m->ops->constraint_jacobian(s->m, out) : st;
 }
 
@@ -98,7 +98,7 @@ static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
     return st == CPL_OK ? cpli_normals_take(&p->normals, p->active, p->matrix) : st;
   }
   if (s->m->ops->constraint_entries == NULL) return full_jacobian(s, t, x, p->normals.entries);
-  cpl_status st = cpli_place(s, t, x);
+  cpl_status st = cpli_set_point(s, t, x);
   return st == CPL_OK ? s->m->ops->constraint_entries(s->m, p->normals.entries) : st;
 }
 
@@ -128,9 +128,9 @@ static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
   struct cpli_projection* p = s->projection;
   cpl_status st = CPL_OK;
   if (p->own || p->by_steps) {
-    st = cpli_place(s, t, p->x);
+    st = cpli_set_point(s, t, p->x);
     if (st != CPL_OK) return st;
-    return p->own ? s->m->ops->projection(s->m, p->tolerance, MOST_ITERATIONS, p->change)
+    return p->own ? s->m->ops->projection(s->m, p->tolerance, MAX_ITERATIONS, p->change)
                   : s->m->ops->projection_step(s->m, p->change);
   }
   st = fresh ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
@@ -186,7 +186,7 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
     if (st != CPL_OK) return st;
     double size = cpli_normals_norm(&p->normals, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
-    if (away || round == MOST_ITERATIONS) {
+    if (away || round == MAX_ITERATIONS) {
       if (!by_model && is_there(p, small)) break;
       return cannot(s, t);
     }
@@ -238,7 +238,7 @@ static void count(cpli_integrate* s, double distance) {
 static cpl_status look_back(cpli_integrate* s, double t, double h) {
   struct cpli_projection* p = s->projection;
   cpl_status st = p->own || p->by_steps ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
-  if (st == CPL_OK) st = cpli_place(s, t, p->x);
+  if (st == CPL_OK) st = cpli_set_point(s, t, p->x);
   if (st == CPL_OK) st = s->m->ops->get_derivatives(s->m, p->slopes);
   memcpy(p->perturbed, p->x, s->all * sizeof *p->x);
   for (int k = 0; k < 3 && st == CPL_OK; k++, h /= 2) {
@@ -417,7 +417,7 @@ static cpl_status begin(cpli_integrate* s) {
 cpl_status cpli_projection_begin(cpli_integrate* s) {
   if (s->projection == NULL) return CPL_OK;
   cpl_status st = begin(s);
-  if (st == CPL_OK) st = cpli_place(s, s->t, s->x);
+  if (st == CPL_OK) st = cpli_set_point(s, s->t, s->x);
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 

@@ -15,7 +15,7 @@
 #include "numeric/sparse_lu.h"
 #endif
 
-enum { MOST_ITERATIONS = 7, MOST_TRIES = 200 };
+enum { MAX_ITERATIONS = 7, MAX_TRIES = 200 };
 
 // Stages are at t + c[i] h.
 static const double c[3] = {0.15505102572168219018, 0.64494897427831780982, 1};
@@ -332,7 +332,7 @@ static bool promising(radau* s, int round, double size, double before, double* l
   s->shorter = 0.5;
   if (!(s->rate < 0.99)) return false;
   s->contraction = s->rate / (1 - s->rate);
-  int left = MOST_ITERATIONS - 2 - round;
+  int left = MAX_ITERATIONS - 2 - round;
   double expected = s->contraction * size * pow(s->rate, left) / reach(s);
   if (expected < 1) return true;
   double q = fmax(1e-4, fmin(20, expected));
@@ -347,14 +347,14 @@ static cpl_status solve_stages(radau* s, double h) {
   s->contraction = pow(fmax(s->contraction, DBL_EPSILON), 0.8);
   s->rate = keep_jacobian;
   transform(TI, s->ode.n, s->z, s->w);
-  for (int round = 0; round < MOST_ITERATIONS; round++) {
+  for (int round = 0; round < MAX_ITERATIONS; round++) {
     cpl_status st = stage_values(s, h);
     if (st != CPL_OK) return st;
     s->base.stats->newton_iters++;
     double size = iterate(s, h);
     if (!isfinite(size)) return CPL_RETRY;
     s->iterations = round + 1;
-    if (round > 0 && round < MOST_ITERATIONS - 1 && !promising(s, round, size, before, &last_rate))
+    if (round > 0 && round < MAX_ITERATIONS - 1 && !promising(s, round, size, before, &last_rate))
       return CPL_RETRY;
     before = fmax(size, DBL_EPSILON);
     double trusted = round > 0 ? s->contraction : fmax(s->contraction, unseen);
@@ -412,7 +412,7 @@ static cpl_status first_step(radau* s, double most) {
 
 // h / h_new from the error and the work of the step just tried.
 static double quotient(const radau* s, double error) {
-  double work = safety * (1 + 2 * MOST_ITERATIONS) / (s->iterations + 2 * MOST_ITERATIONS);
+  double work = safety * (1 + 2 * MAX_ITERATIONS) / (s->iterations + 2 * MAX_ITERATIONS);
   return fmax(fastest, fmin(slowest, pow(error, 0.25) / fmin(safety, work)));
 }
 
@@ -550,7 +550,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     bool cut = s->t0 + 1.0001 * h >= t_limit;
     if (cut) wish = s->h, end = t_limit, h = t_limit - s->t0;
     else wish = 0;
-    if (!(end > s->t0) || tries > MOST_TRIES) return stuck(s, h);
+    if (!(end > s->t0) || tries > MAX_TRIES) return stuck(s, h);
     st = attempt(s, h, end, &rejected);
   }
   if (st < 0) return st;

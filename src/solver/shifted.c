@@ -10,7 +10,7 @@
 
 #include "solver/solver.h"
 
-enum { MOST_TRIES = 10 };
+enum { MAX_TRIES = 10 };
 static const double too_far = 10;  // a projection in units of the tolerance
 
 typedef struct shifted {
@@ -74,7 +74,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     }
     base->stats->rejected++;
     max_step = (reached - p->t0) / 4;
-    if (tries == MOST_TRIES || !(p->t0 + max_step > p->t0))
+    if (tries == MAX_TRIES || !(p->t0 + max_step > p->t0))
       return cpl_fail_prefix(
           base->ctx, CPL_ERR_MODEL,
           "%s: the solver stopped at t=%.12g (step %.3g): the constraints cannot "

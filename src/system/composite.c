@@ -37,19 +37,19 @@ bool cpli_is_composite(const char* path) {
 
 //------------------------------------ attributes ------------------------------------
 
-static cpli_place here(const reader* r, cpli_xml* xml) {
-  return (cpli_place){.file = r->def->file, .line = cpli_xml_line(xml)};
+static cpli_source_loc here(const reader* r, cpli_xml* xml) {
+  return (cpli_source_loc){.file = r->def->file, .line = cpli_xml_line(xml)};
 }
 
 // Nullable: there is no such attribute.
-static cpli_text attribute(reader* r, cpli_xml* xml, const char* name) {
+static cpli_located_text attribute(reader* r, cpli_xml* xml, const char* name) {
   return cpli_def_text(r->def, cpli_xml_attribute(xml, name), here(r, xml));
 }
 
 static cpl_status required(reader* r, cpli_xml* xml, const char* element, const char* name,
-                           cpli_text* out) {
+                           cpli_located_text* out) {
   *out = attribute(r, xml, name);
-  cpli_place place = here(r, xml);
+  cpli_source_loc place = here(r, xml);
   if (out->text != NULL && out->text[0] != '\0') return CPL_OK;
   return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "%s: the attribute %s is missing",
                       element, name);
@@ -58,16 +58,16 @@ static cpl_status required(reader* r, cpli_xml* xml, const char* element, const 
 // Any other decimal number of the file is read as it stands: 1e-6 stays 1e-6.
 static cpl_status number(reader* r, cpli_xml* xml, const char* name, double* out) {
   const char* text = cpli_xml_attribute(xml, name);
-  cpli_place place = here(r, xml);
+  cpli_source_loc place = here(r, xml);
   if (text == NULL || cpli_parse_double(text, strlen(text), out)) return CPL_OK;
   return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "%s: %s is no number", name, text);
 }
 
 static cpl_status triple(reader* r, cpli_xml* xml, const char* name, cpli_list* out) {
   const char* text = cpli_xml_attribute(xml, name);
-  cpli_place place = here(r, xml);
+  cpli_source_loc place = here(r, xml);
   if (text == NULL) return CPL_OK;
-  cpli_text* items = cpli_def_array(r->def, 3, sizeof *items);
+  cpli_located_text* items = cpli_def_array(r->def, 3, sizeof *items);
   if (items == NULL) return cpli_nomem(r->def->ctx);
   for (int i = 0; i < 3; i++) {
     double v;
@@ -102,7 +102,7 @@ static const char* find_file(reader* r, const char* file, bool own_only) {
                                 r->member.name.text, file)
                      : snprintf(path, sizeof path, "%.*s%s", folder, r->def->file, file);
     if (n > 0 && (size_t)n < sizeof path && stat(path, &info) == 0)
-      return cpli_def_text(r->def, path, (cpli_place){0}).text;
+      return cpli_def_text(r->def, path, (cpli_source_loc){0}).text;
   }
   return NULL;
 }
@@ -110,7 +110,7 @@ static const char* find_file(reader* r, const char* file, bool own_only) {
 //------------------------------------ sub-models ------------------------------------
 
 // StartTLMFmiWrapper means couplet itself; others are started where the user allows it.
-static bool is_own_command(const cpli_text* command) {
+static bool is_own_command(const cpli_located_text* command) {
   static const char own[] = "StartTLMFmiWrapper";
   return command->text == NULL || command->text[strspn(command->text, " \t")] == '\0' ||
          strncmp(command->text, own, sizeof own - 1) == 0;
@@ -138,14 +138,14 @@ static cpl_status take_tlm_config(reader* r) {
 }
 
 static cpl_status begin_model(reader* r, cpli_xml* xml) {
-  cpli_text file = {0};
+  cpli_located_text file = {0};
   r->member = (cpli_member){.kind = CPL_MEMBER_FMU};
   r->whole = (cpli_interface){0};
   r->first_interface = r->def->n_interfaces;
   r->in_model = true;
   cpl_status st = required(r, xml, "SubModel", "Name", &r->member.name);
   if (st >= 0) st = required(r, xml, "SubModel", "ModelFile", &file);
-  cpli_text command = attribute(r, xml, "StartCommand");
+  cpli_located_text command = attribute(r, xml, "StartCommand");
   if (!is_own_command(&command)) r->member.command = command;
   if (st >= 0) st = triple(r, xml, "Position", &r->whole.lists[CPLI_LIST_ORIGIN]);
   if (st >= 0) st = triple(r, xml, "Angle321", &r->whole.lists[CPLI_LIST_ANGLES]);
@@ -153,7 +153,7 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
   r->whole.name = r->member.name;
   size_t n = strlen(file.text);
   if (n > 2 && strcmp(file.text + n - 2, ".c") == 0) r->member.kind = CPL_MEMBER_C;
-  r->member.path = (cpli_text){find_file(r, file.text, false), file.place};
+  r->member.path = (cpli_located_text){find_file(r, file.text, false), file.place};
   if (r->member.path.text == NULL && !r->def->no_memory)
     return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
                         "sub-model %s: %s is neither in the folder %s nor beside this file",
@@ -184,9 +184,9 @@ static cpl_status add_parameter(reader* r, cpli_xml* xml) {
 }
 
 static cpl_status check_point(reader* r, cpli_xml* xml) {
-  cpli_text name;
+  cpli_located_text name;
   cpl_status st = required(r, xml, "InterfacePoint", "Name", &name);
-  cpli_place place = here(r, xml);
+  cpli_source_loc place = here(r, xml);
   if (st < 0) return st;
   for (size_t i = r->first_interface; i < r->def->n_interfaces; i++) {
     const char* full = r->def->interfaces[i].name.text;
@@ -225,7 +225,7 @@ static cpl_status take_simulation(reader* r, cpli_xml* xml) {
   if (st >= 0) st = number(r, xml, "WriteTimeStep", &e.values.interval);
   if (st >= 0) st = number(r, xml, "ManagerPort", &port);
   if (st >= 0 && (!(port >= 0) || port > 65535 || port != floor(port))) {
-    cpli_place place = here(r, xml);
+    cpli_source_loc place = here(r, xml);
     return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "ManagerPort: %s is no port",
                         cpli_xml_attribute(xml, "ManagerPort"));
   }

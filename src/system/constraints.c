@@ -53,18 +53,18 @@ static bool is_blank(const char* text, size_t n) {
 }
 
 // "(left)-(right)": places in the left side stay what they were.
-static cpli_text difference_of(cpl_system_def* def, const cpli_text* equation, size_t left,
-                               const char* right) {
+static cpli_located_text difference_of(cpl_system_def* def, const cpli_located_text* equation,
+                                       size_t left, const char* right) {
   size_t size = left + (right != NULL ? strlen(right) : 0) + 8;
   char* text = cpli_def_array(def, size, 1);
-  if (text == NULL) return (cpli_text){.place = equation->place};
+  if (text == NULL) return (cpli_located_text){.place = equation->place};
   snprintf(text, size, right != NULL ? "(%.*s)-(%s)" : "(%.*s)", (int)left, equation->text, right);
-  cpli_text out = {text, equation->place};
+  cpli_located_text out = {text, equation->place};
   if (out.place.column > 1) out.place.column--;
   return out;
 }
 
-static cpl_status name_is_taken(const cpl_system_def* def, const cpli_text* name) {
+static cpl_status name_is_taken(const cpl_system_def* def, const cpli_located_text* name) {
   bool taken = cpli_names_find(&def->value_names, name->text) >= 0 ||
                cpli_names_find(&def->output_names, name->text) >= 0;
   for (size_t i = 0; i < def->n_constraints && !taken; i++)
@@ -76,7 +76,7 @@ static cpl_status name_is_taken(const cpl_system_def* def, const cpli_text* name
                       name->text);
 }
 
-static cpl_status bad(const cpl_system_def* def, const cpli_text* at, const char* why) {
+static cpl_status bad(const cpl_system_def* def, const cpli_located_text* at, const char* why) {
   return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &at->place, "constraint: %s", why);
 }
 
@@ -88,7 +88,8 @@ cpl_status cpli_def_take_constraint(cpl_system_def* def, cpli_constraint item) {
   return CPL_OK;
 }
 
-cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_text name, cpli_text equation) {
+cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_located_text name,
+                                   cpli_located_text equation) {
   bool more = false;
   if (def->no_memory) return cpli_nomem(def->ctx);
   if (name.text == NULL || name.text[0] == '\0') return bad(def, &name, "it needs a name");

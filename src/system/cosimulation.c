@@ -61,14 +61,14 @@ cpl_cosimulation_def cpl_default_cosimulation_def(void) {
 static const cpli_setting* keep_list(cpl_system_def* def, const cpl_assignment* from, size_t n) {
   cpli_setting* list = cpli_def_array(def, n, sizeof *list);
   for (size_t i = 0; list != NULL && i < n; i++) {
-    list[i] = (cpli_setting){cpli_def_text(def, from[i].name, (cpli_place){0}),
-                             cpli_def_text(def, from[i].value, (cpli_place){0})};
+    list[i] = (cpli_setting){cpli_def_text(def, from[i].name, (cpli_source_loc){0}),
+                             cpli_def_text(def, from[i].value, (cpli_source_loc){0})};
   }
   return list;
 }
 
 cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def, const cpl_cosimulation_def* how) {
-  cpli_place none = {0};
+  cpli_source_loc none = {0};
   cpli_cosimulation item = {.algorithm = cpli_def_text(def, how->algorithm, none),
                             .on_loop = cpli_def_text(def, how->on_loop, none),
                             .estimate = cpli_def_text(def, how->estimate, none),

@@ -5,9 +5,9 @@
 #include "format/number.h"
 #include "system/definition.h"
 
-static const cpli_place nowhere = {0};
+static const cpli_source_loc nowhere = {0};
 
-static cpli_text keep(cpl_system_def* def, const char* text) {
+static cpli_located_text keep(cpl_system_def* def, const char* text) {
   return cpli_def_text(def, text, nowhere);
 }
 
@@ -20,8 +20,8 @@ static cpli_setting* keep_settings(cpl_system_def* def, const cpl_assignment* gi
   return kept;
 }
 
-static cpli_text* keep_list(cpl_system_def* def, const char* const* given, size_t n) {
-  cpli_text* kept = cpli_def_array(def, n, sizeof *kept);
+static cpli_located_text* keep_list(cpl_system_def* def, const char* const* given, size_t n) {
+  cpli_located_text* kept = cpli_def_array(def, n, sizeof *kept);
   for (size_t i = 0; kept != NULL && i < n; i++) kept[i] = keep(def, given[i]);
   return kept;
 }
@@ -47,7 +47,7 @@ cpl_event_def cpl_default_event_def(void) { return (cpl_event_def){0}; }
 //------------------------------------ items ------------------------------------
 
 cpl_status cpl_system_def_set_name(cpl_system_def* def, const char* name) {
-  cpli_text kept = keep(def, name);
+  cpli_located_text kept = keep(def, name);
   if (kept.text == NULL && name != NULL) {
     def->no_memory = false;
     return cpli_nomem(def->ctx);
@@ -203,7 +203,7 @@ cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def) {
 
 static cpl_status set_start(cpl_system_def* def, cpli_member* m, const char* name,
                             const char* value) {
-  cpli_text kept = keep(def, value);
+  cpli_located_text kept = keep(def, value);
   for (size_t i = 0; i < m->n_starts; i++) {
     if (strcmp(m->starts[i].name.text, name) != 0) continue;
     if (kept.text != NULL) m->starts[i].value = kept;
@@ -226,7 +226,7 @@ static cpl_status set_input(cpl_system_def* def, cpli_input* input, const char* 
   if (input->kind == CPLI_INPUT_FREE) {
     input->start = keep(def, value);
   } else if (input->kind == CPLI_INPUT_EXPRESSION) {
-    cpli_text kept = keep(def, value);
+    cpli_located_text kept = keep(def, value);
     if (kept.text != NULL) input->expression = kept;
   } else {
     return cpl_fail(def->ctx, CPL_ERR_INPUT, "input \"%s\" follows a table or a function",
@@ -267,7 +267,7 @@ cpl_status cpl_system_def_set(cpl_system_def* def, const char* name, const char*
   int32_t found = cpli_names_find(&def->value_names, name);
   size_t len = strcspn(name, ".");
   if (found >= 0 && found % 2 == 0) {
-    cpli_text kept = keep(def, value);
+    cpli_located_text kept = keep(def, value);
     if (kept.text != NULL) def->parameters[found / 2].value = kept;
   } else if (found >= 0) {
     st = set_input(def, &def->inputs[found / 2], value);

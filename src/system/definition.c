@@ -56,8 +56,8 @@ void cpl_system_def_destroy(cpl_system_def* def) {
 
 //------------------------------------ texts ------------------------------------
 
-cpli_text cpli_def_text(cpl_system_def* def, const char* text, cpli_place place) {
-  cpli_text kept = {.place = place};
+cpli_located_text cpli_def_text(cpl_system_def* def, const char* text, cpli_source_loc place) {
+  cpli_located_text kept = {.place = place};
   if (text == NULL) return kept;
   kept.text = cpli_arena_strdup(&def->arena, text);
   if (kept.text == NULL) def->no_memory = true;
@@ -80,13 +80,14 @@ static cpl_status check_memory(cpl_system_def* def) {
 
 //------------------------------------ names ------------------------------------
 
-static cpl_status bad_name(const cpl_system_def* def, const char* what, const cpli_text* name,
-                           const char* why) {
+static cpl_status bad_name(const cpl_system_def* def, const char* what,
+                           const cpli_located_text* name, const char* why) {
   return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s \"%s\": %s", what, name->text,
                       why);
 }
 
-static cpl_status check_name(const cpl_system_def* def, const char* what, const cpli_text* name) {
+static cpl_status check_name(const cpl_system_def* def, const char* what,
+                             const cpli_located_text* name) {
   const char* text = name->text;
   size_t n = text != NULL ? strlen(text) : 0;
   if (n == 0) return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s needs a name", what);
@@ -103,7 +104,7 @@ static cpl_status check_name(const cpl_system_def* def, const char* what, const 
 }
 
 static cpl_status check_not_reserved(const cpl_system_def* def, const char* what,
-                                     const cpli_text* name) {
+                                     const cpli_located_text* name) {
   static const char* const reserved[] = {"time", "pi",   "true", "false", "if",
                                          "then", "else", "and",  "or",    "not"};
   for (size_t i = 0; i < CPLI_COUNT(reserved); i++) {
@@ -113,10 +114,10 @@ static cpl_status check_not_reserved(const cpl_system_def* def, const char* what
   return CPL_OK;
 }
 
-static cpl_status stands_twice(const cpl_system_def* def, const char* what, const cpli_text* name,
-                               const cpli_text* first) {
+static cpl_status stands_twice(const cpl_system_def* def, const char* what,
+                               const cpli_located_text* name, const cpli_located_text* first) {
   char text[CPLI_PLACE_SIZE];
-  size_t n = strlen(cpli_place_text(&first->place, text));
+  size_t n = strlen(cpli_source_loc_text(&first->place, text));
   if (n > 2) text[n - 2] = '\0';
   return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s \"%s\" stands twice%s%s%s", what,
                       name->text, n > 0 ? " (first at " : "", text, n > 0 ? ")" : "");
@@ -131,7 +132,7 @@ static cpl_status append_name(cpl_system_def* def, cpli_names* names, const char
   return CPL_OK;
 }
 
-static const cpli_text* value_name(const cpl_system_def* def, int32_t value) {
+static const cpli_located_text* value_name(const cpl_system_def* def, int32_t value) {
   return value % 2 == 0 ? &def->parameters[value / 2].name : &def->inputs[value / 2].name;
 }
 
@@ -247,7 +248,7 @@ cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item) {
   return st;
 }
 
-cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item) {
+cpl_status cpli_def_add_record(cpl_system_def* def, cpli_located_text item) {
   cpl_status st = check_memory(def);
   if (st >= 0 && (item.text == NULL || item.text[0] == '\0'))
     st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.place, "record: a name is empty");

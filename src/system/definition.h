@@ -7,35 +7,35 @@
 #pragma once
 
 #include "couplet/system.h"
-#include "format/place.h"
+#include "format/source_loc.h"
 
 // A name or an expression, and where it stands.
-typedef struct cpli_text {
+typedef struct cpli_located_text {
   const char* text;  // Nullable where said
-  cpli_place place;
-} cpli_text;
+  cpli_source_loc place;
+} cpli_located_text;
 
 typedef struct cpli_setting {
-  cpli_text name, value;
+  cpli_located_text name, value;
 } cpli_setting;
 
 typedef struct cpli_member {
-  cpli_text name;
+  cpli_located_text name;
   cpl_member_kind kind;
-  cpli_text path;                // resolved against the file's folder. Nullable: source or system.
+  cpli_located_text path;        // resolved against the file's folder. Nullable: source or system.
   cpl_source* source;            // borrowed. Nullable.
   const cpl_system_def* system;  // borrowed. Nullable.
   cpl_member_as as;
-  cpli_place as_place;
-  bool isolate;        // instances run in processes of their own
-  bool prefers_steps;  // co-simulation, where it has both
-  cpli_text command;   // another program runs it (composite models). Nullable
+  cpli_source_loc as_place;
+  bool isolate;               // instances run in processes of their own
+  bool prefers_steps;         // co-simulation, where it has both
+  cpli_located_text command;  // another program runs it (composite models). Nullable
   cpli_setting* starts;
   size_t n_starts, cap_starts;
 } cpli_member;
 
 typedef struct cpli_parameter {
-  cpli_text name, value;
+  cpli_located_text name, value;
 } cpli_parameter;
 
 typedef enum cpli_input_kind {
@@ -47,21 +47,21 @@ typedef enum cpli_input_kind {
 } cpli_input_kind;
 
 typedef struct cpli_input {
-  cpli_text name;
+  cpli_located_text name;
   cpli_input_kind kind;
-  cpli_text expression;    // EXPRESSION
-  cpli_text file;          // FILE: resolved against the file's folder
-  const cpl_table* table;  // TABLE: borrowed
-  cpli_text column;        // FILE, TABLE: the input's name when not said
+  cpli_located_text expression;  // EXPRESSION
+  cpli_located_text file;        // FILE: resolved against the file's folder
+  const cpl_table* table;        // TABLE: borrowed
+  cpli_located_text column;      // FILE, TABLE: the input's name when not said
   cpl_interpolation interpolation;
   double (*value)(void* user, double t);  // CALLBACK
   void* user;
-  cpli_text start;  // FREE. Nullable.
-  cpli_text unit;   // of its values. Nullable: that of the column, or of what it leads to
+  cpli_located_text start;  // FREE. Nullable.
+  cpli_located_text unit;   // of its values. Nullable: that of the column, or of what it leads to
 } cpli_input;
 
 typedef struct cpli_coupling {
-  const cpli_text* reads;
+  const cpli_located_text* reads;
   size_t n_reads;
   bool reads_all, constant;
   int (*value)(void* user, double t, const double* y, double* u);
@@ -70,28 +70,28 @@ typedef struct cpli_coupling {
 } cpli_coupling;
 
 typedef struct cpli_connection {
-  cpli_text target;
-  cpli_text source;               // Nullable: coupling
+  cpli_located_text target;
+  cpli_located_text source;       // Nullable: coupling
   const cpli_coupling* coupling;  // Nullable: source
   bool convert;                   // numbers may be rounded on the way
   bool keep_units;                // numbers are taken as they are, whatever their units
 } cpli_connection;
 
 typedef struct cpli_output {
-  cpli_text name, source;
+  cpli_located_text name, source;
 } cpli_output;
 
 // An equation that holds all the time. "energy = at start" has no right side.
 typedef struct cpli_constraint {
-  cpli_text name;
-  cpli_text difference;  // of both sides, as an expression
+  cpli_located_text name;
+  cpli_located_text difference;  // of both sides, as an expression
   bool at_start;
 } cpli_constraint;
 
 typedef struct cpli_event {
-  cpli_text name;
-  cpli_text when;       // Nullable: at
-  const cpli_text* at;  // times, constant expressions
+  cpli_located_text name;
+  cpli_located_text when;       // Nullable: at
+  const cpli_located_text* at;  // times, constant expressions
   size_t n_at;
   const cpli_setting* sets;
   size_t n_sets;
@@ -100,29 +100,29 @@ typedef struct cpli_event {
 } cpli_event;
 
 // `leave:` of a mode: when, for which other one, and with what.
-typedef struct cpli_leave {
-  cpli_place place;
-  cpli_text to;
-  cpli_text when;       // Nullable: at, or terminate alone
-  const cpli_text* at;  // times, constant expressions
+typedef struct cpli_transition_def {
+  cpli_source_loc place;
+  cpli_located_text to;
+  cpli_located_text when;       // Nullable: at, or terminate alone
+  const cpli_located_text* at;  // times, constant expressions
   size_t n_at;
-  bool terminate;      // when the model itself wishes to stop (and `when` holds then)
-  cpli_text on_entry;  // Nullable
+  bool terminate;              // when the model itself wishes to stop (and `when` holds then)
+  cpli_located_text on_entry;  // Nullable
   const cpli_setting* sets;
   size_t n_sets;
-} cpli_leave;
+} cpli_transition_def;
 
 typedef struct cpli_mode_def {
-  cpli_text name;
+  cpli_located_text name;
   cpl_system_def* def;
-  cpli_leave* leaves;
+  cpli_transition_def* leaves;
   size_t n_leaves, cap_leaves;
 } cpli_mode_def;
 
 // `observe:`: one expression for all modes, or one for each that has it.
 typedef struct cpli_observed {
-  cpli_text name;
-  cpli_text all;  // Nullable
+  cpli_located_text name;
+  cpli_located_text all;  // Nullable
   const cpli_setting* in;
   size_t n_in;
 } cpli_observed;
@@ -142,14 +142,14 @@ enum {
 };
 typedef struct cpli_experiment {
   cpl_experiment_def values;
-  cpli_place places[CPLI_LOOPS_KEY + 1];
+  cpli_source_loc places[CPLI_LOOPS_KEY + 1];
 } cpli_experiment;
 
 // `master:`. Texts are Nullable, numbers NAN and -1 when not said.
 typedef struct cpli_cosimulation {
   bool given;
-  cpli_place place;
-  cpli_text algorithm, on_loop, estimate, legacy;
+  cpli_source_loc place;
+  cpli_located_text algorithm, on_loop, estimate, legacy;
   double step, tolerance, min_step, loop_tolerance;
   double order, iterations, fixed_iterations, threads;
   const cpli_setting *steps, *bonds;
@@ -161,11 +161,11 @@ typedef struct cpli_cosimulation {
 // empty, but may stand twice when a program adds it so.
 struct cpl_system_def {
   cpl_context* ctx;
-  cpli_arena arena;       // all texts
-  bool no_memory;         // cpli_def_text() or cpli_def_array() failed
-  const char* file;       // as given, for messages. Nullable: made by a program.
-  const char* canonical;  // absolute path without links, for cycles. Nullable.
-  cpli_text name;         // Nullable
+  cpli_arena arena;        // all texts
+  bool no_memory;          // cpli_def_text() or cpli_def_array() failed
+  const char* file;        // as given, for messages. Nullable: made by a program.
+  const char* canonical;   // absolute path without links, for cycles. Nullable.
+  cpli_located_text name;  // Nullable
   cpli_member* models;
   cpli_parameter* parameters;
   cpli_input* inputs;
@@ -174,13 +174,13 @@ struct cpl_system_def {
   cpli_event* events;
   cpli_constraint* constraints;
   size_t n_constraints, cap_constraints;
-  cpli_text* record;
+  cpli_located_text* record;
   size_t n_models, n_parameters, n_inputs, n_connections, n_outputs, n_events, n_record;
   size_t cap_models, cap_parameters, cap_inputs, cap_connections, cap_outputs, cap_events,
       cap_record;
   cpli_mode_def* modes;  // there are either models or modes
   cpli_observed* observed;
-  cpli_text start_mode;
+  cpli_located_text start_mode;
   size_t n_modes, n_observed, cap_modes, cap_observed;
   cpli_experiment experiment;
   int32_t manager_port;  // of a composite model; 0: not said
@@ -188,13 +188,13 @@ struct cpl_system_def {
   struct cpli_interface* interfaces;  // system/lines.h
   struct cpli_line* lines;
   size_t n_interfaces, cap_interfaces, n_lines, cap_lines;
-  bool isolate;             // all models, those of nested systems too
-  double call_timeout;      // of isolated ones [s]; 0: none
-  cpli_text call_log;       // file; NULL: none
-  cpli_names model_names;   // -> index in models
-  cpli_names value_names;   // parameters: 2 * index, inputs: 2 * index + 1
-  cpli_names output_names;  // -> index in outputs
-  cpli_names event_names;   // -> index in events
+  bool isolate;                // all models, those of nested systems too
+  double call_timeout;         // of isolated ones [s]; 0: none
+  cpli_located_text call_log;  // file; NULL: none
+  cpli_names model_names;      // -> index in models
+  cpli_names value_names;      // parameters: 2 * index, inputs: 2 * index + 1
+  cpli_names output_names;     // -> index in outputs
+  cpli_names event_names;      // -> index in events
 };
 
 //------------------------------------ adding with places ------------------------------------
@@ -202,7 +202,8 @@ struct cpl_system_def {
 // What the public functions do, with places: they check the item and append it. All texts and
 // arrays of an item live in the definition's arena already; cpli_def_text() puts them there, and
 // running out of memory there is reported by the next cpli_def_add_...().
-cpli_text cpli_def_text(cpl_system_def* def, const char* text, cpli_place place);  // Nullable: text
+cpli_located_text cpli_def_text(cpl_system_def* def, const char* text,
+                                cpli_source_loc place);            // Nullable: text
 void* cpli_def_array(cpl_system_def* def, size_t n, size_t size);  // n = 0 gives NULL
 
 cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item);
@@ -211,11 +212,12 @@ cpl_status cpli_def_add_input(cpl_system_def* def, cpli_input item);
 cpl_status cpli_def_add_connection(cpl_system_def* def, cpli_connection item);
 cpl_status cpli_def_add_output(cpl_system_def* def, cpli_output item);
 /// `equation` is as written: "a = b", "a = at start", or "a", which is to stay zero.
-cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_text name, cpli_text equation);
+cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_located_text name,
+                                   cpli_located_text equation);
 /// One of another definition, which has checked it.
 cpl_status cpli_def_take_constraint(cpl_system_def* def, cpli_constraint item);
 cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item);
-cpl_status cpli_def_add_record(cpl_system_def* def, cpli_text item);
+cpl_status cpli_def_add_record(cpl_system_def* def, cpli_located_text item);
 /// Times and tolerances make sense together with what was said before.
 cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item);
 cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulation* item);
@@ -224,8 +226,9 @@ cpli_cosimulation cpli_default_cosimulation(void);
 //------------------------------------ modes ------------------------------------
 
 /// A definition with the place of another one, for a mode.
-cpl_status cpli_def_add_mode(cpl_system_def* def, cpli_text name, cpl_system_def** out);
-cpl_status cpli_def_add_leave(cpl_system_def* def, cpli_mode_def* mode, cpli_leave item);
+cpl_status cpli_def_add_mode(cpl_system_def* def, cpli_located_text name, cpl_system_def** out);
+cpl_status cpli_def_add_transition(cpl_system_def* def, cpli_mode_def* mode,
+                                   cpli_transition_def item);
 cpl_status cpli_def_add_observed(cpl_system_def* def, cpli_observed item);
 int32_t cpli_def_find_mode(const cpl_system_def* def, const char* name);  // -1: there is none
 /// The transitions and `start` name modes, `observe` too.

@@ -14,8 +14,8 @@ typedef cpli_reader reader;
 
 //------------------------------------ places, texts ------------------------------------
 
-static cpli_place place_of(const reader* r, const cpli_yaml* node) {
-  return (cpli_place){.file = r->def->file, .line = node->line, .column = node->column};
+static cpli_source_loc place_of(const reader* r, const cpli_yaml* node) {
+  return (cpli_source_loc){.file = r->def->file, .line = node->line, .column = node->column};
 }
 
 CPL_PRINTF(3, 4)
@@ -25,24 +25,26 @@ static cpl_status fail(const reader* r, const cpli_yaml* node, const char* fmt, 
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  cpli_place place = place_of(r, node);
+  cpli_source_loc place = place_of(r, node);
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &place, "%s", text);
 }
 
 // The text of a scalar, with its place, in the definition.
-static cpl_status read_text(reader* r, const cpli_yaml* node, const char* what, cpli_text* out) {
+static cpl_status read_text(reader* r, const cpli_yaml* node, const char* what,
+                            cpli_located_text* out) {
   const char* text;
   cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
   if (st >= 0) *out = cpli_def_text(r->def, text, place_of(r, node));
   return st;
 }
 
-static cpli_text key_text(reader* r, const cpli_yaml* child) {
+static cpli_located_text key_text(reader* r, const cpli_yaml* child) {
   return cpli_def_text(r->def, child->key->text, place_of(r, child->key));
 }
 
 // A path, relative to the folder of the file.
-static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what, cpli_text* out) {
+static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what,
+                            cpli_located_text* out) {
   const char* text;
   cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
   if (st < 0) return st;
@@ -237,7 +239,7 @@ static cpl_status read_input(reader* r, const cpli_yaml* node) {
   if (st >= 0 && column != NULL) st = read_text(r, column, "column", &in.column);
   if (st >= 0 && how != NULL)
     st = read_choice(r, how, "interpolation", kinds, CPLI_COUNT(kinds), &choice);
-  in.interpolation = choice == 0 ? CPL_LINEAR : CPL_HOLD;
+  in.interpolation = choice == 0 ? CPL_INTERPOLATE_LINEAR : CPL_INTERPOLATE_HOLD;
   if (st >= 0 && start != NULL) st = read_text(r, start, "start", &in.start);
   const cpli_yaml* unit = st >= 0 ? cpli_yaml_get(node, "unit") : NULL;
   if (unit != NULL) st = read_text(r, unit, "unit", &in.unit);
@@ -272,7 +274,7 @@ static cpl_status read_output(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_constraint(reader* r, const cpli_yaml* node) {
-  cpli_text equation;
+  cpli_located_text equation;
   cpl_status st = read_text(r, node, node->key->text, &equation);
   return st < 0 ? st : cpli_def_add_constraint(r->def, key_text(r, node), equation);
 }
@@ -282,7 +284,7 @@ static cpl_status read_times(reader* r, const cpli_yaml* node, cpli_event* e) {
   bool list = node->kind == CPLI_YAML_SEQUENCE;
   cpl_status st = CPL_OK;
   if (list && node->count == 0) return fail(r, node, "at: the list is empty");
-  cpli_text* times = cpli_def_array(r->def, list ? node->count : 1, sizeof *times);
+  cpli_located_text* times = cpli_def_array(r->def, list ? node->count : 1, sizeof *times);
   e->at = times;
   if (times == NULL) return cpli_nomem(r->ctx);
   for (const cpli_yaml* c = list ? node->first : node; c != NULL && st >= 0; c = c->next) {
@@ -318,7 +320,7 @@ static cpl_status read_event(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_record(reader* r, const cpli_yaml* node) {
-  cpli_text text;
+  cpli_located_text text;
   cpl_status st = read_text(r, node, "record", &text);
   return st < 0 ? st : cpli_def_add_record(r->def, text);
 }
@@ -338,7 +340,7 @@ static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
     if (value == NULL) continue;
     e.places[i] = place_of(r, value);
-    cpli_text name;
+    cpli_located_text name;
     if (i < CPLI_SOLVER) {
       st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
     } else {
@@ -371,7 +373,7 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
   cpli_cosimulation m = cpli_default_cosimulation();
   const struct {
     const char* key;
-    cpli_text* text;
+    cpli_located_text* text;
     double* number;
   } values[] = {{"algorithm", &m.algorithm, NULL}, {"on-loop", &m.on_loop, NULL},
                 {"estimate", &m.estimate, NULL},   {"legacy", &m.legacy, NULL},
@@ -542,13 +544,16 @@ cpl_status cpli_def_read(cpl_context* ctx, const char* path, bool nested, cpl_sy
 
 //------------------------------------ for the other files ------------------------------------
 
-cpli_place cpli_reader_place(const cpli_reader* r, const cpli_yaml* node) {
+cpli_source_loc cpli_reader_loc(const cpli_reader* r, const cpli_yaml* node) {
   return place_of(r, node);
 }
-cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what, cpli_text* out) {
+cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what,
+                          cpli_located_text* out) {
   return read_text(r, node, what, out);
 }
-cpli_text cpli_read_key(cpli_reader* r, const cpli_yaml* child) { return key_text(r, child); }
+cpli_located_text cpli_read_key(cpli_reader* r, const cpli_yaml* child) {
+  return key_text(r, child);
+}
 cpl_status cpli_check_keys(const cpli_reader* r, const cpli_yaml* mapping, const char* const* known,
                            size_t n) {
   return check_keys(r, mapping, known, n);

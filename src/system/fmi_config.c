@@ -9,18 +9,18 @@
 #include "format/file.h"
 #include "system/composite.h"
 
-enum { MOST_VALUES = 9 };
+enum { MAX_VALUES = 9 };
 
 typedef struct line {
   char key[64];
-  cpli_text values[MOST_VALUES];
+  cpli_located_text values[MAX_VALUES];
   size_t n;
 } line;
 
 typedef struct config {
   cpl_system_def* def;
   const char* model;
-  cpli_place place;
+  cpli_source_loc place;
   cpli_interface* whole;
   cpli_interface item;  // the one that is open
   bool open;
@@ -93,7 +93,7 @@ static cpl_status open_interface(config* c, const line* l) {
 }
 
 static cpl_status take_list(config* c, const line* l, int which) {
-  cpli_text* items = cpli_def_array(c->def, l->n, sizeof *items);
+  cpli_located_text* items = cpli_def_array(c->def, l->n, sizeof *items);
   if (items == NULL) return cpli_nomem(c->def->ctx);
   for (size_t i = 0; i < l->n; i++) {
     char text[80];
@@ -147,9 +147,9 @@ static cpl_status split(config* c, char* text, line* l) {
     size_t n = strlen(text);
     while (n > 0 && strchr(" \t\r", text[n - 1]) != NULL) text[--n] = '\0';
     if (i == 0) snprintf(l->key, sizeof l->key, "%s", text);
-    else if (l->n == MOST_VALUES)
+    else if (l->n == MAX_VALUES)
       return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->place, "%s: more than %d values", l->key,
-                          (int)MOST_VALUES);
+                          (int)MAX_VALUES);
     else l->values[l->n++] = cpli_def_text(c->def, text, c->place);
     text = next;
   }
@@ -163,7 +163,7 @@ cpl_status cpli_fmi_config_read(cpl_system_def* def, const char* path, const cha
   cpl_status st = cpli_file_read(def->ctx, path, 1 << 20, &bytes, &size);
   if (st < 0) return st;
   config c = {.def = def, .model = model, .whole = whole};
-  c.place.file = cpli_def_text(def, path, (cpli_place){0}).text;
+  c.place.file = cpli_def_text(def, path, (cpli_source_loc){0}).text;
   if (memchr(bytes, '\0', size) != NULL)
     st = cpl_fail(def->ctx, CPL_ERR_INPUT, "%s: there are zero bytes in it", path);
   for (char* text = bytes; st >= 0 && text < bytes + size;) {

@@ -36,7 +36,7 @@ cpl_status cpli_def_add_line(cpl_system_def* def, const cpli_line* item) {
 // A key and where its value goes: one text, a list of texts, or yes and no.
 typedef struct key {
   const char* name;
-  cpli_text* text;
+  cpli_located_text* text;
   cpli_list* list;
   bool* flag;
 } key;
@@ -50,17 +50,17 @@ typedef struct reading {
 
 static const char* key_at(const void* user, size_t i) { return ((const key*)user)[i].name; }
 
-static cpli_place place_of(const cpl_system_def* def, const cpli_yaml* node) {
-  return (cpli_place){.file = def->file, .line = node->line, .column = node->column};
+static cpli_source_loc place_of(const cpl_system_def* def, const cpli_yaml* node) {
+  return (cpli_source_loc){.file = def->file, .line = node->line, .column = node->column};
 }
 
-static cpli_text text_of(const reading* r, const char* text, const cpli_yaml* node) {
+static cpli_located_text text_of(const reading* r, const char* text, const cpli_yaml* node) {
   return cpli_def_text(r->def, text, place_of(r->def, node));
 }
 
 static cpl_status unknown_key(const reading* r, const cpli_yaml* node) {
   char near[512];
-  cpli_place place = place_of(r->def, node);
+  cpli_source_loc place = place_of(r->def, node);
   cpli_did_you_mean(node->text, key_at, r->keys, r->n, near, sizeof near);
   size_t used = strlen(near);
   for (size_t i = 0; used < sizeof near && i < r->n && (i > 0 || used == 0); i++)
@@ -75,7 +75,7 @@ static cpl_status read_list(const reading* r, const cpli_yaml* node, cpli_list* 
   bool one = node->kind == CPLI_YAML_SCALAR;
   size_t n = one ? 1 : node->count, k = 0;
   cpl_status st = one ? CPL_OK : cpli_yaml_strings(r->yaml, node, node->key->text);
-  cpli_text* items = st >= 0 ? cpli_def_array(r->def, n, sizeof *items) : NULL;
+  cpli_located_text* items = st >= 0 ? cpli_def_array(r->def, n, sizeof *items) : NULL;
   if (st >= 0 && n > 0 && items == NULL) return cpli_nomem(r->def->ctx);
   for (const cpli_yaml* c = one ? node : node->first; c != NULL && st >= 0;
        c = one ? NULL : c->next) {
@@ -109,7 +109,7 @@ static cpl_status read_keys(const reading* r, const cpli_yaml* node, const char*
 //------------------------------------ sections ------------------------------------
 
 // "end" of the model "left" is "left.end".
-static cpli_text interface_name(const reading* r, const char* model, const cpli_yaml* at) {
+static cpli_located_text interface_name(const reading* r, const char* model, const cpli_yaml* at) {
   if (model == NULL) return text_of(r, at->text, at);
   size_t size = strlen(model) + strlen(at->text) + 2;
   char* name = cpli_def_array(r->def, size, 1);

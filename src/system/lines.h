@@ -23,22 +23,22 @@ enum {
 };
 
 typedef struct cpli_list {
-  const cpli_text* items;
+  const cpli_located_text* items;
   size_t n;
 } cpli_list;
 
 // `left.end: {...}`: an interface; `left: {...}`: what all interfaces of a model share.
 typedef struct cpli_interface {
-  cpli_text name;
-  cpli_text kind, sign;              // of an interface. Nullable
-  cpli_text solver, hold, substeps;  // of a model. Nullable
+  cpli_located_text name;
+  cpli_located_text kind, sign;              // of an interface. Nullable
+  cpli_located_text solver, hold, substeps;  // of a model. Nullable
   cpli_list lists[CPLI_LISTS];
 } cpli_interface;
 
 typedef struct cpli_line {
-  cpli_place place;
-  cpli_text from, to;
-  cpli_text delay, zf, zfr, alpha;  // Nullable but the first
+  cpli_source_loc place;
+  cpli_located_text from, to;
+  cpli_located_text delay, zf, zfr, alpha;  // Nullable but the first
   bool compensate, apart;
 } cpli_line;
 

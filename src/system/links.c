@@ -61,12 +61,12 @@ typedef struct exact {
 
 static exact exact_of(const cpl_variable* v) {
   static const exact of[] = {
-      [CPL_FLOAT32] = {24, 24}, [CPL_FLOAT64] = {53, 53}, [CPL_INT8] = {7, 7},
-      [CPL_UINT8] = {0, 8},     [CPL_INT16] = {15, 15},   [CPL_UINT16] = {0, 16},
-      [CPL_INT32] = {31, 31},   [CPL_UINT32] = {0, 32},   [CPL_INT64] = {63, 63},
-      [CPL_UINT64] = {0, 64},
+      [CPL_WIDTH_FLOAT32] = {24, 24}, [CPL_WIDTH_FLOAT64] = {53, 53}, [CPL_WIDTH_INT8] = {7, 7},
+      [CPL_WIDTH_UINT8] = {0, 8},     [CPL_WIDTH_INT16] = {15, 15},   [CPL_WIDTH_UINT16] = {0, 16},
+      [CPL_WIDTH_INT32] = {31, 31},   [CPL_WIDTH_UINT32] = {0, 32},   [CPL_WIDTH_INT64] = {63, 63},
+      [CPL_WIDTH_UINT64] = {0, 64},
   };
-  int own = v->type == CPL_REAL ? CPL_FLOAT64 : CPL_INT32;
+  int own = v->type == CPL_REAL ? CPL_WIDTH_FLOAT64 : CPL_WIDTH_INT32;
   return of[v->width == CPL_WIDTH_OWN ? own : v->width];
 }
 
@@ -87,7 +87,7 @@ static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
   if (source == NULL) {  // inputs and parameters of the system are numbers
     if (target->type != CPL_STRING && target->type != CPL_BINARY) return CPL_OK;
     char text[DECLARATION];
-    const cpli_text* name = &r->def->connections[link->connection].source;
+    const cpli_located_text* name = &r->def->connections[link->connection].source;
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "%s is a number, not a text for %s",
                         name->text, declaration(r, link->model, link->var, text));
   }
@@ -127,7 +127,7 @@ static const char* described(const cpli_resolver* r, cpli_ref ref, char* out) {
   return out;
 }
 
-cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_place* place, cpli_ref target,
+cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* place, cpli_ref target,
                             cpli_ref source, double* factor, double* offset) {
   const cpl_unit *from = unit_of(r, source), *to = unit_of(r, target);
   *factor = 1;
@@ -142,7 +142,7 @@ cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_place* place, cpl
   if (found == CPLI_UNITS_DIFFER)
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, place, "the units differ: %s and %s", a, b);
   cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s, nothing is converted: %s and %s",
-          cpli_place_text(place, text),
+          cpli_source_loc_text(place, text),
           found == CPLI_UNITS_ANGLE ? "the units differ in rad" : "the units cannot be compared", a,
           b);
   return CPL_OK;
@@ -158,12 +158,12 @@ static cpl_status check_units(const cpli_resolver* r, cpli_link* link) {
 // Parameters that are numbers, too: before time starts, tunable ones also at events. Those that
 // give arrays their sizes are needed earlier.
 static bool can_be_connected(const cpl_variable* v) {
-  if (v->causality == CPL_INPUT) return true;
-  return v->causality == CPL_PARAMETER && v->variability >= CPL_FIXED && !v->structural &&
-         is_number(v);
+  if (v->causality == CPL_CAUSALITY_INPUT) return true;
+  return v->causality == CPL_CAUSALITY_PARAMETER && v->variability >= CPL_VARIABILITY_FIXED &&
+         !v->structural && is_number(v);
 }
 
-static cpl_status check_target(cpli_resolver* r, const cpli_text* target, cpli_ref* out) {
+static cpl_status check_target(cpli_resolver* r, const cpli_located_text* target, cpli_ref* out) {
   char text[DECLARATION];
   cpl_status st = cpli_resolver_require(r, target, out);
   if (st < 0) return st;
@@ -284,10 +284,10 @@ static int32_t first_alias(const cpli_resolver* r, int32_t model, int32_t var) {
 
 static cpl_status connected_twice(const cpli_resolver* r, const cpli_link* first,
                                   const cpli_link* again) {
-  const cpli_text* a = &r->def->connections[first->connection].target;
-  const cpli_text* b = &r->def->connections[again->connection].target;
+  const cpli_located_text* a = &r->def->connections[first->connection].target;
+  const cpli_located_text* b = &r->def->connections[again->connection].target;
   char place[CPLI_PLACE_SIZE];
-  size_t n = strlen(cpli_place_text(&a->place, place));
+  size_t n = strlen(cpli_source_loc_text(&a->place, place));
   if (n > 2) place[n - 2] = '\0';
   bool alias = strcmp(a->text, b->text) != 0;
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &b->place, "%s is connected twice%s%s%s%s%s", b->text,

@@ -6,7 +6,7 @@
 
 #include "system/definition.h"
 
-static const cpli_place nowhere = {0};
+static const cpli_source_loc nowhere = {0};
 
 //------------------------------------ adding ------------------------------------
 
@@ -17,7 +17,7 @@ int32_t cpli_def_find_mode(const cpl_system_def* def, const char* name) {
   return -1;
 }
 
-static cpl_status check_name(const cpl_system_def* def, const cpli_text* name) {
+static cpl_status check_name(const cpl_system_def* def, const cpli_located_text* name) {
   if (name->text == NULL || name->text[0] == '\0')
     return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "a mode needs a name");
   if (strcmp(name->text, "start") == 0)
@@ -32,7 +32,7 @@ static cpl_status check_name(const cpl_system_def* def, const cpli_text* name) {
   return CPL_OK;
 }
 
-cpl_status cpli_def_add_mode(cpl_system_def* def, cpli_text name, cpl_system_def** out) {
+cpl_status cpli_def_add_mode(cpl_system_def* def, cpli_located_text name, cpl_system_def** out) {
   cpl_system_def* inner = NULL;
   cpl_status st = check_name(def, &name);
   if (st >= 0 &&
@@ -48,7 +48,8 @@ cpl_status cpli_def_add_mode(cpl_system_def* def, cpli_text name, cpl_system_def
   return CPL_OK;
 }
 
-cpl_status cpli_def_add_leave(cpl_system_def* def, cpli_mode_def* mode, cpli_leave item) {
+cpl_status cpli_def_add_transition(cpl_system_def* def, cpli_mode_def* mode,
+                                   cpli_transition_def item) {
   if (!cpli_grow(def->ctx, (void**)&mode->leaves, &mode->cap_leaves, mode->n_leaves,
                  sizeof *mode->leaves))
     return cpli_nomem(def->ctx);
@@ -84,7 +85,7 @@ static const char* mode_name(const void* user, size_t i) {
   return ((const cpl_system_def*)user)->modes[i].name.text;
 }
 
-static cpl_status require_mode(const cpl_system_def* def, const cpli_text* name) {
+static cpl_status require_mode(const cpl_system_def* def, const cpli_located_text* name) {
   char near[512];
   if (cpli_def_find_mode(def, name->text) >= 0) return CPL_OK;
   cpli_did_you_mean(name->text, mode_name, def, def->n_modes, near, sizeof near);
@@ -168,7 +169,7 @@ static cpl_status inherit(const cpl_system_def* outer, cpl_system_def* to) {
   return st;
 }
 
-static const cpli_text* observed_in(const cpli_observed* o, const char* mode) {
+static const cpli_located_text* observed_in(const cpli_observed* o, const char* mode) {
   for (size_t k = 0; k < o->n_in; k++) {
     if (strcmp(o->in[k].name.text, mode) == 0) return &o->in[k].value;
   }
@@ -178,7 +179,7 @@ static const cpli_text* observed_in(const cpli_observed* o, const char* mode) {
 static cpl_status add_observed(const cpl_system_def* outer, const char* mode, cpl_system_def* to) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < outer->n_observed && st >= 0; i++) {
-    const cpli_text* source = observed_in(&outer->observed[i], mode);
+    const cpli_located_text* source = observed_in(&outer->observed[i], mode);
     bool there = cpli_names_find(&to->output_names, outer->observed[i].name.text) >= 0;
     if (source != NULL && !there)
       st = cpli_def_add_output(to, (cpli_output){outer->observed[i].name, *source});
@@ -186,7 +187,7 @@ static cpl_status add_observed(const cpl_system_def* outer, const char* mode, cp
   return st;
 }
 
-static cpl_status add_way_out(const cpli_leave* l, int32_t number, cpl_system_def* to) {
+static cpl_status add_way_out(const cpli_transition_def* l, int32_t number, cpl_system_def* to) {
   char name[300];
   snprintf(name, sizeof name, "%d: to mode %.250s", number, l->to.text);
   bool wait = l->on_entry.text != NULL && strcmp(l->on_entry.text, "wait") == 0;
@@ -220,7 +221,7 @@ cpl_status cpli_def_of_mode(const cpl_system_def* def, size_t mode, cpl_system_d
 
 //------------------------------------ for programs ------------------------------------
 
-static cpli_text keep(cpl_system_def* def, const char* text) {
+static cpli_located_text keep(cpl_system_def* def, const char* text) {
   return cpli_def_text(def, text, nowhere);
 }
 
@@ -239,7 +240,7 @@ static cpl_status check_kept(cpl_system_def* def) {
 
 cpl_status cpl_system_def_add_mode(cpl_system_def* def, const char* name, cpl_system_def** mode) {
   *mode = NULL;
-  cpli_text kept = keep(def, name);
+  cpli_located_text kept = keep(def, name);
   cpl_status st = check_kept(def);
   return st < 0 ? st : cpli_def_add_mode(def, kept, mode);
 }
@@ -249,10 +250,10 @@ cpl_status cpl_system_def_set_start_mode(cpl_system_def* def, const char* name) 
   return check_kept(def);
 }
 
-cpl_leave_def cpl_default_leave_def(void) { return (cpl_leave_def){0}; }
+cpl_transition_def cpl_default_transition_def(void) { return (cpl_transition_def){0}; }
 
-cpl_status cpl_system_def_add_leave(cpl_system_def* def, const char* mode,
-                                    const cpl_leave_def* leave) {
+cpl_status cpl_system_def_add_transition(cpl_system_def* def, const char* mode,
+                                         const cpl_transition_def* leave) {
   int32_t found = cpli_def_find_mode(def, mode);
   if (found < 0) return cpl_fail(def->ctx, CPL_ERR_INPUT, "there is no mode %s", mode);
   bool fine = leave->to != NULL && (leave->when == NULL || leave->n_at == 0) &&
@@ -261,18 +262,18 @@ cpl_status cpl_system_def_add_leave(cpl_system_def* def, const char* mode,
     return cpl_fail(def->ctx, CPL_ERR_INPUT,
                     "mode %s: a way out needs `to`, and one of `when`, `at` and on_terminate",
                     mode);
-  cpli_text* at = cpli_def_array(def, leave->n_at, sizeof *at);
+  cpli_located_text* at = cpli_def_array(def, leave->n_at, sizeof *at);
   for (size_t i = 0; at != NULL && i < leave->n_at; i++) at[i] = keep(def, leave->at[i]);
-  cpli_leave item = {.to = keep(def, leave->to),
-                     .when = keep(def, leave->when),
-                     .at = at,
-                     .n_at = leave->n_at,
-                     .terminate = leave->on_terminate,
-                     .on_entry = keep(def, leave->entry),
-                     .sets = keep_settings(def, leave->sets, leave->n_sets),
-                     .n_sets = leave->n_sets};
+  cpli_transition_def item = {.to = keep(def, leave->to),
+                              .when = keep(def, leave->when),
+                              .at = at,
+                              .n_at = leave->n_at,
+                              .terminate = leave->on_terminate,
+                              .on_entry = keep(def, leave->entry),
+                              .sets = keep_settings(def, leave->sets, leave->n_sets),
+                              .n_sets = leave->n_sets};
   cpl_status st = check_kept(def);
-  return st < 0 ? st : cpli_def_add_leave(def, &def->modes[found], item);
+  return st < 0 ? st : cpli_def_add_transition(def, &def->modes[found], item);
 }
 
 cpl_status cpl_system_def_observe(cpl_system_def* def, const char* name, const char* source,

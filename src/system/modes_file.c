@@ -7,7 +7,7 @@
 
 #include "system/reader.h"
 
-enum { MOST_COPIES = 1000000 };
+enum { MAX_COPIES = 1000000 };
 
 CPL_PRINTF(3, 4)
 static cpl_status fail(const cpli_reader* r, const cpli_yaml* node, const char* fmt, ...) {
@@ -16,14 +16,14 @@ static cpl_status fail(const cpli_reader* r, const cpli_yaml* node, const char* 
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  cpli_place place = cpli_reader_place(r, node);
+  cpli_source_loc place = cpli_reader_loc(r, node);
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &place, "%s", text);
 }
 
 //------------------------------------ modes ------------------------------------
 
 static cpl_status check_leave(const cpli_reader* r, const cpli_yaml* node, const cpli_yaml* when,
-                              const cpli_yaml* at, const cpli_leave* l) {
+                              const cpli_yaml* at, const cpli_transition_def* l) {
   if (l->to.text == NULL) return fail(r, node, "leave: `to` is missing: the mode it leads to");
   if (when != NULL && at != NULL) return fail(r, at->key, "leave: give either `when` or `at`");
   if (at != NULL && l->terminate) return fail(r, at->key, "leave: give either `at` or `on`");
@@ -36,7 +36,7 @@ static cpl_status check_leave(const cpli_reader* r, const cpli_yaml* node, const
 static cpl_status read_leave(cpli_reader* r, const cpli_yaml* node, cpli_mode_def* mode,
                              cpl_system_def* outer) {
   static const char* const keys[] = {"when", "at", "on", "to", "set", "entry"};
-  cpli_leave l = {.place = cpli_reader_place(r, node)};
+  cpli_transition_def l = {.place = cpli_reader_loc(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, "leave");
   if (st >= 0) st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   if (st < 0) return st;
@@ -58,7 +58,7 @@ static cpl_status read_leave(cpli_reader* r, const cpli_yaml* node, cpli_mode_de
   l.n_at = times.n_at;
   l.sets = sets;
   if (st >= 0) st = check_leave(r, node, when, at, &l);
-  return st < 0 ? st : cpli_def_add_leave(outer, mode, l);
+  return st < 0 ? st : cpli_def_add_transition(outer, mode, l);
 }
 
 static cpl_status read_leaves(cpli_reader* r, const cpli_yaml* node, cpli_mode_def* mode,
@@ -150,9 +150,9 @@ cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node) {
   cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   for (size_t i = 0; i < CPLI_COUNT(keys) && st >= 0; i++) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
-    cpli_text text = {0};
+    cpli_located_text text = {0};
     if (value == NULL) continue;
-    e.places[places[i]] = cpli_reader_place(r, value);
+    e.places[places[i]] = cpli_reader_loc(r, value);
     if (i < CPLI_COUNT(numbers)) st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
     else st = cpli_read_text(r, value, keys[i], &text);
     if (places[i] == CPLI_SOLVER) e.values.solver = text.text;
@@ -202,8 +202,8 @@ cpl_status cpli_read_count(cpli_reader* r, const cpli_yaml* node, cpli_member me
   double count = 0;
   cpl_status st = cpli_yaml_number(r->yaml, node, "count", &count);
   if (st < 0) return st;
-  if (!(count >= 1) || count > MOST_COPIES || count != (int32_t)count)
-    return fail(r, node, "count must be a whole number from 1 to %d, not %s", MOST_COPIES,
+  if (!(count >= 1) || count > MAX_COPIES || count != (int32_t)count)
+    return fail(r, node, "count must be a whole number from 1 to %d, not %s", MAX_COPIES,
                 node->text);
   if (member.name.text == NULL || strlen(member.name.text) > 190)
     return fail(r, node, "the name is too long to be counted");

@@ -26,7 +26,7 @@ static cpl_status cycle(cpl_context* ctx, const cpli_chain* chain, const cpli_ch
                         const cpli_member* m) {
   char text[900] = "";
   show_cycle(chain, first, text, sizeof text);
-  const cpli_place* place = m->path.text != NULL ? &m->path.place : &m->name.place;
+  const cpli_source_loc* place = m->path.text != NULL ? &m->path.place : &m->name.place;
   return cpli_fail_at(ctx, CPL_ERR_INPUT, place, "model \"%s\" closes a cycle of systems: %s%s",
                       m->name.text, text, shown(first->def));
 }

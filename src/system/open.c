@@ -27,7 +27,7 @@ static cpl_status open_fmu(cpl_context* ctx, const cpl_open_def* def, cpl_source
 static cpl_status open_c(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
   if (def->call_log != NULL)
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: only the calls of FMUs can be recorded", def->path);
-  return def->isolate ? cpli_c_open_apart(ctx, def->path, def->call_timeout, out)
+  return def->isolate ? cpli_c_open_isolated(ctx, def->path, def->call_timeout, out)
                       : cpl_c_open(ctx, def->path, out);
 }
 

@@ -18,10 +18,11 @@ typedef struct cpli_reader {
 
 //------------------------------------ file.c ------------------------------------
 
-cpli_place cpli_reader_place(const cpli_reader* r, const cpli_yaml* node);
+cpli_source_loc cpli_reader_loc(const cpli_reader* r, const cpli_yaml* node);
 /// The text of a scalar, with its place, in the definition.
-cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what, cpli_text* out);
-cpli_text cpli_read_key(cpli_reader* r, const cpli_yaml* child);
+cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what,
+                          cpli_located_text* out);
+cpli_located_text cpli_read_key(cpli_reader* r, const cpli_yaml* child);
 cpl_status cpli_check_keys(const cpli_reader* r, const cpli_yaml* mapping, const char* const* known,
                            size_t n);
 /// Names and values, each a text.

@@ -23,7 +23,7 @@ int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char*
   return cpli_names_find(&def->model_names, model);
 }
 
-static cpl_status check_values(const cpli_resolver* r, const cpli_text* name) {
+static cpl_status check_values(const cpli_resolver* r, const cpli_located_text* name) {
   const char* variable;
   if (cpli_split_name(r->def, name->text, &variable) < 0) return CPL_OK;
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place,
@@ -134,7 +134,7 @@ static void offer(const cpli_resolver* r, char* out, size_t size) {
   }
 }
 
-cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_text* name, cpli_ref* out) {
+cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name, cpli_ref* out) {
   char near[600];
   const char* variable;
   if (cpli_resolver_find(r, name->text, out)) return CPL_OK;
@@ -165,7 +165,7 @@ cpl_status cpli_check_starts(cpli_resolver* r) {
   for (size_t m = 0; m < r->def->n_models; m++) {
     const cpli_member* member = &r->def->models[m];
     for (size_t i = 0; i < member->n_starts; i++) {
-      const cpli_text* name = &member->starts[i].name;
+      const cpli_located_text* name = &member->starts[i].name;
       if (cpl_find_variable(desc_of(r, (int32_t)m), name->text) >= 0) continue;
       char near[512];
       const cpl_description* d = desc_of(r, (int32_t)m);
@@ -188,8 +188,8 @@ static bool is_state(const cpl_description* d, int32_t var) {
   return false;
 }
 
-cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links, const cpli_text* target,
-                            cpli_ref* out) {
+cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links,
+                            const cpli_located_text* target, cpli_ref* out) {
   cpl_status st = cpli_resolver_require(r, target, out);
   if (st < 0) return st;
   if (out->kind != CPLI_REF_VARIABLE)
@@ -202,12 +202,13 @@ cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links, const cpl
   if (link >= 0) {
     char place[CPLI_PLACE_SIZE];
     int32_t c = links->items[link].connection;
-    cpli_place_text(&r->def->connections[c].target.place, place);
+    cpli_source_loc_text(&r->def->connections[c].target.place, place);
     return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
                         "%s is connected (%s...), so an event cannot set it", target->text, place);
   }
-  bool tunable = v->causality == CPL_PARAMETER && v->variability == CPL_TUNABLE;
-  if (v->causality == CPL_INPUT || tunable || is_state(d, out->index)) return CPL_OK;
+  bool tunable =
+      v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
+  if (v->causality == CPL_CAUSALITY_INPUT || tunable || is_state(d, out->index)) return CPL_OK;
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
                       "%s is a %s %s; an event sets states, inputs without a connection and "
                       "tunable parameters",
@@ -232,12 +233,12 @@ void cpli_warn_unconnected(const cpli_resolver* r, const cpli_links* links) {
     const cpl_description* d = desc_of(r, (int32_t)m);
     for (int32_t v = 0; v < d->n_vars; v++) {
       bool clock = d->vars[v].type == CPL_CLOCK;  // it ticks by itself, or not at all
-      if (d->vars[v].causality != CPL_INPUT || clock || has_start(member, d, v)) continue;
+      if (d->vars[v].causality != CPL_CAUSALITY_INPUT || clock || has_start(member, d, v)) continue;
       if (cpli_links_find(links, r, (int32_t)m, v) >= 0) continue;
       char place[CPLI_PLACE_SIZE];
       cpl_log(r->ctx, CPL_LOG_WARNING, "",
               "%sinput %s.%s is not connected and has no start value: it is 0",
-              cpli_place_text(&member->name.place, place), member->name.text, d->vars[v].name);
+              cpli_source_loc_text(&member->name.place, place), member->name.text, d->vars[v].name);
     }
   }
 }

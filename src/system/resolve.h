@@ -44,7 +44,7 @@ cpl_status cpli_resolver_init(cpli_resolver* r, cpl_context* ctx, const cpl_syst
 bool cpli_resolver_find(const cpli_resolver* r, const char* name, cpli_ref* out);
 
 /// Like cpli_resolver_find(), but fails at the place of the name, offering the nearest ones.
-cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_text* name, cpli_ref* out);
+cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name, cpli_ref* out);
 
 /// For a parser that reports unknown names itself: cpli_resolver_miss() after a name was not found,
 /// then cpli_resolver_candidate(r, i) for i < CPLI_NEAREST are the names to offer.
@@ -80,7 +80,7 @@ void cpli_links_free(cpli_links* links);
 
 /// How the value of one reference becomes that of another, both bare: units are converted, those of
 /// different dimensions are an error, doubtful ones a warning. Without a unit nothing is done.
-cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_place* place, cpli_ref target,
+cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* place, cpli_ref target,
                             cpli_ref source, double* factor, double* offset);
 
 /// The link of an input or one of its aliases; -1: it is not connected.
@@ -96,5 +96,5 @@ cpl_status cpli_check_starts(cpli_resolver* r);
 void cpli_warn_unconnected(const cpli_resolver* r, const cpli_links* links);
 
 /// The target of an event's `set`: a state, an input that is not connected, or a tunable parameter.
-cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links, const cpli_text* target,
-                            cpli_ref* out);
+cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links,
+                            const cpli_located_text* target, cpli_ref* out);

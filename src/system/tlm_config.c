@@ -27,7 +27,7 @@ bool cpli_is_tlm_config(const char* path) {
 
 //------------------------------------ lines ------------------------------------
 
-static cpl_status take_number(cpl_system_def* def, const cpli_text* text, const char* what,
+static cpl_status take_number(cpl_system_def* def, const cpli_located_text* text, const char* what,
                               double* out) {
   if (cpli_parse_double(text->text, strlen(text->text), out) && isfinite(*out)) return CPL_OK;
   return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &text->place, "%s: %s is no number", what,
@@ -35,7 +35,7 @@ static cpl_status take_number(cpl_system_def* def, const cpli_text* text, const 
 }
 
 // Behind the last colon: addresses of IPv6 have some of their own.
-static cpl_status check_server(cpl_system_def* def, const cpli_text* text) {
+static cpl_status check_server(cpl_system_def* def, const cpli_located_text* text) {
   const char* colon = strrchr(text->text, ':');
   char* end = NULL;
   unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
@@ -44,7 +44,8 @@ static cpl_status check_server(cpl_system_def* def, const cpli_text* text) {
   return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &text->place, "%s is no server:port", text->text);
 }
 
-static cpl_status check(cpl_system_def* def, const cpli_tlm_config* c, const cpli_text* lines) {
+static cpl_status check(cpl_system_def* def, const cpli_tlm_config* c,
+                        const cpli_located_text* lines) {
   if (c->name.text[0] == '\0')
     return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &c->name.place, "there is no name");
   if (c->stop <= c->start)
@@ -59,20 +60,21 @@ static cpl_status check(cpl_system_def* def, const cpli_tlm_config* c, const cpl
 }
 
 // Without blanks around it.
-static cpli_text trimmed(cpl_system_def* def, char* text, char* end, cpli_place place) {
+static cpli_located_text trimmed(cpl_system_def* def, char* text, char* end,
+                                 cpli_source_loc place) {
   while (end > text && strchr(" \t\r", end[-1]) != NULL) end--;
   *end = '\0';
   return cpli_def_text(def, text + strspn(text, " \t"), place);
 }
 
-static cpl_status split(cpl_system_def* def, char* bytes, size_t size, cpli_place place,
-                        cpli_text* lines) {
+static cpl_status split(cpl_system_def* def, char* bytes, size_t size, cpli_source_loc place,
+                        cpli_located_text* lines) {
   int n = 0;
   for (char* text = bytes; text < bytes + size;) {
     char* end = memchr(text, '\n', (size_t)(bytes + size - text));
     if (end == NULL) end = bytes + size;
     place.line++;
-    cpli_text one = trimmed(def, text, end, place);
+    cpli_located_text one = trimmed(def, text, end, place);
     text = end + 1;
     if (one.text == NULL) return cpli_nomem(def->ctx);
     if (n < LINES) lines[n++] = one;
@@ -90,10 +92,10 @@ static cpl_status split(cpl_system_def* def, char* bytes, size_t size, cpli_plac
 cpl_status cpli_tlm_config_read(cpl_system_def* def, const char* path, cpli_tlm_config* out) {
   char* bytes = NULL;
   size_t size = 0;
-  cpli_text lines[LINES] = {0};
+  cpli_located_text lines[LINES] = {0};
   cpl_status st = cpli_file_read(def->ctx, path, 1 << 16, &bytes, &size);
   if (st < 0) return st;
-  cpli_place place = {.file = cpli_def_text(def, path, (cpli_place){0}).text};
+  cpli_source_loc place = {.file = cpli_def_text(def, path, (cpli_source_loc){0}).text};
   if (memchr(bytes, '\0', size) != NULL)
     st = cpl_fail(def->ctx, CPL_ERR_INPUT, "%s: there are zero bytes in it", path);
   if (st >= 0) st = split(def, bytes, size, place, lines);
@@ -122,7 +124,7 @@ static const char* only_fmu(cpl_system_def* def, const char* folder) {
   int n = scandir(folder[0] != '\0' ? folder : ".", &found, is_fmu, alphasort);
   const char* out = NULL;
   if (n == 1 && snprintf(path, sizeof path, "%s%s", folder, found[0]->d_name) < (int)sizeof path)
-    out = cpli_def_text(def, path, (cpli_place){0}).text;
+    out = cpli_def_text(def, path, (cpli_source_loc){0}).text;
   for (int i = 0; i < n; i++) free(found[i]);
   free(found);
   return out;
@@ -135,7 +137,7 @@ static const char* find_model(cpl_system_def* def, const char* folder, const cha
   for (size_t i = 0; i < CPLI_COUNT(endings); i++) {
     int n = snprintf(path, sizeof path, "%s%s%s", folder, name, endings[i]);
     if (n > 0 && (size_t)n < sizeof path && stat(path, &info) == 0)
-      return cpli_def_text(def, path, (cpli_place){0}).text;
+      return cpli_def_text(def, path, (cpli_source_loc){0}).text;
   }
   return only_fmu(def, folder);
 }
@@ -169,7 +171,7 @@ cpl_status cpli_tlm_config_system(cpl_system_def* def) {
   snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - def->file) + 1 : 0,
            def->file);
   cpli_member member = {.kind = CPL_MEMBER_FMU, .name = c.name};
-  member.path = (cpli_text){find_model(def, folder, c.name.text), c.name.place};
+  member.path = (cpli_located_text){find_model(def, folder, c.name.text), c.name.place};
   if (member.path.text == NULL)
     return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &c.name.place,
                         "beside this file there is neither %s.fmu nor %s.c nor a single other .fmu",

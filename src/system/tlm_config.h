@@ -6,9 +6,9 @@
 
 // What stands in a tlm.config; its texts live as long as the definition.
 typedef struct cpli_tlm_config {
-  cpli_place place;  // of the longest step
-  cpli_text name;
-  cpli_text server;  // host:port, checked
+  cpli_source_loc place;  // of the longest step
+  cpli_located_text name;
+  cpli_located_text server;  // host:port, checked
   double start, stop, max_step;
 } cpli_tlm_config;
 

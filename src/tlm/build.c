@@ -378,10 +378,10 @@ static int32_t var_of_ref(const cpl_description* d, uint32_t ref) {
   return 0;
 }
 
-static cpl_status copy_map(cpli_tlm* m, const int32_t* first, const cpl_piece_ref* refs) {
+static cpl_status copy_map(cpli_tlm* m, const int32_t* first, const cpl_subsystem_ref* refs) {
   size_t n = (size_t)m->merged->desc.n_vars;
   int32_t* own = cpli_arena_alloc(&m->arena, n + 1, sizeof *own);
-  cpl_piece_ref* places = cpli_arena_alloc(&m->arena, (size_t)first[n], sizeof *places);
+  cpl_subsystem_ref* places = cpli_arena_alloc(&m->arena, (size_t)first[n], sizeof *places);
   if (own == NULL || places == NULL) return cpli_nomem(m->base.base.ctx);
   memcpy(own, first, (n + 1) * sizeof *own);
   if (first[n] > 0) memcpy(places, refs, (size_t)first[n] * sizeof *places);
@@ -393,11 +393,11 @@ static cpl_status copy_map(cpli_tlm* m, const int32_t* first, const cpl_piece_re
 static cpl_status plain_map(cpli_tlm* m) {
   size_t n = (size_t)m->merged->desc.n_vars;
   int32_t* first = cpli_arena_alloc(&m->arena, n + 1, sizeof *first);
-  cpl_piece_ref* refs = cpli_arena_alloc(&m->arena, n, sizeof *refs);
+  cpl_subsystem_ref* refs = cpli_arena_alloc(&m->arena, n, sizeof *refs);
   if (first == NULL || refs == NULL) return cpli_nomem(m->base.base.ctx);
   for (size_t i = 0; i < n; i++) {
     first[i] = (int32_t)i;
-    refs[i] = (cpl_piece_ref){m->merged->part_of_var[i], m->merged->ref_of_var[i]};
+    refs[i] = (cpl_subsystem_ref){m->merged->part_of_var[i], m->merged->ref_of_var[i]};
   }
   first[n] = (int32_t)n;
   m->first = first;
@@ -440,7 +440,7 @@ cpl_status cpli_tlm_build(cpli_tlm* m, const cpl_tlm_def* def, const cpli_tlm_la
   }
   cpli_free(ctx, t);
   if (st >= 0) m->base.base.desc = &m->merged->desc;
-  if (st >= 0 && def->processes) st = cpli_tlm_part_ways(m);
+  if (st >= 0 && def->processes) st = cpli_tlm_start_processes(m);
   if (st >= 0 && def->serve != NULL) st = cpli_remote_open(m, def);
   return st < 0 ? st : cpli_pool_create(m);
 }

@@ -13,5 +13,5 @@ cpl_status cpli_tlm_allocate(cpli_tlm* m, const cpl_tlm_def* def);
 void cpli_tlm_unshare(cpli_tlm* m);
 
 /// Put every part into a process of its own; and what is left of it here away again.
-cpl_status cpli_tlm_part_ways(cpli_tlm* m);
+cpl_status cpli_tlm_start_processes(cpli_tlm* m);
 void cpli_tlm_join(cpli_tlm* m);

@@ -34,7 +34,7 @@ typedef struct cpli_tlm_layout {
   cpli_merged* merged;
   cpl_model* whole;
   const int32_t* first;
-  const cpl_piece_ref* refs;
+  const cpl_subsystem_ref* refs;
 } cpli_tlm_layout;
 
 cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,

@@ -26,29 +26,29 @@ static const char* name_of(const cpli_remote* r, int32_t part) {
 
 //------------------------------------ sending ------------------------------------
 
-static void begin(cpli_remote* r, cpli_member* b, cpli_message_kind kind) {
+static void begin(cpli_remote* r, cpli_tlm_member* b, cpli_message_kind kind) {
   cpli_put_head(&r->out, &(cpli_head){kind, r->session, CPLI_MANAGER, b->part, b->sent});
 }
 
-static void leave(cpli_member* b) {
+static void leave(cpli_tlm_member* b) {
   if (!b->leaving) b->left = cpli_now();
   b->leaving = true;
 }
 
-static cpl_status post(cpli_remote* r, cpli_member* b) {
+static cpl_status post(cpli_remote* r, cpli_tlm_member* b) {
   cpl_status st = cpli_packet_check(&r->out, 0);
   if (st < 0) return st;
   if (!cpli_socket_post(&r->control, &b->route, &r->out, &b->sent)) leave(b);
   return CPL_OK;
 }
 
-void cpli_member_begin(cpli_member* b, cpli_call call) {
+void cpli_member_begin(cpli_tlm_member* b, cpli_tlm_call call) {
   begin(b->remote, b, CPLI_MSG_CALL);
   cpli_put_u8(&b->remote->out, (uint8_t)call);
   b->call = call;
 }
 
-cpl_status cpli_member_send(cpli_member* b) {
+cpl_status cpli_member_send(cpli_tlm_member* b) {
   if (b->remote->over)
     return cpl_fail(ctx_of(b->remote), CPL_ERR_MODEL, "%s: the run has ended",
                     name_of(b->remote, b->part));
@@ -86,7 +86,7 @@ static void tell_turned_away(cpli_remote* r, const char* text) {
 }
 
 // Someone who cannot take part; it may come again.
-static void turn_away(cpli_remote* r, const cpli_route* route, uint64_t sequence, int32_t part,
+static void turn_away(cpli_remote* r, const cpli_net_route* route, uint64_t sequence, int32_t part,
                       const char* text) {
   cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, part, sequence};
   put_end(r, &head, CPL_ERR_INPUT, text);
@@ -99,7 +99,7 @@ static void tell_end(cpli_remote* r, cpl_status st, const char* text) {
   r->over = true;
   if (st < 0) st = CPL_ERR_CANCELLED;  // for everyone else
   for (int32_t i = 0; i < r->m->n_parts && r->members != NULL; i++) {
-    cpli_member* b = &r->members[i];
+    cpli_tlm_member* b = &r->members[i];
     if (b->stage == CPLI_STAGE_NONE) continue;
     cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, b->part, b->sent};
     put_end(r, &head, st, text);
@@ -156,7 +156,7 @@ static void put_neighbours(cpli_remote* r, int32_t part) {
   }
 }
 
-static cpl_status send_settings(cpli_remote* r, cpli_member* b) {
+static cpl_status send_settings(cpli_remote* r, cpli_tlm_member* b) {
   double limit = r->def.call_timeout;
   begin(r, b, CPLI_MSG_SETTINGS);
   cpli_put_real(&r->out, limit > 0 && limit < 1 ? 0.25 * limit : 0.25);
@@ -203,7 +203,7 @@ static void see_events(cpli_remote* r) {
     if (e != CPLI_NET_GONE && e != CPLI_NET_ACCEPTED) continue;
     set_ended(r, fd, e == CPLI_NET_GONE);
     for (int32_t i = 0; i < r->m->n_parts && e == CPLI_NET_GONE; i++) {
-      cpli_member* b = &r->members[i];
+      cpli_tlm_member* b = &r->members[i];
       if (b->stage != CPLI_STAGE_NONE && b->fd == fd) leave(b);
     }
   }
@@ -213,9 +213,9 @@ static void see_events(cpli_remote* r) {
 // All that those who left had sent was received, which may have ended the run for a better reason.
 // Before all have met a part may come again.
 static cpl_status see_off(cpli_remote* r) {
-  cpli_member* first = NULL;
+  cpli_tlm_member* first = NULL;
   for (int32_t i = 0; i < r->m->n_parts; i++) {
-    cpli_member* b = &r->members[i];
+    cpli_tlm_member* b = &r->members[i];
     if (!b->leaving) continue;
     if (first == NULL || b->left < first->left) first = b;
     if (r->meeting) continue;
@@ -226,7 +226,7 @@ static cpl_status see_off(cpli_remote* r) {
   return blame(r, first->part, r->suspect == first->part ? r->suspicion : CPLI_GONE);
 }
 
-static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
+static cpl_status hear_hello(cpli_remote* r, cpli_tlm_member* b) {
   char name[CPLI_USER_SIZE], text[3 * CPLI_USER_SIZE];
   cpli_get_text(&r->in.bytes, name, sizeof name);
   bool fine = cpli_all_read(&r->in.bytes);
@@ -253,7 +253,7 @@ static cpl_status hear_hello(cpli_remote* r, cpli_member* b) {
   return send_settings(r, b);
 }
 
-static cpl_status hear_ready(cpli_remote* r, cpli_member* b) {
+static cpl_status hear_ready(cpli_remote* r, cpli_tlm_member* b) {
   uint64_t print = cpli_get_u64(&r->in.bytes);
   cpli_get_text(&r->in.bytes, b->endpoint, sizeof b->endpoint);
   if (!cpli_all_read(&r->in.bytes) || b->stage != CPLI_STAGE_BUILDING ||
@@ -271,14 +271,14 @@ static cpl_status hear_ready(cpli_remote* r, cpli_member* b) {
   return CPL_OK;
 }
 
-static cpl_status hear_met(cpli_remote* r, cpli_member* b) {
+static cpl_status hear_met(cpli_remote* r, cpli_tlm_member* b) {
   if (!cpli_all_read(&r->in.bytes) || !r->meeting || b->stage != CPLI_STAGE_READY)
     return blame(r, b->part, "a message of it makes no sense");
   b->stage = CPLI_STAGE_MET;
   return CPL_OK;
 }
 
-static cpl_status hear_state(cpli_remote* r, cpli_member* b) {
+static cpl_status hear_state(cpli_remote* r, cpli_tlm_member* b) {
   double t = cpli_get_finite(&r->in.bytes);
   if (!cpli_all_read(&r->in.bytes)) return blame(r, b->part, "a message of it makes no sense");
   if (r->m->running) r->m->parts[b->part].t = t;
@@ -295,7 +295,7 @@ static void suspect(cpli_remote* r, int32_t part, const char* what) {
   snprintf(r->suspicion, sizeof r->suspicion, "%s", what);
 }
 
-static cpl_status hear_lost(cpli_remote* r, cpli_member* b) {
+static cpl_status hear_lost(cpli_remote* r, cpli_tlm_member* b) {
   char text[200];
   int32_t part = (int32_t)cpli_get_u32(&r->in.bytes);
   cpli_get_text(&r->in.bytes, text, sizeof text);
@@ -306,7 +306,7 @@ static cpl_status hear_lost(cpli_remote* r, cpli_member* b) {
 }
 
 // Its head: what it answers, and whether that went well.
-static cpl_status hear_reply(cpli_remote* r, cpli_member* b, cpli_member** answered) {
+static cpl_status hear_reply(cpli_remote* r, cpli_tlm_member* b, cpli_tlm_member** answered) {
   char text[CPLI_TEXT_MOST];
   uint8_t call = cpli_get_u8(&r->in.bytes);
   cpl_status st = (cpl_status)(int32_t)cpli_get_u32(&r->in.bytes);
@@ -320,7 +320,7 @@ static cpl_status hear_reply(cpli_remote* r, cpli_member* b, cpli_member** answe
   return CPL_OK;
 }
 
-static cpli_member* member_of(cpli_remote* r, const char* user) {
+static cpli_tlm_member* member_of(cpli_remote* r, const char* user) {
   for (int32_t i = 0; i < r->m->n_parts && user != NULL; i++) {
     if (strcmp(name_of(r, i), user) == 0) return &r->members[i];
   }
@@ -333,8 +333,8 @@ static cpl_status blame_message(cpli_remote* r, int32_t part, const char* fault)
   return blame(r, part, text);
 }
 
-static cpl_status hear(cpli_remote* r, cpli_member** answered) {
-  cpli_member* b = member_of(r, r->in.user);
+static cpl_status hear(cpli_remote* r, cpli_tlm_member** answered) {
+  cpli_tlm_member* b = member_of(r, r->in.user);
   cpli_head head, expected = {.session = r->session, .to = CPLI_MANAGER};
   if (b == NULL) return CPL_OK;
   bool same = b->stage != CPLI_STAGE_NONE && r->in.route.n == b->route.n &&
@@ -352,7 +352,7 @@ static cpl_status hear(cpli_remote* r, cpli_member** answered) {
   b->heard = cpli_now();
   bool whole = false;
   if (head.kind == CPLI_MSG_PIECE && !b->asked) fault = "nothing so long was asked for";
-  if (fault == NULL) fault = cpli_join_pieces(&b->pieces, head.kind, &r->in.bytes, &whole);
+  if (fault == NULL) fault = cpli_join_fragments(&b->pieces, head.kind, &r->in.bytes, &whole);
   if (fault != NULL) return blame_message(r, b->part, fault);
   if (!whole) return CPL_OK;
   switch (head.kind) {
@@ -402,7 +402,7 @@ static cpl_status look_around(cpli_remote* r, bool all_received) {
   return check_clocks(r);
 }
 
-cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
+cpl_status cpli_remote_pump(cpli_remote* r, cpli_tlm_member** answered) {
   cpli_socket* control = &r->control;
   *answered = NULL;
   cpl_status st = check_cancel(r);
@@ -416,8 +416,8 @@ cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered) {
   return st < 0 || cpli_now() - r->looked < 0.1 ? st : look_around(r, false);
 }
 
-cpl_status cpli_member_wait(cpli_member* b) {
-  cpli_member* who = NULL;
+cpl_status cpli_member_wait(cpli_tlm_member* b) {
+  cpli_tlm_member* who = NULL;
   cpl_status st = CPL_OK;
   while (st >= 0 && who != b) st = cpli_remote_pump(b->remote, &who);
   return st;
@@ -438,7 +438,7 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
   char missing[1024];
   cpl_status st = CPL_OK;
   for (;;) {
-    cpli_member* ignored;
+    cpli_tlm_member* ignored;
     list_missing(r, stage, missing, sizeof missing);
     if (missing[0] == '\0') return CPL_OK;
     st = cpli_remote_pump(r, &ignored);
@@ -457,7 +457,7 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
 }
 
 // Keys were told before: whoever connects now is expected.
-static cpl_status introduce(cpli_remote* r, cpli_member* b) {
+static cpl_status introduce(cpli_remote* r, cpli_tlm_member* b) {
   int32_t part = -1;
   begin(r, b, CPLI_MSG_MEET);
   while ((part = next_neighbour(r->m, b->part, part)) >= 0)
@@ -510,7 +510,7 @@ static cpl_status invite(cpli_remote* r) {
   cpl_status st = CPL_OK;
   cpli_keys observer;
   for (int32_t i = 0; i < r->m->n_parts && st >= 0; i++) {
-    cpli_member* b = &r->members[i];
+    cpli_tlm_member* b = &r->members[i];
     if (strcmp(name_of(r, i), CPLI_OBSERVER) == 0)
       return cpl_fail(ctx_of(r), CPL_ERR_INPUT,
                       "%s: a part cannot be called %s: that is the name of who watches", r->m->name,
@@ -519,12 +519,14 @@ static cpl_status invite(cpli_remote* r) {
       return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of a part is too long: %s",
                       r->m->name, name_of(r, i));
     st = cpli_net_keys(r->net, &b->keys);
-    if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_control, b->keys.public_key, name_of(r, i));
+    if (st >= 0)
+      st = cpli_net_allow(r->net, &cpli_endpoint_control, b->keys.public_key, name_of(r, i));
     if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, &b->file);
     explicit_bzero(b->keys.secret_key, sizeof b->keys.secret_key);  // who joins has it
   }
   if (st >= 0) st = cpli_net_keys(r->net, &observer);
-  if (st >= 0) st = cpli_net_allow(r->net, &cpli_door_watch, observer.public_key, CPLI_OBSERVER);
+  if (st >= 0)
+    st = cpli_net_allow(r->net, &cpli_endpoint_watch, observer.public_key, CPLI_OBSERVER);
   if (st >= 0) st = write_file(r, &r->watch, CPLI_OBSERVER, &observer, &r->observer_file);
   explicit_bzero(&observer, sizeof observer);
   return st;
@@ -535,12 +537,12 @@ static cpl_status open_doors(cpli_remote* r) {
   char host[CPLI_ENDPOINT_SIZE], beside[CPLI_ENDPOINT_SIZE + 4];
   cpl_status st = cpli_net_open(ctx_of(r), &r->net);
   if (st >= 0) st = cpli_net_keys(r->net, &r->keys);
-  if (st >= 0) st = cpli_net_listen(r->net, &cpli_door_control, &r->keys, address, &r->control);
+  if (st >= 0) st = cpli_net_listen(r->net, &cpli_endpoint_control, &r->keys, address, &r->control);
   if (st < 0) return st;
   cpli_endpoint_host(r->control.endpoint, host, sizeof host);
   snprintf(beside, sizeof beside, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
   if (r->def.watch_address != NULL) snprintf(beside, sizeof beside, "%s", r->def.watch_address);
-  return cpli_net_listen(r->net, &cpli_door_watch, &r->keys, beside, &r->watch);
+  return cpli_net_listen(r->net, &cpli_endpoint_watch, &r->keys, beside, &r->watch);
 }
 
 static cpl_status tell_ready(cpli_remote* r) {
@@ -565,7 +567,7 @@ cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def) {
   if (getrandom(&r->session, sizeof r->session, 0) != (ssize_t)sizeof r->session)
     return cpl_fail(ctx, CPL_ERR_IO, "no random numbers: %s", strerror(errno));
   for (int32_t i = 0; i < m->n_parts; i++) {
-    r->members[i] = (cpli_member){
+    r->members[i] = (cpli_tlm_member){
         .remote = r, .part = i, .kept = m->parts[i].s, .fd = -1, .pieces = {.ctx = ctx}};
     cpli_member_init(&r->members[i]);
     m->parts[i].s = &r->members[i].stepper;
@@ -584,7 +586,7 @@ void cpli_remote_close(cpli_tlm* m) {
   tell_left_out(r);
   cpli_join_file_remove(&r->observer_file);
   for (int32_t i = 0; i < m->n_parts && r->members != NULL; i++) {
-    cpli_member* b = &r->members[i];
+    cpli_tlm_member* b = &r->members[i];
     cpli_join_file_remove(&b->file);
     if (b->remote == NULL) continue;
     m->parts[i].s = b->kept;

@@ -157,8 +157,8 @@ const char* cpli_expect(cpli_bytes* b, const cpli_head* expected, cpli_head* out
   return NULL;
 }
 
-const char* cpli_join_pieces(cpli_packet* pieces, cpli_message_kind kind, cpli_bytes* in,
-                             bool* whole) {
+const char* cpli_join_fragments(cpli_packet* pieces, cpli_message_kind kind, cpli_bytes* in,
+                                bool* whole) {
   size_t n = in->n - in->at;
   *whole = kind != CPLI_MSG_PIECE;
   if (*whole && pieces->n == 0) return NULL;

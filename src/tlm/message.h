@@ -42,7 +42,7 @@ typedef enum cpli_message_kind {
 } cpli_message_kind;
 
 // What a part can be asked for.
-typedef enum cpli_call {
+typedef enum cpli_tlm_call {
   CPLI_CALL_SETUP,
   CPLI_CALL_ENTER_INIT,
   CPLI_CALL_EXIT_INIT,
@@ -58,7 +58,7 @@ typedef enum cpli_call {
   CPLI_CALL_START,  // fill the lines; all that was read from parts for it comes along
   CPLI_CALL_RUN,    // to a time; values that are wanted there come back
   CPLI_CALLS,
-} cpli_call;
+} cpli_tlm_call;
 
 //------------------------------------ writing ------------------------------------
 
@@ -121,8 +121,8 @@ const char* cpli_expect(cpli_bytes* b, const cpli_head* expected, cpli_head* out
 /// Join the pieces of a long message: `in` stands behind the head of a message of this kind. When
 /// *whole is true `in` is the body of the joined message, valid until the next call. Returns NULL,
 /// or what is wrong with it. The memory is that of `pieces`, at most CPLI_MESSAGE_MOST bytes.
-const char* cpli_join_pieces(cpli_packet* pieces, cpli_message_kind kind, cpli_bytes* in,
-                             bool* whole);
+const char* cpli_join_fragments(cpli_packet* pieces, cpli_message_kind kind, cpli_bytes* in,
+                                bool* whole);
 
 //------------------------------------ bodies ------------------------------------
 

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_SOCKETS = 256 };  // to wait for; more are looked at without waiting
+enum { MAX_SOCKETS = 256 };  // to wait for; more are looked at without waiting
 
 enum {
   HANDSHAKE_MOST = 1 << 10,  // bytes of a message before it is known who sends it; 300 are enough
@@ -27,9 +27,9 @@ enum {
 // and few arrive that were not asked for. Who watches says nothing, and misses something when it is
 // too slow. A part that is ahead of a neighbour waits until there is room for its waves: meet.c.
 // How long they are, and how many may be under way, depends on the lines.
-const cpli_door cpli_door_control = {"control", ZMQ_ROUTER, CPLI_FRAME_MOST, 1200, 64, 10};
-const cpli_door cpli_door_watch = {"watch", ZMQ_PUB, HANDSHAKE_MOST, 1000, 64, 10};
-const cpli_door cpli_door_waves = {"waves", ZMQ_ROUTER, HANDSHAKE_MOST, 1000, 1000, 10};
+const cpli_endpoint cpli_endpoint_control = {"control", ZMQ_ROUTER, CPLI_FRAME_MOST, 1200, 64, 10};
+const cpli_endpoint cpli_endpoint_watch = {"watch", ZMQ_PUB, HANDSHAKE_MOST, 1000, 64, 10};
+const cpli_endpoint cpli_endpoint_waves = {"waves", ZMQ_ROUTER, HANDSHAKE_MOST, 1000, 1000, 10};
 _Static_assert(CPLI_MESSAGE_MOST / (CPLI_FRAME_MOST - CPLI_HEAD_SIZE) < 1100,
                "the pieces of the longest message may wait to be sent");
 
@@ -75,7 +75,7 @@ static bool is_invited(cpli_net* net, const question* q, char* user) {
   bool found = false;
   pthread_mutex_lock(&net->mutex);
   for (size_t i = 0; i < net->n_guests && !found; i++) {
-    const cpli_guest* g = &net->guests[i];
+    const cpli_known_peer* g = &net->guests[i];
     found = strcmp(g->door->name, q->door) == 0 && strcmp(g->key, q->key) == 0;
     if (found) memcpy(user, g->user, CPLI_USER_SIZE);
   }
@@ -106,13 +106,14 @@ static void* guard_doors(void* user) {
   return NULL;
 }
 
-cpl_status cpli_net_allow(cpli_net* net, const cpli_door* door, const char* key, const char* user) {
+cpl_status cpli_net_allow(cpli_net* net, const cpli_endpoint* door, const char* key,
+                          const char* user) {
   cpl_status st = CPL_OK;
   pthread_mutex_lock(&net->mutex);
   if (cpli_grow(net->ctx, (void**)&net->guests, &net->cap_guests, net->n_guests,
                 sizeof *net->guests)) {
-    cpli_guest* g = &net->guests[net->n_guests++];
-    *g = (cpli_guest){.door = door};
+    cpli_known_peer* g = &net->guests[net->n_guests++];
+    *g = (cpli_known_peer){.door = door};
     snprintf(g->key, sizeof g->key, "%s", key);
     snprintf(g->user, sizeof g->user, "%s", user);
   } else {
@@ -200,7 +201,7 @@ static bool choose_family(cpli_socket* s, const char* address) {
   return strchr(address, '[') == NULL || set_number(s, ZMQ_IPV6, 1);
 }
 
-static bool configure(cpli_socket* s, const cpli_door* door, int64_t longest) {
+static bool configure(cpli_socket* s, const cpli_endpoint* door, int64_t longest) {
   if (longest < HANDSHAKE_MOST) longest = HANDSHAKE_MOST;
   longest += CURVE_MORE;
   bool fine = set(s, ZMQ_MAXMSGSIZE, &longest, sizeof longest) &&
@@ -231,7 +232,7 @@ static cpl_status watch(cpli_socket* s) {
   return fine ? CPL_OK : failed(s->net, "ZeroMQ");
 }
 
-static cpl_status make_socket(cpli_net* net, int type, const cpli_door* door, int64_t longest,
+static cpl_status make_socket(cpli_net* net, int type, const cpli_endpoint* door, int64_t longest,
                               cpli_socket* s) {
   size_t size = sizeof s->fd;
   *s = (cpli_socket){.net = net, .s = net->z->zmq_socket(net->zmq, type)};
@@ -303,7 +304,7 @@ static void allow_many_files(void) {
 
 // Were nobody at the door to ask, ZeroMQ would let everybody in, without a name. It can be told not
 // to, but not by every build of it, and who has no name is not heard anyway.
-cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys* keys,
+cpl_status cpli_net_listen(cpli_net* net, const cpli_endpoint* door, const cpli_keys* keys,
                            const char* address, cpli_socket* s) {
   cpl_status st = make_socket(net, door->type, door, door->longest, s);
   if (st < 0) return st;
@@ -325,7 +326,7 @@ bool cpli_is_endpoint(const char* text) {
          colon > text + 6 && is_port(colon + 1);
 }
 
-cpl_status cpli_net_connect(cpli_net* net, const cpli_door* door, const char* endpoint,
+cpl_status cpli_net_connect(cpli_net* net, const cpli_endpoint* door, const char* endpoint,
                             const char* server_key, const cpli_keys* keys, cpli_socket* s) {
   int type = door->type == ZMQ_PUB ? ZMQ_SUB : ZMQ_DEALER;
   if (!cpli_is_endpoint(endpoint))
@@ -383,7 +384,7 @@ bool cpli_socket_receive(cpli_socket* s, bool routed, cpli_incoming* in) {
   return true;
 }
 
-static bool send_bytes(cpli_socket* s, const cpli_route* route, const uint8_t* data, size_t n) {
+static bool send_bytes(cpli_socket* s, const cpli_net_route* route, const uint8_t* data, size_t n) {
   const cpli_zmq* z = s->net->z;
   if (s->s == NULL) return false;
   if (route != NULL && z->zmq_send(s->s, route->id, route->n, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
@@ -391,7 +392,7 @@ static bool send_bytes(cpli_socket* s, const cpli_route* route, const uint8_t* d
   return z->zmq_send(s->s, data, n, ZMQ_DONTWAIT) >= 0;
 }
 
-bool cpli_socket_send(cpli_socket* s, const cpli_route* route, const cpli_packet* w) {
+bool cpli_socket_send(cpli_socket* s, const cpli_net_route* route, const cpli_packet* w) {
   return !w->no_memory && send_bytes(s, route, w->data, w->n);
 }
 
@@ -400,7 +401,8 @@ bool cpli_socket_is_full(const cpli_socket* s) {
 }
 
 // The head of a piece takes the place of bytes that were sent with the one before.
-bool cpli_socket_post(cpli_socket* s, const cpli_route* route, cpli_packet* w, uint64_t* sequence) {
+bool cpli_socket_post(cpli_socket* s, const cpli_net_route* route, cpli_packet* w,
+                      uint64_t* sequence) {
   cpli_bytes b = {.data = w->data, .n = w->n};
   cpli_head head;
   if (w->no_memory || cpli_get_head(&b, &head) != NULL) return false;
@@ -456,20 +458,20 @@ cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {
 }
 
 void cpli_sockets_wait(cpli_socket* const* sockets, size_t n, double seconds) {
-  zmq_pollitem_t items[2 * MOST_SOCKETS];
+  zmq_pollitem_t items[2 * MAX_SOCKETS];
   int count = 0;
-  for (size_t i = 0; i < n && i < MOST_SOCKETS; i++) {
+  for (size_t i = 0; i < n && i < MAX_SOCKETS; i++) {
     items[count++] = (zmq_pollitem_t){.socket = sockets[i]->s, .events = ZMQ_POLLIN};
     items[count++] = (zmq_pollitem_t){.socket = sockets[i]->monitor, .events = ZMQ_POLLIN};
   }
-  if (n > MOST_SOCKETS) seconds = 1e-3;
+  if (n > MAX_SOCKETS) seconds = 1e-3;
   sockets[0]->net->z->zmq_poll(items, count, (long)(1e3 * seconds));
 }
 
 void cpli_sockets_doze(cpli_socket* const* sockets, size_t n, double seconds) {
-  struct pollfd fds[MOST_SOCKETS];
-  if (n > MOST_SOCKETS) seconds = 1e-3;
-  if (n > MOST_SOCKETS) n = MOST_SOCKETS;
+  struct pollfd fds[MAX_SOCKETS];
+  if (n > MAX_SOCKETS) seconds = 1e-3;
+  if (n > MAX_SOCKETS) n = MAX_SOCKETS;
   for (size_t i = 0; i < n; i++) fds[i] = (struct pollfd){.fd = sockets[i]->fd, .events = POLLIN};
   poll(fds, n, (int)(1e3 * seconds));
 }

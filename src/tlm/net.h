@@ -16,7 +16,7 @@ enum { CPLI_KEY_SIZE = 41, CPLI_ENDPOINT_SIZE = 256, CPLI_USER_SIZE = 256 };
 
 // Where somebody listens. The limits are small because they hold for strangers, too: a connection
 // may send a message of that length before it has to say who it is, and as many as may wait after.
-typedef struct cpli_door {
+typedef struct cpli_endpoint {
   const char* name;  // what ZAP calls a domain
   int type;          // ZMQ_ROUTER or ZMQ_PUB
   int64_t longest;   // bytes of a message to who listens
@@ -24,19 +24,19 @@ typedef struct cpli_door {
   int arriving;      // and to be received; a sender waits, and nothing is lost
   int silence;       // [s] after which a connection counts as lost. While as many wait as may, what
                      // a sender says is not read, and it seems silent
-} cpli_door;
+} cpli_endpoint;
 
-extern const cpli_door cpli_door_control, cpli_door_watch, cpli_door_waves;
+extern const cpli_endpoint cpli_endpoint_control, cpli_endpoint_watch, cpli_endpoint_waves;
 
 typedef struct cpli_keys {
   char public_key[CPLI_KEY_SIZE], secret_key[CPLI_KEY_SIZE];
 } cpli_keys;
 
-typedef struct cpli_guest {
-  const cpli_door* door;
+typedef struct cpli_known_peer {
+  const cpli_endpoint* door;
   char key[CPLI_KEY_SIZE];
   char user[CPLI_USER_SIZE];
-} cpli_guest;
+} cpli_known_peer;
 
 typedef struct cpli_net {
   cpl_context* ctx;
@@ -47,7 +47,7 @@ typedef struct cpli_net {
   pthread_t thread;
   bool has_thread;
   pthread_mutex_t mutex;  // over what follows
-  cpli_guest* guests;
+  cpli_known_peer* guests;
   size_t n_guests, cap_guests;
   int64_t refused;        // connections
   char refused_from[64];  // the last of them
@@ -58,7 +58,8 @@ cpl_status cpli_net_open(cpl_context* ctx, cpli_net** out);
 void cpli_net_close(cpli_net* net);  // Nullable; sockets are closed before
 cpl_status cpli_net_keys(cpli_net* net, cpli_keys* out);
 /// Whoever has this key may come to that door, as `user`.
-cpl_status cpli_net_allow(cpli_net* net, const cpli_door* door, const char* key, const char* user);
+cpl_status cpli_net_allow(cpli_net* net, const cpli_endpoint* door, const char* key,
+                          const char* user);
 /// How many were refused since the last call, and from where.
 int64_t cpli_net_refused(cpli_net* net, char* from, size_t size);
 
@@ -84,24 +85,24 @@ typedef struct cpli_socket {
 } cpli_socket;
 
 /// Listen at "HOST:PORT" ("HOST": any port) with the server's keys.
-cpl_status cpli_net_listen(cpli_net* net, const cpli_door* door, const cpli_keys* keys,
+cpl_status cpli_net_listen(cpli_net* net, const cpli_endpoint* door, const cpli_keys* keys,
                            const char* address, cpli_socket* out);
 /// Connect to who has the secret of server_key.
-cpl_status cpli_net_connect(cpli_net* net, const cpli_door* door, const char* endpoint,
+cpl_status cpli_net_connect(cpli_net* net, const cpli_endpoint* door, const char* endpoint,
                             const char* server_key, const cpli_keys* keys, cpli_socket* out);
 void cpli_socket_close(cpli_socket* s);
 
-typedef struct cpli_route {  // to one of those who are connected to a ROUTER
+typedef struct cpli_net_route {  // to one of those who are connected to a ROUTER
   uint8_t id[255];
   size_t n;
-} cpli_route;
+} cpli_net_route;
 
 typedef struct cpli_incoming {
   zmq_msg_t message;  // good until the next one is received into this
   bool open;
-  cpli_route route;  // of a ROUTER
-  const char* user;  // whose key it was; NULL: of a DEALER
-  int fd;            // of the connection, as events name it
+  cpli_net_route route;  // of a ROUTER
+  const char* user;      // whose key it was; NULL: of a DEALER
+  int fd;                // of the connection, as events name it
   cpli_bytes bytes;
 } cpli_incoming;
 
@@ -109,12 +110,13 @@ typedef struct cpli_incoming {
 bool cpli_socket_receive(cpli_socket* s, bool routed, cpli_incoming* in);
 void cpli_incoming_close(const cpli_zmq* z, cpli_incoming* in);
 /// Whether it was handed over; never waits. Nullable: route
-bool cpli_socket_send(cpli_socket* s, const cpli_route* route, const cpli_packet* w);
+bool cpli_socket_send(cpli_socket* s, const cpli_net_route* route, const cpli_packet* w);
 /// Whether the last one was not because too many wait already; it can be tried again.
 bool cpli_socket_is_full(const cpli_socket* s);
 /// The same for a message of any length: pieces of it where it is longer than CPLI_FRAME_MOST.
 /// *sequence is that of the first, and counts them. What is in `w` is used up.
-bool cpli_socket_post(cpli_socket* s, const cpli_route* route, cpli_packet* w, uint64_t* sequence);
+bool cpli_socket_post(cpli_socket* s, const cpli_net_route* route, cpli_packet* w,
+                      uint64_t* sequence);
 
 /// The next thing that happened to the connections of a socket. A socket that connects reports it
 /// after all messages that arrived before. One that listens reports it at once: messages of the

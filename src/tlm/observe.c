@@ -109,8 +109,8 @@ cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_
                   def->key_file, o.file.part);
   if (st >= 0) st = cpli_net_open(ctx, &o.net);
   if (st >= 0)
-    st = cpli_net_connect(o.net, &cpli_door_watch, o.file.address, o.file.server_key, &o.file.keys,
-                          &o.socket);
+    st = cpli_net_connect(o.net, &cpli_endpoint_watch, o.file.address, o.file.server_key,
+                          &o.file.keys, &o.socket);
   if (st >= 0) st = listen_on(&o);
   if (o.net != NULL) cpli_incoming_close(o.net->z, &o.in);
   cpli_socket_close(&o.socket);

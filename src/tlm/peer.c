@@ -91,7 +91,7 @@ static cpl_status interrupted(cpl_tlm_join* j) {
   return cpli_interrupted(j->ctx, j->file.part, j->m->parts[j->part].t);
 }
 
-cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* kind) {
+cpl_status cpli_join_next_message(cpl_tlm_join* j, double seconds, cpli_message_kind* kind) {
   cpli_socket* control = &j->control;
   cpli_head head, expected = {.session = j->file.session,
                               .from = CPLI_MANAGER,
@@ -112,7 +112,7 @@ cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* ki
   j->in.bytes.at = 0;
   if (fault == NULL) fault = cpli_expect(&j->in.bytes, &expected, &head);
   bool whole = false;
-  if (fault == NULL) fault = cpli_join_pieces(&j->pieces, head.kind, &j->in.bytes, &whole);
+  if (fault == NULL) fault = cpli_join_fragments(&j->pieces, head.kind, &j->in.bytes, &whole);
   if (fault != NULL)
     return cpl_fail(j->ctx, CPL_ERR_IO, "%s: a message of the manager makes no sense: %s",
                     j->file.part, fault);
@@ -132,7 +132,7 @@ cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* 
   cpli_put_text(&j->out, what);
   cpl_status st = cpli_join_post(j);
   double since = cpli_now();
-  while (st >= 0 && !j->over && cpli_now() - since < 10) st = cpli_join_hear(j, 0.1, &kind);
+  while (st >= 0 && !j->over && cpli_now() - since < 10) st = cpli_join_next_message(j, 0.1, &kind);
   return st < 0 ? st
                 : cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: %s: %s", j->file.part, n->name, what);
 }
@@ -189,7 +189,7 @@ static cpl_status say_hello(cpl_tlm_join* j) {
   cpl_status st = cpli_join_post(j);
   double since = cpli_now();
   while (st >= 0 && kind != CPLI_MSG_SETTINGS) {
-    st = cpli_join_hear(j, 0.1, &kind);
+    st = cpli_join_next_message(j, 0.1, &kind);
     if (st >= 0 && kind == 0) say_waiting(j, cpli_now() - since, &said);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_SETTINGS)))
       st = cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager did not let it in", j->file.part);
@@ -206,7 +206,7 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   if (j == NULL) return cpli_nomem(ctx);
   j->ctx = j->out.ctx = j->body.ctx = j->pieces.ctx = j->wave_out.ctx = ctx;
   j->def = *def;
-  j->door = cpli_door_waves;
+  j->door = cpli_endpoint_waves;
   j->part = -1;
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
   if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
@@ -215,7 +215,7 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
                   def->key_file);
   if (st >= 0) st = cpli_net_open(ctx, &j->net);
   if (st >= 0)
-    st = cpli_net_connect(j->net, &cpli_door_control, j->file.address, j->file.server_key,
+    st = cpli_net_connect(j->net, &cpli_endpoint_control, j->file.address, j->file.server_key,
                           &j->file.keys, &j->control);
   if (st >= 0) st = say_hello(j);
   if (st < 0) cpl_tlm_join_close(j);
@@ -301,14 +301,14 @@ static cpl_status get_ready(cpl_tlm_join* j) {
   cpli_put_text(&j->out, endpoint);
   st = cpli_join_post(j);
   if (st >= 0) st = stand_in(j);
-  return st < 0 ? st : cpli_join_meet(j);
+  return st < 0 ? st : cpli_join_handshake(j);
 }
 
 static cpl_status serve(cpl_tlm_join* j) {
   cpl_status st = CPL_OK;
   while (st >= 0 && !j->over) {
     cpli_message_kind kind;
-    st = cpli_join_hear(j, 0.1, &kind);
+    st = cpli_join_next_message(j, 0.1, &kind);
     if (st < 0 || j->over || kind == 0) continue;
     st = kind == CPLI_MSG_CALL ? cpli_join_answer(j)
                                : cpl_fail(j->ctx, CPL_ERR_IO,

@@ -13,10 +13,10 @@
 typedef struct cpli_neighbour {
   int32_t part;
   char name[CPLI_USER_SIZE], key[CPLI_KEY_SIZE], endpoint[CPLI_ENDPOINT_SIZE];
-  bool connects;       // we connect to it
-  cpli_socket socket;  // then
-  cpli_route route;    // else, among those connected to us
-  int fd;              // of that connection
+  bool connects;         // we connect to it
+  cpli_socket socket;    // then
+  cpli_net_route route;  // else, among those connected to us
+  int fd;                // of that connection
   bool met;
   bool gone;         // its connection has ended; what it sent before still counts
   bool stopped;      // it goes no farther
@@ -43,7 +43,7 @@ struct cpl_tlm_join {
   cpli_incoming in, wave_in;
   cpli_packet out, body, wave_out;
   cpli_packet pieces;  // of a long message of the manager
-  cpli_door door;      // for the waves of neighbours
+  cpli_endpoint door;  // for the waves of neighbours
   int32_t part;        // -1: not told yet
   uint64_t sent, received;
   double pace;  // [s] between words to the manager
@@ -66,7 +66,7 @@ struct cpl_tlm_join {
   uint32_t n_neighbours;
   cpli_socket** sockets;  // all of them, to wait for: control, waves, neighbours'
   size_t n_sockets;
-  cpli_read* reads;
+  cpli_tlm_read* reads;
   size_t n_reads;
   cpli_wanted* wanted;
   size_t n_wanted;
@@ -82,7 +82,7 @@ void cpli_join_solver(const cpl_tlm_join* join, const char* part, cpl_solver_def
 void cpli_join_begin(cpl_tlm_join* j, cpli_message_kind kind);
 cpl_status cpli_join_post(cpl_tlm_join* j);
 /// The next message of the manager, if one comes within `seconds`. *kind is 0: none came.
-cpl_status cpli_join_hear(cpl_tlm_join* j, double seconds, cpli_message_kind* kind);
+cpl_status cpli_join_next_message(cpl_tlm_join* j, double seconds, cpli_message_kind* kind);
 /// A neighbour is gone or sends nonsense: the manager hears of it, and ends the run.
 cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* what);
 
@@ -91,7 +91,7 @@ cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* 
 /// Hear who the neighbours are; listen for them; be connected to all of them.
 cpl_status cpli_join_neighbours(cpl_tlm_join* j);
 cpl_status cpli_join_listen(cpl_tlm_join* j);
-cpl_status cpli_join_meet(cpl_tlm_join* j);
+cpl_status cpli_join_handshake(cpl_tlm_join* j);
 /// Notice when one of them is gone.
 cpl_status cpli_join_events(cpl_tlm_join* j);
 /// Take what neighbours sent; *n counts messages.

@@ -33,12 +33,12 @@ cpl_status cpli_pool_create(cpli_tlm* m) {
   m->pool = pool;
   int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
   if (threads > m->n_parts || m->def.processes) threads = m->n_parts;
-  return threads > 1 ? cpli_crew_create(ctx, threads, &m->crew) : CPL_OK;
+  return threads > 1 ? cpli_thread_pool_create(ctx, threads, &m->crew) : CPL_OK;
 }
 
 void cpli_pool_destroy(cpli_tlm* m) {
   cpl_context* ctx = m->base.base.ctx;
-  cpli_crew_destroy(m->crew);
+  cpli_thread_pool_destroy(m->crew);
   if (m->pool != NULL) {
     pthread_cond_destroy(&m->pool->changed);
     pthread_mutex_destroy(&m->pool->mutex);
@@ -130,11 +130,11 @@ static void run_beside(void* user, int32_t worker) {
 // Somebody here looks after every process: they wait for each other.
 static void run_apart(void* user, int32_t worker) {
   cpli_tlm* m = user;
-  int32_t part = 0, n = cpli_crew_size(m->crew);
+  int32_t part = 0, n = cpli_thread_pool_size(m->crew);
   if (worker >= n) return;
   char message[CPLI_MESSAGE_SIZE] = "";
   char* before = cpli_divert_errors(message, sizeof message);
-  cpl_status st = cpli_apart_run(m, worker, n, m->pool->until, &part);
+  cpl_status st = cpli_processes_run(m, worker, n, m->pool->until, &part);
   cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
   if (st >= 0) return;
   pthread_mutex_lock(&m->pool->mutex);
@@ -177,12 +177,13 @@ cpl_status cpli_pool_run(cpli_tlm* m, double until) {
   double since = cpli_now();
   pool->until = until;
   pool->failed = outcome(m, false) < 0;
-  if (together && m->common != NULL) cpli_crew_run(m->crew, m->n_parts, run_apart, m);
-  else if (together) cpli_crew_run(m->crew, cpli_crew_size(m->crew), run_beside, m);
+  if (together && m->common != NULL) cpli_thread_pool_run(m->crew, m->n_parts, run_apart, m);
+  else if (together) cpli_thread_pool_run(m->crew, cpli_thread_pool_size(m->crew), run_beside, m);
   else run_alone(m, until);
   int64_t pieces = count_pieces(m) - before;
   if (pieces > 0) {
-    double cost = (cpli_now() - since) / (double)pieces * (together ? cpli_crew_size(m->crew) : 1);
+    double cost =
+        (cpli_now() - since) / (double)pieces * (together ? cpli_thread_pool_size(m->crew) : 1);
     pool->cost = pool->cost > 0 ? pool->cost + 0.2 * (cost - pool->cost) : cost;
   }
   cpl_status st = outcome(m, together);

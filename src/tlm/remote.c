@@ -7,23 +7,23 @@
 
 #include <math.h>
 
-static cpli_member* as_member(cpl_component* c) { return (cpli_member*)c; }
-static cpli_packet* out_of(cpli_member* b) { return &b->remote->out; }
-static cpli_bytes* in_of(cpli_member* b) { return &b->remote->in.bytes; }
+static cpli_tlm_member* as_member(cpl_component* c) { return (cpli_tlm_member*)c; }
+static cpli_packet* out_of(cpli_tlm_member* b) { return &b->remote->out; }
+static cpli_bytes* in_of(cpli_tlm_member* b) { return &b->remote->in.bytes; }
 
-static cpl_status ask(cpli_member* b) {
+static cpl_status ask(cpli_tlm_member* b) {
   cpl_status st = cpli_member_send(b);
   return st < 0 ? st : cpli_member_wait(b);
 }
 
-static cpl_status finished(cpli_member* b) {
+static cpl_status finished(cpli_tlm_member* b) {
   if (cpli_all_read(in_of(b))) return CPL_OK;
   return cpli_remote_fail(b->remote, CPL_ERR_MODEL, b->part, "%s: its answer makes no sense",
                           b->remote->m->parts[b->part].stats.name);
 }
 
-static cpl_status simple(cpl_component* c, cpli_call call) {
-  cpli_member* b = as_member(c);
+static cpl_status simple(cpl_component* c, cpli_tlm_call call) {
+  cpli_tlm_member* b = as_member(c);
   cpli_member_begin(b, call);
   cpl_status st = ask(b);
   return st < 0 ? st : finished(b);
@@ -34,7 +34,7 @@ static cpl_status simple(cpl_component* c, cpli_call call) {
 static void destroy(cpl_component* c) { (void)c; }  // cpli_remote_close() does it
 
 static cpl_status setup(cpl_component* c, const cpl_setup* s) {
-  cpli_member* b = as_member(c);
+  cpli_tlm_member* b = as_member(c);
   cpli_member_begin(b, CPLI_CALL_SETUP);
   cpli_put_real(out_of(b), s->start_time);
   cpli_put_u8(out_of(b), s->has_stop_time);
@@ -58,7 +58,7 @@ static int order_of(const cpli_wanted* w, uint32_t type, uint32_t ref) {
 }
 
 // Where it is, or where it belongs.
-static size_t place_of(const cpli_member* b, uint32_t type, uint32_t ref) {
+static size_t place_of(const cpli_tlm_member* b, uint32_t type, uint32_t ref) {
   size_t low = 0, high = b->n_wanted;
   while (low < high) {
     size_t mid = (low + high) / 2;
@@ -68,13 +68,13 @@ static size_t place_of(const cpli_member* b, uint32_t type, uint32_t ref) {
   return low;
 }
 
-static const cpli_wanted* find_wanted(const cpli_member* b, uint32_t type, uint32_t ref) {
+static const cpli_wanted* find_wanted(const cpli_tlm_member* b, uint32_t type, uint32_t ref) {
   size_t i = place_of(b, type, ref);
   return i < b->n_wanted && order_of(&b->wanted[i], type, ref) == 0 ? &b->wanted[i] : NULL;
 }
 
 // What was asked for at one output point will be at the next one.
-static cpl_status want(cpli_member* b, uint32_t type, const uint32_t* refs, size_t n) {
+static cpl_status want(cpli_tlm_member* b, uint32_t type, const uint32_t* refs, size_t n) {
   cpl_context* ctx = b->stepper.base.ctx;
   for (size_t i = 0; i < n && b->remote->m->running; i++) {
     size_t at = place_of(b, type, refs[i]);
@@ -88,7 +88,7 @@ static cpl_status want(cpli_member* b, uint32_t type, const uint32_t* refs, size
   return CPL_OK;
 }
 
-static bool all_there(const cpli_member* b, uint32_t type, const uint32_t* refs, size_t n) {
+static bool all_there(const cpli_tlm_member* b, uint32_t type, const uint32_t* refs, size_t n) {
   for (size_t i = 0; i < n && b->fresh; i++) {
     if (find_wanted(b, type, refs[i]) == NULL) return false;
   }
@@ -100,19 +100,20 @@ static void put_refs(cpli_packet* w, const uint32_t* refs, size_t n) {
   for (size_t i = 0; i < n; i++) cpli_put_u32(w, refs[i]);
 }
 
-static cpl_status remember(cpli_member* b, const uint32_t* refs, size_t n, const double* values) {
+static cpl_status remember(cpli_tlm_member* b, const uint32_t* refs, size_t n,
+                           const double* values) {
   cpli_remote* r = b->remote;
   for (size_t i = 0; i < n && r->reading; i++) {
     if (!cpli_grow(b->stepper.base.ctx, (void**)&r->reads, &r->cap_reads, r->n_reads,
                    sizeof *r->reads))
       return cpli_nomem(b->stepper.base.ctx);
-    r->reads[r->n_reads++] = (cpli_read){b->part, refs[i], values[i]};
+    r->reads[r->n_reads++] = (cpli_tlm_read){b->part, refs[i], values[i]};
   }
   return CPL_OK;
 }
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  cpli_member* b = as_member(c);
+  cpli_tlm_member* b = as_member(c);
   if (all_there(b, CPL_REAL, refs, n)) {
     for (size_t i = 0; i < n; i++) values[i] = find_wanted(b, CPL_REAL, refs[i])->value.real;
     return CPL_OK;
@@ -128,7 +129,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
 
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
-  cpli_member* b = as_member(c);
+  cpli_tlm_member* b = as_member(c);
   if (all_there(b, type, refs, n)) {
     for (size_t i = 0; i < n; i++) values[i] = find_wanted(b, type, refs[i])->value.integer;
     return CPL_OK;
@@ -144,7 +145,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
 
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
-  cpli_member* b = as_member(c);
+  cpli_tlm_member* b = as_member(c);
   cpli_member_begin(b, CPLI_CALL_GET_STRING);
   put_refs(out_of(b), refs, n);
   cpl_status st = ask(b);
@@ -161,14 +162,14 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   return finished(b);
 }
 
-static cpl_status set_values(cpli_member* b) {
+static cpl_status set_values(cpli_tlm_member* b) {
   b->fresh = false;
   cpl_status st = ask(b);
   return st < 0 ? st : finished(b);
 }
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  cpli_member* b = as_member(c);
+  cpli_tlm_member* b = as_member(c);
   cpli_member_begin(b, CPLI_CALL_SET_REAL);
   put_refs(out_of(b), refs, n);
   cpli_put_reals(out_of(b), values, n);
@@ -177,7 +178,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
 
 static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               const int64_t* values) {
-  cpli_member* b = as_member(c);
+  cpli_tlm_member* b = as_member(c);
   cpli_member_begin(b, CPLI_CALL_SET_INTEGER);
   cpli_put_u32(out_of(b), type);
   put_refs(out_of(b), refs, n);
@@ -187,7 +188,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
 
 static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
-  cpli_member* b = as_member(c);
+  cpli_tlm_member* b = as_member(c);
   for (size_t i = 0; i < n; i++) {
     if (strlen(values[i]) >= CPLI_TEXT_MOST)
       return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED, "%s: a text of %zu bytes is too long to be sent",
@@ -200,7 +201,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 }
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
-  cpli_member* b = as_member(&s->base);
+  cpli_tlm_member* b = as_member(&s->base);
   if (curve->value != NULL)
     return cpl_fail(s->base.ctx, CPL_ERR_UNSUPPORTED,
                     "%s: an input that is a function of this program cannot be sent elsewhere",
@@ -235,7 +236,7 @@ static const cpl_component_ops component_ops = {.kind = "tlm member",
 static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
 static const cpl_stepper_ops plain_ops = {.step = step};
 
-void cpli_member_init(cpli_member* b) {
+void cpli_member_init(cpli_tlm_member* b) {
   b->stepper.base = b->kept->base;
   b->stepper.base.ops = &component_ops;
   b->stepper.ops = b->kept->ops->set_curve != NULL ? &stepper_ops : &plain_ops;
@@ -243,8 +244,8 @@ void cpli_member_init(cpli_member* b) {
 
 //------------------------------------ start ------------------------------------
 
-static cpl_status ask_all(cpli_remote* r, void (*write)(cpli_member* b, double t), double t,
-                          cpl_status (*read)(cpli_member* b)) {
+static cpl_status ask_all(cpli_remote* r, void (*write)(cpli_tlm_member* b, double t), double t,
+                          cpl_status (*read)(cpli_tlm_member* b)) {
   cpl_status st = CPL_OK;
   int32_t n = r->m->n_parts, answers = 0;
   for (int32_t i = 0; i < n && st >= 0; i++) {
@@ -252,7 +253,7 @@ static cpl_status ask_all(cpli_remote* r, void (*write)(cpli_member* b, double t
     st = cpli_member_send(&r->members[i]);
   }
   while (st >= 0 && answers < n) {
-    cpli_member* b;
+    cpli_tlm_member* b;
     st = cpli_remote_pump(r, &b);
     if (st < 0 || b == NULL) continue;
     answers++;
@@ -262,7 +263,7 @@ static cpl_status ask_all(cpli_remote* r, void (*write)(cpli_member* b, double t
   return st;
 }
 
-static void write_start(cpli_member* b, double t) {
+static void write_start(cpli_tlm_member* b, double t) {
   cpli_remote* r = b->remote;
   (void)t;
   cpli_member_begin(b, CPLI_CALL_START);
@@ -274,7 +275,7 @@ static void write_start(cpli_member* b, double t) {
   }
 }
 
-static cpl_status read_nothing(cpli_member* b) {
+static cpl_status read_nothing(cpli_tlm_member* b) {
   (void)b;
   return CPL_OK;
 }
@@ -296,7 +297,7 @@ static bool is_observed(const cpli_remote* r) {
   return cpli_now() - r->observed >= r->def.watch_interval;
 }
 
-static void write_run(cpli_member* b, double until) {
+static void write_run(cpli_tlm_member* b, double until) {
   cpli_remote* r = b->remote;
   bool changed = b->told != b->n_wanted;
   cpli_member_begin(b, CPLI_CALL_RUN);
@@ -313,7 +314,7 @@ static void write_run(cpli_member* b, double until) {
   b->told = b->n_wanted;
 }
 
-static void publish(cpli_member* b) {
+static void publish(cpli_tlm_member* b) {
   cpli_remote* r = b->remote;
   const cpli_tlm_part* p = &r->m->parts[b->part];
   cpli_put_head(&r->out,
@@ -330,7 +331,7 @@ static void publish(cpli_member* b) {
   if (!in_of(b)->bad) cpli_socket_send(&r->watch, NULL, &r->out);
 }
 
-static cpl_status read_run(cpli_member* b) {
+static cpl_status read_run(cpli_tlm_member* b) {
   cpli_bytes* in = in_of(b);
   cpli_tlm_part* p = &b->remote->m->parts[b->part];
   p->t = cpli_get_finite(in);

@@ -25,7 +25,7 @@ typedef struct cpli_wanted {
   } value;
 } cpli_wanted;
 
-typedef struct cpli_member {
+typedef struct cpli_tlm_member {
   cpl_stepper stepper;  // what stands for the part; first
   struct cpli_remote* remote;
   int32_t part;
@@ -33,7 +33,7 @@ typedef struct cpli_member {
   cpli_keys keys;
   cpli_written file;  // its join file
   cpli_stage stage;
-  cpli_route route;
+  cpli_net_route route;
   int fd;
   bool leaving;                       // its connection has ended; what it sent before still counts
   double left;                        // since when
@@ -41,19 +41,19 @@ typedef struct cpli_member {
   uint64_t sent, received;            // messages
   double heard;                       // when, last
   bool asked;                         // an answer is awaited
-  cpli_call call;
+  cpli_tlm_call call;
   cpli_wanted* wanted;  // sorted
   size_t n_wanted, cap_wanted, told;
   cpli_packet pieces;  // of a long message of it
   bool fresh;          // values of `wanted` hold
   char* texts;         // of the last get_string
-} cpli_member;
+} cpli_tlm_member;
 
-typedef struct cpli_read {  // a value that was read to fill the lines
+typedef struct cpli_tlm_read {  // a value that was read to fill the lines
   int32_t part;
   uint32_t ref;
   double value;
-} cpli_read;
+} cpli_tlm_read;
 
 enum { CPLI_CONNECTIONS_MOST = 65536 };  // whose end is remembered
 
@@ -65,7 +65,7 @@ typedef struct cpli_remote {
   cpli_keys keys;
   uint64_t session;
   cpli_written observer_file;
-  cpli_member* members;
+  cpli_tlm_member* members;
   bool meeting;  // all are there: nobody can come back any more
   bool over;     // everybody was told that it ended
   cpli_packet out;
@@ -82,7 +82,7 @@ typedef struct cpli_remote {
   double observed;        // when observers were told something, last
   bool observing;         // and are told again
   uint64_t told;          // messages to observers
-  cpli_read* reads;
+  cpli_tlm_read* reads;
   size_t n_reads, cap_reads;
   bool reading;
 } cpli_remote;
@@ -95,20 +95,20 @@ cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def);
 void cpli_remote_close(cpli_tlm* m);
 
 /// Begin a call of a member in remote->out; arguments follow.
-void cpli_member_begin(cpli_member* b, cpli_call call);
-cpl_status cpli_member_send(cpli_member* b);
+void cpli_member_begin(cpli_tlm_member* b, cpli_tlm_call call);
+cpl_status cpli_member_send(cpli_tlm_member* b);
 /// Wait for the answer of a member. What it brought is in remote->in.bytes.
-cpl_status cpli_member_wait(cpli_member* b);
+cpl_status cpli_member_wait(cpli_tlm_member* b);
 /// Take one message or event, if there is one within a short while. *answered: a member whose
 /// answer it was; NULL: none.
-cpl_status cpli_remote_pump(cpli_remote* r, cpli_member** answered);
+cpl_status cpli_remote_pump(cpli_remote* r, cpli_tlm_member** answered);
 /// The run ends: a part is to blame for it. Everyone is told.
 CPL_PRINTF(4, 5)
 cpl_status cpli_remote_fail(cpli_remote* r, cpl_status st, int32_t part, const char* fmt, ...);
 
 //------------------------------------ remote.c ------------------------------------
 
-void cpli_member_init(cpli_member* b);
+void cpli_member_init(cpli_tlm_member* b);
 /// cpli_tlm_start() for parts that are elsewhere; cpli_pool_run() for them.
 cpl_status cpli_remote_start(cpli_tlm* m);
 cpl_status cpli_remote_run(cpli_tlm* m, double until);

@@ -239,7 +239,7 @@ static cpl_status read_wanted(cpl_tlm_join* j) {
 // Under way nothing but the end of it can come from the manager.
 static cpl_status listen_for_end(cpl_tlm_join* j) {
   cpli_message_kind kind;
-  cpl_status st = cpli_join_hear(j, 0, &kind);
+  cpl_status st = cpli_join_next_message(j, 0, &kind);
   return st >= 0 && kind != 0 && !j->over ? no_sense(j) : st;
 }
 

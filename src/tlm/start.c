@@ -227,6 +227,6 @@ cpl_status cpli_tlm_start(cpli_tlm* m) {
     p->st = CPL_OK;
     p->stats.pieces = p->stats.events = 0;
   }
-  cpli_apart_start(m);
+  cpli_processes_start(m);
   return st;
 }

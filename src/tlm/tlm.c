@@ -91,7 +91,7 @@ static cpl_status reset(cpl_component* c) {
 
 //------------------------------------ values ------------------------------------
 
-static const cpl_piece_ref* place_of(const cpli_tlm* m, uint32_t var, int32_t* n) {
+static const cpl_subsystem_ref* place_of(const cpli_tlm* m, uint32_t var, int32_t* n) {
   *n = m->first[var + 1] - m->first[var];
   return &m->refs[m->first[var]];
 }
@@ -105,7 +105,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   for (size_t i = 0, k; i < n && st >= 0; i += k) {
     int32_t count, part = place_of(m, refs[i], &count)->piece;
     for (k = 0; i + k < n && k < CPLI_COUNT(inner); k++) {
-      const cpl_piece_ref* at = place_of(m, refs[i + k], &count);
+      const cpl_subsystem_ref* at = place_of(m, refs[i + k], &count);
       if (at->piece != part) break;
       inner[k] = at->ref;
     }
@@ -121,7 +121,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++) {
     int32_t count;
-    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
     cpl_component* p = &m->parts[at->piece].s->base;
     st = p->ops->get_integer(p, type, &at->ref, 1, &values[i]);
   }
@@ -134,7 +134,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++) {
     int32_t count;
-    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
     cpl_component* p = &m->parts[at->piece].s->base;
     st = p->ops->get_string(p, &at->ref, 1, &values[i]);
   }
@@ -142,7 +142,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
 }
 
 // The piece that is under way ends before a part hears of something new.
-static cpl_component* to_be_set(cpli_tlm* m, const cpl_piece_ref* at) {
+static cpl_component* to_be_set(cpli_tlm* m, const cpl_subsystem_ref* at) {
   cpli_tlm_part* p = &m->parts[at->piece];
   p->dirty = p->dirty || (m->running && p->is_model);
   return &p->s->base;
@@ -153,7 +153,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n; i++) {
     int32_t count;
-    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
     for (int32_t k = 0; k < count && st >= 0; k++) {
       cpl_component* p = to_be_set(m, &at[k]);
       st = p->ops->set_real(p, &at[k].ref, 1, &values[i]);
@@ -168,7 +168,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n; i++) {
     int32_t count;
-    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
     for (int32_t k = 0; k < count && st >= 0; k++) {
       cpl_component* p = to_be_set(m, &at[k]);
       st = p->ops->set_integer(p, type, &at[k].ref, 1, &values[i]);
@@ -183,7 +183,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n; i++) {
     int32_t count;
-    const cpl_piece_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
     for (int32_t k = 0; k < count && st >= 0; k++) {
       cpl_component* p = to_be_set(m, &at[k]);
       st = p->ops->set_string(p, &at[k].ref, 1, &values[i]);
@@ -219,7 +219,7 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
   cpli_tlm* m = (cpli_tlm*)base;
   int32_t count;
   cpl_status st = CPL_OK;
-  const cpl_piece_ref* at = place_of(m, ref, &count);
+  const cpl_subsystem_ref* at = place_of(m, ref, &count);
   for (int32_t k = 0; k < count && st >= 0; k++) {
     cpl_stepper* s = m->parts[at[k].piece].s;
     double now = cpli_curve_at(curve, m->t);

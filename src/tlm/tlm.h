@@ -138,7 +138,7 @@ typedef struct cpli_tlm {
   cpli_merged* merged;
   cpl_model* whole;      // what the parts were split from; it is destroyed after them. Nullable
   const int32_t* first;  // by variable of the description: in refs
-  const cpl_piece_ref* refs;
+  const cpl_subsystem_ref* refs;
   cpli_tlm_part* parts;
   cpli_tlm_end* ends;
   int32_t n_parts, n_ends;
@@ -150,7 +150,7 @@ typedef struct cpli_tlm {
   char* messages;
   double t, t_start, t_stop;
   bool running;
-  struct cpli_crew* crew;
+  struct cpli_thread_pool* crew;
   struct cpli_pool* pool;
 } cpli_tlm;
 
@@ -191,9 +191,10 @@ cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v);
 
 //------------------------------------ apart.c ------------------------------------
 
-void cpli_apart_start(cpli_tlm* m);
+void cpli_processes_start(cpli_tlm* m);
 /// All parts to `until`, each in its process; `worker` of `n` looks after every n-th of them.
-cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, int32_t* failed);
+cpl_status cpli_processes_run(cpli_tlm* m, int32_t worker, int32_t n, double until,
+                              int32_t* failed);
 
 //------------------------------------ pool.c ------------------------------------
 

@@ -18,11 +18,11 @@
 #include "tlm/tlm.h"
 
 enum {
-  WINDOW = 8,        // delays
-  LEAST_TURNS = 3,   // in a window
-  PATIENCE = 40,     // windows until the swings have doubled
-  MOST_AT_ONCE = 4,  // doublings that a window counts for
-  TOO_MANY = 17,     // doublings
+  WINDOW = 8,       // delays
+  LEAST_TURNS = 3,  // in a window
+  PATIENCE = 40,    // windows until the swings have doubled
+  MAX_AT_ONCE = 4,  // doublings that a window counts for
+  TOO_MANY = 17,    // doublings
 };
 static const double too_wide = 1e5;  // relative to what was seen before
 
@@ -51,8 +51,8 @@ static void follow(cpli_swing* s, double w) {
 
 static void count_doublings(cpli_swing* s) {
   int32_t n = 0;
-  for (; n < MOST_AT_ONCE && s->width >= 2 * s->reference; n++) s->reference *= 2;
-  if (n == MOST_AT_ONCE) s->reference = s->width;
+  for (; n < MAX_AT_ONCE && s->width >= 2 * s->reference; n++) s->reference *= 2;
+  if (n == MAX_AT_ONCE) s->reference = s->width;
   s->age = n > 0 ? 0 : s->age + 1;
   s->doublings += n;
 }

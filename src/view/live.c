@@ -27,11 +27,11 @@ enum {
   REQUEST = 4096,
   TOKEN = 32,
   HEAD = 11,  // numbers before the rows, as page/live.js reads them
-  MOST_ROWS = 16384,
+  MAX_ROWS = 16384,
   ROOM = 1 << 18,  // [bytes] of one answer, unless a row is longer
 };
-static const size_t most_bytes = (size_t)64 << 20;  // of rows
-static const double silence = 10;                   // [s] that a connection may be
+static const size_t max_bytes = (size_t)64 << 20;  // of rows
+static const double silence = 10;                  // [s] that a connection may be
 
 typedef enum state { RUNNING, ENDED, WITH_RESULT } state;
 
@@ -408,8 +408,8 @@ static cpl_status make_token(cpl_live* l) {
 static cpl_status make_store(cpl_live* l, const cpl_live_def* def) {
   const size_t width = def->n_columns + 1;
   l->n_columns = def->n_columns;
-  l->capacity = most_bytes / (width * sizeof(double));
-  if (l->capacity > MOST_ROWS) l->capacity = MOST_ROWS;
+  l->capacity = max_bytes / (width * sizeof(double));
+  if (l->capacity > MAX_ROWS) l->capacity = MAX_ROWS;
   if (l->capacity < 64) l->capacity = 64;
   cpl_type* types = cpli_alloc(l->ctx, def->n_columns + 1, sizeof *types);
   l->types = types;

@@ -6,12 +6,12 @@ static cpl_context* ctx;
 
 //------------------------------------ help ------------------------------------
 
-enum { MOST_PARTS = 40 };
+enum { MAX_PARTS = 40 };
 
 // A system under construction: parts by name, couplings by text "part.var".
 typedef struct system_maker {
-  cpl_source* sources[MOST_PARTS];
-  cpl_model* parts[MOST_PARTS];
+  cpl_source* sources[MAX_PARTS];
+  cpl_model* parts[MAX_PARTS];
   int32_t n_parts;
   cpl_coupling couplings[128];
   cpl_port ports[256];
@@ -313,7 +313,7 @@ static void a_description_that_is_wrong_is_found_out(void** state) {
 // through a state.
 static void run_ring(int n, bool backwards, recording** out) {
   system_maker s = {0};
-  char name[MOST_PARTS][8];
+  char name[MAX_PARTS][8];
   for (int i = 0; i < n; i++) snprintf(name[i], sizeof name[i], "p%02d", backwards ? n - 1 - i : i);
   for (int i = 0; i < n; i++) add_part(&s, name[i], &loop_b);
   for (int i = 0; i < n; i++) {

@@ -26,7 +26,7 @@ static const char head[] =
     "  .event = event};\n";
 
 // y = u + 2 from the update on that sees u; a real number as well, of a continuous input.
-static const char passing[] =
+static const char mode_dependent[] =
     "#include <couplet/model.h>\n"
     "static const cpl_declaration u[] = {{\"u\", .type = CPL_INTEGER}, {\"r\"}, {0}};\n"
     "static const cpl_declaration w[] = {{\"y\", .type = CPL_INTEGER, .output = true},\n"
@@ -51,7 +51,7 @@ static const char inverter[] =
 
 static int setup(void** state) {
   write_bytes("head.c", head, strlen(head));
-  write_bytes("link.c", passing, strlen(passing));
+  write_bytes("link.c", mode_dependent, strlen(mode_dependent));
   write_bytes("inverter.c", inverter, strlen(inverter));
   return make_context(state);
 }
@@ -61,7 +61,7 @@ static void build(cpl_context* ctx, const char* model, int version, const char* 
   def.model = model;
   def.fmi_version = version;
   def.output = output;
-  CHECK_OK(ctx, cpl_build_fmu(ctx, &def, NULL, 0));
+  CHECK_OK(ctx, cpl_fmu_build(ctx, &def, NULL, 0));
 }
 
 static cpl_status run_file(cpl_context* ctx, const char* const* record, int32_t n, double* last,

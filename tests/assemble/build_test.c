@@ -252,7 +252,7 @@ static void every_failed_allocation_is_survived(void** state) {
 }
 
 // Allocations of the context at every point: none between the first and the last.
-static long calls_at[MOST_POINTS];
+static long calls_at[MAX_POINTS];
 static size_t n_calls;
 static cpl_status count_calls(void* user, double t, const cpl_value* values) {
   (void)t, (void)values;

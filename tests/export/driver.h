@@ -52,7 +52,7 @@ static inline void driver_build(driver* d, const char* model, const char* name) 
   cpl_build_def def = cpl_default_build_def();
   def.model = test_path(model);
   def.output = d->path;
-  CHECK_OK(d->ctx, cpl_build_fmu(d->ctx, &def, NULL, 0));
+  CHECK_OK(d->ctx, cpl_fmu_build(d->ctx, &def, NULL, 0));
 }
 
 static inline void driver_load(driver* d, const char* library) {

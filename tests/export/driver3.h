@@ -143,7 +143,7 @@ static inline void driver3_open(driver3* d, const char* model, const char* name)
   def.model = test_path(model);
   def.output = d->path;
   def.fmi_version = 3;
-  CHECK_OK(d->ctx, cpl_build_fmu(d->ctx, &def, NULL, 0));
+  CHECK_OK(d->ctx, cpl_fmu_build(d->ctx, &def, NULL, 0));
   CHECK_OK(d->ctx, cpli_zip_open(d->ctx, d->path, NULL, &zip));
   CHECK_OK(d->ctx, cpli_temp_folder_make(d->ctx, &d->folder));
   CHECK_OK(d->ctx, cpli_zip_extract(zip, prefixes, 1, d->folder));

@@ -281,7 +281,7 @@ static void other_versions_are_refused(void** state) {
   CHECK_INT(def.fmi_version, 2);
   def.model = test_path("examples/types/types.c");
   def.fmi_version = 1;
-  CHECK_INT(cpl_build_fmu(ctx, &def, NULL, 0), CPL_ERR_INPUT);
+  CHECK_INT(cpl_fmu_build(ctx, &def, NULL, 0), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "FMI 1.0 cannot be written");
   cpl_context_destroy(ctx);
 }

@@ -291,10 +291,10 @@ static void test_errors(void** state) {
     }
   }
   cpli_expr* e;
-  cpli_place nowhere = {.file = NULL, .line = 1, .column = 1};
+  cpli_source_loc nowhere = {.file = NULL, .line = 1, .column = 1};
   cpli_expr_parse(ctx, nowhere, "1 + q9q9q9", &test_scope, &e);
   CHECK_STR(cpl_context_error(ctx), "column 5: unknown name \"q9q9q9\"");
-  cpli_place whole = {.file = "system.yaml"};
+  cpli_source_loc whole = {.file = "system.yaml"};
   cpli_expr_parse(ctx, whole, "1 + q9q9q9", &test_scope, &e);
   CHECK_STR(cpl_context_error(ctx), "system.yaml: unknown name \"q9q9q9\"");
   cpl_context_destroy(ctx);

@@ -38,7 +38,7 @@ static inline const char* test_candidate(const void* user, size_t i) {
 static const cpli_scope test_scope = {.resolve = test_resolve,
                                       .candidate = test_candidate,
                                       .n_candidates = sizeof known_names / sizeof known_names[0]};
-static const cpli_place test_place = {.file = "system.yaml", .line = 12, .column = 10};
+static const cpli_source_loc test_place = {.file = "system.yaml", .line = 12, .column = 10};
 
 static inline cpli_expr* parse(cpl_context* ctx, const char* text) {
   cpli_expr* e = NULL;

@@ -143,8 +143,8 @@ static void reads_variables(void** state) {
   CHECK_INT(f.fmu.desc.n_vars, 13);
   const cpl_variable* phi = var(&f, "phi");
   CHECK_STR(phi->description, "angle");
-  CHECK_INT(phi->causality, CPL_OUTPUT);
-  CHECK_INT(phi->variability, CPL_CONTINUOUS);
+  CHECK_INT(phi->causality, CPL_CAUSALITY_OUTPUT);
+  CHECK_INT(phi->variability, CPL_VARIABILITY_CONTINUOUS);
   CHECK_INT(phi->initial, CPL_INITIAL_EXACT);
   CHECK_NEAR(phi->start, 0.5, 0);
   CHECK_NEAR(phi->min, -100, 0);  // from the type
@@ -196,7 +196,7 @@ static void reads_the_structure(void** state) {
   const cpl_unknown* dw = &s->derivatives[1];
   CHECK_INT(dw->count, 3);
   CHECK_INT(s->deps[dw->first + 2], 5);
-  CHECK_INT(s->kinds[dw->first], CPL_DEPENDENT);
+  CHECK_INT(s->kinds[dw->first], CPL_KIND_DEPENDENT);
   CHECK_INT(s->kinds[dw->first + 1], CPL_KIND_TUNABLE);
   CHECK_INT(s->kinds[dw->first + 2], CPL_KIND_DISCRETE);
   CHECK_INT(s->n_initial, 4);

@@ -48,15 +48,15 @@ static void kinds_of_values_1(const fixture* f) {
     const char* name;
     int causality, variability, initial;
   } wanted[] = {
-      {"phi", CPL_OUTPUT, CPL_CONTINUOUS, CPL_INITIAL_EXACT},
-      {"minus_phi", CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_CALCULATED},
-      {"u", CPL_INPUT, CPL_CONTINUOUS, CPL_INITIAL_NONE},
-      {"v", CPL_INPUT, CPL_DISCRETE, CPL_INITIAL_NONE},
-      {"p", CPL_PARAMETER, CPL_FIXED, CPL_INITIAL_EXACT},
-      {"q", CPL_CALCULATED_PARAMETER, CPL_FIXED, CPL_INITIAL_CALCULATED},
-      {"c", CPL_LOCAL, CPL_CONSTANT, CPL_INITIAL_EXACT},
-      {"guess", CPL_LOCAL, CPL_CONTINUOUS, CPL_INITIAL_APPROX},
-      {"on", CPL_OUTPUT, CPL_DISCRETE, CPL_INITIAL_CALCULATED},
+      {"phi", CPL_CAUSALITY_OUTPUT, CPL_VARIABILITY_CONTINUOUS, CPL_INITIAL_EXACT},
+      {"minus_phi", CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_CONTINUOUS, CPL_INITIAL_CALCULATED},
+      {"u", CPL_CAUSALITY_INPUT, CPL_VARIABILITY_CONTINUOUS, CPL_INITIAL_NONE},
+      {"v", CPL_CAUSALITY_INPUT, CPL_VARIABILITY_DISCRETE, CPL_INITIAL_NONE},
+      {"p", CPL_CAUSALITY_PARAMETER, CPL_VARIABILITY_FIXED, CPL_INITIAL_EXACT},
+      {"q", CPL_CAUSALITY_CALCULATED_PARAMETER, CPL_VARIABILITY_FIXED, CPL_INITIAL_CALCULATED},
+      {"c", CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_CONSTANT, CPL_INITIAL_EXACT},
+      {"guess", CPL_CAUSALITY_LOCAL, CPL_VARIABILITY_CONTINUOUS, CPL_INITIAL_APPROX},
+      {"on", CPL_CAUSALITY_OUTPUT, CPL_VARIABILITY_DISCRETE, CPL_INITIAL_CALCULATED},
   };
   for (size_t i = 0; i < CPLI_COUNT(wanted); i++) {
     const cpl_variable* v = var(f, wanted[i].name);
@@ -152,7 +152,7 @@ static void arrays_3(const fixture* f) {
   CHECK_INT(f->fmu.slots[a->ref].value_ref, 4);
   CHECK_INT(f->fmu.slots[a->ref].element, 3);
   CHECK_INT(f->fmu.slots[a->ref].count, 6);
-  CHECK_INT(f->fmu.slots[a->ref].width, CPL_FLOAT32);
+  CHECK_INT(f->fmu.slots[a->ref].width, CPL_WIDTH_FLOAT32);
   CHECK_NEAR(a->start, 0.5, 0);  // one value for all
   CHECK_NEAR(var(f, "x[2]")->start, 2, 0);
   CHECK_INT(var(f, "speed[2]")->ref, var(f, "x[2]")->ref);
@@ -177,7 +177,7 @@ static void structure_3(const fixture* f) {
   CHECK_STR(d->vars[d->structure.deps[y2->first + 1]].name, "x[2]");
   CHECK_INT(d->structure.kinds[y2->first + 1], CPL_KIND_CONSTANT);
   CHECK_STR(d->vars[d->structure.deps[y2->first + 2]].name, "u");
-  CHECK_INT(d->structure.kinds[y2->first + 2], CPL_DEPENDENT);
+  CHECK_INT(d->structure.kinds[y2->first + 2], CPL_KIND_DEPENDENT);
   CHECK_INT(d->structure.outputs[2].count, 0);
   CHECK_INT(d->structure.n_derivatives, 2);
   CHECK_INT(d->structure.derivatives[1].count, 2 + 6 + 1);
@@ -230,8 +230,8 @@ static void reads_fmi_3(void** state) {
   structure_3(&f);
   clocks_3(&f);
   extras_3(&f);
-  CHECK(var(&f, "n")->structural && var(&f, "n")->causality == CPL_PARAMETER);
-  CHECK_INT(var(&f, "i8")->width, CPL_INT8);
+  CHECK(var(&f, "n")->structural && var(&f, "n")->causality == CPL_CAUSALITY_PARAMETER);
+  CHECK_INT(var(&f, "i8")->width, CPL_WIDTH_INT8);
   CHECK_NEAR(var(&f, "i8")->max, 100, 0);  // of its type
   CHECK_NEAR(var(&f, "u64")->start, 18446744073709551615.0, 0);
   CHECK_NEAR(var(&f, "i64")->start, -9e9, 0);

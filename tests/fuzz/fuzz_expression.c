@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cpl_context* ctx = fuzz_context();
   char* text = fuzz_text(data, size);
   cpli_expr* e = NULL;
-  if (fuzz_fine(ctx, cpli_expr_parse(ctx, (cpli_place){"fuzz", 1, 1}, text, &scope, &e))) {
+  if (fuzz_fine(ctx, cpli_expr_parse(ctx, (cpli_source_loc){"fuzz", 1, 1}, text, &scope, &e))) {
     cpli_expr_type(e);
     cpli_expr_is_constant(e);
     cpli_expr_linearity(e, NULL);

@@ -26,20 +26,20 @@ static void every_item_is_done_once(void** state) {
   job alone = {0};
   for (int32_t i = 0; i < 64; i++) work(&alone, i);
   for (int32_t threads = 1; threads <= 5; threads++) {
-    cpli_crew* crew = NULL;
-    CHECK_OK(ctx, cpli_crew_create(ctx, threads, &crew));
+    cpli_thread_pool* crew = NULL;
+    CHECK_OK(ctx, cpli_thread_pool_create(ctx, threads, &crew));
     for (int32_t n = 0; n <= 64; n += 7) {
       job j = {0};
-      cpli_crew_run(crew, n, work, &j);
+      cpli_thread_pool_run(crew, n, work, &j);
       for (int32_t i = 0; i < 64; i++) {
         CHECK_INT(atomic_load(&j.done[i]), i < n);
         if (i < n) CHECK(j.result[i] == alone.result[i]);
       }
-      CHECK_INT(cpli_crew_size(crew), threads);
+      CHECK_INT(cpli_thread_pool_size(crew), threads);
     }
-    cpli_crew_destroy(crew);
+    cpli_thread_pool_destroy(crew);
   }
-  cpli_crew_destroy(NULL);
+  cpli_thread_pool_destroy(NULL);
   cpl_context_destroy(ctx);
 }
 

@@ -6,13 +6,13 @@
 #include "fake.h"
 
 enum { U, Y, X };
-enum { MOST_PARTS = 4 };
+enum { MAX_PARTS = 4 };
 
 typedef struct rig {
   cpl_context* ctx;
-  fake f[MOST_PARTS];
-  cpl_master_part parts[MOST_PARTS];
-  cpl_master_link links[MOST_PARTS];
+  fake f[MAX_PARTS];
+  cpl_master_part parts[MAX_PARTS];
+  cpl_master_link links[MAX_PARTS];
   cpl_master_def def;
   cpl_stepper* m;
   char log[4096];

@@ -31,7 +31,7 @@ static const char source[] = MODEL
     "  .initialize = begin, .event = event};\n";
 
 // y = u + 3 from the update on that sees u; changes: how many values of u it has seen.
-static const char passing[] = MODEL
+static const char mode_dependent[] = MODEL
     "static const cpl_declaration u[] = {{\"u\", .type = CPL_INTEGER}, {0}};\n"
     "static const cpl_declaration w[] = {{\"y\", .type = CPL_INTEGER, .output = true},\n"
     "  {\"updates\", .type = CPL_INTEGER, .output = true},\n"
@@ -39,7 +39,7 @@ static const char passing[] = MODEL
     "  a->w[0] = v->u[0] + 3, a->w[1] += 1;\n"
     "  if (v->u[0] != a->w[3]) a->w[2] += 1, a->w[3] = v->u[0];\n"
     "  return 0;\n}\n"
-    "const cpl_model_def couplet_model = {.name = \"passing\", .inputs = u, .discrete = w,\n"
+    "const cpl_model_def couplet_model = {.name = \"mode_dependent\", .inputs = u, .discrete = w,\n"
     "  .event = event};\n";
 
 static const char inverter[] = MODEL
@@ -69,12 +69,12 @@ static const char level[] = MODEL
 
 static int setup(void** state) {
   write_file("source.c", source);
-  write_file("passing.c", passing);
+  write_file("mode_dependent.c", mode_dependent);
   write_file("inverter.c", inverter);
   write_file("jump.c", jump);
   write_file("level.c", level);
-  must_do("build -q passing.c -o passing2.fmu");
-  must_do("build -q --fmi 3 passing.c -o passing3.fmu");
+  must_do("build -q mode_dependent.c -o passing2.fmu");
+  must_do("build -q --fmi 3 mode_dependent.c -o passing3.fmu");
   must_do("build -q --fmi 3 level.c -o level3.fmu");
   return make_context(state);
 }
@@ -116,7 +116,7 @@ static void check_chain(cpl_context* ctx, int n) {
 }
 
 static void chains_settle_in_the_order_of_the_data_flow(void** state) {
-  static const char* const kinds[] = {"c: passing.c, as: cs", "fmu: passing2.fmu, as: cs",
+  static const char* const kinds[] = {"c: mode_dependent.c, as: cs", "fmu: passing2.fmu, as: cs",
                                       "fmu: passing3.fmu, as: cs"};
   static const char* const masters[] = {"step: 0.2", "step: 0.07, algorithm: gauss-seidel",
                                         "step: 0.2, algorithm: jacobi", "step: 5, threads: 2"};
@@ -130,12 +130,13 @@ static void chains_settle_in_the_order_of_the_data_flow(void** state) {
 
 // Every third model of the chain is a system with a master of its own.
 static void chains_go_through_masters(void** state) {
-  write_file("inner.yaml",
-             "couplet: 1\nmodels: {p: {c: passing.c, as: cs}, q: {c: passing.c, as: cs}}\n"
-             "connections: {q.u: p.y}\nmaster: {step: 0.1}\n");
+  write_file(
+      "inner.yaml",
+      "couplet: 1\nmodels: {p: {c: mode_dependent.c, as: cs}, q: {c: mode_dependent.c, as: cs}}\n"
+      "connections: {q.u: p.y}\nmaster: {step: 0.1}\n");
   write_file("outer.yaml",
              "couplet: 1\nmodels: {s: {c: source.c, as: cs}, a: {system: inner.yaml},\n"
-             "  b: {c: passing.c, as: cs}, c: {system: inner.yaml}}\n"
+             "  b: {c: mode_dependent.c, as: cs}, c: {system: inner.yaml}}\n"
              "connections: {c.p.u: s.n, b.u: c.q.y, a.p.u: b.y}\n"
              "master: {step: 0.2}\nrecord: [a.q.y, a.q.changes, a.q.updates]\n"
              "experiment: {stop: 1, interval: 0.5}\n");

@@ -20,7 +20,7 @@ static void arrays_and_derivatives_are_named(void** state) {
   for (int i = 0; i < 6; i++) CHECK_STR(cm->desc.vars[i].name, names[i]);
   CHECK_STR(cm->desc.units[cm->desc.vars[3].unit].name, "m/s");
   CHECK_INT(cm->desc.vars[4].derivative_of, 1);
-  CHECK_INT(cm->desc.vars[2].causality, CPL_OUTPUT);
+  CHECK_INT(cm->desc.vars[2].causality, CPL_CAUSALITY_OUTPUT);
   CHECK_INT(cm->desc.structure.n_outputs, 1);
   CHECK_INT(cm->desc.structure.derivatives[0].count, -1);  // not declared, not detected
   cpli_cmodel_destroy(cm);

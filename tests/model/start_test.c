@@ -19,10 +19,11 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
 
 static const cpl_component_ops ops = {.kind = "remembering", .set_real = set_real};
 
-#define REAL(name_, ref_)                                                                      \
-  {                                                                                            \
-    .name = name_, .ref = ref_, .type = CPL_REAL, .causality = CPL_PARAMETER,                  \
-    .variability = CPL_FIXED, .unit = -1, .declared_type = -1, .array = 1, .min = -9, .max = 9 \
+#define REAL(name_, ref_)                                                                         \
+  {                                                                                               \
+    .name = name_, .ref = ref_, .type = CPL_REAL, .causality = CPL_CAUSALITY_PARAMETER,           \
+    .variability = CPL_VARIABILITY_FIXED, .unit = -1, .declared_type = -1, .array = 1, .min = -9, \
+    .max = 9                                                                                      \
   }
 
 typedef struct fixture {
@@ -38,8 +39,8 @@ static void begin(fixture* f) {
       REAL("x[3]", 2),
       {.name = "n",
        .type = CPL_INTEGER,
-       .causality = CPL_PARAMETER,
-       .variability = CPL_FIXED,
+       .causality = CPL_CAUSALITY_PARAMETER,
+       .variability = CPL_VARIABILITY_FIXED,
        .structural = true,
        .has_start = true,
        .start = 3,

@@ -28,11 +28,14 @@ static struct {
 } habits;
 
 static cpl_variable vars[N_VARS] = {
-    [X] = {.name = "x", .type = CPL_REAL, .causality = CPL_OUTPUT, .variability = CPL_CONTINUOUS},
-    [RATE] = {.name = "rate", .type = CPL_REAL, .causality = CPL_PARAMETER},
-    [LIMIT] = {.name = "limit", .type = CPL_REAL, .causality = CPL_PARAMETER},
-    [N] = {.name = "n", .type = CPL_INTEGER, .variability = CPL_DISCRETE},
-    [S] = {.name = "s", .type = CPL_STRING, .causality = CPL_PARAMETER},
+    [X] = {.name = "x",
+           .type = CPL_REAL,
+           .causality = CPL_CAUSALITY_OUTPUT,
+           .variability = CPL_VARIABILITY_CONTINUOUS},
+    [RATE] = {.name = "rate", .type = CPL_REAL, .causality = CPL_CAUSALITY_PARAMETER},
+    [LIMIT] = {.name = "limit", .type = CPL_REAL, .causality = CPL_CAUSALITY_PARAMETER},
+    [N] = {.name = "n", .type = CPL_INTEGER, .variability = CPL_VARIABILITY_DISCRETE},
+    [S] = {.name = "s", .type = CPL_STRING, .causality = CPL_CAUSALITY_PARAMETER},
 };
 static const int32_t states[] = {X}, derivatives[] = {-1};
 static cpl_description description = {.name = "fake",

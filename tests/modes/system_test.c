@@ -498,13 +498,13 @@ static void a_program_can_define_modes(void** state) {
   CHECK_OK(ctx, cpl_system_def_add_model(two, &m));
   const cpl_assignment sets[] = {{"m.x", "m.x"}};
   const char* times[] = {"when"};
-  cpl_leave_def leave = cpl_default_leave_def();
+  cpl_transition_def leave = cpl_default_transition_def();
   leave.to = "two", leave.at = times, leave.n_at = 1, leave.sets = sets, leave.n_sets = 1;
-  CHECK_OK(ctx, cpl_system_def_add_leave(def, "one", &leave));
+  CHECK_OK(ctx, cpl_system_def_add_transition(def, "one", &leave));
   CHECK_OK(ctx, cpl_system_def_observe(def, "x", "m.x", NULL, 0));
   leave.n_at = 0;
-  CHECK_INT(cpl_system_def_add_leave(def, "one", &leave), CPL_ERR_INPUT);
-  CHECK_INT(cpl_system_def_add_leave(def, "three", &leave), CPL_ERR_INPUT);
+  CHECK_INT(cpl_system_def_add_transition(def, "one", &leave), CPL_ERR_INPUT);
+  CHECK_INT(cpl_system_def_add_transition(def, "three", &leave), CPL_ERR_INPUT);
   CHECK_INT(cpl_system_def_add_mode(def, "one", &one), CPL_ERR_INPUT);
 
   cpl_source* source;

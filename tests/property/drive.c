@@ -139,7 +139,7 @@ void drive_run(opened* o, const random_system* s, const settings* how, outcome* 
   if (st >= 0 && o->source->ops->make_model == NULL) {
     run.tolerance = how->rtol;
     if (cpl_master_count(stepper) > 0 && cpl_master_settings(stepper).tolerance == 0)
-      run.step = cpl_master_step(stepper);
+      run.step = cpl_master_step_size(stepper);
   }
   if (st >= 0) st = cpl_run(stepper, &run, NULL);
   end(o, st, out);

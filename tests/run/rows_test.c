@@ -3,15 +3,15 @@
 //
 // A row of a co-simulation has the values of its time, wherever communication points are. Fakes
 // have x' = u with u constant, so that x is exactly known.
-#include "master/beside.h"
 #include "master/fake.h"
+#include "master/independent.h"
 #include "models.h"
 
-enum { MOST_ROWS = 400, COLUMNS = 4 };
+enum { MAX_ROWS = 400, COLUMNS = 4 };
 
 typedef struct rows {
   size_t n, columns;
-  double t[MOST_ROWS], value[MOST_ROWS][COLUMNS];
+  double t[MAX_ROWS], value[MAX_ROWS][COLUMNS];
 } rows;
 
 static cpl_status count_columns(void* user, const cpl_column* columns, size_t n) {
@@ -22,7 +22,7 @@ static cpl_status count_columns(void* user, const cpl_column* columns, size_t n)
 
 static cpl_status keep_row(void* user, double t, const cpl_value* values) {
   rows* r = user;
-  assert_true(r->n < MOST_ROWS && r->columns <= COLUMNS);
+  assert_true(r->n < MAX_ROWS && r->columns <= COLUMNS);
   r->t[r->n] = t;
   for (size_t i = 0; i < r->columns; i++) r->value[r->n][i] = values[i].real;
   r->n++;
@@ -102,7 +102,7 @@ static void discrete_values_are_those_of_the_last_communication_point(void** sta
   rows got;
   fake f;
   ramp(&f, ctx, "f", 3, false);
-  f.vars[2].variability = CPL_DISCRETE;
+  f.vars[2].variability = CPL_VARIABILITY_DISCRETE;
   run(&f.base, 0.28, 0.07, 0.02, NULL, 0, &got);
   for (size_t i = 0; i < got.n; i++)
     CHECK_NEAR(got.value[i][X], 3 * 0.07 * floor(got.t[i] / 0.07 + 1e-9), 1e-14);
@@ -210,7 +210,7 @@ static void rows_at_events_of_others_too(void** state) {
   cpli_merged* merged = NULL;
   cpl_stepper* s = NULL;
   CHECK_OK(ctx, cpli_merge(ctx, "both", of, 2, NULL, 0, &merged));
-  CHECK_OK(ctx, cpli_beside(ctx, "both", parts, 2, merged, NULL, &s));
+  CHECK_OK(ctx, cpli_independent(ctx, "both", parts, 2, merged, NULL, &s));
   cpli_merged_release(merged);
   run(s, 1.5, 0, 0.19, record, 2, &got);
   size_t events = 0;

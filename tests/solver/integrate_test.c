@@ -406,7 +406,7 @@ static void rolling_back_changes_no_bit(void** state) {
 
 //------------------------------------ memory ------------------------------------
 
-static long calls_at[MOST_POINTS];
+static long calls_at[MAX_POINTS];
 static size_t n_calls;
 static cpl_status count_calls(void* user, double t, const cpl_value* values) {
   (void)t, (void)values;

@@ -7,11 +7,11 @@
 
 #include "testing.h"
 
-enum { ROWS = 300, MOST_STATES = 700, MOST_ENTRIES = 8 * ROWS };
+enum { ROWS = 300, MAX_STATES = 700, MAX_ENTRIES = 8 * ROWS };
 
 typedef struct problem {
-  int32_t first[ROWS + 2], column[MOST_ENTRIES];
-  double entries[MOST_ENTRIES], c[ROWS], s[MOST_STATES];
+  int32_t first[ROWS + 2], column[MAX_ENTRIES];
+  double entries[MAX_ENTRIES], c[ROWS], s[MAX_STATES];
   size_t rows, n;
   cpli_normals k;
 } problem;
@@ -51,7 +51,7 @@ static double row_times(const problem* p, size_t r, const double* x) {
 }
 
 static void check_shortest(problem* p) {
-  double before = cpli_normals_norm(&p->k, p->s), e[MOST_STATES];
+  double before = cpli_normals_norm(&p->k, p->s), e[MAX_STATES];
   unsigned seed = 9;
   for (size_t r = 0; r < p->rows; r++) {
     double scale = p->k.size[r] * before * sqrt((double)p->n) + fabs(p->c[r]);

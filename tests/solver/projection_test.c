@@ -373,12 +373,12 @@ static void a_start_off_the_constraints_is_projected(void** state) {
 
 //------------------------------------ memory ------------------------------------
 
-static long calls_at[MOST_POINTS];
+static long calls_at[MAX_POINTS];
 static size_t n_calls;
 
 static cpl_status count_calls(void* user, double t, const cpl_value* values) {
   (void)t, (void)values;
-  if (n_calls < MOST_POINTS) calls_at[n_calls++] = ((test_heap*)user)->calls;
+  if (n_calls < MAX_POINTS) calls_at[n_calls++] = ((test_heap*)user)->calls;
   return CPL_OK;
 }
 

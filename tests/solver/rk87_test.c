@@ -7,7 +7,7 @@
 
 #include "testing.h"
 
-enum { ORDER = 8, MOST_TREES = 400, STAGES = CPLI_RK87_STAGES };
+enum { ORDER = 8, MAX_TREES = 400, STAGES = CPLI_RK87_STAGES };
 
 // A tree is a root and trees on it, each of them no later in the list than the one before.
 typedef struct tree {
@@ -16,7 +16,7 @@ typedef struct tree {
   double stage[STAGES];  // product of A times those of the children
 } tree;
 
-static tree trees[MOST_TREES];
+static tree trees[MAX_TREES];
 static int n_trees;
 
 static void finish(tree* t) {
@@ -36,7 +36,7 @@ static void finish(tree* t) {
 // All trees with `left` more nodes than `t` has, whose further children come no later than `last`.
 static void grow(tree t, int left, int last) {
   if (left == 0) {
-    assert_true(n_trees < MOST_TREES);
+    assert_true(n_trees < MAX_TREES);
     finish(&t);
     trees[n_trees++] = t;
     return;

@@ -45,7 +45,7 @@ static cpl_status define_inputs(cpl_system_def* def) {
   road.name = "road";
   road.file = "road.csv";
   road.column = "height";
-  road.interpolation = CPL_HOLD;
+  road.interpolation = CPL_INTERPOLATE_HOLD;
   u.name = "u";
   u.start = "3";
   cpl_status st = cpl_system_def_add_number(def, "k", 0.1);

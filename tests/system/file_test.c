@@ -59,7 +59,7 @@ static const char expected[] =
     "record right.*\n"
     "experiment 0 5 0.01 0.1 1e-08 1e-09 cvode\n";
 
-static void check_place(cpli_place p, const char* file, int line, int column) {
+static void check_place(cpli_source_loc p, const char* file, int line, int column) {
   CHECK_STR(p.file, file);
   CHECK_INT(p.line, line);
   CHECK_INT(p.column, column);

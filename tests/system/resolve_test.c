@@ -28,45 +28,46 @@ static const cpl_type_def types[] = {
     {.name = "Level", .quantity = "", .type = CPL_INTEGER},
 };
 
-#define VARIABLE(n, t, c, u, ...)                                                            \
-  {                                                                                          \
-    .name = n, .description = "", .type = t, .causality = c, .variability = CPL_CONTINUOUS,  \
-    .unit = u, .display_unit = -1, .declared_type = -1, .derivative_of = -1, .alias_of = -1, \
-    __VA_ARGS__                                                                              \
+#define VARIABLE(n, t, c, u, ...)                                                                  \
+  {                                                                                                \
+    .name = n, .description = "", .type = t, .causality = c,                                       \
+    .variability = CPL_VARIABILITY_CONTINUOUS, .unit = u, .display_unit = -1, .declared_type = -1, \
+    .derivative_of = -1, .alias_of = -1, __VA_ARGS__                                               \
   }
 
 // Inputs first. describe() says the rest: u_alias is an alias of u, Enumerations have items.
 static const cpl_variable vars[] = {
-    VARIABLE("u", CPL_REAL, CPL_INPUT, M, .has_start = true, .line = 12),
-    VARIABLE("km", CPL_REAL, CPL_INPUT, KM, .has_start = true),
-    VARIABLE("T", CPL_REAL, CPL_INPUT, CELSIUS, .has_start = true),
-    VARIABLE("dT", CPL_REAL, CPL_INPUT, CELSIUS, .has_start = true, .relative_quantity = true),
-    VARIABLE("odd", CPL_REAL, CPL_INPUT, FROB, .has_start = true),
-    VARIABLE("turn", CPL_REAL, CPL_INPUT, PER_S, .has_start = true),
-    VARIABLE("plain", CPL_REAL, CPL_INPUT, -1),
-    VARIABLE("n", CPL_INTEGER, CPL_INPUT, -1, .has_start = true),
-    VARIABLE("b", CPL_BOOLEAN, CPL_INPUT, -1, .has_start = true),
-    VARIABLE("e", CPL_ENUMERATION, CPL_INPUT, -1, .has_start = true),
-    VARIABLE("s", CPL_STRING, CPL_INPUT, -1, .has_start = true),
-    VARIABLE("bus.a[1].v", CPL_REAL, CPL_INPUT, -1, .has_start = true),
-    VARIABLE("lost", CPL_REAL, CPL_INPUT, -1),
-    VARIABLE("given", CPL_REAL, CPL_INPUT, -1),
-    VARIABLE("u_alias", CPL_REAL, CPL_INPUT, M, .has_start = true),
-    VARIABLE("y", CPL_REAL, CPL_OUTPUT, M, .line = 30),
-    VARIABLE("yT", CPL_REAL, CPL_OUTPUT, KELVIN),
-    VARIABLE("ydT", CPL_REAL, CPL_OUTPUT, KELVIN, .relative_quantity = true),
-    VARIABLE("yodd", CPL_REAL, CPL_OUTPUT, GNARL),
-    VARIABLE("yturn", CPL_REAL, CPL_OUTPUT, RAD_S),
-    VARIABLE("ysecond", CPL_REAL, CPL_OUTPUT, SECOND),
-    VARIABLE("yn", CPL_INTEGER, CPL_OUTPUT, -1),
-    VARIABLE("yb", CPL_BOOLEAN, CPL_OUTPUT, -1),
-    VARIABLE("ye", CPL_ENUMERATION, CPL_OUTPUT, -1),
-    VARIABLE("yf", CPL_ENUMERATION, CPL_OUTPUT, -1),
-    VARIABLE("ys", CPL_STRING, CPL_OUTPUT, -1),
-    VARIABLE("x", CPL_REAL, CPL_LOCAL, M),
-    VARIABLE("der(x)", CPL_REAL, CPL_LOCAL, -1),
-    VARIABLE("p", CPL_REAL, CPL_PARAMETER, -1),
-    VARIABLE("q", CPL_REAL, CPL_PARAMETER, -1),
+    VARIABLE("u", CPL_REAL, CPL_CAUSALITY_INPUT, M, .has_start = true, .line = 12),
+    VARIABLE("km", CPL_REAL, CPL_CAUSALITY_INPUT, KM, .has_start = true),
+    VARIABLE("T", CPL_REAL, CPL_CAUSALITY_INPUT, CELSIUS, .has_start = true),
+    VARIABLE("dT", CPL_REAL, CPL_CAUSALITY_INPUT, CELSIUS, .has_start = true,
+             .relative_quantity = true),
+    VARIABLE("odd", CPL_REAL, CPL_CAUSALITY_INPUT, FROB, .has_start = true),
+    VARIABLE("turn", CPL_REAL, CPL_CAUSALITY_INPUT, PER_S, .has_start = true),
+    VARIABLE("plain", CPL_REAL, CPL_CAUSALITY_INPUT, -1),
+    VARIABLE("n", CPL_INTEGER, CPL_CAUSALITY_INPUT, -1, .has_start = true),
+    VARIABLE("b", CPL_BOOLEAN, CPL_CAUSALITY_INPUT, -1, .has_start = true),
+    VARIABLE("e", CPL_ENUMERATION, CPL_CAUSALITY_INPUT, -1, .has_start = true),
+    VARIABLE("s", CPL_STRING, CPL_CAUSALITY_INPUT, -1, .has_start = true),
+    VARIABLE("bus.a[1].v", CPL_REAL, CPL_CAUSALITY_INPUT, -1, .has_start = true),
+    VARIABLE("lost", CPL_REAL, CPL_CAUSALITY_INPUT, -1),
+    VARIABLE("given", CPL_REAL, CPL_CAUSALITY_INPUT, -1),
+    VARIABLE("u_alias", CPL_REAL, CPL_CAUSALITY_INPUT, M, .has_start = true),
+    VARIABLE("y", CPL_REAL, CPL_CAUSALITY_OUTPUT, M, .line = 30),
+    VARIABLE("yT", CPL_REAL, CPL_CAUSALITY_OUTPUT, KELVIN),
+    VARIABLE("ydT", CPL_REAL, CPL_CAUSALITY_OUTPUT, KELVIN, .relative_quantity = true),
+    VARIABLE("yodd", CPL_REAL, CPL_CAUSALITY_OUTPUT, GNARL),
+    VARIABLE("yturn", CPL_REAL, CPL_CAUSALITY_OUTPUT, RAD_S),
+    VARIABLE("ysecond", CPL_REAL, CPL_CAUSALITY_OUTPUT, SECOND),
+    VARIABLE("yn", CPL_INTEGER, CPL_CAUSALITY_OUTPUT, -1),
+    VARIABLE("yb", CPL_BOOLEAN, CPL_CAUSALITY_OUTPUT, -1),
+    VARIABLE("ye", CPL_ENUMERATION, CPL_CAUSALITY_OUTPUT, -1),
+    VARIABLE("yf", CPL_ENUMERATION, CPL_CAUSALITY_OUTPUT, -1),
+    VARIABLE("ys", CPL_STRING, CPL_CAUSALITY_OUTPUT, -1),
+    VARIABLE("x", CPL_REAL, CPL_CAUSALITY_LOCAL, M),
+    VARIABLE("der(x)", CPL_REAL, CPL_CAUSALITY_LOCAL, -1),
+    VARIABLE("p", CPL_REAL, CPL_CAUSALITY_PARAMETER, -1),
+    VARIABLE("q", CPL_REAL, CPL_CAUSALITY_PARAMETER, -1),
 };
 enum { ENUM_IN = 9, ALIAS = 14, LEVEL = 21, ENUM_OUT = 23, ENUM_OTHER, STATE = 26, TUNABLE = 29 };
 
@@ -94,7 +95,7 @@ static void hear(void* user, cpl_log_level level, const char* who, const char* t
 static void describe(world* w) {
   static const int32_t states[] = {STATE};
   memcpy(w->vars, vars, sizeof vars);
-  w->vars[TUNABLE].variability = CPL_TUNABLE;
+  w->vars[TUNABLE].variability = CPL_VARIABILITY_TUNABLE;
   w->vars[ALIAS].alias_of = 0;
   w->vars[ENUM_IN].declared_type = w->vars[ENUM_OUT].declared_type = 0;
   w->vars[ENUM_OTHER].declared_type = 1;
@@ -183,7 +184,7 @@ static void unknown_names_offer_the_nearest(void** state) {
   for (size_t i = 0; i < CPLI_COUNT(cases); i++) {
     cpli_ref ref;
     char message[256];
-    cpli_text name = {cases[i].name, {"f.yaml", 3, 4}};
+    cpli_located_text name = {cases[i].name, {"f.yaml", 3, 4}};
     CHECK_INT(cpli_resolver_require(&w.resolver, &name, &ref), CPL_ERR_INPUT);
     snprintf(message, sizeof message, "f.yaml:3:4: %s", cases[i].message);
     CHECK_CONTAINS(cpl_context_error(w.ctx), message);
@@ -364,12 +365,12 @@ static void events_set_what_can_be_set(void** state) {
   CHECK_OK(w.ctx, cpli_links_init(&links, &w.resolver));
   static const char* const good[] = {"left.x", "left.q", "right.u"};
   for (size_t i = 0; i < CPLI_COUNT(good); i++) {
-    cpli_text name = {good[i], {0}};
+    cpli_located_text name = {good[i], {0}};
     CHECK_OK(w.ctx, cpli_resolve_set(&w.resolver, &links, &name, &ref));
     CHECK(ref.kind == CPLI_REF_VARIABLE);
   }
   for (size_t i = 0; i < CPLI_COUNT(bad); i++) {
-    cpli_text name = {bad[i].name, {0}};
+    cpli_located_text name = {bad[i].name, {0}};
     CHECK_INT(cpli_resolve_set(&w.resolver, &links, &name, &ref), CPL_ERR_INPUT);
     CHECK_CONTAINS(cpl_context_error(w.ctx), bad[i].message);
   }

@@ -29,7 +29,7 @@ typedef struct door_pair {
   cpli_socket listening;
 } door_pair;
 
-static door_pair open_door(const cpli_door* door) {
+static door_pair open_door(const cpli_endpoint* door) {
   door_pair p = {.ctx = test_context()};
   CHECK_OK(p.ctx, cpli_net_open(p.ctx, &p.net));
   CHECK_OK(p.ctx, cpli_net_keys(p.net, &p.server));
@@ -47,7 +47,7 @@ static void close_door(door_pair* p) {
 
 //------------------------------------ strangers ------------------------------------
 
-enum { STRANGERS = 30, MOST_EACH = 15 << 20 };
+enum { STRANGERS = 30, MAX_EACH = 15 << 20 };
 
 static int connect_to(int port) {
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -63,7 +63,7 @@ static int begin_to_talk(int port, bool command) {
   uint8_t hello[64 + 9] = {0xff, [9] = 0x7f, [10] = 3, [12] = 'C', 'U', 'R', 'V', 'E'};
   int fd = connect_to(port);
   hello[64] = command ? 6 : 2;
-  for (int i = 0; i < 8; i++) hello[65 + i] = (uint8_t)((uint64_t)MOST_EACH >> (56 - 8 * i));
+  for (int i = 0; i < 8; i++) hello[65 + i] = (uint8_t)((uint64_t)MAX_EACH >> (56 - 8 * i));
   if (write(fd, hello, sizeof hello) != (ssize_t)sizeof hello) _exit(3);
   fcntl(fd, F_SETFL, O_NONBLOCK);
   return fd;
@@ -82,7 +82,7 @@ static void behave_as_strangers(int port, int from_parent, int to_parent) {
   for (int quiet = 0, round = 0; quiet < 50 && round < 500; round++) {
     bool any = false;
     for (int i = 0; i < STRANGERS; i++) {
-      for (ssize_t n = 1; n > 0 && sent[i] < MOST_EACH - sizeof data;) {
+      for (ssize_t n = 1; n > 0 && sent[i] < MAX_EACH - sizeof data;) {
         n = write(fds[i], data, sizeof data);
         if (n > 0) sent[i] += (size_t)n, any = true;
       }
@@ -108,7 +108,7 @@ static void write_number(cpli_packet* w, uint64_t number, size_t n) {
 }
 
 static void strangers_take_little_memory(void** state) {
-  const cpli_door* door = *state;
+  const cpli_endpoint* door = *state;
   door_pair p = open_door(door);
   int port = atoi(strrchr(p.listening.endpoint, ':') + 1), there[2], back[2], status;
   char byte = 0;
@@ -146,7 +146,7 @@ static void strangers_take_little_memory(void** state) {
 // A sender is told when too many messages wait; of those it could send none is lost.
 static void queues_are_bounded(void** state) {
   enum { FAR_TOO_MANY = 200000 };
-  cpli_door door = *(const cpli_door*)*state;
+  cpli_endpoint door = *(const cpli_endpoint*)*state;
   door.silence = 600;  // on a machine that has much else to do
   door_pair p = open_door(&door);
   cpli_socket s;
@@ -184,7 +184,7 @@ static void long_messages_pass(void** state) {
   (void)state;
   static const size_t lengths[] = {CPLI_HEAD_SIZE, CPLI_FRAME_MOST, CPLI_FRAME_MOST + 1, 1000001,
                                    CPLI_MESSAGE_MOST};
-  const cpli_door* door = &cpli_door_control;
+  const cpli_endpoint* door = &cpli_endpoint_control;
   door_pair p = open_door(door);
   cpli_socket s;
   cpli_packet w = {.ctx = p.ctx}, pieces = {.ctx = p.ctx};
@@ -201,7 +201,7 @@ static void long_messages_pass(void** state) {
       take_one(&p, &in);
       CHECK(in.bytes.n <= CPLI_FRAME_MOST);
       CHECK(cpli_expect(&in.bytes, &expected, &head) == NULL);
-      CHECK(cpli_join_pieces(&pieces, head.kind, &in.bytes, &whole) == NULL);
+      CHECK(cpli_join_fragments(&pieces, head.kind, &in.bytes, &whole) == NULL);
       CHECK(whole == (head.kind == CPLI_MSG_REPLY));
     }
     CHECK_INT(in.bytes.n - in.bytes.at, lengths[k] - CPLI_HEAD_SIZE);
@@ -216,7 +216,7 @@ static void long_messages_pass(void** state) {
   bool whole;
   for (int i = 0; i < 2000 && fault == NULL; i++) {
     cpli_bytes piece = {.data = bytes, .n = sizeof bytes};
-    fault = cpli_join_pieces(&pieces, CPLI_MSG_PIECE, &piece, &whole);
+    fault = cpli_join_fragments(&pieces, CPLI_MSG_PIECE, &piece, &whole);
   }
   CHECK(fault != NULL && pieces.n <= CPLI_MESSAGE_MOST);
   cpli_incoming_close(p.net->z, &in);
@@ -228,11 +228,11 @@ static void long_messages_pass(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(strangers_take_little_memory, (void*)&cpli_door_control),
-      cmocka_unit_test_prestate(strangers_take_little_memory, (void*)&cpli_door_watch),
-      cmocka_unit_test_prestate(strangers_take_little_memory, (void*)&cpli_door_waves),
-      cmocka_unit_test_prestate(queues_are_bounded, (void*)&cpli_door_control),
-      cmocka_unit_test_prestate(queues_are_bounded, (void*)&cpli_door_waves),
+      cmocka_unit_test_prestate(strangers_take_little_memory, (void*)&cpli_endpoint_control),
+      cmocka_unit_test_prestate(strangers_take_little_memory, (void*)&cpli_endpoint_watch),
+      cmocka_unit_test_prestate(strangers_take_little_memory, (void*)&cpli_endpoint_waves),
+      cmocka_unit_test_prestate(queues_are_bounded, (void*)&cpli_endpoint_control),
+      cmocka_unit_test_prestate(queues_are_bounded, (void*)&cpli_endpoint_waves),
       cmocka_unit_test(long_messages_pass),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

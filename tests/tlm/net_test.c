@@ -412,7 +412,7 @@ static cpl_status send_wave(cpl_tlm_join* j, cpl_stepper* s, double from, double
   cpli_put_u64(&j->out, cpli_tlm_fingerprint(j->m));
   cpli_put_text(&j->out, j->waves.endpoint);
   if (st >= 0) st = cpli_join_post(j);
-  if (st >= 0) st = cpli_join_meet(j);
+  if (st >= 0) st = cpli_join_handshake(j);
   if (st < 0) return st;
   cpli_neighbour* n = &j->neighbours[0];
   cpli_put_head(&j->out, &(cpli_head){CPLI_MSG_WAVE, j->file.session, j->part, n->part, n->sent++});
@@ -423,9 +423,9 @@ static cpl_status send_wave(cpl_tlm_join* j, cpl_stepper* s, double from, double
   CHECK(cpli_socket_send(n->connects ? &n->socket : &j->waves, n->connects ? NULL : &n->route,
                          &j->out));
   while (st >= 0 && !j->over) {  // else it does what it is asked, as far as it comes
-    st = cpli_join_hear(j, 0.1, &kind);
+    st = cpli_join_next_message(j, 0.1, &kind);
     if (st < 0 || j->over || kind != CPLI_MSG_CALL) continue;
-    cpli_call call = (cpli_call)j->in.bytes.data[CPLI_HEAD_SIZE];
+    cpli_tlm_call call = (cpli_tlm_call)j->in.bytes.data[CPLI_HEAD_SIZE];
     if (call == CPLI_CALL_START || call == CPLI_CALL_RUN) {
       cpli_join_begin(j, CPLI_MSG_REPLY);
       cpli_put_u8(&j->out, (uint8_t)call);
@@ -463,8 +463,8 @@ static void waves_ahead_of_the_delay_are_refused(void** state) {
 static cpl_status knock_and_run(cpl_tlm_join* j, cpl_stepper* s) {
   cpli_socket second;
   cpli_packet w = {.ctx = j->ctx};
-  cpl_status st = cpli_net_connect(j->net, &cpli_door_control, j->file.address, j->file.server_key,
-                                   &j->file.keys, &second);
+  cpl_status st = cpli_net_connect(j->net, &cpli_endpoint_control, j->file.address,
+                                   j->file.server_key, &j->file.keys, &second);
   for (int i = 0; i < 300 && st >= 0; i++) {
     cpli_put_head(&w, &(cpli_head){CPLI_MSG_HELLO, j->file.session, CPLI_NOBODY, CPLI_MANAGER, 0});
     cpli_put_text(&w, j->file.part);
@@ -517,8 +517,8 @@ static cpl_status knock_often(cpl_tlm_join* j, cpl_stepper* s) {
   cpli_socket second;
   cpli_packet w = {.ctx = j->ctx};
   cpli_incoming in = {0};
-  cpl_status st = cpli_net_connect(j->net, &cpli_door_control, j->file.address, j->file.server_key,
-                                   &j->file.keys, &second);
+  cpl_status st = cpli_net_connect(j->net, &cpli_endpoint_control, j->file.address,
+                                   j->file.server_key, &j->file.keys, &second);
   for (int i = 0; i < KNOCKS && st >= 0; i++) {
     cpli_put_head(&w, &(cpli_head){CPLI_MSG_HELLO, j->file.session, CPLI_NOBODY, CPLI_MANAGER, 0});
     cpli_put_text(&w, j->file.part);
@@ -551,7 +551,7 @@ static void who_is_turned_away_fills_no_log(void** state) {
 }
 
 // Something that the manager can ask for, as it would.
-static void write_call(cpli_packet* w, cpli_call call, uint32_t ref) {
+static void write_call(cpli_packet* w, cpli_tlm_call call, uint32_t ref) {
   cpli_put_head(w, &expected_wave);
   cpli_put_u8(w, (uint8_t)call);
   if (call == CPLI_CALL_SETUP || call == CPLI_CALL_RUN) cpli_put_real(w, 0.01);
@@ -594,7 +594,7 @@ static cpl_status is_asked_for_garbage(cpl_tlm_join* j, cpl_stepper* s) {
   j->pace = 1e-9;
   CHECK_OK(j->ctx, cpli_join_listen(j));
   j->control.s = NULL;
-  for (cpli_call c = CPLI_CALL_SETUP; c <= CPLI_CALL_EXIT_INIT; c++) {
+  for (cpli_tlm_call c = CPLI_CALL_SETUP; c <= CPLI_CALL_EXIT_INIT; c++) {
     write_call(&w, c, 0);
     answer(j, &w, w.n);
   }
@@ -603,7 +603,7 @@ static cpl_status is_asked_for_garbage(cpl_tlm_join* j, cpl_stepper* s) {
   for (int i = 0; i < 20000; i++) {
     const cpl_description* d = j->m->parts[j->part].s->base.desc;
     uint32_t calls = CPLI_CALLS - CPLI_CALL_GET_REAL;
-    write_call(&w, (cpli_call)(CPLI_CALL_GET_REAL + random_number() % calls),
+    write_call(&w, (cpli_tlm_call)(CPLI_CALL_GET_REAL + random_number() % calls),
                d->vars[random_number() % (uint32_t)d->n_vars].ref);
     for (uint32_t k = random_number() % 4; k > 0; k--)
       w.data[CPLI_HEAD_SIZE + 1 + random_number() % (w.n - CPLI_HEAD_SIZE - 1)] =

@@ -28,11 +28,12 @@ static const char* why_not_set(const fmu* f, const cpl_variable* v) {
   }
   bool algebraic = v->type == CPL_REAL && v->ref >= f->cm->at.a && v->ref < f->cm->at.g;
   if (algebraic && f->dae) return NULL;
-  bool input = v->causality == CPL_INPUT;
-  bool tunable = v->causality == CPL_PARAMETER && v->variability == CPL_TUNABLE;
+  bool input = v->causality == CPL_CAUSALITY_INPUT;
+  bool tunable =
+      v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
   if (!input && !tunable) return "cannot be set after initialization";
   bool moving = f->state == FMU_CONTINUOUS || (f->event_mode && f->state == FMU_STEPPED);
-  if (moving && v->variability != CPL_CONTINUOUS) {
+  if (moving && v->variability != CPL_VARIABILITY_CONTINUOUS) {
     return "can only be set in Event Mode";
   }
   return NULL;
@@ -46,7 +47,7 @@ static bool may_set(fmu* f, const char* function, const cpl_variable* v) {
 
 // Real inputs come out of somebody's solver and may overshoot; everything else keeps its limits.
 static bool in_range(fmu* f, const char* function, const cpl_variable* v, double value) {
-  bool trial = v->type == CPL_REAL && v->causality == CPL_INPUT;
+  bool trial = v->type == CPL_REAL && v->causality == CPL_CAUSALITY_INPUT;
   double min = v->min, max = v->max;
   if (v->type == CPL_ENUMERATION && v->declared_type >= 0) {
     min = 1;
@@ -84,7 +85,7 @@ static bool nothing_new(fmu* f, const uint32_t* refs, size_t n, const double* va
 
 static bool is_continuous_input(const fmu* f, uint32_t ref) {
   const cpl_variable* v = fmu_variable(f, ref);
-  return v->causality == CPL_INPUT && v->variability == CPL_CONTINUOUS;
+  return v->causality == CPL_CAUSALITY_INPUT && v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
 fmu_status fmu_set_reals(fmu* f, const char* function, const uint32_t* refs, size_t n,

@@ -3,7 +3,7 @@
 //
 // The variables as a tree, by the dots in their names, and as a list of what a search found.
 
-const MOST_FOUND = 300;
+const MAX_FOUND = 300;
 const variables = new Map(); // name -> the columns of that name, one a result
 for (const result of results) {
   for (const column of result.columns) {
@@ -74,8 +74,8 @@ const tree = {
       const text = (name + ' ' + variables.get(name)[0].text).toLowerCase();
       return words.every(w => text.includes(w));
     });
-    found.textContent = hits.length + ' of ' + names.length + (hits.length > MOST_FOUND ? ', the first ' + MOST_FOUND + ' shown' : '');
-    for (const name of hits.slice(0, MOST_FOUND)) place.append(leaf(name, name));
+    found.textContent = hits.length + ' of ' + names.length + (hits.length > MAX_FOUND ? ', the first ' + MAX_FOUND + ' shown' : '');
+    for (const name of hits.slice(0, MAX_FOUND)) place.append(leaf(name, name));
   },
   // Ticks follow the active plot.
   mark() {

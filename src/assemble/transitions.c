@@ -16,8 +16,8 @@ typedef struct formula {
 } formula;
 
 // A transition while it is made, and what its functions need afterwards.
-typedef struct cpli_way {
-  struct cpli_way* next;
+typedef struct cpli_transition_plan {
+  struct cpli_transition_plan* next;
   cpl_context* ctx;
   cpli_expr** exprs;
   cpli_expr* when;
@@ -25,7 +25,7 @@ typedef struct cpli_way {
   size_t n_exprs, cap_exprs, n, cap;
 } way;
 
-enum { MOST_SHARED = 8 };  // names in a formula that what a pattern matches can have in common
+enum { MAX_SHARED = 8 };  // names in a formula that what a pattern matches can have in common
 
 // What a pattern stands for at the moment, and its formula.
 typedef struct pattern {
@@ -37,7 +37,7 @@ typedef struct pattern {
     int32_t source;
     cpl_type type;
     int32_t var;  // where it was found last
-  } names[MOST_SHARED];
+  } names[MAX_SHARED];
   int n;
   int32_t found;  // of a bare name: where it was found last
   int32_t last;   // target
@@ -46,7 +46,7 @@ typedef struct pattern {
 typedef struct maker {
   cpli_modes_plan* p;
   const cpl_system_def* def;
-  const cpli_leave* leave;
+  const cpli_transition_def* leave;
   int32_t mode, to;
   const cpl_description *from, *into;
   way* w;
@@ -90,7 +90,7 @@ static cpl_status when(void* user, double t, const double* sources, bool* holds)
   return st;
 }
 
-void cpli_ways_free(cpli_modes_plan* p) {
+void cpli_transitions_free(cpli_modes_plan* p) {
   for (way* w = p->ways; w != NULL; w = w->next) {
     for (size_t i = 0; i < w->n_exprs; i++) cpli_expr_destroy(w->exprs[i]);
     cpli_expr_destroy(w->when);
@@ -162,14 +162,14 @@ static bool fill_name(const pattern* p, const char* name, char* out, size_t size
 // something else: each has a source of its own.
 static int32_t note_name(maker* k, const char* name, cpl_mode_value s, cpl_type type) {
   pattern* p = k->pattern;
-  for (int i = 0; i < p->n && i < MOST_SHARED; i++) {
+  for (int i = 0; i < p->n && i < MAX_SHARED; i++) {
     if (strcmp(p->names[i].name, name) == 0) return p->names[i].source;
   }
   int32_t source = add_source(k, s);
   char* copy = cpli_arena_strdup(&k->p->arena, name);
   if (copy == NULL) k->no_memory = true;
   if (source < 0 || copy == NULL) return -1;
-  if (p->n < MOST_SHARED) {
+  if (p->n < MAX_SHARED) {
     p->names[p->n].name = copy;
     p->names[p->n].source = source;
     p->names[p->n].type = type;
@@ -208,7 +208,7 @@ static const char* candidate(const void* user, size_t i) {
   return i < n ? near[i] : "";
 }
 
-static cpl_status parse(maker* k, const cpli_text* text, cpli_expr** out) {
+static cpl_status parse(maker* k, const cpli_located_text* text, cpli_expr** out) {
   cpli_scope scope = {
       .resolve = resolve, .candidate = candidate, .n_candidates = CPLI_NEAREST, .user = k};
   k->missed = NULL;
@@ -225,13 +225,16 @@ static cpl_status parse(maker* k, const cpli_text* text, cpli_expr** out) {
 // What has a start value of its own, and states in any case.
 static bool can_be_set(const maker* k, int32_t var) {
   const cpl_variable* v = &k->into->vars[var];
-  if (v->variability == CPL_CONSTANT || v->structural || v->type > CPL_STRING) return false;
-  if (v->causality == CPL_PARAMETER || v->causality == CPL_INPUT) return true;
-  if (v->causality == CPL_CALCULATED_PARAMETER || v->causality == CPL_INDEPENDENT) return false;
+  if (v->variability == CPL_VARIABILITY_CONSTANT || v->structural || v->type > CPL_STRING)
+    return false;
+  if (v->causality == CPL_CAUSALITY_PARAMETER || v->causality == CPL_CAUSALITY_INPUT) return true;
+  if (v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER ||
+      v->causality == CPL_CAUSALITY_INDEPENDENT)
+    return false;
   return v->initial == CPL_INITIAL_EXACT || v->initial == CPL_INITIAL_APPROX || k->is_state[var];
 }
 
-static cpl_status find_target(const maker* k, const cpli_text* name, int32_t* out) {
+static cpl_status find_target(const maker* k, const cpli_located_text* name, int32_t* out) {
   char near[512];
   const char* mode = k->p->modes[k->to].def->name.text;
   *out = cpl_find_variable(k->into, name->text);
@@ -262,13 +265,14 @@ static bool fits(cpl_type to, cpl_type from) {
   return to == CPL_REAL && (from == CPL_INTEGER || from == CPL_ENUMERATION);
 }
 
-static cpl_status types_differ(const maker* k, const cpli_text* value, int32_t to, cpl_type from) {
+static cpl_status types_differ(const maker* k, const cpli_located_text* value, int32_t to,
+                               cpl_type from) {
   const cpl_variable* v = &k->into->vars[to];
   return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->place, "%s is %s, but %s gives %s", v->name,
                       cpl_type_name((cpl_type)v->type), value->text, cpl_type_name(from));
 }
 
-static cpl_status add_target(maker* k, int32_t to, const cpli_text* value, formula f) {
+static cpl_status add_target(maker* k, int32_t to, const cpli_located_text* value, formula f) {
   way* w = k->w;
   cpl_context* ctx = k->p->ctx;
   if (!cpli_grow(ctx, (void**)&w->formulas, &w->cap, w->n, sizeof *w->formulas) ||
@@ -280,7 +284,7 @@ static cpl_status add_target(maker* k, int32_t to, const cpli_text* value, formu
   return fits((cpl_type)k->into->vars[to].type, type) ? CPL_OK : types_differ(k, value, to, type);
 }
 
-static cpl_status add_formula(maker* k, int32_t to, const cpli_text* value) {
+static cpl_status add_formula(maker* k, int32_t to, const cpli_located_text* value) {
   way* w = k->w;
   cpl_context* ctx = k->p->ctx;
   if (!cpli_grow(ctx, (void**)&w->exprs, &w->cap_exprs, w->n_exprs, sizeof(cpli_expr*)))
@@ -297,7 +301,7 @@ static cpl_status add_formula(maker* k, int32_t to, const cpli_text* value) {
 
 // How a value of the old mode becomes one of the new: as in connections.
 static cpl_status relate(const maker* k, const cpl_unit* a, const cpl_variable* v, int32_t to,
-                         const cpli_text* value, double* factor, double* offset) {
+                         const cpli_located_text* value, double* factor, double* offset) {
   const cpl_variable* w = &k->into->vars[to];
   const cpl_unit* b = &k->into->units[w->unit];
   bool difference = v->relative_quantity || w->relative_quantity;
@@ -310,14 +314,14 @@ static cpl_status relate(const maker* k, const cpl_unit* a, const cpl_variable* 
   char place[CPLI_PLACE_SIZE];
   cpl_log(k->p->ctx, CPL_LOG_WARNING, "",
           "%sthe units %s, nothing is converted: %s is in %s, %s of the new mode in %s",
-          cpli_place_text(&value->place, place),
+          cpli_source_loc_text(&value->place, place),
           found == CPLI_UNITS_ANGLE ? "differ in rad" : "cannot be compared", v->name, a->name,
           w->name, b->name);
   return CPL_OK;
 }
 
 // A bare name: a variable of the old mode, or of another one (the last values it had).
-static cpl_status relate_name(maker* k, int32_t to, const cpli_text* value, double* factor,
+static cpl_status relate_name(maker* k, int32_t to, const cpli_located_text* value, double* factor,
                               double* offset) {
   cpl_mode_value s;
   const cpl_variable* v;
@@ -331,7 +335,7 @@ static cpl_status relate_name(maker* k, int32_t to, const cpli_text* value, doub
 }
 
 // One to one: types agree, units agree or are converted.
-static cpl_status add_plain(maker* k, int32_t from, int32_t to, const cpli_text* value) {
+static cpl_status add_plain(maker* k, int32_t from, int32_t to, const cpli_located_text* value) {
   const cpl_variable *v = &k->from->vars[from], *w = &k->into->vars[to];
   double factor = 1, offset = 0;
   if (v->type != w->type) return types_differ(k, value, to, (cpl_type)v->type);
@@ -343,7 +347,7 @@ static cpl_status add_plain(maker* k, int32_t from, int32_t to, const cpli_text*
 
 // The variable `from`, or a formula (-1). A state whose start value follows from others is written
 // after initialisation, by a formula.
-static cpl_status add_value(maker* k, int32_t to, const cpli_text* value, int32_t from) {
+static cpl_status add_value(maker* k, int32_t to, const cpli_located_text* value, int32_t from) {
   const cpl_variable* w = &k->into->vars[to];
   bool plain = from >= 0 && w->initial != CPL_INITIAL_CALCULATED &&
                (k->from->vars[from].type == w->type || w->type == CPL_STRING);
@@ -353,7 +357,7 @@ static cpl_status add_value(maker* k, int32_t to, const cpli_text* value, int32_
   cpl_status st = relate_name(k, to, value, &factor, &offset);
   if (st < 0) return st;
   if (from < 0 && factor == 1 && offset == 0) return add_formula(k, to, value);
-  cpli_text text = cpli_scaled_text(&k->p->arena, value, factor, offset);
+  cpli_located_text text = cpli_scaled_text(&k->p->arena, value, factor, offset);
   char quoted[1024];  // a bare name, whatever is in it
   snprintf(quoted, sizeof quoted, "'%s'", value->text);
   if (factor == 1 && offset == 0) text.text = quoted;
@@ -384,7 +388,7 @@ static bool shared_slots(maker* k, int32_t to, int32_t* slots) {
   pattern* p = k->pattern;
   const int32_t* first;
   size_t n = cpli_expr_slots(p->expr, &first);
-  if (p->n > MOST_SHARED) return false;
+  if (p->n > MAX_SHARED) return false;
   for (size_t i = 0; i < n; i++) {
     int at = 0;
     while (at < p->n && p->names[at].source != first[i]) at++;
@@ -401,7 +405,7 @@ static bool shared_slots(maker* k, int32_t to, int32_t* slots) {
   return true;
 }
 
-static cpl_status add_like_last(maker* k, int32_t to, const cpli_text* value) {
+static cpl_status add_like_last(maker* k, int32_t to, const cpli_located_text* value) {
   pattern* p = k->pattern;
   const int32_t* first;
   size_t n = p->expr != NULL ? cpli_expr_slots(p->expr, &first) : 0;
@@ -429,7 +433,7 @@ static cpl_status add_bare(maker* k, int32_t to, const cpli_setting* s, bool* an
   p->found = from;
   p->last = to;
   *any = true;
-  cpli_text value = {name, s->value.place};
+  cpli_located_text value = {name, s->value.place};
   k->pattern = NULL;
   cpl_status st = add_value(k, to, &value, from);
   k->pattern = p;
@@ -443,7 +447,7 @@ static cpl_status add_pattern(maker* k, const cpli_setting* s) {
   k->pattern = &p;
   for (int32_t i = 0; i < k->into->n_vars && st >= 0; i++) {
     const cpl_variable* v = &k->into->vars[i];
-    bool wanted = v->causality != CPL_PARAMETER && can_be_set(k, i) && v->alias_of < 0;
+    bool wanted = v->causality != CPL_CAUSALITY_PARAMETER && can_be_set(k, i) && v->alias_of < 0;
     if (k->taken[i] || !wanted || !star_of(s->name.text, v->name, &p.star, &p.n_star)) continue;
     if (bare) {
       st = add_bare(k, i, s, &any);
@@ -507,8 +511,9 @@ static void* kept(maker* k, const void* items, size_t n, size_t size) {
 static cpl_status finish(maker* k, int32_t number, cpl_transition* out) {
   cpl_context* ctx = k->p->ctx;
   char place[CPLI_PLACE_SIZE], text[CPLI_PLACE_SIZE + 600];
-  snprintf(text, sizeof text, "%sfrom mode %s to mode %s", cpli_place_text(&k->leave->place, place),
-           k->p->modes[k->mode].def->name.text, k->p->modes[k->to].def->name.text);
+  snprintf(text, sizeof text, "%sfrom mode %s to mode %s",
+           cpli_source_loc_text(&k->leave->place, place), k->p->modes[k->mode].def->name.text,
+           k->p->modes[k->to].def->name.text);
   *out = (cpl_transition){.to = k->to,
                           .stop = k->leave->terminate ? 0 : number,
                           .when = k->w->when != NULL ? when : NULL,
@@ -522,7 +527,7 @@ static cpl_status finish(maker* k, int32_t number, cpl_transition* out) {
                           .user = k->w,
                           .text = cpli_arena_strdup(&k->p->arena, text)};
   if (k->no_memory || out->text == NULL) return cpli_nomem(ctx);
-  const cpli_text* entry = &k->leave->on_entry;
+  const cpli_located_text* entry = &k->leave->on_entry;
   if (entry->text != NULL && !cpl_on_entry_by_name(entry->text, &out->on_entry))
     return cpli_fail_at(ctx, CPL_ERR_INPUT, &entry->place,
                         "entry: %s is not known (follow, error, wait)", entry->text);
@@ -574,7 +579,7 @@ static cpl_status make_way(maker* k, int32_t number, cpl_transition* out) {
   return st;
 }
 
-cpl_status cpli_ways_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode) {
+cpl_status cpli_transitions_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode) {
   const cpli_mode_def* from = &def->modes[mode];
   cpli_mode_plan* plan = &p->modes[mode];
   plan->leave = cpli_arena_alloc(&p->arena, from->n_leaves, sizeof *plan->leave);

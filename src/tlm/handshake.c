@@ -34,7 +34,7 @@ cpl_status cpli_join_neighbours(cpl_tlm_join* j) {
     cpli_get_text(in, b->key, sizeof b->key);
     in->bad = in->bad || b->part < 0 || b->part == j->part || strlen(b->key) != CPLI_KEY_SIZE - 1;
     b->connects = b->part < j->part;  // of two neighbours the second one connects to the first
-    if (!b->connects) st = cpli_net_allow(j->net, &cpli_door_waves, b->key, b->name);
+    if (!b->connects) st = cpli_net_allow(j->net, &cpli_endpoint_waves, b->key, b->name);
   }
   return st;
 }
@@ -78,7 +78,7 @@ cpl_status cpli_join_listen(cpl_tlm_join* j) {
     if (longest > j->door.longest) j->door.longest = longest;
     room = room_for(b) > room ? room_for(b) : room;
   }
-  j->door.arriving = cpli_door_waves.arriving + room;  // jumps make more of them
+  j->door.arriving = cpli_endpoint_waves.arriving + room;  // jumps make more of them
   cpli_local_address(j->file.address, address, sizeof address);
   return cpli_net_listen(j->net, &j->door, &j->file.keys,
                          j->def.listen != NULL ? j->def.listen : address, &j->waves);
@@ -140,11 +140,11 @@ static bool all_met(const cpl_tlm_join* j) {
   return true;
 }
 
-cpl_status cpli_join_meet(cpl_tlm_join* j) {
+cpl_status cpli_join_handshake(cpl_tlm_join* j) {
   cpli_message_kind kind = (cpli_message_kind)0;
   cpl_status st = CPL_OK;
   while (st >= 0 && kind != CPLI_MSG_MEET) {
-    st = cpli_join_hear(j, 0.1, &kind);
+    st = cpli_join_next_message(j, 0.1, &kind);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_MEET)))
       st = cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: the manager ended it before the start",
                     j->file.part);
@@ -156,7 +156,7 @@ cpl_status cpli_join_meet(cpl_tlm_join* j) {
     st = cpli_join_receive(j, &n);
     if (st < 0 || n > 0) continue;
     cpli_sockets_wait(j->sockets, j->n_sockets, 0.1);
-    st = cpli_join_hear(j, 0, &kind);
+    st = cpli_join_next_message(j, 0, &kind);
     if (st >= 0) st = cpli_join_events(j);
   }
   if (st < 0 || j->over) return st;

@@ -3,11 +3,11 @@
 //
 // Formats source locations for messages, and the suggestion that ends a message about an unknown
 // name.
-#include "format/place.h"
+#include "format/source_loc.h"
 
 #include <stdio.h>
 
-const char* cpli_place_text(const cpli_place* place, char out[CPLI_PLACE_SIZE]) {
+const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_PLACE_SIZE]) {
   if (place->file == NULL) {
     out[0] = '\0';
   } else if (place->line == 0) {
@@ -20,14 +20,14 @@ const char* cpli_place_text(const cpli_place* place, char out[CPLI_PLACE_SIZE]) 
   return out;
 }
 
-cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_place* place, const char* fmt,
-                        ...) {
+cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
+                        const char* fmt, ...) {
   char where[CPLI_PLACE_SIZE], text[1024];
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  return cpl_fail(ctx, st, "%s%s", cpli_place_text(place, where), text);
+  return cpl_fail(ctx, st, "%s%s", cpli_source_loc_text(place, where), text);
 }
 
 const char* cpli_did_you_mean(const char* name, const char* (*at)(const void* user, size_t i),

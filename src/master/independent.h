@@ -6,21 +6,22 @@
 #include "master/merged.h"
 
 // Where a variable of the whole is.
-typedef struct cpli_beside_place {
+typedef struct cpli_independent_slot {
   int32_t part;
   uint32_t ref;
-} cpli_beside_place;
+} cpli_independent_slot;
 
 /// Steppers that have nothing to do with each other as one: each goes at its own pace, and an event
 /// of one costs the others nothing. One that cannot work ahead keeps its own points; between them
 /// its values are the last ones. The parts belong to *out from here on, also when this function
 /// fails. Nullable: places, by variable: the parts stand in the order of `merged`
-cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* parts, int32_t n,
-                       cpli_merged* merged, const cpli_beside_place* places, cpl_stepper** out);
+cpl_status cpli_independent(cpl_context* ctx, const char* name, cpl_stepper* const* parts,
+                            int32_t n, cpli_merged* merged, const cpli_independent_slot* places,
+                            cpl_stepper** out);
 
 /// The part that cannot work ahead; NULL: there is none, or it is something else.
-const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s);
+const cpl_stepper* cpli_independent_coarse(const cpl_stepper* s);
 
 /// The parts; 0 of them: it is something else.
-int32_t cpli_beside_count(const cpl_stepper* s);
-const cpl_stepper* cpli_beside_part(const cpl_stepper* s, int32_t i);
+int32_t cpli_independent_count(const cpl_stepper* s);
+const cpl_stepper* cpli_independent_part(const cpl_stepper* s, int32_t i);

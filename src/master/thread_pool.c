@@ -10,13 +10,13 @@
 #include "base/loaded.h"
 #include "master/master.h"
 
-struct cpli_crew {
+struct cpli_thread_pool {
   cpl_context* ctx;
   pthread_mutex_t mutex;
   pthread_cond_t wake, done;
   pthread_t* threads;
   int32_t n_threads, wanted;
-  atomic_llong round;  // counts calls of cpli_crew_run
+  atomic_llong round;  // counts calls of cpli_thread_pool_run
   atomic_bool leave;
   void (*work)(void* user, int32_t i);
   void* user;
@@ -26,13 +26,15 @@ struct cpli_crew {
 };
 
 // Rounds follow each other fast, as a rule: look for a while before going to sleep.
-static bool came(cpli_crew* c, int64_t seen) { return c->leave || atomic_load(&c->round) != seen; }
-static bool all_done(cpli_crew* c, int64_t seen) {
+static bool came(cpli_thread_pool* c, int64_t seen) {
+  return c->leave || atomic_load(&c->round) != seen;
+}
+static bool all_done(cpli_thread_pool* c, int64_t seen) {
   (void)seen;
   return atomic_load(&c->busy) == 0;
 }
 
-static void look(cpli_crew* c, bool (*done)(cpli_crew*, int64_t), int64_t seen) {
+static void look(cpli_thread_pool* c, bool (*done)(cpli_thread_pool*, int64_t), int64_t seen) {
   static const double worth_looking = 20e-6;
   double until = cpli_now() + worth_looking;
   do {
@@ -40,13 +42,13 @@ static void look(cpli_crew* c, bool (*done)(cpli_crew*, int64_t), int64_t seen) 
   } while (!done(c, seen) && cpli_now() < until);
 }
 
-static void take_items(cpli_crew* c) {
+static void take_items(cpli_thread_pool* c) {
   for (int32_t i = atomic_fetch_add(&c->next, 1); i < c->n; i = atomic_fetch_add(&c->next, 1))
     c->work(c->user, i);
 }
 
 static void* serve(void* user) {
-  cpli_crew* c = user;
+  cpli_thread_pool* c = user;
   int64_t seen = 0;
   cpli_thread_begins();
   for (;;) {
@@ -67,7 +69,7 @@ static void* serve(void* user) {
 }
 
 // Signals of the process (Ctrl-C) belong to the caller's thread.
-static bool start_thread(cpli_crew* c) {
+static bool start_thread(cpli_thread_pool* c) {
   sigset_t all, before;
   sigfillset(&all);
   for (int s = SIGILL; s <= SIGSEGV; s++) {
@@ -81,9 +83,9 @@ static bool start_thread(cpli_crew* c) {
   return fine;
 }
 
-cpl_status cpli_crew_create(cpl_context* ctx, int32_t threads, cpli_crew** out) {
+cpl_status cpli_thread_pool_create(cpl_context* ctx, int32_t threads, cpli_thread_pool** out) {
   *out = NULL;
-  cpli_crew* c = cpli_alloc(ctx, 1, sizeof *c);
+  cpli_thread_pool* c = cpli_alloc(ctx, 1, sizeof *c);
   if (c == NULL) return cpli_nomem(ctx);
   c->ctx = ctx;
   c->threads = cpli_alloc(ctx, (size_t)threads, sizeof *c->threads);
@@ -91,7 +93,7 @@ cpl_status cpli_crew_create(cpl_context* ctx, int32_t threads, cpli_crew** out) 
   pthread_cond_init(&c->wake, NULL);
   pthread_cond_init(&c->done, NULL);
   if (c->threads == NULL) {
-    cpli_crew_destroy(c);
+    cpli_thread_pool_destroy(c);
     return cpli_nomem(ctx);
   }
   c->wanted = threads - 1;  // they are started when there is work for them
@@ -99,7 +101,7 @@ cpl_status cpli_crew_create(cpl_context* ctx, int32_t threads, cpli_crew** out) 
   return CPL_OK;
 }
 
-void cpli_crew_destroy(cpli_crew* c) {
+void cpli_thread_pool_destroy(cpli_thread_pool* c) {
   if (c == NULL) return;
   pthread_mutex_lock(&c->mutex);
   c->leave = true;
@@ -113,9 +115,10 @@ void cpli_crew_destroy(cpli_crew* c) {
   cpli_free(c->ctx, c);
 }
 
-int32_t cpli_crew_size(const cpli_crew* c) { return c->n_threads + 1; }
+int32_t cpli_thread_pool_size(const cpli_thread_pool* c) { return c->n_threads + 1; }
 
-void cpli_crew_run(cpli_crew* c, int32_t n, void (*work)(void* user, int32_t i), void* user) {
+void cpli_thread_pool_run(cpli_thread_pool* c, int32_t n, void (*work)(void* user, int32_t i),
+                          void* user) {
   while (c->n_threads < c->wanted && start_thread(c)) {
   }
   c->wanted = c->n_threads;  // more cannot be had

@@ -14,7 +14,7 @@
 typedef struct pieces {
   cpl_stepper base;
   cpl_model* whole;  // taken apart; it has the description
-  cpl_pieces map;
+  cpl_subsystems map;
   cpli_integrate** steppers;
   int32_t n;
   cpli_heap heap;    // the one that came least far first
@@ -192,7 +192,7 @@ static cpl_status run_of(pieces* p, const uint32_t* refs, size_t n, cpl_componen
   for (*count = 0; *count < n && *count < RUN; ++*count) {
     uint32_t ref = refs[*count];
     if (ref >= p->map.n_refs) return refuse(p, ref);
-    const cpl_piece_ref* at = &p->map.refs[p->map.first[ref]];
+    const cpl_subsystem_ref* at = &p->map.refs[p->map.first[ref]];
     if (piece >= 0 && at->piece != piece) break;
     piece = at->piece;
     inner[*count] = at->ref;
@@ -251,7 +251,7 @@ static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* va
   if (ref >= p->map.n_refs) return refuse(p, ref);
   cpl_status st = CPL_OK;
   for (int32_t k = p->map.first[ref]; k < p->map.first[ref + 1] && st >= 0; k++) {
-    const cpl_piece_ref* at = &p->map.refs[k];
+    const cpl_subsystem_ref* at = &p->map.refs[k];
     cpl_component* c;
     st = present(p, at->piece, &c);
     if (st < 0) return st;
@@ -474,7 +474,7 @@ static cpl_status allocate(pieces* p) {
   return CPL_OK;
 }
 
-static void destroy_models(const cpl_pieces* from, int32_t first) {
+static void destroy_models(const cpl_subsystems* from, int32_t first) {
   for (int32_t i = first; i < from->n; i++)
     from->models[i]->base.ops->destroy(&from->models[i]->base);
 }
@@ -491,8 +491,8 @@ static cpl_status make_steppers(pieces* p, const cpl_solver_def* def) {
   return st;
 }
 
-cpl_status cpli_integrate_pieces(cpl_model* whole, const cpl_pieces* map, const cpl_solver_def* def,
-                                 cpl_stepper** out) {
+cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* map,
+                                     const cpl_solver_def* def, cpl_stepper** out) {
   cpl_context* ctx = whole->base.ctx;
   pieces* p = cpli_alloc(ctx, 1, sizeof *p);
   *out = NULL;
@@ -540,7 +540,7 @@ void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from) {
   to->in_models_s += from->in_models_s;
 }
 
-const cpl_solver_stats* cpli_pieces_stats(const cpl_stepper* base) {
+const cpl_solver_stats* cpli_subsystems_stats(const cpl_stepper* base) {
   if (base->ops != &stepper_ops) return NULL;
   pieces* p = (pieces*)base;
   p->sum = (cpl_solver_stats){0};

@@ -3,18 +3,18 @@
 //
 // Steppers side by side. The one that has come least far works ahead next, so that an event is
 // found when all others are past it; only its part stops there. The others are brought to the
-// present when somebody asks for their values. It is for steppers what solver/pieces.c is for
+// present when somebody asks for their values. It is for steppers what solver/subsystems.c is for
 // models.
 //
 // A stepper that cannot work ahead, a master with its communication steps, takes its step first.
 // The others follow to where it stopped, and until they are there it shows the values it had
 // before: an event of another costs it nothing. value_time() says which time they belong to.
-#include "master/beside.h"
+#include "master/independent.h"
 
 #include <math.h>
 
 #include "base/heap.h"
-#include "master/held.h"
+#include "master/cached.h"
 
 typedef struct part {
   cpl_stepper* s;
@@ -28,8 +28,8 @@ typedef struct part {
 typedef struct beside {
   cpl_stepper base;
   cpli_merged* merged;
-  const cpli_beside_place* places;  // of each variable
-  cpli_held held;
+  const cpli_independent_slot* places;  // of each variable
+  cpli_cached held;
   char* name;
   part* parts;
   int32_t n;
@@ -163,7 +163,7 @@ static cpl_status go_first(beside* b, double t_end, double* stop) {
     part* p = &b->parts[b->coarse[k]];
     cpl_step_result r = {.time = t_end};
     if (!is_hidden(p)) {
-      st = cpli_held_take(&b->held, b->coarse[k], &p->s->base);
+      st = cpli_cached_take(&b->held, b->coarse[k], &p->s->base);
       if (st >= 0) st = p->s->ops->step(p->s, t_end, t_end, &r);
       p->at = b->t;
       p->until = r.time;
@@ -238,7 +238,7 @@ static cpl_status run_of(beside* b, const uint32_t* refs, size_t n, cpl_componen
     if (at >= 0 && b->places[ref].part != at) break;
     at = b->places[ref].part;
     inner[*count] = b->places[ref].ref;
-    if (b->parts[at].coarse) cpli_held_note(&b->held, ref);
+    if (b->parts[at].coarse) cpli_cached_note(&b->held, ref);
   }
   *c = &b->parts[at].s->base;
   *hidden = is_hidden(&b->parts[at]);
@@ -261,17 +261,17 @@ static cpl_status run_of(beside* b, const uint32_t* refs, size_t n, cpl_componen
   return st
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  GET_RUNS(cpli_held_reals, p->ops->get_real(p, inner, count, values + i));
+  GET_RUNS(cpli_cached_reals, p->ops->get_real(p, inner, count, values + i));
 }
 
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
-  GET_RUNS(cpli_held_integers, p->ops->get_integer(p, type, inner, count, values + i));
+  GET_RUNS(cpli_cached_integers, p->ops->get_integer(p, type, inner, count, values + i));
 }
 
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
-  GET_RUNS(cpli_held_texts, p->ops->get_string(p, inner, count, values + i));
+  GET_RUNS(cpli_cached_texts, p->ops->get_string(p, inner, count, values + i));
 }
 
 // Who gets a value has an event of its own there.
@@ -394,7 +394,7 @@ static void destroy(cpl_component* c) {
   beside* b = self_of(c);
   cpl_context* ctx = c->ctx;
   for (int32_t i = 0; i < b->n; i++) b->parts[i].s->base.ops->destroy(&b->parts[i].s->base);
-  cpli_held_free(&b->held);
+  cpli_cached_free(&b->held);
   cpli_merged_release(b->merged);
   cpli_free(ctx, (void*)b->places);
   cpli_free(ctx, b->parts);
@@ -463,14 +463,15 @@ static void fill(beside* b, cpl_stepper* const* parts, cpli_merged* merged) {
   find_capabilities(b);
 }
 
-cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* parts, int32_t n,
-                       cpli_merged* merged, const cpli_beside_place* places, cpl_stepper** out) {
+cpl_status cpli_independent(cpl_context* ctx, const char* name, cpl_stepper* const* parts,
+                            int32_t n, cpli_merged* merged, const cpli_independent_slot* places,
+                            cpl_stepper** out) {
   size_t vars = (size_t)merged->desc.n_vars;
   *out = NULL;
   beside* b = cpli_alloc(ctx, 1, sizeof *b);
   part* list = cpli_alloc(ctx, (size_t)n, sizeof *list);
   int32_t* memory = cpli_alloc(ctx, 4 * (size_t)n, sizeof *memory);
-  cpli_beside_place* own_places = cpli_alloc(ctx, vars, sizeof *own_places);
+  cpli_independent_slot* own_places = cpli_alloc(ctx, vars, sizeof *own_places);
   char* own_name = cpli_strdup(ctx, name);
   if (b == NULL || list == NULL || memory == NULL || own_name == NULL || own_places == NULL) {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
@@ -484,7 +485,7 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
   for (size_t v = 0; v < vars; v++)
     own_places[v] = places != NULL
                         ? places[v]
-                        : (cpli_beside_place){merged->part_of_var[v], merged->ref_of_var[v]};
+                        : (cpli_independent_slot){merged->part_of_var[v], merged->ref_of_var[v]};
   *b = (beside){.name = own_name,
                 .places = own_places,
                 .parts = list,
@@ -495,7 +496,7 @@ cpl_status cpli_beside(cpl_context* ctx, const char* name, cpl_stepper* const* p
   b->base.base =
       (cpl_component){.ops = &component_ops, .desc = &merged->desc, .ctx = ctx, .name = own_name};
   fill(b, parts, merged);
-  cpl_status st = cpli_held_init(&b->held, ctx, &merged->desc, own_places);
+  cpl_status st = cpli_cached_init(&b->held, ctx, &merged->desc, own_places);
   if (st < 0) destroy(&b->base.base);
   else *out = &b->base;
   return st;
@@ -505,16 +506,16 @@ static const beside* as_beside(const cpl_stepper* s) {
   return s->base.ops == &component_ops ? (const beside*)s : NULL;
 }
 
-int32_t cpli_beside_count(const cpl_stepper* s) {
+int32_t cpli_independent_count(const cpl_stepper* s) {
   const beside* b = as_beside(s);
   return b != NULL ? b->n : 0;
 }
 
-const cpl_stepper* cpli_beside_part(const cpl_stepper* s, int32_t i) {
+const cpl_stepper* cpli_independent_part(const cpl_stepper* s, int32_t i) {
   return as_beside(s)->parts[i].s;
 }
 
-const cpl_stepper* cpli_beside_coarse(const cpl_stepper* s) {
+const cpl_stepper* cpli_independent_coarse(const cpl_stepper* s) {
   const beside* b = as_beside(s);
   return b != NULL && b->n_coarse > 0 ? b->parts[b->coarse[0]].s : NULL;
 }

@@ -250,7 +250,7 @@ static cpl_status part_from(cpli_tlm* m, int32_t i) {
   return m->sources[i]->ops->make_stepper(m->sources[i], p->stats.name, &p->s);
 }
 
-cpl_status cpli_tlm_part_ways(cpli_tlm* m) {
+cpl_status cpli_tlm_start_processes(cpli_tlm* m) {
   cpl_status st = CPL_OK;
   m->sources = cpli_arena_alloc(&m->arena, (size_t)m->n_parts, sizeof *m->sources);
   if (m->sources == NULL) return cpli_nomem(m->base.base.ctx);
@@ -275,13 +275,14 @@ static bool is_done(cpli_tlm* m, const cpli_tlm_part* p, double until) {
   return done;
 }
 
-void cpli_apart_start(cpli_tlm* m) {
+void cpli_processes_start(cpli_tlm* m) {
   if (m->common == NULL) return;
   m->common->t_start = m->t_start, m->common->t_stop = m->t_stop;
   atomic_store(&m->common->failed, false);
 }
 
-cpl_status cpli_apart_run(cpli_tlm* m, int32_t worker, int32_t n, double until, int32_t* failed) {
+cpl_status cpli_processes_run(cpli_tlm* m, int32_t worker, int32_t n, double until,
+                              int32_t* failed) {
   for (bool left = true; left && !atomic_load(&m->common->failed) && !cpli_tlm_cancelled(m);) {
     left = false;
     for (int32_t i = worker; i < m->n_parts; i += n) {

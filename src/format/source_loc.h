@@ -7,20 +7,20 @@
 
 #include "base/base.h"
 
-typedef struct cpli_place {
+typedef struct cpli_source_loc {
   const char* file;      // borrowed. Nullable: not from a file.
   int32_t line, column;  // from 1, in characters; 0: the file as a whole
-} cpli_place;
+} cpli_source_loc;
 
 enum { CPLI_PLACE_SIZE = 1024 };
 
 /// "file:line:column: ", "file: " or "", for printf: returns `out`.
-const char* cpli_place_text(const cpli_place* place, char out[CPLI_PLACE_SIZE]);
+const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_PLACE_SIZE]);
 
 /// Record a failure with its place; returns `st`.
 CPL_PRINTF(4, 5)
-cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_place* place, const char* fmt,
-                        ...);
+cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
+                        const char* fmt, ...);
 
 /// " (did you mean a, b or c?)" or "" into `out`, for the end of such a message; returns `out`.
 const char* cpli_did_you_mean(const char* name, const char* (*at)(const void* user, size_t i),
