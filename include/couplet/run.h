@@ -89,6 +89,60 @@ CPL_API cpl_run_def cpl_default_run_def(void);
 ///           (cpl_context_def.cancel). Points up to a failure were handed to on_point.
 CPL_API cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats);
 
+//------------------------------------ step by step ------------------------------------
+
+/// What cpl_run() does, in pieces: values can be read and set between advances, and the state can
+/// be saved and restored.
+typedef struct cpl_simulation cpl_simulation;
+
+/// Prepare a run of a stepper. Where def->on_point is NULL, rows are kept in memory
+/// (cpl_simulation_table()).
+/// Order:    create, [set start values] start, then advance, get, set, save, restore in any order,
+///           finish, destroy.
+/// Owned:    *out by the caller, who calls cpl_simulation_destroy(); *out is NULL after a failure.
+/// Borrowed: the stepper and the lists of def, as long as *out lives.
+CPL_API cpl_status cpl_simulation_create(cpl_stepper* s, const cpl_run_def* def,
+                                         cpl_simulation** out);
+/// Initialise; the first row is recorded.
+CPL_API cpl_status cpl_simulation_start(cpl_simulation* sim);
+/// Advance to `until`, at most to the stop time: output points on the way, both sides of events and
+/// the end are recorded. A stepper whose communication step cannot vary may end at the
+/// communication point behind it.
+/// Returns: CPL_TERMINATE when the model ended the run.
+CPL_API cpl_status cpl_simulation_advance(cpl_simulation* sim, double until);
+CPL_API double cpl_simulation_time(const cpl_simulation* sim);
+
+/// A Real, Integer, Boolean, Enumeration or Clock by its name.
+CPL_API cpl_status cpl_simulation_get(cpl_simulation* sim, const char* name, double* value);
+/// Set an input, a tunable parameter or a continuous state; before the start also any start value.
+/// It takes effect where the simulation is: where the stepper can update its events without a step,
+/// a row with the new values follows the one before.
+CPL_API cpl_status cpl_simulation_set(cpl_simulation* sim, const char* name, double value);
+/// A String by its name. Borrowed: *value, until the next call.
+CPL_API cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name,
+                                           const char** value);
+/// Before the start: a start value as a text, with a unit perhaps: "30 deg".
+CPL_API cpl_status cpl_simulation_set_text(cpl_simulation* sim, const char* name,
+                                           const char* value);
+
+/// Keep where the simulation is; a zeroed snapshot is made, one that was used is used again. Rows
+/// in memory that are later than a restored state are forgotten; a callback sees time go back.
+/// Released by cpl_simulation_forget().
+/// Returns: CPL_ERR_UNSUPPORTED where the stepper cannot, or where rows wait for its communication
+///          points.
+CPL_API cpl_status cpl_simulation_save(cpl_simulation* sim, cpl_snapshot* snapshot);
+CPL_API cpl_status cpl_simulation_restore(cpl_simulation* sim, const cpl_snapshot* snapshot);
+CPL_API void cpl_simulation_forget(cpl_simulation* sim, cpl_snapshot* snapshot);
+
+/// The rows in memory; Strings are left out.
+/// Borrowed: *out, until the next call of this simulation that advances, restores or destroys it.
+CPL_API cpl_status cpl_simulation_table(cpl_simulation* sim, const cpl_table** out);
+
+/// End the run: rows that wait are written, the stepper is terminated.
+/// Nullable: stats
+CPL_API cpl_status cpl_simulation_finish(cpl_simulation* sim, cpl_run_stats* stats);
+CPL_API void cpl_simulation_destroy(cpl_simulation* sim);  ///< Nullable: sim
+
 #ifdef __cplusplus
 }
 #endif

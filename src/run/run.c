@@ -13,53 +13,27 @@
 
 enum { MAX_STANDS = 1000 };  // events at one time
 
-// Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
-// accumulates.
-typedef struct grid {
-  double start, stop, spacing;
-  int64_t next, last;
-} grid;
-
-typedef struct run {
-  cpl_stepper* s;
-  const cpl_run_def* def;
-  cpl_run_stats* stats;
-  cpli_inputs inputs;
-  cpli_recorder recorder;
-  grid output, exchange;
-  double t;
-  bool dense;
-  double tolerance;  // of communication steps that follow their error; 0: they do not
-  bool any_time;     // without dense output: output points are communication points
-  bool ended;
-  bool recorded;   // t is recorded with the values that hold now
-  bool said_late;  // that jumps of inputs take effect later
-  bool stepped;    // who steps tells of its steps itself
-  cpli_pace pace;  // where it does not
-  // when on_step is called next
-  double shown, looked;
-  int32_t skip, skipped;
-} run;
+typedef cpl_simulation run;
 
 cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
 
 //------------------------------------ time ------------------------------------
 
-static grid grid_make(double start, double stop, double spacing) {
+static cpli_grid grid_make(double start, double stop, double spacing) {
   double n = ceil((stop - start) / spacing * (1 - 1e-12) - 1e-9);
-  return (grid){start, stop, spacing, 1, n >= 1 ? (int64_t)n : 1};
+  return (cpli_grid){start, stop, spacing, 1, n >= 1 ? (int64_t)n : 1};
 }
 
-static double grid_next(const grid* g) {
+static double grid_next(const cpli_grid* g) {
   return g->next >= g->last ? g->stop : g->start + (double)g->next * g->spacing;
 }
 
-static void grid_pass(grid* g, double t) {
+static void grid_pass(cpli_grid* g, double t) {
   while (g->next < g->last && grid_next(g) <= t) g->next++;
 }
 
 static cpl_status check(run* r) {
-  const cpl_run_def* d = r->def;
+  const cpl_run_def* d = &r->def;
   cpl_context* ctx = r->s->base.ctx;
   const char* who = r->s->base.name;
   if (!isfinite(d->start_time) || !isfinite(d->stop_time) || d->stop_time < d->start_time) {
@@ -82,7 +56,7 @@ static cpl_status check(run* r) {
 }
 
 static void plan_grids(run* r) {
-  const cpl_run_def* d = r->def;
+  const cpl_run_def* d = &r->def;
   double span = d->stop_time - d->start_time;
   double interval = d->interval, step = r->dense ? 0 : d->step, own = cpl_master_step_size(r->s);
   if (interval == 0) interval = step > 0 ? step : span / 500;
@@ -95,7 +69,7 @@ static void plan_grids(run* r) {
 
 // Whether the last step would be shorter than all others, for a stepper that cannot vary it.
 static bool ends_short(const run* r) {
-  const grid* g = &r->exchange;
+  const cpli_grid* g = &r->exchange;
   return !r->any_time && g->stop < g->start + (double)g->last * g->spacing * (1 - 1e-9);
 }
 
@@ -149,8 +123,8 @@ static cpl_status update_event(run* r) {
 static cpl_status dense_step(run* r) {
   cpl_step_result result;
   double jump = cpli_inputs_next_jump(&r->inputs);
-  double limit = fmin(jump, r->def->stop_time);
-  double target = fmin(grid_next(&r->output), limit);
+  double limit = fmin(jump, r->def.stop_time);
+  double target = fmin(fmin(grid_next(&r->output), r->until), limit);
   cpl_status st = r->s->ops->step(r->s, target, limit, &result);
   if (st < 0) return st;
   r->t = result.time;
@@ -169,7 +143,7 @@ static cpl_status dense_step(run* r) {
 }
 
 static cpl_status refused(run* r, double target, double reached, double* h) {
-  r->stats->refused_steps++;
+  r->stats.refused_steps++;
   if (reached > r->t) return CPL_OK;
   *h *= 0.5;
   if (r->t + *h > r->t && *h > 1e-10 * (target - r->t)) return CPL_OK;
@@ -181,14 +155,14 @@ static cpl_status refused(run* r, double target, double reached, double* h) {
 static double next_exchange(const run* r) {
   double target = grid_next(&r->exchange);
   if (!r->any_time) return target;
-  double next = fmin(grid_next(&r->output), r->recorder.next);
+  double next = fmin(fmin(grid_next(&r->output), r->until), r->recorder.next);
   return next < target - rounding(r) && next > r->t ? next : target;
 }
 
 // The stop time lies before the next point of a stepper whose step cannot vary.
 static cpl_status end_early(run* r) {
-  cpl_status st = record_passed(r, r->def->stop_time);
-  r->t = r->def->stop_time;
+  cpl_status st = record_passed(r, r->def.stop_time);
+  r->t = r->def.stop_time;
   return st < 0 ? st : cpli_recorder_await(&r->recorder, r->t);
 }
 
@@ -235,7 +209,7 @@ static cpl_status check_progress(run* r, double before, int* stands) {
 // A stepper that tells nothing of its own steps: communication steps are all that is known.
 static cpl_status note_pace(run* r, double t) {
   cpl_component* c = &r->s->base;
-  if (cpli_pace_step(c->ctx, &r->pace, c->name, t, t - r->t, r->def->stop_time, "")) return CPL_OK;
+  if (cpli_pace_step(c->ctx, &r->pace, c->name, t, t - r->t, r->def.stop_time, "")) return CPL_OK;
   return cpl_fail(c->ctx, CPL_ERR_MODEL,
                   "%s: time does not advance any more at t=%.12g: the last communication step was "
                   "%.3g s long",
@@ -258,7 +232,7 @@ static cpl_status exchange_step(run* r) {
     st = r->s->ops->step(r->s, end, end, &result);
     if (st >= 0 && !r->stepped) st = note_pace(r, result.time);
     if (st < 0) return st;
-    r->stats->communication_steps++;
+    r->stats.communication_steps++;
     if (result.end == CPL_STEP_REFUSED) st = refused(r, target, result.time, &h);
     if (st >= 0 && result.time > r->t) st = record_passed(r, result.time);
     if (result.time > r->t) r->recorded = false;
@@ -280,7 +254,7 @@ static cpl_status exchange_step(run* r) {
   if (st < 0) return st;
   grid_pass(&r->exchange, r->t);
   double now = r->t + rounding(r);
-  if (r->t < r->def->stop_time && now < grid_next(&r->output)) return CPL_OK;
+  if (r->t < r->until && now < grid_next(&r->output)) return CPL_OK;
   grid_pass(&r->output, now);
   return record(r);
 }
@@ -289,26 +263,16 @@ static cpl_status exchange_step(run* r) {
 
 static cpl_status initialize(run* r) {
   cpl_component* c = &r->s->base;
-  cpl_setup setup = {.start_time = r->def->start_time,
+  cpl_setup setup = {.start_time = r->def.start_time,
                      .has_stop_time = true,
-                     .stop_time = r->def->stop_time,
-                     .has_tolerance = r->def->tolerance > 0,
-                     .tolerance = r->def->tolerance};
-  cpl_status st = cpli_set_starts(c, r->def->starts, r->def->n_starts);
+                     .stop_time = r->def.stop_time,
+                     .has_tolerance = r->def.tolerance > 0,
+                     .tolerance = r->def.tolerance};
+  cpl_status st = cpli_set_starts(c, r->def.starts, r->def.n_starts);
   if (st >= 0) st = c->ops->setup(c, &setup);
   if (st >= 0) st = c->ops->enter_init(c);
-  if (st >= 0) st = cpli_inputs_start(&r->inputs, r->def->start_time);
+  if (st >= 0) st = cpli_inputs_start(&r->inputs, r->def.start_time);
   if (st >= 0) st = c->ops->exit_init(c);
-  return st;
-}
-
-static cpl_status advance(run* r) {
-  cpl_status st = record(r);
-  while (st >= 0 && !r->ended && r->t < r->def->stop_time) {
-    if (cpli_cancelled(r->s->base.ctx)) return CPL_ERR_CANCELLED;
-    st = r->dense ? dense_step(r) : exchange_step(r);
-    if (r->def->on_progress != NULL) r->def->on_progress(r->def->user, r->t);
-  }
   return st;
 }
 
@@ -324,7 +288,7 @@ static void on_stepped(void* user, double t, double h) {
   static const double between = 0.1;  // calls of on_step [s]
   run* r = user;
   r->stepped = true;
-  if (r->def->on_step == NULL || ++r->skipped < r->skip) return;
+  if (r->def.on_step == NULL || ++r->skipped < r->skip) return;
   double now = cpli_now(), passed = now - r->looked;
   r->looked = now;
   r->skipped = 0;
@@ -332,50 +296,93 @@ static void on_stepped(void* user, double t, double h) {
   else if (passed > 0.02 && r->skip > 1) r->skip /= 2;
   if (now - r->shown < between) return;
   r->shown = now;
-  r->def->on_step(r->def->user, t, h);
+  r->def.on_step(r->def.user, t, h);
 }
 
-cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
-  cpl_run_stats own;
-  run r = {.s = s,
-           .def = def,
-           .stats = stats != NULL ? stats : &own,
-           .t = def->start_time,
-           .dense = s->base.can.dense_output,
-           .tolerance = cpli_master_tolerance(s)};
-  *r.stats = (cpl_run_stats){0};
-  double since = cpli_now();
-  r.shown = r.looked = since;
-  r.skip = 1;
-  cpli_watch_steps(s->base.ctx, on_stepped, &r);
-  cpl_status st = check(&r);
-  if (st >= 0) st = cpli_inputs_open(&r.inputs, s, def);
-  if (st >= 0) st = cpli_recorder_open(&r.recorder, s, def);
-  if (st >= 0) plan_grids(&r);
-  if (st >= 0 && rows_wait(&r)) st = cpli_recorder_wait(&r.recorder);
-  if (st >= 0) st = initialize(&r);
-  if (st >= 0) st = cpli_recorder_begin(&r.recorder);
-  if (st >= 0) st = advance(&r);
-  if (st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(s->base.ctx)) st = interrupted(&r);
-  cpli_watch_steps(s->base.ctx, NULL, NULL);
-  cpl_status written = cpli_recorder_finish(&r.recorder);
+static cpl_status note_interruption(run* r, cpl_status st) {
+  bool cancelled = st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(r->s->base.ctx);
+  return cancelled ? interrupted(r) : st;
+}
+
+cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* def) {
+  *r = (run){.s = s,
+             .def = *def,
+             .t = def->start_time,
+             .until = def->stop_time,
+             .dense = s->base.can.dense_output,
+             .tolerance = cpli_master_tolerance(s),
+             .since = cpli_now(),
+             .skip = 1};
+  r->shown = r->looked = r->since;
+  cpl_status st = check(r);
+  if (st >= 0) st = cpli_inputs_open(&r->inputs, s, &r->def);
+  if (st >= 0) st = cpli_recorder_open(&r->recorder, s, &r->def);
+  if (st >= 0) plan_grids(r);
+  return st >= 0 && rows_wait(r) ? cpli_recorder_wait(&r->recorder) : st;
+}
+
+cpl_status cpli_run_start(run* r) {
+  cpli_watch_steps(r->s->base.ctx, on_stepped, r);
+  cpl_status st = initialize(r);
+  if (st >= 0) st = cpli_recorder_begin(&r->recorder);
+  if (st >= 0) st = record(r);
+  r->running = st >= 0;
+  cpli_watch_steps(r->s->base.ctx, NULL, NULL);
+  return note_interruption(r, st);
+}
+
+cpl_status cpli_run_advance(run* r) {
+  cpl_status st = CPL_OK;
+  cpli_watch_steps(r->s->base.ctx, on_stepped, r);
+  while (st >= 0 && !r->ended && r->t < r->until) {
+    if (cpli_cancelled(r->s->base.ctx)) st = CPL_ERR_CANCELLED;
+    else st = r->dense ? dense_step(r) : exchange_step(r);
+    if (st != CPL_ERR_CANCELLED && r->def.on_progress != NULL)
+      r->def.on_progress(r->def.user, r->t);
+  }
+  cpli_watch_steps(r->s->base.ctx, NULL, NULL);
+  return note_interruption(r, st);
+}
+
+cpl_status cpli_run_update(run* r) {
+  cpl_status st = update_event(r);
+  return st < 0 ? st : record(r);
+}
+
+cpl_status cpli_run_finish(run* r, cpl_status st) {
+  cpl_stepper* s = r->s;
+  cpl_status written = cpli_recorder_finish(&r->recorder);
   if (st >= 0) st = written;
   if (st >= 0) st = s->base.ops->terminate(&s->base);
   const cpl_solver_stats* solver = cpl_integrate_stats(s);
   cpl_modes_stats modes;
-  if (solver != NULL) r.stats->solver = *solver;
+  if (solver != NULL) r->stats.solver = *solver;
   else if (cpl_modes_get_stats(s, &modes)) {
-    r.stats->solver = modes.solver;
-    r.stats->switches = modes.switches;
-    r.stats->in_switches_s = modes.in_switches_s;
-    r.stats->in_mapping_s = modes.in_mapping_s;
+    r->stats.solver = modes.solver;
+    r->stats.switches = modes.switches;
+    r->stats.in_switches_s = modes.in_switches_s;
+    r->stats.in_mapping_s = modes.in_mapping_s;
   }
-  r.stats->reached = r.t;
-  r.stats->terminated = r.ended;
-  r.stats->points = r.recorder.points;
-  r.stats->in_output_s = r.recorder.spent_s;
-  r.stats->wall_s = cpli_now() - since;
-  cpli_recorder_close(&r.recorder);
-  cpli_inputs_close(&r.inputs);
-  return st >= 0 && r.ended ? CPL_TERMINATE : st < 0 ? st : CPL_OK;
+  r->stats.reached = r->t;
+  r->stats.terminated = r->ended;
+  r->stats.points = r->recorder.points;
+  r->stats.in_output_s = r->recorder.spent_s;
+  r->stats.wall_s = cpli_now() - r->since;
+  return st >= 0 && r->ended ? CPL_TERMINATE : st < 0 ? st : CPL_OK;
+}
+
+void cpli_run_close(run* r) {
+  cpli_recorder_close(&r->recorder);
+  cpli_inputs_close(&r->inputs);
+}
+
+cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
+  run r;
+  cpl_status st = cpli_run_open(&r, s, def);
+  if (st >= 0) st = cpli_run_start(&r);
+  if (st >= 0) st = cpli_run_advance(&r);
+  st = cpli_run_finish(&r, st);
+  if (stats != NULL) *stats = r.stats;
+  cpli_run_close(&r);
+  return st;
 }

@@ -107,3 +107,70 @@ cpl_status cpli_recorder_sample(cpli_recorder* r, double t);
 cpl_status cpli_recorder_await(cpli_recorder* r, double t);
 /// The end: rows that still wait are written with the last values known.
 cpl_status cpli_recorder_finish(cpli_recorder* r);
+
+//------------------------------------ memory.c ------------------------------------
+
+// Rows in memory: where nobody else takes them.
+typedef struct cpli_memory {
+  cpl_context* ctx;
+  const cpl_column* columns;
+  size_t n_columns;  // of the run; n_kept of them are numbers
+  size_t n_kept, n_rows, cap;
+  double* rows;  // time, then the numbers
+  cpl_table table;
+  char* table_memory;
+} cpli_memory;
+
+cpl_status cpli_memory_begin(cpli_memory* m, const cpl_column* columns, size_t n);
+cpl_status cpli_memory_add(cpli_memory* m, double t, const cpl_value* values);
+/// Rows later than t are forgotten.
+void cpli_memory_cut(cpli_memory* m, double t);
+cpl_status cpli_memory_table(cpli_memory* m, const cpl_table** out);
+void cpli_memory_free(cpli_memory* m);
+
+//------------------------------------ run.c ------------------------------------
+
+// Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
+// accumulates.
+typedef struct cpli_grid {
+  double start, stop, spacing;
+  int64_t next, last;
+} cpli_grid;
+
+struct cpl_simulation {
+  cpl_stepper* s;
+  cpl_run_def def;
+  cpl_run_stats stats;
+  double since;  // when it was opened
+  cpli_inputs inputs;
+  cpli_recorder recorder;
+  cpli_grid output, exchange;
+  double t, until;  // reached, and where the present advance ends
+  bool dense;
+  double tolerance;  // of communication steps that follow their error; 0: they do not
+  bool any_time;     // without dense output: output points are communication points
+  bool ended;
+  bool running;    // it is initialised
+  bool changed;    // a value was set since the last step
+  bool recorded;   // t is recorded with the values that hold now
+  bool said_late;  // that jumps of inputs take effect later
+  bool stepped;    // who steps tells of its steps itself
+  cpli_pace pace;  // where it does not
+  // when on_step is called next
+  double shown, looked;
+  int32_t skip, skipped;
+  cpli_memory memory;  // rows, where no callback takes them
+};
+
+/// Checks the definition and opens inputs and recorder.
+cpl_status cpli_run_open(cpl_simulation* r, cpl_stepper* s, const cpl_run_def* def);
+/// Initialises the stepper and records the start.
+cpl_status cpli_run_start(cpl_simulation* r);
+/// Advances to r->until, or to the end before it.
+cpl_status cpli_run_advance(cpl_simulation* r);
+/// One update of an event where it is.
+cpl_status cpli_run_update(cpl_simulation* r);
+/// The end of a run that went well so far (st >= 0), or not: rows that wait are written, the
+/// stepper is terminated, and r->stats is complete.
+cpl_status cpli_run_finish(cpl_simulation* r, cpl_status st);
+void cpli_run_close(cpl_simulation* r);

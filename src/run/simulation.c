@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A run in pieces, for programs and other languages: the same functions that cpl_run() consists of,
+// with values by name between them.
+#include <math.h>
+
+#include "model/start.h"
+#include "run/run.h"
+
+//------------------------------------ life ------------------------------------
+
+static cpl_status keep_columns(void* user, const cpl_column* columns, size_t n) {
+  cpl_simulation* sim = user;
+  return cpli_memory_begin(&sim->memory, columns, n);
+}
+
+static cpl_status keep_point(void* user, double t, const cpl_value* values) {
+  cpl_simulation* sim = user;
+  return cpli_memory_add(&sim->memory, t, values);
+}
+
+cpl_status cpl_simulation_create(cpl_stepper* s, const cpl_run_def* def, cpl_simulation** out) {
+  cpl_context* ctx = s->base.ctx;
+  *out = NULL;
+  cpl_simulation* sim = cpli_alloc(ctx, 1, sizeof *sim);
+  if (sim == NULL) return cpli_nomem(ctx);
+  cpl_status st = cpli_run_open(sim, s, def);
+  sim->memory.ctx = ctx;
+  if (def->on_point == NULL) {
+    sim->def.on_columns = keep_columns;
+    sim->def.on_point = keep_point;
+    sim->def.user = sim;
+    sim->def.on_progress = NULL;
+    sim->def.on_step = NULL;
+  }
+  if (st >= 0) *out = sim;
+  else cpl_simulation_destroy(sim);
+  return st;
+}
+
+void cpl_simulation_destroy(cpl_simulation* sim) {
+  if (sim == NULL) return;
+  cpl_context* ctx = sim->s->base.ctx;
+  cpli_run_close(sim);
+  cpli_memory_free(&sim->memory);
+  cpli_free(ctx, sim);
+}
+
+static cpl_status refuse(const cpl_simulation* sim, const char* what) {
+  return cpl_fail(sim->s->base.ctx, CPL_ERR_INPUT, "%s: the simulation %s", sim->s->base.name,
+                  what);
+}
+
+cpl_status cpl_simulation_start(cpl_simulation* sim) {
+  return sim->running ? refuse(sim, "was started before") : cpli_run_start(sim);
+}
+
+// What was set takes effect: both sides are recorded.
+static cpl_status take_effect(cpl_simulation* sim) {
+  bool due = sim->changed && sim->s->base.can.zero_step;
+  sim->changed = false;
+  return due ? cpli_run_update(sim) : CPL_OK;
+}
+
+cpl_status cpl_simulation_advance(cpl_simulation* sim, double until) {
+  if (!sim->running) return refuse(sim, "has not been started");
+  if (!(until >= sim->t)) return refuse(sim, "can only advance to a later time");
+  cpl_status st = take_effect(sim);
+  sim->until = fmin(until, sim->def.stop_time);
+  if (st >= 0) st = cpli_run_advance(sim);
+  return st >= 0 && sim->ended ? CPL_TERMINATE : st;
+}
+
+double cpl_simulation_time(const cpl_simulation* sim) { return sim->t; }
+
+cpl_status cpl_simulation_finish(cpl_simulation* sim, cpl_run_stats* stats) {
+  cpl_status st = cpli_run_finish(sim, sim->running ? CPL_OK : CPL_ERR_INPUT);
+  sim->running = false;
+  if (stats != NULL) *stats = sim->stats;
+  return st;
+}
+
+//------------------------------------ values ------------------------------------
+
+static cpl_status find(const cpl_simulation* sim, const char* name, const cpl_variable** out) {
+  const cpl_component* c = &sim->s->base;
+  int32_t i = -1;
+  cpl_status st = cpl_require_variable(c->ctx, c->desc, name, &i);
+  if (st >= 0) *out = &c->desc->vars[i];
+  return st;
+}
+
+static cpl_status wrong_type(const cpl_simulation* sim, const cpl_variable* v) {
+  return cpl_fail(sim->s->base.ctx, CPL_ERR_INPUT, "%s: %s is a %s", sim->s->base.name, v->name,
+                  cpl_type_name((cpl_type)v->type));
+}
+
+cpl_status cpl_simulation_get(cpl_simulation* sim, const char* name, double* value) {
+  cpl_component* c = &sim->s->base;
+  const cpl_variable* v = NULL;
+  int64_t integer = 0;
+  *value = NAN;
+  cpl_status st = find(sim, name, &v);
+  if (st >= 0 && sim->running) st = take_effect(sim);
+  if (st < 0) return st;
+  if (v->type == CPL_STRING || v->type == CPL_BINARY) return wrong_type(sim, v);
+  if (v->type == CPL_REAL) return c->ops->get_real(c, &v->ref, 1, value);
+  st = c->ops->get_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
+  bool is_unsigned = v->width == CPL_WIDTH_UINT64;
+  if (st >= 0) *value = is_unsigned ? (double)(uint64_t)integer : (double)integer;
+  return st;
+}
+
+cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name, const char** value) {
+  cpl_component* c = &sim->s->base;
+  const cpl_variable* v = NULL;
+  *value = "";
+  cpl_status st = find(sim, name, &v);
+  if (st < 0) return st;
+  return v->type == CPL_STRING ? c->ops->get_string(c, &v->ref, 1, value) : wrong_type(sim, v);
+}
+
+cpl_status cpl_simulation_set_text(cpl_simulation* sim, const char* name, const char* value) {
+  cpl_start start = {name, value};
+  if (sim->running) return refuse(sim, "has been started: start values cannot be set any more");
+  return cpli_set_starts(&sim->s->base, &start, 1);
+}
+
+static int32_t state_of(const cpl_description* d, const cpl_variable* v) {
+  for (int32_t i = 0; i < d->n_states; i++) {
+    const cpl_variable* state = d->states[i] >= 0 ? &d->vars[d->states[i]] : NULL;
+    if (state != NULL && state->ref == v->ref && state->type == v->type) return i;
+  }
+  return -1;
+}
+
+static cpl_status set_running(cpl_simulation* sim, const cpl_variable* v, double value) {
+  cpl_component* c = &sim->s->base;
+  bool input = v->causality == CPL_CAUSALITY_INPUT;
+  bool tunable =
+      v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
+  int32_t state = state_of(c->desc, v);
+  int64_t integer = (int64_t)value;
+  if (!input && !tunable && state >= 0 && sim->s->ops->set_states != NULL)
+    return sim->s->ops->set_states(sim->s, &state, 1, &value);
+  if (!input && !tunable)
+    return cpl_fail(c->ctx, CPL_ERR_INPUT,
+                    "%s: %s is neither an input nor a tunable parameter nor a state that can be "
+                    "set: it cannot be set during a run",
+                    c->name, v->name);
+  if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
+  if (v->type == CPL_STRING || v->type == CPL_BINARY) return wrong_type(sim, v);
+  if (!(fabs(value) < 0x1p63) || value != floor(value))
+    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s cannot be %.17g: it is a %s", c->name, v->name,
+                    value, cpl_type_name((cpl_type)v->type));
+  return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
+}
+
+cpl_status cpl_simulation_set(cpl_simulation* sim, const char* name, double value) {
+  const cpl_variable* v = NULL;
+  char text[40];
+  cpl_status st = find(sim, name, &v);
+  if (st < 0) return st;
+  snprintf(text, sizeof text, "%.17g", value);
+  if (!sim->running) return cpl_simulation_set_text(sim, name, text);
+  st = set_running(sim, v, value);
+  sim->changed = sim->changed || st >= 0;
+  return st;
+}
+
+//------------------------------------ states ------------------------------------
+
+// The state of the stepper, and where the run is.
+typedef struct saved {
+  cpl_snapshot stepper;
+  double t;
+  int64_t output_next, exchange_next;
+  bool recorded, ended, changed;
+  struct {
+    cpli_cursor cursor;
+    double last;
+  } inputs[];
+} saved;
+
+static cpl_status cannot_save(const cpl_simulation* sim, const char* why) {
+  return cpl_fail(sim->s->base.ctx, CPL_ERR_UNSUPPORTED, "%s: the state cannot be saved: %s",
+                  sim->s->base.name, why);
+}
+
+cpl_status cpl_simulation_save(cpl_simulation* sim, cpl_snapshot* snapshot) {
+  cpl_component* c = &sim->s->base;
+  saved* to = snapshot->data;
+  if (!sim->running) return refuse(sim, "has not been started");
+  if (!c->can.save_restore || c->ops->save == NULL)
+    return cannot_save(sim, "the stepper does not offer it");
+  if (sim->recorder.waits)
+    return cannot_save(sim, "rows wait for the next communication point of a model");
+  if (to == NULL) {
+    to = cpli_alloc(c->ctx, 1, sizeof *to + sim->inputs.n * sizeof to->inputs[0]);
+    if (to == NULL) return cpli_nomem(c->ctx);
+    snapshot->data = to;
+  }
+  to->t = sim->t;
+  to->output_next = sim->output.next;
+  to->exchange_next = sim->exchange.next;
+  to->recorded = sim->recorded, to->ended = sim->ended, to->changed = sim->changed;
+  for (size_t i = 0; i < sim->inputs.n; i++) {
+    to->inputs[i].cursor = sim->inputs.list[i].cursor;
+    to->inputs[i].last = sim->inputs.list[i].last;
+  }
+  return c->ops->save(c, &to->stepper);
+}
+
+cpl_status cpl_simulation_restore(cpl_simulation* sim, const cpl_snapshot* snapshot) {
+  cpl_component* c = &sim->s->base;
+  const saved* from = snapshot->data;
+  if (from == NULL || !sim->running) return refuse(sim, "has no saved state to return to");
+  cpl_status st = c->ops->restore(c, &from->stepper);
+  if (st < 0) return st;
+  sim->t = from->t;
+  sim->output.next = from->output_next;
+  sim->exchange.next = from->exchange_next;
+  sim->recorded = from->recorded, sim->ended = from->ended, sim->changed = from->changed;
+  for (size_t i = 0; i < sim->inputs.n; i++) {
+    sim->inputs.list[i].cursor = from->inputs[i].cursor;
+    sim->inputs.list[i].last = from->inputs[i].last;
+  }
+  if (sim->memory.columns != NULL) cpli_memory_cut(&sim->memory, sim->t);
+  return CPL_OK;
+}
+
+void cpl_simulation_forget(cpl_simulation* sim, cpl_snapshot* snapshot) {
+  cpl_component* c = &sim->s->base;
+  saved* from = snapshot->data;
+  if (from == NULL) return;
+  if (from->stepper.data != NULL) c->ops->forget(c, &from->stepper);
+  cpli_free(c->ctx, from);
+  snapshot->data = NULL;
+}
+
+cpl_status cpl_simulation_table(cpl_simulation* sim, const cpl_table** out) {
+  *out = NULL;
+  if (sim->memory.columns == NULL)
+    return refuse(sim, "keeps no rows: they go to on_point, or it has not been started");
+  return cpli_memory_table(&sim->memory, out);
+}
