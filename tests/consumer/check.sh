@@ -25,6 +25,9 @@ check_cmake() {
   runs ./consumer_static
   ldd ./consumer | grep -q "$libdir/libcouplet.so" || fail "consumer does not use the installed library"
   ! ldd ./consumer_static | grep -q libcouplet || fail "consumer_static uses the shared library"
+  XDG_CACHE_HOME=$work/cache expect "$(./library "$EXAMPLES/simple_coupling/simple_coupling.yaml")" "21 rows, a.x ends at 1.218018
+a.x(1) = 3.310915"
+  expect "$(wc -l < result.csv)" 22
 }
 
 check_pkg_config() {
