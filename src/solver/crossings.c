@@ -7,6 +7,7 @@
 // end. Output points are compared as well when they are served, so that no recorded row contradicts
 // an indicator. The first change of sign found is located on dense output; a method whose steps are
 // more accurate than its dense output repeats its step with other lengths (cpli_solver_ops.again).
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -17,7 +18,7 @@ enum {
   MAX_DEPTH = 12,      // subdivisions on top of each other
   MAX_SAMPLES = 1000,  // inside of one step
   LOOKS = 500,         // at least so many in a run, at output points or beside them
-  SCRATCH = MAX_DEPTH + 4,
+  SCRATCH = MAX_DEPTH + 6,
 };
 static const double margin = 2;   // on the curvature that neighbouring values show
 static const double growth = 3;   // neighbours so much closer tell little of an interval
@@ -185,6 +186,7 @@ static cpl_status locate_dense(cpli_integrate* s, const point* from, const point
                                bool ends) {
   struct cpli_crossings* k = s->crossings;
   attempts user = {s, from->t};
+  assert(k->n_free >= 3);
   double* z1 = k->free[k->n_free - 3];
   memcpy(z1, to->z, s->nz * sizeof(double));
   cpli_search search = {.n = s->nz,
@@ -209,6 +211,7 @@ static cpl_status locate_dense(cpli_integrate* s, const point* from, const point
 static cpl_status locate_accurately(cpli_integrate* s, const point* to, double guess, bool* found) {
   struct cpli_crossings* k = s->crossings;
   attempts user = {s, k->begin.t};
+  assert(k->n_free >= 3);
   double* z1 = k->free[k->n_free - 3];
   double whole = k->end.t - k->begin.t, high = to->t - k->begin.t;
   bool by_steps = s->solver->ops->again != NULL;
