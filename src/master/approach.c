@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Conditions over values of parts that cannot go back. How far they were from their change at the
-// last communication points gives a prediction of when they change. A step in which that is ends
-// before it, by the error of the prediction; the next ones follow better predictions, and the last
-// of them, a short one, leads just past it. Nothing is taken back for that.
+// Locates changes of conditions over values of parts that cannot be rolled back. The margins at the
+// last communication points predict when a condition changes. A step that would contain the change
+// ends before it, by the error of the prediction; the next steps use better predictions, and the
+// last one, a short one, ends just past the change. No rollback is needed.
 #include <float.h>
 #include <math.h>
 
@@ -12,8 +12,8 @@
 
 enum { MAX_EXTRA = 12 };  // steps for one change
 
-// No step is made shorter than this part of the usual one: parts may have steps of their own.
-static const double shortest = 1e-4;
+// Lower limit of a step, as a fraction of the usual one: parts may have steps of their own.
+static const double min_fraction = 1e-4;
 
 //------------------------------------ polynomials ------------------------------------
 
@@ -37,7 +37,7 @@ static void roots_of(parabola p, double c, double roots[2]) {
   roots[1] = p.a != 0 ? q / p.a : NAN;
 }
 
-// The root that comes first between low and high, both as distances from t[0]; NAN: none.
+// The first root between low and high, both distances from t[0]; NAN: none.
 static double first_root(const cpli_trace* k, int32_t n, double low, double high) {
   double roots[2], first = NAN;
   roots_of(through(k, n), k->margin[0], roots);
@@ -69,8 +69,8 @@ void cpli_master_trace(cpli_master* m) {
   k->n = n + 1;
 }
 
-// After the start and after events nothing is known yet: all inputs are given once more, as they
-// are, to see how far conditions are from their change.
+// After the start and after events the trace is empty: all inputs are set again, unchanged, to
+// measure the margins of the conditions.
 static cpl_status begin_trace(cpli_master* m) {
   m->trace = (cpli_trace){0};
   cpl_status st = cpli_master_settle(m);
@@ -90,7 +90,7 @@ double cpli_master_crossing(const cpli_master* m, double begin, double* error) {
 
 //------------------------------------ the next step ------------------------------------
 
-// How long it takes until the condition changes, and about how wrong that may be.
+// The predicted time until the condition changes, and an estimate of its error.
 static double predict(const cpli_trace* k, double* error) {
   double line = first_root(k, 2, 0, INFINITY);
   if (k->n < 3) {
@@ -105,21 +105,21 @@ static double predict(const cpli_trace* k, double* error) {
 cpl_status cpli_master_approach(cpli_master* m, double* target) {
   cpli_trace* k = &m->trace;
   double usual = m->def.step > 0 ? m->def.step : *target - m->t, error = 0;
-  double least = fmax(shortest * usual, 64 * DBL_EPSILON * fabs(m->t));
+  double min_h = fmax(min_fraction * usual, 64 * DBL_EPSILON * fabs(m->t));
   if (!can_vary(m)) return CPL_OK;
   if (m->margin_t != m->t || k->n == 0 || k->t[0] != m->t) {
     cpl_status st = begin_trace(m);
     if (st < 0) return st;
   }
-  if (k->n > 0 && k->margin[0] >= 0) *k = (cpli_trace){0};  // it changed: what comes is another way
+  if (k->n > 0 && k->margin[0] >= 0) *k = (cpli_trace){0};  // it changed: the trace starts anew
   double until = k->n > 1 ? predict(k, &error) : NAN, all = *target - m->t;
   if (!(until - error < all)) {
     k->extra = 0;
     return CPL_OK;
   }
   if (k->extra++ >= MAX_EXTRA) return CPL_OK;
-  double before = until - fmax(error, least), past = until + 2 * error;
-  double h = before > least ? before : fmax(past, least);
-  if (h < all - least) *target = m->t + h;
+  double before = until - fmax(error, min_h), past = until + 2 * error;
+  double h = before > min_h ? before : fmax(past, min_h);
+  if (h < all - min_h) *target = m->t + h;
   return CPL_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From a definition to a master: parts in the order of their names, outs and links in that of the
-// parts, the description of the whole, what it can do.
+// Builds a master from its definition: parts in the order of their names, outs and links in the
+// order of the parts, the description of the whole, its capabilities.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int by_name(const void* x, const void* y) {
   return strcmp(((const named*)x)->name, ((const named*)y)->name);
 }
 
-// Who knows the times of its events beforehand, but not those of all of them, promises nothing.
+// A part that predicts only some of its events does not count as predicting.
 static void classify(cpli_master_part* p) {
   const cpl_component* c = &p->s->base;
   bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
@@ -35,10 +35,10 @@ static void classify(cpli_master_part* p) {
   p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
 }
 
-// Parts in the order of their names. *place: where each part of the definition went.
-static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+// Takes the parts in the order of their names. *slot: the new index of each part of the definition.
+static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t* slot) {
   for (int32_t i = 0; i < def->n_parts; i++)
-    m->parts[i].s = def->parts[i].stepper;  // they are ours from here on
+    m->parts[i].s = def->parts[i].stepper;  // owned by the master from here on
   named* order = cpli_alloc(m->base.base.ctx, (size_t)def->n_parts, sizeof *order);
   if (order == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_parts; i++)
@@ -46,33 +46,33 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
   qsort(order, (size_t)def->n_parts, sizeof *order, by_name);
   for (int32_t k = 0; k < def->n_parts; k++) {
     const cpl_master_part* from = &def->parts[order[k].index];
-    place[order[k].index] = k;
+    slot[order[k].index] = k;
     m->parts[k] = (cpli_master_part){
         .s = from->stepper, .plain = from->plain_names, .step = from->step, .margin = NAN};
     m->parts[k].keeps_own = !from->stepper->base.can.variable_step;
     if (m->parts[k].keeps_own && m->parts[k].step == 0) m->parts[k].step = def->step;
     classify(&m->parts[k]);
-    // a polynomial cut off behind the derivatives a part takes would be a worse one of that order
-    int32_t most = from->stepper->base.can.input_derivatives;
-    bool cut = from->stepper->ops->set_curve != NULL && most < m->def.order;
-    m->parts[k].order = cut ? most : m->def.order;
+    // truncating a polynomial to the derivatives a part takes gives a worse one than a lower order
+    int32_t max_order = from->stepper->base.can.input_derivatives;
+    bool cut = from->stepper->ops->set_curve != NULL && max_order < m->def.order;
+    m->parts[k].order = cut ? max_order : m->def.order;
   }
   cpli_free(m->base.base.ctx, order);
   return CPL_OK;
 }
 
-typedef struct held_input {
+typedef struct constant_input {
   int32_t part, link;
   uint32_t ref;
-} held_input;
+} constant_input;
 
-typedef struct wire {
+typedef struct link_def {
   int32_t source, source_var, target, target_var;
   const char *source_name, *target_name;
   double factor, offset;
-} wire;
+} link_def;
 
-// By names: the variables of an aggregate stand in the order of a file.
+// Compares by name, because the variables of an aggregate are in the order of a file.
 static int compare_ends(int32_t part_a, const char* name_a, int32_t var_a, int32_t part_b,
                         const char* name_b, int32_t var_b) {
   if (part_a != part_b) return part_a < part_b ? -1 : 1;
@@ -81,13 +81,13 @@ static int compare_ends(int32_t part_a, const char* name_a, int32_t var_a, int32
 }
 
 static int by_source(const void* x, const void* y) {
-  const wire *a = x, *b = y;
+  const link_def *a = x, *b = y;
   return compare_ends(a->source, a->source_name, a->source_var, b->source, b->source_name,
                       b->source_var);
 }
 
 static int by_target(const void* x, const void* y) {
-  const wire *a = x, *b = y;
+  const link_def *a = x, *b = y;
   return compare_ends(a->target, a->target_name, a->target_var, b->target, b->target_name,
                       b->target_var);
 }
@@ -96,30 +96,32 @@ static bool is_discrete(const cpl_variable* v) {
   return v->type != CPL_REAL || v->variability != CPL_VARIABILITY_CONTINUOUS;
 }
 
-static void add_outs(cpli_master* m, wire* wires, int32_t n) {
-  qsort(wires, (size_t)n, sizeof *wires, by_source);
-  wire last = {.source = -1, .source_name = ""};
+static void add_outs(cpli_master* m, link_def* link_defs, int32_t n) {
+  qsort(link_defs, (size_t)n, sizeof *link_defs, by_source);
+  link_def last = {.source = -1, .source_name = ""};
   for (int32_t i = 0; i < n; i++) {
-    bool another = by_source(&last, &wires[i]) != 0;
-    last = wires[i];
+    bool another = by_source(&last, &link_defs[i]) != 0;
+    last = link_defs[i];
     if (another) {
-      cpli_master_part* p = &m->parts[wires[i].source];
-      const cpl_variable* v = &p->s->base.desc->vars[wires[i].source_var];
+      cpli_master_part* p = &m->parts[link_defs[i].source];
+      const cpl_variable* v = &p->s->base.desc->vars[link_defs[i].source_var];
       if (p->n_outs++ == 0) p->first_out = m->n_outs;
-      m->outs[m->n_outs++] = (cpli_out){
-          .part = wires[i].source, .var = wires[i].source_var, .ref = v->ref, .type = v->type};
+      m->outs[m->n_outs++] = (cpli_out){.part = link_defs[i].source,
+                                        .var = link_defs[i].source_var,
+                                        .ref = v->ref,
+                                        .type = v->type};
     }
-    wires[i].source_var = m->n_outs - 1;  // from here on the out
+    link_defs[i].source_var = m->n_outs - 1;  // from here on the index of the out
   }
 }
 
-static cpl_status add_links(cpli_master* m, wire* wires, int32_t n) {
-  qsort(wires, (size_t)n, sizeof *wires, by_target);
+static cpl_status add_links(cpli_master* m, link_def* link_defs, int32_t n) {
+  qsort(link_defs, (size_t)n, sizeof *link_defs, by_target);
   for (int32_t i = 0; i < n; i++) {
-    const wire* w = &wires[i];
+    const link_def* w = &link_defs[i];
     cpli_master_part* p = &m->parts[w->target];
     const cpl_variable* v = &p->s->base.desc->vars[w->target_var];
-    if (i > 0 && by_target(&wires[i - 1], w) == 0) {
+    if (i > 0 && by_target(&link_defs[i - 1], w) == 0) {
       return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: %s.%s is connected twice", m->name,
                       p->s->base.name, v->name);
     }
@@ -145,25 +147,25 @@ static cpl_status add_links(cpli_master* m, wire* wires, int32_t n) {
   return CPL_OK;
 }
 
-static cpl_status take_links(cpli_master* m, const cpl_master_def* def, const int32_t* place) {
-  wire* wires = cpli_alloc(m->base.base.ctx, (size_t)def->n_links, sizeof *wires);
-  if (wires == NULL) return cpli_nomem(m->base.base.ctx);
+static cpl_status take_links(cpli_master* m, const cpl_master_def* def, const int32_t* slot) {
+  link_def* link_defs = cpli_alloc(m->base.base.ctx, (size_t)def->n_links, sizeof *link_defs);
+  if (link_defs == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_links; i++) {
     const cpl_master_link* l = &def->links[i];
     const cpl_description *from = def->parts[l->source_part].stepper->base.desc,
                           *to = def->parts[l->target_part].stepper->base.desc;
-    wires[i] = (wire){.source = place[l->source_part],
-                      .source_var = l->source_var,
-                      .target = place[l->target_part],
-                      .target_var = l->target_var,
-                      .source_name = from->vars[l->source_var].name,
-                      .target_name = to->vars[l->target_var].name,
-                      .factor = l->factor,
-                      .offset = l->offset};
+    link_defs[i] = (link_def){.source = slot[l->source_part],
+                              .source_var = l->source_var,
+                              .target = slot[l->target_part],
+                              .target_var = l->target_var,
+                              .source_name = from->vars[l->source_var].name,
+                              .target_name = to->vars[l->target_var].name,
+                              .factor = l->factor,
+                              .offset = l->offset};
   }
-  add_outs(m, wires, def->n_links);
-  cpl_status st = add_links(m, wires, def->n_links);
-  cpli_free(m->base.base.ctx, wires);
+  add_outs(m, link_defs, def->n_links);
+  cpl_status st = add_links(m, link_defs, def->n_links);
+  cpli_free(m->base.base.ctx, link_defs);
   return st;
 }
 
@@ -175,13 +177,13 @@ static int32_t link_at(const cpli_master* m, int32_t part, int32_t var) {
   return -1;
 }
 
-static cpl_status take_bonds(cpli_master* m, const cpl_master_def* def, const int32_t* place) {
+static cpl_status take_bonds(cpli_master* m, const cpl_master_def* def, const int32_t* slot) {
   m->bonds = cpli_arena_alloc(&m->arena, (size_t)def->n_bonds, sizeof *m->bonds);
   if (m->bonds == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_bonds; i++) {
     const cpl_master_bond* b = &def->bonds[i];
-    m->bonds[i].effort = link_at(m, place[b->effort_part], b->effort_var);
-    m->bonds[i].flow = link_at(m, place[b->flow_part], b->flow_var);
+    m->bonds[i].effort = link_at(m, slot[b->effort_part], b->effort_var);
+    m->bonds[i].flow = link_at(m, slot[b->flow_part], b->flow_var);
     if (m->bonds[i].effort < 0 || m->bonds[i].flow < 0)
       return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
                       "%s: bond %d: both of its inputs must be connected", m->name, i + 1);
@@ -228,7 +230,7 @@ static cpl_status allocate_work(cpli_master* m) {
   return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
 }
 
-// A composed stepper has the weakest of its parts.
+// A composed stepper has the capabilities that all of its parts have.
 static void set_capabilities(cpli_master* m) {
   cpl_capabilities can = {.save_restore = true,
                           .variable_step = true,
@@ -252,20 +254,20 @@ static void set_capabilities(cpli_master* m) {
   cpli_master_equip(m);
 }
 
-// Steppers that can do nothing but step.
+// Steppers that can neither be rolled back nor predict.
 static cpl_status check_legacies(cpli_master* m) {
-  enum { MOST = 5 };
+  enum { MAX_NAMED = 5 };
   char names[512] = "";
   size_t used = 0;
   int32_t n = 0;
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (m->parts[i].kind != CPL_CLASS_LEGACY) continue;
-    if (n < MOST && used < sizeof names)
+    if (n < MAX_NAMED && used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
                                m->parts[i].s->base.name);
     n++;
   }
-  if (n > MOST && used < sizeof names) snprintf(names + used, sizeof names - used, ", ...");
+  if (n > MAX_NAMED && used < sizeof names) snprintf(names + used, sizeof names - used, ", ...");
   if (n < 2) return CPL_OK;
   if (m->def.strict)
     return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
@@ -281,20 +283,20 @@ static cpl_status check_legacies(cpli_master* m) {
   return CPL_OK;
 }
 
-// Two halves of a step against one need a way back.
+// Comparing two half steps with one whole step needs rollback.
 static cpl_status check_estimate(const cpli_master* m) {
-  const char *why = "", *who;
+  const char *why = "", *name;
   bool halves = m->def.tolerance > 0 && m->def.estimate == CPL_ESTIMATE_RICHARDSON;
   if (!halves || cpli_master_can_return(m)) return CPL_OK;
-  who = cpli_master_without_return(m, &why);
+  name = cpli_master_without_return(m, &why);
   return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
                   "%s: estimate: richardson repeats steps, but %s %s; use estimate: predictor",
-                  m->name, who, why);
+                  m->name, name, why);
 }
 
-// Inputs that cannot follow the order that was asked for.
-static void tell_held(const cpli_master* m, int32_t asked) {
-  enum { MOST = 5 };
+// Reports inputs whose extrapolation has a lower order than requested.
+static void warn_constant(const cpli_master* m, int32_t asked) {
+  enum { MAX_NAMED = 5 };
   char names[1024] = "";
   size_t used = 0;
   int32_t n = 0;
@@ -303,17 +305,18 @@ static void tell_held(const cpli_master* m, int32_t asked) {
     const cpl_component* c = &m->parts[l->part].s->base;
     if (l->discrete || l->parameter || c->can.samples) continue;
     int32_t order = m->parts[l->part].s->ops->set_curve != NULL ? c->can.input_derivatives : 0;
-    if (order >= asked || n++ >= MOST || used >= sizeof names) continue;
+    if (order >= asked || n++ >= MAX_NAMED || used >= sizeof names) continue;
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s.%s", n > 1 ? ", " : "",
                              c->name, c->desc->vars[l->var].name);
     if (order > 0 && used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, " (order %d)", (int)order);
   }
   if (n == 0) return;
-  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
-          "order: %d: models that take no curves of that order hold their inputs over each "
-          "communication step: %s%s",
-          (int)asked, names, n > MOST ? ", ..." : "");
+  cpl_log(
+      m->base.base.ctx, CPL_LOG_WARNING, m->name,
+      "order: %d: models that take no curves of that order keep their inputs constant over each "
+      "communication step: %s%s",
+      (int)asked, names, n > MAX_NAMED ? ", ..." : "");
 }
 
 static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
@@ -350,42 +353,42 @@ static cpl_status describe(cpli_master* m) {
 }
 
 static int by_input(const void* x, const void* y) {
-  const held_input *a = x, *b = y;
+  const constant_input *a = x, *b = y;
   if (a->part != b->part) return a->part < b->part ? -1 : 1;
   return a->ref < b->ref ? -1 : a->ref > b->ref;
 }
 
-// Parts that are given values only have means and values of other times.
-static cpl_status find_held(cpli_master* m) {
+// Links into parts that take only values: these get the mean over a step.
+static cpl_status find_constant(cpli_master* m) {
   cpl_context* ctx = m->base.base.ctx;
-  held_input* inputs = cpli_alloc(ctx, (size_t)m->n_links, sizeof *inputs);
-  m->held = cpli_arena_alloc(&m->arena, (size_t)m->n_links, sizeof *m->held);
-  if (inputs == NULL || m->held == NULL) {
+  constant_input* inputs = cpli_alloc(ctx, (size_t)m->n_links, sizeof *inputs);
+  m->constant_links = cpli_arena_alloc(&m->arena, (size_t)m->n_links, sizeof *m->constant_links);
+  if (inputs == NULL || m->constant_links == NULL) {
     cpli_free(ctx, inputs);
     return cpli_nomem(ctx);
   }
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->links[i];
     if (l->discrete || m->parts[l->part].s->ops->set_curve != NULL) continue;
-    inputs[m->n_held++] = (held_input){l->part, i, l->ref};
+    inputs[m->n_constant++] = (constant_input){l->part, i, l->ref};
   }
-  qsort(inputs, (size_t)m->n_held, sizeof *inputs, by_input);
-  for (int32_t i = 0; i < m->n_held; i++) m->held[i] = inputs[i].link;
+  qsort(inputs, (size_t)m->n_constant, sizeof *inputs, by_input);
+  for (int32_t i = 0; i < m->n_constant; i++) m->constant_links[i] = inputs[i].link;
   cpli_free(ctx, inputs);
   return CPL_OK;
 }
 
-static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place) {
+static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* slot) {
   cpl_context* ctx = m->base.base.ctx;
   m->n_parts = def->n_parts;
-  cpl_status st = take_parts(m, def, place);
+  cpl_status st = take_parts(m, def, slot);
   if (st >= 0) st = check_def(ctx, def);
   m->outs = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->outs);
   m->links = cpli_arena_alloc(&m->arena, (size_t)def->n_links, sizeof *m->links);
   if (st >= 0 && (m->outs == NULL || m->links == NULL)) st = cpli_nomem(ctx);
-  if (st >= 0) st = take_links(m, def, place);
-  if (st >= 0) st = take_bonds(m, def, place);
-  if (st >= 0) st = find_held(m);
+  if (st >= 0) st = take_links(m, def, slot);
+  if (st >= 0) st = take_bonds(m, def, slot);
+  if (st >= 0) st = find_constant(m);
   if (st >= 0 && m->merged == NULL) st = describe(m);
   if (st >= 0) m->base.base.desc = &m->merged->desc;
   if (st >= 0) st = cpli_master_plan(m);
@@ -394,7 +397,7 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* place
   if (st >= 0) set_capabilities(m);
   if (st >= 0) st = check_estimate(m);
   if (st >= 0) st = check_legacies(m);
-  if (st >= 0) tell_held(m, def->order);
+  if (st >= 0) warn_constant(m, def->order);
   return st;
 }
 
@@ -407,8 +410,8 @@ cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_
   *out = NULL;
   cpl_status st = CPL_OK;
   cpli_master* m = cpli_alloc(ctx, 1, sizeof *m);
-  int32_t* place = cpli_alloc(ctx, (size_t)def->n_parts, sizeof *place);
-  if (m == NULL || place == NULL) st = cpli_nomem(ctx);
+  int32_t* slot = cpli_alloc(ctx, (size_t)def->n_parts, sizeof *slot);
+  if (m == NULL || slot == NULL) st = cpli_nomem(ctx);
   if (st >= 0) {
     cpli_arena_init(&m->arena, ctx);
     m->name = cpli_arena_strdup(&m->arena, def->name);
@@ -419,7 +422,7 @@ cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_
     for (int32_t i = 0; i < def->n_parts; i++)
       def->parts[i].stepper->base.ops->destroy(&def->parts[i].stepper->base);
     cpli_free(ctx, m);
-    cpli_free(ctx, place);
+    cpli_free(ctx, slot);
     return st;
   }
   m->def = *def;
@@ -428,8 +431,8 @@ cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_
   m->base = (cpl_stepper){.base = {.ops = &m->component_ops, .ctx = ctx, .name = m->name},
                           .ops = &m->stepper_ops};
   if (merged != NULL) m->merged = cpli_merged_hold(merged);
-  st = fill(m, def, place);
-  cpli_free(ctx, place);
+  st = fill(m, def, slot);
+  cpli_free(ctx, slot);
   if (st < 0) cpli_master_destroy(&m->base.base);
   else *out = &m->base;
   return st;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Values of a stepper as they were before its step, of those variables that somebody has read.
+// Caches values of a stepper from before its step, of those variables that have been read.
 #pragma once
 
 #include "master/independent.h"
@@ -15,19 +15,19 @@ typedef union cpli_cached_value {
 typedef struct cpli_cached {
   cpl_context* ctx;
   const cpl_description* desc;
-  const cpli_independent_slot* places;  // of its variables
-  cpli_cached_value* values;            // by variable
-  uint32_t* noted;                      // variables
+  const cpli_independent_slot* slots;  // of its variables
+  cpli_cached_value* values;           // by variable
+  uint32_t* noted;                     // variables
   size_t n_noted;
-  bool *is_noted, *is_held;
+  bool *is_noted, *is_cached;
 } cpli_cached;
 
 /// Nothing is copied: all of it must outlive *out.
 cpl_status cpli_cached_init(cpli_cached* out, cpl_context* ctx, const cpl_description* desc,
-                            const cpli_independent_slot* places);
+                            const cpli_independent_slot* slots);
 void cpli_cached_free(cpli_cached* h);
 void cpli_cached_note(cpli_cached* h, uint32_t var);  // it is read
-/// Read what was noted of a part.
+/// Caches the noted variables of a part.
 cpl_status cpli_cached_take(cpli_cached* h, int32_t part, cpl_component* c);
 /// Returns: false when one of them was not noted before.
 bool cpli_cached_reals(const cpli_cached* h, const uint32_t* vars, size_t n, double* values);

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Communication steps whose size follows their error. A step with too large an error is taken back
-// where all parts can; otherwise it stays and the next one is shorter.
+// Communication steps with error control. A step whose error is too large is rolled back where all
+// parts can be; otherwise it is accepted and the next one is shorter.
 #include <float.h>
 #include <math.h>
 
 #include "master/master.h"
 
-//------------------------------------ going back ------------------------------------
+//------------------------------------ rollback ------------------------------------
 
 cpli_moment cpli_master_now(const cpli_master* m) {
   return (cpli_moment){m->t, m->pending, m->ended};
@@ -29,7 +29,7 @@ const char* cpli_master_without_return(const cpli_master* m, const char** why) {
                           : "cannot be rolled back";
     if (!p->can_restore || p->step > 0) return p->s->base.name;
   }
-  *why = "does not take steps back with this algorithm";
+  *why = "is not rolled back with this algorithm";
   return m->base.base.name;
 }
 
@@ -41,7 +41,7 @@ void cpli_master_keep(cpli_master* m) {
 cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin) {
   cpl_status st = CPL_OK;
   memcpy(m->links, m->kept_links, (size_t)m->n_links * sizeof *m->links);
-  for (int32_t i = 0; i < m->n_links; i++) m->links[i].kept = m->links[i].version;
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].saved_version = m->links[i].version;
   for (int32_t i = 0; i < m->n_outs; i++) {
     m->outs[i].real = m->kept_outs[i].real;
     m->outs[i].integer = m->kept_outs[i].integer;
@@ -79,8 +79,8 @@ static bool is_watched(const cpl_variable* v) {
   return output && v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
-// Richardson's estimate compares all outputs, not only those that others take: what a table or a
-// formula does to a single stepper is seen in its outputs alone.
+// Richardson's estimate compares all outputs, not only connected ones: the effect of a table or a
+// formula on a single stepper appears in its outputs alone.
 cpl_status cpli_master_watch(cpli_master* m) {
   struct cpli_watch* w = &m->watch;
   if (!(m->def.tolerance > 0) || m->def.estimate != CPL_ESTIMATE_RICHARDSON) return CPL_OK;
@@ -132,7 +132,7 @@ static double scaled(const cpli_master* m, const cpli_master_link* l, double dif
   return fabs(difference) / (m->def.tolerance * fmax(fabs(size), l->nominal));
 }
 
-// Inputs as they were assumed at the end of the step, against what they became.
+// Compares the inputs assumed for the end of the step with their actual values.
 static double predictor_error(const cpli_master* m) {
   double worst = 0;
   for (int32_t i = 0; i < m->n_links; i++) {
@@ -169,10 +169,10 @@ static int32_t order_of_step(const cpli_master* m) {
   int32_t order = m->def.order;
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->kept_links[i];
-    int32_t known = l->n_past > 1 ? l->n_past - 1 : 0, most = m->parts[l->part].order;
+    int32_t known = l->n_past > 1 ? l->n_past - 1 : 0, max_order = m->parts[l->part].order;
     if (l->discrete) continue;
     if (known < order) order = known;
-    if (most < order) order = most;
+    if (max_order < order) order = max_order;
   }
   return order;
 }
@@ -193,29 +193,29 @@ static value value_at(const cpli_master* m, int32_t i) {
 
 static double size_of(const value* v) { return fmax(fabs(v->fine), v->nominal); }
 
-// Two halves against one step: their difference is the error of the halves times 2^(p+1) - 1, with
-// inputs of order p. It is compared with the tolerance times the way the values went, relative to
-// their size, so that errors of all steps together are the tolerance times the way of the whole,
-// however many steps there are. A step in which less moves is allowed a hundredth: parts have
-// errors of their own.
+// Two half steps against one step: the difference is the error of the half steps times 2^(p+1) - 1,
+// with inputs of order p. It is compared with the tolerance times the relative change of the values
+// in the step, so that the sum over all steps is the tolerance times the total change, however many
+// steps there are. The change counts as at least a hundredth, because parts have errors of their
+// own.
 static double richardson_error(cpli_master* m) {
-  static const double least_way = 1e-2;
-  double way = least_way, worst = 0, gain = ldexp(1, order_of_step(m) + 1) - 1;
+  static const double min_change = 1e-2;
+  double change = min_change, worst = 0, gain = ldexp(1, order_of_step(m) + 1) - 1;
   int32_t n = m->watch.n + m->n_links;
   for (int32_t i = 0; i < n; i++) {
     value v = value_at(m, i);
-    way = fmax(way, fmin(1, fabs(v.fine - v.begin) / size_of(&v)));
+    change = fmax(change, fmin(1, fabs(v.fine - v.begin) / size_of(&v)));
   }
   for (int32_t i = 0; i < n; i++) {
     value v = value_at(m, i);
-    double error = fabs(v.fine - v.coarse) / gain / (m->def.tolerance * way * size_of(&v));
+    double error = fabs(v.fine - v.coarse) / gain / (m->def.tolerance * change * size_of(&v));
     if (!(error <= worst)) worst = error;
   }
-  m->way = way;
+  m->moved = change;
   return worst;
 }
 
-// One step, then the same way in two halves, which stay.
+// One step, then the same interval in two half steps, whose result is kept.
 static cpl_status richardson(cpli_master* m, double goal, double* error) {
   cpli_moment begin = cpli_master_now(m);
   cpli_master_keep(m);
@@ -225,14 +225,14 @@ static cpl_status richardson(cpli_master* m, double goal, double* error) {
   if (st >= 0) st = cpli_master_step(m, goal);
   if (st >= 0) st = read_outputs(m, m->watch.coarse);
   if (st < 0) return st;
-  goal = m->t;  // an event may have come before
+  goal = m->t;  // an event may have ended the step early
   for (int32_t i = 0; i < m->n_links; i++) m->assumed[i] = cpli_link_value(m, &m->links[i]);
   st = cpli_master_return(m, &begin);
   double middle = begin.t + (goal - begin.t) / 2;
   if (st >= 0) st = cpli_master_step(m, middle);
-  // an event at the beginning of the half step (m->crossed) must not be passed: it is located there
+  // an event at the beginning of the half step (m->crossed) must be located there first
   if (st >= 0 && m->t == middle && !m->pending && !m->ended && !m->crossed) {
-    swap_snapshots(m);  // the first one must survive
+    swap_snapshots(m);  // the first snapshot must survive
     st = cpli_master_step(m, goal);
     swap_snapshots(m);
   }
@@ -245,7 +245,7 @@ static cpl_status one_step(cpli_master* m, double goal, double* error) {
   if (m->def.estimate == CPL_ESTIMATE_RICHARDSON) return richardson(m, goal, error);
   cpli_master_keep(m);
   assume(m, goal);
-  m->way = 1;
+  m->moved = 1;
   double begin = m->t;
   cpl_status st = cpli_master_step(m, goal);
   if (st >= 0 && m->t < goal) {  // cut short by an event: the assumption was for a later time
@@ -274,7 +274,7 @@ double cpli_master_kink(cpli_master* m, double tolerance) {
   return next;
 }
 
-// Steps that cannot be taken back become short ones again, as at the start.
+// Steps that cannot be rolled back are short again, as at the start.
 void cpli_master_pass_kink(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) {
     cpli_master_link* l = &m->links[i];
@@ -283,45 +283,44 @@ void cpli_master_pass_kink(cpli_master* m) {
   if (!cpli_master_can_return(m)) m->h = 0;
 }
 
-//------------------------------------ control ------------------------------------
+//------------------------------------ step-size control ------------------------------------
 
-// What is estimated grows with the step to the power of order + 1: inputs themselves, or what they
-// make of the values in proportion to the way these go.
+// The estimate grows with the step to the power of order + 1: the error of inputs, or its effect on
+// the values relative to their change.
 static double factor_for(const cpli_master* m, double error) {
   double power = 1.0 / (order_of_step(m) + 1);
   return fmin(2, fmax(0.2, 0.8 * pow(fmax(error, 1e-10), -power)));
 }
 
-// No step is made shorter than this for its error, nor so short that time stands still.
+// The shortest step that error control takes; it also keeps time advancing.
 static double shortest_step(const cpli_master* m, double target) {
   double usual = m->def.step > 0 ? m->def.step : target - m->t;
-  double least = m->def.min_step > 0 ? m->def.min_step : 1e-6 * usual;
-  return fmax(least, 8 * DBL_EPSILON * fabs(m->t));
+  double min_h = m->def.min_step > 0 ? m->def.min_step : 1e-6 * usual;
+  return fmax(min_h, 8 * DBL_EPSILON * fabs(m->t));
 }
 
-static void tell_least(cpli_master* m, double error, double h) {
-  if (m->told_least || !(error > 1)) return;
-  m->told_least = true;
+static void warn_shortest(cpli_master* m, double error, double h) {
+  if (m->warned_shortest || !(error > 1)) return;
+  m->warned_shortest = true;
   cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
           "the error of the communication step at t=%.12g is %.3g times the tolerance, and no step "
           "is shorter than %.3g (min-step): such steps are accepted",
           m->t, error, h);
 }
 
-// A step whose error is too large and that stays.
+// Counts an accepted step whose error is too large.
 static void note_inaccurate(cpli_master* m, const cpli_moment* begin, double error) {
-  const char *why, *who = cpli_master_without_return(m, &why);
+  const char *why, *name = cpli_master_without_return(m, &why);
   if (error > m->worst) m->worst = error, m->worst_t = begin->t;
-  if (m->n_inaccurate++ > 0 || m->told_least) return;
-  cpl_log(
-      m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-      "the communication step from t=%.12g to t=%.12g has an error of about %.3g, more than the "
-      "tolerance of %.3g, and stays: %s %s. Only the steps after it are made shorter (a smaller "
-      "step helps: master: step; how many there are is said at the end)",
-      begin->t, m->t, error * m->def.tolerance, m->def.tolerance, who, why);
+  if (m->n_inaccurate++ > 0 || m->warned_shortest) return;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+          "the communication step from t=%.12g to t=%.12g has an error of about %.3g, more than "
+          "the tolerance of %.3g, and is accepted: %s %s. Only the following steps are shortened "
+          "(a smaller step helps: master: step; their number is reported at the end)",
+          begin->t, m->t, error * m->def.tolerance, m->def.tolerance, name, why);
 }
 
-void cpli_master_tell_inaccurate(const cpli_master* m) {
+void cpli_master_report_inaccurate(const cpli_master* m) {
   if (m->n_inaccurate == 0) return;
   cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
           "%lld of %lld communication steps had a larger error than the tolerance of %.3g and were "
@@ -330,37 +329,37 @@ void cpli_master_tell_inaccurate(const cpli_master* m) {
           m->worst * m->def.tolerance, m->worst_t);
 }
 
-// An error that a shorter step did not make smaller is what the parts' own errors make of it. They
-// are accepted as long as the step itself is within the tolerance, and shorter steps are of no use.
+// An error that a shorter step does not reduce comes from the parts' own errors. It is accepted if
+// the step itself is within the tolerance, since shorter steps do not help.
 static bool is_noise(const cpli_master* m, double error, double last) {
-  return error > 1 && error >= 0.7 * last && error * m->way <= 1;
+  return error > 1 && error >= 0.7 * last && error * m->moved <= 1;
 }
 
 cpl_status cpli_master_controlled_step(cpli_master* m, double target) {
   if (!(m->def.tolerance > 0)) return cpli_master_step(m, target);
   bool back = cpli_master_can_return(m);
-  double least = shortest_step(m, target), last = INFINITY;
+  double min_h = shortest_step(m, target), last = INFINITY;
   if (!(m->h > 0)) m->h = fmin(target - m->t, m->def.step > 0 ? m->def.step / 100 : INFINITY);
   for (;;) {
     cpli_moment begin = cpli_master_now(m);
     double goal = m->t + m->h, error = 0;
     if (goal > target - 0.1 * m->h) goal = target;
-    bool shortest = m->h <= least;
+    bool shortest = m->h <= min_h;
     cpl_status st = one_step(m, goal, &error);
     if (st < 0) return st;
     double h = m->t - begin.t;
     bool noise = is_noise(m, error, last);
     if (error <= 1 || !back || shortest || noise) {
-      if (shortest) tell_least(m, error, least);
+      if (shortest) warn_shortest(m, error, min_h);
       if (error > 1 && !back) note_inaccurate(m, &begin, error);
       double next = noise ? 2 * h : h * factor_for(m, error);
       bool cut = h < m->h;  // by an event or the end, not by its error
-      m->h = fmax(cut && error <= 1 ? fmax(m->h, next) : next, least);
+      m->h = fmax(cut && error <= 1 ? fmax(m->h, next) : next, min_h);
       if (m->def.step > 0) m->h = fmin(m->h, m->def.step);
       return CPL_OK;
     }
     last = error;
-    m->h = fmax(h * fmin(0.8, factor_for(m, error)), least);
+    m->h = fmax(h * fmin(0.8, factor_for(m, error)), min_h);
     st = cpli_master_return(m, &begin);
     if (st < 0) return st;
   }

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What happens while time stands still: initialisation, and rounds of event updates. In its first
-// round of an event a part whose event it is sees the values that led to it, and so does in later
-// rounds a part that asked for another update. Then changes go through the data flow: each part
-// whose inputs changed since its last update is updated once, after what it depends on
-// (update_plan.c). Only loops need more rounds. A part that takes its inputs once at a time is
-// updated in the data flow also in its own event, when what comes before it has settled.
+// Initialisation, and rounds of event updates at one time. In the first round a part that has an
+// event sees the values that led to it, and so does a part that requested another update in later
+// rounds. Then changes propagate through the data flow: each part whose inputs changed since its
+// last update is updated once, after the parts it depends on (update_plan.c). Only loops need more
+// rounds. A part that samples its inputs once per time is updated in the data flow also in its own
+// event, when the parts before it have settled.
 #include <math.h>
 #include <stdio.h>
 
@@ -24,8 +24,8 @@ cpl_status cpli_master_propagate(cpli_master* m) {
   return walk_all(m, CPLI_PLAN_INITIAL);
 }
 
-// Whether a continuous value is another one, but for rounding: compared with its own size, now,
-// then and at the last communication points.
+// Whether a continuous value changed by more than rounding, relative to its size now, then and at
+// the last communication points.
 static bool has_jumped(const cpli_master_link* l, double now, double then) {
   double size = fmax(fabs(now), fabs(then));
   if (isnan(now) || isnan(then)) return cpli_values_differ(now, then);
@@ -42,7 +42,7 @@ cpl_status cpli_master_settle(cpli_master* m) {
     double now = cpli_link_value(m, l);
     if (!has_jumped(l, now, l->past[0])) continue;
     l->past[0] = l->next = now;
-    l->n_past = 1;  // it jumped: what was before does not count any more
+    l->n_past = 1;  // it jumped: earlier values are no basis for extrapolation
   }
   return st;
 }
@@ -57,7 +57,7 @@ static bool is_bytes(const cpli_master_link* l) {
   return l->type == CPL_STRING || l->type == CPL_BINARY;
 }
 
-// Whether a link carries another value than in the last update of its part, or a clock ticked
+// Whether a link carries a value other than in the last update of its part, or a clock ticked
 // since.
 static bool has_changed(const cpli_master* m, const cpli_master_link* l) {
   const cpli_out* o = &m->outs[l->out];
@@ -103,8 +103,8 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   return CPL_OK;
 }
 
-// Parts that take their inputs once wait for a round without such updates: their inputs are known
-// after it.
+// Parts that sample their inputs once wait for a round without such updates, after which their
+// inputs are known.
 static cpl_status update_pending(cpli_master* m) {
   cpl_status st = CPL_OK;
   m->sampling = true;
@@ -119,26 +119,25 @@ static cpl_status update_pending(cpli_master* m) {
 
 //------------------------------------ the data flow ------------------------------------
 
-static bool goes_on(const cpli_master* m, const cpli_master_part* p) {
+static bool is_unsettled(const cpli_master* m, const cpli_master_part* p) {
   return can_update(m, p) && (p->pending || inputs_changed(m, p));
 }
 
-// Of a part that takes its inputs once: whether parts before it may still change them.
+// Whether parts before a part that samples its inputs once may still change them.
 static bool must_wait(const cpli_master* m, const cpli_master_part* p) {
   for (int32_t i = 0; i < m->n_parts && m->sampling; i++) {
-    if (m->parts[i].rank < p->rank && goes_on(m, &m->parts[i])) return true;
+    if (m->parts[i].rank < p->rank && is_unsettled(m, &m->parts[i])) return true;
   }
   return !m->sampling;
 }
 
-// The others have been updated in their own events already.
+// Parts that do not sample have been updated in their own events already.
 static bool update_is_due(const cpli_master* m, const cpli_master_part* p) {
-  if (p->samples) return goes_on(m, p) && !must_wait(m, p);
+  if (p->samples) return is_unsettled(m, p) && !must_wait(m, p);
   return can_update(m, p) && inputs_changed(m, p);
 }
 
-// Whether an op has something to do that it has not done yet. Of a loop: whether one of its ops
-// has.
+// Whether an op, or one op of a loop, has work left to do.
 static bool is_due(const cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* op,
                    int64_t done) {
   const int32_t* items = plan->items + op->first;
@@ -159,7 +158,7 @@ static bool is_due(const cpli_master* m, const cpli_step_plan* plan, const cpli_
   return false;
 }
 
-// What an op did. Values of a loop count as changed.
+// Records the effect of an op. Values of a loop count as changed.
 static void note_done(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* op,
                       bool in_loop) {
   cpli_master_part* p = &m->parts[op->part];
@@ -180,7 +179,7 @@ static cpl_status follow(cpli_master* m, const cpli_step_plan* plan, int32_t at)
   return st;
 }
 
-// Without updates: values that changed after they were looked at, in loops of updates.
+// Without `updates`: only values that changed after they were read, in loops of updates.
 static cpl_status follow_data_flow(cpli_master* m, bool updates) {
   const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   cpl_status st = CPL_OK;
@@ -196,9 +195,9 @@ static cpl_status follow_data_flow(cpli_master* m, bool updates) {
 
 //------------------------------------ rounds ------------------------------------
 
-// Superdense time: before anyone's event changes a value, all see the values that led to it. Who
-// takes one that moves in a step has met another value last. Those who can tell by their indicators
-// whether it matters have been asked already.
+// Superdense time: before an event changes a value, all parts see the values that led to it. A part
+// whose input varies within the step was last set to another value. Parts that can tell by their
+// indicators whether it matters have been asked already.
 static void show_left_side(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->links[i];
@@ -209,17 +208,17 @@ static void show_left_side(cpli_master* m) {
 }
 
 static void begin(cpli_master* m) {
-  m->margin_t = NAN;  // conditions may be on their other sides from here on
-  m->kink = NAN;      // a table knows its kinks up to its next jump
+  m->margin_t = NAN;  // conditions may have changed sides from here on
+  m->kink = NAN;      // the kinks of a table are known up to its next jump only
   m->stats.events++;
   show_left_side(m);
   for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
   cpli_master_sample(m, m->t, true);
 }
 
-// Inputs from outside are an event for their part. A surrounding master gives them in every round:
-// after the first one they are an event where the part says so.
-static cpl_status heed_given(const cpli_master* m, cpli_master_part* p) {
+// Inputs from outside are an event for their part. A surrounding master sets them in every round:
+// after the first round they are an event only where the part says so.
+static cpl_status process_given(const cpli_master* m, cpli_master_part* p) {
   bool wanted = true;
   double margin;
   cpl_status st = CPL_OK;
@@ -231,13 +230,13 @@ static cpl_status heed_given(const cpli_master* m, cpli_master_part* p) {
   return st == CPL_RETRY ? cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs") : st;
 }
 
-// First those whose event it is, or who asked for another update, all with the values that led to
-// it, but for parts that take their inputs once; then changes go through the data flow.
+// First the parts that have an event or requested another update, all with the values that led to
+// it, except parts that sample their inputs once; then changes propagate through the data flow.
 static cpl_status update_round(cpli_master* m) {
   const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   for (int32_t i = 0; i < plan->n_ops; i++) plan->done[i] = m->changes;  // all is up to date
   cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = heed_given(m, &m->parts[i]);
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = process_given(m, &m->parts[i]);
   if (st >= 0) st = update_pending(m);
   if (st >= 0) st = follow_data_flow(m, true);
   return st < 0 ? st : follow_data_flow(m, false);
@@ -245,7 +244,7 @@ static cpl_status update_round(cpli_master* m) {
 
 static bool is_open(const cpli_master* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
-    if (goes_on(m, &m->parts[i])) return true;
+    if (is_unsettled(m, &m->parts[i])) return true;
   }
   return false;
 }
@@ -257,14 +256,14 @@ static cpl_status endless(const cpli_master* m) {
   int named = 0;
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
-    if (!goes_on(m, p) || named++ >= MAX_NAMED || used >= sizeof names) continue;
+    if (!is_unsettled(m, p) || named++ >= MAX_NAMED || used >= sizeof names) continue;
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
                              p->s->base.name);
     const cpli_master_link* l = &m->links[p->first_link];
     while (l < &m->links[p->first_link + p->n_links] && !has_changed(m, l)) l++;
     if (used >= sizeof names) break;
     if (l == &m->links[p->first_link + p->n_links])
-      used += (size_t)snprintf(names + used, sizeof names - used, " asks for another update");
+      used += (size_t)snprintf(names + used, sizeof names - used, " requests another update");
     else
       used += (size_t)snprintf(names + used, sizeof names - used, ".%s (%.6g, then %.6g)",
                                p->s->base.desc->vars[l->var].name, l->seen, cpli_link_value(m, l));
@@ -275,16 +274,16 @@ static cpl_status endless(const cpli_master* m) {
       m->base.base.name, m->t, m->rounds, names, named > MAX_NAMED ? ", and others" : "");
 }
 
-// A part with a grid of its own is stepped when the others have come to its next point.
-static void tell_late(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_links && !m->told_late; i++) {
+// A part with a grid of its own is stepped when the others have reached its next point.
+static void warn_late(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links && !m->warned_late; i++) {
     const cpli_master_link* l = &m->links[i];
     const cpli_master_part* p = &m->parts[l->part];
     if (p->t == m->t || p->step == 0 || !has_changed(m, l)) continue;
     const char* name = p->s->base.name;
-    m->told_late = true;
+    m->warned_late = true;
     cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-            "%s.%s jumps from %.6g to %.6g at t=%.12g, inside of a step of %s, which keeps its own "
+            "%s.%s jumps from %.6g to %.6g at t=%.12g, within a step of %s, which keeps its own "
             "communication points (%s): it takes the new value for the whole step from t=%.12g to "
             "t=%.12g (this warning comes once)",
             name, p->s->base.desc->vars[l->var].name, l->seen, cpli_link_value(m, l), m->t, name,
@@ -304,10 +303,10 @@ static cpl_status iterate(cpli_master* m, bool once) {
     if (m->pending) return CPL_OK;
   }
   for (int32_t i = 0; i < m->n_parts; i++) {
-    if (m->parts[i].t == m->t) m->parts[i].pending = false;  // its next step begins with it
+    if (m->parts[i].t == m->t) m->parts[i].pending = false;  // its next step begins with the event
   }
   m->rounds = 0;
-  tell_late(m);
+  warn_late(m);
   cpli_master_sample(m, m->t, true);
   return CPL_OK;
 }
@@ -328,7 +327,8 @@ static cpl_status start_part(cpli_master* m, cpli_master_part* p) {
   return c->ops->exit_init(c);
 }
 
-// A part that takes its inputs once at a time begins with what others have after their first event.
+// A part that samples its inputs once per time begins with the values of the others after their
+// first event.
 static cpl_status start_sampling(cpli_master* m, cpli_master_part* p) {
   cpl_status st = CPL_OK;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links && st >= 0; i++) {
@@ -365,7 +365,7 @@ cpl_status cpli_master_initialize(cpli_master* m) {
   return is_open(m) ? iterate(m, false) : CPL_OK;  // first updates changed values, or clocks ticked
 }
 
-// The lowest number of those who wish to stop.
+// The lowest stop number of the parts that request to stop; 0: none.
 int32_t cpli_master_stop(const cpli_master* m) {
   int32_t stop = 0;
   for (int32_t i = 0; i < m->n_parts && m->ended; i++) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Conditions over values of parts are looked at where these are handed over, at communication
-// points. A step in which one changes is taken back and repeated with other lengths, until its end
-// is where the condition changes. Where steps cannot be taken back, the change is predicted from
-// the last communication points (approach.c), and steps are made shorter next to it.
+// Conditions over values of parts are evaluated at communication points. A step in which one
+// changes is rolled back and repeated with other lengths until it ends where the condition changes.
+// Where rollback is impossible, the change is predicted from the last communication points
+// (approach.c), and steps near it are shorter.
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { MAX_TRIES = 100 };
 
-// A condition is as it was at `low`, and has changed at `high`.
+// The condition is unchanged at `low` and has changed at `high`.
 typedef struct bracket {
   double low, high;
   double at_low, at_high;  // margins; NAN: not known
@@ -26,13 +26,13 @@ static double accuracy(double span, double t) { return 1e-11 * span + 4 * DBL_EP
 
 // The Illinois variant of regula falsi; bisection where margins are not known, or when three tries
 // did not halve the bracket.
-static double next_try(bracket* b, double least) {
+static double next_try(bracket* b, double min_width) {
   double width = b->high - b->low, middle = b->low + width / 2;
   bool slow = b->tries % 3 == 0 && b->tries > 0 && width > b->width / 2;
   if (b->tries++ % 3 == 0) b->width = width;
   if (slow || !(b->at_low < 0) || !(b->at_high > 0) || isinf(b->at_high - b->at_low)) return middle;
   double t = b->low - b->at_low / (b->at_high - b->at_low) * width;
-  return fmin(fmax(t, b->low + least / 2), b->high - least / 2);
+  return fmin(fmax(t, b->low + min_width / 2), b->high - min_width / 2);
 }
 
 // A margin that stays twice in a row counts half, so that the other end of the bracket moves, too.
@@ -53,25 +53,26 @@ static cpl_status repeat(cpli_master* m, const cpli_moment* begin, double t) {
   return st < 0 ? st : cpli_master_step(m, t);
 }
 
-// The event is at the beginning of the step, as inputs have the values of its end (Gauss-Seidel):
-// the longest step without one is taken, so that the event is at the beginning of the next. One
-// that ends the run is at the end of the shortest step with it.
-static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket* b, double least) {
-  double all = m->t, t = begin->t + least;
+// The event is at the beginning of the step, because inputs have the values of its end
+// (Gauss-Seidel): the longest step without it is taken, so that the event is at the beginning of
+// the next. One that ends the run is at the end of the shortest step with it.
+static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket* b,
+                               double min_width) {
+  double all = m->t, t = begin->t + min_width;
   bool there = false;  // the master is at b->low
   bool ends = m->ended;
   cpl_status st = CPL_OK;
-  while (b->high - b->low > least && b->tries < MAX_TRIES) {
+  while (b->high - b->low > min_width && b->tries < MAX_TRIES) {
     st = repeat(m, begin, t);
     if (st < 0) return st;
     there = !m->crossed;
-    bool cut = there && m->t < t;  // by a part that stopped on the way
+    bool cut = there && m->t < t;  // by a part that stopped earlier
     if (there && (m->pending || m->ended || (cut && m->t == b->low))) return CPL_OK;
     there = there && m->t > b->low;
     if (m->crossed || there) narrow(b, m->crossed, m->t, m->margin);
     if (cut) b->high = t, b->at_high = NAN;
     if (m->crossed) ends = m->ended;
-    t = next_try(b, least);
+    t = next_try(b, min_width);
   }
   if (ends) return repeat(m, begin, b->high);
   if (there) return CPL_OK;
@@ -80,12 +81,12 @@ static cpl_status search_early(cpli_master* m, const cpli_moment* begin, bracket
 
 static cpl_status search(cpli_master* m, const cpli_moment* begin, double margin) {
   bracket b = {.low = begin->t, .high = m->t, .at_low = margin, .at_high = m->margin};
-  double least = accuracy(m->t - begin->t, m->t);
+  double min_width = accuracy(m->t - begin->t, m->t);
   cpl_status st = CPL_OK;
   bool there = true;  // the master is at b.high
-  if (m->early) return search_early(m, begin, &b, least);
-  while (b.high - b.low > least && b.tries < MAX_TRIES) {
-    double t = next_try(&b, least);
+  if (m->early) return search_early(m, begin, &b, min_width);
+  while (b.high - b.low > min_width && b.tries < MAX_TRIES) {
+    double t = next_try(&b, min_width);
     st = repeat(m, begin, t);
     if (st < 0) return st;
     there = m->crossed;
@@ -95,9 +96,9 @@ static cpl_status search(cpli_master* m, const cpli_moment* begin, double margin
   return there ? CPL_OK : repeat(m, begin, b.high);
 }
 
-// The time counts from the end of the step on, which is known; when it was is an estimate.
-static void tell(cpli_master* m, double begin) {
-  const char *why, *who = cpli_master_without_return(m, &why);
+// The change takes effect at the end of the step; its actual time is an estimate.
+static void report_change(cpli_master* m, double begin) {
+  const char *why, *name = cpli_master_without_return(m, &why);
   char estimate[128] = "";
   double error = NAN, t = cpli_master_crossing(m, begin, &error);
   if (!isnan(t))
@@ -105,29 +106,28 @@ static void tell(cpli_master* m, double begin) {
   const char* which = m->early && !m->ended ? "earlier" : "later";
   const char* part = m->parts[m->crosser].s->base.name;
   cpl_context* ctx = m->base.base.ctx;
-  if (m->told)
+  if (m->warned)
     cpl_log(
         ctx, CPL_LOG_INFO, m->base.base.name,
-        "a condition of %s changed between t=%.12g and t=%.12g%s, and counts from the %s time on",
+        "a condition of %s changed between t=%.12g and t=%.12g%s, and takes effect at the %s time",
         part, begin, m->t, estimate, which);
   else
-    cpl_log(
-        ctx, CPL_LOG_WARNING, m->base.base.name,
-        "a condition of %s over values of other models changed between t=%.12g and t=%.12g%s, "
-        "and counts from the %s time on: %s %s, so that such times are known to the length of a "
-        "step only (this warning comes once; a shorter step makes them more exact)",
-        part, begin, m->t, estimate, which, who, why);
-  m->told = true;
+    cpl_log(ctx, CPL_LOG_WARNING, m->base.base.name,
+            "a condition of %s over values of other models changed between t=%.12g and t=%.12g%s, "
+            "and takes effect at the %s time: %s %s, so that such times are accurate to the length "
+            "of a step only (reported once; a shorter step makes them more accurate)",
+            part, begin, m->t, estimate, which, name, why);
+  m->warned = true;
 }
 
-// Where steps cannot be taken back.
+// A step where rollback is impossible.
 static cpl_status approaching_step(cpli_master* m, double target) {
   double begin = m->t;
   cpl_status st = cpli_master_approach(m, &target);
   if (st >= 0) st = cpli_master_controlled_step(m, target);
   if (st < 0) return st;
   cpli_master_trace(m);
-  if (m->crossed && m->t - begin > accuracy(m->t - begin, m->t)) tell(m, begin);
+  if (m->crossed && m->t - begin > accuracy(m->t - begin, m->t)) report_change(m, begin);
   return CPL_OK;
 }
 

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A loop of values that need themselves at the same time: x = G(x), where G walks around the loop
-// once, with steps taken back and repeated where there are any. The first iterations are plain
-// ones; from the second on, the differences seen so far make a quasi-Newton step (Anderson's
-// method), which needs no derivative and converges where plain iteration would not. What it does
-// not find is searched for as loops of models are (numeric/roots.c). A loop is solved when every
-// value comes back as it was put in, to the loop tolerance of its own size, which is that of the
-// value now and at the last communication points.
+// Solves an algebraic loop x = G(x), where G evaluates the loop once, with rollback of steps in it.
+// The first iterations are fixed-point ones; from the second on, the differences so far give a
+// quasi-Newton step (Anderson acceleration), which needs no derivative and converges where
+// fixed-point iteration does not. If that fails, the root finding of aggregates is used
+// (numeric/roots.c). A loop is solved when every residual is within the loop tolerance relative to
+// the value now and at the last communication points.
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ typedef struct solver {
   size_t n;
   int depth, columns;
   double *x, *f, *x_last, *f_last;
-  double* unit;     // of each value: differences are in units of it
+  double* unit;     // scale of each value for differences
   double *dx, *df;  // depth columns of n: differences, the newest last
   double* q;        // orthonormal columns of df
   double* scaled;   // f in units
@@ -62,7 +61,7 @@ static void push_difference(solver* s) {
   s->columns++;
 }
 
-// Gram-Schmidt, the newest column first: old ones that say nothing new are left out.
+// Gram-Schmidt, the newest column first; columns that depend on newer ones are left out.
 static void factorise(solver* s, int* used, int* n_used) {
   *n_used = 0;
   for (int c = s->columns - 1; c >= 0; c--) {
@@ -104,7 +103,7 @@ static void advance(solver* s) {
   }
 }
 
-//------------------------------------ around the loop ------------------------------------
+//------------------------------------ evaluation ------------------------------------
 
 static cpl_status set_back(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* loop) {
   const cpli_step_op* ops = loop + 1;
@@ -112,7 +111,7 @@ static cpl_status set_back(cpli_master* m, const cpli_step_plan* plan, const cpl
   for (int32_t i = 0; i < loop->n; i++) {
     if (ops[i].kind != CPLI_OP_STEP) continue;
     cpli_master_part* p = &m->parts[ops[i].part];
-    if (!p->stepped || p->kept) continue;
+    if (!p->stepped || p->stays) continue;
     cpl_status st = cpli_master_rewind(m, p);
     if (st < 0) return st;
   }
@@ -127,14 +126,14 @@ static void guess(cpli_master* m, const int32_t* torn, double t_end, solver* s) 
   }
 }
 
-// How large a value of the loop is: now, as it was put in and came back, and lately.
-static double size_of(const cpli_master_link* l, double put_in, double came_back) {
-  double size = fmax(fabs(put_in), fabs(came_back));
+// The size of a value of the loop: as put in, as returned, and at recent communication points.
+static double size_of(const cpli_master_link* l, double put_in, double returned) {
+  double size = fmax(fabs(put_in), fabs(returned));
   for (int32_t i = 0; i < l->n_past; i++) size = fmax(size, fabs(l->past[i]));
   return size;
 }
 
-// Once around the loop from s->x; s->f is by how much the values come back different.
+// Evaluates the loop from s->x; s->f is the residual.
 static cpl_status around(cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* loop,
                          double t_end, solver* s) {
   const int32_t* torn = plan->items + loop->torn;
@@ -150,14 +149,13 @@ static cpl_status around(cpli_master* m, const cpli_step_plan* plan, const cpli_
   return st;
 }
 
-// No tolerance is smaller than rounding. Where steps follow their error, what loops leave must not
-// be taken for it.
+// At least rounding. With error control, residuals of loops must not be mistaken for the error.
 static double tolerance_of(const cpli_master* m) {
   double usual = m->def.tolerance > 0 ? fmin(1e-9, 1e-5 * m->def.tolerance) : 1e-9;
   return fmax(m->def.loop_tolerance > 0 ? m->def.loop_tolerance : usual, 8 * DBL_EPSILON);
 }
 
-// The largest residual, in units of what is allowed; NaN is largest. *where: which it is.
+// The largest residual in units of the tolerance; NaN is largest. *where: its index.
 static double worst_of(const cpli_master* m, const int32_t* torn, const solver* s, size_t* where) {
   double tolerance = tolerance_of(m), worst = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -178,7 +176,7 @@ static cpl_status diverged(cpli_master* m, int32_t link, int n, double value, do
   return cpl_fail(
       m->base.base.ctx, CPL_ERR_SOLVER,
       "%s: the algebraic loop through %s.%s does not converge at t=%.12g (%d iterations, "
-      "the last value is %.9g and comes back as %.9g)",
+      "the last value is %.9g and evaluates to %.9g)",
       m->base.base.name, c->name, c->desc->vars[l->var].name, m->t, n, value, back);
 }
 
@@ -210,7 +208,7 @@ static cpl_status image(void* user, const double* x, double* out) {
   return st;
 }
 
-// Where the iteration found nothing. During a step only a solution near the last one is one.
+// Root finding where the iteration failed. In a step only a solution near the last one counts.
 static cpl_status find_elsewhere(search* k, bool* found) {
   size_t n = k->s->n;
   double* nominal = k->s->scaled;
@@ -242,8 +240,8 @@ static bool note_noise(cpli_master* m, const int32_t* torn, const solver* s) {
   return known;
 }
 
-// Where the values of a loop are so small that a part does not tell them from its own errors, the
-// loop comes no closer. There the nominal size counts, with a warning.
+// Where the values of a loop are so small that they are below a part's own errors, the residual
+// stops decreasing. There the nominal size counts, with a warning.
 static bool is_noise(cpli_master* m, const int32_t* torn, const solver* s, size_t where) {
   double tolerance = tolerance_of(m);
   for (size_t i = 0; i < s->n; i++) {
@@ -255,14 +253,14 @@ static bool is_noise(cpli_master* m, const int32_t* torn, const solver* s, size_
   const cpl_component* c = &m->parts[l->part].s->base;
   if (note_noise(m, torn, s)) return true;
   cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-          "the algebraic loop through %s.%s comes no closer than %.3g at t=%.12g, where its value "
-          "is %.3g: if that is too little, give the variable a smaller nominal value",
+          "the algebraic loop through %s.%s keeps a residual of %.3g at t=%.12g, where its value "
+          "is %.3g: if that is too large, give the variable a smaller nominal value",
           c->name, c->desc->vars[l->var].name, fabs(s->f[where]), m->t, s->x[where]);
   return true;
 }
 
-// A loop that is there only because parts do not declare their dependencies, and has no solution:
-// from here on it is not solved, and its values lag behind.
+// A loop that exists only because parts declare no dependencies, and has no solution: from here on
+// it is not solved, and its values lag one step.
 static cpl_status give_up(search* k, int32_t link) {
   cpli_master* m = k->m;
   const cpli_master_link* l = &m->links[link];
@@ -270,7 +268,7 @@ static cpl_status give_up(search* k, int32_t link) {
   cpli_step_plan* plan = &m->plans[k->plan - m->plans];
   plan->ops[k->loop - plan->ops].given_up = true;
   cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-          "no solution is found for the algebraic loop through %s.%s at t=%.12g, which is there "
+          "no solution is found for the algebraic loop through %s.%s at t=%.12g, which exists "
           "only because dependencies are not declared: its values lag one communication step "
           "behind from here on (master: on-loop chooses: iterate, delay or error)",
           c->name, c->desc->vars[l->var].name, m->t);
@@ -279,8 +277,8 @@ static cpl_status give_up(search* k, int32_t link) {
   return st < 0 ? st : around(m, k->plan, k->loop, k->t_end, k->s);
 }
 
-// Where something switches within a step, no values may agree over all of it, but over a shorter
-// one. A loop that has no solution at a time has none in a step of a few roundings either.
+// Where a switch happens within a step, a solution may exist for a shorter step only. A loop
+// without solution at a time has none in a step of a few roundings either.
 static bool try_shorter(const search* k) {
   cpli_master* m = k->m;
   double h = k->t_end - m->t;
@@ -294,7 +292,7 @@ static bool try_shorter(const search* k) {
   return true;
 }
 
-// The iteration has come to nothing.
+// The iteration has failed.
 static cpl_status end_iteration(search* k, int rounds, size_t where) {
   const int32_t* torn = k->plan->items + k->loop->torn;
   bool found = false, smooth = all_real(k->m, torn, k->s->n);
@@ -302,7 +300,7 @@ static cpl_status end_iteration(search* k, int rounds, size_t where) {
   memcpy(k->s->dx, k->s->x, k->s->n * sizeof *k->s->x);
   cpl_status st = smooth ? find_elsewhere(k, &found) : CPL_OK;
   if (st != CPL_OK) return st;
-  if (found) {  // as far as its values can be told from each other
+  if (found) {  // to the accuracy its values have
     if (worst_of(k->m, torn, k->s, &where) > 1) note_noise(k->m, torn, k->s);
     return CPL_OK;
   }
@@ -315,7 +313,7 @@ static cpl_status end_iteration(search* k, int rounds, size_t where) {
   return assumed ? give_up(k, torn[where]) : diverged(k->m, torn[where], rounds, last, back);
 }
 
-//------------------------------------ the whole ------------------------------------
+//------------------------------------ solution ------------------------------------
 
 static void choose_units(const cpli_master* m, const int32_t* torn, solver* s) {
   for (size_t i = 0; i < s->n; i++) {
@@ -325,7 +323,7 @@ static void choose_units(const cpli_master* m, const int32_t* torn, solver* s) {
   }
 }
 
-// A number of rounds that is fixed: every value is put in as it came back, and nothing is compared.
+// A fixed number of fixed-point iterations without a convergence test.
 static cpl_status iterate_fixed(search* k) {
   cpl_status st = CPL_OK;
   for (int32_t round = 0; round < k->m->def.fixed_iterations && st == CPL_OK; round++) {
@@ -340,8 +338,8 @@ static cpl_status iterate(search* k) {
   cpli_master* m = k->m;
   solver* s = k->s;
   const int32_t* torn = k->plan->items + k->loop->torn;
-  int most = m->def.max_iterations > 0 ? m->def.max_iterations : MAX_ITERATIONS;
-  if (!all_real(m, torn, s->n)) s->depth = 0;  // truth values jump: plain iteration
+  int max_rounds = m->def.max_iterations > 0 ? m->def.max_iterations : MAX_ITERATIONS;
+  if (!all_real(m, torn, s->n)) s->depth = 0;  // truth values jump: fixed-point iteration
   for (int round = 0;; round++) {
     size_t where = 0;
     cpl_status st = round > 0 ? set_back(m, k->plan, k->loop) : CPL_OK;
@@ -349,7 +347,7 @@ static cpl_status iterate(search* k) {
     if (st != CPL_OK) return st;
     double worst = worst_of(m, torn, s, &where);
     if (worst <= 1) return CPL_OK;
-    if (round == most || !isfinite(worst)) return end_iteration(k, round + 1, where);
+    if (round == max_rounds || !isfinite(worst)) return end_iteration(k, round + 1, where);
     if (round == 0) choose_units(m, torn, s);
     if (round > 0 && s->depth > 0) push_difference(s);
     advance(s);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A master as a stepper: values by reference, its life, what it does until the next time asked for.
+// The operations of a master as a stepper: values by reference, life cycle, steps.
 #include "master/master.h"
 
 #include <math.h>
@@ -13,14 +13,14 @@ static cpli_master* master_of(cpl_component* c) { return (cpli_master*)c; }
 
 //------------------------------------ values ------------------------------------
 
-enum { MOST = 256 };  // values routed at a time
+enum { MAX_ROUTED = 256 };  // values routed at a time
 
-// References that follow each other and belong to one part, as references of that part.
+// Translates references up to the first one of another part; returns how many.
 static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32_t* out,
                     cpl_component** part) {
   int32_t p = m->merged->part_of_var[refs[0]];
   size_t k = 0;
-  for (; k < n && k < MOST && m->merged->part_of_var[refs[k]] == p; k++)
+  for (; k < n && k < MAX_ROUTED && m->merged->part_of_var[refs[k]] == p; k++)
     out[k] = m->merged->ref_of_var[refs[k]];
   *part = &m->parts[p].s->base;
   return k;
@@ -28,7 +28,7 @@ static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32
 
 #define ROUTED(CALL)                               \
   cpli_master* m = master_of(c);                   \
-  uint32_t own[MOST];                              \
+  uint32_t own[MAX_ROUTED];                        \
   for (size_t i = 0; i < n;) {                     \
     cpl_component* p;                              \
     size_t k = route(m, refs + i, n - i, own, &p); \
@@ -38,8 +38,8 @@ static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32
   }                                                \
   return CPL_OK
 
-// What was given from outside goes on to all parts before anybody reads a value. In an
-// initialisation values from outside may still be missing, so that a failure does not count yet.
+// Propagates values set from outside to all parts before a value is read. In an initialisation
+// values may still be missing, so that a failure does not count yet.
 static cpl_status carry_on(cpl_component* c) {
   cpli_master* m = master_of(c);
   if (!m->touched) return CPL_OK;
@@ -57,7 +57,7 @@ static cpl_status carry_on(cpl_component* c) {
 static cpl_status get_real_of(const cpli_master* m, uint32_t var, cpl_component* p,
                               const uint32_t* refs, size_t n, double* values) {
   cpl_status st = p->ops->get_real(p, refs, n, values);
-  if (st == CPL_OK && m->running && m->n_held > 0)
+  if (st == CPL_OK && m->running && m->n_constant > 0)
     cpli_master_show_cached(m, m->merged->part_of_var[var], refs, n, values);
   return st;
 }
@@ -77,7 +77,7 @@ static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, c
   ROUTED_AFTER(carry_on(c), p->ops->get_binary(p, own, k, values + i));
 }
 
-// What is set from outside while time stands still is an event for its part.
+// A value set from outside at an event time is an event for its part.
 static void note_set(cpli_master* m, const uint32_t* refs, size_t n) {
   m->touched = m->running || m->initializes;
   for (size_t i = 0; i < n && m->running; i++) {
@@ -154,12 +154,12 @@ static cpl_status exit_init(cpl_component* c) {
   return cpli_master_initialize(m);
 }
 
-// All are told, also when one fails; the first failure counts.
+// Terminates all parts even when one fails; the first failure counts.
 static cpl_status terminate(cpl_component* c) {
   cpli_master* m = master_of(c);
   cpl_status st = CPL_OK;
   m->running = false;
-  cpli_master_tell_inaccurate(m);
+  cpli_master_report_inaccurate(m);
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpl_status one = m->parts[i].s->base.ops->terminate(&m->parts[i].s->base);
     if (st >= 0) st = one;
@@ -202,12 +202,12 @@ void cpli_master_destroy(cpl_component* c) {
 
 //------------------------------------ steps ------------------------------------
 
-// Where a part with a grid of its own is stepped next.
+// The next point of a part with a grid of its own.
 static double own_point(const cpli_master* m, const cpli_master_part* p) {
   return m->t_start + round((p->t - m->t_start) / p->step + 1) * p->step;
 }
 
-// The next communication point: the end of what is asked for, a point of the master's own grid, or
+// The next communication point: the end of the requested step, a point of the master's own grid, or
 // one of a part's.
 static double next_point(const cpli_master* m, double t_end) {
   double next = t_end;
@@ -225,7 +225,7 @@ static double next_point(const cpli_master* m, double t_end) {
   return next;
 }
 
-// The same where steps follow their error: kinks of tables and formulas are communication points.
+// The same with error control: kinks of tables and formulas are communication points.
 static cpl_status step_on(cpli_master* m, double t_end) {
   bool controlled = m->def.tolerance > 0;
   if (controlled && !(m->kink > m->t)) m->kink = cpli_master_kink(m, m->def.tolerance);
@@ -236,7 +236,7 @@ static cpl_status step_on(cpli_master* m, double t_end) {
   return st;
 }
 
-// A loop that is cut by the steps themselves may grow from step to step, without end.
+// A loop cut by the steps may be unstable and grow from step to step.
 static cpl_status run_away(const cpli_master* m) {
   for (int32_t i = 0; i < m->n_outs; i++) {
     const cpli_out* o = &m->outs[i];
@@ -248,14 +248,14 @@ static cpl_status run_away(const cpli_master* m) {
   return CPL_OK;
 }
 
-// A step that was made, and what keeps it short.
+// Counts a step, and names what keeps it short.
 static cpl_status note_pace(cpli_master* m, double h) {
   char why[300] = "";
   bool due = m->pace.n + 1 >= CPLI_PACE;
   const char* part = due && m->limiter >= 0 ? m->parts[m->limiter].s->base.name : NULL;
-  if (part != NULL) snprintf(why, sizeof why, " (%s makes no longer ones)", part);
+  if (part != NULL) snprintf(why, sizeof why, " (limited by %s)", part);
   else if (due && m->def.tolerance > 0)
-    snprintf(why, sizeof why, " (for the tolerance of the master)");
+    snprintf(why, sizeof why, " (limited by the tolerance of the master)");
   if (cpli_pace_step(m->base.base.ctx, &m->pace, m->base.base.name, m->t, h, m->t_stop, why))
     return CPL_OK;
   return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
@@ -269,7 +269,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   cpl_status st = CPL_OK;
   (void)t_limit;
   bool updated = m->pending || t_end <= m->t;
-  if (t_end <= m->t && !m->pending) {  // an event from outside: for all who can have one
+  if (t_end <= m->t && !m->pending) {  // an event from outside: for all parts that can have one
     for (int32_t i = 0; i < m->n_parts; i++) m->parts[i].pending = true;
   }
   if (m->touched) st = cpli_master_settle(m);
@@ -335,7 +335,7 @@ static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   return st;
 }
 
-// Parts that are connected and can tell of events their inputs make.
+// Whether connected parts can report events caused by their inputs.
 static bool watches_inputs(const cpli_master* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (m->parts[i].s->ops->wants_update != NULL && m->parts[i].n_links > 0) return true;
@@ -376,15 +376,15 @@ void cpli_master_equip(cpli_master* m) {
 
 double cpli_master_tolerance(const cpl_stepper* s) {
   const cpli_master* m = cpli_as_master(s);
-  double least = m != NULL ? m->def.tolerance : 0;
+  double smallest = m != NULL ? m->def.tolerance : 0;
   for (int32_t i = 0; m != NULL && i < m->n_parts; i++) {
     double inner = cpli_master_tolerance(m->parts[i].s);
-    if (inner > 0 && !(least > 0 && least <= inner)) least = inner;
+    if (inner > 0 && !(smallest > 0 && smallest <= inner)) smallest = inner;
   }
-  return least;
+  return smallest;
 }
 
-// Others may stand beside it.
+// Also finds a master among independent steppers.
 const cpli_master* cpli_as_master(const cpl_stepper* s) {
   const cpl_stepper* inner = cpli_independent_coarse(s);
   if (inner != NULL) s = inner;

@@ -46,8 +46,8 @@ static const char* name_of(cpli_merged* m, const cpli_merge_part* p, const char*
 
 static int32_t shifted(int32_t index, int32_t by) { return index >= 0 ? index + by : index; }
 
-// What is an output of a part is inside of the whole, except for the part whose variables are those
-// of the whole.
+// An output of a part is local to the whole, except for the part whose variables are those of the
+// whole.
 static cpl_variable variable_of(const cpli_merge_part* p, int32_t var, const offsets* at) {
   cpl_variable v = p->desc->vars[var];
   v.ref = (uint32_t)(at->vars + var);
@@ -107,7 +107,7 @@ static void add_rest(cpli_merged* m, const cpl_description* from, const offsets*
   }
 }
 
-// Until more is known, outputs of the whole may depend on all its inputs.
+// Until cpli_merged_reach(), outputs of the whole may depend on all its inputs.
 static cpl_status add_structure(cpli_merged* m) {
   cpl_description* d = &m->desc;
   int32_t n = 0;
@@ -130,7 +130,7 @@ static cpl_status fill(cpli_merged* m, const cpli_merge_part* parts, int32_t n_p
   if (!allocate(m, &at)) return cpli_nomem(m->ctx);
   st = cpli_names_init(&m->names, m->ctx, (size_t)m->desc.n_vars);
   at = (offsets){0};
-  // those with prefixes first: a variable without one gives way to them
+  // prefixed names first: they take precedence over names without a prefix
   for (int plain = 0; plain < 2; plain++) {
     for (int32_t i = 0; i < n_parts && st >= 0; i++) {
       if (parts[i].plain != (plain == 1)) continue;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One description of several components: their variables side by side under their names. References
-// are indices into it. It is shared by all instances of a system and outlives any of them.
+// One description of several components: their variables, prefixed with the names of the
+// components. References are indices into it. All instances of a system share it; it has a
+// reference count.
 #pragma once
 
 #include "base/base.h"
@@ -21,7 +22,7 @@ typedef struct cpli_merged {
 typedef struct cpli_merge_part {
   const char* name;
   const cpl_description* desc;
-  bool plain;  // its variables keep their names; those that are taken are hidden
+  bool plain;  // its variables keep their names; those whose names are taken are hidden
 } cpli_merge_part;
 
 /// Owned: *out by the caller, who calls cpli_merged_release().
@@ -31,16 +32,15 @@ cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part*
 cpli_merged* cpli_merged_hold(cpli_merged* m);
 void cpli_merged_release(cpli_merged* m);  // Nullable
 
-/// reach.c: find out which inputs the outputs depend on. `first`: where the variables of each part
-/// begin.
+/// reach.c: finds the inputs that outputs depend on. `first`: the first variable of each part.
 cpl_status cpli_merged_reach(cpli_merged* m, const cpli_merge_part* parts, int32_t n_parts,
                              const int32_t* first, const cpl_master_link* links, int32_t n_links);
 
-/// cpl_master() for who has the description already. The parts stand in the order of their names,
-/// as they do in `merged`. Nullable: merged
+/// cpl_master() with an existing description. The parts are in the order of their names, as they
+/// are in `merged`. Nullable: merged
 cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
                               cpl_stepper** out);
 
-/// lookup.c: the variable of a master, by its index, that is one of a part; -1: it is hidden there.
+/// lookup.c: the index of the master's variable for a variable of a part; -1: it is hidden there.
 int32_t cpli_master_find(const cpl_stepper* master, const cpl_stepper* part, uint32_t ref,
                          uint8_t type);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Links in messages. A value on its way into or out of an expression passes the stepper of the
-// expressions under its own name: what is named are the two models at the ends.
+// Names of links in messages. A value into or out of an expression passes the stepper of the
+// expressions under its own name: the message names the two models at the ends.
 #include <stdio.h>
 
 #include "master/master.h"
@@ -26,7 +26,7 @@ static void add_variable(text* t, const cpli_master* m, int32_t part, int32_t va
   add(t, c->desc->vars[var].name);
 }
 
-// Whether one of the two ends is the other one's name in the stepper of the expressions.
+// Whether one of the two variables is the name of the other in the stepper of the expressions.
 static bool is_passage(const cpli_master* m, int32_t plain_part, int32_t plain_var, int32_t part,
                        int32_t var) {
   const cpl_component *p = &m->parts[plain_part].s->base, *c = &m->parts[part].s->base;
@@ -49,7 +49,7 @@ static bool depends(const cpl_description* d, int32_t output, int32_t input) {
   return true;
 }
 
-// The inputs of models whose expressions have this value in them.
+// Names the inputs of models whose expressions contain this value.
 static int32_t add_targets(text* t, const cpli_master* m, const cpli_master_link* l) {
   const cpl_description* d = m->parts[l->part].s->base.desc;
   int32_t n = 0;
@@ -80,7 +80,7 @@ int cpli_link_print(const cpli_master* m, const cpli_master_link* l, char* out, 
   return (int)t.used;
 }
 
-// "0.1 s", or what is known of it
+// " (0.1 s)", or "" when the step is unknown
 const char* cpli_lag_print(const cpli_master* m, char* out, size_t size) {
   if (m->def.step > 0)
     snprintf(out, size, " (%s%g s)", m->def.tolerance > 0 ? "at most " : "", m->def.step);

@@ -15,11 +15,11 @@ static bool follows(const cpli_master* m, cpli_step_plan_kind kind, int32_t part
   return kind == CPLI_PLAN_INITIAL || m->parts[part].follows;
 }
 
-//------------------------------------ who depends on whom ------------------------------------
+//------------------------------------ dependencies ------------------------------------
 
 typedef cpl_status pair_fn(void* user, int32_t link, int32_t out, bool assumed);
 
-// What is known of a part's variables, by variable.
+// Indices by variable of a part.
 typedef struct lookup {
   int32_t* link;  // into it, from 1; 0: none
   int32_t* row;   // of its structure, from 1; 0: none; -1: a state, which needs no input
@@ -60,7 +60,7 @@ static cpl_status each_pair(cpli_master* m, const cpli_master_part* p, pair_fn* 
   return st;
 }
 
-// All outputs count here, also those nobody is connected to: they are looked at.
+// Outputs without connections count here, too: they may be recorded.
 static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
   const cpl_structure* s = &p->s->base.desc->structure;
   lookup k;
@@ -70,7 +70,7 @@ static cpl_status note_feeds(cpli_master* m, const cpli_master_part* p) {
   for (int32_t o = p->first_out; o < p->first_out + p->n_outs; o++)
     all = all || k.row[m->outs[o].var] == 0;
   for (int32_t i = 0; i < s->n_outputs; i++) {
-    // a clock ticks at events: at the end of a step it shows no input
+    // a clock ticks at events: at the end of a step it depends on no input
     bool clock = p->s->base.desc->vars[s->outputs[i].var].type == CPL_CLOCK;
     all = all || (s->outputs[i].count < 0 && !clock);
     for (int32_t j = 0; j < s->outputs[i].count; j++) {
@@ -153,8 +153,8 @@ static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* tex
 
 //------------------------------------ the legacy part ------------------------------------
 
-// The one part that may stop before the end of a step without notice and cannot be taken back. With
-// several of them no order helps: when one stops, nobody knows whether the others should have.
+// The one part that may stop before the end of a step without notice and cannot be rolled back.
+// With several of them no order helps: when one stops, the others may have passed an event.
 static int32_t legacy_of(const cpli_master* m) {
   int32_t found = -1;
   for (int32_t p = 0; p < m->n_parts; p++) {
@@ -187,8 +187,8 @@ static cpl_status delay_input(cpli_master* m, cpli_master_link* l) {
   return add_fact(m, CPL_FACT_DELAYED, text);
 }
 
-// Its step must not wait for the end of a step of a part that comes after it: inputs that would are
-// extrapolated. The graph has no precedence edges yet.
+// The step of the legacy part must not wait for the end of a step of a part that comes after it:
+// such inputs are extrapolated. The graph has no precedence edges yet.
 static cpl_status free_legacy(cpli_planner* b) {
   cpli_master* m = b->m;
   const cpli_master_part* p = &m->parts[b->legacy];
@@ -247,7 +247,8 @@ static void print_loop(const cpli_master* m, const cpli_blocks* bl, int32_t bloc
   }
 }
 
-// The part in a loop that must be stepped and cannot go back; NULL: the loop can be iterated.
+// The part in a loop that must be stepped and cannot be rolled back; NULL: the loop can be
+// iterated.
 static const cpli_master_part* stuck_in(const cpli_master* m, const cpli_blocks* bl,
                                         int32_t block) {
   for (int32_t k = bl->first[block]; k < bl->first[block + 1]; k++) {
@@ -285,7 +286,7 @@ static cpl_status delay_loop(cpli_master* m, const cpli_blocks* bl, int32_t bloc
   return st;
 }
 
-// What the definition says about this loop. *cut: links were delayed, so the graph is another one.
+// Treats a loop as the definition says. *cut: links were delayed, so that the graph has changed.
 static cpl_status treat_loop(cpli_master* m, const cpli_blocks* bl, int32_t block, bool* cut) {
   const cpli_master_part* stuck = stuck_in(m, bl, block);
   cpl_context* ctx = m->base.base.ctx;
@@ -314,13 +315,13 @@ static cpl_status treat_loops(cpli_master* m, const cpli_blocks* bl, bool* cut) 
   for (int32_t i = 0; i < bl->n_blocks && st >= 0; i++) {
     if (bl->n_torn[i] > 0) st = treat_loop(m, bl, i, cut);
   }
-  if (*cut) m->n_facts[CPL_FACT_LOOP] = loops;  // the next round finds those that stay
+  if (*cut) m->n_facts[CPL_FACT_LOOP] = loops;  // the next round finds the remaining ones
   return st;
 }
 
 //------------------------------------ operations ------------------------------------
 
-typedef struct unit {  // what is sorted: a block, or a node inside a loop
+typedef struct unit {  // unit of sorting: a block, or a node inside a loop
   int32_t level, kind, rank, part, item, block;
 } unit;
 
@@ -354,14 +355,14 @@ static cpli_step_op* last_op(writer* w) {
   return w->plan->n_ops > 0 ? &w->plan->ops[w->plan->n_ops - 1] : NULL;
 }
 
-// Nodes of one kind and part that stand next to each other become one call.
+// Adjacent nodes of one kind and part become one call.
 static void write_unit(writer* w, const unit* u, int32_t floor) {
   cpli_master* m = w->b->m;
   bool is_set = u->kind == CPLI_OP_SET, is_step = u->kind == CPLI_OP_STEP;
   if (is_step && w->b->kind != CPLI_PLAN_STEP && w->b->kind != CPLI_PLAN_EVENT) return;
   if (is_set && (!follows(m, w->b->kind, u->part) ||
                  (w->b->kind == CPLI_PLAN_STEP && m->links[u->item].with_step)))
-    return;  // the step of its part takes it along
+    return;  // set by the step of its part
   cpli_step_op* op = w->plan->n_ops > floor ? last_op(w) : NULL;
   if (op == NULL || is_step || (int32_t)op->kind != u->kind || op->part != u->part ||
       op->level != u->level) {
@@ -376,7 +377,7 @@ static void write_unit(writer* w, const unit* u, int32_t floor) {
   op->n++;
 }
 
-// Whether a loop is there only because parts declare no dependencies.
+// Whether a loop exists only because parts declare no dependencies.
 static bool is_assumed(const cpli_planner* b, int32_t block) {
   for (int32_t k = b->blocks->first[block]; k < b->blocks->first[block + 1]; k++) {
     if (b->declared->n_torn[b->declared->block[b->blocks->order[k]]] > 0) return false;
@@ -385,7 +386,7 @@ static bool is_assumed(const cpli_planner* b, int32_t block) {
 }
 
 // Torn links first, as unknowns; then the others in the order of the block, and the torn ones again
-// where their parts follow them.
+// where their parts have direct feedthrough.
 static void write_loop(writer* w, const unit* u) {
   const cpli_blocks* bl = w->b->blocks;
   cpli_master* m = w->b->m;
@@ -444,7 +445,7 @@ static cpl_status write_updates(cpli_planner* b, cpli_step_plan* plan) {
 }
 
 // Loops are treated once, in the plan of steps; at a communication point and in initialisation
-// values follow without a step, so every loop that is left there can be solved.
+// values follow without a step, so that every remaining loop can be solved.
 static cpl_status make_plan(cpli_master* m, cpli_step_plan_kind kind) {
   cpl_status st = CPL_OK;
   for (bool cut = true; cut && st >= 0;) {
@@ -480,8 +481,9 @@ static cpl_status blocks_of_parts(cpli_master* m, bool waiting_only, cpli_blocks
   return st;
 }
 
-// Gauss-Seidel: parts in the order of their links; a link that leads back carries the value of the
-// step before. Among parts that need each other, links that feed outputs directly decide.
+// Gauss-Seidel: parts in the order of their links; a link against that order carries the value of
+// the previous step. Among parts that depend on each other, links that feed outputs directly
+// decide.
 static cpl_status order_parts(cpli_master* m, int64_t* position) {
   cpli_blocks *all = NULL, *waiting = NULL;
   cpl_status st = blocks_of_parts(m, false, &all);
@@ -493,20 +495,21 @@ static cpl_status order_parts(cpli_master* m, int64_t* position) {
   return st;
 }
 
-// Jacobi: how many links lag, and which are the first of them.
-static cpl_status tell_lags(cpli_master* m) {
-  enum { MOST = 3 };
+// Jacobi: reports how many links lag, and the first of them.
+static cpl_status report_lags(cpli_master* m) {
+  enum { MAX_NAMED = 3 };
   size_t n = m->n_facts[CPL_FACT_DELAYED], used = 0;
   char names[1024] = "", lag[64];
-  for (size_t i = 0; i < n && i < MOST && used < sizeof names; i++)
+  for (size_t i = 0; i < n && i < MAX_NAMED && used < sizeof names; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
                              m->facts[CPL_FACT_DELAYED][i]);
   if (n == 0) return CPL_OK;
-  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-          "jacobi: %zu input%s that outputs show directly lag%s one communication step%s behind: "
-          "%s%s; algorithm: determinate does not lag",
-          n, n == 1 ? "" : "s", n == 1 ? "s" : "", cpli_lag_print(m, lag, sizeof lag), names,
-          n > MOST ? ", ..." : "");
+  cpl_log(
+      m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
+      "jacobi: %zu input%s that outputs depend on directly lag%s one communication step%s behind: "
+      "%s%s; algorithm: determinate does not lag",
+      n, n == 1 ? "" : "s", n == 1 ? "s" : "", cpli_lag_print(m, lag, sizeof lag), names,
+      n > MAX_NAMED ? ", ..." : "");
   return CPL_OK;
 }
 
@@ -534,10 +537,10 @@ static cpl_status choose_links(cpli_master* m) {
     st = add_fact(m, CPL_FACT_DELAYED, text);
   }
   cpli_free(m->base.base.ctx, position);
-  return st < 0 || m->def.algorithm != CPL_MASTER_JACOBI ? st : tell_lags(m);
+  return st < 0 || m->def.algorithm != CPL_MASTER_JACOBI ? st : report_lags(m);
 }
 
-// Who comes after someone who cannot go back is asked beforehand how far it would go.
+// A part that is stepped after one that cannot be rolled back is probed beforehand.
 static cpl_status find_probes(cpli_master* m) {
   const cpli_step_plan* plan = &m->plans[CPLI_PLAN_STEP];
   bool after = false;
@@ -553,7 +556,7 @@ static cpl_status find_probes(cpli_master* m) {
   return CPL_OK;
 }
 
-// Parts that take their inputs once at a time wait for those that are updated before them.
+// Parts that sample their inputs once per time wait for those that are updated before them.
 static void rank_parts(cpli_master* m) {
   const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
   for (int32_t i = 0; i < plan->n_ops; i++) {

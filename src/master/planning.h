@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A plan while it is made: the graph of its nodes (parts, then outs, then links) and its blocks,
+// A plan under construction: the graph of its nodes (parts, then outs, then links) and its blocks,
 // which are single nodes and loops. Shared by plan.c and update_plan.c.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which inputs of the whole its outputs depend on without a step between: back along the links and
+// Finds the inputs of the whole that its outputs depend on directly: backwards along the links and
 // through the parts that feed an input to an output directly.
 #include "master/merged.h"
 
@@ -11,13 +11,13 @@ typedef struct walker {
   const int32_t* first;   // variable of each part in the whole
   int32_t* row;           // of each variable in its part's structure, from 1; 0: none; -1: a state
   int32_t* source;        // of each linked input: the variable it follows, from 1; 0: none
-  int32_t *seen, *stack;  // seen: the output that came by last, from 1
+  int32_t *seen, *stack;  // seen: the output that visited it last, from 1
   int32_t n_stack, stamp;
   int32_t *deps, n_deps;
   const int32_t** lists;  // of each output
 } walker;
 
-// Beyond this much work every output may depend on every input.
+// Beyond this number of visits every output is assumed to depend on every input.
 static const double max_work = 2e7;
 
 static void note_rows(walker* w, int32_t n_parts) {
@@ -31,7 +31,7 @@ static void note_rows(walker* w, int32_t n_parts) {
   }
 }
 
-// An input of a part that what is looked at depends on.
+// Visits an input of a part on which the present output depends.
 static void arrive(walker* w, int32_t var) {
   if (w->seen[var] == w->stamp) return;
   w->seen[var] = w->stamp;
@@ -77,7 +77,7 @@ static cpl_status find_rows(walker* w) {
   return CPL_OK;
 }
 
-// One list after the other, as a structure has them.
+// Concatenates the lists, as a structure stores them.
 static cpl_status join_rows(walker* w) {
   cpl_structure* s = &w->m->desc.structure;
   size_t n = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a master tells of itself: counters, links, the order of its calls, the names of its choices.
+// Reports of a master: counters, links, the order of its calls, the names of its options.
 #include "master/master.h"
 
 const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s) {
@@ -46,7 +46,7 @@ int32_t cpl_master_link_count(const cpl_stepper* s) {
   return m != NULL ? m->n_links : 0;
 }
 
-// Whether a link is one of the unknowns a loop of the step is cut at.
+// Whether a link is a tearing variable of a loop in the step.
 static bool is_torn(const cpli_master* m, int32_t link) {
   const cpli_step_plan* plan = &m->plans[CPLI_PLAN_STEP];
   for (int32_t i = 0; i < plan->n_ops; i++) {

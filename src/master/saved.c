@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The state of a master: what it remembers of values and links, and a snapshot of every part.
+// The snapshot of a master: its values and links, and a snapshot of every part.
 #include <math.h>
 
 #include "master/master.h"
 
 typedef struct saved {
-  double t, t_start, h, short_step;  // a mode may have been entered again since
+  double t, t_start, h, short_step;  // a mode may have been re-entered since
   double margin, margin_t;
   cpli_trace trace;
   bool running, ended, pending, touched;
   cpl_snapshot* parts;
-  cpli_master_part* states;  // what is copied of them: t, pending, calls and result
+  cpli_master_part* states;  // only t, pending, calls and result are copied
   cpli_master_link* links;
   cpli_out* outs;
 } saved;

@@ -3,9 +3,9 @@
 //
 // One communication step: algorithms 2 and 3 of "Determinate Composition of FMUs for Co-Simulation"
 // (Broman and others, EMSOFT 2013), on plans. Parts that roll back find the step all of them
-// accept, then the one that can do nothing takes it, then those that told their limit beforehand.
-// Where values make a part that rolls back wait for one that does not, it is tried beforehand with
-// extrapolated inputs (probe), and takes the step so when it does not accept it otherwise.
+// accept, then the legacy part takes it, then the parts that predicted their limit. Where a part
+// that rolls back depends on one that does not, it is tried beforehand with extrapolated inputs
+// (probe), and takes the step with those inputs if it does not accept it otherwise.
 #include <math.h>
 
 #include "master/master.h"
@@ -23,17 +23,17 @@ static bool waits_for_inputs(const cpli_master* m, const cpli_master_part* p) {
 
 static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
   return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
-                  "%s: the step from t=%.12g to t=%.12g: it %s (it says it is at t=%.17g)",
+                  "%s: the step from t=%.12g to t=%.12g: it %s (it reports t=%.17g)",
                   p->s->base.name, p->t, t_end, how, p->result.time);
 }
 
-// What no stepper may do, whatever it can: assumptions A0, A1 and A4 of the document.
-static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
+// Validates a step result: assumptions A0, A1 and A4 of the paper.
+static cpl_status validate(cpli_master* m, cpli_master_part* p, double t_end) {
   const cpl_step_result* r = &p->result;
   if (!(r->time >= p->t)) return violates(p, t_end, "went back in time");
-  if (r->time > t_end) return violates(p, t_end, "went farther than it was asked to");
+  if (r->time > t_end) return violates(p, t_end, "went beyond the end of the step");
   if (r->end == CPL_STEP_DONE && r->time != t_end)
-    return violates(p, t_end, "calls the step done and stopped before its end");
+    return violates(p, t_end, "reports the step as done but stopped before its end");
   if (r->time == t_end) {
     p->accepted = fmax(p->accepted, t_end);
     return CPL_OK;
@@ -52,9 +52,9 @@ static cpl_status judge(cpli_master* m, cpli_master_part* p, double t_end) {
   return CPL_OK;
 }
 
-// To t_end, through events that wait where it stands: a part may find one again there, by rounding,
-// or because its inputs jumped. One without steps of size zero has handled it already. A part with
-// a grid of its own keeps events within its step to itself: the others are past them.
+// Steps to t_end, through events that are pending at the start: a part may find one again there, by
+// rounding, or because its inputs jumped. A part without steps of size zero has handled it already.
+// A part with a grid of its own does not report events within its step: the others are past them.
 static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_end) {
   double last = p->t;
   for (int32_t i = 0;; i++) {
@@ -82,8 +82,9 @@ static bool holds_next(const cpli_master* m, const cpli_master_part* p) {
   return false;
 }
 
-// Inputs that are held at their values of the end of the step may make an event at its beginning.
-static cpl_status look_at_inputs(const cpli_master* m, cpli_master_part* p) {
+// Inputs that are constant at their values of the end of the step may cause an event at its
+// beginning.
+static cpl_status check_inputs(const cpli_master* m, cpli_master_part* p) {
   bool wanted = false;
   p->early = false;
   if (p->s->ops->wants_update == NULL || !holds_next(m, p)) return CPL_OK;
@@ -99,27 +100,27 @@ static double rounding(const cpli_master_part* p, double t_end) {
 static void take_step(cpli_master* m, cpli_master_part* p, double t_end) {
   p->margin = NAN;
   p->st = cpli_master_inputs(m, p, t_end);
-  if (p->st >= 0) p->st = look_at_inputs(m, p);
+  if (p->st >= 0) p->st = check_inputs(m, p);
   if (p->st < 0) return;
   double from = p->own_t;
   p->stepped = true;
   p->st = step_past_start(m, p, t_end);
   if (p->st == CPL_RETRY)
     p->st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the step to t=%.12g", t_end);
-  // values of the end of the step ended it at its beginning: it ends with the step
+  // values of the end of the step ended the run at its beginning: it ends with the step
   bool ended = p->early && p->st >= 0 && p->result.end == CPL_STEP_TERMINATE;
   if (ended && p->result.time <= p->t) p->result.time = t_end;
   p->own_t = p->result.time;
-  // an event of its own at the end of the step, but for rounding: a part adds up time as it likes
+  // an event of its own at the end of the step but for rounding: parts sum up time differently
   bool event = p->result.end == CPL_STEP_EVENT, ends = p->result.end == CPL_STEP_TERMINATE;
   if ((event || ends) && t_end - p->own_t <= rounding(p, t_end)) p->result.time = t_end;
   else if (p->own_t >= from && p->own_t < p->t) p->result.time = p->t;
   p->jumped = event && !p->s->base.can.zero_step;
 }
 
-// Whether inputs have other values at the beginning of a step than the values they are known to
-// have there: a part that is given values only holds a mean over the step, and with order 0 inputs
-// that are known at the end of the step are held at their values of the end.
+// Whether inputs differ at the beginning of a step from the values known there: a part that takes
+// only values gets a mean over the step, and with order 0 inputs that are known at the end of the
+// step are constant at that value.
 static bool inputs_are_ahead(const cpli_master* m, const cpli_master_part* p) {
   if (p->order == 0) return holds_next(m, p);
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
@@ -128,9 +129,9 @@ static bool inputs_are_ahead(const cpli_master* m, const cpli_master_part* p) {
   return false;
 }
 
-// An event that such inputs make in the first half of a step need not be there: a shorter step has
-// other inputs. Where the step was repeated to the time of the event, it would not be there again
-// and again, each time a few roundings later.
+// An event that such inputs cause in the first half of a step may be spurious: a shorter step has
+// other inputs. If the step were repeated to the time of the event, the event would move by a few
+// roundings each time.
 static bool stopped_by_inputs(const cpli_master* m, const cpli_master_part* p, double t_end) {
   bool ends = p->result.end == CPL_STEP_EVENT || p->result.end == CPL_STEP_TERMINATE;
   double h = t_end - p->t, to = p->result.time - p->t;
@@ -138,7 +139,7 @@ static bool stopped_by_inputs(const cpli_master* m, const cpli_master_part* p, d
   return h > 4 * rounding(p, t_end) && p->can_restore && m->saves && inputs_are_ahead(m, p);
 }
 
-// A refused step that came nowhere is halved: the part does not say what it would accept.
+// A refused step without progress is halved, because the part does not report what it would accept.
 static void note_reach(cpli_master* m, const cpli_master_part* p, double t_end) {
   double to = p->result.time;
   bool nowhere = p->result.end == CPL_STEP_REFUSED && to <= p->t;
@@ -156,17 +157,17 @@ typedef struct batch {
   double t_end;
 } batch;
 
-static bool goes(const cpli_master_part* p) { return p->due && !p->kept; }
+static bool is_active(const cpli_master_part* p) { return p->due && !p->stays; }
 
 static void step_one(void* user, int32_t i) {
   const batch* b = user;
   cpli_master_part* p = &b->m->parts[b->ops[i].part];
-  if (goes(p)) take_step(b->m, p, b->t_end);
+  if (is_active(p)) take_step(b->m, p, b->t_end);
 }
 
-// The same on a thread of the pool: what it has to say is kept apart, and the first in order is
-// heard, whoever was first in time.
-static void step_aside(void* user, int32_t i) {
+// The same on a thread of the pool: messages are stored separately, and the first in order of parts
+// is reported, not the first in time.
+static void step_on_thread(void* user, int32_t i) {
   const batch* b = user;
   char* message = b->m->messages + (size_t)b->ops[i].part * CPLI_MESSAGE_SIZE;
   char* before = cpli_divert_errors(message, CPLI_MESSAGE_SIZE);
@@ -174,16 +175,17 @@ static void step_aside(void* user, int32_t i) {
   cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
 }
 
-// The first that fails ends it: its message is the one to be heard.
+// Stops at the first failure, whose message is reported.
 static void step_in_order(batch* b) {
   for (int32_t i = 0; i < b->n; i++) {
     const cpli_master_part* p = &b->m->parts[b->ops[i].part];
     step_one(b, i);
-    if (goes(p) && p->st < 0) return;
+    if (is_active(p) && p->st < 0) return;
   }
 }
 
-// Threads pay when a step costs more than waking them; who asks for a number of them gets them.
+// Threads pay when a step costs more than waking them; an explicit number of threads is always
+// used.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
   if (m->pool == NULL || b->n < 2) {
@@ -192,13 +194,13 @@ static void step_parts(cpli_master* m, batch* b) {
   }
   bool together = m->def.threads > 1 || m->cost > worth_it;
   double since = cpli_now();
-  if (together) cpli_thread_pool_run(m->pool, b->n, step_aside, b);
+  if (together) cpli_thread_pool_run(m->pool, b->n, step_on_thread, b);
   else step_in_order(b);
   double cost = (cpli_now() - since) / b->n * (together ? cpli_thread_pool_size(m->pool) : 1);
   m->cost += 0.1 * (cost - m->cost);
   for (int32_t i = 0; i < b->n && together; i++) {
     const cpli_master_part* p = &m->parts[b->ops[i].part];
-    if (!goes(p) || p->st >= 0) continue;
+    if (!is_active(p) || p->st >= 0) continue;
     cpl_fail(m->base.base.ctx, p->st, "%s",
              m->messages + (size_t)b->ops[i].part * CPLI_MESSAGE_SIZE);
     return;
@@ -210,17 +212,17 @@ static cpl_status step_some(cpli_master* m, const cpli_step_op* ops, int32_t n, 
   step_parts(m, &b);
   for (int32_t i = 0; i < n; i++) {
     cpli_master_part* p = &m->parts[ops[i].part];
-    if (!goes(p)) continue;
+    if (!is_active(p)) continue;
     if (p->st < 0) return p->st;
-    cpl_status st = judge(m, p, t_end);
+    cpl_status st = validate(m, p, t_end);
     if (st < 0) return st;
     note_reach(m, p, t_end);
   }
   return CPL_OK;
 }
 
-// Steps of one level, class after class: nobody who cannot go back is taken farther than the others
-// are known to come.
+// Steps of one level, class after class: a part that cannot be rolled back is not stepped farther
+// than the others are known to come.
 static cpl_status step_level(cpli_master* m, const cpli_step_op* ops, int32_t n, double t_end) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < n && st == CPL_OK;) {
@@ -263,16 +265,16 @@ cpl_status cpli_master_walk(cpli_master* m, const cpli_step_plan* plan, int32_t 
   return st;
 }
 
-//------------------------------------ going back ------------------------------------
+//------------------------------------ rollback ------------------------------------
 
-// A part that fails to save its state goes on as one that cannot be rolled back, unless the master
-// takes steps back by itself.
+// A part that fails to save its state continues as one that cannot be rolled back, unless the
+// master itself needs rollback.
 static cpl_status save_part(cpli_master* m, cpli_master_part* p) {
   cpl_component* c = &p->s->base;
   cpl_status st = c->ops->save(c, &p->saved);
   p->saved_t = p->own_t;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++)
-    m->links[i].kept = m->links[i].version;
+    m->links[i].saved_version = m->links[i].version;
   if (st >= 0 || st == CPL_ERR_NOMEM || m->iterates || m->def.tolerance > 0) return st;
   p->can_restore = false;
   cpl_log(c->ctx, CPL_LOG_WARNING, m->base.base.name,
@@ -296,7 +298,7 @@ cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   p->stats.rollbacks++;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
     m->links[i].fresh = true;
-    m->links[i].version = m->links[i].kept;  // a tick of this step is handed over again
+    m->links[i].version = m->links[i].saved_version;  // a tick of this step is handed over again
   }
   return p->s->base.ops->restore(&p->s->base, &p->saved);
 }
@@ -309,7 +311,7 @@ static bool stands_at(const cpli_master_part* p, double t) {
   return p->result.time == t && p->result.end != CPL_STEP_REFUSED;
 }
 
-// Who stopped first, and who has gone farther and cannot come back; NULL: nobody.
+// The part that stopped first, and one that has gone farther and cannot be rolled back; NULL: none.
 static const cpli_master_part* find_stopped(const cpli_master* m) {
   const cpli_master_part* stopped = NULL;
   for (int32_t i = 0; i < m->n_parts; i++) {
@@ -329,18 +331,19 @@ static const cpli_master_part* find_lost(const cpli_master* m) {
 
 static cpl_status cannot_go_back(const cpli_master* m, const cpli_master_part* lost, double t_end) {
   const cpli_master_part* stopped = find_stopped(m);
-  const char* who = stopped->s->base.name;
+  const char* name = stopped->s->base.name;
   return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                   "%s: %s stops at t=%.12g, but %s has gone on to t=%.12g and cannot be rolled "
                   "back%s%s%s",
-                  m->base.base.name, who, stopped->result.time, lost->s->base.name, t_end,
+                  m->base.base.name, name, stopped->result.time, lost->s->base.name, t_end,
                   lost->can_restore ? " by this algorithm" : "",
-                  restores(m, stopped) ? "" : ", and nor can ", restores(m, stopped) ? "" : who);
+                  restores(m, stopped) ? "" : ", and neither can ",
+                  restores(m, stopped) ? "" : name);
 }
 
-// Someone stopped at m->reach. Those who went farther go back; who stands there already stays. When
-// one that cannot go back has gone farther, all that can take the step again with the inputs they
-// were tried with before it began (*again: to the same end).
+// A part stopped at m->reach. Parts that went farther are rolled back; those at m->reach stay. When
+// one that cannot be rolled back has gone farther, all others repeat the step with the inputs of
+// the probe (*again: to the same end).
 static cpl_status go_back(cpli_master* m, double t_end, bool* again) {
   const cpli_master_part* lost = find_lost(m);
   *again = lost != NULL && !m->blind && restores(m, find_stopped(m));
@@ -350,15 +353,15 @@ static cpl_status go_back(cpli_master* m, double t_end, bool* again) {
     cpli_master_part* p = &m->parts[i];
     if (!p->stepped) continue;
     bool stays = !*again && stands_at(p, m->reach) && !waits_for_inputs(m, p);
-    p->kept = !restores(m, p) || stays;
-    cpl_status st = p->kept ? CPL_OK : cpli_master_rewind(m, p);
+    p->stays = !restores(m, p) || stays;
+    cpl_status st = p->stays ? CPL_OK : cpli_master_rewind(m, p);
     if (st < 0) return st;
   }
   return CPL_OK;
 }
 
-// Several parts that can neither roll back nor predict: when one of them stops early, nobody knows
-// whether the others should have, too.
+// Several parts can neither roll back nor predict: when one of them stops early, the others may
+// have passed an event.
 static cpl_status check_legacy(cpli_master* m, double t_end) {
   int32_t n = 0;
   const cpli_master_part* stopped = NULL;
@@ -386,7 +389,8 @@ static cpl_status predict(cpli_master* m, double* target) {
     if (p->s->ops->max_step == NULL || !p->due) continue;
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
-    p->predicted = p->kind == CPL_CLASS_PREDICTS && !isnan(h);  // else it goes without a promise
+    // otherwise it steps without a prediction
+    p->predicted = p->kind == CPL_CLASS_PREDICTS && !isnan(h);
     if (p->t + h < *target) *target = p->t + h, m->limiter = i;
   }
   if (*target > m->t) return CPL_OK;
@@ -394,10 +398,10 @@ static cpl_status predict(cpli_master* m, double* target) {
                   "%s: a part predicts that it cannot go on at t=%.12g", m->base.base.name, m->t);
 }
 
-// Those who will be asked only after someone who cannot go back: how far would they come?
+// Probes parts that are stepped only after one that cannot be rolled back: how far would they come?
 static cpl_status probe(cpli_master* m, double* target) {
   bool again = m->n_probes > 0 && m->saves;
-  m->blind = again;  // what they wait for is not known yet
+  m->blind = again;  // inputs that depend on later steps are not known yet
   for (int32_t tries = 0; again && tries < MAX_TRIES; tries++) {
     again = false;
     for (int32_t i = 0; i < m->n_probes; i++) {
@@ -405,7 +409,7 @@ static cpl_status probe(cpli_master* m, double* target) {
       if (!p->due || !p->can_restore) continue;
       m->reach = *target;
       take_step(m, p, *target);
-      cpl_status st = p->st < 0 ? p->st : judge(m, p, *target);
+      cpl_status st = p->st < 0 ? p->st : validate(m, p, *target);
       if (st >= 0) note_reach(m, p, *target);
       if (st >= 0) st = cpli_master_rewind(m, p);
       if (st < 0) return st;
@@ -417,8 +421,7 @@ static cpl_status probe(cpli_master* m, double* target) {
   return CPL_OK;
 }
 
-// Whether a part takes a step that ends at `target`: one with a grid of its own only where it has a
-// point.
+// Whether a part takes a step that ends at `target`: one with a grid of its own only at its points.
 static bool is_due(const cpli_master_part* p, double target) {
   return p->step == 0 || p->t + p->step * (1 - 1e-9) <= target;
 }
@@ -427,13 +430,14 @@ static void begin(cpli_master* m, double target) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     p->due = is_due(p, target);
-    p->stepped = p->kept = p->jumped = false;
+    p->stepped = p->stays = p->jumped = false;
     p->accepted = -INFINITY;
   }
   m->blind = false;
 }
 
-// A discrete value that changed is an event for who takes it, if it can have one without a step.
+// A discrete value that changed is an event for a part that takes it and can have one without a
+// step.
 static void note_changes(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->links[i];
@@ -445,7 +449,7 @@ static void note_changes(cpli_master* m) {
   }
 }
 
-// So is a value that makes an event where it arrives.
+// So is a value that causes an event in the part that takes it.
 cpl_status cpli_master_ask(cpli_master* m) {
   m->crossed = m->early = false;
   m->margin = NAN;
@@ -499,7 +503,7 @@ static bool ends_here(const cpli_master* m) {
   return false;
 }
 
-// Then nobody steps: all are where they were.
+// Then no part steps.
 static void stay_here(cpli_master* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpl_step_result* r = &m->parts[i].result;
@@ -507,7 +511,8 @@ static void stay_here(cpli_master* m) {
   }
 }
 
-// What made a step shorter mostly does so again: steps approach it, and grow again behind it.
+// The limit of the last step usually limits the next, too: steps approach it, and grow again behind
+// it.
 static double limit_target(const cpli_master* m, double target) {
   return m->short_step > 0 ? fmin(target, m->t + 2 * m->short_step) : target;
 }
@@ -542,7 +547,7 @@ cpl_status cpli_master_step(cpli_master* m, double wanted) {
       break;
     }
     for (int32_t i = 0; i < m->n_parts; i++)
-      m->parts[i].due = m->parts[i].kept || is_due(&m->parts[i], target);
+      m->parts[i].due = m->parts[i].stays || is_due(&m->parts[i], target);
     if (st >= 0 && (tries == MAX_TRIES || !(target > m->t)))
       st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
                     "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);

@@ -17,26 +17,26 @@ struct cpli_thread_pool {
   pthread_t* threads;
   int32_t n_threads, wanted;
   atomic_llong round;  // counts calls of cpli_thread_pool_run
-  atomic_bool leave;
+  atomic_bool stopping;
   void (*work)(void* user, int32_t i);
   void* user;
   int32_t n;
-  atomic_int next;  // the next item nobody has taken
+  atomic_int next;  // the next item not taken yet
   atomic_int busy;  // threads that have not finished the round
 };
 
-// Rounds follow each other fast, as a rule: look for a while before going to sleep.
-static bool came(cpli_thread_pool* c, int64_t seen) {
-  return c->leave || atomic_load(&c->round) != seen;
+// Threads spin before they block, because rounds usually follow each other within microseconds.
+static bool round_began(cpli_thread_pool* c, int64_t seen) {
+  return c->stopping || atomic_load(&c->round) != seen;
 }
 static bool all_done(cpli_thread_pool* c, int64_t seen) {
   (void)seen;
   return atomic_load(&c->busy) == 0;
 }
 
-static void look(cpli_thread_pool* c, bool (*done)(cpli_thread_pool*, int64_t), int64_t seen) {
-  static const double worth_looking = 20e-6;
-  double until = cpli_now() + worth_looking;
+static void spin(cpli_thread_pool* c, bool (*done)(cpli_thread_pool*, int64_t), int64_t seen) {
+  static const double spin_time = 20e-6;
+  double until = cpli_now() + spin_time;
   do {
     for (int i = 0; i < 32 && !done(c, seen); i++) cpli_relax();
   } while (!done(c, seen) && cpli_now() < until);
@@ -52,10 +52,10 @@ static void* serve(void* user) {
   int64_t seen = 0;
   cpli_thread_begins();
   for (;;) {
-    look(c, came, seen);
+    spin(c, round_began, seen);
     pthread_mutex_lock(&c->mutex);
-    while (!came(c, seen)) pthread_cond_wait(&c->wake, &c->mutex);
-    if (c->leave) break;
+    while (!round_began(c, seen)) pthread_cond_wait(&c->wake, &c->mutex);
+    if (c->stopping) break;
     seen = c->round;
     pthread_mutex_unlock(&c->mutex);
     take_items(c);
@@ -68,7 +68,7 @@ static void* serve(void* user) {
   return NULL;
 }
 
-// Signals of the process (Ctrl-C) belong to the caller's thread.
+// Signals of the process (Ctrl-C) are handled in the caller's thread.
 static bool start_thread(cpli_thread_pool* c) {
   sigset_t all, before;
   sigfillset(&all);
@@ -96,7 +96,7 @@ cpl_status cpli_thread_pool_create(cpl_context* ctx, int32_t threads, cpli_threa
     cpli_thread_pool_destroy(c);
     return cpli_nomem(ctx);
   }
-  c->wanted = threads - 1;  // they are started when there is work for them
+  c->wanted = threads - 1;  // started when there is work for them
   *out = c;
   return CPL_OK;
 }
@@ -104,7 +104,7 @@ cpl_status cpli_thread_pool_create(cpl_context* ctx, int32_t threads, cpli_threa
 void cpli_thread_pool_destroy(cpli_thread_pool* c) {
   if (c == NULL) return;
   pthread_mutex_lock(&c->mutex);
-  c->leave = true;
+  c->stopping = true;
   pthread_cond_broadcast(&c->wake);
   pthread_mutex_unlock(&c->mutex);
   for (int32_t i = 0; i < c->n_threads; i++) pthread_join(c->threads[i], NULL);
@@ -121,7 +121,7 @@ void cpli_thread_pool_run(cpli_thread_pool* c, int32_t n, void (*work)(void* use
                           void* user) {
   while (c->n_threads < c->wanted && start_thread(c)) {
   }
-  c->wanted = c->n_threads;  // more cannot be had
+  c->wanted = c->n_threads;  // no more threads can be started
   pthread_mutex_lock(&c->mutex);
   c->work = work;
   c->user = user;
@@ -132,7 +132,7 @@ void cpli_thread_pool_run(cpli_thread_pool* c, int32_t n, void (*work)(void* use
   pthread_cond_broadcast(&c->wake);
   pthread_mutex_unlock(&c->mutex);
   take_items(c);
-  look(c, all_done, 0);
+  spin(c, all_done, 0);
   pthread_mutex_lock(&c->mutex);
   while (c->busy > 0) pthread_cond_wait(&c->done, &c->mutex);
   pthread_mutex_unlock(&c->mutex);

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The order of event updates in the data flow, as aggregate/update_plan.c has it for models. An
-// update of a part comes after its inputs are known and before its outputs are read. Vertices are
-// the blocks of values and one update of each part. Where updates need each other the edges from an
-// update to continuous outputs are left out, so that discrete values still go in order through
-// parts that are coupled in both directions; what is a loop even then is cut at one update after
-// the other, at those of parts that take their inputs once at a time last.
+// Orders event updates along the data flow, as aggregate/update_plan.c does for models. An update
+// of a part comes after its inputs are known and before its outputs are read. Vertices are the
+// blocks of values and one update per part. Where updates depend on each other the edges from an
+// update to continuous outputs are left out, so that discrete values still propagate in order
+// through parts that are coupled in both directions; remaining loops are cut at one update after
+// the other, those of parts that sample their inputs once per time last.
 #include <stdlib.h>
 
 #include "master/planning.h"
@@ -38,7 +38,7 @@ static cpl_status edge(maker* k, int32_t from, int32_t to, bool strong) {
   return st >= 0 && strong ? cpli_graph_edge(&k->strong, a, b) : st;
 }
 
-// Values that are discrete, and those that follow one without a step.
+// Marks discrete values, and those that follow one without a step.
 static cpl_status mark_discrete(const maker* k, bool* marked) {
   const cpli_master* m = k->b->m;
   for (int32_t o = 0; o < m->n_outs; o++) {
@@ -91,7 +91,7 @@ static bool list_successors(maker* k) {
   return true;
 }
 
-//------------------------------------ turns ------------------------------------
+//------------------------------------ order ------------------------------------
 
 static bool is_update(const maker* k, int32_t v, bool samples) {
   const cpli_blocks* b = k->b->blocks;
@@ -100,8 +100,8 @@ static bool is_update(const maker* k, int32_t v, bool samples) {
   return node < m->n_parts && m->parts[node].samples == samples;
 }
 
-// Vertex v has its turn now: what waits for nothing else in its loop is ready.
-static int32_t place(maker* k, int32_t v, int32_t n_ready) {
+// Gives vertex v the next position; vertices of its loop that wait for nothing else become ready.
+static int32_t take_turn(maker* k, int32_t v, int32_t n_ready) {
   int32_t loop = k->member[v];
   k->level[v] = k->turn++;
   k->member[v] = 0;
@@ -112,8 +112,9 @@ static int32_t place(maker* k, int32_t v, int32_t n_ready) {
   return n_ready;
 }
 
-// A loop. Whenever each vertex waits for another, the next part is updated with the values it has.
-static void place_loop(maker* k, const item* items, int32_t n) {
+// Orders a loop. Whenever each vertex waits for another, the next part is updated with its present
+// values.
+static void order_loop(maker* k, const item* items, int32_t n) {
   int32_t mark = items[0].inner_loop + 1, n_ready = 0, at = 0;
   for (int32_t i = 0; i < n; i++) k->member[items[i].v] = mark;
   for (int32_t i = 0; i < n; i++) {
@@ -123,10 +124,10 @@ static void place_loop(maker* k, const item* items, int32_t n) {
   }
   for (int32_t cut = 0; cut < 2 * n; cut++) {  // every cycle has an update
     int32_t v = items[cut % n].v;
-    if (k->member[v] == mark && is_update(k, v, cut >= n)) n_ready = place(k, v, n_ready);
+    if (k->member[v] == mark && is_update(k, v, cut >= n)) n_ready = take_turn(k, v, n_ready);
     while (at < n_ready) {
       v = k->next[at++];
-      if (k->member[v] == mark) n_ready = place(k, v, n_ready);
+      if (k->member[v] == mark) n_ready = take_turn(k, v, n_ready);
     }
   }
 }
@@ -144,7 +145,7 @@ static bool same_turn(const item* x, const item* y) {
          x->inner_loop == y->inner_loop;
 }
 
-static void place_all(maker* k) {
+static void order_all(maker* k) {
   for (int32_t v = 0; v < k->n; v++) {
     int32_t outer = k->loops->block[v], inner = k->inner->block[v];
     bool loop = k->loops->n_torn[outer] > 0;
@@ -157,7 +158,7 @@ static void place_all(maker* k) {
   qsort(k->items, (size_t)k->n, sizeof *k->items, by_order);
   for (int32_t i = 0, j; i < k->n; i = j) {
     for (j = i + 1; j < k->n && same_turn(&k->items[i], &k->items[j]);) j++;
-    if (k->items[i].inner_loop >= 0) place_loop(k, k->items + i, j - i);
+    if (k->items[i].inner_loop >= 0) order_loop(k, k->items + i, j - i);
     for (int32_t l = i; l < j && k->items[i].inner_loop < 0; l++) k->level[k->items[l].v] = k->turn;
     k->turn++;
   }
@@ -174,7 +175,7 @@ cpl_status cpli_update_levels(cpli_planner* b, int32_t* level) {
   if (st >= 0) {
     k.member = k.waiting + k.n;
     k.next = k.member + k.n;
-    place_all(&k);
+    order_all(&k);
   }
   cpli_graph_free(&k.all);
   cpli_graph_free(&k.strong);

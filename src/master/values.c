@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Values on their way from part to part, and what an input does during a step.
+// Exchange of values between parts, and the extrapolation of inputs during a step.
 #include <math.h>
 
 #include "master/master.h"
@@ -113,7 +113,7 @@ cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, doubl
   if (known) ts[n] = t_end, us[n++] = l->next;
   for (int32_t i = 0; i < l->n_past; i++) ts[n] = l->past_t[i], us[n++] = l->past[i];
   if (order > n - 1) order = n - 1;
-  // a slope over a much shorter time than it is used for is noise
+  // a slope over a much shorter interval than the step is noise
   if (order > 0 && ts[0] - ts[1] < 0.1 * (t_end - t)) order = 0;
   if (known && t_end <= t) order = 0;
   return through(ts, us, order > 0 ? order : 0, t);
@@ -125,9 +125,10 @@ double cpli_curve_at(const cpl_curve* c, double t) {
   return sum;
 }
 
-// What a stepper that takes only values is told: the mean over the step, but the value at its end
-// where an output shows it directly.
-static double held(const cpli_master_link* l, const cpl_curve* c, double t, double t_end) {
+// The value for a stepper that takes only values: the mean over the step, or the value at its end
+// where an output depends on it directly.
+static double constant_value(const cpli_master_link* l, const cpl_curve* c, double t,
+                             double t_end) {
   if (c->order == 0) return c->coefficient[0];
   if (l->feeds && l->with_step) return cpli_curve_at(c, t_end);
   double h = t_end - t, sum = 0;
@@ -165,7 +166,7 @@ static cpl_status set_clock(cpli_master* m, cpl_component* c, cpli_master_link* 
   return c->ops->set_integer(c, CPL_CLOCK, &l->ref, 1, &tick);
 }
 
-// Values that move only at events: told when they changed.
+// Values that change only at events are set only when they changed.
 static cpl_status set_discrete(cpli_master* m, cpl_component* c, cpli_master_link* l) {
   if (l->fixed && m->running) return CPL_OK;
   if (is_bytes(l->type)) return set_bytes(m, c, l);
@@ -220,7 +221,7 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
     if (known && !l->guessed) l->next = cpli_link_value(m, l);
     cpl_curve curve = cpli_link_curve(m, l, p->t, t_end, known);
     if (s->ops->set_curve != NULL) st = s->ops->set_curve(s, l->ref, &curve);
-    else p->in_refs[k] = l->ref, p->in_values[k++] = held(l, &curve, p->t, t_end);
+    else p->in_refs[k] = l->ref, p->in_values[k++] = constant_value(l, &curve, p->t, t_end);
   }
   if (st == CPL_OK && k > 0)
     st = s->base.ops->set_real(&s->base, p->in_refs, (size_t)k, p->in_values);
@@ -228,14 +229,14 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
                          : st;
 }
 
-//------------------------------------ held inputs ------------------------------------
+//------------------------------------ constant inputs ------------------------------------
 
-// The first place in m->held that is not before this input.
-static int32_t find_held(const cpli_master* m, int32_t part, uint32_t ref) {
-  int32_t low = 0, high = m->n_held;
+// The first position in m->constant_links that is not before this input.
+static int32_t find_constant(const cpli_master* m, int32_t part, uint32_t ref) {
+  int32_t low = 0, high = m->n_constant;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    const cpli_master_link* l = &m->links[m->held[middle]];
+    const cpli_master_link* l = &m->links[m->constant_links[middle]];
     if (l->part < part || (l->part == part && l->ref < ref)) low = middle + 1;
     else high = middle;
   }
@@ -246,9 +247,9 @@ void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t*
                              double* values) {
   if (m->parts[part].s->ops->set_curve != NULL) return;
   for (size_t i = 0; i < n; i++) {
-    int32_t k = find_held(m, part, refs[i]);
-    if (k == m->n_held) continue;
-    const cpli_master_link* l = &m->links[m->held[k]];
+    int32_t k = find_constant(m, part, refs[i]);
+    if (k == m->n_constant) continue;
+    const cpli_master_link* l = &m->links[m->constant_links[k]];
     if (l->part == part && l->ref == refs[i]) values[i] = cpli_link_value(m, l);
   }
 }

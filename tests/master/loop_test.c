@@ -145,7 +145,7 @@ static void a_loop_without_solution_is_named(void** state) {
     CHECK_INT(ring_start(&r), CPL_ERR_SOLVER);
     CHECK_CONTAINS(cpl_context_error(r.ctx), "ring: the algebraic loop through ");
     CHECK_CONTAINS(cpl_context_error(r.ctx), " does not converge at t=0 (");
-    CHECK_CONTAINS(cpl_context_error(r.ctx), i == 0 ? " and comes back as " : "nan)");
+    CHECK_CONTAINS(cpl_context_error(r.ctx), i == 0 ? " and evaluates to " : "nan)");
     ring_free(&r);
   }
 }
@@ -159,7 +159,7 @@ static void a_loop_by_assumption_without_solution_lags(void** state) {
   ring_make(&r, false);
   CHECK_OK(r.ctx, ring_start(&r));
   CHECK_INT(r.warnings, 1);
-  CHECK_CONTAINS(r.said, "which is there only because dependencies are not declared");
+  CHECK_CONTAINS(r.said, "which exists only because dependencies are not declared");
   CHECK_CONTAINS(r.said, "on-loop");
   double before = r.a.y;
   for (int i = 1; i <= 8; i++) {  // what comes back is what was put in one step ago

@@ -82,7 +82,7 @@ static void a_jump_of_a_table_is_a_communication_point(void** state) {
   for (int i = 0; i < 12; i++)
     CHECK_NEAR(run_table(*state, models[i % 3], "jump.csv", masters[i / 3]), exact, 1e-9);
   run_table(*state, "fmu: grid", "jump.csv", masters[0]);
-  check_message("b.u jumps from 2 to -3 at t=0.71, inside of a step of b, which keeps its own");
+  check_message("b.u jumps from 2 to -3 at t=0.71, within a step of b, which keeps its own");
 }
 
 // With error control kinks are communication points: the error of a step that cannot be taken back
