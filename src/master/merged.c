@@ -163,7 +163,7 @@ cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part*
     return cpli_nomem(ctx);
   }
   m->ctx = ctx;
-  m->holders = 1;
+  m->ref_count = 1;
   cpli_arena_init(&m->arena, ctx);
   m->desc = (cpl_description){.name = cpli_arena_strdup(&m->arena, name),
                               .kind = "master",
@@ -184,12 +184,12 @@ cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part*
 }
 
 cpli_merged* cpli_merged_hold(cpli_merged* m) {
-  m->holders++;
+  m->ref_count++;
   return m;
 }
 
 void cpli_merged_release(cpli_merged* m) {
-  if (m == NULL || --m->holders > 0) return;
+  if (m == NULL || --m->ref_count > 0) return;
   cpli_names_free(&m->names);
   cpli_arena_free(&m->arena);
   cpli_free(m->ctx, m);

@@ -11,7 +11,7 @@
 
 typedef struct cpli_merged {
   cpl_context* ctx;
-  int32_t holders;
+  int32_t ref_count;
   cpli_arena arena;
   cpli_names names;
   cpl_description desc;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The variables of the whole: its mode, parameters, inputs, what is observed, and the variables of
-// every mode as "mode.variable". References are indices.
+// Makes the variables of the whole: its mode, parameters, inputs, observed variables, and the
+// variables of every mode as "mode.variable". References are indices.
 #include <math.h>
 
 #include "model/units.h"
@@ -59,7 +59,7 @@ static cpl_status add_mode(cpli_modes_desc* m, const cpl_modes_def* def) {
   return add(m, v, (cpli_seen){.kind = CPLI_SEEN_MODE, .type = CPL_ENUMERATION});
 }
 
-// One name has one unit: modes that disagree would make curves of nothing.
+// A shared name has one unit: otherwise a recorded curve would mix units.
 static cpl_status check_units(cpli_modes_desc* m, const cpl_modes_def* def,
                               const cpl_description* const* descs, const cpl_mode_variable* from) {
   int32_t first = -1;
@@ -81,7 +81,7 @@ static cpl_status check_units(cpli_modes_desc* m, const cpl_modes_def* def,
   return CPL_OK;
 }
 
-// A shared variable looks as it does in the first mode that has it.
+// A shared variable has the attributes of the first mode that has it.
 static cpl_status add_shared(cpli_modes_desc* m, const cpl_description* const* descs, int32_t n,
                              const cpl_mode_variable* from, cpli_seen seen,
                              const int32_t* first_unit) {
@@ -109,14 +109,14 @@ static cpl_status add_shared(cpli_modes_desc* m, const cpl_description* const* d
   return add(m, v, seen);
 }
 
-// Numbers are Reals here, so that they can be absent.
+// Numbers are Reals here, so that they can be absent (NaN).
 static cpl_status add_inner(cpli_modes_desc* m, const cpl_modes_def* def, int32_t k,
                             const cpl_description* from, int32_t unit, int32_t* at) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < from->n_vars && st >= 0; i++) {
     const cpl_variable* inner = &from->vars[i];
     int32_t found = cpl_find_variable(from, inner->name);
-    bool hidden = found >= 0 && found != i;  // behind another one
+    bool hidden = found >= 0 && found != i;  // its name belongs to another variable
     at[i] = -1;
     if (inner->type > CPL_STRING || hidden) continue;
     cpl_variable v = *inner;
@@ -126,7 +126,7 @@ static cpl_status add_inner(cpli_modes_desc* m, const cpl_modes_def* def, int32_
     v.type = inner->type == CPL_STRING ? CPL_STRING : CPL_REAL;
     v.causality = CPL_CAUSALITY_LOCAL;
     if (v.variability < CPL_VARIABILITY_DISCRETE)
-      v.variability = CPL_VARIABILITY_DISCRETE;  // it comes and goes
+      v.variability = CPL_VARIABILITY_DISCRETE;  // it is absent in other modes
     v.inner_output = false;
     v.mode_dependent = true;
     at[i] = m->desc.n_vars;
@@ -171,7 +171,7 @@ static cpl_status add_type(cpli_modes_desc* m, const cpl_modes_def* def) {
   return CPL_OK;
 }
 
-// What is observed may depend on all inputs.
+// Observed variables are assumed to depend on all inputs.
 static cpl_status add_structure(cpli_modes_desc* m) {
   cpl_description* d = &m->desc;
   cpl_unknown* rows = cpli_arena_alloc(&m->arena, (size_t)d->n_vars, sizeof *rows);
@@ -184,9 +184,9 @@ static cpl_status add_structure(cpli_modes_desc* m) {
   return CPL_OK;
 }
 
-// Room to note where the variables of each mode went.
-static cpl_status allocate_places(cpli_modes_desc* m, int32_t n,
-                                  const cpl_description* const* descs, int32_t*** at) {
+// Allocates the index maps of the variables of each mode.
+static cpl_status allocate_indices(cpli_modes_desc* m, int32_t n,
+                                   const cpl_description* const* descs, int32_t*** at) {
   *at = cpli_arena_alloc(&m->arena, (size_t)n, sizeof **at);
   for (int32_t k = 0; k < n && *at != NULL; k++) {
     (*at)[k] = cpli_arena_alloc(&m->arena, (size_t)descs[k]->n_vars, sizeof ***at);
@@ -218,7 +218,7 @@ static cpl_status fill(cpli_modes_desc* m, const cpl_modes_def* def,
                        const cpl_description* const* descs) {
   int32_t *first_unit = NULL, **at = NULL;
   cpl_status st = allocate(m, def, descs, &first_unit);
-  if (st >= 0) st = allocate_places(m, def->n_modes, descs, &at);
+  if (st >= 0) st = allocate_indices(m, def->n_modes, descs, &at);
   for (int32_t k = 0; k < def->n_modes && st >= 0; k++) {
     first_unit[k] = m->desc.n_units;
     st = add_units(m, descs[k]);
@@ -251,7 +251,7 @@ cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
   cpli_modes_desc* m = cpli_alloc(ctx, 1, sizeof *m);
   if (m == NULL) return cpli_nomem(ctx);
   m->ctx = ctx;
-  m->holders = 1;
+  m->ref_count = 1;
   cpli_arena_init(&m->arena, ctx);
   m->desc = (cpl_description){.name = cpli_arena_strdup(&m->arena, def->name),
                               .kind = "modes",
@@ -269,12 +269,12 @@ cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
 }
 
 cpli_modes_desc* cpli_modes_hold(cpli_modes_desc* m) {
-  m->holders++;
+  m->ref_count++;
   return m;
 }
 
 void cpli_modes_release(cpli_modes_desc* m) {
-  if (m == NULL || --m->holders > 0) return;
+  if (m == NULL || --m->ref_count > 0) return;
   cpli_names_free(&m->names);
   cpli_arena_free(&m->arena);
   cpli_free(m->ctx, m);

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Modes that are models as one model: what it is asked for goes to the active mode, and a wish to
-// stop that a transition follows is a change of the structure. A switch takes two updates: the
-// first reads the end of the old mode and brings the new one to its initialisation, the second
-// leaves that. Between them whoever couples the model sets its inputs, with what others made of the
-// outputs the new mode begins with.
+// Combines modes that are models into one model: calls are forwarded to the active mode, and a stop
+// request with a transition is a change of the structure. A switch takes two updates: the first
+// reads the final values of the old mode and brings the new one to its initialisation, the second
+// completes that. In between the caller sets the inputs, which may depend on the initial outputs of
+// the new mode.
 #include <math.h>
 #include <stdio.h>
 
@@ -25,15 +25,15 @@ static cpl_status enter_continuous(cpl_model* m) {
 }
 
 static cpl_status finish_switch(cpli_modes* m) {
-  cpli_transition* way = m->arriving;
+  cpli_transition* transition = m->arriving;
   m->arriving = NULL;
-  return way != NULL ? cpli_modes_arrive(m, way) : CPL_OK;
+  return transition != NULL ? cpli_modes_arrive(m, transition) : CPL_OK;
 }
 
-static cpl_status begin_switch(cpli_modes* m, cpli_transition* way, cpl_event_info* info) {
-  cpl_status st = cpli_modes_follow_transition(m, way);
-  m->arriving = way;
-  m->base.base.desc = &m->box->of_mode[m->active];
+static cpl_status begin_switch(cpli_modes* m, cpli_transition* transition, cpl_event_info* info) {
+  cpl_status st = cpli_modes_follow_transition(m, transition);
+  m->arriving = transition;
+  m->base.base.desc = &m->shared_desc->of_mode[m->active];
   *info = (cpl_event_info){.again = true,
                            .states_changed = true,
                            .nominals_changed = true,
@@ -44,18 +44,18 @@ static cpl_status begin_switch(cpli_modes* m, cpli_transition* way, cpl_event_in
 
 static cpl_status event_update(cpl_model* base, cpl_event_info* info) {
   cpli_modes* m = (cpli_modes*)base;
-  cpli_transition* way = NULL;
+  cpli_transition* transition = NULL;
   cpl_status st = finish_switch(m);
   if (st >= 0) st = active_of(base)->ops->event_update(active_of(base), info);
   if (st < 0) return st;
   if (m->wants_stop && !info->terminate && !info->again) info->terminate = true, info->stop = 0;
   if (!info->terminate) return st;
   m->wants_stop = false;
-  st = cpli_modes_choose(m, info->stop, &way);
-  return st < 0 || way == NULL ? st : begin_switch(m, way, info);
+  st = cpli_modes_choose(m, info->stop, &transition);
+  return st < 0 || transition == NULL ? st : begin_switch(m, transition, info);
 }
 
-// A model may want to stop there; whether that ends anything is known after the event.
+// The active mode may request a stop; whether it ends the run is decided by the event update.
 static cpl_status completed_step(cpl_model* base, bool* event, bool* end) {
   cpli_modes* m = (cpli_modes*)base;
   cpl_status st = active_of(base)->ops->completed_step(active_of(base), event, end);
@@ -104,10 +104,10 @@ static void name_indicator(const cpl_model* m, size_t indicator, char* out, size
 
 static const cpl_description* structure(cpl_model* m, int32_t i) {
   const cpli_modes* all = (const cpli_modes*)m;
-  return i < all->n_modes ? &all->box->of_mode[i] : NULL;
+  return i < all->n_modes ? &all->shared_desc->of_mode[i] : NULL;
 }
 
-//------------------------------------ what not all modes have ------------------------------------
+//------------------------------------ optional operations ------------------------------------
 
 static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
   return active_of(m)->ops->newton_setup(active_of(m), gamma, fresh);
@@ -127,14 +127,14 @@ static cpl_status jacobian_times(cpl_model* m, const double* v, double* out) {
   return active_of(m)->ops->jacobian_times(active_of(m), v, out);
 }
 
-// A mode that projects itself but tells no residuals is left alone.
+// A mode that projects itself but has no residuals counts as having no constraints.
 static cpl_status count_constraints(cpl_model* m, size_t* n) {
   cpl_model* active = active_of(m);
   *n = 0;
   return active->ops->get_constraints != NULL ? active->ops->count_constraints(active, n) : CPL_OK;
 }
 
-// Asked for only where there are some.
+// Called only when the mode has constraints.
 static cpl_status get_constraints(cpl_model* m, double* c) {
   return active_of(m)->ops->get_constraints(active_of(m), c);
 }

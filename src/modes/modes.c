@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The composer "modes": one of several steppers, or models, is active; the others wait for their
-// turn.
+// The composer "modes": one of several steppers, or models, is active at a time.
 #include <math.h>
 
 #include "master/independent.h"
@@ -27,16 +26,16 @@ bool cpl_on_entry_by_name(const char* name, cpl_on_entry* out) {
 
 //------------------------------------ steps ------------------------------------
 
-// The active mode wants to stop. The caller has seen its last values already when an update at the
-// same time led to it; otherwise they are shown first.
-static cpl_status heed_stop(cpli_modes* m, const cpl_step_result* r, bool shown) {
+// The active mode requests a stop. The caller has seen its final values already when an update at
+// the same time led to it; otherwise they are shown first.
+static cpl_status process_stop(cpli_modes* m, const cpl_step_result* r, bool shown) {
   cpl_status st = cpli_modes_choose(m, r->stop, &m->pending);
   if (st < 0) return st;
   if (m->pending == NULL) m->ended = true;
   if (m->pending == NULL || !shown) return CPL_OK;
-  cpli_transition* way = m->pending;
+  cpli_transition* transition = m->pending;
   m->pending = NULL;
-  return cpli_modes_follow(m, way);
+  return cpli_modes_follow(m, transition);
 }
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
@@ -45,9 +44,9 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   cpl_status st = CPL_OK;
   bool handled = false, updates = t_end <= m->t;
   if (m->pending != NULL && !m->ended) {
-    cpli_transition* way = m->pending;
+    cpli_transition* transition = m->pending;
     m->pending = NULL;
-    st = cpli_modes_follow(m, way);
+    st = cpli_modes_follow(m, transition);
     handled = true;
     updates = false;
   }
@@ -59,7 +58,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
     updates = false;
     handled = handled || (r.event_handled && r.time == begin);
     if (r.end != CPL_STEP_TERMINATE) break;
-    st = heed_stop(m, &r, r.event_handled && r.time == begin);
+    st = process_stop(m, &r, r.event_handled && r.time == begin);
     r.end = CPL_STEP_DONE;
   }
   *result = (cpl_step_result){.end = m->ended             ? CPL_STEP_TERMINATE
@@ -105,7 +104,7 @@ static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
 }
 
 static const cpli_seen* seen_of(const cpli_modes* m, uint32_t ref) {
-  return ref < (uint32_t)m->box->desc.n_vars ? &m->box->seen[ref] : NULL;
+  return ref < (uint32_t)m->shared_desc->desc.n_vars ? &m->shared_desc->seen[ref] : NULL;
 }
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
@@ -116,7 +115,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   in->curve = *curve;
   in->by_curve = true;
   const cpli_modes_read* at = &in->at[m->active];
-  if (at->place < 0 || !(m->running || m->in_init)) return CPL_OK;
+  if (at->slot < 0 || !(m->running || m->in_init)) return CPL_OK;
   return active_of(m)->ops->set_curve(active_of(m), at->ref, curve);
 }
 
@@ -124,24 +123,24 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 
 enum { RUN = 64 };
 
-// The variable of the active mode a reference stands for; false: there is none now.
+// The variable of the active mode for a reference; false: the mode has none.
 static bool locate(const cpli_modes* m, const cpli_seen* seen, cpli_modes_read* out) {
   if (seen->kind == CPLI_SEEN_INNER) {
     *out = (cpli_modes_read){seen->type, seen->ref, 0};
     return seen->mode == m->active;
   }
   *out = m->shared[seen->kind][seen->mode].at[m->active];
-  return out->place >= 0;
+  return out->slot >= 0;
 }
 
-// An input the active mode does not have is what it was set to.
+// An input that the active mode does not have keeps the value it was set to.
 static double absent(const cpli_modes* m, const cpli_seen* seen) {
   const cpli_modes_shared* in =
       seen->kind == CPLI_SEEN_INPUT ? &m->shared[CPLI_SEEN_INPUT][seen->mode] : NULL;
   return in != NULL && in->given ? in->value : NAN;
 }
 
-// References to Reals of the active mode that follow each other go to it in one call.
+// Consecutive references to Reals of the active mode are read in one call.
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_modes* m = self_of(c);
   cpl_component* inner = cpli_active(m);
@@ -195,7 +194,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   return st;
 }
 
-// A start value of one mode, set from outside: for every time that mode is entered.
+// A start value of one mode, set from outside: it is used each time the mode is entered.
 static cpl_status set_start(cpli_modes* m, const cpli_seen* seen, double value) {
   cpli_other other = {.type = seen->type, .ref = seen->ref, .integer = llround(value)};
   return cpli_starts_add(m->base.base.ctx, &m->modes[seen->mode].starts, other, value);
@@ -208,7 +207,7 @@ static cpl_status set_shared(cpli_modes* m, const cpli_seen* seen, double value)
   shared->by_curve = false;
   const cpli_modes_read* at = &shared->at[m->active];
   bool now = seen->kind == CPLI_SEEN_INPUT && (m->running || m->in_init);
-  return now && at->place >= 0 ? cpli_set_number(cpli_active(m), at, value) : CPL_OK;
+  return now && at->slot >= 0 ? cpli_set_number(cpli_active(m), at, value) : CPL_OK;
 }
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
@@ -260,11 +259,10 @@ static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double
   return inner->ops->value_time(inner, at.ref, since, next);
 }
 
-//------------------------------------ life ------------------------------------
+//------------------------------------ life cycle ------------------------------------
 
-// A model has the description of its active mode.
 void cpli_modes_show_structure(cpli_modes* m) {
-  if (m->is_model) m->base.base.desc = &m->box->of_mode[m->active];
+  if (m->is_model) m->base.base.desc = &m->shared_desc->of_mode[m->active];
 }
 
 static cpl_status setup(cpl_component* c, const cpl_setup* s) {
@@ -298,7 +296,7 @@ static cpl_status terminate(cpl_component* c) {
   return st < 0 ? st : cpli_active(m)->ops->terminate(cpli_active(m));
 }
 
-// Modes are reset when they are entered.
+// Each mode is reset when it is entered.
 static cpl_status reset(cpl_component* c) {
   cpli_modes* m = self_of(c);
   m->running = m->in_init = m->ended = m->wants_stop = false;
@@ -319,12 +317,12 @@ static void destroy(cpl_component* c) {
     cpli_free(ctx, mode->starts.values);
     cpli_free(ctx, mode->starts.others);
     cpli_free(ctx, mode->kept);
-    for (int32_t i = 0; i < mode->n_leave; i++) {
-      for (int32_t o = 0; o < mode->leave[i].n_others; o++)
-        cpli_free(ctx, mode->leave[i].others[o].text);
+    for (int32_t i = 0; i < mode->n_transitions; i++) {
+      for (int32_t o = 0; o < mode->transitions[i].n_others; o++)
+        cpli_free(ctx, mode->transitions[i].others[o].text);
     }
   }
-  cpli_modes_release(m->box);
+  cpli_modes_release(m->shared_desc);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
 }
@@ -341,7 +339,8 @@ static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS, .save = cpli_modes_save, .restore = cpli_modes_restore,
      .forget = cpli_modes_forget_saved}};
 
-// The weakest of all modes; but a switch stops before the end of a step, and is an update.
+// The capabilities that all modes have; but a switch stops before the end of a step, and is an
+// update.
 static void make_stepper(cpli_modes* m) {
   cpl_capabilities can = m->modes[0].s->base.can;
   bool look_ahead = true, curves = true, predicts = true, own_points = false;
@@ -383,14 +382,14 @@ static cpl_status check(cpl_context* ctx, const cpl_modes_def* def) {
     for (int32_t i = 0; i < def->modes[k].n_leave; i++) {
       const cpl_transition* t = &def->modes[k].leave[i];
       if (t->to < 0 || t->to >= def->n_modes || t->stop < 0)
-        return cpl_fail(ctx, CPL_ERR_INPUT, "%s: mode %s: transition %d leads nowhere", def->name,
-                        def->modes[k].name, i + 1);
+        return cpl_fail(ctx, CPL_ERR_INPUT, "%s: mode %s: transition %d has no target mode",
+                        def->name, def->modes[k].name, i + 1);
     }
   }
   return CPL_OK;
 }
 
-// A mode that changes its structure itself would multiply those of the whole.
+// A mode with a variable structure of its own would multiply the structures of the whole.
 static cpl_status check_models(cpl_context* ctx, const cpl_modes_def* def) {
   for (int32_t k = 0; k < def->n_modes; k++) {
     if (def->modes[k].model->ops->structure != NULL)
@@ -424,16 +423,16 @@ static cpl_status take_members(cpli_modes* m, const cpl_modes_def* def) {
   return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
 }
 
-static cpl_status take_box(cpli_modes* m, const cpl_modes_def* def, cpli_modes_desc* box) {
-  if (box != NULL) {
-    m->box = cpli_modes_hold(box);
+static cpl_status take_box(cpli_modes* m, const cpl_modes_def* def, cpli_modes_desc* shared_desc) {
+  if (shared_desc != NULL) {
+    m->shared_desc = cpli_modes_hold(shared_desc);
     return CPL_OK;
   }
   const cpl_description** descs =
       cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof(cpl_description*));
   if (descs == NULL) return cpli_nomem(m->base.base.ctx);
   for (int32_t k = 0; k < def->n_modes; k++) descs[k] = m->modes[k].c->desc;
-  return cpli_modes_describe(m->base.base.ctx, def, descs, &m->box);
+  return cpli_modes_describe(m->base.base.ctx, def, descs, &m->shared_desc);
 }
 
 static void destroy_members(const cpl_modes_def* def, bool is_model) {
@@ -443,7 +442,7 @@ static void destroy_members(const cpl_modes_def* def, bool is_model) {
   }
 }
 
-static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
+static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* shared_desc,
                          bool is_model, cpli_modes** out) {
   *out = NULL;
   cpl_status st = check(ctx, def);
@@ -461,29 +460,29 @@ static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_
   m->base.base.name = cpli_arena_strdup(&m->arena, def->name);
   st = m->base.base.name == NULL ? cpli_nomem(ctx) : take_members(m, def);
   if (st < 0 && m->modes == NULL) destroy_members(def, is_model);
-  if (st >= 0) st = take_box(m, def, box);
+  if (st >= 0) st = take_box(m, def, shared_desc);
   if (st >= 0) st = cpli_modes_prepare(m, def);
   if (st >= 0) *out = m;
   else destroy(&m->base.base);
   return st;
 }
 
-cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
-                             cpl_stepper** out) {
+cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def,
+                             cpli_modes_desc* shared_desc, cpl_stepper** out) {
   cpli_modes* m = NULL;
-  cpl_status st = create(ctx, def, box, false, &m);
+  cpl_status st = create(ctx, def, shared_desc, false, &m);
   *out = NULL;
   if (st < 0) return st;
-  m->base.base.desc = &m->box->desc;
+  m->base.base.desc = &m->shared_desc->desc;
   make_stepper(m);
   *out = &m->base;
   return CPL_OK;
 }
 
-cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* box,
-                                   cpl_model** out) {
+cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def,
+                                   cpli_modes_desc* shared_desc, cpl_model** out) {
   cpli_modes* m = NULL;
-  cpl_status st = create(ctx, def, box, true, &m);
+  cpl_status st = create(ctx, def, shared_desc, true, &m);
   *out = NULL;
   if (st < 0) return st;
   cpli_modes_show_structure(m);
@@ -507,7 +506,7 @@ cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model
 
 //------------------------------------ counters ------------------------------------
 
-// Of steppers side by side.
+// Sums the counters of independent steppers.
 static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
   *out = (cpl_modes_stats){0};
   for (int32_t i = 0; i < cpli_independent_count(s); i++) {

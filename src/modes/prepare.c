@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Transitions as lists of references, so that a switch reads and sets without looking for anything.
+// Compiles transitions into lists of references, so that a switch needs no lookup.
 #include <stdlib.h>
 
 #include "modes/modes.h"
@@ -42,13 +42,13 @@ static cpl_status take_starts(cpli_modes* m, cpli_mode* mode, const cpl_mode* de
 
 //------------------------------------ copies ------------------------------------
 
-static void add_place(struct cpli_values* list, uint32_t ref, int32_t place) {
+static void add_slot(struct cpli_values* list, uint32_t ref, int32_t slot) {
   list->refs[list->n] = ref;
-  list->places[list->n++] = place;
+  list->slots[list->n++] = slot;
 }
 
 static bool make_list(cpli_modes* m, struct cpli_values* list, int32_t n) {
-  return NEW(m, n, list->refs) && NEW(m, n, list->places) && NEW(m, n, list->values);
+  return NEW(m, n, list->refs) && NEW(m, n, list->slots) && NEW(m, n, list->values);
 }
 
 static cpl_status take_copies(cpli_modes* m, cpli_transition* t, const cpl_description* from,
@@ -67,8 +67,8 @@ static cpl_status take_copies(cpli_modes* m, cpli_transition* t, const cpl_descr
       continue;
     }
     int32_t k = t->n_real++;
-    add_place(&t->read, source->ref, -1 - k);
-    add_place(&t->set, target->ref, -1 - k);
+    add_slot(&t->read, source->ref, -1 - k);
+    add_slot(&t->set, target->ref, -1 - k);
     t->factor[k] = c->factor != 0 ? c->factor : 1;
     t->offset[k] = c->offset;
   }
@@ -77,25 +77,25 @@ static cpl_status take_copies(cpli_modes* m, cpli_transition* t, const cpl_descr
 
 //------------------------------------ sources and targets ------------------------------------
 
-// A value of another mode is kept when that is left.
+// Keeps a value of another mode when that mode is left.
 static cpl_status keep_value(cpli_modes* m, cpli_mode* other, const cpl_variable* v,
-                             int32_t* place) {
+                             int32_t* slot) {
   for (int32_t k = 0; k < other->n_kept; k++) {
-    *place = k;
+    *slot = k;
     if (other->kept[k].type == v->type && other->kept[k].ref == v->ref) return CPL_OK;
   }
   if (!cpli_grow(m->base.base.ctx, (void**)&other->kept, &other->cap_kept, (size_t)other->n_kept,
                  sizeof *other->kept))
     return cpli_nomem(m->base.base.ctx);
-  *place = other->n_kept;
-  other->kept[other->n_kept++] = (cpli_modes_read){v->type, v->ref, *place};
+  *slot = other->n_kept;
+  other->kept[other->n_kept++] = (cpli_modes_read){v->type, v->ref, *slot};
   return CPL_OK;
 }
 
 static cpl_status take_sources(cpli_modes* m, cpli_transition* t, const cpl_description* from) {
   int32_t n = t->def.n_sources;
   cpl_status st = CPL_OK;
-  cpl_mode_value* kept = NULL;  // our own copy: where it is among what the other mode keeps
+  cpl_mode_value* kept = NULL;  // our own copy: with indices into the kept values of the other mode
   if (!NEW(m, n, t->source_others) || !NEW(m, n, t->sources) || !NEW(m, n, kept))
     return cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < n && st >= 0; i++) {
@@ -111,7 +111,7 @@ static cpl_status take_sources(cpli_modes* m, cpli_transition* t, const cpl_desc
       t->source_others[t->n_source_others++] = (cpli_modes_read){v->type, v->ref, i};
       continue;
     }
-    add_place(&t->read, v->ref, i);
+    add_slot(&t->read, v->ref, i);
   }
   t->def.sources = kept;
   return st;
@@ -124,7 +124,7 @@ static int32_t state_of(const cpl_description* d, int32_t var) {
   return -1;
 }
 
-// A state whose start value follows from others cannot be set before initialisation.
+// A state whose start value is computed from others cannot be set before initialisation.
 static bool is_late(const cpl_description* d, int32_t var, int32_t* state) {
   if (d->vars[var].initial != CPL_INITIAL_CALCULATED) return false;
   *state = state_of(d, var);
@@ -147,7 +147,7 @@ static cpl_status take_targets(cpli_modes* m, cpli_transition* t, const cpl_desc
     } else if (v->type != CPL_REAL) {
       t->target_others[t->n_target_others++] = (cpli_modes_read){v->type, v->ref, i};
     } else {
-      add_place(&t->set, v->ref, i);
+      add_slot(&t->set, v->ref, i);
     }
   }
   return CPL_OK;
@@ -155,10 +155,10 @@ static cpl_status take_targets(cpli_modes* m, cpli_transition* t, const cpl_desc
 
 typedef struct entry {
   uint32_t ref;
-  int32_t order, place;
+  int32_t order, slot;
 } entry;
 
-// What is set twice keeps its order: the last one counts.
+// Values set twice keep their order: the last one counts.
 static int by_ref(const void* a, const void* b) {
   const entry *x = a, *y = b;
   if (x->ref != y->ref) return x->ref < y->ref ? -1 : 1;
@@ -168,11 +168,11 @@ static int by_ref(const void* a, const void* b) {
 static cpl_status sort(cpl_context* ctx, struct cpli_values* list) {
   entry* all = cpli_alloc(ctx, (size_t)list->n, sizeof *all);
   if (all == NULL) return cpli_nomem(ctx);
-  for (int32_t i = 0; i < list->n; i++) all[i] = (entry){list->refs[i], i, list->places[i]};
+  for (int32_t i = 0; i < list->n; i++) all[i] = (entry){list->refs[i], i, list->slots[i]};
   qsort(all, (size_t)list->n, sizeof *all, by_ref);
   for (int32_t i = 0; i < list->n; i++) {
     list->refs[i] = all[i].ref;
-    list->places[i] = all[i].place;
+    list->slots[i] = all[i].slot;
   }
   cpli_free(ctx, all);
   return CPL_OK;
@@ -189,9 +189,9 @@ static cpl_status check_late(cpli_modes* m, const cpli_transition* t) {
 }
 
 static cpl_status take_transitions(cpli_modes* m, cpli_mode* mode, const cpl_mode* def) {
-  cpl_status st = NEW(m, def->n_leave, mode->leave) ? CPL_OK : cpli_nomem(m->base.base.ctx);
+  cpl_status st = NEW(m, def->n_leave, mode->transitions) ? CPL_OK : cpli_nomem(m->base.base.ctx);
   for (int32_t i = 0; i < def->n_leave && st >= 0; i++) {
-    cpli_transition* t = &mode->leave[mode->n_leave++];
+    cpli_transition* t = &mode->transitions[mode->n_transitions++];
     t->def = def->leave[i];
     t->number = i + 1;
     const cpl_description* from = mode->c->desc;
@@ -208,7 +208,7 @@ static cpl_status take_transitions(cpli_modes* m, cpli_mode* mode, const cpl_mod
   return st;
 }
 
-//------------------------------------ what is shared ------------------------------------
+//------------------------------------ shared variables ------------------------------------
 
 static cpl_status take_shared(cpli_modes* m, const cpl_mode_variable* list, int32_t n,
                               cpli_seen_kind kind) {
@@ -220,7 +220,7 @@ static cpl_status take_shared(cpli_modes* m, const cpl_mode_variable* list, int3
     if (!NEW(m, m->n_modes, all[i].at)) return cpli_nomem(m->base.base.ctx);
     for (int32_t k = 0; k < m->n_modes; k++) {
       const cpl_description* d = m->modes[k].c->desc;
-      all[i].at[k].place = -1;
+      all[i].at[k].slot = -1;
       if (list[i].vars[k] < 0) continue;
       const cpl_variable* v = &d->vars[list[i].vars[k]];
       all[i].at[k] = (cpli_modes_read){v->type, v->ref, 0};

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The state of modes: which one is active, what was kept of those that were left, and a snapshot of
-// each mode that was entered. One that is not active does not change: it is saved again only when
-// it has been entered since, and restored only then.
+// The snapshot of modes: the active one, the kept values of those that were left, and a snapshot of
+// each mode that was entered. An inactive mode does not change: it is saved and restored only if it
+// has been entered since.
 #include "modes/modes.h"
 
 typedef struct saved {
@@ -13,42 +13,42 @@ typedef struct saved {
   cpli_transition *pending, *arriving;
   struct saved_mode {
     cpl_snapshot snapshot;
-    int64_t stay;   // of the mode now
+    int64_t stay;   // the present one of the mode
     int64_t after;  // the stay at whose end the snapshot was taken; 0: within one, or never
     bool left;
   } * modes;
   int32_t* trail;
-  double* kept;                  // of mode after mode
-  struct cpli_shrinking* watch;  // likewise of transitions
+  double* kept;                  // of all modes, in order
+  struct cpli_shrinking* watch;  // of all transitions, in order
   cpli_modes_shared* shared;     // inputs, then parameters
 } saved;
 
 static const cpli_seen_kind shared_kinds[] = {CPLI_SEEN_INPUT, CPLI_SEEN_PARAMETER};
 
 static saved* make_saved(const cpli_modes* m) {
-  size_t n = (size_t)m->n_modes, kept = 0, ways = 0, shared = 0;
+  size_t n = (size_t)m->n_modes, kept = 0, transitions = 0, shared = 0;
   for (int32_t k = 0; k < m->n_modes; k++) {
     kept += (size_t)m->modes[k].n_kept;
-    ways += (size_t)m->modes[k].n_leave;
+    transitions += (size_t)m->modes[k].n_transitions;
   }
   for (size_t i = 0; i < CPLI_COUNT(shared_kinds); i++)
     shared += (size_t)m->n_shared[shared_kinds[i]];
   size_t size = sizeof(saved) + n * sizeof(struct saved_mode) + kept * sizeof(double) +
-                ways * sizeof(struct cpli_shrinking) + shared * sizeof(cpli_modes_shared) +
+                transitions * sizeof(struct cpli_shrinking) + shared * sizeof(cpli_modes_shared) +
                 CPLI_TRAIL * sizeof(int32_t);
   saved* k = cpli_alloc(m->base.base.ctx, 1, size);
   if (k == NULL) return NULL;
   k->modes = (struct saved_mode*)(k + 1);
   k->shared = (cpli_modes_shared*)(k->modes + n);
   k->watch = (struct cpli_shrinking*)(k->shared + shared);
-  k->kept = (double*)(k->watch + ways);
+  k->kept = (double*)(k->watch + transitions);
   k->trail = (int32_t*)(k->kept + kept);
   return k;
 }
 
-//------------------------------------ what modes keep ------------------------------------
+//------------------------------------ kept values ------------------------------------
 
-// Copy it in one of two directions.
+// Copies in one of two directions.
 static void copy_mode(saved* k, cpli_modes* m, bool save) {
   double* kept = k->kept;
   struct cpli_shrinking* watch = k->watch;
@@ -60,9 +60,9 @@ static void copy_mode(saved* k, cpli_modes* m, bool save) {
     if (n > 0)
       memcpy(save ? kept : mode->kept_values, save ? mode->kept_values : kept, n * sizeof *kept);
     kept += n;
-    for (int32_t w = 0; w < mode->n_leave; w++, watch++) {
-      if (save) *watch = mode->leave[w].watch;
-      else mode->leave[w].watch = *watch;
+    for (int32_t w = 0; w < mode->n_transitions; w++, watch++) {
+      if (save) *watch = mode->transitions[w].watch;
+      else mode->transitions[w].watch = *watch;
     }
   }
 }
@@ -120,7 +120,7 @@ cpl_status cpli_modes_restore(cpl_component* c, const cpl_snapshot* snapshot) {
     if (!same && k->modes[i].stay > 0) st = mode->ops->restore(mode, &k->modes[i].snapshot);
     if (k->modes[i].stay > 0) m->modes[i].stay = k->modes[i].stay;
   }
-  m->modes[m->active].stay = ++m->stays;  // it may end otherwise this time
+  m->modes[m->active].stay = ++m->stays;  // the stay may end differently this time
   return st;
 }
 

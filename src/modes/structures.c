@@ -1,34 +1,34 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a model made of modes is in each of them: states, indicators, and who depends on whom, in
-// the variables of the whole. What a mode does not need is not there while it is active, so that
-// it makes no loops.
+// The description of a model made of modes in each of them: states, indicators and dependencies, in
+// the variables of the whole. A variable that a mode does not use has no dependencies while it is
+// active, so that it closes no loops.
 #include "model/sparsity.h"
 #include "modes/modes.h"
 
 typedef struct maker {
-  cpli_modes_desc* box;
+  cpli_modes_desc* shared_desc;
   const cpl_modes_def* def;
   const cpl_description* from;  // of the mode
-  const int32_t* at;            // its variables in the whole
+  const int32_t* at;            // index of each of its variables in the whole
   int32_t* known_at;            // its inputs and states, by root variable; -1: neither
   const cpl_unknown** row;      // of its structure, by root variable
-  const cpl_unknown** initial;  // before time starts, where that is another one
+  const cpl_unknown** initial;  // in initialisation, where it differs
   int32_t* deps;
   uint8_t* kinds;
   int32_t n_deps;
 } maker;
 
-static int32_t first_of(const cpli_modes_desc* box, cpli_seen_kind kind) {
+static int32_t first_of(const cpli_modes_desc* shared_desc, cpli_seen_kind kind) {
   int32_t i = 0;
-  while (i < box->desc.n_vars && box->seen[i].kind != kind) i++;
+  while (i < shared_desc->desc.n_vars && shared_desc->seen[i].kind != kind) i++;
   return i;
 }
 
 static void note_known(maker* k, int32_t mode) {
   const cpl_description* d = k->from;
-  int32_t first = first_of(k->box, CPLI_SEEN_INPUT);
+  int32_t first = first_of(k->shared_desc, CPLI_SEEN_INPUT);
   for (int32_t i = 0; i < d->n_vars; i++) k->known_at[i] = -1;
   for (int32_t i = 0; i < d->n_states; i++) {
     if (d->states[i] >= 0) k->known_at[cpli_root_variable(d, d->states[i])] = k->at[d->states[i]];
@@ -39,7 +39,8 @@ static void note_known(maker* k, int32_t mode) {
   }
 }
 
-// A row of the mode as one of the whole; without one: a state is itself, all else is not known.
+// Translates a row of the mode to the whole; without a row, a state depends on itself, anything
+// else is unknown.
 static cpl_unknown translate(maker* k, int32_t to, int32_t var, const cpl_unknown* row) {
   const cpl_description* d = k->from;
   cpl_unknown out = {.var = to, .first = k->n_deps};
@@ -58,12 +59,12 @@ static cpl_unknown translate(maker* k, int32_t to, int32_t var, const cpl_unknow
 }
 
 static cpl_status note(maker* k, int32_t mode) {
-  cpli_arena* arena = &k->box->arena;
+  cpli_arena* arena = &k->shared_desc->arena;
   const cpl_structure* s = &k->from->structure;
   size_t vars = (size_t)k->from->n_vars;
   k->known_at = cpli_arena_alloc(arena, vars, sizeof *k->known_at);
   k->row = cpli_arena_alloc(arena, 2 * vars, sizeof(cpl_unknown*));
-  if (k->known_at == NULL || k->row == NULL) return cpli_nomem(k->box->ctx);
+  if (k->known_at == NULL || k->row == NULL) return cpli_nomem(k->shared_desc->ctx);
   k->initial = k->row + vars;
   note_known(k, mode);
   cpli_note_rows(k->from, s->derivatives, s->n_derivatives, k->row);
@@ -72,7 +73,7 @@ static cpl_status note(maker* k, int32_t mode) {
   return CPL_OK;
 }
 
-// Dependencies that rows of a variable can have.
+// The max number of dependencies of the rows of a variable.
 static size_t max_deps(const maker* k, int32_t var) {
   if (var < 0) return 0;
   const cpl_unknown *row = k->row[cpli_root_variable(k->from, var)],
@@ -82,10 +83,10 @@ static size_t max_deps(const maker* k, int32_t var) {
 }
 
 static cpl_status allocate(maker* k, int32_t mode, cpl_description* out) {
-  cpli_arena* arena = &k->box->arena;
+  cpli_arena* arena = &k->shared_desc->arena;
   const cpl_description* d = k->from;
   size_t states = (size_t)d->n_states, deps = 0;
-  size_t outputs = (size_t)k->box->desc.structure.n_outputs;
+  size_t outputs = (size_t)k->shared_desc->desc.structure.n_outputs;
   for (int32_t i = 0; i < k->def->n_observed; i++)
     deps += max_deps(k, k->def->observed[i].vars[mode]);
   for (int32_t i = 0; i < d->n_states; i++) deps += max_deps(k, d->derivatives[i]);
@@ -94,7 +95,7 @@ static cpl_status allocate(maker* k, int32_t mode, cpl_description* out) {
   k->deps = cpli_arena_alloc(arena, deps, sizeof *k->deps);
   k->kinds = cpli_arena_alloc(arena, deps, sizeof *k->kinds);
   if (rows == NULL || numbers == NULL || k->deps == NULL || k->kinds == NULL)
-    return cpli_nomem(k->box->ctx);
+    return cpli_nomem(k->shared_desc->ctx);
   out->structure = (cpl_structure){.outputs = rows,
                                    .initial = rows + outputs,
                                    .derivatives = rows + 2 * outputs,
@@ -106,9 +107,9 @@ static cpl_status allocate(maker* k, int32_t mode, cpl_description* out) {
   return CPL_OK;
 }
 
-// The mode depends on nothing that moves, and neither does what is not there.
+// The number of the mode and absent variables depend on nothing.
 static void add_outputs(maker* k, int32_t mode, cpl_structure* s) {
-  int32_t first = first_of(k->box, CPLI_SEEN_OBSERVED);
+  int32_t first = first_of(k->shared_desc, CPLI_SEEN_OBSERVED);
   cpl_unknown *rows = (cpl_unknown*)s->outputs, *initial = (cpl_unknown*)s->initial;
   rows[s->n_outputs++] = (cpl_unknown){.var = 0};
   for (int32_t i = 0; i < k->def->n_observed; i++) {
@@ -136,7 +137,7 @@ static void add_states(maker* k, cpl_description* out) {
 }
 
 static cpl_status describe(maker* k, int32_t mode, cpl_description* out) {
-  *out = k->box->desc;
+  *out = k->shared_desc->desc;
   out->n_indicators = k->from->n_indicators;
   out->n_constraints = k->from->n_constraints;
   cpl_status st = note(k, mode);
@@ -147,14 +148,15 @@ static cpl_status describe(maker* k, int32_t mode, cpl_description* out) {
   return CPL_OK;
 }
 
-cpl_status cpli_modes_structures(cpli_modes_desc* box, const cpl_modes_def* def,
+cpl_status cpli_modes_structures(cpli_modes_desc* shared_desc, const cpl_modes_def* def,
                                  const cpl_description* const* descs, int32_t* const* at) {
   cpl_status st = CPL_OK;
-  box->of_mode = cpli_arena_alloc(&box->arena, (size_t)def->n_modes, sizeof *box->of_mode);
-  if (box->of_mode == NULL) return cpli_nomem(box->ctx);
+  shared_desc->of_mode =
+      cpli_arena_alloc(&shared_desc->arena, (size_t)def->n_modes, sizeof *shared_desc->of_mode);
+  if (shared_desc->of_mode == NULL) return cpli_nomem(shared_desc->ctx);
   for (int32_t k = 0; k < def->n_modes && st >= 0; k++) {
-    maker one = {.box = box, .def = def, .from = descs[k], .at = at[k]};
-    st = describe(&one, k, &box->of_mode[k]);
+    maker one = {.shared_desc = shared_desc, .def = def, .from = descs[k], .at = at[k]};
+    st = describe(&one, k, &shared_desc->of_mode[k]);
   }
   return st;
 }

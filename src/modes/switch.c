@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From one mode to another: read the values at its end, compute what the new one begins with, reset
-// that, set, initialise, and look at what became of it.
+// Switches from one mode to another: reads the final values, computes the values for the new mode,
+// resets it, sets them, initialises it, and compares the result.
 #include <math.h>
 
 #include "modes/modes.h"
@@ -35,8 +35,8 @@ static cpl_status read_reals(cpl_component* c, cpli_transition* t) {
   cpl_status st = r->n > 0 ? c->ops->get_real(c, r->refs, (size_t)r->n, r->values) : CPL_OK;
   if (st != CPL_OK) return st;
   for (int32_t i = 0; i < r->n; i++) {
-    int32_t place = r->places[i], copy = -1 - place;
-    if (place >= 0) t->sources[place] = r->values[i];
+    int32_t slot = r->slots[i], copy = -1 - slot;
+    if (slot >= 0) t->sources[slot] = r->values[i];
     else t->copied[copy] = t->factor[copy] * r->values[i] + t->offset[copy];
   }
   return CPL_OK;
@@ -46,7 +46,7 @@ static cpl_status read_sources(cpli_modes* m, cpli_transition* t) {
   cpl_component* c = cpli_active(m);
   cpl_status st = read_reals(c, t);
   for (int32_t i = 0; i < t->n_source_others && st == CPL_OK; i++)
-    st = cpli_get_number(c, &t->source_others[i], &t->sources[t->source_others[i].place]);
+    st = cpli_get_number(c, &t->source_others[i], &t->sources[t->source_others[i].slot]);
   for (int32_t i = 0; i < t->def.n_sources && st == CPL_OK; i++) {
     const cpl_mode_value* s = &t->def.sources[i];
     if (s->mode < 0) continue;
@@ -90,7 +90,7 @@ static cpl_status keep_values(cpli_modes* m) {
   return st;
 }
 
-// Values that cannot be had at the end of a mode cannot be had by a shorter step either.
+// A failure to read values at the end of a mode cannot be avoided by a shorter step.
 static cpl_status final(cpli_modes* m, const cpli_transition* t, cpl_status st) {
   if (st == CPL_OK) return st;
   return cpl_fail_prefix(m->base.base.ctx, st == CPL_RETRY ? CPL_ERR_MODEL : st, "%s: at t=%.12g",
@@ -108,7 +108,7 @@ static cpl_status compute(cpli_modes* m, cpli_transition* t) {
 
 //------------------------------------ the beginning of a mode ------------------------------------
 
-// Back to before its setup; what cannot be reset is made anew.
+// Returns a mode to before its setup; one that cannot be reset is instantiated anew.
 static cpl_status reset(cpli_modes* m, cpli_mode* mode) {
   if (!mode->used) return CPL_OK;
   cpl_component* c = mode->c;
@@ -116,7 +116,7 @@ static cpl_status reset(cpli_modes* m, cpli_mode* mode) {
   bool can_make = m->is_model ? mode->make_model != NULL : mode->make != NULL;
   if (st >= 0 || !can_make) return st;
   cpl_log(m->base.base.ctx, CPL_LOG_INFO, m->base.base.name,
-          "mode %s cannot be reset at t=%.12g, and is made anew: %s", mode->name, m->t,
+          "mode %s cannot be reset at t=%.12g and is instantiated anew: %s", mode->name, m->t,
           cpl_context_error(m->base.base.ctx));
   cpli_mode fresh = {0};
   st = m->is_model ? mode->make_model(mode->user, &fresh.m) : mode->make(mode->user, &fresh.s);
@@ -136,13 +136,13 @@ static cpl_status set_starts(cpl_component* c, const cpli_starts* s) {
   return st;
 }
 
-// Parameters that were set from outside.
+// Sets parameters that were set from outside.
 static cpl_status set_parameters(cpli_modes* m, cpl_component* c) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_PARAMETER] && st >= 0; i++) {
     const cpli_modes_shared* p = &m->shared[CPLI_SEEN_PARAMETER][i];
     const cpli_modes_read* at = &p->at[m->active];
-    if (p->given && at->place >= 0) st = cpli_set_number(c, at, p->value);
+    if (p->given && at->slot >= 0) st = cpli_set_number(c, at, p->value);
   }
   return st;
 }
@@ -150,8 +150,8 @@ static cpl_status set_parameters(cpli_modes* m, cpl_component* c) {
 static cpl_status set_mapped(cpli_transition* t, cpl_component* c) {
   struct cpli_values* set = &t->set;
   for (int32_t i = 0; i < set->n; i++) {
-    int32_t place = set->places[i];
-    set->values[i] = place >= 0 ? t->results[place] : t->copied[-1 - place];
+    int32_t slot = set->slots[i];
+    set->values[i] = slot >= 0 ? t->results[slot] : t->copied[-1 - slot];
   }
   cpl_status st = set->n > 0 ? c->ops->set_real(c, set->refs, (size_t)set->n, set->values) : CPL_OK;
   for (int32_t i = 0; i < t->n_others && st >= 0; i++) {
@@ -161,7 +161,7 @@ static cpl_status set_mapped(cpli_transition* t, cpl_component* c) {
                                : c->ops->set_integer(c, (cpl_type)o->type, &o->to, 1, &o->integer);
   }
   for (int32_t i = 0; i < t->n_target_others && st >= 0; i++)
-    st = cpli_set_number(c, &t->target_others[i], t->results[t->target_others[i].place]);
+    st = cpli_set_number(c, &t->target_others[i], t->results[t->target_others[i].slot]);
   return st;
 }
 
@@ -182,13 +182,13 @@ cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
   return st < 0 ? st : c->ops->enter_init(c);
 }
 
-// Inputs are as they were given last.
+// Sets inputs to their last values.
 static cpl_status set_inputs(cpli_modes* m, cpli_mode* mode) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_INPUT] && st >= 0; i++) {
     const cpli_modes_shared* in = &m->shared[CPLI_SEEN_INPUT][i];
     const cpli_modes_read* at = &in->at[m->active];
-    if (at->place < 0) continue;
+    if (at->slot < 0) continue;
     if (in->by_curve && mode->s->ops->set_curve != NULL)
       st = mode->s->ops->set_curve(mode->s, at->ref, &in->curve);
     else if (in->given) st = mode->c->ops->set_real(mode->c, &at->ref, 1, &in->value);
@@ -196,15 +196,16 @@ static cpl_status set_inputs(cpli_modes* m, cpli_mode* mode) {
   return st;
 }
 
-//------------------------------------ what became of it ------------------------------------
+//------------------------------------ comparison ------------------------------------
 
-static void tell(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted, double got) {
+static void report_difference(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted,
+                              double got) {
   const cpl_description* d = cpli_active(m)->desc;
   const cpl_variable* v = NULL;
   for (int32_t i = 0; i < d->n_vars && v == NULL; i++) {
     if (d->vars[i].ref == ref && d->vars[i].type == CPL_REAL) v = &d->vars[i];
   }
-  // of its own size; what is 0 and comes out as rounding is no difference
+  // relative to its own size; rounding around 0 is no difference
   double size = fmax(fmax(fabs(wanted), fabs(got)), 1e-9 * (v != NULL ? v->nominal : 1));
   if (fabs(got - wanted) <= m->tolerance * size || t->warned > MAX_WARNINGS) return;
   bool last = ++t->warned > MAX_WARNINGS;
@@ -213,8 +214,9 @@ static void tell(cpli_modes* m, cpli_transition* t, uint32_t ref, double wanted,
             "%s: more values differ; this is not reported again", text_of(t));
   else
     cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
-            "%s: at t=%.12g %s should begin with %.12g, but mode %s made %.12g of it", text_of(t),
-            m->t, v != NULL ? v->name : "a variable", wanted, m->modes[m->active].name, got);
+            "%s: at t=%.12g %s should start with %.12g, but mode %s changed it to %.12g",
+            text_of(t), m->t, v != NULL ? v->name : "a variable", wanted, m->modes[m->active].name,
+            got);
 }
 
 static cpl_status compare(cpli_modes* m, cpli_transition* t) {
@@ -226,12 +228,12 @@ static cpl_status compare(cpli_modes* m, cpli_transition* t) {
     bool again = i + 1 < set->n && set->refs[i + 1] == set->refs[i];  // set twice: the last counts
     double wanted = set->values[i], difference = fabs(t->seen[i] - wanted);
     if (!again && !(difference <= m->tolerance * fabs(wanted)))
-      tell(m, t, set->refs[i], wanted, t->seen[i]);
+      report_difference(m, t, set->refs[i], wanted, t->seen[i]);
   }
   return st;
 }
 
-// States of a model are written in continuous time, which it enters after an event.
+// States of a model are written in continuous-time mode, which it enters after an event.
 static cpl_status write_states(const cpli_transition* t, cpl_model* model) {
   cpl_event_info info = {.again = true};
   cpl_status st = CPL_OK;
@@ -278,22 +280,21 @@ static cpl_status observe(cpli_modes* m, double* out) {
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_OBSERVED] && st == CPL_OK; i++) {
     const cpli_modes_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
     out[i] = NAN;
-    if (at->place >= 0) st = cpli_get_number(cpli_active(m), at, &out[i]);
+    if (at->slot >= 0) st = cpli_get_number(cpli_active(m), at, &out[i]);
   }
   return st;
 }
 
-// Every switch, and what the observed variables make of it, for who wants to know (--log-level
-// info).
-static void tell_jumps(cpli_modes* m, int32_t from) {
-  const cpl_description* d = &m->box->desc;
+// Logs every switch and the jumps of observed variables (--log-level info).
+static void log_jumps(cpli_modes* m, int32_t from) {
+  const cpl_description* d = &m->shared_desc->desc;
   cpl_context* ctx = m->base.base.ctx;
   cpl_log(ctx, CPL_LOG_INFO, m->base.base.name, "t=%.12g: from mode %s to mode %s", m->t,
           m->modes[from].name, m->modes[m->active].name);
   for (int32_t i = 0; i < m->n_shared[CPLI_SEEN_OBSERVED]; i++) {
     double after = NAN, before = m->before[i];
     const cpli_modes_read* at = &m->shared[CPLI_SEEN_OBSERVED][i].at[m->active];
-    if (at->place < 0 || cpli_get_number(cpli_active(m), at, &after) != CPL_OK) continue;
+    if (at->slot < 0 || cpli_get_number(cpli_active(m), at, &after) != CPL_OK) continue;
     if (isnan(before) || after == before) continue;
     cpl_log(ctx, CPL_LOG_INFO, m->base.base.name, "t=%.12g: %s jumps from %.12g to %.12g (%.3g)",
             m->t, d->vars[1 + i].name, before, after, after - before);
@@ -324,7 +325,7 @@ cpl_status cpli_modes_follow_transition(cpli_modes* m, cpli_transition* t) {
 cpl_status cpli_modes_arrive(cpli_modes* m, cpli_transition* t) {
   double since = cpli_now();
   cpl_status st = cpli_modes_begin(m, t);
-  if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) tell_jumps(m, m->left);
+  if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) log_jumps(m, m->left);
   m->stats.in_switches_s += cpli_now() - since;
   return failed(m, st);
 }
@@ -334,7 +335,7 @@ cpl_status cpli_modes_follow(cpli_modes* m, cpli_transition* t) {
   return st < 0 ? st : cpli_modes_arrive(m, t);
 }
 
-//------------------------------------ which one ------------------------------------
+//------------------------------------ choice of a transition ------------------------------------
 
 static cpl_status holds(cpli_modes* m, cpli_transition* t, bool* out) {
   *out = true;
@@ -348,8 +349,8 @@ cpl_status cpli_modes_choose(cpli_modes* m, int32_t stop, cpli_transition** out)
   cpli_mode* mode = &m->modes[m->active];
   cpl_status st = CPL_OK;
   *out = NULL;
-  for (int32_t i = 0; i < mode->n_leave && st >= 0; i++) {
-    cpli_transition* t = &mode->leave[i];
+  for (int32_t i = 0; i < mode->n_transitions && st >= 0; i++) {
+    cpli_transition* t = &mode->transitions[i];
     bool fits = t->def.stop == stop;
     if (fits && stop == 0) st = holds(m, t, &fits);
     if (!fits) continue;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Switches without end: a cycle of modes at one time, or switches that come ever closer (Zeno).
+// Detects switches without end: a cycle of modes at one time, or Zeno behaviour.
 #include <math.h>
 #include <stdio.h>
 
 #include "modes/modes.h"
 
-enum { SHRINKING = 10 };  // so many distances in a row, each shorter than the one before
+enum { SHRINKING = 10 };  // consecutive intervals, each shorter than the one before
 
 static void forget_ratio(struct cpli_shrinking* w) {
   w->ratio = w->end = NAN;
@@ -18,8 +18,8 @@ void cpli_modes_forget(cpli_modes* m) {
   m->n_trail = 0;
   for (int32_t k = 0; k < m->n_modes; k++) {
     m->modes[k].left = false;
-    for (int32_t i = 0; i < m->modes[k].n_leave; i++) {
-      cpli_transition* t = &m->modes[k].leave[i];
+    for (int32_t i = 0; i < m->modes[k].n_transitions; i++) {
+      cpli_transition* t = &m->modes[k].transitions[i];
       t->warned = 0;
       t->watch = (struct cpli_shrinking){.last = -INFINITY, .distance = INFINITY, .began = m->t};
       forget_ratio(&t->watch);
@@ -27,7 +27,7 @@ void cpli_modes_forget(cpli_modes* m) {
   }
 }
 
-// "a -> b -> a": the shortest end of the trail that comes back to the active mode.
+// "a -> b -> a": the shortest tail of the trail that returns to the active mode.
 static void show_cycle(const cpli_modes* m, int32_t to, char* out, size_t size) {
   int32_t first = m->n_trail - 1;
   while (first > 0 && m->trail[first] != to) first--;
@@ -37,33 +37,33 @@ static void show_cycle(const cpli_modes* m, int32_t to, char* out, size_t size) 
   if (used < size) snprintf(out + used, size - used, "%s", m->modes[to].name);
 }
 
-static cpl_status watch_cycle(cpli_modes* m, const cpli_transition* way) {
+static cpl_status watch_cycle(cpli_modes* m, const cpli_transition* transition) {
   if (m->t > m->entered || m->n_trail == 0) m->n_trail = 0;
   m->trail[m->n_trail++] = m->active;
   if (m->n_trail < CPLI_TRAIL) return CPL_OK;
   char cycle[512];
-  show_cycle(m, way->def.to, cycle, sizeof cycle);
-  return cpl_fail(
-      m->base.base.ctx, CPL_ERR_MODEL,
-      "%s: the modes do not come to rest at t=%.12g: %d switches, and time stands still "
-      "(%s)",
-      m->base.base.name, m->t, CPLI_TRAIL, cycle);
+  show_cycle(m, transition->def.to, cycle, sizeof cycle);
+  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
+                  "%s: the modes do not settle at t=%.12g: %d switches at the same time "
+                  "(%s)",
+                  m->base.base.name, m->t, CPLI_TRAIL, cycle);
 }
 
-// Switches accumulate where the last ones lead to: an error unless the run ends before that.
-static cpl_status too_close(cpli_modes* m, const cpli_transition* way) {
-  const struct cpli_shrinking* w = &way->watch;
+// The switches accumulate: an error unless the run ends before the accumulation point.
+static cpl_status too_close(cpli_modes* m, const cpli_transition* transition) {
+  const struct cpli_shrinking* w = &transition->watch;
   double end = isnan(w->end) ? m->t : w->end;
   if (m->setup.has_stop_time && end >= m->setup.stop_time) return CPL_OK;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: switches from mode %s to mode %s come ever closer and accumulate at t=%.9g "
-                  "(the last after %.3g s): what follows that point is not described",
-                  m->base.base.name, m->modes[m->active].name, m->modes[way->def.to].name, end,
-                  w->distance);
+  return cpl_fail(
+      m->base.base.ctx, CPL_ERR_MODEL,
+      "%s: switches from mode %s to mode %s follow each other ever faster and accumulate at t=%.9g "
+      "(the last after %.3g s): the model does not define what happens beyond that point",
+      m->base.base.name, m->modes[m->active].name, m->modes[transition->def.to].name, end,
+      w->distance);
 }
 
-// Distances that shrink by the same ratio sum up to a finite time. The sum is kept of when the
-// ratio was most steady: at the end rounding and tolerances spoil it.
+// Intervals that shrink by a constant ratio sum up to a finite time. The sum is taken where the
+// ratio changed least: near the end rounding and tolerances disturb it.
 static void note_ratio(struct cpli_shrinking* w, double t, double ratio) {
   double change = fabs(ratio - w->ratio);
   if (change <= w->steadiness) {
@@ -73,11 +73,11 @@ static void note_ratio(struct cpli_shrinking* w, double t, double ratio) {
   w->ratio = ratio;
 }
 
-// Shortly before the end distances may stay as they are, at what guards can tell apart.
-static cpl_status watch_distances(cpli_modes* m, cpli_transition* way) {
-  struct cpli_shrinking* w = &way->watch;
+// Near the accumulation point intervals may stop shrinking, at the resolution of the guards.
+static cpl_status watch_distances(cpli_modes* m, cpli_transition* transition) {
+  struct cpli_shrinking* w = &transition->watch;
   double distance = m->t - w->last, before = w->distance, span = m->t - w->began;
-  if (distance <= 0) return CPL_OK;  // it was rolled back, or time stands still
+  if (distance <= 0) return CPL_OK;  // rolled back, or time did not advance
   bool known = isfinite(before), shorter = known && distance < 0.999 * before;
   bool stuck = known && !shorter && w->shrunk >= SHRINKING && distance < 1e-4 * span;
   w->last = m->t;
@@ -90,13 +90,13 @@ static cpl_status watch_distances(cpli_modes* m, cpli_transition* way) {
     w->shrunk = w->stuck = 0, w->began = m->t;
     forget_ratio(w);
   }
-  if (w->stuck > SHRINKING) return too_close(m, way);
+  if (w->stuck > SHRINKING) return too_close(m, transition);
   double ratio = distance / before, left = distance * ratio / (1 - ratio);
   bool near = shorter && w->shrunk >= SHRINKING && left < 1e-6 * span;
-  return near ? too_close(m, way) : CPL_OK;
+  return near ? too_close(m, transition) : CPL_OK;
 }
 
-cpl_status cpli_modes_watch(cpli_modes* m, cpli_transition* way) {
-  cpl_status st = watch_cycle(m, way);
-  return st < 0 ? st : watch_distances(m, way);
+cpl_status cpli_modes_watch(cpli_modes* m, cpli_transition* transition) {
+  cpl_status st = watch_cycle(m, transition);
+  return st < 0 ? st : watch_distances(m, transition);
 }

@@ -192,7 +192,7 @@ static void a_cycle_at_one_time_is_reported(void** state) {
         "    leave: [{when: m.x > 2, to: b, set: {m.x: m.x}}]\n"
         "  b:\n    models: {m: {c: m.c}}\n"
         "    leave: [{when: m.x > 1, to: a, set: {m.x: m.x + 1}}]\n",
-        1, "switches, and time stands still (a -> b -> a)");
+        1, "switches at the same time (a -> b -> a)");
 }
 
 static void switches_that_accumulate_are_reported(void** state) {
@@ -201,7 +201,7 @@ static void switches_that_accumulate_are_reported(void** state) {
   fails(HEAD
         "modes:\n  start: f\n  f:\n    models: {b: {c: elastic_ball/ball.c}}\n"
         "    leave: [{when: b.h < 0, to: f, set: {b.h: 0, b.v: -0.5*b.v}}]\n",
-        1, "come ever closer and accumulate at t=1.354");
+        1, "follow each other ever faster and accumulate at t=1.354");
 }
 
 // The switches accumulate at 3 sqrt(2/9.81); the run ends a tenth of a microsecond before.
@@ -308,7 +308,7 @@ static void mistakes_in_mappings_have_a_place(void** state) {
   fails(MAPPING("{m.double_x: 1}"), 2, "m.double_x cannot be set when mode b is entered");
   fails(MAPPING("{m.switch_to: m.x}"), 2, "m.switch_to is Integer, but");
   fails(MAPPING("{m.x: m.x > 1}"), 2, "m.x is Real, but m.x > 1 gives Boolean");
-  fails(MAPPING("{'q*': '*'}"), 2, "nothing that can be set in mode b matches q*");
+  fails(MAPPING("{'q*': '*'}"), 2, "no variable that can be set in mode b matches q*");
   fails(MAPPING("{m.u: m.x}"), 2, "the units differ: m.x is in m, m.u of the new mode in m/s");
   fails(MAPPING("{m.x: n.m.x}"), 2, "n.m.x");
 }

@@ -481,7 +481,7 @@ static void switches_without_end_are_reported(void** state) {
   write_file("s.yaml", HEAD
              "models: {s: {system: p.yaml}, i: {c: m.c}}\nconnections: {i.u: s.x, s.u: 0*i.x}\n");
   CHECK_INT(couplet("run s.yaml -o out.csv"), 1);
-  check_message("switches, and time stands still (a -> b -> a)");
+  check_message("switches at the same time (a -> b -> a)");
 }
 
 //------------------------------------ both forms ------------------------------------
