@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From a definition to parts and ends.
+// Builds parts and line ends from a definition.
 #include "tlm/build.h"
 
 #include <math.h>
@@ -37,10 +37,10 @@ const char* cpl_tlm_line_fault(const cpl_tlm_line* l, const cpl_tlm_interface* i
       {signal || positive(l->zf), "its impedance Zf must be positive"},
       {l->zfr >= 0 && isfinite(l->zfr), "its impedance Zfr must be positive"},
       {l->alpha >= 0 && l->alpha < 1, "its damping alpha must be at least 0 and less than 1"},
-      {!signal || has(from->speed, 1), "where it begins no value leaves the model"},
-      {!signal || has(to->force, 1), "where it ends there is no input of the model"},
-      {signal || (has(from->speed, n) && has(to->speed, n)), "an end of it has no speed"},
-      {signal || (has(from->force, n) && has(to->force, n)), "an end of it has no force"},
+      {!signal || has(from->speed, 1), "the interface at its beginning has no output"},
+      {!signal || has(to->force, 1), "the interface at its end has no input"},
+      {signal || (has(from->speed, n) && has(to->speed, n)), "one of its interfaces has no speed"},
+      {signal || (has(from->force, n) && has(to->force, n)), "one of its interfaces has no force"},
   };
   for (size_t i = 0; i < CPLI_COUNT(checks); i++) {
     if (!checks[i].fine) return checks[i].text;
@@ -57,7 +57,7 @@ static cpl_status check_line(cpli_tlm* m, const cpl_tlm_def* def, int32_t index,
                     from->name, to->name, fault);
   int32_t ends[2] = {l->from, l->to};
   for (int i = 0; i < 2; i++) {
-    // a signal may go to several places
+    // a signal may go to several receivers
     if (from->kind == CPL_TLM_SIGNAL && i == 0) continue;
     if (used[ends[i]]++ > 0)
       return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the interface %s has two lines",
@@ -76,9 +76,9 @@ static cpl_status check_lines(cpli_tlm* m, const cpl_tlm_def* def) {
   return st;
 }
 
-//------------------------------------ ends as parts of models ------------------------------------
+//------------------------------- line ends as components of models -------------------------------
 
-// What becomes of the description of a part when the ends of its lines are aggregated with it.
+// Maps the description of a part to that of its aggregate with the ends of its lines.
 typedef struct translation {
   const cpl_description* from;  // the model's; variables of interfaces are indices into it
   const char* prefix;           // NULL: unchanged
@@ -128,7 +128,7 @@ static cpl_status add_end(cpli_tlm* m, const char* part, const cpl_tlm_interface
   return st;
 }
 
-// The model and the ends of its lines become one model.
+// Aggregates the model with the ends of its lines.
 static cpl_status add_ends(cpli_tlm* m, const cpl_tlm_def* def, int32_t part, cpl_model** model) {
   cpl_context* ctx = m->base.base.ctx;
   size_t n = (size_t)count_forces(def, part);
@@ -170,7 +170,7 @@ static double shortest_delay(const cpl_tlm_def* def, int32_t part) {
   return d;
 }
 
-// A method with a fixed step that is not told one takes a piece in one step.
+// A fixed-step method without a given step takes an interval in one step.
 static void choose_step(cpl_solver_def* solver, double delay) {
   bool fixed = solver->kind == CPL_SOLVER_RK4 || solver->kind == CPL_SOLVER_EULER;
   if (fixed && solver->step <= 0 && isfinite(delay)) solver->step = 0.5 * delay;
@@ -218,13 +218,14 @@ static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tran
   if (p->hold == CPL_TLM_HOLD_LINEAR &&
       (p->s->ops->set_curve == NULL || p->s->base.can.input_derivatives < 1)) {
     cpl_log(m->base.base.ctx, CPL_LOG_WARNING, p->stats.name,
-            "it takes no input derivatives: forces are held at their value in the middle of steps");
+            "it takes no input derivatives: forces are constant over each step, at their value in "
+            "its middle");
     p->hold = CPL_TLM_HOLD_MIDDLE;
   }
   return CPL_OK;
 }
 
-// All of them, also after a failure: then those that are left are destroyed.
+// Takes over all of them; after a failure those that are left are destroyed.
 static cpl_status take_parts(cpli_tlm* m, const cpl_tlm_def* def, translation* t, cpl_status st) {
   for (int32_t i = 0; i < def->n_parts; i++) {
     const cpl_tlm_part* p = &def->parts[i];
@@ -241,7 +242,7 @@ static cpl_status take_parts(cpli_tlm* m, const cpl_tlm_def* def, translation* t
 
 //------------------------------------ ends ------------------------------------
 
-// The variable of a part that an interface names, in what the part has become.
+// The reference of an interface's variable in the final description of the part.
 static cpl_status find_ref(cpli_tlm* m, const cpl_tlm_interface* i, const translation* t,
                            int32_t var, uint32_t* ref) {
   const cpl_description* d = m->parts[i->part].s->base.desc;
@@ -291,7 +292,7 @@ static cpl_status find_outputs(cpli_tlm* m, cpli_tlm_end* e, const cpl_tlm_inter
   return st;
 }
 
-// Forces on the model before time starts, in the common frame.
+// Forces on the model before the start, in the common frame.
 static void take_start_forces(cpli_tlm_end* e, const cpl_tlm_interface* i, const translation* t) {
   double own[CPLI_WIDTH] = {0};
   for (int32_t k = 0; k < e->width && e->takes && e->kind != CPL_TLM_SIGNAL; k++) {
@@ -301,19 +302,19 @@ static void take_start_forces(cpli_tlm_end* e, const cpl_tlm_interface* i, const
   }
   for (int32_t k = 0; k < e->width; k++) {
     const double *x = own + k - k % 3, *r = e->rotation + 3 * (k % 3);
-    e->start_force[k] = e->turned ? r[0] * x[0] + r[1] * x[1] + r[2] * x[2] : own[k];
+    e->start_force[k] = e->rotated ? r[0] * x[0] + r[1] * x[1] + r[2] * x[2] : own[k];
   }
 }
 
-// A line holds as many pieces of its sender as there are in a delay; a damped one half as many
+// A line holds as many segments as its sender has intervals in a delay; a damped one half as many
 // more. Events add to them.
 static cpl_status make_waves(cpli_tlm* m, cpli_tlm_end* e) {
   cpl_context* ctx = m->base.base.ctx;
   cpl_status st = CPL_OK;
   cpli_wave* waves[2] = {&e->sent, &e->filtered};
-  double pieces = 1.5 * e->delay / m->parts[e->part].h;
+  double intervals = 1.5 * e->delay / m->parts[e->part].h;
   for (int i = 0; i < 2 && st >= 0; i++)
-    st = m->shared > 0 ? cpli_wave_init_shared(waves[i], ctx, 2 * (size_t)pieces + 512)
+    st = m->shared > 0 ? cpli_wave_init_shared(waves[i], ctx, 2 * (size_t)intervals + 512)
                        : cpli_wave_init(waves[i], ctx);
   return st;
 }
@@ -336,7 +337,7 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
       .alpha = signal ? 0 : l->alpha,
       .sign = i->sign != 0 ? i->sign : 1,
       .checked = first && !l->apart,
-      .turned = i->kind == CPL_TLM_3D && memcmp(i->rotation, identity, sizeof identity) != 0};
+      .rotated = i->kind == CPL_TLM_3D && memcmp(i->rotation, identity, sizeof identity) != 0};
   memcpy(e->rotation, i->rotation, sizeof e->rotation);
   memcpy(e->origin, i->origin, sizeof e->origin);
   for (int32_t k = 0; k < e->width; k++) e->z[k] = signal ? 0 : cpli_line_z(l, k);
@@ -348,24 +349,24 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
   return st;
 }
 
-// Ends stand by part; the two of a line know each other.
+// Ends are in the order of parts; the two ends of a line refer to each other.
 static cpl_status take_ends(cpli_tlm* m, const cpl_tlm_def* def, const translation* t) {
   cpl_context* ctx = m->base.base.ctx;
-  int32_t* place = cpli_alloc(ctx, 2 * (size_t)def->n_lines, sizeof *place);
-  cpl_status st = place != NULL ? CPL_OK : cpli_nomem(ctx);
+  int32_t* slot = cpli_alloc(ctx, 2 * (size_t)def->n_lines, sizeof *slot);
+  cpl_status st = slot != NULL ? CPL_OK : cpli_nomem(ctx);
   for (int32_t part = 0; part < def->n_parts && st >= 0; part++) {
     m->parts[part].first_end = m->n_ends;
     for (int32_t i = 0; i < 2 * def->n_lines && st >= 0; i++) {
       const cpl_tlm_line* l = &def->lines[i / 2];
       if (def->interfaces[i % 2 == 0 ? l->from : l->to].part != part) continue;
-      place[i] = m->n_ends;
+      slot[i] = m->n_ends;
       st = take_end(m, def, l, i % 2 == 0, &t[part], &m->ends[m->n_ends++]);
     }
     m->parts[part].n_ends = m->n_ends - m->parts[part].first_end;
     m->parts[part].stats.step = m->parts[part].h;
   }
-  for (int32_t i = 0; i < 2 * def->n_lines && st >= 0; i++) m->ends[place[i]].peer = place[i ^ 1];
-  cpli_free(ctx, place);
+  for (int32_t i = 0; i < 2 * def->n_lines && st >= 0; i++) m->ends[slot[i]].peer = slot[i ^ 1];
+  cpli_free(ctx, slot);
   return st;
 }
 
@@ -381,12 +382,12 @@ static int32_t var_of_ref(const cpl_description* d, uint32_t ref) {
 static cpl_status copy_map(cpli_tlm* m, const int32_t* first, const cpl_subsystem_ref* refs) {
   size_t n = (size_t)m->merged->desc.n_vars;
   int32_t* own = cpli_arena_alloc(&m->arena, n + 1, sizeof *own);
-  cpl_subsystem_ref* places = cpli_arena_alloc(&m->arena, (size_t)first[n], sizeof *places);
-  if (own == NULL || places == NULL) return cpli_nomem(m->base.base.ctx);
+  cpl_subsystem_ref* copied = cpli_arena_alloc(&m->arena, (size_t)first[n], sizeof *copied);
+  if (own == NULL || copied == NULL) return cpli_nomem(m->base.base.ctx);
   memcpy(own, first, (n + 1) * sizeof *own);
-  if (first[n] > 0) memcpy(places, refs, (size_t)first[n] * sizeof *places);
+  if (first[n] > 0) memcpy(copied, refs, (size_t)first[n] * sizeof *copied);
   m->first = own;
-  m->refs = places;
+  m->refs = copied;
   return CPL_OK;
 }
 

@@ -4,14 +4,14 @@
 
 #include "tlm/tlm.h"
 
-/// Fill m from the definition: parts, ends, description, threads. All models and steppers of the
-/// definition belong to m afterwards, or are gone.
+/// Fills m from the definition: parts, line ends, description, threads. Takes over all models and
+/// steppers of the definition, also when it fails.
 cpl_status cpli_tlm_build(cpli_tlm* m, const cpl_tlm_def* def, const cpli_tlm_layout* layout);
 
-/// Parts and ends; in memory that processes share where they are to be parted.
+/// Allocates parts and line ends; in shared memory where parts run in processes of their own.
 cpl_status cpli_tlm_allocate(cpli_tlm* m, const cpl_tlm_def* def);
 void cpli_tlm_unshare(cpli_tlm* m);
 
-/// Put every part into a process of its own; and what is left of it here away again.
+/// Starts a process for every part; ends the processes and destroys what remains here.
 cpl_status cpli_tlm_start_processes(cpli_tlm* m);
 void cpli_tlm_join(cpli_tlm* m);

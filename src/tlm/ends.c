@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The end of a line as part of a model: motion in, force out, the wave an input.
+// The end of a line as a component of a model: motion in, force out, the wave an input.
 #include <math.h>
 
 #include "tlm/tlm.h"

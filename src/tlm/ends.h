@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What others need who put ends of lines into models themselves.
+// Interface for callers that build line ends into models themselves.
 #pragma once
 
 #include "base/base.h"
@@ -11,10 +11,10 @@
 
 //------------------------------------ ends.c ------------------------------------
 
-/// Forces of the lines of a model as part of it: out->function computes sign (c - sigma z v).
+/// The force of a line as a coupling of the model: out->function computes sign (c - sigma z v).
 cpl_status cpli_force_function(cpli_arena* arena, cpl_port wave, cpl_port speed, double sigma,
                                double z, double sign, cpl_function* out);
-/// Impedance of a component, alpha compensated; sigma of a kind.
+/// Impedance of a component, compensated for alpha; sigma of a kind.
 double cpli_line_z(const cpl_tlm_line* line, int32_t component);
 double cpli_kind_sigma(cpl_tlm_kind kind);
 int32_t cpli_kind_width(cpl_tlm_kind kind);
@@ -22,14 +22,14 @@ int32_t cpli_kind_width(cpl_tlm_kind kind);
 //------------------------------------ fingerprint.c ------------------------------------
 
 #define CPLI_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
-/// FNV-1a: finds mistakes, no malice.
+/// FNV-1a: detects mistakes, not manipulation.
 uint64_t cpli_hash(uint64_t h, const void* data, size_t n);
 
 //------------------------------------ tlm.c ------------------------------------
 
-/// cpl_tlm() for who has split a model and its description already: parts are the pieces, in their
-/// order, then others; `first` and `refs` say where variables of `merged` are. `whole` is destroyed
-/// after the parts, also when this fails. The arrays are copied.
+/// cpl_tlm() for a model and a description that are split already: parts are the subsystems, in
+/// their order, then others; `first` and `refs` are the routes of the variables of `merged`.
+/// `whole` is destroyed after the parts, also when this fails. The arrays are copied.
 typedef struct cpli_tlm_layout {
   cpli_merged* merged;
   cpl_model* whole;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whether two machines have opened the same system: FNV-1a over what it consists of. It finds
-// mistakes; keys keep strangers out.
+// Detects that two machines have opened different systems: FNV-1a over their contents. It detects
+// mistakes; unauthenticated peers are kept out by keys.
 #include "tlm/remote.h"
 
 uint64_t cpli_hash(uint64_t h, const void* data, size_t n) {

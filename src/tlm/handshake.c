@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Neighbours: who they are, and the waves that go to them and come from them.
+// Handshakes of neighbours, and the exchange of waves with them.
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "tlm/peer.h"
 
-//------------------------------------ introductions ------------------------------------
+//------------------------------------ handshake ------------------------------------
 
-// Ends of part `from` whose waves go to part `to`.
+// The number of ends of part `from` whose waves go to part `to`.
 static uint32_t count_waves(const cpli_tlm* m, int32_t from, int32_t to) {
   const cpli_tlm_part* p = &m->parts[from];
   uint32_t n = 0;
@@ -39,11 +39,11 @@ cpl_status cpli_join_neighbours(cpl_tlm_join* j) {
   return st;
 }
 
-// What a neighbour that keeps to the rules can send, as its lines are. Pieces of waves are under
-// way for two delays at most: the neighbour is ahead of us by up to one delay, and a wave is needed
-// until one delay after it was sent. Each jump makes one piece more.
+// The max number of segments that a correct neighbour can send. Segments are in transit for two
+// delays at most: the neighbour leads by up to one delay, and a wave is needed until one delay
+// after it was sent. Each jump adds one segment.
 static void limit_waves(const cpli_tlm* m, int32_t part, cpli_neighbour* n) {
-  enum { JUMPS_MOST = 1 << 16 };
+  enum { MAX_JUMPS = 1 << 16 };
   const cpli_tlm_part* p = &m->parts[part];
   double longest = 0, h = m->parts[n->part].h;
   n->ahead = (double)INFINITY;
@@ -53,15 +53,15 @@ static void limit_waves(const cpli_tlm* m, int32_t part, cpli_neighbour* n) {
     longest = fmax(longest, m->ends[i].delay);
   }
   n->regular = fmin(4 * longest / h, 1e12);
-  n->most = (size_t)n->regular + JUMPS_MOST;
+  n->max_segments = (size_t)n->regular + MAX_JUMPS;
   n->n_waves = count_waves(m, n->part, part);
 }
 
-// They have room while a part computes for long: where its queue is full, ZeroMQ reads nothing of
-// the connection, neither a sign of life, and takes the neighbour for lost.
+// The queue must not fill up while a part computes for long: ZeroMQ then reads no heartbeats, and
+// the neighbour counts as lost.
 static int room_for(const cpli_neighbour* n) {
-  static const double most = 1 << 16;
-  return (int)fmin(n->regular, most);
+  static const double max_room = 1 << 16;
+  return (int)fmin(n->regular, max_room);
 }
 
 cpl_status cpli_join_listen(cpl_tlm_join* j) {
@@ -70,17 +70,17 @@ cpl_status cpli_join_listen(cpl_tlm_join* j) {
   for (uint32_t i = 0; i < j->n_neighbours; i++) {
     cpli_neighbour* b = &j->neighbours[i];
     if (b->part >= j->m->n_parts)
-      return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system of the manager has more parts",
+      return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the manager's system has more sub-models",
                       j->file.part);
     limit_waves(j->m, j->part, b);
-    int64_t longest =
-        CPLI_HEAD_SIZE + CPLI_WAVE_HEAD_SIZE + (int64_t)b->n_waves * CPLI_SEGMENT_MOST;
-    if (longest > j->door.longest) j->door.longest = longest;
+    int64_t longest = CPLI_HEAD_SIZE + CPLI_WAVE_HEAD_SIZE + (int64_t)b->n_waves * CPLI_MAX_SEGMENT;
+    if (longest > j->waves_endpoint.longest) j->waves_endpoint.longest = longest;
     room = room_for(b) > room ? room_for(b) : room;
   }
-  j->door.arriving = cpli_endpoint_waves.arriving + room;  // jumps make more of them
+  j->waves_endpoint.arriving =
+      cpli_endpoint_waves.arriving + room;  // room for segments that jumps add
   cpli_local_address(j->file.address, address, sizeof address);
-  return cpli_net_listen(j->net, &j->door, &j->file.keys,
+  return cpli_net_listen(j->net, &j->waves_endpoint, &j->file.keys,
                          j->def.listen != NULL ? j->def.listen : address, &j->waves);
 }
 
@@ -88,8 +88,8 @@ static cpl_status read_endpoints(cpl_tlm_join* j) {
   for (uint32_t i = 0; i < j->n_neighbours; i++)
     cpli_get_text(&j->in.bytes, j->neighbours[i].endpoint, sizeof j->neighbours[i].endpoint);
   if (!cpli_all_read(&j->in.bytes))
-    return cpl_fail(j->ctx, CPL_ERR_IO,
-                    "%s: what the manager says of its neighbours makes no sense", j->file.part);
+    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager's list of neighbours is invalid",
+                    j->file.part);
   j->sockets[j->n_sockets++] = &j->control;
   j->sockets[j->n_sockets++] = &j->waves;
   return CPL_OK;
@@ -99,13 +99,13 @@ static void begin(cpl_tlm_join* j, cpli_neighbour* n, cpli_message_kind kind) {
   cpli_put_head(&j->wave_out, &(cpli_head){kind, j->file.session, j->part, n->part, n->sent++});
 }
 
-// A neighbour that computes for long has not taken what was sent before. Its own waves are taken
+// A neighbour that computes for long has not received earlier waves. Its own waves are received
 // meanwhile: it may be waiting for room, too.
 static cpl_status wait_for_room(cpl_tlm_join* j) {
   int64_t n = 0;
   cpl_status st = cpli_join_receive(j, &n);
   if (st >= 0 && n == 0) cpli_sockets_doze(j->sockets, j->n_sockets, 1e-3);
-  if (st >= 0) st = cpli_join_speak(j);
+  if (st >= 0) st = cpli_join_heartbeat(j);
   return st < 0 || j->over ? st : cpli_join_events(j);
 }
 
@@ -127,7 +127,7 @@ static cpl_status greet(cpl_tlm_join* j, cpli_neighbour* n) {
 static cpl_status approach(cpl_tlm_join* j, cpli_neighbour* n) {
   if (!n->connects) return CPL_OK;
   cpl_status st =
-      cpli_net_connect(j->net, &j->door, n->endpoint, n->key, &j->file.keys, &n->socket);
+      cpli_net_connect(j->net, &j->waves_endpoint, n->endpoint, n->key, &j->file.keys, &n->socket);
   if (st < 0) return st;
   j->sockets[j->n_sockets++] = &n->socket;
   return greet(j, n);
@@ -146,7 +146,7 @@ cpl_status cpli_join_handshake(cpl_tlm_join* j) {
   while (st >= 0 && kind != CPLI_MSG_MEET) {
     st = cpli_join_next_message(j, 0.1, &kind);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_MEET)))
-      st = cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: the manager ended it before the start",
+      st = cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: the manager ended the run before the start",
                     j->file.part);
   }
   if (st >= 0) st = read_endpoints(j);
@@ -164,11 +164,11 @@ cpl_status cpli_join_handshake(cpl_tlm_join* j) {
   return cpli_join_post(j);
 }
 
-//------------------------------------ waves that arrive ------------------------------------
+//------------------------------------ receiving waves ------------------------------------
 
-static const char nonsense[] = "what it sends makes no sense";
+static const char nonsense[] = "it sends invalid data";
 
-// A segment goes on where the one before ended, at an end that has a line to us.
+// A segment continues the one before, at an end that has a line to this part.
 static bool take_segment(cpl_tlm_join* j, const cpli_neighbour* n, cpli_bytes* in, double to) {
   cpli_tlm* m = j->m;
   int32_t end, width;
@@ -182,7 +182,7 @@ static bool take_segment(cpl_tlm_join* j, const cpli_neighbour* n, cpli_bytes* i
   return cpli_wave_add(&e->sent, &s) >= 0;
 }
 
-// Who keeps to the rules waits for our waves before it goes farther: more than that would only fill
+// A correct neighbour waits for our waves before it goes farther; anything more would only fill
 // memory. Returns NULL, or what is wrong.
 static const char* check_ahead(const cpl_tlm_join* j, cpli_neighbour* n, double published) {
   const cpli_tlm_part *own = &j->m->parts[j->part], *p = &j->m->parts[n->part];
@@ -190,13 +190,14 @@ static const char* check_ahead(const cpl_tlm_join* j, cpli_neighbour* n, double 
   if (published > own->published + n->ahead + near)
     return "waves farther ahead than the delay of the line allows";
   for (int32_t i = p->first_end; i < p->first_end + p->n_ends; i++) {
-    if (j->m->ends[i].sent.n >= n->most) return "more pieces of waves than the line can hold";
+    if (j->m->ends[i].sent.n >= n->max_segments)
+      return "more segments of waves than the line can hold";
   }
   return NULL;
 }
 
 static const char* take_waves(cpl_tlm_join* j, cpli_neighbour* n, cpli_bytes* in) {
-  static const char bad[] = "waves that do not go on where those before ended";
+  static const char bad[] = "waves that do not continue the ones before";
   cpli_tlm_part* p = &j->m->parts[n->part];
   cpli_wave_head head;
   cpli_get_wave_head(in, &head);
@@ -219,7 +220,7 @@ static cpl_status lost_to_nonsense(cpl_tlm_join* j, const cpli_neighbour* n, con
   return cpli_join_lost(j, n, text);
 }
 
-// Whether a neighbour is gone.
+// Whether a neighbour is lost.
 static bool note_events(cpl_tlm_join* j) {
   int fd;
   bool gone = false;
@@ -251,7 +252,7 @@ static cpl_status take_message(cpl_tlm_join* j, cpli_neighbour* n, cpli_incoming
   }
   if (head.kind != CPLI_MSG_GREET || n->met || !cpli_all_read(&in->bytes))
     return cpli_join_lost(j, n, nonsense);
-  // what happened to a connection that had the same number before does not count
+  // events of an earlier connection with the same number do not count
   if (!n->connects) note_events(j);
   n->met = true;
   if (n->connects) return CPL_OK;
@@ -295,7 +296,7 @@ cpl_status cpli_join_events(cpl_tlm_join* j) {
   return st;
 }
 
-//------------------------------------ waves that leave ------------------------------------
+//------------------------------------ sending waves ------------------------------------
 
 static cpl_status send_to(cpl_tlm_join* j, cpli_neighbour* n, bool stopped) {
   cpli_tlm* m = j->m;
@@ -308,7 +309,7 @@ static cpl_status send_to(cpl_tlm_join* j, cpli_neighbour* n, bool stopped) {
     cpli_tlm_end* e = &m->ends[i];
     if (!e->sends || m->ends[e->peer].part != n->part) continue;
     cpli_put_segment(&j->wave_out, i, e->width, cpli_wave_last(&e->sent));
-    cpli_wave_forget(&e->sent, p->published);  // who needs it has it now
+    cpli_wave_forget(&e->sent, p->published);  // all receivers have it now
   }
   return post(j, n);
 }

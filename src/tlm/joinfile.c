@@ -30,11 +30,10 @@ bool cpl_tlm_join_file(const char* folder, const char* part, char* out, size_t s
 
 static cpl_status is_there(cpl_context* ctx, const char* path) {
   return cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s is there already: it may belong to another run (--force overwrites it)",
-                  path);
+                  "%s exists already: it may belong to another run (--force overwrites it)", path);
 }
 
-// Others wait for the file and read it as soon as it is there: it is whole before it gets its name.
+// Peers read the file as soon as it exists: it is complete before it gets its name.
 cpl_status cpli_join_file_write(cpl_context* ctx, const char* path, const cpli_join_file* f,
                                 bool overwrite, cpli_written* out) {
   char text[8192];
@@ -88,8 +87,8 @@ static bool take(const char* text, const char* key, char* out, size_t size) {
 
 static bool is_key(const char* text) { return strlen(text) == CPLI_KEY_SIZE - 1; }
 
-// Whether the text is the beginning of a join file and not all of it: a folder on another machine,
-// or whoever copies the file, may show it before it is whole.
+// Whether the text is an incomplete join file: a network folder, or a copy in progress, may show it
+// before it is complete.
 static bool is_cut(const char* text, size_t size) {
   const size_t n = sizeof first_line - 1;
   char rest[4096];
@@ -100,20 +99,20 @@ static bool is_cut(const char* text, size_t size) {
 
 static cpl_status read_text(cpl_context* ctx, const char* path, char** text, size_t* size) {
   static const double patience = 5, pause = 0.02;  // [s]
-  bool told = false;
+  bool warned = false;
   for (const double since = cpli_now();;) {
     cpl_status st = cpli_file_read(ctx, path, 1 << 16, text, size);
     if (st < 0 || !is_cut(*text, *size)) return st;
     explicit_bzero(*text, *size);
     cpli_free(ctx, *text);
     *text = NULL;
-    if (!told)
-      cpl_log(ctx, CPL_LOG_WARNING, path, "only a part of this join file is there: waiting for it");
-    told = true;
+    if (!warned)
+      cpl_log(ctx, CPL_LOG_WARNING, path, "this join file is incomplete: waiting for the rest");
+    warned = true;
     if (cpli_cancelled(ctx)) return cpli_interrupted(ctx, path, NAN);
     if (cpli_now() - since > patience)
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: only a part of this join file is there, after %g s",
-                      path, patience);
+      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: this join file is still incomplete after %g s", path,
+                      patience);
     usleep((useconds_t)(1e6 * pause));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The manager: who may join, who is there, who is missing, and the end of it.
+// The manager: admission of peers, supervision of the run, and its end.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ cpl_status cpli_member_send(cpli_tlm_member* b) {
     return cpl_fail(ctx_of(b->remote), CPL_ERR_MODEL, "%s: the run has ended",
                     name_of(b->remote, b->part));
   b->asked = true;
-  b->heard = cpli_now();
+  b->last_message = cpli_now();
   return post(b->remote, b);
 }
 
@@ -63,41 +63,41 @@ static void put_end(cpli_remote* r, const cpli_head* head, cpl_status st, const 
   cpli_put_text(&r->out, text);
 }
 
-static void tell_left_out(cpli_remote* r) {
-  if (r->left_out > 0)
-    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "somebody was turned away %lld times more",
-            (long long)r->left_out);
-  r->left_out = 0;
+static void log_suppressed(cpli_remote* r) {
+  if (r->n_suppressed > 0)
+    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "a peer was rejected %lld more times",
+            (long long)r->n_suppressed);
+  r->n_suppressed = 0;
 }
 
-// At most a few lines a second, then only how many were left out: whoever has a key and is turned
-// away again and again fills no disk.
-static void tell_turned_away(cpli_remote* r, const char* text) {
+// A few warnings per second at most, then only their number: a peer with a key that is rejected
+// again and again must not fill the disk.
+static void log_rejected(cpli_remote* r, const char* text) {
   enum { LINES = 3 };
   double now = cpli_now();
-  if (now - r->turned_away >= 1) {
-    tell_left_out(r);
-    r->turned_away = now;
-    r->n_turned_away = 0;
+  if (now - r->rejected >= 1) {
+    log_suppressed(r);
+    r->rejected = now;
+    r->n_rejected = 0;
   }
-  if (r->n_turned_away++ < LINES)
-    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "somebody was turned away: %s", text);
-  else r->left_out++;
+  if (r->n_rejected++ < LINES)
+    cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name, "a peer was rejected: %s", text);
+  else r->n_suppressed++;
 }
 
-// Someone who cannot take part; it may come again.
-static void turn_away(cpli_remote* r, const cpli_net_route* route, uint64_t sequence, int32_t part,
-                      const char* text) {
+// Rejects a peer, which may try again.
+static void reject(cpli_remote* r, const cpli_net_route* route, uint64_t sequence, int32_t part,
+                   const char* text) {
   cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, part, sequence};
   put_end(r, &head, CPL_ERR_INPUT, text);
   cpli_socket_send(&r->control, route, &r->out);
-  tell_turned_away(r, text);
+  log_rejected(r, text);
 }
 
-static void tell_end(cpli_remote* r, cpl_status st, const char* text) {
+static void notify_end(cpli_remote* r, cpl_status st, const char* text) {
   if (r->over) return;
   r->over = true;
-  if (st < 0) st = CPL_ERR_CANCELLED;  // for everyone else
+  if (st < 0) st = CPL_ERR_CANCELLED;  // for all peers
   for (int32_t i = 0; i < r->m->n_parts && r->members != NULL; i++) {
     cpli_tlm_member* b = &r->members[i];
     if (b->stage == CPLI_STAGE_NONE) continue;
@@ -105,7 +105,7 @@ static void tell_end(cpli_remote* r, cpl_status st, const char* text) {
     put_end(r, &head, st, text);
     cpli_socket_send(&r->control, &b->route, &r->out);
   }
-  cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, CPLI_NOBODY, r->told++};
+  cpli_head head = {CPLI_MSG_END, r->session, CPLI_MANAGER, CPLI_NOBODY, r->n_observed++};
   put_end(r, &head, st, text);
   if (r->watch.s != NULL) cpli_socket_send(&r->watch, NULL, &r->out);
 }
@@ -119,7 +119,7 @@ cpl_status cpli_remote_fail(cpli_remote* r, cpl_status st, int32_t part, const c
   for (int32_t i = 0; i < r->m->n_parts; i++) {
     if (part < 0 || i == part) r->m->parts[i].st = st;
   }
-  tell_end(r, st, text);
+  notify_end(r, st, text);
   return cpl_fail(ctx_of(r), st, "%s", text);
 }
 
@@ -131,9 +131,9 @@ static cpl_status blame(cpli_remote* r, int32_t part, const char* what) {
   return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: at t=%.12g: %s", p->stats.name, p->t, what);
 }
 
-//------------------------------------ who joins ------------------------------------
+//------------------------------------ joining ------------------------------------
 
-// The next part after `i` that a line joins with a part; -1: there is none.
+// The next part after `i` that has a line to `part`; -1: none.
 static int32_t next_neighbour(const cpli_tlm* m, int32_t part, int32_t i) {
   const cpli_tlm_part* p = &m->parts[part];
   while (++i < m->n_parts) {
@@ -173,8 +173,8 @@ static cpl_status send_settings(cpli_remote* r, cpli_tlm_member* b) {
   return post(r, b);
 }
 
-// At most once a second: whoever knocks all the time fills no disk.
-static void tell_refused(cpli_remote* r) {
+// At most once per second: repeated attempts must not fill the disk.
+static void log_refused(cpli_remote* r) {
   char from[64];
   double now = cpli_now();
   if (r->refused > 0 && now - r->refused < 1) return;
@@ -182,22 +182,22 @@ static void tell_refused(cpli_remote* r) {
   if (n == 0) return;
   r->refused = now;
   cpl_log(ctx_of(r), CPL_LOG_WARNING, r->m->name,
-          "%lld connection%s refused, the last from %s: the key is none of this run", (long long)n,
-          n == 1 ? " was" : "s were", from);
+          "%lld connection%s refused, the last from %s: the key does not belong to this run",
+          (long long)n, n == 1 ? " was" : "s were", from);
 }
 
 static bool has_ended(const cpli_remote* r, int fd) {
-  return fd >= 0 && fd < CPLI_CONNECTIONS_MOST && (r->ended[fd / 64] >> (fd % 64) & 1) != 0;
+  return fd >= 0 && fd < CPLI_MAX_CONNECTIONS && (r->ended[fd / 64] >> (fd % 64) & 1) != 0;
 }
 
 static void set_ended(cpli_remote* r, int fd, bool ended) {
   uint64_t bit = UINT64_C(1) << (fd % 64);
-  if (fd < 0 || fd >= CPLI_CONNECTIONS_MOST) return;
+  if (fd < 0 || fd >= CPLI_MAX_CONNECTIONS) return;
   if (ended) r->ended[fd / 64] |= bit;
   else r->ended[fd / 64] &= ~bit;
 }
 
-static void see_events(cpli_remote* r) {
+static void handle_events(cpli_remote* r) {
   int fd;
   for (cpli_net_event e; (e = cpli_socket_event(&r->control, &fd)) != CPLI_NET_NOTHING;) {
     if (e != CPLI_NET_GONE && e != CPLI_NET_ACCEPTED) continue;
@@ -207,12 +207,12 @@ static void see_events(cpli_remote* r) {
       if (b->stage != CPLI_STAGE_NONE && b->fd == fd) leave(b);
     }
   }
-  tell_refused(r);
+  log_refused(r);
 }
 
-// All that those who left had sent was received, which may have ended the run for a better reason.
-// Before all have met a part may come again.
-static cpl_status see_off(cpli_remote* r) {
+// All messages of lost peers were received, and may have ended the run for a better reason. Before
+// the handshake of neighbours a peer may rejoin.
+static cpl_status blame_lost(cpli_remote* r) {
   cpli_tlm_member* first = NULL;
   for (int32_t i = 0; i < r->m->n_parts; i++) {
     cpli_tlm_member* b = &r->members[i];
@@ -226,20 +226,20 @@ static cpl_status see_off(cpli_remote* r) {
   return blame(r, first->part, r->suspect == first->part ? r->suspicion : CPLI_GONE);
 }
 
-static cpl_status hear_hello(cpli_remote* r, cpli_tlm_member* b) {
+static cpl_status handle_hello(cpli_remote* r, cpli_tlm_member* b) {
   char name[CPLI_USER_SIZE], text[3 * CPLI_USER_SIZE];
   cpli_get_text(&r->in.bytes, name, sizeof name);
   bool fine = cpli_all_read(&r->in.bytes);
   if (!fine || strcmp(name, name_of(r, b->part)) != 0) {
-    snprintf(text, sizeof text, "the key is that of %s; nobody can join as %s with it",
-             name_of(r, b->part), fine ? name : "somebody else");
-    turn_away(r, &r->in.route, 0, CPLI_NOBODY, text);
+    snprintf(text, sizeof text, "the key is that of %s and does not permit joining as %s",
+             name_of(r, b->part), fine ? name : "another sub-model");
+    reject(r, &r->in.route, 0, CPLI_NOBODY, text);
     return CPL_OK;
   }
-  see_events(r);  // also of a connection that had the same number before
+  handle_events(r);  // also of an earlier connection with the same number
   if (b->stage != CPLI_STAGE_NONE && (r->meeting || !b->leaving)) {
     snprintf(text, sizeof text, "%s has joined already", name);
-    turn_away(r, &r->in.route, 0, CPLI_NOBODY, text);
+    reject(r, &r->in.route, 0, CPLI_NOBODY, text);
     return CPL_OK;
   }
   b->route = r->in.route;
@@ -248,45 +248,45 @@ static cpl_status hear_hello(cpli_remote* r, cpli_tlm_member* b) {
   if (has_ended(r, b->fd)) leave(b);
   b->sent = 0;
   b->received = 1;
-  b->pieces.n = 0;
+  b->fragments.n = 0;
   b->stage = CPLI_STAGE_BUILDING;
   return send_settings(r, b);
 }
 
-static cpl_status hear_ready(cpli_remote* r, cpli_tlm_member* b) {
+static cpl_status handle_ready(cpli_remote* r, cpli_tlm_member* b) {
   uint64_t print = cpli_get_u64(&r->in.bytes);
   cpli_get_text(&r->in.bytes, b->endpoint, sizeof b->endpoint);
   if (!cpli_all_read(&r->in.bytes) || b->stage != CPLI_STAGE_BUILDING ||
       !cpli_is_endpoint(b->endpoint))
-    return blame(r, b->part, "a message of it makes no sense");
+    return blame(r, b->part, "it sent an invalid message");
   b->stage = CPLI_STAGE_READY;
   if (print == cpli_tlm_fingerprint(r->m)) return CPL_OK;
   char text[2 * CPLI_USER_SIZE];
   snprintf(text, sizeof text,
-           "%s: the system file or a model there differs from those of the manager (or couplet "
+           "%s: its system file or a model differs from those of the manager (or couplet "
            "does)",
            name_of(r, b->part));
-  turn_away(r, &b->route, b->sent, b->part, text);
+  reject(r, &b->route, b->sent, b->part, text);
   b->stage = CPLI_STAGE_NONE;
   return CPL_OK;
 }
 
-static cpl_status hear_met(cpli_remote* r, cpli_tlm_member* b) {
+static cpl_status handle_met(cpli_remote* r, cpli_tlm_member* b) {
   if (!cpli_all_read(&r->in.bytes) || !r->meeting || b->stage != CPLI_STAGE_READY)
-    return blame(r, b->part, "a message of it makes no sense");
+    return blame(r, b->part, "it sent an invalid message");
   b->stage = CPLI_STAGE_MET;
   return CPL_OK;
 }
 
-static cpl_status hear_state(cpli_remote* r, cpli_tlm_member* b) {
+static cpl_status handle_state(cpli_remote* r, cpli_tlm_member* b) {
   double t = cpli_get_finite(&r->in.bytes);
-  if (!cpli_all_read(&r->in.bytes)) return blame(r, b->part, "a message of it makes no sense");
+  if (!cpli_all_read(&r->in.bytes)) return blame(r, b->part, "it sent an invalid message");
   if (r->m->running) r->m->parts[b->part].t = t;
   return CPL_OK;
 }
 
-// A neighbour reports that a part cannot be reached: what that part says itself, or that its
-// connection to here has ended, is a better reason, which may be under way still.
+// A neighbour reports that a part cannot be reached: a message of that part itself, or the end of
+// its connection, gives a better reason and may still arrive.
 static void suspect(cpli_remote* r, int32_t part, const char* what) {
   static const double grace = 2;
   if (r->suspect >= 0) return;
@@ -295,26 +295,26 @@ static void suspect(cpli_remote* r, int32_t part, const char* what) {
   snprintf(r->suspicion, sizeof r->suspicion, "%s", what);
 }
 
-static cpl_status hear_lost(cpli_remote* r, cpli_tlm_member* b) {
+static cpl_status handle_lost(cpli_remote* r, cpli_tlm_member* b) {
   char text[200];
   int32_t part = (int32_t)cpli_get_u32(&r->in.bytes);
   cpli_get_text(&r->in.bytes, text, sizeof text);
   if (!cpli_all_read(&r->in.bytes) || part < 0 || next_neighbour(r->m, b->part, part - 1) != part)
-    return blame(r, b->part, "a message of it makes no sense");
+    return blame(r, b->part, "it sent an invalid message");
   suspect(r, part, text);
   return CPL_OK;
 }
 
-// Its head: what it answers, and whether that went well.
-static cpl_status hear_reply(cpli_remote* r, cpli_tlm_member* b, cpli_tlm_member** answered) {
+// Reads the head of a reply: the request it answers, and its status.
+static cpl_status handle_reply(cpli_remote* r, cpli_tlm_member* b, cpli_tlm_member** answered) {
   char text[CPLI_TEXT_MOST];
   uint8_t call = cpli_get_u8(&r->in.bytes);
   cpl_status st = (cpl_status)(int32_t)cpli_get_u32(&r->in.bytes);
   cpli_get_text(&r->in.bytes, text, sizeof text);
   if (r->in.bytes.bad || !b->asked || call != b->call || st < CPL_ERR_CANCELLED)
-    return blame(r, b->part, "a message of it makes no sense");
+    return blame(r, b->part, "it sent an invalid message");
   b->asked = false;
-  if (st < 0 && text[0] == '\0') return blame(r, b->part, "it failed and gave no reason");
+  if (st < 0 && text[0] == '\0') return blame(r, b->part, "it failed without a reason");
   if (st < 0) return cpli_remote_fail(r, st, b->part, "%s", text);
   *answered = b;
   return CPL_OK;
@@ -329,11 +329,11 @@ static cpli_tlm_member* member_of(cpli_remote* r, const char* user) {
 
 static cpl_status blame_message(cpli_remote* r, int32_t part, const char* fault) {
   char text[160];
-  snprintf(text, sizeof text, "a message of it makes no sense: %s", fault);
+  snprintf(text, sizeof text, "it sent an invalid message: %s", fault);
   return blame(r, part, text);
 }
 
-static cpl_status hear(cpli_remote* r, cpli_tlm_member** answered) {
+static cpl_status handle_message(cpli_remote* r, cpli_tlm_member** answered) {
   cpli_tlm_member* b = member_of(r, r->in.user);
   cpli_head head, expected = {.session = r->session, .to = CPLI_MANAGER};
   if (b == NULL) return CPL_OK;
@@ -344,28 +344,28 @@ static cpl_status hear(cpli_remote* r, cpli_tlm_member** answered) {
   const char* fault = cpli_expect(&r->in.bytes, &expected, &head);
   if (fault != NULL && same) return blame_message(r, b->part, fault);
   if (fault != NULL) {
-    turn_away(r, &r->in.route, 0, CPLI_NOBODY, fault);
+    reject(r, &r->in.route, 0, CPLI_NOBODY, fault);
     return CPL_OK;
   }
-  if (!same) return head.kind == CPLI_MSG_HELLO ? hear_hello(r, b) : CPL_OK;
+  if (!same) return head.kind == CPLI_MSG_HELLO ? handle_hello(r, b) : CPL_OK;
   b->received++;
-  b->heard = cpli_now();
+  b->last_message = cpli_now();
   bool whole = false;
-  if (head.kind == CPLI_MSG_PIECE && !b->asked) fault = "nothing so long was asked for";
-  if (fault == NULL) fault = cpli_join_fragments(&b->pieces, head.kind, &r->in.bytes, &whole);
+  if (head.kind == CPLI_MSG_PIECE && !b->asked) fault = "no reply of that length is expected";
+  if (fault == NULL) fault = cpli_join_fragments(&b->fragments, head.kind, &r->in.bytes, &whole);
   if (fault != NULL) return blame_message(r, b->part, fault);
   if (!whole) return CPL_OK;
   switch (head.kind) {
-    case CPLI_MSG_READY: return hear_ready(r, b);
-    case CPLI_MSG_MET: return hear_met(r, b);
-    case CPLI_MSG_STATE: return hear_state(r, b);
-    case CPLI_MSG_LOST: return hear_lost(r, b);
-    case CPLI_MSG_REPLY: return hear_reply(r, b, answered);
-    default: return blame_message(r, b->part, "its kind is out of place");
+    case CPLI_MSG_READY: return handle_ready(r, b);
+    case CPLI_MSG_MET: return handle_met(r, b);
+    case CPLI_MSG_STATE: return handle_state(r, b);
+    case CPLI_MSG_LOST: return handle_lost(r, b);
+    case CPLI_MSG_REPLY: return handle_reply(r, b, answered);
+    default: return blame_message(r, b->part, "its kind is not expected here");
   }
 }
 
-//------------------------------------ watching ------------------------------------
+//------------------------------------ supervision ------------------------------------
 
 static cpl_status check_cancel(cpli_remote* r) {
   if (!cpli_cancelled(r->m->base.base.ctx)) return CPL_OK;
@@ -378,14 +378,14 @@ static cpl_status check_clocks(cpli_remote* r) {
   if (r->suspect >= 0 && now > r->suspected) return blame(r, r->suspect, r->suspicion);
   for (int32_t i = 0; i < r->m->n_parts && limit > 0; i++) {
     char text[128];
-    if (!r->members[i].asked || now - r->members[i].heard <= limit) continue;
-    snprintf(text, sizeof text, "it was not heard of for %g s (--call-timeout)", limit);
+    if (!r->members[i].asked || now - r->members[i].last_message <= limit) continue;
+    snprintf(text, sizeof text, "no message from it for %g s (--call-timeout)", limit);
     return blame(r, i, text);
   }
   return CPL_OK;
 }
 
-// Whether one of those who left has had time enough, even if others send without end.
+// Whether the grace period of a lost peer is over, even if others send continuously.
 static bool is_overdue(const cpli_remote* r, double now) {
   for (int32_t i = 0; i < r->m->n_parts; i++) {
     if (r->members[i].leaving && now - r->members[i].left > 1) return true;
@@ -393,12 +393,12 @@ static bool is_overdue(const cpli_remote* r, double now) {
   return false;
 }
 
-static cpl_status look_around(cpli_remote* r, bool all_received) {
-  r->looked = cpli_now();
-  cpl_status st = all_received || is_overdue(r, r->looked) ? see_off(r) : CPL_OK;
+static cpl_status supervise(cpli_remote* r, bool all_received) {
+  r->last_check = cpli_now();
+  cpl_status st = all_received || is_overdue(r, r->last_check) ? blame_lost(r) : CPL_OK;
   if (st < 0) return st;
-  see_events(r);
-  if (r->looked - r->turned_away >= 1) tell_left_out(r);
+  handle_events(r);
+  if (r->last_check - r->rejected >= 1) log_suppressed(r);
   return check_clocks(r);
 }
 
@@ -409,17 +409,17 @@ cpl_status cpli_remote_pump(cpli_remote* r, cpli_tlm_member** answered) {
   if (st < 0) return st;
   if (!cpli_socket_receive(control, true, &r->in)) {
     cpli_sockets_wait(&control, 1, 0.02);
-    if (!cpli_socket_receive(control, true, &r->in)) return look_around(r, true);
+    if (!cpli_socket_receive(control, true, &r->in)) return supervise(r, true);
   }
-  st = hear(r, answered);
-  // also when somebody sends without end
-  return st < 0 || cpli_now() - r->looked < 0.1 ? st : look_around(r, false);
+  st = handle_message(r, answered);
+  // also when a peer sends continuously
+  return st < 0 || cpli_now() - r->last_check < 0.1 ? st : supervise(r, false);
 }
 
 cpl_status cpli_member_wait(cpli_tlm_member* b) {
-  cpli_tlm_member* who = NULL;
+  cpli_tlm_member* answered = NULL;
   cpl_status st = CPL_OK;
-  while (st >= 0 && who != b) st = cpli_remote_pump(b->remote, &who);
+  while (st >= 0 && answered != b) st = cpli_remote_pump(b->remote, &answered);
   return st;
 }
 
@@ -446,7 +446,7 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
     if (st >= 0 && r->def.on_waiting != NULL) st = r->def.on_waiting(r->def.user, missing, waited);
     if (st < 0) break;
     if (waited > r->def.start_limit)
-      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these %s: %s", r->m->name,
+      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these sub-models %s: %s", r->m->name,
                       r->def.start_limit,
                       stage == CPLI_STAGE_READY
                           ? "have not joined"
@@ -456,7 +456,7 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
   return st;
 }
 
-// Keys were told before: whoever connects now is expected.
+// Keys were registered before, so that the connections are accepted.
 static cpl_status introduce(cpli_remote* r, cpli_tlm_member* b) {
   int32_t part = -1;
   begin(r, b, CPLI_MSG_MEET);
@@ -475,7 +475,7 @@ static cpl_status gather(cpli_remote* r) {
 
 //------------------------------------ join files ------------------------------------
 
-// As others see it: a machine that listens everywhere is known by its name.
+// The address for peers: a machine that listens at all addresses is known by its name.
 static void public_address(const cpli_socket* s, char* out, size_t size) {
   char name[128] = "localhost";
   gethostname(name, sizeof name - 1);
@@ -494,7 +494,7 @@ static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* 
   if (!cpl_tlm_join_file(r->def.folder, name, file, sizeof file))
     return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of the folder is too long",
                     r->def.folder);
-  for (int32_t i = 0; i < r->m->n_parts; i++) {  // blanks and the like became _ there
+  for (int32_t i = 0; i < r->m->n_parts; i++) {  // special characters were replaced by _
     if (strcmp(r->members[i].file.path, file) == 0)
       return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: %s and %s would have the same join file %s",
                       r->m->name, name_of(r, i), name, file);
@@ -513,16 +513,16 @@ static cpl_status invite(cpli_remote* r) {
     cpli_tlm_member* b = &r->members[i];
     if (strcmp(name_of(r, i), CPLI_OBSERVER) == 0)
       return cpl_fail(ctx_of(r), CPL_ERR_INPUT,
-                      "%s: a part cannot be called %s: that is the name of who watches", r->m->name,
-                      CPLI_OBSERVER);
+                      "%s: a sub-model cannot be called %s: that is the name of the observer",
+                      r->m->name, CPLI_OBSERVER);
     if (strlen(name_of(r, i)) >= CPLI_USER_SIZE)
-      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of a part is too long: %s",
+      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of a sub-model is too long: %s",
                       r->m->name, name_of(r, i));
     st = cpli_net_keys(r->net, &b->keys);
     if (st >= 0)
       st = cpli_net_allow(r->net, &cpli_endpoint_control, b->keys.public_key, name_of(r, i));
     if (st >= 0) st = write_file(r, &r->control, name_of(r, i), &b->keys, &b->file);
-    explicit_bzero(b->keys.secret_key, sizeof b->keys.secret_key);  // who joins has it
+    explicit_bzero(b->keys.secret_key, sizeof b->keys.secret_key);  // only the join file has it
   }
   if (st >= 0) st = cpli_net_keys(r->net, &observer);
   if (st >= 0)
@@ -532,20 +532,21 @@ static cpl_status invite(cpli_remote* r) {
   return st;
 }
 
-static cpl_status open_doors(cpli_remote* r) {
+static cpl_status listen_at_endpoints(cpli_remote* r) {
   const char* address = r->def.address != NULL ? r->def.address : "127.0.0.1";
-  char host[CPLI_ENDPOINT_SIZE], beside[CPLI_ENDPOINT_SIZE + 4];
+  char host[CPLI_ENDPOINT_SIZE], watch_address[CPLI_ENDPOINT_SIZE + 4];
   cpl_status st = cpli_net_open(ctx_of(r), &r->net);
   if (st >= 0) st = cpli_net_keys(r->net, &r->keys);
   if (st >= 0) st = cpli_net_listen(r->net, &cpli_endpoint_control, &r->keys, address, &r->control);
   if (st < 0) return st;
   cpli_endpoint_host(r->control.endpoint, host, sizeof host);
-  snprintf(beside, sizeof beside, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
-  if (r->def.watch_address != NULL) snprintf(beside, sizeof beside, "%s", r->def.watch_address);
-  return cpli_net_listen(r->net, &cpli_endpoint_watch, &r->keys, beside, &r->watch);
+  snprintf(watch_address, sizeof watch_address, strchr(host, ':') != NULL ? "[%s]" : "%s", host);
+  if (r->def.watch_address != NULL)
+    snprintf(watch_address, sizeof watch_address, "%s", r->def.watch_address);
+  return cpli_net_listen(r->net, &cpli_endpoint_watch, &r->keys, watch_address, &r->watch);
 }
 
-static cpl_status tell_ready(cpli_remote* r) {
+static cpl_status notify_ready(cpli_remote* r) {
   char address[CPLI_ENDPOINT_SIZE];
   const char** names = cpli_alloc(ctx_of(r), (size_t)r->m->n_parts, sizeof *names);
   if (names == NULL) return cpli_nomem(ctx_of(r));
@@ -565,16 +566,16 @@ cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def) {
   r->members = cpli_arena_alloc(&m->arena, (size_t)m->n_parts, sizeof *r->members);
   if (r->members == NULL) return cpli_nomem(ctx);
   if (getrandom(&r->session, sizeof r->session, 0) != (ssize_t)sizeof r->session)
-    return cpl_fail(ctx, CPL_ERR_IO, "no random numbers: %s", strerror(errno));
+    return cpl_fail(ctx, CPL_ERR_IO, "random numbers are not available: %s", strerror(errno));
   for (int32_t i = 0; i < m->n_parts; i++) {
     r->members[i] = (cpli_tlm_member){
-        .remote = r, .part = i, .kept = m->parts[i].s, .fd = -1, .pieces = {.ctx = ctx}};
+        .remote = r, .part = i, .original = m->parts[i].s, .fd = -1, .fragments = {.ctx = ctx}};
     cpli_member_init(&r->members[i]);
     m->parts[i].s = &r->members[i].stepper;
   }
-  cpl_status st = open_doors(r);
+  cpl_status st = listen_at_endpoints(r);
   if (st >= 0) st = invite(r);
-  if (st >= 0 && r->def.on_ready != NULL) st = tell_ready(r);
+  if (st >= 0 && r->def.on_ready != NULL) st = notify_ready(r);
   return st < 0 ? st : gather(r);
 }
 
@@ -582,17 +583,17 @@ void cpli_remote_close(cpli_tlm* m) {
   cpli_remote* r = m->remote;
   if (r == NULL) return;
   cpl_context* ctx = ctx_of(r);
-  if (r->control.s != NULL) tell_end(r, m->running ? CPL_ERR_CANCELLED : CPL_OK, "");
-  tell_left_out(r);
+  if (r->control.s != NULL) notify_end(r, m->running ? CPL_ERR_CANCELLED : CPL_OK, "");
+  log_suppressed(r);
   cpli_join_file_remove(&r->observer_file);
   for (int32_t i = 0; i < m->n_parts && r->members != NULL; i++) {
     cpli_tlm_member* b = &r->members[i];
     cpli_join_file_remove(&b->file);
     if (b->remote == NULL) continue;
-    m->parts[i].s = b->kept;
+    m->parts[i].s = b->original;
     cpli_free(ctx, b->wanted);
     cpli_free(ctx, b->texts);
-    cpli_packet_free(&b->pieces);
+    cpli_packet_free(&b->fragments);
   }
   if (r->net != NULL) cpli_incoming_close(r->net->z, &r->in);
   cpli_socket_close(&r->control);

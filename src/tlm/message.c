@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Serialisation of heads and bodies into packets, readers that mark a message as bad at the first
-// violated bound, and the assembly of long messages from pieces.
+// violated bound, and the assembly of long messages from fragments.
 #include "tlm/message.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ void cpli_put_bytes(cpli_packet* w, const void* data, size_t n) {
   if (at != NULL) memcpy(at, data, n);
 }
 
-// What is too long for readers is cut.
+// Texts that are too long for readers are truncated.
 void cpli_put_text(cpli_packet* w, const char* text) {
   size_t n = strnlen(text, CPLI_TEXT_MOST - 1);
   cpli_put_u32(w, (uint32_t)n);
@@ -151,23 +151,23 @@ const char* cpli_expect(cpli_bytes* b, const cpli_head* expected, cpli_head* out
   const char* fault = cpli_get_head(b, out);
   if (fault != NULL) return fault;
   if (out->session != expected->session) return "it belongs to another run";
-  if (out->from != expected->from) return "it speaks for somebody else";
-  if (out->to != expected->to) return "it is for somebody else";
-  if (out->sequence != expected->sequence) return "messages before it are missing or came twice";
+  if (out->from != expected->from) return "it has another sender";
+  if (out->to != expected->to) return "it has another receiver";
+  if (out->sequence != expected->sequence) return "messages before it are missing or duplicated";
   return NULL;
 }
 
-const char* cpli_join_fragments(cpli_packet* pieces, cpli_message_kind kind, cpli_bytes* in,
+const char* cpli_join_fragments(cpli_packet* fragments, cpli_message_kind kind, cpli_bytes* in,
                                 bool* whole) {
   size_t n = in->n - in->at;
   *whole = kind != CPLI_MSG_PIECE;
-  if (*whole && pieces->n == 0) return NULL;
-  if (pieces->n + n > CPLI_MESSAGE_MOST) return "it is too long";
-  cpli_put_bytes(pieces, in->data + in->at, n);
-  if (pieces->no_memory) return "there is no memory for it";
+  if (*whole && fragments->n == 0) return NULL;
+  if (fragments->n + n > CPLI_MESSAGE_MOST) return "it is too long";
+  cpli_put_bytes(fragments, in->data + in->at, n);
+  if (fragments->no_memory) return "out of memory";
   if (!*whole) return NULL;
-  *in = (cpli_bytes){.data = pieces->data, .n = pieces->n};
-  pieces->n = 0;
+  *in = (cpli_bytes){.data = fragments->data, .n = fragments->n};
+  fragments->n = 0;
   return NULL;
 }
 

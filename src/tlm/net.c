@@ -16,36 +16,36 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MAX_SOCKETS = 256 };  // to wait for; more are looked at without waiting
+enum { MAX_SOCKETS = 256 };  // max to wait for; more are polled
 
 enum {
-  HANDSHAKE_MOST = 1 << 10,  // bytes of a message before it is known who sends it; 300 are enough
-  CURVE_MORE = 64,           // bytes that encryption adds to a message, and some
+  HANDSHAKE_MAX = 1 << 10,  // max bytes of a message before authentication; 300 are enough
+  CURVE_MORE = 64,          // bytes that encryption adds to a message, rounded up
 };
 
-// Each side of the control connection waits for the other one: the pieces of one message may wait,
-// and few arrive that were not asked for. Who watches says nothing, and misses something when it is
-// too slow. A part that is ahead of a neighbour waits until there is room for its waves: meet.c.
-// How long they are, and how many may be under way, depends on the lines.
+// Each side of the control connection waits for the other one: the fragments of one message may be
+// queued, and few messages arrive without a request. Observers send nothing, and lose messages when
+// they are too slow. A part that is ahead of a neighbour waits until there is room for its waves:
+// handshake.c. The length and the max number of wave messages depend on the lines.
 const cpli_endpoint cpli_endpoint_control = {"control", ZMQ_ROUTER, CPLI_FRAME_MOST, 1200, 64, 10};
-const cpli_endpoint cpli_endpoint_watch = {"watch", ZMQ_PUB, HANDSHAKE_MOST, 1000, 64, 10};
-const cpli_endpoint cpli_endpoint_waves = {"waves", ZMQ_ROUTER, HANDSHAKE_MOST, 1000, 1000, 10};
+const cpli_endpoint cpli_endpoint_watch = {"watch", ZMQ_PUB, HANDSHAKE_MAX, 1000, 64, 10};
+const cpli_endpoint cpli_endpoint_waves = {"waves", ZMQ_ROUTER, HANDSHAKE_MAX, 1000, 1000, 10};
 _Static_assert(CPLI_MESSAGE_MOST / (CPLI_FRAME_MOST - CPLI_HEAD_SIZE) < 1100,
-               "the pieces of the longest message may wait to be sent");
+               "the send queue holds the fragments of the longest message");
 
 static cpl_status failed(cpli_net* net, const char* what) {
   return cpl_fail(net->ctx, CPL_ERR_IO, "%s: %s", what, net->z->zmq_strerror(net->z->zmq_errno()));
 }
 
-//------------------------------------ who may come ------------------------------------
+//------------------------------------ authentication ------------------------------------
 
-// What ZAP (ZeroMQ RFC 27) asks: version, id, domain, address, identity, mechanism, key.
-typedef struct question {
-  char version[8], id[64], door[16], address[64], mechanism[16], key[CPLI_KEY_SIZE];
+// A request of ZAP (ZeroMQ RFC 27): version, id, domain, address, identity, mechanism, key.
+typedef struct zap_request {
+  char version[8], id[64], domain[16], address[64], mechanism[16], key[CPLI_KEY_SIZE];
   size_t n_id;
-} question;
+} zap_request;
 
-static bool read_question(cpli_net* net, question* q) {
+static bool read_request(cpli_net* net, zap_request* q) {
   const cpli_zmq* z = net->z;
   char ignored[256];
   uint8_t key[32] = {0};
@@ -55,12 +55,12 @@ static bool read_question(cpli_net* net, question* q) {
     int got;
   } frames[] = {{q->version, sizeof q->version - 1},
                 {q->id, sizeof q->id},
-                {q->door, sizeof q->door - 1},
+                {q->domain, sizeof q->domain - 1},
                 {q->address, sizeof q->address - 1},
                 {ignored, sizeof ignored},
                 {q->mechanism, sizeof q->mechanism - 1},
                 {key, sizeof key}};
-  *q = (question){0};
+  *q = (zap_request){0};
   for (size_t i = 0; i < CPLI_COUNT(frames); i++) {
     frames[i].got = z->zmq_recv(net->zap, frames[i].data, frames[i].size, 0);
     if (frames[i].got < 0 && z->zmq_errno() == EINTR) i--;
@@ -71,12 +71,12 @@ static bool read_question(cpli_net* net, question* q) {
   return true;
 }
 
-static bool is_invited(cpli_net* net, const question* q, char* user) {
+static bool is_permitted(cpli_net* net, const zap_request* q, char* user) {
   bool found = false;
   pthread_mutex_lock(&net->mutex);
-  for (size_t i = 0; i < net->n_guests && !found; i++) {
-    const cpli_known_peer* g = &net->guests[i];
-    found = strcmp(g->door->name, q->door) == 0 && strcmp(g->key, q->key) == 0;
+  for (size_t i = 0; i < net->n_known_peers && !found; i++) {
+    const cpli_known_peer* g = &net->known_peers[i];
+    found = strcmp(g->at->name, q->domain) == 0 && strcmp(g->key, q->key) == 0;
     if (found) memcpy(user, g->user, CPLI_USER_SIZE);
   }
   if (!found) {
@@ -87,14 +87,14 @@ static bool is_invited(cpli_net* net, const question* q, char* user) {
   return found;
 }
 
-static void* guard_doors(void* user) {
+static void* authenticate(void* user) {
   cpli_net* net = user;
   const cpli_zmq* z = net->z;
-  question q;
-  while (read_question(net, &q)) {
+  zap_request q;
+  while (read_request(net, &q)) {
     char name[CPLI_USER_SIZE] = "";
     bool fine = strcmp(q.version, "1.0") == 0 && strcmp(q.mechanism, "CURVE") == 0 &&
-                is_invited(net, &q, name);
+                is_permitted(net, &q, name);
     z->zmq_send(net->zap, "1.0", 3, ZMQ_SNDMORE);
     z->zmq_send(net->zap, q.id, q.n_id, ZMQ_SNDMORE);
     z->zmq_send(net->zap, fine ? "200" : "400", 3, ZMQ_SNDMORE);
@@ -106,14 +106,14 @@ static void* guard_doors(void* user) {
   return NULL;
 }
 
-cpl_status cpli_net_allow(cpli_net* net, const cpli_endpoint* door, const char* key,
+cpl_status cpli_net_allow(cpli_net* net, const cpli_endpoint* at, const char* key,
                           const char* user) {
   cpl_status st = CPL_OK;
   pthread_mutex_lock(&net->mutex);
-  if (cpli_grow(net->ctx, (void**)&net->guests, &net->cap_guests, net->n_guests,
-                sizeof *net->guests)) {
-    cpli_known_peer* g = &net->guests[net->n_guests++];
-    *g = (cpli_known_peer){.door = door};
+  if (cpli_grow(net->ctx, (void**)&net->known_peers, &net->cap_known_peers, net->n_known_peers,
+                sizeof *net->known_peers)) {
+    cpli_known_peer* g = &net->known_peers[net->n_known_peers++];
+    *g = (cpli_known_peer){.at = at};
     snprintf(g->key, sizeof g->key, "%s", key);
     snprintf(g->user, sizeof g->user, "%s", user);
   } else {
@@ -134,16 +134,16 @@ int64_t cpli_net_refused(cpli_net* net, char* from, size_t size) {
 
 //------------------------------------ life cycle ------------------------------------
 
-static cpl_status start_guard(cpli_net* net) {
+static cpl_status start_authentication(cpli_net* net) {
   sigset_t all, before;
   net->zap = net->z->zmq_socket(net->zmq, ZMQ_REP);
   if (net->zap == NULL || net->z->zmq_bind(net->zap, "inproc://zeromq.zap.01") != 0)
     return failed(net, "ZeroMQ");
-  sigfillset(&all);  // signals are for the thread that runs models
+  sigfillset(&all);  // signals are handled by the thread that runs models
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  net->has_thread = pthread_create(&net->thread, NULL, guard_doors, net) == 0;
+  net->has_thread = pthread_create(&net->thread, NULL, authenticate, net) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return net->has_thread ? CPL_OK : cpl_fail(net->ctx, CPL_ERR_IO, "no thread could be started");
+  return net->has_thread ? CPL_OK : cpl_fail(net->ctx, CPL_ERR_IO, "a thread could not be started");
 }
 
 cpl_status cpli_net_open(cpl_context* ctx, cpli_net** out) {
@@ -155,7 +155,7 @@ cpl_status cpli_net_open(cpl_context* ctx, cpli_net** out) {
   pthread_mutex_init(&net->mutex, NULL);
   cpl_status st = cpli_zmq_load(ctx, &net->table);
   if (st >= 0) net->zmq = net->z->zmq_ctx_new();
-  if (st >= 0) st = net->zmq != NULL ? start_guard(net) : failed(net, "ZeroMQ");
+  if (st >= 0) st = net->zmq != NULL ? start_authentication(net) : failed(net, "ZeroMQ");
   if (st < 0) cpli_net_close(net);
   else *out = net;
   return st;
@@ -169,7 +169,7 @@ void cpli_net_close(cpli_net* net) {
   while (net->zmq != NULL && net->z->zmq_ctx_term(net->zmq) != 0 && net->z->zmq_errno() == EINTR) {
   }
   pthread_mutex_destroy(&net->mutex);
-  cpli_free(net->ctx, net->guests);
+  cpli_free(net->ctx, net->known_peers);
   cpli_free(net->ctx, net);
 }
 
@@ -180,14 +180,14 @@ cpl_status cpli_net_keys(cpli_net* net, cpli_keys* out) {
 
 //------------------------------------ sockets ------------------------------------
 
-// Who listens and who connects have these in common. A connection that went silent is found by
-// heartbeats of ZeroMQ itself, which a model that computes for long does not hold up.
+// Options of listening and connecting sockets. A silent connection is detected by ZeroMQ's own
+// heartbeats, which a model that computes for long does not delay.
 static const struct setting {
   int option, value;
 } settings[] = {{ZMQ_LINGER, 1000},  {ZMQ_HEARTBEAT_IVL, 2000}, {ZMQ_HANDSHAKE_IVL, 10000},
                 {ZMQ_BACKLOG, 1024}, {ZMQ_RECONNECT_IVL, 100},  {ZMQ_RECONNECT_IVL_MAX, 1000}};
 
-// Where one of these is not taken a door would stand open, or without a limit.
+// If one of these options fails, the endpoint would be open or without a limit.
 static bool set(cpli_socket* s, int option, const void* value, size_t size) {
   return s->net->z->zmq_setsockopt(s->s, option, value, size) == 0;
 }
@@ -196,18 +196,17 @@ static bool set_number(cpli_socket* s, int option, int value) {
   return set(s, option, &value, sizeof value);
 }
 
-// With IPv6 on, IPv4 addresses would be written as IPv6 ones.
+// With IPv6 enabled, IPv4 addresses would be written as IPv6 ones.
 static bool choose_family(cpli_socket* s, const char* address) {
   return strchr(address, '[') == NULL || set_number(s, ZMQ_IPV6, 1);
 }
 
-static bool configure(cpli_socket* s, const cpli_endpoint* door, int64_t longest) {
-  if (longest < HANDSHAKE_MOST) longest = HANDSHAKE_MOST;
+static bool configure(cpli_socket* s, const cpli_endpoint* at, int64_t longest) {
+  if (longest < HANDSHAKE_MAX) longest = HANDSHAKE_MAX;
   longest += CURVE_MORE;
   bool fine = set(s, ZMQ_MAXMSGSIZE, &longest, sizeof longest) &&
-              set_number(s, ZMQ_SNDHWM, door->leaving) &&
-              set_number(s, ZMQ_RCVHWM, door->arriving) &&
-              set_number(s, ZMQ_HEARTBEAT_TIMEOUT, 1000 * door->silence);
+              set_number(s, ZMQ_SNDHWM, at->leaving) && set_number(s, ZMQ_RCVHWM, at->arriving) &&
+              set_number(s, ZMQ_HEARTBEAT_TIMEOUT, 1000 * at->silence);
   for (size_t i = 0; i < CPLI_COUNT(settings); i++)
     fine = fine && set_number(s, settings[i].option, settings[i].value);
   return fine;
@@ -223,8 +222,8 @@ static cpl_status watch(cpli_socket* s) {
   snprintf(name, sizeof name, "inproc://monitor-%d", (int)s->net->n_monitors++);
   if (z->zmq_socket_monitor(s->s, name, events) != 0) return failed(s->net, "ZeroMQ");
   s->monitor = z->zmq_socket(s->net->zmq, ZMQ_PAIR);
-  // Without a limit: ZeroMQ's thread stands still, with all connections, when there is no room for
-  // an event, and strangers who only connect make some.
+  // Without a limit: ZeroMQ's thread blocks, with all connections, when there is no room for an
+  // event, and unauthenticated peers cause events by connecting.
   bool fine = s->monitor != NULL &&
               z->zmq_setsockopt(s->monitor, ZMQ_RCVHWM, &none, sizeof none) == 0 &&
               z->zmq_setsockopt(s->monitor, ZMQ_LINGER, &none, sizeof none) == 0 &&
@@ -232,11 +231,11 @@ static cpl_status watch(cpli_socket* s) {
   return fine ? CPL_OK : failed(s->net, "ZeroMQ");
 }
 
-static cpl_status make_socket(cpli_net* net, int type, const cpli_endpoint* door, int64_t longest,
+static cpl_status make_socket(cpli_net* net, int type, const cpli_endpoint* at, int64_t longest,
                               cpli_socket* s) {
   size_t size = sizeof s->fd;
   *s = (cpli_socket){.net = net, .s = net->z->zmq_socket(net->zmq, type)};
-  if (s->s == NULL || !configure(s, door, longest) ||
+  if (s->s == NULL || !configure(s, at, longest) ||
       net->z->zmq_getsockopt(s->s, ZMQ_FD, &s->fd, &size) != 0)
     return failed(net, "ZeroMQ");
   return type != ZMQ_PUB ? watch(s) : CPL_OK;
@@ -247,7 +246,7 @@ static bool is_port(const char* text) {
          atoi(text) <= 65535;
 }
 
-// "HOST:PORT" or "HOST" -> "tcp://NUMBERS:PORT"; ZeroMQ listens at numbers only.
+// "HOST:PORT" or "HOST" -> "tcp://NUMBERS:PORT"; ZeroMQ binds to numeric addresses only.
 static cpl_status resolve(cpli_net* net, const char* address, char* out, size_t size) {
   char host[CPLI_ENDPOINT_SIZE], numbers[NI_MAXHOST] = "*";
   const char* colon = strrchr(address, ':');
@@ -255,16 +254,16 @@ static cpl_status resolve(cpli_net* net, const char* address, char* out, size_t 
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
   if (colon != NULL && address[0] != '[' && strchr(address, ':') != colon)
     return cpl_fail(net->ctx, CPL_ERR_INPUT,
-                    "%s: an IPv6 address stands in brackets, as in [::1]:4711", address);
+                    "%s: an IPv6 address is written in brackets, as in [::1]:4711", address);
   if (has_port && !is_port(colon + 1))
-    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no port", address, colon + 1);
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is not a port", address, colon + 1);
   if (has_port) cpli_endpoint_host(address, host, sizeof host);
   else
     snprintf(host, sizeof host, "%.*s", (int)strcspn(address + (*address == '['), "]"),
              address + (*address == '['));
   int fault = strcmp(host, "*") == 0 ? 0 : getaddrinfo(host, NULL, &hints, &found);
   if (fault != 0)
-    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is no address: %s", address, host,
+    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: %s is not an address: %s", address, host,
                     gai_strerror(fault));
   if (found != NULL)
     getnameinfo(found->ai_addr, found->ai_addrlen, numbers, sizeof numbers, NULL, 0,
@@ -283,7 +282,7 @@ static cpl_status bind_to(cpli_socket* s, const char* address) {
   cpl_status st = resolve(s->net, address, text, sizeof text);
   if (st < 0) return st;
   if (!choose_family(s, text) || z->zmq_bind(s->s, text) != 0)
-    return cpl_fail(s->net->ctx, CPL_ERR_INPUT, "the address %s cannot be listened at: %s", address,
+    return cpl_fail(s->net->ctx, CPL_ERR_INPUT, "cannot listen at %s: %s", address,
                     z->zmq_strerror(z->zmq_errno()));
   z->zmq_getsockopt(s->s, ZMQ_LAST_ENDPOINT, s->endpoint, &size);
   return CPL_OK;
@@ -294,7 +293,7 @@ static bool set_keys(cpli_socket* s, const cpli_keys* keys) {
          set(s, ZMQ_CURVE_SECRETKEY, keys->secret_key, CPLI_KEY_SIZE);
 }
 
-// Strangers who only connect take a file descriptor each until they are turned away.
+// Each unauthenticated connection takes a file descriptor until it is rejected.
 static void allow_many_files(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -302,15 +301,15 @@ static void allow_many_files(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Were nobody at the door to ask, ZeroMQ would let everybody in, without a name. It can be told not
-// to, but not by every build of it, and who has no name is not heard anyway.
-cpl_status cpli_net_listen(cpli_net* net, const cpli_endpoint* door, const cpli_keys* keys,
+// Without an authentication thread ZeroMQ would accept every peer, without a user name. An option
+// prevents that, but not in every build; messages without a user name are ignored anyway.
+cpl_status cpli_net_listen(cpli_net* net, const cpli_endpoint* at, const cpli_keys* keys,
                            const char* address, cpli_socket* s) {
-  cpl_status st = make_socket(net, door->type, door, door->longest, s);
+  cpl_status st = make_socket(net, at->type, at, at->longest, s);
   if (st < 0) return st;
   bool guarded = set_number(s, ZMQ_CURVE_SERVER, 1) && set_keys(s, keys) &&
-                 set(s, ZMQ_ZAP_DOMAIN, door->name, strlen(door->name)) &&
-                 (door->type != ZMQ_ROUTER || set_number(s, ZMQ_ROUTER_MANDATORY, 1));
+                 set(s, ZMQ_ZAP_DOMAIN, at->name, strlen(at->name)) &&
+                 (at->type != ZMQ_ROUTER || set_number(s, ZMQ_ROUTER_MANDATORY, 1));
   s->listens = true;
   set_number(s, ZMQ_ZAP_ENFORCE_DOMAIN, 1);
   allow_many_files();
@@ -326,14 +325,13 @@ bool cpli_is_endpoint(const char* text) {
          colon > text + 6 && is_port(colon + 1);
 }
 
-cpl_status cpli_net_connect(cpli_net* net, const cpli_endpoint* door, const char* endpoint,
+cpl_status cpli_net_connect(cpli_net* net, const cpli_endpoint* at, const char* endpoint,
                             const char* server_key, const cpli_keys* keys, cpli_socket* s) {
-  int type = door->type == ZMQ_PUB ? ZMQ_SUB : ZMQ_DEALER;
+  int type = at->type == ZMQ_PUB ? ZMQ_SUB : ZMQ_DEALER;
   if (!cpli_is_endpoint(endpoint))
-    return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: this is no address as in tcp://HOST:PORT",
-                    endpoint);
-  cpl_status st =
-      make_socket(net, type, door, type == ZMQ_SUB ? CPLI_MESSAGE_MOST : door->longest, s);
+    return cpl_fail(net->ctx, CPL_ERR_INPUT,
+                    "%s: this is not an address of the form tcp://HOST:PORT", endpoint);
+  cpl_status st = make_socket(net, type, at, type == ZMQ_SUB ? CPLI_MESSAGE_MOST : at->longest, s);
   if (st < 0) return st;
   if (!set(s, ZMQ_CURVE_SERVERKEY, server_key, CPLI_KEY_SIZE) || !set_keys(s, keys))
     return cpl_fail(net->ctx, CPL_ERR_INPUT, "%s: a key is damaged", endpoint);
@@ -400,7 +398,7 @@ bool cpli_socket_is_full(const cpli_socket* s) {
   return s->s != NULL && s->net->z->zmq_errno() == EAGAIN;
 }
 
-// The head of a piece takes the place of bytes that were sent with the one before.
+// The head of a fragment overwrites bytes that were sent with the one before.
 bool cpli_socket_post(cpli_socket* s, const cpli_net_route* route, cpli_packet* w,
                       uint64_t* sequence) {
   cpli_bytes b = {.data = w->data, .n = w->n};
@@ -446,14 +444,14 @@ static bool has_message(const cpli_socket* s) {
          (events & ZMQ_POLLIN) != 0;
 }
 
-// ZeroMQ hands the messages of a connection over before it reports the end of it.
+// ZeroMQ delivers the messages of a connection before it reports its end.
 cpli_net_event cpli_socket_event(cpli_socket* s, int* fd) {
   if (s->listens) return read_event(s, fd);
   *fd = -1;
-  if (s->held == CPLI_NET_NOTHING) s->held = read_event(s, fd);
-  if (s->held == CPLI_NET_NOTHING || has_message(s)) return CPLI_NET_NOTHING;
-  cpli_net_event event = s->held;
-  s->held = CPLI_NET_NOTHING;
+  if (s->pending == CPLI_NET_NOTHING) s->pending = read_event(s, fd);
+  if (s->pending == CPLI_NET_NOTHING || has_message(s)) return CPLI_NET_NOTHING;
+  cpli_net_event event = s->pending;
+  s->pending = CPLI_NET_NOTHING;
   return event;
 }
 
@@ -501,7 +499,7 @@ void cpli_local_address(const char* endpoint, char* out, size_t size) {
   cpli_endpoint_host(endpoint, host, sizeof host);
   if (getaddrinfo(host, "9", &hints, &found) != 0) return;
   int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  // nothing is sent: the system only chooses a way
+  // nothing is sent: the system only chooses a route
   if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
       getsockname(fd, (struct sockaddr*)&own, &n) == 0 &&
       getnameinfo((struct sockaddr*)&own, n, text, sizeof text, NULL, 0, NI_NUMERICHOST) == 0)

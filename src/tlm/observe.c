@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who only watches a run: hears what the manager publishes, and cannot say anything.
+// An observer of a run: it receives what the manager publishes, and sends nothing.
 #include "couplet/tlm_net.h"
 #include "tlm/joinfile.h"
 
@@ -18,8 +18,7 @@ typedef struct observer {
 } observer;
 
 static cpl_status no_sense(observer* o) {
-  return cpl_fail(o->ctx, CPL_ERR_IO, "%s: a message of the manager makes no sense",
-                  o->def->key_file);
+  return cpl_fail(o->ctx, CPL_ERR_IO, "%s: the manager sent an invalid message", o->def->key_file);
 }
 
 static cpl_status take_observations(observer* o) {
@@ -77,8 +76,8 @@ static cpl_status see_events(observer* o, double since) {
       return cpl_fail(o->ctx, CPL_ERR_IO, "%s: the connection to the manager was lost", file);
   }
   if (!o->connected && cpli_now() - since > o->def->start_limit)
-    return cpl_fail(o->ctx, CPL_ERR_IO, "%s (%s): nobody answered within %g s", file,
-                    o->file.address, o->def->start_limit);
+    return cpl_fail(o->ctx, CPL_ERR_IO, "%s (%s): no answer within %g s", file, o->file.address,
+                    o->def->start_limit);
   if (cpli_cancelled(o->ctx)) return cpl_fail(o->ctx, CPL_ERR_CANCELLED, "interrupted");
   return CPL_OK;
 }
@@ -105,7 +104,7 @@ cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &o.file);
   if (st >= 0 && strcmp(o.file.part, CPLI_OBSERVER) != 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: this is the join file of %s; who watches needs " CPLI_OBSERVER ".join",
+                  "%s: this is the join file of %s; an observer needs " CPLI_OBSERVER ".join",
                   def->key_file, o.file.part);
   if (st >= 0) st = cpli_net_open(ctx, &o.net);
   if (st >= 0)

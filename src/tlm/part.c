@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One part of a system with delay lines, piece by piece.
+// Steps one part of a system with delay lines, interval by interval.
 #include <float.h>
 #include <math.h>
 
 #include "tlm/tlm.h"
 
-// Times that are meant to be the same differ by rounding.
+// Tolerance for the comparison of times that differ by rounding.
 static double near_to(const cpli_tlm_part* p, double t) {
   double h = isfinite(p->h) ? p->h : 0;
   return 1e-9 * h + 8 * DBL_EPSILON * fabs(t);
@@ -17,7 +17,7 @@ static cpli_tlm_end* end_of(const cpli_tlm* m, const cpli_tlm_part* p, int32_t i
   return &m->ends[p->first_end + i];
 }
 
-// Where the next piece ends, when no wave jumps before.
+// The end of the next interval, unless a wave jumps before.
 static double grid_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   if (!isfinite(p->h)) return until;
   return fmin(m->t_start + (double)(p->grid + 1) * p->h, m->t_stop);
@@ -26,7 +26,7 @@ static double grid_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) 
 bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   if (p->ended || p->st < 0) return true;
   if (p->is_model) return p->t >= until;
-  // a stepper has values only where its steps end: the last one that is not past `until`
+  // a stepper has values only at the ends of its steps: the last one not past `until`
   double b = p->open ? p->end : grid_end(m, p, until);
   double a = p->open ? p->begin : p->published;
   int32_t node = p->open && p->node > 0 ? p->node : 1;
@@ -50,7 +50,7 @@ bool cpli_part_ready(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   return !cpli_part_lacks(m, p, until, -1);
 }
 
-//------------------------------------ waves that arrive ------------------------------------
+//------------------------------------ receiving waves ------------------------------------
 
 static void arrive(cpli_tlm* m, cpli_tlm_end* e, double a, double b, double near,
                    cpli_segment* out) {
@@ -135,7 +135,7 @@ cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until) {
 
 //------------------------------------ frames ------------------------------------
 
-// The common frame's components in the frame of the part: the transpose.
+// Transforms from the common frame to that of the part: the transpose.
 static void turn_back(const cpli_tlm_end* e, const double* in, double* out, int32_t stride) {
   const double* r = e->rotation;
   for (int32_t part = 0; part < CPLI_WIDTH; part += 3) {
@@ -161,17 +161,17 @@ static void turn(const cpli_tlm_end* e, double* v) {
 cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v) {
   cpl_component* c = &s->base;
   cpl_status st = c->ops->get_real(c, e->out_refs, (size_t)e->width, v);
-  if (st >= 0 && e->turned) turn(e, v);
+  if (st >= 0 && e->rotated) turn(e, v);
   for (int32_t k = 0; k < e->width && st >= 0; k++) {
     if (!isfinite(v[k]))
-      return cpl_fail(c->ctx, CPL_ERR_MODEL, "the interface %s gives %g", e->name, v[k]);
+      return cpl_fail(c->ctx, CPL_ERR_MODEL, "the output of interface %s is %g", e->name, v[k]);
   }
   return st;
 }
 
-static void keep_sample(cpli_tlm_end* e, double t, const double* v, double least) {
-  // what lies next to the last one takes its place, unless a piece begins there
-  bool replace = e->n_samples > 1 && e->fresh > 0 && t - e->samples[e->n_samples - 1].t < least;
+static void keep_sample(cpli_tlm_end* e, double t, const double* v, double min_dt) {
+  // a sample close to the last one replaces it, unless an interval begins there
+  bool replace = e->n_samples > 1 && e->fresh > 0 && t - e->samples[e->n_samples - 1].t < min_dt;
   if (replace) e->n_samples--;
   if (e->n_samples == CPLI_NODES) {
     memmove(e->samples, e->samples + 1, (CPLI_NODES - 1) * sizeof *e->samples);
@@ -183,7 +183,7 @@ static void keep_sample(cpli_tlm_end* e, double t, const double* v, double least
   if (!replace) e->fresh++;
 }
 
-// At the beginning of a smooth stretch (`anew`), or inside one.
+// Samples at the beginning of a smooth interval (`anew`), or inside one.
 static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
@@ -204,7 +204,7 @@ static cpl_status give_curve(const cpli_tlm_part* p, const cpli_tlm_end* e) {
   double c[CPLI_WIDTH][CPLI_NODES];
   cpl_status st = CPL_OK;
   memcpy(c, e->now.c, sizeof c);
-  for (int32_t k = 0; k < CPLI_NODES && e->turned; k++)
+  for (int32_t k = 0; k < CPLI_NODES && e->rotated; k++)
     turn_back(e, &e->now.c[0][k], &c[0][k], CPLI_NODES);
   for (int32_t k = 0; k < e->width && st >= 0; k++) {
     cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
@@ -223,13 +223,13 @@ cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p) {
   return st;
 }
 
-// What was set, or a wave that jumps, is an event.
+// An input that was set, or a wave that jumps, is an event.
 static cpl_status update(cpli_tlm_part* p) {
   cpl_step_result r = {0};
   cpl_status st = p->inner->ops->step(p->inner, p->t, p->t, &r);
   p->stats.events++;
   p->ended = p->ended || (st >= 0 && r.end == CPL_STEP_TERMINATE);
-  p->dirty = st >= 0 && r.end == CPL_STEP_EVENT;  // and another one right there
+  p->dirty = st >= 0 && r.end == CPL_STEP_EVENT;  // another event at the same time
   return st;
 }
 
@@ -254,13 +254,13 @@ static cpl_status step_model(cpli_tlm* m, cpli_tlm_part* p, double until) {
     if (st < 0) break;
     p->t = r.time;
     p->ended = r.end == CPL_STEP_TERMINATE;
-    if (r.end == CPL_STEP_EVENT || p->ended) {  // the piece ends here
+    if (r.end == CPL_STEP_EVENT || p->ended) {  // the interval ends here
       p->dirty = true;
       p->end = p->t;
       p->node = LAST + 1;
       return sample(m, p, false);
     }
-    if (p->t < node) break;  // as far as it should go
+    if (p->t < node) break;  // `until` is reached
     st = sample(m, p, false);
     p->node++;
   }
@@ -269,7 +269,7 @@ static cpl_status step_model(cpli_tlm* m, cpli_tlm_part* p, double until) {
 
 //------------------------------------ steppers ------------------------------------
 
-// What the input is at t: the force, the speed going on as it did over the last step; or the wave.
+// The input at t: the force, with linear extrapolation of the speed; or the wave.
 static double force_at(const cpli_tlm_end* e, int32_t k, double t, double now) {
   double c = cpli_segment_at(&e->now, k, t);
   if (e->kind == CPL_TLM_SIGNAL || e->takes_wave) return c;
@@ -279,18 +279,18 @@ static double force_at(const cpli_tlm_end* e, int32_t k, double t, double now) {
 static void forces_at(const cpli_tlm_end* e, double t, double now, double* out) {
   double f[CPLI_WIDTH];
   for (int32_t k = 0; k < e->width; k++) f[k] = force_at(e, k, t, now);
-  if (e->turned) turn_back(e, f, out, 1);
+  if (e->rotated) turn_back(e, f, out, 1);
   else memcpy(out, f, (size_t)e->width * sizeof *f);
 }
 
 static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, double to) {
-  static const double held_at[] = {[CPL_TLM_HOLD_MIDDLE] = 0.5, [CPL_TLM_HOLD_START] = 0};
+  static const double constant_at[] = {[CPL_TLM_HOLD_MIDDLE] = 0.5, [CPL_TLM_HOLD_START] = 0};
   double first[CPLI_WIDTH], last[CPLI_WIDTH];
   cpl_component* c = &p->inner->base;
   bool curves = p->inner->ops->set_curve != NULL && c->can.input_derivatives >= CPLI_NODES - 1;
   if (e->takes_wave && curves) return give_curve(p, e);
   if (p->hold != CPL_TLM_HOLD_LINEAR) {
-    forces_at(e, p->t + held_at[p->hold] * (to - p->t), p->t, first);
+    forces_at(e, p->t + constant_at[p->hold] * (to - p->t), p->t, first);
     return c->ops->set_real(c, e->in_refs, (size_t)e->width, first);
   }
   cpl_status st = CPL_OK;
@@ -304,7 +304,7 @@ static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, dou
   return st;
 }
 
-// As far as one step goes, through all stops on the way.
+// One step, through all events in it.
 static cpl_status step_to(cpli_tlm_part* p, double to) {
   int32_t stuck = 0;
   while (p->t < to && !p->ended) {
@@ -313,7 +313,7 @@ static cpl_status step_to(cpli_tlm_part* p, double to) {
     if (st < 0) return st;
     stuck = r.time > p->t ? 0 : stuck + 1;
     if (r.end == CPL_STEP_REFUSED || stuck > 100)
-      return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL, "it does not step on to t=%.12g", to);
+      return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL, "it does not advance to t=%.12g", to);
     p->stats.events += r.end == CPL_STEP_EVENT;
     p->ended = r.end == CPL_STEP_TERMINATE;
     p->t = r.end == CPL_STEP_DONE ? to : r.time;
@@ -321,19 +321,20 @@ static cpl_status step_to(cpli_tlm_part* p, double to) {
   return CPL_OK;
 }
 
-// A force held over a step that is too long for the mass it acts on throws it back and forth, ever
-// wider. No single step counts for more than a doubling: the first one may come from rest.
+// A constant force over a step that is too long for the mass makes the speed oscillate with growing
+// amplitude. A single step counts for a doubling at most: the first one may start from rest.
 static cpl_status watch_swings(const cpli_tlm_part* p, cpli_tlm_end* e, int32_t k, double slope) {
   static const double too_wide = 1000;
   double before = fabs(e->slope[k]);
   bool wider = slope * e->slope[k] < 0 && fabs(slope) >= before;
   e->growth[k] = wider ? e->growth[k] * fmin(2, fabs(slope) / before) : 1;
   if (e->growth[k] < too_wide || e->kind == CPL_TLM_SIGNAL) return CPL_OK;
-  return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL,
-                  "the speed of %s swings ever wider from step to step, since the force is held "
-                  "over steps too long for the mass there: more substeps than %d, or a smaller Zf, "
-                  "help",
-                  e->name, (int)p->substeps);
+  return cpl_fail(
+      p->inner->base.ctx, CPL_ERR_MODEL,
+      "the speed of %s oscillates with growing amplitude, because the force is constant "
+      "over steps too long for the mass there: more than %d substeps, or a smaller Zf, "
+      "help",
+      e->name, (int)p->substeps);
 }
 
 static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
@@ -353,7 +354,7 @@ static cpl_status read_speeds(cpli_tlm* m, cpli_tlm_part* p, double h) {
   return st;
 }
 
-// Of many substeps three a piece are remembered.
+// Three samples per interval are stored, whatever the number of substeps.
 static bool is_sampled(const cpli_tlm_part* p) {
   if (p->substeps <= 3 || p->node == p->substeps) return true;
   int64_t n = p->node, all = p->substeps;
@@ -399,15 +400,16 @@ cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until) {
 
 cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until) {
   cpl_step_result r;
-  cpl_status st = p->apart ? p->s->ops->step(p->s, until, until, &r) : cpli_part_work(m, p, until);
+  cpl_status st =
+      p->out_of_process ? p->s->ops->step(p->s, until, until, &r) : cpli_part_work(m, p, until);
   if (st < 0) cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
   return st;
 }
 
-//------------------------------------ waves that leave ------------------------------------
+//------------------------------------ sending waves ------------------------------------
 
-// Of a stepper only what lies in the piece counts: a polynomial that reaches back would feed
-// standing waves, until they grow.
+// For a stepper only samples of the interval count: a polynomial that reaches back would excite
+// standing waves.
 static void fit_speed(const cpli_tlm_end* e, const cpli_tlm_part* p, int32_t k, double* c) {
   double t[CPLI_NODES], v[CPLI_NODES];
   bool all = p->is_model || e->fresh + 1 > e->n_samples;
@@ -417,7 +419,7 @@ static void fit_speed(const cpli_tlm_end* e, const cpli_tlm_part* p, int32_t k, 
   cpli_fit(t, v, n, p->begin, c);
 }
 
-// w = 2 Z v - sigma c; a signal is sent as it is.
+// w = 2 Z v - sigma c; a signal is sent unchanged.
 static void make_wave(cpli_tlm_end* e, const cpli_tlm_part* p, cpli_segment* out) {
   *out = (cpli_segment){.from = p->begin, .to = p->end};
   for (int32_t k = 0; k < e->width; k++) {
@@ -447,14 +449,14 @@ cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p) {
   cpl_status st = CPL_OK;
   p->open = false;
   if (p->end >= m->t_start + (double)(p->grid + 1) * p->h - near) p->grid++;
-  if (p->end - p->begin <= near) return CPL_OK;  // an event where the piece began
+  if (p->end - p->begin <= near) return CPL_OK;  // an event at the beginning of the interval
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     cpli_tlm_end* e = end_of(m, p, i);
     if (!e->sends) continue;
     st = send(e, p);
     if (st >= 0) st = cpli_watch_wave(m, e, p->end);
   }
-  if (st < 0 && !p->apart)
+  if (st < 0 && !p->out_of_process)
     cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
   p->stats.pieces++;
   p->restarted = false;

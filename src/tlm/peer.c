@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The handshake of a peer with the manager, the settings it receives, and the loop in which it
-// answers calls. Parts that run on other machines are replaced by stubs, which return the values
+// answers requests. Parts that run on other machines are replaced by stubs, which return the values
 // that were sent for them.
 #include "tlm/peer.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { LONGEST_PACE = 60 };  // [s]: whoever is silent for longer cannot be told from who is gone
+enum { LONGEST_PACE = 60 };  // [s]: longer silence cannot be told from a lost connection
 
 cpl_tlm_join_def cpl_default_tlm_join_def(void) { return (cpl_tlm_join_def){.start_limit = 600}; }
 
@@ -32,7 +32,7 @@ void cpli_join_solver(const cpl_tlm_join* j, const char* part, cpl_solver_def* s
   if (strcmp(part, j->file.part) == 0) *solver = j->own_solver;
 }
 
-//------------------------------------ talking to the manager ------------------------------------
+//-------------------------------- messages to and from the manager --------------------------------
 
 void cpli_join_begin(cpl_tlm_join* j, cpli_message_kind kind) {
   cpli_put_head(&j->out, &(cpli_head){kind, j->file.session, j->part >= 0 ? j->part : CPLI_NOBODY,
@@ -57,8 +57,7 @@ static cpl_status ended(cpl_tlm_join* j) {
   if (st >= 0) return CPL_OK;
   bool unwanted = st == CPL_ERR_INPUT;
   return cpl_fail(j->ctx, unwanted ? st : CPL_ERR_CANCELLED, "%s: the manager %s%s%s", j->file.part,
-                  unwanted ? "did not let it in" : "ended the run", text[0] != '\0' ? ": " : "",
-                  text);
+                  unwanted ? "rejected it" : "ended the run", text[0] != '\0' ? ": " : "", text);
 }
 
 static cpl_status see_events(cpl_tlm_join* j) {
@@ -71,7 +70,7 @@ static cpl_status see_events(cpl_tlm_join* j) {
                                 "the manager does not know the key: the join file "
                                 "belongs to another run"},
       [CPLI_NET_NO_PROTOCOL] = {CPL_ERR_INPUT,
-                                "who listens there is not the manager of this run, "
+                                "the process that listens there is not the manager of this run, "
                                 "or the join file is damaged"},
   };
   int fd;
@@ -105,17 +104,17 @@ cpl_status cpli_join_next_message(cpl_tlm_join* j, double seconds, cpli_message_
     }
   }
   const char* fault = cpli_get_head(&j->in.bytes, &head);
-  // the manager says who we are with its first message
+  // the first message of the manager has the number of our part
   bool first = fault == NULL && j->part < 0 && head.to >= 0 &&
                (head.kind == CPLI_MSG_SETTINGS || head.kind == CPLI_MSG_PIECE);
   if (first) expected.to = head.to;
   j->in.bytes.at = 0;
   if (fault == NULL) fault = cpli_expect(&j->in.bytes, &expected, &head);
   bool whole = false;
-  if (fault == NULL) fault = cpli_join_fragments(&j->pieces, head.kind, &j->in.bytes, &whole);
+  if (fault == NULL) fault = cpli_join_fragments(&j->fragments, head.kind, &j->in.bytes, &whole);
   if (fault != NULL)
-    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: a message of the manager makes no sense: %s",
-                    j->file.part, fault);
+    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager sent an invalid message: %s", j->file.part,
+                    fault);
   j->received++;
   if (first) j->part = head.to;
   if (!whole) return CPL_OK;
@@ -123,7 +122,7 @@ cpl_status cpli_join_next_message(cpl_tlm_join* j, double seconds, cpli_message_
   return head.kind == CPLI_MSG_END ? ended(j) : CPL_OK;
 }
 
-// Only an END can follow, unless the manager is gone, too.
+// Only END can follow, unless the connection to the manager is lost, too.
 cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* what) {
   cpli_message_kind kind;
   j->lost = true;
@@ -168,33 +167,31 @@ static cpl_status read_settings(cpl_tlm_join* j) {
   st = cpli_join_neighbours(j);
   if (st < 0) return st;
   if (cpli_all_read(in) && j->pace > 0 && j->pace <= LONGEST_PACE) return CPL_OK;
-  return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the settings of the manager make no sense",
-                  j->file.part);
+  return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the settings of the manager are invalid", j->file.part);
 }
 
-// Once, when it takes long: a manager that has ended, or is not there yet, cannot answer.
-static void say_waiting(cpl_tlm_join* j, double seconds, bool* said) {
-  if (*said || seconds < 3) return;
-  *said = true;
-  cpl_log(j->ctx, CPL_LOG_WARNING, j->file.part,
-          "nobody answers at %s; waiting until %g s have passed", j->file.address,
-          j->def.start_limit);
+// Warns once, when it takes long: the manager may have ended or not started yet.
+static void warn_waiting(cpl_tlm_join* j, double seconds, bool* warned) {
+  if (*warned || seconds < 3) return;
+  *warned = true;
+  cpl_log(j->ctx, CPL_LOG_WARNING, j->file.part, "no answer from %s; waiting up to %g s",
+          j->file.address, j->def.start_limit);
 }
 
 static cpl_status say_hello(cpl_tlm_join* j) {
   cpli_message_kind kind = (cpli_message_kind)0;
-  bool said = false;
+  bool warned = false;
   cpli_join_begin(j, CPLI_MSG_HELLO);
   cpli_put_text(&j->out, j->file.part);
   cpl_status st = cpli_join_post(j);
   double since = cpli_now();
   while (st >= 0 && kind != CPLI_MSG_SETTINGS) {
     st = cpli_join_next_message(j, 0.1, &kind);
-    if (st >= 0 && kind == 0) say_waiting(j, cpli_now() - since, &said);
+    if (st >= 0 && kind == 0) warn_waiting(j, cpli_now() - since, &warned);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_SETTINGS)))
-      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager did not let it in", j->file.part);
+      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager rejected it", j->file.part);
     if (st >= 0 && kind == 0 && cpli_now() - since > j->def.start_limit)
-      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s (%s): nobody answered within %g s", j->def.key_file,
+      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s (%s): no answer within %g s", j->def.key_file,
                     j->file.address, j->def.start_limit);
   }
   return st < 0 ? st : read_settings(j);
@@ -204,14 +201,14 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   *out = NULL;
   cpl_tlm_join* j = cpli_alloc(ctx, 1, sizeof *j);
   if (j == NULL) return cpli_nomem(ctx);
-  j->ctx = j->out.ctx = j->body.ctx = j->pieces.ctx = j->wave_out.ctx = ctx;
+  j->ctx = j->out.ctx = j->body.ctx = j->fragments.ctx = j->wave_out.ctx = ctx;
   j->def = *def;
-  j->door = cpli_endpoint_waves;
+  j->waves_endpoint = cpli_endpoint_waves;
   j->part = -1;
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
   if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: this is the file of who watches (couplet tlm watch), not of a sub-model",
+                  "%s: this is the file of an observer (couplet tlm watch), not of a sub-model",
                   def->key_file);
   if (st >= 0) st = cpli_net_open(ctx, &j->net);
   if (st >= 0)
@@ -235,7 +232,7 @@ void cpl_tlm_join_close(cpl_tlm_join* j) {
   cpli_net_close(j->net);
   cpli_packet_free(&j->out);
   cpli_packet_free(&j->body);
-  cpli_packet_free(&j->pieces);
+  cpli_packet_free(&j->fragments);
   cpli_packet_free(&j->wave_out);
   void* owned[] = {j->neighbours, j->sockets, j->stubs,   j->reads,
                    j->wanted,     j->scratch, j->solvers, j->solver_names};
@@ -244,7 +241,7 @@ void cpl_tlm_join_close(cpl_tlm_join* j) {
   cpli_free(j->ctx, j);
 }
 
-//------------------------------------ the parts that are elsewhere ------------------------------
+//------------------------------------ stubs ------------------------------------
 
 static cpl_status read_elsewhere(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   const cpli_stub* stub = (const cpli_stub*)c;
@@ -253,7 +250,7 @@ static cpl_status read_elsewhere(cpl_component* c, const uint32_t* refs, size_t 
     size_t k = 0;
     while (k < j->n_reads && (j->reads[k].part != stub->part || j->reads[k].ref != refs[i])) k++;
     if (k == j->n_reads)
-      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: a value of it was not sent", c->name);
+      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: a value of it was not received", c->name);
     values[i] = j->reads[k].value;
   }
   return CPL_OK;
@@ -267,22 +264,23 @@ static cpl_status stand_in(cpl_tlm_join* j) {
   if (j->stubs == NULL) return cpli_nomem(j->ctx);
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_stub* s = &j->stubs[i];
-    *s = (cpli_stub){.stepper = *m->parts[i].s, .join = j, .part = i, .kept = m->parts[i].s};
+    *s = (cpli_stub){.stepper = *m->parts[i].s, .join = j, .part = i, .original = m->parts[i].s};
     s->stepper.base.ops = &stub_ops;
     if (i != j->part) m->parts[i].s = &s->stepper;
   }
-  for (int32_t i = 0; i < m->n_ends; i++) m->ends[i].checked = false;  // the manager has done it
+  // the manager has checked them
+  for (int32_t i = 0; i < m->n_ends; i++) m->ends[i].checked = false;
   return CPL_OK;
 }
 
 static void stand_back(cpl_tlm_join* j) {
   for (int32_t i = 0; j->stubs != NULL && i < j->m->n_parts; i++)
-    j->m->parts[i].s = j->stubs[i].kept;
+    j->m->parts[i].s = j->stubs[i].original;
 }
 
 //------------------------------------ running ------------------------------------
 
-// As neighbours find it: they cannot use "everywhere".
+// The endpoint for neighbours, which cannot use a wildcard address.
 static void own_endpoint(cpl_tlm_join* j, char* out, size_t size) {
   char host[CPLI_ENDPOINT_SIZE];
   cpli_local_address(j->file.address, host, sizeof host);
@@ -310,9 +308,10 @@ static cpl_status serve(cpl_tlm_join* j) {
     cpli_message_kind kind;
     st = cpli_join_next_message(j, 0.1, &kind);
     if (st < 0 || j->over || kind == 0) continue;
-    st = kind == CPLI_MSG_CALL ? cpli_join_answer(j)
-                               : cpl_fail(j->ctx, CPL_ERR_IO,
-                                          "%s: the manager asks for the impossible", j->file.part);
+    st = kind == CPLI_MSG_CALL
+             ? cpli_join_answer(j)
+             : cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager sent an impossible request",
+                        j->file.part);
   }
   return st;
 }
@@ -320,10 +319,9 @@ static cpl_status serve(cpl_tlm_join* j) {
 cpl_status cpl_tlm_join_run(cpl_tlm_join* j, cpl_stepper* s) {
   j->m = cpli_tlm_of(s);
   if (j->m == NULL)
-    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in what was built",
-                    s->base.name);
+    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no tlm lines", s->base.name);
   if (j->part >= j->m->n_parts || strcmp(j->m->parts[j->part].stats.name, j->file.part) != 0)
-    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no part %s as number %d",
+    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no sub-model %s as number %d",
                     s->base.name, j->file.part, (int)j->part + 1);
   cpl_status st = get_ready(j);
   if (st >= 0) st = serve(j);

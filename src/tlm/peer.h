@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who joins a run: it has built the whole system, but only one of its parts lives here. The manager
-// asks it to do things; waves go to and come from its neighbours, which stand in `m` with nothing
-// but their waves.
+// A peer that joins a run: it has built the whole system, but runs only one of its parts. It
+// answers requests of the manager and exchanges waves with its neighbours, of which `m` has nothing
+// but the waves.
 #pragma once
 
 #include "couplet/tlm_net.h"
@@ -13,25 +13,25 @@
 typedef struct cpli_neighbour {
   int32_t part;
   char name[CPLI_USER_SIZE], key[CPLI_KEY_SIZE], endpoint[CPLI_ENDPOINT_SIZE];
-  bool connects;         // we connect to it
-  cpli_socket socket;    // then
-  cpli_net_route route;  // else, among those connected to us
+  bool connects;         // this peer connects to it
+  cpli_socket socket;    // in that case
+  cpli_net_route route;  // otherwise, among the connections to this peer
   int fd;                // of that connection
   bool met;
-  bool gone;         // its connection has ended; what it sent before still counts
-  bool stopped;      // it goes no farther
-  uint32_t n_waves;  // of its ends that send to us
-  double ahead;      // of us it can be, at most: the shortest delay of the lines between us
-  double regular;    // pieces of a wave of it that can be under way, without jumps
-  size_t most;       // pieces of a wave of it that can be under way
+  bool gone;            // its connection has ended; earlier messages still count
+  bool stopped;         // it stops at its present time
+  uint32_t n_waves;     // number of its ends that send to this peer
+  double ahead;         // max lead over this peer: the shortest delay of the lines between them
+  double regular;       // max segments of one of its waves in transit, without jumps
+  size_t max_segments;  // max segments of one of its waves in transit
   uint64_t sent, received;
 } cpli_neighbour;
 
-typedef struct cpli_stub {  // stands for a part that is elsewhere; first
+typedef struct cpli_stub {  // stands for a part of another peer; first
   cpl_stepper stepper;
   struct cpl_tlm_join* join;
   int32_t part;
-  cpl_stepper* kept;
+  cpl_stepper* original;
 } cpli_stub;
 
 struct cpl_tlm_join {
@@ -42,22 +42,22 @@ struct cpl_tlm_join {
   cpli_socket control, waves;
   cpli_incoming in, wave_in;
   cpli_packet out, body, wave_out;
-  cpli_packet pieces;  // of a long message of the manager
-  cpli_endpoint door;  // for the waves of neighbours
-  int32_t part;        // -1: not told yet
+  cpli_packet fragments;         // fragments of a long message of the manager
+  cpli_endpoint waves_endpoint;  // for the waves of neighbours
+  int32_t part;                  // -1: not assigned yet
   uint64_t sent, received;
-  double pace;  // [s] between words to the manager
+  double pace;  // [s] between heartbeats to the manager
   double spoke;
-  double patience;  // [s] to look for waves before sleeping
+  double patience;  // [s] to spin for waves before blocking
   cpl_solver_def solver, own_solver;
   double step, usual_step;
   cpl_model_solver* solvers;  // of single models
   char* solver_names;
   int32_t n_solvers;
-  bool over;       // the manager has ended it
+  bool over;       // the manager has ended the run
   bool connected;  // to the manager
-  bool lost;       // a neighbour was: nothing goes on
-  bool stopped;    // neighbours were told that it goes no farther
+  bool lost;       // a neighbour is lost: the run cannot continue
+  bool stopped;    // neighbours were notified that it stops
   int32_t refusals;
 
   cpli_tlm* m;
@@ -76,33 +76,33 @@ struct cpl_tlm_join {
 
 //------------------------------------ peer.c ------------------------------------
 
-/// The solver of a part, if it is the one that lives here, as the manager wants it.
+/// Applies the manager's settings to the solver of a part, if that runs here.
 void cpli_join_solver(const cpl_tlm_join* join, const char* part, cpl_solver_def* solver);
 /// Messages to the manager: begin in join->out, then post.
 void cpli_join_begin(cpl_tlm_join* j, cpli_message_kind kind);
 cpl_status cpli_join_post(cpl_tlm_join* j);
-/// The next message of the manager, if one comes within `seconds`. *kind is 0: none came.
+/// The next message of the manager within `seconds`. *kind is 0: there was none.
 cpl_status cpli_join_next_message(cpl_tlm_join* j, double seconds, cpli_message_kind* kind);
-/// A neighbour is gone or sends nonsense: the manager hears of it, and ends the run.
+/// Reports a neighbour that is lost or sends invalid data to the manager, which ends the run.
 cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* what);
 
-//------------------------------------ meet.c ------------------------------------
+//------------------------------------ handshake.c ------------------------------------
 
-/// Hear who the neighbours are; listen for them; be connected to all of them.
+/// Reads the list of neighbours; listens for them; connects to all of them.
 cpl_status cpli_join_neighbours(cpl_tlm_join* j);
 cpl_status cpli_join_listen(cpl_tlm_join* j);
 cpl_status cpli_join_handshake(cpl_tlm_join* j);
-/// Notice when one of them is gone.
+/// Checks for lost neighbours.
 cpl_status cpli_join_events(cpl_tlm_join* j);
-/// Take what neighbours sent; *n counts messages.
+/// Receives waves of neighbours; *n counts messages.
 cpl_status cpli_join_receive(cpl_tlm_join* j, int64_t* n);
-/// The waves of the piece that was published last, or that there will be no more, to everyone they
-/// are for.
+/// Sends the waves published last, or that there will be no more, to all neighbours concerned.
 cpl_status cpli_join_send(cpl_tlm_join* j, bool stopped);
 
 //------------------------------------ serve.c ------------------------------------
 
-/// Answer what the manager asked for; the message is in j->in.
+/// Answers a request of the manager; the message is in j->in.
 cpl_status cpli_join_answer(cpl_tlm_join* j);
-/// Tell the manager now and then how far the part is; notice when the manager ends the run.
-cpl_status cpli_join_speak(cpl_tlm_join* j);
+/// Sends heartbeats with the time of the part to the manager; detects that the manager ends the
+/// run.
+cpl_status cpli_join_heartbeat(cpl_tlm_join* j);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who steps when. Any part whose waves are there may go ahead; which thread takes it, and in what
-// order, changes nothing of what it computes. The one that is farthest behind always may.
+// Schedules parts. Any part whose waves are there may advance; which thread steps it, and in what
+// order, does not change the result. The part with the smallest time can always advance.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -15,9 +15,9 @@ typedef struct cpli_pool {
   double until;
   int32_t running;
   int32_t asleep;
-  atomic_uint news;  // counts what was published
+  atomic_uint news;  // counts published intervals
   bool failed;
-  double cost;  // of a piece, lately [s]
+  double cost;  // of an interval, as measured recently [s]
 } cpli_pool;
 
 cpl_status cpli_pool_create(cpli_tlm* m) {
@@ -33,12 +33,12 @@ cpl_status cpli_pool_create(cpli_tlm* m) {
   m->pool = pool;
   int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
   if (threads > m->n_parts || m->def.processes) threads = m->n_parts;
-  return threads > 1 ? cpli_thread_pool_create(ctx, threads, &m->crew) : CPL_OK;
+  return threads > 1 ? cpli_thread_pool_create(ctx, threads, &m->threads) : CPL_OK;
 }
 
 void cpli_pool_destroy(cpli_tlm* m) {
   cpl_context* ctx = m->base.base.ctx;
-  cpli_thread_pool_destroy(m->crew);
+  cpli_thread_pool_destroy(m->threads);
   if (m->pool != NULL) {
     pthread_cond_destroy(&m->pool->changed);
     pthread_mutex_destroy(&m->pool->mutex);
@@ -47,7 +47,7 @@ void cpli_pool_destroy(cpli_tlm* m) {
   cpli_free(ctx, m->messages);
 }
 
-// The part that is farthest behind of those that can go ahead; NULL: none can.
+// The part with the smallest time of those that can advance; NULL: none.
 static cpli_tlm_part* next_part(cpli_tlm* m, double until) {
   cpli_tlm_part* best = NULL;
   for (int32_t i = 0; i < m->n_parts; i++) {
@@ -65,10 +65,10 @@ static void keep_message(cpli_tlm* m, cpli_tlm_part* p, cpl_status st) {
 
 bool cpli_tlm_cancelled(const cpli_tlm* m) { return cpli_cancelled(m->base.base.ctx); }
 
-static bool goes_on(const cpli_tlm* m) { return !m->pool->failed && !cpli_tlm_cancelled(m); }
+static bool is_running(const cpli_tlm* m) { return !m->pool->failed && !cpli_tlm_cancelled(m); }
 
 static void run_alone(cpli_tlm* m, double until) {
-  for (cpli_tlm_part* p; goes_on(m) && (p = next_part(m, until)) != NULL;) {
+  for (cpli_tlm_part* p; is_running(m) && (p = next_part(m, until)) != NULL;) {
     cpl_status st = cpli_part_begin(m, p, until);
     if (st >= 0) st = cpli_part_step(m, p, until);
     if (st >= 0) st = cpli_part_publish(m, p);
@@ -76,12 +76,12 @@ static void run_alone(cpli_tlm* m, double until) {
   }
 }
 
-// Wait until something is published. It mostly comes soon: sleeping would cost more than looking.
+// Waits until an interval is published. It usually comes soon: spinning costs less than blocking.
 static void await_news(cpli_pool* pool) {
-  static const double worth_looking = 30e-6;
+  static const double spin_time = 30e-6;
   unsigned seen = atomic_load(&pool->news);
   pthread_mutex_unlock(&pool->mutex);
-  double until = cpli_now() + worth_looking;
+  double until = cpli_now() + spin_time;
   do {
     for (int i = 0; i < 32 && atomic_load(&pool->news) == seen; i++) cpli_relax();
   } while (atomic_load(&pool->news) == seen && cpli_now() < until);
@@ -92,17 +92,17 @@ static void await_news(cpli_pool* pool) {
   pool->asleep--;
 }
 
-static void tell(cpli_pool* pool) {
+static void publish(cpli_pool* pool) {
   atomic_fetch_add(&pool->news, 1);
   if (pool->asleep > 0) pthread_cond_broadcast(&pool->changed);
 }
 
-static void run_beside(void* user, int32_t worker) {
+static void run_threads(void* user, int32_t worker) {
   cpli_tlm* m = user;
   cpli_pool* pool = m->pool;
   (void)worker;
   pthread_mutex_lock(&pool->mutex);
-  while (goes_on(m)) {
+  while (is_running(m)) {
     cpli_tlm_part* p = next_part(m, pool->until);
     if (p == NULL && pool->running == 0) break;
     if (p == NULL) {
@@ -122,15 +122,15 @@ static void run_beside(void* user, int32_t worker) {
     p->busy = false;
     if (st < 0) keep_message(m, p, st);
     cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
-    tell(pool);
+    publish(pool);
   }
   pthread_mutex_unlock(&pool->mutex);
 }
 
-// Somebody here looks after every process: they wait for each other.
-static void run_apart(void* user, int32_t worker) {
+// A thread here serves each process, because they wait for each other.
+static void serve_processes(void* user, int32_t worker) {
   cpli_tlm* m = user;
-  int32_t part = 0, n = cpli_thread_pool_size(m->crew);
+  int32_t part = 0, n = cpli_thread_pool_size(m->threads);
   if (worker >= n) return;
   char message[CPLI_MESSAGE_SIZE] = "";
   char* before = cpli_divert_errors(message, sizeof message);
@@ -143,7 +143,7 @@ static void run_apart(void* user, int32_t worker) {
   pthread_mutex_unlock(&m->pool->mutex);
 }
 
-// The first failure in order is heard, whoever was first in time.
+// Reports the first failure in order of parts, not the first in time.
 static cpl_status outcome(cpli_tlm* m, bool together) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (m->parts[i].st >= 0) continue;
@@ -154,36 +154,38 @@ static cpl_status outcome(cpli_tlm* m, bool together) {
   return CPL_OK;
 }
 
-// Where the part is that is farthest behind.
+// The time of the part that is farthest behind.
 static cpl_status interrupted(const cpli_tlm* m) {
   double t = m->parts[0].t;
   for (int32_t i = 1; i < m->n_parts; i++) t = m->parts[i].t < t ? m->parts[i].t : t;
   return cpli_interrupted(m->base.base.ctx, m->name, t);
 }
 
-static int64_t count_pieces(const cpli_tlm* m) {
+static int64_t count_intervals(const cpli_tlm* m) {
   int64_t n = 0;
   for (int32_t i = 0; i < m->n_parts; i++) n += m->parts[i].stats.pieces;
   return n;
 }
 
-// Threads pay when a piece costs more than waking them. Who asks for a number of them gets them.
+// Threads pay when an interval costs more than waking them; an explicit number is always used.
 cpl_status cpli_pool_run(cpli_tlm* m, double until) {
   static const double worth_it = 20e-6;
   cpli_pool* pool = m->pool;
   bool together =
-      m->crew != NULL && (pool->cost > worth_it || m->def.threads > 1 || m->def.processes);
-  int64_t before = count_pieces(m);
+      m->threads != NULL && (pool->cost > worth_it || m->def.threads > 1 || m->def.processes);
+  int64_t before = count_intervals(m);
   double since = cpli_now();
   pool->until = until;
   pool->failed = outcome(m, false) < 0;
-  if (together && m->common != NULL) cpli_thread_pool_run(m->crew, m->n_parts, run_apart, m);
-  else if (together) cpli_thread_pool_run(m->crew, cpli_thread_pool_size(m->crew), run_beside, m);
+  if (together && m->common != NULL)
+    cpli_thread_pool_run(m->threads, m->n_parts, serve_processes, m);
+  else if (together)
+    cpli_thread_pool_run(m->threads, cpli_thread_pool_size(m->threads), run_threads, m);
   else run_alone(m, until);
-  int64_t pieces = count_pieces(m) - before;
-  if (pieces > 0) {
-    double cost =
-        (cpli_now() - since) / (double)pieces * (together ? cpli_thread_pool_size(m->crew) : 1);
+  int64_t intervals = count_intervals(m) - before;
+  if (intervals > 0) {
+    double cost = (cpli_now() - since) / (double)intervals *
+                  (together ? cpli_thread_pool_size(m->threads) : 1);
     pool->cost = pool->cost > 0 ? pool->cost + 0.2 * (cost - pool->cost) : cost;
   }
   cpl_status st = outcome(m, together);

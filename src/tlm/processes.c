@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Parts in processes of their own. A part is made here and forked: the copy in the child is the one
-// that runs, with its solver; what stays here only serves to be put away at the end. Parts, ends
-// and waves lie in memory that all share at the same address, so the children hand waves to each
-// other and go on by themselves; a call here only says how far. It comes back after a while in any
-// case: who takes longer hangs, and who waits for him does not.
+// Parts in processes of their own. A part is made here and forked: the copy in the child runs, with
+// its solver; the original is only kept to be destroyed. Parts, ends and waves are in memory that
+// all share at the same address, so that the children exchange waves directly; a call here only
+// sets the target time. It always returns after a limited time: one that takes longer hangs, one
+// that waits for another does not.
 #include <errno.h>
 #include <linux/futex.h>
 #include <math.h>
@@ -19,10 +19,10 @@
 #include "couplet/isolate.h"
 #include "tlm/build.h"
 
-// What all processes share besides parts and ends.
+// Shared data of all processes besides parts and ends.
 struct cpli_common {
   pthread_mutex_t mutex;  // of lines
-  atomic_uint news;       // counts what was published; who waits sleeps on it
+  atomic_uint news;       // counts published intervals; waiting processes block on it
   atomic_uint asleep;
   atomic_bool failed;
   double t_start, t_stop;
@@ -67,7 +67,7 @@ void cpli_tlm_unshare(cpli_tlm* m) {
 
 //------------------------------------ waiting ------------------------------------
 
-// A process that was killed with the lock in its hand leaves lines nobody should read.
+// A process killed while it had the lock leaves lines in an undefined state.
 static void lock(struct cpli_common* c) {
   if (pthread_mutex_lock(&c->mutex) != EOWNERDEAD) return;
   pthread_mutex_consistent(&c->mutex);
@@ -76,7 +76,7 @@ static void lock(struct cpli_common* c) {
 
 static void unlock(struct cpli_common* c) { pthread_mutex_unlock(&c->mutex); }
 
-static void tell(struct cpli_common* c) {
+static void publish(struct cpli_common* c) {
   atomic_fetch_add(&c->news, 1);
   if (atomic_load(&c->asleep) > 0)
     syscall(SYS_futex, &c->news, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
@@ -84,15 +84,15 @@ static void tell(struct cpli_common* c) {
 
 static void stop_all(struct cpli_common* c) {
   atomic_store(&c->failed, true);
-  tell(c);
+  publish(c);
 }
 
-// With the lock; it is given back meanwhile. What is waited for mostly comes soon.
+// The caller has the lock, which is released while waiting. The wait is usually short.
 static void await_news(struct cpli_common* c, double leave) {
-  static const double worth_looking = 30e-6;
+  static const double spin_time = 30e-6;
   unsigned seen = atomic_load(&c->news);
   unlock(c);
-  double now = cpli_now(), until = now + worth_looking;
+  double now = cpli_now(), until = now + spin_time;
   do {
     for (int i = 0; i < 32 && atomic_load(&c->news) == seen; i++) cpli_relax();
     now = cpli_now();
@@ -108,13 +108,13 @@ static void await_news(struct cpli_common* c, double leave) {
 
 //------------------------------------ in the child ------------------------------------
 
-// As far as waves allow, for a while: less than a call may take.
+// Steps as far as waves allow, for less time than a call may take.
 static cpl_status follow(cpli_tlm* m, cpli_tlm_part* p, double until) {
   struct cpli_common* c = m->common;
   double limit = m->def.call_timeout, leave = cpli_now() + 0.01;
   if (limit > 0) leave = fmin(leave, cpli_now() + 0.25 * limit);
   cpl_status st = CPL_OK;
-  m->t_start = c->t_start, m->t_stop = c->t_stop;  // not known when this process began
+  m->t_start = c->t_start, m->t_stop = c->t_stop;  // not known when this process started
   lock(c);
   while (st >= 0 && !atomic_load(&c->failed) && !cpli_part_done(m, p, until) &&
          cpli_now() < leave) {
@@ -127,13 +127,13 @@ static cpl_status follow(cpli_tlm* m, cpli_tlm_part* p, double until) {
     if (st >= 0) st = cpli_part_work(m, p, until);
     lock(c);
     if (st >= 0) st = cpli_part_publish(m, p);
-    tell(c);
+    publish(c);
   }
   unlock(c);
   return st;
 }
 
-// The part as a stepper whose step goes as far as it can.
+// The part as a stepper whose step goes as far as waves allow.
 typedef struct made {
   cpl_source base;
   cpl_stepper front;
@@ -219,7 +219,7 @@ static cpl_status hand_over(cpl_source* src, const char* name, cpl_stepper** out
   return CPL_OK;
 }
 
-//------------------------------------ here ------------------------------------
+//------------------------------------ in the parent ------------------------------------
 
 static void put_away(cpl_source* src) {
   made* one = (made*)src;
@@ -246,7 +246,7 @@ static cpl_status part_from(cpli_tlm* m, int32_t i) {
   }
   one->s = p->s;
   p->s = NULL;
-  p->apart = true;
+  p->out_of_process = true;
   return m->sources[i]->ops->make_stepper(m->sources[i], p->stats.name, &p->s);
 }
 
@@ -258,8 +258,8 @@ cpl_status cpli_tlm_start_processes(cpli_tlm* m) {
   return st;
 }
 
-// Whether somebody can still go on; when a part has ended, others may wait for ever.
-static bool anyone_goes_on(cpli_tlm* m, double until) {
+// Whether a part can still advance; when one has ended, others may wait for ever.
+static bool can_advance(cpli_tlm* m, double until) {
   bool any = false;
   lock(m->common);
   for (int32_t i = 0; i < m->n_parts && !any; i++)
@@ -288,7 +288,7 @@ cpl_status cpli_processes_run(cpli_tlm* m, int32_t worker, int32_t n, double unt
     for (int32_t i = worker; i < m->n_parts; i += n) {
       cpli_tlm_part* p = &m->parts[i];
       if (is_done(m, p, until)) continue;
-      left = anyone_goes_on(m, until);
+      left = can_advance(m, until);
       cpl_status st = left ? cpli_part_step(m, p, until) : CPL_OK;
       if (st >= 0) continue;
       stop_all(m->common);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Members as steppers: every operation is a message and an answer, but for values at output points,
-// which come with the answer to the run that led there.
+// Members as steppers: every operation is a request and a reply, except values at output points,
+// which come with the reply to the run that led there.
 #include "tlm/remote.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static cpl_status ask(cpli_tlm_member* b) {
 
 static cpl_status finished(cpli_tlm_member* b) {
   if (cpli_all_read(in_of(b))) return CPL_OK;
-  return cpli_remote_fail(b->remote, CPL_ERR_MODEL, b->part, "%s: its answer makes no sense",
+  return cpli_remote_fail(b->remote, CPL_ERR_MODEL, b->part, "%s: its reply is invalid",
                           b->remote->m->parts[b->part].stats.name);
 }
 
@@ -57,8 +57,8 @@ static int order_of(const cpli_wanted* w, uint32_t type, uint32_t ref) {
   return w->ref == ref ? 0 : w->ref < ref ? -1 : 1;
 }
 
-// Where it is, or where it belongs.
-static size_t place_of(const cpli_tlm_member* b, uint32_t type, uint32_t ref) {
+// The position of a subscription, or where to insert it.
+static size_t position_of(const cpli_tlm_member* b, uint32_t type, uint32_t ref) {
   size_t low = 0, high = b->n_wanted;
   while (low < high) {
     size_t mid = (low + high) / 2;
@@ -69,15 +69,15 @@ static size_t place_of(const cpli_tlm_member* b, uint32_t type, uint32_t ref) {
 }
 
 static const cpli_wanted* find_wanted(const cpli_tlm_member* b, uint32_t type, uint32_t ref) {
-  size_t i = place_of(b, type, ref);
+  size_t i = position_of(b, type, ref);
   return i < b->n_wanted && order_of(&b->wanted[i], type, ref) == 0 ? &b->wanted[i] : NULL;
 }
 
-// What was asked for at one output point will be at the next one.
+// Subscribes values: those read at one output point will be read at the next one.
 static cpl_status want(cpli_tlm_member* b, uint32_t type, const uint32_t* refs, size_t n) {
   cpl_context* ctx = b->stepper.base.ctx;
   for (size_t i = 0; i < n && b->remote->m->running; i++) {
-    size_t at = place_of(b, type, refs[i]);
+    size_t at = position_of(b, type, refs[i]);
     if (at < b->n_wanted && order_of(&b->wanted[at], type, refs[i]) == 0) continue;
     if (!cpli_grow(ctx, (void**)&b->wanted, &b->cap_wanted, b->n_wanted, sizeof *b->wanted))
       return cpli_nomem(ctx);
@@ -204,7 +204,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   cpli_tlm_member* b = as_member(&s->base);
   if (curve->value != NULL)
     return cpl_fail(s->base.ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: an input that is a function of this program cannot be sent elsewhere",
+                    "%s: an input that is a function of this program cannot be sent to a peer",
                     s->base.name);
   cpli_member_begin(b, CPLI_CALL_SET_CURVE);
   cpli_put_u32(out_of(b), ref);
@@ -216,8 +216,10 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
   (void)t_limit;
-  *result = (cpl_step_result){.time = t_end};  // never called: all go together, cpli_remote_run()
-  return cpl_fail(s->base.ctx, CPL_ERR_UNSUPPORTED, "%s: it goes with all others", s->base.name);
+  // never called: all advance together, cpli_remote_run()
+  *result = (cpl_step_result){.time = t_end};
+  return cpl_fail(s->base.ctx, CPL_ERR_UNSUPPORTED, "%s: it advances with all others only",
+                  s->base.name);
 }
 
 static const cpl_component_ops component_ops = {.kind = "tlm member",
@@ -237,9 +239,9 @@ static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve
 static const cpl_stepper_ops plain_ops = {.step = step};
 
 void cpli_member_init(cpli_tlm_member* b) {
-  b->stepper.base = b->kept->base;
+  b->stepper.base = b->original->base;
   b->stepper.base.ops = &component_ops;
-  b->stepper.ops = b->kept->ops->set_curve != NULL ? &stepper_ops : &plain_ops;
+  b->stepper.ops = b->original->ops->set_curve != NULL ? &stepper_ops : &plain_ops;
 }
 
 //------------------------------------ start ------------------------------------
@@ -280,7 +282,7 @@ static cpl_status read_nothing(cpli_tlm_member* b) {
   return CPL_OK;
 }
 
-// The lines are filled here, too: that is how everything they depend on is read.
+// Fills the lines here, too, which reads all values they depend on.
 cpl_status cpli_remote_start(cpli_tlm* m) {
   cpli_remote* r = m->remote;
   r->n_reads = 0;
@@ -299,7 +301,7 @@ static bool is_observed(const cpli_remote* r) {
 
 static void write_run(cpli_tlm_member* b, double until) {
   cpli_remote* r = b->remote;
-  bool changed = b->told != b->n_wanted;
+  bool changed = b->n_subscribed != b->n_wanted;
   cpli_member_begin(b, CPLI_CALL_RUN);
   cpli_put_real(&r->out, until);
   cpli_put_u8(&r->out, r->observing);
@@ -311,14 +313,14 @@ static void write_run(cpli_tlm_member* b, double until) {
     cpli_put_u32(&r->out, b->wanted[i].type);
     cpli_put_u32(&r->out, b->wanted[i].ref);
   }
-  b->told = b->n_wanted;
+  b->n_subscribed = b->n_wanted;
 }
 
 static void publish(cpli_tlm_member* b) {
   cpli_remote* r = b->remote;
   const cpli_tlm_part* p = &r->m->parts[b->part];
-  cpli_put_head(&r->out,
-                &(cpli_head){CPLI_MSG_OBSERVED, r->session, CPLI_MANAGER, CPLI_NOBODY, r->told++});
+  cpli_put_head(&r->out, &(cpli_head){CPLI_MSG_OBSERVED, r->session, CPLI_MANAGER, CPLI_NOBODY,
+                                      r->n_observed++});
   cpli_put_real(&r->out, p->t);
   cpli_put_u32(&r->out, (uint32_t)p->n_ends);
   for (int32_t i = 0; i < p->n_ends; i++) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Saved states: parts, where they are in their pieces, and the waves under way.
+// Snapshots: parts, their present intervals, and the waves in transit.
 #include "tlm/saved.h"
 
 typedef struct wave {
@@ -13,15 +13,15 @@ typedef struct saved {
   double t, t_start;
   bool running;
   cpl_snapshot* inner;   // by part
-  cpli_tlm_part* parts;  // what is copied of them; pointers in it mean nothing
+  cpli_tlm_part* parts;  // copies; pointers in them are invalid
   cpli_tlm_end* ends;    // likewise
-  wave* waves;           // two by end: sent, filtered
+  wave* waves;           // two per end: sent, filtered
 } saved;
 
 bool cpli_tlm_saves(const cpli_tlm* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpl_component* c = &m->parts[i].s->base;
-    if (m->parts[i].apart || c->ops->save == NULL || !c->can.save_restore) return false;
+    if (m->parts[i].out_of_process || c->ops->save == NULL || !c->can.save_restore) return false;
   }
   return true;
 }
@@ -41,7 +41,7 @@ static saved* make_saved(const cpli_tlm* m) {
 
 //------------------------------------ waves ------------------------------------
 
-// Room for all that the ring can hold: it grows with events only, and so does this.
+// Has the capacity of the ring, which grows with events only.
 static cpl_status save_wave(cpl_context* ctx, const cpli_wave* from, wave* to) {
   if (to->cap < from->cap) {
     cpli_segment* items = cpli_realloc(ctx, to->items, from->cap, sizeof *items);
@@ -61,7 +61,7 @@ static void restore_wave(const wave* from, cpli_wave* to) {
   if (from->n > 0) memcpy(to->items, from->items, from->n * sizeof *to->items);
 }
 
-// All of an end but what it owns.
+// All of an end except the memory it owns.
 static void restore_end(const saved* k, int32_t i, cpli_tlm_end* e) {
   cpli_wave sent = e->sent, filtered = e->filtered;
   *e = k->ends[i];
@@ -94,7 +94,7 @@ cpl_status cpli_tlm_save(cpl_component* c, cpl_snapshot* snapshot) {
   return st;
 }
 
-// The waves of a piece that is under way are inputs, which a part's own snapshot does not have.
+// The waves of the present interval are inputs, which a part's own snapshot does not contain.
 cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_tlm* m = (cpli_tlm*)c;
   const saved* k = snapshot->data;

@@ -4,7 +4,8 @@
 
 #include "tlm/tlm.h"
 
-/// Whether all parts can go back. Integrated ones can where their solver begins every step anew.
+/// Whether all parts can be rolled back. Integrated ones can if their solver restarts in every
+/// step.
 bool cpli_tlm_saves(const cpli_tlm* m);
 
 cpl_status cpli_tlm_save(cpl_component* c, cpl_snapshot* snapshot);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the manager asks of a part that lives here.
+// Answers requests of the manager for the part that runs here.
 #include <math.h>
 #include <sched.h>
 #include <unistd.h>
@@ -12,10 +12,10 @@ static cpli_tlm_part* part_of(const cpl_tlm_join* j) { return &j->m->parts[j->pa
 static cpl_component* component_of(const cpl_tlm_join* j) { return &part_of(j)->s->base; }
 
 static cpl_status no_sense(cpl_tlm_join* j) {
-  return cpl_fail(j->ctx, CPL_ERR_IO, "%s: what the manager asks for makes no sense", j->file.part);
+  return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager sent an invalid request", j->file.part);
 }
 
-// Room for n items of each of two kinds.
+// Memory for n items of each of two kinds.
 static cpl_status make_room(cpl_tlm_join* j, size_t n, size_t size, void** first, void** second) {
   size_t bytes = n * (size + 8) + 64;
   if (bytes > j->n_scratch) {
@@ -66,7 +66,7 @@ static cpl_status do_reset(cpl_tlm_join* j) {
 
 //------------------------------------ values ------------------------------------
 
-// References are the part's own: strangers to it are refused, also by models that would not look.
+// References are the part's own: unknown ones are refused here, since models may not check.
 static bool is_known(const cpl_tlm_join* j, cpl_type type, uint32_t ref) {
   const cpl_description* d = component_of(j)->desc;
   for (int32_t i = 0; i < d->n_vars; i++) {
@@ -128,7 +128,7 @@ static cpl_status do_get_string(cpl_tlm_join* j) {
   return st;
 }
 
-// The piece that is under way ends before the part hears of something new.
+// The present interval ends before the part takes over new values.
 static void now_dirty(cpl_tlm_join* j) {
   cpli_tlm_part* p = part_of(j);
   p->dirty = p->dirty || (j->m->running && p->is_model);
@@ -159,7 +159,7 @@ static cpl_status do_set_integer(cpl_tlm_join* j) {
   return component_of(j)->ops->set_integer(component_of(j), (cpl_type)type, refs, n, values);
 }
 
-// One by one: texts are of any length.
+// One by one, because texts have any length.
 static cpl_status do_set_string(cpl_tlm_join* j) {
   char text[CPLI_TEXT_MOST];
   const char* value = text;
@@ -192,9 +192,9 @@ static cpl_status do_set_curve(cpl_tlm_join* j) {
 
 //------------------------------------ start ------------------------------------
 
-// Neighbours on this machine answer within some microseconds: it pays to look for a while before
-// going to sleep, but only where those who are to answer, and their threads that send and receive,
-// have processors of their own. On two processors looking made runs twice as long.
+// Neighbours on this machine answer within some microseconds: spinning pays, but only where the
+// neighbours and their I/O threads have processors of their own. On two processors spinning doubled
+// the run time.
 static double patience(void) { return sysconf(_SC_NPROCESSORS_ONLN) > 4 ? 50e-6 : 0; }
 
 static cpl_status do_start(cpl_tlm_join* j) {
@@ -236,15 +236,15 @@ static cpl_status read_wanted(cpl_tlm_join* j) {
   return CPL_OK;
 }
 
-// Under way nothing but the end of it can come from the manager.
+// During a run only END can come from the manager.
 static cpl_status listen_for_end(cpl_tlm_join* j) {
   cpli_message_kind kind;
   cpl_status st = cpli_join_next_message(j, 0, &kind);
   return st >= 0 && kind != 0 && !j->over ? no_sense(j) : st;
 }
 
-// Now and then, also by a part that never waits: the manager may be gone, or end it.
-cpl_status cpli_join_speak(cpl_tlm_join* j) {
+// Also called by a part that never waits: the manager may be lost, or end the run.
+cpl_status cpli_join_heartbeat(cpl_tlm_join* j) {
   if (cpli_now() - j->spoke < j->pace) return CPL_OK;
   cpli_join_begin(j, CPLI_MSG_STATE);
   cpli_put_real(&j->out, part_of(j)->t);
@@ -252,7 +252,7 @@ cpl_status cpli_join_speak(cpl_tlm_join* j) {
   return st < 0 ? st : listen_for_end(j);
 }
 
-static cpl_status look(cpl_tlm_join* j, int64_t* n) {
+static cpl_status poll_once(cpl_tlm_join* j, int64_t* n) {
   double since = cpli_now();
   cpl_status st = cpli_join_receive(j, n);
   while (st >= 0 && *n == 0 && cpli_now() - since < j->patience) {
@@ -264,12 +264,12 @@ static cpl_status look(cpl_tlm_join* j, int64_t* n) {
 
 static cpl_status wait_for_waves(cpl_tlm_join* j) {
   int64_t n = 0;
-  cpl_status st = look(j, &n);
+  cpl_status st = poll_once(j, &n);
   if (st < 0 || n > 0) return st;
   cpli_sockets_doze(j->sockets, j->n_sockets, 0.25 * j->pace);
   st = cpli_join_receive(j, &n);
   if (st < 0 || n > 0) return st;
-  st = cpli_join_speak(j);
+  st = cpli_join_heartbeat(j);
   if (st >= 0 && !j->over) st = listen_for_end(j);
   return st < 0 || j->over ? st : cpli_join_events(j);
 }
@@ -282,14 +282,14 @@ static bool waits_for_stopped(const cpl_tlm_join* j, double until) {
   return false;
 }
 
-static cpl_status one_piece(cpl_tlm_join* j, double until) {
+static cpl_status one_interval(cpl_tlm_join* j, double until) {
   cpli_tlm_part* p = part_of(j);
   double before = p->published;
   cpl_status st = cpli_part_begin(j->m, p, until);
   if (st >= 0) st = cpli_part_step(j->m, p, until);
   if (st >= 0) st = cpli_part_publish(j->m, p);
   if (st >= 0 && p->published > before) st = cpli_join_send(j, false);
-  return st < 0 ? st : cpli_join_speak(j);
+  return st < 0 ? st : cpli_join_heartbeat(j);
 }
 
 static cpl_status run_to(cpl_tlm_join* j, double until) {
@@ -299,7 +299,7 @@ static cpl_status run_to(cpl_tlm_join* j, double until) {
   cpl_status st = cpli_join_receive(j, &n);
   while (st >= 0 && !j->over && !stuck && !cpli_part_done(j->m, p, until)) {
     if (cpli_part_ready(j->m, p, until)) {
-      st = one_piece(j, until);
+      st = one_interval(j, until);
       continue;
     }
     stuck = waits_for_stopped(j, until);

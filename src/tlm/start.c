@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How lines begin. A wave that has been under way since before the start is a straight line from
-// what its receiver needs at the start to what its sender sends then; anything else would be a
-// jump, and cost an order of accuracy.
+// Initial waves. A wave sent before the start is a straight line from the value its receiver needs
+// at the start to the value its sender sends then; anything else would be a jump, and cost an order
+// of accuracy.
 #include <math.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static void to_part(const cpli_tlm_end* e, const double* in, double* out) {
   const double* r = e->rotation;
   for (int32_t k = 0; k < e->width; k++) {
     const double* x = in + k - k % 3;
-    out[k] = e->turned ? r[k % 3] * x[0] + r[3 + k % 3] * x[1] + r[6 + k % 3] * x[2] : in[k];
+    out[k] = e->rotated ? r[k % 3] * x[0] + r[3 + k % 3] * x[1] + r[6 + k % 3] * x[2] : in[k];
   }
 }
 
@@ -40,7 +40,7 @@ cpl_status cpli_tlm_preset(cpli_tlm* m) {
   return st;
 }
 
-//------------------------------------ how things are placed ------------------------------------
+//----------------------------------- positions and orientations -----------------------------------
 
 static cpl_status read_all(cpli_tlm* m, const cpli_tlm_end* e, const int64_t* refs, int32_t n,
                            double* out, bool* there) {
@@ -85,7 +85,7 @@ static cpl_status check_orthogonal(cpli_tlm* m, const cpli_tlm_end* e, const dou
   if (off <= 1e-6 && determinant(a) > 0) return CPL_OK;
   return cpl_fail(
       m->base.base.ctx, CPL_ERR_INPUT,
-      "%s: the orientation of %s is no rotation at the start: %s%.3g; its rows are "
+      "%s: the orientation of %s is not a rotation at the start: %s%.3g; its rows are "
       "(%g %g %g) (%g %g %g) (%g %g %g)",
       m->name, e->name,
       off > 1e-6 ? "A times its transpose is off the identity by " : "its determinant is ",
@@ -99,7 +99,7 @@ static double angle_between(const double* a, const double* b) {
   return acos(fmax(-1, fmin(1, 0.5 * (trace - 1))));
 }
 
-// Whether a matrix that was given by columns explains it, and whose.
+// Whether a matrix that was given by columns explains the difference, and whose.
 static void explain_turn(const cpli_tlm_end* const* ends, double own[2][9], double a[2][9],
                          char* out, size_t size) {
   bool fits[2];
@@ -115,7 +115,7 @@ static void explain_turn(const cpli_tlm_end* const* ends, double own[2][9], doub
              fits[0] && fits[1] ? "one of them" : ends[fits[0] ? 0 : 1]->name);
 }
 
-// Orientations in the common frame, of both ends of a line.
+// Compares the orientations of both ends of a line in the common frame.
 static cpl_status check_turns(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other) {
   double own[2][9], a[2][9];
   const cpli_tlm_end* ends[2] = {e, other};
@@ -132,11 +132,11 @@ static cpl_status check_turns(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm
   char hint[256];
   explain_turn(ends, own, a, hint, sizeof hint);
   return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: %s and %s are turned against each other at the start by %.3g rad%s", m->name,
-                  e->name, other->name, angle_between(a[0], a[1]), hint);
+                  "%s: %s and %s are rotated relative to each other at the start by %.3g rad%s",
+                  m->name, e->name, other->name, angle_between(a[0], a[1]), hint);
 }
 
-static cpl_status check_places(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other) {
+static cpl_status check_positions(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other) {
   double r[2][3], own[3];
   const cpli_tlm_end* ends[2] = {e, other};
   for (int i = 0; i < 2; i++) {
@@ -149,7 +149,7 @@ static cpl_status check_places(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tl
           ends[i]->origin[k] + a[3 * k] * own[0] + a[3 * k + 1] * own[1] + a[3 * k + 2] * own[2];
   }
   double d = hypot(hypot(r[0][0] - r[1][0], r[0][1] - r[1][1]), r[0][2] - r[1][2]);
-  // Places near the origin have no size of their own, so that 1 m counts: it is but a warning.
+  // Near the origin 1 m is taken as the size; this is only a warning.
   double size = 1 + hypot(hypot(r[0][0], r[0][1]), r[0][2]);
   if (d > 1e-6 * size)
     cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
@@ -173,7 +173,7 @@ static cpl_status fill(cpli_tlm* m, cpli_tlm_end* e, const double* arrives, cons
   return cpli_wave_add(&e->sent, &s);
 }
 
-// Damped waves were the same for ever.
+// Damped waves were constant before.
 static cpl_status fill_filtered(cpli_tlm* m, cpli_tlm_end* e, const double* arrives) {
   cpli_segment s = {.from = m->t_start - 1.5 * e->delay, .to = m->t_start};
   for (int32_t k = 0; k < e->width; k++) s.c[k][0] = arrives[k];
@@ -214,7 +214,7 @@ cpl_status cpli_tlm_start(cpli_tlm* m) {
     const cpli_tlm_end *e = &m->ends[i], *other = &m->ends[e->peer];
     if (e->kind == CPL_TLM_3D && e->checked) {
       st = check_turns(m, e, other);
-      if (st >= 0) st = check_places(m, e, other);
+      if (st >= 0) st = check_positions(m, e, other);
     }
     if (st >= 0) st = start_end(m, &m->ends[i]);
   }

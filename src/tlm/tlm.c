@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The composer "tlm": its parts and ends are put together here, and it is a stepper.
+// The composer "tlm": builds its parts and line ends, and has the operations of a stepper.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   double stop = s->has_stop_time ? s->stop_time : s->start_time;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
     st = cpli_check_times(c->ctx, c->name, s->start_time, stop, m->parts[i].h,
-                          "pieces between delays", false);
+                          "intervals between delays", false);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
     st = m->parts[i].s->base.ops->setup(&m->parts[i].s->base, s);
   return st;
@@ -91,21 +91,21 @@ static cpl_status reset(cpl_component* c) {
 
 //------------------------------------ values ------------------------------------
 
-static const cpl_subsystem_ref* place_of(const cpli_tlm* m, uint32_t var, int32_t* n) {
+static const cpl_subsystem_ref* route_of(const cpli_tlm* m, uint32_t var, int32_t* n) {
   *n = m->first[var + 1] - m->first[var];
   return &m->refs[m->first[var]];
 }
 
-// A value that several parts have is read from the first and set in all. Neighbours in the list
-// that belong to the same part go in one call.
+// A value that several parts have is read from the first and set in all. Consecutive references
+// into the same part are read in one call.
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_tlm* m = (cpli_tlm*)c;
   uint32_t inner[64];
   cpl_status st = CPL_OK;
   for (size_t i = 0, k; i < n && st >= 0; i += k) {
-    int32_t count, part = place_of(m, refs[i], &count)->piece;
+    int32_t count, part = route_of(m, refs[i], &count)->piece;
     for (k = 0; i + k < n && k < CPLI_COUNT(inner); k++) {
-      const cpl_subsystem_ref* at = place_of(m, refs[i + k], &count);
+      const cpl_subsystem_ref* at = route_of(m, refs[i + k], &count);
       if (at->piece != part) break;
       inner[k] = at->ref;
     }
@@ -121,7 +121,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++) {
     int32_t count;
-    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
     cpl_component* p = &m->parts[at->piece].s->base;
     st = p->ops->get_integer(p, type, &at->ref, 1, &values[i]);
   }
@@ -134,14 +134,14 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++) {
     int32_t count;
-    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
     cpl_component* p = &m->parts[at->piece].s->base;
     st = p->ops->get_string(p, &at->ref, 1, &values[i]);
   }
   return st;
 }
 
-// The piece that is under way ends before a part hears of something new.
+// The present interval ends before a part takes over new values.
 static cpl_component* to_be_set(cpli_tlm* m, const cpl_subsystem_ref* at) {
   cpli_tlm_part* p = &m->parts[at->piece];
   p->dirty = p->dirty || (m->running && p->is_model);
@@ -153,7 +153,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n; i++) {
     int32_t count;
-    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
     for (int32_t k = 0; k < count && st >= 0; k++) {
       cpl_component* p = to_be_set(m, &at[k]);
       st = p->ops->set_real(p, &at[k].ref, 1, &values[i]);
@@ -168,7 +168,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n; i++) {
     int32_t count;
-    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
     for (int32_t k = 0; k < count && st >= 0; k++) {
       cpl_component* p = to_be_set(m, &at[k]);
       st = p->ops->set_integer(p, type, &at[k].ref, 1, &values[i]);
@@ -183,7 +183,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n; i++) {
     int32_t count;
-    const cpl_subsystem_ref* at = place_of(m, refs[i], &count);
+    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
     for (int32_t k = 0; k < count && st >= 0; k++) {
       cpl_component* p = to_be_set(m, &at[k]);
       st = p->ops->set_string(p, &at[k].ref, 1, &values[i]);
@@ -198,7 +198,7 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   cpli_tlm* m = (cpli_tlm*)base;
   (void)t_limit;
   *result = (cpl_step_result){.time = m->t};
-  if (t_end <= m->t) {  // parts take over what was set when they go on
+  if (t_end <= m->t) {  // parts take over new values when they advance
     result->event_handled = true;
     return CPL_OK;
   }
@@ -219,7 +219,7 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
   cpli_tlm* m = (cpli_tlm*)base;
   int32_t count;
   cpl_status st = CPL_OK;
-  const cpl_subsystem_ref* at = place_of(m, ref, &count);
+  const cpl_subsystem_ref* at = route_of(m, ref, &count);
   for (int32_t k = 0; k < count && st >= 0; k++) {
     cpl_stepper* s = m->parts[at[k].piece].s;
     double now = cpli_curve_at(curve, m->t);
@@ -241,7 +241,7 @@ static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS, .save = cpli_tlm_save, .restore = cpli_tlm_restore, .forget = cpli_tlm_forget}};
 static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
 
-//------------------------------------ putting together ------------------------------------
+//------------------------------------ creation ------------------------------------
 
 cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* def, cpl_stepper** out) {
   return cpli_tlm_create(ctx, def, NULL, out);
@@ -257,7 +257,7 @@ static void destroy_parts(const cpl_tlm_def* def, const cpli_tlm_layout* layout)
     layout->whole->base.ops->destroy(&layout->whole->base);
 }
 
-// The weakest part counts.
+// The capabilities that all parts have.
 static void take_capabilities(cpli_tlm* m) {
   cpl_capabilities* can = &m->base.base.can;
   can->save_restore = cpli_tlm_saves(m);
@@ -305,7 +305,7 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
   return st;
 }
 
-//------------------------------------ questions ------------------------------------
+//------------------------------------ inspection ------------------------------------
 
 static const cpli_tlm* as_tlm(const cpl_stepper* s) {
   return s->ops == &stepper_ops ? (const cpli_tlm*)s : NULL;

@@ -1,30 +1,30 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Waves that run away. A part whose solver returns more energy than arrives, such as explicit
-// Euler, makes a line swing at its own frequency, with a period of two or four delays, and the
+// Detects instability. A part whose solver returns more energy than arrives, such as explicit
+// Euler, makes a line oscillate at its own frequency, with a period of two or four delays, and the
 // amplitude grows exponentially until values overflow or a solver stalls. Forces may grow in a
-// sound run as well; what tells the two apart:
+// correct run as well; the criteria are:
 // - only swings count that turn several times within eight delays;
 // - a resonance grows by equal amounts, so that each doubling takes twice as long as the one
 //   before, whereas here all take the same time: a doubling has to come within a limited time;
-// - an impact, or a start from rest, grows at once and not on and on: what is gained in a few
-//   delays counts for a limited number of doublings;
+// - an impact, or a start from rest, grows once and not continuously: growth within a few delays
+//   counts for a limited number of doublings;
 // - an oscillation that a model itself excites ends at the size of the forces in the model, so the
-//   swings have to exceed by far what was seen before they began to grow, and 1 N or 1 Pa: a start
-//   next to an unstable equilibrium has seen next to nothing.
+//   swings must far exceed the largest value before they began to grow, and 1 N or 1 Pa: a start
+//   near an unstable equilibrium has had only tiny values.
 #include <math.h>
 
 #include "tlm/tlm.h"
 
 enum {
   WINDOW = 8,       // delays
-  LEAST_TURNS = 3,  // in a window
+  MIN_TURNS = 3,    // in a window
   PATIENCE = 40,    // windows until the swings have doubled
   MAX_AT_ONCE = 4,  // doublings that a window counts for
   TOO_MANY = 17,    // doublings
 };
-static const double too_wide = 1e5;  // relative to what was seen before
+static const double too_wide = 1e5;  // relative to the largest value before
 
 void cpli_watch_start(cpli_tlm_end* e, double t) {
   e->window = t;
@@ -34,7 +34,7 @@ void cpli_watch_start(cpli_tlm_end* e, double t) {
   }
 }
 
-// What goes back by less than a quarter of the swings is no turn.
+// A reversal by less than a quarter of the oscillation is no turn.
 static void follow(cpli_swing* s, double w) {
   double back = s->extreme - w;
   bool rises = s->extreme > s->turned_at, falls = s->extreme < s->turned_at;
@@ -58,7 +58,7 @@ static void count_doublings(cpli_swing* s) {
 }
 
 static void end_window(cpli_swing* s) {
-  bool grows = s->turns >= LEAST_TURNS && s->width >= 0.5 * s->reference && s->age < PATIENCE;
+  bool grows = s->turns >= MIN_TURNS && s->width >= 0.5 * s->reference && s->age < PATIENCE;
   if (grows && s->reference > 0) {
     count_doublings(s);
   } else {
@@ -85,7 +85,7 @@ cpl_status cpli_watch_wave(cpli_tlm* m, cpli_tlm_end* e, double t) {
       return cpl_fail(ctx, CPL_ERR_MODEL, "the solution runs away: the interface %s sends %g",
                       e->name, e->last[k]);
   }
-  // one end of a line is enough: the other one sends back what it gets
+  // one end of a line is enough: the other one returns what it receives
   if (e->kind == CPL_TLM_SIGNAL || e > other) return CPL_OK;
   for (int32_t k = 0; k < e->width; k++) follow(&e->swings[k], e->last[k]);
   if (t < e->window + WINDOW * e->delay) return CPL_OK;
@@ -94,9 +94,9 @@ cpl_status cpli_watch_wave(cpli_tlm* m, cpli_tlm_end* e, double t) {
     end_window(&e->swings[k]);
     if (!runs_away(e, k)) continue;
     return cpl_fail(ctx, CPL_ERR_MODEL,
-                    "the solution runs away: the waves from %s to %s swing ever wider from one "
-                    "round trip on the line to the next, by %.3g, after at most %.3g before; "
-                    "smaller steps or another solver in %s or %s help",
+                    "the solution runs away: the waves from %s to %s oscillate with an amplitude "
+                    "that grows from one round trip on the line to the next, by %.3g, after at "
+                    "most %.3g before; smaller steps or another solver in %s or %s help",
                     e->name, other->name, e->swings[k].width_before, e->swings[k].calm,
                     here->stats.name, there->stats.name);
   }

@@ -46,9 +46,9 @@ cpl_status cpli_wave_init(cpli_wave* w, cpl_context* ctx) {
   return w->items != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
-cpl_status cpli_wave_init_shared(cpli_wave* w, cpl_context* ctx, size_t least) {
+cpl_status cpli_wave_init_shared(cpli_wave* w, cpl_context* ctx, size_t min_cap) {
   *w = (cpli_wave){.ctx = ctx, .cap = 1024, .shared = true};
-  while (w->cap < least) w->cap *= 2;
+  while (w->cap < min_cap) w->cap *= 2;
   void* items = mmap(NULL, w->cap * sizeof *w->items, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (items == MAP_FAILED) return cpli_nomem(ctx);
@@ -68,12 +68,12 @@ static cpli_segment* at(const cpli_wave* w, size_t i) {
   return &w->items[(w->first + i) & (w->cap - 1)];
 }
 
-// Only events make it grow: without them a line holds a known number of pieces.
+// Only events make it grow: without them a line holds a known number of segments.
 static cpl_status make_room(cpli_wave* w) {
   if (w->shared)
     return cpl_fail(
         w->ctx, CPL_ERR_UNSUPPORTED,
-        "more than %zu pieces of a wave are under way at once: too many jumps for a line "
+        "more than %zu segments of a wave are in transit at once: too many jumps for a line "
         "between processes",
         w->cap);
   cpli_segment* items = cpli_alloc(w->ctx, 2 * w->cap, sizeof *items);
@@ -120,7 +120,7 @@ bool cpli_wave_jumps_at(const cpli_wave* w, double t, double near) {
   return false;
 }
 
-// The segment for t inside a span; its ends count from inside.
+// The segment for t inside a span, whose ends count as inside.
 static const cpli_segment* find(const cpli_wave* w, double t, double from, double to, double near) {
   const cpli_segment* best = at(w, 0);
   for (size_t i = 1; i < w->n; i++) {

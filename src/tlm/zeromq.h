@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// ZeroMQ, loaded when a run across machines wants it: Debian's libzmq brings 15 other libraries
-// with it, which would cost every start of couplet 2 ms.
+// ZeroMQ, loaded on demand by runs across machines: Debian's libzmq depends on 15 other libraries,
+// which would add 2 ms to every start of couplet.
 #pragma once
 
 #include <zmq.h>
@@ -10,7 +10,7 @@
 #include "base/base.h"
 
 #ifndef ZMQ_ZAP_ENFORCE_DOMAIN
-#define ZMQ_ZAP_ENFORCE_DOMAIN 93  // a draft of ZeroMQ's, not in every zmq.h
+#define ZMQ_ZAP_ENFORCE_DOMAIN 93  // draft API of ZeroMQ, not in every zmq.h
 #endif
 
 #define CPLI_ZMQ_FUNCTIONS(X) \
@@ -47,5 +47,5 @@ typedef struct cpli_zmq {
 #undef X
 } cpli_zmq;
 
-/// It stays loaded. Returns CPL_ERR_UNSUPPORTED and says what is missing.
+/// It stays loaded. Returns CPL_ERR_UNSUPPORTED with a message that names what is missing.
 cpl_status cpli_zmq_load(cpl_context* ctx, cpli_zmq* out);

@@ -224,7 +224,7 @@ static void one_stalls(void** state) {
                         "--call-timeout", "0.5", "--set", "right.slow=0.055");
   CHECK_INT(finish(&serve), 1);
   CHECK(strncmp(complained, "couplet: right: at t=0.05", 25) == 0);
-  CHECK_CONTAINS(complained, "it was not heard of for 0.5 s (--call-timeout)\n");
+  CHECK_CONTAINS(complained, "no message from it for 0.5 s (--call-timeout)\n");
   CHECK_INT(count_rows("stalled.csv"), 6);
   CHECK_NEAR(last_value("stalled.csv", 0), 0.05, 1e-12);
   check_nothing_left();
@@ -342,12 +342,12 @@ static void strangers_stay_outside(void** state) {
                    "wrong.join");
   // the key of left, as right
   forge("left.join", "wrong.join", "sub-model ", "right");
-  CHECK_FAILS_WITH(2, "the key is that of left; nobody can join as right with it", "tlm", "join",
+  CHECK_FAILS_WITH(2, "the key is that of left and does not permit joining as right", "tlm", "join",
                    "--key-file", "wrong.join");
   // an observer cannot join, a sub-model cannot watch
-  CHECK_FAILS_WITH(2, "this is the file of who watches", "tlm", "join", "--key-file",
+  CHECK_FAILS_WITH(2, "this is the file of an observer", "tlm", "join", "--key-file",
                    "observer.join");
-  CHECK_FAILS_WITH(2, "this is the join file of left; who watches needs observer.join", "tlm",
+  CHECK_FAILS_WITH(2, "this is the join file of left; an observer needs observer.join", "tlm",
                    "watch", "--key-file", "left.join");
   forge("observer.join", "a.join", "address ", line_of("left.join", "address "));
   forge("a.join", "wrong.join", "sub-model ", "left");
@@ -359,8 +359,8 @@ static void strangers_stay_outside(void** state) {
                    "wrong.join");
   // addresses that ZeroMQ would understand, and keys that are none
   forge("left.join", "wrong.join", "address ", "ipc:///tmp/somewhere");
-  CHECK_FAILS_WITH(2, "this is no address as in tcp://HOST:PORT", "tlm", "join", "--key-file",
-                   "wrong.join");
+  CHECK_FAILS_WITH(2, "this is not an address of the form tcp://HOST:PORT", "tlm", "join",
+                   "--key-file", "wrong.join");
   forge("left.join", "wrong.join", "secret-key ", "~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~");
   CHECK_FAILS_WITH(2, "a key is damaged", "tlm", "join", "--key-file", "wrong.join");
   // another system file
@@ -378,7 +378,7 @@ static void strangers_stay_outside(void** state) {
   CHECK_INT(finish(&left), 0);
   CHECK_INT(finish(&right), 0);
   CHECK_INT(finish(&serve), 0);
-  CHECK_CONTAINS(complained, "the key is none of this run");
+  CHECK_CONTAINS(complained, "the key does not belong to this run");
   CHECK_CODE(0, "run", "masses.yaml", "-o", "a.csv");
   check_same_files("a.csv", "b.csv");
   check_nothing_left();
@@ -462,19 +462,19 @@ static void port_in_use(void** state) {
   (void)state;
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t n = sizeof at;
-  char address[64];
+  char address[64], expected[128];
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK(bind(fd, (struct sockaddr*)&at, sizeof at) == 0 && listen(fd, 1) == 0);
   CHECK(getsockname(fd, (struct sockaddr*)&at, &n) == 0);
   snprintf(address, sizeof address, "127.0.0.1:%d", ntohs(at.sin_port));
-  CHECK_FAILS_WITH(2, "cannot be listened at: Address already in use", "tlm", "serve",
-                   "masses.yaml", "--local", "--address", address);
+  snprintf(expected, sizeof expected, "cannot listen at %s: Address already in use", address);
+  CHECK_FAILS_WITH(2, expected, "tlm", "serve", "masses.yaml", "--local", "--address", address);
   close(fd);
-  CHECK_FAILS(2, "127.0.0.1:99999: 99999 is no port", "tlm", "serve", "masses.yaml", "--address",
+  CHECK_FAILS(2, "127.0.0.1:99999: 99999 is not a port", "tlm", "serve", "masses.yaml", "--address",
               "127.0.0.1:99999");
-  CHECK_FAILS(2, "::1: an IPv6 address stands in brackets, as in [::1]:4711", "tlm", "serve",
+  CHECK_FAILS(2, "::1: an IPv6 address is written in brackets, as in [::1]:4711", "tlm", "serve",
               "masses.yaml", "--address", "::1");
-  CHECK_FAILS_WITH(2, "300.1.1.1 is no address", "tlm", "serve", "masses.yaml", "--address",
+  CHECK_FAILS_WITH(2, "300.1.1.1 is not an address", "tlm", "serve", "masses.yaml", "--address",
                    "300.1.1.1");
   CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "--address", "localhost");
   check_nothing_left();
@@ -483,14 +483,15 @@ static void port_in_use(void** state) {
 static void nobody_comes(void** state) {
   (void)state;
   CHECK_CODE(1, "tlm", "serve", "masses.yaml", "-q", "--start-limit", "0.2");
-  CHECK_STR(complained, "couplet: masses: after 0.2 s these have not joined: left, right\n");
+  CHECK_STR(complained,
+            "couplet: masses: after 0.2 s these sub-models have not joined: left, right\n");
   check_nothing_left();
 }
 
 static void join_files_are_not_overwritten(void** state) {
   (void)state;
   write_text("right.join", "something\n");
-  CHECK_FAILS_WITH(2, "right.join is there already", "tlm", "serve", "masses.yaml", "--local");
+  CHECK_FAILS_WITH(2, "right.join exists already", "tlm", "serve", "masses.yaml", "--local");
   CHECK(!exists("left.join"));
   CHECK_STR(text_of("right.join"), "something\n");
   CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "--force");

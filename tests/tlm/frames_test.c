@@ -367,7 +367,7 @@ static void orientations_by_columns_are_told(void** state) {
     w.frames[1] = frame_at(0, 1, 0, -0.5, 0.1, 0.6);
     CHECK(refusal(&w, text, sizeof text)[0] == '\0');
     w.by_columns[side] = true;
-    CHECK_CONTAINS(refusal(&w, text, sizeof text), "turned against each other at the start");
+    CHECK_CONTAINS(refusal(&w, text, sizeof text), "rotated relative to each other at the start");
     CHECK_CONTAINS(
         text, side == 0 ? "the transpose of left.cut fits" : "the transpose of right.cut fits");
   }
@@ -379,8 +379,9 @@ static void ends_that_are_turned_are_told(void** state) {
   world w = plain_world();
   w.turned_too_far = 0.3;
   w.frames[1] = frame_at(0, 1, 0, -0.5, 0.1, 0.6);
-  CHECK_CONTAINS(refusal(&w, text, sizeof text),
-                 "left.cut and right.cut are turned against each other at the start by 0.3 rad");
+  CHECK_CONTAINS(
+      refusal(&w, text, sizeof text),
+      "left.cut and right.cut are rotated relative to each other at the start by 0.3 rad");
   CHECK(strstr(text, "transpose") == NULL);
 }
 

@@ -359,7 +359,7 @@ static cpl_status say_garbage(cpl_tlm_join* j, cpl_stepper* s) {
 static void garbage_to_the_manager(void** state) {
   (void)state;
   party p = {.rogues = {NULL, say_garbage, NULL}};
-  expect_failure(&p, "right", "a message of it makes no sense");
+  expect_failure(&p, "right", "it sent an invalid message");
 }
 
 // The manager reads nothing while this one says something right, then nonsense, and leaves.
@@ -387,7 +387,7 @@ static cpl_status wait_until_it_left(void* user, const char* missing, double wai
 static void what_was_said_before_leaving_counts(void** state) {
   (void)state;
   party p = {.rogues = {NULL, say_garbage_and_leave, NULL}, .on_waiting = wait_until_it_left};
-  expect_failure(&p, "right", "a message of it makes no sense");
+  expect_failure(&p, "right", "it sent an invalid message");
 }
 
 static cpl_status speak_for_others(cpl_tlm_join* j, cpl_stepper* s) {
@@ -400,7 +400,7 @@ static cpl_status speak_for_others(cpl_tlm_join* j, cpl_stepper* s) {
 static void nobody_speaks_for_others(void** state) {
   (void)state;
   party p = {.rogues = {NULL, speak_for_others, NULL}};
-  expect_failure(&p, "right", "it speaks for somebody else");
+  expect_failure(&p, "right", "it has another sender");
 }
 
 // Meets its neighbours as it should, and then sends one of them a wave that cannot be.
@@ -447,16 +447,14 @@ static cpl_status send_early(cpl_tlm_join* j, cpl_stepper* s) { return send_wave
 static void garbage_to_a_neighbour(void** state) {
   (void)state;
   party p = {.rogues = {NULL, send_gap, NULL}};
-  expect_failure(&p, "right",
-                 "what it sends makes no sense: waves that do not go on where those before ended");
+  expect_failure(&p, "right", "it sends invalid data: waves that do not continue the ones before");
 }
 
 static void waves_ahead_of_the_delay_are_refused(void** state) {
   (void)state;
   party p = {.rogues = {NULL, send_early, NULL}};
-  expect_failure(
-      &p, "right",
-      "what it sends makes no sense: waves farther ahead than the delay of the line allows");
+  expect_failure(&p, "right",
+                 "it sends invalid data: waves farther ahead than the delay of the line allows");
 }
 
 // Says hello a second time, in all the wrong ways, and then takes part as it should.
@@ -504,8 +502,8 @@ static struct {
 static void count_turned_away(void* user, cpl_log_level level, const char* who, const char* text) {
   int more = 0;
   (void)user, (void)level, (void)who;
-  if (strstr(text, "somebody was turned away") == NULL) return;
-  bool sum = sscanf(text, "somebody was turned away %d times more", &more) == 1;
+  if (strstr(text, "a peer was rejected") == NULL) return;
+  bool sum = sscanf(text, "a peer was rejected %d more times", &more) == 1;
   logged.lines += !sum;
   logged.turned_away += sum ? more : 1;
   logged.last = cpli_now();
@@ -622,7 +620,7 @@ static cpl_status is_asked_for_garbage(cpl_tlm_join* j, cpl_stepper* s) {
 static void garbage_of_the_manager(void** state) {
   (void)state;
   party p = {.rogues = {is_asked_for_garbage, NULL, NULL}};
-  expect_failure(&p, "left", "a message of it makes no sense");
+  expect_failure(&p, "left", "it sent an invalid message");
 }
 
 int main(void) {

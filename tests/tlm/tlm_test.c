@@ -102,8 +102,8 @@ static void steps_too_long_for_a_force_are_told(void** state) {
   b.lines[0].zf = 30;
   bench_begin(&b, 100);
   CHECK_INT(b.s->ops->step(b.s, 100, 100, &r), CPL_ERR_MODEL);
-  CHECK_CONTAINS(cpl_context_error(b.ctx), "swings ever wider");
-  CHECK_CONTAINS(cpl_context_error(b.ctx), "more substeps than 1");
+  CHECK_CONTAINS(cpl_context_error(b.ctx), "oscillates with growing amplitude");
+  CHECK_CONTAINS(cpl_context_error(b.ctx), "more than 1 substeps");
   bench_end(&b);
   b = two_masses(&(two){.stepper = true, .delay = 0.1, .substeps = 4});
   b.lines[0].zf = 30;
