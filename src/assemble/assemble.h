@@ -3,9 +3,9 @@
 //
 // A built system. Its models are opened once; every instance is assembled from instances of them,
 // with functions of its own. Members that are models become one aggregate, which also computes all
-// expressions. Members that are steppers stand beside it: a value they give enters the aggregate as
-// an input signal, an expression they take leaves it as an output signal (bridges), and plain
-// routes carry the rest; a master couples them all.
+// expressions. Members that are steppers remain separate: an output of theirs enters the aggregate
+// as an input signal, an expression for an input of theirs leaves it as an output signal (bridges),
+// and routes carry other connections; a master couples them all.
 #pragma once
 
 #include "aggregate/aggregate.h"
@@ -15,10 +15,10 @@
 #include "modes/modes.h"
 #include "system/definition.h"
 
-// A signal of the aggregate that stands for a variable of a stepper.
+// A signal of the aggregate for a variable of a stepper.
 typedef struct cpli_bridge {
   int32_t model, var;
-  bool leaves;    // an expression the stepper takes; else a value it gives
+  bool leaves;    // an expression for an input of the stepper; otherwise an output of it
   bool discrete;  // it changes at communication points, and its change is an event
   const char* name;
 } cpli_bridge;
@@ -34,7 +34,7 @@ typedef struct cpli_route {
   double factor, offset;
 } cpli_route;
 
-// What one instance needs as long as it lives.
+// The data of one instance during its lifetime.
 typedef struct cpli_assembly {
   struct cpli_assembly* next;
   cpli_functions functions;
@@ -49,16 +49,16 @@ typedef struct cpli_assembly {
   bool no_memory;
 } cpli_assembly;
 
-// The members of one instance before they are put together. Exactly one of models[i] and
-// steppers[i] is there for a member that stands beside the aggregate.
+// The members of one instance before they are composed. For a member outside of the aggregate
+// exactly one of models[i] and steppers[i] is set.
 typedef struct cpli_members {
   cpli_assembly* assembly;
-  cpl_model* inner;  // the aggregate; NULL: there is nothing for it to do
+  cpl_model* inner;  // the aggregate; NULL: it would be empty
   cpl_model** models;
   cpl_stepper** steppers;
 } cpli_members;
 
-// A mode of a system: a system of its own, and what its ways out do.
+// A mode of a system: a system of its own, and its transitions.
 typedef struct cpli_mode_plan {
   cpl_system_def* def;
   cpl_source* source;
@@ -74,15 +74,15 @@ typedef struct cpli_modes_plan {
   int32_t n, start;
   cpl_mode_variable *observed, *inputs, *parameters;
   int32_t n_observed, n_inputs, n_parameters;
-  cpli_modes_desc* box;
-  struct cpli_transition_plan* ways;  // with what must be destroyed
-  char** notes;                       // what a user may want to know
+  cpli_modes_desc* shared_desc;
+  struct cpli_transition_plan* transition_plans;  // with what must be destroyed
+  char** notes;                                   // notes for the user
   size_t n_notes, cap_notes;
 } cpli_modes_plan;
 
-// The column of a table that an input follows.
+// The table column that an input follows.
 typedef struct cpli_input_table {
-  const cpl_table* table;  // NULL: it follows none
+  const cpl_table* table;  // NULL: none
   cpl_table* owned;        // when read from a file
   size_t column;
   bool convert;
@@ -96,38 +96,38 @@ typedef struct cpli_built {
   cpl_system_def** inner;  // definitions of nested systems that were read
   cpl_source** sources;    // one per model
   bool* borrowed;          // that source belongs to the program
-  bool* is_stepper;        // that member stands beside the aggregate
+  bool* is_stepper;        // that member is not in the aggregate
   bool varies;             // it is a model of variable structure
   size_t n_steppers;
   double* parameters;        // values
   bool* known;               // which of them have been computed; all, once the system is built
   cpli_input_table* tables;  // one per input
   cpl_unit* input_units;     // one per input; name NULL: none
-  bool* differences;         // inputs to whose units no offsets apply
+  bool* differences;         // inputs that are differences: offsets of units do not apply
   cpli_resolver resolver;
   cpli_links links;
   cpli_assembly* assemblies;
-  cpl_model* prototype;       // the first instance, until someone asks for it
-  cpli_members* draft;        // the same of a system with steppers
-  cpli_shared_desc* box;      // holds its description
-  cpli_merged* merged;        // likewise
-  cpli_modes_plan* modes;     // of a system with modes
-  struct cpli_tlm_plan* tlm;  // delay lines. Nullable
-  cpl_description desc;       // a copy of it, with the experiment of the definition
+  cpl_model* prototype;           // the first instance, until it is requested
+  cpli_members* draft;            // the same of a system with steppers
+  cpli_shared_desc* shared_desc;  // owner of its description
+  cpli_merged* merged;            // likewise
+  cpli_modes_plan* modes;         // of a system with modes
+  struct cpli_tlm_plan* tlm;      // delay lines. Nullable
+  cpl_description desc;           // a copy of it, with the experiment of the definition
   char* name;
-  char* path;   // before the names of what is in it: "", "outer.inner."
+  char* path;   // prefix of the names in it: "", "outer.inner."
   void* calls;  // FILE* of the call log, when it is the outermost system. Nullable
   int32_t n_calls;
 } cpli_built;
 
 //------------------------------------ open.c ------------------------------------
 
-/// The sources of all models of the definition, and which of them are steppers.
+/// Opens the sources of all models of the definition, and determines which are steppers.
 cpl_status cpli_open_members(cpli_built* b, const cpli_chain* chain);
 
 //------------------------------------ build.c ------------------------------------
 
-/// What cpl_system_build() does, inside of other systems. Nullable: outer
+/// cpl_system_build(), also for nested systems. Nullable: outer
 cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
                       cpl_source** out);
 /// The members of another instance. Owned: *out by the caller, who calls cpli_members_free().
@@ -137,33 +137,33 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
 
 cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
                           cpl_component* c);
-/// Compute the parameters of the system; they may use each other in any order.
+/// Computes the parameters of the system; they may depend on each other in any order.
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f);
-/// Write start values of members into the description of the aggregate.
+/// Writes start values of members into the description of the aggregate.
 cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate);
-/// Warn of start values that are not used, since the input is connected. Nullable: aggregate
+/// Warns of unused start values of connected inputs. Nullable: aggregate
 void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate);
 
 //------------------------------------ inputs.c ------------------------------------
 
-/// Read the tables of the inputs and find the units of their columns.
+/// Reads the tables of the inputs and finds the units of their columns.
 /// Owned: by the system, which calls cpli_inputs_release() (also fine after a failure).
 cpl_status cpli_inputs_prepare(cpli_built* b);
 void cpli_inputs_release(cpli_built* b);
-/// The first file that a system, or one inside it, reads a table from and that `is` is true of;
-/// NULL: none, or `source` is no system.
+/// The first table file of a system, or one inside it, for which `is` is true; NULL: none, or
+/// `source` is no system.
 const char* cpli_inputs_find_file(const cpl_source* source,
                                   bool (*is)(const char* path, const void* user), const void* user);
-/// Inputs of the whole take the units of what they are connected to.
+/// Inputs of the whole take the units of the variables they are connected to.
 cpl_status cpli_inputs_infer_units(cpli_built* b);
-/// Give the signal of an input its unit.
+/// Sets the unit of the signal of an input.
 void cpli_inputs_mark(const cpli_built* b, size_t i, cpl_signal* s);
 /// A constant expression, or a number with a unit that is converted to `unit`. `what` names the
 /// variable in messages. Nullable: unit
 cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_located_text* text,
                                  const char* what, const cpl_unit* unit, bool difference,
                                  double* out);
-/// The start value of an input of the whole; *out stays when it has none.
+/// The start value of an input of the whole; *out is unchanged when it has none.
 cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* out);
 
 //------------------------------------ bridges.c ------------------------------------
@@ -171,29 +171,29 @@ cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* 
 cpl_status cpli_bridges_init(cpli_built* b, cpli_assembly* one);
 /// The port of the aggregate for a variable of a stepper.
 cpl_port cpli_bridge_in(void* assembly, cpli_ref ref);
-/// Note that the port of a stepper's variable leads to this one.
+/// Notes that the port of a stepper's variable is connected to `target`.
 void cpli_bridge_to(cpli_assembly* one, cpl_port port, const cpl_variable* target);
-/// The signal an expression for an input of a stepper leaves by.
+/// The output signal of an expression for an input of a stepper.
 cpl_port cpli_bridge_out(cpli_assembly* one, const cpli_built* b, int32_t model, int32_t var);
 cpl_status cpli_add_route(cpli_assembly* one, cpli_route route);
 
 //------------------------------------ calls.c ------------------------------------
 
-/// Make the file the definition names, unless the system is inside of one that has it.
+/// Opens the file the definition names, unless an outer system has opened one.
 cpl_status cpli_calls_open(cpli_built* b, cpli_chain* chain);
-/// An FMU writes to it.
+/// Makes an FMU write to it.
 void cpli_calls_join(const cpli_built* b, const cpli_chain* chain, cpl_open_def* fmu);
 /// Fails when no FMU writes to it.
 cpl_status cpli_calls_check(const cpli_built* b);
 
 //------------------------------------ cosimulation.c ------------------------------------
 
-/// The members of a system with steppers; what is not a stepper is one part, and has a name of its
-/// own: "system.models", or "system.expressions" when it has nothing else to compute.
+/// The members of a system with steppers; everything that is not a stepper is one part, with a name
+/// of its own: "system.models", or "system.expressions" when it only computes expressions.
 cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out);
 void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
-/// What the definition and `def` say about a master.
+/// Combines the settings of the definition and of `def` for a master.
 cpl_status cpli_take_master(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out);
 cpl_status cpli_members_couple(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
                                cpl_stepper** out);
@@ -203,47 +203,46 @@ cpl_status cpli_members_couple(cpli_built* b, cpli_members* draft, const cpl_ste
 cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_modes_plan** out);
 void cpli_modes_plan_free(cpli_modes_plan* p);  // Nullable
 cpl_status cpli_modes_stepper(cpli_built* b, const cpl_stepper_def* def, cpl_stepper** out);
-/// What a nested system says of its solver counts more than what the outer one says.
+/// Settings of a nested system take precedence over those of the outer one.
 cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver);
 
-/// The definition of the whole; modes[] gets what all instances have in common.
+/// Fills the definition of the whole; modes[]: the data that all instances share.
 void cpli_modes_fill(const cpli_built* b, const cpli_modes_plan* p, cpl_mode* modes,
                      cpl_modes_def* out);
 
 //------------------------------------ varying.c ------------------------------------
 
-/// Which members with modes are models of the aggregate.
+/// Determines which members with modes are models of the aggregate.
 cpl_status cpli_varying_choose(cpli_built* b);
 bool cpli_varying_is(const cpl_source* source);  // a system with modes
 cpl_status cpli_varying_make(cpl_source* source, const char* name, cpl_model** out);
 
-//------------------------------------ ways.c ------------------------------------
+//------------------------------------ transitions.c ------------------------------------
 
-/// The transitions of a mode: what they set, found in the two modes they lead from and to.
+/// Makes the transitions of a mode: resolves the names they set in the modes they connect.
 cpl_status cpli_transitions_make(cpli_modes_plan* p, const cpl_system_def* def, int32_t mode);
-/// For cpl_system_note(). Owned: text by the plan. Nullable: there was no memory for it.
+/// For cpl_system_note(). Owned: text by the plan. Nullable: out of memory.
 cpl_status cpli_modes_add_note(cpli_modes_plan* p, char* text);
 void cpli_transitions_free(cpli_modes_plan* p);
 
-//------------------------------------ cosimulation.c, for others
-//------------------------------------
+//-------------------------------- cosimulation.c, for other files --------------------------------
 
-/// The model of each part of the description, -1 for the aggregate: n_models + 1 numbers at most.
+/// The model of each part of the description, -1 for the aggregate: at most n_models + 1 numbers.
 cpl_status cpli_members_order(cpli_built* b, const cpli_members* draft, int32_t* models);
-/// The stepper of a member that stands beside the aggregate. `coupled`: someone may take it back.
+/// The stepper of a member outside of the aggregate. `coupled`: it may be rolled back.
 cpl_status cpli_member_stepper(cpli_built* b, cpli_members* draft, int32_t model,
                                const cpl_stepper_def* def, bool coupled, cpl_stepper** out);
 
 //------------------------------------ tlm_resolve.c, tlm.c ------------------------------------
 
-/// Find what the sections `interfaces:` and `tlm:` name; b->tlm stays NULL without lines.
+/// Resolves the sections `interfaces:` and `tlm:`; b->tlm stays NULL without lines.
 cpl_status cpli_tlm_resolve(cpli_built* b, cpli_functions* functions);
 void cpli_tlm_plan_free(cpli_built* b);
-/// How many waves arrive at models; add them and the forces they make to the lists.
+/// The number of waves that arrive at models; adds them and their forces to the lists.
 int32_t cpli_tlm_waves(const cpli_built* b);
 cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* signals,
                               int32_t* n_signals, cpl_coupling* couplings, int32_t* n_couplings);
-/// Take what lines give to models out of the inputs of the whole.
+/// Removes inputs that lines provide from the inputs of the whole.
 void cpli_tlm_hide(cpli_built* b);
 cpl_status cpli_members_lines(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
                               cpl_stepper** out);

@@ -49,7 +49,7 @@ static bool is_discrete(const cpl_variable* v) {
   return v->type != CPL_REAL || v->variability != CPL_VARIABILITY_CONTINUOUS;
 }
 
-// An input that changes at events only needs one where a value arrives for it.
+// A discrete input needs a discrete signal as its source.
 void cpli_bridge_to(cpli_assembly* one, cpl_port port, const cpl_variable* target) {
   int32_t i = port.part < 0 ? port.var - one->first_bridge : -1;
   if (i >= 0 && (size_t)i < one->n_bridges && is_discrete(target)) one->bridges[i].discrete = true;

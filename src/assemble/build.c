@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From the definition of a system to an aggregate. A built system is a source: its models are
+// Builds an aggregate from the definition of a system. A built system is a source: its models are
 // opened once, and every instance is assembled from instances of them, with functions of its own.
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int by_name(const void* x, const void* y) {
   return strcmp(((const named*)x)->name, ((const named*)y)->name);
 }
 
-// A system with steppers inside is put together when its solver is known.
+// A system with steppers inside is composed when its solver is known.
 static cpl_status make_member(built* b, size_t i, cpli_members* d) {
   cpl_source* source = b->sources[i];
   const char* name = b->def->models[i].name.text;
@@ -39,8 +39,8 @@ static cpl_status make_member(built* b, size_t i, cpli_members* d) {
   return source->ops->make_model(source, name, &d->models[i]);
 }
 
-// In the order of names, which is the order the aggregate walks them in: neighbours in time are
-// neighbours in memory.
+// In the order of names, in which the aggregate evaluates them: neighbours in time are neighbours
+// in memory.
 static cpl_status make_members(built* b, cpli_members* d) {
   cpl_status st = CPL_OK;
   size_t n = b->def->n_models;
@@ -210,7 +210,7 @@ static cpl_status check_type(built* b, const cpli_connection* c, cpl_type to, cp
                       c->target.text, cpl_type_name(to), c->source.text, cpl_type_name(from));
 }
 
-// Between steppers, and where the value is no Real, the master carries it.
+// Connections between steppers, and of types other than Real, are links of the master.
 static bool route_connection(built* b, assembly* one, const cpli_link* link, cpl_status* st) {
   if (link->source.kind != CPLI_REF_VARIABLE) return false;
   int32_t from = link->source.model, to = link->model;
@@ -251,7 +251,7 @@ static cpl_status add_connection(built* b, cpli_functions* f, lists* l, size_t i
                              type);
 }
 
-// The unit of a signal that stands for a variable.
+// Gives a signal the unit of the variable it stands for.
 static void mark_unit(const built* b, int32_t model, const cpl_variable* v, cpl_signal* s) {
   s->relative_quantity = v->relative_quantity;
   if (v->unit < 0) return;
@@ -293,7 +293,7 @@ static cpl_status event_times(built* b, cpli_functions* f, const cpli_event* e,
     st = cpli_constant_of_text(f, &e->at[i], b->parameters, b->known, &t);
     size_t k = i;
     for (; st >= 0 && k > 0 && times[k - 1] > t; k--)
-      times[k] = times[k - 1];  // ascending, whatever the file says
+      times[k] = times[k - 1];  // ascending, even if the file is not
     if (st >= 0) times[k] = t;
   }
   out->times = times;
@@ -301,7 +301,7 @@ static cpl_status event_times(built* b, cpli_functions* f, const cpli_event* e,
   return st;
 }
 
-// What an event sets: an expression, or a bare name, whose unit is converted.
+// The value that an event assigns: an expression, or a bare name, whose unit is converted.
 static cpl_status set_value(built* b, cpli_functions* f, cpli_ref target,
                             const cpli_located_text* value, cpli_located_text* out) {
   cpli_ref source;
@@ -322,7 +322,7 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
       e->when.text != NULL ? cpli_function_of_text(f, &e->when, &out->condition, &type) : CPL_OK;
   if (st >= 0 && type != CPL_BOOLEAN) {
     st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->when.place,
-                      "%s is no condition: it is neither true nor false", e->when.text);
+                      "%s is not a condition: it is neither true nor false", e->when.text);
   }
   out->stop = e->stop;
   out->at_start = e->at_start;
@@ -337,7 +337,7 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
     st = cpli_resolve_set(&b->resolver, &b->links, &e->sets[i].name, &ref);
     if (st >= 0 && ref.kind == CPLI_REF_VARIABLE && b->is_stepper[ref.model])
       st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->sets[i].name.place,
-                        "%s belongs to a co-simulation model, which no event can reach into",
+                        "%s belongs to a co-simulation model, which events cannot change",
                         e->sets[i].name.text);
     if (st >= 0) targets[i] = cpli_port_of(f, ref);
     if (st >= 0) st = set_value(b, f, ref, &e->sets[i].value, &values[i]);
@@ -382,7 +382,7 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
   return st;
 }
 
-// Signals for what comes from steppers and goes to them, behind all others.
+// Signals from and to steppers, after all others.
 static cpl_status add_bridges(built* b, lists* l) {
   assembly* one = l->one;
   if (one->no_memory) return cpli_nomem(b->base.ctx);
@@ -411,7 +411,7 @@ static cpl_status make_inner(built* b, const char* name, const lists* l, cpli_me
   for (size_t i = 0; i < b->def->n_models; i++) {
     if (b->is_stepper[i]) continue;
     parts[n++] = draft->models[i];
-    draft->models[i] = NULL;  // the aggregate's from here on
+    draft->models[i] = NULL;  // owned by the aggregate from here on
   }
   cpl_aggregate_def def = {.name = name,
                            .parts = parts,
@@ -514,7 +514,7 @@ static void destroy(cpl_source* source) {
     cpli_free(ctx, one->routes);
     cpli_free(ctx, one);
   }
-  cpli_shared_desc_release(b->box);
+  cpli_shared_desc_release(b->shared_desc);
   cpli_merged_release(b->merged);
   cpli_tlm_plan_free(b);
   cpli_links_free(&b->links);
@@ -551,7 +551,7 @@ static const cpl_default_experiment* member_experiment(const built* b, size_t i)
   return (int32_t)i < b->modes->n ? &b->modes->modes[i].source->desc->experiment : NULL;
 }
 
-// Where the file names no stop time, the longest of its models decides.
+// Without a stop time in the file, the longest of its models is used.
 static void take_times_of_members(built* b) {
   cpl_default_experiment* e = &b->desc.experiment;
   const cpl_default_experiment* member;
@@ -581,7 +581,7 @@ static void take_experiment(built* b) {
   take_times_of_members(b);
 }
 
-// A nested system is named as the model it is, with those around it.
+// A nested system is named like its model, with the names of the outer systems.
 static cpl_status allocate(built* b, const cpli_chain* outer) {
   cpl_context* ctx = b->base.ctx;
   size_t n = b->def->n_models;
@@ -620,7 +620,7 @@ static cpl_status resolve_all(built* b) {
   return st;
 }
 
-// A system with modes is made of the systems its modes are.
+// A system with modes consists of one system per mode.
 static cpl_status build_modes(built* b, const cpli_chain* chain, cpl_source** out) {
   cpl_status st = cpli_modes_plan_make(b, chain, &b->modes);
   if (st >= 0) st = cpli_calls_check(b);
@@ -629,7 +629,7 @@ static cpl_status build_modes(built* b, const cpli_chain* chain, cpl_source** ou
     return st;
   }
   b->base.ops = &stepper_ops;
-  b->desc = b->modes->box->desc;
+  b->desc = b->modes->shared_desc->desc;
   b->desc.kind = "system";
   take_experiment(b);
   *out = &b->base;
@@ -669,9 +669,9 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
   }
   cpli_warn_starts(b, model ? b->prototype : b->draft->inner);
   if (model) b->varies = b->prototype->ops->structure != NULL;
-  if (model) b->box = cpli_shared_desc_retain(b->prototype);
+  if (model) b->shared_desc = cpli_shared_desc_retain(b->prototype);
   else b->base.ops = &stepper_ops;
-  b->desc = model ? b->box->desc : b->merged->desc;
+  b->desc = model ? b->shared_desc->desc : b->merged->desc;
   b->desc.kind = "system";
   take_experiment(b);
   *out = &b->base;

@@ -28,6 +28,6 @@ void cpli_calls_join(const cpli_built* b, const cpli_chain* chain, cpl_open_def*
 cpl_status cpli_calls_check(const cpli_built* b) {
   if (b->calls == NULL || b->n_calls > 0) return CPL_OK;
   return cpl_fail(b->base.ctx, CPL_ERR_INPUT,
-                  "%s: there is no FMU in it, and only the calls of FMUs can be recorded",
+                  "%s: it contains no FMU, and only the calls of FMUs can be recorded",
                   b->base.path);
 }

@@ -21,27 +21,27 @@ void cpli_members_free(cpli_built* b, cpli_members* d) {
   }
   cpli_free(ctx, d->models);
   cpli_free(ctx, d->steppers);
-  cpli_free(ctx, d);  // the assembly is the system's
+  cpli_free(ctx, d);  // the assembly belongs to the system
 }
 
 //------------------------------------ parts and links ------------------------------------
 
-// The parts of the master in the order of their names: models beside the aggregate, and it.
-typedef struct place {
+// The parts of the master in the order of their names: members outside of the aggregate, and it.
+typedef struct layout_part {
   const char* name;
   int32_t model;  // -1: the aggregate
-} place;
+} layout_part;
 
 typedef struct layout {
-  place* parts;
+  layout_part* parts;
   int32_t n;
-  int32_t* part_of;  // by model; the aggregate behind them
+  int32_t* part_of;  // by model; the aggregate comes last
   cpl_master_link* links;
   int32_t n_links;
 } layout;
 
 static int by_name(const void* x, const void* y) {
-  const place *a = x, *b = y;
+  const layout_part *a = x, *b = y;
   int order = strcmp(a->name, b->name);
   return order != 0 ? order : a->model < b->model ? -1 : a->model > b->model;
 }
@@ -62,7 +62,7 @@ static cpl_status end_of(cpli_built* b, const cpli_members* d, const layout* l,
   }
   *part = l->part_of[n];
   char* text = NULL;
-  if (end->name == NULL)  // of a model inside
+  if (end->name == NULL)  // a variable of a member
     text = cpli_printf(b->base.ctx, "%s.%s", b->def->models[end->model].name.text,
                        b->sources[end->model]->desc->vars[end->var].name);
   *var = cpl_find_variable(d->inner->base.desc, end->name != NULL ? end->name : text);
@@ -79,9 +79,9 @@ static cpl_status make_layout(cpli_built* b, const cpli_members* d, layout* l) {
                 .links = cpli_alloc(ctx, one->n_routes, sizeof *l->links)};
   if (l->parts == NULL || l->part_of == NULL || l->links == NULL) return cpli_nomem(ctx);
   for (size_t i = 0; i < n; i++) {
-    if (b->is_stepper[i]) l->parts[l->n++] = (place){b->def->models[i].name.text, (int32_t)i};
+    if (b->is_stepper[i]) l->parts[l->n++] = (layout_part){b->def->models[i].name.text, (int32_t)i};
   }
-  if (d->inner != NULL) l->parts[l->n++] = (place){d->inner->base.name, -1};
+  if (d->inner != NULL) l->parts[l->n++] = (layout_part){d->inner->base.name, -1};
   qsort(l->parts, (size_t)l->n, sizeof *l->parts, by_name);
   for (int32_t i = 0; i < l->n; i++)
     l->part_of[l->parts[i].model >= 0 ? (size_t)l->parts[i].model : n] = i;
@@ -126,7 +126,7 @@ cpl_status cpli_members_order(cpli_built* b, const cpli_members* d, int32_t* mod
   return st;
 }
 
-//------------------------------------ what the definition says ------------------------------------
+//------------------------------------ settings ------------------------------------
 
 static cpl_status bad_word(cpli_built* b, const cpli_located_text* t, const char* key,
                            const char* known) {
@@ -134,7 +134,7 @@ static cpl_status bad_word(cpli_built* b, const cpli_located_text* t, const char
                       t->text, known);
 }
 
-static cpl_status take_words(cpli_built* b, cpl_master_def* out) {
+static cpl_status take_options(cpli_built* b, cpl_master_def* out) {
   const cpli_cosimulation* c = &b->def->cosimulation;
   if (c->algorithm.text != NULL &&
       !cpl_master_algorithm_by_name(c->algorithm.text, &out->algorithm))
@@ -151,7 +151,7 @@ static cpl_status take_words(cpli_built* b, cpl_master_def* out) {
   return CPL_OK;
 }
 
-// The shortest step an FMU names as its own.
+// The shortest step that an FMU gives as its default.
 static double step_of_models(const cpli_built* b) {
   double step = INFINITY;
   for (size_t i = 0; i < b->def->n_models; i++) {
@@ -180,7 +180,7 @@ static void take_numbers(cpli_built* b, const cpl_stepper_def* def, cpl_master_d
 
 cpl_status cpli_take_master(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out) {
   take_numbers(b, def, out);
-  return take_words(b, out);
+  return take_options(b, out);
 }
 
 static cpl_status take_steps(cpli_built* b, cpli_functions* f, const layout* l,
@@ -192,7 +192,7 @@ static cpl_status take_steps(cpli_built* b, cpli_functions* f, const layout* l,
     double step = 0;
     if (model < 0 || !b->is_stepper[model])
       return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &s->name.place,
-                          "steps: %s is no co-simulation model of this system", s->name.text);
+                          "steps: %s is not a co-simulation model of this system", s->name.text);
     cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &step);
     if (st < 0) return st;
     if (!(step > 0))
@@ -210,7 +210,7 @@ static cpl_status bond_end(cpli_built* b, const layout* l, const cpli_located_te
   if (st < 0) return st;
   if (ref.kind != CPLI_REF_VARIABLE || !b->is_stepper[ref.model])
     return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->place,
-                        "bonds: %s is no input of a co-simulation model", text->text);
+                        "bonds: %s is not an input of a co-simulation model", text->text);
   *part = l->part_of[ref.model];
   *var = ref.index;
   return CPL_OK;
@@ -226,7 +226,7 @@ static cpl_status take_bonds(cpli_built* b, const layout* l, cpl_master_bond* bo
   return st;
 }
 
-//------------------------------------ putting together ------------------------------------
+//------------------------------------ composition ------------------------------------
 
 cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
   const cpli_experiment* e = &def->experiment;
@@ -236,7 +236,7 @@ cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
     int key;
     bool known;
     const char* names;
-  } said[] = {
+  } choices[] = {
       {v->solver, CPLI_SOLVER, v->solver == NULL || cpl_solver_by_name(v->solver, &solver->kind),
        cpl_solver_names()},
       {v->linear, CPLI_LINEAR_KEY,
@@ -246,10 +246,10 @@ cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
        "auto, lazy, every, events, off"},
       {v->loops, CPLI_LOOPS_KEY, v->loops == NULL || cpl_loops_by_name(v->loops, &solver->form),
        "nested, as-rows"}};
-  for (size_t i = 0; i < CPLI_COUNT(said); i++) {
-    if (!said[i].known)
-      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &e->places[said[i].key], "%s is not known (%s)",
-                          said[i].text, said[i].names);
+  for (size_t i = 0; i < CPLI_COUNT(choices); i++) {
+    if (!choices[i].known)
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &e->places[choices[i].key],
+                          "%s is not known (%s)", choices[i].text, choices[i].names);
   }
   if (!isnan(v->step)) solver->step = v->step;
   if (!isnan(v->rtol)) solver->rtol = v->rtol;
@@ -322,10 +322,11 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
   return st;
 }
 
-//------------------------------------ side by side ------------------------------------
+//------------------------------------ independent steppers ------------------------------------
 
 static bool works_ahead(const cpl_source* source) {
-  if (source->ops->make_model != NULL) return source->ops->make_stepper == NULL;  // else its own
+  // otherwise its own
+  if (source->ops->make_model != NULL) return source->ops->make_stepper == NULL;
   const cpli_modes_plan* p =
       cpl_system_definition(source) != NULL ? ((const cpli_built*)source)->modes : NULL;
   for (int32_t k = 0; p != NULL && k < p->n; k++) {
@@ -334,7 +335,7 @@ static bool works_ahead(const cpl_source* source) {
   return p != NULL;
 }
 
-// Members without connections need no master, unless one is asked for.
+// Members without connections need no master, unless one is requested.
 static bool is_loose(const cpli_built* b, const layout* l) {
   for (size_t i = 0; i < b->def->n_models; i++) {
     if (b->is_stepper[i] && !works_ahead(b->sources[i])) return false;
@@ -342,8 +343,8 @@ static bool is_loose(const cpli_built* b, const layout* l) {
   return l->n_links == 0 && !b->def->cosimulation.given;
 }
 
-static cpl_status put_beside(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                             const layout* l, cpl_stepper** out) {
+static cpl_status make_independent(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                                   const layout* l, cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
   cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n, sizeof(cpl_stepper*));
   cpl_status st = parts != NULL ? CPL_OK : cpli_nomem(ctx);
@@ -361,7 +362,7 @@ static cpl_status put_beside(cpli_built* b, cpli_members* d, const cpl_stepper_d
   return st;
 }
 
-//------------------------------------ beside a master ------------------------------------
+//------------------------------- steppers independent of the master -------------------------------
 
 static bool has_step(const cpli_built* b, int32_t model) {
   const cpli_cosimulation* c = &b->def->cosimulation;
@@ -371,8 +372,8 @@ static bool has_step(const cpli_built* b, int32_t model) {
   return false;
 }
 
-// Which parts the master has to couple, and how many: all that are linked, that the section
-// `master` names, or that cannot go at a pace of their own.
+// Finds and counts the parts that the master has to couple: those that are linked, named in the
+// section `master`, or unable to advance at their own pace.
 static int32_t find_linked(const cpli_built* b, const layout* l, bool* linked) {
   int32_t n = 0;
   bool all = l->n_links == 0 || b->def->cosimulation.n_bonds > 0;
@@ -387,7 +388,7 @@ static int32_t find_linked(const cpli_built* b, const layout* l, bool* linked) {
   return n;
 }
 
-// The layout of what is linked. number[i]: of each part in it; -1: it is not there.
+// The layout of the linked parts. number[i]: the index of each part in it; -1: none.
 static cpl_status take_linked(cpli_built* b, const layout* l, const bool* linked, int32_t* number,
                               layout* out) {
   cpl_context* ctx = b->base.ctx;
@@ -412,10 +413,10 @@ static cpl_status take_linked(cpli_built* b, const layout* l, const bool* linked
   return CPL_OK;
 }
 
-// The master stands behind all that go at a pace of their own. Its variables are in the order they
-// have in the whole.
-static void find_places(const cpli_built* b, const layout* l, int32_t* number,
-                        cpli_independent_slot* places) {
+// The master comes after the independent steppers. Its variables are in the order they have in the
+// whole.
+static void find_slots(const cpli_built* b, const layout* l, int32_t* number,
+                       cpli_independent_slot* slots) {
   int32_t n = 0;
   uint32_t inner = 0;
   for (int32_t i = 0; i < l->n; i++) {
@@ -423,8 +424,8 @@ static void find_places(const cpli_built* b, const layout* l, int32_t* number,
   }
   for (int32_t v = 0; v < b->merged->desc.n_vars; v++) {
     int32_t part = number[b->merged->part_of_var[v]];
-    places[v] = part >= 0 ? (cpli_independent_slot){n, inner++}
-                          : (cpli_independent_slot){-1 - part, b->merged->ref_of_var[v]};
+    slots[v] = part >= 0 ? (cpli_independent_slot){n, inner++}
+                         : (cpli_independent_slot){-1 - part, b->merged->ref_of_var[v]};
   }
 }
 
@@ -437,7 +438,7 @@ static cpl_status make_linked(cpli_built* b, cpli_members* d, const cpl_stepper_
   return st;
 }
 
-// Those without links first, then the master.
+// The steppers without links first, then the master.
 static cpl_status make_all(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
                            const layout* l, const layout* inner, const bool* linked,
                            cpl_stepper** parts, int32_t* n) {
@@ -458,14 +459,14 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
   layout inner = {0};
   int32_t* number = cpli_alloc(ctx, (size_t)l->n, sizeof *number);
   cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n + 1, sizeof(cpl_stepper*));
-  cpli_independent_slot* places = cpli_alloc(ctx, (size_t)b->merged->desc.n_vars, sizeof *places);
+  cpli_independent_slot* slots = cpli_alloc(ctx, (size_t)b->merged->desc.n_vars, sizeof *slots);
   int32_t n = 0;
-  cpl_status st = number != NULL && parts != NULL && places != NULL ? CPL_OK : cpli_nomem(ctx);
+  cpl_status st = number != NULL && parts != NULL && slots != NULL ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = take_linked(b, l, linked, number, &inner);
-  if (st >= 0) find_places(b, l, number, places);
+  if (st >= 0) find_slots(b, l, number, slots);
   if (st >= 0) st = make_all(b, d, def, l, &inner, linked, parts, &n);
   if (st >= 0) {
-    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, n, b->merged, places,
+    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, n, b->merged, slots,
                           out);
   } else {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
@@ -473,7 +474,7 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
   free_layout(b, &inner);
   cpli_free(ctx, number);
   cpli_free(ctx, parts);
-  cpli_free(ctx, places);
+  cpli_free(ctx, slots);
   return st;
 }
 
@@ -484,7 +485,7 @@ cpl_status cpli_members_couple(cpli_built* b, cpli_members* d, const cpl_stepper
   bool* linked = cpli_alloc(b->base.ctx, (size_t)l.n, sizeof *linked);
   if (st >= 0 && linked == NULL) st = cpli_nomem(b->base.ctx);
   if (st < 0) goto done;
-  if (is_loose(b, &l)) st = put_beside(b, d, def, &l, out);
+  if (is_loose(b, &l)) st = make_independent(b, d, def, &l, out);
   else if (def->one_master || def->solver.restart_each_step || find_linked(b, &l, linked) == l.n)
     st = couple(b, d, def, &l, b->merged, out);
   else st = couple_linked(b, d, def, &l, linked, out);
@@ -500,7 +501,7 @@ cpl_stepper_def cpl_default_stepper_def(void) {
   return (cpl_stepper_def){.solver = cpl_default_solver_def()};
 }
 
-// The name begins with that of the system, which is where it stands among the parts.
+// The name begins with that of the system, which determines its position among the parts.
 cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out) {
   const char* what = b->n_steppers < b->def->n_models ? "models" : "expressions";
   if (b->tlm != NULL) return cpli_members_make(b, name, out);
@@ -514,7 +515,7 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cp
   *out = NULL;
   cpli_built* b = (cpli_built*)system;
   if (cpl_system_definition(system) == NULL)
-    return cpl_fail(system->ctx, CPL_ERR_INPUT, "%s: this is no system", system->path);
+    return cpl_fail(system->ctx, CPL_ERR_INPUT, "%s: this is not a system", system->path);
   if (b->modes != NULL) return cpli_modes_stepper(b, def, out);
   const char* name = def->name != NULL ? def->name : b->name;
   if (system->ops->make_model != NULL) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A comparison that has just turned, or that an event has brought next to zero, keeps its value
-// within a band around zero (hysteresis), so that rounding errors do not turn it back and forth. A
-// guard that fires again and again as soon as its mode is entered is reported as chattering.
+// A comparison that has just changed, or that an event has brought close to zero, keeps its value
+// within a band around zero (hysteresis), so that rounding errors do not toggle it. A guard that
+// fires repeatedly as soon as its mode is entered is reported as chattering.
 #include "assemble/function.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #include "format/number.h"
 
-//------------------------------------ what is kept ------------------------------------
+//------------------------------------ ownership ------------------------------------
 
 typedef struct cpli_kept {
   struct cpli_kept* next;
@@ -50,13 +50,13 @@ cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref) {
   return part >= 0 ? (cpl_port){part, ref.index} : f->bridge(f->bridge_user, ref);
 }
 
-// Slots are numbered as names are met.
+// Slots are numbered in the order of the names.
 typedef struct names {
   cpli_functions* f;
   cpli_ref* refs;
   size_t n, cap;
   bool no_memory, constants_only;
-  char missed[512];  // a name that was not found; what is near it is only looked for when asked
+  char missed[512];  // a name that was not found; similar names are only searched for on demand
 } names;
 
 static int32_t resolve(void* user, const char* name, cpl_type* type) {
@@ -98,9 +98,9 @@ static cpl_status parse(names* s, const cpli_located_text* text, cpli_expr** out
 
 //------------------------------------ one expression ------------------------------------
 
-// A comparison that has just turned, or that an event has brought next to zero, would be turned
-// back and forth by mere round-off. It rests: it keeps its side until its indicator has left a band
-// around zero, whose width is relative to the largest indicator seen so far.
+// Rounding would toggle a comparison that has just changed, or that an event has brought close to
+// zero. It rests: it keeps its value until its indicator has left a band around zero, whose width
+// is relative to the largest indicator so far.
 static const double band_width = 1e-10, late_width = 1e-6;
 
 typedef struct formula {
@@ -110,20 +110,20 @@ typedef struct formula {
   cpli_relation* relations;
   double *frozen, *before, *z;
   double* scale;   // the largest indicator
-  double* band;    // of those that rest; 0: armed
-  double* beyond;  // how far past zero an indicator was when it turned last
+  double* band;    // of resting ones; 0: armed
+  double* beyond;  // how far past zero an indicator was at its last change
   bool never_rests;
-  double settled;  // when they settled last
-  bool begun;      // they have
-  // of a guard: a mode may be entered next to where it is left
-  const char *mode, *way;  // NULL: it is none
+  double settled;  // time of the last settling
+  bool begun;      // they have settled once
+  // of a guard: a mode may be entered close to where it is left
+  const char *mode, *transition;  // NULL: not a guard
   const char* text;
-  double since, fired;  // when the run began; when the guard turned last
-  int32_t in_a_row;     // how often it did so out of its rest, as soon as its mode was entered
+  double since, fired;  // beginning of the run; last change of the guard
+  int32_t in_a_row;     // how often it changed while resting, as soon as its mode was entered
 } formula;
 
-enum { CHATTERING = 50 };             // such turns in a row,
-static const double close_by = 1e-3;  // so close to each other, relative to the time simulated
+enum { CHATTERING = 50 };             // such changes in a row,
+static const double close_by = 1e-3;  // this close to each other, relative to the simulated time
 
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
   const formula* q = user;
@@ -135,7 +135,7 @@ static cpl_status formula_gradient(void* user, double t, const double* sources, 
   return cpli_expr_gradient(q->expr, q->ctx, t, sources, q->frozen, NULL, out, NULL);
 }
 
-// The side of its indicator that a comparison's value belongs to.
+// The sign of the indicator that corresponds to the value of a comparison.
 static double side(const formula* q, size_t k) {
   return (q->frozen[k] != 0) == q->relations[k].positive_is_true ? 1 : -1;
 }
@@ -158,13 +158,14 @@ static cpl_status formula_indicators(void* user, double t, const double* sources
   return st;
 }
 
-// 1 is what an indicator says in a branch that is not taken.
+// An indicator is 1 in a branch that is not taken.
 static void note_scale(formula* q, size_t k) {
   double size = fabs(q->z[k]);
   if (size != 1 && size > q->scale[k]) q->scale[k] = size;
 }
 
-// The first look at a time is at what crossed: it turns. Later ones see what the event made of it.
+// The first evaluation at a time is of the crossing: the comparison changes. Later ones see the
+// effect of the event.
 static void rest(formula* q, size_t k, bool again) {
   double band = q->band[k] > 0 ? q->band[k] : band_width * q->scale[k];
   bool near = fabs(q->z[k]) < band;
@@ -173,8 +174,8 @@ static void rest(formula* q, size_t k, bool again) {
   note_scale(q, k);
 }
 
-// From the very time on at which it turns, also where the comparison itself still says equal; but
-// at the start it is what it says.
+// It changes at exactly this time, even if the comparison itself is still an equality; but at the
+// start it has the value of the comparison.
 static void look_at_clock(formula* q, size_t k, double t, const double* sources) {
   double when;
   bool after;
@@ -190,7 +191,7 @@ static void forget(formula* q) {
   q->in_a_row = 0;
 }
 
-// How large indicators are is remembered from one stay in a mode to the next.
+// The scale of indicators is kept from one stay in a mode to the next.
 static void formula_begin(void* user) {
   formula* q = user;
   for (size_t k = 0; k < q->n_relations; k++) q->band[k] = 0;
@@ -205,8 +206,7 @@ static size_t turn_resting(formula* q) {
   return n;
 }
 
-// A guard that is true only by what lies within the band of zero has not fired: it rests on the
-// other side.
+// A guard that is true only within the band around zero has not fired: it rests on the other side.
 static cpl_status enter(formula* q, double t, const double* sources) {
   double value = 0;
   double* sizes = q->before;
@@ -215,7 +215,8 @@ static cpl_status enter(formula* q, double t, const double* sources) {
     if (!may_rest(q, k)) continue;
     if (sizes[k] > q->scale[k]) q->scale[k] = sizes[k];
     if (q->scale[k] == 0) continue;
-    // a crossing is located as exactly as time is: late in a long run that is not so near zero
+    // crossings are located to the accuracy of time, which late in a long run is not so close to
+    // zero
     double band = fmax(band_width, fmin(4 * q->beyond[k] / q->scale[k], late_width)) * q->scale[k];
     q->band[k] = fabs(q->z[k]) < band ? band : 0;
   }
@@ -226,8 +227,9 @@ static cpl_status enter(formula* q, double t, const double* sources) {
   return CPL_OK;
 }
 
-// A guard that was next to zero when its mode was entered and turned without leaving it before: two
-// modes that lead back to each other so do it over and over again, at what a guard can tell apart.
+// A guard that was close to zero when its mode was entered and changed without leaving the band:
+// two modes with such transitions to each other alternate endlessly, at the resolution of the
+// guards.
 static cpl_status watch_guard(formula* q, double t, bool from_rest) {
   double distance = t - q->fired;
   q->fired = t;
@@ -237,8 +239,8 @@ static cpl_status watch_guard(formula* q, double t, bool from_rest) {
       q->ctx, CPL_ERR_MODEL,
       "chattering between modes: mode %s is left (%s, %s) as soon as it is entered, %d "
       "times in a row, the last at t=%.12g, %.2g s after the one before; the modes need "
-      "a hysteresis, or another mode for what happens there",
-      q->mode, q->way, q->text, q->in_a_row, t, distance);
+      "a hysteresis, or another mode for the behaviour there",
+      q->mode, q->transition, q->text, q->in_a_row, t, distance);
 }
 
 static cpl_status formula_settle(void* user, double t, const double* sources, bool* changed) {
@@ -246,20 +248,20 @@ static cpl_status formula_settle(void* user, double t, const double* sources, bo
   if (t < q->settled) forget(q);  // another run
   if (isnan(q->since)) q->since = t;
   bool again = q->begun && t == q->settled, entered = q->mode != NULL && !q->begun;
-  bool turned = false, from_rest = true;
+  bool toggled = false, from_rest = true;
   memcpy(q->before, q->frozen, q->n_relations * sizeof *q->frozen);
   cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
   if (st == CPL_OK) st = cpli_expr_settle(q->expr, q->ctx, t, sources, q->frozen);
   for (size_t k = 0; k < q->n_relations && st == CPL_OK; k++) {
-    double band = q->band[k];  // of what rests: it turns behind that
+    double band = q->band[k];  // a resting one changes at the edge of its band
     if (by_time(q, k)) look_at_clock(q, k, t, sources);
     else if (may_rest(q, k)) rest(q, k, again);
     if (!q->begun || q->frozen[k] == q->before[k]) continue;
     q->beyond[k] = fmax(fabs(q->z[k]) - band, 0);
-    turned = true;
+    toggled = true;
     from_rest = from_rest && band > 0;
   }
-  if (st == CPL_OK && turned && q->mode != NULL) st = watch_guard(q, t, from_rest);
+  if (st == CPL_OK && toggled && q->mode != NULL) st = watch_guard(q, t, from_rest);
   *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
   if (entered && st == CPL_OK) st = enter(q, t, sources);
   q->settled = t;
@@ -267,7 +269,7 @@ static cpl_status formula_settle(void* user, double t, const double* sources, bo
   return st;
 }
 
-// A step was accepted: what has left its band is armed again.
+// A step was accepted: comparisons that have left their bands are armed again.
 static cpl_status formula_accept(void* user, double t, const double* sources) {
   formula* q = user;
   cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
@@ -313,7 +315,7 @@ static cpli_mover mover_of(const cpli_functions* f, cpli_ref ref) {
   return CPLI_MOVED;
 }
 
-// Which of the relations time alone moves decides what the aggregate has to ask for.
+// Finds relations that depend on time alone, which the aggregate schedules as time events.
 static cpl_status find_movers(cpli_functions* f, formula* q, const cpli_ref* refs,
                               const int32_t* slots, size_t n, cpl_function* out) {
   if (q->n_relations == 0) return CPL_OK;
@@ -335,7 +337,7 @@ static cpl_status find_movers(cpli_functions* f, formula* q, const cpli_ref* ref
   return CPL_OK;
 }
 
-// Whether the gradient never changes once the parameters are set.
+// Whether the gradient is constant once the parameters are set.
 static bool is_linear(cpli_functions* f, const cpli_expr* expr, const cpli_ref* refs,
                       const int32_t* slots, size_t n) {
   bool* fixed = cpli_alloc(f->ctx, n, sizeof *fixed);
@@ -347,8 +349,8 @@ static bool is_linear(cpli_functions* f, const cpli_expr* expr, const cpli_ref* 
 }
 
 static const char* text_for_messages(cpli_functions* f, const cpli_located_text* text) {
-  char place[CPLI_PLACE_SIZE], whole[CPLI_PLACE_SIZE + 256];
-  snprintf(whole, sizeof whole, "%s%s", cpli_source_loc_text(&text->place, place), text->text);
+  char location[CPLI_PLACE_SIZE], whole[CPLI_PLACE_SIZE + 256];
+  snprintf(whole, sizeof whole, "%s%s", cpli_source_loc_text(&text->place, location), text->text);
   return cpli_arena_strdup(&f->arena, whole);
 }
 
@@ -359,8 +361,9 @@ static cpl_status fill(cpli_functions* f, names* s, const cpli_located_text* tex
   formula* q = cpli_arena_alloc(&f->arena, 1, sizeof *q);
   cpl_port* ports = cpli_arena_alloc(&f->arena, n, sizeof *ports);
   const char* shown = text_for_messages(f, text);
-  const char* said = cpli_arena_strdup(&f->arena, text->text);
-  if (q == NULL || ports == NULL || shown == NULL || said == NULL || !make_formula(f, expr, q))
+  const char* expression = cpli_arena_strdup(&f->arena, text->text);
+  if (q == NULL || ports == NULL || shown == NULL || expression == NULL ||
+      !make_formula(f, expr, q))
     return cpli_nomem(f->ctx);
   for (size_t i = 0; i < n; i++) ports[i] = cpli_port_of(f, s->refs[slots[i]]);
   *out = (cpl_function){.sources = ports,
@@ -370,7 +373,7 @@ static cpl_status fill(cpli_functions* f, names* s, const cpli_located_text* tex
                         .linear = is_linear(f, expr, s->refs, slots, n),
                         .user = q,
                         .text = shown,
-                        .expression = said};
+                        .expression = expression};
   return find_movers(f, q, s->refs, slots, n, out);
 }
 
@@ -416,10 +419,10 @@ cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint*
   return st;
 }
 
-void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way) {
+void cpli_function_is_guard(cpl_function* f, const char* mode, const char* transition) {
   formula* q = f->user;
   q->mode = mode;
-  q->way = way;
+  q->transition = transition;
   q->text = f->text;
 }
 
@@ -470,12 +473,12 @@ cpli_located_text cpli_scaled_text(cpli_arena* arena, const cpli_located_text* n
 typedef struct bundle {
   cpl_function* items;
   int32_t n;
-  int32_t** place;  // of each item's sources among those of the bundle
+  int32_t** index;  // index of each item's sources among those of the bundle
   double* gathered;
 } bundle;
 
 static void gather(const bundle* b, int32_t i, const double* sources) {
-  for (int32_t k = 0; k < b->items[i].n_sources; k++) b->gathered[k] = sources[b->place[i][k]];
+  for (int32_t k = 0; k < b->items[i].n_sources; k++) b->gathered[k] = sources[b->index[i][k]];
 }
 
 static cpl_status bundle_value(void* user, double t, const double* sources, double* out) {
@@ -514,27 +517,27 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_located_text* te
   size_t total = 0;
   bundle* b = cpli_arena_alloc(&f->arena, 1, sizeof *b);
   cpl_function* items = cpli_arena_alloc(&f->arena, n, sizeof *items);
-  int32_t** place = cpli_arena_alloc(&f->arena, n, sizeof *place);
-  if (b == NULL || items == NULL || place == NULL) return cpli_nomem(f->ctx);
+  int32_t** index = cpli_arena_alloc(&f->arena, n, sizeof *index);
+  if (b == NULL || items == NULL || index == NULL) return cpli_nomem(f->ctx);
   for (size_t i = 0; i < n && st >= 0; i++) {
     st = cpli_function_of_text(f, &texts[i], &items[i], NULL);
-    if (st >= 0) ((formula*)items[i].user)->never_rests = true;  // it remembers nothing
+    if (st >= 0) ((formula*)items[i].user)->never_rests = true;  // it has no memory
     total += st >= 0 ? (size_t)items[i].n_sources : 0;
   }
   if (st < 0) return st;
   cpl_port* ports = cpli_arena_alloc(&f->arena, total, sizeof *ports);
   *b = (bundle){.items = items,
                 .n = (int32_t)n,
-                .place = place,
+                .index = index,
                 .gathered = cpli_arena_alloc(&f->arena, total, sizeof(double))};
   if (ports == NULL || b->gathered == NULL) return cpli_nomem(f->ctx);
   int32_t used = 0;
   for (size_t i = 0; i < n; i++) {
-    place[i] = cpli_arena_alloc(&f->arena, (size_t)items[i].n_sources, sizeof **place);
-    if (place[i] == NULL) return cpli_nomem(f->ctx);
+    index[i] = cpli_arena_alloc(&f->arena, (size_t)items[i].n_sources, sizeof **index);
+    if (index[i] == NULL) return cpli_nomem(f->ctx);
     for (int32_t k = 0; k < items[i].n_sources; k++) {
       ports[used] = items[i].sources[k];
-      place[i][k] = used++;
+      index[i][k] = used++;
     }
   }
   *out = (cpl_function){.sources = ports,
@@ -548,13 +551,13 @@ cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_located_text* te
 
 //------------------------------------ tables ------------------------------------
 
-// Which rows a table has, for warnings. It is no part of the function's memory, so that a rollback
+// The range of a table, for warnings. It is not part of the function's state, so that a rollback
 // does not repeat a warning.
 typedef struct table_range {
   cpl_context* ctx;
   const cpl_table* table;
   size_t column;
-  double end;  // INFINITY: it is meant to hold its last value
+  double end;  // INFINITY: it is meant to keep its last value
   bool warned_of_begin, warned_of_end;
 } table_range;
 
@@ -574,7 +577,7 @@ static void begin_table(table_input* in, double t) {
   cpli_format_double(first, r->table->time[0]);
   cpli_format_double(start, t);
   cpl_log(r->ctx, CPL_LOG_WARNING, "",
-          "%s begins at t=%s, after the start of the run at t=%s: its first value is held until "
+          "%s begins at t=%s, after the start of the run at t=%s: its first value is used until "
           "then",
           cpli_column_text(r->table, r->column, column, sizeof column), first, start);
   r->warned_of_begin = true;
@@ -583,7 +586,7 @@ static void begin_table(table_input* in, double t) {
 static void warn_of_end(table_range* r, double t) {
   if (r->warned_of_end || !(t > r->end + 1e-12 * fabs(r->end))) return;
   char column[512];
-  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s ends at t=%.12g: its last value is held from there on",
+  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s ends at t=%.12g: its last value is used from there on",
           cpli_column_text(r->table, r->column, column, sizeof column), r->end);
   r->warned_of_end = true;
 }
@@ -618,7 +621,7 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
   if (in == NULL) return cpli_nomem(f->ctx);
   in->range = cpli_arena_alloc(&f->arena, 1, sizeof *in->range);
   if (in->range == NULL) return cpli_nomem(f->ctx);
-  // a column that is held between its rows may as well be held behind them; one row is a constant
+  // a column that is constant between its rows is so after the last one, too; one row is a constant
   bool holds_last = held || table->n_rows < 2;
   *in->range = (table_range){.ctx = f->ctx,
                              .table = table,

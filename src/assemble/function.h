@@ -10,15 +10,15 @@
 #include "model/table.h"
 #include "system/resolve.h"
 
-// Where functions live, and how references of the system become ports of the aggregate.
+// Owner of functions, and the mapping from references of the system to ports of the aggregate.
 typedef struct cpli_functions {
   cpl_context* ctx;
   cpli_arena arena;
   cpli_resolver* resolver;
   int32_t first_parameter, first_input;  // signals
-  struct cpli_kept* kept;                // what must be destroyed
-  // Where models stand in the aggregate. NULL: where they stand in the file; -1: beside it, and
-  // `bridge` makes a port for what is needed of them.
+  struct cpli_kept* kept;                // objects to be destroyed
+  // Indices of models in the aggregate. NULL: as in the file; -1: not in it, `bridge` makes a port
+  // for their variables.
   const int32_t* part_of_model;
   cpl_port (*bridge)(void* user, cpli_ref ref);
   void* bridge_user;
@@ -32,32 +32,32 @@ cpl_port cpli_port_of(const cpli_functions* f, cpli_ref ref);
 cpl_status cpli_function_of_text(cpli_functions* f, const cpli_located_text* text,
                                  cpl_function* out, cpl_type* type);
 
-/// The difference of both sides, of models whose states can be moved.
+/// The difference of both sides, for models whose states can be projected.
 cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint* c,
                                        cpl_function* out);
 
-/// The function is the condition on which a mode is left: it may be entered next to where that
-/// turns true, and then it has not turned yet. For messages: the names of the mode and of the way
-/// out of it, which must outlive the function.
-void cpli_function_is_guard(cpl_function* f, const char* mode, const char* way);
+/// Marks the function as the guard of a transition: the mode may be entered close to where the
+/// guard turns true, and then it has not fired yet. For messages: the names of the mode and of the
+/// transition, which must outlive the function.
+void cpli_function_is_guard(cpl_function* f, const char* mode, const char* transition);
 
 /// Several expressions at once.
 cpl_status cpli_function_of_texts(cpli_functions* f, const cpli_located_text* texts, size_t n,
                                   cpl_function* out);
 
-/// A column of a table over time; *jumps are the times where it is not continuous. Warns where the
-/// table begins after the run, or a linear column ends before it.
+/// A column of a table over time; *jumps: the times at which it is discontinuous. Warns where the
+/// table begins after the start of the run, or a linear column ends before its end.
 /// Borrowed: table until cpli_functions_free()
-/// Nullable: how, what is done to every value
+/// Nullable: how, a conversion of every value
 cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
                                   bool held, const cpli_conversion* how, cpl_function* out,
                                   const double** jumps, int32_t* n_jumps);
 
-/// A bare name times a factor and plus an offset, as an expression. Owned: by the arena. text NULL:
-/// there was no memory for it.
+/// A bare name times a factor plus an offset, as an expression. Owned: by the arena. text NULL: out
+/// of memory.
 cpli_located_text cpli_scaled_text(cpli_arena* arena, const cpli_located_text* name, double factor,
                                    double offset);
 
-/// The value of a constant expression over parameters whose values are known.
+/// The value of a constant expression over known parameters.
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_located_text* text,
                                  const double* parameters, const bool* known, double* out);

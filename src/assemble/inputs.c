@@ -21,7 +21,7 @@ static cpl_status find_column(cpli_built* b, const cpli_input* in, const cpl_tab
   return CPL_OK;
 }
 
-// What an input says of its unit counts; a column in another one is converted to it.
+// The unit of an input takes precedence; a column in another unit is converted to it.
 static cpl_status take_unit(cpli_built* b, const cpli_input* in, cpli_input_table* t,
                             cpl_unit* unit) {
   const char* given = t->table->units != NULL ? t->table->units[t->column] : NULL;
@@ -49,9 +49,9 @@ static cpl_status open_table(cpli_built* b, size_t i) {
   if (in->kind == CPLI_INPUT_FILE) {
     cpl_status st = cpl_table_read(b->base.ctx, in->file.text, &t->owned);
     if (st < 0) {
-      char place[CPLI_PLACE_SIZE];
+      char location[CPLI_PLACE_SIZE];
       return cpl_fail_prefix(b->base.ctx, st, "%sinput %s",
-                             cpli_source_loc_text(&in->file.place, place), in->name.text);
+                             cpli_source_loc_text(&in->file.place, location), in->name.text);
     }
     t->table = t->owned;
   }
@@ -103,13 +103,14 @@ void cpli_inputs_release(cpli_built* b) {
 
 //------------------------------------ units ------------------------------------
 
-// Whether two variables, of models perhaps, take the same numbers.
+// Whether two variables have the same unit, so that they take the same numbers.
 static bool take_the_same(const cpl_unit* a, const cpl_unit* b) {
   double factor, offset;
   return cpli_relate_units(a, b, false, &factor, &offset) == CPLI_UNITS_SAME;
 }
 
-// A column that was converted to the unit of its input, with an offset, is no difference any more.
+// A column that was converted to the unit of its input, with an offset, is not a difference any
+// more.
 static cpl_status check_difference(const cpli_built* b, const cpli_link* link) {
   const cpli_input_table* t = &b->tables[link->source.index];
   const cpl_variable* v = &b->sources[link->model]->desc->vars[link->var];
@@ -122,8 +123,8 @@ static cpl_status check_difference(const cpli_built* b, const cpli_link* link) {
                       in->name.text, in->unit.text, v->name, b->def->models[link->model].name.text);
 }
 
-// An input of the whole without a unit is in the unit of what it leads to. Where that is more than
-// one, there is none, and everybody gets the same number.
+// An input of the whole without a unit has the unit of the variables it is connected to. If these
+// differ, it has none, and all of them get the same number.
 cpl_status cpli_inputs_infer_units(cpli_built* b) {
   cpl_context* ctx = b->base.ctx;
   bool* in_doubt = cpli_alloc(ctx, b->def->n_inputs, sizeof *in_doubt);
@@ -146,11 +147,12 @@ cpl_status cpli_inputs_infer_units(cpli_built* b) {
       *own = *unit;
       b->differences[k] = v->relative_quantity;
     } else if (!take_the_same(own, unit)) {
-      char place[CPLI_PLACE_SIZE];
+      char location[CPLI_PLACE_SIZE];
       cpl_log(ctx, CPL_LOG_WARNING, "",
               "%sinput %s is connected to variables in %s and in %s, which get the same number: "
-              "`unit` says what it is in",
-              cpli_source_loc_text(&in->name.place, place), in->name.text, own->name, unit->name);
+              "`unit` sets its unit",
+              cpli_source_loc_text(&in->name.place, location), in->name.text, own->name,
+              unit->name);
       own->name = NULL;
       in_doubt[k] = true;
     }

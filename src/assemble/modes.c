@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A system with modes: every mode is built as a system of its own, whose ways out are events that
-// stop it; what is observed are outputs they have in common.
+// A system with modes: every mode is built as a system of its own, whose transitions are events
+// that stop it; observed variables are outputs that modes share.
 #include <math.h>
 #include <stdio.h>
 
@@ -10,18 +10,18 @@
 
 //------------------------------------ start values ------------------------------------
 
-// Stands in for a member where start values are set: they are noted as values of the mode, to be
-// set at every entry.
+// A proxy of a member for setting start values: they are stored as values of the mode, to be set at
+// every entry.
 typedef struct noter {
   cpl_component base;           // with the description of the member
-  const cpl_description* mode;  // of the whole mode, where it is called path + name
+  const cpl_description* mode;  // of the whole mode, where the variable is called path + name
   const char* path;
   cpli_arena* arena;
   cpl_mode_start* items;
   size_t n, cap;
 } noter;
 
-// Aliases share a reference; any of them will do.
+// Aliases share a reference; any of them is suitable.
 static int32_t find_ref(const cpl_description* d, uint32_t ref, cpl_type type) {
   for (int32_t i = 0; i < d->n_vars; i++) {
     if (d->vars[i].ref == ref && d->vars[i].type == type) return i;
@@ -32,7 +32,7 @@ static int32_t find_ref(const cpl_description* d, uint32_t ref, cpl_type type) {
 static cpl_status note(noter* to, uint32_t ref, cpl_type type, cpl_mode_start start) {
   char name[1500];
   int32_t var = find_ref(to->base.desc, ref, type);
-  if (var < 0 || to->base.desc->vars[var].structural) return CPL_OK;  // fixed once it is opened
+  if (var < 0 || to->base.desc->vars[var].structural) return CPL_OK;  // fixed when it is opened
   snprintf(name, sizeof name, "%s%s", to->path, to->base.desc->vars[var].name);
   start.var = cpl_find_variable(to->mode, name);
   if (start.var < 0) return CPL_OK;
@@ -72,7 +72,7 @@ static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
 static const cpl_component_ops noter_ops = {
     .kind = "note", .set_real = note_real, .set_integer = note_integer, .set_string = note_string};
 
-// Those of systems inside come first: what stands outside counts more.
+// Those of systems inside come first: outer ones take precedence.
 static cpl_status note_starts(cpli_built* b, const char* prefix, noter* to) {
   cpli_functions scratch = {
       .ctx = b->base.ctx, .resolver = &b->resolver, .first_input = (int32_t)b->def->n_parameters};
@@ -108,8 +108,7 @@ static cpl_status take_starts(cpli_modes_plan* p, cpli_mode_plan* mode) {
   return st;
 }
 
-//------------------------------------ what modes have in common
-//------------------------------------
+//----------------------------------- shared variables of modes -----------------------------------
 
 static cpl_status share(cpli_modes_plan* p, const char* name, cpl_mode_variable* out) {
   int32_t* vars = cpli_arena_alloc(&p->arena, (size_t)p->n, sizeof *vars);
@@ -167,7 +166,7 @@ static cpl_status describe(cpli_built* b, cpli_modes_plan* p) {
   cpl_status st = modes != NULL && descs != NULL ? CPL_OK : cpli_nomem(p->ctx);
   for (int32_t k = 0; k < p->n && st >= 0; k++) descs[k] = p->modes[k].source->desc;
   if (st >= 0) cpli_modes_fill(b, p, modes, &def);
-  if (st >= 0) st = cpli_modes_describe(p->ctx, &def, descs, &p->box);
+  if (st >= 0) st = cpli_modes_describe(p->ctx, &def, descs, &p->shared_desc);
   cpli_free(p->ctx, modes);
   cpli_free(p->ctx, descs);
   return st;
@@ -182,7 +181,7 @@ static cpl_status build_mode(cpli_modes_plan* p, const cpl_system_def* def, int3
   return st < 0 ? cpl_fail_prefix(p->ctx, st, "mode %s", def->modes[k].name.text) : st;
 }
 
-static cpl_status make_ways(cpli_modes_plan* p, const cpl_system_def* def) {
+static cpl_status make_transitions(cpli_modes_plan* p, const cpl_system_def* def) {
   double since = cpli_now();
   int64_t n = 0;
   cpl_status st = CPL_OK;
@@ -230,11 +229,11 @@ static cpl_status note_unreached(cpli_modes_plan* p) {
   if (st >= 0) reach(p, reached, next);
   for (int32_t k = 0; k < p->n && st >= 0; k++) {
     const cpli_located_text* name = &p->modes[k].def->name;
-    char place[CPLI_PLACE_SIZE];
+    char location[CPLI_PLACE_SIZE];
     if (!reached[k])
       st = cpli_modes_add_note(
           p, cpli_printf(p->ctx, "%smode %s is never entered: no transition leads there",
-                         cpli_source_loc_text(&name->place, place), name->text));
+                         cpli_source_loc_text(&name->place, location), name->text));
   }
   cpli_free(p->ctx, reached);
   cpli_free(p->ctx, next);
@@ -257,7 +256,7 @@ cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_mod
     st = build_mode(p, def, (int32_t)k, chain);
   }
   if (st >= 0) p->start = cpli_def_find_mode(def, def->start_mode.text);
-  if (st >= 0) st = make_ways(p, def);
+  if (st >= 0) st = make_transitions(p, def);
   if (st >= 0) st = note_unreached(p);
   if (st >= 0) st = share_all(p, def);
   if (st >= 0) st = describe(b, p);
@@ -274,14 +273,14 @@ void cpli_modes_plan_free(cpli_modes_plan* p) {
     if (source != NULL) source->ops->destroy(source);
     cpl_system_def_destroy(p->modes[k].def);
   }
-  cpli_modes_release(p->box);
+  cpli_modes_release(p->shared_desc);
   for (size_t i = 0; i < p->n_notes; i++) cpli_free(p->ctx, p->notes[i]);
   cpli_free(p->ctx, p->notes);
   cpli_arena_free(&p->arena);
   cpli_free(p->ctx, p);
 }
 
-// Its own ones, then those of systems inside; *left counts down to the one that is asked for.
+// Its own notes, then those of systems inside; *left counts down to the requested one.
 static const char* find_note(const cpli_built* b, size_t* left) {
   const cpli_modes_plan* p = b->modes;
   const char* found = NULL;
@@ -314,7 +313,7 @@ static cpl_status make_mode(void* user, cpl_stepper** out) {
   return st < 0 ? st : cpl_system_stepper(m->source, &def, out);
 }
 
-// A mode has one solver: a switch stops all of it.
+// A mode has one solver: a transition stops all of it.
 static maker* new_maker(cpli_modes_plan* p, int32_t k, const cpl_stepper_def* def) {
   maker* m = cpli_arena_alloc(&p->arena, 1, sizeof *m);
   if (m == NULL) return NULL;
@@ -339,7 +338,7 @@ cpl_status cpli_modes_stepper(cpli_built* b, const cpl_stepper_def* def, cpl_ste
     st = m == NULL ? cpli_nomem(p->ctx) : make_mode(m, &modes[k].stepper);
   }
   if (st >= 0) {
-    st = cpli_modes_create(p->ctx, &whole, p->box, out);
+    st = cpli_modes_create(p->ctx, &whole, p->shared_desc, out);
   } else {
     for (int32_t k = 0; k < p->n; k++) {
       if (modes[k].stepper != NULL) modes[k].stepper->base.ops->destroy(&modes[k].stepper->base);

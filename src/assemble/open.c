@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Opens the models of a system: each file once, those that must be alone in a process isolated.
+// Opens the models of a system: each file once; those that allow one instance per process are
+// isolated.
 #include <string.h>
 
 #include "assemble/assemble.h"
@@ -28,7 +29,7 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
   open.path = m->path.text;
   cpl_start* starts = cpli_alloc(ctx, m->n_starts, sizeof *starts);
   if (starts == NULL) return cpli_nomem(ctx);
-  for (size_t k = 0; k < m->n_starts; k++)  // structural parameters size arrays
+  for (size_t k = 0; k < m->n_starts; k++)  // structural parameters determine array sizes
     starts[k] = (cpl_start){m->starts[k].name.text, m->starts[k].value.text};
   open.starts = starts;
   open.n_starts = m->n_starts;
@@ -38,31 +39,31 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
   cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
   cpli_free(ctx, starts);
   if (st < 0) {
-    char place[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.place, place),
+    char location[CPLI_PLACE_SIZE];
+    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.place, location),
                     m->name.text);
   }
   return st;
 }
 
-// Whether a member is a model of the aggregate or a stepper beside it.
+// Whether a member is a model of the aggregate or a stepper.
 static cpl_status choose_kind(cpli_built* b, size_t i) {
   const cpli_member* m = &b->def->models[i];
   const cpl_source_ops* ops = b->sources[i]->ops;
   if (m->as == CPL_AS_MODEL_EXCHANGE && ops->make_model == NULL && !cpli_varying_is(b->sources[i]))
     return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &m->as_place,
-                        "model %s: as: me: there is only %s in it", m->name.text,
+                        "model %s: as: me: it contains only %s", m->name.text,
                         cpli_source_steps(b->sources[i]));
   if (ops->make_model == NULL && ops->make_stepper == NULL)
     return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.place,
-                        "model %s: there is nothing in it that can be simulated", m->name.text);
+                        "model %s: it contains nothing that can be simulated", m->name.text);
   b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL ||
                      (m->prefers_steps && ops->make_stepper != NULL);
   b->n_steppers += b->is_stepper[i];
   return CPL_OK;
 }
 
-// Some FMUs must be alone in their process: where there are more, each gets one of its own.
+// Some FMUs allow one instance per process: several ones get a process each.
 static cpl_status separate(cpli_built* b, size_t i) {
   cpl_source* inner = b->sources[i];
   size_t n = 0;
@@ -73,7 +74,7 @@ static cpl_status separate(cpli_built* b, size_t i) {
   cpl_status st = cpl_isolate(inner, NULL, &apart);
   if (st < 0) return st;
   cpl_log(b->base.ctx, CPL_LOG_INFO, inner->path,
-          "can be instantiated only once per process, and is there %zu times: every instance gets "
+          "can be instantiated only once per process, and is used %zu times: every instance gets "
           "a process of its own",
           n);
   for (size_t j = 0; j < b->def->n_models; j++) {
@@ -89,7 +90,7 @@ static const char* start_of(const cpli_member* m, const char* name) {
   return "";
 }
 
-// Whether all structural parameters one model gives are the other's, too: arrays are as long then.
+// Whether two models have the same structural parameters, and thus array sizes.
 static bool sized_alike(const cpl_description* desc, const cpli_member* one,
                         const cpli_member* other) {
   for (size_t k = 0; k < one->n_starts; k++) {
@@ -101,7 +102,7 @@ static bool sized_alike(const cpl_description* desc, const cpli_member* one,
   return true;
 }
 
-// In a call log the FMUs of a nested system have its name before theirs.
+// In a call log the FMUs of a nested system have its name as a prefix.
 static bool can_share(const cpli_built* b, size_t one, size_t other, const cpli_chain* chain) {
   const cpli_member *a = &b->def->models[one], *z = &b->def->models[other];
   const cpl_description* desc = b->sources[one]->desc;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Start values of a system file: set in the members, and seen in the description of the whole.
+// Start values of a system file: set in the members, and shown in the description of the whole.
 #include <stdio.h>
 
 #include "assemble/assemble.h"
@@ -28,14 +28,14 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
   cpl_start start = {s->name.text, text};
   cpl_status st = cpli_set_starts(c, &start, 1);
   if (st < 0) {
-    char place[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_source_loc_text(&s->name.place, place),
+    char location[CPLI_PLACE_SIZE];
+    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_source_loc_text(&s->name.place, location),
                     c->name);
   }
   return st;
 }
 
-// Stands in for the aggregate where start values are set: they are written into its description.
+// A proxy of the aggregate for setting start values: they are written into its description.
 // References of an aggregate are indices of its variables.
 typedef struct noter {
   cpl_component base;
@@ -74,8 +74,8 @@ static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
 static const cpl_component_ops noter_ops = {
     .kind = "note", .set_real = note_real, .set_integer = note_integer, .set_string = note_string};
 
-// The description says what the file says. The aggregate itself hears of start values of inputs: a
-// loop begins to iterate from them.
+// The description shows the start values of the file. The aggregate itself gets those of inputs,
+// from which loops start their iteration.
 static cpl_status note_start(cpli_built* b, cpli_functions* f, size_t i, size_t k,
                              cpl_model* aggregate) {
   const cpli_member* m = &b->def->models[i];
@@ -103,8 +103,8 @@ cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggrega
   return st;
 }
 
-// A loop begins to iterate with the start values of its inputs. Which inputs of steppers are in one
-// is known to their master only.
+// A loop starts its iteration from the start values of its inputs. Which inputs of steppers are in
+// a loop is known to their master only.
 static bool is_used(const cpli_built* b, size_t model, const char* name,
                     const cpl_model* aggregate) {
   char path[1024];
@@ -124,11 +124,11 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
       int32_t link = cpli_links_find(&b->links, &b->resolver, (int32_t)i, var);
       if (link < 0 || is_used(b, i, name->text, aggregate)) continue;
       const cpli_connection* c = &b->def->connections[b->links.items[link].connection];
-      char place[CPLI_PLACE_SIZE];
+      char location[CPLI_PLACE_SIZE];
       cpl_log(b->base.ctx, CPL_LOG_WARNING, "",
               "%sthe start value of %s.%s is not used%s: the input is connected (%s: %s)",
-              cpli_source_loc_text(&name->place, place), m->name.text, name->text,
-              b->is_stepper[i] ? ", unless a loop begins with it" : "", c->target.text,
+              cpli_source_loc_text(&name->place, location), m->name.text, name->text,
+              b->is_stepper[i] ? ", unless a loop starts from it" : "", c->target.text,
               c->source.text != NULL ? c->source.text : "...");
     }
   }
@@ -136,7 +136,7 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
 
 //------------------------------------ parameters ------------------------------------
 
-// Parameters may use each other in any order: rounds go on as long as one more becomes known.
+// Parameters may depend on each other in any order: repeats as long as one more becomes known.
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f) {
   size_t n = b->def->n_parameters;
   cpl_status st = CPL_OK;

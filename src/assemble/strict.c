@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a model or a system leaves to defaults, for those who want nothing left to them.
+// Reports the defaults that a model or a system relies on.
 #include "assemble/strict.h"
 
 #include <math.h>
@@ -9,55 +9,56 @@
 #include "assemble/assemble.h"
 
 typedef struct strict {
-  cpli_report_fn* tell;
+  cpli_report_fn* report;
   void* user;
 } strict;
 
 CPL_PRINTF(4, 5)
-static void tell(const strict* s, int32_t line, const char* rule, const char* fmt, ...) {
+static void report(const strict* s, int32_t line, const char* rule, const char* fmt, ...) {
   char text[1024];
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  s->tell(s->user, line, rule, text);
+  s->report(s->user, line, rule, text);
 }
 
 static bool is_free_input(const cpl_variable* v) {
   return v->causality == CPL_CAUSALITY_INPUT && v->type != CPL_CLOCK;
 }
 
-static void tell_input(const strict* s, int32_t line, const char* path, const char* model,
-                       const cpl_variable* v) {
+static void report_input(const strict* s, int32_t line, const char* path, const char* model,
+                         const cpl_variable* v) {
   char value[64] = "its start value";
   if (v->type != CPL_STRING && v->type != CPL_BINARY)
     snprintf(value, sizeof value, "%g", v->has_start ? v->start : 0);
-  tell(s, line, "unconnected", "input %s%s%s%s is not connected: it keeps %s", path, model,
-       model[0] != '\0' ? "." : "", v->name, value);
+  report(s, line, "unconnected", "input %s%s%s%s is not connected: it keeps %s", path, model,
+         model[0] != '\0' ? "." : "", v->name, value);
 }
 
-static void tell_ranges(const strict* s, const cpl_description* d) {
+static void report_ranges(const strict* s, const cpl_description* d) {
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* v = &d->vars[i];
     if (!v->has_start || v->alias_of >= 0 || v->type == CPL_STRING || v->type == CPL_BINARY)
       continue;
     if (v->start < v->min || v->start > v->max)
-      tell(s, 0, "range", "the start value %g of %s is not between %g and %g", v->start, v->name,
-           v->min, v->max);
+      report(s, 0, "range", "the start value %g of %s is not between %g and %g", v->start, v->name,
+             v->min, v->max);
   }
 }
 
-static void tell_experiment(const strict* s, const cpl_system_def* def, const cpl_description* d) {
+static void report_experiment(const strict* s, const cpl_system_def* def,
+                              const cpl_description* d) {
   const cpl_experiment_def e = cpl_system_def_experiment(def);
   if (isnan(e.stop) && d->experiment.has_stop)
-    tell(s, 0, "default", "experiment has no stop: it is %g, the longest of the models",
-         d->experiment.stop);
-  else if (isnan(e.stop)) tell(s, 0, "default", "experiment has no stop: it is 1 s");
+    report(s, 0, "default", "experiment has no stop: it is %g, the longest of the models",
+           d->experiment.stop);
+  else if (isnan(e.stop)) report(s, 0, "default", "experiment has no stop: it is 1 s");
   if (isnan(e.rtol))
-    tell(s, 0, "default", "experiment has no rtol: it is %g", cpl_default_solver_def().rtol);
+    report(s, 0, "default", "experiment has no rtol: it is %g", cpl_default_solver_def().rtol);
   if (e.solver == NULL)
-    tell(s, 0, "default", "experiment has no solver: it is %s",
-         cpl_solver_name(cpl_default_solver_def().kind));
+    report(s, 0, "default", "experiment has no solver: it is %s",
+           cpl_solver_name(cpl_default_solver_def().kind));
 }
 
 static bool is_given(const cpli_member* member, const char* name) {
@@ -67,7 +68,7 @@ static bool is_given(const cpli_member* member, const char* name) {
   return false;
 }
 
-static void tell_members(const strict* s, const cpli_built* b) {
+static void report_members(const strict* s, const cpli_built* b) {
   for (size_t m = 0; m < b->def->n_models; m++) {
     const cpli_member* member = &b->def->models[m];
     const cpl_description* d = b->sources[m]->desc;
@@ -75,28 +76,28 @@ static void tell_members(const strict* s, const cpli_built* b) {
       if (!is_free_input(&d->vars[v]) || d->vars[v].alias_of >= 0) continue;
       if (is_given(member, d->vars[v].name)) continue;
       if (cpli_links_find(&b->links, &b->resolver, (int32_t)m, v) >= 0) continue;
-      tell_input(s, member->name.place.line, b->path, member->name.text, &d->vars[v]);
+      report_input(s, member->name.place.line, b->path, member->name.text, &d->vars[v]);
     }
     if (!b->borrowed[m] && cpl_system_definition(b->sources[m]) != NULL)
-      tell_members(s, (const cpli_built*)b->sources[m]);
+      report_members(s, (const cpli_built*)b->sources[m]);
   }
 }
 
-static void tell_system(const strict* s, const cpli_built* b) {
+static void report_system(const strict* s, const cpli_built* b) {
   for (int32_t k = 0; b->modes != NULL && k < b->modes->n; k++)
-    tell_members(s, (const cpli_built*)b->modes->modes[k].source);
-  if (b->modes == NULL) tell_members(s, b);
+    report_members(s, (const cpli_built*)b->modes->modes[k].source);
+  if (b->modes == NULL) report_members(s, b);
 }
 
 void cpli_strict(const cpl_source* source, cpli_report_fn* function, void* user) {
-  const strict s = {.tell = function, .user = user};
+  const strict s = {.report = function, .user = user};
   const cpl_system_def* def = cpl_system_definition(source);
   if (def != NULL) {
-    tell_system(&s, (const cpli_built*)source);
-    tell_experiment(&s, def, source->desc);
+    report_system(&s, (const cpli_built*)source);
+    report_experiment(&s, def, source->desc);
   }
   for (int32_t v = 0; def == NULL && v < source->desc->n_vars; v++) {
-    if (is_free_input(&source->desc->vars[v])) tell_input(&s, 0, "", "", &source->desc->vars[v]);
+    if (is_free_input(&source->desc->vars[v])) report_input(&s, 0, "", "", &source->desc->vars[v]);
   }
-  tell_ranges(&s, source->desc);
+  report_ranges(&s, source->desc);
 }

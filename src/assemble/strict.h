@@ -4,10 +4,9 @@
 
 #include "couplet/interface.h"
 
-/// One thing that is left to a default: its line in the file (0: none), the name of the rule, a
-/// text.
+/// Reports one default that is used: the line in the file (0: none), the name of the rule, a text.
 typedef void cpli_report_fn(void* user, int32_t line, const char* rule, const char* text);
 
-/// Tell of inputs that are not connected, of times and tolerances that nobody gave, and of start
-/// values outside of their ranges: of a model, or of a system with the systems in it.
+/// Reports unconnected inputs, times and tolerances that are not given, and start values outside of
+/// their ranges: of a model, or of a system with the systems in it.
 void cpli_strict(const cpl_source* source, cpli_report_fn* function, void* user);

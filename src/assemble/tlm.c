@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Makes the stepper of a system with delay lines. The aggregate is split into its independent
-// pieces, each piece gets its solver, the interfaces and the variables of the whole are mapped to
-// pieces and steppers, and then the lines couple them.
+// subsystems, each of which gets a solver; the interfaces and the variables of the whole are mapped
+// to subsystems and steppers, which the lines couple.
 #include "assemble/tlm.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* sign
   return st;
 }
 
-// Waves, and what lines give to steppers, are no inputs of the whole.
+// Waves, and inputs of steppers that lines provide, are not inputs of the whole.
 void cpli_tlm_hide(cpli_built* b) {
   cpl_variable* vars = (cpl_variable*)b->merged->desc.vars;
   for (int32_t i = 0; i < b->tlm->n_interfaces; i++) {
@@ -84,11 +84,11 @@ static int32_t inner_variable(const layout* l, const cpl_tlm_interface* i, int32
   return cpl_find_variable(l->inner->base.desc, text);
 }
 
-// Where a variable of the aggregate is: a part, and the index in its description.
-static void place_of(const layout* l, int32_t var, int32_t* part, int32_t* index) {
+// The route of a variable of the aggregate: a part, and the index in its description.
+static void route_of(const layout* l, int32_t var, int32_t* part, int32_t* index) {
   const cpl_variable* v = &l->inner->base.desc->vars[var];
   cpl_subsystem_ref at = {0, v->ref};
-  if (l->pieces.n > 1) at = l->pieces.refs[l->pieces.first[v->ref]];
+  if (l->subsystems.n > 1) at = l->subsystems.refs[l->subsystems.first[v->ref]];
   const cpl_description* d = l->parts[at.piece].model->base.desc;
   *part = at.piece;
   for (*index = 0; *index < d->n_vars; (*index)++) {
@@ -96,10 +96,10 @@ static void place_of(const layout* l, int32_t var, int32_t* part, int32_t* index
   }
 }
 
-static void take_places(const layout* l, cpl_tlm_interface* to, const cpl_tlm_interface* i,
+static void take_routes(const layout* l, cpl_tlm_interface* to, const cpl_tlm_interface* i,
                         const int32_t* vars, int32_t n, int32_t* out) {
   for (int32_t k = 0; k < n; k++) {
-    if (vars[k] >= 0) place_of(l, inner_variable(l, i, vars[k]), &to->part, &out[k]);
+    if (vars[k] >= 0) route_of(l, inner_variable(l, i, vars[k]), &to->part, &out[k]);
   }
 }
 
@@ -109,34 +109,34 @@ static cpl_tlm_interface moved(const layout* l, const cpl_tlm_interface* i) {
     to.part = l->part_of_model[i->part];
     return to;
   }
-  take_places(l, &to, i, i->speed, CPL_TLM_WIDTH, to.speed);
-  take_places(l, &to, i, i->position, 3, to.position);
-  take_places(l, &to, i, i->orientation, 9, to.orientation);
-  take_places(l, &to, i, i->force, CPL_TLM_WIDTH, to.force);
+  take_routes(l, &to, i, i->speed, CPL_TLM_WIDTH, to.speed);
+  take_routes(l, &to, i, i->position, 3, to.position);
+  take_routes(l, &to, i, i->orientation, 9, to.orientation);
+  take_routes(l, &to, i, i->force, CPL_TLM_WIDTH, to.force);
   for (int32_t k = 0; i->kind != CPL_TLM_SIGNAL && k < cpli_kind_width(i->kind); k++) {
     char text[512];
     wave_name(i, k, text, sizeof text);
     int32_t wave = cpl_find_variable(l->inner->base.desc, text);
-    if (wave >= 0) place_of(l, wave, &to.part, &to.force[k]);  // else no line is there
+    if (wave >= 0) route_of(l, wave, &to.part, &to.force[k]);  // otherwise there is no line
   }
   to.takes_wave = true;
   return to;
 }
 
-static cpl_status take_pieces(layout* l, const cpl_solver_def* solver) {
+static cpl_status take_subsystems(layout* l, const cpl_solver_def* solver) {
   cpl_context* ctx = l->b->base.ctx;
   cpl_status st = CPL_OK;
   if (l->inner != NULL && l->inner->ops->split != NULL)
-    st = l->inner->ops->split(l->inner, &l->pieces);
+    st = l->inner->ops->split(l->inner, &l->subsystems);
   if (st < 0) return st;
-  bool whole = l->pieces.n < 2;
-  int32_t n = l->inner == NULL ? 0 : whole ? 1 : l->pieces.n;
+  bool whole = l->subsystems.n < 2;
+  int32_t n = l->inner == NULL ? 0 : whole ? 1 : l->subsystems.n;
   l->parts = cpli_alloc(ctx, (size_t)n + l->b->n_steppers, sizeof *l->parts);
   for (int32_t i = 0; i < n && l->parts != NULL; i++)
     l->parts[l->n_parts++] =
-        (cpl_tlm_part){.model = whole ? l->inner : l->pieces.models[i], .solver = *solver};
-  for (int32_t i = 0; i < l->pieces.n && !whole && l->parts == NULL; i++)
-    l->pieces.models[i]->base.ops->destroy(&l->pieces.models[i]->base);
+        (cpl_tlm_part){.model = whole ? l->inner : l->subsystems.models[i], .solver = *solver};
+  for (int32_t i = 0; i < l->subsystems.n && !whole && l->parts == NULL; i++)
+    l->subsystems.models[i]->base.ops->destroy(&l->subsystems.models[i]->base);
   return l->parts != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
@@ -150,17 +150,17 @@ static void add_name(layout* l, cpl_tlm_part* p, const char* model) {
   if (name != NULL) p->name = name;
 }
 
-// The part a model is in; -1: it has nothing to integrate, or is a stepper.
+// The part of a model; -1: it has nothing to integrate, or is a stepper.
 static int32_t part_of(const layout* l, int32_t model) {
   int32_t part, index;
   if (l->b->is_stepper[model] || l->b->sources[model]->desc->n_vars == 0) return -1;
   int32_t var = inner_variable(l, &(cpl_tlm_interface){.part = model}, 0);
   if (var < 0) return -1;
-  place_of(l, var, &part, &index);
+  route_of(l, var, &part, &index);
   return part;
 }
 
-// A solver that a model asks for is that of all that is integrated with it.
+// A solver set for a model applies to everything that is integrated with it.
 static void take_settings(layout* l) {
   const cpl_system_def* d = l->b->def;
   for (size_t m = 0; m < d->n_models; m++) {
@@ -176,7 +176,7 @@ static const char* model_at(const void* user, size_t i) {
   return ((const cpl_system_def*)user)->models[i].name.text;
 }
 
-// The same from outside, which counts more.
+// Solvers set from outside, which take precedence.
 static cpl_status take_solvers(layout* l, const cpl_stepper_def* def) {
   const cpl_system_def* d = l->b->def;
   cpl_context* ctx = l->b->base.ctx;
@@ -196,8 +196,8 @@ static cpl_status take_solvers(layout* l, const cpl_stepper_def* def) {
       int32_t other = cpli_names_find(&d->model_names, def->solvers[k].model);
       if (part_of(l, other) == part && def->solvers[k].kind != s->kind)
         return cpl_fail(ctx, CPL_ERR_INPUT,
-                        "%s: %s is one part, with one solver: not %s and %s at once", l->b->name,
-                        l->parts[part].name, cpl_solver_name(def->solvers[k].kind),
+                        "%s: %s is integrated by one solver: it cannot be both %s and %s",
+                        l->b->name, l->parts[part].name, cpl_solver_name(def->solvers[k].kind),
                         cpl_solver_name(s->kind));
     }
     l->parts[part].solver.kind = s->kind;
@@ -221,13 +221,13 @@ static cpl_status take_steppers(layout* l, const cpl_stepper_def* def) {
 
 //------------------------------------ variables of the whole ------------------------------------
 
-// In `merged` a variable belongs to the aggregate or to a stepper; the description of each stands
-// there in one stretch.
+// In `merged` a variable belongs to the aggregate or to a stepper; the variables of each are
+// contiguous.
 static cpl_status map_variables(layout* l) {
   const cpli_merged* m = l->b->merged;
   cpl_context* ctx = l->b->base.ctx;
   size_t n = (size_t)m->desc.n_vars, total = 0,
-         extra = l->pieces.n > 1 ? (size_t)l->pieces.first[l->pieces.n_refs] : 0;
+         extra = l->subsystems.n > 1 ? (size_t)l->subsystems.first[l->subsystems.n_refs] : 0;
   l->first = cpli_alloc(ctx, n + 1, sizeof *l->first);
   l->refs = cpli_alloc(ctx, n + extra, sizeof *l->refs);
   if (l->first == NULL || l->refs == NULL) return cpli_nomem(ctx);
@@ -236,10 +236,10 @@ static cpl_status map_variables(layout* l) {
     uint32_t ref = m->ref_of_var[i];
     l->first[i] = (int32_t)total;
     if (model >= 0) l->refs[total++] = (cpl_subsystem_ref){l->part_of_model[model], ref};
-    else if (l->pieces.n <= 1) l->refs[total++] = (cpl_subsystem_ref){0, ref};
-    for (int32_t k = model < 0 && l->pieces.n > 1 ? l->pieces.first[ref] : INT32_MAX;
-         model < 0 && l->pieces.n > 1 && k < l->pieces.first[ref + 1]; k++)
-      l->refs[total++] = l->pieces.refs[k];
+    else if (l->subsystems.n <= 1) l->refs[total++] = (cpl_subsystem_ref){0, ref};
+    for (int32_t k = model < 0 && l->subsystems.n > 1 ? l->subsystems.first[ref] : INT32_MAX;
+         model < 0 && l->subsystems.n > 1 && k < l->subsystems.first[ref + 1]; k++)
+      l->refs[total++] = l->subsystems.refs[k];
   }
   l->first[n] = (int32_t)total;
   return CPL_OK;
@@ -271,7 +271,7 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
   t.join = def->join;
   if (def->join != NULL || def->serve != NULL) t.files = cpli_tlm_files(b);
   cpl_tlm_serve_def serve;
-  if (def->serve != NULL) {  // others build with the same settings
+  if (def->serve != NULL) {  // peers build with the same settings
     serve = *def->serve;
     serve.solver = def->solver;
     serve.step = def->step;
@@ -280,11 +280,11 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
     serve.n_solvers = def->n_solvers;
     t.serve = &serve;
   }
-  cpli_tlm_layout whole = {b->merged, l->pieces.n > 1 ? l->inner : NULL, l->first, l->refs};
+  cpli_tlm_layout whole = {b->merged, l->subsystems.n > 1 ? l->inner : NULL, l->first, l->refs};
   return cpli_tlm_create(b->base.ctx, &t, &whole, out);
 }
 
-// Other programs take part in runs across machines only.
+// External programs take part in runs across machines only.
 static cpl_status no_commands(layout* l, const cpl_stepper_def* def) {
   const cpl_system_def* d = l->b->def;
   for (size_t m = 0; m < d->n_models && def->serve == NULL && def->join == NULL; m++) {
@@ -313,7 +313,7 @@ cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_
   if (st >= 0) st = cpli_members_order(b, d, l.order);
   l.inner = d->inner;
   d->inner = NULL;
-  if (st >= 0) st = take_pieces(&l, &def->solver);
+  if (st >= 0) st = take_subsystems(&l, &def->solver);
   if (st >= 0) take_settings(&l);
   if (st >= 0) st = take_solvers(&l, def);
   if (st >= 0) st = take_steppers(&l, def);

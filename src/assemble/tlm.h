@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A system with delay lines. The ends of lines at models become part of the aggregate: their waves
-// are input signals of it, their forces couplings. It is then taken apart where nothing but lines
-// join it, and its pieces and the steppers are the parts of a tlm.
+// A system with delay lines. The ends of lines at models become components of the aggregate: their
+// waves are input signals of it, their forces couplings. The aggregate is then split into
+// independent subsystems, which together with the steppers are the parts of a tlm.
 #pragma once
 
 #include "assemble/assemble.h"
@@ -17,7 +17,7 @@ typedef struct cpli_tlm_setting {  // of a model
   bool given;
 } cpli_tlm_setting;
 
-/// With runs across machines: a number that differs where a file of the system does.
+/// For runs across machines: a hash of the files of the system.
 uint64_t cpli_tlm_files(const cpli_built* b);
 
 struct cpli_tlm_plan {
@@ -30,12 +30,12 @@ struct cpli_tlm_plan {
   int32_t n_waves;             // signals of the aggregate
 };
 
-// A system with lines while it is put together: parts, and where things are in them.
+// A system with lines under construction: its parts and the routes into them.
 typedef struct cpli_lines {
   cpli_built* b;
   cpli_members* d;
   cpl_model* inner;  // Nullable
-  cpl_subsystems pieces;
+  cpl_subsystems subsystems;
   cpl_tlm_part* parts;
   int32_t n_parts;
   int32_t* part_of_model;  // steppers
@@ -45,5 +45,5 @@ typedef struct cpli_lines {
   cpl_subsystem_ref* refs;
 } cpli_lines;
 
-/// tlm_groups.c: parts that connections join become one part each.
+/// tlm_groups.c: combines connected parts into one part each.
 cpl_status cpli_lines_join_connected(cpli_lines* l, const cpl_stepper_def* def);

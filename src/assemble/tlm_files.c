@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whether two machines have the same files of a system: a number that differs where a byte of the
-// system file, of a model or of a table does. Names and folders may differ.
+// Detects that two machines have different files of a system: a hash over the bytes of the system
+// file, models and tables. Names and folders may differ.
 #include <stdio.h>
 
 #include "assemble/tlm.h"
 #include "tlm/ends.h"
 
-// A folder, or what is not there, counts as nothing: opening it has failed, or was fine.
+// Folders and missing files count as empty; errors were reported when they were opened.
 static uint64_t add_file(uint64_t h, const char* path) {
   char block[1 << 14];
   FILE* f = path != NULL ? fopen(path, "rbe") : NULL;

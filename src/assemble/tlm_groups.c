@@ -1,26 +1,26 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Parts of a system with lines that are connected otherwise, too: models with a solver and
-// co-simulation models. What connections join becomes one part, a stepper made by a master, and
-// the ends of lines are found in it again.
+// Parts of a system with lines that have other connections, too: models with a solver and
+// co-simulation models. Connected parts become one part, a stepper made by a master, and the ends
+// of lines are mapped to it.
 #include <stdio.h>
 
 #include "assemble/tlm.h"
 
 // A variable of a part, by its index in the part's description.
-typedef struct spot {
+typedef struct part_var {
   int32_t part, var;
-} spot;
+} part_var;
 
 typedef struct groups {
   cpli_lines* l;
-  int32_t* of;     // by part: one that comes before it in its group; itself: it is the first
-  int32_t* place;  // by part: where its group stands among the new parts
-  cpl_stepper** steppers;  // by part: what it has become in its group
+  int32_t* of;             // by part: an earlier one in its group; itself: it is the first
+  int32_t* slot;           // by part: the index of its group among the new parts
+  cpl_stepper** steppers;  // by part: its stepper in the group
   cpl_master_link* links;  // between parts
   size_t n_links, cap_links;
-  spot* scratch;  // as many as there are parts
+  part_var* scratch;  // as many as there are parts
 } groups;
 
 static int32_t first_of(const groups* g, int32_t part) {
@@ -42,12 +42,12 @@ static int32_t index_of(const cpl_description* d, uint32_t ref, uint8_t type) {
   return -1;
 }
 
-// Where the end of a route is; an input of the aggregate may be in several pieces.
-static int32_t find_spots(const groups* g, const cpli_route_end* end, spot* out) {
+// The routes of the end of a connection; an input of the aggregate may be in several subsystems.
+static int32_t find_part_vars(const groups* g, const cpli_route_end* end, part_var* out) {
   const cpli_lines* l = g->l;
   const cpli_built* b = l->b;
   if (end->name == NULL && b->is_stepper[end->model]) {
-    *out = (spot){l->part_of_model[end->model], end->var};
+    *out = (part_var){l->part_of_model[end->model], end->var};
     return 1;
   }
   char text[1024];
@@ -58,14 +58,14 @@ static int32_t find_spots(const groups* g, const cpli_route_end* end, spot* out)
   int32_t var = cpl_find_variable(l->inner->base.desc, text), n = 0;
   if (var < 0) return 0;
   const cpl_variable* v = &l->inner->base.desc->vars[var];
-  if (l->pieces.n < 2) {
-    *out = (spot){0, var};
+  if (l->subsystems.n < 2) {
+    *out = (part_var){0, var};
     return 1;
   }
-  for (int32_t k = l->pieces.first[v->ref]; k < l->pieces.first[v->ref + 1]; k++) {
-    const cpl_subsystem_ref* at = &l->pieces.refs[k];
+  for (int32_t k = l->subsystems.first[v->ref]; k < l->subsystems.first[v->ref + 1]; k++) {
+    const cpl_subsystem_ref* at = &l->subsystems.refs[k];
     const cpl_description* d = l->parts[at->piece].model->base.desc;
-    out[n++] = (spot){at->piece, index_of(d, at->ref, v->type)};
+    out[n++] = (part_var){at->piece, index_of(d, at->ref, v->type)};
   }
   return n;
 }
@@ -75,9 +75,9 @@ static cpl_status add_links(groups* g) {
   cpl_context* ctx = g->l->b->base.ctx;
   for (size_t i = 0; i < one->n_routes; i++) {
     const cpli_route* r = &one->routes[i];
-    if (find_spots(g, &r->source, g->scratch) == 0) return cpli_nomem(ctx);
-    spot from = g->scratch[0];
-    int32_t n = find_spots(g, &r->target, g->scratch);
+    if (find_part_vars(g, &r->source, g->scratch) == 0) return cpli_nomem(ctx);
+    part_var from = g->scratch[0];
+    int32_t n = find_part_vars(g, &r->target, g->scratch);
     for (int32_t k = 0; k < n; k++) {
       if (!cpli_grow(ctx, (void**)&g->links, &g->cap_links, g->n_links, sizeof *g->links))
         return cpli_nomem(ctx);
@@ -91,7 +91,7 @@ static cpl_status add_links(groups* g) {
 
 //------------------------------------ one group ------------------------------------
 
-// A solver that begins every step anew lets a master take steps back.
+// A solver that restarts in every step can be rolled back by a master.
 static cpl_status make_stepper(groups* g, int32_t part) {
   cpl_tlm_part* p = &g->l->parts[part];
   cpl_status st = CPL_OK;
@@ -100,7 +100,7 @@ static cpl_status make_stepper(groups* g, int32_t part) {
     cpl_model* model = p->model;
     bool fixed = solver.kind == CPL_SOLVER_RK4 || solver.kind == CPL_SOLVER_EULER;
     solver.restart_each_step = solver.one_solver = true;
-    if (fixed && solver.step <= 0) solver.step = 1;  // a step of the master in one
+    if (fixed && solver.step <= 0) solver.step = 1;  // one step per communication step
     p->model = NULL;
     if (g->l->inner == model) g->l->inner = NULL;
     st = cpl_integrate(model, &solver, &g->steppers[part]);
@@ -135,7 +135,7 @@ static cpl_status couple_group(groups* g, int32_t first, const cpl_stepper_def* 
   cpl_master_def m = cpl_default_master_def();
   cpl_status st = refuse_settings(g);
   if (st >= 0) st = cpli_take_master(l->b, def, &m);
-  if (!l->b->def->cosimulation.given && def->step <= 0) m.step = 0;  // as far as lines ask for
+  if (!l->b->def->cosimulation.given && def->step <= 0) m.step = 0;  // as far as lines allow
   *out = (cpl_tlm_part){.substeps = 0};
   for (int32_t i = 0; i < l->n_parts && st >= 0; i++) {
     if (first_of(g, i) != first) continue;
@@ -164,7 +164,7 @@ static cpl_status couple_group(groups* g, int32_t first, const cpl_stepper_def* 
   return st;
 }
 
-//------------------------------------ where things are now ------------------------------------
+//------------------------------------ new routes ------------------------------------
 
 static void move_variables(const groups* g, const cpl_tlm_part* now, int32_t part, int32_t* vars,
                            int32_t n) {
@@ -180,7 +180,7 @@ static void move_interfaces(const groups* g, const cpl_tlm_part* parts) {
   for (int32_t i = 0; i < g->l->b->tlm->n_interfaces; i++) {
     cpl_tlm_interface* e = &g->l->interfaces[i];
     int32_t part = e->part;
-    e->part = g->place[part];
+    e->part = g->slot[part];
     if (g->steppers[part] == NULL) continue;
     const cpl_tlm_part* now = &parts[e->part];
     move_variables(g, now, part, e->position, 3);
@@ -196,7 +196,7 @@ static void move_refs(const groups* g, const cpl_tlm_part* parts) {
     for (int32_t k = g->l->first[i]; k < g->l->first[i + 1]; k++) {
       cpl_subsystem_ref* r = &g->l->refs[k];
       int32_t part = r->piece;
-      r->piece = g->place[part];
+      r->piece = g->slot[part];
       if (g->steppers[part] == NULL) continue;
       const cpl_stepper* master = parts[r->piece].stepper;
       int32_t var = cpli_master_find(master, g->steppers[part], r->ref, d->vars[i].type);
@@ -205,7 +205,7 @@ static void move_refs(const groups* g, const cpl_tlm_part* parts) {
   }
 }
 
-//------------------------------------ all ------------------------------------
+//------------------------------------ all groups ------------------------------------
 
 static bool is_alone(const groups* g, int32_t part) {
   for (int32_t i = 0; i < g->l->n_parts; i++) {
@@ -214,8 +214,8 @@ static bool is_alone(const groups* g, int32_t part) {
   return true;
 }
 
-// New parts in the order of their first members. What is left of the old ones, or was made, is
-// always in the list of the layout, so that it can be put away.
+// New parts are in the order of their first members. All old and new parts are in the list of the
+// layout, so that they can be destroyed after a failure.
 static cpl_status make_groups(groups* g, const cpl_stepper_def* def, cpl_tlm_part* parts,
                               cpl_master_part* members, cpl_master_link* links, int32_t* inside) {
   cpli_lines* l = g->l;
@@ -227,7 +227,7 @@ static cpl_status make_groups(groups* g, const cpl_stepper_def* def, cpl_tlm_par
     else st = couple_group(g, i, def, members, links, inside, &parts[n]);
     if (st < 0) break;
     l->parts[i].model = NULL, l->parts[i].stepper = NULL;
-    g->place[i] = n++;
+    g->slot[i] = n++;
   }
   if (st < 0) {
     for (int32_t k = 0; k < n; k++) {
@@ -237,7 +237,7 @@ static cpl_status make_groups(groups* g, const cpl_stepper_def* def, cpl_tlm_par
     }
     return st;
   }
-  for (int32_t i = 0; i < l->n_parts; i++) g->place[i] = g->place[first_of(g, i)];
+  for (int32_t i = 0; i < l->n_parts; i++) g->slot[i] = g->slot[first_of(g, i)];
   move_interfaces(g, parts);
   move_refs(g, parts);
   memcpy(l->parts, parts, (size_t)n * sizeof *parts);
@@ -251,20 +251,20 @@ cpl_status cpli_lines_join_connected(cpli_lines* l, const cpl_stepper_def* def) 
   if (l->d->assembly->n_routes == 0) return CPL_OK;
   groups g = {.l = l,
               .of = cpli_alloc(ctx, n, sizeof *g.of),
-              .place = cpli_alloc(ctx, n, sizeof *g.place),
+              .slot = cpli_alloc(ctx, n, sizeof *g.slot),
               .steppers = cpli_alloc(ctx, n, sizeof *g.steppers),
               .scratch = cpli_alloc(ctx, n, sizeof *g.scratch)};
   cpl_tlm_part* parts = cpli_alloc(ctx, n, sizeof *parts);
   cpl_master_part* members = cpli_alloc(ctx, n, sizeof *members);
   int32_t* inside = cpli_alloc(ctx, n, sizeof *inside);
-  bool fine = g.of != NULL && g.place != NULL && g.steppers != NULL && g.scratch != NULL &&
+  bool fine = g.of != NULL && g.slot != NULL && g.steppers != NULL && g.scratch != NULL &&
               parts != NULL && members != NULL && inside != NULL;
   for (int32_t i = 0; fine && i < l->n_parts; i++) g.of[i] = i;
   cpl_status st = fine ? add_links(&g) : cpli_nomem(ctx);
   cpl_master_link* links = st >= 0 ? cpli_alloc(ctx, g.n_links, sizeof *links) : NULL;
   if (st >= 0 && links == NULL) st = cpli_nomem(ctx);
   if (st >= 0) st = make_groups(&g, def, parts, members, links, inside);
-  void* lists[] = {g.of, g.place, g.steppers, g.scratch, g.links, parts, members, inside, links};
+  void* lists[] = {g.of, g.slot, g.steppers, g.scratch, g.links, parts, members, inside, links};
   for (size_t i = 0; i < CPLI_COUNT(lists); i++) cpli_free(ctx, lists[i]);
   return st;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What lines add to a system, and what they are fixed to.
+// Inspection of lines: what they add to a system, and the masses at their ends.
 #include <math.h>
 
 #include "assemble/tlm.h"
@@ -14,7 +14,7 @@ int32_t cpl_system_line_count(const cpl_source* system) {
 
 //------------------------------------ masses ------------------------------------
 
-// A model alone, at its start.
+// Initialises a single model.
 static cpl_status start_model(cpl_model* m) {
   cpl_setup setup = {0};
   cpl_event_info info = {.again = true};
@@ -34,9 +34,10 @@ static double nominal_of_ref(const cpl_description* d, uint32_t ref) {
   return 1;
 }
 
-// How the derivatives of all states follow one force; then how fast a speed follows those: the
-// reciprocal is the mass that is felt there. work: 3 n
-static cpl_status feel(cpl_model* m, uint32_t force, uint32_t speed, double* work, double* mass) {
+// Computes the effect of one force on the derivatives of all states, and theirs on a speed: the
+// reciprocal is the effective mass there. work: 3 n
+static cpl_status effective_mass(cpl_model* m, uint32_t force, uint32_t speed, double* work,
+                                 double* mass) {
   size_t n = (size_t)m->base.desc->n_states;
   double *x = work, *dx = work + n, *moved = work + 2 * n, f = 0, v[2];
   cpl_component* c = &m->base;
@@ -66,22 +67,22 @@ static cpl_status feel(cpl_model* m, uint32_t force, uint32_t speed, double* wor
   return st;
 }
 
-static cpl_status feel_all(cpl_model* m, const cpl_tlm_interface* i, double* work, double* mass,
-                           double* inertia) {
+static cpl_status effective_masses(cpl_model* m, const cpl_tlm_interface* i, double* work,
+                                   double* mass, double* inertia) {
   const cpl_variable* vars = m->base.desc->vars;
   cpl_status st = start_model(m);
   for (int32_t k = 0; k < cpli_kind_width(i->kind) && st >= 0; k++) {
     double one;
-    st = feel(m, vars[i->force[k]].ref, vars[i->speed[k]].ref, work, &one);
+    st = effective_mass(m, vars[i->force[k]].ref, vars[i->speed[k]].ref, work, &one);
     if (st < 0) break;
-    double* least = k < 3 ? mass : inertia;
-    *least = fmin(*least, one);
+    double* smallest = k < 3 ? mass : inertia;
+    *smallest = fmin(*smallest, one);
   }
   return st;
 }
 
-// NAN: it cannot be found out.
-static void felt_mass(cpli_built* b, const cpl_tlm_interface* i, double* mass, double* inertia) {
+// The effective mass and inertia at an interface; NAN: unknown.
+static void masses_at(cpli_built* b, const cpl_tlm_interface* i, double* mass, double* inertia) {
   *mass = *inertia = (double)NAN;
   cpl_source* source = b->sources[i->part];
   cpl_context* ctx = b->base.ctx;
@@ -98,7 +99,7 @@ static void felt_mass(cpli_built* b, const cpl_tlm_interface* i, double* mass, d
   cpli_arena_init(&f.arena, ctx);
   for (size_t k = 0; k < member->n_starts && st >= 0; k++)
     st = cpli_set_start(b, &f, &member->starts[k], &m->base);
-  if (st >= 0) st = feel_all(m, i, work, mass, inertia);
+  if (st >= 0) st = effective_masses(m, i, work, mass, inertia);
   if (st < 0) *mass = *inertia = (double)NAN;
   if (m != NULL) m->base.ops->destroy(&m->base);
   cpli_functions_free(&f);
@@ -114,7 +115,7 @@ cpl_system_line cpl_system_line_at(const cpl_source* system, int32_t i) {
   for (int k = 0; k < 2; k++) {
     const cpl_tlm_interface* e = &b->tlm->interfaces[ends[k]];
     out.ends[k] = e->name;
-    felt_mass(b, e, &out.mass[k], &out.inertia[k]);
+    masses_at(b, e, &out.mass[k], &out.inertia[k]);
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where interfaces are at the start, in the frame all share.
+// Positions of interfaces at the start, in the common frame.
 #include <math.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ int32_t cpl_system_interface_count(const cpl_source* system) {
   return cpl_system_definition(system) != NULL && b->tlm != NULL ? b->tlm->n_interfaces : 0;
 }
 
-// Values of a model in an instance of the system. Returns false where some are not there.
+// Reads values of a model in an instance of the system. Returns false when some are missing.
 static bool read_values(const cpli_built* b, cpl_stepper* s, const cpl_tlm_interface* i,
                         const int32_t* vars, int32_t n, double* out) {
   cpl_component* c = &s->base;
@@ -27,7 +27,7 @@ static bool read_values(const cpli_built* b, cpl_stepper* s, const cpl_tlm_inter
   return true;
 }
 
-// Of a rotation about z, then y, then x. Where y is a right angle the other two are one.
+// Angles of a rotation about z, then y, then x. Where y is a right angle the other two are one.
 static void angles_of(const double* a, double* out) {
   out[1] = asin(fmax(-1, fmin(1, -a[6])));
   bool locked = hypot(a[7], a[8]) < 1e-12;
@@ -35,8 +35,8 @@ static void angles_of(const double* a, double* out) {
   out[2] = locked ? atan2(-a[1], a[4]) : atan2(a[3], a[0]);
 }
 
-static void take_place(const cpli_built* b, cpl_stepper* s, const cpl_tlm_interface* i,
-                       cpl_system_pose* out) {
+static void take_position(const cpli_built* b, cpl_stepper* s, const cpl_tlm_interface* i,
+                          cpl_system_pose* out) {
   double r[3] = {0}, a[9];
   int32_t n = i->kind == CPL_TLM_3D ? 3 : 1;
   const double* f = i->rotation;
@@ -69,8 +69,8 @@ cpl_status cpl_system_poses(cpl_source* system, cpl_system_pose* out) {
   st = c->ops->setup(c, &setup);
   if (st >= 0) st = c->ops->enter_init(c);
   bool ready = st >= 0;
-  if (ready) st = c->ops->exit_init(c);  // a failure tells how they are not aligned
-  for (int32_t i = 0; i < n && ready; i++) take_place(b, s, &b->tlm->interfaces[i], &out[i]);
+  if (ready) st = c->ops->exit_init(c);  // a failure says how they are not aligned
+  for (int32_t i = 0; i < n && ready; i++) take_position(b, s, &b->tlm->interfaces[i], &out[i]);
   c->ops->destroy(c);
   return st;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the sections `interfaces:` and `tlm:` name.
+// Resolves the names in the sections `interfaces:` and `tlm:`.
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static cpl_status constant(const finder* f, const cpli_located_text* text, doubl
 
 //------------------------------------ variables ------------------------------------
 
-// "#17": a value reference, as fmi.config has them. Of aliases an input is taken where one is
+// "#17": a value reference, as in fmi.config. Among aliases an input is preferred where one is
 // needed.
 static int32_t by_reference(const cpl_description* d, const char* digits, bool input) {
   char* end;
@@ -45,23 +45,23 @@ static cpl_status find_variable(const finder* f, const cpli_located_text* name, 
   const cpl_description* d = source->desc;
   bool reference = name->text[0] == '#';
   *out = reference ? by_reference(d, name->text + 1, input) : cpl_find_variable(d, name->text);
-  char place[CPLI_PLACE_SIZE];
+  char location[CPLI_PLACE_SIZE];
   if (*out < 0 && reference)
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place,
                         "%s: no Real of the model has the value reference %s", f->to->name,
                         name->text + 1);
   if (*out < 0) {
     cpl_status st = cpl_require_variable(ctx_of(f), d, name->text, out);
-    return cpl_fail_prefix(ctx_of(f), st, "%s%s", cpli_source_loc_text(&name->place, place),
+    return cpl_fail_prefix(ctx_of(f), st, "%s%s", cpli_source_loc_text(&name->place, location),
                            f->to->name);
   }
   const cpl_variable* v = &d->vars[*out];
   if (v->type != CPL_REAL)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place, "%s: %s is no Real", f->to->name,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place, "%s: %s is not a Real", f->to->name,
                         v->name);
   if (input && v->causality != CPL_CAUSALITY_INPUT)
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place,
-                        "%s: %s is no input of the model, so no force can be given to it",
+                        "%s: %s is not an input of the model, so it cannot take a force",
                         f->to->name, v->name);
   return CPL_OK;
 }
@@ -103,7 +103,7 @@ static cpl_status find_value(const finder* f) {
   return CPL_OK;
 }
 
-// The start value of a force is what the model says, or the file.
+// The start value of a force is that of the model, or of the file.
 static cpl_status find_start_forces(const finder* f) {
   const cpli_member* m = &f->b->def->models[f->to->part];
   const cpl_description* d = f->b->sources[f->to->part]->desc;
@@ -126,7 +126,7 @@ static cpl_status find_start_forces(const finder* f) {
 
 //------------------------------------ frames ------------------------------------
 
-// Turned about z, then y, then x: common = Rz Ry Rx own.
+// Rotation about z, then y, then x: common = Rz Ry Rx own.
 static void rotation_of(const double* angles, double* r) {
   double s1 = sin(angles[0]), c1 = cos(angles[0]), s2 = sin(angles[1]), c2 = cos(angles[1]),
          s3 = sin(angles[2]), c3 = cos(angles[2]);
@@ -169,7 +169,7 @@ static cpl_status resolve_model(finder* f, struct cpli_tlm_plan* plan, int32_t m
   cpl_status st = constant(f, &from->substeps, &substeps);
   if (st >= 0 && (!(substeps >= 1) || substeps > 1e6 || substeps != floor(substeps)))
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->substeps.place,
-                        "substeps: %s is no positive integer", from->substeps.text);
+                        "substeps: %s is not a positive integer", from->substeps.text);
   if (st >= 0) s->substeps = (int32_t)substeps;
   cpl_solver_kind kind;
   if (st >= 0 && s->solver != NULL && !cpl_solver_by_name(s->solver, &kind))
@@ -188,7 +188,7 @@ static cpl_status resolve_model(finder* f, struct cpli_tlm_plan* plan, int32_t m
   return st;
 }
 
-// The model a name begins with.
+// The model whose name is the first part of an interface name.
 static cpl_status find_model(const finder* f, int32_t* out) {
   const cpli_located_text* name = &f->from->name;
   char model[256];
@@ -213,7 +213,7 @@ static cpl_status resolve_interface(finder* f) {
   bool three = to->kind == CPL_TLM_3D;
   cpl_status st = constant(f, &f->from->sign, &to->sign);
   if (st >= 0 && to->sign != 1 && to->sign != -1)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->sign.place, "sign: it is 1 or -1");
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->sign.place, "sign: it must be 1 or -1");
   if (to->kind == CPL_TLM_SIGNAL) return st < 0 ? st : find_value(f);
   if (st >= 0) st = find_list(f, CPLI_LIST_POSITION, three ? 3 : 1, false, to->position);
   if (st >= 0 && three) st = find_list(f, CPLI_LIST_ORIENTATION, 9, false, to->orientation);
@@ -241,7 +241,7 @@ static cpl_status find_interface(const finder* f, const struct cpli_tlm_plan* pl
                       name->text, near);
 }
 
-// Waves are not converted: what stands at the two ends of a line is in the same unit.
+// Waves are not converted: both ends of a line have the same unit.
 static cpl_status check_units(const finder* f, const cpli_line* line, const cpl_tlm_interface* a,
                               int32_t var, const cpl_tlm_interface* b, int32_t other) {
   double factor, offset;
@@ -251,11 +251,12 @@ static cpl_status check_units(const finder* f, const cpli_line* line, const cpl_
   if (st < 0 || (factor == 1 && offset == 0)) return st;
   const cpl_variable *v = cpli_ref_variable(&f->b->resolver, from),
                      *w = cpli_ref_variable(&f->b->resolver, to);
-  return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &line->place,
-                      "the line from %s to %s: %s is in %s and %s in %s; both ends of a line have "
-                      "the same units",
-                      a->name, b->name, v->name, f->b->sources[a->part]->desc->units[v->unit].name,
-                      w->name, f->b->sources[b->part]->desc->units[w->unit].name);
+  return cpli_fail_at(
+      ctx_of(f), CPL_ERR_INPUT, &line->place,
+      "the line from %s to %s: %s is in %s and %s in %s; both ends of a line must have "
+      "the same units",
+      a->name, b->name, v->name, f->b->sources[a->part]->desc->units[v->unit].name, w->name,
+      f->b->sources[b->part]->desc->units[w->unit].name);
 }
 
 static cpl_status check_line_units(const finder* f, const cpli_line* line,

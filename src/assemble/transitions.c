@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The ways out of a mode: names of what they set and of what they take become variables, formulas
-// are compiled; what none of them sets is noted.
+// Transitions of modes: resolves the names of targets and sources, compiles formulas, and notes
+// variables that no transition sets.
 #include <math.h>
 #include <stdio.h>
 
 #include "assemble/assemble.h"
 
-// A value that is computed. What a pattern matches has the expression in common.
+// A computed value. All matches of a pattern share its expression.
 typedef struct formula {
   const cpli_expr* expr;
-  const int32_t* slots;  // which sources it takes
+  const int32_t* slots;  // indices of its sources
   const char* target;    // of a pattern, for messages; Nullable
 } formula;
 
-// A transition while it is made, and what its functions need afterwards.
+// A transition under construction, and the data its functions need afterwards.
 typedef struct cpli_transition_plan {
   struct cpli_transition_plan* next;
   cpl_context* ctx;
@@ -23,11 +23,11 @@ typedef struct cpli_transition_plan {
   cpli_expr* when;
   formula* formulas;
   size_t n_exprs, cap_exprs, n, cap;
-} way;
+} transition_plan;
 
-enum { MAX_SHARED = 8 };  // names in a formula that what a pattern matches can have in common
+enum { MAX_SHARED = 8 };  // max names in a formula that the matches of a pattern can share
 
-// What a pattern stands for at the moment, and its formula.
+// The present match of a pattern, and its formula.
 typedef struct pattern {
   const char* star;
   size_t n_star;
@@ -36,20 +36,20 @@ typedef struct pattern {
     const char* name;  // with its star
     int32_t source;
     cpl_type type;
-    int32_t var;  // where it was found last
+    int32_t var;  // where it was last found
   } names[MAX_SHARED];
   int n;
-  int32_t found;  // of a bare name: where it was found last
+  int32_t found;  // of a bare name: where it was last found
   int32_t last;   // target
 } pattern;
 
 typedef struct maker {
   cpli_modes_plan* p;
   const cpl_system_def* def;
-  const cpli_transition_def* leave;
+  const cpli_transition_def* transition;
   int32_t mode, to;
   const cpl_description *from, *into;
-  way* w;
+  transition_plan* w;
   cpl_mode_copy* copies;
   cpl_mode_value* sources;
   int32_t* targets;
@@ -62,10 +62,11 @@ typedef struct maker {
 
 //------------------------------------ functions ------------------------------------
 
-static cpl_status value_of(const way* w, const formula* f, double t, const double* sources,
-                           double* out) {
+static cpl_status value_of(const transition_plan* w, const formula* f, double t,
+                           const double* sources, double* out) {
   const int32_t* own;
-  double gathered[CPLI_EXPR_SIZE];  // ours alone: instances on several threads share the way
+  // on the stack: instances on several threads share the transition
+  double gathered[CPLI_EXPR_SIZE];
   size_t n = cpli_expr_slots(f->expr, &own);
   for (size_t i = 0; i < n; i++) gathered[i] = sources[f->slots[i]];
   cpl_status st = cpli_expr_value(f->expr, w->ctx, t, gathered, NULL, out);
@@ -73,7 +74,7 @@ static cpl_status value_of(const way* w, const formula* f, double t, const doubl
 }
 
 static cpl_status map(void* user, double t, const double* sources, double* targets) {
-  const way* w = user;
+  const transition_plan* w = user;
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < w->n && st == CPL_OK; i++)
     st = value_of(w, &w->formulas[i], t, sources, &targets[i]);
@@ -81,7 +82,7 @@ static cpl_status map(void* user, double t, const double* sources, double* targe
 }
 
 static cpl_status when(void* user, double t, const double* sources, bool* holds) {
-  const way* w = user;
+  const transition_plan* w = user;
   double value = 0;
   formula f = {.expr = w->when};
   cpli_expr_slots(w->when, &f.slots);
@@ -91,7 +92,7 @@ static cpl_status when(void* user, double t, const double* sources, bool* holds)
 }
 
 void cpli_transitions_free(cpli_modes_plan* p) {
-  for (way* w = p->ways; w != NULL; w = w->next) {
+  for (transition_plan* w = p->transition_plans; w != NULL; w = w->next) {
     for (size_t i = 0; i < w->n_exprs; i++) cpli_expr_destroy(w->exprs[i]);
     cpli_expr_destroy(w->when);
     cpli_free(p->ctx, w->exprs);
@@ -101,14 +102,14 @@ void cpli_transitions_free(cpli_modes_plan* p) {
 
 //------------------------------------ names ------------------------------------
 
-// Where a variable of that name is: at `near`, as a rule, when what is looked for stands in the
-// same order as what was found before.
+// Finds a variable by name: usually at `near`, because names are searched in the order of the
+// variables.
 static int32_t find_near(const cpl_description* d, const char* name, int32_t near) {
   if (near >= 0 && near < d->n_vars && strcmp(d->vars[near].name, name) == 0) return near;
   return cpl_find_variable(d, name);
 }
 
-// A variable of the mode that is left, or "mode.variable" of another one.
+// A variable of the old mode, or "mode.variable" of another one.
 static bool find_source(const maker* k, const char* name, int32_t near, cpl_mode_value* out,
                         const cpl_variable** v) {
   *out = (cpl_mode_value){-1, find_near(k->from, name, near)};
@@ -125,7 +126,7 @@ static bool find_source(const maker* k, const char* name, int32_t near, cpl_mode
   return *v != NULL && (*v)->type <= CPL_ENUMERATION;
 }
 
-// Its number among the sources; negative: no memory.
+// Its index among the sources; negative: out of memory.
 static int32_t add_source(maker* k, cpl_mode_value s) {
   if (!cpli_grow(k->p->ctx, (void**)&k->sources, &k->cap_sources, k->n_sources,
                  sizeof *k->sources)) {
@@ -136,7 +137,7 @@ static int32_t add_source(maker* k, cpl_mode_value s) {
   return (int32_t)k->n_sources++;
 }
 
-// Few names a formula: those that came last are looked at first.
+// Formulas have few names: the latest ones are searched first.
 static int32_t known_source(const maker* k, cpl_mode_value s) {
   size_t first = k->n_sources > 16 ? k->n_sources - 16 : 0;
   for (size_t i = first; i < k->n_sources; i++) {
@@ -145,7 +146,7 @@ static int32_t known_source(const maker* k, cpl_mode_value s) {
   return -1;
 }
 
-// Stars give way to what the pattern stands for. false: it is too long.
+// Replaces stars by the present match. false: it is too long.
 static bool fill_name(const pattern* p, const char* name, char* out, size_t size) {
   size_t used = 0;
   for (; *name != '\0'; name++) {
@@ -158,8 +159,8 @@ static bool fill_name(const pattern* p, const char* name, char* out, size_t size
   return true;
 }
 
-// Names of a pattern's formula that mean the same now may not do so when its star stands for
-// something else: each has a source of its own.
+// Names in the formula of a pattern that are equal for one match may differ for another: each has a
+// source of its own.
 static int32_t note_name(maker* k, const char* name, cpl_mode_value s, cpl_type type) {
   pattern* p = k->pattern;
   for (int i = 0; i < p->n && i < MAX_SHARED; i++) {
@@ -222,7 +223,7 @@ static cpl_status parse(maker* k, const cpli_located_text* text, cpli_expr** out
 
 //------------------------------------ targets ------------------------------------
 
-// What has a start value of its own, and states in any case.
+// Variables with a start value of their own, and all states, can be set.
 static bool can_be_set(const maker* k, int32_t var) {
   const cpl_variable* v = &k->into->vars[var];
   if (v->variability == CPL_VARIABILITY_CONSTANT || v->structural || v->type > CPL_STRING)
@@ -245,10 +246,11 @@ static cpl_status find_target(const maker* k, const cpli_located_text* name, int
                         mode, name->text, near);
   }
   if (can_be_set(k, *out)) return CPL_OK;
-  return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &name->place,
-                      "%s cannot be set when mode %s is entered: it is no state, parameter or free "
-                      "input and has no start value of its own",
-                      name->text, mode);
+  return cpli_fail_at(
+      k->p->ctx, CPL_ERR_INPUT, &name->place,
+      "%s cannot be set when mode %s is entered: it is not a state, parameter or free "
+      "input and has no start value of its own",
+      name->text, mode);
 }
 
 //------------------------------------ one value ------------------------------------
@@ -273,7 +275,7 @@ static cpl_status types_differ(const maker* k, const cpli_located_text* value, i
 }
 
 static cpl_status add_target(maker* k, int32_t to, const cpli_located_text* value, formula f) {
-  way* w = k->w;
+  transition_plan* w = k->w;
   cpl_context* ctx = k->p->ctx;
   if (!cpli_grow(ctx, (void**)&w->formulas, &w->cap, w->n, sizeof *w->formulas) ||
       !cpli_grow(ctx, (void**)&k->targets, &k->cap_targets, k->n_targets, sizeof *k->targets))
@@ -285,7 +287,7 @@ static cpl_status add_target(maker* k, int32_t to, const cpli_located_text* valu
 }
 
 static cpl_status add_formula(maker* k, int32_t to, const cpli_located_text* value) {
-  way* w = k->w;
+  transition_plan* w = k->w;
   cpl_context* ctx = k->p->ctx;
   if (!cpli_grow(ctx, (void**)&w->exprs, &w->cap_exprs, w->n_exprs, sizeof(cpli_expr*)))
     return cpli_nomem(ctx);
@@ -299,7 +301,7 @@ static cpl_status add_formula(maker* k, int32_t to, const cpli_located_text* val
   return add_target(k, to, value, f);
 }
 
-// How a value of the old mode becomes one of the new: as in connections.
+// Converts a value of the old mode to one of the new: as in connections.
 static cpl_status relate(const maker* k, const cpl_unit* a, const cpl_variable* v, int32_t to,
                          const cpli_located_text* value, double* factor, double* offset) {
   const cpl_variable* w = &k->into->vars[to];
@@ -311,16 +313,16 @@ static cpl_status relate(const maker* k, const cpl_unit* a, const cpl_variable* 
     return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->place,
                         "the units differ: %s is in %s, %s of the new mode in %s", v->name, a->name,
                         w->name, b->name);
-  char place[CPLI_PLACE_SIZE];
+  char location[CPLI_PLACE_SIZE];
   cpl_log(k->p->ctx, CPL_LOG_WARNING, "",
           "%sthe units %s, nothing is converted: %s is in %s, %s of the new mode in %s",
-          cpli_source_loc_text(&value->place, place),
+          cpli_source_loc_text(&value->place, location),
           found == CPLI_UNITS_ANGLE ? "differ in rad" : "cannot be compared", v->name, a->name,
           w->name, b->name);
   return CPL_OK;
 }
 
-// A bare name: a variable of the old mode, or of another one (the last values it had).
+// A bare name: a variable of the old mode, or of another one (its last value).
 static cpl_status relate_name(maker* k, int32_t to, const cpli_located_text* value, double* factor,
                               double* offset) {
   cpl_mode_value s;
@@ -334,7 +336,7 @@ static cpl_status relate_name(maker* k, int32_t to, const cpli_located_text* val
   return relate(k, &d->units[v->unit], v, to, value, factor, offset);
 }
 
-// One to one: types agree, units agree or are converted.
+// A copy: types agree, units agree or are converted.
 static cpl_status add_plain(maker* k, int32_t from, int32_t to, const cpli_located_text* value) {
   const cpl_variable *v = &k->from->vars[from], *w = &k->into->vars[to];
   double factor = 1, offset = 0;
@@ -345,8 +347,8 @@ static cpl_status add_plain(maker* k, int32_t from, int32_t to, const cpli_locat
   return st < 0 ? st : add_copy(k, from, to, factor, offset);
 }
 
-// The variable `from`, or a formula (-1). A state whose start value follows from others is written
-// after initialisation, by a formula.
+// Adds the variable `from`, or a formula (-1). A state whose start value is computed from others is
+// written after initialisation, by a formula.
 static cpl_status add_value(maker* k, int32_t to, const cpli_located_text* value, int32_t from) {
   const cpl_variable* w = &k->into->vars[to];
   bool plain = from >= 0 && w->initial != CPL_INITIAL_CALCULATED &&
@@ -358,7 +360,7 @@ static cpl_status add_value(maker* k, int32_t to, const cpli_located_text* value
   if (st < 0) return st;
   if (from < 0 && factor == 1 && offset == 0) return add_formula(k, to, value);
   cpli_located_text text = cpli_scaled_text(&k->p->arena, value, factor, offset);
-  char quoted[1024];  // a bare name, whatever is in it
+  char quoted[1024];  // a bare name with any characters
   snprintf(quoted, sizeof quoted, "'%s'", value->text);
   if (factor == 1 && offset == 0) text.text = quoted;
   return text.text != NULL ? add_formula(k, to, &text) : cpli_nomem(k->p->ctx);
@@ -366,7 +368,7 @@ static cpl_status add_value(maker* k, int32_t to, const cpli_located_text* value
 
 //------------------------------------ patterns ------------------------------------
 
-// What the one star in a pattern stands for; false: the name does not match.
+// The text that the one star in a pattern matches; false: the name does not match.
 static bool star_of(const char* shape, const char* name, const char** star, size_t* n) {
   const char* at = strchr(shape, '*');
   size_t before = (size_t)(at - shape), after = strlen(at + 1), len = strlen(name);
@@ -382,8 +384,8 @@ static bool is_bare_pattern(const char* text) {
   return strchr(text, '*') != NULL && strpbrk(text, "' +-/^(") == NULL;
 }
 
-// The formula of the pattern with the names that its star makes of those it has. false: it has to
-// be parsed, because there are too many, one is missing or of another type.
+// The formula of the pattern with the names of the present match. false: it has to be parsed,
+// because there are too many names, one is missing or of another type.
 static bool shared_slots(maker* k, int32_t to, int32_t* slots) {
   pattern* p = k->pattern;
   const int32_t* first;
@@ -429,7 +431,7 @@ static cpl_status add_bare(maker* k, int32_t to, const cpli_setting* s, bool* an
   if (!fill_name(p, s->value.text, name, sizeof name)) return CPL_OK;
   int32_t near = p->found < 0 ? -1 : p->found + (to - p->last);
   int32_t from = find_near(k->from, name, near);
-  if (from < 0) return CPL_OK;  // not in both
+  if (from < 0) return CPL_OK;  // not in both modes
   p->found = from;
   p->last = to;
   *any = true;
@@ -458,10 +460,10 @@ static cpl_status add_pattern(maker* k, const cpli_setting* s) {
   }
   k->pattern = NULL;
   if (st < 0 || any) return st;
-  return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &s->name.place,
-                      "set: nothing that can be set in mode %s matches %s and is in mode %s, too",
-                      k->p->modes[k->to].def->name.text, s->name.text,
-                      k->p->modes[k->mode].def->name.text);
+  return cpli_fail_at(
+      k->p->ctx, CPL_ERR_INPUT, &s->name.place,
+      "set: no variable that can be set in mode %s matches %s and also exists in mode %s",
+      k->p->modes[k->to].def->name.text, s->name.text, k->p->modes[k->mode].def->name.text);
 }
 
 //------------------------------------ a transition ------------------------------------
@@ -472,12 +474,12 @@ static bool is_pattern(const maker* k, const cpli_setting* s) {
          cpl_find_variable(k->into, s->name.text) < 0;
 }
 
-// What is named counts more than what matches.
+// Explicit names take precedence over patterns.
 static cpl_status add_sets(maker* k) {
   cpl_status st = CPL_OK;
   for (int pass = 0; pass < 2; pass++) {
-    for (size_t i = 0; i < k->leave->n_sets && st >= 0; i++) {
-      const cpli_setting* s = &k->leave->sets[i];
+    for (size_t i = 0; i < k->transition->n_sets && st >= 0; i++) {
+      const cpli_setting* s = &k->transition->sets[i];
       int32_t to = -1;
       if (is_pattern(k, s) != (pass == 1)) continue;
       if (pass == 1) {
@@ -493,15 +495,16 @@ static cpl_status add_sets(maker* k) {
 }
 
 static cpl_status add_when(maker* k) {
-  if (!k->leave->terminate || k->leave->when.text == NULL) return CPL_OK;
-  cpl_status st = parse(k, &k->leave->when, &k->w->when);
+  if (!k->transition->terminate || k->transition->when.text == NULL) return CPL_OK;
+  cpl_status st = parse(k, &k->transition->when, &k->w->when);
   if (st >= 0 && cpli_expr_type(k->w->when) != CPL_BOOLEAN)
-    st = cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &k->leave->when.place,
-                      "%s is no condition: it is neither true nor false", k->leave->when.text);
+    st = cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &k->transition->when.place,
+                      "%s is not a condition: it is neither true nor false",
+                      k->transition->when.text);
   return st;
 }
 
-static void* kept(maker* k, const void* items, size_t n, size_t size) {
+static void* copy_list(maker* k, const void* items, size_t n, size_t size) {
   void* copy = cpli_arena_alloc(&k->p->arena, n, size);
   if (copy != NULL && n > 0) memcpy(copy, items, n * size);
   if (copy == NULL) k->no_memory = true;
@@ -510,31 +513,31 @@ static void* kept(maker* k, const void* items, size_t n, size_t size) {
 
 static cpl_status finish(maker* k, int32_t number, cpl_transition* out) {
   cpl_context* ctx = k->p->ctx;
-  char place[CPLI_PLACE_SIZE], text[CPLI_PLACE_SIZE + 600];
+  char location[CPLI_PLACE_SIZE], text[CPLI_PLACE_SIZE + 600];
   snprintf(text, sizeof text, "%sfrom mode %s to mode %s",
-           cpli_source_loc_text(&k->leave->place, place), k->p->modes[k->mode].def->name.text,
-           k->p->modes[k->to].def->name.text);
+           cpli_source_loc_text(&k->transition->place, location),
+           k->p->modes[k->mode].def->name.text, k->p->modes[k->to].def->name.text);
   *out = (cpl_transition){.to = k->to,
-                          .stop = k->leave->terminate ? 0 : number,
+                          .stop = k->transition->terminate ? 0 : number,
                           .when = k->w->when != NULL ? when : NULL,
-                          .copies = kept(k, k->copies, k->n_copies, sizeof *k->copies),
+                          .copies = copy_list(k, k->copies, k->n_copies, sizeof *k->copies),
                           .n_copies = (int32_t)k->n_copies,
-                          .sources = kept(k, k->sources, k->n_sources, sizeof *k->sources),
+                          .sources = copy_list(k, k->sources, k->n_sources, sizeof *k->sources),
                           .n_sources = (int32_t)k->n_sources,
-                          .targets = kept(k, k->targets, k->n_targets, sizeof *k->targets),
+                          .targets = copy_list(k, k->targets, k->n_targets, sizeof *k->targets),
                           .n_targets = (int32_t)k->n_targets,
                           .map = k->n_targets > 0 ? map : NULL,
                           .user = k->w,
                           .text = cpli_arena_strdup(&k->p->arena, text)};
   if (k->no_memory || out->text == NULL) return cpli_nomem(ctx);
-  const cpli_located_text* entry = &k->leave->on_entry;
+  const cpli_located_text* entry = &k->transition->on_entry;
   if (entry->text != NULL && !cpl_on_entry_by_name(entry->text, &out->on_entry))
     return cpli_fail_at(ctx, CPL_ERR_INPUT, &entry->place,
                         "entry: %s is not known (follow, error, wait)", entry->text);
   return CPL_OK;
 }
 
-//------------------------------------ what is left unset ------------------------------------
+//------------------------------------ unset variables ------------------------------------
 
 static cpl_status note_unset(maker* k, const cpl_transition* t) {
   char list[600] = "";
@@ -555,14 +558,14 @@ static cpl_status note_unset(maker* k, const cpl_transition* t) {
       k->p, cpli_printf(k->p->ctx, "%s: leaves to their start values: %s%s", t->text, list, more));
 }
 
-static cpl_status make_way(maker* k, int32_t number, cpl_transition* out) {
+static cpl_status make_transition(maker* k, int32_t number, cpl_transition* out) {
   cpl_context* ctx = k->p->ctx;
   k->w = cpli_arena_alloc(&k->p->arena, 1, sizeof *k->w);
   k->taken = cpli_alloc(ctx, 2 * (size_t)k->into->n_vars, sizeof *k->taken);
   cpl_status st = k->w != NULL && k->taken != NULL ? CPL_OK : cpli_nomem(ctx);
   if (k->w != NULL) {
-    *k->w = (way){.ctx = ctx, .next = k->p->ways};
-    k->p->ways = k->w;
+    *k->w = (transition_plan){.ctx = ctx, .next = k->p->transition_plans};
+    k->p->transition_plans = k->w;
   }
   k->is_state = st >= 0 ? k->taken + k->into->n_vars : NULL;
   for (int32_t i = 0; i < k->into->n_states && st >= 0; i++) {
@@ -588,12 +591,12 @@ cpl_status cpli_transitions_make(cpli_modes_plan* p, const cpl_system_def* def, 
     int32_t to = cpli_def_find_mode(def, from->leaves[i].to.text);
     maker k = {.p = p,
                .def = def,
-               .leave = &from->leaves[i],
+               .transition = &from->leaves[i],
                .mode = mode,
                .to = to,
                .from = plan->source->desc,
                .into = p->modes[to].source->desc};
-    st = make_way(&k, (int32_t)i + 1, &plan->leave[plan->n_leave++]);
+    st = make_transition(&k, (int32_t)i + 1, &plan->leave[plan->n_leave++]);
   }
   return st;
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Systems with modes as members: as a model of variable structure in the aggregate, or as a stepper
-// beside it. What is connected to models is one itself where it can be, so that nothing is lost
-// between communication points; what is not connected keeps a solver of its own.
+// Systems with modes as members: as a model of variable structure in the aggregate, or as a
+// separate stepper. One that is connected to models becomes a model where possible, which avoids
+// coupling errors; one without connections keeps a solver of its own.
 #include <math.h>
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static cpli_modes_plan* modes_of(const cpl_source* source) {
   return cpl_system_definition(source) != NULL ? ((cpli_built*)source)->modes : NULL;
 }
 
-//------------------------------------ whether it can be ------------------------------------
+//------------------------------------ possibility ------------------------------------
 
 static bool own_solver(const cpl_system_def* def) {
   cpl_experiment_def e = cpl_system_def_experiment(def);
@@ -21,7 +21,7 @@ static bool own_solver(const cpl_system_def* def) {
          !isnan(e.atol) || !isnan(e.step);
 }
 
-// Writes why a mode cannot be part of a model; returns whether there is a reason.
+// Writes why a mode cannot be a component of a model; returns whether there is a reason.
 static bool is_obstacle(const cpli_modes_plan* p, int32_t k, char* out, size_t size) {
   const cpli_mode_plan* mode = &p->modes[k];
   const char* name = mode->def->name.text;
@@ -44,7 +44,7 @@ static bool is_obstacle(const cpli_modes_plan* p, int32_t k, char* out, size_t s
 static bool cannot(const cpli_built* b, size_t i, char* out, size_t size) {
   const cpli_modes_plan* p = modes_of(b->sources[i]);
   if (b->tlm != NULL) {
-    snprintf(out, size, "there are delay lines beside it");
+    snprintf(out, size, "the system also has delay lines");
     return true;
   }
   for (int32_t k = 0; k < p->n; k++) {
@@ -53,22 +53,22 @@ static bool cannot(const cpli_built* b, size_t i, char* out, size_t size) {
   return false;
 }
 
-//------------------------------------ whether it should be ------------------------------------
+//------------------------------------ choice ------------------------------------
 
 typedef struct chooser {
   cpli_built* b;
   cpli_functions functions;
-  bool* may;  // a system with modes that can be a model and is not told otherwise
+  bool* may;  // a system with modes that can be a model and is not set to be a stepper
   bool* joined;
 } chooser;
 
-// Whether a value that a relation names is known inside of the aggregate.
+// Whether a value in a relation is known inside of the aggregate.
 static bool is_inside(const chooser* c, int32_t model) {
   return model < 0 || c->may[model] || !c->b->is_stepper[model];
 }
 
-// A relation between an input and its sources: one that may be a model becomes one where any other
-// of them is inside.
+// A relation between an input and its sources: a candidate becomes a model where any other variable
+// of the relation is inside.
 static void join(chooser* c, int32_t target, const cpl_port* sources, int32_t n) {
   if (n == 0 && c->may[target]) c->joined[target] = true;  // the aggregate computes constants, too
   for (int32_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static cpl_status join_link(chooser* c, const cpli_link* link) {
   const cpli_connection* def = &c->b->def->connections[link->connection];
   cpl_function f = {0};
   cpl_port source = {0};
-  if (def->coupling != NULL) {  // a function of the program, of whatever it says
+  if (def->coupling != NULL) {  // a function of the program, with sources of any kind
     for (size_t i = 0; i < c->b->def->n_models; i++) {
       source.part = (int32_t)i;
       join(c, link->model, &source, 1);
@@ -100,7 +100,7 @@ static cpl_status join_link(chooser* c, const cpli_link* link) {
   return st;
 }
 
-// A master that is asked for and would have nothing else to couple.
+// Whether a master is requested that would have nothing else to couple.
 static bool wants_master(const cpli_built* b) {
   size_t modes = 0;
   for (size_t i = 0; i < b->def->n_models; i++) modes += modes_of(b->sources[i]) != NULL;
@@ -188,7 +188,7 @@ cpl_status cpli_varying_make(cpl_source* source, const char* name, cpl_model** o
     st = m == NULL ? cpli_nomem(p->ctx) : make_mode(m, &modes[k].model);
   }
   if (st >= 0) {
-    st = cpli_modes_create_model(p->ctx, &whole, p->box, out);
+    st = cpli_modes_create_model(p->ctx, &whole, p->shared_desc, out);
   } else {
     for (int32_t k = 0; k < p->n; k++) {
       if (modes[k].model != NULL) modes[k].model->base.ops->destroy(&modes[k].model->base);

@@ -336,7 +336,7 @@ static void texts_that_make_no_sense_are_refused(void** state) {
   bad("m.u", "1 +", NULL, "the text ends here");
   bad("m.u", "m.x > 1", NULL, "m.u is Real, but m.x > 1 gives Boolean");
   bad("m.y", "1", NULL, "m.y");
-  bad("m.u", "1", "m.x", "m.x is no condition");
+  bad("m.u", "1", "m.x", "m.x is not a condition");
 }
 
 static bool depends_on(const cpl_description* d, const cpl_unknown* row, const char* name) {

@@ -72,7 +72,7 @@ static void every_fmu_of_a_system_is_recorded(void** state) {
     CHECK_INT(s.steps[2], 20);
   }
   CHECK_INT(couplet("run plain.yaml --call-log calls.txt"), 2);
-  check_message("plain.yaml: there is no FMU in it, and only the calls of FMUs can be recorded");
+  check_message("plain.yaml: it contains no FMU, and only the calls of FMUs can be recorded");
   CHECK_INT(couplet("run outer.yaml --call-log no/calls.txt"), 2);
   check_message("no/calls.txt: cannot be written");
 }

@@ -48,11 +48,11 @@ static void faults_are_told_with_their_place(void** state) {
       {ENDS "tlm:\n  - {from: left.end, to: right.end, delay: nonsense, Zf: 1}\n", "nonsense"},
       {ENDS "  left: {solver: fast}\n" LINE, "solver: fast is not known"},
       {ENDS "  left: {hold: firmly}\n" LINE, "hold: firmly is not known"},
-      {ENDS "  left: {substeps: 1.5}\n" LINE, "substeps: 1.5 is no positive integer"},
+      {ENDS "  left: {substeps: 1.5}\n" LINE, "substeps: 1.5 is not a positive integer"},
       {ENDS "  left: {origin: [1, 2]}\n" LINE, "origin has three numbers"},
       {"interfaces:\n  left.end: {kind: translational, speed: v, force: x}\n"
        "  right.end: {kind: translational, speed: v, force: F}\n" LINE,
-       "x is no input of the model"},
+       "x is not an input of the model"},
       {"interfaces:\n  left.end: {kind: translational, speed: vv, force: F}\n"
        "  right.end: {kind: translational, speed: v, force: F}\n" LINE,
        "system.yaml:6:42: left.end: "},

@@ -108,10 +108,10 @@ static void says_what_is_held(void** state) {
   make_foreign("plain3.fmu", true, "");
   make_foreign("plain2.fmu", false, "");
   CHECK(error_of("plain3.fmu", "u", 1, 0.1) < 0.1 * begin);
-  CHECK_CONTAINS(complained, "order: 1: models that take no curves of that order hold");
+  CHECK_CONTAINS(complained, "order: 1: models that take no curves of that order keep");
   CHECK_CONTAINS(complained, "f.u\n");
   CHECK(error_of("plain2.fmu", "u", 2, 0.1) < 0.1 * begin);
-  CHECK_CONTAINS(complained, "order: 2: models that take no curves of that order hold");
+  CHECK_CONTAINS(complained, "order: 2: models that take no curves of that order keep");
   error_of("plain2.fmu", "u", 0, 0.1);
   CHECK(strstr(complained, "warning") == NULL);
   error_of("u2.fmu", "u", 2, 0.1);
@@ -127,7 +127,7 @@ static void says_what_is_held(void** state) {
   CHECK(error_of("u3.fmu", "u", 1, 0.1) < 0.1 * begin);
   unsetenv("FOREIGN_REFUSES");
   CHECK_CONTAINS(complained, "an intermediate update of inputs, but the FMU refuses it");
-  CHECK_CONTAINS(complained, "order: 1: models that take no curves of that order hold");
+  CHECK_CONTAINS(complained, "order: 1: models that take no curves of that order keep");
 }
 
 // sin t reaches 0.8 at 0.9273: the same in both versions, and located within the step.

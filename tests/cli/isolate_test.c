@@ -86,7 +86,7 @@ static void once_per_process(void** state) {
              "  b: {fmu: single.fmu, start: {n: 100, x1: 3}}\n"
              "experiment: {stop: 1}\n");
   CHECK_CODE(0, "run", "two.yaml", "-o", "two.csv", "--log-level", "info");
-  CHECK_CONTAINS(complained, "can be instantiated only once per process, and is there 2 times");
+  CHECK_CONTAINS(complained, "can be instantiated only once per process, and is used 2 times");
   CHECK_NEAR(last_value("two.csv", 1), cos(2), 1e-3);
   write_text("one.yaml",
              "couplet: 1\nmodels:\n  a: {fmu: single.fmu, start: {n: 100}}\n"

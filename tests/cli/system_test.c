@@ -47,7 +47,7 @@ static void bad_systems_are_refused_with_their_place(void** state) {
       {HEAD "inputs: {w: {file: none.csv}}\n", "none.csv"},
       {HEAD "connections: {a.F: a.x > 1}\n", "a.F is Real, but a.x > 1 gives Boolean"},
       {HEAD "connections: {a.F: 2*a.y}\n", "s.yaml:4:22: unknown name \"a.y\""},
-      {HEAD "events: {e: {when: a.x, set: {a.x: 0}}}\n", "a.x is no condition"},
+      {HEAD "events: {e: {when: a.x, set: {a.x: 0}}}\n", "a.x is not a condition"},
       {HEAD "experiment: {solver: magic}\n", "magic"},
       {HEAD "experiment: {linear: magic}\n", "there is no linear solver magic (direct, gmres)"},
       {HEAD "experiment: {linear: gmres, solver: rk4, step: 0.1}\n", "no linear systems for gmres"},

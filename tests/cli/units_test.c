@@ -365,7 +365,7 @@ static void delay_lines(void** state) {
     write_text("s.yaml", text);
     int code = COUPLET("run", "s.yaml", "-q", "-o", "out.csv");
     CHECK_INT(code, i == 3 ? 0 : 2);
-    if (i < 3) CHECK_CONTAINS(complained, "both ends of a line have the same units");
+    if (i < 3) CHECK_CONTAINS(complained, "both ends of a line must have the same units");
   }
 }
 

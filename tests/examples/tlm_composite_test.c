@@ -22,14 +22,14 @@ static void composites_with_faults(void** state) {
       {"doublePendulum.xml", "s/ManagerPort=\"11113\"/ManagerPort=\"70000\"/",
        "ManagerPort: 70000 is no port"},
       {"doublePendulum.xml", "s/Position=\"0.25,0,0\"/Position=\"0.25,0\"/", "three numbers"},
-      {"doublePendulum1/fmi.config", "s/^force.*/force, 6, 1, 2, 3, 4, 5/", "phi is no input"},
+      {"doublePendulum1/fmi.config", "s/^force.*/force, 6, 1, 2, 3, 4, 5/", "phi is not an input"},
       {"doublePendulum1/fmi.config", "s/^force.*/force, 99, 1, 2, 3, 4, 5/", "value reference 99"},
       {"doublePendulum1/fmi.config", "s/^speed.*/speed, 22, 23/", "3 variables are needed"},
       {"doublePendulum1/fmi.config", "s/^name.*/speed, 22/", "belongs to no interface"},
       {"doublePendulum1/fmi.config", "s/^speed.*/sped, 22/", "unknown key sped"},
       {"doublePendulum1/fmi.config",
        "s/^orientation.*/orientation, 13, 13, 15, 16, 17, 18, 19, 20, 21/",
-       "is no rotation at the start"},
+       "is not a rotation at the start"},
   };
   prepare_pendulum();
   CHECK_INT(system("cp -r tlm_double_pendulum good"), 0);
@@ -140,7 +140,7 @@ static void interfaces_are_told(void** state) {
         "s/Angle321=\"0,0,0\">/Angle321=\"0.1,0.2,-0.3\">/; "
         "0,/Angle321=\"0.1,0.2,-0.3\">/s//Angle321=\"0,0,0\">/");
   CHECK_INT(couplet("tlm inspect tlm_double_pendulum/doublePendulum.xml"), 2);
-  check_message("are turned against each other at the start by 0.3");
+  check_message("are rotated relative to each other at the start by 0.3");
   text = read_all("out.txt", &n);
   CHECK_CONTAINS(text, "doublePendulum2.tlm: 3d, position 0.25,0,0, Angle321 0.1,0.2,-0.3");
   free(text);
@@ -215,7 +215,7 @@ static void solvers_by_model(void** state) {
   } faults[] = {
       {"--solver lft=ida", "solver ida: there is no model lft (did you mean left?)"},
       {"--solver left=idda", "there is no solver idda (did you mean ida?)"},
-      {"--solver left=ida --solver left=rk4", "left is one part, with one solver"},
+      {"--solver left=ida --solver left=rk4", "left is integrated by one solver"},
   };
   copy_example("tlm_spring");
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {

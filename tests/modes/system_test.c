@@ -328,7 +328,7 @@ static void bad_sections_have_a_place(void** state) {
       {MODE "    leave: [{to: a, when: m.x > 1, at: 2}]\n", "give either `when` or `at`"},
       {MODE "    leave: [{to: a, on: fire}]\n", "only `terminate` is known"},
       {MODE "    leave: [{to: a, whenn: m.x > 1}]\n", "unknown key whenn (did you mean when"},
-      {MODE "    leave: [{to: a, when: m.x}]\n", "m.x is no condition"},
+      {MODE "    leave: [{to: a, when: m.x}]\n", "m.x is not a condition"},
       {MODE "    leave: [{to: a, when: q.x > 1}]\n",
        "mode a: s.yaml:8:27: unknown name \"q.x\" (did you mean m.x"},
       {MODE "    leaves: [{to: a, when: m.x > 1}]\n", "unknown key leaves (did you mean leave?)"},
