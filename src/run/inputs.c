@@ -26,22 +26,22 @@ static cpl_status check_target(cpl_component* c, const cpl_variable* v) {
   return CPL_OK;
 }
 
-// A table has doubles: the ends of the 64-bit types are rounded there, and come back from it.
+// A table has doubles: the limits of the 64-bit types are rounded there, and are mapped back.
 static bool to_integer(const cpl_variable* v, double value, int64_t* out) {
   bool wide =
       v->width == CPL_WIDTH_INT64 || v->width == CPL_WIDTH_UINT64 || v->type == CPL_ENUMERATION;
-  double most = wide ? 0x1p63 : v->width == CPL_WIDTH_UINT32 ? 4294967295.0 : 2147483647.0;
+  double max = wide ? 0x1p63 : v->width == CPL_WIDTH_UINT32 ? 4294967295.0 : 2147483647.0;
   if (value != floor(value)) return false;
   if (v->width == CPL_WIDTH_UINT64 && value >= 0x1p63 && value <= 0x1p64) {
     *out = value == 0x1p64 ? -1 : (int64_t)(uint64_t)value;
     return true;
   }
-  if (!(value <= most && value >= -most - 1)) return false;
-  *out = wide && value == most ? INT64_MAX : llround(value);
+  if (!(value <= max && value >= -max - 1)) return false;
+  *out = wide && value == max ? INT64_MAX : llround(value);
   return true;
 }
 
-// Every value of the column is one that the variable can have.
+// Checks that the variable can have every value of the column.
 static cpl_status check_column(cpl_component* c, const cpl_variable* v, const cpl_input* input) {
   const cpl_table* t = input->table;
   const double* values = t->values + input->column * t->n_rows;
@@ -66,7 +66,7 @@ static cpl_status check_column(cpl_component* c, const cpl_variable* v, const cp
   return CPL_OK;
 }
 
-// What the table says in its own units. *how stays where nothing is to be converted.
+// Conversion from the units of the table. *how is unchanged when none is needed.
 static cpl_status convert_column(cpl_component* c, const cpl_variable* v, const cpl_input* input,
                                  cpli_conversion* how, bool* convert) {
   const char* unit = cpli_column_unit(input->table, input->column, v->name);
@@ -99,15 +99,15 @@ static cpl_status open_follower(cpl_stepper* s, const cpl_input* input, double t
   cpli_between between = f->var->type == CPL_CLOCK ? CPLI_ROWS_TICKS
                          : continuous              ? CPLI_ROWS_LINEAR
                                                    : CPLI_ROWS_HELD;
-  st = cpli_curve_init(&f->pieces, c->ctx, input->table, input->column, between,
+  st = cpli_curve_init(&f->table_curve, c->ctx, input->table, input->column, between,
                        convert ? &how : NULL);
   if (st < 0) return st;
-  f->cursor = cpli_cursor_at(&f->pieces, t0);
+  f->cursor = cpli_cursor_at(&f->table_curve, t0);
   f->curve = cpli_curve_table(&f->cursor);
   return CPL_OK;
 }
 
-// Before its first row a table holds the values there.
+// Before its first row a table has constant values.
 static void warn_of_late_start(cpl_context* ctx, const cpl_run_def* def, size_t i) {
   const cpl_table* t = def->inputs[i].table;
   bool same = i > 0 && def->inputs[i - 1].table == t;
@@ -116,12 +116,12 @@ static void warn_of_late_start(cpl_context* ctx, const cpl_run_def* def, size_t 
   cpli_format_double(first, t->time[0]);
   cpli_format_double(start, def->start_time);
   cpl_log(ctx, CPL_LOG_WARNING, t->path != NULL ? t->path : def->inputs[i].name,
-          "the table begins at t=%s, after the start of the run at t=%s: its first values are held "
+          "the table begins at t=%s, after the start of the run at t=%s: its first values are used "
           "until then",
           first, start);
 }
 
-// A variable can follow one thing only; aliases are the same variable.
+// A variable can follow one source only; aliases are the same variable.
 static cpl_status check_followed_once(const cpli_inputs* in, const cpl_description* desc,
                                       const cpl_run_def* def) {
   cpl_context* ctx = in->s->base.ctx;
@@ -140,18 +140,18 @@ static cpl_status check_followed_once(const cpli_inputs* in, const cpl_descripti
   return st;
 }
 
-// Behind its last row a table holds the values there. A column that is held between its rows may as
-// well be held behind them, and one row is a constant.
+// After its last row a table has constant values. A column that is constant between its rows needs
+// no warning, nor does a single row.
 static void warn_of_early_end(const cpli_inputs* in, const cpl_run_def* def) {
   for (size_t i = 0; i < in->n; i++) {
     const cpl_input* input = &def->inputs[i];
     const cpl_table* t = input->table;
-    if (t == NULL || t->n_rows < 2 || in->list[i].pieces.held) continue;
+    if (t == NULL || t->n_rows < 2 || in->list[i].table_curve.held) continue;
     double end = t->time[t->n_rows - 1];
     if (!(end + 1e-12 * fabs(end) < def->stop_time)) continue;
     cpl_log(in->s->base.ctx, CPL_LOG_WARNING, in->s->base.name,
             "the table of input %s ends at t=%.12g, before the stop time %.12g: its last value is "
-            "held from there on",
+            "used from there on",
             input->name, end, def->stop_time);
   }
 }
@@ -171,7 +171,7 @@ cpl_status cpli_inputs_open(cpli_inputs* in, cpl_stepper* s, const cpl_run_def* 
 }
 
 void cpli_inputs_close(cpli_inputs* in) {
-  for (size_t i = 0; i < in->n; i++) cpli_curve_free(&in->list[i].pieces);
+  for (size_t i = 0; i < in->n; i++) cpli_curve_free(&in->list[i].table_curve);
   if (in->s != NULL) cpli_free(in->s->base.ctx, in->list);
   *in = (cpli_inputs){0};
 }
@@ -188,7 +188,7 @@ static cpl_status set_value(cpl_component* c, const cpl_variable* v, double valu
   return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 
-// What a stepper that cannot evaluate functions gets for the step that begins at t.
+// The polynomial for the step that begins at t, for a stepper that cannot evaluate functions.
 static cpl_status set_polynomial(cpli_inputs* in, cpli_follower* f, double t) {
   cpl_curve line = {.from = t, .order = 0, .coefficient = {f->curve.value(f->curve.user, t)}};
   if (f->from_table && in->s->base.can.input_derivatives > 0) {
@@ -198,10 +198,10 @@ static cpl_status set_polynomial(cpli_inputs* in, cpli_follower* f, double t) {
   return in->s->ops->set_curve(in->s, f->var->ref, &line);
 }
 
-// A Clock ticks at the rows that say so, and at no time between.
+// A Clock ticks at rows that say so, and at no other time.
 static cpl_status set_tick(cpli_inputs* in, cpli_follower* f, double t) {
   bool moved = cpli_cursor_pass(&f->cursor, t);
-  bool at_first = isnan(f->last) && f->pieces.time[f->cursor.row] == t;
+  bool at_first = isnan(f->last) && f->table_curve.time[f->cursor.row] == t;
   f->last = 0;
   if (!(moved || at_first) || cpli_cursor_value(&f->cursor, t) == 0) return CPL_OK;
   return set_value(&in->s->base, f->var, 1);
@@ -209,10 +209,10 @@ static cpl_status set_tick(cpli_inputs* in, cpli_follower* f, double t) {
 
 static cpl_status set_follower(cpli_inputs* in, cpli_follower* f, double t) {
   bool evaluates = in->s->base.can.dense_output;  // our own steppers take any function of time
-  if (f->from_table && f->pieces.ticks) return set_tick(in, f, t);
+  if (f->from_table && f->table_curve.ticks) return set_tick(in, f, t);
   if (f->from_table) cpli_cursor_pass(&f->cursor, t);
   if (f->by_curve && evaluates) {
-    if (!isnan(f->last)) return CPL_OK;  // it has the curve, and the curve moved
+    if (!isnan(f->last)) return CPL_OK;  // it has the curve already
     f->last = 0;
     return in->s->ops->set_curve(in->s, f->var->ref, &f->curve);
   }
@@ -223,7 +223,7 @@ static cpl_status set_follower(cpli_inputs* in, cpli_follower* f, double t) {
   return set_value(&in->s->base, f->var, value);
 }
 
-// Derivatives of inputs may be given only once the component runs.
+// Derivatives of inputs may be set only after initialisation.
 cpl_status cpli_inputs_start(cpli_inputs* in, double t) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < in->n && st >= 0; i++) {

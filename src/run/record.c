@@ -7,7 +7,7 @@
 
 #include "run/run.h"
 
-enum { MAX_WARNINGS = 10 };  // of variables that are not finite
+enum { MAX_WARNINGS = 10 };  // number of variables that are not finite
 
 // Columns of one type: read in one call, then scattered into the row.
 struct cpli_record_group {
@@ -25,7 +25,7 @@ struct cpli_record_group {
   size_t cap;
 };
 
-//------------------------------------ choice ------------------------------------
+//------------------------------------ selection ------------------------------------
 
 static void mark_states(const cpl_description* d, bool* state) {
   for (int32_t k = 0; k < d->n_states; k++) {
@@ -34,7 +34,7 @@ static void mark_states(const cpl_description* d, bool* state) {
   }
 }
 
-// An exact name wins over a pattern: x[1] and a*b are names when variables are called so.
+// An exact name takes precedence over a pattern: x[1] and a*b may be names of variables.
 static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen, int32_t* order,
                          size_t* n) {
   const cpl_description* d = c->desc;
@@ -45,7 +45,8 @@ static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen,
     if (exact >= 0 && !chosen[exact]) chosen[exact] = true, order[(*n)++] = exact;
     for (int32_t v = 0; exact < 0 && v < d->n_vars; v++) {
       if (!cpli_glob(pattern, d->vars[v].name)) continue;
-      if (cpl_find_variable(d, d->vars[v].name) != v) continue;  // another one carries the name
+      // the name belongs to another variable
+      if (cpl_find_variable(d, d->vars[v].name) != v) continue;
       any = true;
       if (!chosen[v]) chosen[v] = true, order[(*n)++] = v;
     }
@@ -65,7 +66,7 @@ static void choose_default(const cpl_component* c, const bool* state, int32_t* o
     bool wanted =
         d->vars[v].causality == CPL_CAUSALITY_OUTPUT || d->vars[v].inner_output || state[v];
     if (wanted && (d->names == NULL || cpl_find_variable(d, d->vars[v].name) == v))
-      order[(*n)++] = v;  // a name stands for one variable
+      order[(*n)++] = v;  // a name selects one variable
   }
 }
 
@@ -137,8 +138,8 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_de
   }
   r->columns = cpli_alloc(c->ctx, r->n, sizeof *r->columns);
   r->row = cpli_alloc(c->ctx, r->n, sizeof *r->row);
-  r->told = cpli_alloc(c->ctx, r->n, sizeof *r->told);
-  if (r->columns == NULL || r->row == NULL || r->told == NULL) {
+  r->warned = cpli_alloc(c->ctx, r->n, sizeof *r->warned);
+  if (r->columns == NULL || r->row == NULL || r->warned == NULL) {
     st = cpli_nomem(c->ctx);
     goto done;
   }
@@ -149,7 +150,7 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_de
     const cpl_variable* v = &d->vars[order[i]];
     r->rows.moves[i] = v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
     r->rows.is_text[i] = r->columns[i].type == CPL_STRING;
-    r->told[i] = v->mode_dependent;  // NaN in modes that do not have it
+    r->warned[i] = v->mode_dependent;  // NaN in modes that do not have it
   }
 done:
   cpli_free(c->ctx, order);
@@ -182,7 +183,7 @@ void cpli_recorder_close(cpli_recorder* r) {
   cpli_free(ctx, r->groups);
   cpli_free(ctx, r->columns);
   cpli_free(ctx, r->row);
-  cpli_free(ctx, r->told);
+  cpli_free(ctx, r->warned);
 }
 
 //------------------------------------ points ------------------------------------
@@ -215,14 +216,14 @@ static cpl_status read_binaries(cpli_recorder* r, struct cpli_record_group* g) {
   return st;
 }
 
-// Each variable that is not finite is warned of once; the rows stay as they are.
+// Warns once per variable that is not finite; the rows are unchanged.
 static void warn_of(cpli_recorder* r, const struct cpli_record_group* g, double t) {
   for (size_t i = 0; i < g->n; i++) {
     size_t column = g->place[i];
-    if (isfinite(g->got.real[i]) || r->told[column]) continue;
-    r->told[column] = true;
-    if (++r->n_told > MAX_WARNINGS + 1) continue;
-    bool last = r->n_told > MAX_WARNINGS;
+    if (isfinite(g->got.real[i]) || r->warned[column]) continue;
+    r->warned[column] = true;
+    if (++r->n_warned > MAX_WARNINGS + 1) continue;
+    bool last = r->n_warned > MAX_WARNINGS;
     cpl_log(r->c->ctx, CPL_LOG_WARNING, r->c->name,
             last ? "%s is %g from t=%.12g on, and so are others" : "%s is %g from t=%.12g on",
             r->columns[column].name, g->got.real[i], t);
@@ -271,7 +272,7 @@ static cpl_status write(cpli_recorder* r, double t, const cpl_value* row) {
   return st;
 }
 
-//------------------------------------ rows that wait ------------------------------------
+//------------------------------------ waiting rows ------------------------------------
 
 static cpl_status read_times(cpli_recorder* r, double t) {
   cpl_status st = CPL_OK;
@@ -313,12 +314,12 @@ cpl_status cpli_recorder_await(cpli_recorder* r, double t) { return cpli_rows_ad
 cpl_status cpli_recorder_finish(cpli_recorder* r) {
   if (!r->waits) return CPL_OK;
   cpl_status st = flush(r, true);
-  if (r->rows.held > 0)
+  if (r->rows.n_incomplete > 0)
     cpl_log(r->c->ctx, CPL_LOG_WARNING, r->c->name,
             "%zu row%s at the end show%s values of t=%.12g: the steps of a model cannot vary, and "
-            "its next communication point lies beyond the end",
-            r->rows.held, r->rows.held == 1 ? "" : "s", r->rows.held == 1 ? "s" : "",
-            r->rows.held_t);
+            "its next communication point is beyond the end",
+            r->rows.n_incomplete, r->rows.n_incomplete == 1 ? "" : "s",
+            r->rows.n_incomplete == 1 ? "s" : "", r->rows.incomplete_t);
   return st;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A ring buffer of rows that lie between communication points. When the next values are known,
-// continuous Reals are interpolated linearly; all other values are held.
+// A ring buffer of rows between communication points. When the next values are known, continuous
+// Reals are interpolated linearly; all other values are constant.
 #include <math.h>
 
 #include "run/run.h"
@@ -67,7 +67,7 @@ static double between(double t, double t0, double x0, double t1, double x1) {
   return x0 + (x1 - x0) * ((t - t0) / (t1 - t0));
 }
 
-// Rows up to `t` get their value of one column.
+// Fills in the value of one column in rows up to `t`.
 static void fill(cpli_rows* rows, size_t c, double t, double value) {
   size_t row = rows->open[c] > rows->first ? rows->open[c] : rows->first;
   for (; row < rows->end && rows->times[row % rows->cap] <= t; row++)
@@ -99,7 +99,7 @@ static cpl_status grow(cpli_rows* rows) {
     cpli_free(rows->ctx, values);
     return cpli_nomem(rows->ctx);
   }
-  for (size_t k = 0; k < rows->cap; k++) {  // all places: they own texts
+  for (size_t k = 0; k < rows->cap; k++) {  // all slots: they own texts
     size_t row = rows->first + k;
     times[row % cap] = rows->times[row % rows->cap];
     if (rows->n > 0)
@@ -134,10 +134,10 @@ bool cpli_rows_take(cpli_rows* rows, bool all, double* t, const cpl_value** row)
   for (size_t c = 0; c < rows->n; c++) {
     if (rows->open[c] > rows->first) continue;
     known = false;
-    rows->held_t = rows->last_t[c];
+    rows->incomplete_t = rows->last_t[c];
   }
   if (!known && !all) return false;
-  if (!known) rows->held++;
+  if (!known) rows->n_incomplete++;
   *t = rows->times[rows->first % rows->cap];
   *row = row_at(rows, rows->first++);
   return true;

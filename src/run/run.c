@@ -11,7 +11,7 @@
 #include "master/master.h"
 #include "model/start.h"
 
-enum { MAX_STANDS = 1000 };  // events at one time
+enum { MAX_EVENTS_AT_TIME = 1000 };  // events at one time
 
 typedef cpl_simulation run;
 
@@ -35,24 +35,24 @@ static void grid_pass(cpli_grid* g, double t) {
 static cpl_status check(run* r) {
   const cpl_run_def* d = &r->def;
   cpl_context* ctx = r->s->base.ctx;
-  const char* who = r->s->base.name;
+  const char* name = r->s->base.name;
   if (!isfinite(d->start_time) || !isfinite(d->stop_time) || d->stop_time < d->start_time) {
     return cpl_fail(
         ctx, CPL_ERR_INPUT,
-        "%s: the run goes from %g to %g: the stop time must not lie before the start time", who,
+        "%s: the run goes from %g to %g: the stop time must not lie before the start time", name,
         d->start_time, d->stop_time);
   }
   if (!(d->interval >= 0) || !(d->step >= 0)) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: interval (%g) and step (%g) must be positive", who,
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: interval (%g) and step (%g) must be positive", name,
                     d->interval, d->step);
   }
   double span = d->stop_time - d->start_time;
   double finest = fmin(d->interval > 0 ? d->interval : span, d->step > 0 ? d->step : span);
   if (span / finest > 1e12)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %g s in steps of %g s is more than a run can do", who,
-                    span, finest);
-  return cpli_check_times(ctx, who, d->start_time, d->stop_time, finest,
-                          d->step > 0 && d->step <= finest ? "steps" : "points of output", true);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %g s in steps of %g s are too many steps for a run",
+                    name, span, finest);
+  return cpli_check_times(ctx, name, d->start_time, d->stop_time, finest,
+                          d->step > 0 && d->step <= finest ? "steps" : "output points", true);
 }
 
 static void plan_grids(run* r) {
@@ -61,7 +61,7 @@ static void plan_grids(run* r) {
   double interval = d->interval, step = r->dense ? 0 : d->step, own = cpl_master_step_size(r->s);
   if (interval == 0) interval = step > 0 ? step : span / 500;
   if (step == 0) step = interval;
-  if (r->inputs.n > 0 && own > 0) step = fmin(step, own);  // a master gets inputs at all its steps
+  if (r->inputs.n > 0 && own > 0) step = fmin(step, own);  // a master takes inputs at all its steps
   r->output = grid_make(d->start_time, d->stop_time, interval);
   r->exchange = r->dense ? r->output : grid_make(d->start_time, d->stop_time, step);
   r->any_time = r->s->base.can.variable_step || r->s->ops->value_time != NULL;
@@ -73,8 +73,8 @@ static bool ends_short(const run* r) {
   return !r->any_time && g->stop < g->start + (double)g->last * g->spacing * (1 - 1e-9);
 }
 
-// Whether rows may have to wait for values: output points lie between communication points, or
-// values of a part do not belong to the time reached.
+// Whether rows may have to wait for values: output points are between communication points, or
+// values of a part do not belong to the present time.
 static bool rows_wait(const run* r) {
   if (r->dense) return false;
   if (r->any_time) return r->s->ops->value_time != NULL;
@@ -90,10 +90,10 @@ static cpl_status record(run* r) {
   return cpli_recorder_point(&r->recorder, r->t);
 }
 
-// Points of two grids that differ by rounding are the same one.
+// Points of two grids that differ by rounding are the same.
 static double rounding(const run* r) { return 1e-9 * r->exchange.spacing; }
 
-// Output points that the step to `until` passed. Where rows do not wait there are none.
+// Records output points that the step to `until` passed; none where rows do not wait.
 static cpl_status record_passed(run* r, double until) {
   cpl_status st = CPL_OK;
   until -= rounding(r);
@@ -118,8 +118,8 @@ static cpl_status update_event(run* r) {
 
 //------------------------------------ steps ------------------------------------
 
-// A stepper with dense output goes from output point to output point; events and jumps of inputs
-// lie between.
+// A stepper with dense output advances from output point to output point, interrupted by events and
+// jumps of inputs.
 static cpl_status dense_step(run* r) {
   cpl_step_result result;
   double jump = cpli_inputs_next_jump(&r->inputs);
@@ -151,7 +151,7 @@ static cpl_status refused(run* r, double target, double reached, double* h) {
                   r->s->base.name, r->t);
 }
 
-// The next communication point: of its own grid, and where the step may vary, each output point.
+// The next communication point: of its own grid and, if the step can vary, each output point.
 static double next_exchange(const run* r) {
   double target = grid_next(&r->exchange);
   if (!r->any_time) return target;
@@ -159,36 +159,37 @@ static double next_exchange(const run* r) {
   return next < target - rounding(r) && next > r->t ? next : target;
 }
 
-// The stop time lies before the next point of a stepper whose step cannot vary.
+// The stop time is before the next point of a stepper whose step cannot vary.
 static cpl_status end_early(run* r) {
   cpl_status st = record_passed(r, r->def.stop_time);
   r->t = r->def.stop_time;
   return st < 0 ? st : cpli_recorder_await(&r->recorder, r->t);
 }
 
-// The end of a communication step: where an input jumps there is a communication point.
+// Shortens a communication step to end where an input jumps.
 static double before_jump(run* r, double target, double jump) {
   if (!(jump > r->t && jump < target - rounding(r))) return target;
   if (r->s->base.can.variable_step) return jump;
-  if (!r->said_late) {
+  if (!r->warned_late) {
     cpl_log(r->s->base.ctx, CPL_LOG_WARNING, r->s->base.name,
             "an input jumps at t=%.12g, but the communication step cannot vary: jumps take effect "
-            "at the next communication point, and what is shorter than a step is lost",
+            "at the next communication point, and pulses shorter than a step are lost",
             jump);
   }
-  r->said_late = true;
+  r->warned_late = true;
   return target;
 }
 
-// Where communication steps follow their error, kinks of tables are communication points, as those
-// of tables inside of the system are.
+// With error control, kinks of input tables are communication points, as are those of tables inside
+// of the system.
 static double before_kink(run* r, double target) {
   if (!(r->tolerance > 0) || !r->s->base.can.variable_step) return target;
   double kink = cpli_inputs_next_kink(&r->inputs, r->t, r->tolerance);
   return kink < target - rounding(r) ? kink : target;
 }
 
-// At the jump of an input: the side before it, and the one after it where outputs follow inputs.
+// At the jump of an input: records the side before it, and the one after it where outputs follow
+// inputs.
 static cpl_status pass_jump(run* r) {
   cpl_status st = record(r);
   if (st < 0 || !r->s->base.can.zero_step) return st;
@@ -197,16 +198,16 @@ static cpl_status pass_jump(run* r) {
   return st < 0 ? st : record(r);
 }
 
-// Events that follow each other without an end at one time.
+// Detects an endless sequence of events at one time.
 static cpl_status check_progress(run* r, double before, int* stands) {
   *stands = r->t > before ? 0 : *stands + 1;
-  if (*stands < MAX_STANDS) return CPL_OK;
+  if (*stands < MAX_EVENTS_AT_TIME) return CPL_OK;
   return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL,
                   "%s: stays at t=%.12g: %d steps in a row ended there with an event",
-                  r->s->base.name, r->t, MAX_STANDS);
+                  r->s->base.name, r->t, MAX_EVENTS_AT_TIME);
 }
 
-// A stepper that tells nothing of its own steps: communication steps are all that is known.
+// For a stepper that does not report its steps: only communication steps are known.
 static cpl_status note_pace(run* r, double t) {
   cpl_component* c = &r->s->base;
   if (cpli_pace_step(c->ctx, &r->pace, c->name, t, t - r->t, r->def.stop_time, "")) return CPL_OK;
@@ -216,7 +217,7 @@ static cpl_status note_pace(run* r, double t) {
                   c->name, t, t - r->t);
 }
 
-// A stepper without: from communication point to communication point, inputs set at each.
+// A stepper without dense output advances between communication points; inputs are set at each.
 static cpl_status exchange_step(run* r) {
   if (r->exchange.next >= r->exchange.last && ends_short(r)) return end_early(r);
   cpl_status st = cpli_inputs_set(&r->inputs, r->t);
@@ -276,21 +277,27 @@ static cpl_status initialize(run* r) {
   return st;
 }
 
-// Whoever noticed it first: the whole was interrupted, at the time that it had come to.
+// Reports an interruption of the whole, at the time it had reached.
 static cpl_status interrupted(const run* r) {
   cpl_context* ctx = r->s->base.ctx;
   double t = cpli_interruption_time(ctx);
   return cpli_interrupted(ctx, r->s->base.name, t > r->t ? t : r->t);
 }
 
-// Called after every step, however short: the clock is looked at every 10 ms or so.
+// Called after every step, however short: the clock is read about every 10 ms.
 static void on_stepped(void* user, double t, double h) {
   static const double between = 0.1;  // calls of on_step [s]
   run* r = user;
   r->stepped = true;
+<<<<<<< HEAD
   if (r->def.on_step == NULL || ++r->skipped < r->skip) return;
   double now = cpli_now(), passed = now - r->looked;
   r->looked = now;
+=======
+  if (r->def->on_step == NULL || ++r->skipped < r->skip) return;
+  double now = cpli_now(), passed = now - r->last_check;
+  r->last_check = now;
+>>>>>>> 9866788 (run: comments and messages in terms of the trade)
   r->skipped = 0;
   if (passed < 0.005 && r->skip < 1 << 16) r->skip *= 2;
   else if (passed > 0.02 && r->skip > 1) r->skip /= 2;
@@ -299,6 +306,7 @@ static void on_stepped(void* user, double t, double h) {
   r->def.on_step(r->def.user, t, h);
 }
 
+<<<<<<< HEAD
 static cpl_status note_interruption(run* r, cpl_status st) {
   bool cancelled = st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(r->s->base.ctx);
   return cancelled ? interrupted(r) : st;
@@ -352,6 +360,32 @@ cpl_status cpli_run_update(run* r) {
 cpl_status cpli_run_finish(run* r, cpl_status st) {
   cpl_stepper* s = r->s;
   cpl_status written = cpli_recorder_finish(&r->recorder);
+=======
+cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
+  cpl_run_stats own;
+  run r = {.s = s,
+           .def = def,
+           .stats = stats != NULL ? stats : &own,
+           .t = def->start_time,
+           .dense = s->base.can.dense_output,
+           .tolerance = cpli_master_tolerance(s)};
+  *r.stats = (cpl_run_stats){0};
+  double since = cpli_now();
+  r.shown = r.last_check = since;
+  r.skip = 1;
+  cpli_watch_steps(s->base.ctx, on_stepped, &r);
+  cpl_status st = check(&r);
+  if (st >= 0) st = cpli_inputs_open(&r.inputs, s, def);
+  if (st >= 0) st = cpli_recorder_open(&r.recorder, s, def);
+  if (st >= 0) plan_grids(&r);
+  if (st >= 0 && rows_wait(&r)) st = cpli_recorder_wait(&r.recorder);
+  if (st >= 0) st = initialize(&r);
+  if (st >= 0) st = cpli_recorder_begin(&r.recorder);
+  if (st >= 0) st = advance(&r);
+  if (st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(s->base.ctx)) st = interrupted(&r);
+  cpli_watch_steps(s->base.ctx, NULL, NULL);
+  cpl_status written = cpli_recorder_finish(&r.recorder);
+>>>>>>> 9866788 (run: comments and messages in terms of the trade)
   if (st >= 0) st = written;
   if (st >= 0) st = s->base.ops->terminate(&s->base);
   const cpl_solver_stats* solver = cpl_integrate_stats(s);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A run: start values are set, inputs are followed, a stepper is advanced from output point to
-// output point, and chosen variables are recorded. Each of these is a file of its own.
+// A run: sets start values, follows inputs, advances a stepper from output point to output point,
+// and records the chosen variables. Each of these tasks has a file.
 #pragma once
 
 #include "base/base.h"
@@ -11,15 +11,15 @@
 
 //------------------------------------ inputs.c ------------------------------------
 
-// One input that follows a table or a callback.
+// An input that follows a table or a callback.
 typedef struct cpli_follower {
   const cpl_variable* var;
-  cpl_curve curve;    // what a stepper with curves is given
-  cpli_curve pieces;  // of a table
+  cpl_curve curve;         // for steppers that take curves
+  cpli_curve table_curve;  // of a table
   cpli_cursor cursor;
   bool from_table;
-  bool by_curve;  // the stepper evaluates it itself; otherwise it is set at points
-  double last;    // value set last; NAN: none yet
+  bool by_curve;  // the stepper evaluates it itself; otherwise it is set at communication points
+  double last;    // the last value set; NAN: none yet
 } cpli_follower;
 
 typedef struct cpli_inputs {
@@ -31,14 +31,14 @@ typedef struct cpli_inputs {
 cpl_status cpli_inputs_open(cpli_inputs* in, cpl_stepper* s, const cpl_run_def* def);
 void cpli_inputs_close(cpli_inputs* in);
 
-/// Hand over the values at the start, before initialisation.
+/// Sets the values at the start, before initialisation.
 cpl_status cpli_inputs_start(cpli_inputs* in, double t);
 
-/// Hand over the values that hold from t on: curves once, other inputs where they changed.
+/// Sets the values from t on: curves once, other inputs where they changed.
 cpl_status cpli_inputs_set(cpli_inputs* in, double t);
 
-/// The next time after t where the slope of an input that follows a table jumps, by enough to
-/// matter at this tolerance; INFINITY: never.
+/// The next time after t at which the slope of an input from a table jumps by an amount relevant at
+/// this tolerance; INFINITY: never.
 double cpli_inputs_next_kink(cpli_inputs* in, double t, double tolerance);
 /// The next time an input jumps; INFINITY: never.
 double cpli_inputs_next_jump(const cpli_inputs* in);
@@ -52,23 +52,23 @@ typedef struct cpli_rows {
   size_t n;               // columns
   bool *moves, *is_text;  // of each column: it is interpolated; it is a String or a Binary
   cpl_value* last;        // of each column: at its last communication point,
-  double* last_t;         // and when that was; NAN: nothing is known yet
+  double* last_t;         // and its time; NAN: nothing is known yet
   size_t* open;           // of each column: the number of the first row without its value
   double* times;          // a ring of rows,
   cpl_value* values;      // n of each
   size_t cap, first, end;
-  size_t held;    // rows that had to be written without the value at their time
-  double held_t;  // and the time of the last value known then
+  size_t n_incomplete;  // rows that were written without the value at their time
+  double incomplete_t;  // the time of the last value known then
 } cpli_rows;
 
 cpl_status cpli_rows_open(cpli_rows* rows, cpl_context* ctx, size_t n);
 void cpli_rows_close(cpli_rows* rows);
-/// Values now; since: the time each of them belongs to.
+/// Adds the present values; since: the time each of them belongs to.
 cpl_status cpli_rows_sample(cpli_rows* rows, const double* since, const cpl_value* now);
-/// A row at t, not before the last one.
+/// Adds a row at t, not before the last one.
 cpl_status cpli_rows_add(cpli_rows* rows, double t);
-/// The first row when all of its values are known, or `all` when they need not be: *row is valid
-/// until the next call. Returns: false when there is none.
+/// The first row if all of its values are known, or in any case with `all`: *row is valid until the
+/// next call. Returns: false when there is none.
 bool cpli_rows_take(cpli_rows* rows, bool all, double* t, const cpl_value** row);
 
 //------------------------------------ record.c ------------------------------------
@@ -85,32 +85,33 @@ typedef struct cpli_recorder {
   bool waits;  // rows are written when their values are known
   cpli_rows rows;
   double* since;  // of each column: the time its value belongs to
-  double next;    // when a value that keeps points of its own is renewed; INFINITY: none does
-  bool* told;     // of each column: it was warned of, since it is not finite
-  int32_t n_told;
+  // when a value with communication points of its own is next renewed; INFINITY: none
+  double next;
+  bool* warned;  // of each column: a warning was given that it is not finite
+  int32_t n_warned;
   double spent_s;
   int64_t points;
 } cpli_recorder;
 
 cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_def* def);
-/// Rows may lie between communication points: cpli_recorder_sample() is called at each of those.
+/// Enables rows between communication points: cpli_recorder_sample() is called at each of those.
 cpl_status cpli_recorder_wait(cpli_recorder* r);
-/// Announce the columns: to be called when the component is initialised, so that a run that cannot
-/// begin touches no result.
+/// Announces the columns; called when the component is initialised, so that a run that cannot start
+/// touches no result.
 cpl_status cpli_recorder_begin(cpli_recorder* r);
 void cpli_recorder_close(cpli_recorder* r);
-/// A row with the values now, at t.
+/// Adds a row with the present values, at t.
 cpl_status cpli_recorder_point(cpli_recorder* r, double t);
-/// A communication point at t that is no row.
+/// Adds a communication point at t that is no row.
 cpl_status cpli_recorder_sample(cpli_recorder* r, double t);
-/// A row at t, which lies before the communication point that comes next.
+/// Adds a row at t, which is before the next communication point.
 cpl_status cpli_recorder_await(cpli_recorder* r, double t);
-/// The end: rows that still wait are written with the last values known.
+/// At the end: writes waiting rows with the last known values.
 cpl_status cpli_recorder_finish(cpli_recorder* r);
 
 //------------------------------------ memory.c ------------------------------------
 
-// Rows in memory: where nobody else takes them.
+// Rows in memory, where no callback takes them.
 typedef struct cpli_memory {
   cpl_context* ctx;
   const cpl_column* columns;
@@ -130,7 +131,7 @@ void cpli_memory_free(cpli_memory* m);
 
 //------------------------------------ run.c ------------------------------------
 
-// Points start, start + d, start + 2 d, ..., stop: computed, not added up, so that no rounding
+// Points start, start + d, start + 2 d, ..., stop: computed as products, so that no rounding
 // accumulates.
 typedef struct cpli_grid {
   double start, stop, spacing;
@@ -147,16 +148,16 @@ struct cpl_simulation {
   cpli_grid output, exchange;
   double t, until;  // reached, and where the present advance ends
   bool dense;
-  double tolerance;  // of communication steps that follow their error; 0: they do not
+  double tolerance;  // of the error control of communication steps; 0: none
   bool any_time;     // without dense output: output points are communication points
   bool ended;
   bool running;    // it is initialised
   bool changed;    // a value was set since the last step
-  bool recorded;   // t is recorded with the values that hold now
-  bool said_late;  // that jumps of inputs take effect later
-  bool stepped;    // who steps tells of its steps itself
-  cpli_pace pace;  // where it does not
-  // when on_step is called next
+  bool recorded;   // t is recorded with the present values
+  bool warned_late;  // a warning was given that jumps of inputs take effect later
+  bool stepped;    // the stepper reports its steps itself
+  cpli_pace pace;  // for steppers that do not
+  // the next call of on_step
   double shown, looked;
   int32_t skip, skipped;
   cpli_memory memory;  // rows, where no callback takes them

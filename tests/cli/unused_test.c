@@ -72,7 +72,7 @@ static void tables_that_end_early(void** state) {
              "  w: {file: t.csv, column: u}\n  h: {file: t.csv, column: v, interpolation: hold}\n"
              "connections: {a.u: w, b.u: h, c.u: w + a.x}\n");
   RUN("--stop-time", "4");
-  CHECK_CONTAINS(complained, "t.csv: column \"u\" ends at t=2.5: its last value is held");
+  CHECK_CONTAINS(complained, "t.csv: column \"u\" ends at t=2.5: its last value is used");
   CHECK(strstr(strstr(complained, "ends at") + 1, "ends at") == NULL);  // once; v is held anyway
   RUN("--stop-time", "2.5");
   CHECK(strstr(complained, "ends at") == NULL);

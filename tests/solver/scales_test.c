@@ -81,7 +81,7 @@ static void times_that_cannot_be_told_apart_are_refused(void** state) {
   cpl_status st;
   recording* r = run_from(1e14, 3, 0.5, CPL_SOLVER_CVODE, &st);
   CHECK_INT(st, CPL_ERR_INPUT);
-  CHECK_CONTAINS(cpl_context_error(ctx), "points of output every 0.5 s");
+  CHECK_CONTAINS(cpl_context_error(ctx), "output points every 0.5 s");
   CHECK_CONTAINS(cpl_context_error(ctx), "0.0156 s apart");
   recording_free(r);
 }
