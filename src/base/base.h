@@ -23,20 +23,20 @@ char* cpli_strdup(cpl_context* ctx, const char* text);
 CPL_PRINTF(2, 3) char* cpli_printf(cpl_context* ctx, const char* fmt, ...);
 char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
 
-/// Whether a message of that level would reach anyone: worth asking before making it.
+/// Whether a message of that level would be logged: test before formatting it.
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level);
 
-/// From now on the errors of this thread go to `text` (NULL: to the context again). Returns where
-/// they went before.
+/// From now on the errors of this thread go to `text` (NULL: to the context again). Returns the
+/// previous destination.
 char* cpli_divert_errors(char* text, size_t size);
 
-/// From here on messages of this context go there, at the same level.
+/// From here on messages of this context go to that sink, at the same level.
 void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user);
 
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 
-#ifdef __clang_analyzer__  // what these return, in sight of make tidy
+#ifdef __clang_analyzer__  // return values, visible to make tidy
 #define cpl_fail(ctx, st, ...)        (cpl_fail(ctx, st, __VA_ARGS__), (st))
 #define cpl_fail_prefix(ctx, st, ...) (cpl_fail_prefix(ctx, st, __VA_ARGS__), (st))
 #define cpli_nomem(ctx)               (cpli_nomem(ctx), CPL_ERR_NOMEM)
@@ -44,32 +44,32 @@ cpl_status cpli_nomem(cpl_context* ctx);
 
 //------------------------------------ interruption ------------------------------------
 
-// The beginning of every context: before each call of a model the flag is looked at, which a
-// function would make several times as long.
+// The head of every context: the flag is read before each call of a model, for which a function
+// call would be several times as expensive.
 typedef struct cpli_context_head {
   const volatile int* cancel;  // never NULL
 } cpli_context_head;
 
-/// Whether the caller of the library asked to end (cpl_context_def.cancel). Whatever may loop for
-/// long without calling a model looks at this; calls of models look at it themselves.
+/// Whether the caller of the library requested cancellation (cpl_context_def.cancel). Long loops
+/// without calls of models must poll this; calls of models poll it themselves.
 static inline bool cpli_cancelled(const cpl_context* ctx) {
   return __atomic_load_n(((const cpli_context_head*)ctx)->cancel, __ATOMIC_RELAXED) != 0;
 }
 
-/// Records "who: interrupted at t=..." and returns CPL_ERR_CANCELLED. t NAN: there is no time yet.
-/// A call that was left by force stays the message.
+/// Records "who: interrupted at t=..." and returns CPL_ERR_CANCELLED. t NAN: no time yet. The
+/// message of a call that was left by force is kept.
 cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t);
 
 /// The same for a call of a model that was left by force, because it did not return.
 cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* call, double t,
                                  const char* why);
 
-/// The simulated time of the last interruption; NAN: there is none.
+/// The simulated time of the last interruption; NAN: none.
 double cpli_interruption_time(const cpl_context* ctx);
 
 //------------------------------------ arena ------------------------------------
 
-// Many small things with one lifetime: blocks from the context, no single free.
+// Many small objects with one lifetime: blocks from the context, no individual free.
 typedef struct cpli_arena {
   cpl_context* ctx;
   struct cpli_arena_block* last;
@@ -84,13 +84,13 @@ char* cpli_arena_strndup(cpli_arena* arena, const char* text, size_t len);
 
 //------------------------------------ arrays ------------------------------------
 
-/// Make room for one more element of `size` bytes in an array that grows by doubling.
-/// `*items` and `*cap` are updated; returns false when out of memory (the array stays valid).
+/// Make room for one more element of `size` bytes in an array that grows by doubling. `*items` and
+/// `*cap` are updated; returns false when out of memory (the array stays valid).
 bool cpli_grow(cpl_context* ctx, void** items, size_t* cap, size_t count, size_t size);
 
 //------------------------------------ values ------------------------------------
 
-/// Whether a value became another one. A value that stays NaN does not change.
+/// Whether a value has changed. A value that stays NaN has not.
 static inline bool cpli_values_differ(double a, double b) { return a != b && (a == a || b == b); }
 
 //------------------------------------ names ------------------------------------
@@ -98,7 +98,7 @@ static inline bool cpli_values_differ(double a, double b) { return a != b && (a 
 // A frozen map from names to indices: built once, looked up often, never in the stepping loop.
 typedef struct cpli_name {
   const char* key;  // borrowed; NULL: free
-  uint32_t hash;    // keys of other hashes are not looked at: they are all over the memory
+  uint32_t hash;    // compared first: keys are scattered in memory
   int32_t value;
 } cpli_name;
 typedef struct cpli_names {
@@ -119,7 +119,7 @@ int32_t cpli_names_find(const cpli_names* names, const char* key);  // -1: not t
 void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,
                   size_t n, char* out, size_t out_size);
 
-/// The same as separate texts, nearest first; returns how many.
+/// The same as separate texts, nearest first; returns their number.
 enum { CPLI_NEAREST = 3 };
 size_t cpli_nearest_few(const char* name, const char* (*at)(const void* user, size_t i),
                         const void* user, size_t n, const char* best[CPLI_NEAREST]);
@@ -131,20 +131,20 @@ bool cpli_glob(const char* pattern, const char* text);
 
 double cpli_now(void);  // monotonic seconds
 
-/// Simulated times are numbers: at large ones they lie far from each other. A failure where points
-/// that are `spacing` apart (what: "output points", ...) cannot be told apart well between two
-/// times; `warn`: where they can, but time itself is coarse. spacing 0: there are none.
+/// The resolution of simulated time decreases with its magnitude. A failure where points at a
+/// distance of `spacing` (what: "output points", ...) are not resolved between two times; `warn`:
+/// where they are, but time itself is coarse. spacing 0: no points.
 cpl_status cpli_check_times(cpl_context* ctx, const char* who, double from, double to,
                             double spacing, const char* what, bool warn);
 
-enum { CPLI_PACE = 10000 };  // steps that are looked at together
+enum { CPLI_PACE = 10000 };  // steps that are evaluated together
 
-// Steps of one stepper, CPLI_PACE at a time: whether a run comes to an end at this pace.
+// Steps of one stepper, CPLI_PACE at a time: whether a run will end at this rate.
 typedef struct cpli_pace {
   int32_t n;
   double passed;  // simulated time of them,
   double before;  // and of those before
-  bool told;
+  bool warned;
 } cpli_pace;
 
 bool cpli_pace_check(cpl_context* ctx, cpli_pace* p, const char* who, double t, double stop,
@@ -155,9 +155,9 @@ typedef void cpli_stepped_fn(void* user, double t, double h);
 void cpli_watch_steps(cpl_context* ctx, cpli_stepped_fn* stepped, void* user);
 void cpli_stepped(const cpl_context* ctx, double t, double h);
 
-/// To be called after each step of a stepper that chooses steps itself: it came to `t` by a step of
-/// `h`, and ends at `stop`. A warning where 1e8 steps of this size are left; `why`: what keeps them
-/// short, "" when that is not known. Returns false where time has not advanced, but for its
+/// To be called after each step of a stepper with step-size control: it reached `t` by a step of
+/// `h`, and ends at `stop`. Warns where 1e8 steps of this size are left; `why`: the reason for
+/// short steps, "" when unknown. Returns false where time has not advanced by more than its
 /// resolution.
 static inline bool cpli_pace_step(cpl_context* ctx, cpli_pace* p, const char* who, double t,
                                   double h, double stop, const char* why) {
@@ -166,7 +166,7 @@ static inline bool cpli_pace_step(cpl_context* ctx, cpli_pace* p, const char* wh
   return ++p->n < CPLI_PACE || cpli_pace_check(ctx, p, who, t, stop, why);
 }
 
-/// What a loop does that looks at memory until another thread changes it.
+/// The body of a loop that spins until another thread changes memory.
 static inline void cpli_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -25,10 +25,10 @@
 
 enum { PARENT, CHILD };
 
-static const double slice = 0.01;          // between two looks whether the other is alive [s]
+static const double slice = 0.01;  // interval between checks that the other process is alive [s]
 static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
 static const double longest_noted = 1e-3;
-static const double last_chance = 0.15;  // for a call that is under way when the run is cancelled
+static const double last_chance = 0.15;  // for a call in progress when the run is cancelled
 
 //------------------------------------ turns ------------------------------------
 
@@ -43,15 +43,15 @@ static void give_turn(cpli_shared* s, uint32_t to) {
 }
 
 static bool alone(void) {
-  static int processors;  // written with the same value by all
+  static int processors;  // all threads write the same value
   cpu_set_t set;
   if (processors == 0)
     processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   return processors < 2;
 }
 
-// Look at the word for a while. Rare calls must not cost a processor, so that only those whose
-// answers usually come fast are looked for long.
+// Spin on the word for a while. Rare calls must not occupy a processor, so only those with usually
+// fast answers spin long.
 static bool look(cpli_channel* ch, uint32_t mine, double began) {
   if (alone()) return atomic_load(&ch->shared->turn) == mine;
   double until = began + (ch->usual_wait < worth_looking ? worth_looking : 2e-6);
@@ -64,7 +64,7 @@ static bool look(cpli_channel* ch, uint32_t mine, double began) {
   return false;
 }
 
-// Sleep until it is our turn, at most one slice.
+// Sleep until it is this side's turn, at most one slice.
 static bool doze(cpli_shared* s, uint32_t mine) {
   atomic_store(&s->sleeps[mine], 1);
   if (atomic_load(&s->turn) != mine) futex_wait(&s->turn, 1 - mine, slice);
@@ -79,16 +79,16 @@ static void note_wait(cpli_channel* ch, double seconds) {
 
 //------------------------------------ messages ------------------------------------
 
-// A message is its length, its level, and two texts with their ends.
+// A message consists of its length, its level, and two terminated texts.
 typedef struct letter {
   uint32_t length;  // of the texts
   uint32_t level;
 } letter;
 
-static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;  // the child's threads
-static pthread_t server;                                       // who answers requests
+static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;  // for the child's threads
+static pthread_t server;                                       // the thread that answers requests
 
-// The log is a ring: what does not fit before its end goes on at its beginning.
+// The log is a ring buffer: a message may wrap around its end.
 static size_t before_end(uint32_t at, size_t n) {
   size_t room = CPLI_CHANNEL_LOG - at % CPLI_CHANNEL_LOG;
   return n < room ? n : room;
@@ -111,7 +111,7 @@ static void await_parent(cpli_shared* s) {
   }
 }
 
-// The log sink of the child. The server's thread waits for room, others have no one to wait for.
+// The log sink of the child. The server's thread waits for space; other threads cannot.
 static void send_message(void* user, cpl_log_level level, const char* who, const char* text) {
   cpli_shared* s = user;
   size_t n_who = strnlen(who, 255), n_text = strnlen(text, 4095);
@@ -138,7 +138,7 @@ static void send_message(void* user, cpl_log_level level, const char* who, const
   pthread_mutex_unlock(&log_mutex);
 }
 
-// The parent takes what has come. The child may be damaged: nothing in there is trusted.
+// The parent reads the messages. The child may be corrupted: its data is validated.
 static void take_messages(cpli_channel* ch) {
   cpli_shared* s = ch->shared;
   uint32_t head = atomic_load(&s->log_head), tail = atomic_load(&s->log_tail);
@@ -180,7 +180,7 @@ void cpli_channel_close(cpli_channel* ch) {
   ch->shared = NULL;
 }
 
-// Until it is waited for, nobody else can have the number of the child and of its group.
+// Until the child is waited for, its process and group numbers are not reused.
 static void end_child(cpli_channel* ch) {
   if (ch->pid == 0) return;
   kill(ch->pid, SIGKILL);
@@ -197,7 +197,7 @@ static bool has_ended(cpli_channel* ch) {
   siginfo_t info = {0};
   int got = waitid(P_PID, (id_t)ch->pid, &info, WEXITED | WNOHANG | WNOWAIT);
   if (got == 0 ? info.si_pid == 0 : errno == EINTR) return false;
-  if (got == 0) end_child(ch);  // and what it left behind
+  if (got == 0) end_child(ch);  // and its descendants
   else ch->how = -1, ch->pid = 0;
   return true;
 }
@@ -213,10 +213,10 @@ void cpli_channel_reap(cpli_channel* ch, double limit) {
 }
 
 static cpli_answer wait_long(cpli_channel* ch, double began, double limit) {
-  double cancelled = 0;  // when that was seen
+  double cancelled = 0;  // time at which it was detected
   uint32_t calls = atomic_load(&ch->shared->calls);
   while (!doze(ch->shared, PARENT)) {
-    // what it wrote last may be an answer
+    // its last write may be an answer
     if (has_ended(ch) && atomic_load(&ch->shared->turn) != PARENT) return CPLI_DIED;
     double now = cpli_now();
     uint32_t n = atomic_load(&ch->shared->calls);
@@ -262,7 +262,7 @@ static void close_others(int keep) {
 
 static int orphan_signal(void) { return SIGRTMAX - 5; }
 
-// The parent is gone, killed perhaps: with this process goes all that it started.
+// The parent has ended or was killed: this process ends with all that it started.
 static void on_orphaned(int signal_number) {
   (void)signal_number;
   if (getpgrp() == getpid()) kill(0, SIGKILL);
@@ -273,11 +273,11 @@ static void become_child(cpli_channel* ch, pid_t parent, int keep) {
   setpgid(0, 0);
   signal(orphan_signal(), on_orphaned);
   prctl(PR_SET_PDEATHSIG, orphan_signal());
-  if (getppid() != parent) _exit(0);  // it was faster
+  if (getppid() != parent) _exit(0);  // the parent ended first
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  signal(SIGINT, SIG_IGN);  // the parent decides what that means
+  signal(SIGINT, SIG_IGN);  // the parent handles it
   signal(SIGHUP, SIG_IGN);
   signal(SIGTERM, SIG_DFL);
   signal(SIGTTOU, SIG_IGN);  // it writes to the terminal from the background
@@ -285,9 +285,9 @@ static void become_child(cpli_channel* ch, pid_t parent, int keep) {
   cpli_guard_top = NULL;
   cpli_guard_own_process();
   cpli_guard_note = &ch->shared->note;
-  cpli_watch_steps(ch->ctx, NULL, NULL);  // the parent shows how far it is
+  cpli_watch_steps(ch->ctx, NULL, NULL);  // the parent reports progress
   ch->forks = cpli_guard_forks;
-  // copies of it that the model makes must not write into what is answered
+  // processes forked by the model must not write into answers
   madvise(ch->shared, sizeof(cpli_shared) + ch->size, MADV_DONTFORK);
   ch->pid = 0;
   server = pthread_self();
@@ -296,12 +296,12 @@ static void become_child(cpli_channel* ch, pid_t parent, int keep) {
 
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child) {
   pid_t parent = getpid();
-  fflush(NULL);  // what waits there must not be written by both
+  fflush(NULL);  // buffered output must not be written twice
   pid_t pid = fork();
   *in_child = pid == 0;
   if (pid < 0) return cpl_fail(ch->ctx, CPL_ERR_IO, "no process for a model: %s", strerror(errno));
   ch->pid = pid;
-  if (pid > 0) setpgid(pid, pid);  // by both: nobody knows who is first
+  if (pid > 0) setpgid(pid, pid);  // in both processes, to avoid a race
   if (pid == 0) become_child(ch, parent, keep);
   return CPL_OK;
 }

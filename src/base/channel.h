@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Two processes that take turns over shared memory: the parent asks, a child forked from it
-// answers. Who waits looks at the memory for a short while, where answers come fast, and then
-// sleeps. The memory has the same address in both, so that pointers into it hold on either side.
+// Two processes that take turns over shared memory: the parent sends requests, a child forked from
+// it answers. The waiting side spins for a short while, where answers come fast, and then sleeps.
+// The memory has the same address in both, so that pointers into it are valid on either side.
 #pragma once
 
 #include <stdatomic.h>
@@ -11,13 +11,13 @@
 
 #include "base/base.h"
 
-enum { CPLI_CHANNEL_LOG = 1 << 16 };  // bytes of messages that may wait
+enum { CPLI_CHANNEL_LOG = 1 << 16 };  // capacity for pending messages in bytes
 
 typedef struct cpli_shared {
   _Alignas(64) _Atomic uint32_t turn;
-  _Alignas(64) _Atomic uint32_t sleeps[2];  // who is not looking: parent, child
-  uint32_t flushes;                         // the child only wants its messages to be taken
-  const char* volatile note;                // the call under way, a constant of the program
+  _Alignas(64) _Atomic uint32_t sleeps[2];  // the side that sleeps: parent, child
+  uint32_t flushes;                         // the child only requests that its messages be read
+  const char* volatile note;                // the call in progress, a constant of the program
   _Atomic uint32_t calls;  // of a model while one request is served: the limit is that of each
   _Atomic uint32_t log_head, log_tail, log_lost;
   char log[CPLI_CHANNEL_LOG];
@@ -29,14 +29,14 @@ typedef struct cpli_channel {
   char* data;  // behind it: for requests and answers
   size_t size;
   pid_t pid;       // of the child; 0: none, or gone
-  int how;         // it ended, as waitpid() says it
-  unsigned forks;  // cpli_guard_forks of the child: a copy of it must not answer
+  int how;         // its exit status, as from waitpid()
+  unsigned forks;  // cpli_guard_forks of the child: a forked copy of it must not answer
   double usual_wait;
 } cpli_channel;
 
 typedef enum cpli_answer {
   CPLI_ANSWERED,
-  CPLI_DIED,        // `how` says how; -1: someone else asked for it
+  CPLI_DIED,        // `how` has the status; -1: its end was requested
   CPLI_TOO_LATE,    // not within the time; the child was killed
   CPLI_BROKEN_OFF,  // the run was cancelled (cpl_context_def.cancel); the child was killed
 } cpli_answer;
@@ -47,17 +47,17 @@ cpl_status cpli_channel_open(cpl_context* ctx, size_t size, cpli_channel* ch);
 void cpli_channel_close(cpli_channel* ch);
 
 /// fork(): *in_child tells which side this is. The child has standard output and error, no input,
-/// the descriptor `keep` (-1: none) and nothing else of the parent's files; it dies with the thread
-/// that made it; its messages reach the parent's log. It has a process group of its own, and what
-/// it started ends with it.
+/// the descriptor `keep` (-1: none) and no other file of the parent; it dies with the thread that
+/// made it; its messages reach the parent's log. It has a process group of its own, and the
+/// processes it started end with it.
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child);
 
-/// Parent: hand over the data and wait for the answer, at most `limit` seconds (0: for ever).
+/// Parent: send the request and wait for the answer, at most `limit` seconds (0: no limit).
 cpli_answer cpli_channel_ask(cpli_channel* ch, double limit);
-/// Parent: wait for the end of a child that was asked to end; kill it after `limit` seconds.
+/// Parent: wait for the end of a child that was requested to end; kill it after `limit` seconds.
 void cpli_channel_reap(cpli_channel* ch, double limit);
 
-/// Child: wait for the next request; what was answered is handed over by waiting for more.
+/// Child: wait for the next request; this also sends the answer of the last one.
 void cpli_channel_next(cpli_channel* ch, bool answered);
-/// Child: hand over the last answer; the process ends now.
+/// Child: send the last answer; the process ends now.
 void cpli_channel_last(cpli_channel* ch);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Apart from context.c, which is also compiled where there is no such clock (sources in FMUs).
+// Separate from context.c, which is also compiled where there is no such clock (sources in FMUs).
 #include <math.h>
 #include <time.h>
 
@@ -35,10 +35,8 @@ cpl_status cpli_check_times(cpl_context* ctx, const char* who, double from, doub
   return CPL_OK;
 }
 
-enum {
-  SHORTEST = 16
-};  // a step in units of the resolution of time: on the average they are longer
-static const double endless = 1e8;  // steps that are left
+enum { SHORTEST = 16 };             // minimum average step in units of the resolution of time
+static const double endless = 1e8;  // remaining steps
 
 bool cpli_pace_check(cpl_context* ctx, cpli_pace* pace, const char* who, double t, double stop,
                      const char* why) {
@@ -46,8 +44,8 @@ bool cpli_pace_check(cpl_context* ctx, cpli_pace* pace, const char* who, double 
   pace->n = 0;
   pace->before = passed;
   pace->passed = 0;
-  if (isfinite(left) && left > endless && !pace->told) {
-    pace->told = true;
+  if (isfinite(left) && left > endless && !pace->warned) {
+    pace->warned = true;
     cpl_log(ctx, CPL_LOG_WARNING, who,
             "makes little progress: its last %d steps were %.3g s long on the average and came to "
             "t=%.12g%s; there are %.2g such steps to t=%g",

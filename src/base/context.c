@@ -19,11 +19,11 @@
 #undef cpli_nomem
 
 struct cpl_context {
-  cpli_context_head head;  // first
+  cpli_context_head head;  // must be first
   cpl_context_def def;
   void* log_user;  // of def.log; def.user until cpli_log_to()
   char error[2048];
-  char left[1024];     // about the call of a model that was left because it did not return
+  char left[1024];     // message of a call of a model that was left because it did not return
   double interrupted;  // the time of the last cpli_interrupted()
   cpli_stepped_fn* stepped;
   void* stepped_user;
@@ -139,13 +139,13 @@ double cpli_interruption_time(const cpl_context* ctx) { return ctx->interrupted;
 
 //------------------------------------ steps ------------------------------------
 
-static _Thread_local char this_thread;  // its address is another one in every thread
+static _Thread_local char this_thread;  // its address identifies the thread
 
 void cpli_watch_steps(cpl_context* ctx, cpli_stepped_fn* stepped, void* user) {
   ctx->stepped = stepped;
   ctx->stepped_user = user;
   ctx->stepped_thread = &this_thread;
-  if (stepped != NULL && !cpli_cancelled(ctx)) {  // another run: what stopped the last is over
+  if (stepped != NULL && !cpli_cancelled(ctx)) {  // another run: the last interruption is over
     ctx->left[0] = '\0';
     ctx->interrupted = NAN;
   }
@@ -168,7 +168,7 @@ void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user) {
 }
 
 // The library logs from several threads, one message at a time. An FMU has one thread. A process
-// that was forked while another thread was logging does not wait for that one for ever.
+// that was forked while another thread was logging must not wait for that thread for ever.
 #ifdef CPL_THREADS
 static pthread_mutex_t logging = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The folder is searched once per process: in COUPLET_DATA, then relative to the library and to the
-// program, and at last where the installation put it.
+// program, and finally in the installation folder.
 #include "base/data.h"
 
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ static bool try_folder(const char* base, const char* below) {
   return true;
 }
 
-// Beside a program or library: build/couplet, bin/couplet, lib/libcouplet.so,
+// Relative to a program or library: build/couplet, bin/couplet, lib/libcouplet.so,
 // lib/TRIPLET/libcouplet.so.
 static bool try_beside(const char* file) {
   static const char* const below[] = {"/lib/couplet", "/../lib/couplet", "/couplet", "/../couplet"};
@@ -55,7 +55,7 @@ const char* cpli_data_folder(cpl_context* ctx) {
   pthread_once(&once, search);
   if (found[0] != '\0') return found;
   cpl_fail(ctx, CPL_ERR_INPUT,
-           "couplet's own files (lib/couplet) are not found beside the program; set COUPLET_DATA "
+           "couplet's own files (lib/couplet) are not found next to the program; set COUPLET_DATA "
            "to that folder");
   return NULL;
 }

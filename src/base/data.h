@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Files that couplet needs at run time: headers for models in C, sources and archives for exported
-// FMUs. They lie in lib/couplet of the installation, and in the same place of the build tree.
+// FMUs. They are in lib/couplet of the installation, and likewise of the build tree.
 #pragma once
 
 #include "base/base.h"

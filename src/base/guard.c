@@ -3,7 +3,7 @@
 //
 // Installs handlers for crash signals and for exit(), and keeps a list of the threads that call
 // models. A call that does not return is left by a real-time signal to its thread; a count of forks
-// keeps a forked copy of the process from jumping to a frame of its parent.
+// prevents a forked copy of the process from jumping to a frame of its parent.
 #include "base/guard.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ CPLI_GUARD_TLS bool cpli_guard_thread_ready;
 CPLI_GUARD_TLS const char* volatile* cpli_guard_note;
 
 enum {
-  CAUGHT = 5,   // the first in the list; the rest is only to be named
+  CAUGHT = 5,   // signals that are handled, the first in the list; the others only have texts
   EXITED = -1,  // no signal
   LEFT = -2,    // by cpli_guard_leave_calls()
 };
@@ -47,7 +47,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 // Threads that have called models.
 typedef struct guard_thread {
   pthread_t id;
-  void* stack;  // of its signal handlers; NULL: someone else's
+  void* stack;  // of its signal handlers; NULL: not allocated here
   struct guard_thread* next;
 } guard_thread;
 
@@ -55,7 +55,7 @@ static CPLI_GUARD_TLS guard_thread this_thread;
 static guard_thread* threads;
 static pthread_mutex_t threads_mutex = PTHREAD_MUTEX_INITIALIZER;
 static volatile sig_atomic_t leaves_program;
-static unsigned home;  // cpli_guard_forks of this process; of copies that models make it is another
+static unsigned home;  // cpli_guard_forks of this process; differs in copies forked by models
 
 // The handler itself needs little, but the kernel stores all vector registers there.
 static const size_t stack_size = 128 * 1024;
@@ -80,14 +80,13 @@ static void on_signal(int signal, siginfo_t* info, void* machine) {
   (void)info;
   (void)machine;
   cpli_guard_break(signal);
-  // not ours: as if we had never been here
+  // outside guarded calls: the previous action
   sigaction(signal, &former[crash_index(signal)], NULL);
-  raise(signal);  // arrives when this handler returns
+  raise(signal);  // delivered when this handler returns
 }
 
-// A model that calls exit() would take the results and the temporary folder with it. C allows no
-// jump out of exit(); the C libraries at hand go on with the remaining functions when the program
-// ends.
+// A model that calls exit() would lose the results and the temporary folder. C does not allow a
+// jump out of exit(); the supported C libraries run the remaining functions when the program ends.
 static void on_exit_of_model(void) {
   if (cpli_guard_top == NULL || cpli_guard_top->forks != cpli_guard_forks) return;
   atexit(on_exit_of_model);
@@ -113,7 +112,7 @@ static void* make_stack(void) {
   if (sigaltstack(NULL, &have) == 0 && !(have.ss_flags & SS_DISABLE)) return NULL;
   void* memory = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) return NULL;  // without it only a stack overflow stays deadly
+  if (memory == MAP_FAILED) return NULL;  // without it only a stack overflow remains fatal
   stack_t stack = {.ss_sp = memory, .ss_size = stack_size};
   if (sigaltstack(&stack, NULL) == 0) return memory;
   munmap(memory, stack_size);
@@ -138,7 +137,7 @@ static void forget_thread(void* thread) {
   release_stack(t);
 }
 
-static int leave_signal(void) { return SIGRTMAX - 3; }  // of no use to anyone else, it is hoped
+static int leave_signal(void) { return SIGRTMAX - 3; }  // assumed to be unused by others
 
 static void let_through(int signal_number) {
   sigset_t set;
@@ -165,7 +164,7 @@ void cpli_guard_prepare_thread(void) {
 
 static void on_leave(int signal_number) {
   if (cpli_guard_top == NULL || (cpli_guard_top->program && !leaves_program)) return;
-  let_through(signal_number);  // it is blocked in here, and we do not return
+  let_through(signal_number);  // it is blocked in the handler, which does not return
   cpli_guard_break(LEFT);
 }
 
@@ -212,7 +211,7 @@ static bool have_key;
 
 static void make_key(void) { have_key = pthread_key_create(&thread_key, forget_thread) == 0; }
 
-// May be called again: who has put handlers of his own in the meantime gets them replaced.
+// May be called again: replaces handlers installed in the meantime.
 void cpl_guard_crashes(void) {
   pthread_once(&once, make_key);
   if (!have_key) return;
@@ -246,7 +245,7 @@ void cpli_guard_own_process(void) {
   for (size_t i = 0; i < CAUGHT; i++) signal(crashes[i].signal, SIG_DFL);
   cpl_guard_crashes();
   home = cpli_guard_forks;
-  this_thread.next = NULL;  // the others have stayed behind
+  this_thread.next = NULL;  // the others do not exist in the child
   threads = cpli_guard_thread_ready ? &this_thread : NULL;
   pthread_mutex_init(&threads_mutex, NULL);
   on_exit(end_of_process, NULL);

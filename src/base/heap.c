@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A binary heap of indices that knows the position of each, so that one element is moved up or down
-// in place.
+// A binary heap of indices with the position of each, so that one element is moved up or down in
+// place.
 #include "base/heap.h"
 
 static void put(cpli_heap* h, int32_t at, int32_t i) {
   h->order[at] = i;
-  h->place[i] = at;
+  h->position[i] = at;
 }
 
 void cpli_heap_init(cpli_heap* h, int32_t* memory, int32_t n,
@@ -27,7 +27,7 @@ static void sink(cpli_heap* h, int32_t at) {
 }
 
 void cpli_heap_sort_in(cpli_heap* h, int32_t i) {
-  int32_t at = h->place[i];
+  int32_t at = h->position[i];
   for (; at > 0 && h->before(h->user, i, h->order[(at - 1) / 2]); at = (at - 1) / 2)
     put(h, at, h->order[(at - 1) / 2]);
   put(h, at, i);

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who is next: the numbers 0 to n - 1, the first one by `before` on top. When what `before` looks
-// at has changed for one of them, it is sorted in again, which costs the logarithm of n.
+// A priority queue: the numbers 0 to n - 1, the first one by `before` on top. When the key of one
+// of them has changed, it is sorted in again, at a cost of the logarithm of n.
 #pragma once
 
 #include "base/base.h"
 
 typedef struct cpli_heap {
   int32_t n;
-  int32_t *order, *place;  // order[0] is the first; where each is
+  int32_t *order, *position;  // order[0] is the first; position of each
   bool (*before)(const void* user, int32_t i, int32_t k);
   const void* user;
 } cpli_heap;

@@ -45,7 +45,7 @@ static bool is_call(uint64_t type) {
 
 typedef struct relro {
   uintptr_t base;        // of the object
-  uintptr_t begin, end;  // what is read-only once it has been loaded
+  uintptr_t begin, end;  // range that is read-only once it has been loaded
 } relro;
 
 static int find_relro(struct dl_phdr_info* info, size_t size, void* user) {
@@ -145,7 +145,7 @@ static bool is_own(int thread) {
   return false;
 }
 
-// The threads of this process that the library did not start; as many as there is room for.
+// The threads of this process that the library did not start; limited by the size of the list.
 static size_t foreign_threads(int* out, size_t room) {
   DIR* dir = opendir("/proc/self/task");
   size_t n = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Everything about names: a hash map with open addressing (FNV-1a, linear probing), suggestions for
+// Functions on names: a hash map with open addressing (FNV-1a, linear probing), suggestions for
 // misspelt names by edit distance, and patterns with * and ?.
 #include <ctype.h>
 #include <stdio.h>

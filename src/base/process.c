@@ -21,9 +21,9 @@
 
 extern char** environ;
 
-enum { KEPT = 4096 };  // of what the program prints
+enum { KEPT = 4096 };  // limit of captured output
 
-// Until the program has closed it, or the run is cancelled: then false.
+// Until the program has closed its output; false: the run is cancelled.
 static bool read_output(cpl_context* ctx, int fd, char* text) {
   size_t used = 0;
   char rest[1024];
@@ -42,7 +42,7 @@ static bool read_output(cpl_context* ctx, int fd, char* text) {
   return true;
 }
 
-// A program that ignores SIGCHLD never learns how its children ended.
+// A program that ignores SIGCHLD does not get the exit status of its children.
 static bool watch_children(struct sigaction* before) {
   const struct sigaction usual = {.sa_handler = SIG_DFL};
   if (sigaction(SIGCHLD, NULL, before) != 0) return false;
@@ -50,7 +50,7 @@ static bool watch_children(struct sigaction* before) {
   return sigaction(SIGCHLD, &usual, NULL) == 0;
 }
 
-// In a process group of its own, so that it can be ended with what it has started.
+// In a process group of its own, so that it can be ended with all processes it started.
 static int start(pid_t* pid, const char* const* argv, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -72,7 +72,7 @@ static int start(pid_t* pid, const char* const* argv, int output) {
   return failed;
 }
 
-// Runs it; 0, or why it could not be started or waited for; ECANCELED: the run is cancelled.
+// Returns 0, or the error of starting or waiting; ECANCELED: the run is cancelled.
 static int run(cpl_context* ctx, const char* const* argv, char* text, int* status) {
   int ends[2];
   pid_t pid;
@@ -105,7 +105,8 @@ cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** ou
     cpli_free(ctx, text);
     if (failed == ECANCELED) return cpli_interrupted(ctx, argv[0], NAN);
     if (failed == ECHILD)
-      return cpl_fail(ctx, CPL_ERR_IO, "%s: somebody else has waited for its end", argv[0]);
+      return cpl_fail(ctx, CPL_ERR_IO,
+                      "%s: its exit status was taken by other code of this process", argv[0]);
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be started: %s", argv[0], strerror(failed));
   }
   *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
@@ -115,19 +116,18 @@ cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** ou
 
 //------------------------------------ compilers ------------------------------------
 
-// The words of $CC, as many as there are with room for n more and NULL behind them. Both are of one
-// block of memory.
+// The words of $CC, with room for n more and a final NULL. Both are in one block of memory.
 static const char** compiler_words(cpl_context* ctx, size_t more, size_t* n) {
   const char* cc = getenv("CC");
   if (cc == NULL || cc[strspn(cc, " \t")] == '\0') cc = "cc";
-  const size_t len = strlen(cc), most = len / 2 + 1;
-  const char** words = cpli_alloc(ctx, 1, (most + more + 1) * sizeof *words + len + 1);
+  const size_t len = strlen(cc), max = len / 2 + 1;
+  const char** words = cpli_alloc(ctx, 1, (max + more + 1) * sizeof *words + len + 1);
   if (words == NULL) return NULL;
-  char* text = (char*)(words + most + more + 1);
+  char* text = (char*)(words + max + more + 1);
   memcpy(text, cc, len + 1);
   *n = 0;
   if (strchr(cc, '/') != NULL && access(cc, X_OK) == 0) {
-    words[(*n)++] = text;  // blanks in its name
+    words[(*n)++] = text;  // a path with blanks
     return words;
   }
   for (char *rest = NULL, *word = strtok_r(text, " \t", &rest); word != NULL;
@@ -162,7 +162,7 @@ cpl_status cpli_run_compiler(cpl_context* ctx, const char* what, const char* con
   return st;
 }
 
-// The file that a word of $CC is, and when it was made.
+// The file of a word of $CC, and its modification time.
 static void describe_file(const char* word, char* out, size_t size) {
   char path[PATH_MAX], whole[PATH_MAX];
   struct stat info;

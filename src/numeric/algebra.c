@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Newton's method with the natural monotonicity test (P. Deuflhard): a step is halved until the
-// correction that follows with the same matrix is smaller. Where the search stops before it has
-// arrived, the residuals are tested for the resolution that rounding leaves.
+// following correction with the same matrix is smaller. Where the search stops before convergence,
+// the residuals are tested for their rounding errors.
 #include "numeric/algebra.h"
 
 #include <float.h>
@@ -12,26 +12,26 @@
 #include "numeric/lu.h"
 
 enum { MAX_ITERATIONS = 50 };
-static const double arrived = 1e-13;   // a step so small, relative to the value itself
-static const double at_floor = 1e-11;  // a step so small that becomes no smaller is rounding
-static const double shortest = 1e-4;   // the most that a step is damped
-static const double good_rate = 0.05;  // of two steps that follow each other: keep the matrix
+static const double arrived = 1e-13;   // convergence: step relative to the value itself
+static const double at_floor = 1e-11;  // a step this small that no longer shrinks is rounding
+static const double shortest = 1e-4;   // smallest damping factor
+static const double good_rate = 0.05;  // ratio of consecutive steps up to which the matrix is kept
 
 // A step in units of the values before or after the step that is about to be taken from z.
 static double size_of(const cpli_algebra* a, const double* step, const double* z) {
-  double most = 0;
+  double max = 0;
   for (size_t i = 0; i < a->n; i++) {
     if (step[i] == 0) continue;
     double size = fabs(step[i]) / fmax(fabs(z[i]), fabs(z[i] - a->step[i]));
-    if (!(size <= most)) most = size;
+    if (!(size <= max)) max = size;
   }
-  return most;
+  return max;
 }
 
 //------------------------------------ the linear system ------------------------------------
 
-// Increments follow the nominal values. Where they lead nowhere, they follow the values themselves,
-// which may be much smaller.
+// Increments are relative to the nominal values. Where these fail, they are relative to the values
+// themselves, which may be much smaller.
 static double increment(const cpli_algebra* a, const double* z, size_t j) {
   double size = a->own_increments && z[j] != 0 ? fabs(z[j]) : fmax(fabs(z[j]), a->nominal[j]);
   return sqrt(DBL_EPSILON) * size;
@@ -53,7 +53,7 @@ static cpl_status by_differences(cpli_algebra* a, const double* z) {
   return a->bad < 0 ? CPL_OK : CPL_RETRY;
 }
 
-// a->g belongs to z already, but the model may be elsewhere by now.
+// a->g belongs to z already, but the model may be at another point.
 static cpl_status factor(cpli_algebra* a, const double* z) {
   cpl_status st = CPL_OK;
   if (a->factor == NULL) {
@@ -82,8 +82,8 @@ cpl_status cpli_algebra_apply(cpli_algebra* a, const double* g, double* step) {
 
 //------------------------------------ Newton's method ------------------------------------
 
-// Goes along a->step until the correction that would follow is smaller: z, a->g and a->step are
-// those of the new point then. *gone: how far, of the whole step; 0: nowhere.
+// Line search along a->step until the following correction is smaller: z, a->g and a->step are then
+// those of the new point. *gone: fraction of the full step; 0: no progress.
 static cpl_status advance(cpli_algebra* a, double* z, double size, double* gone) {
   for (double part = 1; part >= shortest; part /= 2) {
     for (size_t i = 0; i < a->n; i++) a->z_next[i] = z[i] - part * a->step[i];
@@ -101,9 +101,9 @@ static cpl_status advance(cpli_algebra* a, double* z, double size, double* gone)
   return CPL_OK;
 }
 
-// Whether rounding inside of the residuals hides what is left of them: a small part of the step
-// leaves their bits as they are, and where they change, they jump by as much as they are. *hidden
-// is set; a step that is no small part of the nominal values is not taken for rounding.
+// Whether the remaining residuals are rounding errors: a small fraction of the step leaves their
+// bits unchanged, and where they change, they jump by their own magnitude. *hidden is set; a step
+// that is not small compared with the nominal values is not rounding.
 static cpl_status test_resolution(cpli_algebra* a, const double* z, bool* hidden) {
   enum { FIRST = -60, LAST = 6 };
   size_t open = 0;
@@ -129,7 +129,7 @@ static cpl_status test_resolution(cpli_algebra* a, const double* z, bool* hidden
   return CPL_OK;
 }
 
-// The search stands still at z, with the derivatives of this point.
+// The search has stopped at z, with the derivatives of this point.
 static cpl_status end_search(cpli_algebra* a, const double* z, double size, bool* again) {
   bool hidden = size <= 100 * at_floor;
   cpl_status st = hidden ? CPL_OK : test_resolution(a, z, &hidden);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Dense complex linear systems: LU factorisation with partial pivoting. A matrix is two, the real
-// part and the imaginary part, each stored column after column.
+// Dense complex linear systems: LU factorisation with partial pivoting. A matrix is stored as two,
+// the real part and the imaginary part, each by columns.
 #pragma once
 
 #include <stdbool.h>

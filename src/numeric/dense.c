@@ -14,9 +14,8 @@ static void multiply(const double* m, int32_t n, const double* v, double* out) {
   }
 }
 
-// Powers of a matrix without negative entries: the ratio of two vectors that follow each other
-// bounds the radius from above and comes down to it. Near a singular matrix the first is all there
-// is to it.
+// Powers of a matrix without negative entries: the ratio of two consecutive vectors bounds the
+// radius from above and converges to it. Near a singular matrix the first ratio is sufficient.
 double cpli_lu_growth(const double* m, const int32_t* pivot, int32_t n, const double* sizes,
                       const double* nominal, double* work) {
   enum { POWERS = 4 };

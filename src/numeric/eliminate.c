@@ -15,23 +15,23 @@ typedef struct item {  // a term, in the order of use
 struct cpli_elimination {
   cpl_context* ctx;
   int32_t n_states, n;
-  int32_t* order;  // unknowns: nodes as they can be computed, then the states
+  int32_t* order;  // unknowns: nodes in the order of computation, then the states
   int32_t* first;  // items of the unknown order[k]: first[k] to first[k + 1]
   item* items;
-  double* rows;      // derivatives of each unknown in the states; of a state: of its derivative
-  double* jacobian;  // the rows of the states, as the matrix has them: columns, in its order
+  double* rows;      // derivatives of each unknown by the states; of a state: of its derivative
+  double* jacobian;  // the rows of the states in the layout of the matrix: by columns, in its order
   double* matrix;    // factors
   int32_t* pivot;
   int32_t*
-      place;      // states in the order of the matrix: those with few partners first, to keep zeros
+      position;   // states in the order of the matrix: those with few partners first, to keep zeros
   double* right;  // right-hand side in that order
-  double *row, *column;  // factors of the rows and columns of the matrix, where it is scaled
+  double *row, *column;  // scaling of the rows and columns of the matrix
   bool scaled;
 };
 
 //------------------------------------ make ------------------------------------
 
-// Unknowns that wait for no other node any more, again and again. Returns how many nodes came.
+// Repeatedly takes unknowns without pending predecessors. Returns the number of nodes taken.
 static int32_t order_nodes(cpli_elimination* e, const cpli_term* terms, size_t n_terms,
                            const int32_t* start, const int32_t* by_column, int32_t* waits) {
   int32_t n = 0;
@@ -87,16 +87,16 @@ static bool allocate(cpli_elimination* e, size_t n_terms) {
   e->matrix = cpli_alloc(e->ctx, states * states, sizeof *e->matrix);
   e->jacobian = cpli_alloc(e->ctx, states * states, sizeof *e->jacobian);
   e->pivot = cpli_alloc(e->ctx, states, sizeof *e->pivot);
-  e->place = cpli_alloc(e->ctx, states, sizeof *e->place);
+  e->position = cpli_alloc(e->ctx, states, sizeof *e->position);
   e->right = cpli_alloc(e->ctx, 3 * states, sizeof *e->right);
-  if (e->place == NULL || e->right == NULL) return false;
+  if (e->position == NULL || e->right == NULL) return false;
   e->row = e->right + states;
   e->column = e->row + states;
   return e->order != NULL && e->first != NULL && e->items != NULL && e->rows != NULL &&
          e->matrix != NULL && e->jacobian != NULL && e->pivot != NULL;
 }
 
-// The inner loop, for the compiler to make vector instructions of.
+// The inner loop, written for vectorisation.
 static inline void add(double* restrict to, const double* restrict from, double times, size_t n) {
   for (size_t i = 0; i < n; i++) to[i] += times * from[i];
 }
@@ -119,8 +119,8 @@ static void compute_rows(cpli_elimination* e, const double* values) {
   }
 }
 
-// Sorts the states by how many entries their rows and columns of the Jacobian can have: with all
-// values 1 nothing cancels.
+// Sorts the states by the number of possible entries of their rows and columns of the Jacobian:
+// with all values 1 nothing cancels.
 static void place_states(cpli_elimination* e, double* ones, size_t n_terms) {
   int32_t n = e->n_states;
   int32_t* partners = e->pivot;  // not needed yet
@@ -132,11 +132,11 @@ static void place_states(cpli_elimination* e, double* ones, size_t n_terms) {
       if (e->rows[(size_t)r * (size_t)n + (size_t)c] != 0) partners[r]++, partners[c]++;
     }
   }
-  for (int32_t k = 0; k < n; k++) {  // by insertion: equal ones keep their order
+  for (int32_t k = 0; k < n; k++) {  // insertion sort, which is stable
     int32_t at = k;
-    for (; at > 0 && partners[e->place[at - 1]] > partners[k]; at--)
-      e->place[at] = e->place[at - 1];
-    e->place[at] = k;
+    for (; at > 0 && partners[e->position[at - 1]] > partners[k]; at--)
+      e->position[at] = e->position[at - 1];
+    e->position[at] = k;
   }
 }
 
@@ -183,7 +183,7 @@ void cpli_elimination_destroy(cpli_elimination* e) {
   cpli_free(e->ctx, e->matrix);
   cpli_free(e->ctx, e->jacobian);
   cpli_free(e->ctx, e->pivot);
-  cpli_free(e->ctx, e->place);
+  cpli_free(e->ctx, e->position);
   cpli_free(e->ctx, e->right);
   cpli_free(e->ctx, e);
 }
@@ -194,8 +194,8 @@ void cpli_elimination_refresh(cpli_elimination* e, const double* values) {
   size_t n = (size_t)e->n_states;
   compute_rows(e, values);
   for (size_t r = 0; r < n; r++) {
-    const double* row = e->rows + (size_t)e->place[r] * n;
-    for (size_t c = 0; c < n; c++) e->jacobian[c * n + r] = row[e->place[c]];
+    const double* row = e->rows + (size_t)e->position[r] * n;
+    for (size_t c = 0; c < n; c++) e->jacobian[c * n + r] = row[e->position[c]];
   }
 }
 
@@ -205,7 +205,8 @@ static inline void shift(double* restrict to, const double* restrict from, doubl
   for (size_t i = 0; i < n; i++) to[i * n + i] = 1 - gamma * from[i * n + i];
 }
 
-// States of very different sizes make pivots that look like rounding: scaled to one they do not.
+// States of very different magnitudes cause pivots that look like rounding errors; scaling to one
+// avoids that.
 int32_t cpli_elimination_factor(cpli_elimination* e, double gamma) {
   shift(e->matrix, e->jacobian, gamma, (size_t)e->n_states);
   int32_t bad = cpli_lu_factor(e->matrix, e->pivot, e->n_states);
@@ -215,13 +216,13 @@ int32_t cpli_elimination_factor(cpli_elimination* e, double gamma) {
     cpli_lu_equilibrate(e->matrix, e->n_states, e->row, e->column);
     bad = cpli_lu_factor(e->matrix, e->pivot, e->n_states);
   }
-  return bad >= 0 ? e->place[bad] : -1;
+  return bad >= 0 ? e->position[bad] : -1;
 }
 
 void cpli_elimination_solve(cpli_elimination* e, const double* r, double* dx) {
-  for (int32_t k = 0; k < e->n_states; k++) e->right[k] = r[e->place[k]];
+  for (int32_t k = 0; k < e->n_states; k++) e->right[k] = r[e->position[k]];
   for (int32_t k = 0; k < e->n_states && e->scaled; k++) e->right[k] *= e->row[k];
   cpli_lu_solve(e->matrix, e->pivot, e->n_states, e->right);
   for (int32_t k = 0; k < e->n_states && e->scaled; k++) e->right[k] *= e->column[k];
-  for (int32_t k = 0; k < e->n_states; k++) dx[e->place[k]] = e->right[k];
+  for (int32_t k = 0; k < e->n_states; k++) dx[e->position[k]] = e->right[k];
 }

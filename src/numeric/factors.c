@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Minimum degree ordering on the symmetrised pattern, whose lists of neighbours are the structure
-// of L and U, then left-looking LU without exchanges.
+// Minimum degree ordering on the symmetrised pattern, whose adjacency lists are the structure of L
+// and U, then left-looking LU without row exchanges.
 #include "numeric/factors.h"
 
 #include <float.h>
@@ -21,21 +21,21 @@ struct cpli_factors {
 
 //------------------------------------ order ------------------------------------
 
-// Neighbours of an unknown that are still there.
+// Neighbours of an unknown that are not eliminated yet.
 typedef struct list {
   int32_t* items;
   size_t n, cap;
 } list;
 
-// While the order is found: who is next to whom, and unknowns by their number of neighbours.
+// While the order is found: adjacency lists, and unknowns by their number of neighbours.
 typedef struct graph {
   cpl_context* ctx;
   int32_t n;
   list* lists;
-  int32_t *head, *next, *previous;  // chains of unknowns with as many neighbours; -1: none
+  int32_t *head, *next, *previous;  // lists of unknowns with equal degree; -1: none
   int32_t *mark, *order;
   size_t filled;
-  double max_filled;  // of all entries
+  double max_filled;  // fraction of all entries
   bool no_memory;
 } graph;
 
@@ -58,7 +58,7 @@ static void append(graph* g, list* l, int32_t v) {
   else l->items[l->n++] = v;
 }
 
-// Both ways, whichever way a dependency goes; marks keep entries from coming twice.
+// In both directions of a dependency; marks avoid duplicate entries.
 static void take_neighbours(graph* g, const cpli_pattern* p) {
   for (int32_t j = 0; j < g->n; j++) {
     for (int32_t k = p->first[j]; k < p->first[j + 1] && !g->no_memory; k++) {
@@ -81,7 +81,7 @@ static void take_neighbours(graph* g, const cpli_pattern* p) {
   }
 }
 
-// Neighbours of one that goes become neighbours of each other.
+// Neighbours of an eliminated unknown become neighbours of each other.
 static void join(graph* g, int32_t gone, int32_t v, int32_t stamp) {
   list *l = &g->lists[v], *others = &g->lists[gone];
   size_t n = 0;
@@ -99,21 +99,22 @@ static void join(graph* g, int32_t gone, int32_t v, int32_t stamp) {
   chain(g, v);
 }
 
-// Those with the fewest neighbours go first; what is in its list then is its column of L. Gives up
-// where too much is filled in.
+// Unknowns with the fewest neighbours are eliminated first; the list of an unknown is then its
+// column of L. Gives up at too much fill-in.
 static bool find_order(graph* g) {
-  size_t most = (size_t)(g->max_filled * (double)g->n * (double)g->n);
+  size_t max = (size_t)(g->max_filled * (double)g->n * (double)g->n);
   int32_t stamp = g->n;
   for (int32_t i = 0; i <= g->n; i++) g->head[i] = -1;
   for (int32_t v = 0; v < g->n; v++) chain(g, v);
   for (int32_t k = 0, degree = 0; k < g->n; k++) {
-    degree = degree > 0 ? degree - 1 : 0;  // who goes takes one from each neighbour at most
+    degree = degree > 0 ? degree - 1
+                        : 0;  // an elimination lowers the degree of each neighbour by one at most
     while (g->head[degree] < 0) degree++;
     int32_t v = g->head[degree];
     unchain(g, v);
     g->order[k] = v;
     g->filled += g->lists[v].n;
-    if (2 * g->filled > most) return false;
+    if (2 * g->filled > max) return false;
     for (size_t i = 0; i < g->lists[v].n && !g->no_memory; i++)
       join(g, v, g->lists[v].items[i], stamp++);
     if (g->no_memory) return false;
@@ -138,7 +139,7 @@ static bool allocate(cpli_factors* e, size_t filled) {
   return true;
 }
 
-// Columns of L come from the lists; those of U are where L has rows, in the order of steps.
+// Columns of L come from the lists; those of U are the transposed rows of L, in the order of steps.
 static void take_structure(cpli_factors* e, const graph* g) {
   int32_t n = e->n, at = 0;
   for (int32_t k = 0; k < n; k++) e->step[e->order[k]] = k;
@@ -157,7 +158,7 @@ static void take_structure(cpli_factors* e, const graph* g) {
     for (int32_t i = e->first[k]; i < e->first[k + 1]; i++)
       e->above[e->first_above[e->below[i]]++] = k;
   }
-  for (int32_t k = n; k > 0; k--) e->first_above[k] = e->first_above[k - 1];  // as it was
+  for (int32_t k = n; k > 0; k--) e->first_above[k] = e->first_above[k - 1];  // restore the begins
   e->first_above[0] = 0;
 }
 
@@ -211,25 +212,25 @@ void cpli_factors_destroy(cpli_factors* e) {
 
 //------------------------------------ numbers ------------------------------------
 
-// Column `k` of I - gamma J into work. Returns the larger of what its diagonal is made of.
+// Column `k` of I - gamma J into work. Returns the larger of the terms of its diagonal.
 static double scatter(cpli_factors* e, int32_t k, const double* jac, double gamma) {
   int32_t c = e->order[k];
   const cpli_pattern* p = e->pattern;
-  double most = 1;
+  double max = 1;
   e->work[k] = 1;
   for (int32_t i = p->first[c]; i < p->first[c + 1]; i++) {
     double entry = gamma * jac[i];
     e->work[e->step[p->row[i]]] -= entry;
-    if (p->row[i] == c) most = fmax(most, fabs(entry));
+    if (p->row[i] == c) max = fmax(max, fabs(entry));
   }
-  return most;
+  return max;
 }
 
-// Column k into work, without the columns of L to the left of it. Returns the largest of what its
-// diagonal is made of: other entries have other units, and say nothing of a pivot.
+// Column k into work, minus the columns of L to the left of it. Returns the largest term of its
+// diagonal: other entries have other units and are no measure of a pivot.
 static double reduce(cpli_factors* e, int32_t k, const double* jac, double gamma) {
   double* w = e->work;
-  double most = scatter(e, k, jac, gamma);
+  double max = scatter(e, k, jac, gamma);
   for (int32_t i = e->first_above[k]; i < e->first_above[k + 1]; i++) {
     int32_t j = e->above[i];
     double u = e->upper[i] = w[j];
@@ -238,13 +239,13 @@ static double reduce(cpli_factors* e, int32_t k, const double* jac, double gamma
     for (int32_t l = e->first[j]; l < e->first[j + 1]; l++) {
       double part = e->lower[l] * u;
       w[e->below[l]] -= part;
-      if (e->below[l] == k) most = fmax(most, fabs(part));
+      if (e->below[l] == k) max = fmax(max, fabs(part));
     }
   }
-  return most;
+  return max;
 }
 
-// Takes column k, of L, out of work. An infinite pivot makes it zero.
+// Moves column k of L out of work. An infinite pivot makes it zero.
 static void divide(cpli_factors* e, int32_t k, double pivot) {
   double* w = e->work;
   e->pivot[k] = pivot;
@@ -258,20 +259,20 @@ static void divide(cpli_factors* e, int32_t k, double pivot) {
 bool cpli_factors_find(cpli_factors* e, const double* jac, double gamma) {
   memset(e->work, 0, (size_t)e->n * sizeof *e->work);
   for (int32_t k = 0; k < e->n; k++) {
-    double most = reduce(e, k, jac, gamma), pivot = e->work[k];
-    if (!(fabs(pivot) > 16 * DBL_EPSILON * most)) return false;
+    double max = reduce(e, k, jac, gamma), pivot = e->work[k];
+    if (!(fabs(pivot) > 16 * DBL_EPSILON * max)) return false;
     divide(e, k, pivot);
   }
   return true;
 }
 
-void cpli_factors_find_rank(cpli_factors* e, const double* jac, double gamma, double least,
+void cpli_factors_find_rank(cpli_factors* e, const double* jac, double gamma, double min,
                             const bool* without, double* pivots) {
   memset(e->work, 0, (size_t)e->n * sizeof *e->work);
   for (int32_t k = 0; k < e->n; k++) {
     reduce(e, k, jac, gamma);
     double pivot = e->work[k];
-    bool kept = pivot > least && (without == NULL || !without[e->order[k]]);
+    bool kept = pivot > min && (without == NULL || !without[e->order[k]]);
     pivots[e->order[k]] = kept ? pivot : 0;
     divide(e, k, kept ? pivot : INFINITY);
   }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // KLU, which factorises sparse matrices: a shared library that is loaded when it is first needed
-// (its licence is the LGPL). A build without its header, or a machine without the library, has
-// none of it, and numeric/sparse.c works with dense matrices there.
+// (its licence is the LGPL). Without its header at build time or the library at run time,
+// numeric/sparse.c uses dense matrices.
 #pragma once
 
 #include "base/base.h"
@@ -36,9 +36,9 @@ typedef struct cpli_klu {
 typedef struct cpli_klu cpli_klu;
 #endif
 
-/// The functions of the library; NULL: it is not there, or not wanted. Any thread may ask.
+/// The functions of the library; NULL: not available, or disabled. Thread-safe.
 const cpli_klu* cpli_klu_load(void);
-/// Whether cpli_klu_load() answers with the library from here on, for tests.
+/// Whether cpli_klu_load() returns the library from here on, for tests.
 void cpli_klu_use(bool use);
-/// "1.3.9 (libklu.so.1)", or why it is not there.
+/// "1.3.9 (libklu.so.1)", or the reason why it is not available.
 const char* cpli_klu_version(void);

@@ -8,27 +8,27 @@
 #include <math.h>
 
 static double largest_of(const double* column, int32_t n) {
-  double most = 0;
+  double max = 0;
   for (int32_t i = 0; i < n; i++) {
     double size = fabs(column[i]);
-    if (!(size <= most)) most = size;  // also when it is no number
+    if (!(size <= max)) max = size;  // also when it is NaN
   }
-  return most;
+  return max;
 }
 
-// The inner loop of both functions, for the compiler to make vector instructions of.
+// The inner loop of both functions, written for vectorisation.
 static inline void subtract(double* restrict to, const double* restrict from, double times,
                             int32_t first, int32_t end) {
   for (int32_t i = first; i < end; i++) to[i] -= from[i] * times;
 }
 
 int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
-  int32_t exchanged = 0;  // behind the last column that exchanged rows
+  int32_t exchanged = 0;  // one past the last column that exchanged rows
   for (int32_t k = 0; k < n; k++) {
     double* column = m + (size_t)k * (size_t)n;
     double size = largest_of(column, n);
-    // bring the column up to date with the columns before it: all exchanges of rows first, since
-    // the finished columns have them all
+    // apply the columns before it to this column: all row exchanges first, since the finished
+    // columns have them all
     for (int32_t j = 0; j < exchanged; j++) {
       double top = column[pivot[j]];
       column[pivot[j]] = column[j];
@@ -37,7 +37,7 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
     for (int32_t j = 0; j < k; j++) {
       const double* before = m + (size_t)j * (size_t)n;
       double top = column[j];
-      if (top == 0) continue;  // blocks of models that do not see each other
+      if (top == 0) continue;  // blocks of uncoupled models
       subtract(column, before, top, j + 1, n);
     }
     int32_t best = k;
@@ -78,14 +78,14 @@ void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) 
   }
 }
 
-// The power of two next to 1 / sqrt(size); 1 where there is no size.
+// The power of two closest to 1 / sqrt(size); 1 for size zero.
 static double inverse_root(double size) {
   if (!(size > 0) || !isfinite(size)) return 1;
   return ldexp(1, -(int)floor(0.5 * ilogb(size) + 0.5));
 }
 
-// Rows and columns are divided by the roots of their largest entries again and again, which
-// balances them (Ruiz): every pass halves the distance in exponents.
+// Rows and columns are repeatedly divided by the roots of their largest entries, which balances
+// them (Ruiz): every pass halves the distance in exponents.
 void cpli_lu_equilibrate(double* m, int32_t n, double* row, double* column) {
   enum { MAX_PASSES = 12 };
   for (int32_t i = 0; i < n; i++) row[i] = column[i] = 1;

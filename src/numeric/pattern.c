@@ -7,8 +7,8 @@
 
 //------------------------------------ colouring ------------------------------------
 
-// Greedy in the order of the columns. used[r * 1] would be quadratic; instead every row lists,
-// through the transposed pattern, the columns that meet in it.
+// Greedy in the order of the columns. A search over all columns would be quadratic; instead the
+// transposed pattern lists the columns of every row.
 static cpl_status colour_columns(cpli_pattern* p) {
   cpl_status st = CPL_OK;
   int32_t* first = cpli_alloc(p->ctx, (size_t)p->n_rows + 2, sizeof *first);
@@ -64,7 +64,7 @@ static cpl_status finish(cpli_pattern* p, cpl_status st, cpli_pattern** out) {
   return st;
 }
 
-// Rows are walked in their order, so that they ascend within each column.
+// Rows are visited in their order, so that they ascend within each column.
 cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_columns,
                                 const int32_t* first, const int32_t* column, const uint8_t* kind,
                                 cpli_pattern** out) {
@@ -84,7 +84,7 @@ cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_colu
       p->kind[at] = kind != NULL ? kind[e] : 0;
     }
   }
-  for (int32_t c = n_columns; c > 0; c--) p->first[c] = p->first[c - 1];  // as it was
+  for (int32_t c = n_columns; c > 0; c--) p->first[c] = p->first[c - 1];  // restore the begins
   p->first[0] = 0;
   return finish(p, CPL_OK, out);
 }
@@ -99,8 +99,8 @@ void cpli_pattern_destroy(cpli_pattern* p) {
 }
 
 bool cpli_pattern_is_sparse(const cpli_pattern* p) {
-  enum { SMALL = 40 };                   // columns: a dense matrix is as fast below
-  static const double dense_from = 0.2;  // part of the entries
+  enum { SMALL = 40 };                   // columns: a dense matrix is as fast up to here
+  static const double dense_from = 0.2;  // fraction of the entries
   double n = p->n_columns;
   return n >= SMALL && p->n_entries <= dense_from * n * n;
 }

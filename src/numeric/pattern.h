@@ -10,7 +10,7 @@
 typedef struct cpli_pattern {
   cpl_context* ctx;
   int32_t n_rows, n_columns, n_entries;
-  int32_t* first;   // n_columns + 1: where each column begins in `row`
+  int32_t* first;   // n_columns + 1: begin of each column in `row`
   int32_t* row;     // n_entries, ascending within a column
   uint8_t* kind;    // n_entries: how the partial derivative varies
   int32_t* colour;  // n_columns
@@ -24,5 +24,5 @@ cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_colu
                                 cpli_pattern** out);
 void cpli_pattern_destroy(cpli_pattern* p);
 
-/// Whether a dense matrix would be more work.
+/// Whether a dense matrix would cost more.
 bool cpli_pattern_is_sparse(const cpli_pattern* p);

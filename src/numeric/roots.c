@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Newton's method is damped by the natural monotonicity test (P. Deuflhard), a bracket is shrunk by
-// secants and bisection, and the homotopy is followed by pseudo-arclength continuation (H. Keller)
-// with bordered matrices.
+// Newton's method is damped by the natural monotonicity test (P. Deuflhard), a bracket is reduced
+// by secants and bisection, and the homotopy is followed by pseudo-arclength continuation (H.
+// Keller) with bordered matrices.
 #include "numeric/roots.h"
 
 #include <float.h>
@@ -12,7 +12,7 @@
 #include "numeric/lu.h"
 
 enum { MAX_ITERATIONS = 60, MAX_BISECTIONS = 400, MAX_CURVE_STEPS = 500, MAX_CALLS = 50000 };
-static const double enough = 1e-11;        // change of a value, relative to its own size
+static const double enough = 1e-11;        // change of a value, relative to its magnitude
 static const double shortest_part = 1e-5;  // of a Newton step
 static const double shortest_arc = 1e-7;   // of a step along the homotopy, in units of the values
 
@@ -27,7 +27,7 @@ typedef struct search {
 
 //------------------------------------ residuals ------------------------------------
 
-// r = f(s) - s. CPL_RETRY also where it is no finite number.
+// r = f(s) - s. CPL_RETRY also where it is not finite.
 static cpl_status residual(search* k, const double* s, double* r) {
   if (++k->calls > (k->p->max_calls > 0 ? k->p->max_calls : MAX_CALLS)) return CPL_RETRY;
   cpl_status st = k->p->image(k->p->user, s, r);
@@ -38,7 +38,7 @@ static cpl_status residual(search* k, const double* s, double* r) {
   return st;
 }
 
-// dr/ds by differences whose increments follow size[], factorised after equilibration.
+// dr/ds by differences with increments relative to size[], factorised after equilibration.
 static cpl_status differentiate(search* k, const double* s, const double* r, double* matrix) {
   memcpy(k->trial, s, (size_t)k->n * sizeof *s);
   for (int32_t j = 0; j < k->n; j++) {
@@ -76,20 +76,20 @@ static void correction(const search* k, const double* r, double* step) {
 
 //------------------------------------ Newton's method ------------------------------------
 
-// Largest part of a vector, in units of the values at hand.
+// Largest entry of a vector, in units of the current values.
 static double measure(const search* k, const double* v, const double* s, bool own_only) {
-  double most = 0;
+  double max = 0;
   for (int32_t i = 0; i < k->n; i++) {
     double unit = own_only ? fabs(s[i]) : fmax(fabs(s[i]), k->size[i]);
     double part = v[i] == 0 ? 0 : fabs(v[i]) / unit;
-    if (!(part <= most)) most = part;
+    if (!(part <= max)) max = part;
   }
-  return most;
+  return max;
 }
 
-// Whether rounding inside of f hides what is left of one residual: along the correction f keeps its
-// bits, and where it changes, it jumps by as much as the residual, and again farther on: a stair.
-// One jump alone is no rounding.
+// Whether a remaining residual is rounding inside f: along the correction f keeps its bits, and
+// where it changes, it jumps by the residual, and again farther on: a staircase. A single jump is
+// not rounding.
 static cpl_status test_resolution_of(search* k, int32_t i) {
   enum { FIRST = -60, LAST = 6, FARTHER = 4 };
   double jump = 0, change = 0;
@@ -116,7 +116,7 @@ static cpl_status test_resolution(search* k) {
   return st;
 }
 
-// Goes along the correction until the next one is shorter. *part: how far; 0: nowhere.
+// Line search along the correction until the next one is shorter. *part: the fraction; 0: none.
 static cpl_status move(search* k, double size, double* part) {
   for (*part = 1; *part >= shortest_part; *part /= 2) {
     for (int32_t i = 0; i < k->n; i++) k->trial[i] = k->s[i] + *part * k->step[i];
@@ -133,7 +133,7 @@ static cpl_status move(search* k, double size, double* part) {
   return CPL_OK;
 }
 
-// From k->s, which stays where the search ends.
+// From k->s, which is then the end of the search.
 static cpl_status newton(search* k) {
   cpl_status st = residual(k, k->s, k->r);
   for (int i = 0; i < MAX_ITERATIONS && st == CPL_OK; i++) {
@@ -160,8 +160,8 @@ typedef struct bracket {
 
 static bool has_sign_change(const bracket* k) { return (k->ra < 0) != (k->rb < 0); }
 
-// The next point to look at: by the secant, but in the inner part of the bracket; its middle when
-// the bracket did not become half as long by that. Magnitudes apart are halved by their exponents.
+// The next sample: the secant, restricted to the inner fraction of the bracket; the midpoint when
+// the secant did not halve the bracket. Ends of different magnitude are halved by their exponents.
 static double choose_point(const bracket* k, bool halve) {
   double middle = k->a + (k->b - k->a) / 2;
   double low = fabs(k->a), high = fabs(k->b);
@@ -173,7 +173,7 @@ static double choose_point(const bracket* k, bool halve) {
   double edge = 1e-3 * fabs(k->b - k->a);
   bool inside = x > fmin(k->a, k->b) && x < fmax(k->a, k->b);
   if (!inside) return middle;
-  if (fabs(x - k->a) < edge || fabs(x - k->b) < edge) {  // beyond the root as seen from there
+  if (fabs(x - k->a) < edge || fabs(x - k->b) < edge) {  // overshoot beyond the root
     double beyond = x + (fabs(x - k->a) < fabs(x - k->b) ? 1 : -1) * copysign(1, k->b - k->a) *
                             fmin(2 * fmin(fabs(x - k->a), fabs(x - k->b)), edge);
     if (beyond > fmin(k->a, k->b) && beyond < fmax(k->a, k->b)) return beyond;
@@ -181,9 +181,9 @@ static double choose_point(const bracket* k, bool halve) {
   return x;
 }
 
-// Shrinks a bracket to rounding. CPL_RETRY: f jumps there, or has no value.
+// Reduces a bracket to rounding. CPL_RETRY: f jumps there, or has no value.
 static cpl_status bisect(search* k, bracket b) {
-  double coarse = INFINITY;  // the difference of the residuals while the bracket was wide
+  double coarse = INFINITY;  // difference of the residuals of the wide bracket
   bool halve = false;
   for (int i = 0; i < MAX_BISECTIONS; i++) {
     double width = fabs(b.b - b.a), size = fmax(fabs(b.a), fabs(b.b));
@@ -209,7 +209,7 @@ static cpl_status bisect(search* k, bracket b) {
   return CPL_OK;
 }
 
-// Looks for a change of sign on both sides of the start, in steps that grow.
+// Searches for a change of sign on both sides of the start, with growing steps.
 static cpl_status bracket_search(search* k, double start) {
   double at[2] = {start, start}, r[2], unit = fmax(fabs(start), k->size[0]);
   cpl_status st = residual(k, &start, &r[0]);
@@ -224,7 +224,7 @@ static cpl_status bracket_search(search* k, double start) {
       st = residual(k, &x, &value);
       if (st < 0) return st;
       if (st != CPL_OK) {
-        open[side] = false;  // the end of where f has values
+        open[side] = false;  // the end of the domain of f
         continue;
       }
       bracket b = {at[side], x, r[side], value};
@@ -238,9 +238,9 @@ static cpl_status bracket_search(search* k, double start) {
 
 //------------------------------------ continuation ------------------------------------
 
-// The homotopy (1 - q) (s - start) - q r(s), with s in units of size[]; y is s and q. From q = 0,
-// where start solves it, a curve leads to q = 1, also through folds. For f that is bounded, or
-// grows less than s does, it arrives.
+// The homotopy (1 - q) (s - start) - q r(s), with s in units of size[]; y is s and q. A curve leads
+// from q = 0, where start solves it, to q = 1, also through folds, if f is bounded or grows less
+// than s.
 static cpl_status homotopy(search* k, const double* y, double* g) {
   double q = y[k->n];
   for (int32_t i = 0; i < k->n; i++) k->s[i] = k->start[i] + k->size[i] * y[i];
@@ -250,7 +250,7 @@ static cpl_status homotopy(search* k, const double* y, double* g) {
   return st;
 }
 
-// The derivatives of the homotopy, and a last row that makes the matrix square; factorised.
+// The derivatives of the homotopy, bordered by a last row that makes the matrix square; factorised.
 static cpl_status border(search* k, const double* y, const double* last) {
   int32_t n = k->n;
   size_t n1 = (size_t)n + 1;
@@ -278,7 +278,7 @@ static double length(const double* v, int32_t n) {
   return sqrt(sum);
 }
 
-// k->tangent at y, in the direction it had before.
+// k->tangent at y, oriented as before.
 static cpl_status find_tangent(search* k, const double* y) {
   int32_t n1 = k->n + 1;
   cpl_status st = border(k, y, k->before);
@@ -291,7 +291,7 @@ static cpl_status find_tangent(search* k, const double* y) {
   return CPL_OK;
 }
 
-// From k->ahead back to the curve, at a right angle to the tangent. *rounds: how hard it was.
+// Corrector: from k->ahead back to the curve, orthogonal to the tangent. *rounds: iterations.
 static cpl_status return_to_curve(search* k, int* rounds) {
   enum { MAX_ROUNDS = 8 };
   int32_t n1 = k->n + 1;
@@ -311,7 +311,7 @@ static cpl_status return_to_curve(search* k, int* rounds) {
   return CPL_RETRY;
 }
 
-// The curve has passed q = 1 between k->curve and k->ahead: Newton's method from where it did.
+// The curve has passed q = 1 between k->curve and k->ahead: Newton's method from the intersection.
 static cpl_status land(search* k) {
   double q0 = k->curve[k->n], q1 = k->ahead[k->n], part = (1 - q0) / (q1 - q0);
   for (int32_t i = 0; i < k->n; i++) {
@@ -346,14 +346,14 @@ static cpl_status follow_curve(search* k) {
     if (k->ahead[k->n] >= 1) {
       st = land(k);
       if (st != CPL_RETRY) return st;
-      arc /= 4;  // nearer
+      arc /= 4;  // a shorter step
       if (arc < shortest_arc) return CPL_RETRY;
       st = CPL_OK;
       continue;
     }
     memcpy(k->curve, k->ahead, (size_t)n1 * sizeof *k->curve);
     memcpy(k->before, k->tangent, (size_t)n1 * sizeof *k->before);
-    if (k->curve[k->n] < -0.5 || length(k->curve, n1) > 1e8) return CPL_RETRY;  // it leads away
+    if (k->curve[k->n] < -0.5 || length(k->curve, n1) > 1e8) return CPL_RETRY;  // it diverges
     if (rounds <= 3) arc = fmin(1.8 * arc, fmax(0.5, 0.3 * length(k->curve, n1)));
     st = find_tangent(k, k->curve);
   }
@@ -379,7 +379,7 @@ static bool allocate(search* k) {
   return true;
 }
 
-// All ways from one start point.
+// All methods from one start point.
 static cpl_status search_from(search* k, const double* start) {
   size_t bytes = (size_t)k->n * sizeof *start;
   memcpy(k->start, start, bytes);
@@ -390,8 +390,8 @@ static cpl_status search_from(search* k, const double* start) {
   return st;
 }
 
-// Values of a loop have the size of what comes back when they are put in; where that is zero, of
-// what comes back in the next rounds. The nominal size is that of the others.
+// The magnitude of a value of a loop is that of f(s); where that is zero, of the next iterates. The
+// nominal is that of the others.
 static void take_own_sizes(search* k, const double* start) {
   enum { ROUNDS = 4 };
   for (int32_t i = 0; i < k->n; i++) k->trial[i] = start[i], k->size[i] = fabs(start[i]);
@@ -417,7 +417,7 @@ static void take_nominal_sizes(search* k) {
 
 static cpl_status search_everywhere(search* k, const double* start, double* at) {
   static const double multiples[] = {1, -1, 100, -100};
-  bool zero = true;  // the start point is
+  bool zero = true;  // the start point is zero
   take_own_sizes(k, start);
   cpl_status st = search_from(k, start);
   for (int32_t i = 0; i < k->n; i++) at[i] = 0, zero = zero && start[i] == 0;

@@ -13,14 +13,14 @@
 typedef struct cpli_roots {
   int32_t n;
   void* user;
-  /// f(s). CPL_RETRY: it has no value there.
+  /// f(s). CPL_RETRY: no value there.
   cpl_status (*image)(void* user, const double* s, double* f);
-  const double* nominal;  // n: sizes of the values, used where they have none of their own
-  bool near_only;         // a solution far from the start is not wanted
+  const double* nominal;  // n: magnitudes of the values, used where they are zero
+  bool near_only;         // a solution far from the start is rejected
   int32_t max_calls;      // of the function; 0: 50000
 } cpli_roots;
 
-/// *s is the start point and the result. A result is exact to 1e-11 of its own size, or to what f
-/// resolves. Returns: CPL_OK, CPL_RETRY when no solution is found (s is untouched), or a failure of
-/// the function.
+/// *s is the start point and the result. A result is accurate to 1e-11 of its own magnitude, or to
+/// the resolution of f. Returns: CPL_OK, CPL_RETRY when no solution is found (s is unchanged), or a
+/// failure of the function.
 cpl_status cpli_roots_solve(cpl_context* ctx, const cpli_roots* p, double* s);

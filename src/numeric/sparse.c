@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// KLU keeps its pivots as long as the estimated reciprocal condition number stays above 1e-14;
-// without KLU the same interface is served by dense LU.
+// Pivots of KLU are reused as long as the estimated reciprocal condition number stays above 1e-14;
+// without KLU the same interface is implemented by dense LU.
 #include "numeric/sparse.h"
 
 #include "numeric/complex_lu.h"
 #include "numeric/klu.h"
 #include "numeric/lu.h"
 
-// In place of KLU's factors: matrices column after column, made when they are first needed.
+// Instead of KLU's factors: matrices by columns, allocated at first use.
 typedef struct dense {
   double *real, *re, *im;
   int32_t* pivot;
@@ -89,7 +89,7 @@ static void dense_solve_complex(cpli_sparse* s, double* b) {
 
 #ifdef CPL_KLU
 
-static const double worst_condition = 1e-14;  // below it pivots are chosen anew
+static const double worst_condition = 1e-14;  // below it new pivots are chosen
 
 static cpl_status by_klu_make(cpli_sparse* s) {
   if (s->klu == NULL || s->n == 0) return CPL_OK;

@@ -17,14 +17,14 @@ cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, c
                             bool by_rows, cpli_sparse** out);
 void cpli_sparse_destroy(cpli_sparse* s);  // Nullable: s
 
-/// How many numbers the factors hold.
+/// The number of entries of the factors.
 double cpli_sparse_fill(const cpli_sparse* s);
 
-/// Entries are in the order of the pattern. Pivots of the factorisation before are used as long as
-/// the matrix stays well conditioned with them.
+/// Entries are in the order of the pattern. Pivots of the previous factorisation are reused as long
+/// as the matrix stays well conditioned with them.
 /// Returns: false when the matrix is singular.
 bool cpli_sparse_factor(cpli_sparse* s, const double* entries);
-/// After a failure: the column without a pivot; -1: it is not known.
+/// After a failure: the column without a pivot; -1: unknown.
 int32_t cpli_sparse_singular(const cpli_sparse* s);
 void cpli_sparse_solve(cpli_sparse* s, double* b);
 

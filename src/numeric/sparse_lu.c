@@ -24,7 +24,7 @@ static bool in_column(const cpli_pattern* p, int32_t column, int32_t row) {
   return false;
 }
 
-// Rows ascend in the pattern; the diagonal goes where it belongs.
+// Rows ascend in the pattern; the diagonal is inserted in order.
 static void take_pattern(cpli_sparse_lu* s, const cpli_pattern* p) {
   int32_t n = 0;
   for (int32_t j = 0; j < p->n_columns; j++) {
@@ -42,18 +42,18 @@ static void take_pattern(cpli_sparse_lu* s, const cpli_pattern* p) {
 
 cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern,
                                cpli_sparse_lu** out) {
-  size_t n = (size_t)pattern->n_columns, most = (size_t)pattern->n_entries + n;
+  size_t n = (size_t)pattern->n_columns, max = (size_t)pattern->n_entries + n;
   cpli_sparse_lu* s = *out = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
   s->ctx = ctx;
   s->n = (int32_t)n;
   s->first = cpli_alloc(ctx, n + 1, sizeof *s->first);
-  s->row = cpli_alloc(ctx, 2 * most, sizeof *s->row);
-  s->real = cpli_alloc(ctx, 3 * most, sizeof *s->real);
+  s->row = cpli_alloc(ctx, 2 * max, sizeof *s->row);
+  s->real = cpli_alloc(ctx, 3 * max, sizeof *s->real);
   s->b = cpli_alloc(ctx, 2 * n, sizeof *s->b);
   if (s->first == NULL || s->row == NULL || s->real == NULL || s->b == NULL) return cpli_nomem(ctx);
-  s->from = s->row + most;
-  s->pair = s->real + most;
+  s->from = s->row + max;
+  s->pair = s->real + max;
   take_pattern(s, pattern);
   return cpli_sparse_make(ctx, s->n, s->first, s->row, false, &s->factors);
 }

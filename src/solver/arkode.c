@@ -8,17 +8,17 @@
 #include "solver/rk87.h"
 #include "solver/sundials.h"
 
-enum { MAX_TRIES = 20 };           // of a step that cannot be projected, or not be evaluated
-static const double too_far = 10;  // a projection in units of the tolerance
+enum { MAX_TRIES = 20 };           // attempts per step that cannot be projected or evaluated
+static const double too_far = 10;  // longest projection accepted, in units of the tolerance
 
 typedef struct arkode {
   cpli_sun sun;
   void* mem;
   bool implicit;
-  double t0;  // where the step under way began
+  double t0;  // start of the current step
   double* x0;
-  ARKodeButcherTable table;  // of an explicit method that repeats steps. Nullable.
-  double* stages;            // its derivatives there, one after the other
+  ARKodeButcherTable table;  // Butcher table of an explicit method that repeats steps. Nullable.
+  double* stages;            // derivatives at its stages, one after the other
   bool not_projected;
   int64_t counted_steps, counted_rejected, counted_newton, counted_jacobians;
 } arkode;
@@ -26,7 +26,7 @@ typedef struct arkode {
 typedef struct method {
   ARKODE_ERKTableID explicit_table;
   ARKODE_DIRKTableID implicit_table;
-  const cpli_rk87* own_table;  // in place of both. Nullable.
+  const cpli_rk87* own_table;  // replaces both tables. Nullable.
 } method;
 
 static const method methods[] = {
@@ -71,7 +71,7 @@ static int own_solve(SUNLinearSolver linear, SUNMatrix m, N_Vector x, N_Vector b
       s, s->ode.newton_solve(s->ode.user, N_VGetArrayPointer(b), N_VGetArrayPointer(x)));
 }
 
-// After an accepted step. ARKODE cannot take a step back that ends here: step() does.
+// After an accepted step. ARKODE cannot undo a step that ends here; step() can.
 static int project(realtype t, N_Vector x, void* user) {
   arkode* s = user;
   cpl_status st = s->sun.ode.project(s->sun.ode.user, t, N_VGetArrayPointer(x), too_far);
@@ -143,7 +143,7 @@ static cpl_status failed(arkode* s, int flag) {
 }
 
 // ARKODE gives up where an explicit stage cannot be evaluated or the end of a step cannot be
-// projected: here it begins again, with a quarter of the step.
+// projected. The step is restarted here with a quarter of its size.
 static int evolve(arkode* s, double t_limit, double* reached) {
   size_t bytes = s->sun.ode.n * sizeof(double);
   int flag = 0;
@@ -187,7 +187,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   return cpli_sun_reached(&s->sun, reached, t, x);
 }
 
-// ARKODE interpolates with a polynomial of degree 5 at most, so a method of higher order takes
+// ARKODE interpolates with a polynomial of degree 5 at most, so a method of higher order repeats
 // steps to locate events. ARKODE itself stays at the end of its own step.
 static cpl_status again(cpli_solver* base, double h, double* x) {
   arkode* s = (arkode*)base;
@@ -240,9 +240,10 @@ static const cpli_solver_ops ops[2] = {{COMMON_OPS},
                                        {COMMON_OPS, .again = again, .solution = solution}};
 
 // Derivatives at stages follow from the solved stage, not from an evaluation there: for stiff
-// models that would magnify what Newton's iteration left by the length of the step, and the error
-// test would see nothing else. Three iterations, ARKODE's own limit, are too few from where it
-// begins, and a rate of convergence it remembers from easier stages ends an iteration too early.
+// models an evaluation would multiply the residual error of Newton's iteration by the step size,
+// and it would dominate the error test. Three iterations, ARKODE's default limit, are too few from
+// its initial guess, and a convergence rate remembered from easier stages ends an iteration too
+// early.
 static bool set_up_newton(arkode* s) {
   return ARKStepSetDeduceImplicitRhs(s->mem, 1) >= 0 && ARKStepSetMaxNonlinIters(s->mem, 7) >= 0 &&
          ARKStepSetNonlinCRDown(s->mem, 0.9) >= 0 && ARKStepSetNonlinConvCoef(s->mem, 0.01) >= 0 &&
@@ -266,7 +267,7 @@ static bool set_table(arkode* s, const method* how) {
   return fine;
 }
 
-enum { DENSE_ORDER = 5 };  // a method up to it interpolates as accurately as it steps
+enum { DENSE_ORDER = 5 };  // up to this order, a method interpolates as accurately as it steps
 
 static bool prepare_again(arkode* s) {
   ARKodeButcherTable implicit_table = NULL, explicit_table = NULL;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// State events of all methods. After each step the indicators are compared with those at its
-// beginning, at its end and, where a parabola through neighbouring values comes close to zero, at
-// points inside of it, on the method's dense output: two crossings within one step show at neither
+// State events of all methods. After each step the indicators are compared at its beginning, at its
+// end and, where a parabola through neighbouring values comes close to zero, at points inside the
+// step, on the dense output of the method: two crossings within one step are visible at neither
 // end. Output points are compared as well when they are served, so that no recorded row contradicts
 // an indicator. The first change of sign found is located on dense output; a method whose steps are
 // more accurate than its dense output repeats its step with other lengths (cpli_solver_ops.again).
@@ -15,28 +15,28 @@
 #include "solver/locate.h"
 
 enum {
-  MAX_DEPTH = 12,      // subdivisions on top of each other
-  MAX_SAMPLES = 1000,  // inside of one step
-  LOOKS = 500,         // at least so many in a run, at output points or beside them
+  MAX_DEPTH = 12,      // nested subdivisions
+  MAX_SAMPLES = 1000,  // per step
+  LOOKS = 500,         // minimum number of samples per run, at output points or in addition to them
   SCRATCH = MAX_DEPTH + 6,
 };
-static const double margin = 2;   // on the curvature that neighbouring values show
-static const double growth = 3;   // neighbours so much closer tell little of an interval
-static const double quiet = 0.1;  // unless an indicator moves less than that part of its value
+static const double margin = 2;   // safety factor on the curvature estimated from neighbours
+static const double growth = 3;   // neighbours closer by this factor say little about an interval
+static const double quiet = 0.1;  // unless an indicator changes by a smaller fraction of its value
 
 typedef struct point {
   double t;
   double* z;
-  bool scratch;  // z is one of those in `free`
+  bool scratch;  // z belongs to `free`
 } point;
 
 struct cpli_crossings {
   point begin, end;  // of the last step
-  point before;      // the point before: begin of the step before, or the last one looked at in it
+  point before;      // the preceding sample: begin of the step before, or the last sample inside it
   bool has_before, stepped;  // since the start
-  bool sampled;              // before is inside of the last step
-  double longest;            // interval without a look
-  double seen;               // until here nothing changed since begin
+  bool sampled;              // before is inside the last step
+  double longest;            // longest interval without a sample
+  double seen;               // no change of sign between begin and this time
   double* x;
   double* memory;
   double* free[SCRATCH];
@@ -51,8 +51,8 @@ cpl_status cpli_crossings_make(cpli_integrate* s) {
   *k = (struct cpli_crossings){0};
   k->memory = cpli_alloc(ctx, (SCRATCH + 3) * s->nz + s->all, sizeof(double));
   if (k->memory == NULL) return cpli_nomem(ctx);
-  double** places[] = {&k->before.z, &k->begin.z, &k->end.z};
-  for (size_t i = 0; i < 3; i++) *places[i] = k->memory + i * s->nz;
+  double** targets[] = {&k->before.z, &k->begin.z, &k->end.z};
+  for (size_t i = 0; i < 3; i++) *targets[i] = k->memory + i * s->nz;
   for (size_t i = 0; i < SCRATCH; i++) k->free[i] = k->memory + (i + 3) * s->nz;
   k->x = k->memory + (SCRATCH + 3) * s->nz;
   k->n_free = SCRATCH;
@@ -91,24 +91,24 @@ static void drop(struct cpli_crossings* k, point* p) {
   *p = (point){0};
 }
 
-// The largest of the curvatures (half the second derivative) that three neighbours show, on either
-// side; negative: none is known.
+// The largest curvature (half the second derivative) estimated from three neighbours on either
+// side; negative: unknown.
 static double curvature(const point* p, const point* a, const point* b, const point* n, size_t i) {
-  double slope = (b->z[i] - a->z[i]) / (b->t - a->t), most = -1;
+  double slope = (b->z[i] - a->z[i]) / (b->t - a->t), max = -1;
   if (p->z != NULL) {
     double left = (a->z[i] - p->z[i]) / (a->t - p->t);
-    most = fabs(slope - left) / (b->t - p->t);
+    max = fabs(slope - left) / (b->t - p->t);
   }
   if (n != NULL) {
     double right = (n->z[i] - b->z[i]) / (n->t - b->t);
-    most = fmax(most, fabs(right - slope) / (n->t - a->t));
+    max = fmax(max, fabs(right - slope) / (n->t - a->t));
   }
-  return most;
+  return max;
 }
 
-// Whether an indicator may touch zero between a and b and come back, and where a look decides most:
-// at the extremum of the parabola that bends towards zero. One that is on the other side at b may
-// have been there before, where it is not monotone. p and n: neighbours.
+// Whether an indicator may touch zero between a and b and return, and the best point for a sample:
+// the extremum of the parabola that bends towards zero. An indicator with the other sign at b may
+// have changed earlier if it is not monotone. p and n: neighbours.
 static bool is_suspicious(const cpli_integrate* s, const point* p, const point* a, const point* b,
                           const point* n, double* where) {
   double worst = 0, h = b->t - a->t;
@@ -118,10 +118,10 @@ static bool is_suspicious(const cpli_integrate* s, const point* p, const point* 
   if (h > s->crossings->longest) return true;
   for (size_t i = 0; i < s->nz; i++) {
     double bend = margin * h * h * curvature(p, a, b, n, i);
-    if (bend < 0) return true;  // nothing is known yet
+    if (bend < 0) return true;  // no curvature is known yet
     double za = fabs(a->z[i]), zb = (a->z[i] > 0) == (b->z[i] > 0) ? fabs(b->z[i]) : -fabs(b->z[i]);
     if (far && fabs(zb - za) + bend > quiet * fmin(za, fabs(zb))) return true;
-    if (!(bend > fabs(zb - za))) continue;  // it is monotone
+    if (!(bend > fabs(zb - za))) continue;  // monotone
     double at = 0.5 - (zb - za) / (2 * bend), low = za - bend * at * at;
     if (low >= worst * bend) continue;
     worst = low / bend;
@@ -152,7 +152,8 @@ static cpl_status real_step(void* user, double h, double* z) {
 }
 
 // Algebraic variables are interpolated less accurately than they follow from the states, and after
-// the event they do: an event that they alone show would be none.
+// the event they follow from the states: an event that only their interpolation shows would not be
+// confirmed.
 static cpl_status consistent_point(void* user, double h, double* z) {
   const attempts* a = user;
   double* x = a->s->crossings->x;
@@ -161,21 +162,22 @@ static cpl_status consistent_point(void* user, double h, double* z) {
   return st == CPL_OK ? cpli_indicators(a->s, a->from + h, x, z) : st;
 }
 
-// An event is so much later than its crossing: a value that differs by rounding in another model is
-// past it, too. The solver's time begins with the run and may be the coarser one.
+// An event is this much later than its crossing, so that a value that differs by rounding in
+// another model has crossed, too. The solver's time starts with the run and may have the coarser
+// resolution.
 static double rounding(const cpli_integrate* s, const point* a, const point* b) {
   return 4 * DBL_EPSILON * fmax(fmax(fabs(a->t), fabs(b->t)), b->t - s->t_start);
 }
 
-// The state just past what was located, by a length *h between k->high and `most`. Where an
-// iteration or a rounding puts it on the wrong side again, the length grows.
-static cpl_status go_past(cpli_integrate* s, const cpli_search* k, double most, double* h) {
+// The state just past the located crossing, by a length *h between k->high and `max`. Where the
+// iteration or rounding leaves it before the crossing, the length grows.
+static cpl_status go_past(cpli_integrate* s, const cpli_search* k, double max, double* h) {
   double past = k->tiny;
   cpl_status st = CPL_OK;
   for (bool shown = false; st == CPL_OK && !shown; past *= 4) {
-    *h = fmin(k->high + past, most);
+    *h = fmin(k->high + past, max);
     st = k->attempt(k->user, *h, k->try_z);
-    shown = *h == most || cpli_changed_sign(k->z0, k->try_z, k->n);
+    shown = *h == max || cpli_changed_sign(k->z0, k->try_z, k->n);
   }
   memcpy(s->x, s->crossings->x, s->all * sizeof(double));
   return st;
@@ -205,9 +207,9 @@ static cpl_status locate_dense(cpli_integrate* s, const point* from, const point
   return st;
 }
 
-// On what is more accurate than dense output, from the beginning of the last step: steps of the
-// method, or algebraic variables that are solved for. `to` is changed; *found: false where only
-// dense output shows a change.
+// By evaluations that are more accurate than dense output, from the beginning of the last step:
+// repeated steps of the method, or solved algebraic variables. `to` is changed; *found: false where
+// only dense output shows a change.
 static cpl_status locate_accurately(cpli_integrate* s, const point* to, double guess, bool* found) {
   struct cpli_crossings* k = s->crossings;
   attempts user = {s, k->begin.t};
@@ -265,18 +267,18 @@ static point take_sample(cpli_integrate* s, double t, cpl_status* st) {
   return p;
 }
 
-// Goes through the step from left to right. Points ahead are kept on a stack; an interval that may
-// hide a crossing is divided.
+// Scans the step from left to right. Later points are kept on a stack; an interval that may contain
+// a crossing is divided.
 static cpl_status search(cpli_integrate* s, bool* found) {
   struct cpli_crossings* k = s->crossings;
   point ahead[MAX_DEPTH + 1] = {k->end}, before = {0}, left = k->begin;
   int top = 0, samples = 0;
-  double least = fmax(1e-6 * (k->end.t - k->begin.t), 4 * rounding(s, &k->begin, &k->end)), where;
+  double min = fmax(1e-6 * (k->end.t - k->begin.t), 4 * rounding(s, &k->begin, &k->end)), where;
   cpl_status st = CPL_OK;
   if (k->has_before) before = k->before;
   while (top >= 0 && st >= 0 && !*found) {
     point* right = &ahead[top];
-    bool divides = top < MAX_DEPTH && samples < MAX_SAMPLES && right->t - left.t > least &&
+    bool divides = top < MAX_DEPTH && samples < MAX_SAMPLES && right->t - left.t > min &&
                    is_suspicious(s, &before, &left, right, top > 0 ? right - 1 : NULL, &where);
     if (divides) {
       point p = take_sample(s, left.t + where * (right->t - left.t), &st);
@@ -341,7 +343,7 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found) {
     point from = {.t = k->seen, .z = k->begin.z};
     st = end_step(s, &from, &here, found);
     if (st == CPL_OK && !*found)
-      st = cpli_set_point(s, s->t, s->x_at);  // the search moved the model
+      st = cpli_set_point(s, s->t, s->x_at);  // root finding has moved the model
   }
   if (st == CPL_OK && !*found) k->seen = s->t;
   drop(k, &here);

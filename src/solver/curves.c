@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inputs that are functions of time. A curve may begin elsewhere than the one before ended; when an
-// indicator of the model changes its side there, that is an event.
+// Inputs that are functions of time. A new curve may start at another value than the one before
+// ended at; when an indicator of the model changes its sign there, that is an event.
 #include <float.h>
 #include <math.h>
 
@@ -30,7 +30,7 @@ static cpl_status make_room(cpli_integrate* s) {
   return CPL_OK;
 }
 
-// They mostly come in the same order.
+// Curves mostly arrive in the same order.
 static size_t find(const cpli_integrate* s, uint32_t ref) {
   size_t i = s->last_curve + 1;
   if (i < s->n_curves && s->curve_refs[i] == ref) return i;
@@ -81,7 +81,7 @@ cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted, double* marg
   cpli_integrate* s = (cpli_integrate*)base;
   bool jumped, unseen = s->stale && (s->nz == 0 || s->in_event);
   cpl_status st = cpli_curves_begin(s, &jumped, margin);
-  s->stale = unseen;  // without indicators nobody looked at the inputs yet
+  s->stale = unseen;  // without indicators the inputs have not been set yet
   if (st == CPL_OK && jumped) s->pending = INPUT_EVENT;
   *wanted = s->pending != NO_EVENT;
   return st;

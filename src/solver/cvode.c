@@ -17,7 +17,7 @@
 #include "solver/sun_newton.h"
 #include "solver/sundials.h"
 
-enum { KRYLOV = 30 };  // vectors that GMRES may collect
+enum { KRYLOV = 30 };  // maximum dimension of the Krylov space
 
 typedef struct cvode {
   cpli_solver base;
@@ -29,13 +29,13 @@ typedef struct cvode {
   SUNMatrix matrix;
   SUNLinearSolver linear;
   SUNNonlinearSolver nonlinear;
-  cpl_status failure;  // what a function of the equation returned last when it was no success
+  cpl_status failure;  // last status other than success of a function of the equation
   double t;            // end of the last step
-  double max_step;     // what CVODE was told
-  double refused_at;   // where the model last could not be evaluated
-  int stuck;           // steps in a row that did not advance the time
-  bool fresh;          // there was no step since the last start
-  bool unmoved;        // the last step was a few roundings long and not taken: there is no history
+  double max_step;     // as set in CVODE
+  double refused_at;   // time at which the model last could not be evaluated
+  int stuck;           // consecutive steps that did not advance the time
+  bool fresh;          // no step since the last start
+  bool unmoved;  // the last step was a few roundings long and was skipped: there is no history
   int64_t counted_steps, counted_rejected, counted_jacobians, counted_newton, counted_linear;
   bool gmres;
 } cvode;
@@ -73,7 +73,7 @@ static int correct(realtype t, N_Vector x, N_Vector correction, realtype reach, 
       s->ode.correct(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(correction), e));
 }
 
-// As CVODE has them, of the solution in place of x.
+// CVODE's error weights, of the solution instead of x.
 static int weights(N_Vector x, N_Vector out, void* user) {
   cvode* s = user;
   const double *at = N_VGetArrayPointer(x), *atol = N_VGetArrayPointer(s->atol);
@@ -90,9 +90,9 @@ static int set_tolerances(cvode* s) {
 
 //------------------------------------ its own linear solver ------------------------------------
 
-// CVODE gets an empty matrix and a solver that hands everything on. As a direct solver with a
-// function for the whole linear system, it is asked with gamma and with CVODE's word whether an old
-// Jacobian will do.
+// CVODE gets an empty matrix and a solver that delegates to the equation. As a direct solver with a
+// function for the whole linear system, it receives gamma and CVODE's flag whether an old Jacobian
+// is acceptable.
 static int own_system(realtype t, N_Vector x, N_Vector fx, SUNMatrix m, booleantype old_will_do,
                       booleantype* is_new, realtype gamma, void* user, N_Vector a, N_Vector b,
                       N_Vector c) {
@@ -160,7 +160,7 @@ static void take_message(int code, const char* module, const char* function, cha
 
 //------------------------------------ steps ------------------------------------
 
-// CVODE's counters begin again at every restart; ours go on.
+// CVODE resets its counters at every restart; these accumulate.
 static void count(cvode* s) {
   long steps = 0, failed = 0, jacobians = 0, newton = 0, convergence = 0, linear = 0;
   CVodeGetNumSteps(s->mem, &steps);
@@ -220,12 +220,12 @@ static const cause causes[] = {
     {CV_REPTD_PROJFUNC_ERR, "the constraints cannot be met even with the shortest step"},
 };
 
-// The model's own message (it is the last one recorded) is worth more than CVODE's code.
+// The model's own message (the last one recorded) is more useful than CVODE's code.
 static cpl_status failed(cvode* s, int flag) {
   double h = 0;
   CVodeGetCurrentStep(s->mem, &h);
   char code[32];
-  char* name = CVodeGetReturnFlagName(flag);  // ours to free
+  char* name = CVodeGetReturnFlagName(flag);  // owned here
   snprintf(code, sizeof code, "%s", name != NULL ? name : "");
   free(name);
   const char* text = code;
@@ -244,7 +244,7 @@ static cpl_status failed(cvode* s, int flag) {
 }
 
 static cpl_status stuck(cvode* s) {
-  // the last message recorded is that of the model, if it refuses to go on from here
+  // the last message recorded is that of the model, if it cannot be evaluated beyond this point
   if (fabs(s->refused_at - s->t) <= 1e-9 * fabs(s->t)) {
     return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, "%s: the solver cannot go on at t=%.12g",
                            s->base.who, cpli_solver_time(&s->base, s->t));
@@ -256,13 +256,14 @@ static cpl_status stuck(cvode* s) {
       s->base.who, cpli_solver_time(&s->base, s->t));
 }
 
-// CVODE changes its order only together with its step: at the longest step it would stay at the
-// order it came with, which after a start is one. So the longest step is never the present one.
+// CVODE changes its order only together with its step size: at the maximum step it would keep its
+// current order, which after a start is one. So the maximum step always differs from the current
+// one.
 static void limit_step(cvode* s, double max_step) {
   static const double a_little = 1e-6;
   if (isinf(max_step) && isinf(s->max_step)) return;
   double h = 0;
-  if (!s->fresh) CVodeGetCurrentStep(s->mem, &h);  // after a start that is the one of before
+  if (!s->fresh) CVodeGetCurrentStep(s->mem, &h);  // after a start that would be the previous one
   s->max_step = h > max_step * (1 - 0.5 * a_little) ? max_step * (1 - a_little) : max_step;
   CVodeSetMaxStep(s->mem, isinf(max_step) ? 0 : s->max_step);
 }
@@ -284,7 +285,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   count(s);
   if (flag < 0) return failed(s, flag);
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
-  if (s->stuck > 10) return stuck(s);  // CVODE only warns and would go on for ever
+  if (s->stuck > 10) return stuck(s);  // CVODE only warns and would continue for ever
   *t = s->t = reached;
   s->unmoved = false;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
@@ -308,8 +309,7 @@ static void destroy(cpli_solver* base) {
   if (base == NULL) return;
   cvode* s = (cvode*)base;
   if (s->mem != NULL) CVodeFree(&s->mem);
-  bool own =
-      s->ode.newton_setup != NULL && !s->gmres;  // empty objects have no way to free themselves
+  bool own = s->ode.newton_setup != NULL && !s->gmres;  // empty objects have no free operation
   if (s->linear != NULL && own) SUNLinSolFreeEmpty(s->linear);
   if (s->linear != NULL && !own) SUNLinSolFree(s->linear);
   if (s->matrix != NULL && own) SUNMatFreeEmpty(s->matrix);

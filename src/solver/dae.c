@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Models with algebraic variables z that are integrated together with the states: x' = f(t, x, z),
-// 0 = g(t, x, z). The solver's unknowns are x and z one after the other. At the start and after
-// events z is solved for with the states as they are.
+// 0 = g(t, x, z). The solver's unknowns are x followed by z. At the start and after events,
+// consistent z are solved for with the states fixed.
 #include <float.h>
 #include <math.h>
 
@@ -12,8 +12,8 @@
 
 struct cpli_dae {
   cpli_algebra algebra;
-  double t;                // the point whose z is sought
-  double* x;               // there
+  double t;                // the point at which z is solved for
+  double* x;               // states at t
   double *right, *change;  // of the model's own system
   double* block;
 };
@@ -37,7 +37,7 @@ cpl_status cpli_dae_use(cpli_integrate* s) {
   }
   if (s->def.form == CPL_FORM_DAE && s->m->ops->structure != NULL) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
-                    "%s: what changes its structure (modes) cannot be integrated together with "
+                    "%s: a model of variable structure (modes) cannot be integrated together with "
                     "algebraic variables or loops as rows",
                     s->base.base.name);
   }
@@ -90,18 +90,19 @@ static const char* name_of(const cpli_integrate* s, int32_t algebraic) {
 static cpl_status no_way(const cpli_integrate* s) {
   const struct cpli_dae* k = s->dae;
   const char* culprit = name_of(s, k->algebra.bad);
-  double most = 0;
-  for (size_t i = 0; i < s->na; i++) most = fmax(most, fabs(k->algebra.g[i]));
+  double max = 0;
+  for (size_t i = 0; i < s->na; i++) max = fmax(max, fabs(k->algebra.g[i]));
   if (k->algebra.bad >= 0) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
                     "%s: the residuals do not determine %s at t=%.12g: they do not depend on it, "
-                    "or only as they depend on others",
+                    "or only in combination with others",
                     s->base.base.name, culprit != NULL ? culprit : "an algebraic variable", s->t);
   }
-  return cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
-                         "%s: no algebraic variables were found that belong to the states at "
-                         "t=%.12g (largest residual %.3g)",
-                         s->base.base.name, s->t, most);
+  return cpl_fail_prefix(
+      s->base.base.ctx, CPL_ERR_MODEL,
+      "%s: no algebraic variables were found that are consistent with the states at "
+      "t=%.12g (largest residual %.3g)",
+      s->base.base.name, s->t, max);
 }
 
 cpl_status cpli_dae_solve(cpli_integrate* s, double t, double* x) {
@@ -110,7 +111,7 @@ cpl_status cpli_dae_solve(cpli_integrate* s, double t, double* x) {
   k->t = t;
   memcpy(k->x, x, s->all * sizeof *x);
   memcpy(k->algebra.nominal, s->nominal + s->n, s->na * sizeof(double));
-  k->algebra.ready = false;  // an event may have changed everything
+  k->algebra.ready = false;  // an event may have changed the system
   cpl_status st = cpli_algebra_solve(&k->algebra, x + s->n);
   cpli_account(s, since);
   return st;
@@ -121,8 +122,8 @@ cpl_status cpli_dae_consistent(cpli_integrate* s) {
   return st == CPL_RETRY ? no_way(s) : st;
 }
 
-// A little later, where the states have moved with their slopes, the residuals say how far z has
-// moved. A first step needs no more than the size of it.
+// Shortly later, where the states have moved along their slopes, the residuals show how far z has
+// moved. A first step needs only its order of magnitude.
 cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
   cpli_integrate* s = user;
   struct cpli_dae* k = s->dae;
@@ -136,9 +137,9 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx) {
                                       : fmax(fabs(t), 1);
   double later = sqrt(DBL_EPSILON) * length;
   if (fastest * later > 1e-4) later = 1e-4 / fastest;
-  later = fmax(later, 1e4 * DBL_EPSILON * fabs(t));  // a time that can be told from t
+  later = fmax(later, 1e4 * DBL_EPSILON * fabs(t));  // distinguishable from t
   k->t = t + later;
-  // no model has to go past those, and a time that is the same tells nothing
+  // no model has to be evaluated past those limits, and an equal time gives no slope
   if (k->t > fmin(s->t_stop, s->next_time) || !(k->t > t)) return CPL_OK;
   for (size_t i = 0; i < s->n; i++) k->x[i] = x[i] + later * dx[i];
   cpl_status st = residuals(s, x + s->n, k->algebra.g);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The Jacobian of f and g by states and algebraic variables, and of f by states that have no
-// variables: by the model's directional derivatives, else by differences. Columns that meet in no
-// equation are evaluated together, as far as the model says who depends on whom.
+// The Jacobian of f and g with respect to states and algebraic variables, and of f for states
+// without variables: from the model's directional derivatives, else by finite differences. Columns
+// without a common row are evaluated together (colouring) as far as the structure of the model is
+// known.
 #include <float.h>
 #include <math.h>
 
@@ -15,11 +16,11 @@ struct cpli_dae_columns {
   cpli_pattern* pattern;
   int32_t *by_colour, *first;        // columns in the order of their colours
   double *x, *base, *values, *h;     // of all unknowns
-  uint32_t *row_refs, *column_refs;  // Nullable, both: differences
+  uint32_t *row_refs, *column_refs;  // Nullable, both: finite differences are used
   uint32_t* group;                   // references of the columns of one colour
-  bool entries;                      // only those of the pattern are stored
+  bool entries;                      // only the entries of the pattern are stored
   cpli_jumps* jumps;
-  double t;  // the point, while jumps are looked for
+  double t;  // the point, while jumps are searched for
   const double* at;
 };
 
@@ -140,7 +141,7 @@ const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s) {
 
 //------------------------------------ life ------------------------------------
 
-// Variables of equations and unknowns. False: some are hidden.
+// The variables of equations and unknowns. False: some are hidden.
 static bool list_variables(const cpli_integrate* s, int32_t* rows, int32_t* columns) {
   const cpl_description* d = s->base.base.desc;
   bool all = (size_t)d->n_algebraics >= s->na;
@@ -157,8 +158,8 @@ static bool list_variables(const cpli_integrate* s, int32_t* rows, int32_t* colu
   return all;
 }
 
-// A form whose structure is not known, or whose variables are hidden, is full: a description that
-// says nothing makes such a pattern.
+// A form with unknown structure or hidden variables has a full pattern, made from a description
+// without dependencies.
 static cpl_status find_pattern(cpli_integrate* s, const int32_t* rows, const int32_t* columns,
                                bool named) {
   static const cpl_structure nothing = {0};

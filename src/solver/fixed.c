@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Methods with a fixed step: explicit Euler and the classical Runge-Kutta method. Events are
-// located by shorter steps from the beginning of the last one, so that the state there has the
-// order of the method.
+// located by shorter steps from the beginning of the last one, so that the state at an event has
+// the order of the method.
 #include <math.h>
 
 #include "solver/solver.h"
@@ -17,8 +17,9 @@ typedef struct fixed {
   double *x0, *x1;  // its ends
   double *d0, *d1;  // derivatives at its ends
   double *k, *stage, *sum;
-  bool d0_known;   // d0 belongs to (t1, x1)
-  double* growth;  // of the steps of each state, as long as they go back and forth ever wider
+  bool d0_known;  // d0 belongs to (t1, x1)
+  double*
+      growth;  // growth of the increments of each state while they alternate in sign and increase
 } fixed;
 
 static cpl_status rhs(fixed* s, double t, const double* x, double* dx) {
@@ -47,8 +48,8 @@ static cpl_status advance(fixed* s, double t, double h, double* x) {
   return CPL_OK;
 }
 
-// A step that is too long for the model throws states back and forth, ever wider. No single step
-// counts for more than a doubling: the first one may come from rest.
+// A step that is too long for the model makes states alternate with growing amplitude. A single
+// step counts for no more than a doubling: the first one may start from rest.
 static cpl_status watch_swings(fixed* s) {
   static const double too_wide = 1e5;
   for (size_t i = 0; i < s->ode.n; i++) {
@@ -56,12 +57,13 @@ static cpl_status watch_swings(fixed* s) {
     bool wider = now * before < 0 && fabs(now) >= fabs(before);
     s->growth[i] = wider ? s->growth[i] * fmin(2, fabs(now / before)) : 1;
     if (s->growth[i] < too_wide) continue;
-    return cpl_fail(s->base.ctx, CPL_ERR_SOLVER,
-                    "%s: the solution runs away: %s is %.3g at t=%.12g and swings ever wider from "
-                    "step to step; the step %g is too long for this model, or the solver must be "
-                    "another one",
-                    s->base.who, s->ode.name(s->ode.user, i), s->x1[i],
-                    cpli_solver_time(&s->base, s->t1), s->h);
+    return cpl_fail(
+        s->base.ctx, CPL_ERR_SOLVER,
+        "%s: the solution runs away: %s is %.3g at t=%.12g and oscillates ever wider from "
+        "step to step; the step %g is too long for this model: take a shorter one or "
+        "another solver",
+        s->base.who, s->ode.name(s->ode.user, i), s->x1[i], cpli_solver_time(&s->base, s->t1),
+        s->h);
   }
   return CPL_OK;
 }
@@ -96,7 +98,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   fixed* s = (fixed*)base;
   double h = fmin(s->h, max_step);
   s->t0 = s->t1;
-  if (!(t_limit > s->t1)) {  // the solver's time cannot tell it from no step
+  if (!(t_limit > s->t1)) {  // below the resolution of the solver's time
     memcpy(s->x0, s->x1, s->ode.n * sizeof *x);
     memcpy(s->d0, s->d1, s->ode.n * sizeof *x);
     memcpy(x, s->x1, s->ode.n * sizeof *x);
@@ -104,7 +106,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     return CPL_OK;
   }
   s->t1 = s->t0 + h;
-  // a last step that is a rounding error longer than the others is one step, not two
+  // a last step that is longer than the others by a rounding error is one step, not two
   if (s->t1 > t_limit || t_limit - s->t1 < 1e-9 * h) s->t1 = t_limit;
   if (!(s->t1 > s->t0)) {
     return cpl_fail(base->ctx, CPL_ERR_SOLVER,
@@ -138,7 +140,7 @@ static cpl_status again(cpli_solver* base, double h, double* x) {
   return st;
 }
 
-// Cubic Hermite between the ends of the step; Euler: linear, all its order allows.
+// Cubic Hermite interpolation between the ends of the step; Euler: linear, in line with its order.
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   fixed* s = (fixed*)base;
   double h = s->t1 - s->t0;

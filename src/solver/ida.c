@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// IDA of SUNDIALS: BDF for the residual x' - f(t, x), and for algebraic variables behind the states
-// the residuals of their own.
+// IDA of SUNDIALS: BDF for the residual x' - f(t, x), followed by the residuals of the algebraic
+// variables.
 #include <ida/ida.h>
 #include <math.h>
 
@@ -12,8 +12,8 @@ typedef struct ida {
   cpli_sun sun;
   void* mem;
   N_Vector dx;
-  N_Vector right;  // of an own system
-  double scale;    // of an own system: IDA's rows of states are so many times I - gamma df/dx
+  N_Vector right;  // right-hand side, with the equation's own linear system
+  double scale;    // likewise: IDA's rows of states are this multiple of I - gamma df/dx
   int64_t counted_steps, counted_rejected, counted_newton, counted_jacobians;
 } ida;
 

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The composer "integrate": a model and a solver become a stepper. The solver may be ahead of the
-// time asked for; output points inside its last step are interpolated, and only when all of them
-// are served the model is told that the step is complete. Events stop the stepper before they are
+// requested time; output points inside its last step are interpolated, and the model is notified of
+// the completed step only after all of them are served. Events stop the stepper before they are
 // handled.
 #include <math.h>
 
 #include "model/breaks.h"
 #include "solver/integrated.h"
 
-enum { MAX_ROUNDS = 1000 };  // of one event iteration
+enum { MAX_ROUNDS = 1000 };  // per event iteration
 
 //------------------------------------ events ------------------------------------
 
@@ -36,7 +36,7 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   return st < 0 ? st : cpli_crossings_start(s);
 }
 
-// The solver may be ahead of the time outputs are at; an event here takes back what it did beyond.
+// The solver may be ahead of the output time; an event here discards what it did beyond.
 static void rewind_to_output(cpli_integrate* s) {
   if (s->t >= s->t_step) return;
   memcpy(s->x, s->x_at, s->all * sizeof(double));
@@ -58,8 +58,8 @@ static cpl_status enter_event_mode(cpli_integrate* s) {
   return st;
 }
 
-// From event mode to continuous time: iterate until the model asks for no more, then read what it
-// changed. `once`: a single update, after which the model may still be in event mode.
+// From event mode to continuous time: iterate until the model requests no further update, then read
+// what it changed. `once`: a single update, after which the model may still be in event mode.
 static cpl_status event_iteration(cpli_integrate* s, bool once) {
   cpl_event_info info = {.again = true};
   cpl_status st = cpli_set_inputs(s, s->t);
@@ -92,7 +92,7 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   s->in_event = false;
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
   if (st >= 0 && s->na > 0) st = s->m->ops->get_algebraics(s->m, s->x + s->n);
-  if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no step can be tried at all
+  if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no shorter step is possible
   if (st >= 0) st = set_tolerances(s);
   if (st >= 0) st = cpli_projection_begin(s);
   return st < 0 ? st : cpli_integrate_restart(s);
@@ -120,7 +120,7 @@ static cpl_status stop_at_event(cpli_integrate* s, cpli_cause why) {
   return st;
 }
 
-// The solver's step ends where we are now: the model hears of it and may ask for an event.
+// The solver's step ends at the current time: the model is notified and may request an event.
 static cpl_status close_step(cpli_integrate* s, bool* wants_event) {
   bool event = false, end = false;
   double since = cpli_clock_if(s);
@@ -138,7 +138,7 @@ static cpl_status close_step(cpli_integrate* s, bool* wants_event) {
 
 static const double large_kink = 1000;  // in units of the tolerance
 
-// Kinks of inputs and couplings: a method keeps its order when its step ends there.
+// Kinks of inputs and couplings: a method keeps its order when a step ends there.
 static cpl_break next_break(const cpli_integrate* s) {
   double after = s->t_step + 1e-13 * fabs(s->t_step);
   cpl_break next = {INFINITY, 0};
@@ -152,8 +152,8 @@ static cpl_break next_break(const cpli_integrate* s) {
   return next;
 }
 
-// The history of a multistep method does not reach over a large kink; over a small one it costs
-// less than a new start.
+// The history of a multistep method is not valid across a large kink; across a small one it costs
+// less than a restart.
 static cpl_status pass_break(cpli_integrate* s) {
   bool large = s->kink.size > large_kink * s->def.rtol;
   bool restarts = s->multistep && s->t_step == s->kink.time && large;
@@ -162,7 +162,7 @@ static cpl_status pass_break(cpli_integrate* s) {
   return st;
 }
 
-// The state at the event is interpolated: off the constraints.
+// The state at the event is interpolated and may violate the constraints.
 static cpl_status end_at_crossing(cpli_integrate* s) {
   s->at_end = STATE_EVENT;
   if (s->projection == NULL || s->def.projection == CPL_PROJECT_BY_EVENTS) return CPL_OK;
@@ -170,16 +170,16 @@ static cpl_status end_at_crossing(cpli_integrate* s) {
   return st == CPL_RETRY ? CPL_ERR_SOLVER : st;
 }
 
-// The end of the solver's step as a time of the model, before the limit where it is: dense output
-// is that of one step of the solver.
+// The end of the solver's step as a time of the model, before the limit where the solver is before
+// it: dense output covers one step of the solver.
 static double end_of_step(const cpli_integrate* s, double end, double limit) {
   if (s->t_solver >= end) return limit;
   double t = s->t_start + s->t_solver;
   return t < limit ? t : fmax(nextafter(limit, -INFINITY), s->t_step);
 }
 
-// To the end of the solver's next step. A step too short to be told from none is followed by
-// another one.
+// To the end of the solver's next step. A step below the resolution of time is followed by another
+// one.
 static cpl_status advance_solver(cpli_integrate* s, double limit) {
   double longest = s->def.step > 0 ? s->def.step : INFINITY, end = limit - s->t_start;
   if (s->t_step < s->careful_until) longest = fmin(longest, s->careful_step);
@@ -233,8 +233,8 @@ cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit)
   return solver_step(s, t_end, stops ? t_end : t_limit);
 }
 
-// A method that does not interpolate accurately is asked for points inside of a step only where
-// another stepper has an event.
+// A method without accurate dense output is asked for points inside a step only where another
+// stepper has an event.
 static cpl_status accurate_solution_at(cpli_integrate* s, double t, double* x) {
   const cpli_solver_ops* ops = s->solver->ops;
   cpl_status st = CPL_RETRY;
@@ -254,7 +254,7 @@ cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
                          : st;
 }
 
-// Back to where outputs were before a look.
+// Return to the output time before a look ahead.
 static cpl_status put_back(cpli_integrate* s, double t) {
   memcpy(s->x_at, s->x_kept, s->all * sizeof(double));
   s->t = t;
@@ -280,7 +280,7 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   cpl_status st = cpli_curves_begin(s, &jumped, &margin);
   if (st != CPL_OK) return st;
 
-  // an event that waits, or a step of size zero: the update
+  // a pending event, or a step of size zero: the update
   if (!s->ended && (jumped || s->pending != NO_EVENT || t_end <= s->t)) {
     st = cpli_integrate_update(s, t_end <= s->t);
     result->event_handled = true;
@@ -289,7 +289,7 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
     st = cpli_integrate_restart(s);
   }
 
-  // steps of the solver until one reaches t_end or an event stops us
+  // steps of the solver until one reaches t_end or an event
   while (st >= 0 && !s->ended && s->pending == NO_EVENT && s->t < t_end) {
     if (t_end < s->t_step) st = cpli_integrate_look(s, t_end);
     else if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
@@ -376,7 +376,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = before_set((cpli_integrate*)c);
   return st < 0 ? st : cpli_model_of(c)->ops->set_string(cpli_model_of(c), refs, n, values);
 }
-// Asked for only by those who found a Binary in the model's description.
+// Called only for models whose description has a Binary variable.
 static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
   return cpli_model_of(c)->ops->get_binary(cpli_model_of(c), refs, n, values);
 }
@@ -421,7 +421,7 @@ static void forget_run(cpli_integrate* s) {
   s->running = s->in_event = s->ended = s->step_open = s->moved = s->stale = false;
   s->at_end = s->pending = NO_EVENT;
   s->stop = s->rounds = 0;
-  s->n_curves = s->last_curve = 0;  // inputs are given anew
+  s->n_curves = s->last_curve = 0;  // inputs must be set again
   cpli_watch_forget(s);
   cpli_structures_forget(s);
 }
@@ -494,7 +494,7 @@ static const char* const solver_names[] = {
     [CPL_SOLVER_EULER] = "euler", [CPL_SOLVER_RADAU] = "radau",     [CPL_SOLVER_DOPRI5] = "dopri5",
     [CPL_SOLVER_ERK8] = "erk8",   [CPL_SOLVER_ESDIRK5] = "esdirk5", [CPL_SOLVER_IDA] = "ida"};
 
-// As the TLM framework calls them.
+// The names in the TLM framework.
 static const struct {
   const char* name;
   cpl_solver_kind kind;
@@ -570,13 +570,13 @@ static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def*
   return CPL_OK;
 }
 
-#ifdef CPL_FMU_PARTS  // FMUs get along with fewer methods
+#ifdef CPL_FMU_PARTS  // FMUs contain fewer methods
 enum { HAS_DOPRI5 = 0, HAS_SPARSE_RADAU = 0 };
 #else
 enum { HAS_DOPRI5 = 1, HAS_SPARSE_RADAU = 1 };
 #endif
 
-// One-step methods that stand in for multistep methods.
+// One-step methods that replace multistep methods.
 static const struct {
   cpl_solver_kind multistep, one_step;
 } stand_ins[] = {{CPL_SOLVER_CVODE, CPL_SOLVER_RADAU},
@@ -590,8 +590,8 @@ static bool is_ode(const cpl_model* m, const cpl_solver_def* def) {
   return def->form == CPL_FORM_AS_FITS && d->n_algebraics == 0 && d->form_error == NULL;
 }
 
-// Every step of a multistep method that begins anew is of order one, with an error of up to one
-// tolerance: the shorter the communication steps, the more of these errors add up. A one-step
+// After a restart the first step of a multistep method has order one, with an error of up to one
+// tolerance: the shorter the communication steps, the more of these errors accumulate. A one-step
 // method loses nothing, and its step costs less than the many short ones of a start. Only large
 // models whose linear systems Radau cannot solve sparsely keep the method.
 static cpl_solver_kind one_step_kind(const cpl_model* m, const cpl_solver_def* def) {
@@ -605,8 +605,9 @@ static cpl_solver_kind one_step_kind(const cpl_model* m, const cpl_solver_def* d
   return can && (sparse || m->base.desc->n_states <= MAX_DENSE) ? kind : def->kind;
 }
 
-// For a solver that begins anew at every step. The tolerances are a hundredth: errors of
-// communication steps add up, and a master that compares steps must not see those of the solver.
+// For a solver that restarts at every step. The tolerances are divided by 100: errors of
+// communication steps accumulate, and a master that compares steps must not see the solver's
+// errors.
 static void prepare_restarts(const cpl_model* m, cpl_solver_def* def) {
   def->projection = cpl_projection_of(def);
   def->kind = one_step_kind(m, def);
@@ -648,7 +649,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
   if (def->restart_each_step) prepare_restarts(model, &s->def);
   cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = cpli_dae_use(s);
-  if (s->na > 0) {  // algebraic variables follow inputs at the next update only
+  if (s->na > 0) {  // algebraic variables follow inputs only at the next update
     s->base.base.ops = &component_ops[rolls_back][false];
     s->base.base.can.get_after_set = s->base.base.can.directional = false;
   }
@@ -659,8 +660,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
   return st;
 }
 
-// A form that was asked for and that there is nothing of. The loops of a system, which the same
-// form stands for, may be none.
+// A requested form that does not apply. A system may have no loops, which the same form covers.
 static cpl_status check_form(cpl_stepper** s, bool is_system) {
   cpl_component* c = &(*s)->base;
   if (cpl_integrate_stats(*s)->algebraics > 0) return CPL_OK;
@@ -670,8 +670,8 @@ static cpl_status check_form(cpl_stepper** s, bool is_system) {
     return CPL_OK;
   }
   cpl_status st = cpl_fail(c->ctx, CPL_ERR_INPUT,
-                           "%s: the model has no algebraic variables, so that there is no form dae "
-                           "of it; form ode or auto can be run",
+                           "%s: the model has no algebraic variables, so form dae is not "
+                           "possible; use form ode or auto",
                            c->name);
   c->ops->destroy(c);
   *s = NULL;
@@ -679,15 +679,15 @@ static cpl_status check_form(cpl_stepper** s, bool is_system) {
 }
 
 cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
-  cpl_subsystems pieces = {0};
+  cpl_subsystems subsystems = {0};
   *out = NULL;
   cpl_status st = CPL_OK;
-  if (!def->one_solver && model->ops->split != NULL) st = model->ops->split(model, &pieces);
+  if (!def->one_solver && model->ops->split != NULL) st = model->ops->split(model, &subsystems);
   if (st < 0) model->base.ops->destroy(&model->base);
   if (st < 0) return st;
   bool is_system = model->ops->split != NULL;
-  st = pieces.n > 1 ? cpli_integrate_subsystems(model, &pieces, def, out)
-                    : cpli_integrate_one(model, def, out);
+  st = subsystems.n > 1 ? cpli_integrate_subsystems(model, &subsystems, def, out)
+                        : cpli_integrate_one(model, def, out);
   return st < 0 || def->form != CPL_FORM_DAE ? st : check_form(out, is_system);
 }
 

@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// For rooms that have steppers made by cpl_integrate(). Saved states as bytes: their own part here,
-// the model's by the model's own means, since only it knows what its snapshot holds.
+// For rooms that use steppers made by cpl_integrate(). Saved states as bytes: the stepper's data
+// here, the model's by the model itself, since only the model can serialise its snapshot.
 #pragma once
 
 #include "base/base.h"
 #include "couplet/solver.h"
 
-/// The stepper's own part: the number of bytes, written to `bytes` when it is not NULL.
+/// The stepper's own data: the number of bytes, written to `bytes` when it is not NULL.
 size_t cpli_integrate_serialize(const cpl_stepper* s, const cpl_snapshot* snapshot,
                                 unsigned char* bytes);
-/// Make a snapshot of its own part; *used says how many of the bytes that were. The model's part is
-/// still to be put into cpli_integrate_model_snapshot().
-/// Returns: CPL_ERR_INPUT when there are too few bytes; *snapshot is to be forgotten even then.
+/// Make a snapshot of the stepper's own data; *used: how many bytes were consumed. The model's data
+/// must still be put into cpli_integrate_model_snapshot().
+/// Returns: CPL_ERR_INPUT when there are too few bytes; *snapshot must be destroyed even then.
 cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes, size_t size,
                                       cpl_snapshot* snapshot, size_t* used);
 /// The model's snapshot inside one of the stepper.
 cpl_snapshot* cpli_integrate_model_snapshot(const cpl_snapshot* snapshot);
 
-/// What several steppers did, together.
+/// The sum of the statistics of several steppers.
 void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The linear systems of Newton's method for a large model that has none of its own and whose states
-// depend on few others each: (I - gamma J) dx = r in the rows of states, J as it is in those of
-// residuals, with the entries that the model's structure has. The library leaves them to KLU; an
-// FMU has factors of its own, and no residuals.
+// The linear systems of Newton's method for a large model without a linear solver of its own whose
+// states depend on few others: (I - gamma J) dx = r in the rows of states, J in those of residuals,
+// with the sparsity pattern of the model. The library solves them with KLU; an FMU has its own
+// factorisation, and no residuals.
 #include "numeric/factors.h"
 #include "numeric/sparse_lu.h"
 #include "solver/integrated.h"
@@ -25,7 +25,7 @@ struct cpli_linear {
 #ifdef CPL_FMU_PARTS
 
 static cpl_status make(cpl_context* ctx, const cpli_pattern* p, backend** out) {
-  static const double max_filled = 0.1;  // a dense matrix is faster from there on
+  static const double max_filled = 0.1;  // above this density a dense matrix is faster
   return cpli_factors_make(ctx, p, max_filled, out);
 }
 
@@ -84,7 +84,7 @@ cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode) {
   k->evaluate = ode->entries;
   k->entries = cpli_alloc(ctx, (size_t)p->n_entries, sizeof *k->entries);
   cpl_status st = k->entries != NULL ? make(ctx, p, &k->of) : cpli_nomem(ctx);
-  if (st < 0 || k->of == NULL) return st;  // too much would be filled in
+  if (st < 0 || k->of == NULL) return st;  // too much fill-in
   ode->newton_setup = setup;
   ode->newton_solve = solve;
   return CPL_OK;

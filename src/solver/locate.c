@@ -16,8 +16,8 @@ bool cpli_changed_sign(const double* a, const double* b, size_t n) {
   return false;
 }
 
-// The earliest secant root of all functions that change between low and high; weight: of the value
-// at low.
+// The earliest secant root of all functions that change their sign between low and high; weight:
+// factor on the values at low.
 static double secant(const cpli_search* k, double low, double weight) {
   double best = k->high;
   for (size_t i = 0; i < k->n; i++) {
@@ -29,8 +29,8 @@ static double secant(const cpli_search* k, double low, double weight) {
   return best;
 }
 
-// The Illinois method: where one end of the bracket stays, its value is halved for the next secant.
-// A bracket that three rounds did not halve is bisected.
+// The Illinois method: where one end of the bracket is retained, its value is halved for the next
+// secant. A bracket that three iterations did not halve is bisected.
 cpl_status cpli_locate(cpli_search* k, int8_t* crossed) {
   size_t bytes = k->n * sizeof(double);
   double low = 0, weight = 1, width[3] = {INFINITY, INFINITY, INFINITY};

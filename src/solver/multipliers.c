@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Constraints with IDA, which can neither project in its error control nor have its states moved
-// without a restart: they become equations, 0 = c(t, x), and the states get as many directions m in
-// which they may give way, x' = f - B m, so that there are as many unknowns (Gear, Gupta and
-// Leimkuhler's stabilised index 2). On the exact solution all m are zero, so it matters little what
-// B is as long as it leads away from the constraints; it is their gradients at the end of the last
-// step, in units of the tolerance. Of constraints that depend on each other, or all but, some are
-// left out.
+// Constraints with IDA, which can neither project in its error control nor have its states changed
+// without a restart: they become equations, 0 = c(t, x), and the states get as many directions m of
+// correction, x' = f - B m, so that the numbers of equations and unknowns agree (the stabilised
+// index-2 formulation of Gear, Gupta and Leimkuhler). On the exact solution all m are zero, so B
+// matters little as long as it is transversal to the constraints; it consists of their gradients at
+// the end of the last step, in units of the tolerance. Of constraints that depend, or almost
+// depend, on each other, some are left out.
 #include <math.h>
 
 #include "numeric/lu.h"
@@ -15,14 +15,14 @@
 #include "solver/normals.h"
 
 struct cpli_multipliers {
-  const cpli_normals* of;  // after the last look
+  const cpli_normals* of;  // gradients at the last evaluation
   double* direction;       // entries of B, as many as gradients have and in their order
-  size_t room;             // for so many
+  size_t room;             // allocated entries
   double* c;               // nm
   bool* taken;             // nm: the constraint is an equation
-  bool inside;             // the model's own linear system has them
-  // with a model that solves its own linear systems, but cannot take them into those
-  double* reach;  // (n + na) x nm, column after column: where they lead, through its system
+  bool inside;             // the model's own linear system includes them
+  // with a model that solves its own linear systems, but cannot include them
+  double* reach;  // (n + na) x nm, by columns: the response of its system to B
   double* schur;  // nm x nm
   double *right, *between;
   int32_t* pivot;
@@ -53,7 +53,7 @@ cpl_status cpli_multipliers_look(cpli_integrate* s) {
   if (st != CPL_OK) return st == CPL_RETRY ? CPL_ERR_MODEL : st;
   if (!make_room(s, (size_t)p->first[p->active])) return cpli_nomem(s->base.base.ctx);
   k->of = p;
-  // a gradient that turns within a tolerance by as much as it differs from others says nothing
+  // a gradient that turns within a tolerance by its distance to others is not significant
   double new = fmin(0.03, 10 * p->turn);
   for (size_t j = 0; j < s->nm; j++) {
     k->taken[j] = j < p->active && p->left[j] > new;
@@ -69,7 +69,7 @@ void cpli_multipliers_start(cpli_integrate* s) {
   size_t first = s->n + s->na;
   memset(s->x + first, 0, s->nm * sizeof(double));
   if (s->multipliers != NULL) memset(s->multipliers->taken, 0, s->nm * sizeof(bool));
-  // they are no part of the solution: no error of theirs counts
+  // they are not part of the solution: excluded from the error test
   for (size_t i = first; i < s->all; i++) s->nominal[i] = 1, s->atol[i] = 1e10;
 }
 
@@ -80,14 +80,14 @@ cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx
   cpl_status st = s->m->ops->get_constraints(s->m, k->c);
   for (size_t j = 0; j < s->nm && st == CPL_OK; j++) {
     rows[j] = k->taken[j] ? k->c[j] : m[j];
-    if (!k->taken[j]) continue;  // before the first look at the gradients none is
+    if (!k->taken[j]) continue;  // before the first evaluation of the gradients none is
     for (int32_t e = k->of->first[j]; e < k->of->first[j + 1]; e++)
       dx[k->of->column[e]] -= k->direction[e] * m[j];
   }
   return st;
 }
 
-// `out` has the columns of states and algebraic variables, with rows of constraints still to come.
+// `out` has the columns of states and algebraic variables; rows of constraints are added here.
 cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* x, double* out) {
   struct cpli_multipliers* k = s->multipliers;
   const cpli_normals* p = NULL;
@@ -112,7 +112,7 @@ cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* 
 
 //------------------------------------ with a system of the model's own ---------------------------
 
-// Whether the model's own system takes the constraints in.
+// Whether the model's own system includes the constraints.
 static cpl_status set_border(cpli_integrate* s, bool* inside) {
   const struct cpli_multipliers* k = s->multipliers;
   *inside = s->m->ops->newton_border != NULL;
@@ -127,7 +127,7 @@ static cpl_status set_border(cpli_integrate* s, bool* inside) {
   return s->m->ops->newton_border(s->m, &border);
 }
 
-// Of a vector of states: what constraint j sees of it, in units of the tolerance.
+// The product of the gradient of constraint j with a vector of states, in units of the tolerance.
 static double along(const cpli_normals* p, size_t j, const double* x) {
   double sum = 0;
   for (int32_t e = p->first[j]; e < p->first[j + 1]; e++) sum += p->entries[e] * x[p->column[e]];

@@ -11,34 +11,35 @@
 #include "numeric/factors.h"
 #include "numeric/manifold.h"
 
-enum { SMALL = 24 };                   // constraints of a component that dense work is best for
-static const double max_filled = 0.5;  // of all entries of sparse factors
-static const double dependent = 1e-5;  // what is left of a gradient in the span of the others
-static const double noise = 10;        // how much of that the way to the constraints explains, and
-static const double different = 0.03;  // what it never does
+enum { SMALL = 24 };  // constraints up to which a component is solved with dense matrices
+static const double max_filled = 0.5;  // density of sparse factors
+static const double dependent = 1e-5;  // fraction of a gradient outside the span of the others
+static const double noise = 10;  // multiple of it that the distance to the constraints explains,
+static const double different = 0.03;  // and a fraction that it never explains
 
 // The normal equations of a large component: rows are scaled to the length 1, so that the matrix is
-// I + J with J between them, and a pivot is the square of what is left of a gradient.
+// I + J with J off the diagonal, and a pivot is the squared fraction of a gradient outside the span
+// of those before.
 typedef struct sparse {
   cpli_pattern pattern;
   cpli_factors* factors;
-  int32_t* pair;            // of each entry with those of its state: where their product belongs
-  int32_t *meet, *entry;    // of each local state: where its entries begin; their numbers
-  int32_t* row;             // of each of them: the constraint
+  int32_t* pair;            // per entry and entry of the same state: position of their product
+  int32_t *meet, *entry;    // per local state: first of its entries; their numbers
+  int32_t* row;             // per entry: its constraint
   double *scaled, *normal;  // entries of the gradients; of J
-  double *pivots, *y;       // of each constraint
-  bool* without;            // it is left out
+  double *pivots, *y;       // per constraint
+  bool* without;            // the constraint is left out
 } sparse;
 
 typedef struct cpli_component {
   size_t n_rows, n_columns, n_entries;
   int32_t *rows, *columns;  // constraints and states, both ascending
-  int32_t *entries, *at;    // of its rows, one after the other: their numbers, and the local state
-  int32_t* begin;           // of each row in these
+  int32_t *entries, *at;    // per row, concatenated: numbers of its entries, and their local states
+  int32_t* begin;           // first entry per row
   cpli_manifold dense;
-  sparse* sparse;  // in place of that. Nullable.
-  bool judged;     // whether it is known which constraints steps leave out
-  bool partial;    // they leave out some
+  sparse* sparse;   // replaces the dense one. Nullable.
+  bool determined;  // the constraints to leave out are determined
+  bool partial;     // some are left out
 } component;
 
 //------------------------------------ components ------------------------------------
@@ -48,7 +49,7 @@ static int32_t root(int32_t* of, int32_t i) {
   return i;
 }
 
-// of[r]: the first constraint that constraint r is connected with.
+// of[r]: the first constraint connected with constraint r.
 static void connect(const cpli_normals* k, int32_t* of, int32_t* met_by) {
   for (size_t r = 0; r < k->active; r++) of[r] = (int32_t)r;
   for (size_t j = 0; j < k->n; j++) met_by[j] = -1;
@@ -76,7 +77,8 @@ static cpl_status allocate(cpli_normals* k, component* p) {
   return room ? CPL_OK : cpli_nomem(k->ctx);
 }
 
-// of[]: numbers of components from here on; local[]: of each state within its component.
+// of[]: from here on the number of the component; local[]: number of each state within its
+// component.
 static cpl_status fill(cpli_normals* k, int32_t* of, int32_t* owner, int32_t* local) {
   cpl_status st = CPL_OK;
   for (size_t r = 0; r < k->active; r++)
@@ -116,7 +118,7 @@ static cpl_status fill(cpli_normals* k, int32_t* of, int32_t* owner, int32_t* lo
 
 //------------------------------------ sparse: structure ------------------------------------
 
-// Which entries each state has.
+// The entries of each state.
 static bool list_states(cpli_normals* k, const component* p, sparse* s) {
   s->meet = cpli_arena_alloc(&k->arena, p->n_columns + 2, sizeof(int32_t));
   s->entry = cpli_arena_alloc(&k->arena, p->n_entries, sizeof(int32_t));
@@ -140,7 +142,7 @@ static double count_pairs(const component* p, const sparse* s) {
   return pairs;
 }
 
-// Constraint after constraint: which others depend on its states. seen[] is where each was entered.
+// Per constraint: which others share its states. seen[] is the last position entered for each.
 static int32_t find_neighbours(const component* p, sparse* s, int32_t* seen, bool fill_in) {
   int32_t n = 0, pair = 0;
   for (size_t r = 0; r < p->n_rows; r++) {
@@ -247,12 +249,12 @@ static void solve_sparse(cpli_normals* k, component* p, const double* residuals,
   combine(p, s->y, change);
 }
 
-// Marks constraints of which less than `least` is left.
-static bool mark(const cpli_normals* k, component* p, double least) {
+// Marks constraints with a remaining fraction below `min`.
+static bool mark(const cpli_normals* k, component* p, double min) {
   bool any = false;
   for (size_t r = 0; r < p->n_rows; r++) {
     double left = k->left[p->rows[r]];
-    p->sparse->without[r] = left > 0 && left < least;
+    p->sparse->without[r] = left > 0 && left < min;
     any = any || p->sparse->without[r];
   }
   return any;
@@ -263,16 +265,16 @@ static void factor_rest(component* p) {
   cpli_factors_find_rank(s->factors, s->normal, -1, dependent * dependent, s->without, s->pivots);
 }
 
-// Gradients that all but depend on others differ from them by as much as they turned on the way:
-// those that are clearly different say how long it is.
-static void judge(cpli_normals* k, component* p, const double* residuals, double* change) {
-  p->judged = true;
+// Gradients that almost depend on others differ from them by as much as they turned along the
+// projection; those that clearly differ give its length.
+static void determine(cpli_normals* k, component* p, const double* residuals, double* change) {
+  p->determined = true;
   if (!mark(k, p, different)) return;
-  double way = 0;
+  double length2 = 0;
   factor_rest(p);
   solve_sparse(k, p, residuals, change);
-  for (size_t j = 0; j < p->n_columns; j++) way += change[j] * change[j];
-  p->partial = mark(k, p, fmin(different, noise * k->turn * sqrt(way)));
+  for (size_t j = 0; j < p->n_columns; j++) length2 += change[j] * change[j];
+  p->partial = mark(k, p, fmin(different, noise * k->turn * sqrt(length2)));
   factor_rest(p);
 }
 
@@ -314,7 +316,7 @@ void cpli_normals_factor(cpli_normals* k) {
   }
   for (size_t i = 0; i < k->n_components; i++) {
     component* p = &k->components[i];
-    p->judged = p->partial = false;
+    p->determined = p->partial = false;
     if (p->sparse != NULL) factor_sparse(k, p);
     else factor_dense(k, p);
   }
@@ -324,7 +326,7 @@ static void step_dense(component* p, const double* residuals, double* change) {
   double* c = change + p->n_columns;
   for (size_t r = 0; r < p->n_rows; r++) c[r] = residuals[p->rows[r]];
   cpli_manifold_step(&p->dense, c, change);
-  p->judged = true;
+  p->determined = true;
   p->partial = p->dense.used < p->dense.rank;
   for (size_t j = 0; j < p->n_columns; j++) change[j] *= p->dense.weight[j];
 }
@@ -333,7 +335,7 @@ void cpli_normals_step(cpli_normals* k, const double* residuals, double* change)
   memset(change, 0, k->n * sizeof *change);
   for (size_t i = 0; i < k->n_components; i++) {
     component* p = &k->components[i];
-    if (p->sparse != NULL && !p->judged) judge(k, p, residuals, k->room);
+    if (p->sparse != NULL && !p->determined) determine(k, p, residuals, k->room);
     if (p->sparse != NULL) solve_sparse(k, p, residuals, k->room);
     else step_dense(p, residuals, k->room);
     for (size_t j = 0; j < p->n_columns; j++)
@@ -415,9 +417,9 @@ cpl_status cpli_normals_shape(cpli_normals* k, size_t active, const int32_t* fir
   forget_shape(k);
   size_t n = first != NULL ? (size_t)first[active] : active * k->n;
   int32_t* rows = cpli_arena_alloc(&k->arena, active + 1 + n, sizeof *rows);
-  // a model without pattern may write more rows than are active
+  // a model without sparsity pattern may write more rows than are active
   k->entries =
-      cpli_arena_alloc(&k->arena, first != NULL ? n + 1 : k->most * k->n, sizeof *k->entries);
+      cpli_arena_alloc(&k->arena, first != NULL ? n + 1 : k->max * k->n, sizeof *k->entries);
   if (rows == NULL || k->entries == NULL) return cpli_nomem(k->ctx);
   for (size_t r = 0; r <= active; r++) rows[r] = first != NULL ? first[r] : (int32_t)(r * k->n);
   int32_t* columns = rows + active + 1;
@@ -446,7 +448,7 @@ static cpl_status shape_as_seen(cpli_normals* k, size_t active) {
 
 cpl_status cpli_normals_take(cpli_normals* k, size_t active, const double* matrix) {
   bool more = k->seen == NULL || k->active != active;
-  if (k->seen == NULL) k->seen = cpli_alloc(k->ctx, k->most * k->n, sizeof *k->seen);
+  if (k->seen == NULL) k->seen = cpli_alloc(k->ctx, k->max * k->n, sizeof *k->seen);
   if (k->seen == NULL) return cpli_nomem(k->ctx);
   for (size_t i = 0; i < active * k->n; i++) {
     if (matrix[i] == 0 || k->seen[i]) continue;
@@ -460,14 +462,14 @@ cpl_status cpli_normals_take(cpli_normals* k, size_t active, const double* matri
   return st;
 }
 
-cpl_status cpli_normals_init(cpli_normals* k, cpl_context* ctx, size_t n, size_t most) {
-  *k = (cpli_normals){.ctx = ctx, .n = n, .most = most};
+cpl_status cpli_normals_init(cpli_normals* k, cpl_context* ctx, size_t n, size_t max) {
+  *k = (cpli_normals){.ctx = ctx, .n = n, .max = max};
   cpli_arena_init(&k->arena, ctx);
-  k->weight = cpli_alloc(ctx, 2 * n + 3 * most, sizeof(double));
+  k->weight = cpli_alloc(ctx, 2 * n + 3 * max, sizeof(double));
   if (k->weight == NULL) return cpli_nomem(ctx);
   k->size = k->weight + n;
-  k->left = k->size + most;
-  k->room = k->left + most;  // n and the residuals of a component
+  k->left = k->size + max;
+  k->room = k->left + max;  // n and the residuals of a component
   return CPL_OK;
 }
 

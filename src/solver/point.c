@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The model as the solver sees it: an ordinary differential equation and root functions.
+// The model as seen by the solver: an ordinary differential equation and root functions.
 #include <math.h>
 
 #include "model/jacobian.h"
@@ -102,7 +102,7 @@ cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z) {
 cpl_status cpli_indicators(cpli_integrate* s, double t, const double* x, double* z) {
   double since = cpli_clock_if(s);
   cpl_status st = CPL_OK;
-  if (s->projected != NULL) {  // an event is where the projected solution has it
+  if (s->projected != NULL) {  // events are located on the projected solution
     memcpy(s->projected, x, s->all * sizeof *x);
     st = cpli_projection_apply(s, t, s->projected, INFINITY);
     x = s->projected;
@@ -189,15 +189,15 @@ static cpl_status correct(void* user, double t, const double* x, double* correct
 
 //------------------------------------ the solver of it ------------------------------------
 
-// What a method needs, and who makes it.
+// The requirements of a method, and its constructor.
 typedef struct method {
   cpl_status (*create)(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                        cpl_solver_stats* stats, cpli_solver** out);
   bool implicit;       // it needs a Jacobian
-  bool takes_systems;  // it can leave linear systems to the model
-  bool fixed;          // it needs a step
+  bool takes_systems;  // it can delegate linear systems to the model
+  bool fixed;          // it needs a step size
   bool multistep;      // it has a history of earlier steps
-  bool not_dense;      // its interpolation has a lower order: output points are ends of steps
+  bool not_dense;      // its dense output has a lower order: output points are ends of steps
 } method;
 
 static const method methods[] = {
@@ -207,7 +207,7 @@ static const method methods[] = {
     [CPL_SOLVER_RK4] = {cpli_fixed_create, .fixed = true},
     [CPL_SOLVER_EULER] = {cpli_fixed_create, .fixed = true},
     [CPL_SOLVER_RADAU] = {cpli_radau_create, .implicit = true},
-#ifndef CPL_FMU_PARTS  // FMUs get along with fewer
+#ifndef CPL_FMU_PARTS  // FMUs contain fewer
     [CPL_SOLVER_DOPRI5] = {cpli_arkode_create},
     [CPL_SOLVER_ERK8] = {cpli_arkode_create, .not_dense = true},
     [CPL_SOLVER_ESDIRK5] = {cpli_arkode_create, .implicit = true, .takes_systems = true},
@@ -264,7 +264,7 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
   cpl_solver_def def = s->def;
   const method* how = &methods[def.kind];
   s->multistep = how->multistep;
-  if (s->all == 0) {  // nothing to integrate: one step to every point asked for
+  if (s->all == 0) {  // nothing to integrate: one step to every requested point
     if (!(def.step > 0)) def.step = INFINITY;
     s->def.stop_at_steps_end = true;
     st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);

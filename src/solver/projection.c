@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Coordinate projection (E. Eich) by a simplified Newton iteration in the norm of the tolerances;
-// most of what a projection removes is also removed from the error estimate of the step. Where
-// projections become long, a test tells errors of the steps from equations that do not keep the
-// constraints.
+// most of the component that a projection removes is also removed from the error estimate of the
+// step. Where projections become long, a test distinguishes errors of the steps from equations that
+// do not keep the constraints.
 #include "solver/projection.h"
 
 #include <float.h>
@@ -15,10 +15,10 @@
 #include "solver/normals.h"
 
 enum { MAX_ITERATIONS = 10, LARGE = 10000 };
-static const double small_step = 1e-4;  // of the tolerance: the projection has arrived
-static const double hopeless = 100;     // residuals in units of the tolerance, after all
-static const double far = 10;           // a projection that long, in units of the tolerance, counts
-                                        // as much in an error test as an error of 1
+static const double small_step = 1e-4;  // in units of the tolerance: the projection has converged
+static const double hopeless = 100;  // residuals in units of the tolerance at which it has failed
+static const double far = 10;        // a projection that long, in units of the tolerance, counts
+                                     // as much in an error test as an error of 1
 
 struct cpli_projection {
   size_t n, active;
@@ -26,19 +26,20 @@ struct cpli_projection {
   double tolerance;    // of residuals
   cpli_normals normals;
   double* block;
-  double* matrix;  // gradients of a large model that does not say where they are zero. Nullable.
-  double *x, *perturbed;    // states and algebraic variables, which stay
+  double* matrix;           // gradients of a large model without sparsity pattern. Nullable.
+  double *x, *perturbed;    // states and algebraic variables; the latter are constant
   double *before, *change;  // n
-  double *c, *c_at;         // as many as there can be constraints
+  double *c, *c_at;         // as many as the maximum number of constraints
   double* c_before;         // before the projection
   double last_residual;
-  size_t worst;    // the constraint that is
-  bool warned;     // of states that had to be moved before time goes on
+  size_t worst;    // the constraint with the largest residual
+  bool warned;     // of states that had to be moved before the run starts
   double* slopes;  // n
-  double* leaves;  // 3 times as many as constraints: residuals that far back along the slopes
-  int64_t longer;  // projections that were longer than the tolerance
-  int32_t much;    // times in a row that the equations led away by much
-  bool told;       // that they lead away
+  double*
+      leaves;  // 3 times the number of constraints: residuals at distances back along the slopes
+  int64_t longer;      // projections longer than the tolerance
+  int32_t violations;  // consecutive times that the equations violated the constraints by much
+  bool reported;       // that violation was reported
 };
 
 //------------------------------------ residuals ------------------------------------
@@ -48,7 +49,7 @@ static cpl_status residuals(cpli_integrate* s, double t, const double* x, double
   return st == CPL_OK ? s->m->ops->get_constraints(s->m, c) : st;
 }
 
-// Remembers the largest one.
+// Records the largest one.
 static void note_largest(cpli_integrate* s, const double* c) {
   struct cpli_projection* p = s->projection;
   p->worst = 0;
@@ -107,10 +108,11 @@ static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
 static cpl_status cannot(cpli_integrate* s, double t) {
   char worst[300];
   name_worst(s, worst, sizeof worst);
-  return cpl_fail(s->base.base.ctx, CPL_RETRY,
-                  "%s: no way onto the constraints was found at t=%.12g (largest residual %.3g, of "
-                  "%s)",
-                  s->base.base.name, t, s->projection->last_residual, worst);
+  return cpl_fail(
+      s->base.base.ctx, CPL_RETRY,
+      "%s: no projection onto the constraints was found at t=%.12g (largest residual %.3g, of "
+      "%s)",
+      s->base.base.name, t, s->projection->last_residual, worst);
 }
 
 // Residuals and gradients at x.
@@ -122,8 +124,8 @@ static cpl_status factor(cpli_integrate* s, double t, const double* x) {
   return st;
 }
 
-// One step towards the constraints from p->x. Gradients of the first step will do for the next
-// ones, unless they bring it no closer.
+// One step towards the constraints from p->x. The gradients of the first step are reused in the
+// next ones unless these do not converge.
 static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
   struct cpli_projection* p = s->projection;
   cpl_status st = CPL_OK;
@@ -138,14 +140,14 @@ static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
   return st;
 }
 
-// A residual as large as that of a point at a distance of the tolerance; for a constraint without
-// gradient, about which nothing is known, the absolute tolerance.
+// The residual of a point at a distance of the tolerance; for a constraint without gradient, the
+// absolute tolerance.
 static double reach(const struct cpli_projection* p, size_t k) {
   double size = p->normals.size[k] * sqrt((double)p->n);
   return size > 0 ? size : p->tolerance;
 }
 
-// Residuals after the last step: constraints that contradict each other leave some.
+// Residuals after the last step: inconsistent constraints leave some.
 static cpl_status check_end(cpli_integrate* s, double t) {
   struct cpli_projection* p = s->projection;
   if (s->m->ops->get_constraints == NULL) return CPL_OK;
@@ -159,8 +161,8 @@ static cpl_status check_end(cpli_integrate* s, double t) {
   return st;
 }
 
-// Where constraints all but depend on each other, roundings of the residuals keep the iteration
-// moving.
+// Where constraints almost depend on each other, rounding errors of the residuals keep the
+// iteration moving.
 static bool is_there(const struct cpli_projection* p, double small) {
   for (size_t k = 0; k < p->active; k++) {
     if (!(fabs(p->c[k]) <= small * reach(p, k))) return false;
@@ -168,13 +170,13 @@ static bool is_there(const struct cpli_projection* p, double small) {
   return true;
 }
 
-// Whether constraints that were left out, because the first gradients were those of a place too
-// far away to tell them from others, are still not met.
+// Whether constraints are still violated that were left out because the first gradients were
+// evaluated too far away to distinguish them from others.
 static bool some_left_out(const struct cpli_projection* p, double small) {
   return cpli_normals_left_some(&p->normals) && !is_there(p, small);
 }
 
-// p->x onto the constraints; *distance in units of the tolerance.
+// Projects p->x onto the constraints; *distance in units of the tolerance.
 static cpl_status project(cpli_integrate* s, double t, double* distance) {
   struct cpli_projection* p = s->projection;
   double last = INFINITY, small = fmax(small_step, 10 * DBL_EPSILON / s->def.rtol);
@@ -212,7 +214,7 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
   struct cpli_projection* p = s->projection;
   *due = p->active > 0;
   if (p->active == 0) return CPL_OK;
-  if (s->m->ops->get_constraints == NULL) return CPL_OK;  // only the projection itself can say
+  if (s->m->ops->get_constraints == NULL) return CPL_OK;  // only the projection itself can tell
   cpl_status st = residuals(s, t, x, p->c);
   if (st != CPL_OK) return st;
   memcpy(p->c_before, p->c, p->active * sizeof *p->c);
@@ -233,8 +235,8 @@ static void count(cpli_integrate* s, double distance) {
 //------------------------------------ are they constraints? ------------------------------------
 
 // The residuals at three distances from the end of the step, back along the slopes there: where the
-// equations keep the constraints they shrink with the square of the distance, otherwise with the
-// distance.
+// equations keep the constraints, they decrease with the square of the distance, otherwise
+// linearly.
 static cpl_status look_back(cpli_integrate* s, double t, double h) {
   struct cpli_projection* p = s->projection;
   cpl_status st = p->own || p->by_steps ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
@@ -252,7 +254,8 @@ static cpl_status look_back(cpli_integrate* s, double t, double h) {
 
 static bool is_linear(double at, double half) { return fabs(at - 2 * half) <= 0.25 * fabs(at); }
 
-// The share of a constraint's rate of change in the sum of its terms' sizes; 0: it is kept.
+// The ratio of a constraint's rate of change to the sum of the magnitudes of its terms; 0: it is
+// kept.
 static double rate(const struct cpli_projection* p, size_t k, double h) {
   static const double noise = 5e-3;  // of the tolerance
   const double* c = p->leaves + k;
@@ -271,43 +274,43 @@ static cpl_status lead_away(cpli_integrate* s, double t, double h, double share)
   double change = fabs(p->leaves[2 * p->active + p->worst]) / (h / 4);
   char worst[300];
   name_worst(s, worst, sizeof worst);
-  p->much = share > much ? p->much + 1 : 0;
-  if (p->much >= often)
+  p->violations = share > much ? p->violations + 1 : 0;
+  if (p->violations >= often)
     return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
                     "%s: the equations do not keep the constraints: at t=%.12g they change %s at a "
                     "rate of %.3g, which is %.2g of the sum of its terms",
                     s->base.base.name, t, worst, change, share);
-  if (!p->told && share <= much)
+  if (!p->reported && share <= much)
     cpl_log(s->base.base.ctx, CPL_LOG_WARNING, s->base.base.name,
             "the equations lead away from the constraints: at t=%.12g they change %s at a rate of "
             "%.3g (%.2g of the sum of its terms), and the projection undoes it; either its "
             "derivative is missing among the constraints or it does not belong to the equations",
             t, worst, change, share);
-  p->told = p->told || share <= much;
+  p->reported = p->reported || share <= much;
   return CPL_OK;
 }
 
-// A step led away from the constraints by more than the tolerance: is that an error of the step, or
-// do the equations themselves lead away? They do a little where a constraint is given without its
-// derivative. Looked at when it happens for the first, second, fourth, ... time.
+// A step violated the constraints by more than the tolerance: is that an error of the step, or do
+// the equations themselves violate them? They do slightly where a constraint is given without its
+// derivative. Tested at the first, second, fourth, ... occurrence.
 static cpl_status check_rates(cpli_integrate* s, double t) {
   struct cpli_projection* p = s->projection;
-  double h = (t - s->t_step) / 16, most = 0;
+  double h = (t - s->t_step) / 16, max = 0;
   int64_t times = ++p->longer;
   if ((times & (times - 1)) != 0 || !(t - h / 4 < t)) return CPL_OK;
   cpl_status st = look_back(s, t, h);
-  if (st != CPL_OK) return st < 0 ? st : CPL_OK;  // nothing is known there
+  if (st != CPL_OK) return st < 0 ? st : CPL_OK;  // no result there
   for (size_t k = 0; k < p->active; k++) {
     double share = rate(p, k, h);
-    if (share > most) most = share, p->worst = k;
+    if (share > max) max = share, p->worst = k;
   }
-  if (most > 0) return lead_away(s, t, h, most);
-  p->much = 0;
+  if (max > 0) return lead_away(s, t, h, max);
+  p->violations = 0;
   return CPL_OK;
 }
 
-// p->x is the end, p->change the way; *moved: whether there was any. in_step: x is the end of a
-// step that is not accepted yet.
+// p->x is the end, p->change the displacement; *moved: whether there was any. in_step: x is the end
+// of a step that is not accepted yet.
 static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, bool in_step,
                                  double limit, bool* moved) {
   struct cpli_projection* p = s->projection;
@@ -323,7 +326,7 @@ static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, b
   if (distance > 1 && in_step && s->m->ops->get_constraints != NULL) st = check_rates(s, t);
   if (st == CPL_OK && distance > limit)
     st = cpl_fail(s->base.base.ctx, CPL_RETRY,
-                  "%s: the way onto the constraints at t=%.12g is %.3g times the tolerance",
+                  "%s: the projection onto the constraints at t=%.12g is %.3g times the tolerance",
                   s->base.base.name, t, distance);
   if (st == CPL_OK) count(s, distance);
   return st;
@@ -353,18 +356,18 @@ cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x,
 
 //------------------------------------ life ------------------------------------
 
-// Values that were given are changed: small corrections are told, large ones are a surprise.
+// Given values are changed: small corrections are logged, large ones are warned of.
 static void tell_moved(cpli_integrate* s, double distance) {
   static const double surprising = 1e-3;
   struct cpli_projection* p = s->projection;
-  const cpl_description* d = s->m->base.desc;  // of the present structure
+  const cpl_description* d = s->m->base.desc;  // of the current structure
   char worst[300], off[360] = "";
-  size_t most = 0;
+  size_t max = 0;
   double share = 0;
   if (!(distance > 1)) return;
   for (size_t i = 0; i < p->n; i++) {
     double size = fabs(p->x[i] - s->x[i]) / fmax(fabs(s->x[i]), s->nominal[i]);
-    if (size > share) share = size, most = i;
+    if (size > share) share = size, max = i;
   }
   name_worst(s, worst, sizeof worst);
   if (s->m->ops->get_constraints != NULL)
@@ -374,8 +377,8 @@ static void tell_moved(cpli_integrate* s, double distance) {
   cpl_log(s->base.base.ctx, warn ? CPL_LOG_WARNING : CPL_LOG_INFO, s->base.base.name,
           "the states at t=%.12g do not meet the constraints%s and were moved onto them: %s from "
           "%.6g to %.6g",
-          s->t, off, d->states[most] >= 0 ? d->vars[d->states[most]].name : "a state", s->x[most],
-          p->x[most]);
+          s->t, off, d->states[max] >= 0 ? d->vars[d->states[max]].name : "a state", s->x[max],
+          p->x[max]);
 }
 
 // Which constraints are active, and which states they depend on.
@@ -386,7 +389,7 @@ static cpl_status count_active(cpli_integrate* s) {
   cpl_status st = ops->count_constraints(s->m, &p->active);
   if (st == CPL_OK && ops->constraint_pattern != NULL)
     st = ops->constraint_pattern(s->m, &first, &column);
-  if (p->matrix != NULL) return st;  // its first one says
+  if (p->matrix != NULL) return st;  // its first evaluation shows them
   return st == CPL_OK ? cpli_normals_shape(&p->normals, p->active, first, column) : st;
 }
 
@@ -395,14 +398,14 @@ static cpl_status begin(cpli_integrate* s) {
   bool due = false;
   double distance = 0;
   p->longer = 0;
-  p->much = 0;
+  p->violations = 0;
   cpl_status st = count_active(s);
   if (st != CPL_OK || p->active == 0) return st;
-  memset(p->normals.size, 0, p->normals.most * sizeof(double));
+  memset(p->normals.size, 0, p->normals.max * sizeof(double));
   st = cpli_projection_due(s, s->t, s->x, &due);
   if (st != CPL_OK) return st;
   memcpy(p->x, s->x, s->all * sizeof *p->x);
-  // gradients are wanted in any case: how far is far
+  // gradients are needed in any case as the scale of distances
   bool by_model = (p->own || p->by_steps) && s->m->ops->get_constraints != NULL;
   set_weights(s, s->x);
   st = by_model ? factor(s, s->t, s->x) : CPL_OK;
@@ -471,7 +474,7 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   p->c_at = p->c + m;
   p->c_before = p->c_at + m;
   p->leaves = p->c_before + m;
-  // with IDA the shape must not change between two evaluations
+  // with IDA the sparsity pattern must not change between two evaluations
   bool large = m * n > LARGE && ops->constraint_pattern == NULL && s->nm == 0;
   if (large) p->matrix = cpli_alloc(ctx, m * n, sizeof(double));
   if (large && p->matrix == NULL) return cpli_nomem(ctx);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Radau IIA of order 5: three implicit stages, solved together by simplified Newton iterations that
-// fall apart into one real and one complex system, with an embedded formula of order 3 for the
-// error and step control that looks back one step (Hairer and Wanner, Solving Ordinary Differential
-// Equations II, section IV.8). States at events are those of a step that ends there.
+// decouple into one real and one complex system, with an embedded formula of order 3 for the error
+// and predictive step-size control (Hairer and Wanner, Solving Ordinary Differential Equations II,
+// section IV.8). States at events are those of a step that ends there.
 #include <float.h>
 #include <math.h>
 
@@ -28,17 +28,17 @@ static const double TI[3][3] = {
     {4.3255798900631553510, 0.33919925181580986954, 0.54177053993587487119},
     {-4.1787185915519047273, -0.32768282076106238708, 0.47662355450055045196},
     {-0.50287263494578687595, 2.5719269498556054292, -0.59603920482822492497}};
-// Its eigenvalues: a real one, and a pair.
+// Its eigenvalues: one real, one complex pair.
 static const double real_value = 3.6378342527444957322, pair_re = 2.6810828736277521339,
                     pair_im = 3.0504301992474105694;
-// The embedded formula, times h.
+// The embedded formula, multiplied by h.
 static const double dd[3] = {-10.048809399827415562, 1.3821427331607488958,
                              -0.33333333333333333333};
-static const double safety = 0.9, fastest = 0.125, slowest = 5;  // of h / h_new
-static const double keep_jacobian = 0.001;                       // below that rate of convergence
-static const double too_far = 10;  // a projection in units of the tolerance
-// A contraction that was seen in steps before says nothing of a step into a jump: the first change
-// of an iteration is the last one only where it is small itself.
+static const double safety = 0.9, fastest = 0.125, slowest = 5;  // limits of h / h_new
+static const double keep_jacobian = 0.001;                       // up to this rate of convergence
+static const double too_far = 10;  // longest projection accepted, in units of the tolerance
+// A contraction observed in earlier steps does not predict a step into a jump: an iteration ends
+// after its first change only where that is small itself.
 static const double unseen = 0.001;
 
 typedef struct radau {
@@ -49,31 +49,31 @@ typedef struct radau {
   double* block;  // all arrays of states
   double *atol, *scale;
   double t0, t1, *x0, *x1, *f0, *f1;  // the last step
-  double before, *xb, *fb;            // where the step before it began
+  double before, *xb, *fb;            // beginning of the step before it
   double *z[3], *w[3], *k[3];         // stages less x0, transformed, and right-hand sides
   double *error, *rhs_error, *trial;
-  double *p[3], *d[4];  // of the last step: the collocation polynomial, and Hermite's
+  double *p[3], *d[4];  // of the last step: the collocation polynomial and the Hermite polynomial
   struct {
-    double before, begin, end;  // knots of Hermite's
+    double before, begin, end;  // knots of the Hermite polynomial
     const double *x, *f;        // at its beginning
   } knots;
-  double* jac;                    // all of it; sparse: the entries of its pattern
+  double* jac;                    // full; sparse: the entries of the pattern
   double *real, *re, *im;         // dense
-  double *row, *column;           // factors of their rows and columns
-  bool balanced;                  // they have them
+  double *row, *column;           // scaling factors of their rows and columns
+  bool balanced;                  // scaling is in use
   struct cpli_sparse_lu* sparse;  // Nullable: dense
   int32_t* real_pivot;
   size_t* pair_pivot;
   double h;                  // of the next step
-  double h_factored;         // of the matrices; 0: none
+  double h_factored;         // step size of the factors; 0: none
   double rate, contraction;  // of Newton's iteration
   double accepted_h, accepted_error;
-  double shorter;  // factor for a step whose iteration did not converge
+  double shorter;  // factor on a step whose iteration did not converge
   int iterations;
   bool f0_known, jac_known, jac_fresh, first, has_before;
   bool hermite_fits, hermite_was_closer;  // for the next step
-  bool by_hermite;                        // this iteration began so
-  bool refused;                           // in this step the model could not be evaluated somewhere
+  bool by_hermite;                        // initial guess of this iteration
+  bool refused;  // the model could not be evaluated at some point of this step
   enum { NOT_LOOKED, HERMITE, COLLOCATION } dense;
 } radau;
 
@@ -90,7 +90,7 @@ static double norm(const radau* s, const double* v) {
   return sqrt(sum / (double)s->ode.n);
 }
 
-// The embedded formula has a lower order than the method: it gets a larger tolerance.
+// The embedded formula has a lower order than the method: its tolerance is larger.
 static double rtol_of_error(const radau* s) { return 0.1 * pow(s->rtol, 2.0 / 3); }
 
 static void set_scale(radau* s, const double* x) {
@@ -133,7 +133,8 @@ static void balance_matrices(radau* s) {
   }
 }
 
-// States of very different sizes make pivots that look like rounding: scaled to one they do not.
+// States of very different magnitudes cause pivots that look like rounding errors; scaling to one
+// avoids that.
 static bool factorise_dense(radau* s, double h) {
   size_t n = s->ode.n;
   fill_matrices(s, h);
@@ -198,7 +199,7 @@ static bool factorise(radau* s, double h) {
 
 //------------------------------------ polynomials ------------------------------------
 
-// The collocation polynomial of the last step less its end, at `r` steps behind that end.
+// The collocation polynomial of the last step minus its end, at `r` steps behind that end.
 static double collocation(const radau* s, size_t i, double r) {
   return r * (s->p[0][i] + (r - (c[1] - 1)) * (s->p[1][i] + (r - (c[0] - 1)) * s->p[2][i]));
 }
@@ -214,8 +215,8 @@ static void keep_collocation(radau* s) {
   }
 }
 
-// Hermite's polynomial through both ends of the step and, where it is known, the beginning of the
-// step before it: order 5, where the collocation polynomial has 3.
+// The Hermite polynomial through both ends of the step and, if known, the beginning of the step
+// before it: order 5, where the collocation polynomial has 3.
 static void make_hermite(radau* s) {
   double a = s->before, b = s->t0, e = s->t1, h = e - b, g = b - a;
   s->knots.before = a, s->knots.begin = b, s->knots.end = e;
@@ -242,8 +243,8 @@ static double hermite(const radau* s, size_t i, double t) {
   return s->knots.x[i] + u * (s->knots.f[i] + u * (s->d[0][i] + v * (s->d[1][i] + v * more)));
 }
 
-// Derivatives of stiff components are of no use: a tiny error of the state is a large one of its
-// derivative. It shows at the stages.
+// Derivatives of stiff components are useless for interpolation: a tiny error of the state is a
+// large one of its derivative. The error is visible at the stages.
 static void look_at_dense(radau* s) {
   double h = s->t1 - s->t0, worst = 0;
   make_hermite(s);
@@ -264,13 +265,13 @@ static void transform(const double m[3][3], size_t n, double* const* from, doubl
   }
 }
 
-// Where a polynomial of the last step puts the stage at t0 + part h, less x0.
+// The extrapolation of a polynomial of the last step to the stage at t0 + part h, minus x0.
 static double guess(const radau* s, size_t i, double part, double h, bool by_hermite) {
   if (by_hermite) return hermite(s, i, s->t0 + part * h) - s->x0[i];
   return collocation(s, i, part * (s->accepted_h > 0 ? h / s->accepted_h : 1));
 }
 
-// Where the iteration begins: the last step's polynomial goes on, or at x0.
+// The initial guess of the iteration: extrapolation of the last step's polynomial, or x0.
 static void predict(radau* s, bool from_last, double h) {
   s->by_hermite = from_last && s->hermite_fits && s->hermite_was_closer;
   for (size_t i = 0; i < s->ode.n; i++) {
@@ -278,7 +279,7 @@ static void predict(radau* s, bool from_last, double h) {
   }
 }
 
-// Which of the polynomials comes closer to where the iteration ended: it begins the next one.
+// Selects the polynomial that was closer to the converged iteration for the next initial guess.
 static void compare_guesses(radau* s, double h) {
   double off[2];
   if (!s->hermite_fits) return;
@@ -289,8 +290,8 @@ static void compare_guesses(radau* s, double h) {
   s->hermite_was_closer = off[1] < off[0];
 }
 
-// What the iteration leaves goes to the same side in every step of an oscillation, and adds up.
-// From the better beginning it comes three times as close with the same work.
+// The iteration error has the same sign in every step of an oscillation and accumulates. From the
+// better initial guess it is three times smaller at the same cost.
 static double reach(const radau* s) { return s->by_hermite ? 0.3 * s->reach : s->reach; }
 
 static cpl_status stage_values(radau* s, double h) {
@@ -302,7 +303,7 @@ static cpl_status stage_values(radau* s, double h) {
   return CPL_OK;
 }
 
-// One iteration: w changes by what comes out in k. Returns the norm of the change.
+// One iteration: w changes by the result in k. Returns the norm of the change.
 static double iterate(radau* s, double h) {
   size_t n = s->ode.n;
   double real = real_value / h, re = pair_re / h, im = pair_im / h, sum = 0;
@@ -324,7 +325,7 @@ static double iterate(radau* s, double h) {
   return sqrt(sum / 3);
 }
 
-// Whether the iteration will come to its end in time; if not, how much shorter the step should be.
+// Whether the iteration will converge in time; if not, how much shorter the step should be.
 static bool promising(radau* s, int round, double size, double before, double* last_rate) {
   double now = size / before;
   s->rate = round == 1 ? now : sqrt(now * *last_rate);
@@ -340,7 +341,7 @@ static bool promising(radau* s, int round, double size, double before, double* l
   return false;
 }
 
-// CPL_RETRY: not with this step.
+// CPL_RETRY: no convergence with this step size.
 static cpl_status solve_stages(radau* s, double h) {
   double before = 0, last_rate = 0;
   s->shorter = 0.5;
@@ -364,8 +365,8 @@ static cpl_status solve_stages(radau* s, double h) {
 }
 
 // The error of the step in units of the tolerance, by the embedded formula. A second evaluation
-// takes out what a stiff component makes of it; what the matrix does not foresee of that
-// evaluation, as at a jump, is an error, too.
+// removes the contribution of stiff components; any deviation of that evaluation from the
+// linearisation, as at a jump, counts as an error, too.
 static cpl_status estimate(radau* s, double h, bool careful, double* out) {
   size_t n = s->ode.n;
   for (size_t i = 0; i < n; i++) {
@@ -394,12 +395,12 @@ static cpl_status estimate(radau* s, double h, bool careful, double* out) {
 
 //------------------------------------ step size ------------------------------------
 
-// No longer than `most`, the rest of the run as far as it is known: where nothing moves yet, time
-// has no other scale.
-static cpl_status first_step(radau* s, double most) {
-  double d0 = norm(s, s->x0), d1 = norm(s, s->f0), scale = isfinite(most) ? most : 1;
+// Limited by `max`, the rest of the run as far as it is known: where nothing moves yet, there is
+// no other time scale.
+static cpl_status first_step(radau* s, double max) {
+  double d0 = norm(s, s->x0), d1 = norm(s, s->f0), scale = isfinite(max) ? max : 1;
   bool still = d0 < 1e-5 || d1 * scale < 1e-5;  // in units of the tolerance
-  double h = fmin(still ? 1e-6 * scale : 0.01 * d0 / d1, most);
+  double h = fmin(still ? 1e-6 * scale : 0.01 * d0 / d1, max);
   for (size_t i = 0; i < s->ode.n; i++) s->trial[i] = s->x0[i] + h * s->f0[i];
   cpl_status st = rhs(s, s->t0 + h, s->trial, s->error);
   if (st < 0) return st;
@@ -410,7 +411,7 @@ static cpl_status first_step(radau* s, double most) {
   return CPL_OK;
 }
 
-// h / h_new from the error and the work of the step just tried.
+// h / h_new from the error and the cost of the step just tried.
 static double quotient(const radau* s, double error) {
   double work = safety * (1 + 2 * MAX_ITERATIONS) / (s->iterations + 2 * MAX_ITERATIONS);
   return fmax(fastest, fmin(slowest, pow(error, 0.25) / fmin(safety, work)));
@@ -426,7 +427,7 @@ static void choose_next(radau* s, double h, double error, bool rejected_before) 
   s->accepted_error = fmax(1e-2, error);
   double next = h / q;
   if (rejected_before) next = fmin(next, h);
-  // almost the same step again spares the factorisation
+  // almost the same step size avoids a factorisation
   bool same = s->rate <= keep_jacobian && next >= h && next <= 1.2 * h;
   s->h = same ? h : next;
   s->jac_known = s->jac_known && s->rate <= keep_jacobian;
@@ -473,7 +474,7 @@ static cpl_status finish(radau* s, double t_end) {
   return st == CPL_OK ? rhs(s, s->t1, s->x1, s->f1) : st;
 }
 
-// One try. CPL_RETRY: s->h is shorter now.
+// One attempt. CPL_RETRY: s->h is shorter now.
 static cpl_status attempt(radau* s, double h, double t_end, bool* rejected) {
   cpl_status st = s->jac_known ? CPL_OK : evaluate_jacobian(s);
   if (st < 0) return st;
@@ -520,7 +521,7 @@ static cpl_status begin_step(radau* s, double t_limit) {
   return st == CPL_OK && s->h == 0 ? first_step(s, t_limit - s->t0) : st;
 }
 
-// A step that the solver's time cannot tell from none, though the model's time can.
+// A step below the resolution of the solver's time, though not of the model's.
 static cpl_status skip(radau* s, double t_limit, double* t, double* x) {
   s->t0 = s->t1;
   memcpy(s->x0, s->x1, s->ode.n * sizeof *x);
@@ -540,22 +541,22 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL, "%s: at the beginning of a step", base->who);
   if (st < 0) return st;
   bool rejected = false;
-  double wish = 0;
+  double full_h = 0;
   st = CPL_RETRY;
   for (int tries = 0; st == CPL_RETRY; tries++) {
     double h = fmin(s->h, max_step);
-    // the first step of a span of a few roundings is chosen as a part of it: time has to advance
+    // the first step of an interval of a few roundings is a fraction of it: time has to advance
     if (tries == 0) h = fmax(h, 4 * DBL_EPSILON * fabs(s->t0));
     double end = s->t0 + h;
     bool cut = s->t0 + 1.0001 * h >= t_limit;
-    if (cut) wish = s->h, end = t_limit, h = t_limit - s->t0;
-    else wish = 0;
+    if (cut) full_h = s->h, end = t_limit, h = t_limit - s->t0;
+    else full_h = 0;
     if (!(end > s->t0) || tries > MAX_TRIES) return stuck(s, h);
     st = attempt(s, h, end, &rejected);
   }
   if (st < 0) return st;
-  if (wish > 0 && !rejected)
-    s->h = fmax(s->h, wish);  // a step cut short says little about the next
+  if (full_h > 0 && !rejected)
+    s->h = fmax(s->h, full_h);  // a step cut short says little about the next
   keep_collocation(s);
   s->f0_known = true;
   s->first = false;
@@ -565,22 +566,22 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   return CPL_OK;
 }
 
-// The stages of a step that begins without a guess.
+// The stages of a step that starts without a guess.
 static cpl_status solve_anew(radau* s, double h) {
   if (!factorise(s, h)) return CPL_RETRY;
   predict(s, false, h);
   return solve_stages(s, h);
 }
 
-// The step that follows is chosen by the whole step. Without the guess that the whole step began
-// with, an old Jacobian may not suffice.
+// The size of the next step is based on the whole step. Without the initial guess of the whole
+// step, an old Jacobian may not suffice.
 static cpl_status again(cpli_solver* base, double h, double* x) {
   radau* s = (radau*)base;
   cpl_status st = solve_anew(s, h);
   if (st == CPL_RETRY && !s->jac_fresh) {
     st = evaluate_jacobian(s);
     if (st == CPL_OK) st = solve_anew(s, h);
-    s->jac_fresh = false;  // the next step begins elsewhere
+    s->jac_fresh = false;  // the next step starts elsewhere
   }
   if (st == CPL_OK) st = finish(s, s->t0 + h);
   if (st != CPL_OK) return st;

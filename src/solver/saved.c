@@ -4,24 +4,24 @@
 // Saved states of a stepper made by cpl_integrate().
 #include "solver/integrated.h"
 
-// The solver's history is not part of it: with restart_each_step every step begins without one.
+// The solver's history is not saved: with restart_each_step every step starts without one.
 typedef struct saved {
   cpl_snapshot model;
   double t, t_start, next_time, careful_until, careful_step, stuck_since;
   int32_t stuck;
   cpli_cause pending;
   bool running, in_event, ended;
-  bool moved;       // curves, since the last step
-  size_t size;      // of all of it: the structure of the model may have become a larger one
+  bool moved;       // curves were set since the last step
+  size_t size;      // total size: the structure of the model may have grown
   int32_t stop;     // with ended
   int32_t rounds;   // with in_event
-  size_t n_curves;  // NOT_SAVED: they are not in it
-  double x[];       // and behind them indicators before curves moved, trails, curves and their refs
+  size_t n_curves;  // NOT_SAVED: curves are not included
+  double x[];       // followed by indicators before curves moved, trails, curves and their refs
 } saved;
 
 #define NOT_SAVED SIZE_MAX
 
-// Of what can be serialised: without curves.
+// Size of what can be serialised: without curves.
 static size_t saved_size(const cpli_integrate* s) {
   return sizeof(saved) + (s->all + s->nz) * sizeof(double) + 2 * s->nz * sizeof *s->trails;
 }
@@ -124,7 +124,7 @@ size_t cpli_integrate_serialize(const cpl_stepper* s, const cpl_snapshot* snapsh
   size_t size = saved_size((const cpli_integrate*)s);
   if (bytes == NULL) return size;
   memcpy(bytes, snapshot->data, size);
-  memset(bytes + offsetof(saved, model), 0, sizeof(cpl_snapshot));  // an address means nothing
+  memset(bytes + offsetof(saved, model), 0, sizeof(cpl_snapshot));  // a pointer is meaningless here
   memset(bytes + offsetof(saved, n_curves), 0xff, sizeof(size_t));  // NOT_SAVED
   return size;
 }

@@ -1,36 +1,36 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Projection for a method with a history that it gives nobody access to (Adams of CVODE, which
-// projects with BDF only): the method integrates w' = f(t, w + s), where w + s is the solution.
-// What a projection adds goes to s, and the history of w stays as it is. It consists of
+// Projection for a method whose history is not accessible (Adams of CVODE, which projects with BDF
+// only): the method integrates w' = f(t, w + s), where w + s is the solution. The correction of a
+// projection is added to s, and the history of w remains unchanged. The history consists of
 // derivatives, which a projection changes by no more than the tolerance times df/dx, far less than
-// the error test sees; a restart in its place would keep the method at order 1.
+// the error test resolves; a restart instead would keep the method at order 1.
 #include <math.h>
 
 #include "solver/solver.h"
 
 enum { MAX_TRIES = 10 };
-static const double too_far = 10;  // a projection in units of the tolerance
+static const double too_far = 10;  // longest projection accepted, in units of the tolerance
 
 typedef struct shifted {
   cpli_solver base;
   cpli_ode ode;  // of the solution
   cpli_solver* inner;
-  double *s, *last_s;  // now, and during the last step
+  double *s, *last_s;  // current shift, and the shift during the last step
   double *at, *work;   // w + s
   double *x0, *atol;   // where the last step began
   double t0, t1;       // the last step
 } shifted;
 
-static const double* place(shifted* p, const double* w) {
+static const double* shift_state(shifted* p, const double* w) {
   for (size_t i = 0; i < p->ode.n; i++) p->at[i] = w[i] + p->s[i];
   return p->at;
 }
 
 static cpl_status rhs(void* user, double t, const double* w, double* dx) {
   shifted* p = user;
-  return p->ode.rhs(p->ode.user, t, place(p, w), dx);
+  return p->ode.rhs(p->ode.user, t, shift_state(p, w), dx);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -48,9 +48,9 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   return p->inner->ops->start(p->inner, t, x, atol);
 }
 
-// From the end of the last step to x, which is projected then. CPL_RETRY: it cannot be.
+// From the end of the last step to x, which is then projected. CPL_RETRY: not possible.
 static cpl_status try_step(shifted* p, double t_limit, double max_step, double* t, double* x) {
-  for (size_t i = 0; i < p->ode.n; i++) x[i] -= p->s[i];  // it may stay where it is
+  for (size_t i = 0; i < p->ode.n; i++) x[i] -= p->s[i];  // also valid without a step
   cpl_status st = p->inner->ops->step(p->inner, t_limit, max_step, t, x);
   if (st < 0) return st;
   memcpy(p->last_s, p->s, p->ode.n * sizeof *x);
@@ -86,7 +86,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   }
 }
 
-// The shift grows over the step, so that the solution is continuous.
+// The shift grows linearly over the step, so that the solution is continuous.
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   shifted* p = (shifted*)base;
   double part = p->t1 > p->t0 ? fmin(fmax((t - p->t0) / (p->t1 - p->t0), 0), 1) : 1;

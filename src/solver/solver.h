@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A solver takes steps of an ordinary differential equation x' = f(t, x). It knows nothing of
-// models and events: integrate.c hands it the functions, crossings.c finds events on its dense
-// output. Its time begins at zero with the run, so that large times cost no accuracy. One file per
-// method.
+// A solver takes steps of an ordinary differential equation x' = f(t, x), independent of models and
+// events: integrate.c provides the functions, crossings.c finds events on its dense output. Its
+// time starts at zero with the run, so that large times cost no accuracy. One file per method.
 #pragma once
 
 #include "base/base.h"
@@ -16,32 +15,32 @@ typedef struct cpli_ode {
   size_t n;
   void* user;
   cpl_status (*rhs)(void* user, double t, const double* x, double* dx);
-  const char* (*name)(void* user, size_t i);  // of an unknown, for messages
-  /// df/dx, column after column. Nullable: the method is explicit, or the linear system is the
-  /// equation's own.
+  const char* (*name)(void* user, size_t i);  // name of an unknown, for messages
+  /// df/dx, by columns. Nullable: the method is explicit, or the equation solves the linear system
+  /// itself.
   cpl_status (*jacobian)(void* user, double t, const double* x, double* out);
-  const cpli_pattern* pattern;  // where it may be other than zero. Nullable: anywhere
-  /// The same, only the entries of the pattern. Nullable: without a pattern.
+  const cpli_pattern* pattern;  // sparsity pattern. Nullable: full
+  /// Only the entries of the pattern. Nullable: without a pattern.
   cpl_status (*entries)(void* user, double t, const double* x, double* out);
-  /// The linear system (I - gamma df/dx) dx = r of Newton's method, solved by the equation itself:
-  /// it knows its structure. Nullable, both: the solver factorises a dense matrix.
+  /// The linear system (I - gamma df/dx) dx = r of Newton's method, solved by the equation itself
+  /// with its structure. Nullable, both: the solver factorises a dense matrix.
   cpl_status (*newton_setup)(void* user, double t, const double* x, double gamma, bool fresh);
   cpl_status (*newton_solve)(void* user, const double* r, double* dx);
   /// out = df/dx v. Nullable: GMRES uses differences.
   cpl_status (*jacobian_times)(void* user, double t, const double* x, const double* v, double* out);
-  /// Brings the end of a step back onto the constraints where that is wanted. CPL_RETRY: it cannot,
-  /// or it would have to go further than `limit` in units of the tolerance. Nullable.
+  /// Projects the end of a step onto the constraints where that is due. CPL_RETRY: not possible, or
+  /// only further than `limit` in units of the tolerance. Nullable.
   cpl_status (*project)(void* user, double t, double* x, double limit);
-  /// The same for solvers that project in their error control: the correction, however long, and
-  /// the error with a tenth of what the projection removes. error: Nullable.
+  /// The same for solvers that project in their error control: the correction, of any length, and
+  /// the error with the component removed by the projection reduced to a tenth. error: Nullable.
   cpl_status (*correct)(void* user, double t, const double* x, double* correction, double* error);
-  /// What has to be added to x where its size matters: error weights. Nullable.
+  /// The vector to add to x where its magnitude matters: error weights. Nullable.
   const double* shift;
-  /// The last so many of x are algebraic variables: rhs gives residuals for them, which are zero on
-  /// the solution, jacobian their derivatives, and newton_solve has them as they are.
+  /// The last so many of x are algebraic variables: rhs gives their residuals, which are zero on
+  /// the solution, jacobian their derivatives, and newton_solve includes them unscaled.
   size_t n_algebraic;
-  /// Slopes of the algebraic variables, for a start: written behind those of the states, which are
-  /// there. Required with some.
+  /// Slopes of the algebraic variables, for a start: written behind the given ones of the states.
+  /// Required if there are any.
   cpl_status (*slopes)(void* user, double t, const double* x, double* dx);
 } cpli_ode;
 
@@ -49,18 +48,18 @@ typedef struct cpli_solver cpli_solver;
 
 typedef struct cpli_solver_ops {
   void (*destroy)(cpli_solver* s);
-  /// Begin anew at (t, x) with absolute tolerances atol[n].
+  /// Restart at (t, x) with absolute tolerances atol[n].
   cpl_status (*start)(cpli_solver* s, double t, const double* x, const double* atol);
-  /// One step of the method, not past t_limit and not longer than max_step; *t and x are its end.
+  /// One step of the method, limited by t_limit and max_step; *t and x are its end.
   cpl_status (*step)(cpli_solver* s, double t_limit, double max_step, double* t, double* x);
   /// The solution inside the last step.
   cpl_status (*interpolate)(cpli_solver* s, double t, double* x);
   /// Repeats the last step from its beginning with the length h, at most its own; x is its end. For
-  /// methods whose steps are more accurate than what they interpolate. CPL_RETRY: it cannot.
+  /// methods whose steps are more accurate than their dense output. CPL_RETRY: not possible.
   /// Nullable.
   cpl_status (*again)(cpli_solver* s, double h, double* x);
-  /// The solution inside the last step as accurate as its end, at the cost of a step. CPL_RETRY: it
-  /// cannot. Nullable: interpolate is that accurate.
+  /// The solution inside the last step, as accurate as its end, at the cost of a step. CPL_RETRY:
+  /// not possible. Nullable: interpolate is that accurate.
   cpl_status (*solution)(cpli_solver* s, double t, double* x);
 } cpli_solver_ops;
 
@@ -68,8 +67,8 @@ struct cpli_solver {
   const cpli_solver_ops* ops;
   cpl_context* ctx;
   const char* who;          // name of the model, for messages
-  const double* origin;     // the model's time where the solver's is zero, likewise
-  cpl_solver_stats* stats;  // counted into
+  const double* origin;     // the model's time at the solver's time zero, likewise
+  cpl_solver_stats* stats;  // updated by the solver
 };
 
 /// The model's time, for messages.

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A model of variable structure has other states and indicators after an event: each structure gets
-// a solver of its own when it occurs first, and keeps it.
+// a solver of its own at its first occurrence, and keeps it.
 #include "solver/integrated.h"
 
-// What is in the stepper itself while its structure is the present one.
+// The data that is in the stepper itself for the current structure.
 typedef struct fitted {
   const cpl_description* desc;
   cpli_solver* solver;
@@ -68,17 +68,17 @@ static void load(cpli_integrate* s, const fitted* f) {
 }
 
 static fitted* find(const cpli_integrate* s, const cpl_description* desc) {
-  for (size_t i = 0; i < s->met->n; i++) {
-    if (s->met->items[i].desc == desc) return &s->met->items[i];
+  for (size_t i = 0; i < s->structures->n; i++) {
+    if (s->structures->items[i].desc == desc) return &s->structures->items[i];
   }
   return NULL;
 }
 
-// Puts the present structure among those that were met.
+// Stores the current structure in the list.
 static cpl_status remember(cpli_integrate* s) {
   cpl_context* ctx = s->base.base.ctx;
-  struct cpli_structures* m = s->met;
-  if (m == NULL) s->met = m = cpli_alloc(ctx, 1, sizeof *m);
+  struct cpli_structures* m = s->structures;
+  if (m == NULL) s->structures = m = cpli_alloc(ctx, 1, sizeof *m);
   if (m == NULL) return cpli_nomem(ctx);
   fitted* there = find(s, s->base.base.desc);
   if (there == NULL) {
@@ -89,7 +89,7 @@ static cpl_status remember(cpli_integrate* s) {
   return CPL_OK;
 }
 
-// A new structure: what fails on the way belongs to the stepper, which is destroyed with it.
+// A new structure: on failure the stepper owns what was made so far and destroys it.
 static cpl_status fit(cpli_integrate* s) {
   load(s, &(fitted){.desc = s->m->base.desc, .stop_at_steps_end = s->stops_at_ends});
   cpl_status st = cpli_integrate_fit(s);
@@ -108,26 +108,26 @@ cpl_status cpli_structures_follow(cpli_integrate* s) {
 }
 
 void cpli_structures_forget(cpli_integrate* s) {
-  if (s->met == NULL) return;
+  if (s->structures == NULL) return;
   fitted present;
   store(s, &present);
-  for (size_t i = 0; i < s->met->n; i++) {
-    load(s, &s->met->items[i]);
+  for (size_t i = 0; i < s->structures->n; i++) {
+    load(s, &s->structures->items[i]);
     cpli_watch_begin(s);
   }
   load(s, &present);
 }
 
 void cpli_structures_destroy(cpli_integrate* s) {
-  if (s->met == NULL) return;
+  if (s->structures == NULL) return;
   fitted present;
   store(s, &present);
-  for (size_t i = 0; i < s->met->n; i++) {
-    if (s->met->items[i].desc == present.desc) continue;
-    load(s, &s->met->items[i]);
+  for (size_t i = 0; i < s->structures->n; i++) {
+    if (s->structures->items[i].desc == present.desc) continue;
+    load(s, &s->structures->items[i]);
     cpli_integrate_unfit(s);
   }
   load(s, &present);
-  cpli_free(s->base.base.ctx, s->met->items);
-  cpli_free(s->base.base.ctx, s->met);
+  cpli_free(s->base.base.ctx, s->structures->items);
+  cpli_free(s->base.base.ctx, s->structures);
 }

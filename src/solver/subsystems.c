@@ -1,41 +1,42 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A model in pieces that do not influence each other: each has its own stepper with its own solver,
-// and together they are one stepper. The piece whose solver has come least far steps next, so that
-// all have been integrated up to where the first event is found. There only that piece has to stop:
-// the others stay ahead, and are interpolated when somebody asks for their values. An event costs
-// the same however many pieces there are, but for the logarithm of the heap they are kept in.
+// A model that consists of subsystems, which do not influence each other: each has its own stepper
+// with its own solver, and together they are one stepper. The subsystem whose solver is furthest
+// behind steps next, so that all have been integrated up to the first event. Only the subsystem
+// with the event has to stop there: the others stay ahead and are interpolated when their values
+// are requested. The cost of an event does not depend on the number of subsystems but for the
+// logarithm of their heap.
 #include <math.h>
 
 #include "base/heap.h"
 #include "solver/integrated.h"
 
-typedef struct pieces {
+typedef struct subsystems {
   cpl_stepper base;
-  cpl_model* whole;  // taken apart; it has the description
+  cpl_model* whole;  // the model before the split; it has the description
   cpl_subsystems map;
   cpli_integrate** steppers;
   int32_t n;
-  cpli_heap heap;    // the one that came least far first
-  int32_t* memory;   // of it and of those who wait
-  int32_t* waiting;  // those with an event that waits for its update
+  cpli_heap heap;    // the subsystem furthest behind first
+  int32_t* memory;   // of the heap and the waiting list
+  int32_t* waiting;  // subsystems with an event whose update is pending
   int32_t n_waiting;
   bool* waits;
-  double t;       // where outputs are
-  bool again;     // the event is not over: pieces ask for another update
+  double t;       // output time
+  bool again;     // the event continues: subsystems request another update
   double limit;   // t_limit of the last step: at it, inputs may jump
-  double looked;  // t_end of the last step: indicators of all pieces were compared there
+  double looked;  // t_end of the last step: indicators of all subsystems were compared there
   bool running, ended;
-  int32_t stop;  // the number of who ended it
+  int32_t stop;  // stop number of the subsystem that ended the run
   cpl_solver_stats sum;
-} pieces;
+} subsystems;
 
-//------------------------------------ who is next ------------------------------------
+//------------------------------------ scheduling ------------------------------------
 
-// At the same time those whose step is still open: an event may wait at its end.
+// At equal times, a subsystem with an incomplete step comes first: an event may be due at its end.
 static bool before(const void* user, int32_t i, int32_t k) {
-  const pieces* p = user;
+  const subsystems* p = user;
   const cpli_integrate *a = p->steppers[i], *b = p->steppers[k];
   if (a->t_step != b->t_step) return a->t_step < b->t_step;
   bool open = cpli_integrate_open(a);
@@ -44,8 +45,8 @@ static bool before(const void* user, int32_t i, int32_t k) {
 
 //------------------------------------ steps ------------------------------------
 
-// Takes over what became of a piece.
-static void heed(pieces* p, int32_t i) {
+// Takes over the outcome of a step of a subsystem.
+static void take_outcome(subsystems* p, int32_t i) {
   const cpli_integrate* s = p->steppers[i];
   p->ended = p->ended || s->ended;
   if (s->ended && s->stop > 0 && (p->stop == 0 || s->stop < p->stop)) p->stop = s->stop;
@@ -55,9 +56,10 @@ static void heed(pieces* p, int32_t i) {
   }
 }
 
-// A piece at the present time. An event before it that shows only there (two crossings within one
-// step) is made up for by this piece alone: the others have gone on, and none depends on it.
-static cpl_status bring(pieces* p, int32_t i) {
+// A subsystem at the current time. An event before it that is visible only there (two crossings
+// within one step) is handled later by this subsystem alone: the others have advanced, and none
+// depends on it.
+static cpl_status bring(subsystems* p, int32_t i) {
   cpli_integrate* s = p->steppers[i];
   cpl_status st = cpli_integrate_look(s, p->t);
   if (st < 0 || s->t_step >= p->t) return st;
@@ -68,32 +70,32 @@ static cpl_status bring(pieces* p, int32_t i) {
     else st = cpli_integrate_ahead(s, p->t, p->limit);
   }
   cpli_heap_sort_in(&p->heap, i);
-  heed(p, i);
+  take_outcome(p, i);
   return st;
 }
 
-static cpl_status update(pieces* p, int32_t i, bool once) {
+static cpl_status update(subsystems* p, int32_t i, bool once) {
   cpl_status st = bring(p, i);
   if (st >= 0) st = cpli_integrate_update(p->steppers[i], once);
   cpli_heap_sort_in(&p->heap, i);
-  heed(p, i);
+  take_outcome(p, i);
   return st;
 }
 
-static cpl_status update_all(pieces* p, bool once) {
+static cpl_status update_all(subsystems* p, bool once) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n && st >= 0; i++) st = update(p, i, once);
   return st;
 }
 
-static void forget_waiting(pieces* p) {
+static void forget_waiting(subsystems* p) {
   for (int32_t k = 0; k < p->n_waiting; k++) p->waits[p->waiting[k]] = false;
   p->n_waiting = 0;
 }
 
-// Those whose event waits; all of them when nobody's does, where inputs may have jumped, and
-// between updates of one event. Pieces that ask for another update wait again.
-static cpl_status update_waiting(pieces* p, bool once) {
+// Subsystems with a pending event; all of them when none has one, where inputs may have jumped, and
+// between updates of one event. Subsystems that request another update become pending again.
+static cpl_status update_waiting(subsystems* p, bool once) {
   int32_t n = p->n_waiting;
   cpl_status st = CPL_OK;
   forget_waiting(p);
@@ -102,7 +104,7 @@ static cpl_status update_waiting(pieces* p, bool once) {
   return st;
 }
 
-static cpl_status restart_all(pieces* p) {
+static cpl_status restart_all(subsystems* p) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n && st >= 0; i++) {
     st = bring(p, i);
@@ -112,8 +114,8 @@ static cpl_status restart_all(pieces* p) {
   return st;
 }
 
-// Pieces that have gone past t_end compare their indicators there, before others go on.
-static cpl_status look_at_end(pieces* p, double t_end) {
+// Subsystems that are ahead of t_end compare their indicators there, before others advance.
+static cpl_status look_at_end(subsystems* p, double t_end) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n && st >= 0 && t_end != p->looked; i++) {
     cpli_integrate* s = p->steppers[i];
@@ -133,8 +135,8 @@ static cpl_status go_on(cpli_integrate* s, double t_end, double t_limit) {
   return st >= 0 && s->nz > 0 && s->t_step > t_end ? cpli_integrate_look(s, t_end) : st;
 }
 
-// Everybody to t_end, or to the first event before it; events at the same time are found together.
-static cpl_status advance(pieces* p, double t_end, double t_limit) {
+// Advances all to t_end, or to the first event before it; simultaneous events are found together.
+static cpl_status advance(subsystems* p, double t_end, double t_limit) {
   cpl_status st = look_at_end(p, t_end);
   double stop = t_end;
   while (st >= 0 && !p->ended) {
@@ -143,7 +145,7 @@ static cpl_status advance(pieces* p, double t_end, double t_limit) {
     if (s->t_step > stop) break;
     if (!cpli_integrate_open(s) && s->t_step >= stop) break;
     st = go_on(s, t_end, t_limit);
-    heed(p, i);
+    take_outcome(p, i);
     if (p->n_waiting > 0 || p->ended) stop = fmin(stop, s->t);
     cpli_heap_sort_in(&p->heap, i);
   }
@@ -152,7 +154,7 @@ static cpl_status advance(pieces* p, double t_end, double t_limit) {
 }
 
 static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
-  pieces* p = (pieces*)base;
+  subsystems* p = (subsystems*)base;
   cpl_status st = CPL_OK;
   *result = (cpl_step_result){0};
   if (!p->ended && (p->n_waiting > 0 || t_end <= p->t)) {
@@ -172,32 +174,32 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
 
 //------------------------------------ values ------------------------------------
 
-enum { RUN = 64 };  // references handed on in one call
+enum { RUN = 64 };  // references per call
 
-static cpl_status refuse(const pieces* p, uint32_t ref) {
+static cpl_status refuse(const subsystems* p, uint32_t ref) {
   return cpl_fail(p->base.base.ctx, CPL_ERR_INPUT, "%s: there is no variable %u", p->base.base.name,
                   (unsigned)ref);
 }
 
-// The stepper of a piece, brought to the present time if it is not there.
-static cpl_status present(pieces* p, int32_t i, cpl_component** out) {
+// The stepper of a subsystem, brought to the current time.
+static cpl_status present(subsystems* p, int32_t i, cpl_component** out) {
   *out = &p->steppers[i]->base.base;
   return p->running ? bring(p, i) : CPL_OK;
 }
 
-// References that follow each other in one piece; n > 0.
-static cpl_status run_of(pieces* p, const uint32_t* refs, size_t n, cpl_component** c,
+// The longest run of references in one subsystem; n > 0.
+static cpl_status run_of(subsystems* p, const uint32_t* refs, size_t n, cpl_component** c,
                          uint32_t* inner, size_t* count) {
-  int32_t piece = -1;
+  int32_t subsystem = -1;
   for (*count = 0; *count < n && *count < RUN; ++*count) {
     uint32_t ref = refs[*count];
     if (ref >= p->map.n_refs) return refuse(p, ref);
     const cpl_subsystem_ref* at = &p->map.refs[p->map.first[ref]];
-    if (piece >= 0 && at->piece != piece) break;
-    piece = at->piece;
+    if (subsystem >= 0 && at->piece != subsystem) break;
+    subsystem = at->piece;
     inner[*count] = at->ref;
   }
-  return present(p, piece, c);
+  return present(p, subsystem, c);
 }
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
@@ -205,7 +207,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   cpl_component* s;
   cpl_status st = CPL_OK;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    st = run_of((subsystems*)c, refs + i, n - i, &s, inner, &count);
     if (st == CPL_OK) st = s->ops->get_real(s, inner, count, values + i);
   }
   return st;
@@ -217,7 +219,7 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_component* s;
   cpl_status st = CPL_OK;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    st = run_of((subsystems*)c, refs + i, n - i, &s, inner, &count);
     if (st == CPL_OK) st = s->ops->get_integer(s, type, inner, count, values + i);
   }
   return st;
@@ -229,7 +231,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_component* s;
   cpl_status st = CPL_OK;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    st = run_of((subsystems*)c, refs + i, n - i, &s, inner, &count);
     if (st == CPL_OK) st = s->ops->get_string(s, inner, count, values + i);
   }
   return st;
@@ -240,14 +242,14 @@ static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, c
   cpl_component* s;
   cpl_status st = CPL_OK;
   for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    st = run_of((pieces*)c, refs + i, n - i, &s, inner, &count);
+    st = run_of((subsystems*)c, refs + i, n - i, &s, inner, &count);
     if (st == CPL_OK) st = s->ops->get_binary(s, inner, count, values + i);
   }
   return st;
 }
 
-// One value to all pieces that have a copy of it.
-static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* value) {
+// Sets one value in all subsystems that have a copy of it.
+static cpl_status set_one(subsystems* p, uint32_t ref, cpl_type type, const void* value) {
   if (ref >= p->map.n_refs) return refuse(p, ref);
   cpl_status st = CPL_OK;
   for (int32_t k = p->map.first[ref]; k < p->map.first[ref + 1] && st >= 0; k++) {
@@ -260,7 +262,7 @@ static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* va
     else if (type == CPL_BINARY) st = c->ops->set_binary(c, &at->ref, 1, value);
     else st = c->ops->set_integer(c, type, &at->ref, 1, value);
     if (!p->running) continue;
-    heed(p, at->piece);
+    take_outcome(p, at->piece);
     cpli_heap_sort_in(&p->heap, at->piece);
   }
   return st;
@@ -268,14 +270,15 @@ static cpl_status set_one(pieces* p, uint32_t ref, cpl_type type, const void* va
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) st = set_one((pieces*)c, refs[i], CPL_REAL, &values[i]);
+  for (size_t i = 0; i < n && st >= 0; i++)
+    st = set_one((subsystems*)c, refs[i], CPL_REAL, &values[i]);
   return st;
 }
 
 static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               const int64_t* values) {
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) st = set_one((pieces*)c, refs[i], type, &values[i]);
+  for (size_t i = 0; i < n && st >= 0; i++) st = set_one((subsystems*)c, refs[i], type, &values[i]);
   return st;
 }
 
@@ -283,7 +286,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++)
-    st = set_one((pieces*)c, refs[i], CPL_STRING, &values[i]);
+    st = set_one((subsystems*)c, refs[i], CPL_STRING, &values[i]);
   return st;
 }
 
@@ -291,12 +294,12 @@ static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
                              const cpl_binary* values) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++)
-    st = set_one((pieces*)c, refs[i], CPL_BINARY, &values[i]);
+    st = set_one((subsystems*)c, refs[i], CPL_BINARY, &values[i]);
   return st;
 }
 
 static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* curve) {
-  pieces* p = (pieces*)base;
+  subsystems* p = (subsystems*)base;
   if (ref >= p->map.n_refs) return refuse(p, ref);
   cpl_status st = CPL_OK;
   for (int32_t k = p->map.first[ref]; k < p->map.first[ref + 1] && st >= 0; k++) {
@@ -308,58 +311,58 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
 
 //------------------------------------ life ------------------------------------
 
-#define FOR_EACH_PIECE(p, st, call)                       \
-  for (int32_t k_ = 0; k_ < (p)->n && (st) >= 0; k_++) {  \
-    cpl_component* piece = &(p)->steppers[k_]->base.base; \
-    (st) = (call);                                        \
+#define FOR_EACH_SUBSYSTEM(p, st, call)                       \
+  for (int32_t k_ = 0; k_ < (p)->n && (st) >= 0; k_++) {      \
+    cpl_component* subsystem = &(p)->steppers[k_]->base.base; \
+    (st) = (call);                                            \
   }
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   cpl_status st = CPL_OK;
-  ((pieces*)c)->t = settings->start_time;
-  FOR_EACH_PIECE((pieces*)c, st, piece->ops->setup(piece, settings));
+  ((subsystems*)c)->t = settings->start_time;
+  FOR_EACH_SUBSYSTEM((subsystems*)c, st, subsystem->ops->setup(subsystem, settings));
   return st;
 }
 
 static cpl_status enter_init(cpl_component* c) {
   cpl_status st = CPL_OK;
-  FOR_EACH_PIECE((pieces*)c, st, piece->ops->enter_init(piece));
+  FOR_EACH_SUBSYSTEM((subsystems*)c, st, subsystem->ops->enter_init(subsystem));
   return st;
 }
 
 static cpl_status exit_init(cpl_component* c) {
-  pieces* p = (pieces*)c;
+  subsystems* p = (subsystems*)c;
   cpl_status st = CPL_OK;
-  FOR_EACH_PIECE(p, st, piece->ops->exit_init(piece));
+  FOR_EACH_SUBSYSTEM(p, st, subsystem->ops->exit_init(subsystem));
   p->running = true;
   p->limit = INFINITY;
   p->looked = p->t;
-  for (int32_t i = 0; i < p->n; i++) heed(p, i);
+  for (int32_t i = 0; i < p->n; i++) take_outcome(p, i);
   cpli_heap_sort(&p->heap);
   return st;
 }
 
 static cpl_status terminate(cpl_component* c) {
-  pieces* p = (pieces*)c;
+  subsystems* p = (subsystems*)c;
   cpl_status st = CPL_OK;
   p->running = false;
-  FOR_EACH_PIECE(p, st, piece->ops->terminate(piece));
+  FOR_EACH_SUBSYSTEM(p, st, subsystem->ops->terminate(subsystem));
   return st;
 }
 
 static cpl_status reset(cpl_component* c) {
-  pieces* p = (pieces*)c;
+  subsystems* p = (subsystems*)c;
   cpl_status st = CPL_OK;
   forget_waiting(p);
   p->running = p->ended = false;
   p->stop = 0;
-  FOR_EACH_PIECE(p, st, piece->ops->reset(piece));
+  FOR_EACH_SUBSYSTEM(p, st, subsystem->ops->reset(subsystem));
   return st;
 }
 
 static void destroy(cpl_component* c) {
   if (c == NULL) return;
-  pieces* p = (pieces*)c;
+  subsystems* p = (subsystems*)c;
   for (int32_t i = 0; i < p->n && p->steppers != NULL; i++) {
     cpl_component* s = p->steppers[i] != NULL ? &p->steppers[i]->base.base : NULL;
     if (s != NULL) s->ops->destroy(s);
@@ -376,13 +379,13 @@ static void destroy(cpl_component* c) {
 typedef struct saved {
   double t, limit;
   bool running, ended;
-  cpl_snapshot piece[];
+  cpl_snapshot subsystem[];
 } saved;
 
 static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
-  pieces* p = (pieces*)c;
+  subsystems* p = (subsystems*)c;
   saved* k = snapshot->data;
-  if (k == NULL) k = cpli_alloc(c->ctx, 1, sizeof *k + (size_t)p->n * sizeof *k->piece);
+  if (k == NULL) k = cpli_alloc(c->ctx, 1, sizeof *k + (size_t)p->n * sizeof *k->subsystem);
   if (k == NULL) return cpli_nomem(c->ctx);
   snapshot->data = k;
   k->t = p->t, k->limit = p->limit, k->running = p->running, k->ended = p->ended;
@@ -390,13 +393,13 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   for (int32_t i = 0; i < p->n && st >= 0; i++) {
     cpl_component* s;
     st = present(p, i, &s);
-    if (st >= 0) st = s->ops->save(s, &k->piece[i]);
+    if (st >= 0) st = s->ops->save(s, &k->subsystem[i]);
   }
   return st;
 }
 
 static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  pieces* p = (pieces*)c;
+  subsystems* p = (subsystems*)c;
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
   forget_waiting(p);
@@ -404,20 +407,20 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   p->t = k->t, p->limit = k->limit, p->running = k->running, p->ended = k->ended;
   for (int32_t i = 0; i < p->n && st >= 0; i++) {
     cpl_component* s = &p->steppers[i]->base.base;
-    st = s->ops->restore(s, &k->piece[i]);
-    heed(p, i);
+    st = s->ops->restore(s, &k->subsystem[i]);
+    take_outcome(p, i);
   }
   cpli_heap_sort(&p->heap);
   return st;
 }
 
 static void forget(cpl_component* c, cpl_snapshot* snapshot) {
-  pieces* p = (pieces*)c;
+  subsystems* p = (subsystems*)c;
   saved* k = snapshot->data;
   if (k == NULL) return;
   for (int32_t i = 0; i < p->n; i++) {
     cpl_component* s = &p->steppers[i]->base.base;
-    s->ops->forget(s, &k->piece[i]);
+    s->ops->forget(s, &k->subsystem[i]);
   }
   cpli_free(c->ctx, k);
   snapshot->data = NULL;
@@ -435,7 +438,7 @@ static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS},  // rolls back or not
     {COMMON_OPS, .save = save, .restore = restore, .forget = forget}};
 static double next_break(cpl_stepper* base, double tolerance) {
-  const pieces* p = (const pieces*)base;
+  const subsystems* p = (const subsystems*)base;
   double next = INFINITY;
   for (int32_t i = 0; i < p->n; i++) {
     cpl_model* m = p->steppers[i]->m;
@@ -448,8 +451,8 @@ static double next_break(cpl_stepper* base, double tolerance) {
 static const cpl_stepper_ops stepper_ops = {
     .step = step, .set_curve = set_curve, .next_break = next_break};
 
-// The weakest of all pieces.
-static void find_capabilities(pieces* p) {
+// The capabilities that all subsystems have.
+static void find_capabilities(subsystems* p) {
   cpl_capabilities can = p->steppers[0]->base.base.can;
   can.directional = false;
   for (int32_t i = 1; i < p->n; i++) {
@@ -462,7 +465,7 @@ static void find_capabilities(pieces* p) {
   p->base.base.ops = &component_ops[can.save_restore];
 }
 
-static cpl_status allocate(pieces* p) {
+static cpl_status allocate(subsystems* p) {
   cpl_context* ctx = p->base.base.ctx;
   size_t n = (size_t)p->n;
   p->steppers = cpli_alloc(ctx, n, sizeof(cpli_integrate*));
@@ -479,7 +482,7 @@ static void destroy_models(const cpl_subsystems* from, int32_t first) {
     from->models[i]->base.ops->destroy(&from->models[i]->base);
 }
 
-static cpl_status make_steppers(pieces* p, const cpl_solver_def* def) {
+static cpl_status make_steppers(subsystems* p, const cpl_solver_def* def) {
   cpl_status st = allocate(p);
   int32_t i = 0;
   for (; i < p->n && st >= 0; i++) {
@@ -494,14 +497,14 @@ static cpl_status make_steppers(pieces* p, const cpl_solver_def* def) {
 cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* map,
                                      const cpl_solver_def* def, cpl_stepper** out) {
   cpl_context* ctx = whole->base.ctx;
-  pieces* p = cpli_alloc(ctx, 1, sizeof *p);
+  subsystems* p = cpli_alloc(ctx, 1, sizeof *p);
   *out = NULL;
   if (p == NULL) {
     destroy_models(map, 0);
     whole->base.ops->destroy(&whole->base);
     return cpli_nomem(ctx);
   }
-  *p = (pieces){.whole = whole, .map = *map, .n = map->n};
+  *p = (subsystems){.whole = whole, .map = *map, .n = map->n};
   p->base = (cpl_stepper){.base = {.ops = &component_ops[0],
                                    .desc = whole->base.desc,
                                    .ctx = ctx,
@@ -542,7 +545,7 @@ void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from) {
 
 const cpl_solver_stats* cpli_subsystems_stats(const cpl_stepper* base) {
   if (base->ops != &stepper_ops) return NULL;
-  pieces* p = (pieces*)base;
+  subsystems* p = (subsystems*)base;
   p->sum = (cpl_solver_stats){0};
   for (int32_t i = 0; i < p->n; i++) cpli_stats_add(&p->sum, &p->steppers[i]->stats);
   p->sum.groups = p->n;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Implements the interface SUNNonlinearSolver; the largest ratio of residual and correction that
-// was confirmed lately is kept per row.
+// Implements the interface SUNNonlinearSolver; per row, the largest recently confirmed ratio of
+// residual and correction is kept.
 #include "solver/sun_newton.h"
 
 #include <float.h>
@@ -11,10 +11,10 @@
 
 enum { ENOUGH = 3 };  // checks in a row
 
-static const double range = 6;        // times the ratio that was found right: to be checked again
-static const double matters = 3;      // of a residual, in units of the iteration's tolerance
-static const double contracts = 0.7;  // of a residual and of a correction: the Jacobian is right
-static const double forgotten = 0.5;  // what remains of a ratio where smaller ones are met
+static const double range = 6;        // multiple of the confirmed ratio that requires a new check
+static const double matters = 3;      // size of a residual, in units of the iteration's tolerance
+static const double contracts = 0.7;  // contraction at which the Jacobian is confirmed
+static const double forgotten = 0.5;  // decay of a confirmed ratio where smaller ones occur
 
 typedef struct content {
   cpl_context* ctx;
@@ -23,10 +23,10 @@ typedef struct content {
   SUNNonlinSolLSolveFn solve;
   SUNNonlinSolConvTestFn converged;
   void* converged_data;
-  N_Vector r, d;            // the residual and the correction that it leads to
+  N_Vector r, d;            // the residual and its correction
   N_Vector last_r, last_d;  // those of the iteration before
-  N_Vector ratio;  // of residual and correction, of each row: the largest found right lately
-  int confirmed;   // checks in a row that found larger ones right
+  N_Vector ratio;           // of residual and correction, per row: the largest confirmed recently
+  int confirmed;            // consecutive checks that confirmed larger ones
   int max_iterations, iteration;
   long iterations, failures;  // of the last solution
   booleantype current;        // the Jacobian was evaluated in this solution
@@ -52,13 +52,13 @@ static rows rows_of(const content* k, N_Vector weight) {
                 .ratio = N_VGetArrayPointer(k->ratio)};
 }
 
-// Whether a row has a residual that is larger than the tolerance and led to a correction that is
-// much smaller than it: by more than was found right before.
-static bool is_doubtful(const rows* k, double least) {
+// Whether a row has a residual above the tolerance that led to a much smaller correction, by more
+// than the confirmed ratio.
+static bool is_doubtful(const rows* k, double min) {
   bool doubtful = false;
   for (sunindextype i = 0; i < k->n; i++) {
     double r = fabs(k->r[i]), d = fabs(k->d[i]);
-    if (r * k->w[i] <= least) continue;
+    if (r * k->w[i] <= min) continue;
     doubtful = doubtful || r > range * k->ratio[i] * d;
     if (range * r < k->ratio[i] * d) k->ratio[i] = fmax(forgotten * k->ratio[i], 1);
   }
@@ -66,22 +66,22 @@ static bool is_doubtful(const rows* k, double least) {
 }
 
 // After one more iteration: whether the residuals followed the corrections. Where they did not, the
-// next correction is as large as the one before.
-static bool is_confirmed(const rows* k, double least) {
+// next correction is as large as the previous one.
+static bool is_confirmed(const rows* k, double min) {
   for (sunindextype i = 0; i < k->n; i++) {
-    if (fabs(k->r[i]) * k->w[i] > least && fabs(k->r[i]) > contracts * fabs(k->last_r[i]) &&
+    if (fabs(k->r[i]) * k->w[i] > min && fabs(k->r[i]) > contracts * fabs(k->last_r[i]) &&
         fabs(k->d[i]) > contracts * fabs(k->last_d[i]))
       return false;
   }
   return true;
 }
 
-// Larger ratios are right in several steps one after the other: the function is stiff. Where it is
-// steep for a moment, one step may end there, but the next ones do not.
-static void trust(const rows* k, double least) {
+// Larger ratios confirmed in several consecutive steps: the function is stiff. Where it is steep
+// only locally, one step may end there, but the next ones do not.
+static void trust(const rows* k, double min) {
   for (sunindextype i = 0; i < k->n; i++) {
     double r = fabs(k->last_r[i]), d = fmax(fabs(k->last_d[i]), DBL_MIN);
-    if (r * k->w[i] > least) k->ratio[i] = fmax(k->ratio[i], fmin(r / d, DBL_MAX));
+    if (r * k->w[i] > min) k->ratio[i] = fmax(k->ratio[i], fmin(r / d, DBL_MAX));
   }
 }
 
@@ -108,7 +108,7 @@ static int next_residual(content* k, N_Vector y, void* mem) {
   return k->residual(y, k->r, mem);
 }
 
-// With the linear system as it is, from the residual of y.
+// With the current linear system, from the residual of y.
 static int iterate(SUNNonlinearSolver nls, N_Vector y, N_Vector weight, double tol, void* mem) {
   content* k = of(nls);
   bool checking = false;
@@ -117,14 +117,14 @@ static int iterate(SUNNonlinearSolver nls, N_Vector y, N_Vector weight, double t
     if (flag != SUN_NLS_SUCCESS) return flag;
     flag = k->converged(nls, y, k->d, tol, weight, k->converged_data);
     rows all = rows_of(k, weight);
-    double least = matters * tol;
+    double min = matters * tol;
     if (checking && flag >= 0) {
-      k->confirmed = is_confirmed(&all, least) ? k->confirmed + 1 : 0;
+      k->confirmed = is_confirmed(&all, min) ? k->confirmed + 1 : 0;
       if (k->confirmed == 0) return SUN_NLS_CONV_RECVR;
-      if (k->confirmed % ENOUGH == 0) trust(&all, least);
+      if (k->confirmed % ENOUGH == 0) trust(&all, min);
     }
     bool last = k->iteration + 1 >= k->max_iterations;
-    bool check = flag == SUN_NLS_SUCCESS && !checking && !last && is_doubtful(&all, least);
+    bool check = flag == SUN_NLS_SUCCESS && !checking && !last && is_doubtful(&all, min);
     if (flag != SUN_NLS_CONTINUE && !check) return flag;
     if (last) return SUN_NLS_CONV_RECVR;
     k->iteration++;
@@ -134,8 +134,8 @@ static int iterate(SUNNonlinearSolver nls, N_Vector y, N_Vector weight, double t
   }
 }
 
-// y, zero at first, is what is added to the prediction. An attempt with an old Jacobian that does
-// not converge is repeated with a new one.
+// y, initially zero, is added to the prediction. An attempt with an old Jacobian that does not
+// converge is repeated with a new one.
 static int solve(SUNNonlinearSolver nls, N_Vector predicted, N_Vector y, N_Vector weight,
                  realtype tol, booleantype set_up, void* mem) {
   content* k = of(nls);

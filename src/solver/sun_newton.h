@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Newton's iteration for integrators of SUNDIALS that accept a step when the correction is small
-// (CVODE). A correction is small, too, when the Jacobian is far too large: it is old, or it was
-// evaluated where the function is steep for a moment. Nothing is corrected then, the estimated
-// error is next to nothing, and the steps grow. So where a residual above the tolerance leads to a
-// correction that is much smaller, one more iteration shows whether the residual follows it; if
-// not, the Jacobian is evaluated again, or the step is shortened. Stiff equations have such
-// corrections in every step: what is checked is a ratio of the two that is larger than before.
+// (CVODE). A correction is also small when the Jacobian is far too large: it is old, or it was
+// evaluated where the function is locally steep. Nothing is corrected then, the estimated error is
+// almost zero, and the steps grow. So where a residual above the tolerance leads to a much smaller
+// correction, one more iteration shows whether the residual follows it; if not, the Jacobian is
+// evaluated again, or the step is shortened. Stiff equations have such corrections in every step,
+// so only ratios larger than those confirmed before are checked.
 #pragma once
 
 #include <sundials/sundials_nonlinearsolver.h>

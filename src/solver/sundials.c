@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Empty matrices and linear solvers that pass linear systems on to the equation, the mapping of
-// status codes and messages, and the ends of steps: failed, too short, or without any advance in
-// time.
+// Empty matrices and linear solvers that delegate linear systems to the equation, the mapping of
+// status codes and messages, and the end of steps that failed, were too short or did not advance
+// the time.
 #include "solver/sundials.h"
 #include <float.h>
 
@@ -11,7 +11,7 @@
 
 //------------------------------------ linear systems ------------------------------------
 
-// The integrator gets an empty matrix and a solver that hands everything on to the equation.
+// The integrator gets an empty matrix and a solver that delegates to the equation.
 static SUNMatrix_ID no_matrix(SUNMatrix m) {
   (void)m;
   return SUNMATRIX_CUSTOM;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Events that come closer and closer are watched, per indicator and direction, and reported as
-// chattering where they do not leave each other.
+// Detects accumulating events, per indicator and direction, and reports events that do not separate
+// as chattering.
 #include <math.h>
 #include <stdio.h>
 
@@ -11,15 +11,15 @@
 enum {
   DEFAULT_MAX_EVENTS = 100,  // events without progress in time
   CHATTERING = 10,   // events of one indicator, each closer than `close_by` to the one before
-  ACCUMULATING = 8,  // events of one indicator, each distance shorter than the one before
-  SHORTEST = 16,     // a step in units of the resolution of time: on the average they are longer
+  ACCUMULATING = 8,  // events of one indicator with decreasing distances
+  SHORTEST = 16,     // minimum average step in units of the resolution of time
 };
 static const double close_by = 1e-9;      // relative to the time simulated
 static const double no_progress = 1e-13;  // likewise: some hundred roundings
 enum { ROUNDINGS = 64 };                  // of the time itself, which may be large from the start
 static const double shrinking = 0.98;     // ratio of distances that accumulate
-static const double exact = 30;           // distances so much above the least are accurate
-static const double shortest = 1e-14;     // step, relative to the time, that a solver can make
+static const double exact = 30;           // distances this factor above the minimum are accurate
+static const double shortest = 1e-14;     // relative to the time: shortest step of a solver
 
 static const struct cpli_trail no_trail = {.last = -INFINITY, .distance = INFINITY};
 
@@ -27,8 +27,8 @@ void cpli_watch_begin(cpli_integrate* s) {
   for (size_t i = 0; i < 2 * s->nz; i++) s->trails[i] = no_trail;
 }
 
-// Where inputs are held over a communication step and renewed at its end, crossings come closer and
-// closer to where the solution has one.
+// Where inputs are constant over a communication step and renewed at its end, crossings accumulate
+// at the crossing of the exact solution.
 void cpli_watch_turned(cpli_integrate* s, size_t indicator) {
   s->trails[2 * indicator] = s->trails[2 * indicator + 1] = no_trail;
 }
@@ -36,12 +36,12 @@ void cpli_watch_turned(cpli_integrate* s, size_t indicator) {
 void cpli_watch_forget(cpli_integrate* s) {
   s->careful_until = s->stuck_since = -INFINITY;
   s->stuck = 0;
-  s->pace = (cpli_pace){.told = s->pace.told};
+  s->pace = (cpli_pace){.warned = s->pace.warned};
   s->refused = false;
   cpli_watch_begin(s);
 }
 
-// A part of the time simulated, but not less than time can tell apart.
+// A fraction of the simulated time, but at least the resolution of time.
 static double part_of_time(const cpli_integrate* s, double part) {
   double t = fabs(s->t);
   return fmax(part * (s->t - s->t_start), ROUNDINGS * (nextafter(t, INFINITY) - t));
@@ -64,10 +64,9 @@ static cpl_status chattering(cpli_integrate* s, size_t indicator, const struct c
                   k->distance);
 }
 
-// Steps after an event are kept shorter than the last distance between two of them, so that none is
-// jumped over when they come in ever shorter time. Where distances shrink, what happens between two
-// events may soon be smaller than the tolerance, and a method that begins with order one could
-// compute none of it.
+// Steps after an event are limited to the last distance between two of them, so that none is missed
+// when they accumulate. Where distances shrink, the change between two events may soon be below the
+// tolerance, and a method that starts with order one could not resolve it.
 static void be_careful(cpli_integrate* s, const struct cpli_trail* k) {
   if (s->t + k->distance <= s->careful_until) return;
   double part = k->shrunk >= ACCUMULATING / 2 ? 32 : 4;
@@ -86,14 +85,14 @@ static cpl_status watch_crossing(cpli_integrate* s, size_t indicator, struct cpl
   double ratio = distance / k->distance;  // of a geometric series
   k->distance = distance;
   be_careful(s, k);
-  if (k->close >= CHATTERING) return chattering(s, indicator, k, "do not leave each other", s->t);
-  // An accumulation point is ahead. Between two events an indicator moves by the square of their
-  // distance, and what it moves must stay above the tolerance for the next event to be seen. A run
-  // that ends before the accumulation point has nothing to fear from it.
-  double least = fmax(sqrt(s->def.rtol), close_by) * (s->t - k->begin);
-  if (distance > exact * least || k->shrunk < ACCUMULATING / 2)
+  if (k->close >= CHATTERING) return chattering(s, indicator, k, "do not separate", s->t);
+  // An accumulation point is ahead. Between two events an indicator changes by the square of their
+  // distance, which must stay above the tolerance for the next event to be found. A run that ends
+  // before the accumulation point is not affected.
+  double min = fmax(sqrt(s->def.rtol), close_by) * (s->t - k->begin);
+  if (distance > exact * min || k->shrunk < ACCUMULATING / 2)
     k->end = s->t + distance * ratio / (1 - ratio);
-  if (k->shrunk < ACCUMULATING || distance >= least || k->end >= s->t_stop) return CPL_OK;
+  if (k->shrunk < ACCUMULATING || distance >= min || k->end >= s->t_stop) return CPL_OK;
   return chattering(s, indicator, k, "accumulate", k->end);
 }
 
@@ -109,28 +108,28 @@ static cpl_status watch_crossings(cpli_integrate* s) {
 }
 
 static cpl_status watch_progress(cpli_integrate* s) {
-  int32_t most = s->def.max_events > 0 ? s->def.max_events : DEFAULT_MAX_EVENTS;
+  int32_t max = s->def.max_events > 0 ? s->def.max_events : DEFAULT_MAX_EVENTS;
   if (s->t - s->stuck_since > part_of_time(s, no_progress)) {
     s->stuck = 0;
     s->stuck_since = s->t;
   }
-  if (++s->stuck <= most) return CPL_OK;
+  if (++s->stuck <= max) return CPL_OK;
   return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
                   "%s: chattering: %d events at t=%.12g without progress in time",
-                  s->base.base.name, most, s->t);
+                  s->base.base.name, max, s->t);
 }
 
-// A solver that meets the edge of what the model can compute halves its steps, and would go on so
-// for ever.
+// A solver at the limit of the domain in which the model can be evaluated halves its steps for
+// ever.
 cpl_status cpli_watch_step(cpli_integrate* s, double length) {
-  // lengths are added up, not the time between: a run may be rolled back
+  // lengths are added up instead of time differences: a run may be rolled back
   cpli_pace_step(s->base.base.ctx, &s->pace, s->base.base.name, s->t_step, length, s->t_stop, "");
   if (s->pace.n > 0) return CPL_OK;
   double passed = s->pace.before, now = fmax(fabs(s->t_step), s->t_solver);
-  double least = (double)CPLI_PACE * SHORTEST * (nextafter(now, INFINITY) - now);
+  double min = (double)CPLI_PACE * SHORTEST * (nextafter(now, INFINITY) - now);
   bool refused = s->refused;
   s->refused = false;
-  if (passed > least) return CPL_OK;
+  if (passed > min) return CPL_OK;
   static const char text[] =
       "%s: time does not advance any more at t=%.12g (the last %d steps of the solver took %.3g "
       "s): "

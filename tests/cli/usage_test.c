@@ -159,7 +159,7 @@ static void mistakes_in_constraints(void** state) {
       {2, "2*k = 4", "constraint e: it names no variable of a model"},
       {1, "a.x = 1", "the equations do not keep the constraints"},
       {1, "a.x = 1", "they change e at a rate of 1"},
-      {1, "a.x^2 = -1", "no way onto the constraints was found at t=0 (largest residual"},
+      {1, "a.x^2 = -1", "no projection onto the constraints was found at t=0 (largest residual"},
   };
   write_text("decay.c", decay_model);
   write_text(

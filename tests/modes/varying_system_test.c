@@ -701,7 +701,7 @@ static void loops_that_come_and_go_are_no_rows(void** state) {
   copy_example("pendulum_on_cart");
   CHECK_INT(couplet("run pendulum_on_cart/pendulum_on_cart.yaml --solver ida -o out.csv"), 0);
   CHECK_INT(couplet("run pendulum_on_cart/pendulum_on_cart.yaml --solver ida --loops as-rows"), 2);
-  check_message("what changes its structure (modes) cannot be integrated together with");
+  check_message("a model of variable structure (modes) cannot be integrated together with");
 }
 
 static void what_cannot_be_a_model_says_why(void** state) {

@@ -327,7 +327,7 @@ static void contradictions_are_reported(void** state) {
   recording* r = recording_make(ctx, &def);
   r->solver.kind = CPL_SOLVER_RADAU;
   CHECK(recording_run(r) < 0);
-  CHECK_CONTAINS(cpl_context_error(ctx), "no way onto the constraints");
+  CHECK_CONTAINS(cpl_context_error(ctx), "no projection onto the constraints");
   CHECK_CONTAINS(cpl_context_error(ctx), "t=0");
   recording_free(r);
 }
