@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Creates an aggregate and implements the operations of a model on it. Creation sorts the parts by
-// name and the couplings by target, so that the order in a system file changes no bit of the
-// results, and makes one node per signal and per coupled variable before the evaluation plans.
-// Calls for single variables are passed on to the part that has them.
+// Creates an aggregate and implements the operations of a model on it. Creation sorts the
+// components by name and the couplings by target, so that the order in a system file does not
+// affect results, and makes one node per signal and per coupled variable before the evaluation
+// plans. Calls for single variables are forwarded to the component that owns them.
 #include "aggregate/aggregate.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static cpl_status refuse(cpli_aggregate* a, uint32_t ref) {
                   "%s: there is no variable %u, or it cannot be used so", a->name, (unsigned)ref);
 }
 
-// References of one part that follow each other go to it in one call.
+// Consecutive references of one component are forwarded in one call.
 static size_t run_of(const cpli_aggregate* a, const uint32_t* refs, size_t n, int32_t part,
                      uint32_t* out) {
   const cpl_variable* vars = a->parts[part].m->base.desc->vars;
@@ -55,7 +55,7 @@ static size_t run_of(const cpli_aggregate* a, const uint32_t* refs, size_t n, in
   return i;
 }
 
-// The part a single reference belongs to, and what it is called there.
+// The component of a single reference, and the reference within it.
 static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, uint32_t* inner) {
   int32_t k = bad_ref(a, ref) ? -1 : cpli_part_of(a, (int32_t)ref);
   if (k < 0) return refuse(a, ref);
@@ -64,7 +64,7 @@ static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, 
   return CPL_OK;
 }
 
-// States between events are what they were set to: nothing has to be computed for them.
+// States are constant between events: nothing has to be computed for them.
 static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
   bool set = a->phase == CPLI_PLAN_CONTINUOUS;
   for (size_t i = 0; i < n && set; i++)
@@ -72,7 +72,7 @@ static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
   return set;
 }
 
-// What others are initialised with has comparisons on their sides already.
+// Comparisons in initial values have been set to their sides already.
 static cpl_status compute(cpli_aggregate* a) {
   bool initial = a->phase == CPLI_PLAN_INITIAL && !a->fresh && a->n_settling > 0;
   return initial ? cpli_aggregate_settle_start(a) : cpli_evaluate(a);
@@ -97,7 +97,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   return st;
 }
 
-// A coupled input that is set from outside: not its value, but where its loop begins to iterate.
+// A coupled input that is set from outside: not its value, but the initial guess of its loop.
 static void guess(cpli_aggregate* a, uint32_t ref, double value) {
   int32_t node = a->node_of[ref];
   if (node >= 0 && a->nodes[node].kind == CPLI_NODE_INPUT) a->settled[node] = value;
@@ -157,7 +157,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   return st;
 }
 
-// Values that no coupling computes with: each goes to its part.
+// Values that no coupling uses: each is forwarded to its component.
 #define DEFINE_PLAIN(get, set, type, const_type)                                                \
   static cpl_status get(cpl_component* c, const uint32_t* refs, size_t n, type* values) {       \
     cpli_aggregate* a = self_of(c);                                                             \
@@ -189,7 +189,7 @@ DEFINE_PLAIN(get_binary, set_binary, cpl_binary, const cpl_binary)
 
 //------------------------------------ life ------------------------------------
 
-// What happens to every part in the same way.
+// Calls one operation on every component.
 #define FOR_EACH_PART(a, st, call)                             \
   for (int32_t k_ = 0; k_ < (a)->n_parts && (st) >= 0; k_++) { \
     cpl_model* part = (a)->parts[k_].m;                        \
@@ -200,7 +200,7 @@ static void start_signals(cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_signals; i++) a->value[a->first_signal + i] = a->signals[i].start;
 }
 
-// Loops begin to iterate from the start values of their inputs.
+// Loops iterate from the start values of their inputs.
 static void start_guesses(cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
@@ -217,7 +217,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   return st < 0 ? st : cpli_variants_follow(a);
 }
 
-// Gradients of linear couplings may have parameters as factors, and those change here.
+// Gradients of linear couplings may have parameters as factors, which change here.
 static void forget_gradients(cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_links; i++) a->links[i].known = false;
 }
@@ -297,7 +297,7 @@ static cpl_status make_plans(cpli_aggregate* a) {
   return st >= 0 && a->rows != NULL ? cpli_rows_match(a) : st;
 }
 
-// Once, before time starts.
+// Once, before the run starts.
 static cpl_status verify(cpli_aggregate* a) {
   bool distrust = false;
   cpl_status st = cpli_aggregate_verify(a, &distrust);
@@ -313,9 +313,9 @@ static cpl_status enter_continuous(cpl_model* m) {
   a->phase = CPLI_PLAN_CONTINUOUS;
   a->events++;
   forget_gradients(a);
-  accept_point(a);  // the event is over: what it left is where loops go on from
+  accept_point(a);  // the event is over: its result is the initial guess of loops
   if (a->rows != NULL) a->rows->given = false;
-  if (a->n_varying > 0) a->fresh = false;  // as after a look at a structure that is new
+  if (a->n_varying > 0) a->fresh = false;  // as after the first occurrence of a structure
   return st < 0 || a->verified ? st : verify(a);
 }
 
@@ -332,7 +332,7 @@ static cpl_status set_time(cpl_model* m, double t) {
 static cpl_status set_states(cpl_model* m, const double* x) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   size_t size = (size_t)a->n_states * sizeof *x;
-  // the end of a step is looked at twice: for indicators, and to tell that it is complete
+  // the end of a step is evaluated twice: for indicators, and at its completion
   if (a->fresh && memcmp(a->x, x, size) == 0) return CPL_OK;
   memcpy(a->x, x, size);
   a->fresh = false;
@@ -402,7 +402,7 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
 static const cpl_component_ops component_ops[2] = {
     {COMPONENT_OPS},
     {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
-     .forget = cpli_aggregate_forget},  // when all parts can
+     .forget = cpli_aggregate_forget},  // when all components can
 };
 #define MODEL_OPS                                                                                  \
   .enter_event = cpli_aggregate_enter_event, .event_update = cpli_aggregate_event_update,          \
@@ -439,8 +439,7 @@ cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i) {
 typedef struct maker {
   cpli_aggregate* a;
   const cpl_aggregate_def* def;
-  int32_t* place;  // of each part of the definition in ours (by name, so that the order of a file
-                   // changes no bit)
+  int32_t* position;  // of each component of the definition, sorted by name
   size_t cap;
 } maker;
 
@@ -455,7 +454,7 @@ static cpl_status node_for(maker* k, cpl_port port, cpli_node_kind kind, int32_t
     *out = port.var;  // signals are the first nodes
     return CPL_OK;
   }
-  int32_t part = k->place[port.part];
+  int32_t part = k->position[port.part];
   int32_t* there = &a->node_of[a->parts[part].first_var + port.var];
   if (*there < 0) {
     const cpl_variable* v = &a->parts[part].m->base.desc->vars[port.var];
@@ -542,7 +541,7 @@ static cpl_status add_outside(maker* k, int32_t i) {
   o->results = o->assign_values + o->n_assign;
   for (int32_t t = 0; t < o->def.n_targets; t++) {
     targets[t] = o->def.targets[t];
-    if (targets[t].part >= 0) targets[t].part = k->place[targets[t].part];
+    if (targets[t].part >= 0) targets[t].part = k->position[targets[t].part];
   }
   o->def.targets = targets;
   a->n_link_indicators += o->def.condition.n_indicators;
@@ -550,36 +549,36 @@ static cpl_status add_outside(maker* k, int32_t i) {
   return st < 0 ? st : nodes_for(k, o->def.assign.sources, o->n_assign, &o->assign);
 }
 
-typedef struct place_of_target {
+typedef struct target_order {
   int32_t part, var, link;
-} place_of_target;
+} target_order;
 
 static int by_target(const void* x, const void* y) {
-  const place_of_target *a = x, *b = y;
+  const target_order *a = x, *b = y;
   int32_t d = a->part != b->part ? a->part - b->part
               : a->var != b->var ? a->var - b->var
                                  : a->link - b->link;
   return d < 0 ? -1 : d > 0;
 }
 
-// Nodes in the order of targets, not of couplings: where loops are torn follows from it.
+// Nodes in the order of targets, not of couplings: the choice of torn nodes follows from it.
 static cpl_status add_links(maker* k) {
   cpli_aggregate* a = k->a;
-  place_of_target* order = cpli_alloc(a->base.base.ctx, (size_t)a->n_links, sizeof *order);
+  target_order* order = cpli_alloc(a->base.base.ctx, (size_t)a->n_links, sizeof *order);
   cpl_status st = order != NULL ? CPL_OK : cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < a->n_links && st >= 0; i++) {
     cpl_port to = k->def->couplings[i].target;
-    order[i] = (place_of_target){to.part < 0 ? -1 : k->place[to.part], to.var, i};
+    order[i] = (target_order){to.part < 0 ? -1 : k->position[to.part], to.var, i};
   }
   if (st >= 0) qsort(order, (size_t)a->n_links, sizeof *order, by_target);
-  // targets first, so that an input that is also read is known as an input
+  // targets first, so that an input that is also read is classified as an input
   for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_target(k, order[i].link);
   for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_sources(k, order[i].link);
   cpli_free(a->base.base.ctx, order);
   return st;
 }
 
-// Targets of couplings are sorted by parts.
+// Targets of couplings are sorted by components.
 static cpl_status list_inputs(cpli_aggregate* a) {
   for (int32_t k = 0; k < a->n_parts; k++) {
     const char* kind = a->parts[k].m->base.desc->kind;
@@ -627,7 +626,7 @@ static int by_name(const void* x, const void* y) {
   return strcmp((*a)->base.name, (*b)->base.name);
 }
 
-// Parts belong to the aggregate also when it cannot be made.
+// The aggregate owns the components also when it cannot be made.
 static void destroy_parts(const cpl_aggregate_def* def) {
   for (int32_t i = 0; i < def->n_parts; i++) def->parts[i]->base.ops->destroy(&def->parts[i]->base);
 }
@@ -638,8 +637,9 @@ static cpl_status take_parts(maker* k) {
   size_t n = (size_t)k->def->n_parts;
   cpl_model** sorted = cpli_alloc(ctx, n, sizeof *sorted);
   a->parts = cpli_arena_alloc(&a->arena, n, sizeof *a->parts);
-  k->place = cpli_alloc(ctx, n, sizeof *k->place);
-  cpl_status st = sorted != NULL && a->parts != NULL && k->place != NULL ? CPL_OK : cpli_nomem(ctx);
+  k->position = cpli_alloc(ctx, n, sizeof *k->position);
+  cpl_status st =
+      sorted != NULL && a->parts != NULL && k->position != NULL ? CPL_OK : cpli_nomem(ctx);
   if (st < 0) {
     destroy_parts(k->def);
     cpli_free(ctx, sorted);
@@ -652,7 +652,7 @@ static cpl_status take_parts(maker* k) {
   a->n_parts = (int32_t)n;
   for (size_t i = 0; i < n && st >= 0; i++) {
     cpl_model** found = bsearch(&k->def->parts[i], sorted, n, sizeof *sorted, by_name);
-    k->place[i] = (int32_t)(found - sorted);
+    k->position[i] = (int32_t)(found - sorted);
     if (*found != k->def->parts[i])
       st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: two models are called %s", a->name,
                     (*found)->base.name);
@@ -742,7 +742,7 @@ cpl_status cpli_aggregate_plan(cpli_aggregate* a) {
   a->ops = a->direction != NULL ? direction_ops : known ? newton_ops : plain_ops;
   if (a->n_varying > 0) {
     a->ops.structure = cpli_aggregate_structure_at;
-    a->ops.use_residuals = NULL;  // loops come and go
+    a->ops.use_residuals = NULL;  // the set of loops varies
   }
   return st < 0 ? st : cpli_constraints_make(a);
 }
@@ -790,7 +790,7 @@ cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_mod
   }
   maker k = {.a = a, .def = def};
   cpl_status st = prepare(&k);
-  cpli_free(ctx, k.place);
+  cpli_free(ctx, k.position);
   if (st < 0) destroy(&a->base.base);
   else *out = &a->base;
   return st;

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside of an aggregate. Its values are nodes: inputs of parts that are coupled, variables of
-// parts that couplings read, and signals. A plan walks the nodes in an order in which everything is
-// known before it is needed; blocks of nodes that need each other are loops. Every room file has
-// one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c the walk,
-// loop.c the loops, newton.c (small: eliminate.c) the linear system of the integrator, events.c the
-// event iteration (updates.c its rounds, update_plan.c their order), groups.c what can be solved
-// apart, direction.c the product of the Jacobian with a vector, rows.c loops as equations of the
-// integrator, constraints.c constraints and gradients.c their derivatives, linearize.c the partial
-// derivatives of the whole, report.c what a reader wants to know, variants.c what differs between
-// structures, aggregate.c the operations of a model.
+// Internals of an aggregate. Its values are nodes: coupled inputs of components, variables of
+// components that couplings read, and signals. A plan visits the nodes in an order in which
+// everything is computed before it is needed; blocks of mutually dependent nodes are loops. Each
+// file has one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c
+// the evaluation, loop.c the loops, newton.c (small systems: eliminate.c) the linear system of the
+// integrator, events.c the event iteration (updates.c its rounds, update_plan.c their order),
+// groups.c independent subsystems, direction.c the product of the Jacobian with a vector, rows.c
+// loops as equations of the integrator, constraints.c constraints and gradients.c their
+// derivatives, linearize.c the partial derivatives of the whole, report.c the report, variants.c
+// the data per structure, aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"
@@ -18,20 +18,21 @@
 #include "couplet/jacobian.h"
 #include "graph/blocks.h"
 
-enum { CPLI_RUN = 64 };  // references handed on to a part in one call
+enum { CPLI_RUN = 64 };  // references per call of a component
 
 typedef enum cpli_node_kind { CPLI_NODE_INPUT, CPLI_NODE_OUTPUT, CPLI_NODE_SIGNAL } cpli_node_kind;
 
 typedef struct cpli_node {
   cpli_node_kind kind;
-  int32_t part, var;  // part -1: signal `var`
-  uint32_t ref;       // of the part's variable
+  int32_t part, var;  // component -1: signal `var`
+  uint32_t ref;       // of the component's variable
   uint8_t type;       // cpl_type
   bool discrete;      // changes at events only
-  bool parameter;     // an input node that is a parameter of its part: all outputs may follow it
-  bool fixed;         // such a parameter that is set before time starts only
-  bool row;           // an unknown of the integrator: cpli_loop_rows
-  int32_t coupling;   // that gives its value; -1: none (an output, or set from outside)
+  bool parameter;  // an input node that is a parameter: all outputs of its component may depend on
+                   // it
+  bool fixed;      // a parameter that is set only before the run starts
+  bool row;        // an unknown of the integrator: cpli_loop_rows
+  int32_t coupling;  // the coupling that gives its value; -1: none (an output, or set from outside)
 } cpli_node;
 
 // Whether it has derivatives.
@@ -54,12 +55,12 @@ typedef struct cpli_outside {  // condition and assignment of an external event
   int32_t n_condition, *condition;  // nodes
   int32_t n_assign, *assign;
   double *condition_values, *assign_values, *results;
-  bool held;  // the condition, at the last event
+  bool last_value;  // the condition, at the last event
   bool firing;
   int32_t next;  // of its times
 } cpli_outside;
 
-typedef struct cpli_setter {  // of a variable, while events are compared
+typedef struct cpli_setter {  // the event that sets a variable, while events are compared
   const cpli_outside* event;  // Nullable: none sets it
   double value;
 } cpli_setter;
@@ -70,18 +71,18 @@ typedef struct cpli_part {
   int32_t first_state, n_states;
   int32_t first_indicator, n_indicators;
   double next_time;
-  size_t n_active;  // constraints
-  bool distrusted;  // its description is wrong about dependencies: everything depends on everything
-  int32_t mark;     // scratch while plans are made; -1: none
+  size_t n_active;                // constraints
+  bool distrusted;                // its dependencies are wrong: every output depends on every input
+  int32_t mark;                   // scratch while plans are made; -1: none
   int32_t first_input, n_inputs;  // nodes
   int32_t first_text, n_texts;    // in a->texts
-  bool composite;                 // made of parts itself
+  bool composite;                 // an aggregate or modes itself
   bool due;                       // to be updated in the next round of an event
   bool stale;       // an input that is no node, or no number, changed since its last update
   int64_t touched;  // the number of the change when it was last set or updated in an event
 } cpli_part;
 
-// One call on one part, or a run of couplings, or a loop.
+// One call of one component, or a sequence of couplings, or a loop.
 typedef enum cpli_eval_op_kind {
   CPLI_OP_GET,
   CPLI_OP_SET,
@@ -94,17 +95,17 @@ typedef struct cpli_eval_op {
   int32_t part;          // of get and set
   uint8_t type;          // cpl_type of get and set
   int32_t first, count;  // in plan->nodes; a loop: its index
-  int32_t merged;        // so many of its couplings, the last ones, are computed by sets on the way
+  int32_t merged;        // number of its couplings, the last ones, that sets compute
 } cpli_eval_op;
 
-// Which nodes a plan brings up to date, and by which dependencies.
+// The nodes a plan updates, and the dependencies it uses.
 typedef enum cpli_eval_plan_kind {
-  CPLI_PLAN_INITIAL,     // all, as they depend on each other before time starts
+  CPLI_PLAN_INITIAL,     // all, with the dependencies before the run starts
   CPLI_PLAN_EVENT,       // all
   CPLI_PLAN_CONTINUOUS,  // those that are not discrete
 } cpli_eval_plan_kind;
 
-// A coupling as the walk needs it, close together in memory.
+// A coupling in compact form for the evaluation.
 typedef struct cpli_wire {
   int32_t source;  // node of a plain coupling; -1: a function
   double factor, offset;
@@ -115,7 +116,7 @@ typedef struct cpli_eval_plan {
   cpli_blocks* blocks;
   cpli_eval_op* ops;
   size_t n_ops, cap_ops;
-  int32_t* nodes;    // that the ops work on
+  int32_t* nodes;    // operands of the ops
   uint32_t* refs;    // of those nodes, for get and set
   cpli_wire* wires;  // of those nodes, for couplings; for sets where they compute them
   size_t n_nodes, cap_nodes, cap_refs, cap_wires;
@@ -124,20 +125,20 @@ typedef struct cpli_eval_plan {
   struct cpli_updates* updates;  // of a plan for events; else NULL
 } cpli_eval_plan;
 
-// Loops as rows of the integrator's system: their torn values are its unknowns, and what they miss
-// their couplings by are its residuals. Behind them stand algebraic variables and residuals of
-// parts.
+// Loops as rows of the integrator's system: their torn values are its unknowns, and the residuals
+// of their couplings its residuals. They are followed by algebraic variables and residuals of
+// components.
 typedef struct cpli_loop_rows {
   int32_t n;       // of the loops
   int32_t* nodes;  // torn ones of the loops between events
   double *nominals, *residuals;
-  int32_t n_algebraics;  // of the parts
-  int32_t* algebraics;   // of each part: how many
-  double* z;             // that the integrator gave
+  int32_t n_algebraics;  // of the components
+  int32_t* algebraics;   // number per component
+  double* z;             // values from the integrator
   bool given;  // values came from the integrator since the last event; else loops are solved
 } cpli_loop_rows;
 
-// A description that outlives the aggregate it was made for, as long as someone holds it.
+// A reference-counted description, which may outlive its aggregate.
 typedef struct cpli_shared_desc {
   cpl_context* ctx;
   int32_t holders;
@@ -146,16 +147,16 @@ typedef struct cpli_shared_desc {
   cpl_description desc;
 } cpli_shared_desc;
 
-// What differs from structure to structure of an aggregate whose parts change theirs; those of the
-// present one are in the aggregate itself.
+// The data per structure of an aggregate whose components change theirs; those of the current
+// structure are in the aggregate itself.
 typedef struct cpli_variant {
   struct cpli_variant* next;
-  const cpl_description** key;  // of the parts that vary
+  const cpl_description** key;  // of the components of variable structure
   cpli_shared_desc* box;
   cpl_model_ops ops;
   struct cpli_span {
     int32_t first_state, n_states, first_indicator, n_indicators;
-  } * spans;  // by part
+  } * spans;  // by component
   int32_t n_states, n_part_indicators;
   bool *is_state, *positive;
   int32_t* state_of;
@@ -182,126 +183,125 @@ typedef struct cpli_aggregate {
   int32_t n_signals;
   cpli_node* nodes;
   int32_t n_nodes;
-  int32_t* node_of;   // of each variable of the parts; -1: none
-  bool* is_state;     // of each variable of the parts
-  int32_t* state_of;  // of each variable of the parts: which state it is; -1: none
+  int32_t* node_of;   // of each variable of the components; -1: none
+  bool* is_state;     // of each variable of the components
+  int32_t* state_of;  // of each variable of the components: which state it is; -1: none
   cpli_coupling_edge* links;
   int32_t n_links;
-  int32_t* settling;  // links with comparisons, or others that settle at events
+  int32_t* settling;  // couplings with comparisons, or others that are iterated at events
   int32_t n_settling;
-  int32_t *texts, n_texts;  // links of strings and binaries, by the part they lead to
+  int32_t *texts, n_texts;  // couplings of strings and binaries, by target component
   cpli_outside* outside;
   int32_t n_outside;
-  cpli_setter* setters;       // of variables of parts, then of signals
+  cpli_setter* setters;       // of variables of components, then of signals
   int32_t first_signal;       // node of signal 0
-  int32_t n_link_indicators;  // behind those of the parts
+  int32_t n_link_indicators;  // behind those of the components
 
-  int32_t *varying, n_varying;       // parts of variable structure
-  const cpl_description** key;       // scratch: of each of them
-  cpli_variant *variants, *variant;  // all that were made; the present one. NULL: nothing varies
+  int32_t *varying, n_varying;       // components of variable structure
+  const cpl_description** key;       // scratch: the current descriptions of these
+  cpli_variant *variants, *variant;  // all; the current one. NULL: no variable structure
   bool prepared;                     // those that are made before the start
 
   cpli_eval_plan* plans[3];  // by cpli_eval_plan_kind
   struct cpli_newton* newton;
-  struct cpli_direction* direction;  // Nullable: a part has no directional derivatives
-  cpli_loop_rows* rows;              // Nullable: loops are solved as they come
+  struct cpli_direction* direction;  // Nullable: a component has no directional derivatives
+  cpli_loop_rows* rows;              // Nullable: loops are solved in every evaluation
 
-  cpl_constraint* constraints;  // of the whole, not those of parts
+  cpl_constraint* constraints;  // of the whole, not those of components
   int32_t n_constraints;
-  double* at_start;         // what they keep
-  double* constraint_room;  // scratch
-  struct cpli_gradients*
-      gradients;  // of all constraints. Nullable: there are none to differentiate
+  double* at_start;                  // their values at the start
+  double* constraint_room;           // scratch
+  struct cpli_gradients* gradients;  // of all constraints. Nullable: none
   bool start_known;
 
   double t;
-  double* x;            // states of all parts
+  double* x;            // states of all components
   double* value;        // of the nodes
-  double* before;       // scratch: of nodes, before they are computed anew in an event
-  double* settled;      // of the nodes, at the last accepted point: where loops begin to iterate
+  double* before;       // scratch: of nodes, before they are recomputed in an event
+  double* settled;      // of the nodes, at the last accepted point: initial guess of loops
   double* gathered;     // scratch of get and set
-  double* seen;         // of the nodes that are inputs, at the last update of their part
-  int64_t changes;      // counted in events: of values, and of parts
-  int64_t* changed_at;  // of the nodes: the number of the last change
-  int32_t rounds;       // of the present event
-  bool* positive;       // indicators of the parts, after the last update of each
-  double* indicators;   // scratch: of one part
+  double* seen;         // of the nodes that are inputs, at the last update of their component
+  int64_t changes;      // number of changes in events: of values, and of components
+  int64_t* changed_at;  // of the nodes: number of the last change
+  int32_t rounds;       // of the current event
+  bool* positive;       // sign of the components' indicators, after the last update of each
+  double* indicators;   // scratch: of one component
   int64_t* gathered_integers;
   cpli_eval_plan_kind phase;
-  int64_t runs, events;  // counted: what is constant in a run or between events is kept that long
-  int32_t stop;          // the event that wishes to stop, from 1; 0: none
-  bool verified;         // the parts' dependencies have been looked at
-  bool fresh;            // value[] belongs to the present point
+  int64_t runs, events;  // counters: validity of values cached per run or between events
+  int32_t stop;          // the event that requests a stop, from 1; 0: none
+  bool verified;         // the components' dependencies have been verified
+  bool fresh;            // value[] belongs to the current point
 } cpli_aggregate;
 
 //------------------------------------ aggregate.c ------------------------------------
 
-/// The aggregate a component is; NULL: it is something else.
+/// The aggregate of a component; NULL: it is of another kind.
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
-/// What a node is called seen from outside.
+/// The name of a node seen from outside.
 const char* cpli_node_name(const cpli_aggregate* a, int32_t node);
-/// The part a variable of the aggregate belongs to; -1: a signal.
+/// The component of a variable of the aggregate; -1: a signal.
 int32_t cpli_part_of(const cpli_aggregate* a, int32_t var);
 
-/// Plans and all else that follows from the structure the parts have now.
+/// Plans and everything else that follows from the current structure of the components.
 cpl_status cpli_aggregate_plan(cpli_aggregate* a);
 
 //------------------------------------ variants.c ------------------------------------
 
-/// After the aggregate is made: it becomes the first of its variants where parts vary.
+/// After the aggregate is made: it becomes the first variant where components vary.
 cpl_status cpli_variants_begin(cpli_aggregate* a);
 /// Before the start: all of them where they are few.
 cpl_status cpli_variants_prepare(cpli_aggregate* a);
-/// The parts may have another structure than before: take on the variant that belongs to it.
+/// The components may have changed their structure: switch to the corresponding variant.
 cpl_status cpli_variants_follow(cpli_aggregate* a);
-void cpli_variants_destroy(cpli_aggregate* a);  // but for what is in the aggregate itself
+void cpli_variants_destroy(cpli_aggregate* a);  // except the data in the aggregate itself
 const cpl_description* cpli_aggregate_structure_at(cpl_model* m, int32_t i);
 
 //------------------------------------ describe.c ------------------------------------
 
 void cpli_aggregate_lay_out(
-    cpli_aggregate* a);  // where each part's variables, states and indicators begin
+    cpli_aggregate* a);  // where each component's variables, states and indicators begin
 cpl_status cpli_aggregate_describe(cpli_aggregate* a);
-cpli_shared_desc* cpli_shared_desc_retain(cpl_model* aggregate);  // one holder more
+cpli_shared_desc* cpli_shared_desc_retain(cpl_model* aggregate);  // increments the reference count
 void cpli_shared_desc_release(cpli_shared_desc* box);             // Nullable
 
 //------------------------------------ structure.c ------------------------------------
 
 cpl_status cpli_aggregate_structure(cpli_aggregate* a);  // of its description
-/// The states that coupled inputs of each part with constraints follow, and after those of all
-/// parts the states that each constraint of the whole follows: states[first[i]] to states[first[i +
-/// 1] - 1]. Owned: both by the caller, also after a failure.
+/// The states that coupled inputs of each component with constraints depend on, followed by the
+/// states that each constraint of the whole depends on: states[first[i]] to states[first[i + 1] -
+/// 1]. Owned: both by the caller, also after a failure.
 cpl_status cpli_aggregate_reach(cpli_aggregate* a, int32_t** first, int32_t** states);
 
 //------------------------------------ plan.c ------------------------------------
 
 cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval_plan** out);
 void cpli_plan_destroy(cpli_eval_plan* p);
-/// Append what brings these nodes, independent of each other, up to date: gets, couplings, sets.
-/// Operations from number `since` on may be extended.
+/// Append the operations that update these nodes, which are independent of each other: gets,
+/// couplings, sets. Operations from number `since` on may be extended.
 cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_eval_plan* p, size_t since,
                             const int32_t* nodes, size_t n);
-/// Let the sets of inputs compute the couplings of these, where those are plain.
+/// Let the sets of inputs compute the plain couplings among these.
 cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_eval_plan* p);
 
 //------------------------------------ verify.c ------------------------------------
 
-/// Whether the parts' outputs follow only the inputs their descriptions say; marks those that do
-/// not.
+/// Whether the components' outputs depend only on the inputs given in their descriptions; marks
+/// those that do not.
 cpl_status cpli_aggregate_verify(cpli_aggregate* a, bool* distrust);
 
 //------------------------------------ evaluate.c ------------------------------------
 
-/// Bring all nodes up to date at the present point.
+/// Update all nodes at the current point.
 cpl_status cpli_evaluate(cpli_aggregate* a);
-/// Walk some ops of a plan.
+/// Execute some ops of a plan.
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops, size_t n);
 cpl_status cpli_coupling_value(cpli_aggregate* a, cpli_coupling_edge* l, double* out);
-double cpli_node_nominal(const cpli_aggregate* a, int32_t node);  // the usual size of its value
+double cpli_node_nominal(const cpli_aggregate* a, int32_t node);  // nominal of its value
 cpl_status cpli_coupling_gradient(cpli_aggregate* a, cpli_coupling_edge* l);
-/// A part's partial derivatives at the present point; constant ones are evaluated once. `out` is
-/// the caller's for this jacobian and has what it had after the last call. Sets *changed when
-/// anything was evaluated.
+/// A component's partial derivatives at the current point; constant ones are evaluated once. `out`
+/// belongs to this jacobian and must be unchanged since the last call. Sets *changed when anything
+/// was evaluated.
 cpl_status cpli_part_jacobian(cpli_aggregate* a, int32_t part, cpl_jacobian* jac, bool entries,
                               double* out, bool* changed);
 void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, double* out);
@@ -311,9 +311,9 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 cpl_status cpli_loop_make(cpli_aggregate* a, cpli_eval_plan* p, int32_t block,
                           struct cpli_loop** out);
 void cpli_loop_destroy(struct cpli_loop* l);
-void cpli_loop_forget(struct cpli_loop* l);          // what it kept to save work
+void cpli_loop_forget(struct cpli_loop* l);          // its cached data
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
-/// Whether a variable of a part, by its index in the whole, is in a loop.
+/// Whether a variable of a component, by its index in the whole, is in a loop.
 bool cpli_aggregate_in_loop(const cpl_model* aggregate, int32_t var);
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_eval_plan* p, struct cpli_loop* l);
 
@@ -323,25 +323,25 @@ typedef struct cpli_torn {
   const double* nominals;
 } cpli_torn;
 
-/// Whether its equations determine its values at the present point, where it has been solved.
+/// Whether its equations determine its values at the current point, where it has been solved.
 cpl_status cpli_loop_check(cpli_aggregate* a, struct cpli_loop* l, bool* fine);
 
-/// None: it is discrete, not a matter of derivatives.
+/// None: it is discrete and has no derivatives.
 cpli_torn cpli_loop_torn(const struct cpli_loop* l);
-/// From here on, while the rows are given, it is not solved: what its torn values miss is told.
+/// From here on, while the rows are given, it is not solved: its torn values get residuals.
 void cpli_loop_report(struct cpli_loop* l, double* residuals);
 
-/// The change of a loop's nodes, from the change of everything before them.
+/// The change of a loop's nodes, from the changes of all nodes before them.
 cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l);
 
 //------------------------------------ direction.c ------------------------------------
 
-/// *out is NULL, with CPL_OK, when a part cannot.
+/// *out is NULL, with CPL_OK, when a component has no directional derivatives.
 cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out);
 void cpli_direction_destroy(struct cpli_direction* d);
 /// The Jacobian of the whole times a vector.
 cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out);
-/// Changes of the nodes of some ops; changes of what they need are known.
+/// Changes of the nodes of some ops, from the changes of their sources.
 cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops,
                                size_t n);
 /// The change of a coupling's target.
@@ -363,20 +363,20 @@ cpl_status cpli_rows_set(cpl_model* m, const double* z);
 cpl_status cpli_rows_get(cpl_model* m, double* z);
 cpl_status cpli_rows_nominals(cpl_model* m, double* nominals);
 cpl_status cpli_rows_residuals(cpl_model* m, double* g);
-/// After the plans were made anew: the same loops, or it is an error.
+/// After new plans were made: an error unless the loops are the same.
 cpl_status cpli_rows_match(cpli_aggregate* a);
 
 //------------------------------------ groups.c ------------------------------------
 
-// Parts without a path between them, numbered from 0 in the order of the first part of each.
-// Signals that all may have a copy of, such as parameters and smooth functions of time, join
-// nobody.
+// Components without a path between them, numbered from 0 in the order of the first component of
+// each. Signals that may be copied, such as parameters and smooth functions of time, connect
+// nothing.
 typedef struct cpli_groups {
   cpl_context* ctx;
   int32_t n;
   int32_t* of_part;
   int32_t* of_signal;  // -1: a copy in each group that uses it
-  int32_t* of_event;   // from outside
+  int32_t* of_event;   // external ones
 } cpli_groups;
 
 cpl_status cpli_groups_find(const cpli_aggregate* a, cpli_groups* out);
@@ -387,7 +387,7 @@ cpl_status cpli_aggregate_split(cpl_model* m, cpl_subsystems* out);
 
 /// Takes over the constraints of the definition.
 cpl_status cpli_constraints_take(cpli_aggregate* a, const cpl_aggregate_def* def);
-/// What can be done about them and about those of the parts, into a->ops.
+/// Sets the operations for them and for those of the components in a->ops.
 cpl_status cpli_constraints_make(cpli_aggregate* a);
 
 //------------------------------------ gradients.c ------------------------------------
@@ -404,7 +404,7 @@ cpl_status cpli_gradients_entries(cpl_model* m, double* out);
 cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot);
-void cpli_aggregate_forget_kept(cpli_aggregate* a);  // what only saves work
+void cpli_aggregate_forget_kept(cpli_aggregate* a);  // cached data
 
 //------------------------------------ events.c ------------------------------------
 
@@ -413,6 +413,6 @@ void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* o
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
 cpl_break cpli_aggregate_next_break(cpl_model* m, double t, double tolerance);
-cpl_status cpli_aggregate_accept(cpli_aggregate* a);  // an accepted step, at its end
+cpl_status cpli_aggregate_accept(cpli_aggregate* a);  // after an accepted step, at its end
 cpl_status cpli_aggregate_settle_start(
     cpli_aggregate* a);  // conditions and comparisons at the start

@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Constraints of the whole: those of the parts, one after the other, then those of the aggregate
-// itself, which are signals that keep a value. Inputs of parts follow the states of others, so that
-// residuals are those of an evaluated point; gradients.c has their derivatives.
+// Constraints of the whole: those of the components, then those of the aggregate itself, which are
+// signals with a constant value. Inputs of components depend on states of others, so residuals are
+// those of an evaluated point; gradients.c has their derivatives.
 #include <math.h>
 
 #include "aggregate/aggregate.h"
 
-enum { MAX_ROUNDS = 20 };  // of parts that project themselves, one by one
+enum { MAX_ROUNDS = 20 };  // of components that project themselves, one by one
 
 static bool has_constraints(const cpli_part* part) {
   return part->m->base.desc->n_constraints > 0 && part->m->ops->count_constraints != NULL;
 }
 
-// What "at start" means, after the events of the start.
+// The values of "at start", after the events of the start.
 static cpl_status remember_start(cpli_aggregate* a) {
   if (a->start_known || a->n_constraints == 0) return CPL_OK;
   cpl_status st = cpli_evaluate(a);
@@ -79,9 +79,9 @@ static cpl_status get(cpl_model* m, double* c) {
 
 //------------------------------------ parts that only project themselves -------------------------
 
-static cpl_status part_projection(cpli_part* part, double tolerance, size_t most, double* change) {
+static cpl_status part_projection(cpli_part* part, double tolerance, size_t max, double* change) {
   const cpl_model_ops* ops = part->m->ops;
-  if (ops->projection != NULL) return ops->projection(part->m, tolerance, most, change);
+  if (ops->projection != NULL) return ops->projection(part->m, tolerance, max, change);
   return ops->projection_step(part->m, change);
 }
 
@@ -90,8 +90,8 @@ static double nominal(const cpli_part* part, int32_t state) {
   return d->states[state] >= 0 ? d->vars[d->states[state]].nominal : 1;
 }
 
-// One by one until none moves any more: what one does changes the inputs of the next.
-static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
+// One by one until none moves any more: each projection changes inputs of the others.
+static cpl_status projection(cpl_model* m, double tolerance, size_t max, double* change) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   size_t n = (size_t)a->n_states;
   double *before = a->constraint_room, *x = before + n;
@@ -103,14 +103,14 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t most, double
     moves = false;
     if (round == MAX_ROUNDS)
       return cpl_fail(m->base.ctx, CPL_RETRY,
-                      "%s: the projections of the models do not come to rest at t=%.12g", a->name,
+                      "%s: the projections of the models do not converge at t=%.12g", a->name,
                       a->t);
     for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
       cpli_part* part = &a->parts[k];
       if (part->n_active == 0) continue;
       double* own = change + part->first_state;
       st = cpli_evaluate(a);
-      if (st == CPL_OK) st = part_projection(part, tolerance, most, own);
+      if (st == CPL_OK) st = part_projection(part, tolerance, max, own);
       for (int32_t i = 0; i < part->n_states && st == CPL_OK; i++) {
         double* at = &x[part->first_state + i];
         moves = moves || fabs(own[i]) > 1e-3 * tolerance * fmax(nominal(part, i), fabs(*at));
@@ -138,14 +138,14 @@ cpl_status cpli_constraints_take(cpli_aggregate* a, const cpl_aggregate_def* def
 
 cpl_status cpli_constraints_make(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
-  size_t most = 0, n = (size_t)a->n_states, own = (size_t)a->n_constraints;
+  size_t max = 0, n = (size_t)a->n_states, own = (size_t)a->n_constraints;
   bool residuals = true;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];
     if (!has_constraints(part)) continue;
     size_t here = (size_t)part->m->base.desc->n_constraints;
     a->desc->n_constraints += (int32_t)here;
-    if (here > most) most = here;
+    if (here > max) max = here;
     residuals = residuals && part->m->ops->get_constraints != NULL;
   }
   a->desc->n_constraints += a->n_constraints;
@@ -155,7 +155,7 @@ cpl_status cpli_constraints_make(cpli_aggregate* a) {
                     "%s: constraints of the system cannot be combined with those of a model that "
                     "offers a projection but no residuals",
                     a->name);
-  a->constraint_room = cpli_arena_alloc(&a->arena, most + 2 * n + 1, sizeof(double));
+  a->constraint_room = cpli_arena_alloc(&a->arena, max + 2 * n + 1, sizeof(double));
   if (a->constraint_room == NULL) return cpli_nomem(ctx);
   a->ops.count_constraints = count;
   a->ops.name_constraint = name;

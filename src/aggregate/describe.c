@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The aggregate seen from outside: all variables of its parts as "part.variable", then its signals.
-// A reference is the index of the variable, so that get and set find the part without a search.
+// The aggregate seen from outside: all variables of its components as "component.variable", then
+// its signals. A reference is the index of the variable, so that get and set need no search.
 #include <math.h>
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static const char* joined(cpli_aggregate* a, const char* part, const char* name)
   return text;
 }
 
-// An index of the part's description, moved to ours; "none" stays.
+// An index of the component's description, shifted to the aggregate's; "none" stays.
 static int32_t moved(int32_t index, int32_t by) { return index < 0 ? index : index + by; }
 
 static bool coupled(const cpli_aggregate* a, int32_t part, int32_t var, const bool* is_target) {
@@ -46,7 +46,7 @@ static cpl_status add_part(cpli_aggregate* a, int32_t k, int32_t unit, int32_t t
     v.declared_type = moved(v.declared_type, type);
     v.derivative_of = moved(v.derivative_of, first);
     v.alias_of = moved(v.alias_of, first);
-    // inputs and outputs of parts are inner matters; only an input nothing feeds can still be set
+    // inputs and outputs of components are internal; an input without coupling can be set
     if (v.causality == CPL_CAUSALITY_INPUT && coupled(a, k, i, is_target))
       v.causality = CPL_CAUSALITY_LOCAL;
     if (v.causality == CPL_CAUSALITY_PARAMETER && coupled(a, k, i, is_target))

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The Jacobian of the whole times a vector, without the Jacobian: the states move in one direction,
-// and the plan is walked with changes in place of values. Every part is asked for the change of its
-// outputs and derivatives in the direction its states and inputs move, couplings by their
-// gradients, and loops are linear systems.
+// The product of the Jacobian of the whole with a vector, without the Jacobian: the states change
+// in one direction, and the plan is evaluated with changes instead of values. Every component gives
+// the directional derivatives of its outputs and derivatives, couplings use their gradients, and
+// loops are linear systems.
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
 
-typedef struct share {     // of a part
+typedef struct share {     // of a component
   int32_t first, n_known;  // its states, then its coupled inputs, in known and seed
   int32_t n_states;
 } share;
@@ -20,21 +20,21 @@ typedef struct cpli_direction {
   cpl_context* ctx;
   share* shares;
   uint32_t* known;       // references
-  double* seed;          // how each of them moves
+  double* seed;          // change of each of them
   uint32_t* derivative;  // references, in the order of all states
-  int32_t* place;        // node: where it stands in seed (an input, or a state that is read)
+  int32_t* position;     // node: where it stands in seed (an input, or a state that is read)
                          // or -1
   double* change;        // of the nodes
   uint32_t* asked;       // scratch
   double* got;
   int32_t* of;
-  bool fails;  // a part could not tell once: differences are used
+  bool fails;  // a component failed once: differences are used
   double *x, *base, *moved;
 } direction;
 
 //------------------------------------ make ------------------------------------
 
-// FMI lets outputs and derivatives be differentiated, no other variables.
+// FMI allows derivatives of outputs and state derivatives, not of other variables.
 static bool may_be_asked(const cpl_description* d, int32_t var) {
   return d->vars[var].causality == CPL_CAUSALITY_OUTPUT;
 }
@@ -46,17 +46,17 @@ static int32_t state_index(const cpl_description* d, int32_t var) {
   return -1;
 }
 
-// Whether every part can say what is asked of it; and where nodes stand.
+// Whether every component has the derivatives needed; and the positions of nodes.
 static bool place_nodes(const cpli_aggregate* a, direction* d) {
   for (int32_t k = 0; k < a->n_parts; k++) d->shares[k].n_known = a->parts[k].n_states;
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
-    d->place[i] = -1;
+    d->position[i] = -1;
     if (node->part < 0 || !cpli_is_smooth(node)) continue;
     const cpl_component* c = &a->parts[node->part].m->base;
-    if (node->kind == CPLI_NODE_INPUT) d->place[i] = d->shares[node->part].n_known++;
-    else d->place[i] = state_index(c->desc, node->var);
-    bool asked = node->kind == CPLI_NODE_OUTPUT && d->place[i] < 0;
+    if (node->kind == CPLI_NODE_INPUT) d->position[i] = d->shares[node->part].n_known++;
+    else d->position[i] = state_index(c->desc, node->var);
+    bool asked = node->kind == CPLI_NODE_OUTPUT && d->position[i] < 0;
     if (asked && (c->ops->directional == NULL || !may_be_asked(c->desc, node->var))) return false;
   }
   int32_t first = 0;
@@ -79,9 +79,9 @@ static void fill(const cpli_aggregate* a, direction* d) {
   }
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
-    if (d->place[i] < 0) continue;
-    d->place[i] += d->shares[node->part].first;
-    if (node->kind == CPLI_NODE_INPUT) d->known[d->place[i]] = node->ref;
+    if (d->position[i] < 0) continue;
+    d->position[i] += d->shares[node->part].first;
+    if (node->kind == CPLI_NODE_INPUT) d->known[d->position[i]] = node->ref;
   }
 }
 
@@ -93,15 +93,15 @@ cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out) {
   if (d == NULL) return cpli_nomem(ctx);
   d->ctx = ctx;
   d->shares = cpli_alloc(ctx, (size_t)a->n_parts, sizeof *d->shares);
-  d->place = cpli_alloc(ctx, 2 * nodes, sizeof *d->place);
+  d->position = cpli_alloc(ctx, 2 * nodes, sizeof *d->position);
   d->known = cpli_alloc(ctx, 2 * (nodes + states), sizeof *d->known);
   d->seed = cpli_alloc(ctx, 3 * nodes + 4 * states, sizeof *d->seed);
-  bool there = d->shares != NULL && d->place != NULL && d->known != NULL && d->seed != NULL;
+  bool there = d->shares != NULL && d->position != NULL && d->known != NULL && d->seed != NULL;
   if (!there || !place_nodes(a, d)) {
     cpli_direction_destroy(d);
     return there ? CPL_OK : cpli_nomem(ctx);
   }
-  d->of = d->place + nodes;
+  d->of = d->position + nodes;
   d->derivative = d->known + nodes + states;
   d->asked = d->derivative + states;
   d->change = d->seed + nodes + states;
@@ -117,7 +117,7 @@ cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out) {
 void cpli_direction_destroy(struct cpli_direction* d) {
   if (d == NULL) return;
   cpli_free(d->ctx, d->shares);
-  cpli_free(d->ctx, d->place);
+  cpli_free(d->ctx, d->position);
   cpli_free(d->ctx, d->known);
   cpli_free(d->ctx, d->seed);
   cpli_free(d->ctx, d);
@@ -151,8 +151,8 @@ static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   size_t n = 0;
   for (int32_t i = op->first; i < op->first + op->count; i++) {
     int32_t node = p->nodes[i];
-    if (d->place[node] >= 0) {  // a state
-      d->change[node] = d->seed[d->place[node]];
+    if (d->position[node] >= 0) {  // a state
+      d->change[node] = d->seed[d->position[node]];
       continue;
     }
     d->of[n] = node;
@@ -171,7 +171,7 @@ static cpl_status walk_one(cpli_aggregate* a, const cpli_eval_plan* p, const cpl
   for (int32_t i = op->first; i < op->first + op->count && st == CPL_OK; i++) {
     int32_t node = p->nodes[i];
     if (!cpli_is_smooth(&a->nodes[node])) continue;
-    if (op->kind == CPLI_OP_SET) d->seed[d->place[node]] = d->change[node];
+    if (op->kind == CPLI_OP_SET) d->seed[d->position[node]] = d->change[node];
     else st = cpli_coupling_direction(a, &a->links[a->nodes[node].coupling], &d->change[node]);
   }
   return st;
@@ -184,8 +184,8 @@ cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const
   return st;
 }
 
-// Without directional derivatives: the derivatives at x and a little away from it in the direction,
-// so that the state that moves most compared with its size moves by the root of rounding.
+// Without directional derivatives: a difference in the direction, with a step that moves the state
+// with the largest relative change by the square root of the rounding unit.
 static cpl_status by_difference(cpl_model* m, const double* v, double* out) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   direction* d = a->direction;
@@ -241,6 +241,6 @@ cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
   cpl_status without = by_difference(m, v, out);
   if (without < 0) return cpl_fail(d->ctx, st, "%s", why);
   cpl_log(d->ctx, CPL_LOG_WARNING, m->base.name,
-          "directional derivatives are not used any more, but differences: %s", why);
+          "differences replace directional derivatives from now on: %s", why);
   return without;
 }

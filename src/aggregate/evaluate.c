@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Walks an evaluation plan: gets and sets of parts, couplings and loops, in the order that plan.c
-// found. The values and gradients of couplings are computed here, too; a gradient that a coupling
-// does not give is found by central differences, one-sided where the other side has a jump.
+// Executes an evaluation plan: gets and sets of components, couplings and loops, in the order of
+// plan.c. The values and gradients of couplings are computed here, too; a gradient that a coupling
+// does not provide is found by central differences, one-sided where the other side has a jump.
 #include <float.h>
 #include <math.h>
 
@@ -31,7 +31,7 @@ double cpli_node_nominal(const cpli_aggregate* a, int32_t node) {
   return k->part >= 0 && k->var >= 0 ? a->parts[k->part].m->base.desc->vars[k->var].nominal : 1;
 }
 
-// Both sides together, unless one of them has a jump: it is no derivative of anything.
+// The central difference, unless one side has a jump: then the derivative of the other side.
 static double slope(double minus, double at, double plus, double h) {
   double left = (at - minus) / h, right = (plus - at) / h;
   if (fabs(left) < 1e-3 * fabs(right)) return left;

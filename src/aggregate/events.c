@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Events of all parts together: rounds of updates (updates.c) go on until no part asks for another
-// and the inputs of none ask for one.
+// Events of all components together: rounds of updates (updates.c) are repeated until neither a
+// component nor its inputs request another.
 #include <math.h>
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 #include "model/breaks.h"
 #include "model/sparsity.h"
 
-enum { MAX_ROUNDS = 1000 };  // of one event
+enum { MAX_ROUNDS = 1000 };  // per event
 
 // In an event there is no shorter step to try.
 static cpl_status final(cpli_aggregate* a, cpl_status st) {
@@ -86,8 +86,8 @@ void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* o
 
 //------------------------------------ comparisons in couplings ------------------------------------
 
-// Comparisons of couplings turn by what they see on the left side of an event; what they are after
-// it follows from there. Values stay those of the left side.
+// Comparisons of couplings turn by their values before the event; the values after it follow from
+// there. Values remain those before the event.
 static cpl_status settle_links(cpli_aggregate* a, bool* changed) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < a->n_settling && st == CPL_OK; i++) {
@@ -128,7 +128,7 @@ static double next_of(cpli_aggregate* a, const cpl_function* f, const int32_t* n
   return f->next_time(f->user, a->t, values);
 }
 
-// Time events of parts, events from outside and comparisons that only time moves.
+// Time events of components, external events and comparisons that only depend on time.
 static double next_time(cpli_aggregate* a) {
   double next = INFINITY;
   for (int32_t k = 0; k < a->n_parts; k++) next = fmin(next, a->parts[k].next_time);
@@ -195,8 +195,8 @@ static cpl_status contradiction(cpli_aggregate* a, const cpli_outside* o, int32_
                   o->results[target]);
 }
 
-// Values are computed from those before the instant: two of them for one variable contradict each
-// other, unless they are equal.
+// Values are computed from those before the instant: two for one variable are a conflict unless
+// they are equal.
 static cpl_status compare_assignments(cpli_aggregate* a) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < a->n_outside && st == CPL_OK; i++) {
@@ -222,12 +222,12 @@ static cpl_status look_outside(cpli_aggregate* a, bool* any) {
   *any = false;
   for (int32_t i = 0; i < a->n_outside && st == CPL_OK; i++) {
     cpli_outside* o = &a->outside[i];
-    bool holds = o->held;
+    bool holds = o->last_value;
     o->firing = o->next < o->def.n_times && a->t >= o->def.times[o->next];
     while (o->next < o->def.n_times && a->t >= o->def.times[o->next]) o->next++;
     if (o->def.condition.value != NULL) st = condition_holds(a, o, &holds);
-    o->firing = o->firing || (holds && !o->held);
-    o->held = holds;
+    o->firing = o->firing || (holds && !o->last_value);
+    o->last_value = holds;
     *any = *any || o->firing;
     bool first = o->def.stop > 0 && (a->stop == 0 || o->def.stop < a->stop);
     if (o->firing && first) a->stop = o->def.stop;
@@ -303,7 +303,7 @@ cpl_status cpli_aggregate_enter_event(cpl_model* m) {
 
 //------------------------------------ iteration ------------------------------------
 
-// Values over all couplings, until comparisons inside of couplings stand still.
+// Values over all couplings, until comparisons in couplings no longer change.
 static cpl_status carry_over(cpli_aggregate* a) {
   for (int round = 0; round < 100; round++) {
     bool moved = false;
@@ -346,9 +346,9 @@ cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   if (st >= 0) st = cpli_updates_carry_texts(a);
   if (st >= 0) st = cpli_updates_round(a, info);
   a->rounds++;
-  if (st >= 0 && info->structure_changed) {  // what was found belongs to the structure before
+  if (st >= 0 && info->structure_changed) {  // the results belong to the previous structure
     info->again = true;
-    a->runs++;  // a mode begins as a run does: parameters may be others
+    a->runs++;  // a mode begins like a run: parameters may differ
     return cpli_variants_follow(a);
   }
   if (st >= 0) st = read_states(a);
@@ -358,12 +358,12 @@ cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   if (st >= 0 && info->again && a->rounds >= MAX_ROUNDS) return cpli_updates_endless(a);
   if (st >= 0 && !info->again && a->n_outside > 0) st = fire_again(a, info);
   info->next_time = next_time(a);
-  // who wishes to stop waits until the event is over
+  // a request to stop is deferred until the event is over
   if (a->stop > 0 && !info->again && !info->terminate) info->terminate = true, info->stop = a->stop;
   return st;
 }
 
-// Who stops at a time and begins anew there does not stop at once again.
+// A run that stops at a time and restarts there does not stop again at once.
 static bool is_past(const cpli_outside* o, double t) {
   double next = o->def.times[o->next];
   return o->def.stop > 0 ? next <= t : next < t;
@@ -381,7 +381,7 @@ static void begin_functions(cpli_aggregate* a) {
   }
 }
 
-// A condition that is true at the start does not fire, unless it is meant to.
+// A condition that is true at the start does not fire unless it is defined to.
 cpl_status cpli_aggregate_settle_start(cpli_aggregate* a) {
   a->stop = 0;
   begin_functions(a);
@@ -390,8 +390,8 @@ cpl_status cpli_aggregate_settle_start(cpli_aggregate* a) {
     cpli_outside* o = &a->outside[i];
     o->next = 0;
     while (o->next < o->def.n_times && is_past(o, a->t)) o->next++;
-    if (o->def.condition.value != NULL) st = final(a, condition_holds(a, o, &o->held));
-    if (o->def.at_start) o->held = false;  // it fires in the first update
+    if (o->def.condition.value != NULL) st = final(a, condition_holds(a, o, &o->last_value));
+    if (o->def.at_start) o->last_value = false;  // it fires in the first update
   }
   return st;
 }

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The derivatives of the constraints of the whole by its states: C_x + C_u L (I - G_u L)^-1 G_x. A
-// constraint of a part depends on states of the part and on those that its coupled inputs follow;
-// one of the whole on those its signal follows. Where a part has derivatives of its own and its
-// constraints follow no input at the present point, they are taken; the others come from
-// differences, of many states at once where no constraint follows two of them.
+// The derivatives of the constraints of the whole with respect to its states: C_x + C_u L (I - G_u
+// L)^-1 G_x. A constraint of a component depends on states of the component and on those that its
+// coupled inputs depend on; one of the whole on those of its signal. Where a component has
+// derivatives and its constraints depend on no input at the current point, they are used; the
+// others come from differences, with colouring.
 #include <float.h>
 #include <math.h>
 
@@ -14,20 +14,20 @@
 
 struct cpli_gradients {
   cpl_context* ctx;
-  int32_t *reach_first, *reach;  // states that the inputs of each part follow; then those that each
-                                 // constraint of the whole follows. Both NULL: not known yet
-  size_t* counted;               // by part: active constraints that what follows is made for
-  int32_t *first, *column;       // of the active constraints
-  cpli_pattern* pattern;         // of the same
-  int32_t* place;                // of each entry of the pattern: its number in `column`
-  int32_t *by_colour, *colours;  // states in the order of their colours, where each colour begins
-  int32_t* where;                // of a state, in the row at hand; -1
+  int32_t *reach_first, *reach;  // states that the inputs of each component follow; then those that
+                                 // each constraint of the whole follows. Both NULL: not known yet
+  size_t* counted;          // by component: number of active constraints the data below is made for
+  int32_t *first, *column;  // of the active constraints
+  cpli_pattern* pattern;    // of the same
+  int32_t* position;        // per entry of the pattern: its number in `column`
+  int32_t *by_colour, *colours;  // states by colour; first of each colour
+  int32_t* where;                // of a state, in the current row; -1
   double *x, *nominal, *h;       // of the states
   double *there, *moved;         // residuals
-  double* room;                  // derivatives of a part
+  double* room;                  // derivatives of a component
   size_t room_size;
-  bool looked;   // rows have been made since constraints were counted
-  bool* direct;  // by part: its own derivatives are those of the whole
+  bool looked;   // rows have been computed since constraints were counted
+  bool* direct;  // by component: its own derivatives are those of the whole
 };
 
 static const cpl_model_ops* ops_of(const cpli_part* part) { return part->m->ops; }
@@ -62,7 +62,7 @@ static bool add_own(struct cpli_gradients* g, row_list* l, const cpli_part* part
   return fine;
 }
 
-// For the derivatives of a part.
+// For the derivatives of a component.
 static bool make_room(struct cpli_gradients* g, size_t n) {
   if (n <= g->room_size) return true;
   cpli_free(g->ctx, g->room);
@@ -121,14 +121,14 @@ static cpl_status sort_entries(cpli_aggregate* a) {
   struct cpli_gradients* g = a->gradients;
   const cpli_pattern* p = g->pattern;
   size_t n = (size_t)a->n_states;
-  g->place = cpli_alloc(g->ctx, (size_t)p->n_entries + 2 * n + 2, sizeof(int32_t));
-  if (g->place == NULL) return cpli_nomem(g->ctx);
-  g->by_colour = g->place + p->n_entries;
+  g->position = cpli_alloc(g->ctx, (size_t)p->n_entries + 2 * n + 2, sizeof(int32_t));
+  if (g->position == NULL) return cpli_nomem(g->ctx);
+  g->by_colour = g->position + p->n_entries;
   g->colours = g->by_colour + n;
   for (size_t j = 0; j < n; j++) g->where[j] = p->first[j];
-  for (int32_t e = 0; e < p->n_entries; e++) g->place[g->where[g->column[e]]++] = e;
+  for (int32_t e = 0; e < p->n_entries; e++) g->position[g->where[g->column[e]]++] = e;
   for (size_t j = 0; j < n; j++) g->where[j] = -1;
-  // by counting: begin of colour c at colours[c]
+  // counting sort: begin of colour c at colours[c]
   for (size_t j = 0; j < n; j++) g->colours[p->colour[j] + 1]++;
   for (int32_t c = 0; c < p->n_colours; c++) g->colours[c + 1] += g->colours[c];
   for (size_t j = 0; j < n; j++) g->by_colour[g->colours[p->colour[j]]++] = (int32_t)j;
@@ -139,9 +139,9 @@ static cpl_status sort_entries(cpli_aggregate* a) {
 
 static bool is_current(const cpli_aggregate* a) {
   const struct cpli_gradients* g = a->gradients;
-  bool same = g->pattern != NULL && g->place != NULL;
+  bool same = g->pattern != NULL && g->position != NULL;
   for (int32_t k = 0; k < a->n_parts && same; k++) {
-    const cpli_part* part = &a->parts[k];  // a pattern of its own may have changed with its events
+    const cpli_part* part = &a->parts[k];  // its pattern may have changed at events
     same = g->counted[k] == part->n_active &&
            (part->n_active == 0 || ops_of(part)->constraint_pattern == NULL);
   }
@@ -155,8 +155,8 @@ cpl_status cpli_gradients_pattern(cpl_model* m, const int32_t** first, const int
   if (g->reach == NULL) st = cpli_aggregate_reach(a, &g->reach_first, &g->reach);
   if (st >= 0 && !g->looked && !is_current(a)) {
     cpli_pattern_destroy(g->pattern);
-    cpli_free(g->ctx, g->place);
-    g->pattern = NULL, g->place = NULL;
+    cpli_free(g->ctx, g->position);
+    g->pattern = NULL, g->position = NULL;
     st = make_rows(a);
     if (st == CPL_OK) st = sort_entries(a);
   }
@@ -172,7 +172,7 @@ void cpli_gradients_recount(struct cpli_gradients* g) {
 
 //------------------------------------ entries ------------------------------------
 
-// Whether the part's constraints follow an input that is coupled: by a difference.
+// Whether the component's constraints depend on a coupled input: by a difference.
 static cpl_status follows(cpli_aggregate* a, const cpli_part* part, const cpli_node* input,
                           bool* yes) {
   struct cpli_gradients* g = a->gradients;
@@ -206,7 +206,7 @@ static cpl_status find_direct(cpli_aggregate* a, bool* all) {
   return st;
 }
 
-// Puts the derivatives of a part's constraints into their rows, the first of which is `row`.
+// Puts the derivatives of a component's constraints into their rows, the first of which is `row`.
 static cpl_status take_own(cpli_aggregate* a, const cpli_part* part, size_t row, double* out) {
   struct cpli_gradients* g = a->gradients;
   const int32_t *first = NULL, *column = NULL;
@@ -219,7 +219,7 @@ static cpl_status take_own(cpli_aggregate* a, const cpli_part* part, size_t row,
                 : ops_of(part)->constraint_jacobian(part->m, g->room);
   for (size_t i = 0; i < part->n_active && st == CPL_OK; i++) {
     int32_t begin = g->first[row + i], end = g->first[row + i + 1];
-    // a row begins with the part's own states, in the order of the part
+    // a row begins with the component's own states, in its order
     memset(out + begin, 0, (size_t)(end - begin) * sizeof *out);
     size_t own = sparse ? (size_t)(first[i + 1] - first[i]) : n;
     memcpy(out + begin, g->room + (sparse ? (size_t)first[i] : i * n), own * sizeof *out);
@@ -249,7 +249,7 @@ static cpl_status differences(cpli_aggregate* a, double* out) {
       int32_t j = g->by_colour[i];
       g->x[j] -= g->h[j];
       for (int32_t e = p->first[j]; e < p->first[j + 1]; e++)
-        out[g->place[e]] = g->moved[p->row[e]] / g->h[j];
+        out[g->position[e]] = g->moved[p->row[e]] / g->h[j];
     }
   }
   cpl_status back = m->ops->set_states(m, g->x);
@@ -280,7 +280,7 @@ void cpli_gradients_destroy(struct cpli_gradients* g) {
   cpli_free(g->ctx, g->reach_first);
   cpli_free(g->ctx, g->reach);
   cpli_free(g->ctx, g->column);
-  cpli_free(g->ctx, g->place);
+  cpli_free(g->ctx, g->position);
   cpli_free(g->ctx, g->room);
   cpli_pattern_destroy(g->pattern);
   cpli_free(g->ctx, g->counted);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Parts without a path between them need not share a solver. The groups are found by joining what a
-// coupling or an event names; then the aggregate is taken apart into one model a group.
+// Components without a path between them do not need a common solver. The groups are found by
+// union-find over couplings and events; then the aggregate is split into one model per group.
 #include "aggregate/aggregate.h"
 
 //------------------------------------ which parts belong together --------------------------------
@@ -21,12 +21,11 @@ static void join(int32_t* parent, int32_t i, int32_t k) {
 typedef struct finder {
   const cpli_aggregate* a;
   bool* shared;     // signals that may be copied
-  int32_t* parent;  // of parts, then signals
+  int32_t* parent;  // of components, then signals
 } finder;
 
-// A function of time, parameters and inputs of the whole that keeps nothing in mind may be computed
-// in several places. One that does (a comparison, a table with jumps) would be moved by all of
-// them.
+// A function of time, parameters and inputs of the whole without memory may be computed in several
+// groups. One with memory (a comparison, a table with jumps) would be changed by all of them.
 static bool may_copy(const finder* f, const cpli_coupling_edge* l) {
   if (l->def.function.settle != NULL) return false;
   for (int32_t k = 0; k < l->n_sources; k++) {
@@ -36,7 +35,7 @@ static bool may_copy(const finder* f, const cpli_coupling_edge* l) {
   return true;
 }
 
-// In the order of evaluation, so that what a signal needs is decided before it.
+// In the order of evaluation, so that the sources of a signal are decided before it.
 static void find_shared(finder* f) {
   const cpli_aggregate* a = f->a;
   const cpli_blocks* b = a->plans[CPLI_PLAN_EVENT]->blocks;
@@ -56,7 +55,7 @@ static void find_shared(finder* f) {
   }
 }
 
-// The element a node stands for; -1: none, a shared signal.
+// The element of a node; -1: none, a shared signal.
 static int32_t element(const finder* f, int32_t part, int32_t var) {
   if (part >= 0) return part;
   return f->shared[var] ? -1 : f->a->n_parts + var;
@@ -86,12 +85,12 @@ static int32_t join_event(finder* f, const cpli_outside* o) {
   return first;
 }
 
-// Numbers the groups. Signals and events no part has to do with go to the first group.
+// Numbers the groups. Signals and events without components go to the first group.
 static void number(finder* f, cpli_groups* g) {
   const cpli_aggregate* a = f->a;
   for (int32_t i = 0; i < a->n_signals; i++) g->of_signal[i] = f->shared[i] ? -1 : 0;
   for (int32_t k = 0; k < a->n_parts; k++) {
-    int32_t at = root(f->parent, k);  // the least of its group, so a part that was met already
+    int32_t at = root(f->parent, k);  // the smallest of its group, so a component seen before
     g->of_part[k] = at == k ? g->n++ : g->of_part[at];
   }
   for (int32_t i = 0; i < a->n_signals; i++) {
@@ -146,23 +145,23 @@ void cpli_groups_free(cpli_groups* g) {
 
 //------------------------------------ one model a group ------------------------------------
 
-// Things sorted by the group they belong to: those of group g are items[first[g]] and following.
+// Items sorted by group: those of group g are items[first[g]] and following.
 typedef struct sorted {
   int32_t *first, *items;
 } sorted;
 
-// Scratch while an aggregate is taken apart; all in its arena.
+// Scratch while an aggregate is split; all in its arena.
 typedef struct splitter {
   cpli_aggregate* a;
   cpli_groups groups;
   sorted parts, links, events, signals;
-  int32_t* local;       // number of each signal in the present group
+  int32_t* local;       // number of each signal in the current group
   int32_t* seen_in;     // the group it was numbered in; -1: none yet
-  int32_t* local_part;  // number of each part in its group
-  int32_t* used;        // signals of the present group, in the order of their numbers
+  int32_t* local_part;  // number of each component in its group
+  int32_t* used;        // signals of the current group, in the order of their numbers
   int32_t n_used;
-  cpl_subsystem_ref* signal_refs;  // where signals are, as they are met
-  int32_t* signal_of;              // which signal each belongs to
+  cpl_subsystem_ref* signal_refs;  // locations of signals, in the order of occurrence
+  int32_t* signal_of;              // the signal of each location
   size_t n_refs, cap_refs, cap_of;
   bool no_memory;
 } splitter;
@@ -178,7 +177,7 @@ static sorted sort(splitter* s, const int32_t* group, int32_t n) {
   sorted out = {get(s, (size_t)s->groups.n + 2, sizeof(int32_t)),
                 get(s, (size_t)n, sizeof(int32_t))};
   if (s->no_memory) return out;
-  int32_t* next = out.first + 1;  // ends up one group further than it begins
+  int32_t* next = out.first + 1;  // finally one group ahead of its begin
   for (int32_t i = 0; i < n; i++) {
     if (group[i] >= 0) next[group[i] + 1]++;
   }
@@ -252,7 +251,8 @@ static cpl_external_event event_at(splitter* s, int32_t g, const cpli_outside* o
   return e;
 }
 
-// What a group is made of. Couplings of shared signals follow as signals are met, and meet others.
+// The contents of a group. Couplings of shared signals are added as signals occur, and may add
+// others.
 static bool define(splitter* s, int32_t g, cpl_aggregate_def* def) {
   cpli_aggregate* a = s->a;
   int32_t n_links = s->links.first[g + 1] - s->links.first[g];
@@ -262,7 +262,7 @@ static bool define(splitter* s, int32_t g, cpl_aggregate_def* def) {
   for (int32_t i = s->signals.first[g]; i < s->signals.first[g + 1]; i++)
     use(s, g, s->signals.items[i]);
   for (int32_t i = 0; i < a->n_signals && g == 0; i++) {
-    if (s->seen_in[i] < 0) use(s, 0, i);  // nobody else wants it: the first group comes last
+    if (s->seen_in[i] < 0) use(s, 0, i);  // unused by others: the first group comes last
   }
   size_t cap = (size_t)n_links;
   cpl_coupling* couplings = cpli_alloc(a->base.base.ctx, cap, sizeof *couplings);
@@ -309,7 +309,7 @@ static bool note_signals(splitter* s, int32_t g, uint32_t first) {
   return true;
 }
 
-// What was set already goes along: values of signals, and where loops begin to iterate.
+// Values set so far are copied: values of signals, and initial guesses of loops.
 static void carry_values(const splitter* s, int32_t g, cpl_model* piece) {
   const cpli_aggregate* a = s->a;
   cpli_aggregate* to = (cpli_aggregate*)piece;
@@ -339,7 +339,7 @@ static cpl_status make_piece(splitter* s, int32_t g, const cpl_aggregate_def* co
   if (!note_signals(s, g, (uint32_t)n_vars)) return cpli_nomem(a->base.base.ctx);
   for (int32_t i = 0; i < def.n_parts; i++) a->parts[s->parts.items[first + i]].m = NULL;
   if (def.n_parts == 1 && def.n_couplings == 0 && def.n_events == 0 && def.n_signals == 0) {
-    *out = parts[0];  // a model alone needs no aggregate around it
+    *out = parts[0];  // a single model needs no aggregate
     return CPL_OK;
   }
   cpl_status st = cpl_aggregate(a->base.base.ctx, &def, out);
@@ -347,7 +347,7 @@ static cpl_status make_piece(splitter* s, int32_t g, const cpl_aggregate_def* co
   return st;
 }
 
-// Where parts and their variables are: group, and index there.
+// Locations of components and their variables: group, and index there.
 static void note_parts(splitter* s, int32_t* first, cpl_subsystem_ref* refs) {
   const cpli_aggregate* a = s->a;
   for (int32_t g = 0; g < s->groups.n; g++) {
@@ -363,15 +363,15 @@ static void note_parts(splitter* s, int32_t* first, cpl_subsystem_ref* refs) {
   for (int32_t v = 0; v <= a->n_part_vars; v++) first[v] = v;
 }
 
-// Signals behind the variables of parts, those of one signal next to each other, the first group
-// first.
+// Signals follow the variables of components, all locations of one signal together, in the order of
+// groups.
 static bool finish_refs(splitter* s, cpl_subsystems* out, int32_t* first,
                         cpl_subsystem_ref* part_refs) {
   const cpli_aggregate* a = s->a;
   int32_t n = a->n_part_vars;
   cpl_subsystem_ref* refs = get(s, (size_t)n + s->n_refs, sizeof *refs);
   if (s->no_memory) return false;
-  for (int32_t v = 0; v < n; v++) {  // a model that stands alone has references of its own
+  for (int32_t v = 0; v < n; v++) {  // a single model has references of its own
     const cpl_subsystem_ref* at = &part_refs[v];
     refs[v] = (cpl_subsystem_ref){at->piece, out->models[at->piece]->base.desc->vars[at->ref].ref};
   }

@@ -14,9 +14,9 @@ typedef struct linear {
   cpli_arena arena;
   cpl_model* m;
   const cpl_linearize_def* def;
-  bool* used;                              // items of `only` that matched something
-  int32_t *states, *derivatives, *places;  // variables, and which states they are
-  int32_t *inputs, *outputs;               // variables
+  bool* used;                                   // items of `only` that matched something
+  int32_t *states, *derivatives, *state_index;  // variables, and which states they are
+  int32_t *inputs, *outputs;                    // variables
 } linear;
 
 //------------------------------------ choice ------------------------------------
@@ -29,7 +29,7 @@ static bool counts(const cpl_variable* v) {
   return v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
-// Inputs (or outputs) of the whole; of an aggregate that has none, those of its parts.
+// Inputs (or outputs) of the whole; of an aggregate without any, those of its components.
 static int32_t list_ports(const cpl_model* m, cpl_causality which, int32_t* out) {
   const cpl_description* d = m->base.desc;
   const cpli_aggregate* a = cpli_as_aggregate(&m->base);
@@ -66,7 +66,7 @@ static const char* full_name(linear* l, const char* name) {
   return text;
 }
 
-// Keeps what is wanted of a list of variables; names[] gets their names.
+// Keeps the requested variables of a list; names[] gets their names.
 static cpl_status choose(linear* l, int32_t* list, int32_t* n, const char* const** names) {
   const cpl_description* d = l->m->base.desc;
   const char** kept = cpli_arena_alloc(&l->arena, (size_t)*n, sizeof *kept);
@@ -89,7 +89,7 @@ static cpl_status find_states(linear* l) {
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0) {
       return cpl_fail(l->m->base.ctx, CPL_ERR_UNSUPPORTED,
-                      "%s: state %d has no variable, so that the model cannot be linearised",
+                      "%s: state %d has no variable, so the model cannot be linearised",
                       l->m->base.name, k + 1);
     }
     l->states[k] = d->states[k];
@@ -98,7 +98,7 @@ static cpl_status find_states(linear* l) {
   cpl_status st = choose(l, l->states, &l->shown.n_states, &l->shown.states);
   for (int32_t i = 0, k = 0; i < l->shown.n_states && st >= 0; i++, k++) {
     while (d->states[k] != l->states[i]) k++;
-    l->places[i] = k;
+    l->state_index[i] = k;
     l->derivatives[i] = d->derivatives[k];
   }
   return st;
@@ -139,8 +139,8 @@ static cpl_status read_point(linear* l, const double* x, double* dx) {
   if (point == NULL) return cpli_nomem(l->m->base.ctx);
   cpl_status st = l->m->base.desc->n_states > 0 ? l->m->ops->get_derivatives(l->m, dx) : CPL_OK;
   for (int32_t i = 0; i < s->n_states; i++) {
-    point[i] = x[l->places[i]];
-    point[s->n_states + i] = dx[l->places[i]];
+    point[i] = x[l->state_index[i]];
+    point[s->n_states + i] = dx[l->state_index[i]];
   }
   s->x = point;
   s->dx = point + s->n_states;
@@ -197,8 +197,8 @@ static cpl_status linearise(linear* l) {
   l->states = cpli_arena_alloc(&l->arena, 3 * n + 2 * vars, sizeof *l->states);
   if (x == NULL || l->used == NULL || l->states == NULL) return cpli_nomem(l->m->base.ctx);
   l->derivatives = l->states + n;
-  l->places = l->derivatives + n;
-  l->inputs = l->places + n;
+  l->state_index = l->derivatives + n;
+  l->inputs = l->state_index + n;
   l->outputs = l->inputs + vars;
   cpl_status st = find_states(l);
   if (st >= 0) st = find_ports(l);
@@ -206,7 +206,7 @@ static cpl_status linearise(linear* l) {
   if (st >= 0 && n > 0) st = l->m->ops->get_states(l->m, x);
   if (st >= 0) st = read_point(l, x, x + n);
   if (st == CPL_OK) st = fill_blocks(l, x);
-  return st == CPL_RETRY ? CPL_ERR_MODEL : st;  // nobody will try a shorter step
+  return st == CPL_RETRY ? CPL_ERR_MODEL : st;  // no shorter step can be tried here
 }
 
 cpl_status cpl_linearize(cpl_model* m, const cpl_linearize_def* def, cpl_linear** out) {

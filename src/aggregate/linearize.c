@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Partial derivatives of a whole model: chosen rows (derivatives, outputs, any other variable) by
-// chosen columns (states, inputs). Of an aggregate they follow from the blocks of its parts: with
-// the nodes v as unknowns, (I - M) v = b, where M has the feed-through of the parts and the
-// gradients of the couplings and b what the column does to the nodes at once. One sparse
-// factorisation serves all columns. Parts that are aggregates give their blocks in the same way.
+// Partial derivatives of a whole model: selected rows (derivatives, outputs, any other variable)
+// with respect to selected columns (states, inputs). Those of an aggregate follow from the blocks
+// of its components: with the nodes v as unknowns, (I - M) v = b, where M has the feed-through of
+// the components and the gradients of the couplings and b is the direct effect of the column on the
+// nodes. One sparse factorisation serves all columns. Components that are aggregates give their
+// blocks in the same way.
 
 #include "aggregate/linearize.h"
 #include "aggregate/aggregate.h"
 #include "numeric/sparse.h"
 
-// out[column * n_rows + row], zero at the beginning
+// out[column * n_rows + row], initially zero
 typedef struct request {
   const int32_t *rows, *columns;  // variables
   int32_t n_rows, n_columns;
@@ -66,8 +67,8 @@ static void classify(const cpl_description* d, uint8_t* what) {
   }
 }
 
-// A model may be asked for directional derivatives of its outputs and derivatives only; a state is
-// known without asking, and every other variable is differenced.
+// A model can be asked for directional derivatives of its outputs and state derivatives only; those
+// of a state are trivial, and every other variable is differenced.
 static cpl_status block_of_one(cpl_model* m, const double* x, const request* q) {
   const cpl_description* d = m->base.desc;
   cpl_context* ctx = m->base.ctx;
@@ -97,7 +98,7 @@ static cpl_status block_of_one(cpl_model* m, const double* x, const request* q) 
 
 //------------------------------------ an aggregate ------------------------------------
 
-typedef struct share {  // a part's block
+typedef struct share {  // a component's block
   int32_t *rows, *columns;
   int32_t n_rows, n_columns;
   double* values;
@@ -110,11 +111,11 @@ typedef struct whole {
   const request* q;
   share* shares;
   int32_t* memory;                // of all lists of the shares
-  int32_t *row_of, *column_of;    // of each variable of parts, in its part's share; -1: none
+  int32_t *row_of, *column_of;    // of each variable, in the share of its component; -1: none
   int32_t *input_node, *unknown;  // coupled input of each variable; each node's unknown. -1: none
   int32_t n;                      // unknowns
   int32_t *first, *index;         // (I - M) transposed, compressed columns
-  int32_t* place;                 // of each unknown among the entries, in the column under way
+  int32_t* position;  // position of each unknown among the entries of the current column
   double *entries, *b;
   size_t n_entries, cap_index, cap_entries;
   cpli_sparse* factors;
@@ -136,13 +137,13 @@ static cpl_status allocate(whole* w) {
   w->row_of = w->memory;
   w->column_of = w->row_of + vars;
   w->input_node = w->column_of + vars;
-  w->place = w->input_node + vars;
-  w->unknown = w->place + nodes;
+  w->position = w->input_node + vars;
+  w->unknown = w->position + nodes;
   for (size_t i = 0; i < 3 * vars; i++) w->memory[i] = -1;
   return CPL_OK;
 }
 
-// Which variables of parts are rows and columns (marked by 0), and which nodes are unknowns.
+// Which variables of components are rows and columns (marked by 0), and which nodes are unknowns.
 static void mark(whole* w) {
   const cpli_aggregate* a = w->a;
   for (int32_t i = 0; i < a->n_nodes; i++) {
@@ -164,7 +165,7 @@ static void mark(whole* w) {
 
 static cpl_status make_shares(whole* w) {
   const cpli_aggregate* a = w->a;
-  int32_t* lists = w->unknown + a->n_nodes;  // rows and columns of all parts, then input nodes
+  int32_t* lists = w->unknown + a->n_nodes;  // rows and columns of all components, then input nodes
   cpl_status st = CPL_OK;
   for (int32_t k = 0; k < a->n_parts && st >= 0; k++) {
     share* s = &w->shares[k];
@@ -201,9 +202,9 @@ static cpl_status make_shares(whole* w) {
 
 //------------------------------------ matrix ------------------------------------
 
-// A value that a formula reads twice, or a part under two names, is one entry.
+// A value that occurs twice in a formula, or a component under two names, is one entry.
 static bool add_entry(whole* w, int32_t column, int32_t row, double value) {
-  int32_t there = w->place[row];
+  int32_t there = w->position[row];
   if (there >= w->first[column] && there < (int32_t)w->n_entries && w->index[there] == row) {
     w->entries[there] += value;
     return true;
@@ -211,7 +212,7 @@ static bool add_entry(whole* w, int32_t column, int32_t row, double value) {
   if (!cpli_grow(w->ctx, (void**)&w->index, &w->cap_index, w->n_entries, sizeof *w->index) ||
       !cpli_grow(w->ctx, (void**)&w->entries, &w->cap_entries, w->n_entries, sizeof *w->entries))
     return false;
-  w->place[row] = (int32_t)w->n_entries;
+  w->position[row] = (int32_t)w->n_entries;
   w->index[w->n_entries] = row;
   w->entries[w->n_entries++] = value;
   return true;
@@ -221,7 +222,7 @@ static double entry(const share* s, int32_t row, int32_t column) {
   return s->values[(size_t)column * (size_t)s->n_rows + (size_t)row];
 }
 
-// The transposed matrix, column after column: each is the equation of one node.
+// The transposed matrix by columns: each is the equation of one node.
 static cpl_status assemble(whole* w) {
   const cpli_aggregate* a = w->a;
   bool fine = true;
@@ -263,8 +264,8 @@ static cpl_status singular(const whole* w, int32_t node) {
                   w->a->name, w->a->t, name[0] != '\0' ? ", near " : "", name);
 }
 
-// Loops alone can make the matrix singular, and each of them can tell whatever the units of its
-// values are; pivots of the whole cannot.
+// Only loops can make the matrix singular, and each loop detects that independently of the units of
+// its values; pivots of the whole cannot.
 static cpl_status check_loops(whole* w) {
   const cpli_eval_plan* p = w->a->plans[w->a->phase];
   for (size_t i = 0; i < p->n_loops; i++) {

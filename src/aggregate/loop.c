@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An algebraic loop: a few torn values s are guessed, everything else in the block follows from
-// them, and at the end of the walk stands f(s), what the torn values should be. Newton's method on
-// f(s) - s, with exact derivatives where parts and couplings give them; the factorisation is kept
-// as long as it converges well. A loop is solved when the next step is 1e-11 of each value's own
-// size, whatever that size is, or when f(s) - s is what rounding makes of the values it is computed
-// from.
+// An algebraic loop: a few torn values s are guessed, all other values in the block follow from
+// them, and the evaluation ends with f(s), the values that the couplings give for s. Newton's
+// method on f(s) - s, with exact derivatives where components and couplings provide them; the
+// factorisation is reused as long as it converges well. A loop is solved when the next step is
+// 1e-11 of each value's own magnitude, or when f(s) - s is the rounding error of the values it is
+// computed from.
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 #include "numeric/roots.h"
 
 enum { MAX_ITERATIONS = 50, MAX_HALVINGS = 12, MAX_ROUNDS = 100 };
-static const double enough = 1e-11;  // change of a torn value, relative to its own size
-static const double lost = 1e10;     // errors of df/ds that grow so much leave nothing but rounding
-static const double doubtful = 1e6;  // and here a failure has to do with it
-static const double slow = 0.1;      // a change that shrinks less than this wants a new Jacobian
+static const double enough = 1e-11;  // change of a torn value, relative to its magnitude
+static const double lost = 1e10;  // error growth of df/ds beyond which only rounding errors remain
+static const double doubtful = 1e6;  // error growth that may explain a failure
+static const double slow = 0.1;      // a change that contracts less needs a new Jacobian
 
-typedef struct member {  // a part's share in the loop
+typedef struct member {  // a component in the loop
   int32_t part;
   cpl_jacobian* jac;
   double* d;        // outputs by inputs
@@ -37,12 +37,12 @@ typedef struct cpli_loop {
   int32_t* nodes;        // torn ones first
   cpli_eval_plan* cut;   // sets the torn inputs
   cpli_eval_plan* rest;  // everything that follows
-  bool discrete;         // not a matter of derivatives: iterate until nothing changes
+  bool discrete;         // no derivatives: iterate until nothing changes
   member* members;
   int32_t n_members;
   int32_t *member_of,
-      *row_of;       // per node of the loop: its part's share, and its row or column there
-  int32_t* next_of;  // per node: another one of the same part
+      *row_of;       // per node of the loop: its component's share, and its row or column there
+  int32_t* next_of;  // per node: another one of the same component
   double *s, *f, *step, *trial, *next, *scale, *sensitivity, *matrix;
   double *row, *column;  // the matrix is scaled by them: cpli_lu_equilibrate()
   double *sizes, *work;  // to see whether the matrix is nearly singular
@@ -62,7 +62,7 @@ static cpl_status make_plan(cpli_aggregate* a, const int32_t* nodes, int32_t n,
   *out = p;
   if (p == NULL) return cpli_nomem(ctx);
   p->ctx = ctx;
-  for (int32_t i = 0, j; i < n && st >= 0; i = j) {  // neighbours of the same kind on the same part
+  for (int32_t i = 0, j; i < n && st >= 0; i = j) {  // runs of one kind in one component
     const cpli_node* head = &a->nodes[nodes[i]];
     for (j = i + 1;
          j < n && a->nodes[nodes[j]].kind == head->kind && a->nodes[nodes[j]].part == head->part;
@@ -105,7 +105,7 @@ static cpl_status make_members(cpli_aggregate* a, loop* l) {
     const cpli_node* node = &a->nodes[l->nodes[i]];
     l->member_of[i] = -1;
     if (node->part < 0) continue;
-    int32_t* mark = &a->parts[node->part].mark;  // where a part's share is, while the loop is made
+    int32_t* mark = &a->parts[node->part].mark;  // index in members while the loop is made
     if (*mark < 0) l->members[*mark = l->n_members++] = (member){.part = node->part, .first = -1};
     member* m = &l->members[*mark];
     l->member_of[i] = *mark;
@@ -204,7 +204,7 @@ void cpli_loop_report(struct cpli_loop* l, double* residuals) { l->residuals = r
 
 //------------------------------------ walk ------------------------------------
 
-// f(s): sets the torn values and lets everything follow.
+// f(s): sets the torn values and evaluates the loop.
 static cpl_status walk(cpli_aggregate* a, loop* l, const double* s, double* f) {
   for (int32_t i = 0; i < l->n_torn; i++) a->value[l->nodes[i]] = s[i];
   cpl_status st = CPL_OK;
@@ -324,18 +324,18 @@ static cpl_status cannot_begin(cpli_aggregate* a, const loop* l) {
 
 //------------------------------------ size ------------------------------------
 
-// A step relative to the values themselves, before or after it.
+// A step relative to the magnitudes of the values before and after it.
 static double size_of(const loop* l, const double* step, const double* s) {
-  double most = 0;
+  double max = 0;
   for (int32_t i = 0; i < l->n_torn; i++) {
     if (step[i] == 0) continue;
     double change = fabs(step[i]) / fmax(fabs(s[i]), fabs(s[i] + step[i]));
-    if (!(change <= most)) most = change;
+    if (!(change <= max)) max = change;
   }
-  return most;
+  return max;
 }
 
-// The rounding error of what a coupling computes, from those of its sources.
+// The rounding error of a coupling, from those of its sources.
 static double rounding_of_link(const cpli_aggregate* a, const loop* l, int32_t node) {
   const cpli_coupling_edge* k = &a->links[a->nodes[node].coupling];
   double sum = 0;
@@ -355,8 +355,8 @@ static double rounding_of_output(const cpli_aggregate* a, const loop* l, int32_t
   return sum;
 }
 
-// Whether the residual is what rounding makes of the values: then no step makes it smaller. Errors
-// are followed once around the loop, with the derivatives that were computed last.
+// Whether the residual is the rounding error of the values: then no step reduces it. Errors are
+// propagated once around the loop, with the derivatives computed last.
 static bool is_rounding(const cpli_aggregate* a, loop* l) {
   for (int32_t i = 0; i < l->n; i++) {
     if (i < l->n_torn) l->sensitivity[i] = DBL_EPSILON * fabs(l->s[i]);
@@ -379,21 +379,21 @@ static void newton_step(const loop* l, const double* s, double* step) {
   for (int32_t i = 0; i < l->n_torn; i++) step[i] *= l->column[i];
 }
 
-// The next step against the present one, in units of the values at both ends of that.
+// The next step relative to the current one, in units of the values at both of its ends.
 static double rate_of(const loop* l) {
-  double most = 0, size = size_of(l, l->step, l->s);
+  double max = 0, size = size_of(l, l->step, l->s);
   for (int32_t i = 0; i < l->n_torn; i++) {
     if (l->next[i] == 0) continue;
     double unit = fmax(fabs(l->s[i]), fabs(l->s[i] + l->step[i]));
     double change = fabs(l->next[i]) / fmax(unit, fabs(l->trial[i] + l->next[i]));
-    if (!(change <= most)) most = change;
+    if (!(change <= max)) max = change;
   }
-  return most / size;
+  return max / size;
 }
 
-// Goes from s along the step, halving it until the step that would follow is shorter, a measure
-// that no scaling of the equations changes. Leaves f and the step of the new s. *rate: of the two
-// steps; infinite where it went nowhere. Along an old factorisation only the whole step is tried.
+// Line search from s along the step: halves it until the following step is shorter, a measure
+// independent of the scaling of the equations. Leaves f and the step of the new s. *rate: of the
+// two steps; infinite without progress. Along an old factorisation only the full step is tried.
 static cpl_status damped_move(cpli_aggregate* a, loop* l, bool fresh, double* rate) {
   double part = 1;
   for (int k = 0; k < (fresh ? MAX_HALVINGS : 1); k++, part *= 0.5) {
@@ -406,15 +406,15 @@ static cpl_status damped_move(cpli_aggregate* a, loop* l, bool fresh, double* ra
     if (!(*rate <= 1 - part / 2)) continue;
     memcpy(l->s, l->trial, (size_t)l->n_torn * sizeof *l->s);
     memcpy(l->step, l->next, (size_t)l->n_torn * sizeof *l->s);
-    if (part < 1) *rate = INFINITY;  // of a damped step says nothing
+    if (part < 1) *rate = INFINITY;  // that of a damped step is not significant
     return CPL_OK;
   }
   *rate = NAN;
   return walk(a, l, l->s, l->f);
 }
 
-// Newton's method from l->s, where the loop has been walked. What it has not solved is left to the
-// search.
+// Newton's method from l->s, where the loop has been evaluated. Loops it does not solve are left to
+// the search.
 static cpl_status newton(cpli_aggregate* a, loop* l, bool* solved) {
   cpl_status st = CPL_OK;
   bool fresh = false;
@@ -460,7 +460,7 @@ static cpl_status image(void* user, const double* s, double* f) {
   return walk(k->a, k->l, s, f);
 }
 
-// The torn value that comes back as no finite number; -1: none.
+// The torn value with a result that is not finite; -1: none.
 static int32_t find_infinite(const loop* l) {
   for (int32_t i = 0; i < l->n_torn; i++) {
     if (!isfinite(l->f[i])) return i;
@@ -468,8 +468,8 @@ static int32_t find_infinite(const loop* l) {
   return -1;
 }
 
-// The last try, from where the loop stood at the last accepted point. Between events, where an
-// integrator can take a shorter step, only a solution nearby is one.
+// The last attempt, from the last accepted point. Between events, where an integrator can take a
+// shorter step, only a solution nearby is accepted.
 static cpl_status search(cpli_aggregate* a, loop* l) {
   both k = {a, l};
   cpli_roots roots = {.n = l->n_torn,
@@ -501,7 +501,7 @@ static cpl_status search(cpli_aggregate* a, loop* l) {
       singular ? "is singular: its equations do not determine its values" : "finds no solution");
 }
 
-// The torn values stand where the integrator put them.
+// The torn values have been set by the integrator.
 static cpl_status follow_given(cpli_aggregate* a, loop* l) {
   for (int32_t i = 0; i < l->n_torn; i++) l->s[i] = a->value[l->nodes[i]];
   cpl_status st = walk(a, l, l->s, l->f);
@@ -523,7 +523,7 @@ cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_eval_plan* p, struct cp
 
 //------------------------------------ changes ------------------------------------
 
-// How the torn values change when they are said to change by `s`.
+// The change of f when the torn values change by `s`.
 static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, double* f) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < l->n_torn; i++) *cpli_direction_of(a, l->nodes[i]) = s[i];
@@ -536,9 +536,9 @@ static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, do
   return st;
 }
 
-// A linear system whose matrix is what Newton's method keeps factorised, if perhaps from a point
-// nearby: corrected until the changes agree. With the matrix of this very point the second
-// correction is rounding.
+// A linear system solved with the factorisation of Newton's method, possibly from a point nearby:
+// corrected until the changes agree. With the matrix of the current point the second correction is
+// at rounding level.
 cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l) {
   if (l->discrete) return CPL_OK;
   int fresh = 0;  // corrections with the matrix of this point

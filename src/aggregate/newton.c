@@ -16,7 +16,7 @@
 #include "numeric/eliminate.h"
 #include "numeric/sparse.h"
 
-typedef struct block {  // a part's partial derivatives
+typedef struct block {  // a component's partial derivatives
   cpl_jacobian* jac;
   double* values;    // its entries; rows: derivatives, outputs, residuals; columns: states, inputs,
                      // algebraic variables
@@ -33,14 +33,14 @@ enum { BORDER = INT32_MIN };  // the owner of terms of constraints
 typedef struct border {
   cpl_border now;
   int32_t* shape;  // first[] and column[] of the shape that was analysed
-  double* scale;   // of each unknown: entries of its column are 1 at most, times gamma
+  double* scale;   // per unknown: scales the entries of its column to 1 at most, times gamma
   bool on;         // rows are those of the constraints
 } border;
 
 typedef struct cpli_newton {
   cpl_context* ctx;
   int32_t n_states, n;
-  int32_t n_moving;  // states and nodes; behind them stand algebraic variables of parts
+  int32_t n_moving;  // states and nodes; behind them stand algebraic variables of components
   int32_t* unknown;  // of each node; -1: it does not move with the states. A node that only follows
                      // another has that one's, times its weight.
   double* weight;
@@ -53,8 +53,8 @@ typedef struct cpli_newton {
   int32_t all;  // unknowns, with those of constraints
   int32_t *first, *row;
   double *entries, *b;
-  bool changed;             // the derivatives, since the last time they were used
-  cpli_elimination* dense;  // in place of all below. Nullable.
+  bool changed;             // the derivatives changed since their last use
+  cpli_elimination* dense;  // replaces all below. Nullable.
   double* values;           // of the terms, for it
   cpli_sparse* factors;
 } newton;
@@ -104,7 +104,7 @@ static bool moves(const cpli_aggregate* a, int32_t i) {
   return cpli_is_smooth(&a->nodes[i]) && !set_from_outside;
 }
 
-// The node that this one follows through plain couplings; itself: none.
+// The node that this one is a copy of through plain couplings; itself: none.
 static int32_t leader(const cpli_aggregate* a, int32_t i) {
   for (int32_t hops = 0; hops < a->n_nodes; hops++) {
     const cpli_coupling_edge* l =
@@ -115,7 +115,7 @@ static int32_t leader(const cpli_aggregate* a, int32_t i) {
   return i;
 }
 
-// A node that only follows another is no unknown of its own.
+// A node that only copies another is no unknown of its own.
 static void follow(const cpli_aggregate* a, newton* w) {
   for (int32_t i = 0; i < a->n_nodes; i++) {
     int32_t to = leader(a, i);
@@ -127,7 +127,7 @@ static void follow(const cpli_aggregate* a, newton* w) {
   }
 }
 
-// Which nodes belong to which part.
+// Which nodes belong to which component.
 static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
   w->blocks = cpli_alloc(w->ctx, (size_t)a->n_parts, sizeof *w->blocks);
   w->unknown = cpli_alloc(w->ctx, (size_t)a->n_nodes, sizeof *w->unknown);
@@ -218,7 +218,8 @@ static bool add_all_terms(const cpli_aggregate* a, newton* w) {
   return true;
 }
 
-// Compressed columns: terms are spread over columns, rows sorted within each, equal places merged.
+// Compressed columns: terms are distributed to columns, rows sorted within each, equal positions
+// merged.
 static cpl_status compress(newton* w) {
   cpl_status st = CPL_OK;
   size_t n = (size_t)w->all;
@@ -255,7 +256,7 @@ done:
   return st;
 }
 
-// With the terms as they are now.
+// With the current terms.
 static cpl_status analyse(newton* w) {
   cpli_sparse_destroy(w->factors);
   w->factors = NULL;
@@ -273,7 +274,7 @@ static cpl_status analyse(newton* w) {
   return cpli_sparse_make(w->ctx, w->all, w->first, w->row, false, &w->factors);
 }
 
-// Dense where that is no more work than the sparse factors: they hold as many numbers.
+// Dense where that costs no more than the sparse factors: they have as many entries.
 static cpl_status make_dense(const cpli_aggregate* a, newton* w) {
   double n = w->n_states;
   if (w->n == 0 || a->rows != NULL || n * n > cpli_sparse_fill(w->factors)) return CPL_OK;
@@ -329,7 +330,8 @@ static bool has_shape(const border* k, const cpl_border* b) {
          memcmp(k->shape + n_first, b->column, n * sizeof *k->shape) == 0;
 }
 
-// Terms of constraint j: its row and its column, which have the same entries, and where they meet.
+// Terms of constraint j: its row and its column, which have the same entries, and their
+// intersection.
 static bool add_border_terms(newton* w, const cpl_border* b) {
   bool fine = true;
   for (size_t j = 0; j < b->n && fine; j++) {
@@ -366,15 +368,15 @@ cpl_status cpli_newton_border(cpl_model* m, const cpl_border* b) {
   cpl_status st = has_shape(k, b) ? CPL_OK : shape_border(a->newton, b);
   k->now = *b;
   for (size_t j = 0; j < b->n && st >= 0; j++) {
-    double most = 0;
+    double max = 0;
     for (int32_t e = j < b->n_shaped ? b->first[j] : 0; j < b->n_shaped && e < b->first[j + 1]; e++)
-      most = fmax(most, fabs(b->columns[e]));
-    k->scale[j] = b->taken[j] && most > 0 ? 1 / most : 1;
+      max = fmax(max, fabs(b->columns[e]));
+    k->scale[j] = b->taken[j] && max > 0 ? 1 / max : 1;
   }
   return st;
 }
 
-// What is taken away from an entry, as value_of() has it.
+// The amount subtracted from an entry, in the scaling of value_of().
 static double border_value(const newton* w, const term* t) {
   const border* k = &w->border;
   int32_t j = (t->row >= w->n ? t->row : t->column) - w->n;
@@ -394,10 +396,10 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   }
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
     if (!has_row(a, w, &a->links[l])) continue;
-    w->changed = w->changed || !a->links[l].known;  // known ones do not change
+    w->changed = w->changed || !a->links[l].known;  // known ones are constant
     st = cpli_coupling_gradient(a, &a->links[l]);
   }
-  if (st != CPL_OK) a->fresh = false;  // a part may have been left where it was moved to
+  if (st != CPL_OK) a->fresh = false;  // a component may have been left at another point
   return st;
 }
 
@@ -471,7 +473,7 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
   int32_t own = w->n_states + n_rows + n_own, n_border = w->all - w->n;
   for (int32_t i = 0; i < n_rows; i++) w->b[w->unknown[a->rows->nodes[i]]] = r[w->n_states + i];
-  // rows of residuals stand there with the other sign
+  // rows of residuals have the opposite sign
   for (int32_t i = 0; i < n_own; i++) w->b[w->n_moving + i] = -r[w->n_states + n_rows + i];
   memcpy(w->b + w->n, r + own, (size_t)n_border * sizeof *r);
   cpli_sparse_solve(w->factors, w->b);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The order of evaluation. Nodes are single inputs, outputs and signals; what needs what comes from
-// the couplings and from the structure of the parts. Blocks of the same level are independent of
-// each other, so all gets of one part on a level become one call, and so do all sets.
+// The order of evaluation. Nodes are single inputs, outputs and signals; dependencies come from the
+// couplings and from the structure of the components. Blocks of the same level are independent of
+// each other, so all gets of one component on a level become one call, and so do all sets.
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
@@ -22,10 +22,10 @@ typedef struct builder {
   cpli_aggregate* a;
   cpli_eval_plan_kind kind;
   cpli_graph graph;
-  const cpl_unknown** row;   // of all variables of parts; NULL: depends on everything
-  int32_t* node_of;          // input node of each variable of parts; -1: none
-  int32_t* first_parameter;  // node of each part's first connected parameter; INT32_MAX: none
-  bool* is_state;            // of all variables of parts
+  const cpl_unknown** row;   // of all variables of components; NULL: depends on everything
+  int32_t* node_of;          // input node of each variable of components; -1: none
+  int32_t* first_parameter;  // node of each component's first connected parameter; INT32_MAX: none
+  bool* is_state;            // of all variables of components
 } builder;
 
 static cpl_status note_rows(builder* b) {
@@ -66,8 +66,8 @@ static cpl_status edge_from_input(builder* b, int32_t input, int32_t output) {
   return cpli_graph_edge(&b->graph, input, output);
 }
 
-// Descriptions do not say what depends on parameters: everything that the part computes; states
-// before time starts.
+// Descriptions do not list dependencies on parameters: they are assumed for everything that the
+// component computes; for states before the run starts.
 static cpl_status add_parameters(builder* b, int32_t i) {
   const cpli_node* node = &b->a->nodes[i];
   const cpli_part* part = &b->a->parts[node->part];
@@ -163,8 +163,8 @@ static bool add_node(const cpli_aggregate* a, cpli_eval_plan* p, int32_t node, b
   return true;
 }
 
-/// Adds a node to the last operation when that is of the same kind, on the same part and not older
-/// than `since`, else to a new one.
+/// Adds a node to the last operation when that is of the same kind, on the same component and not
+/// older than `since`, else to a new one.
 static bool extend(const cpli_aggregate* a, cpli_eval_plan* p, size_t since, cpli_eval_op_kind kind,
                    int32_t index) {
   const cpli_node* node = &a->nodes[index];
@@ -209,19 +209,20 @@ cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_eval_plan* p, size_t since,
 }
 
 cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_eval_plan* p) {
-  int32_t* place = cpli_alloc(p->ctx, (size_t)a->n_nodes, sizeof *place);  // of its wire, plus one
-  if (place == NULL) return cpli_nomem(p->ctx);
+  int32_t* position =
+      cpli_alloc(p->ctx, (size_t)a->n_nodes, sizeof *position);  // of its wire, plus one
+  if (position == NULL) return cpli_nomem(p->ctx);
   for (size_t k = 0; k < p->n_ops; k++) {
     cpli_eval_op* op = &p->ops[k];
     int32_t end = op->first + op->count;
     while (op->kind == CPLI_OP_COUPLE && op->merged < op->count &&
            may_merge(a, p->nodes[end - 1 - op->merged]))
-      place[p->nodes[end - 1 - op->merged]] = end - op->merged, op->merged++;
+      position[p->nodes[end - 1 - op->merged]] = end - op->merged, op->merged++;
     for (int32_t i = op->first; op->kind == CPLI_OP_SET && i < end; i++) {
-      if (place[p->nodes[i]] > 0) p->wires[i] = p->wires[place[p->nodes[i]] - 1];
+      if (position[p->nodes[i]] > 0) p->wires[i] = p->wires[position[p->nodes[i]] - 1];
     }
   }
-  cpli_free(p->ctx, place);
+  cpli_free(p->ctx, position);
   return CPL_OK;
 }
 
@@ -249,7 +250,7 @@ static cpl_status add_loop(cpli_aggregate* a, cpli_eval_plan* p, int32_t block) 
   return st;
 }
 
-// What is not in a loop, and the loops, sorted by level and part.
+// Nodes outside of loops, and the loops, sorted by level and component.
 static size_t list_items(const cpli_aggregate* a, const cpli_blocks* b, cpli_eval_plan_kind kind,
                          item* items) {
   size_t n = 0;
@@ -285,8 +286,8 @@ static void swap_levels(cpli_blocks* b) {
   b->late = level;
 }
 
-// A part that is set computes everything anew when it is asked again. So each value comes as late
-// as it may where that makes fewer calls than as early as it can.
+// A component that was set recomputes everything at the next get. So each value is computed as late
+// as possible where that needs fewer calls than as early as possible.
 static size_t choose_levels(const cpli_aggregate* a, cpli_blocks* b, cpli_eval_plan_kind kind,
                             item* items) {
   size_t n = list_items(a, b, kind, items);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An aggregate told in names: a copy of what its plan and couplings say, for people and tools.
+// The report of an aggregate: a copy of its plan and couplings with names, for people and tools.
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
@@ -14,7 +14,7 @@ typedef struct report {
   const cpli_aggregate* a;
   const cpli_eval_plan* plan;
   int32_t* loop_of;     // of each block; -1: none
-  int32_t* input_node;  // of each variable of parts; -1: none
+  int32_t* input_node;  // of each variable of components; -1: none
   bool no_memory;
 } report;
 
@@ -106,7 +106,7 @@ static void add_models(report* r) {
   cpl_graph_model* models = get(r, (size_t)a->n_parts, sizeof *models);
   for (int32_t k = 0; k < a->n_parts && !r->no_memory; k++)
     models[k] = model_of(r, &a->parts[k].m->base);
-  for (int32_t i = 0; i < a->n_nodes && !r->no_memory; i++) {  // read, but no outputs
+  for (int32_t i = 0; i < a->n_nodes && !r->no_memory; i++) {  // read, but not outputs
     const cpli_node* node = &a->nodes[i];
     if (node->kind != CPLI_NODE_OUTPUT) continue;
     const cpl_description* d = a->parts[node->part].m->base.desc;
@@ -185,7 +185,8 @@ static void add_signals(report* r) {
 
 //------------------------------------ order ------------------------------------
 
-// Whether a part's output is known to depend linearly on those of its inputs that are in the block.
+// Whether a component's output is known to depend linearly on those of its inputs that are in the
+// block.
 static bool linear_output(const report* r, const cpli_node* node, int32_t block) {
   const cpli_aggregate* a = r->a;
   const cpl_structure* s = &a->parts[node->part].m->base.desc->structure;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Algebraic loops as equations of the integrator: 0 = z - f(t, x, z), where z are the torn values
-// of all loops between events. An evaluation takes z from the integrator and walks each loop once;
-// at the start and at events loops are solved as ever, and z is what came out. The values of z are
-// those of their nodes, so that they are saved and restored with them. Parts that are
-// differential-algebraic systems themselves turn to their form with residuals: their algebraic
+// of all loops between events. An evaluation takes z from the integrator and evaluates each loop
+// once; at the start and at events loops are solved as usual, and z is the result. The values of z
+// are those of their nodes, so they are saved and restored with them. Components that are
+// differential-algebraic systems themselves switch to their form with residuals: their algebraic
 // variables and residuals are unknowns and rows, too.
 #include <math.h>
 
@@ -44,7 +44,7 @@ static cpl_status renew_newton(cpli_aggregate* a) {
   return cpli_newton_make(a, &a->newton);
 }
 
-// A part of a system with residuals. One whose variables are hidden keeps the other form.
+// A component with residuals. One whose variables are hidden keeps the other form.
 static bool has_algebraics(const cpli_part* part) {
   const cpl_description* d = part->m->base.desc;
   bool named = d->n_algebraics > 0 && part->m->ops->use_residuals != NULL && d->form_error == NULL;
@@ -109,8 +109,8 @@ cpl_status cpli_rows_match(cpli_aggregate* a) {
   }
   if (same) return CPL_OK;
   return cpl_fail(a->base.base.ctx, CPL_ERR_UNSUPPORTED,
-                  "%s: outputs of a model follow inputs against its description, so that the "
-                  "algebraic loops are others than it says and cannot be rows of the integrator: "
+                  "%s: outputs of a model depend on inputs contrary to its description, so the "
+                  "algebraic loops differ from it and cannot be rows of the integrator: "
                   "solve them nested",
                   a->name);
 }
@@ -138,7 +138,7 @@ cpl_status cpli_rows_set(cpl_model* m, const double* z) {
   return st;
 }
 
-// Of the parts, one after the other.
+// Of the components, one after the other.
 static cpl_status gather_parts(cpli_aggregate* a, double* out,
                                cpl_status (*get)(cpl_model* m, double* values)) {
   cpl_status st = CPL_OK;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Saved states: those of all parts, and what the aggregate itself remembers. What is only kept to
-// save work, such as factorisations, is forgotten by saving and by restoring alike: who goes back
-// takes the same way as who never left, to the last bit.
+// Saved states: those of all components, and the memory of the aggregate itself. Cached data such
+// as factorisations is discarded both by saving and by restoring: a run that is rolled back repeats
+// the same computation to the last bit.
 #include "aggregate/aggregate.h"
 #include "aggregate/updates.h"
 
 typedef struct outside_state {
-  bool held, firing;
+  bool last_value, firing;
   int32_t next;
 } outside_state;
 
@@ -19,7 +19,7 @@ typedef struct saved {
   bool start_known;
   cpl_snapshot* parts;
   double* next_times;
-  double* values;    // of nodes, settled ones, then states where their number stays
+  double* values;    // of nodes, settled ones, then states where their number is constant
   double* at_start;  // of constraints
   outside_state* outside;
   unsigned char* memory;  // of functions
@@ -27,14 +27,14 @@ typedef struct saved {
 
 static size_t n_kept(const cpli_aggregate* a) { return 2 * (size_t)a->n_nodes; }
 
-// Of an aggregate that varies the parts are asked for them.
+// The components of an aggregate of variable structure are asked for them.
 static size_t n_states(const cpli_aggregate* a) {
   return a->n_varying == 0 ? (size_t)a->n_states : 0;
 }
 
 static size_t n_values(const cpli_aggregate* a) { return n_kept(a) + n_states(a); }
 
-// Every function that remembers something.
+// Calls `visit` for every memory of a function.
 static void each_memory(const cpli_aggregate* a,
                         void (*visit)(void* user, const cpl_function_memory* memory), void* user) {
   for (int32_t i = 0; i < a->n_links; i++) {
@@ -98,7 +98,8 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   k->start_known = a->start_known;
   for (int32_t i = 0; i < a->n_constraints; i++) k->at_start[i] = a->at_start[i];
   for (int32_t i = 0; i < a->n_outside; i++)
-    k->outside[i] = (outside_state){a->outside[i].held, a->outside[i].firing, a->outside[i].next};
+    k->outside[i] =
+        (outside_state){a->outside[i].last_value, a->outside[i].firing, a->outside[i].next};
   unsigned char* at = k->memory;
   each_memory(a, copy_out, &at);
   cpl_status st = CPL_OK;
@@ -122,7 +123,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   a->start_known = k->start_known;
   for (int32_t i = 0; i < a->n_constraints; i++) a->at_start[i] = k->at_start[i];
   for (int32_t i = 0; i < a->n_outside; i++) {
-    a->outside[i].held = k->outside[i].held;
+    a->outside[i].last_value = k->outside[i].last_value;
     a->outside[i].firing = k->outside[i].firing;
     a->outside[i].next = k->outside[i].next;
   }

@@ -1,23 +1,22 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who depends on whom, seen from outside: from each output and derivative of the aggregate back
-// over couplings and parts to its inputs and states. The work is bounded: in a system where all
-// depends on all, rows that cost too much are left unknown, which counts as depending on
-// everything.
+// Dependencies seen from outside: from each output and derivative of the aggregate back over
+// couplings and components to its inputs and states. The work is bounded: in a densely coupled
+// system, rows that cost too much are left unknown, which counts as depending on everything.
 #include "aggregate/aggregate.h"
 #include "model/sparsity.h"
 
-enum { WORK = 32 };  // looks per node and variable
+enum { WORK = 32 };  // limit of visits per node and variable
 
 typedef struct search {
   cpli_aggregate* a;
-  bool initial;             // as it is before time starts
-  const cpl_unknown** row;  // of each variable of parts; NULL: none
-  bool* is_state;           // of each variable of parts
-  int32_t* seen;            // the search that met a node last, then of variables of parts
+  bool initial;             // dependencies before the run starts
+  const cpl_unknown** row;  // of each variable of components; NULL: none
+  bool* is_state;           // of each variable of components
+  int32_t* seen;            // the last search that visited a node, then of variables of components
   int32_t *stack, n_stack;  // nodes still to follow
-  int32_t number;           // of the present search
+  int32_t number;           // of the current search
   int64_t budget;
   int32_t* deps;
   size_t n_deps, cap_deps;
@@ -54,7 +53,7 @@ static void depend_on(search* s, int32_t var) {
   else s->deps[s->n_deps++] = var;
 }
 
-// An input or state of a part: what feeds it, or a known of the whole.
+// An input or state of a component: its source, or a known of the whole.
 static void meet(search* s, const cpli_part* part, int32_t var) {
   const cpl_variable* v = &part->m->base.desc->vars[var];
   int32_t index = part->first_var + var, node = s->a->node_of[index];
@@ -92,7 +91,7 @@ static void meet_node(search* s, int32_t index) {
   }
 }
 
-// Follows what is on the stack to its end.
+// Follows the stack until it is empty.
 static cpl_unknown finish(search* s, int32_t var, size_t first) {
   while (s->n_stack > 0 && s->budget > 0) meet_node(s, s->stack[--s->n_stack]);
   bool known = s->budget > 0;
@@ -193,7 +192,7 @@ cpl_status cpli_aggregate_structure(cpli_aggregate* a) {
 
 //------------------------------------ constraints ------------------------------------
 
-// States among the variables that were found; all of them where the search did not come to its end.
+// States among the variables that were found; all of them where the search was cut off.
 static bool keep_states(search* s, cpl_unknown found, const int32_t* state_of, int32_t** states,
                         size_t* n, size_t* cap) {
   const cpli_aggregate* a = s->a;
@@ -212,8 +211,8 @@ static bool has_constraints(const cpli_part* part) {
   return part->m->base.desc->n_constraints > 0 && part->m->ops->count_constraints != NULL;
 }
 
-// Inputs by the parts they belong to would be one more list: nodes are walked once, and inputs of
-// parts without constraints are skipped.
+// Nodes are visited once, and inputs of components without constraints are skipped, instead of a
+// list of inputs per component.
 static bool search_reach(search* s, const int32_t* state_of, int32_t* first, int32_t** states) {
   cpli_aggregate* a = s->a;
   size_t n = 0, cap = 0;
@@ -238,7 +237,7 @@ static bool search_reach(search* s, const int32_t* state_of, int32_t* first, int
     first[k + 1] = (int32_t)n;
   }
   cpli_free(a->base.base.ctx, next);
-  // there is something to point at, also when nothing was found
+  // valid pointers, also when nothing was found
   return fine &&
          (*states != NULL || cpli_grow(a->base.base.ctx, (void**)states, &cap, 0, sizeof **states));
 }

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The order of event updates in the data flow. An update of a part comes after its inputs are set
-// and before its outputs are read; between updates only values are computed that lie on the way.
-// Vertices are the blocks of the plan for events and one update of each part. Where updates need
-// each other the edges of continuous outputs are left out, so that discrete values still go in
-// order through parts that are coupled in both directions; what is a loop even then is cut at
-// one update after the other.
+// The order of event updates in the data flow. An update of a component comes after its inputs are
+// set and before its outputs are read; between updates only the values needed are computed.
+// Vertices are the blocks of the plan for events and one update of each component. Where updates
+// depend on each other the edges of continuous outputs are left out, so that discrete values still
+// propagate in order through components that are coupled in both directions; remaining loops are
+// cut at one update after the other.
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
@@ -14,8 +14,8 @@
 
 typedef struct item {
   int32_t level, loop;          // in the graph of all edges; loop -1: none
-  int32_t inner, inner_loop;    // in the graph without continuous outputs, inside of a loop
-  int32_t update;               // 1: the update of a part, 0: a block of values
+  int32_t inner, inner_loop;    // in the graph without continuous outputs, inside a loop
+  int32_t update;               // 1: the update of a component, 0: a block of values
   int32_t part, type, node, v;  // node: the first of a block
 } item;
 
@@ -32,8 +32,8 @@ typedef struct maker {
   cpli_blocks *loops, *inner;  // of those graphs
   item *items, *batch;
   int32_t n_items;
-  int32_t *waiting, *place, *ready, *nodes, *loop_of;  // by vertex; place: in items, from 1
-  lists next;                                          // in the graph `strong`
+  int32_t *waiting, *position, *ready, *nodes, *loop_of;  // by vertex; place: in items, from 1
+  lists next;                                             // in the graph `strong`
 } maker;
 
 //------------------------------------ edges ------------------------------------
@@ -48,7 +48,7 @@ static cpl_status edge(maker* k, int32_t from, int32_t to, bool strong) {
   return st >= 0 && strong ? cpli_graph_edge(&k->strong, from, to) : st;
 }
 
-// Ticks of clocks are seen before the update that ends them.
+// Ticks of clocks are visible before the update that ends them.
 static cpl_status edges_of_node(maker* k, int32_t i) {
   const cpli_node* node = &k->a->nodes[i];
   int32_t block = k->events->blocks->block[i], update = k->events->blocks->n_blocks + node->part;
@@ -122,32 +122,32 @@ static cpl_status add_batch(maker* k, item* items, int32_t n) {
   return CPL_OK;
 }
 
-// How many vertices of its own loop each one waits for.
+// Per vertex: number of predecessors in its own loop.
 static void count_waiting(maker* k, int32_t begin, int32_t end) {
-  for (int32_t i = begin; i < end; i++) k->place[k->items[i].v] = i + 1;
+  for (int32_t i = begin; i < end; i++) k->position[k->items[i].v] = i + 1;
   for (int32_t i = begin; i < end; i++) {
     int32_t v = k->items[i].v;
     for (int32_t e = k->next.first[v]; e < k->next.first[v + 1]; e++)
-      k->waiting[k->next.to[e]] += k->place[k->next.to[e]] > 0;
+      k->waiting[k->next.to[e]] += k->position[k->next.to[e]] > 0;
   }
 }
 
-// Those that wait for nothing else after these.
+// Appends the vertices that become ready after these.
 static int32_t next_batch(maker* k, int32_t n) {
   int32_t n_ready = 0;
   for (int32_t i = 0; i < n; i++) {
     int32_t v = k->batch[i].v;
     for (int32_t e = k->next.first[v]; e < k->next.first[v + 1]; e++) {
       int32_t w = k->next.to[e];
-      if (k->place[w] > 0 && --k->waiting[w] == 0) k->ready[n_ready++] = k->place[w] - 1;
+      if (k->position[w] > 0 && --k->waiting[w] == 0) k->ready[n_ready++] = k->position[w] - 1;
     }
   }
   for (int32_t i = 0; i < n_ready; i++) k->batch[i] = k->items[k->ready[i]];
   return n_ready;
 }
 
-// A loop, items[begin] to items[end - 1]. Whenever each vertex waits for another, the next part is
-// updated with the values it has.
+// A loop, items[begin] to items[end - 1]. Whenever no vertex is ready, the next component is
+// updated with its current values.
 static cpl_status add_cyclic(maker* k, int32_t begin, int32_t end) {
   cpl_status st = CPL_OK;
   int32_t n = 0;
@@ -155,10 +155,10 @@ static cpl_status add_cyclic(maker* k, int32_t begin, int32_t end) {
   for (int32_t cut = begin, left = end - begin; left > 0 && st >= 0; left -= n) {
     n = next_batch(k, n);
     for (; n == 0 && cut < end; cut++) {  // every cycle has an update
-      if (k->items[cut].update && k->place[k->items[cut].v] > 0) k->batch[n++] = k->items[cut];
+      if (k->items[cut].update && k->position[k->items[cut].v] > 0) k->batch[n++] = k->items[cut];
     }
     if (n == 0) break;
-    for (int32_t i = 0; i < n; i++) k->place[k->batch[i].v] = 0;
+    for (int32_t i = 0; i < n; i++) k->position[k->batch[i].v] = 0;
     st = add_batch(k, k->batch, n);
   }
   return st;
@@ -211,8 +211,8 @@ static bool allocate(maker* k, size_t n) {
   k->waiting = cpli_alloc(k->ctx, 5 * n, sizeof *k->waiting);
   if (u->values == NULL || u->parts == NULL || k->items == NULL || k->waiting == NULL) return false;
   k->batch = k->items + n;
-  k->place = k->waiting + n;
-  k->ready = k->place + n;
+  k->position = k->waiting + n;
+  k->ready = k->position + n;
   k->nodes = k->ready + n;
   k->loop_of = k->nodes + n;
   for (size_t i = 0; i < n; i++) k->loop_of[i] = -1;
@@ -221,8 +221,8 @@ static bool allocate(maker* k, size_t n) {
   return true;
 }
 
-// Discrete values, and those that are computed from one, jump without any state that does. What a
-// composite computes may come from discrete values of its parts.
+// Discrete values, and those computed from one, jump without a jump of a state. The outputs of a
+// composite may depend on discrete values of its components.
 static bool may_jump(const cpli_aggregate* a, const cpli_node* node) {
   if (!cpli_is_smooth(node)) return true;
   if (node->kind != CPLI_NODE_OUTPUT || !a->parts[node->part].composite) return false;

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rounds of event updates. In its first round of an event every part is updated with the values
-// that led to the event, and so is in later rounds a part that asked for another update; none sees
-// what others do at the same moment. Then changes go through the data flow: each part whose inputs
-// changed what it decided in its last update is updated once, in an order in which what it depends
-// on comes first. Only loops need more rounds.
+// Rounds of event updates. In the first round of an event every component is updated with the
+// values that led to the event, and so is in later rounds a component that requested another
+// update; none sees simultaneous changes of others. Then changes propagate through the data flow:
+// each component whose changed inputs affect its last update is updated once, after the components
+// it depends on. Only loops need more rounds.
 #include "aggregate/updates.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { MAX_NAMED = 4 };
-// A continuous input that moved by less, relative to its size, is the same: comparisons keep their
-// side so long.
+// A continuous input that moved by less, relative to its magnitude, counts as unchanged:
+// comparisons keep their side.
 static const double same = 1e-10;
 
 // In an event there is no shorter step to try.
@@ -41,7 +41,7 @@ static bool input_changed(cpli_aggregate* a, int32_t i) {
   return !(fabs(now - then) <= same * size);
 }
 
-// On which sides of zero the indicators of a part are.
+// The signs of the indicators of a component.
 static cpl_status look_at_sides(cpli_aggregate* a, const cpli_part* part, bool* changed) {
   cpl_status st = part->m->ops->get_indicators(part->m, a->indicators);
   for (int32_t i = 0; i < part->n_indicators && st == CPL_OK; i++)
@@ -58,10 +58,10 @@ static cpl_status note_sides(cpli_aggregate* a, const cpli_part* part) {
   return final(a, st);
 }
 
-// Another discrete input asks for an update, or a value that follows a discrete one. A continuous
-// input that moved with a state does so when an indicator of the part is on another side for it, or
-// when the part has no indicators: it may compare the input with a level in its updates. A
-// composite decides that for its own parts.
+// A changed discrete input, or one computed from a discrete value, requires an update. A continuous
+// input that moved with a state does so when an indicator of the component changes its sign, or
+// when the component has no indicators: it may compare the input with a level in its updates. A
+// composite decides that for its own components.
 static cpl_status needs_update(cpli_aggregate* a, const cpli_part* part, bool* needs) {
   const bool* jumping = a->plans[CPLI_PLAN_EVENT]->updates->jumping;
   bool moved = false;
@@ -177,7 +177,7 @@ static bool sources_changed(const cpli_aggregate* a, int32_t node, int64_t since
   return false;
 }
 
-// Comparisons in a coupling follow what it is computed from at once.
+// Comparisons in a coupling follow its sources at once.
 static cpl_status couple(cpli_aggregate* a, int32_t node, int64_t since) {
   if (!sources_changed(a, node, since)) return CPL_OK;
   cpli_coupling_edge* l = &a->links[a->nodes[node].coupling];
@@ -272,7 +272,8 @@ static cpl_status follow_data_flow(cpli_aggregate* a, cpl_event_info* info) {
 
 cpl_status cpli_updates_round(cpli_aggregate* a, cpl_event_info* info) {
   cpli_updates* u = a->plans[CPLI_PLAN_EVENT]->updates;
-  for (size_t i = 0; i < u->values->n_ops; i++) u->done[i] = a->changes;  // all is up to date
+  for (size_t i = 0; i < u->values->n_ops; i++)
+    u->done[i] = a->changes;  // all values are up to date
   cpl_status st = update_due(a, info);
   if (st >= 0 && !info->structure_changed) st = follow_data_flow(a, info);
   if (info->structure_changed) cpli_updates_begin(a);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An aggregate with parts of variable structure. Couplings, signals, events and the values of nodes
-// are the same whatever structure the parts have; states, plans, loops and the pattern of the
-// Jacobian are those of the present one only. Every structure that was met, and before the start
-// all of them where they are few, is kept as a variant: a switch exchanges pointers.
+// An aggregate with components of variable structure. Couplings, signals, events and the values of
+// nodes are independent of the structure; states, plans, loops and the sparsity pattern of the
+// Jacobian belong to the current one. Every structure that has occurred, and before the start all
+// of them where they are few, is kept as a variant: a switch exchanges pointers.
 #include "aggregate/aggregate.h"
 
 enum {
@@ -87,7 +87,7 @@ static cpl_status new_box(cpli_aggregate* a) {
   return CPL_OK;
 }
 
-// The parts' descriptions are those of the key while it is made.
+// The components' descriptions are those of the key while it is made.
 static cpl_status fill(cpli_aggregate* a) {
   memset(a->plans, 0, sizeof a->plans);
   a->newton = NULL, a->direction = NULL, a->gradients = NULL;
@@ -143,7 +143,7 @@ static cpli_variant* find(cpli_aggregate* a, const cpl_description* const* key) 
 
 //------------------------------------ all of them ------------------------------------
 
-// How many combinations there are; 0: too many, or a part cannot tell.
+// The number of combinations; 0: too many, or a component cannot list its structures.
 static int32_t count(cpli_aggregate* a) {
   int32_t n = 1;
   for (int32_t i = 0; i < a->n_varying; i++) {
@@ -156,7 +156,7 @@ static int32_t count(cpli_aggregate* a) {
   return n;
 }
 
-// Combination `number`, the structures of the first part running fastest.
+// Combination `number`, the structures of the first component varying fastest.
 static void key_of(cpli_aggregate* a, int32_t number, const cpl_description** key) {
   for (int32_t i = 0; i < a->n_varying; i++) {
     cpl_model* m = varying_part(a, i);
@@ -231,7 +231,7 @@ cpl_status cpli_variants_follow(cpli_aggregate* a) {
   if (st < 0) return st;
   store(a, a->variant);
   load(a, v);
-  cpli_aggregate_forget_kept(a);  // so that it does not matter whether it was met before
+  cpli_aggregate_forget_kept(a);  // results must not depend on earlier occurrences
   return CPL_OK;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Descriptions can be wrong about what depends on what, and an output that is said not to follow an
-// input would be read before that input is set: old by one evaluation, without a word. So before
-// time starts every input that is coupled is moved once, and a part whose outputs follow against
-// its word is taken to depend on everything.
+// Descriptions can have wrong dependencies, and an output that depends on an undeclared input would
+// be read before that input is set: silently old by one evaluation. So before the run starts every
+// coupled input is moved once, and a component whose outputs contradict its description is treated
+// as fully dependent.
 #include <math.h>
 
 #include "aggregate/aggregate.h"
@@ -14,7 +14,7 @@ static bool is_mine(const cpli_node* node, int32_t part, cpli_node_kind kind) {
   return node->part == part && node->kind == kind && node->type == CPL_REAL && !node->discrete;
 }
 
-// Nodes of one part: where they are in a list sorted by part.
+// Nodes of one component: range in a list sorted by component.
 typedef struct share {
   int32_t first, count;
 } share;
@@ -45,7 +45,7 @@ static cpl_status read_outputs(cpli_aggregate* a, const int32_t* nodes, share mi
   return st;
 }
 
-// Moves one input and looks at the outputs. What cannot be evaluated there says nothing.
+// Moves one input and compares the outputs. A failed evaluation gives no result.
 static cpl_status try_input(cpli_aggregate* a, const int32_t* nodes, share mine,
                             const cpli_node* input, double at, const double* base, double* moved) {
   cpli_part* part = &a->parts[input->part];
@@ -80,7 +80,7 @@ static cpl_status verify_part(cpli_aggregate* a, const int32_t* nodes, share min
   return st < 0 ? st : CPL_OK;
 }
 
-// Nodes sorted by part.
+// Nodes sorted by component.
 static void sort(const cpli_aggregate* a, int32_t* nodes, share* shares) {
   int32_t n = 0;
   for (int32_t pass = 0; pass < 2; pass++) {

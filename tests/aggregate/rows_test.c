@@ -504,7 +504,7 @@ static void loops_that_were_not_declared_are_refused(void** state) {
   CHECK_OK(ctx, m->base.ops->exit_init(&m->base));
   CHECK_OK(ctx, m->ops->event_update(m, &info));
   CHECK_INT(m->ops->enter_continuous(m), CPL_ERR_UNSUPPORTED);
-  CHECK_CONTAINS(cpl_context_error(ctx), "the algebraic loops are others than it says");
+  CHECK_CONTAINS(cpl_context_error(ctx), "the algebraic loops differ from it");
   drop(m);
 }
 
