@@ -3,7 +3,7 @@
 //
 // Instances of models in C: calls into the model, initialisation (repeated as long as values are
 // set), events, directional derivatives and saved states. Derivatives, outputs and algebraic
-// variables are computed when they are read, and kept until time or a value changes.
+// variables are computed when they are read, and cached until time or a value changes.
 #include "model/cmodel_instance.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ static void run_release(void* user) {
   c->def->release(&c->v);
 }
 
-// Calls a function of the model through `run`. After a crash it is called no more.
+// Calls a function of the model through `run`. After a crash it is not called again.
 cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
                               cpli_c_call* c) {
   const char* crash = NULL;
@@ -116,8 +116,8 @@ static cpl_status set_text(cpli_c_instance* in, uint32_t i, const char* text) {
   return CPL_OK;
 }
 
-// Runs a handler. It gets pointers to the Strings in an array of its own; what it put there is
-// copied.
+// Runs an event handler. It gets pointers to the Strings in an array of its own; the Strings it
+// sets are copied.
 static cpl_status call_handler(cpli_c_instance* in, const char* function,
                                int (*handler)(const cpl_values*, cpl_event_actions*),
                                cpl_event_actions* a) {
@@ -135,7 +135,7 @@ static cpl_status call_handler(cpli_c_instance* in, const char* function,
   return st;
 }
 
-// Between enter_init and exit_init everything may still change, so this runs again after every
+// Between enter_init and exit_init everything may still change, so this is repeated after every
 // change.
 cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
   const cpl_model_def* def = in->cm->def;
@@ -173,12 +173,12 @@ static cpl_status need_outputs(cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   cpl_status st = cpli_cmodel_initialize(in);
   if (st < 0 || in->y_known || at->ny == 0) return st;
-  bool hold = in->cm->any_held && in->phase == IN_CONTINUOUS;
+  bool hold = in->cm->any_discrete_output && in->phase == IN_CONTINUOUS;
   double* y = hold ? in->fresh_y : in->v + at->y;
   st = cpli_cmodel_invoke(in, "output_values", run_output_values, &(cpli_c_call){.out = y});
   if (st != CPL_OK) return st;
   for (uint32_t i = 0; hold && i < at->ny; i++) {
-    if (!in->cm->held_output[i]) in->v[at->y + i] = y[i];
+    if (!in->cm->discrete_output[i]) in->v[at->y + i] = y[i];
   }
   in->y_known = true;
   return CPL_OK;
@@ -191,7 +191,7 @@ static cpl_status evaluate_indicators(cpli_c_instance* in, double* z) {
 
 //------------------------------------ values ------------------------------------
 
-// What the references need computed: derivatives, outputs or nothing.
+// What has to be computed for the references: derivatives, outputs or nothing.
 static cpl_status need(cpli_c_instance* in, const uint32_t* refs, size_t n) {
   const cpli_layout* at = &in->cm->at;
   bool dx = false, y = false, a = false, g = false, other = false;
@@ -246,11 +246,11 @@ static cpl_status set_number(cpli_c_instance* in, uint32_t ref, double value) {
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
   cpli_c_instance* in = self_of(c);
-  if (in->phase > IN_INIT) {  // the way of every evaluation: nothing but the values changes
+  if (in->phase > IN_INIT) {  // the fast path of every evaluation: only values change
     uint32_t end = in->cm->at.dx;
     for (size_t i = 0; i < n; i++) {
       cpl_status st = CPL_OK;
-      if (refs[i] >= end) st = set_number(in, refs[i], values[i]);  // says what is wrong
+      if (refs[i] >= end) st = set_number(in, refs[i], values[i]);  // reports the error
       else in->v[refs[i]] = values[i];
       if (st < 0) return st;
     }
@@ -358,13 +358,13 @@ static cpl_status enter_init(cpl_component* c) {
   return CPL_OK;
 }
 
-// After an event there is no step that led here.
+// After an event there is no preceding step.
 static void remember_sides(cpli_c_instance* in) {
   for (uint32_t i = 0; i < in->cm->at.nz; i++) in->positive[i] = in->recent[i] = in->z[i] > 0;
   in->recent_time = in->t;
 }
 
-// Sides are compared with those before the last step, not with those after the last event: some
+// Signs are compared with those before the last step, not with those after the last event: some
 // importers make no event of an indicator that leaves zero right after one.
 static void let_sides_pass(cpli_c_instance* in) {
   if (in->t > in->recent_time) memcpy(in->positive, in->recent, in->cm->at.nz * sizeof(bool));
@@ -374,7 +374,7 @@ static cpl_status exit_init(cpl_component* c) {
   cpli_c_instance* in = self_of(c);
   cpl_status st = cpli_cmodel_initialize(in);
   if (st < 0) return st;
-  st = need_outputs(in);  // held outputs get their first value
+  st = need_outputs(in);  // discrete outputs get their first value
   if (st >= 0) st = cpli_cmodel_need_algebraics(in);
   if (st < 0) return st;
   cpli_cmodel_keep_algebraics(in);
@@ -419,9 +419,9 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
   cpli_c_instance* in = (cpli_c_instance*)m;
   const cpli_layout* at = &in->cm->at;
   const cpl_model_def* def = in->cm->def;
-  double* x_before = in->start;  // not needed any more after initialisation
+  double* x_before = in->start;  // unused after initialisation
 
-  // which indicators changed their side in the step that led here
+  // indicators that changed their sign in the preceding step
   cpl_status st = evaluate_indicators(in, in->z);
   if (st != CPL_OK) return st;
   let_sides_pass(in);
@@ -444,7 +444,7 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
                     m->base.name, in->t, in->next_time);
   }
 
-  // where things stand now
+  // the new reference values
   forget_results(in);
   st = need_outputs(in);
   if (st == CPL_OK) st = cpli_cmodel_need_algebraics(in);
@@ -603,7 +603,7 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_c_instance* in = self_of(c);
   const cpli_layout* at = &in->cm->at;
   size_t size = fixed_size(in) + text_size(in);
-  in->algebra.ready = false;  // who goes on and who comes back factorise at the same points
+  in->algebra.ready = false;  // continued and restored runs factorise at the same points
   saved* s = snapshot->data;
   if (s == NULL || s->size != size) {
     void* room = cpli_realloc(c->ctx, s, size, 1);

@@ -3,15 +3,15 @@
 //
 // Models written in C against couplet/model.h. A definition becomes a description once
 // (cpli_cmodel), and any number of instances, which are cpl_models. The same two files are compiled
-// into exported FMUs, so that a C model and the FMU made of it compute the same bits.
+// into exported FMUs, so that a C model and the FMU made of it compute identical results.
 #pragma once
 
 #include "base/base.h"
 #include "couplet/interface.h"
 
-// All numbers of an instance lie in one array; a reference (cpl_variable.ref) is an index into it.
+// All numbers of an instance are in one array; a reference (cpl_variable.ref) is an index into it.
 typedef struct cpli_layout {
-  uint32_t p, w, u, x, dx, y;  // where each part begins
+  uint32_t p, w, u, x, dx, y;  // begin of each group
   uint32_t a, g, c;            // algebraic variables, residuals, undifferentiated residuals
   uint32_t n;                  // the number of all
   uint32_t np, nw, nu, nx, ny, nz, ns, na, nc;
@@ -20,15 +20,15 @@ typedef struct cpli_layout {
 struct cpli_cmodel;
 typedef cpl_status cpli_probe_fn(void* user, void* result);
 
-// How the functions of a model are called by the program around it; all zero in an FMU.
+// How the host program calls the functions of a model; all zero in an FMU.
 typedef struct cpli_cmodel_host {
-  /// Runs a function of that name so that a crash in it comes back as a text; NULL: no crash.
+  /// Runs a function of that name; a crash in it is returned as a text; NULL: no crash.
   const char* (*call)(const char* function, void (*run)(void* user), void* user);
-  /// Runs work(user, result), which calls the model before it runs, in another process; what it
-  /// wrote to result[size] is there then. Nullable: it is run in this one.
-  cpl_status (*apart)(struct cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
-                      size_t size);
-  double call_timeout;  // of a call in the other process [s]; 0: none
+  /// Runs work(user, result), which calls the model before it runs, in another process, and returns
+  /// what it wrote to result[size]. Nullable: it is run in this one.
+  cpl_status (*in_child)(struct cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
+                         size_t size);
+  double call_timeout;  // limit of a call in the other process [s]; 0: none
 } cpli_cmodel_host;
 
 typedef struct cpli_cmodel {
@@ -36,16 +36,16 @@ typedef struct cpli_cmodel {
   cpli_cmodel_host host;
   cpl_description desc;
   cpli_layout at;
-  bool* held_output;  // ny: changes only at events
-  bool any_held;
+  bool* discrete_output;  // ny: changes only at events
+  bool any_discrete_output;
   cpl_context* ctx;
   cpli_arena arena;
   cpli_names names;
 } cpli_cmodel;
 
 /// Describe a definition. `def` and its strings must outlive *out. Dependencies that are not
-/// declared are detected when `detect` is set (it costs evaluations of the model), else everything
-/// depends on all.
+/// declared are detected when `detect` is set (at the cost of evaluations of the model), else
+/// everything depends on everything.
 cpl_status cpli_cmodel_create(cpl_context* ctx, const cpl_model_def* def, bool detect,
                               cpli_cmodel** out);
 /// The same for a definition whose functions are called by `host`. Nullable: host
@@ -57,13 +57,14 @@ void cpli_cmodel_destroy(cpli_cmodel* cm);
 cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
                                 cpl_model** out);
 
-/// Whether others set its algebraic variables in continuous time; before setup.
+/// Whether the solver sets its algebraic variables in continuous time; before setup.
 void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals);
-/// From here on they are what was set, in every mode: for who tries out what depends on them.
+/// From here on they have the values set by the caller in every mode: to detect dependencies on
+/// them.
 void cpli_cmodel_give_algebraics(cpl_model* m, bool given);
 
-/// The next time event an instance has asked for; INFINITY: none. It has come when that is not
-/// later than the instance's time.
+/// The next time event an instance has requested; INFINITY: none. It is due when that is not later
+/// than the instance's time.
 double cpli_cmodel_next_time(const cpl_model* m);
 
 /// A saved state as bytes: the number needed, written to `bytes` when it is not NULL.

@@ -51,8 +51,8 @@ static cpl_status jacobian(cpl_model* m, double* out) {
   return evaluate(m, "constraint_jacobian", run_jacobian, out);
 }
 
-static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
-  (void)tolerance, (void)most;
+static cpl_status projection(cpl_model* m, double tolerance, size_t max, double* change) {
+  (void)tolerance, (void)max;
   return evaluate(m, "projection", run_projection, change);
 }
 

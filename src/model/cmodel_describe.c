@@ -8,7 +8,7 @@
 
 #include "model/cmodel.h"
 
-// What a list of declarations turns into.
+// The variables that a list of declarations becomes.
 typedef struct list_kind {
   cpl_causality causality;
   cpl_variability variability;
@@ -193,7 +193,7 @@ static cpl_status add_derivatives(cpli_cmodel* cm, int32_t first_state) {
   return CPL_OK;
 }
 
-// A residual or constraint of its own, so that others can name it.
+// A variable for a residual or constraint, so that it can be named.
 static cpl_status add_residual(cpli_cmodel* cm, const char* name, uint32_t ref, int32_t* index) {
   cpl_declaration d = {.name = name, .description = "zero on the solution"};
   cpl_variable v = variable_of(&d, &residual_kind);
@@ -287,11 +287,11 @@ static cpl_status check_definition(cpli_cmodel* cm) {
   if (cm->at.na > 0 && def->residuals == NULL)
     missing = "algebraic variables but no function `residuals`";
   if (cm->at.na > 0 && def->directional != NULL)
-    missing = "algebraic variables and a function `directional`, which does not know of them";
+    missing = "algebraic variables and a function `directional`, which does not cover them";
   for (uint32_t k = 0; k < cm->at.nc; k++) {
     const cpl_formulation* f = &def->formulations[k];
     if (f->residual < 0 || (uint32_t)f->residual >= cm->at.na)
-      missing = "a formulation of a residual that is not there";
+      missing = "a formulation of a residual that does not exist";
     else if (f->index < 2) missing = "a formulation with an index below 2";
   }
   if (missing != NULL)
@@ -313,9 +313,9 @@ static cpl_status allocate(cpli_cmodel* cm) {
   d->algebraics = cpli_arena_alloc(&cm->arena, cm->at.na, sizeof *d->algebraics);
   d->residuals = cpli_arena_alloc(&cm->arena, cm->at.na, sizeof *d->residuals);
   d->formulation_vars = cpli_arena_alloc(&cm->arena, cm->at.nc, sizeof *d->formulation_vars);
-  cm->held_output = cpli_arena_alloc(&cm->arena, cm->at.ny, sizeof *cm->held_output);
+  cm->discrete_output = cpli_arena_alloc(&cm->arena, cm->at.ny, sizeof *cm->discrete_output);
   if (d->vars == NULL || d->arrays == NULL || d->units == NULL || d->types == NULL ||
-      d->states == NULL || d->derivatives == NULL || cm->held_output == NULL ||
+      d->states == NULL || d->derivatives == NULL || cm->discrete_output == NULL ||
       d->algebraics == NULL || d->residuals == NULL || d->formulation_vars == NULL) {
     return cpli_nomem(cm->ctx);
   }
@@ -341,9 +341,9 @@ static cpl_status describe(cpli_cmodel* cm, bool detect) {
   if (st >= 0) st = add_strings(cm);
   if (st < 0) return st;
   for (uint32_t i = 0; i < cm->at.ny; i++) {
-    cm->held_output[i] =
+    cm->discrete_output[i] =
         cm->desc.vars[first_output + (int32_t)i].variability == CPL_VARIABILITY_DISCRETE;
-    cm->any_held = cm->any_held || cm->held_output[i];
+    cm->any_discrete_output = cm->any_discrete_output || cm->discrete_output[i];
   }
   cpl_default_experiment* e = &cm->desc.experiment;
   *e = (cpl_default_experiment){.has_start = def->stop_time > def->start_time,

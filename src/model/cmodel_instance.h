@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside of an instance of a model in C, for the files that share the work: cmodel.c runs it,
+// Internals of an instance of a model in C, shared by several files: cmodel.c runs it,
 // cmodel_constraints.c has its constraints, cmodel_residuals.c its algebraic variables.
 #pragma once
 
@@ -16,35 +16,35 @@ typedef struct cpli_c_instance {
   cpl_model_host host;
   const cpli_cmodel* cm;
   char* name;
-  // what every evaluation looks at stands together
+  // data of every evaluation, kept together
   double t;
   double next_time;
-  double* v;  // all numbers, laid out as cm->at says
+  double* v;  // all numbers, in the layout cm->at
   cpli_c_phase phase;
   bool dx_known, y_known, a_known;
-  bool as_residuals;  // in continuous time others set the algebraic variables
-  bool a_given;       // always
+  bool as_residuals;  // in continuous time the solver sets the algebraic variables
+  bool a_given;       // in every mode
   bool initialized;
   bool dead;  // a function of the model crashed
 
-  double* start;       // x, w and algebraic variables as they were set before initialize
+  double* start;       // x, w and algebraic variables as set before initialize
   double* guess;       // na: algebraic variables at the last accepted step or event
-  double* sought;      // na: scratch of the search for them
-  double* fresh_y;     // ny: outputs before held ones are kept
+  double* sought;      // na: scratch of Newton's method
+  double* fresh_y;     // ny: outputs before discrete ones are restored
   double* z;           // nz
-  bool* positive;      // nz: the side each indicator was on before the step that led here
-  bool* recent;        // nz: the side at the last accepted step or event
+  bool* positive;      // nz: the sign of each indicator before the last step
+  bool* recent;        // nz: the sign at the last accepted step or event
   double recent_time;  // of that
   int8_t* crossed;     // nz
   double *seed_x, *seed_u, *d_dx, *d_y;  // of directional
   char** text;                           // ns: owned Strings
-  const char** lent;                     // ns: what a handler sees of them
+  const char** lent;                     // ns: the Strings as passed to a handler
   unsigned char* memory;
   cpli_algebra algebra;
-  char message[512];  // of the model, in the call under way
+  char message[512];  // of the model, in the current call
 } cpli_c_instance;
 
-// One call of a function of the model: what goes in, and what it returned.
+// One call of a function of the model: arguments and result.
 typedef struct cpli_c_call {
   const cpl_model_def* def;
   cpl_values v;
@@ -55,22 +55,22 @@ typedef struct cpli_c_call {
   double *d_x, *d_u, *d_dx, *d_y;
   int count;  // of active constraints
   int result;
-  bool early;  // algebraic variables need not be known
+  bool early;  // algebraic variables need not be solved
 } cpli_c_call;
 
-/// Calls a function of the model through `run`. After a crash it is called no more.
+/// Calls a function of the model through `run`. After a crash it is not called again.
 cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
                               cpli_c_call* c);
-/// During initialisation, brings what initialize computes up to date.
+/// During initialisation, updates what initialize computes.
 cpl_status cpli_cmodel_initialize(cpli_c_instance* in);
 
-/// Bring algebraic variables up to date where the model solves for them itself.
+/// Update algebraic variables where the model solves for them itself.
 cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in);
-/// Bring residuals, differentiated or not, up to date.
+/// Update residuals, differentiated or not.
 cpl_status cpli_cmodel_need_residuals(cpli_c_instance* in);
-/// What is known now is where the next search begins.
+/// The current values become the initial guess of the next solution.
 void cpli_cmodel_keep_algebraics(cpli_c_instance* in);
-/// Put the operations of algebraic variables into a table, and make room for them.
+/// Put the operations of algebraic variables into a table, and allocate memory for them.
 cpl_status cpli_cmodel_residual_ops(cpli_c_instance* in, cpl_context* ctx);
 void cpli_cmodel_residual_free(cpli_c_instance* in);
 

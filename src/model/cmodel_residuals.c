@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Algebraic variables of models in C. The model solves for them itself, except in continuous time
-// in the form with residuals, where the solver sets them. A search begins at the values of the last
-// accepted step, never at those of a trial point, so that an evaluation does not depend on the ones
-// before it.
+// in the form with residuals, where the solver sets them. The initial guess is always the last
+// accepted step, never a trial point, so that an evaluation does not depend on the ones before it.
 #include <math.h>
 
 #include "model/cmodel_instance.h"
@@ -37,15 +36,15 @@ static cpl_status no_way(cpli_c_instance* in) {
   if (in->algebra.bad >= 0) {
     return cpl_fail(in->base.base.ctx, CPL_RETRY,
                     "%s: the residuals do not determine %s at t=%.12g: they do not depend on it, "
-                    "or only as they depend on others",
+                    "or only in combination with others",
                     in->base.base.name, d->vars[d->algebraics[in->algebra.bad]].name, in->t);
   }
-  double most = 0;
-  for (uint32_t i = 0; i < in->cm->at.na; i++) most = fmax(most, fabs(in->algebra.g[i]));
+  double max = 0;
+  for (uint32_t i = 0; i < in->cm->at.na; i++) max = fmax(max, fabs(in->algebra.g[i]));
   return cpl_fail(in->base.base.ctx, CPL_RETRY,
                   "%s: no algebraic variables were found that make the residuals zero at t=%.12g "
                   "(the largest is %.3g)",
-                  in->base.base.name, in->t, most);
+                  in->base.base.name, in->t, max);
 }
 
 cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in) {

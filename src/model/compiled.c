@@ -19,7 +19,7 @@
 #include "format/folder.h"
 #include "format/hash.h"
 
-enum { LARGEST = 1 << 30 };  // bytes of a text or object
+enum { LARGEST = 1 << 30 };  // maximum size of a text or object in bytes
 
 //------------------------------------ folder ------------------------------------
 
@@ -35,8 +35,8 @@ static bool make_folders(char* path) {
   }
 }
 
-// What is in the cache is run: nobody else may put something there. A folder above it that all can
-// write to must at least be one where they cannot rename what is not theirs.
+// Objects in the cache are executed: no other user may be able to write to it. A parent folder that
+// is writable by all must at least have the sticky bit.
 static cpl_status check_folder(cpl_context* ctx, const char* folder, const struct stat* info) {
   char above[PATH_MAX];
   struct stat parent;
@@ -45,10 +45,11 @@ static cpl_status check_folder(cpl_context* ctx, const char* folder, const struc
                           (parent.st_mode & S_ISVTX) == 0;
   const bool open = (info->st_mode & (S_IWGRP | S_IWOTH)) != 0;
   if (!open && !open_above) return CPL_OK;
-  return cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: others can write to this folder, and compiled models are run from %s: take "
-                  "that right away (chmod go-w), or set XDG_CACHE_HOME to another folder",
-                  open ? folder : above, open ? "it" : folder);
+  return cpl_fail(
+      ctx, CPL_ERR_INPUT,
+      "%s: others can write to this folder, and compiled models are run from %s: remove "
+      "that permission (chmod go-w), or set XDG_CACHE_HOME to another folder",
+      open ? folder : above, open ? "it" : folder);
 }
 
 // $XDG_CACHE_HOME/couplet, ~/.cache/couplet, or a folder of this user in the temporary folder.
@@ -64,7 +65,7 @@ static cpl_status cache_folder(cpl_context* ctx, char* out, size_t size) {
     else if (choice == 2)
       n = snprintf(out, size, "%s/couplet-cache-%u", cpli_temp_base(), (unsigned)geteuid());
     if (n <= 0 || (size_t)n >= size) continue;
-    // a folder that belongs to somebody else must not decide what we load
+    // a folder of another user must not determine what is loaded
     if (make_folders(out) && lstat(out, &info) == 0 && S_ISDIR(info.st_mode) &&
         info.st_uid == geteuid() && access(out, W_OK | X_OK) == 0)
       return check_folder(ctx, out, &info);
@@ -76,7 +77,7 @@ static cpl_status cache_folder(cpl_context* ctx, char* out, size_t size) {
 
 //------------------------------------ objects ------------------------------------
 
-// Behind the bytes of an object, where loaders do not look: whose it is, and whether it is whole.
+// A trailer behind the bytes of an object, ignored by loaders: its key and a checksum.
 typedef struct seal {
   char mark[16];
   cpli_hash key;
@@ -90,7 +91,7 @@ static seal make_seal(const cpli_hash* key, const char* object, size_t size) {
   return s;
 }
 
-// Whether the object of that key is there. One that was cut short, or is of something else, is not.
+// Whether a valid object of that key exists. A truncated or foreign one is not valid.
 static bool is_there(cpl_context* ctx, const char* target, const cpli_hash* key) {
   char* bytes = NULL;
   size_t size = 0;
@@ -101,7 +102,7 @@ static bool is_there(cpl_context* ctx, const char* target, const cpli_hash* key)
     const seal expected = make_seal(key, bytes, n);
     good = memcmp(bytes + n, &expected, sizeof expected) == 0;
   }
-  if (!good) cpl_log(ctx, CPL_LOG_INFO, target, "is damaged and made anew");
+  if (!good) cpl_log(ctx, CPL_LOG_INFO, target, "is damaged and recompiled");
   cpli_free(ctx, bytes);
   return good;
 }
@@ -128,20 +129,20 @@ static cpl_status put_there(cpl_context* ctx, const char* target, const cpli_has
 
 #define MODEL_FLAGS "-std=c17", "-O2", "-fPIC", "-ffp-contract=off", "-fvisibility=hidden"
 
-// What belongs to one compilation. The folder is ours alone, so that what is compiled is the text
-// that the key was made of.
+// The data of one compilation. The folder is private, so that the text compiled is the text of the
+// key.
 typedef struct job {
   cpl_context* ctx;
   const char* path;  // of the model
-  char* argument;    // the same, so that compilers take it for a name
+  char* argument;    // the same in a form that compilers accept
   char include[PATH_MAX + 16];
   char* folder;  // temporary
   char text[PATH_MAX + 64], object[PATH_MAX + 64];
   cpli_hash key;
 } job;
 
-// Lines that say where the next one comes from are no part of the key, nor are empty ones: a model
-// that is moved, or gets another comment, is the same.
+// Line markers and empty lines are not part of the key: a model that is moved, or gets another
+// comment, is the same.
 static void hash_text(cpli_hash* key, const char* text, size_t size) {
   for (const char *line = text, *end = text + size; line < end;) {
     const char* next = memchr(line, '\n', (size_t)(end - line));

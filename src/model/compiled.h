@@ -9,5 +9,5 @@
 
 /// The shared object of a model in C: from the cache, or compiled now and put there.
 /// Owned:   *out, its path, by the caller, who calls cpli_free().
-/// Returns: CPL_ERR_INPUT when the model cannot be compiled, or others can write to the cache.
+/// Returns: CPL_ERR_INPUT when the model cannot be compiled, or other users can write to the cache.
 cpl_status cpli_compiled(cpl_context* ctx, const char* path, char** out);

@@ -50,7 +50,7 @@ const cpl_description* cpl_component_description(const cpl_component* c) { retur
 cpl_context* cpl_component_context(const cpl_component* c) { return c->ctx; }
 
 cpl_capabilities cpl_component_capabilities(const cpl_component* c) {
-  cpl_capabilities can = c->can;  // what an FMU declares counts only where there is an operation
+  cpl_capabilities can = c->can;  // a declared capability requires its operation
   can.save_restore = can.save_restore && c->ops->save != NULL;
   can.serialize = can.serialize && c->ops->serialize != NULL;
   can.directional = can.directional && c->ops->directional != NULL;

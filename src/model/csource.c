@@ -113,9 +113,9 @@ cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out) {
 
 cpl_status cpli_c_open_isolated(cpl_context* ctx, const char* path, double call_timeout,
                                 cpl_source** out) {
-  return open_hosted(ctx, path,
-                     (cpli_cmodel_host){.apart = cpli_probe_isolated, .call_timeout = call_timeout},
-                     out);
+  return open_hosted(
+      ctx, path, (cpli_cmodel_host){.in_child = cpli_probe_isolated, .call_timeout = call_timeout},
+      out);
 }
 
 cpl_status cpl_c_define(cpl_context* ctx, const cpl_model_def* def, cpl_source** out) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Curves and cursors of tables (table.h): a column is cut into pieces at its jumps, and a cursor
-// interpolates linearly, or holds the value, within its piece. A kink is a row off the line through
-// its neighbours.
+// Curves and cursors of tables (table.h): a column is divided into intervals at its jumps, and a
+// cursor interpolates linearly, or keeps the last value, within its interval. A kink is a row off
+// the line through its neighbours.
 #include <math.h>
 
 #include "model/table.h"
@@ -14,7 +14,7 @@ static size_t group_end(const cpli_curve* c, size_t row) {
   return row;
 }
 
-// Cut the rows into pieces; with `pieces` NULL they are only counted.
+// Divide the rows into intervals; with `pieces` NULL they are only counted.
 static size_t cut(const cpli_curve* c, cpli_table_segment* pieces) {
   size_t n = 0;
   size_t first = 0;
@@ -66,7 +66,7 @@ void cpli_curve_free(cpli_curve* curve) {
 
 //------------------------------------ cursor ------------------------------------
 
-// The last piece that begins at or before t, at least the first.
+// The last interval that begins at or before t, at least the first.
 static size_t find_piece(const cpli_curve* c, double t) {
   size_t low = 0, high = c->n_pieces;  // low begins at or before t (or is 0), high after it
   while (high - low > 1) {
@@ -105,8 +105,8 @@ double cpli_cursor_next_jump(const cpli_cursor* cursor) {
   return c->time[c->pieces[cursor->piece].last];
 }
 
-// Move to the segment [row, row + 1] that holds t. Returns false outside of the piece, where the
-// row is the one whose value is held.
+// Move to the segment [row, row + 1] that contains t. Returns false outside of the interval, where
+// the value of that row is constant.
 static bool find_segment(cpli_cursor* cursor, double t) {
   const cpli_curve* c = cursor->curve;
   const cpli_table_segment piece = c->pieces[cursor->piece];
@@ -124,7 +124,7 @@ double cpli_cursor_value(cpli_cursor* cursor, double t) {
   const size_t row = cursor->row;
   if (!inside) return c->values[row];
   if (t == c->time[row]) return c->values[row];
-  if (t == c->time[row + 1]) return c->values[row + 1];  // to the bit
+  if (t == c->time[row + 1]) return c->values[row + 1];  // bitwise equal
   const double part = (t - c->time[row]) / (c->time[row + 1] - c->time[row]);
   return c->values[row] + (c->values[row + 1] - c->values[row]) * part;
 }
@@ -132,7 +132,7 @@ double cpli_cursor_value(cpli_cursor* cursor, double t) {
 double cpli_cursor_slope(cpli_cursor* cursor, double t) {
   const cpli_curve* c = cursor->curve;
   if (c->held || !find_segment(cursor, t)) return 0;
-  // a step goes on from t, so that at a row the segment behind it counts, if the piece has one
+  // a step starts at t, so that at a row the segment after it counts, if the interval has one
   const size_t last = c->pieces[cursor->piece].last;
   size_t row = cursor->row;
   while (row + 1 < last && c->time[row + 1] <= t) row++;
@@ -142,8 +142,8 @@ double cpli_cursor_slope(cpli_cursor* cursor, double t) {
 
 //------------------------------------ kinks ------------------------------------
 
-// How far the value at a row is off the line between its neighbours; beyond the ends of the table
-// values are held. 0 at the ends of a piece: a jump.
+// The distance of the value at a row from the line between its neighbours; values are constant
+// beyond the ends of the table. 0 at the ends of an interval: a jump.
 static double off_the_line(const cpli_curve* c, cpli_table_segment piece, size_t row) {
   size_t before = row, after = row;
   while (before > piece.first && c->time[before] == c->time[row]) before--;
@@ -156,7 +156,7 @@ static double off_the_line(const cpli_curve* c, cpli_table_segment piece, size_t
   return fabs(dr * left - dl * right) / (left + right);
 }
 
-// The first row after t on the piece.
+// The first row after t in the interval.
 static size_t row_after(const cpli_curve* c, cpli_table_segment piece, double t) {
   size_t low = piece.first, high = piece.last + 1;  // rows before low are not after t
   while (low < high) {
@@ -177,7 +177,7 @@ static cpl_break find_kink(const cpli_cursor* k, double t, double until, double 
   return (cpl_break){until, 0};
 }
 
-// What was found is remembered; a solver that was behind looks only at what lies between.
+// The result is cached; a solver that was behind searches only what lies between.
 cpl_break cpli_cursor_next_kink(cpli_cursor* cursor, double t, double tolerance) {
   if (cursor->curve->held) return (cpl_break){(double)INFINITY, 0};
   bool known = cursor->looked && cursor->kink_piece == cursor->piece &&
@@ -198,7 +198,7 @@ static cpl_break curve_next_break(const void* user, double t, double tolerance) 
 }
 
 static double curve_value(const void* user, double t) {
-  return cpli_cursor_value((cpli_cursor*)user, t);  // the cursor only remembers where it looked
+  return cpli_cursor_value((cpli_cursor*)user, t);  // the cursor only caches its position
 }
 
 cpl_curve cpli_curve_table(cpli_cursor* cursor) {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Which output and derivative of a C model depends on which state and input: as declared, or
-// detected by evaluating the model at many points and seeing what changes when one variable
+// detected by evaluating the model at many points and comparing the results when one variable
 // changes. Detection varies parameters, discrete variables and time too, so that a dependency that
-// exists in one mode only is found; one that acts in a corner no sample reaches must be declared.
+// exists in one mode only is found; one that is effective only in a region without samples must be
+// declared.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "model/cmodel.h"
 
 enum { POINTS = 24 };
-static const double max_work = 4e8;  // evaluated values; above it everything depends on all
+static const double max_work = 4e8;  // evaluated values; above it everything depends on everything
 
 typedef struct pattern {
   cpli_cmodel* cm;
@@ -21,7 +22,7 @@ typedef struct pattern {
   // outputs, residuals; states, inputs, algebraic variables
   uint32_t rows, columns;
   uint8_t* kind;  // rows x columns: 0 none, else 1 + cpl_dependency_kind
-  bool* known;    // rows: false, depends on all
+  bool* known;    // rows: false, depends on everything
   cpl_origin origin;
 } pattern;
 
@@ -59,8 +60,7 @@ static double sample(const cpl_variable* v, uint64_t* seed, bool vary) {
   return fmin(fmax(value, v->min), v->max);
 }
 
-// The first points leave parameters alone (a model may refuse others), the later ones vary
-// everything.
+// The first points keep the parameters (a model may reject others), the later ones vary everything.
 static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
   const cpl_description* d = &p->cm->desc;
   uint64_t seed = (uint64_t)point * 7919;
@@ -113,7 +113,7 @@ static void try_column(pattern* p, cpl_model* m, uint32_t column, const double* 
   const cpl_variable* v = &p->cm->desc.vars[var];
   double before, scale = fmax(v->nominal, fabs(v->start));
   m->base.ops->get_real(&m->base, &ref, 1, &before);
-  static const double sizes[] = {1e-3, 1, 10, 100};  // the first one as it is, the others at random
+  static const double sizes[] = {1e-3, 1, 10, 100};  // the first one exact, the others at random
   int trials = v->type == CPL_REAL ? (int)CPLI_COUNT(sizes) : 1;
   for (int trial = 0; trial < trials; trial++) {
     double after = before + scale * sizes[trial] * (trial == 0 ? 1 : 2 * uniform(seed) - 1);
@@ -142,7 +142,7 @@ static cpl_status detect(pattern* p) {
     uint64_t seed = (uint64_t)point + 1;
     st = go_to_point(p, m, point, x);
     if (st == CPL_ERR_NOMEM) goto done;
-    if (st == CPL_OK && evaluate(p, m, base) == CPL_OK) {  // else: not a point of this model
+    if (st == CPL_OK && evaluate(p, m, base) == CPL_OK) {  // else: outside of the domain
       good++;
       for (uint32_t column = 0; column < p->columns; column++)
         try_column(p, m, column, base, moved, &seed);
@@ -277,7 +277,7 @@ static cpl_status make_writer(pattern* p, size_t extra, writer* w) {
                 .kinds = cpli_arena_alloc(arena, cells, 1),
                 .column_vars = cpli_arena_alloc(arena, p->columns, sizeof *w->column_vars)};
   if (w->deps == NULL || w->kinds == NULL || w->column_vars == NULL) return cpli_nomem(p->cm->ctx);
-  for (uint32_t c = 0; c < p->columns; c++) {  // those of one list stand next to each other
+  for (uint32_t c = 0; c < p->columns; c++) {  // those of one list are adjacent
     uint32_t ref = column_ref(p, c);
     bool next = c > 0 && ref == column_ref(p, c - 1) + 1;
     w->column_vars[c] = next ? w->column_vars[c - 1] + 1 : var_of_ref(p->cm, ref);
@@ -292,8 +292,8 @@ static cpl_status write_structure(pattern* p) {
   int32_t n_outputs = 0;
   for (int32_t i = 0; i < cm->desc.n_vars; i++)
     n_outputs += cm->desc.vars[i].causality == CPL_CAUSALITY_OUTPUT;
-  // initial unknowns: computed outputs and derivatives, with the same dependencies unless
-  // `initialize` comes in between, which may make anything depend on anything
+  // initial unknowns: computed outputs and derivatives, with the same dependencies unless there is
+  // an `initialize`, which may make anything depend on anything
   size_t unknowns = (size_t)n_outputs + 2 * (size_t)at->nx + at->ny + at->na;
   cpl_unknown* rows = cpli_arena_alloc(&cm->arena, unknowns, sizeof *rows);
   writer w;
@@ -353,7 +353,7 @@ static cpl_status write_residual_structure(pattern* p) {
 
 //------------------------------------ through algebraic variables ------------------------------
 
-// Algebraic variables that meet in a residual belong together: `with` leads to one of each set.
+// Algebraic variables with a common residual form a set: `with` leads to one of each set.
 static uint32_t set_of(const uint32_t* with, uint32_t i) {
   while (with[i] != i) i = with[i];
   return i;
@@ -376,7 +376,7 @@ static void add_all(uint8_t* to, const uint8_t* from, uint32_t n) {
   for (uint32_t c = 0; c < n; c++) to[c] = from[c] > to[c] ? from[c] : to[c];
 }
 
-// A row of `q` without algebraic variables: what those it has follow from takes their place.
+// A row of `q` without algebraic variables: they are replaced by their dependencies.
 static void see_through(pattern* q, uint32_t row, const uint32_t* with, const uint8_t* reach,
                         uint8_t* out) {
   const cpli_layout* at = &q->cm->at;
@@ -387,8 +387,8 @@ static void see_through(pattern* q, uint32_t row, const uint32_t* with, const ui
   }
 }
 
-// Who depends on whom when the model solves for its algebraic variables, from the form in which it
-// does not: exact where that is, and no equation is solved to find it out.
+// The dependencies when the model solves for its algebraic variables, from those of the form with
+// residuals: exact where those are, and no equation is solved to find them.
 static cpl_status solve_pattern(pattern* q, pattern* p) {
   const cpli_layout* at = &q->cm->at;
   uint32_t n = p->columns, residuals = at->nx + at->ny;
@@ -447,11 +447,11 @@ static cpl_status detect_and_write(void* user, void* result) {
   return st;
 }
 
-static cpl_status detect_apart(pattern* p) {
+static cpl_status detect_in_child(pattern* p) {
   size_t cells = (size_t)p->rows * p->columns, rows = p->rows * sizeof *p->known;
   char* from = cpli_alloc(p->cm->ctx, pattern_size(p), 1);
   if (from == NULL) return cpli_nomem(p->cm->ctx);
-  cpl_status st = p->cm->host.apart(p->cm, detect_and_write, p, from, pattern_size(p));
+  cpl_status st = p->cm->host.in_child(p->cm, detect_and_write, p, from, pattern_size(p));
   if (st >= 0) {
     memcpy(&p->origin, from, sizeof p->origin);
     memcpy(p->kind, from + sizeof p->origin, cells);
@@ -464,7 +464,7 @@ static cpl_status detect_apart(pattern* p) {
 static cpl_status detect_if(pattern* p, bool wanted) {
   double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
   if (!wanted || work > max_work) return CPL_OK;
-  return p->cm->host.apart != NULL ? detect_apart(p) : detect(p);
+  return p->cm->host.in_child != NULL ? detect_in_child(p) : detect(p);
 }
 
 cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect_them) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Models and steppers in processes of their own. A proxy puts the arguments of an operation into
-// shared memory; the child, which holds the real component, runs it on them in place and answers.
-// Only the interface is known here, so that this works for every kind of source.
+// shared memory; the child, which has the real component, runs it on them in place and answers.
+// Only the interface is used here, so this works for every kind of source.
 #include "couplet/isolate.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ typedef struct isolated {
   cpl_source* inner;
   cpl_isolate_def def;
   cpl_source_ops ops;
-  char* folder;  // for what is temporary in the children: it is removed whatever becomes of them
+  char* folder;  // for temporary files of the children: removed however they end
 } isolated;
 
 typedef struct proxy {
@@ -49,7 +49,7 @@ typedef struct proxy {
   cpl_stepper_ops stepper_ops;
   cpli_channel channel;
   cpli_request* request;
-  size_t used;  // of the data, by the request
+  size_t used;  // bytes of the data used by the request
   double limit;
   double time;  // for messages; NAN: none yet
   bool dead, too_large;
@@ -60,7 +60,7 @@ typedef struct proxy {
 //------------------------------------ how a call fails ------------------------------------
 
 static const char* call_name(const proxy* p) {
-  const char* note = p->channel.shared->note;  // forked, so that its constants are ours
+  const char* note = p->channel.shared->note;  // a forked child has the same constants
   int32_t op = p->request->op;
   if (note != NULL) return note;
   return op < 0 ? "making an instance" : op == OP_destroy ? "destroy" : cpli_operations[op].name;
@@ -69,7 +69,7 @@ static const char* call_name(const proxy* p) {
 static void describe_end(const proxy* p, cpli_answer answer, char* text, size_t size) {
   int how = p->channel.how;
   if (answer == CPLI_TOO_LATE)
-    snprintf(text, size, "did not come back within %g s; its process was ended", p->limit);
+    snprintf(text, size, "did not return within %g s; its process was ended", p->limit);
   else if (how == -1) snprintf(text, size, "ended its process");
   else if (WIFEXITED(how))
     snprintf(text, size, "ended its process with exit code %d", WEXITSTATUS(how));
@@ -109,7 +109,8 @@ static void* reserve(proxy* p, size_t size) {
   return p->channel.data + at;
 }
 
-// The next argument. What the operation only writes is copied too: what it leaves untouched stays.
+// The next argument. Output arguments are copied too: elements that are not written keep their
+// value.
 static void* put(proxy* p, const void* data, size_t size) {
   void* there = reserve(p, size);
   if (there == NULL) return NULL;
@@ -137,7 +138,7 @@ static cpl_status ask(proxy* p) {
   return cpl_fail(ctx, st, "%s", p->request->error);
 }
 
-// Ask, and take the last argument back.
+// Send the request, and copy the last argument back.
 static cpl_status fetch(proxy* p, void* out, size_t size) {
   int32_t last = p->request->n_args - 1;
   const void* from = last >= 0 ? p->request->args[last].data : NULL;
@@ -158,7 +159,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
 static cpl_status enter_init(cpl_component* c) { return ask(begin(c, OP_enter_init)); }
 static cpl_status exit_init(cpl_component* c) { return ask(begin(c, OP_exit_init)); }
 
-// A run that failed has nothing to terminate.
+// A failed run is not terminated.
 static cpl_status terminate(cpl_component* c) {
   proxy* p = begin(c, OP_terminate);
   return p->dead ? CPL_OK : ask(p);
@@ -206,7 +207,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   return ask(p);
 }
 
-// A damaged child may send pointers to anywhere.
+// A corrupted child may send invalid pointers.
 static bool is_inside(const proxy* p, const void* data, size_t size) {
   const char *at = data, *begin_ = p->channel.data, *end = begin_ + p->channel.size;
   return at >= begin_ && at <= end && size <= (size_t)(end - at);
@@ -220,7 +221,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   put(p, refs, n * sizeof *refs);
   put(p, values, n * sizeof *values);
   cpl_status st = fetch(p, values, n * sizeof *values);
-  p->channel.data[p->channel.size - 1] = '\0';  // the end of a text without one
+  p->channel.data[p->channel.size - 1] = '\0';  // terminates a text without end
   for (size_t i = 0; i < n; i++) {
     if (st != CPL_OK || !is_inside(p, values[i], 1)) values[i] = "";
   }
@@ -271,7 +272,7 @@ static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
 
 //------------------------------------ saved states ------------------------------------
 
-// The child's snapshot stays there; here is a handle to it.
+// The child's snapshot stays there; this is a handle to it.
 static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   proxy* p = begin(c, OP_save);
   cpl_snapshot* handle = snapshot->data;
@@ -359,7 +360,7 @@ static cpl_status get_array(cpl_model* m, int32_t op, double* values, size_t siz
   return fetch(p, values, size);
 }
 
-// Operations that read one array, of a size that the description gives.
+// Operations that read one array, of a size given in the description.
 #define READS(name, count)                                              \
   static cpl_status name(cpl_model* m, double* out) {                   \
     const cpl_description* d = m->base.desc;                            \
@@ -377,13 +378,13 @@ READS(get_algebraic_nominals, d->n_algebraics)
 READS(get_residuals, d->n_algebraics)
 #undef READS
 
-// How many there are of something, not more than the description says.
-static cpl_status get_count(cpl_model* m, int32_t op, int32_t most, size_t* n) {
+// A count, limited by that in the description.
+static cpl_status get_count(cpl_model* m, int32_t op, int32_t max, size_t* n) {
   proxy* p = begin(&m->base, op);
   *n = 0;
   put(p, n, sizeof *n);
   cpl_status st = fetch(p, n, sizeof *n);
-  if (*n > (size_t)most) *n = (size_t)most;
+  if (*n > (size_t)max) *n = (size_t)max;
   return st;
 }
 
@@ -441,10 +442,10 @@ static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
   return fetch(p, dx, size_of_states(m));
 }
 
-static cpl_status projection(cpl_model* m, double tolerance, size_t most, double* change) {
+static cpl_status projection(cpl_model* m, double tolerance, size_t max, double* change) {
   proxy* p = begin(&m->base, OP_projection);
   put(p, &tolerance, sizeof tolerance);
-  put(p, &most, sizeof most);
+  put(p, &max, sizeof max);
   put(p, change, size_of_states(m));
   return fetch(p, change, size_of_states(m));
 }
@@ -462,7 +463,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   return st;
 }
 
-// A function stays on this side: steppers behind a process take its value where the step begins.
+// A function stays in this process: isolated steppers use its value at the beginning of the step.
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   proxy* p = begin(&s->base, OP_set_curve);
   cpl_curve plain = *curve;
@@ -513,7 +514,7 @@ static const cpl_stepper_ops stepper_ops = {
     CPLI_OPERATIONS(X)};
 #undef X
 
-// Operations the component does not have are not offered here either.
+// Operations that the component does not have are not offered here either.
 static void take_operations(proxy* p, bool is_model) {
   p->component_ops = component_ops;
   p->model_ops = model_ops;

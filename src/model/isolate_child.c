@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The child's side of an isolated component: it holds the real one and runs operations on the
+// The child's side of an isolated component: it has the real one and runs operations on the
 // arguments in shared memory, in place.
 #include <stdio.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #define MODEL          ((cpl_model*)c)
 #define STEPPER        ((cpl_stepper*)c)
 
-// What the component lent must outlive the answer: it is copied behind the arguments.
+// Memory lent by the component must outlive the answer: it is copied behind the arguments.
 static void* keep(char** at, const char* end, const void* data, size_t size) {
   if (size > (size_t)(end - *at)) return NULL;
   void* kept = *at;
@@ -78,7 +78,7 @@ static bool is_offered(const cpl_component* c, bool is_model, size_t op) {
   return function != NULL;
 }
 
-// What the parent needs to know of a new component.
+// The properties of a new component, for the parent.
 static void introduce(cpli_request* r, const cpl_component* c, bool is_model) {
   r->can = c->can;
   snprintf(r->kind, sizeof r->kind, "%s", c->ops->kind != NULL ? c->ops->kind : "");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What both sides of an isolated component know: the operations that go through the channel, and
-// how a request looks in shared memory.
+// Common definitions of both sides of an isolated component: the operations that go through the
+// channel, and the layout of a request in shared memory.
 #pragma once
 
 #include "base/channel.h"
@@ -20,7 +20,7 @@ typedef struct cpli_request {
   int32_t op, n_args;
   cpl_status status;
   cpli_argument args[CPLI_MAX_ARGUMENTS];
-  uint64_t offers;  // answer to the making: operations that are there
+  uint64_t offers;  // answer to the creation: the available operations
   cpl_capabilities can;
   char kind[32];
   char error[2048];
@@ -113,6 +113,6 @@ typedef struct cpli_operation {
 
 extern const cpli_operation cpli_operations[OP_destroy];
 
-/// The life of a child: make the instance, answer requests until one of them is to end.
+/// The main loop of a child: make the instance, answer requests until one of them ends it.
 _Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src, const char* name,
                                    bool is_model);

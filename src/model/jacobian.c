@@ -3,7 +3,7 @@
 //
 // Jacobians of models, by directional derivatives where a model has them and by differences
 // otherwise, with one evaluation per colour of the columns (Curtis, Powell and Reid). Entries that
-// the description declares constant are kept, and verified now and then; entries that were
+// the description declares constant are cached, and verified from time to time; entries that were
 // differenced across a jump are corrected by jumps.c.
 #include "model/jacobian.h"
 
@@ -14,7 +14,7 @@
 #include "base/base.h"
 #include "model/jumps.h"
 
-// How long an entry stays as it is.
+// How long an entry is valid.
 typedef enum level { VARIES, UNTIL_EVENT, FOR_EVER } level;
 
 static const level level_of[] = {[CPL_KIND_DEPENDENT] = VARIES,
@@ -25,14 +25,14 @@ static const level level_of[] = {[CPL_KIND_DEPENDENT] = VARIES,
 
 typedef struct request {
   double* out;
-  bool entries;  // out has those of the pattern only, one after the other
+  bool entries;  // out has only the entries of the pattern
   level level;   // entries up to this one are evaluated
   bool check;    // the others are evaluated, too, and compared
 } request;
 
-// How a row of a model with directional derivatives is found. FMI allows to ask for derivatives and
-// for outputs of the structure only.
-typedef enum way { ASKED, UNIT, BY_DIFFERENCES } way;
+// How a row of a model with directional derivatives is found. FMI allows only derivatives and
+// outputs of the structure.
+typedef enum method { ASKED, UNIT, BY_DIFFERENCES } method;
 
 struct cpl_jacobian {
   cpl_model* m;
@@ -54,16 +54,16 @@ struct cpl_jacobian {
   uint32_t* out_ref;    // references of the outputs among the rows
   int32_t n_out;
   double *seed, *product, *got;
-  way* row_way;
-  uint32_t* asked_ref;  // of the rows that are asked for
+  method* row_method;
+  uint32_t* asked_ref;  // of the requested rows
   int32_t n_asked, n_differences;
   bool any_derivative;
   int32_t *row_var, *column_var;
   int32_t *by_colour, *colour_first;  // columns in the order of their colours
-  level* colour_level;                // the least of a colour's entries
-  cpli_since since;                   // what is kept belongs to it
-  int64_t kept_calls, next_check;     // evaluations that kept something; the one to check it
-  int32_t wrong;                      // an entry that is not what was kept
+  level* colour_level;                // the minimum of a colour's entries
+  cpli_since since;                   // the point at which cached entries are valid
+  int64_t kept_calls, next_check;     // evaluations that used the cache; the next to verify it
+  int32_t wrong;                      // an entry that differs from its cached value
   bool distrusted;
 };
 
@@ -87,7 +87,7 @@ static cpl_status evaluate_rows(cpl_jacobian* j, double* values) {
   return st;
 }
 
-// Moves all columns of a colour by `side` steps away from the base point; side 0 goes back.
+// Moves all columns of a colour by `side` steps away from the base point; side 0 returns.
 static cpl_status move(cpl_jacobian* j, int32_t colour, double side) {
   bool states = false, algebraics = false;
   int32_t n = 0;
@@ -142,13 +142,13 @@ static cpl_status base_values(cpl_jacobian* j, const double* x) {
   return st;
 }
 
-// What one entry was and is. Noise of differences is no change.
+// The cached and the new value of one entry. Noise of differences is no change.
 static bool differs(const cpl_jacobian* j, int32_t c, int32_t r, double was, double is) {
   double noise = j->directional ? 0 : 64 * DBL_EPSILON * fabs(j->plus[r]) / fabs(j->h[c]);
   return !(fabs(was - is) <= 1e-4 * fmax(fabs(was), fabs(is)) + noise);
 }
 
-// Takes over the entries of one column that are asked for, and looks at the others on a check.
+// Stores the requested entries of one column, and compares the others on a check.
 static void store(cpl_jacobian* j, const request* q, int32_t c, const double* values) {
   const cpli_pattern* p = j->pattern;
   for (int32_t e = p->first[c]; e < p->first[c + 1]; e++) {
@@ -167,7 +167,7 @@ static cpl_status begin_differences(cpl_jacobian* j, const double* x) {
   return j->central ? CPL_OK : evaluate_rows(j, j->minus);
 }
 
-// All rows on both sides of the base point; the model is back there then.
+// All rows on both sides of the base point; the model is then back at it.
 static cpl_status difference(cpl_jacobian* j, int32_t colour) {
   cpl_status st = CPL_OK;
   if (j->central) {
@@ -184,8 +184,8 @@ static void divide(cpl_jacobian* j, int32_t c, bool all) {
   double width = j->central ? 2 * j->h[c] : j->h[c];
   for (int32_t e = j->pattern->first[c]; e < j->pattern->first[c + 1]; e++) {
     int32_t r = j->pattern->row[e];
-    if (j->row_way[r] == UNIT) j->product[r] = 1;
-    else if (all || j->row_way[r] == BY_DIFFERENCES)
+    if (j->row_method[r] == UNIT) j->product[r] = 1;
+    else if (all || j->row_method[r] == BY_DIFFERENCES)
       j->product[r] = (j->plus[r] - j->minus[r]) / width;
   }
 }
@@ -218,7 +218,7 @@ static cpl_status ask(cpl_jacobian* j, int32_t colour) {
                       : c->ops->directional(c, j->asked_ref, (size_t)j->n_asked, j->group_ref,
                                             (size_t)(end - first), j->seed, j->got);
   for (int32_t r = 0, k = 0; r < j->n_rows && st == CPL_OK; r++) {
-    if (j->row_way[r] == ASKED) j->product[r] = j->got[k++];
+    if (j->row_method[r] == ASKED) j->product[r] = j->got[k++];
   }
   return st;
 }
@@ -264,7 +264,7 @@ static cpl_status moved_rows(void* user, const double* shift, double* values) {
   return st == CPL_OK ? evaluate_rows(user, values) : st;
 }
 
-// Directional derivatives may be differences, too, that the model takes itself.
+// Directional derivatives may be differences, too, computed by the model itself.
 static cpl_status mend_jumps(cpl_jacobian* j, const double* x, const request* q) {
   cpli_jump_probe probe = {.user = j,
                            .rows = moved_rows,
@@ -289,14 +289,14 @@ static cpl_status evaluate_all(cpl_jacobian* j, const double* x, const request* 
   if (!j->directional) return by_differences(j, x, q);
   cpl_status st = by_directions(j, x, q);
   if (st >= 0) return st;
-  // the function is optional: it is done without, unless the model has broken down in it
+  // the function is optional: differences replace it, unless the model has crashed in it
   char why[1024];
   snprintf(why, sizeof why, "%s", cpl_context_error(j->ctx));
   j->directional = false;
   cpl_status without = by_differences(j, x, q);
   if (without < 0) return cpl_fail(j->ctx, st, "%s", why);
   cpl_log(j->ctx, CPL_LOG_WARNING, j->m->base.name,
-          "its directional derivatives are not used any more, but differences: %s", why);
+          "differences replace its directional derivatives from now on: %s", why);
   return without;
 }
 
@@ -322,15 +322,15 @@ static bool any_wanted(const cpl_jacobian* j, const request* q) {
   return false;
 }
 
-// Newton's method would only converge worse: the results are right in any case.
+// Newton's method would only converge worse: the results are correct in any case.
 static void distrust(cpl_jacobian* j) {
   const cpli_pattern* p = j->pattern;
   const cpl_description* d = j->m->base.desc;
   int32_t c = 0;
   while (p->first[c + 1] <= j->wrong) c++;
   cpl_log(j->ctx, CPL_LOG_WARNING, j->m->base.name,
-          "the derivative of %s by %s changes, although the description says it is constant: no "
-          "derivative of this model is kept any more",
+          "the derivative of %s by %s changes, although the description says it is constant: the "
+          "derivatives of this model are no longer cached",
           d->vars[j->row_var[p->row[j->wrong]]].name, d->vars[j->column_var[c]].name);
   j->distrusted = true;
 }
@@ -383,9 +383,9 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
   if (j->row_derivative[r] >= 0) j->any_derivative = true;
   else j->out_ref[j->n_out++] = v->ref;
   bool listed = row_of[cpli_root_variable(d, var)] != NULL || j->row_derivative[r] >= 0;
-  j->row_way[r] = listed ? ASKED : state_of[var] >= 0 ? UNIT : BY_DIFFERENCES;
+  j->row_method[r] = listed ? ASKED : state_of[var] >= 0 ? UNIT : BY_DIFFERENCES;
   if (listed) j->asked_ref[j->n_asked++] = v->ref;
-  j->n_differences += j->row_way[r] == BY_DIFFERENCES;
+  j->n_differences += j->row_method[r] == BY_DIFFERENCES;
   return CPL_OK;
 }
 
@@ -405,7 +405,7 @@ static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_
   return CPL_OK;
 }
 
-// For every variable the index of the state or derivative it is; -1: none.
+// For every variable the index of its state or derivative; -1: none.
 static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
   const cpl_description* d = j->m->base.desc;
   cpl_status st = CPL_OK;
@@ -438,14 +438,14 @@ static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
 static bool allocate(cpl_jacobian* j) {
   size_t rows = (size_t)j->n_rows, columns = (size_t)j->n_columns, states = (size_t)j->n_states;
   j->row_ref = cpli_alloc(j->ctx, 3 * rows + 2 * columns, sizeof *j->row_ref);
-  j->row_way = cpli_alloc(j->ctx, rows, sizeof *j->row_way);
+  j->row_method = cpli_alloc(j->ctx, rows, sizeof *j->row_method);
   j->row_derivative = cpli_alloc(j->ctx, 2 * rows + 5 * columns + 1, sizeof *j->row_derivative);
   j->colour_level = cpli_alloc(j->ctx, columns, sizeof *j->colour_level);
   j->nominal = cpli_alloc(
       j->ctx, 5 * columns + 4 * rows + 2 * states + (size_t)j->m->base.desc->n_algebraics,
       sizeof *j->nominal);
   if (j->row_ref == NULL || j->row_derivative == NULL || j->nominal == NULL ||
-      j->colour_level == NULL || j->row_way == NULL)
+      j->colour_level == NULL || j->row_method == NULL)
     return false;
   j->out_ref = j->row_ref + rows;
   j->column_ref = j->out_ref + rows;
@@ -475,7 +475,7 @@ static void sort_by_colour(cpl_jacobian* j) {
   for (int32_t c = 0; c < p->n_columns; c++) j->colour_first[p->colour[c] + 1]++;
   for (int32_t k = 0; k < p->n_colours; k++) {
     int32_t count = j->colour_first[k + 1];
-    j->colour_first[k + 1] = n;  // where the next column of colour k goes
+    j->colour_first[k + 1] = n;  // position of the next column of colour k
     n += count;
   }
   for (int32_t c = 0; c < p->n_columns; c++) {
@@ -504,7 +504,7 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_ja
                       .directional = m->base.ops->directional != NULL && !def->differences};
   cpl_status st = allocate(j) ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = fill(j, def);
-  cpl_description d = *m->base.desc;  // with the structure that holds
+  cpl_description d = *m->base.desc;  // with the valid structure
   if (def->algebraics) d.structure = d.residual_structure != NULL ? *d.residual_structure : nothing;
   if (st >= 0)
     st = cpli_pattern_of_model(ctx, &d, def->rows, def->n_rows, def->columns, def->n_columns,
@@ -521,7 +521,7 @@ void cpl_jacobian_destroy(cpl_jacobian* j) {
   cpli_jumps_destroy(j->jumps);
   cpli_pattern_destroy(j->pattern);
   cpli_free(j->ctx, j->row_ref);
-  cpli_free(j->ctx, j->row_way);
+  cpli_free(j->ctx, j->row_method);
   cpli_free(j->ctx, j->row_derivative);
   cpli_free(j->ctx, j->nominal);
   cpli_free(j->ctx, j->colour_level);

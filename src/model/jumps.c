@@ -1,27 +1,27 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// All suspicious columns are moved at once to the other side of the point, each by another part of
-// its increment. Where a row does not follow its entries, their columns are differenced there
+// All suspicious columns are moved at once to the other side of the point, each by another fraction
+// of its increment. Where a row does not follow its entries, their columns are differenced there
 // again, one evaluation per colour.
 #include "model/jumps.h"
 
 #include <float.h>
 #include <math.h>
 
-static const double grown = 8;        // times what was seen before: an entry to look at
-static const double forgotten = 0.5;  // what remains of the largest entry seen, per Jacobian
+static const double grown = 8;  // ratio to previous magnitude from which an entry is suspicious
+static const double forgotten = 0.5;  // decay of the largest entry observed, per Jacobian
 static const double noticed = 1e-7;   // change of a row by one increment, relative to the row
-static const double wrong = 0.25;     // of the change foreseen: the function does not follow
-static const double nearer = 0.25;    // increment on the other side, of the first one
-static const double smooth = 0.2;  // of an entry: the other side has no jump; a parabola has more
+static const double wrong = 0.25;  // fraction of the predicted change: the function does not follow
+static const double nearer = 0.25;  // increment on the other side, relative to the first one
+static const double smooth = 0.2;   // of an entry: the other side has no jump; a parabola has more
 
 struct cpli_jumps {
   cpl_context* ctx;
   const cpli_pattern* pattern;
-  double* seen;  // of each entry: the largest lately
+  double* seen;  // per entry: the recent maximum
   double* shift;
-  double *foreseen, *size;  // of each row: its change and the sum of its parts
+  double *foreseen, *size;  // per row: its change and the sum of its terms
   double* there;
   bool *looked_at, *broken;  // columns; rows
 };
@@ -91,8 +91,8 @@ static bool look(cpli_jumps* k, const cpli_jump_probe* q) {
   return any;
 }
 
-// All columns in question move at once to the other side, each by another part of its increment, so
-// that what two of them do does not cancel.
+// All suspicious columns move at once to the other side, each by another fraction of its increment,
+// so that the effects of two of them do not cancel.
 static void shift_all(cpli_jumps* k, const cpli_jump_probe* q) {
   const cpli_pattern* p = k->pattern;
   memset(k->foreseen, 0, (size_t)p->n_rows * sizeof *k->foreseen);
@@ -128,7 +128,7 @@ static bool needs_mending(const cpli_jumps* k, const cpli_jump_probe* q, int32_t
   return false;
 }
 
-// The quotients of a colour from the other side.
+// The difference quotients of a colour from the other side.
 static cpl_status mend_colour(cpli_jumps* k, const cpli_jump_probe* q, int32_t colour) {
   const cpli_pattern* p = k->pattern;
   bool any = false;
@@ -162,5 +162,5 @@ static cpl_status mend(cpli_jumps* k, const cpli_jump_probe* q) {
 cpl_status cpli_jumps_mend(cpli_jumps* k, const cpli_jump_probe* q) {
   cpl_status st = look(k, q) ? mend(k, q) : CPL_OK;
   remember(k, q);
-  return st == CPL_RETRY ? CPL_OK : st;  // beyond the edge of its domain a function says nothing
+  return st == CPL_RETRY ? CPL_OK : st;  // outside of its domain a function gives no information
 }

@@ -2,24 +2,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A difference quotient taken across a jump of the function is the height of the jump divided by
-// the increment: some 1e8, and no derivative of anything. With it Newton's corrections vanish and
-// count as converged, while the residual stays as it was. Here such entries of a Jacobian are found
-// (they are much larger than before, and the function does not follow them to the other side of the
-// point) and replaced by the quotient of the side without the jump.
+// the increment: some 1e8, and not a derivative. With it Newton's corrections vanish and count as
+// converged, while the residual is unchanged. Such entries of a Jacobian are found here (they are
+// much larger than before, and the function does not follow them to the other side of the point)
+// and replaced by the quotient of the side without the jump.
 #pragma once
 
 #include "numeric/pattern.h"
 
 typedef struct cpli_jumps cpli_jumps;
 
-/// A Jacobian that was just evaluated, and how to evaluate its rows elsewhere.
+/// A Jacobian that was just evaluated, and a function to evaluate its rows elsewhere.
 typedef struct cpli_jump_probe {
   void* user;
-  /// The rows where each column is moved by shift[column].
+  /// The rows at the point with each column moved by shift[column].
   cpl_status (*rows)(void* user, const double* shift, double* values);
   const double* h;     // increments, of all columns
   const double* base;  // the rows at the point
-  double* out;         // the Jacobian: entries of the pattern, or column after column
+  double* out;         // the Jacobian: entries of the pattern, or by columns
   bool entries;
   size_t height;  // of a column of `out`, where it is not entries only
 } cpli_jump_probe;
@@ -27,10 +27,10 @@ typedef struct cpli_jump_probe {
 cpl_status cpli_jumps_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_jumps** out);
 void cpli_jumps_destroy(cpli_jumps* k);
 
-/// Whether an entry is much larger than it was: there may be something to mend. For this h and base
-/// are not needed.
+/// Whether an entry is much larger than before, so that a correction may be necessary. h and base
+/// are not needed for this.
 bool cpli_jumps_grown(cpli_jumps* k, const cpli_jump_probe* q);
 
-/// Mends what was taken across a jump. The rows are evaluated once, and once more for each colour
-/// with an entry to mend; the caller brings the model back to its point.
+/// Corrects entries taken across a jump. The rows are evaluated once, and once more per colour with
+/// an entry to correct; the caller returns the model to its point.
 cpl_status cpli_jumps_mend(cpli_jumps* k, const cpli_jump_probe* q);

@@ -19,7 +19,8 @@ typedef struct outcome {
   char error[2048];
 } outcome;
 
-static cpli_shared* shared_by_probe;  // in the child: who waits for it sees that it goes on
+static cpli_shared*
+    shared_by_probe;  // in the child: shows the waiting parent that it makes progress
 
 const char* cpli_probe_call(const char* function, void (*run)(void* user), void* user) {
   cpli_guard_noted(function);
@@ -50,15 +51,15 @@ static cpl_status lost(cpli_cmodel* cm, const cpli_channel* ch, cpli_answer answ
                                  "the call had not returned; its process was ended");
   if (answer == CPLI_TOO_LATE)
     return cpl_fail(cm->ctx, CPL_ERR_MODEL,
-                    "%s: %s did not come back within %g s when it was tried out before the run; "
+                    "%s: %s did not return within %g s when it was tested before the run; "
                     "its process was ended",
                     name, call, cm->host.call_timeout);
   if (how != -1 && WIFSIGNALED(how))
     return cpl_fail(cm->ctx, CPL_ERR_MODEL,
-                    "%s: %s crashed when it was tried out before the run (signal %d: %s)", name,
-                    call, WTERMSIG(how), strsignal(WTERMSIG(how)));
+                    "%s: %s crashed when it was tested before the run (signal %d: %s)", name, call,
+                    WTERMSIG(how), strsignal(WTERMSIG(how)));
   return cpl_fail(cm->ctx, CPL_ERR_MODEL,
-                  "%s: %s ended its process when it was tried out before the run", name, call);
+                  "%s: %s ended its process when it was tested before the run", name, call);
 }
 
 cpl_status cpli_probe_isolated(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,

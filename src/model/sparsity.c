@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Collects the columns of each row from the dependencies, with aliases replaced by the variable
-// they stand for; numeric/pattern.c sorts and colours them.
+// Collects the columns of each row from the dependencies, with aliases replaced by their variable;
+// numeric/pattern.c sorts and colours them.
 #include "model/sparsity.h"
 
 int32_t cpli_root_variable(const cpl_description* d, int32_t var) {
@@ -16,7 +16,7 @@ void cpli_note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n
   }
 }
 
-// A state by itself is one for ever; what is not known varies.
+// The derivative of a state by itself is constant; unknown dependencies vary.
 static uint8_t kind_of(const cpl_description* d, const cpl_unknown* u, bool all, int32_t k) {
   if (all) return CPL_KIND_DEPENDENT;
   if (u == NULL || k == u->count) return CPL_KIND_CONSTANT;
@@ -30,7 +30,7 @@ typedef struct rows {
   const cpl_unknown** of;  // row of the structure of each variable. Nullable.
   int32_t* column_of;      // of each variable; -1: none
   bool* is_state;
-  int32_t *seen, *first;  // last row that has a column; where each row begins
+  int32_t *seen, *first;  // last row that has a column; begin of each row
   int32_t* column;
   uint8_t* kind;
   size_t n, cap_column, cap_kind;

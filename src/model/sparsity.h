@@ -7,11 +7,11 @@
 #include "couplet/interface.h"
 #include "numeric/pattern.h"
 
-/// A variable and its aliases are one unknown: the first of them stands for all.
+/// A variable and its aliases are one unknown, represented by the first of them.
 int32_t cpli_root_variable(const cpl_description* d, int32_t var);
 
-/// Enters each row of a structure at its variable. Derivatives of FMI 1.0 are no variables and
-/// have no place.
+/// Enters each row of a structure at its variable. Derivatives of FMI 1.0 are not variables and are
+/// omitted.
 void cpli_note_rows(const cpl_description* d, const cpl_unknown* list, int32_t n,
                     const cpl_unknown** of);
 

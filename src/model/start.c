@@ -37,7 +37,7 @@ static cpl_status convert(cpl_component* c, const cpl_variable* v, const cpl_sta
   return bad(c, s, text);
 }
 
-// How many bytes of a text look like a number, whether or not it fits a double.
+// The number of bytes of a text that form a number, whether or not it fits a double.
 static size_t number_length(const char* text) {
   static const char digits[] = "0123456789";
   size_t n = strspn(text, "+-"), mantissa = strspn(text + n, "0123456789.");
@@ -56,7 +56,7 @@ bool cpli_split_number(const char* text, double* value, const char** rest) {
   return len > 0 && cpli_parse_double(text, len, value);
 }
 
-// A number and perhaps a unit, with or without blanks between them.
+// A number and optionally a unit, with or without blanks between them.
 static cpl_status parse_number(cpl_component* c, const cpl_variable* v, const cpl_start* s,
                                double* value) {
   const char* text = s->value + strspn(s->value, " ");
@@ -112,15 +112,15 @@ static bool has_item(const cpl_description* d, const cpl_variable* v, int64_t va
   return type == NULL;
 }
 
-// All digits of 64 bits, which a double cannot hold; those of UInt64 without a sign.
+// All digits of 64 bits, which a double cannot represent; those of UInt64 as unsigned.
 static bool parse_digits(const cpl_variable* v, const char* text, int64_t* value) {
   bool negative = text[0] == '-';
   const char* digits = text + negative;
-  uint64_t size = 0, most = v->width == CPL_WIDTH_UINT64 ? UINT64_MAX : INT64_MAX;
+  uint64_t size = 0, maximum = v->width == CPL_WIDTH_UINT64 ? UINT64_MAX : INT64_MAX;
   if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0') return false;
   for (; *digits != '\0'; digits++) {
     uint64_t digit = (uint64_t)(*digits - '0');
-    if (size > (most - digit) / 10) return false;
+    if (size > (maximum - digit) / 10) return false;
     size = 10 * size + digit;
   }
   if (negative && v->width == CPL_WIDTH_UINT64 && size > 0) return false;
@@ -151,7 +151,7 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
   if (value >= v->min && value <= v->max) return CPL_OK;
   const char* unit = v->unit >= 0 ? c->desc->units[v->unit].name : "";
   if (strcmp(unit, "1") == 0 || strcmp(unit, "-") == 0) unit = "";
-  snprintf(text, sizeof text, "its %s value is %g%s%s", value < v->min ? "least" : "greatest",
+  snprintf(text, sizeof text, "its %s is %g%s%s", value < v->min ? "minimum" : "maximum",
            value < v->min ? v->min : v->max, unit[0] != '\0' ? " " : "", unit);
   return bad(c, s, text);
 }
@@ -190,12 +190,12 @@ static cpl_status set_binary(cpl_component* c, const cpl_variable* v, const cpl_
   return st;
 }
 
-// Structural parameters were given when the model was opened: arrays have their sizes by them.
+// Structural parameters are set when the model is opened: they determine the sizes of arrays.
 static cpl_status check_structural(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
   int64_t value;
   cpl_status st = parse_integer(c, v, s, &value);
   if (st >= 0 && (double)value != v->start)
-    st = bad(c, s, "it gives arrays their sizes and must be known when the model is opened");
+    st = bad(c, s, "it determines sizes of arrays and must be given when the model is opened");
   return st;
 }
 

@@ -8,6 +8,6 @@
 /// units are checked, and whether the variable can be set at all.
 cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);
 
-/// A number and what stands behind it, with or without blanks between them: "20 degC". False: it
-/// does not begin with a number.
+/// A number and the text after it, with or without blanks between them: "20 degC". False: it does
+/// not begin with a number.
 bool cpli_split_number(const char* text, double* value, const char** rest);

@@ -51,7 +51,7 @@ void cpl_table_destroy(cpl_table* table) {
   cpli_free(ctx, t);
 }
 
-// Where " [unit]" begins at the end of a name; NULL: it has none.
+// The begin of " [unit]" at the end of a name; NULL: none.
 static const char* unit_of(const char* name, size_t len) {
   if (len < 4 || name[len - 1] != ']') return NULL;
   for (size_t i = len - 1; i > 1; i--) {
@@ -133,7 +133,7 @@ ptrdiff_t cpl_table_find(const cpl_table* table, const char* name) {
   for (size_t i = 0; i < table->n_columns; i++) {
     if (strcmp(table->names[i], name) == 0) return (ptrdiff_t)i;
   }
-  // a name that itself ends in brackets was taken for one with a unit
+  // a name that itself ends in brackets was parsed as one with a unit
   const char* unit = unit_of(name, strlen(name));
   for (size_t i = 0; unit != NULL && table->units != NULL && i < table->n_columns; i++) {
     const char* u = table->units[i];
@@ -171,9 +171,9 @@ cpl_status cpl_table_check(cpl_context* ctx, const cpl_table* table, const char*
 
 //------------------------------------ reading ------------------------------------
 
-enum { SKIPPED = -2, TIME = -1 };  // places in the file that are no columns of the table
+enum { SKIPPED = -2, TIME = -1 };  // fields of the file that are no columns of the table
 
-// Places in the file and what stands there: `target[i]` is a column of the table, TIME or SKIPPED.
+// Fields of the file: `target[i]` is a column of the table, TIME or SKIPPED.
 typedef struct header {
   cpli_csv_field* fields;
   ptrdiff_t* target;
@@ -189,7 +189,7 @@ static bool is_time(const cpli_csv_field* f) {
   return len == 4 && strncasecmp(f->text, "time", 4) == 0;
 }
 
-// "a, b, c" of what was found, cut where it gets long.
+// A list "a, b, c" of the columns found, truncated where it gets long.
 static cpl_status no_time(const cpli_csv* csv, const header* h) {
   char list[512];
   size_t used = 0;
@@ -204,8 +204,7 @@ static cpl_status no_time(const cpli_csv* csv, const header* h) {
                         "there is no column \"time\"; the columns are: %s", list);
 }
 
-// Times in another unit than s are converted. A unit nobody knows is an error; of results, which
-// are mostly looked at, a warning.
+// Times in another unit than s are converted. An unknown unit is an error; for results, a warning.
 static cpl_status read_time_unit(const cpli_csv* csv, header* h, const cpli_csv_field* f,
                                  bool lenient) {
   const char* at = unit_of(f->text, f->len);
@@ -221,7 +220,7 @@ static cpl_status read_time_unit(const cpli_csv* csv, header* h, const cpli_csv_
     return cpli_csv_error(csv, f->line, f->column, "the unit of time is \"%s\", not s, min, h, ...",
                           unit);
   cpl_log(csv->ctx, CPL_LOG_WARNING, csv->path,
-          "the unit of time is \"%s\", which is no unit of time: it is taken for s", unit);
+          "the unit of time is \"%s\", which is no unit of time: s is assumed", unit);
   return CPL_OK;
 }
 
@@ -288,8 +287,8 @@ static cpl_status not_a_number(const cpli_csv* csv, const cpli_csv_field* f, con
                         comma ? " (decimals have a point, no comma)" : "");
 }
 
-// Whether a text is an integer of 64 bits that the double is not. The largest ones of both signs
-// are meant where they stand, and whoever takes an integer from the double gives them back.
+// Whether a text is an integer of 64 bits that a double cannot represent. The extreme values of
+// both signs are accepted: a conversion from the double restores them.
 static bool is_rounded(const cpli_csv_field* f, double v) {
   if (!(fabs(v) >= 0x1p53 && fabs(v) <= 0x1p64)) return false;
   const bool sign = f->text[0] == '-' || f->text[0] == '+';
@@ -303,7 +302,7 @@ static bool is_rounded(const cpli_csv_field* f, double v) {
   return fabs(v) == 0x1p64 || (uint64_t)fabs(v) != whole;
 }
 
-// The last line has no end: an interrupted program may have left it.
+// The last line has no line end: an interrupted program may have left it.
 static bool is_cut_short(const cpli_csv* csv) {
   return csv->at == csv->end && csv->end[-1] != '\n' && csv->end[-1] != '\r';
 }
@@ -371,7 +370,7 @@ static cpl_status read_rows(cpli_csv* csv, header* h, bool lenient, cpli_table* 
   for (; cpli_csv_next_row(csv); row++) {
     const size_t line = csv->line;
     cpl_status st = read_row(csv, h, lenient, t, stride, row);
-    if (lenient && is_cut_short(csv)) {  // of 1.25 there may be 1.2: a number, but a wrong one
+    if (lenient && is_cut_short(csv)) {  // 1.25 may be truncated to 1.2: a number, but a wrong one
       cpl_log(csv->ctx, CPL_LOG_WARNING, csv->path,
               "line %zu: the last row has no line end, as its writer was stopped: it is left out",
               line);
@@ -383,7 +382,7 @@ static cpl_status read_rows(cpli_csv* csv, header* h, bool lenient, cpli_table* 
   return CPL_OK;
 }
 
-// Drop columns of text and close the gaps between `stride` and the number of rows.
+// Drop columns of text and compact from `stride` to the number of rows.
 static void compact(const header* h, cpli_table* t, size_t stride, size_t n_rows) {
   size_t kept = 0, column = 0;
   double* values = t->time + n_rows;
@@ -407,8 +406,8 @@ static void compact(const header* h, cpli_table* t, size_t stride, size_t n_rows
 static cpl_status table_from(cpli_csv* csv, bool lenient, header* h, cpli_table** t) {
   cpl_status st = read_header(csv, h, lenient);
   if (st < 0) return st;
-  // every row has a byte for each separator and its end, so that a file cannot ask for more memory
-  // than about eight times its size
+  // every row has a byte per separator and its end, so that a file cannot require more memory than
+  // about eight times its size
   size_t stride = cpli_csv_rows_left(csv);
   const size_t bound = (size_t)(csv->end - csv->at) / h->n + 1;  // NOLINT: n > 0
   if (stride > bound) stride = bound;

@@ -7,8 +7,8 @@
 
 #include "base/base.h"
 
-// The tables that stand in for the component's own. `common` comes first: from the component's
-// pointer to its table we find the rest.
+// The tables that replace the component's own. `common` comes first: the rest is found from the
+// component's pointer to its table.
 struct cpli_timed {
   cpl_component_ops common;
   cpl_model_ops model;
@@ -99,7 +99,7 @@ static void timed_destroy(cpl_component* c) {
   cpli_free(ctx, t);
 }
 
-// What a component cannot do it still cannot do.
+// Operations that the component does not have remain unavailable.
 static cpli_timed* time_common(cpl_component* c) {
   cpli_timed* t = cpli_alloc(c->ctx, 1, sizeof *t);
   if (t == NULL) return NULL;

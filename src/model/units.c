@@ -46,7 +46,7 @@ static const symbol symbols[] = {
     {"Ohm", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},
     {"ohm", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},
     {"\xce\xa9", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},      // Greek omega
-    {"\xe2\x84\xa6", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},  // the sign of ohm
+    {"\xe2\x84\xa6", 1, {[KG] = 1, [M] = 2, [S] = -3, [A] = -2}, true, 0},  // ohm sign
     {"S", 1, {[KG] = -1, [M] = -2, [S] = 3, [A] = 2}, true, 0},
     {"Wb", 1, {[KG] = 1, [M] = 2, [S] = -2, [A] = -1}, true, 0},
     {"T", 1, {[KG] = 1, [S] = -2, [A] = -1}, true, 0},
@@ -79,7 +79,7 @@ static const symbol* find_symbol(const char* text, size_t len) {
   return NULL;
 }
 
-// A symbol alone, or behind a prefix.
+// A symbol alone, or after a prefix.
 static const symbol* find_unit(const char* text, size_t len, double* prefix) {
   const symbol* s = find_symbol(text, len);
   *prefix = 1;
@@ -106,7 +106,7 @@ static void multiply(sum* total, const sum* by, int power) {
   total->n_factors += by->n_factors > 1 || power != 1 ? 2 : by->n_factors;
 }
 
-// An exponent behind a factor: "2", "-1", "^2"; 1 when there is none.
+// An exponent after a factor: "2", "-1", "^2"; 1 when there is none.
 static int read_exponent(const char** at) {
   const char* p = *at;
   int sign = 1, value = 0;
@@ -184,7 +184,7 @@ static bool with_base(const cpl_unit* given, cpl_unit* out) {
   return given->has_base || cpli_unit_parse(given->name, out);
 }
 
-// What two units are to each other; *a and *b get their meanings.
+// The relation of two units; *a and *b get their meanings.
 static cpli_unit_relation compare(const cpl_unit* from, const cpl_unit* to, bool difference,
                                   cpl_unit* a, cpl_unit* b) {
   if (strcmp(from->name, to->name) == 0) return CPLI_UNITS_SAME;

@@ -154,7 +154,7 @@ static void every_function_hangs(void** state) {
       snprintf(err, sizeof err, "hang%d.txt", n);
       read_text(err, complained, sizeof complained);
       check_complaint(&suites[i], &suites[i].faults[k],
-                      "did not come back within 4 s; its process was ended");
+                      "did not return within 4 s; its process was ended");
       check_results(out, &suites[i].faults[k]);
     }
   }

@@ -130,19 +130,19 @@ static void units(void** state) {
   CHECK_FAILS(2, "units: plain cannot be set to \"3 mm\": it has no unit", "run", "units.fmu",
               "--set", "plain=3 mm");
   // limits hold in the variable's own unit
-  CHECK_FAILS(2, "units: angle cannot be set to \"90 deg\": its greatest value is 1 rad", "run",
+  CHECK_FAILS(2, "units: angle cannot be set to \"90 deg\": its maximum is 1 rad", "run",
               "units.fmu", "--set", "angle=90 deg");
 }
 
 static void limits(void** state) {
   (void)state;
-  CHECK_FAILS(2, "typed: k cannot be set to \"2.5\": its greatest value is 2", "run", "typed.c",
-              "--set", "k=2.5");
-  CHECK_FAILS(2, "typed: k cannot be set to \"0.25\": its least value is 0.5", "run", "typed.c",
+  CHECK_FAILS(2, "typed: k cannot be set to \"2.5\": its maximum is 2", "run", "typed.c", "--set",
+              "k=2.5");
+  CHECK_FAILS(2, "typed: k cannot be set to \"0.25\": its minimum is 0.5", "run", "typed.c",
               "--set", "k=0.25");
   CHECK_CODE(0, "run", "typed.c", "--set", "k=0.5");
-  CHECK_FAILS(2, "typed: n cannot be set to \"10\": its greatest value is 9", "run", "typed.c",
-              "--set", "n=10");
+  CHECK_FAILS(2, "typed: n cannot be set to \"10\": its maximum is 9", "run", "typed.c", "--set",
+              "n=10");
   CHECK_FAILS(2, "typed: e cannot be set to \"4\": it is one of off, on, half on", "run", "typed.c",
               "--set", "e=4");
 }

@@ -74,9 +74,9 @@ static void models_say_when_to_stop(void** state) {
 
 static void limits_of_one_side(void** state) {
   (void)state;
-  CHECK_FAILS_WITH(2, "its greatest value is 1\n", "run", "m.c", "--set", "ratio=2");
-  CHECK_FAILS_WITH(2, "its least value is 1", "run", "m.c", "--set", "gain=0.5");
-  CHECK_FAILS_WITH(2, "its greatest value is -1", "run", "m.c", "--set", "under=0");
+  CHECK_FAILS_WITH(2, "its maximum is 1\n", "run", "m.c", "--set", "ratio=2");
+  CHECK_FAILS_WITH(2, "its minimum is 1", "run", "m.c", "--set", "gain=0.5");
+  CHECK_FAILS_WITH(2, "its maximum is -1", "run", "m.c", "--set", "under=0");
   CHECK_CODE(0, "run", "m.c", "-q", "-o", "out.csv", "--set", "gain=1e6", "--set", "under=-1e6");
 }
 

@@ -100,7 +100,7 @@ static void start_values_are_checked(void** state) {
   CHECK_INT(run_ball_with("g", "fast", &g), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "not a number");
   CHECK_INT(run_ball_with("e", "1.5", &g), CPL_ERR_INPUT);
-  CHECK_CONTAINS(cpl_context_error(ctx), "greatest value is 1");
+  CHECK_CONTAINS(cpl_context_error(ctx), "its maximum is 1");
   CHECK_INT(run_ball_with("der(h)", "1", &g), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "the model computes it");
   CHECK_INT(run_ball_with("h", "1 furlong", &g), CPL_ERR_INPUT);

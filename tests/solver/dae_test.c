@@ -445,7 +445,7 @@ static void definitions_are_checked(void** state) {
   bad.constraints = hello_residuals;
   bad.formulations = of_nothing;
   CHECK_INT(cpl_c_define(ctx, &bad, &source), CPL_ERR_INPUT);
-  CHECK_CONTAINS(cpl_context_error(ctx), "a formulation of a residual that is not there");
+  CHECK_CONTAINS(cpl_context_error(ctx), "a formulation of a residual that does not exist");
   static const cpl_declaration whole[] = {{"n", .type = CPL_INTEGER}, {"z"}, END_OF_LIST};
   bad = hello;
   bad.algebraics = whole;
