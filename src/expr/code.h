@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The compact form of an expression. Every operation has a register of its own, so a run leaves all
-// intermediate values behind for the reverse sweep: registers are [slots][time][constants][one per
-// operation]. Operations only look at registers before their own; jumps only go forward.
+// intermediate values for the reverse sweep: registers are [slots][time][constants][one per
+// operation]. Operations only read registers before their own; jumps only go forward.
 #pragma once
 
 #include <math.h>
 
 #include "expr/expr.h"
 
-// Functions of the language by their names; operators follow below. X(op, name, least, most args)
+// Functions of the language by their names; operators follow below. X(op, name, min, max args)
 #define EXPR_FUNCTIONS(X)        \
   X(OP_SIN, "sin", 1, 1)         \
   X(OP_COS, "cos", 1, 1)         \
@@ -43,7 +43,7 @@
   X(OP_MAX, "max", 2, INT32_MAX)
 
 typedef enum expr_op {
-#define X(op, name, least, most) op,
+#define X(op, name, min_args, max_args) op,
   EXPR_FUNCTIONS(X)
 #undef X
       OP_ADD,
@@ -59,7 +59,7 @@ typedef enum expr_op {
   OP_EQ,
   OP_NE,
   OP_NOT,
-  OP_SELECT,       // c ? a : b; reads only the one it takes
+  OP_SELECT,       // c ? a : b; reads only the selected one
   OP_JUMP,         // to operation c
   OP_JUMP_UNLESS,  // to operation c when a is false
 } expr_op;
@@ -72,7 +72,7 @@ typedef struct expr_instr {
 
 struct cpli_expr {
   cpl_context* ctx;  // only to free it
-  cpli_source_loc place;
+  cpli_source_loc loc;
   const char* text;
   uint32_t n_slots, n_constants, n_code, n_relations;
   uint32_t result;  // register
@@ -83,7 +83,7 @@ struct cpli_expr {
   const char* const* names;  // of the slots, for messages
   const double* constants;
   const expr_instr* code;
-  const uint32_t* at;  // per operation: where in the text
+  const uint32_t* at;  // per operation: its position in the text
 };
 
 static inline uint32_t expr_time(const cpli_expr* e) { return e->n_slots; }
@@ -99,23 +99,23 @@ static inline bool expr_is_relation(expr_op op) {
          op == OP_REM;
 }
 
-/// The value of any operation but SELECT and jumps; what stands still is looked at afresh.
+/// The value of any operation but SELECT and jumps; relations are evaluated, not frozen.
 double cpli_expr_apply(expr_op op, double x, double y);
 
-/// Relations: what stands still between events, the value that follows from it, its indicator.
+/// Relations: the value frozen between events, the result that follows from it, its indicator.
 double cpli_expr_hold(expr_op op, double x, double y);
 double cpli_expr_value_last(expr_op op, double x, double y, double held);
 double cpli_expr_indicator(expr_op op, double x, double y, double held);
 double cpli_expr_idle_indicator(expr_op op, double held);
 
-/// The slopes of v = op(x, y); `held` is the quotient of mod and rem.
+/// The slopes of v = op(x, y); `held` is the frozen quotient of mod and rem.
 void cpli_expr_slopes(expr_op op, double x, double y, double v, double held, double* dx,
                       double* dy);
 
-/// Why a value that is not finite is a failure, as text; false when infinity was handed in.
+/// Why a value that is not finite is a failure, as text; false when infinity was an operand.
 bool cpli_expr_trouble(expr_op op, double x, double y, double v, char* out, size_t size);
 
-//------------------------------------ places (place.c) ------------------------------------
+//------------------------------------ source locations (place.c) ------------------------------
 
-/// "file:line:column" of the byte `at` in a text that begins at `place`; "column n" without a file.
-void cpli_expr_where(cpli_source_loc place, const char* text, size_t at, char* out, size_t size);
+/// "file:line:column" of the byte `at` in a text that begins at `loc`; "column n" without a file.
+void cpli_expr_where(cpli_source_loc loc, const char* text, size_t at, char* out, size_t size);

@@ -86,12 +86,13 @@ static cpl_status append(draft* d, draft_op op) {
   return CPL_OK;
 }
 
-// Every constant is read by one operation, so the last ones go when they were folded.
+// Every constant is read by one operation, so the last ones are removed when they were folded.
 static void drop_constant(draft* d, operand constant) {
   if (constant.i + 1 == d->n_constants) d->n_constants--;
 }
 
-// What would fail is left for the evaluation: it may stand in a branch that is never taken.
+// Operations that would fail are left for the evaluation: they may be in a branch that is never
+// taken.
 static bool fold(const draft* d, expr_op op, operand a, operand b, double* out) {
   if (a.kind != IN_CONSTANT || b.kind != IN_CONSTANT) return false;
   char what[160];
@@ -194,7 +195,7 @@ cpl_status cpli_draft_finish(const draft* d, operand result, cpli_expr** out) {
   uint32_t* at = carve(&l, d->n_code, sizeof(uint32_t));
   expr_instr* code = carve(&l, d->n_code, sizeof(expr_instr));
   *e = (cpli_expr){.ctx = d->ctx,
-                   .place = d->place,
+                   .loc = d->loc,
                    .text = carve_text(&l, d->text),
                    .n_slots = (uint32_t)d->n_slots,
                    .n_constants = (uint32_t)d->n_constants,

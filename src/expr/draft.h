@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// While an expression is parsed: the text cut into tokens, and a draft of the operations, whose
-// arrays still grow. Constants are folded as they come; what stands in a branch that can never be
-// taken is parsed, checked and taken back.
+// While an expression is parsed: the text as tokens, and a draft of the operations, whose arrays
+// still grow. Constants are folded immediately; code in a branch that can never be taken is parsed,
+// checked and removed.
 #pragma once
 
 #include "expr/code.h"
@@ -24,7 +24,7 @@ typedef enum token_kind {
   T_TIME,
   T_PI,
   T_INF,
-  T_OPERATOR,  // op says which: + - * / ^ and comparisons
+  T_OPERATOR,  // op: + - * / ^ and comparisons
   T_OPEN,
   T_CLOSE,
   T_COMMA,
@@ -38,7 +38,7 @@ typedef struct token {
   bool whole;  // a number without point and exponent
 } token;
 
-// What an operation reads: the n-th slot, constant or operation, or time.
+// The operand of an operation: the n-th slot, constant or operation, or time.
 typedef enum operand_kind { IN_SLOT, IN_TIME, IN_CONSTANT, IN_CODE } operand_kind;
 
 typedef struct operand {
@@ -46,7 +46,7 @@ typedef struct operand {
   uint32_t i;
   cpl_type type;  // CPL_REAL, CPL_INTEGER or CPL_BOOLEAN
   bool moving;    // can change between events
-  size_t at;      // where it begins
+  size_t at;      // begin in the text
 } operand;
 
 typedef struct draft_op {
@@ -64,12 +64,12 @@ typedef struct draft_slot {
 
 typedef struct draft {
   cpl_context* ctx;
-  cpli_source_loc place;
+  cpli_source_loc loc;
   const char* text;
   const cpli_scope* scope;  // Nullable
   token now;
   int depth;
-  char* name;  // room for any name of the text
+  char* name;  // space for any name of the text
 
   draft_op* code;
   double* constants;
@@ -79,7 +79,7 @@ typedef struct draft {
   bool uses_time;
 } draft;
 
-// How much of a draft there is.
+// The size of a draft, to truncate it later.
 typedef struct draft_mark {
   size_t n_code, n_constants, n_slots;
   uint32_t n_relations;
@@ -106,7 +106,7 @@ cpl_status cpli_draft_slot_of(draft* d, int32_t slot, cpl_type type, const char*
 operand cpli_draft_time(draft* d, size_t at);
 double cpli_draft_value(const draft* d, operand constant);
 
-/// Unary operations are given their operand twice. Real, Integer or Boolean as `type` says.
+/// Unary operations are given their operand twice. Real, Integer or Boolean according to `type`.
 cpl_status cpli_draft_emit(draft* d, expr_op op, operand a, operand b, cpl_type type, size_t at,
                            operand* out);
 cpl_status cpli_draft_select(draft* d, operand c, operand a, operand b, cpl_type type, size_t at,

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Expressions of system files: parsed once into a short list of operations, evaluated and
-// differentiated exactly without allocating. Names are the caller's: a scope turns each into a slot
-// number, and values are handed over as an array. Comparisons, floor, ceil, round, sign and mod are
-// relations: they stand still between events, and each has an indicator that finds the next one.
+// differentiated exactly without allocating. Names are defined by the caller: a scope maps each to
+// a slot number, and values are passed as an array. Comparisons, floor, ceil, round, sign and mod
+// are relations: they are frozen between events, and each has an indicator that finds the next one.
 //
 // Language, loosest first:
 //   if c then a else b     nests; inside an operation it stands in parentheses
@@ -12,13 +12,13 @@
 //   < <= > >= == !=        do not chain; == and != take Integers or Booleans, never Reals
 //   + -    * /    -x +x    ^    -x^2 is -(x^2), 2^3^2 is 2^(3^2), 2^-1 is 0.5
 //   1 2.5e-3 pi inf true false time    left.y1    'm.der(h)'    'x[1]'    f(a, b)
-// A name that is no identifier (with dots) stands in single quotes, a quote inside it is doubled;
-// a text that is as a whole a known name is that name without quotes.
+// A name that is no identifier (with dots) is written in single quotes, a quote inside it is
+// doubled; a text that as a whole is a known name needs no quotes.
 // Types: a number without point and exponent is an Integer; + - * min max abs mod rem and if give
-// an Integer for Integers, floor ceil round sign always, / and the rest a Real. An Integer is taken
-// where a Real is wanted; Booleans and numbers do not mix. An Enumeration counts as Integer.
-// mod(x, y) = x - y*floor(x/y), rem(x, y) = fmod(x, y) = x - y*trunc(x/y), round rounds halves away
-// from zero, 0^0 = 1, atan2(0, 0) = 0.
+// an Integer for Integers, floor ceil round sign always, / and the rest a Real. An Integer is
+// accepted where a Real is expected; Booleans and numbers do not mix. An Enumeration counts as
+// Integer. mod(x, y) = x - y*floor(x/y), rem(x, y) = fmod(x, y) = x - y*trunc(x/y), round rounds
+// halves away from zero, 0^0 = 1, atan2(0, 0) = 0.
 #pragma once
 
 #include "base/base.h"
@@ -30,8 +30,8 @@ typedef struct cpli_expr cpli_expr;
 //------------------------------------ parse ------------------------------------
 
 enum {
-  CPLI_EXPR_NESTING = 200,  // deepest nesting of parentheses, if and ^
-  CPLI_EXPR_SIZE = 8192,    // most names, constants and operations together
+  CPLI_EXPR_NESTING = 200,  // maximum nesting of parentheses, if and ^
+  CPLI_EXPR_SIZE = 8192,    // maximum number of names, constants and operations together
 };
 
 /// The names an expression may use.
@@ -47,8 +47,8 @@ typedef struct cpli_scope {
 /// Borrowed: place.file as long as *out lives; the rest only during the call. Without a file
 ///           messages give the column only.
 /// Nullable: scope (no names: a constant, or a function of time)
-/// Returns:  CPL_ERR_INPUT with "file:line:column: what" of the very spot; *out is then NULL.
-cpl_status cpli_expr_parse(cpl_context* ctx, cpli_source_loc place, const char* text,
+/// Returns:  CPL_ERR_INPUT with "file:line:column: what" of the exact position; *out is then NULL.
+cpl_status cpli_expr_parse(cpl_context* ctx, cpli_source_loc loc, const char* text,
                            const cpli_scope* scope, cpli_expr** out);
 void cpli_expr_destroy(cpli_expr* expr);  // Nullable: expr
 
@@ -65,36 +65,37 @@ cpl_type cpli_expr_type(const cpli_expr* expr);  // CPL_REAL, CPL_INTEGER or CPL
 size_t cpli_expr_slots(const cpli_expr* expr, const int32_t** slots);  // Nullable: slots
 bool cpli_expr_uses_time(const cpli_expr* expr);
 bool cpli_expr_is_constant(const cpli_expr* expr);  // neither names nor time
-/// How the derivatives by the Real slots vary with slots and time. `fixed` says per position that a
-/// value never changes (a parameter), so that k*x is linear in x; Nullable: all may change.
+/// How the derivatives with respect to the Real slots vary with slots and time. `fixed` tells per
+/// position that a value is constant (a parameter), so that k*x is linear in x; Nullable: all may
+/// change.
 cpli_linearity cpli_expr_linearity(const cpli_expr* expr, const bool* fixed);
 
 //------------------------------------ values ------------------------------------
 
 // `values` has one number per position (Booleans: 0 or not 0), `frozen` one per relation. An
-// expression is immutable: threads share it, each with its own context. Nothing allocates; up to
-// 16 * CPLI_EXPR_SIZE bytes of stack are used, 2 KB for up to 128 names and operations. Only the
-// branch of an `if` that its condition takes is evaluated, the same for the right sides of and, or.
+// expression is immutable: threads share it, each with its own context. Nothing allocates; up to 16
+// * CPLI_EXPR_SIZE bytes of stack are used, 2 KB for up to 128 names and operations. Only the
+// selected branch of an `if` is evaluated, the same for the right sides of and, or.
 //
 // Frozen relations and domains: a trial point may lie past the crossing of `if x > 0 then sqrt(x)
 // else 0`, where the frozen branch has no value. When the frozen evaluation fails there, the one
-// with present relations counts instead; if that fails too, or all relations are still right, it is
+// with current relations counts instead; if that fails too, or all relations are still valid, it is
 // a failure.
 //
 // Failures: division by zero, a value outside the domain of a function, overflow, a name whose
-// value is not a number. All return CPL_RETRY (a solver may try a shorter step; whoever cannot
-// turns it into an error) with the message "file:line:column: expression: what at t=...". Infinity
-// is no failure where it was handed in: min(x, inf).
+// value is not a number. All return CPL_RETRY (a solver may try a shorter step; any other caller
+// converts it to an error) with the message "file:line:column: expression: what at t=...". Infinity
+// is no failure where it is an operand: min(x, inf).
 
-/// Nullable: ctx (no message), frozen (relations are looked at afresh, as at events)
+/// Nullable: ctx (no message), frozen (relations are evaluated, as at events)
 cpl_status cpli_expr_value(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
                            const double* frozen, double* out);
 
-/// The exact derivative by every position and by time, by one reverse sweep. Where a slope is
-/// infinite or undefined it counts as 0: sqrt, cbrt and x^p (p < 1) at 0, asin and acos at -1 and
-/// 1, acosh at 1, hypot(0, 0), atan2(0, 0), abs at 0, x^p in p at x <= 0. At ties min and max
-/// follow their first argument. Relations have slope 0, except mod and rem, whose quotient stands
-/// still. Nullable: ctx, frozen, value, gradient, by_time
+/// The exact derivative with respect to every position and time, by one reverse sweep. Where a
+/// slope is infinite or undefined it counts as 0: sqrt, cbrt and x^p (p < 1) at 0, asin and acos at
+/// -1 and 1, acosh at 1, hypot(0, 0), atan2(0, 0), abs at 0, x^p in p at x <= 0. For equal
+/// arguments min and max use the first one. Relations have slope 0, except mod and rem, whose
+/// quotient is frozen. Nullable: ctx, frozen, value, gradient, by_time
 cpl_status cpli_expr_gradient(const cpli_expr* expr, cpl_context* ctx, double t,
                               const double* values, const double* frozen, double* value,
                               double* gradient, double* by_time);
@@ -102,32 +103,33 @@ cpl_status cpli_expr_gradient(const cpli_expr* expr, cpl_context* ctx, double t,
 //------------------------------------ relations ------------------------------------
 
 /// The number of comparisons, floor, ceil, round, sign, mod and rem that can change between events,
-/// that is, with something Real in them that is not frozen itself.
+/// that is, with a Real operand that is not frozen itself.
 size_t cpli_expr_relations(const cpli_expr* expr);
 
-/// At the start and at events: freeze the relations at their present values. A comparison's is 1
-/// or 0, that of floor, ceil, round and sign the result, that of mod and rem the whole quotient.
-/// Those in branches that are not taken stay as they are. Zero `frozen` before the first call.
-/// Returns:  CPL_RETRY as above; `frozen` is then half new.
+/// At the start and at events: freeze the relations at their current values. That of a comparison
+/// is 1 or 0, that of floor, ceil, round and sign the result, that of mod and rem the integer
+/// quotient. Those in branches that are not taken are unchanged. Zero `frozen` before the first
+/// call.
+/// Returns:  CPL_RETRY as above; `frozen` is then partially updated.
 /// Nullable: ctx
 cpl_status cpli_expr_settle(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
                             double* frozen);
 
-/// One indicator a relation; zero belongs to the not-positive side. An event is due when one has
-/// changed its side since the relations settled.
+/// One indicator per relation; zero counts as not positive. An event is due when one has changed
+/// its sign since the relations were frozen.
 /// a > b: a - b, a < b: b - a (positive: true); a >= b: b - a, a <= b: a - b (positive: false).
-/// Others: not positive while the frozen value is right, and the distance from there in x (mod,
-/// rem: in x/y) where it is wrong. In branches not taken: 1 or -1, on the side of the frozen value.
+/// Others: not positive while the frozen value is valid, and the distance from there in x (mod,
+/// rem: in x/y) where it is not. In branches not taken: 1 or -1, with the sign of the frozen value.
 /// Nullable: ctx
 cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double t,
                                 const double* values, const double* frozen, double* z);
 
-/// How large the two sides of every relation are: what an indicator is small against. 0 in branches
-/// not taken.
+/// The magnitude of the two sides of every relation, as a scale of its indicator. 0 in branches not
+/// taken.
 cpl_status cpli_expr_sizes(const cpli_expr* expr, cpl_context* ctx, double t, const double* values,
                            double* sizes);
 
-/// What changes a value between events, from the least to the most.
+/// What changes a value between events, in ascending order.
 typedef enum cpli_mover {
   CPLI_NEVER_MOVED,
   CPLI_MOVED_AT_EVENTS,
@@ -137,16 +139,16 @@ typedef enum cpli_mover {
 
 typedef struct cpli_relation {
   bool comparison;        // < <= > >=
-  bool positive_is_true;  // a comparison: where its indicator is positive
-  cpli_mover mover;       // of what is compared
+  bool positive_is_true;  // a comparison: the result where its indicator is positive
+  cpli_mover mover;       // of the operands
   uint32_t code;          // private
 } cpli_relation;
 
-/// All relations of an expression; `slots` says what moves each position.
+/// All relations of an expression; `slots` gives the mover of each position.
 void cpli_expr_movers(const cpli_expr* expr, const cpli_mover* slots, cpli_relation* out);
 
-/// When a comparison with mover CPLI_MOVED_BY_TIME turns, and what it is from then on. It may be
-/// another time after an event.
+/// When a comparison with mover CPLI_MOVED_BY_TIME turns, and its value from then on. The time may
+/// change at an event.
 /// Returns: false when it never does.
 bool cpli_expr_turns(const cpli_expr* expr, const cpli_relation* relation, const double* values,
                      double* when, bool* after);

@@ -16,11 +16,11 @@ cpl_status cpli_draft_fail(draft* d, size_t at, const char* fmt, ...) {
   va_start(args, fmt);
   vsnprintf(what, sizeof what, fmt, args);
   va_end(args);
-  cpli_expr_where(d->place, d->text, at, where, sizeof where);
+  cpli_expr_where(d->loc, d->text, at, where, sizeof where);
   return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: %s", where, what);
 }
 
-// The C library's follow the locale.
+// Those of the C library depend on the locale.
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

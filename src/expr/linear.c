@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Properties of a parsed expression; above all, how its gradient varies.
+// Properties of a parsed expression; mainly how its gradient varies.
 #include "expr/code.h"
 
 cpl_type cpli_expr_type(const cpli_expr* expr) { return expr->type; }
@@ -48,7 +48,7 @@ static variation general(variation v) {
   return v;
 }
 
-// mod and rem are x - y*n with a whole n that steps.
+// mod and rem are x - y*n with an integer n that is piecewise constant.
 static variation remainder_of(variation x, variation y) {
   variation n = {.kind = CONSTANT, .steps = true};
   bool still = x.kind == CONSTANT && y.kind == CONSTANT && !x.steps && !y.steps;

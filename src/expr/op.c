@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One operation at a time: its value, its slopes, what of it stands still, why it failed.
+// Single operations: value, slopes, frozen value, reason of a failure.
 #include <stdio.h>
 
 #include "expr/code.h"
@@ -9,7 +9,7 @@
 
 const char* cpli_expr_op_name(expr_op op) {
   switch (op) {
-#define X(id, name, least, most) \
+#define X(id, name, min_args, max_args) \
   case id: return name;
     EXPR_FUNCTIONS(X)
 #undef X
@@ -97,8 +97,7 @@ double cpli_expr_apply(expr_op op, double x, double y) {
 
 static double difference(double x, double y) { return x == y ? 0 : x - y; }  // also of infinities
 
-// The interval around a held whole number n in which it is right; who owns the borders is asked of
-// cpli_expr_hold().
+// The interval in which a frozen integer n is valid; cpli_expr_hold() decides at the borders.
 static void borders(expr_op op, double n, double* low, double* high) {
   switch (op) {
     case OP_CEIL: *low = n - 1, *high = n; break;
@@ -110,7 +109,7 @@ static void borders(expr_op op, double n, double* low, double* high) {
 }
 
 double cpli_expr_indicator(expr_op op, double x, double y, double held) {
-  const double smallest = 1e-150;  // what the root finder tells from zero
+  const double smallest = 1e-150;  // smallest value that root finding distinguishes from zero
   if (op == OP_GT || op == OP_LE) return difference(x, y);
   if (op == OP_LT || op == OP_GE) return difference(y, x);
   double q = op == OP_MOD || op == OP_REM ? x / y : x, low, high;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The grammar, one function a level, and the rules of types.
+// The grammar, one function per level, and the rules of types.
 #include <stdio.h>
 
 #include "expr/draft.h"
@@ -49,11 +49,11 @@ static cpl_type common_type(cpl_type a, cpl_type b) { return a == b ? a : CPL_RE
 
 //------------------------------------ names ------------------------------------
 
-#define X(op, name, least, most) {name, op, least, most},
+#define X(op, name, min_args, max_args) {name, op, min_args, max_args},
 static const struct {
   const char* name;
   expr_op op;
-  int least, most;
+  int min_args, max_args;
 } functions[] = {EXPR_FUNCTIONS(X){"fmod", OP_REM, 2, 2}, {"pow", OP_POW, 2, 2}};
 #undef X
 
@@ -71,7 +71,7 @@ static int find_function(const char* name) {
   return -1;
 }
 
-// The scope's names, then our own words.
+// The scope's names, then the built-in words.
 static const char* known_name(const void* user, size_t i) {
   const cpli_scope* scope = user;
   size_t n = scope != NULL && scope->candidate != NULL ? scope->n_candidates : 0;
@@ -147,7 +147,7 @@ static cpl_status fail_function(draft* d, size_t at) {
                          near[0] != '\0' ? "?)" : "");
 }
 
-// x^2 and its like without a call of pow().
+// x^2 and similar powers without a call of pow().
 static cpl_status emit_power(draft* d, operand x, operand y, size_t at, operand* out) {
   double p = is_constant(y) && !is_constant(x) ? cpli_draft_value(d, y) : 0;
   if (p == 2) return cpli_draft_emit(d, OP_MUL, x, x, CPL_REAL, at, out);
@@ -194,7 +194,7 @@ static cpl_status parse_call(draft* d, int f, operand* out) {
   if (st >= 0) st = cpli_lex_next(d);  // the name and the parenthesis
   if (st >= 0) st = parse_argument(d, name, out);
   while (st >= 0 && d->now.kind == T_COMMA) {
-    if (++n > functions[f].most) break;
+    if (++n > functions[f].max_args) break;
     operand next = *out, left = *out;
     st = cpli_lex_next(d);
     if (st >= 0) st = parse_argument(d, name, &next);
@@ -204,11 +204,11 @@ static cpl_status parse_call(draft* d, int f, operand* out) {
              : cpli_draft_emit(d, op, left, next, function_type(op, left.type, next.type), at, out);
   }
   if (st < 0) return st;
-  if (n < functions[f].least || n > functions[f].most) {
+  if (n < functions[f].min_args || n > functions[f].max_args) {
     return cpli_draft_fail(d, at, "%s takes %s", name,
-                           functions[f].most == 1   ? "one argument"
-                           : functions[f].most == 2 ? "two arguments"
-                                                    : "two or more arguments");
+                           functions[f].max_args == 1   ? "one argument"
+                           : functions[f].max_args == 2 ? "two arguments"
+                                                        : "two or more arguments");
   }
   if (n == 1)
     st = cpli_draft_emit(d, op, *out, *out, function_type(op, out->type, out->type), at, out);
@@ -392,7 +392,7 @@ static cpl_status parse_right_side(draft* d, bool is_and, size_t at, operand* le
   if (st >= 0) st = side(d, &right);
   if (st >= 0) st = need_boolean(d, right, name);
   if (st < 0) return st;
-  if (known) {  // false and ..., true or ...: the right side is never looked at
+  if (known) {  // false and ..., true or ...: the right side is never evaluated
     bool decided = (cpli_draft_value(d, *left) != 0) != is_and;
     if (decided) cpli_draft_back_to(d, mark);
     if (!decided) *left = right;
@@ -432,7 +432,7 @@ static cpl_status parse_or(draft* d, operand* out) {
 
 //------------------------------------ if ------------------------------------
 
-// A branch; what stands in a dead one is taken back.
+// A branch; the code of a dead one is removed.
 static cpl_status parse_branch(draft* d, bool dead, operand* out) {
   draft_mark mark = cpli_draft_now(d);
   cpl_status st = parse_expression(d, out);
@@ -536,9 +536,9 @@ static cpl_status parse_text(draft* d, operand* out) {
   return d->now.kind == T_END ? CPL_OK : unexpected(d, "an operator");
 }
 
-cpl_status cpli_expr_parse(cpl_context* ctx, cpli_source_loc place, const char* text,
+cpl_status cpli_expr_parse(cpl_context* ctx, cpli_source_loc loc, const char* text,
                            const cpli_scope* scope, cpli_expr** out) {
-  draft d = {.ctx = ctx, .place = place, .text = text, .scope = scope};
+  draft d = {.ctx = ctx, .loc = loc, .text = text, .scope = scope};
   operand result = {0};
   bool found = false;
   *out = NULL;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Converts an offset in the text of an expression into the source location that a message begins
-// with.
+// Converts an offset in the text of an expression into the source location at the beginning of a
+// message.
 #include <stdio.h>
 
 #include "expr/code.h"
 
-void cpli_expr_where(cpli_source_loc place, const char* text, size_t at, char* out, size_t size) {
-  int line = place.line, column = place.column;
+void cpli_expr_where(cpli_source_loc loc, const char* text, size_t at, char* out, size_t size) {
+  int line = loc.line, column = loc.column;
   for (size_t i = 0; i < at; i++) {
     unsigned char c = (unsigned char)text[i];
     if (c == '\n') {
@@ -18,11 +18,11 @@ void cpli_expr_where(cpli_source_loc place, const char* text, size_t at, char* o
       column++;
     }
   }
-  if (place.file == NULL) {
+  if (loc.file == NULL) {
     snprintf(out, size, "column %d", column);
-  } else if (place.line < 1) {
-    snprintf(out, size, "%.400s", place.file);  // the file as a whole
+  } else if (loc.line < 1) {
+    snprintf(out, size, "%.400s", loc.file);  // the file as a whole
   } else {
-    snprintf(out, size, "%.400s:%d:%d", place.file, line, column);
+    snprintf(out, size, "%.400s:%d:%d", loc.file, line, column);
   }
 }

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What moves the relations of an expression. A comparison that only time moves, and evenly, says
-// itself when it will turn.
+// What changes the relations of an expression. The time at which a comparison turns is computed if
+// its operands are linear in time only.
 #include "expr/code.h"
 
-enum { TOO_DEEP = 13 };  // operations on top of each other: the rest is left to the root finder
+enum { TOO_DEEP = 13 };  // nested operations: deeper ones are left to root finding
 
 //------------------------------------ what moves it ------------------------------------
 
-static cpli_mover most(cpli_mover a, cpli_mover b) { return a > b ? a : b; }
+static cpli_mover max_mover(cpli_mover a, cpli_mover b) { return a > b ? a : b; }
 
-// A factor or a divisor that stands still between events.
+// A factor or a divisor that is constant between events.
 static cpli_mover scaled(cpli_mover x, cpli_mover by) {
-  return by <= CPLI_MOVED_AT_EVENTS ? most(x, by) : CPLI_MOVED;
+  return by <= CPLI_MOVED_AT_EVENTS ? max_mover(x, by) : CPLI_MOVED;
 }
 
 static cpli_mover general(cpli_mover x) { return x == CPLI_MOVED_BY_TIME ? CPLI_MOVED : x; }
@@ -23,19 +23,18 @@ static cpli_mover moved(const expr_instr* in, const cpli_mover* of) {
   if (expr_is_relation(in->op) && in->op != OP_MOD && in->op != OP_REM) return CPLI_MOVED_AT_EVENTS;
   switch ((expr_op)in->op) {
     case OP_ADD:
-    case OP_SUB: return most(a, b);
+    case OP_SUB: return max_mover(a, b);
     case OP_NEG: return a;
     case OP_MUL: return a <= CPLI_MOVED_AT_EVENTS ? scaled(b, a) : scaled(a, b);
     case OP_DIV: return scaled(a, b);
-    case OP_SELECT: return most(general(most(a, b)), CPLI_MOVED_AT_EVENTS);
+    case OP_SELECT: return max_mover(general(max_mover(a, b)), CPLI_MOVED_AT_EVENTS);
     case OP_JUMP:
     case OP_JUMP_UNLESS: return CPLI_NEVER_MOVED;
-    default: return general(most(a, b));
+    default: return general(max_mover(a, b));
   }
 }
 
-// How many operations lie on top of each other; those that follow() cannot look through count as
-// too many.
+// The nesting depth of operations; those that follow() does not support count as too deep.
 static uint8_t depth_of(const expr_instr* in, const uint8_t* of) {
   uint8_t deeper = of[in->a] > of[in->b] ? of[in->a] : of[in->b];
   bool opaque = expr_is_relation(in->op) || in->op >= OP_SELECT;
@@ -43,7 +42,7 @@ static uint8_t depth_of(const expr_instr* in, const uint8_t* of) {
 }
 
 static cpli_relation describe(const expr_instr* in, const cpli_mover* of, const uint8_t* depth) {
-  cpli_mover mover = most(of[in->a], of[in->b]);
+  cpli_mover mover = max_mover(of[in->a], of[in->b]);
   bool deep = depth[in->a] >= TOO_DEEP || depth[in->b] >= TOO_DEEP;
   return (cpli_relation){.comparison = in->op >= OP_LT && in->op <= OP_GE,
                          .positive_is_true = in->op == OP_GT || in->op == OP_LT,
@@ -85,7 +84,7 @@ static affine apply(const expr_instr* in, affine a, affine b) {
   }
 }
 
-// The operations that lead to a register; less than TOO_DEEP of them on top of each other.
+// The operations that lead to a register; nested less than TOO_DEEP.
 static affine follow(const cpli_expr* e, uint32_t r, const double* values) {
   const uint32_t first = expr_first(e);
   if (r < e->n_slots) return (affine){values[r], 0};

@@ -8,17 +8,17 @@
 #include "expr/code.h"
 #include "format/number.h"
 
-// One run. Relations take their value from `frozen` where it is given, else from the present.
+// One run. Relations have their value from `frozen` where it is given, else they are evaluated.
 typedef struct run {
   const cpli_expr* e;
   cpl_context* ctx;
   double t;
   const double* values;
   const double* frozen;  // Nullable
-  double* settled;       // Nullable: receives the present relations
-  const double* held;    // with z: the frozen relations they are measured from
+  double* settled;       // Nullable: receives the current relations
+  const double* held;    // with z: the frozen relations the indicators refer to
   double* z;             // Nullable: receives the indicators
-  double* sizes;         // Nullable: receives how large what is compared is
+  double* sizes;         // Nullable: receives the magnitudes of the operands
 } run;
 
 enum { DONE = -1 };  // else: the operation that failed
@@ -30,7 +30,7 @@ static cpl_status fail_at(const run* u, size_t at, const char* what) {
   enum { LONGEST = 200 };
   const char* text = u->e->text;
   char where[512], when[CPLI_NUMBER_SIZE];
-  cpli_expr_where(u->e->place, text, at, where, sizeof where);
+  cpli_expr_where(u->e->loc, text, at, where, sizeof where);
   cpli_format_double(when, u->t);
   const char* dots = strlen(text) > LONGEST ? "..." : "";
   if (cpli_expr_is_constant(u->e)) {
@@ -50,8 +50,8 @@ static cpl_status fail_operation(const run* u, const double* r, int pc) {
 
 //------------------------------------ forwards ------------------------------------
 
-// Values, time and constants into the registers; the position of a value that is not a number, or
-// DONE.
+// Values, time and constants into the registers; returns the position of a value that is not a
+// number, or DONE.
 static int load(const run* u, double* r) {
   const cpli_expr* e = u->e;
   int bad = DONE;
@@ -108,8 +108,8 @@ static int execute(const run* u, double* restrict r) {
   return DONE;
 }
 
-// Past the crossing of a relation its frozen branch may have no value: there the present one
-// counts. u->frozen is then NULL.
+// Past the crossing of a relation its frozen branch may have no value: the current one counts
+// there. u->frozen is then NULL.
 static cpl_status forwards(run* u, double* r) {
   int bad = load(u, r);
   if (bad != DONE) {
@@ -128,8 +128,8 @@ static cpl_status forwards(run* u, double* r) {
   return fail_operation(u, r, failed);
 }
 
-// Registers live on the stack: a small frame for what people write by hand, a large one for the
-// rest (tools that watch the stack pay for its size).
+// Registers are on the stack: a small frame for typical expressions, a large one for the rest
+// (tools that monitor the stack pay for its size).
 enum { FEW = 128 };
 
 __attribute__((noinline)) static cpl_status evaluate_many(run* u, double* out) {
@@ -187,8 +187,8 @@ cpl_status cpli_expr_sizes(const cpli_expr* expr, cpl_context* ctx, double t, co
 
 //------------------------------------ backwards ------------------------------------
 
-// w[i] becomes the derivative of the result by register i. Operations that were jumped over have
-// weight 0 and are passed by.
+// w[i] becomes the derivative of the result with respect to register i. Operations that were jumped
+// over have weight 0 and are skipped.
 static void backwards(const run* u, const double* r, double* w) {
   const cpli_expr* e = u->e;
   const uint32_t first = expr_first(e);
@@ -231,7 +231,7 @@ static cpl_status check_gradient(const run* u, const double* w) {
   return fail_at(u, 0, "the derivative by time is not finite");
 }
 
-// The value, the gradient and the derivative by time, where they are wanted.
+// The value, the gradient and the derivative by time, where they are requested.
 typedef struct slopes {
   double *value, *gradient, *by_time;
 } slopes;
