@@ -29,14 +29,14 @@ cpl_status cpli_graph_edge(cpli_graph* g, int32_t from, int32_t to) {
   return CPL_OK;
 }
 
-// Successors (or predecessors) of every node, one after the other, each list in ascending order:
-// the order in which edges were added decides nothing.
+// Successors (or predecessors) of every node, concatenated, each list in ascending order: the order
+// in which edges were added has no effect.
 typedef struct lists {
   int32_t *first, *item;
 } lists;
 
-// The edges in ascending order of `key`, those of equal keys as they were in `before` (NULL: as
-// they were added). count[n + 2] becomes where each key begins.
+// The edges in ascending order of `key`, those of equal keys in the order of `before` (NULL: of
+// addition). count[n + 2] becomes the begin of each key.
 static void sort_edges(const cpli_graph* g, const int32_t* key, const int32_t* before,
                        int32_t* count, int32_t* order) {
   for (size_t e = 0; e < g->n_edges; e++) count[key[e] + 2]++;
@@ -119,14 +119,14 @@ static void search_free(cpl_context* ctx, search* s) {
 }
 
 static void enter(search* s, int32_t v) {
-  s->index[v] = s->low[v] = ++s->counter;  // 0: not seen yet
+  s->index[v] = s->low[v] = ++s->counter;  // 0: not visited yet
   s->edge[v] = s->next.first[v];
   s->path[s->n_path++] = v;
   s->stack[s->n_stack++] = v;
   s->on_stack[v] = true;
 }
 
-// Blocks come out last ones first; they are written from the end of order[].
+// Blocks are found in reverse order; they are written from the end of order[].
 static void leave(search* s, cpli_blocks* b, int32_t* free_place) {
   int32_t v = s->path[--s->n_path];
   if (s->n_path > 0) {
@@ -160,25 +160,25 @@ static void find_blocks(search* s, cpli_blocks* b) {
       else if (s->on_stack[w] && s->index[w] < s->low[v]) s->low[v] = s->index[w];
     }
   }
-  // number the blocks in their order, and find where each begins
+  // number the blocks in their order, and find the begin of each
   for (int32_t i = 0; i < b->n; i++) b->block[i] = b->n_blocks - 1 - b->block[i];
   for (int32_t i = 0; i < b->n; i++) b->first[b->block[b->order[i]] + 1] = i + 1;
 }
 
 //------------------------------------ tearing ------------------------------------
 
-// Orders a loop's nodes by repeated removal of those without predecessors left in it; when none is
-// left, the node with the most successors in the loop that may be torn is cut.
+// Orders a loop's nodes by repeated removal of those without remaining predecessors; when none is
+// left, the node with the largest number of successors in the loop that may be torn is cut.
 typedef struct tearing {
   const lists* next;
-  int32_t* waiting;  // predecessors of a node in its loop that are not placed yet
+  int32_t* waiting;  // predecessors of a node in its loop that are not ordered yet
   int32_t* reach;    // successors in the loop
   int32_t* ready;
   int32_t* placed;  // the new order
   bool* done;
 } tearing;
 
-static void place(tearing* t, const cpli_blocks* b, int32_t v, int32_t* n_ready) {
+static void append_node(tearing* t, const cpli_blocks* b, int32_t v, int32_t* n_ready) {
   t->done[v] = true;
   for (int32_t e = t->next->first[v]; e < t->next->first[v + 1]; e++) {
     int32_t w = t->next->item[e];
@@ -201,13 +201,13 @@ static void tear(tearing* t, cpli_blocks* b, int32_t k, const bool* may_tear) {
   }
   int32_t* cut = t->placed;          // torn nodes from the front,
   int32_t* rest = t->placed + b->n;  // others in a second half
-  int32_t candidate = begin;         // a pointer that only moves on keeps this linear for rings
+  int32_t candidate = begin;         // only moves forward, which keeps this linear for rings
   while (torn + ordered < n) {
     while (n_ready > 0) {
       int32_t v = t->ready[--n_ready];
       if (t->done[v]) continue;
       rest[ordered++] = v;
-      place(t, b, v, &n_ready);
+      append_node(t, b, v, &n_ready);
     }
     if (torn + ordered == n) break;
     int32_t best = -1;
@@ -217,10 +217,9 @@ static void tear(tearing* t, cpli_blocks* b, int32_t k, const bool* may_tear) {
       if (best < 0 || t->reach[v] > t->reach[best]) best = v;
     }
     while (candidate < end && t->done[b->order[candidate]]) candidate++;
-    if (best < 0)
-      break;  // a cycle without a node that may be torn: the caller promised there is none
+    if (best < 0) break;  // a cycle without a node that may be torn: excluded by the precondition
     cut[torn++] = best;
-    place(t, b, best, &n_ready);
+    append_node(t, b, best, &n_ready);
   }
   b->n_torn[k] = torn;
   memcpy(b->order + begin, cut, (size_t)torn * sizeof *cut);
