@@ -64,7 +64,7 @@ static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, 
   return CPL_OK;
 }
 
-// States are constant between events: nothing has to be computed for them.
+// Between events states have the values that were set: nothing has to be computed for them.
 static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
   bool set = a->phase == CPLI_PLAN_CONTINUOUS;
   for (size_t i = 0; i < n && set; i++)
@@ -72,7 +72,7 @@ static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
   return set;
 }
 
-// Comparisons in initial values have been set to their sides already.
+// Values read during initialisation are those with all comparisons in couplings settled.
 static cpl_status compute(cpli_aggregate* a) {
   bool initial = a->phase == CPLI_PLAN_INITIAL && !a->fresh && a->n_settling > 0;
   return initial ? cpli_aggregate_settle_start(a) : cpli_evaluate(a);

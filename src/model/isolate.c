@@ -159,7 +159,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
 static cpl_status enter_init(cpl_component* c) { return ask(begin(c, OP_enter_init)); }
 static cpl_status exit_init(cpl_component* c) { return ask(begin(c, OP_exit_init)); }
 
-// A failed run is not terminated.
+// A component whose process has ended has nothing to terminate.
 static cpl_status terminate(cpl_component* c) {
   proxy* p = begin(c, OP_terminate);
   return p->dead ? CPL_OK : ask(p);

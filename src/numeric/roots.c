@@ -391,7 +391,7 @@ static cpl_status search_from(search* k, const double* start) {
 }
 
 // The magnitude of a value of a loop is that of f(s); where that is zero, of the next iterates. The
-// nominal is that of the others.
+// nominal is used for the others.
 static void take_own_sizes(search* k, const double* start) {
   enum { ROUNDS = 4 };
   for (int32_t i = 0; i < k->n; i++) k->trial[i] = start[i], k->size[i] = fabs(start[i]);

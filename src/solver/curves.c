@@ -81,7 +81,7 @@ cpl_status cpli_curves_want_update(cpl_stepper* base, bool* wanted, double* marg
   cpli_integrate* s = (cpli_integrate*)base;
   bool jumped, unseen = s->stale && (s->nz == 0 || s->in_event);
   cpl_status st = cpli_curves_begin(s, &jumped, margin);
-  s->stale = unseen;  // without indicators the inputs have not been set yet
+  s->stale = unseen;  // without indicators the model has not got the inputs yet
   if (st == CPL_OK && jumped) s->pending = INPUT_EVENT;
   *wanted = s->pending != NO_EVENT;
   return st;

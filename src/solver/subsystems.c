@@ -187,7 +187,7 @@ static cpl_status present(subsystems* p, int32_t i, cpl_component** out) {
   return p->running ? bring(p, i) : CPL_OK;
 }
 
-// The longest run of references in one subsystem; n > 0.
+// The leading references that belong to one subsystem, at most RUN of them; n > 0.
 static cpl_status run_of(subsystems* p, const uint32_t* refs, size_t n, cpl_component** c,
                          uint32_t* inner, size_t* count) {
   int32_t subsystem = -1;
