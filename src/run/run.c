@@ -289,15 +289,9 @@ static void on_stepped(void* user, double t, double h) {
   static const double between = 0.1;  // calls of on_step [s]
   run* r = user;
   r->stepped = true;
-<<<<<<< HEAD
   if (r->def.on_step == NULL || ++r->skipped < r->skip) return;
   double now = cpli_now(), passed = now - r->looked;
   r->looked = now;
-=======
-  if (r->def->on_step == NULL || ++r->skipped < r->skip) return;
-  double now = cpli_now(), passed = now - r->last_check;
-  r->last_check = now;
->>>>>>> 9866788 (run: comments and messages in terms of the trade)
   r->skipped = 0;
   if (passed < 0.005 && r->skip < 1 << 16) r->skip *= 2;
   else if (passed > 0.02 && r->skip > 1) r->skip /= 2;
@@ -306,7 +300,6 @@ static void on_stepped(void* user, double t, double h) {
   r->def.on_step(r->def.user, t, h);
 }
 
-<<<<<<< HEAD
 static cpl_status note_interruption(run* r, cpl_status st) {
   bool cancelled = st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(r->s->base.ctx);
   return cancelled ? interrupted(r) : st;
@@ -360,32 +353,6 @@ cpl_status cpli_run_update(run* r) {
 cpl_status cpli_run_finish(run* r, cpl_status st) {
   cpl_stepper* s = r->s;
   cpl_status written = cpli_recorder_finish(&r->recorder);
-=======
-cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
-  cpl_run_stats own;
-  run r = {.s = s,
-           .def = def,
-           .stats = stats != NULL ? stats : &own,
-           .t = def->start_time,
-           .dense = s->base.can.dense_output,
-           .tolerance = cpli_master_tolerance(s)};
-  *r.stats = (cpl_run_stats){0};
-  double since = cpli_now();
-  r.shown = r.last_check = since;
-  r.skip = 1;
-  cpli_watch_steps(s->base.ctx, on_stepped, &r);
-  cpl_status st = check(&r);
-  if (st >= 0) st = cpli_inputs_open(&r.inputs, s, def);
-  if (st >= 0) st = cpli_recorder_open(&r.recorder, s, def);
-  if (st >= 0) plan_grids(&r);
-  if (st >= 0 && rows_wait(&r)) st = cpli_recorder_wait(&r.recorder);
-  if (st >= 0) st = initialize(&r);
-  if (st >= 0) st = cpli_recorder_begin(&r.recorder);
-  if (st >= 0) st = advance(&r);
-  if (st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(s->base.ctx)) st = interrupted(&r);
-  cpli_watch_steps(s->base.ctx, NULL, NULL);
-  cpl_status written = cpli_recorder_finish(&r.recorder);
->>>>>>> 9866788 (run: comments and messages in terms of the trade)
   if (st >= 0) st = written;
   if (st >= 0) st = s->base.ops->terminate(&s->base);
   const cpl_solver_stats* solver = cpl_integrate_stats(s);
