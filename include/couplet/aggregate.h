@@ -1,9 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The composer "aggregate": models and the couplings between them become one model, whose coupling
-// relations hold at every evaluation of its derivatives. A system file is one way to describe an
-// aggregate; this is the other one, for programs.
+// The composer "aggregate": models and the couplings between them become one model. Couplings are
+// satisfied at every evaluation of its derivatives. System files describe aggregates as text
+// (couplet/system.h); this header is for programs that have models already.
+//
+//   cpl_model* models[] = {left, right};
+//   cpl_coupling couplings[] = {{.target = {0, left_F}, .source = {1, right_F}},
+//                               {.target = {1, right_s}, .source = {0, left_x}}};
+//   cpl_aggregate_def def = {.name = "pair", .parts = models, .n_parts = 2,
+//                            .couplings = couplings, .n_couplings = 2};
+//   cpl_model* pair = NULL;
+//   cpl_status st = cpl_aggregate(ctx, &def, &pair);  // owns left and right from here on
 #pragma once
 
 #include "couplet/interface.h"
@@ -12,21 +20,21 @@
 extern "C" {
 #endif
 
-/// A variable of a part, or a signal of the aggregate itself.
+/// A variable of a component, or a signal of the aggregate itself.
 typedef struct cpl_port {
-  int32_t part;  ///< index of the part; -1: a signal
-  int32_t var;   ///< index of the variable in the part's description, or of the signal
+  int32_t part;  ///< index in cpl_aggregate_def.parts; -1: a signal
+  int32_t var;   ///< index of the variable in the component's description, or of the signal
 } cpl_port;
 
-/// Bytes a function remembers between events: copied when the aggregate's state is saved.
+/// State that a function keeps between events; copied when the aggregate's state is saved.
 typedef struct cpl_function_memory {
   void* data;
   size_t size;
 } cpl_function_memory;
 
-/// A function of several values, the same in every use: couplings, conditions and assignments.
-/// `value` writes n_values results. Nullable: gradient (differences are used) and everything about
-/// relations.
+/// A function of several values, as couplings, conditions and assignments use it. `value` writes
+/// one result, for assignments one per target. Nullable: gradient (differences are used) and all
+/// functions after it.
 typedef struct cpl_function {
   const cpl_port* sources;
   int32_t n_sources;
@@ -34,24 +42,25 @@ typedef struct cpl_function {
   /// d value / d sources, for functions with one result.
   cpl_status (*gradient)(void* user, double t, const double* sources, double* out);
   bool linear;  ///< the gradient is constant
-  /// Comparisons inside the function stand still between events: each has an indicator whose change
-  /// of sign is an event, and settle takes over what they say at the present point; *changed tells
-  /// whether any did.
+  /// Comparisons inside the function are constant between events: each has an indicator whose
+  /// change of sign is an event. settle evaluates the comparisons at the present point; *changed
+  /// becomes true when one of them changed.
   int32_t n_indicators;
   cpl_status (*indicators)(void* user, double t, const double* sources, double* z);
   cpl_status (*settle)(void* user, double t, const double* sources, bool* changed);
-  /// After every accepted step.
+  /// Called after every accepted step.
   cpl_status (*accept)(void* user, double t, const double* sources);
-  /// When settle is to be called next without an indicator that tells; asked after events.
+  /// The next time at which settle must be called without a change of an indicator; called after
+  /// events.
   double (*next_time)(void* user, double t, const double* sources);
   /// The next kink after t.
   cpl_break (*next_break)(void* user, double t, double tolerance);
-  /// A run begins: what was remembered of another one is forgotten.
+  /// Called when a run begins; discards the state of an earlier run.
   void (*begin)(void* user);
   void* user;
   cpl_function_memory memory[2];
-  const char* text;        ///< for messages: where it stands and what it says. Nullable.
-  const char* expression;  ///< what it says, without the place. Nullable.
+  const char* text;        ///< for messages: source location and expression. Nullable.
+  const char* expression;  ///< without the source location. Nullable.
 } cpl_function;
 
 /// A signal: a named value of the aggregate itself.
@@ -68,13 +77,13 @@ typedef struct cpl_signal {
   double start;             ///< of an input
   const char* unit;         ///< Nullable
   const char* description;  ///< Nullable
-  const cpl_unit* meaning;  ///< of a unit whose name does not say it. Nullable.
+  const cpl_unit* meaning;  ///< definition of a unit that is not known by name. Nullable.
   bool relative_quantity;   ///< a difference: the offsets of units do not apply
   bool discrete;            ///< of an input: it changes at events only
 } cpl_signal;
 
-/// What an input of a part, or an inner or output signal, follows: the source itself (scaled by
-/// factor and offset, as units need it), or a function of sources.
+/// An input of a component, or an inner or output signal, as a function of other values: a single
+/// source scaled by factor and offset (unit conversion), or a function of several sources.
 typedef struct cpl_coupling {
   cpl_port target;
   cpl_port source;        ///< without a function
@@ -82,26 +91,26 @@ typedef struct cpl_coupling {
   cpl_function function;  ///< function.value NULL: the source itself
 } cpl_coupling;
 
-/// An event that no part knows of. It fires when its condition turns from false to true, or at
-/// given times.
+/// An event defined by the aggregate, not by a component. It fires when its condition changes from
+/// false to true, or at given times.
 typedef struct cpl_external_event {
   const char* name;
-  /// value > 0: it holds. value NULL: only at the times; sources, if any, then say what else the
-  /// event belongs to.
+  /// value > 0: the condition is true. value NULL: the event fires at `times` only; sources, if
+  /// any, then name further values that the event belongs to.
   cpl_function condition;
   const double* times;  ///< ascending
   int32_t n_times;
-  const cpl_port* targets;  ///< states of parts, inputs nothing is coupled to, tunable parameters
+  const cpl_port* targets;  ///< states, uncoupled inputs and tunable parameters of components
   int32_t n_targets;
   cpl_function assign;  ///< one result per target, all computed before any is set
-  /// > 0: the aggregate wishes to stop when this event fires, and says this number; of several
-  /// the lowest.
+  /// > 0: the aggregate requests termination with this number (cpl_event_info.stop) when the event
+  /// fires; of several the lowest.
   int32_t stop;
   bool at_start;  ///< it fires at once when the condition is true at the start
 } cpl_external_event;
 
-/// A constraint of the whole: a signal that the exact solution keeps at zero, or at the value it
-/// had at the start. Solvers bring the states back where step errors lead away from it.
+/// A constraint of the aggregate: a signal that is zero, or equal to its value at the start, for
+/// the exact solution. Solvers project the states back onto it.
 typedef struct cpl_constraint {
   int32_t signal;
   bool at_start;
@@ -117,18 +126,17 @@ typedef struct cpl_aggregate_def {
   int32_t n_couplings;
   const cpl_external_event* events;
   int32_t n_events;
-  const cpl_constraint* constraints;  ///< behind those of the parts
+  const cpl_constraint* constraints;  ///< numbered after those of the components
   int32_t n_constraints;
 } cpl_aggregate_def;
 
-/// Owned:    *out by the caller, who calls cpl_model_destroy(). The parts belong to the aggregate
-/// from here on,
-///           also when this function fails.
-/// Borrowed: def during the call; what its functions' `user` point to for the life of *out.
+/// Owned:    *out by the caller, who calls cpl_model_destroy(). The models in def->parts belong to
+///           the aggregate from here on, also when this function fails.
+/// Borrowed: def during the call; the `user` data of its functions for the life of *out.
 CPL_API cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out);
 
-/// The parts of an aggregate, in order of their names; 0: it is no aggregate. They still belong to
-/// it.
+/// The models of an aggregate, in the order of their names; they still belong to it. A count of 0:
+/// the model is no aggregate.
 CPL_API int32_t cpl_aggregate_count(const cpl_model* m);
 CPL_API cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i);
 

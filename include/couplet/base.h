@@ -1,5 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Status codes and the context, which every other header uses. A context owns the allocator, the
+// log and the message of the last failure; every object belongs to one.
+//
+//   cpl_context_def def = cpl_default_context_def();
+//   def.log = print_message;
+//   cpl_context* ctx = cpl_context_create(&def);
+//   if (cpl_system_open(ctx, "pair.yaml", &source) < 0) fprintf(stderr, "%s\n",
+//   cpl_context_error(ctx));
+//   ...
+//   cpl_context_destroy(ctx);
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +31,8 @@ extern "C" {
 
 //------------------------------------ status ------------------------------------
 
-/// Zero is fine, negative is failure, positive is news. Callers test `st < 0` and hand it on.
+/// Zero is success, negative is failure, positive is information. Callers test `st < 0` and return
+/// it to their own caller.
 #define CPL_STATUS_LIST(X)                                                     \
   X(CPL_TERMINATE, 3, "a model asked to end the simulation")                   \
   X(CPL_EVENT, 2, "an event was located")                                      \
@@ -52,8 +64,8 @@ typedef enum cpl_log_level {
   CPL_LOG_DEBUG,
 } cpl_log_level;
 
-/// A log sink: `who` names the model or file (never NULL, may be empty), `text` has no newline at
-/// its end.
+/// A log sink. `who` names the model or file (never NULL, may be empty); `text` does not end with a
+/// newline.
 typedef void cpl_log_fn(void* user, cpl_log_level level, const char* who, const char* text);
 
 /// Like realloc; size 0 frees and returns NULL.
@@ -65,30 +77,30 @@ typedef struct cpl_context_def {
   cpl_log_fn* log;          ///< Nullable: nothing is logged.
   cpl_log_level log_level;  ///< messages above this level are dropped; CPL_LOG_WARNING by default
   void* user;               ///< handed to realloc and log
-  const volatile int* cancel;  ///< Soon after *cancel is not 0 whatever runs with this context ends
-                               ///< with CPL_ERR_CANCELLED: at the next step, at the next call of a
-                               ///< model at the latest. Models are still freed. Nullable.
+  const volatile int* cancel;  ///< When *cancel becomes nonzero, runs with this context end with
+                               ///< CPL_ERR_CANCELLED: at the next step or the next call of a
+                               ///< model. Models are still freed. Nullable.
 } cpl_context_def;
 
-/// Owns allocator, log sink and the last error message. One context is used by one thread at a
-/// time.
+/// Owns allocator, log sink and the last error message. Only one thread at a time may use a
+/// context.
 typedef struct cpl_context cpl_context;
 
 CPL_API cpl_context_def cpl_default_context_def(void);
 
 /// Owned:    the result by the caller, who calls cpl_context_destroy().
 /// Nullable: def
-/// Returns:  NULL when there is no memory.
+/// Returns:  NULL when memory is exhausted.
 CPL_API cpl_context* cpl_context_create(const cpl_context_def* def);
 CPL_API void cpl_context_destroy(cpl_context* ctx);  ///< Nullable: ctx
 
-/// The message of the last failure: what, where, when. Empty when nothing failed yet.
+/// The message of the last failure; empty when nothing has failed yet.
 CPL_API const char* cpl_context_error(const cpl_context* ctx);
 
-/// Record a failure and return `st`, so that a caller can write `return cpl_fail(...)`.
+/// Record a failure and return `st`: `return cpl_fail(ctx, CPL_ERR_INPUT, ...)`.
 CPL_API CPL_PRINTF(3, 4) cpl_status cpl_fail(cpl_context* ctx, cpl_status st, const char* fmt, ...);
 
-/// Put "text: " before the message of the last failure; returns `st`.
+/// Prepend "text: " to the message of the last failure; returns `st`.
 CPL_API CPL_PRINTF(3, 4) cpl_status
     cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...);
 
@@ -97,9 +109,9 @@ CPL_API CPL_PRINTF(4, 5) void cpl_log(cpl_context* ctx, cpl_log_level level, con
 
 //------------------------------------ crashes ------------------------------------
 
-/// From here on a crash inside an FMU or a C model (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT)
-/// or a call of exit() there becomes an ordinary CPL_ERR_MODEL that names the model and the call.
-/// Installs signal handlers for the whole process.
+/// Turn crashes inside FMUs and C models (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) and their calls
+/// of exit() into a CPL_ERR_MODEL that names the model and the call. Installs signal handlers for
+/// the whole process.
 CPL_API void cpl_guard_crashes(void);
 
 /// The version of the library, "major.minor.patch".

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a program does with sources, models and steppers: one function for each operation, so that
-// no program has to look into the tables of interface.h, which are for those who write components
-// of their own. A call that an object does not offer returns CPL_ERR_UNSUPPORTED with a message.
+// Operations of sources, models and steppers: one function per operation. The tables of function
+// pointers in interface.h are needed only to implement a new kind of component. A call that an
+// object does not implement returns CPL_ERR_UNSUPPORTED with a message.
 //
 //   cpl_source* source = NULL;
 //   cpl_stepper* stepper = NULL;
@@ -38,7 +38,7 @@ CPL_API cpl_status cpl_source_make_stepper(cpl_source* source, const char* name,
 
 //------------------------------------ components ------------------------------------
 
-// Models and steppers are components: what they have in common is asked of the component.
+// Models and steppers are components; operations that both have take the component.
 CPL_API cpl_component* cpl_model_component(cpl_model* model);
 CPL_API cpl_component* cpl_stepper_component(cpl_stepper* stepper);
 
@@ -65,7 +65,7 @@ CPL_API cpl_status cpl_component_get_integer(cpl_component* c, cpl_type type, co
                                              size_t n, int64_t* values);
 CPL_API cpl_status cpl_component_set_integer(cpl_component* c, cpl_type type, const uint32_t* refs,
                                              size_t n, const int64_t* values);
-/// Borrowed: what is read, until the next call of this component.
+/// Borrowed: the texts, until the next call of this component.
 CPL_API cpl_status cpl_component_get_string(cpl_component* c, const uint32_t* refs, size_t n,
                                             const char** values);
 CPL_API cpl_status cpl_component_set_string(cpl_component* c, const uint32_t* refs, size_t n,
@@ -75,17 +75,17 @@ CPL_API cpl_status cpl_component_get_binary(cpl_component* c, const uint32_t* re
 CPL_API cpl_status cpl_component_set_binary(cpl_component* c, const uint32_t* refs, size_t n,
                                             const cpl_binary* values);
 
-/// Keep the present state in a snapshot; a zeroed one is made, one that was used is used again.
-/// Released by cpl_component_forget().
+/// Save the present state. A zeroed snapshot is allocated, a used one is overwritten; released by
+/// cpl_component_forget().
 CPL_API cpl_status cpl_component_save(cpl_component* c, cpl_snapshot* snapshot);
 CPL_API cpl_status cpl_component_restore(cpl_component* c, const cpl_snapshot* snapshot);
 CPL_API void cpl_component_forget(cpl_component* c, cpl_snapshot* snapshot);  ///< also a zeroed one
-/// A saved state as bytes, borrowed until the next call; and a saved state made of such bytes.
+/// Convert a saved state to bytes, borrowed until the next call, and back.
 CPL_API cpl_status cpl_component_serialize(cpl_component* c, const cpl_snapshot* snapshot,
                                            cpl_binary* bytes);
 CPL_API cpl_status cpl_component_deserialize(cpl_component* c, const cpl_binary* bytes,
                                              cpl_snapshot* snapshot);
-/// Directional derivatives of unknowns by knowns, as references.
+/// Directional derivatives of unknowns with respect to knowns, both given by reference.
 CPL_API cpl_status cpl_component_directional(cpl_component* c, const uint32_t* unknowns,
                                              size_t n_unknowns, const uint32_t* knowns,
                                              size_t n_knowns, const double* seed,
@@ -97,7 +97,7 @@ CPL_API void cpl_model_destroy(cpl_model* m);  ///< Nullable: m
 
 // After cpl_component_exit_init() a model is in event mode.
 CPL_API cpl_status cpl_model_enter_event(cpl_model* m);
-/// One round of the event iteration: call it until info->again is false.
+/// One event update; repeat it until info->again is false.
 CPL_API cpl_status cpl_model_event_update(cpl_model* m, cpl_event_info* info);
 CPL_API cpl_status cpl_model_enter_continuous(cpl_model* m);
 CPL_API cpl_status cpl_model_set_time(cpl_model* m, double t);
@@ -107,7 +107,8 @@ CPL_API cpl_status cpl_model_get_nominals(cpl_model* m, double* nominals);
 CPL_API cpl_status cpl_model_get_derivatives(cpl_model* m, double* dx);
 CPL_API cpl_status cpl_model_get_indicators(cpl_model* m, double* z);
 CPL_API cpl_status cpl_model_completed_step(cpl_model* m, bool* enter_event, bool* terminate);
-/// Constraints 0 = c(t, x, u): how many are active (0 for a model without), and their residuals.
+/// Constraints 0 = c(t, x, u): the number of active ones (0 for a model without constraints), and
+/// their residuals.
 CPL_API cpl_status cpl_model_count_constraints(cpl_model* m, size_t* n);
 CPL_API cpl_status cpl_model_get_constraints(cpl_model* m, double* c);
 
@@ -115,14 +116,14 @@ CPL_API cpl_status cpl_model_get_constraints(cpl_model* m, double* c);
 
 CPL_API void cpl_stepper_destroy(cpl_stepper* s);  ///< Nullable: s
 
-/// From the present time to t_end, or to an event before it. Inputs are known up to t_limit >=
-/// t_end. A step of size zero is one update of an event.
+/// Advance from the present time to t_end, or to an event before it. Inputs are valid up to
+/// t_limit >= t_end. A step of size zero is one event update.
 CPL_API cpl_status cpl_stepper_step(cpl_stepper* s, double t_end, double t_limit,
                                     cpl_step_result* result);
-/// The curve of an input for the steps that follow; a stepper that takes none gets its value at
-/// curve->from.
+/// Set the curve of an input for the following steps. A stepper without input curves gets the value
+/// at curve->from.
 CPL_API cpl_status cpl_stepper_set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
-/// The largest step that will be accepted from here; INFINITY: any; NAN: it cannot tell.
+/// The largest step that will be accepted from here; INFINITY: any; NAN: unknown.
 CPL_API cpl_status cpl_stepper_max_step(cpl_stepper* s, double* h);
 /// Write continuous states between steps, by their number in the description.
 CPL_API cpl_status cpl_stepper_set_states(cpl_stepper* s, const int32_t* states, size_t n,

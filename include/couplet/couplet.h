@@ -1,7 +1,21 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// All of couplet.
+// Includes all public headers. The usual way through them, for a system file:
+//
+//   cpl_context* ctx = cpl_context_create(NULL);                       // base.h
+//   cpl_source* system = NULL;
+//   cpl_stepper* stepper = NULL;
+//   cpl_stepper_def def = cpl_default_stepper_def();
+//   cpl_run_def run = cpl_default_run_def();
+//   run.stop_time = 2;
+//   cpl_status st = cpl_system_open(ctx, "pair.yaml", &system);        // assemble.h
+//   if (st >= 0) st = cpl_system_stepper(system, &def, &stepper);
+//   if (st >= 0) st = cpl_run(stepper, &run, NULL);                    // run.h
+//   if (st < 0) fprintf(stderr, "%s\n", cpl_context_error(ctx));
+//   cpl_stepper_destroy(stepper);                                      // component.h
+//   cpl_source_destroy(system);
+//   cpl_context_destroy(ctx);
 #pragma once
 
 #include "couplet/aggregate.h"

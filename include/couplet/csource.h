@@ -1,5 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Sources from models written in C (couplet/model.h): from a .c file, which is compiled, or from a
+// definition in the calling program.
+//
+//   cpl_source* ball = NULL;
+//   cpl_status st = cpl_c_open(ctx, "bouncing_ball.c", &ball);
+//   if (st >= 0) st = cpl_source_make_model(ball, "ball", &model);
+//   ...
+//   cpl_model_destroy(model);
+//   cpl_source_destroy(ball);
 #pragma once
 
 #include "couplet/interface.h"
@@ -8,9 +18,9 @@
 extern "C" {
 #endif
 
-/// Open a model written in C (couplet/model.h): compile it with the system's compiler ($CC or cc;
-/// once, a cache in $XDG_CACHE_HOME/couplet keyed by content keeps the result) and load it. Owned:
-/// *out by the caller, who calls cpl_source_destroy() after all instances are gone.
+/// Compile a model with the system's compiler ($CC or cc) and load it. The binary is cached in
+/// $XDG_CACHE_HOME/couplet by the content of the source.
+/// Owned: *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out);
 
 /// A model whose definition is part of the calling program.

@@ -1,5 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Builds an FMU from a model written in C (couplet/model.h).
+//
+//   char path[4096];
+//   cpl_build_def def = cpl_default_build_def();
+//   def.model = "bouncing_ball.c";
+//   def.fmi_version = 3;
+//   cpl_status st = cpl_fmu_build(ctx, &def, path, sizeof path);
 #pragma once
 
 #include "couplet/interface.h"
@@ -12,17 +20,17 @@ extern "C" {
 typedef struct cpl_build_def {
   const char* model;           ///< path of the model in C
   int fmi_version;             ///< 2 (default) or 3
-  bool constraint_attributes;  ///< say what constraints there are by attributes instead of an
-                               ///< annotation; validating importers refuse them
+  bool constraint_attributes;  ///< declare constraints by attributes instead of an annotation;
+                               ///< validating importers reject them
   const char* output;  ///< path of the FMU. Nullable: the model's name with .fmu, in this folder.
 } cpl_build_def;
 
 CPL_API cpl_build_def cpl_default_build_def(void);
 
-/// Make an FMU of a model in C, for model exchange and co-simulation: description, binary of this
-/// platform (compiled with $CC or cc), sources for model exchange, a page of documentation. The
-/// same model gives the same bytes. Nullable: output; else its `size` bytes receive the path of the
-/// FMU.
+/// Build an FMU for model exchange and co-simulation: description, binary for this platform
+/// (compiled with $CC or cc), sources for model exchange, a page of documentation. The same model
+/// gives the same bytes. `output` receives the path of the FMU.
+/// Nullable: output
 CPL_API cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* output,
                                  size_t size);
 

@@ -1,5 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Sources from FMUs of FMI 1.0, 2.0 and 3.0. cpl_open() (couplet/system.h) opens any model file by
+// the ending of its name; this header is for FMUs alone.
+//
+//   cpl_source* pump = NULL;
+//   cpl_fmu_def def = cpl_default_fmu_def();
+//   def.path = "pump.fmu";
+//   cpl_status st = cpl_fmu_open(ctx, &def, &pump);
+//   if (st >= 0 && cpl_source_has_stepper(pump)) st = cpl_source_make_stepper(pump, "p1",
+//   &stepper);
 #pragma once
 
 #include "couplet/interface.h"
@@ -14,11 +24,11 @@ typedef struct cpl_fmu cpl_fmu;
 typedef struct cpl_fmu_def {
   const char* path;
   const char* call_log;  ///< file that records every FMI call with arguments and result. Nullable.
-  const cpl_start* starts;  ///< start values that will be set: those of structural parameters give
-                            ///< arrays their sizes, the others are passed over. Nullable.
+  const cpl_start* starts;  ///< start values that will be set: those of structural parameters
+                            ///< determine the sizes of arrays, others are ignored. Nullable.
   size_t n_starts;
-  void* calls;  ///< FILE* in the place of call_log, borrowed: the calls of several FMUs. Nullable.
-  const char* calls_prefix;  ///< put before the names of instances in it. Nullable.
+  void* calls;  ///< FILE* instead of call_log, borrowed, shared by several FMUs. Nullable.
+  const char* calls_prefix;  ///< prepended to the names of instances in it. Nullable.
 } cpl_fmu_def;
 
 CPL_API cpl_fmu_def cpl_default_fmu_def(void);

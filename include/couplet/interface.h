@@ -1,10 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The two interfaces everything is made of: a model gives derivatives and takes no time itself, a
-// stepper can be asked to advance to a time. Both are components: they have a description
-// (variables, structure, capabilities), a life cycle, and values that are read and written by
-// reference.
+// The two interfaces of couplet: a model gives derivatives and does not advance time, a stepper
+// advances itself to a given time. Both are components: they have a description (variables,
+// structure, capabilities), a life cycle, and values that are read and written by reference.
+//
+// Programs call components by the functions of couplet/component.h. The tables of operations below
+// are for implementing a kind of component:
+//
+//   static const cpl_component_ops component_ops = {.kind = "mine", .destroy = mine_destroy, ...};
+//   static const cpl_stepper_ops stepper_ops = {.step = mine_step};
+//   mine->stepper = (cpl_stepper){.base = {&component_ops, desc, ctx, name}, .ops = &stepper_ops};
 #pragma once
 
 #include "couplet/base.h"
@@ -40,9 +46,9 @@ typedef enum cpl_initial {
   CPL_INITIAL_CALCULATED,
 } cpl_initial;
 
-/// How a Real or Integer is stored in the model, where that is narrower or wider than the basic
-/// type's own form (double, and 32 bits with a sign). Values are handed over as double and int64_t
-/// all the same; those of UInt64 by their bits.
+/// The storage type of a Real or Integer in the model, where it differs from the default (double
+/// and 32 bits signed). Values are passed as double and int64_t regardless; UInt64 as the same
+/// bits.
 typedef enum cpl_width {
   CPL_WIDTH_OWN,
   CPL_WIDTH_FLOAT32,
@@ -69,8 +75,8 @@ typedef struct cpl_unit {
   int8_t exponents[8];  ///< kg m s A K mol cd rad
   double factor, offset;
   bool inverse;  ///< of a display unit: value = factor / of
-  int32_t
-      display_of;  ///< a display unit of that unit (then value = factor * of + offset); -1: a unit
+  /// A display unit of the unit with this index: value = factor * of + offset; -1: a unit.
+  int32_t display_of;
 } cpl_unit;
 
 typedef struct cpl_enum_item {
@@ -101,26 +107,26 @@ typedef struct cpl_variable {
   bool has_start;
   bool has_nominal;
   bool can_set_several_times;  ///< false: canHandleMultipleSetPerTimeInstant="false"
-  bool inner_output;       ///< an output of a part of an aggregate: recorded unless told otherwise
-  bool reinit;             ///< the model may reinitialise this state at events
-  bool relative_quantity;  ///< a difference: the offsets of units do not apply
-  bool unbounded;          ///< may grow without limit (an angle): for error control
-  bool mode_dependent;     ///< there in some structures of the model only; else it is NaN
-  int32_t unit;            ///< index in units; -1: none
-  int32_t display_unit;    ///< index in units; -1: none
-  int32_t declared_type;   ///< index in types; -1: none
-  int32_t derivative_of;   ///< variable whose derivative this is; -1: none
+  bool inner_output;           ///< an output of a model in an aggregate: recorded by default
+  bool reinit;                 ///< the model may reinitialise this state at events
+  bool relative_quantity;      ///< a difference: the offsets of units do not apply
+  bool unbounded;              ///< may grow without limit (an angle): for error control
+  bool mode_dependent;         ///< exists in some structures of the model only; NaN in the others
+  int32_t unit;                ///< index in units; -1: none
+  int32_t display_unit;        ///< index in units; -1: none
+  int32_t declared_type;       ///< index in types; -1: none
+  int32_t derivative_of;       ///< variable whose derivative this is; -1: none
   int32_t alias_of;        ///< the first variable with the same type and ref; -1: this is the first
   int32_t array;           ///< an element of the array with this number, from 1; 0: a scalar
-  int32_t line;            ///< in the description file; 0: not known
+  int32_t line;            ///< in the description file; 0: unknown
   double start, min, max;  ///< of all but Strings; min -INFINITY, max INFINITY when not given
   double nominal;          ///< 1 when not given
   const char* start_text;  ///< of a String; of a Binary in hexadecimal digits; Nullable
   const char* quantity;    ///< "Torque"; Nullable
 } cpl_variable;
 
-/// An array. Its elements are variables of their own, named x[1,2], next to each other, the last
-/// index running fastest.
+/// An array. Its elements are variables of their own, named x[1,2], contiguous, with the last index
+/// running fastest.
 typedef struct cpl_array {
   const char* name;
   int32_t first;  ///< variable of its first element
@@ -137,46 +143,46 @@ typedef enum cpl_dependency_kind {
   CPL_KIND_DISCRETE,
 } cpl_dependency_kind;
 
-/// One row of the structure: an output, derivative or initial unknown, and what it depends on.
+/// One row of the structure: an output, derivative or initial unknown, and its dependencies.
 typedef struct cpl_unknown {
   int32_t var;
   int32_t first;  ///< in deps and kinds
-  int32_t count;  ///< -1: not known, depends on all
+  int32_t count;  ///< -1: unknown, depends on all
 } cpl_unknown;
 
-/// Where the structure of a model comes from.
+/// The origin of the structure of a model.
 typedef enum cpl_origin {
-  CPL_ORIGIN_ASSUMED,   ///< nothing is known: everything depends on everything
+  CPL_ORIGIN_ASSUMED,   ///< unknown: everything depends on everything
   CPL_ORIGIN_DECLARED,  ///< by the model or its FMU
   CPL_ORIGIN_DETECTED,  ///< by evaluating the model at many points
 } cpl_origin;
 
 CPL_API const char* cpl_origin_name(cpl_origin origin);  ///< "assumed", "declared", "detected"
 
-/// Who depends on whom. Derivatives are in the order of the states.
+/// Dependencies between variables. Derivatives are in the order of the states.
 typedef struct cpl_structure {
   const cpl_unknown *outputs, *derivatives, *initial;
   int32_t n_outputs, n_derivatives, n_initial;
   const int32_t* deps;   ///< variable indices
   const uint8_t* kinds;  ///< cpl_dependency_kind, one per dep
-  cpl_origin origin;     ///< of what is known; rows whose count is -1 are assumed in any case
+  cpl_origin origin;     ///< of rows with known dependencies; those with count -1 are assumed
 } cpl_structure;
 
-/// What a component can do, as data. A composed one has the weakest of its parts.
+/// What a component can do, as data. A composed component has what all its components have.
 typedef struct cpl_capabilities {
   bool directional;            ///< directional derivatives
-  bool save_restore;           ///< rolls back
-  bool serialize;              ///< saved states become bytes
+  bool save_restore;           ///< can roll back
+  bool serialize;              ///< saved states can be converted to bytes
   bool once_per_process;       ///< may be instantiated only once in a process
   bool needs_tool;             ///< needs an execution tool
-  bool completed_step;         ///< wants to hear of completed steps (models)
+  bool completed_step;         ///< must be notified of completed steps (models)
   bool variable_step;          ///< the step size may vary (steppers, as the rest)
   bool zero_step;              ///< a step of size zero is an event update
   bool stops_early;            ///< may stop at events before the end of a step
-  bool predicts;               ///< knows the largest step it will accept
+  bool predicts;               ///< gives the largest step that it will accept
   bool get_after_set;          ///< outputs follow inputs without a step
   bool dense_output;           ///< outputs inside the last step
-  bool samples;                ///< takes inputs and gives outputs only at events, once at a time
+  bool samples;                ///< reads inputs and writes outputs only at events, once per instant
   int32_t input_derivatives;   ///< highest order of input derivatives it interpolates with
   int32_t output_derivatives;  ///< highest order of output derivatives it gives
 } cpl_capabilities;
@@ -186,10 +192,11 @@ typedef struct cpl_default_experiment {
   double start, stop, tolerance, step;
 } cpl_default_experiment;
 
-/// All that is known before a component is instantiated. Immutable, shared by all instances.
+/// Everything that is known of a component before it is instantiated. Immutable, shared by all
+/// instances.
 typedef struct cpl_description {
   const char* name;  ///< of the model
-  const char* kind;  ///< where it comes from: "FMI 2.0", "C"
+  const char* kind;  ///< its format: "FMI 2.0", "C"
   const char *description, *author, *version, *copyright, *license, *tool, *date;  ///< never NULL
   cpl_default_experiment experiment;
   const cpl_variable* vars;
@@ -200,21 +207,21 @@ typedef struct cpl_description {
   const int32_t* derivatives;  ///< variable index of each derivative
   int32_t n_states;
   int32_t n_indicators;
-  int32_t n_constraints;  ///< most that can be active at a time
-  /// Of the form with residuals, where use_residuals turns to it: variable index of each algebraic
-  /// variable and of each residual; -1: hidden. None: the model is meant to be an ODE, even when
-  /// it offers the other form.
+  int32_t n_constraints;  ///< maximum number that is active at a time
+  /// Of the DAE form that use_residuals selects: variable index of each algebraic variable and of
+  /// each residual; -1: hidden. None: the model is an ODE by default, even where it offers the DAE
+  /// form.
   const int32_t* algebraics;
   const int32_t* residuals;
   int32_t n_algebraics;
-  /// Who depends on whom in that form: derivatives, and residuals in the place of outputs.
-  /// Nullable: everything on all.
+  /// Dependencies in that form: derivatives, and residuals instead of outputs. Nullable: everything
+  /// depends on everything.
   const cpl_structure* residual_structure;
-  /// Residuals before they were differentiated: they are the constraints then.
+  /// Residuals before index reduction, which are the constraints.
   const cpl_formulation* formulations;
   const int32_t* formulation_vars;  ///< variable index of each
   int32_t n_formulations;
-  const char* form_error;  ///< why that form cannot be used although there is one. Nullable.
+  const char* form_error;  ///< why the DAE form cannot be used although it exists. Nullable.
   cpl_structure structure;
   const cpl_unit* units;
   int32_t n_units;
@@ -226,13 +233,13 @@ typedef struct cpl_description {
 /// The index of a variable; -1: there is none of that name.
 CPL_API int32_t cpl_find_variable(const cpl_description* desc, const char* name);
 
-/// Like cpl_find_variable, but fails with a message that offers the nearest names.
+/// Like cpl_find_variable, but fails with a message that suggests similar names.
 CPL_API cpl_status cpl_require_variable(cpl_context* ctx, const cpl_description* desc,
                                         const char* name, int32_t* out);
 
 //------------------------------------ component ------------------------------------
 
-/// What a component is told about the run before it is initialised.
+/// Settings of the run that a component gets before it is initialised.
 typedef struct cpl_setup {
   double start_time;
   bool has_stop_time;
@@ -242,7 +249,7 @@ typedef struct cpl_setup {
 } cpl_setup;
 
 /// A start value or parameter: "1.2", "true", an item of an Enumeration, a text; a number may be
-/// followed by a unit the model knows ("30 deg") and is converted.
+/// followed by a unit of the model ("30 deg") and is converted.
 typedef struct cpl_start {
   const char* name;
   const char* value;
@@ -292,7 +299,7 @@ typedef struct cpl_component_ops {
   cpl_status (*save)(cpl_component* c, cpl_snapshot* snapshot);  // save, restore and forget
   cpl_status (*restore)(cpl_component* c, const cpl_snapshot* snapshot);  // come together
   void (*forget)(cpl_component* c, cpl_snapshot* snapshot);
-  /// A saved state as bytes, borrowed until the next call; and a saved state made of such bytes.
+  /// Convert a saved state to bytes, borrowed until the next call, and back.
   cpl_status (*serialize)(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
   cpl_status (*deserialize)(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
   cpl_status (*directional)(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
@@ -311,64 +318,64 @@ struct cpl_component {
 
 //------------------------------------ model ------------------------------------
 
-/// What an event update changed.
+/// The result of an event update.
 typedef struct cpl_event_info {
-  bool again;              ///< another update is wanted at this time
-  bool terminate;          ///< the model wants to stop
+  bool again;              ///< another update is needed at this time
+  bool terminate;          ///< the model requests the end of the run
   bool states_changed;     ///< values of states: read them
   bool nominals_changed;   ///< read them
   bool structure_changed;  ///< base.desc may be another one: see cpl_model_ops.structure
   double next_time;        ///< next time event; INFINITY: none
-  int32_t stop;            ///< with terminate: which wish it was, from 1; 0: it has no number
+  int32_t stop;            ///< with terminate: number of the request, from 1; 0: it has none
 } cpl_event_info;
 
-/// A kink: a time where a slope jumps, but no value. Nothing happens there, but a solver ends a
-/// step.
+/// A kink: a time at which a slope jumps and no value does. It is no event; a solver ends a step
+/// there.
 typedef struct cpl_break {
-  double time;  ///< INFINITY: there is none that matters for the relative tolerance asked with
-  double size;  ///< what is lost by mode_dependent over it, relative to the range of the value
+  double time;  ///< INFINITY: no kink is relevant at the given relative tolerance
+  double size;  ///< error of a step across it, relative to the range of the value
 } cpl_break;
 
 typedef struct cpl_model cpl_model;
 
-/// Where a variable of a model is in one of its pieces.
+/// The component and reference of a variable in one of the subsystems of a model.
 typedef struct cpl_subsystem_ref {
   int32_t piece;
   uint32_t ref;
 } cpl_subsystem_ref;
 
-/// A model taken apart into models that do not influence each other.
+/// A model split into subsystems, which do not influence each other.
 typedef struct cpl_subsystems {
   cpl_model** models;
   int32_t n;
-  /// The variable with reference r is what refs[first[r]] to refs[first[r + 1] - 1] name: one
-  /// of them is read, all are set (a parameter that several pieces use).
+  /// The variable with reference r is refs[first[r]] to refs[first[r + 1] - 1]: one of them is
+  /// read, all are set (a parameter that several subsystems use).
   const int32_t* first;
   const cpl_subsystem_ref* refs;
   uint32_t n_refs;
 } cpl_subsystems;
 
-/// Constraints in the linear system of Newton's method: as many rows and unknowns behind those of
-/// the model, so that one factorisation serves all. With A the model's own system,
+/// Constraints as a border of the linear system of Newton's method: one row and one unknown per
+/// constraint after those of the model, solved by one factorisation. With A the model's own system,
 ///     [ A   gamma B ] [ dx ]   [ r ]
 ///     [ C           ] [ dm ] = [ c ]
 typedef struct cpl_border {
   size_t n;               ///< constraints
-  size_t n_shaped;        ///< the first so many have entries
+  size_t n_shaped;        ///< number of constraints with entries, which come first
   const int32_t* first;   ///< n_shaped + 1: where each begins in the arrays below
-  const int32_t* column;  ///< the state an entry belongs to
+  const int32_t* column;  ///< the state of each entry
   const double* rows;     ///< C
   const double* columns;  ///< B
-  const bool* taken;      ///< n: of others the row is dm = c
+  const bool* taken;      ///< n: constraints in use; the row of the others is dm = c
 } cpl_border;
 
-/// Operations of a model. After exit_init it is in event mode; enter_continuous leads to continuous
-/// time, enter_event back. Times, states and inputs are set, then derivatives, outputs and
-/// indicators are asked for; a model caches what has not changed.
+/// Operations of a model. After exit_init it is in event mode; enter_continuous switches to
+/// continuous time, enter_event back. The caller sets time, states and inputs, then gets
+/// derivatives, outputs and indicators; a model caches values whose arguments have not changed.
 typedef struct cpl_model_ops {
   // required
   cpl_status (*enter_event)(cpl_model* m);
-  /// One round of the event iteration: call it until info->again is false everywhere.
+  /// One event update; repeated until info->again is false in all models.
   cpl_status (*event_update)(cpl_model* m, cpl_event_info* info);
   cpl_status (*enter_continuous)(cpl_model* m);
   cpl_status (*set_time)(cpl_model* m, double t);
@@ -377,71 +384,70 @@ typedef struct cpl_model_ops {
   cpl_status (*get_nominals)(cpl_model* m, double* nominals);
   cpl_status (*get_derivatives)(cpl_model* m, double* dx);
   cpl_status (*get_indicators)(cpl_model* m, double* z);
-  /// After every accepted step, with the model set to its end.
+  /// Called after every accepted step, with the model at the end of it.
   cpl_status (*completed_step)(cpl_model* m, bool* enter_event, bool* terminate);
   // optional
-  /// Who an indicator belongs to, for messages: writes text into `out`. NULL: they are only
-  /// numbered.
+  /// Write a name of an indicator into `out`, for messages. NULL: indicators are only numbered.
   void (*name_indicator)(const cpl_model* m, size_t indicator, char* out, size_t size);
-  /// Take the model apart, before its setup: start values that were set go along. n < 2: it is all
-  /// of one piece and stays as it is. Otherwise it must only be destroyed from here on, after its
-  /// pieces, which the caller owns; the arrays live as long as it does, and so does its
-  /// description.
+  /// Split the model into subsystems before its setup; they take over start values that were set.
+  /// n < 2: it has a single subsystem and is unchanged. Otherwise the only call allowed from here
+  /// on is destroy, after the caller has destroyed the subsystems, which it owns; the arrays and
+  /// the description live as long as the model.
   cpl_status (*split)(cpl_model* m, cpl_subsystems* out);
-  /// A model of variable structure: the descriptions it can have, one after the other, so that who
-  /// uses it can prepare; NULL behind the last one, and at once when there are too many. They have
-  /// the same variables with the same references; states, indicators and dependencies differ. They
-  /// live as long as the model, and one structure has always the same one. base.desc is that of the
-  /// present structure: it changes in event_update (which says so), setup, reset and restore only.
+  /// Of a model of variable structure: its i-th possible description, so that callers can prepare
+  /// for it; NULL after the last one, and for i = 0 when there are too many. Descriptions have the
+  /// same variables with the same references; states, indicators and dependencies differ. They live
+  /// as long as the model, one per structure. base.desc is that of the present structure: it
+  /// changes only in event_update (with structure_changed), setup, reset and restore.
   const cpl_description* (*structure)(cpl_model* m, int32_t i);
   // optional: both or none
-  /// The linear system of Newton's method, (I - gamma J) dx = r with J the derivatives by the
-  /// states at the present point: prepare it (`fresh`: with a new J), then solve it any number of
-  /// times.
+  /// The linear system of Newton's method, (I - gamma J) dx = r, with J the Jacobian of the
+  /// derivatives at the present point: factorise it (`fresh`: with a new J), then solve it any
+  /// number of times.
   cpl_status (*newton_setup)(cpl_model* m, double gamma, bool fresh);
   cpl_status (*newton_solve)(cpl_model* m, const double* r, double* dx);
   // optional, with these two
-  /// Constraints for both from here on, whose vectors then have n more values; what b points to is
-  /// borrowed until the next call. b NULL: the rows are dm = c until it is set again.
+  /// Add constraints to both from here on; their vectors then have n more values. The arrays of b
+  /// are borrowed until the next call. b NULL: the rows are dm = c until it is set again.
   cpl_status (*newton_border)(cpl_model* m, const cpl_border* b);
   // optional
-  /// out = J v at the present point, without J.
+  /// out = J v at the present point, without forming J.
   cpl_status (*jacobian_times)(cpl_model* m, const double* v, double* out);
   // optional: constraints 0 = c(t, x, u), which the exact solution satisfies by itself
-  /// How many are active; changes at events only. Required with any of those below.
+  /// The number of active constraints; changes at events only. Required with any of those below.
   cpl_status (*count_constraints)(cpl_model* m, size_t* n);
   /// Their residuals at the present point; the arrays here and below have room for the
   /// description's n_constraints.
   cpl_status (*get_constraints)(cpl_model* m, double* c);
   /// dc/dx at the present point, row after row. NULL: differences are used.
   cpl_status (*constraint_jacobian)(cpl_model* m, double* out);
-  /// Where dc/dx may be other than zero: active constraint i depends on the states
-  /// column[first[i]] to column[first[i + 1] - 1]. The arrays live until count_constraints is
-  /// called again. Comes with constraint_entries, and is used in place of the above.
+  /// The sparsity pattern of dc/dx: active constraint i depends on the states column[first[i]] to
+  /// column[first[i + 1] - 1]. The arrays are valid until count_constraints is called again.
+  /// Required with constraint_entries; both are used instead of constraint_jacobian.
   cpl_status (*constraint_pattern)(cpl_model* m, const int32_t** first, const int32_t** column);
-  /// dc/dx at the present point: those entries only, in that order.
+  /// The entries of dc/dx at the present point, in the order of the pattern.
   cpl_status (*constraint_entries)(cpl_model* m, double* entries);
-  /// The change of the states that leads from the present point onto the constraints, by the
-  /// model's own means; nothing is set. CPL_RETRY: there is none within `most` iterations.
+  /// Projection by the model itself: the change of the states that leads from the present point
+  /// onto the constraints; nothing is set. CPL_RETRY: not found within `most` iterations.
   cpl_status (*projection)(cpl_model* m, double tolerance, size_t most, double* change);
-  /// One step of such a projection: a change that leads closer.
+  /// One iteration of such a projection.
   cpl_status (*projection_step)(cpl_model* m, double* change);
   // optional: all five or none: the model as a differential-algebraic system, x' = f(t, x, z) and
   // 0 = g(t, x, z), with as many residuals g as algebraic variables z
-  /// Turn to that form, before setup. *n gets the number of algebraic variables; 0: there is
-  /// nothing to turn and the model stays as it is. From here on derivatives, outputs, indicators
-  /// and constraints follow the z that were set, and newton_setup and newton_solve, where they are
-  /// there, are for both: (I - gamma f_x) dx - gamma f_z dz = r, g_x dx + g_z dz = s, where r, s
-  /// and dx, dz stand one after the other; gamma 0 makes a system for z alone.
+  /// Select that form, before setup. *n gets the number of algebraic variables; 0: the model has no
+  /// such form and is unchanged. From here on derivatives, outputs, indicators and constraints are
+  /// functions of the z that were set, and newton_setup and newton_solve, if any, include z:
+  /// (I - gamma f_x) dx - gamma f_z dz = r, g_x dx + g_z dz = s, where s follows r and dz follows
+  /// dx in the vectors; gamma 0 gives a system for z alone.
   cpl_status (*use_residuals)(cpl_model* m, size_t* n);
   cpl_status (*set_algebraics)(cpl_model* m, const double* z);
-  /// After initialisation or an event: what the model has, consistent or a guess.
+  /// The model's values after initialisation or an event, consistent or a guess.
   cpl_status (*get_algebraics)(cpl_model* m, double* z);
   cpl_status (*get_algebraic_nominals)(cpl_model* m, double* nominals);
   cpl_status (*get_residuals)(cpl_model* m, double* g);
   /// optional: the next kink of derivatives after t.
   cpl_break (*next_break)(cpl_model* m, double t, double tolerance);
-  /// optional: which of the active constraints it is, for messages.
+  /// optional: write a name of an active constraint into `out`, for messages.
   void (*name_constraint)(const cpl_model* m, size_t constraint, char* out, size_t size);
 } cpl_model_ops;
 
@@ -452,22 +458,22 @@ struct cpl_model {
 
 //------------------------------------ stepper ------------------------------------
 
-/// An input over a step: a function of time between the communication points.
+/// An input over a step, as a function of time between communication points.
 typedef struct cpl_curve {
   /// The value at t; valid from `from` to `until`. Nullable: the polynomial below.
   double (*value)(const void* user, double t);
   const void* user;
   double from;
-  int32_t order;          ///< of the polynomial: 0 held, 1 linear, ...
+  int32_t order;          ///< of the polynomial: 0 constant, 1 linear, ...
   double coefficient[4];  ///< value(t) = sum coefficient[k] * (t - from)^k
   /// The next kink after t. Nullable: the value is smooth.
   cpl_break (*next_break)(const void* user, double t, double tolerance);
 } cpl_curve;
 
 typedef enum cpl_step_end {
-  CPL_STEP_DONE,       ///< reached the time asked for
-  CPL_STEP_EVENT,      ///< stopped at an event before it; ask again to go on
-  CPL_STEP_REFUSED,    ///< stopped before it because the step was too long
+  CPL_STEP_DONE,       ///< reached t_end
+  CPL_STEP_EVENT,      ///< stopped at an event before t_end; call step() again to continue
+  CPL_STEP_REFUSED,    ///< stopped before t_end because the step was too long
   CPL_STEP_TERMINATE,  ///< the model ended the simulation here
 } cpl_step_end;
 
@@ -475,10 +481,10 @@ typedef struct cpl_step_result {
   cpl_step_end end;
   double time;         ///< reached; outputs belong to it
   bool event_handled;  ///< an event update took place at `time`; outputs are those after it
-  int32_t stop;        ///< CPL_STEP_TERMINATE: cpl_event_info.stop of the wish to end
-  /// After a step of size zero that ended with CPL_STEP_EVENT: the event is not over, the stepper
-  /// asks for another update at the same time. Outputs are those of this update, and inputs may be
-  /// set before the next one; a step to a later time makes all updates that are left.
+  int32_t stop;        ///< CPL_STEP_TERMINATE: cpl_event_info.stop of the request
+  /// After a step of size zero that ended with CPL_STEP_EVENT: the event iteration has not
+  /// converged, and another update at the same time is needed. Outputs are those of this update,
+  /// and inputs may be set before the next one; a step to a later time makes all remaining updates.
   bool again;
 } cpl_step_result;
 
@@ -486,32 +492,32 @@ typedef struct cpl_stepper cpl_stepper;
 
 typedef struct cpl_stepper_ops {
   // required
-  /// From the present time to t_end. Inputs are known up to t_limit >= t_end: a stepper that has
-  /// dense output may look ahead so far; others ignore it.
+  /// Advance from the present time to t_end. Inputs are valid up to t_limit >= t_end: a stepper
+  /// with dense output may integrate that far ahead; others ignore it.
   cpl_status (*step)(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result);
   // optional
-  /// The curve of an input for the steps that follow. NULL: inputs are held (set_real).
+  /// Set the curve of an input for the following steps. NULL: inputs are constant (set_real).
   cpl_status (*set_curve)(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
-  /// The largest step that will be accepted from here; INFINITY: any; NAN: it cannot tell.
+  /// The largest step that will be accepted from here; INFINITY: any; NAN: unknown.
   cpl_status (*max_step)(cpl_stepper* s, double* h);
-  /// Work ahead without moving the outputs, not past t_limit: from here on steps up to *until need
-  /// no further work, and nothing stops them before it. *until may be where it is: something is
-  /// due. When it is called with an earlier t_limit than it has come to, conditions are compared
-  /// there: two changes that show at neither end of its work may make *until smaller.
+  /// Integrate ahead, at most to t_limit, without changing the outputs: from here on steps up to
+  /// *until need no further integration and meet no event. *until may be the present time when an
+  /// event is due. A call with a t_limit before the time reached evaluates the conditions there:
+  /// two changes of sign within the interval, which its ends do not show, may make *until smaller.
   cpl_status (*ahead)(cpl_stepper* s, double t_limit, double* until);
   /// Write continuous states between steps, by their number in the description; the next step
   /// begins with an event update.
   cpl_status (*set_states)(cpl_stepper* s, const int32_t* states, size_t n, const double* values);
-  /// Whether a step of size zero is due here, because inputs that were given since the last step
-  /// make an event. *margin: how far the event indicators are beyond their change, in their own
-  /// units; negative: none has changed; NAN: it is not known, or no indicator is concerned.
+  /// Whether a step of size zero is due, because inputs set since the last step cause an event.
+  /// *margin: how far the event indicators are past their change of sign, in their own units;
+  /// negative: none has changed; NAN: unknown, or no indicator depends on the inputs.
   cpl_status (*wants_update)(cpl_stepper* s, bool* wanted, double* margin);
-  /// For a stepper that can be stepped to any time although some of its values keep points of their
-  /// own: the time a value belongs to, and when it is renewed next (INFINITY: not known). NULL: all
+  /// For a stepper that can step to any time although some of its values are updated at times of
+  /// their own: the time of a value, and that of its next update (INFINITY: unknown). NULL: all
   /// values belong to the time reached.
   cpl_status (*value_time)(cpl_stepper* s, uint32_t ref, double* since, double* next);
-  /// The next time after the present one at which outputs have a kink by themselves, as those of a
-  /// table have, not because of an input; INFINITY: none is known.
+  /// The next time at which outputs have a kink that no input causes, such as that of a table;
+  /// INFINITY: none is known.
   double (*next_break)(cpl_stepper* s, double tolerance);
 } cpl_stepper_ops;
 
@@ -528,11 +534,11 @@ typedef struct cpl_source cpl_source;
 typedef struct cpl_source_ops {
   const char* kind;
   void (*destroy)(cpl_source* src);  // accepts NULL; instances must be gone
-  // optional: NULL means "this kind of component is not in there"
+  // optional: NULL means "the source has no component of this kind"
   cpl_status (*make_model)(cpl_source* src, const char* name, cpl_model** out);
   cpl_status (*make_stepper)(cpl_source* src, const char* name, cpl_stepper** out);
-  /// Make all files that instances need: called before an instance is made in a process of its
-  /// own. *keep gets a descriptor that instances write to, or -1.
+  /// Create all files that instances need; called before an instance is made in a process of its
+  /// own. *keep gets a file descriptor that instances write to, or -1.
   cpl_status (*prepare)(cpl_source* src, int* keep);
 } cpl_source_ops;
 

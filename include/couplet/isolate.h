@@ -1,5 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Isolation: instances of a source run in processes of their own, so that a crash of a model ends
+// only its process.
+//
+//   cpl_source* isolated = NULL;
+//   cpl_isolate_def def = cpl_default_isolate_def();
+//   def.call_timeout = 10;
+//   cpl_status st = cpl_isolate(fmu, &def, &isolated);  // owns fmu from here on
+//   if (st >= 0) st = cpl_source_make_model(isolated, "pump", &model);
 #pragma once
 
 #include "couplet/interface.h"
@@ -8,18 +17,17 @@
 extern "C" {
 #endif
 
-/// How to keep the instances of a source apart. Start from cpl_default_isolate_def(), then change
-/// what you need.
+/// How to isolate instances. Start from cpl_default_isolate_def(), then change what you need.
 typedef struct cpl_isolate_def {
-  double call_timeout;  ///< [s]: a call that takes longer ends the instance; 0: any time is fine
+  double call_timeout;  ///< [s]: a call that takes longer ends the instance; 0: no limit
 } cpl_isolate_def;
 
 CPL_API cpl_isolate_def cpl_default_isolate_def(void);
 
-/// A source whose instances run in processes of their own, one each, behind shared memory. What an
-/// instance does to its process (a crash, exit(), the working folder, the floating-point
-/// environment, the locale, signal handlers) stays there; when the process ends, the call fails
-/// with CPL_ERR_MODEL and says how. Results are the same to the byte.
+/// Make a source whose instances run in one process each and communicate by shared memory. Effects
+/// of an instance on its process (a crash, exit(), the working folder, the floating-point
+/// environment, the locale, signal handlers) are confined to it. When the process ends, the call
+/// fails with CPL_ERR_MODEL and the cause. Results are identical to the byte.
 /// The processes end with their instances, and with the thread that made them.
 /// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone;
 ///           it owns `inner`, which must have no instances. After a failure the caller still does.

@@ -1,5 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Jacobians of models: blocks of partial derivatives, by the model's directional derivatives or by
+// finite differences with colouring.
+//
+//   cpl_jacobian* a = NULL;
+//   cpl_status st = cpl_state_space(model, 'A', &a);
+//   if (st >= 0) st = cpl_jacobian_evaluate(a, x, entries);  // n_states * n_states, by columns
+//   cpl_jacobian_destroy(a);
 #pragma once
 
 #include "couplet/interface.h"
@@ -9,7 +17,7 @@ extern "C" {
 #endif
 
 /// Partial derivatives of chosen outputs and derivatives of a model with respect to chosen states
-/// and inputs: the matrices A, B, C, D of the linearised model are such blocks, whole or in part.
+/// and inputs, such as the matrices A, B, C, D of the linearised model.
 typedef struct cpl_jacobian cpl_jacobian;
 
 /// What to differentiate. Start from cpl_default_jacobian_def(), then change what you need.
@@ -18,10 +26,10 @@ typedef struct cpl_jacobian_def {
   int32_t n_rows;
   const int32_t* columns;  ///< variables: states or inputs
   int32_t n_columns;
-  bool central;      ///< differences on both sides: more exact, twice the evaluations
+  bool central;      ///< central differences: more accurate, twice the evaluations
   bool differences;  ///< do not use the model's own directional derivatives
-  bool algebraics;   ///< the model is in its form with residuals: they may be rows, too, and
-                     ///< algebraic variables columns, all of them
+  bool algebraics;   ///< the model is in DAE form: residuals may be rows, too, and algebraic
+                     ///< variables columns, all of them
 } cpl_jacobian_def;
 
 CPL_API cpl_jacobian_def cpl_default_jacobian_def(void);
@@ -34,20 +42,20 @@ CPL_API cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def
                                        cpl_jacobian** out);
 CPL_API void cpl_jacobian_destroy(cpl_jacobian* j);  ///< Nullable: j
 
-/// Evaluate at the point the model is set to (time, states `x`, inputs); afterwards the model is
-/// there again. out[column * n_rows + row]. Allocates nothing.
+/// Evaluate at the present point of the model (time, states `x`, inputs), which is restored
+/// afterwards. out[column * n_rows + row]. Allocates nothing.
 CPL_API cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, double* out);
 
-/// How many evaluations of the model one cpl_jacobian_evaluate() takes.
+/// The number of model evaluations per cpl_jacobian_evaluate().
 CPL_API int32_t cpl_jacobian_cost(const cpl_jacobian* j);
 
-/// The four blocks of the linearisation, whole: 'A' (derivatives by states), 'B' (derivatives by
-/// inputs), 'C' (outputs by states), 'D' (outputs by inputs). Only Real, continuous inputs and
-/// outputs count.
+/// One of the four blocks of the linearisation: 'A' (derivatives by states), 'B' (derivatives by
+/// inputs), 'C' (outputs by states), 'D' (outputs by inputs). Only continuous Real inputs and
+/// outputs are included.
 CPL_API cpl_status cpl_state_space(cpl_model* m, char block, cpl_jacobian** out);
 
 /// Lists of variables: 'x' states, 'd' derivatives, 'u' continuous Real inputs, 'y' continuous Real
-/// outputs. Returns how many; writes at most `n` of them.
+/// outputs. Returns their number; writes at most `n` of them.
 CPL_API int32_t cpl_list_variables(const cpl_description* desc, char which, int32_t* out,
                                    int32_t n);
 

@@ -1,5 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Linearisation of a model at a point: the matrices of x' = A x + B u, y = C x + D u.
+//
+//   cpl_linear* l = NULL;
+//   cpl_linearize_def def = cpl_default_linearize_def();
+//   cpl_status st = cpl_linearize(model, &def, &l);
+//   if (st >= 0) printf("a11 = %g\n", l->a[0]);
+//   cpl_linear_destroy(l);
 #pragma once
 
 #include "couplet/interface.h"
@@ -13,7 +21,7 @@ typedef struct cpl_linearize_def {
   const char* const* only;  ///< states, inputs and outputs: names, or patterns with * and ?
   size_t n_only;            ///< 0: all
   bool lenient;             ///< items of `only` that match nothing are no error
-  const char* prefix;       ///< stands before every name, also when `only` is looked up. Nullable.
+  const char* prefix;       ///< of every name, also for matching `only`. Nullable.
 } cpl_linearize_def;
 
 CPL_API cpl_linearize_def cpl_default_linearize_def(void);
@@ -28,14 +36,13 @@ typedef struct cpl_linear {
   const double *a, *b, *c, *d;
 } cpl_linear;
 
-/// Linearise a model at the point it is set to (in continuous time, after initialisation);
-/// afterwards it is there again.
+/// Linearise a model at its present point (in continuous time, after initialisation), which is
+/// restored afterwards.
 ///
-/// The inputs and outputs of an aggregate are those of the whole (CPL_SIGNAL_INPUT and
-/// CPL_SIGNAL_OUTPUT); without any: the inputs of its parts that nothing is coupled to, and all
-/// outputs of its parts. Only Real, continuous ones count. An aggregate is linearised exactly from
-/// the blocks of its parts and the gradients of its couplings; a part that has no directional
-/// derivatives gives its blocks by central differences.
+/// The inputs and outputs of an aggregate are its signals (CPL_SIGNAL_INPUT and CPL_SIGNAL_OUTPUT);
+/// without any: the uncoupled inputs and all outputs of its models. Only continuous Reals are
+/// included. An aggregate is linearised exactly from the blocks of its models and the gradients of
+/// its couplings; blocks of models without directional derivatives are central differences.
 /// Owned:    *out by the caller, who calls cpl_linear_destroy().
 /// Returns:  CPL_ERR_INPUT when nothing matches an item of `only`, CPL_ERR_MODEL when a loop of
 ///           the aggregate is singular.

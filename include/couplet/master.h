@@ -1,10 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The composer "master": steppers and the links between them become one stepper. Values are handed
-// over at communication points; between them an input follows what is known of its source. All
-// steppers reach every communication point together, events included, whatever the order they are
-// listed in and however many threads step them.
+// The composer "master": steppers and the links between them become one stepper. Values are
+// exchanged at communication points; between them inputs are extrapolated. All steppers reach every
+// communication point and every event together; results depend neither on the order of the steppers
+// nor on the number of threads.
+//
+//   cpl_master_part parts[] = {{.stepper = left}, {.stepper = right}};
+//   cpl_master_link links[] = {{0, left_x, 1, right_s}, {1, right_F, 0, left_F}};
+//   cpl_master_def def = cpl_default_master_def();
+//   def.parts = parts, def.n_parts = 2, def.links = links, def.n_links = 2;
+//   def.step = 0.01;
+//   cpl_stepper* pair = NULL;
+//   cpl_status st = cpl_master(ctx, &def, &pair);  // owns left and right from here on
 #pragma once
 
 #include "couplet/interface.h"
@@ -14,25 +22,25 @@ extern "C" {
 #endif
 
 typedef enum cpl_master_algorithm {
-  CPL_MASTER_DETERMINATE,   ///< find the step all accept; rolls back
-  CPL_MASTER_JACOBI,        ///< all at once, inputs from the step before, no rollback
-  CPL_MASTER_GAUSS_SEIDEL,  ///< one after the other, inputs from this step where they are known
+  CPL_MASTER_DETERMINATE,   ///< finds the step that all accept, by rollback
+  CPL_MASTER_JACOBI,        ///< all at once, inputs from the previous step, no rollback
+  CPL_MASTER_GAUSS_SEIDEL,  ///< one after the other, inputs from this step where available
   CPL_MASTER_ITERATIVE,     ///< steps are repeated until inputs and outputs agree
 } cpl_master_algorithm;
 
-/// What becomes of values that need themselves at the same time.
+/// Treatment of algebraic loops.
 typedef enum cpl_on_loop {
-  CPL_LOOP_AUTO,     ///< iterate where all in the loop can, else delay, with a warning
+  CPL_LOOP_AUTO,     ///< iterate where all steppers in the loop can, else delay with a warning
   CPL_LOOP_ITERATE,  ///< solve it
   CPL_LOOP_DELAY,    ///< use the value of the last step, with a warning
-  CPL_LOOP_ERROR,    ///< refuse the system
+  CPL_LOOP_ERROR,    ///< reject the system
 } cpl_on_loop;
 
 /// How the error of a communication step is estimated.
 typedef enum cpl_step_estimate {
-  CPL_ESTIMATE_PREDICTOR,   ///< inputs as they were assumed against what they became
+  CPL_ESTIMATE_PREDICTOR,   ///< difference of extrapolated and actual inputs
   CPL_ESTIMATE_RICHARDSON,  ///< one step against two of half the size; needs rollback
-  CPL_ESTIMATE_ENERGY,      ///< energy that appears or vanishes in the bonds
+  CPL_ESTIMATE_ENERGY,      ///< energy that power bonds generate or dissipate
 } cpl_step_estimate;
 
 /// One stepper of a master.
@@ -42,15 +50,15 @@ typedef struct cpl_master_part {
   double step;           ///< of its own, a multiple of the master's; 0: the master's
 } cpl_master_part;
 
-/// target = factor * source + offset. Variables are indices into the parts' descriptions.
+/// target = factor * source + offset. Variables are indices into the steppers' descriptions.
 typedef struct cpl_master_link {
   int32_t source_part, source_var;
   int32_t target_part, target_var;
   double factor, offset;  ///< factor 0 counts as 1
 } cpl_master_link;
 
-/// A power bond: two linked inputs whose product is a power, such as a force and a velocity. What
-/// one side gives and the other takes should be the same; their difference is an error of the step.
+/// A power bond: two linked inputs whose product is a power, such as a force and a velocity. The
+/// powers at both sides should be equal; their difference is an error of the step.
 typedef struct cpl_master_bond {
   int32_t effort_part, effort_var;  ///< an input
   int32_t flow_part, flow_var;      ///< the input of the other side
@@ -65,22 +73,21 @@ typedef struct cpl_master_def {
   int32_t n_links;
   cpl_master_algorithm algorithm;
   cpl_on_loop on_loop;
-  int32_t order;     ///< of the polynomials inputs follow, 0 to 2; -1: 2 with a tolerance, 1 when
-                     ///< iterative, else 0
-  double step;       ///< longest communication step; 0: as far as step() is asked to go
+  int32_t order;     ///< of extrapolation, 0 to 2; -1: 2 with a tolerance, 1 when iterative, else 0
+  double step;       ///< maximum communication step; 0: each step() is one communication step
   double tolerance;  ///< relative, of the communication step; 0: the step is fixed
   double min_step;   ///< 0: a millionth of step
   cpl_step_estimate estimate;
   const cpl_master_bond* bonds;  ///< for CPL_ESTIMATE_ENERGY
   int32_t n_bonds;
-  double loop_tolerance;  ///< of loops, relative to each value's own size; 0: 1e-9
+  double loop_tolerance;  ///< of loops, relative to the size of each value; 0: 1e-9
   int32_t max_iterations;
-  /// Loops go round so many times in every step, whatever comes out; 0: until they are solved. At
-  /// the start and at events they are solved in any case.
+  /// Number of iterations of loops per step, without a test of convergence; 0: until they converge.
+  /// At the start and at events they are iterated until they converge in any case.
   int32_t fixed_iterations;
   bool strict;  ///< at most one stepper that neither rolls back nor predicts
-  /// So many step parts side by side; 0: as many as there are processors, where a step costs
-  /// enough to pay for it; 1: none but the caller's.
+  /// Number of threads that step; 0: one per processor, where steps cost enough; 1: only the
+  /// caller's thread.
   int32_t threads;
 } cpl_master_def;
 
@@ -91,52 +98,51 @@ CPL_API cpl_master_def cpl_default_master_def(void);
 /// Borrowed: def and what it points to, during the call.
 CPL_API cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper** out);
 
-//------------------------------------ what it did ------------------------------------
+//------------------------------ statistics and inspection ------------------------------
 
 typedef enum cpl_master_class {
   CPL_CLASS_ROLLS_BACK,
-  CPL_CLASS_LEGACY,  ///< can do neither
+  CPL_CLASS_LEGACY,  ///< neither rolls back nor predicts
   CPL_CLASS_PREDICTS,
 } cpl_master_class;
 
 typedef struct cpl_master_part_stats {
   const char* name;
   cpl_master_class kind;
-  int64_t steps;      ///< that were kept
-  int64_t rejected;   ///< that it cut short
-  int64_t rollbacks;  ///< how often it was set back
-  int64_t updates;    ///< steps of size zero
+  int64_t steps;     ///< accepted
+  int64_t rejected;  ///< steps that it did not complete
+  int64_t rollbacks;
+  int64_t updates;  ///< steps of size zero
 } cpl_master_part_stats;
 
 typedef struct cpl_master_stats {
   int64_t steps;       ///< communication steps
-  int64_t repeated;    ///< because someone rejected them, or the error was too large
+  int64_t repeated;    ///< after a rejection by a stepper or a failed error test
   int64_t iterations;  ///< of loops
   int64_t events;
 } cpl_master_stats;
 
 /// Returns: NULL when the stepper was not made by cpl_master().
 CPL_API const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s);
-/// Its communication step; 0: as far as it is asked to go, or not made by cpl_master().
+/// Its communication step; 0: that of step(), or not made by cpl_master().
 CPL_API double cpl_master_step_size(const cpl_stepper* s);
-/// How many steppers it has; 0: it was not made by cpl_master().
+/// The number of its steppers; 0: it was not made by cpl_master().
 CPL_API int32_t cpl_master_count(const cpl_stepper* s);
 CPL_API cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i);
 CPL_API cpl_master_part_stats cpl_master_part_stats_at(const cpl_stepper* s, int32_t i);
 
-/// What cannot be seen from outside, for people: the links that are delayed and the loops that are
-/// iterated, as texts. Returns how many there are of the kind; writes at most n.
+/// Delayed links and iterated loops, as texts for users. Returns their number; writes at most n.
 typedef enum cpl_master_fact { CPL_FACT_DELAYED, CPL_FACT_LOOP } cpl_master_fact;
 CPL_API size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out,
                                 size_t n);
 
-/// How it was made. Lists are left out.
+/// The definition it was made from, without the lists.
 CPL_API cpl_master_def cpl_master_settings(const cpl_stepper* s);
 
-/// A link as it is carried out.
+/// A link as the master executes it.
 typedef struct cpl_master_link_info {
   int32_t source_part, target_part;
-  const char *source, *target;  ///< variables of these parts
+  const char *source, *target;  ///< variables of these steppers
   double factor, offset;
   bool delayed;   ///< an output that depends on it lags one communication step behind
   bool iterated;  ///< an unknown of a loop
@@ -144,7 +150,7 @@ typedef struct cpl_master_link_info {
 CPL_API int32_t cpl_master_link_count(const cpl_stepper* s);
 CPL_API cpl_master_link_info cpl_master_link_at(const cpl_stepper* s, int32_t i);
 
-/// What a communication step does, in its order; calls of the same level do not need each other.
+/// The calls of a communication step, in their order; calls of the same level are independent.
 typedef struct cpl_master_call {
   const char* kind;  ///< "step", "get", "set", "loop"
   int32_t level;

@@ -1,5 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Compares results with a reference, with tolerances for values and for shifts in time.
+//
+//   cpl_match_def def = cpl_default_match_def();
+//   cpl_match_result r = cpl_match(reference, results, &def);
+//   if (!r.matches) printf("%s differs\n", reference->names[r.worst]);
 #pragma once
 
 #include "couplet/table.h"
@@ -8,32 +14,31 @@
 extern "C" {
 #endif
 
-/// When results count as equal to a reference. Start from cpl_default_match_def(), then change what
-/// you need.
+/// When results match a reference. Start from cpl_default_match_def(), then change what you need.
 typedef struct cpl_match_def {
-  double value;  ///< distance allowed, as a part of the range of the reference; 0.02
-  double time;   ///< shift in time allowed, as a part of the run; 0.002
-  double share;  ///< of the points of the reference, and of the time, that must agree; 0.99
-  double shift;  ///< [s] by which the reference runs ahead: its t belongs to t + shift here; 0
-  double stop;   ///< [s] later points of the reference are not asked for; INFINITY
+  double value;  ///< allowed distance, as a fraction of the range of the reference; 0.02
+  double time;   ///< allowed shift in time, as a fraction of the run; 0.002
+  double
+      share;  ///< fraction of the points of the reference, and of the time, that must match; 0.99
+  double shift;  ///< [s] added to the times of the reference; 0
+  double stop;   ///< [s] later points of the reference are ignored; INFINITY
 } cpl_match_def;
 
 CPL_API cpl_match_def cpl_default_match_def(void);
 
 typedef struct cpl_match_result {
   bool matches;
-  ptrdiff_t worst;  ///< column of the reference with the most points off; -1: all are fine
-  double off;       ///< the part of its points that are off, or of the time in which results are
+  ptrdiff_t worst;  ///< column of the reference with the most mismatches; -1: all match
+  double off;       ///< fraction of its points, or of the time, that does not match
   bool missing;     ///< the results have no such column
   bool units;       ///< its unit cannot be converted to that of the results
 } cpl_match_result;
 
 /// Compare results with a reference in both directions: every column of the reference must be in
 /// the results, the results must pass near the points of the reference, and stay near it between
-/// them (where nobody knows a coarse reference, the bend of its points is allowed for). A point of
-/// the reference that is NaN counts for nothing, a NaN in the results near a point does not match
-/// it. Where both columns have units the reference is converted. Neither table needs to pass
-/// cpl_table_check().
+/// them (with an allowance for the curvature of a coarse reference). Points of the reference that
+/// are NaN are ignored; a NaN in the results near a point does not match it. Where both columns
+/// have units the reference is converted. Neither table needs to pass cpl_table_check().
 CPL_API cpl_match_result cpl_match(const cpl_table* reference, const cpl_table* results,
                                    const cpl_match_def* def);
 

@@ -33,20 +33,20 @@ typedef enum cpl_type {
   CPL_BOOLEAN,
   CPL_ENUMERATION,
   CPL_STRING,
-  CPL_BINARY,  ///< bytes; not in models written in C, as the next
+  CPL_BINARY,  ///< bytes; like Clocks not available in models written in C
   CPL_CLOCK,   ///< active (1) or not (0) at an event
 } cpl_type;
 
 /// One variable, or an array of them. Only the name is required.
 typedef struct cpl_declaration {
-  const char* name;         ///< "h"; with size 3: "x" stands for x[1], x[2], x[3]
+  const char* name;         ///< "h"; with size 3, "x" declares x[1], x[2], x[3]
   double start;             ///< start value of all but Strings
   const char* unit;         ///< "m/s"; Nullable
   const char* description;  ///< Nullable
   int size;                 ///< 0: a scalar, n: an array of n elements
   cpl_type type;            ///< CPL_REAL by default; states are always Real
-  /// Both 0: no limits. A positive min alone has no max, a negative max alone no min; zero is a
-  /// limit beside the other one: .min = 0, .max = INFINITY.
+  /// Both 0: no limits. A positive min alone means no max, a negative max alone no min; zero is a
+  /// limit only together with the other one: .min = 0, .max = INFINITY.
   double min, max;
   double nominal;            ///< 0: not given
   bool output;               ///< also an output of the model (states and discrete variables)
@@ -56,7 +56,7 @@ typedef struct cpl_declaration {
   const char* const* items;  ///< names of an Enumeration's items 1, 2, ..., NULL at the end
 } cpl_declaration;
 
-/// A String: a parameter unless said otherwise.
+/// The role of a String; a parameter by default.
 typedef enum cpl_string_role {
   CPL_STRING_PARAMETER,
   CPL_STRING_INPUT,
@@ -76,13 +76,13 @@ typedef struct cpl_model_host {
   void (*report)(const struct cpl_model_host* host, const char* text);
 } cpl_model_host;
 
-/// What a model function sees. Pointers stay valid during the call only.
+/// The arguments of a model function. Pointers are valid during the call only.
 typedef struct cpl_values {
   double t;
   const double* x;       ///< continuous states
   const double* u;       ///< inputs
   const double* p;       ///< parameters
-  const double* w;       ///< discrete variables: they keep their value between events
+  const double* w;       ///< discrete variables: constant between events
   const char* const* s;  ///< Strings
   void* memory;          ///< def.memory_size bytes, zeroed at the start
   const cpl_model_host* host;
@@ -94,10 +94,10 @@ typedef struct cpl_event_actions {
   double* x;              ///< states, e.g. a velocity that jumps
   double* w;              ///< discrete variables, e.g. switches
   const char** s;         ///< Strings; set to a literal or to text in memory
-  const int8_t* crossed;  ///< per indicator: +1 or -1 when it changed its side upwards or downwards
-                          ///< in the step that led here, else 0
-  bool time_event;        ///< the time that next_time asked for has come
-  double next_time;       ///< set it to ask for a time event; INFINITY: none
+  const int8_t* crossed;  ///< per indicator: +1 or -1 when its sign changed upwards or downwards in
+                          ///< the last step, else 0
+  bool time_event;        ///< the time set as next_time is reached
+  double next_time;       ///< set it to request a time event; INFINITY: none
   bool again;             ///< set it to be called once more at this time
   bool terminate;         ///< set it to end the simulation
 } cpl_event_actions;
@@ -121,19 +121,19 @@ static inline int cpl_model_error(const cpl_values* v, const char* fmt, ...) {
   return CPL_MODEL_ERROR;
 }
 
-/// A declared dependency: `of` is an output or "der(state)"; `on` lists names of states and inputs
-/// with blanks between them (an array name stands for all its elements). Kinds: NULL (the general
-/// case), "constant", "fixed", "tunable" or "discrete" - how the partial derivative varies.
+/// A declared dependency: `of` is an output or "der(state)"; `on` lists names of states and inputs,
+/// separated by blanks (the name of an array means all its elements). `kind` is the variability of
+/// the partial derivative: NULL (the general case), "constant", "fixed", "tunable" or "discrete".
 typedef struct cpl_dependency {
   const char* of;
   const char* on;
   const char* kind;
 } cpl_dependency;
 
-/// A constraint that is a residual before it was differentiated.
+/// A constraint that is a residual before index reduction.
 typedef struct cpl_formulation {
-  int residual;  ///< which, from 0
-  int index;     ///< of it as it is: 2 when it was differentiated once, 3 when it was twice
+  int residual;  ///< its number, from 0
+  int index;     ///< of the constraint: 2 when it was differentiated once, 3 when twice
 } cpl_formulation;
 
 /// The model. States, inputs, parameters, ... are lists ended by a declaration without a name.
@@ -156,15 +156,15 @@ typedef struct cpl_model_def {
   int (*output_values)(const cpl_values* v, double* y);
   /// An event happens where one of z changes between positive and not positive.
   int (*indicators)(const cpl_values* v, double* z);
-  /// After parameters, inputs and start values are known, before time starts. a->x and a->w may be
-  /// changed; next_time asks for the first time event.
+  /// Called once parameters, inputs and start values are set, before time starts. a->x and a->w may
+  /// be changed; next_time requests the first time event.
   int (*initialize)(const cpl_values* v, cpl_event_actions* a);
   /// Called at every event. Nullable: events change nothing.
   int (*event)(const cpl_values* v, cpl_event_actions* a);
-  /// Called after every accepted step; set *event to be given one. Nullable.
+  /// Called after every accepted step; set *event to request a step event. Nullable.
   int (*completed_step)(const cpl_values* v, bool* event);
-  /// Directional derivatives: d_dx = df/dx*d_x + df/du*d_u, d_y likewise. d_dx or d_y may be NULL
-  /// when not wanted. Nullable: differences are used.
+  /// Directional derivatives: d_dx = df/dx*d_x + df/du*d_u, d_y likewise. d_dx or d_y is NULL when
+  /// it is not needed. Nullable: differences are used.
   int (*directional)(const cpl_values* v, const double* d_x, const double* d_u, double* d_dx,
                      double* d_y);
   /// Releases what initialize put into v->memory. Nullable.
@@ -177,27 +177,27 @@ typedef struct cpl_model_def {
   double start_time, stop_time, tolerance, step_size;  ///< default experiment; 0: not given
   const char *author, *version, *license;              ///< Nullable
 
-  // Constraints 0 = c(t, x, u, p, w): what the exact solution satisfies by itself and step errors
-  // drift away from (a length, an energy). The solver brings the states back.
-  int n_constraints;  ///< most that can be active at a time
-  /// How many of them are active, the first ones; asked after every event. Nullable: all.
+  // Constraints 0 = c(t, x, u, p, w): equations that the exact solution satisfies by itself and the
+  // numerical one drifts away from (a length, an energy). The solver projects the states back.
+  int n_constraints;  ///< maximum number that is active at a time
+  /// The number of active constraints, which come first; called after every event. Nullable: all.
   int (*active_constraints)(const cpl_values* v);
   /// Required with constraints.
   int (*constraints)(const cpl_values* v, double* c);
   /// dc/dx, row after row: jac[i * number of states + j]. Nullable: differences are used.
   int (*constraint_jacobian)(const cpl_values* v, double* jac);
-  /// The model's own way onto its constraints: the change dx of the states. Nullable: the shortest
-  /// way in units of the tolerances is taken, which is the better one as a rule.
+  /// The model's own projection: the change dx of the states. Nullable: the solver projects with
+  /// the smallest change in units of the tolerances, which is usually better.
   int (*projection)(const cpl_values* v, double* dx);
 
-  // Algebraic variables z, given by as many residuals 0 = g(t, x, z, u, p, w) that can be solved
+  // Algebraic variables z, defined by as many residuals 0 = g(t, x, z, u, p, w) that can be solved
   // for them. With `--solver ida` they are integrated together with the states; otherwise, and at
   // events, they are solved for in every evaluation.
-  const cpl_declaration* algebraics;  ///< start values are guesses, and nominals matter
+  const cpl_declaration* algebraics;  ///< start values are guesses; nominals scale the iteration
   /// Required with algebraic variables.
   int (*residuals)(const cpl_values* v, double* g);
-  /// Per constraint, where constraints are residuals that were differentiated. Nullable: they are
-  /// something else.
+  /// One per constraint, where constraints are residuals before index reduction. Nullable: they are
+  /// unrelated to the residuals.
   const cpl_formulation* formulations;
 } cpl_model_def;
 

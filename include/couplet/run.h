@@ -1,5 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Runs a stepper from start to stop: start values, inputs, recorded variables.
+//
+//   cpl_run_def def = cpl_default_run_def();
+//   def.stop_time = 2;
+//   def.on_columns = open_file, def.on_point = write_row, def.user = &file;
+//   cpl_run_stats stats;
+//   cpl_status st = cpl_run(stepper, &def, &stats);
+//   if (st >= 0) printf("%lld points\n", (long long)stats.points);
 #pragma once
 
 #include "couplet/solver.h"
@@ -9,7 +18,7 @@
 extern "C" {
 #endif
 
-//------------------------------------ what is recorded ------------------------------------
+//------------------------------------ recording ------------------------------------
 
 /// One recorded variable.
 typedef struct cpl_column {
@@ -21,7 +30,8 @@ typedef struct cpl_column {
   bool is_unsigned;  ///< of integers: all 64 bits are digits
 } cpl_column;
 
-/// A recorded value; the column's type says which member (integers: Integer, Boolean, Enumeration).
+/// A recorded value; the member follows from the column's type (Integer, Boolean and Enumeration:
+/// integer).
 typedef union cpl_value {
   double real;
   int64_t integer;
@@ -31,14 +41,14 @@ typedef union cpl_value {
 /// Called before the first point with the columns (without time), valid until the run ends.
 typedef cpl_status cpl_columns_fn(void* user, const cpl_column* columns, size_t n);
 
-/// Called at every output point; both sides of an event come with the same t. values[i] belongs to
-/// columns[i] and is valid during the call only.
+/// Called at every output point; at an event twice with the same t, before and after it. values[i]
+/// belongs to columns[i] and is valid during the call only.
 typedef cpl_status cpl_point_fn(void* user, double t, const cpl_value* values);
 
-//------------------------------------ what is given ------------------------------------
+//------------------------------------ settings ------------------------------------
 
-/// An input as a function of time: a column of a table, or a callback (a smooth function; jumps
-/// belong into tables).
+/// An input as a function of time: a column of a table, or a callback (a smooth function; use a
+/// table for discontinuities).
 typedef struct cpl_input {
   const char* name;
   const cpl_table* table;  ///< Nullable: the callback
@@ -52,7 +62,7 @@ typedef struct cpl_run_def {
   double start_time, stop_time;
   double interval;   ///< between output points; 0: `step` for steppers, else a 500th of the run
   double step;       ///< communication step of steppers without dense output; 0: `interval`
-  double tolerance;  ///< told to the component; 0: not told
+  double tolerance;  ///< passed to the component (cpl_setup); 0: none
   const cpl_start* starts;
   size_t n_starts;
   const cpl_input* inputs;
@@ -62,16 +72,16 @@ typedef struct cpl_run_def {
   cpl_columns_fn* on_columns;                 ///< Nullable
   cpl_point_fn* on_point;                     ///< Nullable
   void (*on_progress)(void* user, double t);  ///< called after every step of the run. Nullable.
-  /// Called now and then, ten times a second at the most, also between output points: the time
-  /// that the steps inside have come to, and the length of the last one. Nullable.
+  /// Called at most ten times per second, also between output points: the time reached by the
+  /// solver's steps, and the size of the last one. Nullable.
   void (*on_step)(void* user, double t, double h);
-  void* user;  ///< handed to the four
+  void* user;  ///< passed to the four functions
 } cpl_run_def;
 
 typedef struct cpl_run_stats {
   cpl_solver_stats solver;      ///< of a model under integrate, of all modes; else zero
   int64_t communication_steps;  ///< of a stepper
-  int64_t refused_steps;        ///< that it cut short
+  int64_t refused_steps;        ///< steps that it did not complete
   int64_t points;               ///< recorded
   double reached;               ///< simulated time
   bool terminated;              ///< the model ended the run before the stop time
@@ -86,7 +96,7 @@ CPL_API cpl_run_def cpl_default_run_def(void);
 /// Order:    once per stepper; call its reset before the next run.
 /// Nullable: stats
 /// Returns:  CPL_TERMINATE when the model ended the run, CPL_ERR_CANCELLED when it was cancelled
-///           (cpl_context_def.cancel). Points up to a failure were handed to on_point.
+///           (cpl_context_def.cancel). on_point has received all points before a failure.
 CPL_API cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats);
 
 //------------------------------------ step by step ------------------------------------

@@ -1,5 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Opens model files, and defines systems of models: read from a system file (docs/system-file.md),
+// made by calls, or both. couplet/assemble.h builds a definition.
+//
+//   cpl_system_def* def = NULL;
+//   cpl_status st = cpl_system_def_create(ctx, &def);
+//   cpl_member_def left = cpl_default_member_def();
+//   left.name = "left", left.kind = CPL_MEMBER_FMU, left.path = "left.fmu";
+//   if (st >= 0) st = cpl_system_def_add_model(def, &left);
+//   ...
+//   if (st >= 0) st = cpl_system_def_connect(def, "left.F", "right.F");
+//   if (st >= 0) st = cpl_system_build_owned(ctx, def, &source);  // couplet/assemble.h
 #pragma once
 
 #include "couplet/interface.h"
@@ -14,12 +26,12 @@ extern "C" {
 /// How to open a model file. Start from cpl_default_open_def(), then change what you need.
 typedef struct cpl_open_def {
   const char* path;  ///< .fmu (or a folder with its files) or .c
-  const char*
-      call_log;  ///< FMUs: file that records every FMI call with arguments and result. Nullable.
+  /// FMUs: file that records every FMI call with arguments and result. Nullable.
+  const char* call_log;
   const cpl_start* starts;  ///< FMUs: start values that will be set (see cpl_fmu_def). Nullable.
   size_t n_starts;
   bool isolate;              ///< instances run in processes of their own (couplet/isolate.h)
-  double call_timeout;       ///< then: [s] that a call may take; 0: any time is fine
+  double call_timeout;       ///< of isolated instances, per call [s]; 0: no limit
   void* calls;               ///< FMUs: see cpl_fmu_def. Nullable.
   const char* calls_prefix;  ///< likewise
 } cpl_open_def;
@@ -32,16 +44,15 @@ CPL_API cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_sourc
 
 //------------------------------------ definition of a system ------------------------------------
 
-/// Models and what connects them, as a system file says it (docs/system-file.md): texts that are
-/// checked against the models when the system is built. It can be read from a file, made by calls,
-/// or read and then changed. All texts given to the functions below are copied.
+/// Models and connections as in a system file (docs/system-file.md): texts that are checked against
+/// the models when the system is built. All texts passed to the functions below are copied.
 typedef struct cpl_system_def cpl_system_def;
 
 /// Owned: *out by the caller, who calls cpl_system_def_destroy().
 CPL_API cpl_status cpl_system_def_create(cpl_context* ctx, cpl_system_def** out);
 CPL_API void cpl_system_def_destroy(cpl_system_def* def);  ///< Nullable: def
 
-/// Read a system file. Nested systems are not read yet.
+/// Read a system file, without its nested systems.
 /// Owned:   *out by the caller, who calls cpl_system_def_destroy().
 /// Returns: CPL_ERR_INPUT with file, line and column of what is wrong; *out is then NULL.
 CPL_API cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_def** out);
@@ -64,7 +75,7 @@ typedef enum cpl_member_kind {
 typedef enum cpl_member_as {
   CPL_AS_DEFAULT,         ///< what the file has; model exchange where it has both
   CPL_AS_MODEL_EXCHANGE,  ///< `as: me`
-  CPL_AS_CO_SIMULATION,   ///< `as: cs`: what has no solver of its own gets one
+  CPL_AS_CO_SIMULATION,   ///< `as: cs`: a model without a solver of its own gets one
 } cpl_member_as;
 
 /// A model of the system. Start from cpl_default_member_def(), then change what you need.
@@ -82,15 +93,16 @@ typedef struct cpl_member_def {
 
 CPL_API cpl_member_def cpl_default_member_def(void);
 
-/// Borrowed: source and system, until the definition and what was built from it are gone.
+/// Borrowed: source and system, for the life of the definition and of systems built from it.
 CPL_API cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* member);
 
-/// Run all models, those of nested systems too, in processes of their own (`all`), or only those
-/// whose members say so. A call that takes longer than call_timeout [s] ends the run; 0: none does.
+/// Run all models, including those of nested systems, in processes of their own (`all`), or only
+/// members with `isolate`. A call that takes longer than call_timeout [s] ends the run; 0: no
+/// limit.
 CPL_API cpl_status cpl_system_def_isolate(cpl_system_def* def, bool all, double call_timeout);
 
-/// Record every call of every FMU, those of nested systems too, in a file that is made when the
-/// system is built. A system without FMUs cannot be built then.
+/// Record every call of every FMU, including nested systems, in a file that is created when the
+/// system is built. Building a system without FMUs then fails.
 CPL_API cpl_status cpl_system_def_call_log(cpl_system_def* def, const char* path);
 
 /// A constant that expressions may use; its value may be an expression of other parameters.
@@ -103,8 +115,8 @@ typedef enum cpl_interpolation {
   CPL_INTERPOLATE_HOLD,
 } cpl_interpolation;
 
-/// An input of the system: exactly one of expression, file, table or callback, or none of them:
-/// then it is an input of the whole, which a surrounding system sets.
+/// An input of the system: one of expression, file, table or callback; without any of them it is an
+/// external input, which an enclosing system sets.
 /// Start from cpl_default_input_def(), then change what you need.
 typedef struct cpl_input_def {
   const char* name;
@@ -114,21 +126,21 @@ typedef struct cpl_input_def {
   const char* column;                     ///< of file or table. Nullable: the input's name.
   cpl_interpolation interpolation;        ///< of file or table
   double (*value)(void* user, double t);  ///< a smooth function. Nullable.
-  void* user;                             ///< handed to value
-  const char* start;                      ///< of an input of the whole. Nullable.
-  const char* unit;  ///< of its values. Nullable: the column's, or that of what it is connected to
+  void* user;                             ///< passed to value
+  const char* start;                      ///< of an external input. Nullable.
+  const char* unit;  ///< of its values. Nullable: that of the column or of the connected variable
 } cpl_input_def;
 
 CPL_API cpl_input_def cpl_default_input_def(void);
 
-/// Borrowed: table and user, until the definition and what was built from it are gone.
+/// Borrowed: table and user, for the life of the definition and of systems built from it.
 CPL_API cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input_def* input);
 
-/// A coupling function u = c(t, y) of a program. Functions return 0, 1: cannot be evaluated here
-/// (a shorter step may help), or a negative number, which ends the run.
+/// A coupling function u = c(t, y) of a program. Functions return 0; 1 when they cannot be
+/// evaluated at this point (a shorter step may help); or a negative number, which ends the run.
 /// Start from cpl_default_coupling_def(), then change what you need.
 typedef struct cpl_coupling_def {
-  /// Names of what it reads, "model.variable", inputs and parameters, in the order of y.
+  /// Names of the values it reads, "model.variable", inputs and parameters, in the order of y.
   const char* const* reads;
   size_t n_reads;
   /// `reads` is not given: y holds every output of every model, models in the order in which they
@@ -137,8 +149,8 @@ typedef struct cpl_coupling_def {
   int (*value)(void* user, double t, const double* y, double* u);
   /// du[i] is the derivative of u in y[i]. Nullable: differences are used.
   int (*gradient)(void* user, double t, const double* y, double* du);
-  bool constant;  ///< the gradient never changes: it is asked for once
-  void* user;     ///< handed to both
+  bool constant;  ///< the gradient is constant: it is evaluated once
+  void* user;     ///< passed to both
 } cpl_coupling_def;
 
 CPL_API cpl_coupling_def cpl_default_coupling_def(void);
@@ -147,31 +159,31 @@ CPL_API cpl_coupling_def cpl_default_coupling_def(void);
 typedef struct cpl_connection_def {
   const char* target;  ///< an input, "model.input"
   const char* source;  ///< a name, or an expression over outputs, inputs and parameters
-  bool convert;        ///< `convert: true`: types may differ, and numbers are rounded on the way
-  bool keep_units;     ///< `convert-units: false`: numbers are taken as they are
+  bool convert;        ///< `convert: true`: types may differ; numbers are rounded
+  bool keep_units;     ///< `convert-units: false`: no unit conversion
 } cpl_connection_def;
 
 CPL_API cpl_connection_def cpl_default_connection_def(void);
 CPL_API cpl_status cpl_system_def_add_connection(cpl_system_def* def,
                                                  const cpl_connection_def* connection);
-/// The same without conversions that lose something.
+/// The same with the defaults: no lossy conversion of types.
 CPL_API cpl_status cpl_system_def_connect(cpl_system_def* def, const char* target,
                                           const char* source);
-/// The same to a function of the program.
-/// Borrowed: user, until the definition and what was built from it are gone.
+/// Connect an input to a function of the program.
+/// Borrowed: user, for the life of the definition and of systems built from it.
 CPL_API cpl_status cpl_system_def_couple(cpl_system_def* def, const char* target,
                                          const cpl_coupling_def* coupling);
 
-/// An equation that the exact solution satisfies: "p.x^2 + p.y^2 = 1", "energy = at start" (what
-/// the left side was then), or an expression that stays zero. The states are kept on it.
+/// An equation that the exact solution satisfies: "p.x^2 + p.y^2 = 1", "energy = at start" (equal
+/// to its initial value), or an expression that stays zero. The states are projected onto it.
 CPL_API cpl_status cpl_system_def_add_constraint(cpl_system_def* def, const char* name,
                                                  const char* equation);
 
-/// An output of the whole, for a surrounding system.
+/// An output of the system, for an enclosing system.
 CPL_API cpl_status cpl_system_def_add_output(cpl_system_def* def, const char* name,
                                              const char* source);
 
-/// Something that happens from outside: when a condition becomes true, or at given times.
+/// An event of the system: when a condition becomes true, or at given times.
 /// Start from cpl_default_event_def(), then change what you need.
 typedef struct cpl_event_def {
   const char* name;
@@ -185,14 +197,14 @@ typedef struct cpl_event_def {
 CPL_API cpl_event_def cpl_default_event_def(void);
 CPL_API cpl_status cpl_system_def_add_event(cpl_system_def* def, const cpl_event_def* event);
 
-/// Record this too: a name, or a pattern with * and ?. Without any: every output and state.
+/// Record a variable: a name, or a pattern with * and ?. Without any: every output and state.
 CPL_API cpl_status cpl_system_def_add_record(cpl_system_def* def, const char* name);
 
-/// How to simulate; NAN and NULL: not said. Start from cpl_default_experiment_def().
+/// How to simulate; NAN and NULL: not given. Start from cpl_default_experiment_def().
 typedef struct cpl_experiment_def {
   double start, stop;
   double interval;         ///< between output points
-  double step;             ///< fixed-step solvers: the step; others: the longest step
+  double step;             ///< fixed-step solvers: the step; others: the maximum step
   double rtol, atol;       ///< tolerances
   const char* solver;      ///< Nullable
   const char* linear;      ///< how cvode solves its linear systems: "direct", "gmres". Nullable
@@ -202,15 +214,15 @@ typedef struct cpl_experiment_def {
 
 CPL_API cpl_experiment_def cpl_default_experiment_def(void);
 
-/// Takes over what is said; the rest stays as it was.
+/// Set the members that are given; the others are unchanged.
 CPL_API cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
                                                  const cpl_experiment_def* experiment);
 CPL_API cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def);
-/// ManagerPort of a composite model; 0: it says none.
+/// ManagerPort of a composite model; 0: not given.
 CPL_API int32_t cpl_system_def_manager_port(const cpl_system_def* def);
 
-/// How steppers in the system are coupled (couplet/master.h says what the words mean); NAN, -1 and
-/// NULL: not said. Start from cpl_default_cosimulation_def(), then change what you need.
+/// How steppers in the system are coupled (terms as in couplet/master.h); NAN, -1 and NULL: not
+/// given. Start from cpl_default_cosimulation_def(), then change what you need.
 typedef struct cpl_cosimulation_def {
   const char* algorithm;  ///< "determinate", "jacobi", "gauss-seidel", "iterative"
   const char* on_loop;    ///< "auto", "iterate", "delay", "error"
@@ -218,7 +230,7 @@ typedef struct cpl_cosimulation_def {
   const char* legacy;     ///< "warn", "error"
   double step, tolerance, min_step, loop_tolerance;
   int32_t order, iterations, threads;
-  int32_t fixed_iterations;     ///< of loops, whatever comes out; -1: until they are solved
+  int32_t fixed_iterations;  ///< of loops, without a test of convergence; -1: until they converge
   const cpl_assignment* steps;  ///< steps of single models: name, number
   size_t n_steps;
   const cpl_assignment* bonds;  ///< power bonds: the input with the effort, the one with the flow
@@ -227,16 +239,16 @@ typedef struct cpl_cosimulation_def {
 
 CPL_API cpl_cosimulation_def cpl_default_cosimulation_def(void);
 
-/// Takes the place of what was said before. All texts are copied.
+/// Replaces earlier settings. All texts are copied.
 CPL_API cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def,
                                                    const cpl_cosimulation_def* how);
 
-//------------------------------------ questions ------------------------------------
+//------------------------------------ inspection ------------------------------------
 
 typedef struct cpl_member_info {
   const char* name;
   const char* path;     ///< Nullable: it has no file
-  const char* command;  ///< of a composite model: the program that runs it. Nullable: couplet does
+  const char* command;  ///< of a composite model: the program that runs it. Nullable: couplet
 } cpl_member_info;
 
 /// The i-th model of a definition; false: there are no more.
@@ -244,20 +256,20 @@ CPL_API bool cpl_system_def_member(const cpl_system_def* def, size_t i, cpl_memb
 
 //------------------------------------ modes ------------------------------------
 
-/// Another mode of a system with a variable structure; such a system has no models, connections,
-/// outputs and events of its own. *mode is filled like any definition and belongs to `def`.
+/// Add a mode to a system of variable structure; such a system has no models, connections, outputs
+/// and events of its own. *mode is filled like any definition and belongs to `def`.
 CPL_API cpl_status cpl_system_def_add_mode(cpl_system_def* def, const char* name,
                                            cpl_system_def** mode);
-/// The mode to begin with.
+/// Set the initial mode.
 CPL_API cpl_status cpl_system_def_set_start_mode(cpl_system_def* def, const char* name);
 
-/// A way out of a mode. Start from cpl_default_transition_def(), then change what you need.
+/// A transition. Start from cpl_default_transition_def(), then change what you need.
 typedef struct cpl_transition_def {
   const char* to;         ///< the mode that follows
   const char* when;       ///< a condition. Nullable: `at`, or on_terminate alone.
   const char* const* at;  ///< times: numbers or constant expressions. Nullable.
   size_t n_at;
-  bool on_terminate;           ///< when the model itself wishes to stop (and `when` holds then)
+  bool on_terminate;           ///< when the model requests termination (and `when` is true)
   const char* entry;           ///< "follow", "error", "wait". Nullable: "follow"
   const cpl_assignment* sets;  ///< of the new mode, from values of the old one
   size_t n_sets;
@@ -267,15 +279,14 @@ CPL_API cpl_transition_def cpl_default_transition_def(void);
 CPL_API cpl_status cpl_system_def_add_transition(cpl_system_def* def, const char* mode,
                                                  const cpl_transition_def* leave);
 
-/// An output of the whole: `source` in every mode, or in each mode what `in` says: mode, source.
+/// An output of the system: `source` in every mode, or one source per mode (`in`: mode, source).
 /// Nullable: source, or in
 CPL_API cpl_status cpl_system_def_observe(cpl_system_def* def, const char* name, const char* source,
                                           const cpl_assignment* in, size_t n_in);
 
 //------------------------------------ changes ------------------------------------
 
-/// Give "model.variable" another start value, or a parameter or an input of the whole another
-/// value.
+/// Change the start value of "model.variable", or the value of a parameter or an external input.
 CPL_API cpl_status cpl_system_def_set(cpl_system_def* def, const char* name, const char* value);
 
 #ifdef __cplusplus

@@ -1,15 +1,21 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Delay lines across machines: one process is the manager, which sees the parts as if they were its
-// own; each part runs in another process, wherever that is, and sends its waves straight to its
-// neighbours. Every connection is encrypted, and nobody without one of the keys of a run gets in.
-// Results are the same to the byte as in one process.
+// Delay lines across machines: the manager hosts the run; each component runs in a peer, a process
+// on any machine, and exchanges waves directly with its neighbours. Every connection is encrypted
+// and authenticated by a key of the run. Results are identical to the byte to those of one process.
 //
-// The manager builds the system as always, with cpl_tlm_def.serve (or cpl_stepper_def.serve); the
-// others open the same files, with cpl_tlm_def.join, and then run their part:
-//   cpl_tlm_join(ctx, &def, &join); ... cpl_system_stepper(source, &stepper_def, &s);
-//   cpl_tlm_join_run(join, s);
+// The manager builds the system with cpl_tlm_def.serve (or cpl_stepper_def.serve). A peer opens the
+// same files with cpl_tlm_def.join and runs its component:
+//
+//   cpl_tlm_join_def def = cpl_default_tlm_join_def();
+//   def.key_file = "mass.join";
+//   cpl_status st = cpl_tlm_join_open(ctx, &def, &join);
+//   stepper_def.join = join;
+//   if (st >= 0) st = cpl_system_stepper(source, &stepper_def, &stepper);
+//   if (st >= 0) st = cpl_tlm_join_run(join, stepper);
+//   cpl_stepper_destroy(stepper);
+//   cpl_tlm_join_close(join);
 #pragma once
 
 #include "couplet/solver.h"
@@ -22,39 +28,38 @@ extern "C" {
 
 /// How to serve. Start from cpl_default_tlm_serve_def(), then change what you need.
 typedef struct cpl_tlm_serve_def {
-  const char* address;  ///< "HOST:PORT" or "HOST": where to listen; Nullable: on this machine only,
-                        ///< at any port
-  const char* watch_address;  ///< the same for who watches. Nullable: any port at the same host
+  const char* address;  ///< endpoint, "HOST:PORT" or "HOST"; Nullable: this machine only, any port
+  const char* watch_address;  ///< endpoint for observers. Nullable: any port at the same host
   const char* folder;         ///< where join files go: PART.join and observer.join
-  bool overwrite;             ///< join files that are there already
-  const char* system;         ///< the system file, as join files name it. Nullable
-  double start_limit;         ///< [s] until all parts have joined
-  double call_timeout;        ///< [s]: a part not heard of for longer ends the run; 0: none does
-  double watch_interval;      ///< [s] between what observers are told, at least
-  cpl_solver_def solver;      ///< what parts build with; cpl_system_stepper() sets these five
+  bool overwrite;             ///< existing join files
+  const char* system;         ///< path of the system file in join files. Nullable
+  double start_limit;         ///< [s] until all peers have joined
+  double call_timeout;        ///< [s]: a peer silent for longer ends the run; 0: no limit
+  double watch_interval;      ///< minimum time between messages to observers [s]
+  cpl_solver_def solver;      ///< settings for peers; cpl_system_stepper() sets these five
   double step, usual_step;
   const cpl_model_solver* solvers;  ///< of single models
   int32_t n_solvers;
-  /// Join files are written: whoever is to join may be started. Nullable.
+  /// Called when join files are written and peers may be started. Nullable.
   cpl_status (*on_ready)(void* user, const char* const* parts, int32_t n, const char* address);
-  /// Called now and then until all have joined; `missing` has names with commas between them. A
-  /// negative answer ends it. Nullable.
+  /// Called repeatedly until all peers have joined; `missing` has names separated by commas. A
+  /// negative result ends the run. Nullable.
   cpl_status (*on_waiting)(void* user, const char* missing, double seconds);
-  void* user;  ///< handed to both
+  void* user;  ///< passed to both
 } cpl_tlm_serve_def;
 
 CPL_API cpl_tlm_serve_def cpl_default_tlm_serve_def(void);
 
-/// The path of the join file of a part, as it is written; false: it does not fit.
+/// The path of the join file of a component; false: `out` is too small.
 CPL_API bool cpl_tlm_join_file(const char* folder, const char* part, char* out, size_t size);
 
-//------------------------------------ a part ------------------------------------
+//------------------------------------ a peer ------------------------------------
 
 /// How to join. Start from cpl_default_tlm_join_def(), then change what you need.
 typedef struct cpl_tlm_join_def {
   const char* key_file;  ///< PART.join
-  const char* listen;    ///< "HOST:PORT" or "HOST": where neighbours find it. Nullable: the address
-                         ///< of this machine that the manager sees, at any port
+  const char* listen;    ///< endpoint for neighbours, "HOST:PORT" or "HOST". Nullable: the address
+                         ///< from which the manager is reached, any port
   double start_limit;    ///< [s] until the manager has answered
 } cpl_tlm_join_def;
 
@@ -62,31 +67,31 @@ CPL_API cpl_tlm_join_def cpl_default_tlm_join_def(void);
 
 typedef struct cpl_tlm_join cpl_tlm_join;
 
-/// Read the join file, connect, and hear how to build the system.
+/// Read the join file, connect, and receive the settings of the system.
 /// Owned:    *out by the caller, who calls cpl_tlm_join_close() after the stepper is gone.
-/// Returns:  CPL_ERR_INPUT for a bad file, or when the manager does not want the key.
+/// Returns:  CPL_ERR_INPUT for a bad file, or when the manager rejects the key.
 CPL_API cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def,
                                      cpl_tlm_join** out);
 CPL_API void cpl_tlm_join_close(cpl_tlm_join* join);  ///< Nullable: join
 
 CPL_API const char* cpl_tlm_join_part(const cpl_tlm_join* join);    ///< its name
-CPL_API const char* cpl_tlm_join_system(const cpl_tlm_join* join);  ///< the file; "": not said
+CPL_API const char* cpl_tlm_join_system(const cpl_tlm_join* join);  ///< the file; "": not given
 
-/// How the manager wants the system to be built: for cpl_stepper_def, beside `join`.
+/// The manager's settings of the system, for cpl_stepper_def together with `join`.
 CPL_API void cpl_tlm_join_settings(const cpl_tlm_join* join, cpl_solver_def* solver, double* step,
                                    double* usual_step);
-/// And the solvers of single models; they belong to `join`. Returns how many.
+/// The solvers of single models; they belong to `join`. Returns their number.
 CPL_API int32_t cpl_tlm_join_solvers(const cpl_tlm_join* join, const cpl_model_solver** out);
 
-/// Run the part until the manager ends it. `s` was made by cpl_tlm(), or by cpl_system_stepper() of
-/// a system with delay lines, from the same files as the manager's and with `join` in its
-/// definition.
-/// Returns: CPL_OK when the run was completed, CPL_ERR_CANCELLED when the manager broke it off.
+/// Run the component until the manager ends the run. `s` was made by cpl_tlm(), or by
+/// cpl_system_stepper() of a system with delay lines, from the same files as the manager's and with
+/// `join` in its definition.
+/// Returns: CPL_OK when the run was completed, CPL_ERR_CANCELLED when the manager aborted it.
 CPL_API cpl_status cpl_tlm_join_run(cpl_tlm_join* join, cpl_stepper* s);
 
-//------------------------------------ who watches ------------------------------------
+//------------------------------------ observers ------------------------------------
 
-/// What is known of an interface at a time. Vectors as in couplet/tlm.h: 1D the first item only.
+/// The values of an interface at a time. Vectors as in couplet/tlm.h: in 1D the first element only.
 typedef struct cpl_tlm_observation {
   const char* interface;
   double time;
@@ -99,8 +104,9 @@ typedef struct cpl_tlm_observation {
 
 typedef cpl_status cpl_tlm_observe_fn(void* user, const cpl_tlm_observation* seen);
 
-/// Hear of the interfaces of a run, until it ends; the key of observer.join opens nothing else.
-/// Returns: CPL_OK when the run has ended; what `seen` returned when that was negative.
+/// Receive the values of the interfaces of a run until it ends. The key in observer.join permits
+/// nothing else.
+/// Returns: CPL_OK when the run has ended; the result of `seen` when that was negative.
 CPL_API cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def,
                                  cpl_tlm_observe_fn* seen, void* user);
 
