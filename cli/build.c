@@ -20,12 +20,12 @@ static const cli_option options[] = {
      offsetof(build_args, output)},
     {"fmi", 0, "2|3", "the version of FMI (default: 2)", CLI_TEXT, offsetof(build_args, fmi)},
     {"constraint-attributes", 0, NULL,
-     "say what constraints there are by attributes, not by an annotation; validating importers "
-     "refuse such an FMU",
+     "declare constraints by attributes, not by an annotation; validating importers reject such an "
+     "FMU",
      CLI_FLAG, offsetof(build_args, constraint_attributes)},
-    {"quiet", 'q', NULL, "say nothing when all is well", CLI_FLAG, offsetof(build_args, quiet)},
-    {"log-level", 0, "error|warning|info|debug", "how much to tell (default: warning)", CLI_TEXT,
-     offsetof(build_args, log_level)},
+    {"quiet", 'q', NULL, "print errors only", CLI_FLAG, offsetof(build_args, quiet)},
+    {"log-level", 0, "error|warning|info|debug", "which messages to print (default: warning)",
+     CLI_TEXT, offsetof(build_args, log_level)},
     {0},
 };
 
@@ -50,12 +50,11 @@ static int run(void* args, int n_operands, char** operands) {
 const cli_verb cli_build = {
     .name = "build",
     .operands = "MODEL.c",
-    .summary = "make an FMU of a model in C",
+    .summary = "build an FMU from a model in C",
     .text =
-        "The FMU is of FMI 2.0, or 3.0 with --fmi 3, for model exchange and for co-simulation "
-        "(with CVODE inside), and "
-        "has a binary for this platform, sources for model exchange, and a page of documentation. "
-        "The same model gives the same FMU, to the byte.",
+        "The FMU supports FMI 2.0, or 3.0 with --fmi 3, for model exchange and for co-simulation "
+        "(with an embedded CVODE). It contains a binary for this platform, sources for model "
+        "exchange, and a page of documentation. The same model gives the same FMU, to the byte.",
     .suffixes = "c",
     .options = options,
     .args_size = sizeof(build_args),

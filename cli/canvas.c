@@ -25,8 +25,8 @@ void canvas_free(canvas* c) {
   *c = (canvas){0};
 }
 
-// Bits of a character, by place from the upper left: the order of Unicode's braille patterns, and
-// of the quarters of a block.
+// Bits of a character, by position from the upper left: the order of Unicode's braille patterns,
+// and of the quarters of a block.
 static const unsigned char braille[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
 static const unsigned char quarters[2][2] = {{1, 2}, {4, 8}};
 

@@ -34,7 +34,7 @@ static void print_finding(FILE* out, const char* path, const cpli_finding* f) {
   fprintf(out, " [%s]\n", f->rule);
 }
 
-// How often each rule has been met.
+// The number of findings per rule.
 typedef struct tally {
   const char* rules[64];
   size_t n[64];
@@ -103,8 +103,8 @@ static void print_json(FILE* out, const char* path, const cpli_findings* finding
   cpli_json_end(&json);
 }
 
-// An FMU that cannot be opened has one finding: why. Its message begins with the path and perhaps
-// the line, which print_finding() adds again.
+// An FMU that cannot be opened has one finding, the cause. Its message begins with the path and
+// perhaps the line, which print_finding() adds again.
 static void add_failure(cpli_findings* findings, const char* path, const char* message) {
   static const char description[] = "/modelDescription.xml";
   int32_t place[2] = {0, 0};  // line, column
@@ -127,7 +127,7 @@ static void add_default(void* user, int32_t line, const char* rule, const char* 
   cpli_findings_add(user, CPLI_WARNING, line, rule, "%s", text);
 }
 
-// An FMU that was looked at as a file is called in another process from here on.
+// From here on an FMU, so far read as a file only, is called in another process.
 static cpl_status isolate(cpl_source** src, const check_args* args) {
   cpl_isolate_def def = cpl_default_isolate_def();
   cpl_source* apart = NULL;
@@ -178,7 +178,7 @@ static int run_check(void* user, int n_operands, char** operands) {
   if (args->rollback && args->no_run)
     return cli_usage_error("check: --rollback runs the model, and --no-run does not");
   for (int i = 0; i < n_operands; i++) {
-    // what opening an FMU warns of is among the findings
+    // warnings of opening an FMU are among the findings
     cpl_context* ctx = cli_context(is_fmu(operands[i]) && !args->rollback ? "error" : NULL);
     if (ctx == NULL) return CLI_FAILED;
     int one = check_file(ctx, operands[i], args);
@@ -190,16 +190,16 @@ static int run_check(void* user, int n_operands, char** operands) {
 
 static const cli_option options[] = {
     {.name = "all",
-     .help = "show every finding, also many of one kind",
+     .help = "show every finding, also many of the same kind",
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, all)},
     {.name = "rollback",
-     .help = "take steps back and repeat them: every variable must have the same bits",
+     .help = "roll steps back and repeat them: every variable must have the same bits",
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, rollback)},
     {.name = "strict",
-     .help = "also warn of what is left to defaults: inputs without a connection, a stop time, "
-             "tolerance or solver that nobody gave, start values outside of their ranges",
+     .help = "also warn about defaults: unconnected inputs, a stop time, tolerance or solver that "
+             "is not given, start values outside of their ranges",
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, strict)},
     {.name = "json",
@@ -216,19 +216,18 @@ const cli_verb cli_check = {
     .operands = "FILE...",
     .summary = "look for errors in an FMU or a system",
     .text =
-        "Opens an .fmu (or a folder with an unpacked one), reads its description and looks for "
-        "what breaks the rules of the standard. Errors are what keeps it from being simulated "
-        "here; warnings are the rest. Each finding names the line in modelDescription.xml and "
-        "in brackets its rule. Of a system (.yaml) it checks names, types, units and expressions, "
-        "and says what transitions between modes leave to start values and where none leads. Exit "
-        "code 2 when there are "
-        "errors. Models in C are compiled, loaded and called on the way, and the FMUs of a system "
-        "are loaded; with --no-run nothing of them is executed: the system file and the "
-        "descriptions of its FMUs are checked, and that its models in C compile.\n\n"
+        "Opens an .fmu (or a folder with an unpacked one), reads its description and checks the "
+        "rules of the standard. Errors prevent the simulation with couplet; all other findings are "
+        "warnings. Each finding names the line in modelDescription.xml and, in brackets, its rule. "
+        "In a system (.yaml) it checks names, types, units and expressions, and lists variables "
+        "that transitions between modes leave at start values, and modes that no transition leads "
+        "to. The exit code is 2 when there are errors. Models in C are compiled, loaded and "
+        "called, and the FMUs of a system are loaded. With --no-run no model code is executed: the "
+        "system file and the descriptions of its FMUs are checked, and models in C are "
+        "compiled.\n\n"
         "With --rollback the model (an FMU, a model in C or a system) is also run: the state is "
-        "saved, a step is taken, the state is restored and the step repeated, ten times over. "
-        "Variables that differ then are errors: a master that takes steps back would compute "
-        "something else with them.",
+        "saved, a step is taken, the state is restored and the step repeated, ten times. Variables "
+        "that then differ are errors: a master that rolls back would get different results.",
     .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(check_args),

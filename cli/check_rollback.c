@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whether a model that says it can be set back to a saved state really comes back: a step is taken,
-// the state before it is restored, perhaps after a detour, and the same step must give the same
-// bits in every variable.
+// Tests the rollback of a model: a step is taken, the state before it is restored, perhaps after a
+// shorter step, and the same step must give the same bits in every variable.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +132,7 @@ static cpl_status step(trial* t, double to, cpl_step_result* r) {
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
-// The saved state becomes bytes, and the state is restored from them.
+// Serializes the saved state and restores it from the bytes.
 static cpl_status restore_from_bytes(trial* t) {
   cpl_component* c = &t->s->base;
   cpl_binary borrowed, bytes;
@@ -153,8 +152,8 @@ static cpl_status restore_from_bytes(trial* t) {
 
 typedef enum way { DIRECT, DETOUR, BYTES } way;
 
-// Once more from the saved state: at once, after a shorter step that is taken back as well, or from
-// the state written to bytes and read again.
+// Repeats the step from the saved state: at once, after a shorter step that is rolled back as well,
+// or from the serialized state.
 static cpl_status repeat(trial* t, double from, double to, const cpl_step_result* first, way w) {
   static const char* const hows[] = {"after it was taken back",
                                      "after it and a shorter one were taken back",

@@ -82,19 +82,19 @@ int cli_report(cpl_context* ctx, cpl_status st);
 CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns CLI_USAGE
 // The warnings and errors that were logged so far, at most 100; NULL behind the last.
 const char* cli_kept_log(size_t i);
-// Whether standard output is a pipe that nobody reads any more.
+// Whether standard output is a pipe without a reader.
 bool cli_is_output_closed(FILE* out);
-// Closes or flushes standard output. Ends the program where nobody reads it any more, or the code
-// says so. Prints a message and returns CLI_USAGE, as for every output that cannot be written, when
-// the code was CLI_OK.
+// Closes or flushes standard output. Ends the program when its reader is gone, or for CLI_CLOSED.
+// When it cannot be written and the code was CLI_OK, prints a message and returns CLI_USAGE, as for
+// every output that cannot be written.
 int cli_close_output(FILE* out, int code);
 // The number of columns; 0: `out` is no terminal.
 size_t cli_terminal_width(FILE* out);
-// Writes a name or path of others to a terminal or file: control characters become \xNN or \uNNNN.
+// Writes an untrusted name or path to a terminal or file: control characters become \xNN or \uNNNN.
 void cli_print_safe(FILE* out, const char* text);
 
-// What a model prints must not get between our results: from here on descriptor 1 is standard
-// error, and only the file returned is standard output. NULL and a message when it cannot be done.
+// Separates output of models from results: from here on descriptor 1 is standard error, and only
+// the file returned is standard output. NULL and a message after a failure.
 FILE* cli_keep_output(void);
 
 // The items of --set, NAME=VALUE. *out, of as many items, is freed by the caller, also after a
@@ -115,7 +115,7 @@ bool cli_is_system(const char* path);
   }
 
 // --isolate and --call-timeout: whether models run in processes of their own, and how long each of
-// their calls may take [s]; NAN or 0: any time is fine. Who gives a limit isolates.
+// their calls may take [s]; NAN or 0: no limit. A limit implies isolation.
 typedef struct cli_isolation {
   double call_timeout;
   bool on;
@@ -130,8 +130,8 @@ typedef struct cli_isolation {
         CLI_NUMBER, offsetof(args_type, isolation.call_timeout)                                   \
   }
 
-// Opens an .fmu, a model in C or a system (.yaml). Nullable: call_log; set, which may give arrays
-// their sizes; isolation
+// Opens an .fmu, a model in C or a system (.yaml). Nullable: call_log; set, which may determine the
+// sizes of arrays; isolation
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
                     const cli_isolation* isolation, cpl_source** out);
 bool cli_isolates(const cli_isolation* isolation);
@@ -139,11 +139,11 @@ bool cli_isolates(const cli_isolation* isolation);
 // input_table.c
 // A table for --input: CSV, or MAT as results are written.
 cpl_status cli_read_table(cpl_context* ctx, const char* path, cpl_table** out);
-// The name of the variable that a column of such a table is for.
+// The name of the variable that a column of such a table drives.
 cpl_status cli_variable_of_column(const cpl_source* source, const cpl_table* table, size_t column,
                                   const char** out);
 
 // desktop.c
 bool cli_has_desktop(void);
-// Shows a file or an address in the user's browser; a message when there is no way to.
+// Shows a file or an address in the user's browser; prints a message when that is impossible.
 void cli_open_page(const char* page);

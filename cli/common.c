@@ -27,8 +27,8 @@ int cli_exit_code(cpl_status st) {
   }
 }
 
-// Line ends and tabs stay where `lines` says so, each line but the first behind a blank: none of
-// them looks as if we had said it.
+// With `lines`, line ends and tabs are kept, and a blank is put before each line but the first, so
+// that no line looks like a message of couplet.
 static void print_escaped(FILE* out, const char* text, bool lines) {
   while (*text != '\0') {
     const char* begin = text;
@@ -45,8 +45,8 @@ static void print_escaped(FILE* out, const char* text, bool lines) {
 
 void cli_print_safe(FILE* out, const char* text) { print_escaped(out, text, false); }
 
-// With one call of the system: threads and processes that share a terminal say something at the
-// same time.
+// Written by one system call, since threads and processes that share a terminal print at the same
+// time.
 static void print_message(const char* level, const char* who, const char* text) {
   char* line = NULL;
   size_t n = 0;
@@ -61,21 +61,21 @@ static void print_message(const char* level, const char* who, const char* text) 
   free(line);
 }
 
-// The last error a model logged. A call that failed mostly repeats it, and it is to be told once:
-// it waits here until something else is printed.
-static char held_who[256], held_text[2048];
+// The last error that a model logged. The message of the failed call usually repeats it, so it is
+// pending until something else is printed.
+static char pending_who[256], pending_text[2048];
 
-static void print_held(void) {
-  if (held_text[0] != '\0') print_message("error", held_who, held_text);
-  held_text[0] = '\0';
+static void print_pending(void) {
+  if (pending_text[0] != '\0') print_message("error", pending_who, pending_text);
+  pending_text[0] = '\0';
 }
 
-// Forget it when the message tells it too.
-static void drop_held(const char* message) {
-  const char* text = held_text;
+// Discard it when the message contains it.
+static void drop_pending(const char* message) {
+  const char* text = pending_text;
   const char* end = text[0] == '[' ? strstr(text, "] ") : NULL;  // the category
   if (end != NULL) text = end + 2;
-  if (text[0] != '\0' && strstr(message, text) != NULL) held_text[0] = '\0';
+  if (text[0] != '\0' && strstr(message, text) != NULL) pending_text[0] = '\0';
 }
 
 // Warnings and errors, for the report of a run.
@@ -93,14 +93,14 @@ static void keep_log(cpl_log_level level, const char* who, const char* text) {
 static void log_to_stderr(void* user, cpl_log_level level, const char* who, const char* text) {
   (void)user;
   static const char* const names[] = {"error", "warning", "info", "debug"};
-  print_held();
+  print_pending();
   keep_log(level, who, text);
   if (level != CPL_LOG_ERROR) {
     print_message(names[level], who, text);
     return;
   }
-  snprintf(held_who, sizeof held_who, "%s", who);
-  snprintf(held_text, sizeof held_text, "%s", text);
+  snprintf(pending_who, sizeof pending_who, "%s", who);
+  snprintf(pending_text, sizeof pending_text, "%s", text);
 }
 
 cpl_context* cli_context(const char* level) {
@@ -116,8 +116,8 @@ cpl_context* cli_context(const char* level) {
 }
 
 int cli_report(cpl_context* ctx, cpl_status st) {
-  drop_held(cpl_context_error(ctx));
-  print_held();
+  drop_pending(cpl_context_error(ctx));
+  print_pending();
   print_message("", "", cpl_context_error(ctx));
   return cli_exit_code(st);
 }
@@ -138,14 +138,14 @@ bool cli_is_output_closed(FILE* out) {
   return poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
 }
 
-// What a reader that has seen enough does to programs that know nothing of it.
+// Ends as programs do that do not handle a closed pipe.
 static void end_with_pipe(void) {
   signal(SIGPIPE, SIG_DFL);
   raise(SIGPIPE);
 }
 
 int cli_close_output(FILE* out, int code) {
-  print_held();
+  print_pending();
   errno = 0;
   const bool closed = cli_is_output_closed(out);
   bool fine = ferror(out) == 0 && (out == stdout ? fflush(out) : fclose(out)) == 0;
@@ -172,7 +172,7 @@ FILE* cli_keep_output(void) {
     return NULL;
   }
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  setvbuf(stdout, NULL, _IOLBF, 0);  // its words come in order with ours
+  setvbuf(stdout, NULL, _IOLBF, 0);  // keeps output of models in order with ours
   return out;
 }
 
@@ -180,7 +180,7 @@ cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_st
   cpl_start* starts = *out = calloc(set->n + 1, sizeof *starts);
   if (starts == NULL) return cpl_fail(source->ctx, CPL_ERR_NOMEM, "out of memory");
   for (size_t i = 0; i < set->n; i++) {
-    // a name may hold a "=": the first place where what is before it is a variable
+    // a name may contain "=": the first one after the name of a variable
     char* text = (char*)set->items[i];
     char* equals = strchr(text, '=');
     if (equals == NULL)
@@ -211,7 +211,7 @@ bool cli_is_system(const char* path) {
          cli_ends_with(path, "/tlm.config");
 }
 
-// Start values before the variables are known: what is before the first "=" is the name.
+// Start values before the variables are known: the name ends at the first "=".
 static cpl_start* split_starts(const cli_list* set, char** texts) {
   size_t n = set != NULL ? set->n : 0, size = 1;
   for (size_t i = 0; i < n; i++) size += strlen(set->items[i]) + 1;

@@ -21,7 +21,7 @@ typedef struct crosscheck_args {
 
 //------------------------------------ summary ------------------------------------
 
-// How many of one version, kind and tool did what.
+// Counts per version, kind and tool.
 typedef struct group {
   const char *version, *kind, *tool;
   int all, load, simulate, match;
@@ -41,7 +41,7 @@ static void count(group* g, const xcheck_case* c) {
   g->match += c->matches;
 }
 
-// *out, one group more than is returned: the last is the sum.
+// *out has one group more than is returned: the last is the sum.
 static size_t make_groups(const xcheck* x, group** out) {
   group* groups = *out = calloc(x->n + 1, sizeof *groups);
   size_t n = 0;
@@ -101,7 +101,7 @@ static void print_summary(const xcheck* x) {
   free(groups);
 }
 
-//------------------------------------ for machines ------------------------------------
+//------------------------------------ JSON ------------------------------------
 
 static void json_case(cpli_json* json, const xcheck_case* c) {
   cpli_json_object(json, NULL);
@@ -214,14 +214,15 @@ static int run(void* args, int n_operands, char** operands) {
 
 #define AT(member) offsetof(crosscheck_args, member)
 static const cli_option options[] = {
-    {"only", 0, "GLOB", "only FMUs whose path below DIR fits; * crosses folders", CLI_TEXT,
+    {"only", 0, "GLOB", "only FMUs whose path below DIR matches; * also matches /", CLI_TEXT,
      AT(only)},
-    {"settings", 0, "FILE", "YAML: what the files beside the FMUs do not say", CLI_TEXT,
+    {"settings", 0, "FILE", "YAML file with settings that the files of the FMUs lack", CLI_TEXT,
      AT(settings)},
-    {"timeout", 0, "SECONDS", "the longest an FMU may run (default: 300)", CLI_NUMBER, AT(timeout)},
-    {"jobs", 'j', "N", "how many run at the same time (default: 1)", CLI_NUMBER, AT(parallel)},
+    {"timeout", 0, "SECONDS", "time limit per FMU (default: 300)", CLI_NUMBER, AT(timeout)},
+    {"jobs", 'j', "N", "number of FMUs that run at the same time (default: 1)", CLI_NUMBER,
+     AT(parallel)},
     {"isolate", 0, NULL, "run the FMUs as couplet run --isolate does", CLI_FLAG, AT(isolate)},
-    {"json", 0, NULL, "print the table for machines", CLI_FLAG, AT(json)},
+    {"json", 0, NULL, "print the table as JSON", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print the summary only", CLI_FLAG, AT(quiet)},
     {0},
 };
@@ -231,12 +232,12 @@ const cli_verb cli_crosscheck = {
     .operands = "DIR",
     .summary = "run all FMUs below a folder and compare them with their references",
     .text =
-        "Beside each X.fmu may lie X_ref.csv (the reference), X_in.csv (inputs) and X_ref.opt "
-        "(times, step and tolerance), as in the FMI cross-check repository; where its folders "
-        "VERSION/KIND/PLATFORM/TOOL/TOOLVERSION/MODEL are found, FMUs of other platforms are left "
-        "out. Each FMU runs in a process of its own. It matches when 99 % of the points of every "
-        "variable of the reference lie within 2 % of its range, 0.2 % of the run earlier or later "
-        "allowed. Exit code 0: all match; 1: some do not.\n\n"
+        "The folder of X.fmu may also contain X_ref.csv (the reference), X_in.csv (inputs) and "
+        "X_ref.opt (times, step and tolerance), as in the FMI cross-check repository. In its "
+        "layout VERSION/KIND/PLATFORM/TOOL/TOOLVERSION/MODEL, FMUs for other platforms are "
+        "omitted. Each FMU runs in a process of its own. It matches when 99 % of the points of "
+        "every variable of the reference are within 2 % of its range, with a shift in time of up "
+        "to 0.2 % of the run. Exit code 0: all match; 1: some do not.\n\n"
         "  couplet crosscheck fmi-cross-check/fmus -j 4 --only '2.0/*'",
     .suffixes = "",
     .options = options,

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// FMUs with reference results: finding them (crosscheck_find.c), how each is to be run
-// (crosscheck_plan.c), running them (crosscheck_run.c), and the verb that tells what came out
+// FMUs with reference results: finding them (crosscheck_find.c), the settings of each run
+// (crosscheck_plan.c), running them (crosscheck_run.c), and the verb with its summary
 // (crosscheck.c).
 #pragma once
 
 #include "base/base.h"
 #include "cli.h"
 
-// What is known of a run before it: from the files beside the FMU and from --settings.
+// The settings of a run, from the files next to the FMU and from --settings.
 typedef struct xcheck_plan {
-  double start, stop, step, interval, rtol, shift, input_shift;  // NAN: not said
+  double start, stop, step, interval, rtol, shift, input_shift;  // NAN: not given
   const char* solver;                                            // Nullable
   const char** sets;                                             // "name=value"
   size_t n_sets, cap_sets;
@@ -19,7 +19,7 @@ typedef struct xcheck_plan {
 
 typedef struct xcheck_case {
   const char *folder, *fmu, *path;          // path: below the folder that was given
-  const char *reference, *input, *options;  // files beside it. Nullable.
+  const char *reference, *input, *options;  // files next to it. Nullable.
   const char *version, *kind, *tool;        // from the folders; "" when they are not laid out so
   xcheck_plan plan;
   cpl_table* wanted;  // the reference. Nullable.
@@ -43,10 +43,10 @@ typedef struct xcheck {
 
 /// All FMUs below x->root whose path fits `only` (Nullable), in the order of their paths.
 cpl_status xcheck_find(xcheck* x, const char* only);
-/// What --settings says about them.
+/// Reads --settings.
 cpl_status xcheck_read_settings(xcheck* x, const char* path);
-/// The plan of one, from the files beside it; reads its reference. A failure is written into its
-/// cause.
+/// Makes the plan of an FMU from the files next to it, and reads its reference. A failure is
+/// written into its cause.
 bool xcheck_make_plan(xcheck* x, xcheck_case* c);
 /// The arguments of `couplet run`, ended by NULL; `output` gets the results. NULL: no memory.
 const char** xcheck_arguments(xcheck* x, const xcheck_case* c, const char* output);

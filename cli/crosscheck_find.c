@@ -23,8 +23,7 @@ static char* text(xcheck* x, const char* a, const char* b, const char* c) {
   return out;
 }
 
-//------------------------------------ folders that say something
-//------------------------------------
+//------------------------------ folders with instructions ------------------------------
 
 // .../VERSION/KIND/PLATFORM/TOOL/TOOLVERSION/MODEL/X.fmu
 enum { VERSION, KIND, PLATFORM, TOOL, TOOL_VERSION, MODEL_NAME, FILE_NAME, N_PARTS };
@@ -104,7 +103,7 @@ static cpl_status walk(xcheck* x, const char* folder, const char* only, int dept
   for (struct dirent* e = readdir(dir); st >= 0 && e != NULL; e = readdir(dir)) {
     struct stat info;
     if (e->d_name[0] == '.') continue;
-    // folders behind links are not entered: there may be a way back
+    // symbolic links to folders are not followed: there may be cycles
     if (fstatat(dirfd(dir), e->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     char* path = text(x, folder, "/", e->d_name);
     if (path == NULL) st = cpl_fail(x->ctx, CPL_ERR_NOMEM, "out of memory");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the files beside an FMU say about its run, and what they leave open.
+// The settings of a run: from the files next to an FMU, and defaults for those they lack.
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ cpl_status xcheck_read_settings(xcheck* x, const char* path) {
   cpl_status st = cpli_yaml_read(x->ctx, path, &file);
   if (st >= 0) st = cpli_yaml_mapping(file, file->root, "the file");
   for (const cpli_yaml* c = st >= 0 ? file->root->first : NULL; c != NULL && st >= 0; c = c->next) {
-    xcheck_plan nobody = {0};  // what no FMU takes is checked all the same
+    xcheck_plan nobody = {0};  // settings that match no FMU are checked, too
     bool taken = false;
     for (size_t i = 0; i < x->n && st >= 0; i++) {
       if (!cpli_glob(c->key->text, x->cases[i].path)) continue;
@@ -179,7 +179,7 @@ static bool has_rows(xcheck* x, const char* path) {
   cpl_table* table = NULL;
   bool has = cpl_results_read(x->ctx, path, &table) < 0 || table->n_rows > 0;
   cpl_table_destroy(table);
-  return has;  // one that cannot be read is for `run` to complain of
+  return has;  // `run` reports a file that cannot be read
 }
 
 static void write_heading(FILE* file, const cpl_table* table, size_t column) {
@@ -216,7 +216,7 @@ static bool shift_input(xcheck* x, xcheck_case* c) {
   return done;
 }
 
-// The step: what the set's files leave open is chosen so that the references can be met.
+// The step: values that the files do not give are chosen so that the references can be met.
 static void choose_step(xcheck_case* c) {
   xcheck_plan* p = &c->plan;
   const cpl_table* ref = c->wanted;
@@ -234,7 +234,7 @@ static void choose_step(xcheck_case* c) {
 
 bool xcheck_make_plan(xcheck* x, xcheck_case* c) {
   xcheck_plan* p = &c->plan;
-  bool step_given = !isnan(p->step);  // by --settings: not to be improved on
+  bool step_given = !isnan(p->step);  // by --settings, which has priority
   double step = p->step;
   read_options(x, c);
   if (!read_reference(x, c)) return false;

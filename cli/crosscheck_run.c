@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every FMU in a process of its own, `couplet run`, with a time limit; then its results against
-// the reference.
+// Runs every FMU by `couplet run` in a process of its own with a time limit, and compares its
+// results with the reference.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,9 +20,9 @@
 
 extern char** environ;
 
-// A run under way. Its files are named after its place among the others.
+// An active run. Its files are named after its slot.
 typedef struct job {
-  xcheck_case* c;  // NULL: the place is free
+  xcheck_case* c;  // NULL: the slot is free
   pid_t pid;
   double began;
   char results[4200], said[4200], errors[4200];
@@ -42,7 +42,7 @@ static int spawn(const job* j, const char** args, pid_t* pid) {
   posix_spawn_file_actions_addopen(&files, 1, j->said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addopen(&files, 2, j->errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawnattr_init(&how);
-  // a group of its own, so that what an FMU starts ends with it
+  // a process group of its own, so that processes started by an FMU end with it
   posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setpgroup(&how, 0);
   posix_spawnattr_setsigdefault(&how, &usual);
@@ -76,7 +76,7 @@ static bool file_has(xcheck* x, const char* path, const char* text) {
   return has;
 }
 
-// The last thing couplet said, without the paths we gave it.
+// The last message of couplet, without the paths on its command line.
 static void take_complaint(xcheck* x, const job* j, char* out, size_t size) {
   static const char head[] = "couplet: ";
   char* all = NULL;
@@ -122,7 +122,7 @@ static void compare(xcheck* x, const job* j) {
 
 static void judge(xcheck* x, const job* j, int status, bool too_late) {
   xcheck_case* c = j->c;
-  // killed ones do not tell, but whoever has begun to write results was loaded
+  // a killed run reports nothing, but an FMU with results was loaded
   c->loads = file_has(x, j->said, "\"reached\"") || access(j->results, F_OK) == 0;
   c->simulates = !too_late && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (c->simulates) compare(x, j);
@@ -132,7 +132,7 @@ static void judge(xcheck* x, const job* j, int status, bool too_late) {
   else take_complaint(x, j, c->cause, sizeof c->cause);
 }
 
-// Whether the place is free again.
+// Whether the slot is free again.
 static bool look_after(xcheck* x, job* j) {
   int status = 0;
   bool too_late = cli_interrupted || cpli_now() - j->began > x->timeout;
@@ -140,7 +140,7 @@ static bool look_after(xcheck* x, job* j) {
   pid_t ended = waitpid(j->pid, &status, too_late ? 0 : WNOHANG);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
   j->c->seconds = cpli_now() - j->began;
-  kill(-j->pid, SIGKILL);  // what it left behind
+  kill(-j->pid, SIGKILL);  // processes that it left
   judge(x, j, status, too_late);
   cpl_table_destroy(j->c->wanted);
   j->c->wanted = NULL;
@@ -155,7 +155,7 @@ static void show(const xcheck* x, size_t done) {
 bool xcheck_run(xcheck* x) {
   job* jobs = calloc((size_t)x->parallel, sizeof *jobs);
   if (jobs == NULL) return false;
-  setenv("TMPDIR", x->folder, 1);  // what killed ones leave goes with it
+  setenv("TMPDIR", x->folder, 1);  // files of killed runs are removed with it
   size_t next = 0, done = 0;
   int busy = 0;
   while (busy > 0 || (next < x->n && !cli_interrupted)) {

@@ -16,8 +16,8 @@ bool cli_has_desktop(void) {
   return (x != NULL && x[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
 }
 
-// xdg-open comes back at once. No shell takes part: no file name can become a command; and one that
-// begins with a dash would be an option.
+// xdg-open returns at once. No shell is used, so that no file name can become a command; a name
+// that begins with a dash gets "./", or it would be an option.
 void cli_open_page(const char* page) {
   char path[4096 + 2];
   snprintf(path, sizeof path, "%s%s", page[0] == '-' ? "./" : "", page);

@@ -37,7 +37,7 @@ typedef struct edge {
   lines about;
 } edge;
 
-// Growing lists; out of memory is remembered and told at the end.
+// Growing lists; lack of memory is recorded and reported at the end.
 struct diagram {
   cpl_context* ctx;
   char* title;

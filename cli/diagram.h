@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A system as boxes, ports and lines, as the page of `couplet graph --html` reads it
-// (src/view/page/diagram.js). Boxes lie inside boxes; what is said about them is shown on hover.
+// (src/view/page/diagram.js). Boxes may be nested; their notes are shown on hover.
 #pragma once
 
 #include "cli.h"
@@ -16,10 +16,10 @@ char* diagram_end(diagram* d);
 // kind: "model", "system", "function", "signal", "mode". parent -1: not inside another. Returns its
 // number.
 int diagram_node(diagram* d, int parent, const char* kind, const char* name, const char* sub);
-// The port of that name on that side, made where there is none.
+// The port of that name on that side, created if missing.
 int diagram_port(diagram* d, int node, bool input, const char* name);
 // A line from a node or a port of it (-1: the node) to another. kind: "", "loop", "delayed",
-// "transition", "tlm". Nullable: name, which is written beside it.
+// "transition", "tlm". Nullable: name, its label.
 int diagram_edge(diagram* d, int from, int from_port, int to, int to_port, const char* kind,
                  const char* name);
 

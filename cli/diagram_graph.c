@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The diagram of an aggregate: models with the ports that are used, couplings, loops, when what is
-// computed; nested systems with everything inside them.
+// The diagram of an aggregate: models with the ports in use, couplings, loops, the order of
+// evaluation; nested systems with their contents.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { MAX_CONNECTIONS = 5000 };
 
-// One system on its way into the diagram.
+// One system that is added to the diagram.
 typedef struct level {
   diagram* d;
   const cpl_graph* g;
@@ -24,7 +24,7 @@ typedef struct place {
   int node, port;
 } place;
 
-// Where a value is to be seen. A signal of the outermost system is a node of its own, one of a
+// The node and port of a value. A signal of the outermost system is a node of its own, one of a
 // nested system a port of its box.
 static place place_of(level* l, const cpl_graph_value* v, bool target) {
   if (v->model >= 0) {
@@ -43,7 +43,7 @@ static bool is_parameter(const level* l, const cpl_graph_value* v) {
   return v->signal >= 0 && l->g->signals[v->signal].kind == CPL_SIGNAL_PARAMETER;
 }
 
-// A connection that only hands a value on needs no box between.
+// A connection that only passes a value on needs no box.
 static bool is_plain(const cpl_graph_connection* c) {
   return c->n_sources == 1 && c->text != NULL && strcmp(c->text, c->sources[0].name) == 0;
 }

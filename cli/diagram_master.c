@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The diagram of a master: a box around the steppers it couples, with the links between them; what
-// is delayed is broken, what is iterated is red.
+// The diagram of a master: a box around its steppers, with the links between them; delayed links
+// are dashed, iterated ones red.
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void draw_links(diagram* d, const cpl_stepper* s, const int* nodes) {
   }
 }
 
-// When in a communication step a stepper is asked what.
+// The calls of a stepper in a communication step.
 static void tell_calls(diagram* d, const cpl_stepper* s, const int* nodes) {
   for (int32_t i = 0; i < cpl_master_call_count(s); i++) {
     const cpl_master_call c = cpl_master_call_at(s, i);

@@ -34,7 +34,7 @@ bool graph_is_between(const cpl_graph_connection* c) { return c->target.model >=
 
 //------------------------------------ lines ------------------------------------
 
-// Words that flow into lines: where the line is, and where the next ones begin.
+// Text wrapped into lines: the column reached, and the indent of the next lines.
 typedef struct flow {
   FILE* out;
   size_t at, indent;
@@ -283,8 +283,8 @@ static cpl_status print_graph(FILE* out, const graph_args* args, cpl_component* 
   return CPL_OK;
 }
 
-// A file named .html or .svg says what is wanted. False, with a message, where nothing would be
-// written to the file that is named.
+// The ending of the file, .html or .svg, selects the format. Returns false, with a message, when
+// nothing would be written to the file.
 static bool settle_form(graph_args* args) {
   const char* to = args->output;
   const bool none = !args->dot && !args->json && !args->html && !args->svg && !args->no_run;
@@ -294,7 +294,7 @@ static bool settle_form(graph_args* args) {
   }
   if (to == NULL || args->html || args->svg) return true;
   cli_usage_error(
-      "graph: only --html and --svg write to a file; what else there is goes to standard output: "
+      "graph: only --html and --svg write to a file; other formats go to standard output: "
       "couplet graph F --dot > F.dot");
   return false;
 }
@@ -350,17 +350,17 @@ static int run_graph(void* args_, int n, char** operands) {
 static const cli_option options[] = {
     {"dot", 0, NULL, "a picture for Graphviz: couplet graph F --dot | dot -Tsvg > F.svg", CLI_FLAG,
      AT(dot)},
-    {"json", 0, NULL, "all of it for machines", CLI_FLAG, AT(json)},
+    {"json", 0, NULL, "everything as JSON", CLI_FLAG, AT(json)},
     {"html", 0, NULL,
-     "a page with the picture: boxes, ports and lines to move, zoom, fold and search; loops are "
-     "red, and what is chosen tells when it is computed",
+     "an interactive page with the diagram: move, zoom, fold and search; loops are red, and a "
+     "selected item shows when it is computed",
      CLI_FLAG, AT(html)},
-    {"svg", 0, NULL, "the same picture as a file for documents", CLI_FLAG, AT(svg)},
+    {"svg", 0, NULL, "the same diagram as a file for documents", CLI_FLAG, AT(svg)},
     {"output", 'o', "FILE",
-     "where --html and --svg write; default: NAME.html, NAME.svg; a name that ends so needs no "
-     "--html or --svg",
+     "the file of --html or --svg; default: NAME.html, NAME.svg; its ending, .html or .svg, "
+     "implies the option",
      CLI_TEXT, AT(output)},
-    {"log-level", 0, "error|warning|info|debug", "what is told on the way", CLI_TEXT,
+    {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,
      AT(log_level)},
     CLI_NO_RUN(graph_args),
     CLI_ISOLATION(graph_args),
@@ -370,22 +370,19 @@ static const cli_option options[] = {
 const cli_verb cli_graph = {
     .name = "graph",
     .operands = "FILE",
-    .summary = "show how a system hangs together",
+    .summary = "show the structure of a system",
     .text =
         "Shows the models of a system (.yaml) with their connections, the order in which values "
-        "are computed in continuous time, the algebraic loops with the values they are cut at, "
-        "groups of models that do not influence each other, and inputs nothing is connected to. "
-        "Which output depends on which input is declared by a model, detected by evaluating it, "
-        "or assumed where nothing is known: all models, FMUs too, are loaded and called for that. "
-        "With "
-        "--no-run none is, and the models and connections are listed as the file has them. Of an "
-        ".fmu or a model in C it shows that one model. Of "
-        "a "
-        "system with co-simulation models it shows the steppers with what they can do (who rolls "
-        "back, who predicts its steps, who can do neither), the links between them, the order of "
-        "a communication step, and the loops that are iterated and links that lag. Of a system "
-        "with modes it shows the "
-        "state chart: the modes, what leads from one to the other, and what is set on the way.",
+        "are computed in continuous time, the algebraic loops with their tearing variables, "
+        "subsystems that do not influence each other, and unconnected inputs. The dependencies of "
+        "outputs on inputs are declared by a model, detected by evaluating it, or assumed where "
+        "they are unknown; all models, including FMUs, are loaded and called for that. With "
+        "--no-run no model is loaded, and the models and connections of the file are listed. For "
+        "an .fmu or a model in C it shows that model. For a system with co-simulation models it "
+        "shows the steppers with their capabilities (rollback, prediction of steps, or neither), "
+        "the links between them, the order of a communication step, iterated loops and delayed "
+        "links. For a system with modes it shows the state chart: the modes, the transitions "
+        "between them, and their assignments.",
     .suffixes = "yaml fmu c",
     .options = options,
     .args_size = sizeof(graph_args),

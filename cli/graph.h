@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The three ways a graph is shown, one file each: graph.c for people, graph_dot.c for Graphviz,
-// graph_json.c for tools; graph_master.c has all three for systems with steppers.
+// The three formats of a graph, one file each: graph.c as text, graph_dot.c for Graphviz,
+// graph_json.c as JSON; graph_master.c has all three for systems with steppers.
 #pragma once
 
 #include "cli.h"

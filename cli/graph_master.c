@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Systems with steppers: who they are and what they can do, the links between them, the order of a
-// communication step, loops and delays. A master inside of a master follows behind it.
+// Systems with steppers: their names and capabilities, the links between them, the order of a
+// communication step, loops and delays. A nested master follows its outer one.
 #include "format/json.h"
 #include "format/number.h"
 #include "format/text.h"
@@ -168,7 +168,7 @@ static void dot_parts(FILE* out, const cpl_stepper* s, const char* path) {
   }
 }
 
-// Links that lag are dashed, those a loop is cut at red.
+// Delayed links are dashed, torn links of loops red.
 static void dot_links(FILE* out, const cpl_stepper* s, const char* path) {
   for (int32_t i = 0; i < cpl_master_link_count(s); i++) {
     cpl_master_link_info l = cpl_master_link_at(s, i);

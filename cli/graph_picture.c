@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet graph --html and --svg: the diagram as a file beside the system, or where -o says.
+// couplet graph --html and --svg: writes the diagram to a file, by default named after the system.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -10,9 +10,8 @@
 
 static const char synopsis[] = "couples simulation models and simulates the whole";
 static const char exits[] =
-    "Exit codes: 0 success, 1 the simulation failed (results up to there are on disk), 2 bad "
-    "usage, "
-    "bad input, or an output that cannot be written.";
+    "Exit codes: 0 success, 1 the simulation failed (results up to the failure are on disk), 2 bad "
+    "usage, bad input, or an output that cannot be written.";
 
 static const char* put_wrapped(FILE* out, const char* text, int at, int indent);
 
@@ -23,10 +22,10 @@ void cli_help(FILE* out) {
     fprintf(out, "  %-11s %-16s %s\n", cli_verbs[i]->name, cli_verbs[i]->operands,
             cli_verbs[i]->summary);
   }
-  fprintf(
-      out,
-      "\ncouplet VERB --help tells more, couplet --version prints the version, with --verbose also "
-      "those of the parts of others.\n");
+  fprintf(out,
+          "\ncouplet VERB --help describes a verb; couplet --version prints the version, with "
+          "--verbose "
+          "also those of third-party components.\n");
   put_wrapped(out, exits, 0, 0);
 }
 
@@ -39,8 +38,8 @@ static void option_head(char* head, size_t size, const cli_option* o) {
 
 enum { WIDTH = 80, COLUMN = 26 };  // of a terminal, and where the help of options begins
 
-// Words up to the end of `text` or a line break, from column `at` on; lines are broken before WIDTH
-// and begin at `indent`. Returns where it stopped.
+// Prints words up to the end of `text` or a line break, from column `at` on, wrapped at WIDTH with
+// `indent`. Returns the end of what was printed.
 static const char* put_wrapped(FILE* out, const char* text, int at, int indent) {
   bool first = true;
   while (*text != '\0' && *text != '\n') {
@@ -166,7 +165,7 @@ static bool has_choices(const cli_option* o) {
   return o->argument != NULL && strchr(o->argument, '|') != NULL;
 }
 
-// First words of all verbs, or what may follow a first word and a blank.
+// The first words of all verbs, or the second words that may follow a given first word.
 static void put_verbs(FILE* out, const char* first) {
   size_t n = first != NULL ? strlen(first) : 0;
   for (size_t i = 0; cli_verbs[i] != NULL; i++) {

@@ -23,7 +23,7 @@ const info_capability info_capabilities[] = {
     {"serialize states", "serialize", AT(can.serialize), true, true, true, 2},
     {"only one instance", "once_per_process", AT(can.once_per_process), true, true, true, 1},
     {"needs its tool", "needs_tool", AT(can.needs_tool), true, true, true, 1},
-    {"wants completed steps", "completed_step", AT(can.completed_step), true, false, false, 1},
+    {"needs completed steps", "completed_step", AT(can.completed_step), true, false, false, 1},
     {"evaluates discretes", "evaluate_discrete_states", AT(evaluate_discrete), true, true, false,
      3},
     {"variable step size", "variable_step", AT(can.variable_step), false, true, false, 1},
@@ -130,7 +130,7 @@ static const char* unit_text(const cpl_description* d, const cpl_variable* v) {
   return v->unit >= 0 ? d->units[v->unit].name : "";
 }
 
-// A table is a title and a choice of variables; widths follow what is shown.
+// A table has a title and a selection of variables; widths follow from its contents.
 typedef struct table {
   FILE* out;
   const cpl_description* desc;
@@ -153,7 +153,7 @@ static void measure(table* t, const cpl_variable* v) {
   t->start = wider(t->start, start_text(t->desc, v, buffer), 24);
 }
 
-// Blanks are owed until something follows them, so that no line ends with blanks.
+// Blanks are deferred until text follows, so that no line ends with blanks.
 static size_t print_cell(const table* t, size_t owed, const char* text, size_t width) {
   if (width == 0) return owed;
   if (text[0] == '\0') return owed + width + 2;
@@ -174,7 +174,7 @@ static size_t description_width(const table* t, size_t name) {
 
 static void print_row(const table* t, const char* name, const char* type, const char* unit,
                       const char* start, const char* description) {
-  size_t len = cpli_text_width(name);  // a name is never cut: it is what one types elsewhere
+  size_t len = cpli_text_width(name);  // names are never cut, since users copy them
   size_t owed = print_cell(t, 2, name, len > t->name ? len : t->name);
   owed = print_cell(t, owed, type, t->type);
   owed = print_cell(t, owed, unit, t->unit);
@@ -267,7 +267,7 @@ static void print_units(FILE* out, const cpl_description* d, bool all) {
 
 enum { KINDS = 3 };
 
-// A line of the table of capabilities: NULL where a kind is not in there.
+// A line of the table of capabilities; NULL: the FMU lacks the kind.
 static void print_capability(FILE* out, const char* name, const char* const cells[KINDS]) {
   fprintf(out, "  %-24s", name);
   int last = KINDS - 1;
@@ -434,7 +434,7 @@ static int run_info(void* user, int n_operands, char** operands) {
   if (st < 0) {
     code = cli_report(ctx, st);
   } else if (apart) {
-    // all is said
+    // nothing is left to print
   } else if (args->json) {
     info_print_json(stdout, src, fmu);
   } else {
@@ -447,11 +447,11 @@ static int run_info(void* user, int n_operands, char** operands) {
 
 static const cli_option options[] = {
     {.name = "all",
-     .help = "show every variable, also local ones, and tables in full length",
+     .help = "show every variable, including local ones, and complete tables",
      .kind = CLI_FLAG,
      .offset = offsetof(info_args, all)},
     {.name = "json",
-     .help = "write all that is known as JSON",
+     .help = "write everything as JSON",
      .kind = CLI_FLAG,
      .offset = offsetof(info_args, json)},
     CLI_NO_RUN(info_args),
@@ -462,16 +462,14 @@ static const cli_option options[] = {
 const cli_verb cli_info = {
     .name = "info",
     .operands = "FILE",
-    .summary = "show what a model is",
+    .summary = "show the description of a model",
     .text =
         "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
         "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
-        "one), of a model in C or of a system. A model in C is compiled, loaded and called for "
-        "that, "
-        "and the FMUs of a system are loaded: with --no-run nothing of them is executed, and less "
-        "is "
-        "known. The description of an FMU is only read.",
+        "one), of a model in C or of a system. A model in C is compiled, loaded and called, and "
+        "the FMUs of a system are loaded; with --no-run no model code is executed, and less "
+        "information is available. Of an FMU only the description is read.",
     .suffixes = "fmu c yaml",
     .options = options,
     .args_size = sizeof(info_args),

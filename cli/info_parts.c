@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What few FMUs have: clocks, terminals, layered standards and ways to compile the sources.
+// Rare contents of FMUs: clocks, terminals, layered standards and build configurations.
 #include "format/scan.h"
 #include "format/text.h"
 #include "info.h"
@@ -74,7 +74,7 @@ static void print_terminals(FILE* out, const cpl_fmu* fmu) {
 
 //------------------------------------ algebraic variables ------------------------------------
 
-// Which of the two can be had, and what turns one into the other.
+// The available forms, ODE and DAE, and how to select the other one.
 static void print_forms(FILE* out, const cpl_description* d, const cpl_fmu* fmu) {
   if (fmu == NULL) return;
   fputs(fmu->dae.enable >= 0 ? ", set from outside while " : ", always set from outside", out);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// --input: a table, and which variables its columns are for.
+// --input: a table, and the variables that its columns drive.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ cpl_status cli_read_table(cpl_context* ctx, const char* path, cpl_table** out) {
   return st;
 }
 
-// What a column can be for.
+// Variables that a column can drive.
 static bool takes_a_table(const cpl_variable* v) {
   return v->causality == CPL_CAUSALITY_INPUT ||
          (v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE);
@@ -54,7 +54,7 @@ static cpl_status no_variable(const cpl_source* source, const char* name) {
       d->name, name, some ? " (is it " : "", near, some ? "?)" : "");
 }
 
-// A name that itself ends in brackets looks as if it had a unit: it is tried first.
+// A name that itself ends in brackets looks like a name with a unit: the whole text is tried first.
 cpl_status cli_variable_of_column(const cpl_source* source, const cpl_table* table, size_t column,
                                   const char** out) {
   const cpl_description* d = source->desc;

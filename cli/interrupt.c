@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A POSIX timer, started by the first signal, ends the command in stages: calls of models are left
-// first, then the code of couplet, and at last the process. All of this runs in signal handlers.
+// A POSIX timer, started by the first signal, ends the command in stages: it aborts calls of
+// models, then the code of couplet, and at last the process. All of this runs in signal handlers.
 #include "interrupt.h"
 
 #include <errno.h>
@@ -17,20 +17,20 @@
 volatile int cli_interrupted;
 
 // A timer, not a thread: the C library takes no locks in a process of one thread, so that a call
-// left inside malloc() does not lock everyone out.
+// aborted inside malloc() causes no deadlock.
 static timer_t timer;
 static bool has_timer;
 static volatile sig_atomic_t stage, left_program;
 static struct timespec since;  // the signal, or the stage, whichever is later
 static int last_stage;
 
-// After that [s]. Everything that loops looks at cli_interrupted; a model that does not return is
-// left by force, then our own code, and in the end the process.
+// Delays of the stages [s]. All loops test cli_interrupted; a call of a model that does not return
+// is aborted, then the code of couplet, and in the end the process.
 static const double leave_models = 0.15, leave_program = 0.4, give_up = 2;
 
 //------------------------------------ the end by force ------------------------------------
 
-// Only what a signal handler may do.
+// Async-signal-safe.
 
 static double waited(void) {
   struct timespec now;
@@ -39,14 +39,13 @@ static double waited(void) {
 }
 
 static void give_up_now(void) {
-  static const char text[] = "couplet: interrupted; it could not be ended in an orderly way\n";
+  static const char text[] = "couplet: interrupted; an orderly end was not possible\n";
   ssize_t unused = write(STDERR_FILENO, text, sizeof text - 1);
   (void)unused;
   _exit(CLI_FAILED);
 }
 
-// Results that are being written are not broken off, unless they are written in what our own code
-// left behind where it was left.
+// The writing of results is not aborted, except after the code of couplet itself was aborted.
 static void on_tick(int signal_number) {
   (void)signal_number;
   if (stage != last_stage) clock_gettime(CLOCK_MONOTONIC, &since);
@@ -79,7 +78,7 @@ static void on_interrupt(int signal_number) {
   raise(signal_number);
 }
 
-// A program that was started with nohup is not to end with its terminal.
+// A program that was started with nohup must not end with its terminal.
 static void catch_signal(int signal_number) {
   struct sigaction action = {.sa_handler = on_interrupt}, old;
   sigemptyset(&action.sa_mask);
@@ -91,7 +90,7 @@ static void catch_signal(int signal_number) {
 void cli_catch_signals(void) {
   const int tick = SIGRTMAX - 4;  // as good as any
   struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = tick};
-  // calls are left from inside this handler: it must not stay blocked
+  // calls are aborted from inside this handler: the signal must not stay blocked
   struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_NODEFER | SA_RESTART};
   sigemptyset(&action.sa_mask);
   sigaction(tick, &action, NULL);
@@ -99,7 +98,7 @@ void cli_catch_signals(void) {
   catch_signal(SIGINT);
   catch_signal(SIGTERM);
   catch_signal(SIGHUP);
-  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is told as a full disk is
+  signal(SIGXFSZ, SIG_IGN);  // the file size limit is reported as a failed write
 }
 
 void cli_keep_after_pipes(void) { signal(SIGPIPE, SIG_IGN); }

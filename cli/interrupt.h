@@ -4,12 +4,12 @@
 // Ctrl-C (SIGINT), SIGTERM and SIGHUP: one of them ends whatever is under way.
 #pragma once
 
-/// How often it was asked for: `cancel` of every context of the command.
+/// The number of signals so far; `cancel` of every context of the command.
 extern volatile int cli_interrupted;
 
-/// From here on a signal ends the command, in the order: at the next step or call of a model; after
-/// 0.15 s calls of models that do not return are left; after 0.4 s cpli_guard_program() is left;
-/// after 2 s the process ends. A third signal ends it at once.
+/// From here on a signal ends the command in stages: at the next step or call of a model; after
+/// 0.15 s calls of models that do not return are aborted; after 0.4 s cpli_guard_program() is
+/// aborted; after 2 s the process ends. A third signal ends it at once.
 void cli_catch_signals(void);
 
 /// From here on writing to a closed pipe is an error, not the end of the process.

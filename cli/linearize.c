@@ -68,7 +68,7 @@ static cpl_status make_stepper(session* s) {
   def.rtol = given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : def.rtol);
   def.atol = given(a->atol, given(said.atol, 0));
   def.step = given(a->step, given(said.step, fixed ? usual : 0));
-  def.form = CPL_FORM_ODE;  // what is linearised has no algebraic variables beside its states
+  def.form = CPL_FORM_ODE;  // the linearised model has states only, no algebraic variables
   const char* when = a->projection != NULL ? a->projection : said.projection;
   if (when != NULL && !cpl_projection_by_name(when, &def.projection))
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
@@ -78,7 +78,7 @@ static cpl_status make_stepper(session* s) {
   if (linear != NULL && !cpl_linear_solver_by_name(linear, &def.linear))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
                     s->path, linear);
-  def.one_solver = true;  // the model is asked as a whole
+  def.one_solver = true;  // the model must not be split
   if (!cpl_source_has_model(s->source)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
                     "%s: there is only %s in it, which has no states to linearise by", s->path,
@@ -121,8 +121,8 @@ static void forget(session* s) {
   s->n_parts = 0;
 }
 
-// At every point of the run. Of those at the time asked for the last one counts: it lies behind the
-// events that happen there.
+// Called at every point of the run. The last point at the requested time is used: it is after the
+// events at that time.
 static cpl_status linearize_there(void* user, double t, const cpl_value* values) {
   session* s = user;
   (void)values;
@@ -224,8 +224,8 @@ static int run_linearize(void* args_, int n, char** operands) {
   linearize_writer* write = writer_of(args);
   (void)n;
   if (write == NULL)
-    return cli_usage_error(
-        "%s: linearisations are written to files that end in .json, .csv or .mat", args->output);
+    return cli_usage_error("%s: a linearisation is written to a .json, .csv or .mat file",
+                           args->output);
   session s = {.args = args, .path = operands[0], .ctx = cli_context(args->log_level)};
   if (s.ctx == NULL) return cli_usage_error("out of memory");
   s.out = cli_keep_output();
@@ -241,35 +241,36 @@ static int run_linearize(void* args_, int n, char** operands) {
 
 #define AT(member) offsetof(linearize_args, member)
 static const cli_option options[] = {
-    {"at", 0, "TIME", "simulate until then; default: the start, after initialisation", CLI_NUMBER,
-     AT(at)},
-    {"output", 'o', "FILE", "where it goes: .json, .csv or .mat; default: tables on the terminal",
-     CLI_TEXT, AT(output)},
+    {"at", 0, "TIME", "simulate until this time; default: the start, after initialisation",
+     CLI_NUMBER, AT(at)},
+    {"output", 'o', "FILE",
+     "the file to write: .json, .csv or .mat; default: tables on the terminal", CLI_TEXT,
+     AT(output)},
     {"only", 0, "NAME",
-     "rows and columns of these only: a name, or a pattern with * and ?; may be repeated", CLI_LIST,
+     "only these rows and columns: a name, or a pattern with * and ?; may be repeated", CLI_LIST,
      AT(only)},
-    {"models", 0, NULL, "of a system: also the matrices of each of its models", CLI_FLAG,
-     AT(models)},
+    {"models", 0, NULL, "systems: also the matrices of each model", CLI_FLAG, AT(models)},
     {"json", 0, NULL, "JSON on standard output", CLI_FLAG, AT(json)},
     {"set", 0, "NAME=VALUE",
-     "a parameter or start value, with a unit the model knows if you like; may be repeated",
-     CLI_LIST, AT(set)},
+     "a parameter or start value, optionally with a unit of the model; may be repeated", CLI_LIST,
+     AT(set)},
     {"start", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time), "start-time"},
     {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
-     "how models are integrated; cvode is the default", CLI_TEXT, AT(solver)},
-    {"step", 0, "DT", "step (rk4, euler), longest step (others)", CLI_NUMBER, AT(step)},
+     "the solver of models (default: cvode)", CLI_TEXT, AT(solver)},
+    {"step", 0, "DT", "step (rk4, euler), maximum step (others)", CLI_NUMBER, AT(step)},
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},
     {"projection", 0, "auto|lazy|every|events|off",
-     "when states are brought back onto the constraints of a model, as of run", CLI_TEXT,
+     "when states are projected onto the constraints of a model, as for run", CLI_TEXT,
      AT(projection)},
     {"input", 0, "FILE", "CSV with a column time and columns named after inputs", CLI_TEXT,
      AT(input)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},
-    {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,
+     AT(log_level)},
     CLI_ISOLATION(linearize_args),
     {0},
 };
@@ -277,14 +278,14 @@ static const cli_option options[] = {
 const cli_verb cli_linearize = {
     .name = "linearize",
     .operands = "FILE",
-    .summary = "give the matrices A, B, C, D at a time",
+    .summary = "linearise a model: the matrices A, B, C, D at a time",
     .text =
         "Simulates FILE, an .fmu, a model in C (.c) or a system (.yaml), until a time, and gives "
-        "x' = A x + B u, y = C x + D u for small deviations from there, after the events of that "
-        "time. Inputs and outputs of a system are those of the whole (inputs without a value, "
+        "x' = A x + B u, y = C x + D u for small deviations from that point, after the events at "
+        "that time. Inputs and outputs are those that the system declares (inputs without a value, "
         "outputs); if it has none, the unconnected inputs and all outputs of its models. A system "
         "is linearised exactly, loops included, as far as its models give exact derivatives; "
-        "others are differenced.\n\n"
+        "others use finite differences.\n\n"
         "  couplet linearize pendulums.yaml --at 2.5 --only 'left.*' -o left.json",
     .suffixes = "yaml fmu c",
     .options = options,

@@ -65,7 +65,7 @@ static void put_left(FILE* out, const char* text, size_t width) {
   fprintf(out, "%*s", (int)(width - n), "");
 }
 
-// As many columns beside each other as a line has room for.
+// Blocks of as many columns as fit on a line.
 static void text_block(FILE* out, const block* b) {
   if (b->n_rows == 0 || b->n_columns == 0) return;
   size_t head = widest(b->rows, b->n_rows, 4, 26);
@@ -186,7 +186,7 @@ static void csv_field(FILE* out, const char* text) {
   if (quoted) fputc('"', out);
 }
 
-// Blocks one below the other, an empty line between: the corner says which, "A" or "left:A".
+// Blocks separated by an empty line; the first cell names the matrix, "A" or "left:A".
 static void csv_one(FILE* out, const char* model, const cpl_linear* l, bool* begun) {
   for (int i = 0; i < 4; i++) {
     block b = block_at(l, i);
@@ -238,7 +238,7 @@ static void mat_numbers(FILE* out, const char* prefix, const char* name, const d
   }
 }
 
-// One name a row, filled up with blanks.
+// One name per row, padded with blanks.
 static void mat_names(FILE* out, const char* prefix, const char* name, const char* const* names,
                       int32_t n) {
   size_t longest = 0;

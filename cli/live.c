@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The option --live of `couplet run`: it serves the live page and leads a browser there by a
+// The option --live of `couplet run`: it serves the live page and redirects a browser to it by a
 // private file, since all users see the arguments of a process and the address contains a token.
 #include <signal.h>
 #include <stdlib.h>
@@ -22,8 +22,7 @@ static bool split_address(const char* listen, char* address, size_t size, int* p
   return number >= 0 && number <= 65535 && (colon == NULL || (end > colon + 1 && *end == '\0'));
 }
 
-// A page that leads to the address, in a folder of this user: everybody on the machine sees the
-// arguments of a program, and the token is not for them.
+// Writes a page that redirects to the address, in a folder of this user.
 static char* door;
 
 static void open_door(cpl_context* ctx, const char* url) {
@@ -44,7 +43,7 @@ void run_live_end(cpl_context* ctx) {
   door = NULL;
 }
 
-// The button does what a signal does: it also leaves a model that does not return.
+// The stop button acts as a signal does: it also aborts a call that does not return.
 static void stop_as_signals_do(void* user) {
   (void)user;
   kill(getpid(), SIGTERM);

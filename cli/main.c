@@ -15,11 +15,11 @@ const cli_verb* const cli_verbs[] = {
     &cli_tlm_watch, NULL};
 
 int main(int argc, char** argv) {
-  signal(SIGCHLD, SIG_DFL);  // whoever started us may ignore it, and this is inherited
+  signal(SIGCHLD, SIG_DFL);  // the parent process may ignore it, which is inherited
   cpl_guard_crashes();
   cli_catch_signals();
   int code = cli_close_output(stdout, cli_dispatch(argc, argv));
-  // threads that a model left running must not see the end of what they use
+  // data used by threads that a model left running must not be freed
   if (cpli_threads_remain(NULL)) {
     fflush(NULL);
     _exit(code);

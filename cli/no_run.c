@@ -99,7 +99,7 @@ cpl_status no_run_print(cpl_context* ctx, const char* path, bool json, FILE* out
     cpli_json_end(&j);
   } else if (st >= 0) {
     cli_print_safe(out, path);
-    fputs(c ? ": a model in C; it compiles, and only running it tells what is in it\n"
+    fputs(c ? ": a model in C; it compiles, but its description requires running it\n"
             : ": a system, as its file has it; no model was loaded\n",
           out);
     if (def != NULL) print_system(out, def);

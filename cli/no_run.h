@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// --no-run: what can be said about a file whose code is not trusted. Descriptions of FMUs and
-// system files are read and models in C compiled, but no model is loaded.
+// --no-run: information about a file whose code is not trusted. Descriptions of FMUs and system
+// files are read and models in C compiled, but no model is loaded.
 #pragma once
 
 #include "cli.h"

@@ -82,7 +82,7 @@ static int store(const cli_verb* verb, const cli_option* o, const char* value, c
     *(bool*)target = true;
     return CLI_OK;
   }
-  if (o->kind != CLI_LIST && !is_choice(o->argument, value)) {  // who has a list looks itself
+  if (o->kind != CLI_LIST && !is_choice(o->argument, value)) {  // verbs check lists themselves
     return cli_usage_error("%s: --%s takes %s, not \"%s\"", verb->name, o->name, o->argument,
                            value);
   }
@@ -207,7 +207,7 @@ static int unknown_verb(const char* name) {
   return cli_usage_error("unknown verb \"%s\"; see couplet --help", name);
 }
 
-// "tlm serve": two words that are one verb; else the first alone. *used: how many it took.
+// A verb of two words ("tlm serve") or of one. *used: the number of words.
 static const cli_verb* find_words(int n, char** words, int* used) {
   char both[64];
   if (n > 1) snprintf(both, sizeof both, "%s %s", words[0], words[1]);
@@ -216,7 +216,7 @@ static const cli_verb* find_words(int n, char** words, int* used) {
   return verb != NULL ? verb : find_verb(words[0]);
 }
 
-// The first word of verbs of two: what may follow it.
+// A first word of a verb of two words alone: the message lists the second words.
 static int unknown_words(const char* word) {
   char list[128] = "";
   size_t len = strlen(word), n = 0;
@@ -225,7 +225,8 @@ static int unknown_words(const char* word) {
     if (strncmp(name, word, len) == 0 && name[len] == ' ')
       n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", name + len + 1);
   }
-  return n > 0 ? cli_usage_error("%s: what to do is missing or not known (%s)", word, list)
+  return n > 0 ? cli_usage_error("%s: the second word of the verb is missing or unknown (%s)", word,
+                                 list)
                : unknown_verb(word);
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-// A signal wakes the sleeper, who goes on sleeping unless the run is to end.
+// The sleep is resumed after a signal, unless the run is to end.
 static void sleep_until(const pace* p, double due) {
   for (double left = due - cpli_now(); left > 0 && *p->cancel == 0; left = due - cpli_now()) {
     struct timespec ts = {.tv_sec = (time_t)left, .tv_nsec = (long)(1e9 * (left - floor(left)))};

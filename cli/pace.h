@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A run in step with the clock.
+// Synchronises a run with the clock (--real-time).
 #pragma once
 
 #include "cli.h"
@@ -15,6 +15,6 @@ typedef struct pace {
   const volatile int* cancel;
 } pace;
 
-// Waits until the clock has come to t; does not wait when it has passed already, which is an
-// overrun. The first call only notes where time begins.
+// Waits until the clock has reached t; when it has passed t already, that is an overrun. The first
+// call only records the start time.
 void pace_wait(pace* p, double t);

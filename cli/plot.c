@@ -146,8 +146,8 @@ static void draw_curve(const plot* p, canvas* c, const double* x, const double* 
 
 //------------------------------------ around it ------------------------------------
 
-// Ticks stand at multiples of 1, 2 or 5 times a power of ten, about as many as are wanted and at
-// least two.
+// Ticks are multiples of 1, 2 or 5 times a power of ten, about as many as requested and at least
+// two.
 static double tick_step(range r, double wanted) {
   static const double steps[] = {1, 2, 5, 10};
   const double raw = (r.high - r.low) / wanted, power = pow(10, floor(log10(raw)));
@@ -160,8 +160,8 @@ static double tick_step(range r, double wanted) {
   return power * steps[i];
 }
 
-// The multiple of a step that falls on place i of n; false: none does. One in the middle between
-// two places falls on one of them: its place is computed in one way for both.
+// The multiple of a step at position i of n; false: there is none. A multiple in the middle between
+// two positions belongs to one of them: both calls compute its position in the same way.
 static bool tick_at(range r, double step, int i, int n, double* out) {
   const double width = (r.high - r.low) / (n > 1 ? n - 1 : 1);
   const double multiple = step * round((r.low + i * width) / step);
@@ -287,7 +287,7 @@ static cpl_status show_plane(cpl_context* ctx, plot* p, const char* xy) {
     const panel q = {.columns = {(size_t)y}, .n = 1};
     return print_panel(ctx, p, &q, x);
   }
-  return cpl_fail(ctx, CPL_ERR_INPUT, "--xy %s: names no two columns X,Y", xy);
+  return cpl_fail(ctx, CPL_ERR_INPUT, "--xy %s: two columns X,Y are needed", xy);
 }
 
 static cpl_status show(cpl_context* ctx, plot* p, const plot_args* a, int n, char** patterns) {
@@ -296,7 +296,7 @@ static cpl_status show(cpl_context* ctx, plot* p, const plot_args* a, int n, cha
   p->from = isnan(a->from) ? t->time[0] : a->from;
   p->until = isnan(a->until) ? t->time[t->n_rows - 1] : a->until;
   if (!(p->from <= p->until))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "--from %g is behind --until %g", p->from, p->until);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "--from %g is later than --until %g", p->from, p->until);
   if (p->from == p->until) p->until = p->from + 1;
   if (a->xy != NULL) {
     cpl_status st = show_plane(ctx, p, a->xy);
@@ -305,7 +305,7 @@ static cpl_status show(cpl_context* ctx, plot* p, const plot_args* a, int n, cha
   cpl_status st = choose(ctx, p, n, patterns);
   for (int i = 0; i < p->n_panels && st >= 0; i++) st = print_panel(ctx, p, &p->panels[i], -1);
   if (p->n_left_out > 0 && st >= 0)
-    fprintf(p->out, "%zu more columns: name what to draw, as in couplet plot FILE 'left.*'\n",
+    fprintf(p->out, "%zu more columns; select columns by name, as in couplet plot FILE 'left.*'\n",
             p->n_left_out);
   return st;
 }
@@ -340,7 +340,7 @@ static const cli_option options[] = {
     {"width", 0, "N", "characters in a line; default: the terminal's, or 80", CLI_NUMBER,
      AT(width)},
     {"height", 0, "N", "lines of a picture; default: 14", CLI_NUMBER, AT(height)},
-    {"marks", 0, "braille|blocks|ascii", "what curves are made of", CLI_TEXT, AT(marks)},
+    {"marks", 0, "braille|blocks|ascii", "the characters of curves", CLI_TEXT, AT(marks)},
     {"color", 0, "auto|always|never", "auto: on a terminal, unless NO_COLOR is set", CLI_TEXT,
      AT(colour)},
     {0},
@@ -351,9 +351,8 @@ const cli_verb cli_plot = {
     .operands = "RESULT [NAME...]",
     .summary = "draw results in the terminal",
     .text =
-        "Draws columns of a .csv or .mat file over time, one picture a unit. NAME is a column, or "
-        "a "
-        "pattern with * and ?; without any, everything that changes is drawn.\n\n"
+        "Draws columns of a .csv or .mat file over time, one plot per unit. NAME is a column, or a "
+        "pattern with * and ?; by default all columns that change are drawn.\n\n"
         "  couplet plot out.csv 'left.*'",
     .suffixes = "csv mat",
     .options = options,

@@ -36,7 +36,7 @@ static void print_duration(char* out, size_t size, double seconds) {
   else snprintf(out, size, "%ld h %ld min", s / 3600, s % 3600 / 60);
 }
 
-// A bar of so many characters, an eighth of one at a time.
+// A bar with a resolution of an eighth of a character.
 static void print_bar(double part, int blocks) {
   static const char* const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const int done = (int)(8 * blocks * part);
@@ -45,14 +45,14 @@ static void print_bar(double part, int blocks) {
   fprintf(stderr, "%s%*s▏ ", eighths[done % 8], blocks - done / 8 - (done % 8 > 0), "");
 }
 
-// So many digits that a few steps show.
+// The number of digits at which a few steps are visible.
 static int digits_of(double t, double step) {
   const double ratio = step > 0 ? fabs(t) / step : 0;
   return ratio > 1e5 ? (int)fmin(15, ceil(log10(ratio))) : 6;
 }
 
-// The bar takes the room that the text leaves, and the text is cut where the terminal ends: a line
-// that wraps could not be overwritten.
+// The bar fills the rest of the line, and the text is cut at the width of the terminal: a wrapped
+// line could not be overwritten.
 static void show_bar(const progress* p, double t, int64_t events, double now) {
   const double part = part_of(p, t), speed = (t - p->start) / (now - p->began);
   char text[256], left[64], step[32] = "", rate[32];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How far a run is: a bar on a terminal once a second has passed, lines of JSON for other programs,
+// Progress of a run: after one second a bar on a terminal, or lines of JSON for other programs;
 // nothing in pipes.
 #pragma once
 

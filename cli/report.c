@@ -53,18 +53,18 @@ cpl_status model_times_of_stepper(model_times* times, cpl_stepper* s) {
   for (int32_t i = 0; i < n && st >= 0; i++) {
     st = model_times_of_stepper(times, cpl_master_part_at(s, i));
   }
-  if (n > 0 || st < 0 || cpl_tlm_count(s) > 0) return st;  // parts at delay lines have no clock
+  if (n > 0 || st < 0 || cpl_tlm_count(s) > 0) return st;  // no clocks with delay lines
   cpl_modes_stats modes;
   struct model_time* item = add_time(times, "", s->base.name);
   if (item == NULL) return cpl_fail(s->base.ctx, CPL_ERR_NOMEM, "out of memory");
   item->desc = s->base.desc;
   item->solver = cpl_integrate_stats(s);
   if (cpl_modes_get_stats(s, &modes)) item->modes = s;
-  // what the library made itself is known by its table, which must stay
+  // composers are recognised by their table of operations, which must not be replaced
   return item->solver != NULL || item->modes != NULL ? CPL_OK : cpli_time_stepper(s, &item->clock);
 }
 
-// Of a stepper with a solver or several; NULL: it has a clock instead.
+// The statistics of a stepper with one or more solvers; NULL: it has a clock instead.
 static const cpl_solver_stats* solver_of(const struct model_time* t, cpl_modes_stats* modes) {
   if (t->modes == NULL) return t->solver;
   return cpl_modes_get_stats(t->modes, modes) ? &modes->solver : NULL;
@@ -109,7 +109,7 @@ int64_t run_events(const cpl_stepper* s) {
 
 static char command[16384];
 
-// Quoted where a shell would see more than text in it.
+// Quoted where a shell would interpret it.
 static void append_word(const char* word) {
   static const char plain[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
@@ -172,7 +172,7 @@ static void row_real(cpli_json* j, const char* key, double value) {
   cpli_json_close(j, ']');
 }
 
-// Times of the clock, without digits that mean nothing.
+// Measured times, without insignificant digits.
 static double rounded(double v) {
   char text[32];
   snprintf(text, sizeof text, "%.4g", v);
@@ -334,7 +334,7 @@ char* report_make(const run_facts* f) {
 
 //------------------------------------ the page ------------------------------------
 
-// What the model says about its columns is not in the file.
+// The descriptions of columns are not in the file.
 static void describe(const cpl_description* d, const cpl_table* t, const char** units,
                      const char** texts) {
   for (size_t i = 0; i < t->n_columns; i++) {

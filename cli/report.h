@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What is to be told about a run in the page of its results: what was simulated, with which
-// versions, parameters and tolerances, what the solver did, where the time went, what was warned
-// of, and how to do it again.
+// The report of a run in the page of its results: model, versions, parameters, tolerances,
+// statistics of the solver, computing times, warnings, and the command line.
 #pragma once
 
 #include "cli.h"
@@ -41,18 +40,18 @@ typedef struct run_facts {
 
 int64_t run_events(const cpl_stepper* stepper);  // so far
 
-// The command line as it was given, for a shell. Call it first before options are taken apart.
+// The command line, quoted for a shell. The first call must precede the parsing of options.
 const char* report_command(void);
 
 // The report as JSON, of malloc; NULL: no memory.
 char* report_make(const run_facts* facts);
 
-// Writes the page of a finished run beside its results; `page` gets its path. Says where it is and
-// opens it on a desktop.
+// Writes the page of a finished run next to its results; `page` gets its path. Prints the path and
+// opens the page on a desktop.
 cpl_status report_view(const run_facts* facts, FILE* out, bool say, bool open, char* page,
                        size_t page_size);
 
-// live.c: begins to serve a page and tells its address. listen: "ADDRESS[:PORT]". Nullable: listen.
+// live.c: starts serving a page and prints its address. listen: "ADDRESS[:PORT]". Nullable: listen.
 cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
                     const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out);
 void run_live_end(cpl_context* ctx);  // removes the page that led a browser there

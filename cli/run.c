@@ -102,7 +102,7 @@ static void destroy_source(void* user) {
   cpl_source_destroy(s->source);
 }
 
-// A model may have damaged our memory, so that we crash ourselves: even then the results are to be
+// A model may have corrupted memory, so that couplet itself crashes: even then the results must be
 // kept and the temporary folder removed.
 static void guarded(session* s, void (*function)(void* user)) {
   const char* crash = cpli_guard_program(function, s);
@@ -139,14 +139,14 @@ static void view_results(void* user) {
 
 static int report(session* s) {
   const run_args* args = s->args;
-  // a reader such as head has seen enough of the results
+  // a reader such as head has closed the pipe
   if (s->st == CPL_ERR_IO && strcmp(s->output, "-") == 0 && cli_is_output_closed(s->out))
     return CLI_CLOSED;
   int code = s->st < 0 ? cli_report(s->ctx, s->st) : CLI_OK;
   if (args->json) run_print_json(s);
   else if (!args->quiet) (s->st >= 0 ? run_print_summary : run_print_kept)(s);
   if (s->prepared && args->stats && !args->json) run_print_stats(s);
-  if (s->kept.rows == 0 || !run_wants_page(s)) return code;  // nothing to look at
+  if (s->kept.rows == 0 || !run_wants_page(s)) return code;  // no results to show
   const cpl_status before = s->st;
   guarded(s, view_results);
   return before >= 0 && s->st < 0 ? cli_exit_code(s->st) : code;
@@ -194,17 +194,17 @@ static int run_file(void* args_, int n, char** operands) {
 
 #define AT(member) offsetof(run_args, member)
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "where results go: .csv, .mat, or - for CSV on standard output",
+    {"output", 'o', "FILE", "the result file: .csv, .mat, or - for CSV on standard output",
      CLI_TEXT, AT(output)},
     {"start", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time), "start-time"},
     {"stop", 0, "TIME", "end of the simulation", CLI_NUMBER, AT(stop_time), "stop-time"},
     {"interval", 0, "DT", "time between output points", CLI_NUMBER, AT(interval)},
     {"step", 0, "DT",
-     "longest communication step (co-simulation), step (rk4, euler), longest step (cvode, adams)",
+     "maximum communication step (co-simulation), step (rk4, euler), maximum step (cvode, adams)",
      CLI_NUMBER, AT(step)},
     {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
-     "how models are integrated; cvode is the default; MODEL=SOLVER is for one model of a system "
-     "with tlm lines and may be repeated",
+     "the solver of models (default: cvode); MODEL=SOLVER sets that of one model of a system with "
+     "tlm lines and may be repeated",
      CLI_LIST, AT(solver)},
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
@@ -214,75 +214,76 @@ static const cli_option options[] = {
      "solver ida, their equations together with those of the states",
      CLI_TEXT, AT(loops)},
     {"form", 0, "auto|ode|dae",
-     "of a model with algebraic variables: it solves for them in every evaluation (ode), or solver "
-     "ida integrates them together with the states (dae); auto is dae where the solver can",
+     "models with algebraic variables: the model solves for them in every evaluation (ode), or "
+     "solver ida integrates them with the states (dae); auto is dae where the solver supports it",
      CLI_TEXT, AT(form)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
     {"atol", 0, "X", "absolute tolerance, times the nominal of each state; default: rtol",
      CLI_NUMBER, AT(atol)},
     {"as", 0, "me|cs",
-     "model exchange or co-simulation, for FMUs with both; a model in C as cs is a stepper of its "
-     "own, as in a system",
+     "model exchange or co-simulation, for FMUs with both; a model in C as cs is a stepper with "
+     "its "
+     "own solver, as in a system",
      CLI_TEXT, AT(as)},
     {"set", 0, "NAME=VALUE",
-     "a parameter or start value, with a unit the model knows if you like; may be repeated",
-     CLI_LIST, AT(set)},
+     "a parameter or start value, optionally with a unit of the model; may be repeated", CLI_LIST,
+     AT(set)},
     {"input", 0, "FILE",
      "CSV (or MAT) with a column time and columns named after inputs, \"T [degC]\" where a unit is "
      "to be converted",
      CLI_TEXT, AT(input)},
-    {"input-ignore-extra", 0, NULL, "leave out columns of --input that no variable has the name of",
-     CLI_FLAG, AT(ignore_extra)},
+    {"input-ignore-extra", 0, NULL, "ignore columns of --input that match no variable", CLI_FLAG,
+     AT(ignore_extra)},
     {"record", 0, "NAME",
-     "what to record: a name, or a pattern with * and ?; may be repeated; default: outputs and "
-     "states",
+     "variables to record: a name, or a pattern with * and ?; may be repeated; default: outputs "
+     "and states",
      CLI_LIST, AT(record)},
     {"units", 0, NULL, "CSV: units in the column names, as in \"v [m/s]\"", CLI_FLAG, AT(units)},
     {"per-model", 0, NULL,
-     "of a system: one file a model, out.MODEL.csv; what belongs to no model stays in out.csv",
-     CLI_FLAG, AT(per_model)},
+     "systems: one file per model, out.MODEL.csv; variables of no model stay in out.csv", CLI_FLAG,
+     AT(per_model)},
     {"projection", 0, "auto|lazy|every|events|off",
-     "when states are brought back onto the constraints of a model; auto is every (step) "
-     "with cvode and lazy (where a residual is larger than the tolerance) with others; solver ida "
-     "has them as equations instead, unless events or off",
+     "when states are projected onto the constraints of a model; auto is every (step) with cvode "
+     "and lazy (where a residual exceeds the tolerance) with others; solver ida solves them as "
+     "equations instead, unless events or off",
      CLI_TEXT, AT(projection)},
-    {"one-solver", 0, NULL,
-     "of a system: one solver for all models, also for groups that do not influence each other",
+    {"one-solver", 0, NULL, "systems: one solver for all models, also for independent subsystems",
      CLI_FLAG, AT(one_solver)},
     {"isolate", 0, NULL,
-     "run every model in a process of its own: what it does to it does no harm to the run",
-     CLI_FLAG, AT(isolate)},
+     "run every model in a process of its own, so that its crash does not end couplet", CLI_FLAG,
+     AT(isolate)},
     {"call-timeout", 0, "SECONDS",
-     "end the run when one call of a model takes longer; models are isolated then", CLI_NUMBER,
+     "end the run when a call of a model takes longer; implies --isolate", CLI_NUMBER,
      AT(call_timeout)},
     {"real-time", 0, "FACTOR",
-     "keep step with the clock: 1 as fast as real time, 2 twice as fast; --stats tells how often "
-     "it came too late",
+     "synchronise with the clock: 1 is real time, 2 twice as fast; --stats prints the number of "
+     "overruns",
      CLI_NUMBER, AT(real_time)},
-    {"processes", 0, NULL, "of a system with tlm lines: every part in a process of its own",
+    {"processes", 0, NULL, "systems with tlm lines: every component in a process of its own",
      CLI_FLAG, AT(processes)},
     {"threads", 0, "N",
-     "of a system with tlm lines: so many; default: as many as there are processors, where they "
-     "pay",
+     "systems with tlm lines: number of threads; default: one per processor, where that is faster",
      CLI_NUMBER, AT(threads)},
-    {"stats", 0, NULL, "print what the solver did and where the time went", CLI_FLAG, AT(stats)},
+    {"stats", 0, NULL, "print statistics of the solver and of the computing time", CLI_FLAG,
+     AT(stats)},
     {"view", 0, NULL,
-     "write a page of the results beside them (.html), with a report of the run, and open it where "
-     "there is a desktop",
+     "write a page (.html) with the results and a report of the run next to the results, and open "
+     "it on a desktop",
      CLI_FLAG, AT(view)},
     {"live", 0, NULL,
-     "serve a page on this machine while the run goes on, with curves that grow, the time left and "
+     "serve a page on this machine during the run, with the curves so far, the remaining time and "
      "a stop button; its address is printed",
      CLI_FLAG, AT(live)},
     {"listen", 0, "ADDRESS[:PORT]",
-     "with --live: another address than 127.0.0.1; others can then reach it who know the token",
+     "with --live: another address than 127.0.0.1; other machines can then open it with the token",
      CLI_TEXT, AT(listen)},
     {"progress", 0, "auto|json|none",
-     "how far the run is: a bar on a terminal (auto), or lines of JSON on standard error", CLI_TEXT,
+     "progress: a bar on a terminal (auto), or lines of JSON on standard error", CLI_TEXT,
      AT(progress)},
-    {"json", 0, NULL, "print the summary for machines", CLI_FLAG, AT(json)},
+    {"json", 0, NULL, "print the summary as JSON", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},
-    {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,
+     AT(log_level)},
     {"call-log", 0, "FILE", "record every FMI call with arguments and result", CLI_TEXT,
      AT(call_log)},
     {0},
@@ -294,14 +295,12 @@ const cli_verb cli_run = {
     .summary = "simulate an FMU, a model in C or a system",
     .text =
         "FILE is an .fmu, a model written in C (.c), a system of them (.yaml) or a composite model "
-        "of the TLM framework (.xml), or the tlm.config beside one of its sub-models. Times and "
-        "tolerances not given are those of "
-        "the model's default experiment. Results go to NAME.csv in the current folder unless -o "
-        "says otherwise: a column time, then one per variable; both sides of every event are "
-        "recorded. Ctrl-C ends the run, and the results so far are kept. A file of an earlier run "
-        "stays "
-        "as it was until the first step is made; one that another run is writing, or that inputs "
-        "are read from, is refused.\n\n"
+        "of the TLM framework (.xml), or the tlm.config of one of its sub-models. The defaults of "
+        "times and tolerances are those of the model's default experiment. Results are written to "
+        "NAME.csv in the current folder or to the file of -o: a column time, then one per "
+        "variable, with two rows per event, before and after it. Ctrl-C ends the run and keeps the "
+        "results so far. The file of an earlier run is replaced only after the first step; a file "
+        "that another run is writing, or that inputs are read from, is an error.\n\n"
         "  couplet run ball.fmu --stop 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c yaml xml",
     .options = options,

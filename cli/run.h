@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet run: run.c is the verb, from the first call to the last; run_prepare.c makes of the file
-// and the options what is run; run_report.c says what came of it.
+// couplet run: run.c is the verb; run_prepare.c makes the stepper from the file and the options;
+// run_report.c prints the summary.
 #pragma once
 
 #include "cli.h"
@@ -41,7 +41,7 @@ typedef struct session {
   cpl_run_def run;
   cpl_run_stats stats;
   cpl_results* results;
-  split split;            // results of a system, one file a model
+  split split;            // results of a system, one file per model
   cpl_results_kept kept;  // what is in the file, or in each of them
   bool refused;           // the file cannot be written, is an input, or another run writes it
   FILE* out;              // standard output as it was given to us
@@ -56,16 +56,17 @@ typedef struct session {
 
 static inline bool run_wants_page(const session* s) { return s->args->view || s->args->live; }
 
-/// Where the summary goes: not between the results.
+/// The file of the summary, which must not mix with results.
 static inline FILE* run_summary(const session* s) {
   return strcmp(s->output, "-") == 0 ? stderr : s->out;
 }
 
-/// Open the file, make the stepper, say what is recorded.
+/// Open the file, make the stepper, select the recorded variables.
 cpl_status run_prepare(session* s);
 
 void run_print_summary(const session* s);
-/// What a run that failed has left: how many points, up to when and where, or an older file.
+/// Prints what a failed run has kept: the number of points, the last time, the file, or an older
+/// file.
 void run_print_kept(const session* s);
 void run_print_stats(const session* s);
 void run_print_json(const session* s);

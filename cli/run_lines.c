@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Prints one row per part with its longest step, its pieces and its events, as text or JSON.
+// Prints one row per component with its maximum step, wave segments and events, as text or JSON.
 #include "run_lines.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 void run_print_lines(FILE* out, const cpl_stepper* s) {
-  fprintf(out, "  %-20s %12s %12s %12s\n", "part", "longest step", "pieces", "events");
+  fprintf(out, "  %-20s %12s %12s %12s\n", "component", "maximum step", "segments", "events");
   for (int32_t i = 0; i < cpl_tlm_count(s); i++) {
     cpl_tlm_part_stats p = cpl_tlm_part_stats_at(s, i);
     fputs("  ", out);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the parts of a system with delay lines did, for --stats and --json.
+// Statistics of the components of a system with delay lines, for --stats and --json.
 #pragma once
 
 #include "cli.h"

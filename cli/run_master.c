@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What masters did, for --stats and --json; a master inside of a master follows behind its line.
+// Statistics of masters for --stats and --json; a nested master follows its line.
 #include "run_master.h"
 
 typedef struct number {

@@ -27,7 +27,7 @@ static void default_output(session* s) {
 
 static double given(double value, double otherwise) { return isnan(value) ? otherwise : value; }
 
-// What a system file says about running it.
+// The experiment of a system file.
 static cpl_status take_system(session* s) {
   const cpl_system_def* def = cpl_system_definition(s->source);
   if (def == NULL) return CPL_OK;
@@ -114,7 +114,7 @@ static cpl_status choose_solver(session* s) {
   s->solver.rtol =
       given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : s->solver.rtol);
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
-  s->solver.timing = a->stats || run_wants_page(s);  // two looks at the clock per evaluation
+  s->solver.timing = a->stats || run_wants_page(s);  // costs two clock readings per evaluation
   s->solver.one_solver = a->one_solver;
   bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
   double preferred = e->has_step && e->step > 0 ? e->step : usual_step(s);
@@ -133,8 +133,8 @@ static cpl_status make_integrated(session* s) {
   return st;
 }
 
-// A model as a stepper of its own: inputs are given to it, and its solver begins anew, at
-// communication points only, as in a system.
+// A model as a stepper: as in a system, inputs are set and its solver is restarted at communication
+// points only.
 static cpl_status make_stepping(session* s) {
   cpl_model* model = NULL;
   cpl_status st = choose_solver(s);
@@ -165,7 +165,7 @@ static cpl_status make_coupled(session* s) {
   cpl_stepper_def def = cpl_default_stepper_def();
   cpl_status st = choose_solver(s);
   if (st < 0) return st;
-  bool coupled = !graph_has_modes(s->source);  // modes have no steps but those of their solvers
+  bool coupled = !graph_has_modes(s->source);  // modes have no communication steps
   if (!isnan(s->args->step) && coupled) s->solver.step = given(s->experiment.step, 0);
   def.solver = s->solver;
   def.step = given(s->args->step, 0);
@@ -184,7 +184,7 @@ static cpl_status make_coupled(session* s) {
   if (st < 0) return st;
   double step = cpl_master_step_size(s->stepper);
   if (s->run.interval == 0) s->run.interval = step;
-  // steps follow the master, not the output: between its points the last values are shown
+  // steps are those of the master, not of the output: rows between them repeat the last values
   if (cpl_master_count(s->stepper) > 0 && cpl_master_settings(s->stepper).tolerance == 0)
     s->run.step = step;
   return st;
@@ -194,7 +194,7 @@ static cpl_status make_stepper(session* s) {
   const run_args* a = s->args;
   const cpl_default_experiment* e = &s->source->desc->experiment;
   if (a->serve.on && (cpl_system_definition(s->source) == NULL || cpl_source_has_model(s->source)))
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", s->path);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: it has no tlm lines", s->path);
   if (cpl_system_definition(s->source) != NULL && !cpl_source_has_model(s->source))
     return make_coupled(s);
   bool cs = a->as != NULL ? strcmp(a->as, "cs") == 0 : !cpl_source_has_model(s->source);
@@ -231,7 +231,7 @@ static bool is_file(const char* path, const void* user) {
   return stat(path, &other) == 0 && other.st_dev == file->st_dev && other.st_ino == file->st_ino;
 }
 
-// Results do not replace the table that inputs come from, which may be the only one.
+// Results must not overwrite the table of the inputs.
 static cpl_status check_output(session* s) {
   struct stat file;
   const char* input = s->args->input;
@@ -273,7 +273,7 @@ static cpl_status check_per_model(const session* s) {
   return CPL_OK;
 }
 
-// For --stats: a master, or a model that steps itself. Others measure the time in models
+// For --stats: a master or a stepper of an FMU. Other steppers measure the time in models
 // themselves.
 static bool takes_clocks(const cpl_stepper* s) {
   cpl_modes_stats modes;
@@ -285,7 +285,7 @@ cpl_status run_prepare(session* s) {
   const run_args* a = s->args;
   s->run = cpl_default_run_def();
   s->experiment = cpl_default_experiment_def();
-  // elsewhere the limit is one of parts, not of models
+  // otherwise the limit applies to components, not to models
   bool limits = !a->processes && !a->serve.on;
   const cli_isolation isolation = {.on = a->isolate,
                                    .call_timeout = limits || a->isolate ? a->call_timeout : NAN};

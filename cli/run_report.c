@@ -106,7 +106,7 @@ void run_print_stats(const session* s) {
       fprintf(out, "  algebraic variables  %d, integrated together with the states\n",
               v->algebraics);
     if (v->switches > 0)
-      fprintf(out, "  structure changes    %lld, to %d structure%s beside the first\n",
+      fprintf(out, "  structure changes    %lld, to %d further structure%s\n",
               (long long)v->switches, v->structures, v->structures == 1 ? "" : "s");
     if (v->projections > 0)
       fprintf(out,
@@ -129,7 +129,7 @@ void run_print_stats(const session* s) {
     fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
   }
   double in_models = time_in_models(s, integrated);
-  bool master = !integrated && cpl_master_count(s->stepper) > 0;  // with the solvers of its parts
+  bool master = !integrated && cpl_master_count(s->stepper) > 0;  // includes its steppers' solvers
   fprintf(out, "  time in models       %.3g s\n", in_models);
   fprintf(out, "  time in %s       %.3g s\n", master ? "master" : "solver",
           fmax(0, r->wall_s - r->in_output_s - in_models));

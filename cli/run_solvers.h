@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-// What --solver says: one for all, and those of single models.
+// The values of --solver: one for all models, and those of single models.
 typedef struct run_solvers {
   const char* all;           // Nullable
   cpl_model_solver* models;  // their names are owned

@@ -23,7 +23,7 @@ static size_t file_of(const cpl_system_def* system, const char* column, const ch
   return (size_t)i + 1;
 }
 
-// "out.csv" -> "out.MODEL.csv"; what cannot be part of a file's name becomes "_".
+// "out.csv" -> "out.MODEL.csv"; characters that file names cannot contain become "_".
 static char* path_of(const char* whole, const char* model) {
   size_t n = strlen(whole), m = strlen(model);
   const char* dot = strrchr(whole, '.');
@@ -44,7 +44,7 @@ static cpl_status no_memory(cpl_context* ctx) {
   return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
 }
 
-// Which column goes where.
+// Assigns columns to files.
 static cpl_status deal(split* s, cpl_context* ctx, const cpl_system_def* system,
                        const cpl_column* columns, size_t n) {
   const char* name;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Results of a system in one file a model: out.csv becomes out.left.csv, out.right.csv, with the
-// names the variables have in their models. What belongs to no model stays in out.csv. Files
-// without columns are not written.
+// Results of a system with one file per model: out.csv becomes out.left.csv, out.right.csv, with
+// the names of variables in their models. Variables of no model stay in out.csv. Files without
+// columns are not written.
 #pragma once
 
 #include "cli.h"
@@ -26,6 +26,6 @@ typedef struct split {
 cpl_status split_open(split* s, cpl_context* ctx, const cpl_system_def* system,
                       const cpl_results_def* def, const cpl_column* columns, size_t n);
 cpl_status split_record(split* s, double t, const cpl_value* values);
-// *kept: what is in the file that has most.
+// *kept: the content of the file with the most rows.
 cpl_status split_close(split* s, bool failed, cpl_results_kept* kept);
 void split_free(split* s);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet tlm inspect: what is there about delay lines.
+// couplet tlm inspect: the properties of delay lines.
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct tlm_args {
   bool json;
 } tlm_args;
 
-// What is usual in each domain.
+// The units of each domain.
 static const struct words {
   const char *stiffness, *mass;
 } words[] = {[CPL_TLM_TRANSLATIONAL] = {"N/m", "kg"},
@@ -24,7 +24,7 @@ static const struct words {
              [CPL_TLM_3D] = {"N/m", "kg"},
              [CPL_TLM_SIGNAL] = {"", ""}};
 
-// More than a hundredth of what it connects shows.
+// A parasitic mass above a hundredth of the connected masses is relevant.
 static bool is_heavy(double added, const double* felt) {
   return added > 0.01 * felt[0] || added > 0.01 * felt[1];
 }
@@ -112,7 +112,7 @@ static int inspect(const char* path, const tlm_args* a) {
   cpl_status st = cli_is_system(path) ? cpl_system_open(ctx, path, &source)
                                       : cpl_fail(ctx, CPL_ERR_INPUT, "%s: this is no system", path);
   if (st >= 0 && cpl_system_line_count(source) == 0)
-    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", path);
+    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: it has no tlm lines", path);
   bool fine = st >= 0;
   if (fine && a->json) st = print_json(stdout, ctx, source);
   for (int32_t i = 0; fine && !a->json && i < cpl_system_line_count(source); i++) {
@@ -133,19 +133,19 @@ static int run_inspect(void* args, int n_operands, char** operands) {
 
 #define AT(member) offsetof(tlm_args, member)
 static const cli_option options[] = {
-    {"json", 0, NULL, "print it for machines", CLI_FLAG, AT(json)},
+    {"json", 0, NULL, "print JSON", CLI_FLAG, AT(json)},
     {0},
 };
 
 const cli_verb cli_tlm_inspect = {
     .name = "tlm inspect",
     .operands = "FILE",
-    .summary = "look at the delay lines of a system",
+    .summary = "show the properties of delay lines",
     .text =
         "Prints for every line of a system file or a composite model (.xml) the "
-        "stiffness it stands for, the mass it adds, its first standing wave, what its damping "
-        "does, and the masses felt at its ends; it warns where the line's own mass is not small "
-        "against them. Then come positions and orientations of all interfaces at the start.",
+        "equivalent stiffness, the parasitic mass, the first standing wave, the effect of damping, "
+        "and the effective masses at its ports; it warns where the parasitic mass is not small "
+        "against them. Positions and orientations of all interfaces at the start follow.",
     .suffixes = "yaml xml",
     .options = options,
     .args_size = sizeof(tlm_args),

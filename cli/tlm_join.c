@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet tlm join: one sub-model of what couplet tlm serve manages.
+// couplet tlm join: runs one sub-model of a system that couplet tlm serve manages.
 #include <math.h>
 #include <string.h>
 
@@ -30,13 +30,13 @@ typedef struct joining {
 static cpl_status open_system(joining* g) {
   const char* path = g->path != NULL ? g->path : cpl_tlm_join_system(g->join);
   if (path[0] == '\0')
-    return cpl_fail(g->ctx, CPL_ERR_INPUT, "%s names no system file: say which one",
+    return cpl_fail(g->ctx, CPL_ERR_INPUT, "%s names no system file: give it as FILE",
                     g->args->key_file);
   cpl_status st = cli_is_system(path)
                       ? cpl_system_open(g->ctx, path, &g->source)
                       : cpl_fail(g->ctx, CPL_ERR_INPUT, "%s: this is no system", path);
   if (st >= 0 && cpl_system_line_count(g->source) == 0)
-    st = cpl_fail(g->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", path);
+    st = cpl_fail(g->ctx, CPL_ERR_INPUT, "%s: it has no tlm lines", path);
   return st;
 }
 
@@ -86,7 +86,7 @@ static int run_join(void* args, int n, char** operands) {
   else if (crash != NULL)
     g.st = cpl_fail(g.ctx, CPL_ERR_MODEL, "%s: crashed outside of the model's functions (%s)",
                     g.args->key_file, crash);
-  // what goes wrong in a run is told by the manager
+  // the manager reports failures of a run
   bool silent = g.began && g.args->quiet && crash == NULL;
   int code = g.st >= 0 ? CLI_OK : silent ? cli_exit_code(g.st) : cli_report(g.ctx, g.st);
   cpli_guard_program(leave, &g);
@@ -100,26 +100,27 @@ static const cli_option options[] = {
     {"key-file", 0, "FILE", "the join file of the sub-model, written by couplet tlm serve",
      CLI_TEXT, AT(key_file)},
     {"listen", 0, "HOST[:PORT]",
-     "where neighbours find it; default: the address of this machine on the way to the manager, at "
-     "any free port",
+     "the endpoint for neighbours; default: the address of this machine towards the manager, any "
+     "free port",
      CLI_TEXT, AT(listen)},
-    {"start-limit", 0, "SECONDS", "until the manager must have answered; default 600", CLI_NUMBER,
+    {"start-limit", 0, "SECONDS", "time limit for the manager's answer; default 600", CLI_NUMBER,
      AT(start_limit)},
-    {"quiet", 'q', NULL, "print nothing that the manager prints as well", CLI_FLAG, AT(quiet)},
-    {"log-level", 0, "error|warning|info|debug", "what the model may say", CLI_TEXT, AT(log_level)},
+    {"quiet", 'q', NULL, "omit messages that the manager prints", CLI_FLAG, AT(quiet)},
+    {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,
+     AT(log_level)},
     {0},
 };
 
 const cli_verb cli_tlm_join = {
     .name = "tlm join",
     .operands = "[FILE]",
-    .summary = "run a sub-model of what couplet tlm serve manages",
+    .summary = "run a sub-model of a system that couplet tlm serve manages",
     .text =
         "FILE is the same system file or composite model as the manager's, with the files of its "
-        "models; a difference is an error. When it is not given, the file of the manager is used, "
-        "which must be there under the same name. Start values, solvers and tolerances come from "
-        "the manager, and results go there. Waves go straight to the sub-models at the other ends "
-        "of its lines.\n\n"
+        "models; a difference is an error. By default the path of the manager's file is used, "
+        "which must exist on this machine. Start values, solvers and tolerances come from the "
+        "manager, which also records the results. Waves are exchanged directly with the connected "
+        "sub-models.\n\n"
         "  couplet tlm join --key-file left.join drive.yaml",
     .suffixes = "yaml xml",
     .options = options,

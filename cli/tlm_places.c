@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Rounding apart from zero is zero for people.
+// Values within rounding of zero are shown as zero.
 static double plain(double v) { return fabs(v) < 5e-16 ? 0 : v; }
 
 static void print_numbers(FILE* out, const char* what, const double* v, int n) {

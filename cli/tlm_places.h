@@ -5,6 +5,6 @@
 #include "cli.h"
 #include "format/json.h"
 
-// Where the interfaces of a system are at the start, for people, or as a member of what `json` has
-// open. Nullable: json. A failure says how they do not fit together.
+// Prints the poses of the interfaces of a system at the start, as text or as a member of the open
+// object of `json`. Nullable: json. A failure reports misaligned ports.
 cpl_status tlm_places(cpl_context* ctx, cpl_source* source, FILE* out, cpli_json* json);

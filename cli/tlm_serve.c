@@ -22,16 +22,16 @@
 #define AT(member) offsetof(serve_args, member)
 const cli_option serve_options[] = {
     {"address", 0, "HOST[:PORT]",
-     "where to listen; default: 127.0.0.1, at the ManagerPort of a composite model or any free "
-     "port",
+     "the endpoint to listen on; default: 127.0.0.1 at the ManagerPort of a composite model or any "
+     "free port",
      CLI_TEXT, AT(address)},
     {"watch-address", 0, "HOST[:PORT]",
-     "where observers are heard; default: any free port at the same host", CLI_TEXT,
+     "the endpoint for observers; default: any free port at the same host", CLI_TEXT,
      AT(watch_address)},
     {"join-folder", 0, "DIR",
-     "where join files go; made where it is not there; default: the current folder", CLI_TEXT,
+     "the folder of join files, created if missing; default: the current folder", CLI_TEXT,
      AT(join_folder)},
-    {"force", 0, NULL, "overwrite join files that are there already", CLI_FLAG, AT(force)},
+    {"force", 0, NULL, "overwrite existing join files", CLI_FLAG, AT(force)},
     {"local", 0, NULL, "start couplet tlm join for every sub-model on this machine", CLI_FLAG,
      AT(local)},
     {"run", 0, "NAME", "start couplet tlm join for this sub-model only; may be repeated", CLI_LIST,
@@ -39,22 +39,21 @@ const cli_option serve_options[] = {
     {"allow-command", 0, "NAME",
      "start sub-models of a composite model whose start command is NAME; may be repeated", CLI_LIST,
      AT(allow_command)},
-    {"start-limit", 0, "SECONDS", "until all sub-models must have joined; default 600", CLI_NUMBER,
+    {"start-limit", 0, "SECONDS", "time limit for all sub-models to join; default 600", CLI_NUMBER,
      AT(start_limit)},
-    {"watch-interval", 0, "SECONDS", "between what observers are told; default 0.1", CLI_NUMBER,
-     AT(watch_interval)},
+    {"watch-interval", 0, "SECONDS", "minimum time between messages to observers; default 0.1",
+     CLI_NUMBER, AT(watch_interval)},
     {0},
 };
 
 const char serve_text[] =
-    "Manages a system with tlm lines whose sub-models run elsewhere. A join file is written for "
-    "each, NAME.join: whoever has it, and the files of the system, can run that sub-model with "
-    "couplet tlm join --key-file NAME.join FILE, on this machine or another one. With "
-    "observer.join "
-    "couplet tlm watch shows the interfaces. When all have joined they are introduced to each "
-    "other, and the run begins; results are those of couplet run FILE, to the byte. The join files "
-    "are removed when it has ended. A sub-model that is not heard of for --call-timeout (default "
-    "60 s) ends the run.\n\n"
+    "Manages a system with tlm lines whose sub-models run in other processes. It writes one join "
+    "file per sub-model, NAME.join. With that and the files of the system, couplet tlm join "
+    "--key-file NAME.join FILE runs the sub-model on this machine or another one. With "
+    "observer.join, couplet tlm watch shows the interfaces. When all sub-models have joined they "
+    "connect to each other and the run begins; results are those of couplet run FILE, to the byte. "
+    "The join files are removed at the end. A sub-model that is silent for --call-timeout "
+    "(default 60 s) ends the run.\n\n"
     "  couplet tlm serve drive.yaml --address 192.168.1.7:4711 --join-folder keys\n"
     "  couplet tlm serve drive.yaml --local";
 
@@ -68,7 +67,7 @@ typedef struct child {
   int status;
 } child;
 
-// An argument list, never a shell.
+// Started with an argument list, never by a shell.
 static cpl_status start(serving* s, const char* name, const char* const* argv,
                         const char* join_file) {
   child* c = &s->children[s->n_children];
@@ -118,7 +117,7 @@ static bool is_listed(const cli_list* list, const char* text, size_t n) {
   return false;
 }
 
-// Half of the shortest delay of its lines, as the framework has it.
+// Half of the shortest delay of its lines, as in the TLM framework.
 static double longest_step(const serving* s, const char* model) {
   double delay = (double)INFINITY;
   size_t n = strlen(model);
@@ -177,7 +176,7 @@ static cpl_status check_commands(const serving* s) {
   return CPL_OK;
 }
 
-//------------------------------------ the manager's questions ------------------------------------
+//------------------------------------ callbacks of the manager ------------------------------------
 
 static cpl_status on_ready(void* user, const char* const* parts, int32_t n, const char* address) {
   serving* s = user;
@@ -190,7 +189,8 @@ static cpl_status on_ready(void* user, const char* const* parts, int32_t n, cons
     const char* name = s->args->run.items[k];
     int32_t i = 0;
     while (i < n && strcmp(parts[i], name) != 0) i++;
-    if (i == n) return cpl_fail(s->ctx, CPL_ERR_INPUT, "--run %s: there is no such part", name);
+    if (i == n)
+      return cpl_fail(s->ctx, CPL_ERR_INPUT, "--run %s: there is no such sub-model", name);
   }
   for (int32_t i = 0; i < n && st >= 0; i++) {
     char file[4096];
@@ -245,7 +245,7 @@ cpl_status serving_begin(serving* s, double call_timeout) {
   const serve_args* a = s->args;
   s->def = cpl_default_tlm_serve_def();
   if (cpl_system_line_count(s->source) == 0)
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there are no tlm lines in it", s->path);
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: it has no tlm lines", s->path);
   cpl_status st = check_commands(s);
   if (st < 0) return st;
   choose_address(s);

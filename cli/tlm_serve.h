@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet tlm serve is couplet run whose parts are run by others: what it has beside it.
+// couplet tlm serve is couplet run with components in peers: its additional options and callbacks.
 #pragma once
 
 #include "cli.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet tlm watch: the interfaces of a run, seen from outside.
+// couplet tlm watch: an observer that prints the interfaces of a run.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -124,9 +124,9 @@ static const cli_option options[] = {
      AT(only)},
     {"output", 'o', "FILE", "CSV instead of lines to read, - for standard output", CLI_TEXT,
      AT(output)},
-    {"interval", 0, "SECONDS", "between two lines of an interface, on the clock", CLI_NUMBER,
+    {"interval", 0, "SECONDS", "minimum real time between two lines of an interface", CLI_NUMBER,
      AT(interval)},
-    {"start-limit", 0, "SECONDS", "until the manager must have answered; default 600", CLI_NUMBER,
+    {"start-limit", 0, "SECONDS", "time limit for the manager's answer; default 600", CLI_NUMBER,
      AT(start_limit)},
     {0},
 };
@@ -134,11 +134,11 @@ static const cli_option options[] = {
 const cli_verb cli_tlm_watch = {
     .name = "tlm watch",
     .operands = "",
-    .summary = "watch what couplet tlm serve manages",
+    .summary = "watch a run that couplet tlm serve manages",
     .text =
-        "Prints time, position, speed and force of the interfaces while the run goes on, in the "
-        "common frame, until it ends. The key of observer.join opens nothing else: who has it can "
-        "neither take part in the run nor change it.\n\n"
+        "Prints time, position, speed and force of the interfaces, in the common frame, until the "
+        "run ends. The key in observer.join permits nothing else: an observer can neither join the "
+        "run nor change it.\n\n"
         "  couplet tlm watch --key-file observer.join --only 'left.*' --interval 1",
     .suffixes = "",
     .options = options,

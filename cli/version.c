@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// couplet --version, and with --verbose the parts of others with their versions and licences.
+// couplet --version, and with --verbose the third-party components with versions and licences.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const char* zeromq_version(char* text, size_t size) {
   void* library = dlopen("libzmq.so.5", RTLD_NOW | RTLD_LOCAL);
   void (*version)(int*, int*, int*) = NULL;
   int major = 0, minor = 0, patch = 0;
-  if (library == NULL) return "not there: libzmq.so.5 could not be loaded (Debian: libzmq5)";
+  if (library == NULL) return "missing: libzmq.so.5 could not be loaded (Debian: libzmq5)";
   void* function = dlsym(library, "zmq_version");
   memcpy(&version, &function, sizeof version);
   if (version != NULL) version(&major, &minor, &patch);
@@ -50,7 +50,7 @@ int cli_version(bool verbose) {
   printf("couplet %s\n", cpl_version());
   if (!verbose) {
     if (cpli_klu_load() == NULL)
-      printf("without KLU: large systems of equations are slow (--verbose tells more)\n");
+      printf("without KLU: large systems of equations are slow (--verbose shows details)\n");
     return CLI_OK;
   }
   printf("licence BSD-2-Clause\n\n");

@@ -19,14 +19,13 @@ typedef struct view_args {
 
 static const cli_option options[] = {
     {"output", 'o', "FILE",
-     "the page: .html or .svg; default: RESULT with .html in place of its end", CLI_TEXT,
+     "the file to write: .html or .svg; default: RESULT with the ending .html", CLI_TEXT,
      offsetof(view_args, output)},
     {"only", 0, "NAME", "show this column first; * and ? match as in a shell; may be repeated",
      CLI_LIST, offsetof(view_args, only)},
     {"xy", 0, "X,Y", "draw column Y over column X first: a path in the plane", CLI_TEXT,
      offsetof(view_args, xy)},
-    {"open", 0, NULL, "open the page in the browser in any case", CLI_FLAG,
-     offsetof(view_args, open)},
+    {"open", 0, NULL, "always open the page in the browser", CLI_FLAG, offsetof(view_args, open)},
     {0},
 };
 
@@ -37,8 +36,8 @@ static char* page_of(cpl_context* ctx, const char* result) {
   return cpli_printf(ctx, "%.*s.html", (int)n, result);
 }
 
-// "x,y" -> two names. A name may hold commas itself (an element of an array): the first comma that
-// leaves a column before it counts.
+// "x,y" -> two names. A name may contain commas itself (an element of an array): the text is split
+// at the first comma after the name of a column.
 static cpl_status split_xy(cpl_context* ctx, const cpl_table* t, char* text, cpl_view_def* def) {
   for (char* comma = strchr(text, ','); comma != NULL; comma = strchr(comma + 1, ',')) {
     *comma = '\0';
@@ -73,7 +72,7 @@ static cpl_status read_results(cpl_context* ctx, shown* s, int n, char** paths) 
     if (st < 0) return st;
     s->results[s->n] = (cpl_view_result){table, name_of(paths[s->n]), NULL};
   }
-  // files of one name in different folders are told apart by their paths
+  // files of the same name in different folders are distinguished by their paths
   for (int i = 0; i < n; i++) {
     for (int k = 0; k < n; k++) {
       if (k != i && strcmp(name_of(paths[k]), name_of(paths[i])) == 0)
@@ -127,13 +126,12 @@ static int run(void* args, int n, char** paths) {
 const cli_verb cli_view = {
     .name = "view",
     .operands = "RESULT...",
-    .summary = "show result files as a page for the browser",
+    .summary = "show result files in the browser",
     .text =
-        "Reads .csv or .mat files and writes one page that needs nothing else, not even a network: "
-        "a "
-        "searchable tree of variables, any number of plots over time or of one variable over "
-        "another, zoom, cursor, differences between results, export. It opens in the browser when "
-        "there is a desktop and -o is not given. -o NAME.svg draws a picture instead.\n\n"
+        "Reads .csv or .mat files and writes one self-contained page that works without a network: "
+        "a searchable tree of variables, any number of plots over time or of one variable over "
+        "another, zoom, cursor, differences between results, export. It opens in the browser on a "
+        "desktop unless -o is given. -o NAME.svg draws a picture instead.\n\n"
         "  couplet view new.csv old.csv --only 'left.*'",
     .suffixes = "csv mat",
     .options = options,

@@ -107,8 +107,8 @@ static void one_model_has_matrices(void** state) {
 static void bad_requests_are_told(void** state) {
   (void)state;
   write_files();
-  CHECK_FAILS(2, "x.txt: linearisations are written to files that end in .json, .csv or .mat",
-              "linearize", "two.yaml", "-o", "x.txt");
+  CHECK_FAILS(2, "x.txt: a linearisation is written to a .json, .csv or .mat file", "linearize",
+              "two.yaml", "-o", "x.txt");
   CHECK_FAILS(2, "--at -1: lies before the start time 0", "linearize", "two.yaml", "--at", "-1");
   CHECK_FAILS(2, "no/such/x.csv: cannot be written: No such file or directory", "linearize",
               "two.yaml", "-o", "no/such/x.csv");

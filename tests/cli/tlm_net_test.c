@@ -195,8 +195,8 @@ static void one_comes_again(void** state) {
   CHECK_CONTAINS(complained, "serve: waiting for left");
   CHECK_CODE(0, "run", "masses.yaml", "-o", "a.csv");
   check_same_files("a.csv", "b.csv");
-  CHECK_FAILS_WITH(2, "--run lefft: there is no such part", "tlm", "serve", "masses.yaml", "--run",
-                   "lefft");
+  CHECK_FAILS_WITH(2, "--run lefft: there is no such sub-model", "tlm", "serve", "masses.yaml",
+                   "--run", "lefft");
   check_nothing_left();
 }
 
@@ -496,7 +496,7 @@ static void join_files_are_not_overwritten(void** state) {
   CHECK_STR(text_of("right.join"), "something\n");
   CHECK_CODE(0, "tlm", "serve", "masses.yaml", "--local", "--force");
   check_nothing_left();
-  CHECK_FAILS_WITH(2, "there are no tlm lines in it", "tlm", "serve", "mass.c");
+  CHECK_FAILS_WITH(2, "it has no tlm lines", "tlm", "serve", "mass.c");
   CHECK_FAILS_WITH(2, "--processes: the sub-models run elsewhere", "tlm", "serve", "masses.yaml",
                    "--processes");
   CHECK_FAILS_WITH(2, "is no join file", "tlm", "join", "--key-file", "masses.yaml");

@@ -55,9 +55,12 @@ static void verbs_of_two_words(void** state) {
   CHECK_CODE(0, "tlm", "serve", "--help");
   CHECK_CONTAINS(printed, "--join-folder DIR");  // its own options, and those of run
   CHECK_CONTAINS(printed, "--stop TIME");
-  CHECK_FAILS(2, "tlm: what to do is missing or not known (inspect, serve, join, watch)", "tlm");
-  CHECK_FAILS(2, "tlm: what to do is missing or not known (inspect, serve, join, watch)", "tlm",
-              "save");
+  CHECK_FAILS(
+      2, "tlm: the second word of the verb is missing or unknown (inspect, serve, join, watch)",
+      "tlm");
+  CHECK_FAILS(
+      2, "tlm: the second word of the verb is missing or unknown (inspect, serve, join, watch)",
+      "tlm", "save");
   CHECK_FAILS(2, "tlm join: unknown option --keyfile (is it --key-file?)", "tlm", "join",
               "--keyfile");
 }
