@@ -187,8 +187,7 @@ static void resolve_unit(cpli_parse* p, cpli_names* units, cpl_variable* v,
   }
 }
 
-//------------------------------------ causality, variability, initial
-//------------------------------------
+//------------------------------ causality, variability, initial ------------------------------
 
 cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability variability) {
   enum { E = 1 << CPL_INITIAL_EXACT, A = 1 << CPL_INITIAL_APPROX, C = 1 << CPL_INITIAL_CALCULATED };
