@@ -156,14 +156,15 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
   r->member.path = (cpli_located_text){find_file(r, file.text, false), file.place};
   if (r->member.path.text == NULL && !r->def->no_memory)
     return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
-                        "sub-model %s: %s is neither in the folder %s nor beside this file",
+                        "sub-model %s: %s is neither in the folder %s nor in that of this file",
                         r->member.name.text, file.text, r->member.name.text);
   const char* config = find_file(r, "fmi.config", false);
   if (config == NULL)
-    return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
-                        "sub-model %s: there is no fmi.config, neither in the folder %s nor beside "
-                        "this file, and so nobody knows what its interfaces are",
-                        r->member.name.text, r->member.name.text);
+    return cpli_fail_at(
+        r->def->ctx, CPL_ERR_INPUT, &file.place,
+        "sub-model %s: there is no fmi.config, neither in the folder %s nor in that of "
+        "this file, so that its interfaces are unknown",
+        r->member.name.text, r->member.name.text);
   st = cpli_fmi_config_read(r->def, config, r->member.name.text, &r->whole);
   return st < 0 ? st : take_tlm_config(r);
 }

@@ -52,7 +52,7 @@ static bool is_blank(const char* text, size_t n) {
   return true;
 }
 
-// "(left)-(right)": places in the left side stay what they were.
+// "(left)-(right)": source locations in the left side are unchanged.
 static cpli_located_text difference_of(cpl_system_def* def, const cpli_located_text* equation,
                                        size_t left, const char* right) {
   size_t size = left + (right != NULL ? strlen(right) : 0) + 8;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Definitions made by a program: the same items as from a file, without places.
+// Definitions made by a program: the same items as from a file, without source locations.
 #include "format/number.h"
 #include "system/definition.h"
 
@@ -212,7 +212,7 @@ static cpl_status set_start(cpl_system_def* def, cpli_member* m, const char* nam
   if (m->n_starts == m->cap_starts) {
     size_t cap = m->cap_starts > 0 ? 2 * m->cap_starts : 4;
     cpli_setting* bigger = cpli_def_array(def, cap, sizeof *bigger);
-    if (bigger == NULL) return CPL_OK;  // the caller looks at no_memory
+    if (bigger == NULL) return CPL_OK;  // the caller tests no_memory
     if (m->n_starts > 0) memcpy(bigger, m->starts, m->n_starts * sizeof *bigger);
     m->starts = bigger;
     m->cap_starts = cap;

@@ -73,8 +73,8 @@ typedef struct cpli_connection {
   cpli_located_text target;
   cpli_located_text source;       // Nullable: coupling
   const cpli_coupling* coupling;  // Nullable: source
-  bool convert;                   // numbers may be rounded on the way
-  bool keep_units;                // numbers are taken as they are, whatever their units
+  bool convert;                   // numbers may be rounded
+  bool keep_units;                // no unit conversion
 } cpli_connection;
 
 typedef struct cpli_output {
@@ -95,7 +95,7 @@ typedef struct cpli_event {
   size_t n_at;
   const cpli_setting* sets;
   size_t n_sets;
-  int32_t stop;   // > 0: the simulation wishes to stop when it fires, and says this number
+  int32_t stop;   // > 0: number of the request to stop when it fires
   bool at_start;  // it fires when it is true at the start
 } cpli_event;
 
@@ -106,7 +106,7 @@ typedef struct cpli_transition_def {
   cpli_located_text when;       // Nullable: at, or terminate alone
   const cpli_located_text* at;  // times, constant expressions
   size_t n_at;
-  bool terminate;              // when the model itself wishes to stop (and `when` holds then)
+  bool terminate;              // when the model requests termination (and `when` is true)
   cpli_located_text on_entry;  // Nullable
   const cpli_setting* sets;
   size_t n_sets;
@@ -127,7 +127,7 @@ typedef struct cpli_observed {
   size_t n_in;
 } cpli_observed;
 
-// places[] has those of the values.
+// places[] has the source locations of the values.
 enum {
   CPLI_START,
   CPLI_STOP,
@@ -145,7 +145,7 @@ typedef struct cpli_experiment {
   cpli_source_loc places[CPLI_LOOPS_KEY + 1];
 } cpli_experiment;
 
-// `master:`. Texts are Nullable, numbers NAN and -1 when not said.
+// `master:`. Texts are Nullable, numbers NAN and -1 when not given.
 typedef struct cpli_cosimulation {
   bool given;
   cpli_source_loc place;
@@ -183,7 +183,7 @@ struct cpl_system_def {
   cpli_located_text start_mode;
   size_t n_modes, n_observed, cap_modes, cap_observed;
   cpli_experiment experiment;
-  int32_t manager_port;  // of a composite model; 0: not said
+  int32_t manager_port;  // of a composite model; 0: not given
   cpli_cosimulation cosimulation;
   struct cpli_interface* interfaces;  // system/lines.h
   struct cpli_line* lines;
@@ -197,9 +197,9 @@ struct cpl_system_def {
   cpli_names event_names;      // -> index in events
 };
 
-//------------------------------------ adding with places ------------------------------------
+//------------------------------------ adding items ------------------------------------
 
-// What the public functions do, with places: they check the item and append it. All texts and
+// The public functions with source locations: they check the item and append it. All texts and
 // arrays of an item live in the definition's arena already; cpli_def_text() puts them there, and
 // running out of memory there is reported by the next cpli_def_add_...().
 cpli_located_text cpli_def_text(cpl_system_def* def, const char* text,
@@ -218,14 +218,14 @@ cpl_status cpli_def_add_constraint(cpl_system_def* def, cpli_located_text name,
 cpl_status cpli_def_take_constraint(cpl_system_def* def, cpli_constraint item);
 cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item);
 cpl_status cpli_def_add_record(cpl_system_def* def, cpli_located_text item);
-/// Times and tolerances make sense together with what was said before.
+/// Checks that times and tolerances are consistent with earlier settings.
 cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item);
 cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulation* item);
 cpli_cosimulation cpli_default_cosimulation(void);
 
 //------------------------------------ modes ------------------------------------
 
-/// A definition with the place of another one, for a mode.
+/// A definition with the file and source location of another one, for a mode.
 cpl_status cpli_def_add_mode(cpl_system_def* def, cpli_located_text name, cpl_system_def** out);
 cpl_status cpli_def_add_transition(cpl_system_def* def, cpli_mode_def* mode,
                                    cpli_transition_def item);
@@ -234,7 +234,7 @@ int32_t cpli_def_find_mode(const cpl_system_def* def, const char* name);  // -1:
 /// The transitions and `start` name modes, `observe` too.
 cpl_status cpli_def_check_modes(const cpl_system_def* def);
 /// A mode as a system of its own: with the parameters and inputs of the whole, what is observed as
-/// outputs, and an event for each way out. What it points to belongs to `def`.
+/// outputs, and one event per transition. Its data belong to `def`.
 /// Owned: *out by the caller, who calls cpl_system_def_destroy().
 cpl_status cpli_def_of_mode(const cpl_system_def* def, size_t mode, cpl_system_def** out);
 void cpli_def_free_modes(cpl_system_def* def);
@@ -245,7 +245,7 @@ void cpli_def_free_modes(cpl_system_def* def);
 typedef struct cpli_chain {
   const struct cpli_chain* outer;  // Nullable
   const cpl_system_def* def;
-  bool isolate;         // said outside or here: all models are to be isolated
+  bool isolate;         // set in an outer definition or here: all models are isolated
   double call_timeout;  // of isolated models; 0: none
   const char* path;     // before the names of models in messages: "", "outer.inner."
   const char* member;   // the name of the system that is entered. Nullable

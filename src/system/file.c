@@ -12,7 +12,7 @@
 
 typedef cpli_reader reader;
 
-//------------------------------------ places, texts ------------------------------------
+//------------------------------------ source locations, texts ------------------------------------
 
 static cpli_source_loc place_of(const reader* r, const cpli_yaml* node) {
   return (cpli_source_loc){.file = r->def->file, .line = node->line, .column = node->column};
@@ -29,7 +29,7 @@ static cpl_status fail(const reader* r, const cpli_yaml* node, const char* fmt, 
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &place, "%s", text);
 }
 
-// The text of a scalar, with its place, in the definition.
+// Copies the text of a scalar, with its source location, into the definition.
 static cpl_status read_text(reader* r, const cpli_yaml* node, const char* what,
                             cpli_located_text* out) {
   const char* text;

@@ -45,7 +45,7 @@ static const char* kind_of(const config* c) {
   return NULL;
 }
 
-// The older way to say dimensions, causality and domain at once.
+// The older key for dimensions, causality and domain together.
 static bool take_type(config* c, const char* type) {
   static const char* const types[][4] = {{"SignalInput", "1", "Input", "Signal"},
                                          {"SignalOutput", "1", "Output", "Signal"},
@@ -137,7 +137,7 @@ static cpl_status take_line(config* c, const line* l) {
   return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->place, "unknown key %s", l->key);
 }
 
-// Blanks around what stands between commas do not count.
+// Blanks around the texts between commas are ignored.
 static cpl_status split(config* c, char* text, line* l) {
   *l = (line){0};
   for (size_t i = 0; text != NULL; i++) {

@@ -54,7 +54,7 @@ static bool same_items(const cpl_description* a, const cpl_variable* v, const cp
 
 static bool is_number(const cpl_variable* v) { return v->type <= CPL_ENUMERATION; }
 
-// Whole numbers from -2^below to 2^above can be told exactly.
+// Integers from -2^below to 2^above are represented exactly.
 typedef struct exact {
   int below, above;
 } exact;
@@ -70,7 +70,7 @@ static exact exact_of(const cpl_variable* v) {
   return of[v->width == CPL_WIDTH_OWN ? own : v->width];
 }
 
-// Does every value of the source arrive as it is?
+// Whether every value of the source is converted without loss.
 static bool fits(const cpl_variable* source, const cpl_variable* target) {
   bool numbers = (source->type == CPL_REAL || source->type == CPL_INTEGER) &&
                  (target->type == CPL_REAL || target->type == CPL_INTEGER);
@@ -94,7 +94,7 @@ static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
   bool convert = r->def->connections[link->connection].convert;
   if (!fits(source, target) && !(convert && is_number(source) && is_number(target))) {
     bool lost = target->type == source->type, numbers = is_number(source) && is_number(target);
-    return mismatch(r, link, lost ? "values can be lost on the way" : "the types differ", numbers);
+    return mismatch(r, link, lost ? "the conversion can lose values" : "the types differ", numbers);
   }
   const cpl_description* s = r->models[link->source.model]->desc;
   bool items = target->type == CPL_ENUMERATION && source->type == CPL_ENUMERATION && !convert;
@@ -242,7 +242,7 @@ static bool joins_arrays(const cpli_resolver* r, const cpli_connection* c, joine
   return j->from != NULL;
 }
 
-// One link an element.
+// One link per element.
 static cpl_status join_arrays(cpli_resolver* r, size_t i, const joined* j, cpli_link* links) {
   const cpli_connection* c = &r->def->connections[i];
   cpl_status st = check_arrays(r, c, j->to, j->from);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Modes in a definition: each is a definition of its own, with ways out.
+// Modes in a definition: each is a definition of its own, with transitions.
 #include <stdio.h>
 
 #include "system/definition.h"
@@ -93,7 +93,7 @@ static cpl_status require_mode(const cpl_system_def* def, const cpli_located_tex
                       near);
 }
 
-// Parts on a line are at different times, and what is on its way in one is no state to set.
+// Components at a line are at different times, and waves in transit are no states to set.
 static cpl_status check_lines(const cpl_system_def* def, const cpli_mode_def* m) {
   if (m->def->n_lines + m->def->n_interfaces == 0) return CPL_OK;
   return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &m->name.place,
@@ -122,7 +122,7 @@ cpl_status cpli_def_check_modes(const cpl_system_def* def) {
     const cpli_observed* o = &def->observed[i];
     if (strcmp(o->name.text, "mode") == 0)
       st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &o->name.place,
-                        "observe: the name mode is taken: it tells which one is active");
+                        "observe: the name mode is reserved: it is the active mode");
     for (size_t k = 0; k < o->n_in && st >= 0; k++) st = require_mode(def, &o->in[k].name);
   }
   return st;
@@ -154,7 +154,7 @@ static cpl_status copy_items(const cpl_system_def* from, cpl_system_def* to) {
   return st;
 }
 
-// What the mode itself says counts more.
+// The mode's own items have priority.
 static cpl_status inherit(const cpl_system_def* outer, cpl_system_def* to) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < outer->n_parameters && st >= 0; i++) {
@@ -260,7 +260,7 @@ cpl_status cpl_system_def_add_transition(cpl_system_def* def, const char* mode,
               (leave->on_terminate ? leave->n_at == 0 : leave->when != NULL || leave->n_at > 0);
   if (!fine)
     return cpl_fail(def->ctx, CPL_ERR_INPUT,
-                    "mode %s: a way out needs `to`, and one of `when`, `at` and on_terminate",
+                    "mode %s: a transition needs `to`, and one of `when`, `at` and on_terminate",
                     mode);
   cpli_located_text* at = cpli_def_array(def, leave->n_at, sizeof *at);
   for (size_t i = 0; at != NULL && i < leave->n_at; i++) at[i] = keep(def, leave->at[i]);

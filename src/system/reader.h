@@ -19,7 +19,7 @@ typedef struct cpli_reader {
 //------------------------------------ file.c ------------------------------------
 
 cpli_source_loc cpli_reader_loc(const cpli_reader* r, const cpli_yaml* node);
-/// The text of a scalar, with its place, in the definition.
+/// Copies the text of a scalar, with its source location, into the definition.
 cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what,
                           cpli_located_text* out);
 cpli_located_text cpli_read_key(cpli_reader* r, const cpli_yaml* child);
@@ -38,5 +38,5 @@ cpl_status cpli_read_section(cpli_reader* r, const cpli_yaml* node);
 cpl_status cpli_read_modes(cpli_reader* r, const cpli_yaml* node);
 cpl_status cpli_read_observed(cpli_reader* r, const cpli_yaml* node);
 cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node);
-/// `count:` of a model: so many of it, name[1], name[2], ...
+/// `count:` of a model: the number of instances name[1], name[2], ...
 cpl_status cpli_read_count(cpli_reader* r, const cpli_yaml* node, cpli_member member);

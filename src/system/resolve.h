@@ -4,7 +4,7 @@
 // From the texts of a definition to variables of its opened models. A name is "model.variable"
 // (model names have no dots, variables may), an input or a parameter of the system. A text that is
 // exactly a known name is that name; any other is an expression and none of this room's business,
-// but its names are found here. Failures have the place and the nearest known names.
+// but its names are resolved here. Failures have the source location and similar known names.
 #pragma once
 
 #include "model/units.h"
@@ -43,7 +43,7 @@ cpl_status cpli_resolver_init(cpli_resolver* r, cpl_context* ctx, const cpl_syst
 /// Whether `name` is exactly a known name; else *out is {NONE, -1, -1} and nothing is recorded.
 bool cpli_resolver_find(const cpli_resolver* r, const char* name, cpli_ref* out);
 
-/// Like cpli_resolver_find(), but fails at the place of the name, offering the nearest ones.
+/// Like cpli_resolver_find(), but fails with the source location and suggests similar names.
 cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name, cpli_ref* out);
 
 /// For a parser that reports unknown names itself: cpli_resolver_miss() after a name was not found,

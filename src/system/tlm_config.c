@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// tlm.config: what the TLM framework tells a sub-model that it starts, in five lines. With it a
+// tlm.config: five lines that the TLM framework writes for a sub-model that it starts. With it a
 // sub-model can be run by itself, and a composite model can be compared with it.
 #include "system/tlm_config.h"
 
@@ -173,9 +173,10 @@ cpl_status cpli_tlm_config_system(cpl_system_def* def) {
   cpli_member member = {.kind = CPL_MEMBER_FMU, .name = c.name};
   member.path = (cpli_located_text){find_model(def, folder, c.name.text), c.name.place};
   if (member.path.text == NULL)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &c.name.place,
-                        "beside this file there is neither %s.fmu nor %s.c nor a single other .fmu",
-                        c.name.text, c.name.text);
+    return cpli_fail_at(
+        def->ctx, CPL_ERR_INPUT, &c.name.place,
+        "the folder of this file has neither %s.fmu nor %s.c nor a single other .fmu", c.name.text,
+        c.name.text);
   size_t n = strlen(member.path.text);
   if (strcmp(member.path.text + n - 2, ".c") == 0) member.kind = CPL_MEMBER_C;
   cpli_experiment e = {.values = cpl_default_experiment_def()};

@@ -15,5 +15,5 @@ typedef struct cpli_tlm_config {
 bool cpli_is_tlm_config(const char* path);
 cpl_status cpli_tlm_config_read(cpl_system_def* def, const char* path, cpli_tlm_config* out);
 
-/// Fill a definition, whose `file` is a tlm.config: the sub-model it lies beside, by itself.
+/// Fill a definition, whose `file` is a tlm.config, with the sub-model in its folder.
 cpl_status cpli_tlm_config_system(cpl_system_def* def);
