@@ -43,7 +43,7 @@ cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, i
 /// A call that may not be made, and why.
 cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool exported);
 
-/// Keep and log what an FMU said, perhaps from a thread of its own; `text` is changed.
+/// Store and log a message of an FMU, perhaps from a thread of its own; `text` is changed.
 void cpli_message(cpli_fmu_instance* in, int status, const char* category, char* text);
 /// The same with a format and its arguments, as FMI 1.0 and 2.0 have them.
 void cpli_message_args(cpli_fmu_instance* in, int status, const char* category, const char* format,

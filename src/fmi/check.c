@@ -36,7 +36,7 @@ static bool needs_start(const inspection* in, const cpl_variable* v) {
          v->initial == CPL_INITIAL_APPROX;
 }
 
-// Every element of an array has the same faults: told for the first.
+// All elements of an array have the same faults: reported for the first.
 static bool is_repeated(const inspection* in, const cpl_variable* v) {
   return v->array > 0 && in->desc->vars + in->desc->arrays[v->array - 1].first != v;
 }
@@ -176,7 +176,7 @@ static void check_derivative(inspection* in, int32_t i) {
   }
 }
 
-// A value computed at the start must stand in the list, under any of its names; told once.
+// A value computed at the start must be listed under any of its names; reported once.
 static void want_listed(inspection* in, int32_t var, const char* what) {
   const cpl_variable* v = &in->desc->vars[var];
   bool computed = v->initial == CPL_INITIAL_APPROX || v->initial == CPL_INITIAL_CALCULATED;

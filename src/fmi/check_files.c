@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the description says of files, held against the files: sources, icons, and the functions a
+// Compares the description with the files: sources, icons, and the functions a
 // binary exports, which are read without loading it.
 #include <stdio.h>
 

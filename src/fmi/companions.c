@@ -11,7 +11,7 @@
 
 enum { DEEPEST = 32 };
 
-// One file on its way into the FMU.
+// One file that is being read.
 typedef struct reading {
   cpl_fmu* fmu;
   cpl_context* ctx;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The smaller XML files beside modelDescription.xml: terminals, how to compile the sources, and
+// The smaller XML files next to modelDescription.xml: terminals, how to compile the sources, and
 // which layered standards are followed. An FMU can be simulated without them; so what is wrong with
 // them is a finding, and only a lack of memory is a failure.
 #pragma once

@@ -276,7 +276,7 @@ static cpl_status lowest_of(manifest* k, int32_t residual, const row** out) {
   if (index_of(*out) == 1) return CPL_OK;
   return bad(k, (*out)->line,
              "the residual is given with index %d only: it has to be differentiated before the "
-             "algebraic variables can be solved for, which is for who exports the FMU to do",
+             "algebraic variables can be solved for, which is the task of the exporting tool",
              (int)index_of(*out));
 }
 
@@ -455,10 +455,11 @@ static cpl_status check_states(manifest* k) {
     if (st < 0) return st;
     for (int32_t e = 0; e < n_elements(k->fmu, first); e++, n++) {
       if (n < d->n_states && d->derivatives[n] == first + e) continue;
-      return bad(k, r->line,
-                 "%.100s is not the derivative that modelDescription.xml has at this place: a form "
-                 "with other states than there cannot be used",
-                 d->vars[first + e].name);
+      return bad(
+          k, r->line,
+          "%.100s is not the derivative that modelDescription.xml has at this position: a form "
+          "with other states than there cannot be used",
+          d->vars[first + e].name);
     }
   }
   if (n == 0 && d->n_states > 0) {

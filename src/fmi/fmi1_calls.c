@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-// What is known about each function, found by its place in the list.
+// Properties of each function, by its index in the list.
 enum {
 #define X(name, flags) CALL_##name,
   CPLI_FMI1_FUNCTIONS(X)
@@ -32,7 +32,7 @@ cpl_status cpli_fmi1_step_ended(cpli_fmi1* in, fmiStatus status) {
 
 //------------------------------------ callbacks ------------------------------------
 
-// The logger of FMI 1.0 gets no pointer of ours, so there is no way around a list of all instances.
+// The logger of FMI 1.0 gets no user pointer, so a list of all instances is needed.
 static pthread_mutex_t listeners_lock = PTHREAD_MUTEX_INITIALIZER;
 static cpli_fmi1* listeners;
 

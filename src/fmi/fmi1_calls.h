@@ -9,7 +9,7 @@
 /// The functions in their order, for the table of the version.
 const cpli_fmu_call* cpli_fmi1_call_list(size_t* n);
 
-/// Messages come with the FMU's own pointer only: who is who.
+/// Finds the instance of a message, which has the FMU's own pointer only.
 void cpli_fmi1_listen(cpli_fmi1* in);
 void cpli_fmi1_stop_listening(cpli_fmi1* in);
 
@@ -46,7 +46,7 @@ cpl_status cpli_fmiResetSlave(cpli_fmi1* in);
 cpl_status cpli_fmiFreeSlaveInstance(cpli_fmi1* in);
 cpl_status cpli_fmiSetRealInputDerivatives(cpli_fmi1* in, const uint32_t* refs, size_t n,
                                            const int* orders, const double* values);
-/// CPL_RETRY: discarded, or pending; in->base.last tells.
+/// CPL_RETRY: discarded or pending, see in->base.last.
 cpl_status cpli_fmiDoStep(cpli_fmi1* in, double h);
 cpl_status cpli_fmiGetStatus(cpli_fmi1* in, fmiStatusKind kind, fmiStatus* value);
 cpl_status cpli_fmiGetRealStatus(cpli_fmi1* in, fmiStatusKind kind, double* value);

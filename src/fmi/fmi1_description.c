@@ -24,7 +24,7 @@ static cpl_status begin_root(cpli_parse* p) {
     return cpli_parse_fail(p, "numberOfContinuousStates=\"%lld\": at most %d are supported",
                            (long long)n, MAX_STATES);
   p->fmu->desc.n_states = (int32_t)n;
-  // whether this is model exchange or co-simulation is told by <Implementation>
+  // <Implementation> distinguishes co-simulation from model exchange
   cpli_fmu_kind* me = &p->fmu->me;
   st = cpli_part_kind(p, me, "fmiModelDescription");
   me->can.completed_step = true;
@@ -158,7 +158,7 @@ static cpl_status begin_value(cpli_parse* p) {
   return CPL_OK;
 }
 
-// What later versions call it. A parameter without start value is computed by the model.
+// The causality of later versions. A parameter without start value is computed by the model.
 static void translate(cpl_variable* v) {
   uint8_t variability = v->variability, causality = v->causality;
   v->causality = causality == C1_INPUT    ? CPL_CAUSALITY_INPUT

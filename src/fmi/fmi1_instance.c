@@ -40,7 +40,7 @@ static cpl_status initialize(cpli_fmi1* in) {
   return st;
 }
 
-// What can be read before time starts can be read after that call only.
+// Initial values can be read only after that call.
 static cpl_status before_reading(cpli_fmi1* in) {
   return in->base.phase == CPLI_INITIALIZING ? initialize(in) : CPL_OK;
 }
@@ -129,7 +129,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   for (size_t i = 0; i < n && type != CPL_BOOLEAN; i++) {
     if (values[i] >= INT32_MIN && values[i] <= INT32_MAX) continue;
     return cpl_fail(c->ctx, CPL_ERR_INPUT,
-                    "%s: %s cannot be set to %lld: FMI 1.0 knows integers of 32 bits only", c->name,
+                    "%s: %s cannot be set to %lld: FMI 1.0 has integers of 32 bits only", c->name,
                     cpli_instance_variable(&in->base, type, refs[i]), (long long)values[i]);
   }
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
@@ -244,7 +244,7 @@ static cpl_status terminate(cpli_fmu_instance* base) {
   return base->co_simulation ? cpli_fmiTerminateSlave(in) : cpli_fmiTerminate(in);
 }
 
-// Models cannot be reset, and slaves need not be able to: a new one takes the place.
+// Models cannot be reset, and slaves need not support it: a new instance replaces the old one.
 static cpl_status reset(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   in->initialized = false;

@@ -13,10 +13,10 @@ typedef struct cpli_fmi1 {
   cpli_fmi1_functions fn;
   struct cpli_fmi1* next;  // of those that may log
   bool initialized;        // the one call has been made
-  bool time_due;           // the time must be told before the states
-  fmiEventInfo event;      // of the initialisation, then of the event under way
+  bool time_due;           // the time must be set before the states
+  fmiEventInfo event;      // of the initialisation, then of the present event
   bool after_init;         // there was no update since
-  // on their way to and from the FMU, as many at a time
+  // conversion buffers, with room for one call
   uint32_t* refs;
   int* integers;
   char* booleans;

@@ -25,8 +25,9 @@ static cpl_status enter_continuous(cpl_model* m) {
   return CPL_OK;
 }
 
-// What an update does not tell was told by an earlier one of the event. The initialisation was an
-// event, too, but some FMUs tell the next time event only in an update after it, others only there.
+// Results that an update lacks were returned by an earlier one of the event. The initialisation was
+// an event, too, but some FMUs tell the next time event only in an update after it, others only
+// there.
 static cpl_status update(cpli_fmi1* in) {
   fmiEventInfo initial = in->event, *e = &in->event;
   bool first = in->after_init;
@@ -130,7 +131,7 @@ cpl_status cpli_fmi1_make_model(cpl_source* src, const char* name, cpl_model** o
   cpl_status st = cpli_fmi1_create(src, name, false, &in);
   if (st < 0) return st;
   in->base.component_ops.kind = "fmi1-me";
-  in->base.head.component.can.completed_step = true;  // every FMI 1.0 FMU wants it
+  in->base.head.component.can.completed_step = true;  // required by every FMI 1.0 FMU
   in->base.head.model.ops = &model_ops;
   *out = &in->base.head.model;
   return CPL_OK;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-// What is known about each function, found by its place in the list.
+// Properties of each function, by its index in the list.
 enum {
 #define X(name, flags) CALL_##name,
   CPLI_FMI2_FUNCTIONS(X)

@@ -58,7 +58,7 @@ cpl_status cpli_fmi2GetNominalsOfContinuousStates(cpli_fmi2* in, double* nominal
 
 cpl_status cpli_fmi2SetRealInputDerivatives(cpli_fmi2* in, const uint32_t* refs, size_t n,
                                             const int* orders, const double* values);
-/// CPL_RETRY: discarded, or pending; in->base.last tells.
+/// CPL_RETRY: discarded or pending, see in->base.last.
 cpl_status cpli_fmi2DoStep(cpli_fmi2* in, double h, int no_way_back);
 cpl_status cpli_fmi2GetStatus(cpli_fmi2* in, fmi2StatusKind kind, fmi2Status* value);
 cpl_status cpli_fmi2GetRealStatus(cpli_fmi2* in, fmi2StatusKind kind, double* value);

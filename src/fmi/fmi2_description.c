@@ -50,7 +50,7 @@ static cpl_status begin_cs(cpli_parse* p) {
   cpli_boolean(p, "canRunAsynchronuously", &cs->asynchronous);
   bool interpolates = false;
   cpli_boolean(p, "canInterpolateInputs", &interpolates);
-  cs->can.input_derivatives = interpolates ? 1 : 0;  // FMI 2.0 tells no order; the first is sure
+  cs->can.input_derivatives = interpolates ? 1 : 0;  // FMI 2.0 gives no order; the first is certain
   int64_t order = 0;
   cpli_integer(p, "maxOutputDerivativeOrder", 0, INT32_MAX, &order);
   cs->can.output_derivatives = (int32_t)order;

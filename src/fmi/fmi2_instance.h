@@ -10,8 +10,8 @@ typedef struct cpli_fmi2 {
   cpli_fmu_instance base;
   cpli_fmi2_functions fn;
   fmi2CallbackFunctions callbacks;
-  fmi2EventInfo event;  // of the event under way: an FMU may fill it in one of its updates only
-  int* integers;        // fmi2Integer and fmi2Boolean on their way from and to int64_t
+  fmi2EventInfo event;  // of the present event: an FMU may fill it in one of its updates only
+  int* integers;        // conversion buffer between int64_t and fmi2Integer or fmi2Boolean
   size_t n_integers;
 } cpli_fmi2;
 

@@ -45,7 +45,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   cpl_status st = cpli_check_step(&in->base, t_end);
   if (st < 0) return st;
   double h = t_end - in->base.time;
-  // FMI 2.0 demands steps greater than zero; to those who did not ask for more it is no step at all
+  // FMI 2.0 requires steps greater than zero; without the extension a zero step does nothing
   if (h == 0 && !s->base.can.zero_step) return CPL_OK;
   result->event_handled = h == 0;
 

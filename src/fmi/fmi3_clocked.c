@@ -57,7 +57,7 @@ static bool is_set_again(const cpli_fmi3* in, const cpl_variable* v) {
   return in->base.scheduled && in->base.phase == CPLI_EVENT && v->causality == CPL_CAUSALITY_INPUT;
 }
 
-// Of one clock, or of all (-1). All are open before the first is set: an array may be in parts.
+// Of one clock, or of all (-1). All are open before the first is set: an array may be split.
 static cpl_status open_gates(cpli_fmi3* in, int32_t clock) {
   cpl_status st = CPL_OK;
   bool waiting = false;

@@ -28,7 +28,7 @@ static cpl_status check_interval(const cpli_fmi3* in, const cpli_ticking* k, dou
                   in->base.fmu->desc.vars[k->clock->var].name, in->base.time, interval);
 }
 
-// The interval the FMU wants from now on; `*changed`: it is another one, or the first.
+// The interval that the FMU requests from now on; `*changed`: it differs, or is the first.
 static cpl_status ask_interval(cpli_fmi3* in, cpli_ticking* k, double* interval, bool* changed) {
   fmi3IntervalQualifier qualifier = fmi3IntervalNotYetKnown;
   cpl_status st = CPL_OK;
@@ -60,7 +60,7 @@ static void count_from(cpli_ticking* k, double since) {
   k->next = since;
 }
 
-// The description knows the interval of some clocks, the FMU that of the others.
+// The intervals of some clocks are in the description, those of the others come from the FMU.
 static cpl_status start(cpli_fmi3* in, cpli_ticking* k) {
   const cpli_clock* clock = k->clock;
   double t = in->base.time, shift = clock->shift_decimal;

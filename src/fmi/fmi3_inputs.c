@@ -60,7 +60,7 @@ void cpli_fmi3_inputs_at(cpli_fmi3* in, double t) {
   in->updating = false;
 }
 
-// An FMU that does not ask has held its inputs at their values of the beginning.
+// An FMU without such requests has kept its inputs constant since the beginning of the step.
 cpl_status cpli_fmi3_inputs_end(cpli_fmi3* in, double t_end) {
   bool moved = false;
   for (int32_t i = 0; i < in->n_inputs; i++) {
@@ -72,7 +72,7 @@ cpl_status cpli_fmi3_inputs_end(cpli_fmi3* in, double t_end) {
     in->holds_inputs = true;
     cpl_log(in->base.head.component.ctx, CPL_LOG_WARNING, in->base.name,
             "the step from t=%.12g to t=%.12g asked for no inputs, although the description says "
-            "providesIntermediateUpdate: from here on inputs are held over each step",
+            "providesIntermediateUpdate: from here on inputs are constant over each step",
             in->base.time, t_end);
   }
   return in->update_status;
@@ -101,7 +101,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   return st;
 }
 
-// A value that is set is held, whatever the curve was.
+// A value that is set is constant and replaces the curve.
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
   cpli_fmi3* in = (cpli_fmi3*)c;
   for (size_t i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static void tell_held(const cpli_fmi3* in) {
   }
   if (used == 0) return;
   cpl_log(in->base.head.component.ctx, CPL_LOG_INFO, in->base.name,
-          "held over each step, since intermediate updates do not take them: %s", names);
+          "constant over each step, since intermediate updates cannot set them: %s", names);
 }
 
 void cpli_fmi3_offer_inputs(cpli_fmi3* in) {

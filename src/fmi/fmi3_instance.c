@@ -149,7 +149,7 @@ static cpl_status read_state(cpli_fmu_instance* in, const uint8_t* bytes, size_t
   return cpli_fmi3DeserializeFMUState((cpli_fmi3*)in, (const fmi3Byte*)bytes, size, state);
 }
 
-// What we know and the FMU does not: events to come, ticks, values that were set last.
+// Adapter state that the FMU lacks: future events, ticks, values that were set last.
 typedef struct part {
   void* data;
   size_t size;

@@ -38,7 +38,7 @@ typedef struct cpli_fmi3_events {
   int32_t rounds;    // updates of the event that is not over yet
   double next;       // of the FMU itself
   double tick_time;  // of the output clocks that are noted as active
-  // what updates of the event under way told: an FMU may tell it in one of them only
+  // results of the updates of the present event: an FMU may return them in one update only
   bool terminate, nominals_changed, states_changed, timed;
   double time;
 } cpli_fmi3_events;
@@ -60,7 +60,7 @@ typedef struct cpli_fmi3_text {
 // A continuous input of a co-simulation FMU that takes inputs during its steps.
 typedef struct cpli_fmi3_input {
   uint32_t ref;
-  bool intermediate;  // the FMU allows to set it in intermediate updates; else it is held
+  bool intermediate;  // may be set in intermediate updates; else it is constant over a step
   bool given;         // the curve is for the next step
   cpl_curve curve;
 } cpli_fmi3_input;
@@ -76,17 +76,17 @@ typedef struct cpli_fmi3 {
   // callbacks of the FMU, which ask or tell it something in the middle of a call
   bool updating;             // one is under way
   cpl_status update_status;  // of the first call in them that failed
-  bool* ticked;              // by clock: an output clock that ticked in the partition under way
+  bool* ticked;              // by clock: an output clock that ticked in the present partition
   cpli_fmi3_input* inputs;   // of intermediate updates; NULL: there are none
   int32_t n_inputs;
   uint32_t* intermediate_refs;  // of the FMU: those that are set in intermediate updates
   size_t n_intermediate;
   uint32_t* input_refs;  // on their way
   double* input_values;
-  bool asked_for_inputs;  // in the step under way
-  bool holds_inputs;      // it never asks: all are held
+  bool asked_for_inputs;  // in the present step
+  bool holds_inputs;      // it never requests inputs: all are constant over a step
 
-  // values on their way; sizes are those of all elements together
+  // conversion buffers; sizes are those of all elements together
   cpli_fmi3_group left, right;
   size_t room;
   void* buffer;           // in the FMU's own types
@@ -118,7 +118,7 @@ cpl_status cpli_fmi3_configure(cpli_fmi3* in);
 cpl_status cpli_fmi3_offer_residuals(cpli_fmi3* in);
 void cpli_fmi3_residuals_release(cpli_fmi3* in);
 
-/// An event begins: nothing was told in it yet.
+/// Starts an event: clears the results of earlier updates.
 void cpli_fmi3_begin_event(cpli_fmi3* in);
 /// Between values that are set in different modes: leave configuration mode, and an event that was
 /// begun to set discrete inputs of a co-simulation FMU.
@@ -199,7 +199,7 @@ cpl_status cpli_fmi3_inputs_prepare(cpli_fmi3* in);
 void cpli_fmi3_inputs_release(cpli_fmi3* in);
 /// Offer curves of inputs, where the FMU takes them so.
 void cpli_fmi3_offer_inputs(cpli_fmi3* in);
-/// Before and after a step: inputs that cannot follow their curves are held.
+/// Called before and after a step: inputs without intermediate updates are set constant.
 cpl_status cpli_fmi3_inputs_begin(cpli_fmi3* in, double t_end);
 cpl_status cpli_fmi3_inputs_end(cpli_fmi3* in, double t_end);
 /// In a step the FMU asks for its inputs at t.

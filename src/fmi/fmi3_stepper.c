@@ -53,7 +53,7 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
   if (st < 0) return st;
   bool refused = st == CPL_RETRY;  // discarded
   bool early = refused || (done.early && done.reached != target);
-  // one that was discarded did not come to its end, though it may not have said how far
+  // a discarded step did not reach its end, even if the FMU did not return a time
   if (refused && done.reached == target) done.reached = in->base.time;
   st = early ? cpli_step_stopped(&in->base, "lastSuccessfulTime", done.reached, target, result)
              : CPL_OK;

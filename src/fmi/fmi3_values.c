@@ -436,7 +436,7 @@ cpl_status cpli_fmi3_get_binary(cpl_component* c, const uint32_t* refs, size_t n
   return st != CPL_OK ? st : cpli_fmi3_read_binary(in, refs, n, values);
 }
 
-// What an FMU gave out is gone when it is set: keep copies, all in one block.
+// Pointers returned by an FMU are invalid after a set: keep copies, all in one block.
 static cpl_status copy_all(cpl_context* ctx, const uint8_t** bytes, const size_t* sizes, size_t n,
                            void** block) {
   size_t total = 1;

@@ -74,7 +74,7 @@ const char* cpli_interval_name(cpli_interval interval);  // "constant", ...
 
 // A Clock of FMI 3.0. Times in seconds, or in ticks of 1/resolution with supportsFraction.
 typedef struct cpli_clock {
-  int32_t var;       // in desc.vars; its causality tells input from output
+  int32_t var;       // in desc.vars; its causality is input or output
   uint32_t ref;      // of the description
   uint8_t interval;  // cpli_interval
   bool can_be_deactivated;
@@ -120,7 +120,7 @@ typedef struct cpli_layer {
   const char *name, *version, *description;  // never NULL
 } cpli_layer;
 
-// One way to compile the sources, from buildDescription.xml.
+// One build configuration of the sources, from buildDescription.xml.
 typedef struct cpli_build {
   const char *identifier, *platform, *description;  // platform "": any; never NULL
   const char *language, *compiler, *options;        // of the first set that says so; never NULL
@@ -131,7 +131,7 @@ typedef struct cpli_build {
 // description.
 typedef struct cpli_fmu_dae {
   bool present;
-  int32_t enable;           // variable that turns it on; -1: the FMU knows no other form
+  int32_t enable;           // variable that selects it; -1: the FMU has no other form
   const int32_t* nominals;  // per algebraic variable: the variable with its nominal; -1: none
   int32_t n_residuals;
 } cpli_fmu_dae;

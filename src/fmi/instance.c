@@ -43,7 +43,7 @@ cpl_status cpli_instance_reset(cpl_component* c) {
 
 //------------------------------------ saved states ------------------------------------
 
-// What the FMU saves, and what we know of it at that moment.
+// The FMU's saved state, and the state of the adapter at that time.
 typedef struct saved {
   void* state;
   double time;
@@ -146,7 +146,7 @@ cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
 
 //------------------------------------ making ------------------------------------
 
-// The place of the resources as a URI; every byte that is not plain in a path is encoded.
+// The URI of the resources; every byte that is not plain in a path is percent-encoded.
 static char* resource_uri(cpl_context* ctx, const char* real) {
   static const char plain[] = "/-._~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   static const char head[] = "file://", hex[] = "0123456789ABCDEF";
@@ -365,8 +365,8 @@ cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function)
   char name[32];
   in->head.component.can.input_derivatives = 0;
   cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
-          "%s at t=%.12g returned %s%s%s: from here on inputs are held over each step", function,
-          in->time, cpli_status_name(in, in->last, name, sizeof name),
+          "%s at t=%.12g returned %s%s%s: from here on inputs are constant over each step",
+          function, in->time, cpli_status_name(in, in->last, name, sizeof name),
           in->message[0] != '\0' ? ": " : "", in->message);
   return CPL_OK;
 }
@@ -383,7 +383,7 @@ static double derivative_at(const cpl_curve* curve, double t, int k) {
   return sum;
 }
 
-// Every order the FMU knows is set each time: a curve that became flat must not leave a slope.
+// Every order the FMU supports is set each time, so that no earlier slope remains.
 cpli_curve_orders cpli_curve_now(const cpli_fmu_instance* in, const cpl_curve* curve) {
   cpli_curve_orders o = {.value = derivative_at(curve, in->time, 0)};
   int most = (int)CPLI_COUNT(o.orders), known = in->head.component.can.input_derivatives;

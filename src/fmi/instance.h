@@ -48,7 +48,7 @@ typedef struct cpli_api {
   size_t functions;     // offset of the table of functions in it
   const cpli_fmu_call* (*calls)(size_t* n);
   const cpl_component_ops* ops;
-  bool resource_path;                            // resources are told as a path instead of a URI
+  bool resource_path;                            // resources are given as a path instead of a URI
   cpl_status (*prepare)(cpli_fmu_instance* in);  // buffers and the like, before instantiate
   cpl_status (*instantiate)(cpli_fmu_instance* in);  // checks the version first
   cpl_status (*free_instance)(cpli_fmu_instance* in);
@@ -97,8 +97,8 @@ struct cpli_fmu_instance {
   cpli_health health;
   double time;                         // NAN before setup
   int last;                            // what the last call returned
-  int depth;                           // calls under way: more than one in callbacks of the FMU
-  bool interrupted;                    // the call log: a call stands inside of the one under way
+  int depth;                           // nested calls: more than one in callbacks of the FMU
+  bool interrupted;                    // the call log has a nested call inside the present one
   int32_t snapshots;                   // alive: the FMU must be able to go back
   uint8_t* bytes;                      // of the state that was serialised last
   const char* failed_in;               // the function after which no other may be called
@@ -161,7 +161,7 @@ cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function)
 int cpli_wait_for_step(cpli_fmu_instance* in,
                        cpl_status (*ask)(cpli_fmu_instance* in, int* status));
 
-// What an input is now and how it goes on: orders 1 to n, as many as the FMU knows.
+// The value of an input and its derivatives: orders 1 to n, as many as the FMU supports.
 typedef struct cpli_curve_orders {
   double value;
   int n, orders[3];

@@ -84,7 +84,7 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
     return cpl_fail(
         ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so: it needs the library %s%s (%s)",
         lib->fmu->base.path, lib->fmu->platform, lib->identifier, name,
-        there ? ", which is beside it but is not found under that name: add the folder "
+        there ? ", which is in its folder but is not found under that name: add the folder "
                 "to LD_LIBRARY_PATH"
               : ", which is not installed: install the package that has it, or name its "
                 "folder in LD_LIBRARY_PATH",

@@ -16,12 +16,12 @@ typedef struct cpli_library {
   char* made_in;  // temporary folder of a binary compiled for an unpacked FMU, which stays as it is
   const char* identifier;  // borrowed from the description
   void* handle;
-  void* siblings[16];  // libraries beside the binary that it needs
+  void* siblings[16];  // libraries in the folder of the binary that it needs
   int n_siblings;
   int users;
   cpli_loaded before;  // it was loaded
-  bool fatal;          // an instance said that all are lost: no call is possible any more
-  bool locked;         // code of it may still be on its way (a crash, a thread): never dlclose
+  bool fatal;          // fatal error of an instance: no further call of any instance is allowed
+  bool locked;         // its code may still be executed (a crash, a thread): never dlclose
   uint32_t lives;      // calls of the life cycle, of all instances
 } cpli_library;
 

@@ -333,7 +333,7 @@ static cpl_status refuse_stepper(cpl_source* src, const char* name, cpl_stepper*
   return refuse(src);
 }
 
-// What an FMU offers decides which operations it has.
+// The capabilities of an FMU determine its operations.
 static const cpl_source_ops* ops_of(cpl_fmu* fmu) {
   const adapter* a = &adapters[fmu->version];
   cpl_source_ops* ops = cpli_arena_alloc(&fmu->arena, 1, sizeof *ops);
@@ -368,7 +368,7 @@ static cpl_status read_description(cpl_fmu* fmu) {
   return st;
 }
 
-// Those of companion files name their place themselves.
+// Findings in companion files have their own source location.
 static void log_finding(const cpl_fmu* fmu, cpl_log_level level, size_t i, const char* more) {
   const cpli_finding* f = &fmu->findings.items[i];
   char place[48] = "";
@@ -376,7 +376,7 @@ static void log_finding(const cpl_fmu* fmu, cpl_log_level level, size_t i, const
   cpl_log(fmu->findings.ctx, level, fmu->base.path, "%s%s%s", place, f->text, more);
 }
 
-// What is tolerated is not tolerated silently: the first, and how many there are.
+// Tolerated findings are logged: the first, and their number.
 static void log_findings(const cpl_fmu* fmu) {
   const cpli_findings* f = &fmu->findings;
   if (f->count == 0) return;

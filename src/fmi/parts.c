@@ -179,7 +179,7 @@ void cpli_part_real_range(cpli_parse* p, cpli_range* r) {
   if (cpli_boolean(p, "unbounded", &r->unbounded)) r->given |= CPLI_HAS_UNBOUNDED;
 }
 
-// What fits into each width.
+// The range of each width.
 static const struct limits {
   double min, max;
 } limits[] = {

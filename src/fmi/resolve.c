@@ -363,7 +363,7 @@ static cpl_unknown* collect(cpli_parse* p, int list, size_t extra, int32_t* n) {
   return rows;
 }
 
-// Every output stands in the list once: strangers and repetitions leave it, forgotten ones join it.
+// Every output is listed once: other variables and duplicates are removed, missing outputs added.
 static void resolve_outputs(cpli_parse* p, bool* seen) {
   cpl_structure* s = &p->fmu->desc.structure;
   size_t n_outputs = 0;
@@ -422,7 +422,7 @@ static cpl_unknown* guess_derivatives(cpli_parse* p, bool* seen, int32_t* n) {
   return rows;
 }
 
-// FMI 1.0 tells how many states there are, but not which.
+// FMI 1.0 gives the number of states, but not their variables.
 static void hide_states(cpli_parse* p) {
   cpl_description* d = &p->fmu->desc;
   int32_t* hidden = cpli_arena_alloc(&p->fmu->arena, (size_t)d->n_states, sizeof *hidden);

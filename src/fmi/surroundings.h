@@ -60,7 +60,7 @@ static inline void cpli_x87_restore(uint16_t modes) {
 }
 
 static inline void cpli_float_restore(uint32_t modes, uint16_t x87) {
-  cpli_x87_restore(x87);  // who changes one changes the other
+  cpli_x87_restore(x87);  // both are changed together
 #if defined(__x86_64__)
   _mm_setcsr(modes);
 #else

@@ -190,7 +190,7 @@ static void mistakes_are_named_with_their_place(void** state) {
        "dependencies: \"y\" is no value reference"},
       {BODY(RESIDUALS), "there is no <ContinuousStateDerivative>"},
       {BODY("<ContinuousStateDerivative valueReference=\"8\"/>" RESIDUALS),
-       "h is not the derivative that modelDescription.xml has at this place"},
+       "h is not the derivative that modelDescription.xml has at this position"},
       {BODY(DERIVATIVE DERIVATIVE RESIDUALS), "dx is not the derivative"},
       {BODY(DERIVATIVE RESIDUALS "<EventIndicator valueReference=\"8\"/>"),
        "1 event indicators are named, and modelDescription.xml has 0"},

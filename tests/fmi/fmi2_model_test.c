@@ -108,7 +108,7 @@ static void all_types_travel(void** state) {
   in[8] = (int64_t)INT32_MAX + 1;
   CHECK_INT(c->ops->set_integer(c, CPL_ENUMERATION, refs, 9, in), CPL_ERR_INPUT);
   CHECK_STR(cpl_context_error(p.ctx),
-            "left: mode cannot be set to 2147483648: FMI 2.0 knows integers of 32 bits only");
+            "left: mode cannot be set to 2147483648: FMI 2.0 has integers of 32 bits only");
   uint32_t zero = 0, one = 1;
   int64_t flag = 7;
   CHECK_OK(p.ctx, c->ops->set_integer(c, CPL_BOOLEAN, &zero, 1, &flag));

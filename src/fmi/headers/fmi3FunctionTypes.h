@@ -178,8 +178,7 @@ typedef fmi3Status fmi3SetClockTYPE(fmi3Instance instance,
                                     const fmi3ValueReference valueReferences[],
                                     size_t nValueReferences, const fmi3Clock values[]);
 
-//------------------------------------ dependencies, states, derivatives
-//------------------------------------
+//------------------------ dependencies, states, derivatives ------------------------
 
 typedef fmi3Status fmi3GetNumberOfVariableDependenciesTYPE(fmi3Instance instance,
                                                            fmi3ValueReference valueReference,
@@ -211,8 +210,7 @@ typedef fmi3Status fmi3GetAdjointDerivativeTYPE(fmi3Instance instance,
 typedef fmi3Status fmi3EnterConfigurationModeTYPE(fmi3Instance instance);
 typedef fmi3Status fmi3ExitConfigurationModeTYPE(fmi3Instance instance);
 
-//------------------------------------ clocks and discrete states
-//------------------------------------
+//------------------------ clocks and discrete states ------------------------
 
 typedef fmi3Status fmi3GetIntervalDecimalTYPE(fmi3Instance instance,
                                               const fmi3ValueReference valueReferences[],
