@@ -17,7 +17,7 @@ cpl_status cpli_file_read(cpl_context* ctx, const char* path, size_t limit, char
 /// written; less than `len`: errno says why.
 size_t cpli_file_write(int fd, const void* bytes, size_t len);
 
-/// Make a file of these bytes, in place of what was there, as cpli_new_file_open() and
+/// Write a file of these bytes, replacing an existing one, as cpli_new_file_open() and
 /// cpli_new_file_commit() do: it appears whole or not at all. Returns CPL_ERR_INPUT when it cannot
 /// be made there, CPL_ERR_IO when writing fails, with file and cause.
 cpl_status cpli_file_make(cpl_context* ctx, const char* path, const void* bytes, size_t len);
@@ -31,8 +31,9 @@ enum {
 };
 
 /// A file in the making. It has a temporary name in the same folder until it is whole, so that
-/// nobody sees a part of it and a failure leaves an earlier file as it was. What is no regular file
-/// (a pipe, a device), or lies in a folder where no file can be made, is written in place.
+/// no incomplete file is visible and a failure does not change an earlier file. A path that is no
+/// regular file (a pipe, a device), or is in a folder where no file can be created, is written in
+/// place.
 typedef struct cpli_new_file {
   cpl_context* ctx;
   char *path, *temporary;  // temporary == NULL: written in place

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Folders: a private temporary one that nobody else can enter, and its removal. Removing never
+// Folders: a private temporary folder of this user, and its removal. Removing never
 // follows a symbolic link, so that nothing outside the folder can be harmed.
 #pragma once
 
@@ -19,6 +19,6 @@ cpl_status cpli_temp_folder_make(cpl_context* ctx, char** out);
 /// Nullable: path
 cpl_status cpli_temp_folder_remove(cpl_context* ctx, const char* path);
 
-/// Make the folders on the way to `path` (its last part is taken as a file), mode 0700.
+/// Create the parent folders of the file `path`, mode 0700.
 /// `path` is changed during the call and restored.
 cpl_status cpli_make_parents(cpl_context* ctx, char* path);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A hash of 128 bits for names of what was made from a text. It tells texts apart that differ by
-// chance; it is no protection against somebody who looks for two of the same hash.
+// A hash of 128 bits for names of files derived from a text. It distinguishes texts that differ by
+// chance; it is not collision-resistant against attackers.
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ static inline cpli_hash cpli_hash_begin(void) {
   return (cpli_hash){{14695981039346656037u, 0x6c62272e07bb0142u}};
 }
 
-/// Two FNV-1a hashes with different bases, the second one stirred.
+/// Two FNV-1a hashes with different bases, the second one mixed further.
 static inline void cpli_hash_add(cpli_hash* hash, const void* bytes, size_t n) {
   const unsigned char* p = bytes;
   for (size_t i = 0; i < n; i++) {

@@ -43,7 +43,7 @@ static void new_line(cpli_json* json) {
   for (int i = 0; i < json->depth; i++) fputs("  ", json->out);
 }
 
-// What stands before a value: comma, line, key.
+// The prefix of a value: comma, line, key.
 static void lead_in(cpli_json* json, const char* key) {
   if (!json->empty) fputs(on_one_line(json) ? ", " : ",", json->out);
   if (json->depth > 0) new_line(json);

@@ -51,7 +51,7 @@ void cpli_text_escaped(cpli_text* text, const char* s, size_t limit) {
       case '"': cpli_text_put(text, "&quot;"); break;
       case '\'': cpli_text_put(text, "&#39;"); break;
       default:
-        // XML has no place for U+FFFE and U+FFFF
+        // XML cannot represent U+FFFE and U+FFFF
         if (c == 0xFFFD || c == 0xFFFE || c == 0xFFFF || cpli_is_control(c)) {
           cpli_text_put(text, "\uFFFD");
         } else {

@@ -197,7 +197,7 @@ size_t cpli_format_double(char out[CPLI_NUMBER_SIZE], double value) {
 
 //------------------------------------ reading ------------------------------------
 
-// What the grammar found. `digits` holds the first nineteen significant ones.
+// A parsed number. `digits` holds the first nineteen significant ones.
 typedef struct scanned {
   decimal d;
   bool whole;  // digits holds all of them

@@ -17,7 +17,7 @@ enum { CPLI_PLACE_SIZE = 1024 };
 /// "file:line:column: ", "file: " or "", for printf: returns `out`.
 const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_PLACE_SIZE]);
 
-/// Record a failure with its place; returns `st`.
+/// Record a failure with its source location; returns `st`.
 CPL_PRINTF(4, 5)
 cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
                         const char* fmt, ...);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Text of others on its way out: to a terminal, where control characters would be commands, and
+// Output of untrusted text: to a terminal, where control characters would be commands, and
 // into JSON, where bytes that are no UTF-8 would break the document.
 #pragma once
 

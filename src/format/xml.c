@@ -47,7 +47,7 @@ static void on_error(void* user, xmlErrorPtr error) {
 #endif
   cpli_xml* xml = user;
   if (error->level < XML_ERR_ERROR || xml->problem[0] != '\0') return;
-  if (error->domain == XML_FROM_NAMESPACE) return;  // an undeclared prefix harms nobody
+  if (error->domain == XML_FROM_NAMESPACE) return;  // an undeclared prefix is harmless
   snprintf(xml->problem, sizeof xml->problem, "%s",
            error->message != NULL ? error->message : "not well-formed");
   xml->problem[strcspn(xml->problem, "\r\n")] = '\0';

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// XML that nobody vouches for, walked element by element. A handler hears where each element begins
-// and ends and asks for its attributes; few want the texts between elements.
-// There is no network, no document type declaration, hence no entities, and nothing is printed.
+// A parser of untrusted XML with one callback per element. A handler is called where each element
+// begins and ends and reads its attributes; texts between elements are optional. There is no
+// network, no document type declaration, hence no entities, and nothing is printed.
 #pragma once
 
 #include "base/base.h"
@@ -14,7 +14,7 @@ typedef struct cpli_xml cpli_xml;
 typedef struct cpli_xml_handler {
   cpl_status (*begin)(void* user, cpli_xml* xml, const char* element);
   cpl_status (*end)(void* user, cpli_xml* xml, const char* element);
-  /// A piece of the text inside an element, without '\0' behind it. Nullable.
+  /// A fragment of the text inside an element, without a final '\0'. Nullable.
   cpl_status (*text)(void* user, cpli_xml* xml, const char* text, size_t len);
 } cpli_xml_handler;
 
@@ -24,8 +24,8 @@ cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text,
 
 /// The value of an attribute of the element that begins; NULL: it has none of that name.
 const char* cpli_xml_attribute(cpli_xml* xml, const char* name);
-/// An attribute nobody has asked for yet, for remarks about misspelt ones; NULL: none left.
-/// Attributes of other name spaces (xsi:...) do not count.
+/// An attribute that was not read yet, for findings about misspelt ones; NULL: none left.
+/// Attributes of other name spaces (xsi:...) are ignored.
 const char* cpli_xml_unused_attribute(cpli_xml* xml);
 /// An attribute of another name space by its name without prefix; NULL: it has none of that name.
 const char* cpli_xml_foreign_attribute(cpli_xml* xml, const char* name);

@@ -27,7 +27,7 @@ static size_t sequence_length(const unsigned char* p, size_t left) {
   return n;
 }
 
-// NULL, or what is wrong with the first bad byte, with its place.
+// NULL, or the fault of the first bad byte, with its position.
 static const char* bad_bytes(const char* text, size_t len, cpli_source_loc* place) {
   const unsigned char* p = (const unsigned char*)text;
   place->line = place->column = 1;

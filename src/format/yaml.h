@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// YAML as people write it by hand, as a tree that keeps the texts and where they stand. What makes
-// YAML surprising is refused with a place: repeated keys, tags, anchors, aliases, keys that are no
-// plain texts, a second document. Nothing is printed, and everything is linear in the file's size.
+// Hand-written YAML as a tree with texts and their source locations. Features that make
+// YAML surprising are errors with a source location: repeated keys, tags, anchors, aliases, keys
+// that are no plain texts, a second document. Nothing is printed, and everything is linear in the
+// file's size.
 #pragma once
 
 #include "format/source_loc.h"
@@ -55,7 +56,7 @@ const char* cpli_yaml_what(const cpli_yaml* node, char out[64]);
 //------------------------------------ values ------------------------------------
 
 // `what` names the value in the message: "stop needs a number, not a list". All take scalars only,
-// and return CPL_ERR_INPUT with the place of the node.
+// and return CPL_ERR_INPUT with the source location of the node.
 cpl_status cpli_yaml_string(const cpli_yaml_file* file, const cpli_yaml* node, const char* what,
                             const char** out);  // never empty unless quoted
 cpl_status cpli_yaml_number(const cpli_yaml_file* file, const cpli_yaml* node, const char* what,

@@ -65,7 +65,7 @@ static bool is_plain(zip_t* archive, zip_uint64_t i) {
 }
 
 static cpl_status bad_entry(cpli_zip* zip, size_t i, const char* name, const char* why) {
-  char shown[256];  // a hostile name must not reach a terminal as it is
+  char shown[256];  // a hostile name must be escaped for a terminal
   size_t n = 0;
   for (; name != NULL && name[n] != '\0' && n + 1 < sizeof shown; n++)
     shown[n] = (unsigned char)name[n] < 0x20 || name[n] == 0x7f ? '?' : name[n];
@@ -234,7 +234,7 @@ static cpl_status read_failed(cpli_zip* zip, size_t i, const char* why) {
                   zip->names[i], why);
 }
 
-// Hand the bytes of an entry to `take` piece by piece; never more than the directory promised.
+// Pass the bytes of an entry to `take` in blocks; never more than the directory declares.
 static cpl_status unpack(cpli_zip* zip, size_t i,
                          cpl_status (*take)(void* user, const char* bytes, size_t n), void* user) {
   zip_file_t* file = zip_fopen_index(zip->archive, i, 0);
