@@ -20,7 +20,7 @@
 #include "format/hash.h"
 #include "format/zip_writer.h"
 
-// All that one FMU is made of on its way.
+// The data of an FMU that is being built.
 typedef struct job {
   cpl_context* ctx;
   const cpl_build_def* def;
@@ -41,7 +41,7 @@ typedef struct job {
 
 cpl_build_def cpl_default_build_def(void) { return (cpl_build_def){.fmi_version = 2}; }
 
-// What differs between the versions in an archive.
+// Differences between the versions of FMI in an archive.
 #if defined(__aarch64__)
 #define TUPLE "aarch64-linux"
 #else
@@ -102,7 +102,7 @@ static void write_dependencies(cpli_writer* w, const cpl_description* d, const c
   if (!any && !(first_kind && u->count == 0)) return;
   cpli_write(w, "    {");
   cpli_write_literal(w, d->vars[u->var].name);
-  cpli_write(w, ", \"\"");  // pieces of one literal: compilers limit the length of lines
+  cpli_write(w, ", \"\"");  // concatenated literals: compilers limit the length of lines
   for (int32_t i = 0; i < u->count; i++) {
     if (s->kinds[u->first + i] != kind) continue;
     cpli_write(w, "\n     \" \" ");
@@ -111,8 +111,7 @@ static void write_dependencies(cpli_writer* w, const cpl_description* d, const c
   cpli_writef(w, ", \"%s\"},\n", kind_names[kind]);
 }
 
-// What was found out about the model when the FMU was built, so that instances need not find it
-// out again: who depends on whom.
+// The dependencies detected when the FMU was built, so that instances need not detect them again.
 static cpl_status write_config(job* j) {
   const cpl_description* d = j->facts.desc;
   const cpl_structure* s = &d->structure;

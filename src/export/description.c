@@ -44,7 +44,7 @@ static const char* skip_indices(const char* s) {
   return *s == ']' ? s + 1 : NULL;
 }
 
-// a.b[1,2].c or der(a.b): names as the standard's "structured" convention wants them.
+// a.b[1,2].c or der(a.b): names in the standard's "structured" convention.
 static bool is_structured(const char* name) {
   bool derivative = strncmp(name, "der(", 4) == 0;
   const char* s = derivative ? name + 4 : name;
@@ -86,7 +86,7 @@ static void write_head(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write(w, ">\n");
 }
 
-// What the model can do about its constraints: all that an importer may ask for.
+// The operations of the model for constraints that an importer may call.
 static void write_provisions(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write_flag(w, "providesProjection", true);
   cpli_write_flag(w, "providesProjectionStep", true);
@@ -117,7 +117,8 @@ static bool by_attributes(const cpli_fmu_facts* facts) {
   return facts->constraint_attributes && facts->desc->n_constraints > 0;
 }
 
-// What holds for both kinds. Memory is our own: the callbacks of FMI 2.0 cannot grow a block.
+// Attributes of both kinds. Memory is allocated by couplet: the callbacks of FMI 2.0 cannot grow a
+// block.
 static void write_common_flags2(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write_attribute(w, "modelIdentifier", facts->identifier);
   cpli_write_flag(w, "canNotUseMemoryManagementFunctions", true);

@@ -16,10 +16,10 @@ typedef struct known {
 
 typedef struct tables {
   cpli_numbering n;
-  known* list;      // of the row under way
+  known* list;      // of the present row
   int32_t n_list;   // -1: depends on all
   int32_t* place;   // by variable: in the list, from 1; 0: not in it
-  int32_t* row_of;  // by variable: in the rows under way, from 1
+  int32_t* row_of;  // by variable: in the present rows, from 1
 } tables;
 
 static int by_number(const void* a, const void* b) {
@@ -34,7 +34,7 @@ static int by_variable(const void* a, const void* b) {
 
 //------------------------------------ one row ------------------------------------
 
-// Of two kinds the one that promises less.
+// The weaker of two kinds of dependencies.
 static uint8_t weaker(uint8_t a, uint8_t b) {
   if (a == CPL_KIND_DEPENDENT || b == CPL_KIND_DEPENDENT) return CPL_KIND_DEPENDENT;
   return a > b ? a : b;

@@ -86,7 +86,7 @@ static void write_type_attributes(cpli_writer* w, const cpli_numbering* n, const
   else if (v->type != CPL_STRING) write_number_type(w, n, v, count);
 }
 
-// What a variable is called and does, whatever its type.
+// Name and attributes of a variable of any type.
 static void write_common(cpli_writer* w, const cpli_numbering* n, const cpl_variable* v,
                          const char* name) {
   static const char* const initials[] = {NULL, "exact", "approx", "calculated"};
@@ -138,8 +138,7 @@ static void write_variable3(cpli_writer* w, const cpli_numbering* n, int32_t var
   cpli_writef(w, "</%s>\n", types[v->type]);
 }
 
-//------------------------------------ variables of FMI 3.0 only
-//------------------------------------
+//------------------------ variables of FMI 3.0 only ------------------------
 
 static bool is_used(const cpl_description* d, const char* name) {
   for (int32_t i = 0; i < d->n_arrays; i++) {

@@ -46,7 +46,7 @@ cpl_status cpli_collect_text(cpli_source_files* files, const char* name, const c
 
 //------------------------------------ the model ------------------------------------
 
-// Our header lies beside the model in an FMU, under another name.
+// In an FMU couplet's header is in the folder of the model, under another name.
 static void rewrite_includes(char* text, size_t* size) {
   static const char* const old[] = {"<couplet/model.h>", "\"couplet/model.h\""};
   static const char fresh[] = "\"couplet_model.h\"";

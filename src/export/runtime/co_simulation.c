@@ -128,7 +128,7 @@ cpl_status fmu_hold_inputs(fmu* f) {
 
 //------------------------------------ steps ------------------------------------
 
-// Whether the importer wants the step to end; later than here: *t_end is moved.
+// Whether the importer ends the step; at a later time: *t_end is moved.
 static bool importer_returns(fmu* f, double t, double* t_end) {
   double until = t;
   unsigned before = f->state;
@@ -169,7 +169,7 @@ static cpl_status advance(fmu* f, double t_end, cpl_step_result* result) {
 static const char* bad_step(const fmu* f, double from, double h) {
   if (!isfinite(from) || !isfinite(h)) return "times must be finite";
   if (h < 0) return "the step is negative";
-  // masters add up steps in their own way: rounding is forgiven
+  // masters accumulate steps differently: rounding is tolerated
   double slack = 1e-9 * fmax(fabs(f->time), fabs(from)) + 1e-6 * h + 1e-14;
   if (fabs(from - f->time) > slack) return "the step does not begin where the last one ended";
   if (f->setup.has_stop_time && from + h > f->setup.stop_time + slack)
@@ -220,7 +220,7 @@ fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info) {
   return fmu_result(f, function, st);
 }
 
-// Who stops at events can tell when one in time comes, but not when one of the states does.
+// A stepper that stops at events can predict time events, but not state events.
 fmu_status fmu_max_step(fmu* f, const char* function, double* size) {
   bool stops = f->event_mode || f->stop_at_events || f->leave_events;
   *size = INFINITY;

@@ -16,7 +16,7 @@ static void send(const fmu_host* host, const char* instance, fmu_status status,
                  const char* category, const char* text) {
   fmi2CallbackLogger logger = (fmi2CallbackLogger)host->logger;
   if (logger == NULL) return;
-  // the message is a format for printf, but some importers print it as it is
+  // the message is a format for printf, but some importers print it unformatted
   bool plain = strchr(text, '%') == NULL;
   logger(host->environment, instance, (fmi2Status)status, category, plain ? text : "%s", text);
 }

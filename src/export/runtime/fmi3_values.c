@@ -51,7 +51,7 @@ static bool reserve(fmu* f, const char* function, size_t n) {
   return true;
 }
 
-// References of all elements, from place `room` of the scratch on; NULL after a message.
+// References of all elements, from position `room` of the scratch on; NULL after a message.
 static const uint32_t* expand_into(fmu* f, const char* function, const uint32_t* vr, size_t n,
                                    size_t n_values, size_t room) {
   static const uint32_t none[1] = {0};
@@ -243,7 +243,7 @@ fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference valueRe
 
 //------------------------------------ String ------------------------------------
 
-// The places of Strings in the model. NULL after a message.
+// The indices of Strings in the model. NULL after a message.
 static const uint32_t* string_refs(fmu* f, const char* function, const uint32_t* vr, size_t n,
                                    size_t n_values) {
   cpli_refs3 refs = refs_of(f);

@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "model/cmodel.h"
 
-// Written by `couplet build` beside the model (fmu_config.c).
+// Written by `couplet build` next to the model (fmu_config.c).
 extern const char cpl_fmu_guid[];
 extern const cpl_dependency* const cpl_fmu_dependencies;  // Nullable: as the model declares
 
@@ -98,7 +98,7 @@ typedef struct fmu_birth {
   bool stepping, logging;
 } fmu_birth;
 
-/// Nullable on failure, which the host has heard of.
+/// NULL after a failure, which was reported to the host.
 fmu* fmu_create(const fmu_birth* birth, const fmu_host* host);
 void fmu_destroy(fmu* f);  // accepts NULL
 
@@ -217,7 +217,7 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
 
 // co_simulation.c; a build without it has stand-ins that say so (instance.c).
 
-/// A stepper with the tolerance of f->setup, made of the model as it is.
+/// A stepper with the tolerance of f->setup, made of the model in its present state.
 cpl_status fmu_make_stepper(fmu* f);
 /// Inputs that the stepper has a curve for stay at their present value.
 cpl_status fmu_hold_inputs(fmu* f);

@@ -23,7 +23,7 @@ static const char* const categories[FMU_LOGS] = {
 void fmu_log(fmu* f, fmu_status status, int category, const char* fmt, ...) {
   char text[2048];
   va_list args;
-  // errors are told even when logging is off: a failure without a word helps nobody
+  // errors are reported even when logging is off
   if (status < FMU_ERROR && !f->log_on[category]) return;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
@@ -52,7 +52,7 @@ fmu_status fmu_result(fmu* f, const char* function, cpl_status st) {
   return FMU_ERROR;
 }
 
-// Warnings and the like from inside (the integrator) on their way to the importer.
+// Passes warnings and other messages of the integrator to the importer.
 static void forward(void* user, cpl_log_level level, const char* who, const char* text) {
   (void)who;
   bool news = level > CPL_LOG_WARNING;

@@ -6,7 +6,7 @@
 // that going back changes no bit.
 #include "export/runtime/fmu.h"
 
-// What is saved beside the model or stepper itself. All of it becomes bytes.
+// State in addition to that of the model or stepper. All of it is serialized.
 typedef struct frame {
   cpl_setup setup;
   double time, reached;

@@ -45,7 +45,7 @@ static bool may_set(fmu* f, const char* function, const cpl_variable* v) {
   return why == NULL;
 }
 
-// Real inputs come out of somebody's solver and may overshoot; everything else keeps its limits.
+// Real inputs may overshoot in the importer's solver; limits are enforced for everything else.
 static bool in_range(fmu* f, const char* function, const cpl_variable* v, double value) {
   bool trial = v->type == CPL_REAL && v->causality == CPL_CAUSALITY_INPUT;
   double min = v->min, max = v->max;
