@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Results as CSV (RFC 4180): a header with the exact names, then a row a time point. Reals are
+// Results as CSV (RFC 4180): a header with the exact names, then one row per time point. Reals are
 // printed so that they read back to the same bits. Lines end with LF alone, as every tool takes it.
 #include "format/csv.h"
 #include "format/number.h"

@@ -15,7 +15,7 @@ cpl_match_def cpl_default_match_def(void) {
   return (cpl_match_def){.value = 0.02, .time = 0.002, .share = 0.99, .stop = INFINITY};
 }
 
-// Of a constant reference the value stands in for the range, but not below this.
+// For a constant reference its value replaces the range, but not below this.
 static const double least_range = 1e-3;
 
 // One variable over time. Values at infinite distance count for nothing in its range.

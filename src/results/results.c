@@ -59,7 +59,7 @@ static cpl_status cannot_be_made(const cpl_results* res) {
   return cpl_fail(res->ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", res->path, strerror(errno));
 }
 
-// Two runs must not write into one file. Where the file system knows no locks, nobody can tell.
+// Two runs must not write into one file. Without locks of the file system that is not detected.
 static cpl_status lock_file(cpl_results* res) {
   if (flock(res->fd, LOCK_EX | LOCK_NB) == 0) return CPL_OK;
   if (errno == EWOULDBLOCK)
@@ -70,7 +70,7 @@ static cpl_status lock_file(cpl_results* res) {
   return CPL_OK;
 }
 
-// Opens the file as it is: it is cut to nothing when the first rows are written.
+// Opens the file without truncation: it is truncated when the first rows are written.
 static cpl_status open_named(cpl_results* res, struct stat* info) {
   res->fd = open(res->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (res->fd < 0 || fstat(res->fd, info) < 0) return cannot_be_made(res);

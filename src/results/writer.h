@@ -3,7 +3,7 @@
 //
 // Writers of result files. A format encodes rows into the buffer of the results; results.c decides
 // when the buffer is written to the file, and writes whole rows only, with one call: when a write
-// fails half way, the file is cut back to the last whole row.
+// fails, the file is truncated to the last complete row.
 //
 // Where there is a file of an earlier run, it stays as it was until the first step is made: until
 // then everything is in the buffer.
