@@ -36,14 +36,14 @@ static const double silence = 10;                  // [s] that a connection may 
 typedef enum state { RUNNING, ENDED, WITH_RESULT } state;
 
 // Nothing that a client does, or does not do, may hold up the thread: sockets never block, and an
-// answer is sent piece by piece: first `out`, then `body`, then the file.
+// answer is sent in blocks: first `out`, then `body`, then the file.
 typedef struct client {
   int fd;        // -1: free
   double since;  // when bytes moved last
   size_t len;
   char request[REQUEST];
   bool answering, is_result, knows_token;
-  char* out;  // the head, and rows or a piece of the file
+  char* out;  // the head, and rows or a block of the file
   size_t out_len, out_at;
   const char* body;
   size_t body_left;
@@ -75,7 +75,7 @@ struct cpl_live {
   int64_t stride, seen, epoch, events;
   double time, start, end, began;
   state state;
-  double last_request;  // or when a piece of an answer to one was taken
+  double last_request;  // or the time when a block of an answer was read
   bool result_sent;
 };
 
@@ -266,8 +266,8 @@ static void receive(cpl_live* l, client* c) {
   if (c->answering) send_some(l, c);
 }
 
-// A free place, or that of the connection that has been silent longest before it asked anything:
-// who only connects keeps nobody out.
+// A free slot, or that of the connection that has been silent longest without a request:
+// idle connections do not block others.
 static client* make_place(cpl_live* l) {
   client* oldest = NULL;
   for (int i = 0; i < CLIENTS; i++) {
@@ -354,7 +354,7 @@ void cpl_live_progress(cpl_live* l, double t, int64_t events) {
 const char* cpl_live_url(const cpl_live* l) { return l->url; }
 
 // Ctrl-C ends the waiting, after the moment that a page needs to ask once more. The page's own
-// button does not: who pressed it wants to see the result.
+// button does not: its user is to see the result.
 void cpl_live_finish(cpl_live* l, const char* result) {
   enum { PATIENCE = 3, LONGEST = 60 };  // [s] that a page may be silent, that it may take
   static const double GRACE = 0.3;

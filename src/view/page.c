@@ -153,7 +153,7 @@ static size_t encode(const unsigned char* in, size_t n, char* out) {
 }
 
 static void put_block(page* p, const char* id, kind k, const double* v, size_t n) {
-  enum { ROWS = 3072 };  // a multiple of three, so that only the last piece is filled up
+  enum { ROWS = 3072 };  // a multiple of three, so that only the last block is padded
   unsigned char bytes[ROWS * 8];
   char text[ROWS * 8 / 3 * 4];
   put(p, "<script type=\"text/plain\" id=\"");
@@ -250,7 +250,7 @@ static void put_data(page* p, const cpl_table* table, const cpl_view_def* def) {
   for (size_t i = 0; i < def->n_others; i++) put_blocks(p, &def->others[i], i + 1);
 }
 
-// Fills a template by way of a function that writes the data.
+// Fills a template with data written by a callback.
 static cpl_status write_page(page* p, const char* name, const char* title,
                              void (*fill)(page* p, const void* user), const void* user) {
   cpli_template template;

@@ -302,7 +302,7 @@ static char* axis_name(view* v, size_t column) {
   return cpli_printf(v->out.ctx, unit[0] != '\0' ? "%s [%s]" : "%s", v->table->names[column], unit);
 }
 
-// A point is left out where it falls on the place of the one before.
+// A point at the position of the previous one is omitted.
 static void draw_trace(view* v, range x, range y, double top) {
   const cpl_table* t = v->table;
   const double* across = t->values + (size_t)v->across * t->n_rows;
