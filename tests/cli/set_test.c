@@ -165,7 +165,7 @@ static void values_that_are_none(void** state) {
               "--set", "b=yes");
   CHECK_FAILS(2, "typed: e cannot be set to \"of\": it is one of off, on, half on", "run",
               "typed.c", "--set", "e=of");
-  CHECK_FAILS(2, "probe: n cannot be set to 3000000000: FMI 2.0 knows integers of 32 bits only",
+  CHECK_FAILS(2, "probe: n cannot be set to 3000000000: FMI 2.0 has integers of 32 bits only",
               "run", "probe.fmu", "--set", "n=3e9");
 }
 

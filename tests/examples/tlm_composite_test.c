@@ -14,7 +14,7 @@ static void composites_with_faults(void** state) {
       {"doublePendulum.xml", "s/StartTLMFmiWrapper/StartTLMAdams/",
        "tlm serve --allow-command StartTLMAdams"},
       {"doublePendulum.xml", "s/ModelFile=\"doublePendulum2.fmu\"/ModelFile=\"no.fmu\"/",
-       "no.fmu is neither in the folder doublePendulum2 nor beside"},
+       "no.fmu is neither in the folder doublePendulum2 nor in that of"},
       {"doublePendulum.xml", "s/Name=\"tlm\"/Name=\"tip\"/", "no interface tip"},
       {"doublePendulum.xml", "s/To=\"doublePendulum2.tlm\"/To=\"doublePendulum2.tml\"/",
        "doublePendulum2.tml"},
