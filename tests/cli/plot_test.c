@@ -118,7 +118,7 @@ static void odd_results(void** state) {
   CHECK_FAILS(2, "lines.csv: no column matches \"left.w\" (is it left.y or left.z?)", "plot",
               "lines.csv", "left.w");
   CHECK_FAILS_WITH(2, "two columns X,Y are needed", "plot", "lines.csv", "--xy", "left.y");
-  CHECK_FAILS_WITH(2, "is behind", "plot", "lines.csv", "--from", "2", "--until", "1");
+  CHECK_FAILS_WITH(2, "is later than", "plot", "lines.csv", "--from", "2", "--until", "1");
   CHECK_FAILS_WITH(2, "No such file", "plot", "missing.csv");
 }
 
