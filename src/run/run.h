@@ -151,12 +151,12 @@ struct cpl_simulation {
   double tolerance;  // of the error control of communication steps; 0: none
   bool any_time;     // without dense output: output points are communication points
   bool ended;
-  bool running;    // it is initialised
-  bool changed;    // a value was set since the last step
-  bool recorded;   // t is recorded with the present values
+  bool running;      // it is initialised
+  bool changed;      // a value was set since the last step
+  bool recorded;     // t is recorded with the present values
   bool warned_late;  // a warning was given that jumps of inputs take effect later
-  bool stepped;    // the stepper reports its steps itself
-  cpli_pace pace;  // for steppers that do not
+  bool stepped;      // the stepper reports its steps itself
+  cpli_pace pace;    // for steppers that do not
   // the next call of on_step
   double shown, looked;
   int32_t skip, skipped;

@@ -342,7 +342,7 @@ static void bad_sections_have_a_place(void** state) {
       {MODE "  start.b: {models: {m: {c: m.c}}}\n", "a name of a mode has no dots"},
       {MODE "models: {m: {c: m.c}}\n", "a system with modes has its models"},
       {MODE "  b: {}\n", "mode \"b\" has no models"},
-      {MODE "observe: {mode: m.x}\n", "the name mode is taken"},
+      {MODE "observe: {mode: m.x}\n", "the name mode is reserved"},
       {MODE "observe: {x: {b: m.x}}\n", "there is no mode b"},
       {MODE "observe: {x: m.y}\n", "m.y"},
       {MODE "    solver: {nam: cvode}\n", "unknown key nam (did you mean name"},

@@ -249,7 +249,7 @@ static void linearize_and_graph_see_the_present_structure(void** state) {
   must_do("graph pendulum_on_cart/bob.yaml");
   must_say("falling");
   must_do("run pendulum_on_cart/pendulum_on_cart.yaml -o out.csv --stats");
-  must_say("structure changes    3, to 1 structure beside the first");
+  must_say("structure changes    3, to 1 further structure");
 }
 
 static void the_order_of_the_file_changes_no_bit(void** state) {
@@ -381,7 +381,8 @@ static void components_may_switch_at_one_instant(void** state) {
              "  i: {c: m.c, start: {x: 0, b: 0}}\n"
              "connections: {i.u: 0.5*(a.x + b.x), a.u: i.x, b.u: i.x}\n");
   must_do("run s.yaml -o out.csv --stats");
-  must_say("structure changes    9, to 1 structure");  // both at once each time: two of four occur
+  must_say("structure changes    9, to 1 further structure");  // both at once each time: two of
+                                                               // four occur
   cpl_table* t = read_table(*state, "out.csv");
   CHECK_NEAR(at_end(t, "a.x"), 1, 1e-8);
   CHECK_NEAR(at_end(t, "i.x"), 15, 1e-8);
@@ -463,7 +464,7 @@ static void a_transition_may_lead_back_to_its_mode(void** state) {
              "models: {s: {system: saw.yaml}, i: {c: m.c, start: {x: 0, b: 0}}}\n"
              "connections: {i.u: s.x, s.u: 0*i.x}\n");
   must_do("run s.yaml -o out.csv --stats");
-  must_say("structure changes    9, to 0 structures");
+  must_say("structure changes    9, to 0 further structures");
   cpl_table* t = read_table(*state, "out.csv");
   CHECK_NEAR(at_end(t, "i.x"), 5, 1e-7);
   cpl_table_destroy(t);
