@@ -8,17 +8,13 @@
 #include <math.h>
 
 #include "fmi/fmi3_calls.h"
-
-static double value_at(const cpl_curve* c, double t) {
-  if (c->value != NULL) return c->value(c->user, t);
-  double sum = 0, dt = t - c->from;
-  for (int32_t k = c->order; k >= 0; k--) sum = sum * dt + c->coefficient[k];
-  return sum;
-}
+#include "model/input_curve.h"
 
 // Simpson's rule, which is exact for the polynomials of a curve.
 static double mean_over(const cpl_curve* c, double t, double t_end) {
-  return (value_at(c, t) + 4 * value_at(c, t + (t_end - t) / 2) + value_at(c, t_end)) / 6;
+  return (cpli_curve_at(c, t) + 4 * cpli_curve_at(c, t + (t_end - t) / 2) +
+          cpli_curve_at(c, t_end)) /
+         6;
 }
 
 static bool moves(const cpl_curve* c) { return c->value != NULL || c->order > 0; }
@@ -53,7 +49,7 @@ void cpli_fmi3_inputs_at(cpli_fmi3* in, double t) {
     const cpli_fmi3_input* u = &in->inputs[i];
     if (!u->given || !u->intermediate || !moves(&u->curve)) continue;
     in->input_refs[n] = u->ref;
-    in->input_values[n++] = value_at(&u->curve, t);
+    in->input_values[n++] = cpli_curve_at(&u->curve, t);
   }
   in->updating = true;
   in->update_status = set_all(in, n);
@@ -93,7 +89,7 @@ static cpli_fmi3_input* find(const cpli_fmi3* in, uint32_t ref) {
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_fmi3* in = (cpli_fmi3*)s;
   cpli_fmi3_input* u = find(in, ref);
-  double value = value_at(curve, in->base.time);
+  double value = cpli_curve_at(curve, in->base.time);
   cpl_status st = cpli_fmi3_set_real(&s->base, &ref, 1, &value);
   if (u == NULL || st != CPL_OK) return st;
   u->curve = *curve;

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "couplet/master.h"
 #include "master/merged.h"
+#include "model/input_curve.h"
 
 enum { CPLI_SAMPLES = 3, CPLI_MESSAGE_SIZE = 2048 };
 
@@ -262,7 +263,6 @@ void cpli_master_sample(cpli_master* m, double t, bool jump);
 /// The polynomial of a link from t on; `known`: it ends in the value at t_end.
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known);
-double cpli_curve_at(const cpl_curve* c, double t);
 
 //------------------------------------ step.c ------------------------------------
 

@@ -119,12 +119,6 @@ cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, doubl
   return through(ts, us, order > 0 ? order : 0, t);
 }
 
-double cpli_curve_at(const cpl_curve* c, double t) {
-  double dt = t - c->from, sum = 0;
-  for (int32_t k = c->order; k >= 0; k--) sum = sum * dt + c->coefficient[k];
-  return sum;
-}
-
 // The value for a stepper that takes only values: the mean over the step, or the value at its end
 // where an output depends on it directly.
 static double constant_value(const cpli_master_link* l, const cpl_curve* c, double t,

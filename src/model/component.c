@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "model/input_curve.h"
 
 static cpl_status cannot(const cpl_component* c, const char* what) {
   return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED, "%s: %s is not offered by %s", c->name, what,
@@ -197,17 +198,9 @@ cpl_status cpl_stepper_step(cpl_stepper* s, double t_end, double t_limit, cpl_st
   return s->ops->step(s, t_end, t_limit, result);
 }
 
-static double value_at(const cpl_curve* curve, double t) {
-  double value = 0;
-  if (curve->value != NULL) return curve->value(curve->user, t);
-  for (int32_t k = curve->order; k >= 0; k--)
-    value = value * (t - curve->from) + curve->coefficient[k];
-  return value;
-}
-
 cpl_status cpl_stepper_set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   if (s->ops->set_curve != NULL) return s->ops->set_curve(s, ref, curve);
-  double value = value_at(curve, curve->from);
+  double value = cpli_curve_at(curve, curve->from);
   return s->base.ops->set_real(&s->base, &ref, 1, &value);
 }
 

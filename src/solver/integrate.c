@@ -7,7 +7,7 @@
 // handled.
 #include <math.h>
 
-#include "model/breaks.h"
+#include "model/input_curve.h"
 #include "solver/integrated.h"
 
 enum { MAX_ROUNDS = 1000 };  // per event iteration

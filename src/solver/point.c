@@ -4,19 +4,13 @@
 // The model as seen by the solver: an ordinary differential equation and root functions.
 #include <math.h>
 
+#include "model/input_curve.h"
 #include "model/jacobian.h"
 #include "solver/integrated.h"
 
-static double curve_value(const cpl_curve* c, double t) {
-  if (c->value != NULL) return c->value(c->user, t);
-  double dt = t - c->from, sum = 0;
-  for (int32_t k = c->order; k >= 0; k--) sum = sum * dt + c->coefficient[k];
-  return sum;
-}
-
 cpl_status cpli_set_inputs(cpli_integrate* s, double t) {
   if (s->n_curves == 0) return CPL_OK;
-  for (size_t i = 0; i < s->n_curves; i++) s->curve_values[i] = curve_value(&s->curves[i], t);
+  for (size_t i = 0; i < s->n_curves; i++) s->curve_values[i] = cpli_curve_at(&s->curves[i], t);
   return s->m->base.ops->set_real(&s->m->base, s->curve_refs, s->n_curves, s->curve_values);
 }
 
