@@ -10,11 +10,10 @@ static bool is_number(const cpl_column* c) {
   return c->type != CPL_STRING && c->type != CPL_BINARY;
 }
 
-cpl_status cpli_memory_begin(cpli_memory* m, const cpl_column* columns, size_t n) {
+void cpli_memory_begin(cpli_memory* m, const cpl_column* columns, size_t n) {
   m->columns = columns;
   m->n_columns = n;
   for (size_t i = 0; i < n; i++) m->n_kept += is_number(&columns[i]);
-  return CPL_OK;
 }
 
 static double number_of(const cpl_column* c, cpl_value value) {

@@ -166,6 +166,7 @@ cpl_status cpli_recorder_wait(cpli_recorder* r) {
 
 cpl_status cpli_recorder_begin(cpli_recorder* r) {
   const cpl_run_def* def = r->def;
+  if (r->memory != NULL) cpli_memory_begin(r->memory, r->columns, r->n);
   return def->on_columns != NULL ? def->on_columns(def->user, r->columns, r->n) : CPL_OK;
 }
 
@@ -265,9 +266,9 @@ static cpl_status read(cpli_recorder* r, double t) {
 
 static cpl_status write(cpli_recorder* r, double t, const cpl_value* row) {
   r->points++;
-  if (r->def->on_point == NULL) return CPL_OK;
   double since = cpli_now();
-  cpl_status st = r->def->on_point(r->def->user, t, row);
+  cpl_status st = r->memory != NULL ? cpli_memory_add(r->memory, t, row) : CPL_OK;
+  if (st >= 0 && r->def->on_point != NULL) st = r->def->on_point(r->def->user, t, row);
   r->spent_s += cpli_now() - since;
   return st;
 }

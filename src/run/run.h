@@ -91,6 +91,7 @@ typedef struct cpli_recorder {
   int32_t n_warned;
   double spent_s;
   int64_t points;
+  struct cpli_memory* memory;  // takes the rows as well. Nullable.
 } cpli_recorder;
 
 cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_def* def);
@@ -122,7 +123,7 @@ typedef struct cpli_memory {
   char* table_memory;
 } cpli_memory;
 
-cpl_status cpli_memory_begin(cpli_memory* m, const cpl_column* columns, size_t n);
+void cpli_memory_begin(cpli_memory* m, const cpl_column* columns, size_t n);
 cpl_status cpli_memory_add(cpli_memory* m, double t, const cpl_value* values);
 /// Rows later than t are forgotten.
 void cpli_memory_cut(cpli_memory* m, double t);
@@ -152,6 +153,7 @@ struct cpl_simulation {
   bool any_time;     // without dense output: output points are communication points
   bool ended;
   bool running;      // it is initialised
+  cpl_status st;     // of the simulation so far
   bool changed;      // a value was set since the last step
   bool recorded;     // t is recorded with the present values
   bool warned_late;  // a warning was given that jumps of inputs take effect later

@@ -10,16 +10,6 @@
 
 //------------------------------------ life ------------------------------------
 
-static cpl_status keep_columns(void* user, const cpl_column* columns, size_t n) {
-  cpl_simulation* sim = user;
-  return cpli_memory_begin(&sim->memory, columns, n);
-}
-
-static cpl_status keep_point(void* user, double t, const cpl_value* values) {
-  cpl_simulation* sim = user;
-  return cpli_memory_add(&sim->memory, t, values);
-}
-
 cpl_status cpl_simulation_create(cpl_stepper* s, const cpl_run_def* def, cpl_simulation** out) {
   cpl_context* ctx = s->base.ctx;
   *out = NULL;
@@ -27,13 +17,7 @@ cpl_status cpl_simulation_create(cpl_stepper* s, const cpl_run_def* def, cpl_sim
   if (sim == NULL) return cpli_nomem(ctx);
   cpl_status st = cpli_run_open(sim, s, def);
   sim->memory.ctx = ctx;
-  if (def->on_point == NULL) {
-    sim->def.on_columns = keep_columns;
-    sim->def.on_point = keep_point;
-    sim->def.user = sim;
-    sim->def.on_progress = NULL;
-    sim->def.on_step = NULL;
-  }
+  if (def->on_point == NULL) sim->recorder.memory = &sim->memory;
   if (st >= 0) *out = sim;
   else cpl_simulation_destroy(sim);
   return st;
@@ -53,7 +37,8 @@ static cpl_status refuse(const cpl_simulation* sim, const char* what) {
 }
 
 cpl_status cpl_simulation_start(cpl_simulation* sim) {
-  return sim->running ? refuse(sim, "was started before") : cpli_run_start(sim);
+  if (sim->running) return refuse(sim, "was started before");
+  return sim->st = cpli_run_start(sim);
 }
 
 // What was set takes effect: both sides are recorded.
@@ -65,17 +50,20 @@ static cpl_status take_effect(cpl_simulation* sim) {
 
 cpl_status cpl_simulation_advance(cpl_simulation* sim, double until) {
   if (!sim->running) return refuse(sim, "has not been started");
+  if (sim->st < 0) return refuse(sim, "has failed before");
   if (!(until >= sim->t)) return refuse(sim, "can only advance to a later time");
   cpl_status st = take_effect(sim);
   sim->until = fmin(until, sim->def.stop_time);
   if (st >= 0) st = cpli_run_advance(sim);
+  sim->st = st;
   return st >= 0 && sim->ended ? CPL_TERMINATE : st;
 }
 
 double cpl_simulation_time(const cpl_simulation* sim) { return sim->t; }
 
 cpl_status cpl_simulation_finish(cpl_simulation* sim, cpl_run_stats* stats) {
-  cpl_status st = cpli_run_finish(sim, sim->running ? CPL_OK : CPL_ERR_INPUT);
+  if (!sim->running) return refuse(sim, "has not been started");
+  cpl_status st = cpli_run_finish(sim, sim->st);
   sim->running = false;
   if (stats != NULL) *stats = sim->stats;
   return st;
@@ -217,6 +205,7 @@ cpl_status cpl_simulation_restore(cpl_simulation* sim, const cpl_snapshot* snaps
   const saved* from = snapshot->data;
   if (from == NULL || !sim->running) return refuse(sim, "has no saved state to return to");
   cpl_status st = c->ops->restore(c, &from->stepper);
+  sim->st = st;
   if (st < 0) return st;
   sim->t = from->t;
   sim->output.next = from->output_next;

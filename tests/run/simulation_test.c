@@ -10,6 +10,7 @@
 
 // x' = u - k x, from x(0) = x0; `high` counts how often u rose above 1
 static int derivatives(const cpl_values* v, double* dx) {
+  if (v->u[0] < 0) return cpl_model_error(v, "the inflow is negative");
   dx[0] = v->u[0] - v->p[0] * v->x[0];
   return CPL_MODEL_OK;
 }
@@ -168,6 +169,48 @@ static void start_values_and_refusals(void** state) {
   CHECK_INT(cpl_simulation_advance(f.sim, 1), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(f.ctx), "later time");
   CHECK_INT(cpl_simulation_start(f.sim), CPL_ERR_INPUT);
+  cpl_snapshot snapshot = {0};
+  CHECK_INT(cpl_simulation_save(f.sim, &snapshot), CPL_ERR_UNSUPPORTED);
+  CHECK_CONTAINS(cpl_context_error(f.ctx), "cannot be saved");
+  CHECK_INT(cpl_simulation_restore(f.sim, &snapshot), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(f.ctx), "no saved state");
+  end(&f);
+}
+
+static void rows_before_a_failure_are_kept(void** state) {
+  fixture f = make_fixture(*state, true);
+  const cpl_table* t;
+  CHECK_INT(cpl_simulation_finish(f.sim, NULL), CPL_ERR_INPUT);
+  CHECK_INT(cpl_simulation_table(f.sim, &t), CPL_ERR_INPUT);
+  CHECK_OK(f.ctx, cpl_simulation_start(f.sim));
+  CHECK_OK(f.ctx, cpl_simulation_advance(f.sim, 1));
+  CHECK_OK(f.ctx, cpl_simulation_set(f.sim, "u", -1));
+  CHECK_INT(cpl_simulation_advance(f.sim, 2), CPL_ERR_MODEL);
+  CHECK_CONTAINS(cpl_context_error(f.ctx), "the inflow is negative");
+  CHECK_OK(f.ctx, cpl_simulation_table(f.sim, &t));
+  CHECK(t->n_rows >= 3 && t->time[2] == 1);
+  CHECK_INT(cpl_simulation_advance(f.sim, 3), CPL_ERR_INPUT);
+  CHECK_INT(cpl_simulation_finish(f.sim, NULL), CPL_ERR_MODEL);
+  cpl_simulation_destroy(f.sim);
+  cpl_stepper_destroy(f.stepper);
+  cpl_source_destroy(f.source);
+}
+
+static void count_progress(void* user, double t) {
+  (void)t;
+  ++*(int*)user;
+}
+
+static void callbacks_stay_when_rows_are_kept(void** state) {
+  fixture f = make_fixture(*state, false);
+  int calls = 0;
+  cpl_simulation_destroy(f.sim);
+  f.run.on_progress = count_progress;
+  f.run.user = &calls;
+  CHECK_OK(f.ctx, cpl_simulation_create(f.stepper, &f.run, &f.sim));
+  CHECK_OK(f.ctx, cpl_simulation_start(f.sim));
+  CHECK_OK(f.ctx, cpl_simulation_advance(f.sim, 2));
+  CHECK(calls >= 4);
   end(&f);
 }
 
@@ -177,6 +220,8 @@ int main(void) {
       cmocka_unit_test(inputs_are_set_on_the_way),
       cmocka_unit_test(a_saved_state_is_returned_to),
       cmocka_unit_test(start_values_and_refusals),
+      cmocka_unit_test(rows_before_a_failure_are_kept),
+      cmocka_unit_test(callbacks_stay_when_rows_are_kept),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }
