@@ -8,7 +8,7 @@
 
 #include "aggregate/aggregate.h"
 #include "aggregate/updates.h"
-#include "model/breaks.h"
+#include "model/input_curve.h"
 #include "model/sparsity.h"
 
 enum { MAX_ROUNDS = 1000 };  // per event

@@ -3,7 +3,7 @@
 //
 // Rows at the events of one group have values of the others, too: between the ends of their steps,
 // and as accurate as everything else.
-#include "models.h"
+#include "aggregate/pair.h"
 
 static const double W = 2.3;  // angular frequency
 
@@ -18,34 +18,12 @@ static const cpl_declaration turn_states[] = {
 static const cpl_model_def turn_model = {
     .name = "turn", .states = turn_states, .derivatives = turn};
 
-// What a model is made of.
-typedef struct bench {
-  cpl_source *parts[2], *system;
-  cpl_system_def* def;
-} bench;
-
 static cpl_model* build(cpl_context* ctx, bench* b) {
   static const cpl_model_def* const models[] = {&turn_model, &ball_model};
   static const char* const names[] = {"turn", "ball"};
-  cpl_model* m = NULL;
-  CHECK_OK(ctx, cpl_system_def_create(ctx, &b->def));
-  for (int i = 0; i < 2; i++) {
-    cpl_member_def member = cpl_default_member_def();
-    CHECK_OK(ctx, cpl_c_define(ctx, models[i], &b->parts[i]));
-    member.name = names[i];
-    member.source = b->parts[i];
-    CHECK_OK(ctx, cpl_system_def_add_model(b->def, &member));
-  }
+  begin_pair(ctx, b, names, models);
   CHECK_OK(ctx, cpl_system_def_set(b->def, "ball.e", "1"));
-  CHECK_OK(ctx, cpl_system_build(ctx, b->def, &b->system));
-  CHECK_OK(ctx, b->system->ops->make_model(b->system, "s", &m));
-  return m;
-}
-
-static void drop(bench* b) {
-  b->system->ops->destroy(b->system);
-  cpl_system_def_destroy(b->def);
-  for (int i = 0; i < 2; i++) b->parts[i]->ops->destroy(b->parts[i]);
+  return build_pair(ctx, b);
 }
 
 static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_ADAMS, CPL_SOLVER_RADAU,

@@ -3,7 +3,7 @@
 //
 // Events that the unknown of a loop shows, where loops are rows of IDA's system: they are where the
 // solution of the loop has them, however coarse the tolerance is, and happen once.
-#include "models.h"
+#include "aggregate/pair.h"
 
 // y = u between the limits, w = -1, 0, 1 says where it is.
 static int limit_output(const cpl_values* v, double* y) {
@@ -34,34 +34,12 @@ static const cpl_model_def limit_model = {.name = "limit",
                                           .event = limit_event};
 
 // u = 0.9 sin(1.7 t) - 0.3 y, y = limited u: at a limit L, 0.9 sin(1.7 t) = 1.3 L.
-// What a model is made of.
-typedef struct bench {
-  cpl_source *parts[2], *system;
-  cpl_system_def* def;
-} bench;
-
 static cpl_model* build(cpl_context* ctx, bench* b) {
   static const cpl_model_def* const models[] = {&limit_model, &decay_model};
   static const char* const names[] = {"limit", "decay"};
-  cpl_model* m = NULL;
-  CHECK_OK(ctx, cpl_system_def_create(ctx, &b->def));
-  for (int i = 0; i < 2; i++) {
-    cpl_member_def member = cpl_default_member_def();
-    CHECK_OK(ctx, cpl_c_define(ctx, models[i], &b->parts[i]));
-    member.name = names[i];
-    member.source = b->parts[i];
-    CHECK_OK(ctx, cpl_system_def_add_model(b->def, &member));
-  }
+  begin_pair(ctx, b, names, models);
   CHECK_OK(ctx, cpl_system_def_connect(b->def, "limit.u", "0.9*sin(1.7*time) - 0.3*limit.y"));
-  CHECK_OK(ctx, cpl_system_build(ctx, b->def, &b->system));
-  CHECK_OK(ctx, b->system->ops->make_model(b->system, "s", &m));
-  return m;
-}
-
-static void drop(bench* b) {
-  b->system->ops->destroy(b->system);
-  cpl_system_def_destroy(b->def);
-  for (int i = 0; i < 2; i++) b->parts[i]->ops->destroy(b->parts[i]);
+  return build_pair(ctx, b);
 }
 
 // When it enters and leaves the limits for the first time.
