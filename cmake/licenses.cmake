@@ -8,6 +8,9 @@ file(REMOVE_RECURSE "${CPL_LICENSES}" "${CPL_DATA}/fmu_licenses")
 
 # Puts the files one after the other into a notice of that name.
 function(cpl_notice name)
+  if(NOT ARGN)
+    message(FATAL_ERROR "the notice of ${name} is not in ${CPL_DEPS}: run scripts/setup first")
+  endif()
   set(all "")
   foreach(file ${ARGN})
     file(READ "${file}" text)
