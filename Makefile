@@ -12,8 +12,8 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup ci-setup dev-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
-  repeat coverage format format-check tidy check-style bench images clean distclean
+.PHONY: help setup test-setup ci-setup dev-setup docs-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
+  repeat coverage format format-check tidy check-style bench images docs clean distclean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 22
@@ -31,6 +31,9 @@ ci-setup:
 
 dev-setup:
 	@scripts/setup --dev
+
+docs-setup:
+	@scripts/setup --docs
 
 # CPL_TESTS is off in a new folder; "tests" turns it on, and so it stays
 fresh = $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCPL_TESTS=OFF)
@@ -58,7 +61,7 @@ fast: tests  ## build everything and run the tests that together take seconds (l
 repeat: tests  ## every test REPEAT (20) times beside LOAD (0) busy processes; one line per run
 	@tools/repeat.sh $(BUILD) $(or $(REPEAT),20) $(JOBS) $(or $(LOAD),0)
 
-ci: format-check test clang-check  ## what .ci/run runs
+ci: format-check test clang-check docs  ## what .ci/run runs
 
 install: build  ## install to PREFIX (below DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
@@ -117,8 +120,11 @@ bench: tests  ## measure speed, each number beside its goal
 images: build  ## make the pictures of the documents anew
 	@scripts/make-images $(BUILD)/couplet
 
+docs: docs-setup  ## the documents and the reference of the headers as a site: build-docs/site
+	@tools/docs.py build-docs
+
 clean:  ## remove what was built
-	rm -rf $(BUILD) build build-asan build-tsan build-clang build-fuzz build-valgrind build-coverage out
+	rm -rf $(BUILD) build build-asan build-tsan build-clang build-fuzz build-valgrind build-coverage build-docs out
 
 distclean: clean  ## remove what was built and what setup put into .deps
 	rm -rf .deps

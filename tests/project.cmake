@@ -36,6 +36,7 @@ cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --
 if(NOT CPL_SANITIZE AND NOT CPL_COVERAGE) # those have their runtime in every program
   cpl_project_test(parts ${Python3_EXECUTABLE} tools/check_parts.py ${CMAKE_BINARY_DIR})
 endif()
+cpl_project_test(links ${Python3_EXECUTABLE} tools/docs.py --check)
 cpl_project_test(snippets ${Python3_EXECUTABLE} tools/check_snippets.py)
 cpl_project_test(documents ${Python3_EXECUTABLE} tools/check_readme.py $<TARGET_FILE:couplet_cli>
   README.md CONTRIBUTING.md docs/aggregated-or-monolithic.md docs/architecture.md docs/crosscheck.md docs/fmi-extensions.md docs/models-in-c.md
