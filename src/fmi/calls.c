@@ -17,7 +17,7 @@ cpl_status cpli_bind(cpli_fmu_instance* in) {
   for (size_t i = 0; i < n; i++) {
     const cpli_fmu_call* call = &calls[i];
     void* address = cpli_library_symbol(in->lib, call->name);
-    memcpy((char*)in + in->api->functions + call->offset, &address, sizeof address);
+    memcpy((char*)in + call->offset, &address, sizeof address);
     if (address != NULL || !(call->flags & required) || used >= sizeof missing) continue;
     used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%s", used > 0 ? ", " : "",
                              call->name);
@@ -30,6 +30,19 @@ cpl_status cpli_bind(cpli_fmu_instance* in) {
                   : in->co_simulation ? "co-simulation"
                                       : "model exchange",
                   missing);
+}
+
+bool cpli_has_all(const cpli_fmu_instance* in, int flag) {
+  size_t n = 0, found = 0;
+  const cpli_fmu_call* calls = in->api->calls(&n);
+  for (size_t i = 0; i < n; i++) {
+    void* address = NULL;
+    if (!(calls[i].flags & flag)) continue;
+    memcpy(&address, (const char*)in + calls[i].offset, sizeof address);
+    if (address == NULL) return false;
+    found++;
+  }
+  return found > 0;
 }
 
 //------------------------------------ status ------------------------------------

@@ -27,11 +27,16 @@ enum {
   CPLI_LIFE = 64,     // called a few times only: look what it left behind
   CPLI_BUSY = 128,    // called often: look now and then
   CPLI_SE = 256,      // required in an FMU for scheduled execution
+  CPLI_SAVES = 512,   // needed to save and restore states
+  CPLI_BYTES = 1024,  // needed to serialise saved states
   CPLI_EVERY = CPLI_BOTH | CPLI_SE,
 };
 
 /// Fill the table of functions. Fails with the names of required functions that are not exported.
 cpl_status cpli_bind(cpli_fmu_instance* in);
+
+/// The binary has all functions with this flag, and the version has at least one.
+bool cpli_has_all(const cpli_fmu_instance* in, int flag);
 
 /// "fmi2Discard", "crashed"
 const char* cpli_status_name(const cpli_fmu_instance* in, int status, char* out, size_t size);
@@ -84,12 +89,18 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
 
 #define CPLI_LIST(...) __VA_ARGS__
 
-// Defines cpli_NAME for an instance type with the members `base` and `fn`; in scope are calls[] and
-// CALL_NAME. INVOKE is an expression of the status; BEFORE and AFTER are what the call log shows of
-// arguments and results: (types, values...). The status is volatile because it must survive the
+// A file that defines calls begins with the type of its instances (CPLI_INSTANCE, a struct with the
+// members `base` and `fn`), and the list of functions as indices and as rows of calls[].
+#define CPLI_CALL_INDEX(name, flags) CALL_##name,
+#define CPLI_CALL_ROW(name, flags)   {#name, flags, offsetof(CPLI_INSTANCE, fn.name)},
+
+// Defines cpli_NAME; its first parameter is `cpli_fmu_instance* base`, and `in` is the instance of
+// the version. INVOKE is an expression of the status; BEFORE and AFTER are what the call log shows
+// of arguments and results: (types, values...). The status is volatile because it must survive the
 // jump out of a crash.
 #define CPLI_DEFINE_CALL(name, PARAMETERS, INVOKE, BEFORE, AFTER)                                \
   cpl_status cpli_##name PARAMETERS {                                                            \
+    CPLI_INSTANCE* in = (CPLI_INSTANCE*)base;                                                    \
     const cpli_fmu_call* call = &calls[CALL_##name];                                             \
     bool exported = in->fn.name != NULL;                                                         \
     volatile int status = CPLI_CRASHED, signal = 0;                                              \
@@ -117,3 +128,66 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
     in->base.depth--;                                                                            \
     return status == CPLI_SAID_OK ? CPL_OK : cpli_check_result(&in->base, call, status, signal); \
   }
+
+// Functions of the instance alone.
+#define CPLI_DEFINE_PLAIN(name) \
+  CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base), in->fn.name(base->instance), (""), (""))
+
+// Arrays of values: with their length as an argument, or of a length that the FMU knows.
+#define CPLI_DEFINE_ARRAY(name)                                                \
+  CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base, double* values, size_t n), \
+                   in->fn.name(base->instance, values, n), (""), ("D", values, n))
+#define CPLI_DEFINE_RESULT(name)                                               \
+  CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base, double* values, size_t n), \
+                   in->fn.name(base->instance, values), (""), ("D", values, n))
+
+// Values by reference: one function to read them and one to set them.
+#define CPLI_DEFINE_VALUES(prefix, type, ctype, letter)                                            \
+  CPLI_DEFINE_CALL(prefix##Get##type,                                                              \
+                   (cpli_fmu_instance * base, const uint32_t* refs, size_t n, ctype* values),      \
+                   in->fn.prefix##Get##type(base->instance, refs, n, values), ("R", refs, n),      \
+                   (letter, values, n))                                                            \
+  CPLI_DEFINE_CALL(                                                                                \
+      prefix##Set##type,                                                                           \
+      (cpli_fmu_instance * base, const uint32_t* refs, size_t n, ctype const* values),             \
+      in->fn.prefix##Set##type(base->instance, refs, n, values), ("R" letter, refs, n, values, n), \
+      (""))
+
+// Time, states and event indicators of a model.
+#define CPLI_DEFINE_TIME_AND_STATES(prefix)                                                     \
+  CPLI_DEFINE_CALL(prefix##SetTime, (cpli_fmu_instance * base, double t),                       \
+                   in->fn.prefix##SetTime(base->instance, t), ("d", t), (""))                   \
+  CPLI_DEFINE_CALL(prefix##SetContinuousStates,                                                 \
+                   (cpli_fmu_instance * base, const double* x, size_t n),                       \
+                   in->fn.prefix##SetContinuousStates(base->instance, x, n), ("D", x, n), ("")) \
+  CPLI_DEFINE_ARRAY(prefix##GetContinuousStates)                                                \
+  CPLI_DEFINE_ARRAY(prefix##GetEventIndicators)
+
+// The extension for constraints.
+#define CPLI_DEFINE_CONSTRAINTS(prefix)                                                            \
+  CPLI_DEFINE_CALL(prefix##GetNumberOfConstraints, (cpli_fmu_instance * base, size_t * n),         \
+                   in->fn.prefix##GetNumberOfConstraints(base->instance, n), (""), ("i", (int)*n)) \
+  CPLI_DEFINE_RESULT(prefix##Constraint)                                                           \
+  CPLI_DEFINE_RESULT(prefix##ConstraintJacobian)                                                   \
+  CPLI_DEFINE_RESULT(prefix##ProjectionStep)                                                       \
+  CPLI_DEFINE_CALL(                                                                                \
+      prefix##Projection,                                                                          \
+      (cpli_fmu_instance * base, double tolerance, size_t limit, double* change, size_t n),        \
+      in->fn.prefix##Projection(base->instance, change, tolerance, limit, false),                  \
+      ("di", tolerance, (int)limit), ("D", change, n))
+
+// Saved states; the names are given since the spelling differs between the versions.
+#define CPLI_DEFINE_STATES(get, set, free, size_of, write, read)                                \
+  CPLI_DEFINE_CALL(get, (cpli_fmu_instance * base, void** state),                               \
+                   in->fn.get(base->instance, state), (""), (""))                               \
+  CPLI_DEFINE_CALL(set, (cpli_fmu_instance * base, void* state),                                \
+                   in->fn.set(base->instance, state), (""), (""))                               \
+  CPLI_DEFINE_CALL(free, (cpli_fmu_instance * base, void** state),                              \
+                   in->fn.free(base->instance, state), (""), (""))                              \
+  CPLI_DEFINE_CALL(size_of, (cpli_fmu_instance * base, void* state, size_t* size),              \
+                   in->fn.size_of(base->instance, state, size), (""), (""))                     \
+  CPLI_DEFINE_CALL(write, (cpli_fmu_instance * base, void* state, uint8_t* bytes, size_t size), \
+                   in->fn.write(base->instance, state, (void*)bytes, size), (""), (""))         \
+  CPLI_DEFINE_CALL(read,                                                                        \
+                   (cpli_fmu_instance * base, const uint8_t* bytes, size_t size, void** state), \
+                   in->fn.read(base->instance, (const void*)bytes, size, state), (""), (""))

@@ -7,18 +7,9 @@
 
 #include <stdlib.h>
 
-// Properties of each function, by its index in the list.
-enum {
-#define X(name, flags) CALL_##name,
-  CPLI_FMI1_FUNCTIONS(X)
-#undef X
-};
-
-static const cpli_fmu_call calls[] = {
-#define X(name, flags) {#name, flags, offsetof(cpli_fmi1_functions, name)},
-    CPLI_FMI1_FUNCTIONS(X)
-#undef X
-};
+#define CPLI_INSTANCE cpli_fmi1
+enum { CPLI_FMI1_FUNCTIONS(CPLI_CALL_INDEX) };
+static const cpli_fmu_call calls[] = {CPLI_FMI1_FUNCTIONS(CPLI_CALL_ROW)};
 
 const cpli_fmu_call* cpli_fmi1_call_list(size_t* n) {
   *n = CPLI_COUNT(calls);
@@ -91,9 +82,9 @@ static const fmiSlaveCallbackFunctions slave_callbacks = {
 
 //------------------------------------ calls ------------------------------------
 
-#define DEFINE_TEXT(name)                                                                         \
-  CPLI_DEFINE_CALL(name, (cpli_fmi1 * in, const char** out), (*out = in->fn.name(), fmiOK), (""), \
-                   ("s", *out))
+#define DEFINE_TEXT(name)                                              \
+  CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base, const char** out), \
+                   (*out = in->fn.name(), fmiOK), (""), ("s", *out))
 DEFINE_TEXT(fmiGetModelTypesPlatform)
 DEFINE_TEXT(fmiGetTypesPlatform)
 DEFINE_TEXT(fmiGetVersion)
@@ -105,11 +96,11 @@ static fmiStatus made(cpli_fmi1* in, fmiComponent c) {
 
 static const char mime_type[] = "application/x-fmu-sharedlibrary";
 
-CPLI_DEFINE_CALL(fmiInstantiateModel, (cpli_fmi1 * in),
+CPLI_DEFINE_CALL(fmiInstantiateModel, (cpli_fmu_instance * base),
                  made(in, in->fn.fmiInstantiateModel(in->base.name, in->base.fmu->guid,
                                                      model_callbacks, in->base.fmu->logging)),
                  ("ssi", in->base.name, in->base.fmu->guid, (int)in->base.fmu->logging), (""))
-CPLI_DEFINE_CALL(fmiInstantiateSlave, (cpli_fmi1 * in),
+CPLI_DEFINE_CALL(fmiInstantiateSlave, (cpli_fmu_instance * base),
                  made(in,
                       in->fn.fmiInstantiateSlave(in->base.name, in->base.fmu->guid,
                                                  in->base.resources, mime_type, 0, fmiFalse,
@@ -117,77 +108,56 @@ CPLI_DEFINE_CALL(fmiInstantiateSlave, (cpli_fmi1 * in),
                  ("ssssdiii", in->base.name, in->base.fmu->guid, in->base.resources, mime_type, 0.0,
                   0, 0, (int)in->base.fmu->logging),
                  (""))
-CPLI_DEFINE_CALL(fmiFreeModelInstance, (cpli_fmi1 * in),
+CPLI_DEFINE_CALL(fmiFreeModelInstance, (cpli_fmu_instance * base),
                  (in->fn.fmiFreeModelInstance(in->base.instance), fmiOK), (""), (""))
-CPLI_DEFINE_CALL(fmiFreeSlaveInstance, (cpli_fmi1 * in),
+CPLI_DEFINE_CALL(fmiFreeSlaveInstance, (cpli_fmu_instance * base),
                  (in->fn.fmiFreeSlaveInstance(in->base.instance), fmiOK), (""), (""))
 
-// Functions of the instance alone.
-#define DEFINE_PLAIN(name) \
-  CPLI_DEFINE_CALL(name, (cpli_fmi1 * in), in->fn.name(in->base.instance), (""), (""))
-DEFINE_PLAIN(fmiTerminate)
-DEFINE_PLAIN(fmiTerminateSlave)
-DEFINE_PLAIN(fmiResetSlave)
+CPLI_DEFINE_PLAIN(fmiTerminate)
+CPLI_DEFINE_PLAIN(fmiTerminateSlave)
+CPLI_DEFINE_PLAIN(fmiResetSlave)
 
 // Values by reference: the standard's four types.
-#define DEFINE_VALUES(type, ctype, letter)                                                        \
-  CPLI_DEFINE_CALL(fmiGet##type, (cpli_fmi1 * in, const uint32_t* refs, size_t n, ctype* values), \
-                   in->fn.fmiGet##type(in->base.instance, refs, n, values), ("R", refs, n),       \
-                   (letter, values, n))                                                           \
-  CPLI_DEFINE_CALL(fmiSet##type,                                                                  \
-                   (cpli_fmi1 * in, const uint32_t* refs, size_t n, ctype const* values),         \
-                   in->fn.fmiSet##type(in->base.instance, refs, n, values),                       \
-                   ("R" letter, refs, n, values, n), (""))
-DEFINE_VALUES(Real, double, "D")
-DEFINE_VALUES(Integer, int, "I")
-DEFINE_VALUES(Boolean, char, "b")
-DEFINE_VALUES(String, const char*, "S")
+CPLI_DEFINE_VALUES(fmi, Real, double, "D")
+CPLI_DEFINE_VALUES(fmi, Integer, int, "I")
+CPLI_DEFINE_VALUES(fmi, Boolean, char, "b")
+CPLI_DEFINE_VALUES(fmi, String, const char*, "S")
 
 #define EVENT_INFO                                                               \
   ("iiiiid", info->iterationConverged, info->stateValueReferencesChanged,        \
    info->stateValuesChanged, info->terminateSimulation, info->upcomingTimeEvent, \
    info->nextEventTime)
-CPLI_DEFINE_CALL(fmiInitialize, (cpli_fmi1 * in, fmiEventInfo* info),
+CPLI_DEFINE_CALL(fmiInitialize, (cpli_fmu_instance * base, fmiEventInfo* info),
                  in->fn.fmiInitialize(in->base.instance, in->base.setup.has_tolerance,
                                       in->base.setup.tolerance, info),
                  ("id", (int)in->base.setup.has_tolerance, in->base.setup.tolerance), EVENT_INFO)
-CPLI_DEFINE_CALL(fmiEventUpdate, (cpli_fmi1 * in, int intermediate, fmiEventInfo* info),
+CPLI_DEFINE_CALL(fmiEventUpdate, (cpli_fmu_instance * base, int intermediate, fmiEventInfo* info),
                  in->fn.fmiEventUpdate(in->base.instance, (fmiBoolean)intermediate, info),
                  ("i", intermediate), EVENT_INFO)
-CPLI_DEFINE_CALL(fmiCompletedIntegratorStep, (cpli_fmi1 * in, char* event_update),
+CPLI_DEFINE_CALL(fmiCompletedIntegratorStep, (cpli_fmu_instance * base, char* event_update),
                  in->fn.fmiCompletedIntegratorStep(in->base.instance, event_update), (""),
                  ("i", *event_update))
-CPLI_DEFINE_CALL(fmiSetTime, (cpli_fmi1 * in, double t), in->fn.fmiSetTime(in->base.instance, t),
-                 ("d", t), (""))
-CPLI_DEFINE_CALL(fmiSetContinuousStates, (cpli_fmi1 * in, const double* x, size_t n),
-                 in->fn.fmiSetContinuousStates(in->base.instance, x, n), ("D", x, n), (""))
+CPLI_DEFINE_TIME_AND_STATES(fmi)
+CPLI_DEFINE_ARRAY(fmiGetDerivatives)
+CPLI_DEFINE_ARRAY(fmiGetNominalContinuousStates)
 
-// Arrays of the FMU's own length.
-#define DEFINE_ARRAY(name)                                           \
-  CPLI_DEFINE_CALL(name, (cpli_fmi1 * in, double* values, size_t n), \
-                   in->fn.name(in->base.instance, values, n), (""), ("D", values, n))
-DEFINE_ARRAY(fmiGetDerivatives)
-DEFINE_ARRAY(fmiGetEventIndicators)
-DEFINE_ARRAY(fmiGetContinuousStates)
-DEFINE_ARRAY(fmiGetNominalContinuousStates)
-
-CPLI_DEFINE_CALL(fmiInitializeSlave, (cpli_fmi1 * in),
+CPLI_DEFINE_CALL(fmiInitializeSlave, (cpli_fmu_instance * base),
                  in->fn.fmiInitializeSlave(in->base.instance, in->base.setup.start_time,
                                            in->base.setup.has_stop_time, in->base.setup.stop_time),
                  ("did", in->base.setup.start_time, (int)in->base.setup.has_stop_time,
                   in->base.setup.stop_time),
                  (""))
 CPLI_DEFINE_CALL(fmiSetRealInputDerivatives,
-                 (cpli_fmi1 * in, const uint32_t* refs, size_t n, const int* orders,
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int* orders,
                   const double* values),
                  in->fn.fmiSetRealInputDerivatives(in->base.instance, refs, n, orders, values),
                  ("RID", refs, n, orders, n, values, n), (""))
-CPLI_DEFINE_CALL(fmiDoStep, (cpli_fmi1 * in, double h),
+CPLI_DEFINE_CALL(fmiDoStep, (cpli_fmu_instance * base, double h),
                  in->fn.fmiDoStep(in->base.instance, in->base.time, h, fmiTrue),
                  ("ddi", in->base.time, h, 1), (""))
-CPLI_DEFINE_CALL(fmiGetStatus, (cpli_fmi1 * in, fmiStatusKind kind, fmiStatus* value),
+CPLI_DEFINE_CALL(fmiGetStatus, (cpli_fmu_instance * base, fmiStatusKind kind, fmiStatus* value),
                  in->fn.fmiGetStatus(in->base.instance, kind, value), ("i", (int)kind),
                  ("i", (int)*value))
-CPLI_DEFINE_CALL(fmiGetRealStatus, (cpli_fmi1 * in, fmiStatusKind kind, double* value),
+CPLI_DEFINE_CALL(fmiGetRealStatus, (cpli_fmu_instance * base, fmiStatusKind kind, double* value),
                  in->fn.fmiGetRealStatus(in->base.instance, kind, value), ("i", (int)kind),
                  ("d", *value))

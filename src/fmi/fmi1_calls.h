@@ -13,43 +13,47 @@ const cpli_fmu_call* cpli_fmi1_call_list(size_t* n);
 void cpli_fmi1_listen(cpli_fmi1* in);
 void cpli_fmi1_stop_listening(cpli_fmi1* in);
 
-cpl_status cpli_fmiGetModelTypesPlatform(cpli_fmi1* in, const char** out);
-cpl_status cpli_fmiGetTypesPlatform(cpli_fmi1* in, const char** out);
-cpl_status cpli_fmiGetVersion(cpli_fmi1* in, const char** out);
-cpl_status cpli_fmiGetReal(cpli_fmi1* in, const uint32_t* refs, size_t n, double* values);
-cpl_status cpli_fmiGetInteger(cpli_fmi1* in, const uint32_t* refs, size_t n, int* values);
-cpl_status cpli_fmiGetBoolean(cpli_fmi1* in, const uint32_t* refs, size_t n, char* values);
-cpl_status cpli_fmiGetString(cpli_fmi1* in, const uint32_t* refs, size_t n, const char** values);
-cpl_status cpli_fmiSetReal(cpli_fmi1* in, const uint32_t* refs, size_t n, const double* values);
-cpl_status cpli_fmiSetInteger(cpli_fmi1* in, const uint32_t* refs, size_t n, const int* values);
-cpl_status cpli_fmiSetBoolean(cpli_fmi1* in, const uint32_t* refs, size_t n, const char* values);
-cpl_status cpli_fmiSetString(cpli_fmi1* in, const uint32_t* refs, size_t n,
+cpl_status cpli_fmiGetModelTypesPlatform(cpli_fmu_instance* in, const char** out);
+cpl_status cpli_fmiGetTypesPlatform(cpli_fmu_instance* in, const char** out);
+cpl_status cpli_fmiGetVersion(cpli_fmu_instance* in, const char** out);
+cpl_status cpli_fmiGetReal(cpli_fmu_instance* in, const uint32_t* refs, size_t n, double* values);
+cpl_status cpli_fmiGetInteger(cpli_fmu_instance* in, const uint32_t* refs, size_t n, int* values);
+cpl_status cpli_fmiGetBoolean(cpli_fmu_instance* in, const uint32_t* refs, size_t n, char* values);
+cpl_status cpli_fmiGetString(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                             const char** values);
+cpl_status cpli_fmiSetReal(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                           const double* values);
+cpl_status cpli_fmiSetInteger(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                              const int* values);
+cpl_status cpli_fmiSetBoolean(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                              const char* values);
+cpl_status cpli_fmiSetString(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
                              const char* const* values);
 
-cpl_status cpli_fmiInstantiateModel(cpli_fmi1* in);
-cpl_status cpli_fmiFreeModelInstance(cpli_fmi1* in);
-cpl_status cpli_fmiSetTime(cpli_fmi1* in, double t);
-cpl_status cpli_fmiSetContinuousStates(cpli_fmi1* in, const double* x, size_t n);
-cpl_status cpli_fmiCompletedIntegratorStep(cpli_fmi1* in, char* event_update);
-cpl_status cpli_fmiInitialize(cpli_fmi1* in, fmiEventInfo* info);
-cpl_status cpli_fmiGetDerivatives(cpli_fmi1* in, double* dx, size_t n);
-cpl_status cpli_fmiGetEventIndicators(cpli_fmi1* in, double* z, size_t n);
-cpl_status cpli_fmiEventUpdate(cpli_fmi1* in, int intermediate, fmiEventInfo* info);
-cpl_status cpli_fmiGetContinuousStates(cpli_fmi1* in, double* x, size_t n);
-cpl_status cpli_fmiGetNominalContinuousStates(cpli_fmi1* in, double* nominals, size_t n);
-cpl_status cpli_fmiTerminate(cpli_fmi1* in);
+cpl_status cpli_fmiInstantiateModel(cpli_fmu_instance* in);
+cpl_status cpli_fmiFreeModelInstance(cpli_fmu_instance* in);
+cpl_status cpli_fmiSetTime(cpli_fmu_instance* in, double t);
+cpl_status cpli_fmiSetContinuousStates(cpli_fmu_instance* in, const double* x, size_t n);
+cpl_status cpli_fmiCompletedIntegratorStep(cpli_fmu_instance* in, char* event_update);
+cpl_status cpli_fmiInitialize(cpli_fmu_instance* in, fmiEventInfo* info);
+cpl_status cpli_fmiGetDerivatives(cpli_fmu_instance* in, double* dx, size_t n);
+cpl_status cpli_fmiGetEventIndicators(cpli_fmu_instance* in, double* z, size_t n);
+cpl_status cpli_fmiEventUpdate(cpli_fmu_instance* in, int intermediate, fmiEventInfo* info);
+cpl_status cpli_fmiGetContinuousStates(cpli_fmu_instance* in, double* x, size_t n);
+cpl_status cpli_fmiGetNominalContinuousStates(cpli_fmu_instance* in, double* nominals, size_t n);
+cpl_status cpli_fmiTerminate(cpli_fmu_instance* in);
 
-cpl_status cpli_fmiInstantiateSlave(cpli_fmi1* in);
-cpl_status cpli_fmiInitializeSlave(cpli_fmi1* in);
-cpl_status cpli_fmiTerminateSlave(cpli_fmi1* in);
-cpl_status cpli_fmiResetSlave(cpli_fmi1* in);
-cpl_status cpli_fmiFreeSlaveInstance(cpli_fmi1* in);
-cpl_status cpli_fmiSetRealInputDerivatives(cpli_fmi1* in, const uint32_t* refs, size_t n,
+cpl_status cpli_fmiInstantiateSlave(cpli_fmu_instance* in);
+cpl_status cpli_fmiInitializeSlave(cpli_fmu_instance* in);
+cpl_status cpli_fmiTerminateSlave(cpli_fmu_instance* in);
+cpl_status cpli_fmiResetSlave(cpli_fmu_instance* in);
+cpl_status cpli_fmiFreeSlaveInstance(cpli_fmu_instance* in);
+cpl_status cpli_fmiSetRealInputDerivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
                                            const int* orders, const double* values);
 /// CPL_RETRY: discarded or pending, see in->base.last.
-cpl_status cpli_fmiDoStep(cpli_fmi1* in, double h);
-cpl_status cpli_fmiGetStatus(cpli_fmi1* in, fmiStatusKind kind, fmiStatus* value);
-cpl_status cpli_fmiGetRealStatus(cpli_fmi1* in, fmiStatusKind kind, double* value);
+cpl_status cpli_fmiDoStep(cpli_fmu_instance* in, double h);
+cpl_status cpli_fmiGetStatus(cpli_fmu_instance* in, fmiStatusKind kind, fmiStatus* value);
+cpl_status cpli_fmiGetRealStatus(cpli_fmu_instance* in, fmiStatusKind kind, double* value);
 
 /// What a failed step means for the instance, once the stepper has found out (asynchronous FMUs).
 cpl_status cpli_fmi1_step_ended(cpli_fmi1* in, fmiStatus status);

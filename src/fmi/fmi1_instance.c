@@ -31,11 +31,11 @@ static cpl_status enter_init(cpl_component* c) {
 static cpl_status initialize(cpli_fmi1* in) {
   if (in->initialized) return CPL_OK;
   in->initialized = true;
-  if (in->base.co_simulation) return cpli_fmiInitializeSlave(in);
-  cpl_status st = cpli_fmiSetTime(in, in->base.time);
+  if (in->base.co_simulation) return cpli_fmiInitializeSlave(&in->base);
+  cpl_status st = cpli_fmiSetTime(&in->base, in->base.time);
   in->event = (fmiEventInfo){.iterationConverged = fmiTrue};
   in->after_init = true;
-  if (st >= 0) st = cpli_fmiInitialize(in, &in->event);
+  if (st >= 0) st = cpli_fmiInitialize(&in->base, &in->event);
   in->time_due = true;
   return st;
 }
@@ -78,7 +78,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
   cpl_status st = n == 0 ? CPL_OK : before_reading(in);
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
     m = chunk_of(in, n - done);
-    st = cpli_fmiGetReal(in, value_refs(in, refs + done, m), m, values + done);
+    st = cpli_fmiGetReal(&in->base, value_refs(in, refs + done, m), m, values + done);
     for (size_t i = done; i < done + m; i++) {
       if (is_negated(in, refs[i])) values[i] = -values[i];
     }
@@ -95,7 +95,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
     double negated = -values[done];
     const double* from = m > 0 ? values + done : &negated;
     if (m == 0) m = 1;
-    st = cpli_fmiSetReal(in, value_refs(in, refs + done, m), m, from);
+    st = cpli_fmiSetReal(&in->base, value_refs(in, refs + done, m), m, from);
   }
   return st;
 }
@@ -112,8 +112,8 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
     m = chunk_of(in, n - done);
     const uint32_t* own = value_refs(in, refs + done, m);
-    st = type == CPL_BOOLEAN ? cpli_fmiGetBoolean(in, own, m, in->booleans)
-                             : cpli_fmiGetInteger(in, own, m, in->integers);
+    st = type == CPL_BOOLEAN ? cpli_fmiGetBoolean(&in->base, own, m, in->booleans)
+                             : cpli_fmiGetInteger(&in->base, own, m, in->integers);
     for (size_t i = 0; i < m && st == CPL_OK; i++) {
       int64_t value = type == CPL_BOOLEAN ? in->booleans[i] : in->integers[i];
       values[done + i] = turned(in, type, refs[done + i], value);
@@ -140,8 +140,8 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
       in->integers[i] = (int)value;
       in->booleans[i] = (char)value;
     }
-    st = type == CPL_BOOLEAN ? cpli_fmiSetBoolean(in, own, m, in->booleans)
-                             : cpli_fmiSetInteger(in, own, m, in->integers);
+    st = type == CPL_BOOLEAN ? cpli_fmiSetBoolean(&in->base, own, m, in->booleans)
+                             : cpli_fmiSetInteger(&in->base, own, m, in->integers);
   }
   return st;
 }
@@ -153,7 +153,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
   for (size_t i = 0; i < n; i++) values[i] = NULL;
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
     m = chunk_of(in, n - done);
-    st = cpli_fmiGetString(in, value_refs(in, refs + done, m), m, values + done);
+    st = cpli_fmiGetString(&in->base, value_refs(in, refs + done, m), m, values + done);
   }
   for (size_t i = 0; i < n; i++) {
     if (values[i] == NULL) values[i] = "";  // seen in real FMUs
@@ -167,7 +167,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpl_status st = CPL_OK;
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
     m = chunk_of(in, n - done);
-    st = cpli_fmiSetString(in, value_refs(in, refs + done, m), m, values + done);
+    st = cpli_fmiSetString(&in->base, value_refs(in, refs + done, m), m, values + done);
   }
   return st;
 }
@@ -175,12 +175,9 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 //------------------------------------ making and ending ------------------------------------
 
 static const cpl_component_ops common_ops = {
-    .destroy = cpli_instance_destroy,
     .setup = setup,
     .enter_init = enter_init,
     .exit_init = exit_init,
-    .terminate = cpli_instance_terminate,
-    .reset = cpli_instance_reset,
     .get_real = get_real,
     .set_real = set_real,
     .get_integer = get_integer,
@@ -212,20 +209,21 @@ static void release(cpli_fmu_instance* base) {
 
 static cpl_status check_version(cpli_fmi1* in) {
   const char *version = "1.0", *types = fmiPlatform;
-  cpl_status st = in->fn.fmiGetVersion != NULL ? cpli_fmiGetVersion(in, &version) : CPL_OK;
+  cpl_status st = in->fn.fmiGetVersion != NULL ? cpli_fmiGetVersion(&in->base, &version) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(&in->base, "says it is of FMI version", version, "1.");
   if (in->fn.fmiGetModelTypesPlatform != NULL && !in->base.co_simulation) {
-    st = cpli_fmiGetModelTypesPlatform(in, &types);
+    st = cpli_fmiGetModelTypesPlatform(&in->base, &types);
   } else if (in->fn.fmiGetTypesPlatform != NULL && in->base.co_simulation) {
-    st = cpli_fmiGetTypesPlatform(in, &types);
+    st = cpli_fmiGetTypesPlatform(&in->base, &types);
   }
   if (st >= 0) cpli_instance_compare(&in->base, "uses types", types, fmiPlatform);
   return st;
 }
 
 static cpl_status make(cpli_fmi1* in) {
-  return in->base.co_simulation ? cpli_fmiInstantiateSlave(in) : cpli_fmiInstantiateModel(in);
+  return in->base.co_simulation ? cpli_fmiInstantiateSlave(&in->base)
+                                : cpli_fmiInstantiateModel(&in->base);
 }
 
 static cpl_status instantiate(cpli_fmu_instance* base) {
@@ -236,19 +234,20 @@ static cpl_status instantiate(cpli_fmu_instance* base) {
 
 static cpl_status free_instance(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
-  return base->co_simulation ? cpli_fmiFreeSlaveInstance(in) : cpli_fmiFreeModelInstance(in);
+  return base->co_simulation ? cpli_fmiFreeSlaveInstance(&in->base)
+                             : cpli_fmiFreeModelInstance(&in->base);
 }
 
 static cpl_status terminate(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
-  return base->co_simulation ? cpli_fmiTerminateSlave(in) : cpli_fmiTerminate(in);
+  return base->co_simulation ? cpli_fmiTerminateSlave(&in->base) : cpli_fmiTerminate(&in->base);
 }
 
 // Models cannot be reset, and slaves need not support it: a new instance replaces the old one.
 static cpl_status reset(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   in->initialized = false;
-  if (base->co_simulation && in->fn.fmiResetSlave != NULL) return cpli_fmiResetSlave(in);
+  if (base->co_simulation && in->fn.fmiResetSlave != NULL) return cpli_fmiResetSlave(&in->base);
   cpl_status st = free_instance(base);
   if (st < 0) return st;
   base->instance = NULL;
@@ -262,7 +261,6 @@ cpl_status cpli_fmi1_create(cpl_source* src, const char* name, bool co_simulatio
       .prefix = "fmi",
       .version = "1.0",
       .size = sizeof(cpli_fmi1),
-      .functions = offsetof(cpli_fmi1, fn),
       .calls = cpli_fmi1_call_list,
       .ops = &common_ops,
       .prepare = prepare,

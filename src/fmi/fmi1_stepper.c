@@ -13,7 +13,7 @@ static cpli_fmi1* instance_of(cpl_stepper* s) { return (cpli_fmi1*)s; }
 
 static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
   fmiStatus status = fmiPending;
-  cpl_status st = cpli_fmiGetStatus((cpli_fmi1*)in, fmiDoStepStatus, &status);
+  cpl_status st = cpli_fmiGetStatus(in, fmiDoStepStatus, &status);
   *now = status;
   return st;
 }
@@ -22,7 +22,7 @@ static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
 static cpl_status ask_why(cpli_fmi1* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
   if (in->fn.fmiGetRealStatus == NULL ||
-      cpli_fmiGetRealStatus(in, fmiLastSuccessfulTime, &reached) != CPL_OK) {
+      cpli_fmiGetRealStatus(&in->base, fmiLastSuccessfulTime, &reached) != CPL_OK) {
     reached = in->base.time;
   }
   cpl_status st = cpli_step_stopped(&in->base, "fmiLastSuccessfulTime", reached, t_end, result);
@@ -36,7 +36,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   cpl_status st = cpli_check_step(&in->base, t_end);
   double h = t_end - in->base.time;
   if (st < 0 || (h == 0 && !s->base.can.zero_step)) return st;
-  st = cpli_fmiDoStep(in, h);
+  st = cpli_fmiDoStep(&in->base, h);
   if (st == CPL_RETRY && in->base.last == fmiPending) {
     int now = cpli_wait_for_step(&in->base, ask_status);
     st = now < 0 ? CPL_ERR_MODEL : cpli_fmi1_step_ended(in, (fmiStatus)now);
@@ -62,7 +62,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
     refs[k] = slot != NULL ? slot->value_ref : ref;
     if (slot != NULL && slot->negated) o.values[k] = -o.values[k];
   }
-  st = cpli_fmiSetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  st = cpli_fmiSetRealInputDerivatives(&in->base, refs, (size_t)o.n, o.orders, o.values);
   return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "fmiSetRealInputDerivatives");
 }
 

@@ -42,12 +42,12 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(fmi2SetInteger, CPLI_DISCARD)                                  \
   X(fmi2SetBoolean, CPLI_DISCARD)                                  \
   X(fmi2SetString, CPLI_DISCARD)                                   \
-  X(fmi2GetFMUstate, CPLI_ASIDE)                                   \
-  X(fmi2SetFMUstate, CPLI_ALWAYS)                                  \
-  X(fmi2FreeFMUstate, CPLI_ALWAYS)                                 \
-  X(fmi2SerializedFMUstateSize, 0)                                 \
-  X(fmi2SerializeFMUstate, 0)                                      \
-  X(fmi2DeSerializeFMUstate, 0)                                    \
+  X(fmi2GetFMUstate, CPLI_ASIDE | CPLI_SAVES)                      \
+  X(fmi2SetFMUstate, CPLI_ALWAYS | CPLI_SAVES)                     \
+  X(fmi2FreeFMUstate, CPLI_ALWAYS | CPLI_SAVES)                    \
+  X(fmi2SerializedFMUstateSize, CPLI_BYTES)                        \
+  X(fmi2SerializeFMUstate, CPLI_BYTES)                             \
+  X(fmi2DeSerializeFMUstate, CPLI_BYTES)                           \
   X(fmi2GetDirectionalDerivative, CPLI_ASIDE | CPLI_DISCARD)       \
   X(fmi2EnterEventMode, CPLI_ME)                                   \
   X(fmi2NewDiscreteStates, CPLI_ME | CPLI_BUSY)                    \

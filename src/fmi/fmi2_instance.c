@@ -17,30 +17,31 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   if (!clean.has_tolerance) clean.tolerance = 0;
   if (!clean.has_stop_time) clean.stop_time = 0;
   in->base.time = s->start_time;
-  return cpli_fmi2SetupExperiment(in, &clean);
+  return cpli_fmi2SetupExperiment(&in->base, &clean);
 }
 
 static cpl_status enter_init(cpl_component* c) {
   cpli_fmi2* in = instance_of(c);
   in->base.phase = CPLI_INITIALIZING;
-  return cpli_fmi2EnterInitializationMode(in);
+  return cpli_fmi2EnterInitializationMode(&in->base);
 }
 
-cpl_status cpli_fmi2_exit_init(cpli_fmi2* in, cpli_fmu_phase next) {
-  cpl_status st = cpli_fmi2ExitInitializationMode(in);
+static cpl_status exit_init(cpl_component* c) {
+  cpli_fmi2* in = instance_of(c);
+  cpl_status st = cpli_fmi2ExitInitializationMode(&in->base);
   in->event = (fmi2EventInfo){0};
-  if (st >= 0) in->base.phase = next;
+  if (st >= 0) in->base.phase = in->base.co_simulation ? CPLI_STEPPING : CPLI_EVENT;
   return st;
 }
 
 //------------------------------------ values ------------------------------------
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  return n == 0 ? CPL_OK : cpli_fmi2GetReal(instance_of(c), refs, n, values);
+  return n == 0 ? CPL_OK : cpli_fmi2GetReal(&instance_of(c)->base, refs, n, values);
 }
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  return n == 0 ? CPL_OK : cpli_fmi2SetReal(instance_of(c), refs, n, values);
+  return n == 0 ? CPL_OK : cpli_fmi2SetReal(&instance_of(c)->base, refs, n, values);
 }
 
 static size_t chunk_of(const cpli_fmi2* in, size_t left) {
@@ -53,8 +54,8 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = CPL_OK;
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
     m = chunk_of(in, n - done);
-    st = type == CPL_BOOLEAN ? cpli_fmi2GetBoolean(in, refs + done, m, in->integers)
-                             : cpli_fmi2GetInteger(in, refs + done, m, in->integers);
+    st = type == CPL_BOOLEAN ? cpli_fmi2GetBoolean(&in->base, refs + done, m, in->integers)
+                             : cpli_fmi2GetInteger(&in->base, refs + done, m, in->integers);
     if (st != CPL_OK) break;
     for (size_t i = 0; i < m; i++) {
       values[done + i] = type == CPL_BOOLEAN ? in->integers[i] != 0 : in->integers[i];
@@ -83,8 +84,8 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
     for (size_t i = 0; i < m; i++) {
       in->integers[i] = type == CPL_BOOLEAN ? values[done + i] != 0 : (int)values[done + i];
     }
-    st = type == CPL_BOOLEAN ? cpli_fmi2SetBoolean(in, refs + done, m, in->integers)
-                             : cpli_fmi2SetInteger(in, refs + done, m, in->integers);
+    st = type == CPL_BOOLEAN ? cpli_fmi2SetBoolean(&in->base, refs + done, m, in->integers)
+                             : cpli_fmi2SetInteger(&in->base, refs + done, m, in->integers);
   }
   return st;
 }
@@ -93,7 +94,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char** values) {
   if (n == 0) return CPL_OK;
   for (size_t i = 0; i < n; i++) values[i] = NULL;
-  cpl_status st = cpli_fmi2GetString(instance_of(c), refs, n, values);
+  cpl_status st = cpli_fmi2GetString(&instance_of(c)->base, refs, n, values);
   for (size_t i = 0; i < n; i++) {
     if (values[i] == NULL) values[i] = "";  // seen in real FMUs
   }
@@ -102,7 +103,7 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
 
 static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
-  return n == 0 ? CPL_OK : cpli_fmi2SetString(instance_of(c), refs, n, values);
+  return n == 0 ? CPL_OK : cpli_fmi2SetString(&instance_of(c)->base, refs, n, values);
 }
 
 static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
@@ -113,52 +114,22 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
     memset(sensitivity, 0, n_unknowns * sizeof *sensitivity);
     return CPL_OK;
   }
-  return cpli_fmi2GetDirectionalDerivative(instance_of(c), unknowns, n_unknowns, knowns, n_knowns,
-                                           seed, sensitivity);
-}
-
-//------------------------------------ saved states ------------------------------------
-
-static cpl_status get_state(cpli_fmu_instance* in, void** state) {
-  return cpli_fmi2GetFMUstate((cpli_fmi2*)in, state);
-}
-static cpl_status set_state(cpli_fmu_instance* in, void* state) {
-  return cpli_fmi2SetFMUstate((cpli_fmi2*)in, state);
-}
-static cpl_status free_state(cpli_fmu_instance* in, void** state) {
-  return cpli_fmi2FreeFMUstate((cpli_fmi2*)in, state);
-}
-
-static cpl_status state_size(cpli_fmu_instance* in, void* state, size_t* size) {
-  return cpli_fmi2SerializedFMUstateSize((cpli_fmi2*)in, state, size);
-}
-static cpl_status write_state(cpli_fmu_instance* in, void* state, uint8_t* bytes, size_t size) {
-  return cpli_fmi2SerializeFMUstate((cpli_fmi2*)in, state, (fmi2Byte*)bytes, size);
-}
-static cpl_status read_state(cpli_fmu_instance* in, const uint8_t* bytes, size_t size,
-                             void** state) {
-  return cpli_fmi2DeSerializeFMUstate((cpli_fmi2*)in, (const fmi2Byte*)bytes, size, state);
+  return cpli_fmi2GetDirectionalDerivative(&instance_of(c)->base, unknowns, n_unknowns, knowns,
+                                           n_knowns, seed, sensitivity);
 }
 
 //------------------------------------ making and ending ------------------------------------
 
 static const cpl_component_ops common_ops = {
-    .destroy = cpli_instance_destroy,
     .setup = setup,
     .enter_init = enter_init,
-    .terminate = cpli_instance_terminate,
-    .reset = cpli_instance_reset,
+    .exit_init = exit_init,
     .get_real = get_real,
     .set_real = set_real,
     .get_integer = get_integer,
     .set_integer = set_integer,
     .get_string = get_string,
     .set_string = set_string,
-    .save = cpli_instance_save,
-    .restore = cpli_instance_restore,
-    .forget = cpli_instance_forget,
-    .serialize = cpli_instance_serialize,
-    .deserialize = cpli_instance_deserialize,
     .directional = directional,
 };
 
@@ -181,11 +152,11 @@ static void release(cpli_fmu_instance* base) {
 // A binary of another version or with other types cannot be trusted, but real ones often misspell.
 static cpl_status check_version(cpli_fmi2* in) {
   const char* text = "2.0";
-  cpl_status st = in->fn.fmi2GetVersion != NULL ? cpli_fmi2GetVersion(in, &text) : CPL_OK;
+  cpl_status st = in->fn.fmi2GetVersion != NULL ? cpli_fmi2GetVersion(&in->base, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(&in->base, "says it is of FMI version", text, "2.");
   text = "default";
-  st = in->fn.fmi2GetTypesPlatform != NULL ? cpli_fmi2GetTypesPlatform(in, &text) : CPL_OK;
+  st = in->fn.fmi2GetTypesPlatform != NULL ? cpli_fmi2GetTypesPlatform(&in->base, &text) : CPL_OK;
   if (st >= 0) cpli_instance_compare(&in->base, "uses types", text, "default");
   return st;
 }
@@ -194,24 +165,7 @@ static cpl_status instantiate(cpli_fmu_instance* base) {
   cpli_fmi2* in = (cpli_fmi2*)base;
   in->callbacks = cpli_fmi2_callbacks(in);
   cpl_status st = check_version(in);
-  return st < 0 ? st : cpli_fmi2Instantiate(in);
-}
-
-static cpl_status free_instance(cpli_fmu_instance* in) {
-  return cpli_fmi2FreeInstance((cpli_fmi2*)in);
-}
-static cpl_status terminate(cpli_fmu_instance* in) { return cpli_fmi2Terminate((cpli_fmi2*)in); }
-static cpl_status reset(cpli_fmu_instance* in) { return cpli_fmi2Reset((cpli_fmi2*)in); }
-
-static bool has_states(const cpli_fmu_instance* in) {
-  const cpli_fmi2_functions* fn = &((const cpli_fmi2*)in)->fn;
-  return fn->fmi2GetFMUstate != NULL && fn->fmi2SetFMUstate != NULL && fn->fmi2FreeFMUstate != NULL;
-}
-
-static bool has_serialization(const cpli_fmu_instance* in) {
-  const cpli_fmi2_functions* fn = &((const cpli_fmi2*)in)->fn;
-  return fn->fmi2SerializeFMUstate != NULL && fn->fmi2SerializedFMUstateSize != NULL &&
-         fn->fmi2DeSerializeFMUstate != NULL;
+  return st < 0 ? st : cpli_fmi2Instantiate(&in->base);
 }
 
 static bool has_directional(const cpli_fmu_instance* in) {
@@ -225,23 +179,20 @@ cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulatio
       .prefix = "fmi2",
       .version = "2.0",
       .size = sizeof(cpli_fmi2),
-      .functions = offsetof(cpli_fmi2, fn),
       .calls = cpli_fmi2_call_list,
       .ops = &common_ops,
       .prepare = prepare,
       .instantiate = instantiate,
-      .free_instance = free_instance,
-      .terminate = terminate,
-      .reset = reset,
+      .free_instance = cpli_fmi2FreeInstance,
+      .terminate = cpli_fmi2Terminate,
+      .reset = cpli_fmi2Reset,
       .release = release,
-      .get_state = get_state,
-      .set_state = set_state,
-      .free_state = free_state,
-      .state_size = state_size,
-      .write_state = write_state,
-      .read_state = read_state,
-      .has_states = has_states,
-      .has_serialization = has_serialization,
+      .get_state = cpli_fmi2GetFMUstate,
+      .set_state = cpli_fmi2SetFMUstate,
+      .free_state = cpli_fmi2FreeFMUstate,
+      .state_size = cpli_fmi2SerializedFMUstateSize,
+      .write_state = cpli_fmi2SerializeFMUstate,
+      .read_state = cpli_fmi2DeSerializeFMUstate,
       .has_directional = has_directional,
   };
   cpli_fmu_instance* in = NULL;

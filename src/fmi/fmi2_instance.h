@@ -17,6 +17,3 @@ typedef struct cpli_fmi2 {
 
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi2** out);
-
-/// After `exit_init` the phase differs between the kinds: both use this one.
-cpl_status cpli_fmi2_exit_init(cpli_fmi2* in, cpli_fmu_phase next);

@@ -8,15 +8,11 @@
 
 static cpli_fmi2* instance_of(cpl_stepper* s) { return (cpli_fmi2*)s; }
 
-static cpl_status exit_init(cpl_component* c) {
-  return cpli_fmi2_exit_init((cpli_fmi2*)c, CPLI_STEPPING);
-}
-
 //------------------------------------ step ------------------------------------
 
 static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
   fmi2Status status = fmi2Pending;
-  cpl_status st = cpli_fmi2GetStatus((cpli_fmi2*)in, fmi2DoStepStatus, &status);
+  cpl_status st = cpli_fmi2GetStatus(in, fmi2DoStepStatus, &status);
   *now = status;
   return st;
 }
@@ -26,11 +22,11 @@ static cpl_status ask_why(cpli_fmi2* in, double t_end, cpl_step_result* result) 
   double reached = in->base.time;
   int terminated = fmi2False;
   if (in->fn.fmi2GetRealStatus == NULL ||
-      cpli_fmi2GetRealStatus(in, fmi2LastSuccessfulTime, &reached) != CPL_OK) {
+      cpli_fmi2GetRealStatus(&in->base, fmi2LastSuccessfulTime, &reached) != CPL_OK) {
     reached = in->base.time;
   }
   if (in->fn.fmi2GetBooleanStatus == NULL ||
-      cpli_fmi2GetBooleanStatus(in, fmi2Terminated, &terminated) != CPL_OK) {
+      cpli_fmi2GetBooleanStatus(&in->base, fmi2Terminated, &terminated) != CPL_OK) {
     terminated = fmi2False;
   }
   cpl_status st = cpli_step_stopped(&in->base, "fmi2LastSuccessfulTime", reached, t_end, result);
@@ -49,7 +45,7 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   if (h == 0 && !s->base.can.zero_step) return CPL_OK;
   result->event_handled = h == 0;
 
-  st = cpli_fmi2DoStep(in, h, in->base.snapshots == 0);
+  st = cpli_fmi2DoStep(&in->base, h, in->base.snapshots == 0);
   if (st == CPL_RETRY && in->base.last == fmi2Pending) {
     int now = cpli_wait_for_step(&in->base, ask_status);
     st = now < 0 ? CPL_ERR_MODEL : cpli_fmi2_step_ended(in, (fmi2Status)now);
@@ -70,17 +66,17 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_fmi2* in = instance_of(s);
   cpli_curve_orders o = cpli_curve_now(&in->base, curve);
-  cpl_status st = cpli_fmi2SetReal(in, &ref, 1, &o.value);
+  cpl_status st = cpli_fmi2SetReal(&in->base, &ref, 1, &o.value);
   if (st != CPL_OK || o.n == 0) return st;
   uint32_t refs[CPLI_COUNT(o.orders)] = {ref, ref, ref};
-  st = cpli_fmi2SetRealInputDerivatives(in, refs, (size_t)o.n, o.orders, o.values);
+  st = cpli_fmi2SetRealInputDerivatives(&in->base, refs, (size_t)o.n, o.orders, o.values);
   return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "fmi2SetRealInputDerivatives");
 }
 
 static cpl_status max_step(cpl_stepper* s, double* h) {
   *h = NAN;
   cpli_fmi2* in = instance_of(s);
-  cpl_status st = cpli_fmi2GetMaxStepSize(in, h);
+  cpl_status st = cpli_fmi2GetMaxStepSize(&in->base, h);
   // discarded: it cannot tell
   *h = st == CPL_OK ? cpli_step_predicted(&in->base, "fmi2GetMaxStepSize", *h) : NAN;
   return st < 0 ? st : CPL_OK;
@@ -89,7 +85,7 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
 static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   int event = fmi2False;
   *margin = NAN;
-  cpl_status st = cpli_coupletInputEvent(instance_of(s), &event, margin);
+  cpl_status st = cpli_coupletInputEvent(&instance_of(s)->base, &event, margin);
   *wanted = st == CPL_OK && event != fmi2False;
   return st;
 }
@@ -101,11 +97,11 @@ static cpl_status choose_events(cpli_fmi2* in) {
   cpl_stepper* s = &in->base.head.stepper;
   cpl_status st = CPL_OK;
   if (in->fn.coupletLeaveEvents != NULL && in->fn.coupletInputEvent != NULL) {
-    st = cpli_coupletLeaveEvents(in, fmi2True);
+    st = cpli_coupletLeaveEvents(&in->base, fmi2True);
     s->base.can.stops_early = s->base.can.zero_step = s->base.can.get_after_set = st == CPL_OK;
     if (st == CPL_OK) in->base.stepper_ops.wants_update = wants_update;
   } else if (in->fn.coupletStopAtEvents != NULL) {
-    st = cpli_coupletStopAtEvents(in, fmi2True);
+    st = cpli_coupletStopAtEvents(&in->base, fmi2True);
     s->base.can.stops_early = st == CPL_OK;
   }
   return in->base.health == CPLI_GOOD ? CPL_OK : st;
@@ -117,7 +113,7 @@ static cpl_status choose_order(cpli_fmi2* in) {
   int order = 0;
   if (in->fn.fmi2SetRealInputDerivatives == NULL) *known = 0;
   if (*known == 0 || in->fn.coupletInputDerivativeOrder == NULL) return CPL_OK;
-  cpl_status st = cpli_coupletInputDerivativeOrder(in, &order);
+  cpl_status st = cpli_coupletInputDerivativeOrder(&in->base, &order);
   if (st == CPL_OK && order > *known) *known = order;
   return in->base.health == CPLI_GOOD ? CPL_OK : st;
 }
@@ -127,7 +123,6 @@ static cpl_status prepare(cpli_fmi2* in) {
   cpl_status st = choose_order(in);
   if (st < 0) return st;
   in->base.component_ops.kind = "fmi2-cs";
-  in->base.component_ops.exit_init = exit_init;
   in->base.stepper_ops = (cpl_stepper_ops){.step = step};
   if (s->base.can.input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
   if (in->fn.fmi2GetMaxStepSize != NULL) {

@@ -7,18 +7,9 @@
 
 #include <math.h>
 
-// Properties of each function, by its index in the list.
-enum {
-#define X(name, flags) CALL_##name,
-  CPLI_FMI3_FUNCTIONS(X)
-#undef X
-};
-
-static const cpli_fmu_call calls[] = {
-#define X(name, flags) {#name, flags, offsetof(cpli_fmi3_functions, name)},
-    CPLI_FMI3_FUNCTIONS(X)
-#undef X
-};
+#define CPLI_INSTANCE cpli_fmi3
+enum { CPLI_FMI3_FUNCTIONS(CPLI_CALL_INDEX) };
+static const cpli_fmu_call calls[] = {CPLI_FMI3_FUNCTIONS(CPLI_CALL_ROW)};
 
 const cpli_fmu_call* cpli_fmi3_call_list(size_t* n) {
   *n = CPLI_COUNT(calls);
@@ -69,16 +60,16 @@ static bool may_return_early(const cpli_fmi3* in) {
   return kind->early_return || kind->early_return_on_request || kind->event_mode;
 }
 
-CPLI_DEFINE_CALL(fmi3GetVersion, (cpli_fmi3 * in, const char** out),
+CPLI_DEFINE_CALL(fmi3GetVersion, (cpli_fmu_instance * base, const char** out),
                  (*out = in->fn.fmi3GetVersion(), fmi3OK), (""), ("s", *out))
 CPLI_DEFINE_CALL(
-    fmi3InstantiateModelExchange, (cpli_fmi3 * in),
+    fmi3InstantiateModelExchange, (cpli_fmu_instance * base),
     made(in,
          in->fn.fmi3InstantiateModelExchange(in->base.name, in->base.fmu->guid, in->base.resources,
                                              fmi3False, in->base.fmu->logging, in, on_message)),
     ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0, (int)in->base.fmu->logging),
     (""))
-CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
+CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmu_instance * base),
                  made(in,
                       in->fn.fmi3InstantiateCoSimulation(
                           in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
@@ -88,7 +79,7 @@ CPLI_DEFINE_CALL(fmi3InstantiateCoSimulation, (cpli_fmi3 * in),
                  ("sssiiii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
                   (int)in->base.fmu->logging, (int)in->event_mode, (int)may_return_early(in)),
                  (""))
-CPLI_DEFINE_CALL(fmi3InstantiateScheduledExecution, (cpli_fmi3 * in),
+CPLI_DEFINE_CALL(fmi3InstantiateScheduledExecution, (cpli_fmu_instance * base),
                  made(in, in->fn.fmi3InstantiateScheduledExecution(
                               in->base.name, in->base.fmu->guid, in->base.resources, fmi3False,
                               in->base.fmu->logging, in, on_message, on_clock_update, on_preemption,
@@ -96,10 +87,10 @@ CPLI_DEFINE_CALL(fmi3InstantiateScheduledExecution, (cpli_fmi3 * in),
                  ("sssii", in->base.name, in->base.fmu->guid, in->base.resources, 0,
                   (int)in->base.fmu->logging),
                  (""))
-CPLI_DEFINE_CALL(fmi3FreeInstance, (cpli_fmi3 * in),
+CPLI_DEFINE_CALL(fmi3FreeInstance, (cpli_fmu_instance * base),
                  (in->fn.fmi3FreeInstance(in->base.instance), fmi3OK), (""), (""))
 CPLI_DEFINE_CALL(
-    fmi3EnterInitializationMode, (cpli_fmi3 * in),
+    fmi3EnterInitializationMode, (cpli_fmu_instance * base),
     in->fn.fmi3EnterInitializationMode(in->base.instance, in->base.setup.has_tolerance,
                                        in->base.setup.tolerance, in->base.setup.start_time,
                                        in->base.setup.has_stop_time, in->base.setup.stop_time),
@@ -107,72 +98,57 @@ CPLI_DEFINE_CALL(
      in->base.setup.start_time, (int)in->base.setup.has_stop_time, in->base.setup.stop_time),
     (""))
 
-// Functions of the instance alone.
-#define DEFINE_PLAIN(name) \
-  CPLI_DEFINE_CALL(name, (cpli_fmi3 * in), in->fn.name(in->base.instance), (""), (""))
-DEFINE_PLAIN(fmi3EnterConfigurationMode)
-DEFINE_PLAIN(fmi3ExitConfigurationMode)
-DEFINE_PLAIN(fmi3ExitInitializationMode)
-DEFINE_PLAIN(fmi3EnterEventMode)
-DEFINE_PLAIN(fmi3Terminate)
-DEFINE_PLAIN(fmi3Reset)
-DEFINE_PLAIN(fmi3EnterContinuousTimeMode)
-DEFINE_PLAIN(fmi3EnterStepMode)
+CPLI_DEFINE_PLAIN(fmi3EnterConfigurationMode)
+CPLI_DEFINE_PLAIN(fmi3ExitConfigurationMode)
+CPLI_DEFINE_PLAIN(fmi3ExitInitializationMode)
+CPLI_DEFINE_PLAIN(fmi3EnterEventMode)
+CPLI_DEFINE_PLAIN(fmi3Terminate)
+CPLI_DEFINE_PLAIN(fmi3Reset)
+CPLI_DEFINE_PLAIN(fmi3EnterContinuousTimeMode)
+CPLI_DEFINE_PLAIN(fmi3EnterStepMode)
 
 //------------------------------------ values ------------------------------------
 
-#define X(type, ctype, letter)                                                               \
-  CPLI_DEFINE_CALL(                                                                          \
-      fmi3Get##type,                                                                         \
-      (cpli_fmi3 * in, const uint32_t* refs, size_t n, void* values, size_t n_values),       \
-      in->fn.fmi3Get##type(in->base.instance, refs, n, values, n_values), ("R", refs, n),    \
-      (letter, values, n_values))                                                            \
-  CPLI_DEFINE_CALL(                                                                          \
-      fmi3Set##type,                                                                         \
-      (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values, size_t n_values), \
-      in->fn.fmi3Set##type(in->base.instance, refs, n, values, n_values),                    \
-      ("R" letter, refs, n, values, n_values), (""))
+#define X(type, ctype, letter)                                                                    \
+  CPLI_DEFINE_CALL(                                                                               \
+      fmi3Get##type,                                                                              \
+      (cpli_fmu_instance * base, const uint32_t* refs, size_t n, void* values, size_t n_values),  \
+      in->fn.fmi3Get##type(in->base.instance, refs, n, values, n_values), ("R", refs, n),         \
+      (letter, values, n_values))                                                                 \
+  CPLI_DEFINE_CALL(fmi3Set##type,                                                                 \
+                   (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const void* values, \
+                    size_t n_values),                                                             \
+                   in->fn.fmi3Set##type(in->base.instance, refs, n, values, n_values),            \
+                   ("R" letter, refs, n, values, n_values), (""))
 CPLI_FMI3_TYPES(X)
 #undef X
 
 CPLI_DEFINE_CALL(fmi3GetClock,
-                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, void* values, size_t n_values),
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, void* values,
+                  size_t n_values),
                  in->fn.fmi3GetClock(in->base.instance, refs, n, values), ("R", refs, n),
                  ("T", values, n_values))
 CPLI_DEFINE_CALL(fmi3SetClock,
-                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, const void* values,
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const void* values,
                   size_t n_values),
                  in->fn.fmi3SetClock(in->base.instance, refs, n, values),
                  ("RT", refs, n, values, n_values), (""))
 CPLI_DEFINE_CALL(fmi3GetBinary,
-                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, size_t* sizes,
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, size_t* sizes,
                   const uint8_t** values, size_t n_values),
                  in->fn.fmi3GetBinary(in->base.instance, refs, n, sizes, values, n_values),
                  ("R", refs, n), ("X", sizes, n_values))
 CPLI_DEFINE_CALL(fmi3SetBinary,
-                 (cpli_fmi3 * in, const uint32_t* refs, size_t n, const size_t* sizes,
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const size_t* sizes,
                   const uint8_t* const* values, size_t n_values),
                  in->fn.fmi3SetBinary(in->base.instance, refs, n, sizes, values, n_values),
                  ("RX", refs, n, sizes, n_values), (""))
 
-CPLI_DEFINE_CALL(fmi3GetFMUState, (cpli_fmi3 * in, fmi3FMUState* state),
-                 in->fn.fmi3GetFMUState(in->base.instance, state), (""), (""))
-CPLI_DEFINE_CALL(fmi3SetFMUState, (cpli_fmi3 * in, fmi3FMUState state),
-                 in->fn.fmi3SetFMUState(in->base.instance, state), (""), (""))
-CPLI_DEFINE_CALL(fmi3FreeFMUState, (cpli_fmi3 * in, fmi3FMUState* state),
-                 in->fn.fmi3FreeFMUState(in->base.instance, state), (""), (""))
-CPLI_DEFINE_CALL(fmi3SerializedFMUStateSize, (cpli_fmi3 * in, fmi3FMUState state, size_t* size),
-                 in->fn.fmi3SerializedFMUStateSize(in->base.instance, state, size), (""), (""))
-CPLI_DEFINE_CALL(fmi3SerializeFMUState,
-                 (cpli_fmi3 * in, fmi3FMUState state, fmi3Byte* bytes, size_t size),
-                 in->fn.fmi3SerializeFMUState(in->base.instance, state, bytes, size), (""), (""))
-CPLI_DEFINE_CALL(fmi3DeserializeFMUState,
-                 (cpli_fmi3 * in, const fmi3Byte* bytes, size_t size, fmi3FMUState* state),
-                 in->fn.fmi3DeserializeFMUState(in->base.instance, bytes, size, state), (""), (""))
-
+CPLI_DEFINE_STATES(fmi3GetFMUState, fmi3SetFMUState, fmi3FreeFMUState, fmi3SerializedFMUStateSize,
+                   fmi3SerializeFMUState, fmi3DeserializeFMUState)
 CPLI_DEFINE_CALL(fmi3GetDirectionalDerivative,
-                 (cpli_fmi3 * in, const cpli_fmi3_group* unknowns, const cpli_fmi3_group* knowns,
-                  const double* seed, double* result),
+                 (cpli_fmu_instance * base, const cpli_fmi3_group* unknowns,
+                  const cpli_fmi3_group* knowns, const double* seed, double* result),
                  in->fn.fmi3GetDirectionalDerivative(in->base.instance, unknowns->refs,
                                                      unknowns->n_refs, knowns->refs, knowns->n_refs,
                                                      seed, knowns->n_values, result,
@@ -181,8 +157,8 @@ CPLI_DEFINE_CALL(fmi3GetDirectionalDerivative,
                   knowns->n_values),
                  ("D", result, unknowns->n_values))
 CPLI_DEFINE_CALL(fmi3GetAdjointDerivative,
-                 (cpli_fmi3 * in, const cpli_fmi3_group* unknowns, const cpli_fmi3_group* knowns,
-                  const double* seed, double* result),
+                 (cpli_fmu_instance * base, const cpli_fmi3_group* unknowns,
+                  const cpli_fmi3_group* knowns, const double* seed, double* result),
                  in->fn.fmi3GetAdjointDerivative(in->base.instance, unknowns->refs,
                                                  unknowns->n_refs, knowns->refs, knowns->n_refs,
                                                  seed, unknowns->n_values, result,
@@ -194,20 +170,21 @@ CPLI_DEFINE_CALL(fmi3GetAdjointDerivative,
 //------------------------------------ events ------------------------------------
 
 CPLI_DEFINE_CALL(fmi3GetIntervalDecimal,
-                 (cpli_fmi3 * in, uint32_t ref, double* interval, fmi3IntervalQualifier* qualifier),
+                 (cpli_fmu_instance * base, uint32_t ref, double* interval,
+                  fmi3IntervalQualifier* qualifier),
                  in->fn.fmi3GetIntervalDecimal(in->base.instance, &ref, 1, interval, qualifier),
                  ("i", (int)ref), ("di", *interval, (int)*qualifier))
 CPLI_DEFINE_CALL(fmi3GetIntervalFraction,
-                 (cpli_fmi3 * in, uint32_t ref, uint64_t* counter, uint64_t* resolution,
+                 (cpli_fmu_instance * base, uint32_t ref, uint64_t* counter, uint64_t* resolution,
                   fmi3IntervalQualifier* qualifier),
                  in->fn.fmi3GetIntervalFraction(in->base.instance, &ref, 1, counter, resolution,
                                                 qualifier),
                  ("i", (int)ref), ("ddi", (double)*counter, (double)*resolution, (int)*qualifier))
-CPLI_DEFINE_CALL(fmi3GetShiftDecimal, (cpli_fmi3 * in, uint32_t ref, double* shift),
+CPLI_DEFINE_CALL(fmi3GetShiftDecimal, (cpli_fmu_instance * base, uint32_t ref, double* shift),
                  in->fn.fmi3GetShiftDecimal(in->base.instance, &ref, 1, shift), ("i", (int)ref),
                  ("d", *shift))
 CPLI_DEFINE_CALL(fmi3GetShiftFraction,
-                 (cpli_fmi3 * in, uint32_t ref, uint64_t* counter, uint64_t* resolution),
+                 (cpli_fmu_instance * base, uint32_t ref, uint64_t* counter, uint64_t* resolution),
                  in->fn.fmi3GetShiftFraction(in->base.instance, &ref, 1, counter, resolution),
                  ("i", (int)ref), ("dd", (double)*counter, (double)*resolution))
 
@@ -224,72 +201,52 @@ static fmi3Status update(cpli_fmi3* in, cpl_event_info* info) {
   return status;
 }
 
-CPLI_DEFINE_CALL(fmi3UpdateDiscreteStates, (cpli_fmi3 * in, cpl_event_info* info), update(in, info),
-                 (""),
+CPLI_DEFINE_CALL(fmi3UpdateDiscreteStates, (cpli_fmu_instance * base, cpl_event_info* info),
+                 update(in, info), (""),
                  ("iiiid", (int)info->again, (int)info->terminate, (int)info->nominals_changed,
                   (int)info->states_changed, info->next_time))
 
 //------------------------------------ model exchange ------------------------------------
 
 CPLI_DEFINE_CALL(fmi3CompletedIntegratorStep,
-                 (cpli_fmi3 * in, bool no_way_back, bool* enter_event, bool* terminate),
+                 (cpli_fmu_instance * base, bool no_way_back, bool* enter_event, bool* terminate),
                  in->fn.fmi3CompletedIntegratorStep(in->base.instance, no_way_back, enter_event,
                                                     terminate),
                  ("i", (int)no_way_back), ("ii", (int)*enter_event, (int)*terminate))
-CPLI_DEFINE_CALL(fmi3SetTime, (cpli_fmi3 * in, double t), in->fn.fmi3SetTime(in->base.instance, t),
-                 ("d", t), (""))
-CPLI_DEFINE_CALL(fmi3SetContinuousStates, (cpli_fmi3 * in, const double* x, size_t n),
-                 in->fn.fmi3SetContinuousStates(in->base.instance, x, n), ("D", x, n), (""))
-
-// Arrays of the FMU's own length.
-#define DEFINE_ARRAY(name)                                           \
-  CPLI_DEFINE_CALL(name, (cpli_fmi3 * in, double* values, size_t n), \
-                   in->fn.name(in->base.instance, values, n), (""), ("D", values, n))
-DEFINE_ARRAY(fmi3GetContinuousStateDerivatives)
-DEFINE_ARRAY(fmi3GetEventIndicators)
-DEFINE_ARRAY(fmi3GetContinuousStates)
-DEFINE_ARRAY(fmi3GetNominalsOfContinuousStates)
-CPLI_DEFINE_CALL(fmi3GetNumberOfEventIndicators, (cpli_fmi3 * in, size_t* n),
+CPLI_DEFINE_TIME_AND_STATES(fmi3)
+CPLI_DEFINE_ARRAY(fmi3GetContinuousStateDerivatives)
+CPLI_DEFINE_ARRAY(fmi3GetNominalsOfContinuousStates)
+CPLI_DEFINE_CALL(fmi3GetNumberOfEventIndicators, (cpli_fmu_instance * base, size_t* n),
                  in->fn.fmi3GetNumberOfEventIndicators(in->base.instance, n), (""), ("i", (int)*n))
-CPLI_DEFINE_CALL(fmi3GetNumberOfContinuousStates, (cpli_fmi3 * in, size_t* n),
+CPLI_DEFINE_CALL(fmi3GetNumberOfContinuousStates, (cpli_fmu_instance * base, size_t* n),
                  in->fn.fmi3GetNumberOfContinuousStates(in->base.instance, n), (""), ("i", (int)*n))
 
 //------------------------------------ co-simulation ------------------------------------
 
-CPLI_DEFINE_CALL(fmi3DoStep, (cpli_fmi3 * in, double h, bool no_way_back, cpli_fmi3_step* step),
+CPLI_DEFINE_CALL(fmi3DoStep,
+                 (cpli_fmu_instance * base, double h, bool no_way_back, cpli_fmi3_step* step),
                  in->fn.fmi3DoStep(in->base.instance, in->base.time, h, no_way_back, &step->event,
                                    &step->terminate, &step->early, &step->reached),
                  ("ddi", in->base.time, h, (int)no_way_back),
                  ("iiid", (int)step->event, (int)step->terminate, (int)step->early, step->reached))
-CPLI_DEFINE_CALL(fmi3GetMaxStepSize, (cpli_fmi3 * in, double* h),
+CPLI_DEFINE_CALL(fmi3GetMaxStepSize, (cpli_fmu_instance * base, double* h),
                  in->fn.fmi3GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
 CPLI_DEFINE_CALL(coupletSetInputDerivatives3,
-                 (cpli_fmi3 * in, const uint32_t* refs, const int32_t* elements, size_t n,
+                 (cpli_fmu_instance * base, const uint32_t* refs, const int32_t* elements, size_t n,
                   const int32_t* orders, const double* values),
                  in->fn.coupletSetInputDerivatives3(in->base.instance, refs, elements, n, orders,
                                                     values),
                  ("RIID", refs, n, elements, n, orders, n, values, n), (""))
-CPLI_DEFINE_CALL(coupletInputEvent3, (cpli_fmi3 * in, bool* wanted, double* margin),
+CPLI_DEFINE_CALL(coupletInputEvent3, (cpli_fmu_instance * base, bool* wanted, double* margin),
                  in->fn.coupletInputEvent3(in->base.instance, wanted, margin), (""),
                  ("id", (int)*wanted, *margin))
 
 //------------------------------------ scheduled execution ------------------------------------
 
-CPLI_DEFINE_CALL(fmi3ActivateModelPartition, (cpli_fmi3 * in, uint32_t clock),
+CPLI_DEFINE_CALL(fmi3ActivateModelPartition, (cpli_fmu_instance * base, uint32_t clock),
                  in->fn.fmi3ActivateModelPartition(in->base.instance, clock, in->base.time),
                  ("id", (int)clock, in->base.time), (""))
 
 //------------------------------------ constraints ------------------------------------
 
-CPLI_DEFINE_CALL(fmi3GetNumberOfConstraints, (cpli_fmi3 * in, size_t* n),
-                 in->fn.fmi3GetNumberOfConstraints(in->base.instance, n), (""), ("i", (int)*n))
-#define DEFINE_RESULT(name)                                          \
-  CPLI_DEFINE_CALL(name, (cpli_fmi3 * in, double* values, size_t n), \
-                   in->fn.name(in->base.instance, values), (""), ("D", values, n))
-DEFINE_RESULT(fmi3Constraint)
-DEFINE_RESULT(fmi3ConstraintJacobian)
-DEFINE_RESULT(fmi3ProjectionStep)
-CPLI_DEFINE_CALL(fmi3Projection,
-                 (cpli_fmi3 * in, double tolerance, size_t limit, double* change, size_t n),
-                 in->fn.fmi3Projection(in->base.instance, change, tolerance, limit, fmi3False),
-                 ("di", tolerance, (int)limit), ("D", change, n))
+CPLI_DEFINE_CONSTRAINTS(fmi3)

@@ -94,7 +94,7 @@ cpl_status cpli_fmi3_clocked_ask(cpli_fmi3* in) {
     bool active = false;
     uint32_t ref = cpli_fmi3_value_ref(in, fmu->clocks[i].ref);
     if (is_ours(in, &fmu->clocks[i])) continue;
-    st = cpli_fmi3GetClock(in, &ref, 1, &active, 1);
+    st = cpli_fmi3GetClock(&in->base, &ref, 1, &active, 1);
     if (st == CPL_OK && active) st = open_gates(in, i);
   }
   return st;

@@ -34,10 +34,10 @@ static cpl_status ask_interval(cpli_fmi3* in, cpli_ticking* k, double* interval,
   cpl_status st = CPL_OK;
   if (k->clock->supports_fraction && in->fn.fmi3GetIntervalFraction != NULL) {
     uint64_t counter = 0, resolution = 0;
-    st = cpli_fmi3GetIntervalFraction(in, k->value_ref, &counter, &resolution, &qualifier);
+    st = cpli_fmi3GetIntervalFraction(&in->base, k->value_ref, &counter, &resolution, &qualifier);
     *interval = seconds(counter, resolution);
   } else {
-    st = cpli_fmi3GetIntervalDecimal(in, k->value_ref, interval, &qualifier);
+    st = cpli_fmi3GetIntervalDecimal(&in->base, k->value_ref, interval, &qualifier);
   }
   *changed = st == CPL_OK && qualifier == fmi3IntervalChanged;
   return *changed ? check_interval(in, k, *interval) : st;
@@ -46,12 +46,12 @@ static cpl_status ask_interval(cpli_fmi3* in, cpli_ticking* k, double* interval,
 static cpl_status ask_shift(cpli_fmi3* in, const cpli_ticking* k, double* shift) {
   if (k->clock->supports_fraction && in->fn.fmi3GetShiftFraction != NULL) {
     uint64_t counter = 0, resolution = 1;
-    cpl_status st = cpli_fmi3GetShiftFraction(in, k->value_ref, &counter, &resolution);
+    cpl_status st = cpli_fmi3GetShiftFraction(&in->base, k->value_ref, &counter, &resolution);
     *shift = seconds(counter, resolution);
     return st;
   }
   if (in->fn.fmi3GetShiftDecimal == NULL) return CPL_OK;
-  return cpli_fmi3GetShiftDecimal(in, k->value_ref, shift);
+  return cpli_fmi3GetShiftDecimal(&in->base, k->value_ref, shift);
 }
 
 static void count_from(cpli_ticking* k, double since) {
@@ -133,7 +133,7 @@ cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in) {
     cpli_ticking* k = &in->ticking[i];
     if (k->active || !cpli_fmi3_clock_due(in, k)) continue;
     k->active = true;
-    st = cpli_fmi3SetClock(in, &k->value_ref, 1, (bool[]){true}, 1);
+    st = cpli_fmi3SetClock(&in->base, &k->value_ref, 1, (bool[]){true}, 1);
     if (st == CPL_OK) st = cpli_fmi3_clocked_tick(in, k->clock->ref);
   }
   return st;
@@ -192,7 +192,7 @@ static cpl_status note_outputs(cpli_fmi3* in) {
     bool active = false;
     uint32_t ref = cpli_fmi3_value_ref(in, fmu->clocks[i].ref);
     if (!is_output(in, &fmu->clocks[i])) continue;
-    st = cpli_fmi3GetClock(in, &ref, 1, &active, 1);
+    st = cpli_fmi3GetClock(&in->base, &ref, 1, &active, 1);
     if (st == CPL_OK && active) in->integers[fmu->clocks[i].ref] = 1;
     if (st == CPL_OK && active) st = cpli_fmi3_clocked_tick(in, fmu->clocks[i].ref);
   }
@@ -212,7 +212,7 @@ cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info) {
   if (st == CPL_OK) st = note_outputs(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_ask(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
-  if (st == CPL_OK) st = cpli_fmi3UpdateDiscreteStates(in, info);
+  if (st == CPL_OK) st = cpli_fmi3UpdateDiscreteStates(&in->base, info);
   cpli_fmi3_clocked_close(in);
   if (st != CPL_OK) return st;
   in->events.next = info->next_time;

@@ -82,12 +82,12 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3SetString, CPLI_DISCARD)                               \
   X(fmi3SetBinary, CPLI_DISCARD)                               \
   X(fmi3SetClock, CPLI_DISCARD)                                \
-  X(fmi3GetFMUState, CPLI_ASIDE)                               \
-  X(fmi3SetFMUState, CPLI_ALWAYS)                              \
-  X(fmi3FreeFMUState, CPLI_ALWAYS)                             \
-  X(fmi3SerializedFMUStateSize, 0)                             \
-  X(fmi3SerializeFMUState, 0)                                  \
-  X(fmi3DeserializeFMUState, 0)                                \
+  X(fmi3GetFMUState, CPLI_ASIDE | CPLI_SAVES)                  \
+  X(fmi3SetFMUState, CPLI_ALWAYS | CPLI_SAVES)                 \
+  X(fmi3FreeFMUState, CPLI_ALWAYS | CPLI_SAVES)                \
+  X(fmi3SerializedFMUStateSize, CPLI_BYTES)                    \
+  X(fmi3SerializeFMUState, CPLI_BYTES)                         \
+  X(fmi3DeserializeFMUState, CPLI_BYTES)                       \
   X(fmi3GetDirectionalDerivative, CPLI_ASIDE | CPLI_DISCARD)   \
   X(fmi3GetAdjointDerivative, CPLI_ASIDE | CPLI_DISCARD)       \
   X(fmi3GetIntervalDecimal, CPLI_DISCARD)                      \

@@ -20,10 +20,10 @@ static cpl_status check_sizes(cpli_fmi3* in) {
   cpl_status st = CPL_OK;
   if (in->base.co_simulation) return CPL_OK;
   if (in->fn.fmi3GetNumberOfContinuousStates != NULL) {
-    st = cpli_fmi3GetNumberOfContinuousStates(in, &states);
+    st = cpli_fmi3GetNumberOfContinuousStates(&in->base, &states);
   }
   if (st == CPL_OK && in->fn.fmi3GetNumberOfEventIndicators != NULL) {
-    st = cpli_fmi3GetNumberOfEventIndicators(in, &indicators);
+    st = cpli_fmi3GetNumberOfEventIndicators(&in->base, &indicators);
   }
   if (st != CPL_OK) return st;
   if (states == (size_t)desc->n_states && indicators == (size_t)desc->n_indicators) return CPL_OK;
@@ -36,7 +36,7 @@ static cpl_status check_sizes(cpli_fmi3* in) {
 cpl_status cpli_fmi3_settle(cpli_fmi3* in) {
   if (in->base.phase == CPLI_CONFIGURING) {
     in->base.phase = CPLI_INSTANTIATED;
-    cpl_status st = cpli_fmi3ExitConfigurationMode(in);
+    cpl_status st = cpli_fmi3ExitConfigurationMode(&in->base);
     return st < 0 ? st : check_sizes(in);
   }
   bool event = in->base.phase == CPLI_EVENT && in->base.co_simulation && in->events.rounds == 0;
@@ -51,7 +51,7 @@ void cpli_fmi3_begin_event(cpli_fmi3* in) {
 cpl_status cpli_fmi3_open_event(cpli_fmi3* in) {
   if (in->base.phase == CPLI_EVENT) return CPL_OK;
   // in scheduled execution an event is nothing but the partitions that are run in it
-  cpl_status st = in->base.scheduled ? CPL_OK : cpli_fmi3EnterEventMode(in);
+  cpl_status st = in->base.scheduled ? CPL_OK : cpli_fmi3EnterEventMode(&in->base);
   cpli_fmi3_begin_event(in);
   if (st == CPL_OK) in->base.phase = CPLI_EVENT;
   return st;
@@ -71,7 +71,7 @@ cpl_status cpli_fmi3_event_round(cpli_fmi3* in) {
   if (st != CPL_OK || (info.again && !in->events.terminated)) return st;
   in->events.pending = false;
   in->events.rounds = 0;
-  st = cpli_fmi3EnterStepMode(in);
+  st = cpli_fmi3EnterStepMode(&in->base);
   if (st == CPL_OK) in->base.phase = CPLI_STEPPING;
   return st;
 }
@@ -110,44 +110,24 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
 static cpl_status enter_init(cpl_component* c) {
   cpli_fmi3* in = (cpli_fmi3*)c;
   in->base.phase = CPLI_INITIALIZING;
-  cpl_status st = cpli_fmi3EnterInitializationMode(in);
+  cpl_status st = cpli_fmi3EnterInitializationMode(&in->base);
   return st < 0 ? st : cpli_fmi3_clocked_open(in);
 }
 
-cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_fmu_phase next) {
+// It ends with an event where there is an event mode.
+static cpl_status exit_init(cpl_component* c) {
+  cpli_fmi3* in = (cpli_fmi3*)c;
   cpl_status st = cpli_fmi3_clocks_start(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);
-  if (st == CPL_OK) st = cpli_fmi3ExitInitializationMode(in);
+  if (st == CPL_OK) st = cpli_fmi3ExitInitializationMode(&in->base);
   cpli_fmi3_begin_event(in);
   cpli_fmi3_clocked_close(in);
-  if (st == CPL_OK) in->base.phase = next;
-  return st;
+  if (st != CPL_OK) return st;
+  in->base.phase = in->base.co_simulation && !in->event_mode ? CPLI_STEPPING : CPLI_EVENT;
+  return in->base.co_simulation ? cpli_fmi3_settle(in) : CPL_OK;
 }
 
 //------------------------------------ saved states ------------------------------------
-
-static cpl_status get_state(cpli_fmu_instance* in, void** state) {
-  return cpli_fmi3GetFMUState((cpli_fmi3*)in, state);
-}
-
-static cpl_status set_state(cpli_fmu_instance* in, void* state) {
-  return cpli_fmi3SetFMUState((cpli_fmi3*)in, state);
-}
-
-static cpl_status free_state(cpli_fmu_instance* in, void** state) {
-  return cpli_fmi3FreeFMUState((cpli_fmi3*)in, state);
-}
-
-static cpl_status state_size(cpli_fmu_instance* in, void* state, size_t* size) {
-  return cpli_fmi3SerializedFMUStateSize((cpli_fmi3*)in, state, size);
-}
-static cpl_status write_state(cpli_fmu_instance* in, void* state, uint8_t* bytes, size_t size) {
-  return cpli_fmi3SerializeFMUState((cpli_fmi3*)in, state, (fmi3Byte*)bytes, size);
-}
-static cpl_status read_state(cpli_fmu_instance* in, const uint8_t* bytes, size_t size,
-                             void** state) {
-  return cpli_fmi3DeserializeFMUState((cpli_fmi3*)in, (const fmi3Byte*)bytes, size, state);
-}
 
 // Adapter state that the FMU lacks: future events, ticks, values that were set last.
 typedef struct part {
@@ -203,11 +183,9 @@ static cpl_status own_restore(cpli_fmu_instance* in, const void* own, size_t siz
 //------------------------------------ making and ending ------------------------------------
 
 static const cpl_component_ops common_ops = {
-    .destroy = cpli_instance_destroy,
     .setup = setup,
     .enter_init = enter_init,
-    .terminate = cpli_instance_terminate,
-    .reset = cpli_instance_reset,
+    .exit_init = exit_init,
     .get_real = cpli_fmi3_get_real,
     .set_real = cpli_fmi3_set_real,
     .get_integer = cpli_fmi3_get_integer,
@@ -216,11 +194,6 @@ static const cpl_component_ops common_ops = {
     .set_string = cpli_fmi3_set_string,
     .get_binary = cpli_fmi3_get_binary,
     .set_binary = cpli_fmi3_set_binary,
-    .save = cpli_instance_save,
-    .restore = cpli_instance_restore,
-    .forget = cpli_instance_forget,
-    .serialize = cpli_instance_serialize,
-    .deserialize = cpli_instance_deserialize,
     .directional = cpli_fmi3_directional,
 };
 
@@ -266,7 +239,7 @@ static cpl_status make_without(cpli_fmi3* in, const char* what) {
   char why[sizeof in->base.message];
   memcpy(why, in->base.message, sizeof why);
   in->base.health = CPLI_GOOD;
-  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(&in->base);
   if (st < 0) return st;
   cpl_log(in->base.head.component.ctx, CPL_LOG_WARNING, in->base.name,
           "the description promises %s, but the FMU refuses it (%s)", what, why);
@@ -274,7 +247,7 @@ static cpl_status make_without(cpli_fmi3* in, const char* what) {
 }
 
 static cpl_status make_stepper(cpli_fmi3* in) {
-  cpl_status st = cpli_fmi3InstantiateCoSimulation(in);
+  cpl_status st = cpli_fmi3InstantiateCoSimulation(&in->base);
   if (st < 0 && in->n_intermediate > 0 && in->base.health == CPLI_FAILED) {
     in->n_intermediate = 0;
     st = make_without(in, "an intermediate update of inputs");
@@ -289,41 +262,25 @@ static cpl_status make_stepper(cpli_fmi3* in) {
 static cpl_status instantiate(cpli_fmu_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   const char* text = "3.0";
-  cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(in, &text) : CPL_OK;
+  cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(&in->base, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(base, "says it is of FMI version", text, "3.");
-  st = base->scheduled       ? cpli_fmi3InstantiateScheduledExecution(in)
+  st = base->scheduled       ? cpli_fmi3InstantiateScheduledExecution(&in->base)
        : base->co_simulation ? make_stepper(in)
-                             : cpli_fmi3InstantiateModelExchange(in);
+                             : cpli_fmi3InstantiateModelExchange(&in->base);
   return st < 0 ? st : cpli_fmi3_configure(in);
 }
-
-static cpl_status free_instance(cpli_fmu_instance* in) {
-  return cpli_fmi3FreeInstance((cpli_fmi3*)in);
-}
-static cpl_status terminate(cpli_fmu_instance* in) { return cpli_fmi3Terminate((cpli_fmi3*)in); }
 
 static cpl_status reset(cpli_fmu_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   cpli_fmi3_values_forget(in);
   cpli_fmi3_clocked_reset(in);
   cpl_status st = cpli_fmi3_texts_reset(in);
-  if (st >= 0) st = cpli_fmi3Reset(in);
+  if (st >= 0) st = cpli_fmi3Reset(&in->base);
   if (st < 0) return st;
   base->phase = CPLI_INSTANTIATED;
   base->health = CPLI_GOOD;
   return cpli_fmi3_configure(in);
-}
-
-static bool has_states(const cpli_fmu_instance* in) {
-  const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
-  return fn->fmi3GetFMUState != NULL && fn->fmi3SetFMUState != NULL && fn->fmi3FreeFMUState != NULL;
-}
-
-static bool has_serialization(const cpli_fmu_instance* in) {
-  const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
-  return fn->fmi3SerializeFMUState != NULL && fn->fmi3SerializedFMUStateSize != NULL &&
-         fn->fmi3DeserializeFMUState != NULL;
 }
 
 static bool has_directional(const cpli_fmu_instance* in) {
@@ -338,27 +295,24 @@ cpl_status cpli_fmi3_create(cpl_source* src, const char* name, const cpli_fmu_ki
       .prefix = "fmi3",
       .version = "3.0",
       .size = sizeof(cpli_fmi3),
-      .functions = offsetof(cpli_fmi3, fn),
       .calls = cpli_fmi3_call_list,
       .ops = &common_ops,
       .resource_path = true,
       .prepare = prepare,
       .instantiate = instantiate,
-      .free_instance = free_instance,
-      .terminate = terminate,
+      .free_instance = cpli_fmi3FreeInstance,
+      .terminate = cpli_fmi3Terminate,
       .reset = reset,
       .release = release,
-      .get_state = get_state,
-      .set_state = set_state,
-      .free_state = free_state,
-      .state_size = state_size,
-      .write_state = write_state,
-      .read_state = read_state,
+      .get_state = cpli_fmi3GetFMUState,
+      .set_state = cpli_fmi3SetFMUState,
+      .free_state = cpli_fmi3FreeFMUState,
+      .state_size = cpli_fmi3SerializedFMUStateSize,
+      .write_state = cpli_fmi3SerializeFMUState,
+      .read_state = cpli_fmi3DeserializeFMUState,
       .own_size = own_size,
       .own_save = own_save,
       .own_restore = own_restore,
-      .has_states = has_states,
-      .has_serialization = has_serialization,
       .has_directional = has_directional,
   };
   cpli_fmu_instance* in = NULL;

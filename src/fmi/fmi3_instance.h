@@ -110,7 +110,6 @@ typedef struct cpli_fmi3 {
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_fmi3_create(cpl_source* src, const char* name, const cpli_fmu_kind* kind,
                             cpli_fmi3** out);
-cpl_status cpli_fmi3_exit_init(cpli_fmi3* in, cpli_fmu_phase next);
 
 /// The structural parameters that the FMU was opened with, and the form with residuals.
 cpl_status cpli_fmi3_configure(cpli_fmi3* in);

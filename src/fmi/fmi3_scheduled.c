@@ -23,7 +23,7 @@ static cpl_status ask_outputs(cpli_fmi3* in) {
     bool active = false;
     uint32_t ref = cpli_fmi3_value_ref(in, fmu->clocks[i].ref);
     if (fmu->desc.vars[fmu->clocks[i].var].causality != CPL_CAUSALITY_OUTPUT) continue;
-    st = cpli_fmi3GetClock(in, &ref, 1, &active, 1);
+    st = cpli_fmi3GetClock(&in->base, &ref, 1, &active, 1);
     if (st != CPL_OK || !active) continue;
     in->ticked[i] = true;
     in->events.tick_time = in->base.time;
@@ -68,7 +68,7 @@ static cpl_status activate(cpli_fmi3* in, cpli_ticking* k) {
   k->last = in->base.time;
   cpli_fmi3_clock_pass(k);  // before the partition, which may give a countdown clock its next tick
   st = cpli_fmi3_clocked_tick(in, k->clock->ref);
-  if (st == CPL_OK) st = cpli_fmi3ActivateModelPartition(in, k->value_ref);
+  if (st == CPL_OK) st = cpli_fmi3ActivateModelPartition(&in->base, k->value_ref);
   if (st == CPL_OK) st = in->update_status;
   if (st == CPL_OK) st = open_ticked(in);
   if (st == CPL_OK) st = cpli_fmi3_clocked_read(in);

@@ -11,13 +11,6 @@
 
 static cpli_fmi3* instance_of(cpl_stepper* s) { return (cpli_fmi3*)s; }
 
-// The initialisation ends with an event where there is an event mode.
-static cpl_status exit_init(cpl_component* c) {
-  cpli_fmi3* in = (cpli_fmi3*)c;
-  cpl_status st = cpli_fmi3_exit_init(in, in->event_mode ? CPLI_EVENT : CPLI_STEPPING);
-  return st < 0 ? st : cpli_fmi3_settle(in);
-}
-
 //------------------------------------ step ------------------------------------
 
 // The event that is due; `asked`: one update, asked for with a step of size zero.
@@ -45,7 +38,7 @@ static cpl_status advance(cpli_fmi3* in, double t_end, cpl_step_result* result) 
   cpli_fmi3_step done = {.reached = target};
   cpl_status st = in->n_inputs > 0 ? cpli_fmi3_inputs_begin(in, target) : CPL_OK;
   if (st == CPL_OK && !in->base.scheduled)
-    st = cpli_fmi3DoStep(in, target - in->base.time, in->base.snapshots == 0, &done);
+    st = cpli_fmi3DoStep(&in->base, target - in->base.time, in->base.snapshots == 0, &done);
   if (st >= 0 && in->n_inputs > 0) {
     cpl_status asked = cpli_fmi3_inputs_end(in, target);
     if (asked != CPL_OK) st = CPL_ERR_MODEL;
@@ -96,7 +89,7 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
     return CPL_OK;
   }
   *h = NAN;
-  cpl_status st = cpli_fmi3GetMaxStepSize(in, h);
+  cpl_status st = cpli_fmi3GetMaxStepSize(&in->base, h);
   // discarded: it cannot tell
   *h = st == CPL_OK ? cpli_step_predicted(&in->base, "fmi3GetMaxStepSize", *h) : NAN;
   double event = fmin(in->events.next, cpli_fmi3_clocks_time(in));
@@ -108,7 +101,7 @@ static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   cpli_fmi3* in = instance_of(s);
   *margin = NAN;
   *wanted = in->base.phase == CPLI_EVENT;  // an event is open, and with it all inputs are given
-  return *wanted ? CPL_OK : cpli_coupletInputEvent3(in, wanted, margin);
+  return *wanted ? CPL_OK : cpli_coupletInputEvent3(&in->base, wanted, margin);
 }
 
 // FMI 3.0 has no derivatives of inputs; FMUs made by couplet take them.
@@ -121,7 +114,7 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   if (st != CPL_OK || o.n == 0) return st;
   uint32_t refs[ORDERS] = {slot->value_ref, slot->value_ref, slot->value_ref};
   const int32_t elements[ORDERS] = {slot->element, slot->element, slot->element};
-  st = cpli_coupletSetInputDerivatives3(in, refs, elements, (size_t)o.n, o.orders, o.values);
+  st = cpli_coupletSetInputDerivatives3(&in->base, refs, elements, (size_t)o.n, o.orders, o.values);
   return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "coupletSetInputDerivatives3");
 }
 
@@ -133,7 +126,6 @@ static cpl_status make(cpl_source* src, const char* name, const cpli_fmu_kind* k
   if (st < 0) return st;
   cpli_fmi3* in = *out;
   in->base.component_ops.kind = in->base.scheduled ? "fmi3-se" : "fmi3-cs";
-  in->base.component_ops.exit_init = exit_init;
   in->base.stepper_ops = (cpl_stepper_ops){.step = step};
   in->base.head.stepper.ops = &in->base.stepper_ops;
   return st;

@@ -13,8 +13,9 @@
 typedef struct number {
   const char* name;
   size_t size;
-  cpl_status (*get)(cpli_fmi3* in, const uint32_t* refs, size_t n, void* values, size_t n_values);
-  cpl_status (*set)(cpli_fmi3* in, const uint32_t* refs, size_t n, const void* values,
+  cpl_status (*get)(cpli_fmu_instance* in, const uint32_t* refs, size_t n, void* values,
+                    size_t n_values);
+  cpl_status (*set)(cpli_fmu_instance* in, const uint32_t* refs, size_t n, const void* values,
                     size_t n_values);
   double (*real)(const void* buffer, size_t i);
   int64_t (*integer)(const void* buffer, size_t i);
@@ -126,7 +127,7 @@ cpl_status cpli_fmi3_read_real(cpli_fmi3* in, const uint32_t* refs, size_t n, do
     gather(in, g, CPL_REAL, refs + done, n - done);
     bool straight = g->straight && width == CPL_WIDTH_FLOAT64 - 1;
     void* to = straight ? values + done : in->buffer;
-    st = numbers[width].get(in, g->refs, g->n_refs, to, g->n_values);
+    st = numbers[width].get(&in->base, g->refs, g->n_refs, to, g->n_values);
     for (size_t i = 0; i < g->taken && !straight && st == CPL_OK; i++) {
       values[done + i] = numbers[width].real(to, g->at[i]);
     }
@@ -143,7 +144,7 @@ cpl_status cpli_fmi3_read_integer(cpli_fmi3* in, cpl_type type, const uint32_t* 
   for (size_t done = skip_integers(in, refs, n, values); done < n && st == CPL_OK;) {
     const number* of = &numbers[number_of(in, type, refs[done])];
     gather(in, g, type, refs + done, n - done);
-    st = of->get(in, g->refs, g->n_refs, in->buffer, g->n_values);
+    st = of->get(&in->base, g->refs, g->n_refs, in->buffer, g->n_values);
     for (size_t i = 0; i < g->taken && st == CPL_OK; i++) {
       values[done + i] = of->integer(in->buffer, g->at[i]);
     }
@@ -202,7 +203,7 @@ static cpl_status load_array(cpli_fmi3* in, cpl_type type, uint32_t first) {
   bool described = v != NULL && in->base.phase <= CPLI_INITIALIZING;
   for (int32_t k = 0; k < slot->count && described; k++) described = v[k].has_start;
   if (!described) {
-    cpl_status st = of->get(in, &slot->value_ref, 1, in->buffer, (size_t)slot->count);
+    cpl_status st = of->get(&in->base, &slot->value_ref, 1, in->buffer, (size_t)slot->count);
     if (st != CPL_OK) return st;
   }
   for (uint32_t k = 0; k < (uint32_t)slot->count; k++) {
@@ -262,7 +263,7 @@ static cpl_status prepare_setting(cpli_fmi3* in, uint32_t ref, bool changed) {
   }
   if (structural && in->base.phase == CPLI_INSTANTIATED) {
     in->base.phase = CPLI_CONFIGURING;
-    return cpli_fmi3EnterConfigurationMode(in);
+    return cpli_fmi3EnterConfigurationMode(&in->base);
   }
   if (!structural && in->base.phase == CPLI_CONFIGURING) return cpli_fmi3_settle(in);
   if (in->event_mode && in->base.phase == CPLI_STEPPING && changed && needs_event(in, ref)) {
@@ -300,7 +301,7 @@ static cpl_status set_group(cpli_fmi3* in, cpl_type type, const uint32_t* refs,
     if (st != CPL_OK) return st;
   }
   fill(in, of, type, refs, g);
-  return of->set(in, g->refs, g->n_refs, in->buffer, g->n_values);
+  return of->set(&in->base, g->refs, g->n_refs, in->buffer, g->n_values);
 }
 
 cpl_status cpli_fmi3_set_real(cpl_component* c, const uint32_t* refs, size_t n,
@@ -316,7 +317,7 @@ cpl_status cpli_fmi3_set_real(cpl_component* c, const uint32_t* refs, size_t n,
     if (done == n) break;
     gather(in, g, CPL_REAL, refs + done, n - done);
     if (g->straight && number_of(in, CPL_REAL, refs[done]) == CPL_WIDTH_FLOAT64 - 1) {
-      st = cpli_fmi3SetFloat64(in, g->refs, g->n_refs, values + done, g->n_values);
+      st = cpli_fmi3SetFloat64(&in->base, g->refs, g->n_refs, values + done, g->n_values);
     } else {
       st = set_group(in, CPL_REAL, refs + done, g);
     }
@@ -349,7 +350,7 @@ static cpl_status set_clocks(cpli_fmi3* in, const uint32_t* refs, size_t n, cons
     }
     if (in->base.phase != CPLI_EVENT) continue;
     uint32_t ref = cpli_fmi3_value_ref(in, refs[i]);
-    st = cpli_fmi3SetClock(in, &ref, 1, (bool[]){true}, 1);
+    st = cpli_fmi3SetClock(&in->base, &ref, 1, (bool[]){true}, 1);
     if (st == CPL_OK) st = cpli_fmi3_clocked_tick(in, refs[i]);
   }
   return st;
@@ -391,7 +392,7 @@ cpl_status cpli_fmi3_read_string(cpli_fmi3* in, const uint32_t* refs, size_t n,
     if (done == n) break;
     gather(in, g, CPL_STRING, refs + done, n - done);
     for (size_t i = 0; i < g->n_values; i++) buffer[i] = NULL;
-    st = cpli_fmi3GetString(in, g->refs, g->n_refs, buffer, g->n_values);
+    st = cpli_fmi3GetString(&in->base, g->refs, g->n_refs, buffer, g->n_values);
     for (size_t i = 0; i < g->taken && st == CPL_OK; i++) {
       if (buffer[g->at[i]] != NULL) values[done + i] = buffer[g->at[i]];
     }
@@ -411,7 +412,7 @@ cpl_status cpli_fmi3_read_binary(cpli_fmi3* in, const uint32_t* refs, size_t n,
     if (done == n) break;
     gather(in, g, CPL_BINARY, refs + done, n - done);
     memset(in->sizes, 0, g->n_values * sizeof *in->sizes);
-    st = cpli_fmi3GetBinary(in, g->refs, g->n_refs, in->sizes, in->bytes, g->n_values);
+    st = cpli_fmi3GetBinary(&in->base, g->refs, g->n_refs, in->sizes, in->bytes, g->n_values);
     for (size_t i = 0; i < g->taken && st == CPL_OK; i++) {
       values[done + i] = (cpl_binary){in->bytes[g->at[i]], in->sizes[g->at[i]]};
       if (values[done + i].data == NULL) values[done + i].size = 0;
@@ -455,14 +456,14 @@ static cpl_status copy_all(cpl_context* ctx, const uint8_t** bytes, const size_t
 static cpl_status load_texts(cpli_fmi3* in, const cpli_fmi3_group* g, bool strings, void** block) {
   cpl_status st = CPL_OK;
   if (strings) {
-    st = cpli_fmi3GetString(in, g->refs, g->n_refs, in->buffer, g->n_values);
+    st = cpli_fmi3GetString(&in->base, g->refs, g->n_refs, in->buffer, g->n_values);
     for (size_t i = 0; i < g->n_values && st == CPL_OK; i++) {
       const char* text = ((const char**)in->buffer)[i];
       in->bytes[i] = (const uint8_t*)(text != NULL ? text : "");
       in->sizes[i] = strlen((const char*)in->bytes[i]) + 1;
     }
   } else {
-    st = cpli_fmi3GetBinary(in, g->refs, g->n_refs, in->sizes, in->bytes, g->n_values);
+    st = cpli_fmi3GetBinary(&in->base, g->refs, g->n_refs, in->sizes, in->bytes, g->n_values);
   }
   return st != CPL_OK
              ? st
@@ -491,9 +492,9 @@ static cpl_status set_texts(cpli_fmi3* in, cpl_type type, const uint32_t* refs, 
       in->sizes[at] = texts != NULL ? 0 : binaries[done + i].size;
     }
     if (st == CPL_OK) {
-      st = texts != NULL
-               ? cpli_fmi3SetString(in, g->refs, g->n_refs, in->bytes, g->n_values)
-               : cpli_fmi3SetBinary(in, g->refs, g->n_refs, in->sizes, in->bytes, g->n_values);
+      st = texts != NULL ? cpli_fmi3SetString(&in->base, g->refs, g->n_refs, in->bytes, g->n_values)
+                         : cpli_fmi3SetBinary(&in->base, g->refs, g->n_refs, in->sizes, in->bytes,
+                                              g->n_values);
     }
     cpli_free(in->base.head.component.ctx, block);
   }
@@ -519,7 +520,7 @@ static cpl_status by_adjoint(cpli_fmi3* in, cpli_fmi3_group* u, cpli_fmi3_group*
   memset(u->values, 0, u->n_values * sizeof *u->values);
   for (size_t i = 0; i < u->taken && st == CPL_OK; i++) {
     u->values[u->at[i]] = 1;
-    st = cpli_fmi3GetAdjointDerivative(in, u, k, u->values, k->values);
+    st = cpli_fmi3GetAdjointDerivative(&in->base, u, k, u->values, k->values);
     u->values[u->at[i]] = 0;
     for (size_t j = 0; j < k->taken && st == CPL_OK; j++) {
       sensitivity[i] += k->values[k->at[j]] * seed[j];
@@ -532,7 +533,7 @@ static cpl_status by_seed(cpli_fmi3* in, cpli_fmi3_group* u, cpli_fmi3_group* k,
                           double* sensitivity) {
   memset(k->values, 0, k->n_values * sizeof *k->values);
   for (size_t j = 0; j < k->taken; j++) k->values[k->at[j]] = seed[j];
-  cpl_status st = cpli_fmi3GetDirectionalDerivative(in, u, k, k->values, u->values);
+  cpl_status st = cpli_fmi3GetDirectionalDerivative(&in->base, u, k, k->values, u->values);
   for (size_t i = 0; i < u->taken && st == CPL_OK; i++) sensitivity[i] += u->values[u->at[i]];
   return st;
 }

@@ -23,7 +23,7 @@ static bool alive(const cpli_fmu_instance* in) {
 //------------------------------------ life cycle ------------------------------------
 
 // A run that failed or never began has nothing to terminate: the standard forbids the call there.
-cpl_status cpli_instance_terminate(cpl_component* c) {
+static cpl_status terminate(cpl_component* c) {
   cpli_fmu_instance* in = instance_of(c);
   if (in->health != CPLI_GOOD || in->lib->fatal) return CPL_OK;
   if (in->phase <= CPLI_INITIALIZING || in->phase == CPLI_TERMINATED) return CPL_OK;
@@ -31,7 +31,7 @@ cpl_status cpli_instance_terminate(cpl_component* c) {
   return in->api->terminate(in);
 }
 
-cpl_status cpli_instance_reset(cpl_component* c) {
+static cpl_status reset(cpl_component* c) {
   cpli_fmu_instance* in = instance_of(c);
   cpl_status st = in->api->reset(in);
   if (st < 0) return st;
@@ -70,7 +70,7 @@ static saved* room_for(cpl_component* c, cpl_snapshot* snapshot, size_t own) {
   return s;
 }
 
-cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
+static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_fmu_instance* in = instance_of(c);
   saved* s = room_for(c, snapshot, own_size(in));
   if (s == NULL) return cpli_nomem(c->ctx);
@@ -80,7 +80,7 @@ cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot) {
   return in->api->get_state(in, &s->state);
 }
 
-cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot) {
+static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_fmu_instance* in = instance_of(c);
   const saved* s = snapshot->data;
   cpl_status st = in->api->set_state(in, s->state);
@@ -91,7 +91,7 @@ cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot)
   return in->api->own_restore != NULL ? in->api->own_restore(in, s->own, s->own_size) : st;
 }
 
-void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot) {
+static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_fmu_instance* in = instance_of(c);
   saved* s = snapshot->data;
   if (s == NULL) return;
@@ -109,8 +109,7 @@ typedef struct serial_head {
   uint64_t own;  // size of what the adapter remembers
 } serial_head;
 
-cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapshot,
-                                   cpl_binary* bytes) {
+static cpl_status serialize(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes) {
   cpli_fmu_instance* in = instance_of(c);
   const saved* s = snapshot->data;
   size_t size = 0;
@@ -127,8 +126,7 @@ cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapsho
   return in->api->write_state(in, s->state, room + before, size);
 }
 
-cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
-                                     cpl_snapshot* snapshot) {
+static cpl_status deserialize(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot) {
   cpli_fmu_instance* in = instance_of(c);
   serial_head head = {0};
   if (bytes->size >= sizeof head) memcpy(&head, bytes->data, sizeof head);
@@ -180,23 +178,27 @@ static char* resource_place(cpl_context* ctx, const cpli_fmu_instance* in) {
   return uri;
 }
 
-// Drop what the description promises and the binary does not hold.
-static void trim(cpli_fmu_instance* in) {
+// Fill the operations, as far as the binary has what its description promises.
+static void offer_operations(cpli_fmu_instance* in) {
   cpl_capabilities* can = &in->head.component.can;
   const cpli_api* api = in->api;
   can->directional = api->has_directional != NULL && api->has_directional(in);
-  can->save_restore = can->save_restore && api->has_states != NULL && api->has_states(in);
-  can->serialize = can->serialize && can->save_restore && api->has_serialization(in);
-  in->component_ops = *api->ops;
-  if (!can->directional) in->component_ops.directional = NULL;
-  if (!can->save_restore) {
-    in->component_ops.save = NULL;
-    in->component_ops.restore = NULL;
-    in->component_ops.forget = NULL;
+  can->save_restore = can->save_restore && cpli_has_all(in, CPLI_SAVES);
+  can->serialize = can->serialize && can->save_restore && cpli_has_all(in, CPLI_BYTES);
+  cpl_component_ops* ops = &in->component_ops;
+  *ops = *api->ops;
+  ops->destroy = cpli_instance_destroy;
+  ops->terminate = terminate;
+  ops->reset = reset;
+  if (!can->directional) ops->directional = NULL;
+  if (can->save_restore) {
+    ops->save = save;
+    ops->restore = restore;
+    ops->forget = forget;
   }
-  if (!can->serialize) {
-    in->component_ops.serialize = NULL;
-    in->component_ops.deserialize = NULL;
+  if (can->serialize) {
+    ops->serialize = serialize;
+    ops->deserialize = deserialize;
   }
 }
 
@@ -229,7 +231,7 @@ static cpl_status load(cpli_fmu_instance* in, const char* name) {
                     in->fmu->base.path, in->api->prefix);
   }
   st = cpli_bind(in);
-  if (st >= 0) trim(in);
+  if (st >= 0) offer_operations(in);
   return st;
 }
 

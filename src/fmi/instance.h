@@ -37,7 +37,7 @@ typedef struct cpli_fmu_instance cpli_fmu_instance;
 typedef struct cpli_fmu_call {
   const char* name;
   int flags;      // calls.h
-  size_t offset;  // of its pointer in the version's table of functions
+  size_t offset;  // of its pointer in an instance of the version
 } cpli_fmu_call;
 
 // What differs between the versions.
@@ -45,11 +45,10 @@ typedef struct cpli_api {
   const char* prefix;   // of functions and status names: "fmi", "fmi2", "fmi3"
   const char* version;  // "2.0"
   size_t size;          // of an instance
-  size_t functions;     // offset of the table of functions in it
   const cpli_fmu_call* (*calls)(size_t* n);
-  const cpl_component_ops* ops;
-  bool resource_path;                            // resources are given as a path instead of a URI
-  cpl_status (*prepare)(cpli_fmu_instance* in);  // buffers and the like, before instantiate
+  const cpl_component_ops* ops;  // of the version; instance.c adds those that all share
+  bool resource_path;            // resources are given as a path instead of a URI
+  cpl_status (*prepare)(cpli_fmu_instance* in);      // buffers and the like, before instantiate
   cpl_status (*instantiate)(cpli_fmu_instance* in);  // checks the version first
   cpl_status (*free_instance)(cpli_fmu_instance* in);
   cpl_status (*terminate)(cpli_fmu_instance* in);
@@ -66,11 +65,28 @@ typedef struct cpli_api {
   size_t (*own_size)(const cpli_fmu_instance* in);
   void (*own_save)(const cpli_fmu_instance* in, void* own);
   cpl_status (*own_restore)(cpli_fmu_instance* in, const void* own, size_t size);
-  // optional functions: which capabilities the binary has
-  bool (*has_states)(const cpli_fmu_instance* in);
-  bool (*has_serialization)(const cpli_fmu_instance* in);
+  // The binary has what its description promises. Nullable.
   bool (*has_directional)(const cpli_fmu_instance* in);
 } cpli_api;
+
+// The calls of model exchange in one version, from which model.c makes the operations of a model.
+typedef cpl_status cpli_array_call(cpli_fmu_instance* in, double* values, size_t n);
+
+typedef struct cpli_model_calls {
+  cpl_status (*enter_event)(cpl_model* m);
+  cpl_status (*event_update)(cpl_model* m, cpl_event_info* info);
+  cpl_status (*enter_continuous)(cpli_fmu_instance* in);  // Nullable
+  cpl_status (*completed_step)(cpli_fmu_instance* in, bool no_way_back, bool* enter_event,
+                               bool* terminate);
+  cpl_status (*set_time)(cpli_fmu_instance* in, double t);
+  cpl_status (*set_states)(cpli_fmu_instance* in, const double* x, size_t n);
+  cpli_array_call *get_states, *get_derivatives, *get_indicators, *get_nominals;
+  // The extension for constraints; all NULL in a version without it.
+  cpl_status (*count_constraints)(cpli_fmu_instance* in, size_t* n);
+  cpli_array_call *constraint, *constraint_jacobian, *projection_step;
+  cpl_status (*projection)(cpli_fmu_instance* in, double tolerance, size_t limit, double* change,
+                           size_t n);
+} cpli_model_calls;
 
 // First member of every version's instance.
 struct cpli_fmu_instance {
@@ -83,6 +99,7 @@ struct cpli_fmu_instance {
   cpl_component_ops component_ops;  // slots the FMU cannot fill are NULL
   cpl_stepper_ops stepper_ops;
   const cpli_api* api;
+  const cpli_model_calls* model_calls;  // of a model
   cpl_fmu* fmu;
   const cpli_fmu_kind* kind;
   bool co_simulation;  // it is a stepper: co-simulation or scheduled execution
@@ -116,17 +133,6 @@ struct cpli_fmu_instance {
 cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
                                 const cpli_fmu_kind* kind, cpli_fmu_instance** out);
 void cpli_instance_destroy(cpl_component* c);  // Nullable: c
-
-// Operations of a component that all versions share.
-cpl_status cpli_instance_terminate(cpl_component* c);
-cpl_status cpli_instance_reset(cpl_component* c);
-cpl_status cpli_instance_save(cpl_component* c, cpl_snapshot* snapshot);
-cpl_status cpli_instance_restore(cpl_component* c, const cpl_snapshot* snapshot);
-void cpli_instance_forget(cpl_component* c, cpl_snapshot* snapshot);
-cpl_status cpli_instance_serialize(cpl_component* c, const cpl_snapshot* snapshot,
-                                   cpl_binary* bytes);
-cpl_status cpli_instance_deserialize(cpl_component* c, const cpl_binary* bytes,
-                                     cpl_snapshot* snapshot);
 
 /// The name of the variable that a reference stands for; "a variable" when there is none.
 const char* cpli_instance_variable(const cpli_fmu_instance* in, cpl_type type, uint32_t ref);
@@ -170,15 +176,15 @@ typedef struct cpli_curve_orders {
 
 cpli_curve_orders cpli_curve_now(const cpli_fmu_instance* in, const cpl_curve* curve);
 
-//------------------------------------ constraints.c ------------------------------------
+//------------------------------------ model.c ------------------------------------
 
-// Functions of the extension that a binary has.
-typedef struct cpli_constraint_functions {
-  bool constraint, jacobian, projection, step;
-} cpli_constraint_functions;
+#define CPLI_CONSTRAINT_CALLS(prefix)                         \
+  .count_constraints = cpli_##prefix##GetNumberOfConstraints, \
+  .constraint = cpli_##prefix##Constraint,                    \
+  .constraint_jacobian = cpli_##prefix##ConstraintJacobian,   \
+  .projection_step = cpli_##prefix##ProjectionStep, .projection = cpli_##prefix##Projection
 
-/// Put those operations that the FMU offers into its table.
-void cpli_offer_constraints(cpli_fmu_instance* in, const cpl_model_ops* all,
-                            cpli_constraint_functions there);
-/// Not more of them are active than there can be.
-cpl_status cpli_check_constraints(const cpli_fmu_instance* in, size_t n);
+/// Fill the table of operations of a model exchange FMU from the calls of its version; constraints
+/// are offered as far as the binary has their functions.
+/// Borrowed: kind and calls, for the life of the instance.
+cpl_model* cpli_offer_model(cpli_fmu_instance* in, const char* kind, const cpli_model_calls* calls);
