@@ -24,7 +24,7 @@
 typedef struct job {
   cpl_context* ctx;
   const cpl_build_def* def;
-  char* model;       // its name as compilers take it
+  char* model;       // its name for the compiler
   const char* data;  // couplet's data folder
   char include[PATH_MAX];
   char* folder;  // temporary
@@ -125,7 +125,7 @@ static cpl_status write_config(job* j) {
   for (int32_t i = 0; listed && i < s->n_derivatives + s->n_outputs; i++) {
     const cpl_unknown* u =
         i < s->n_derivatives ? &s->derivatives[i] : &s->outputs[i - s->n_derivatives];
-    // states and discrete variables that are outputs depend on themselves, which goes unsaid
+    // states and discrete variables that are outputs depend on themselves, which is not listed
     if (i >= s->n_derivatives && d->vars[u->var].initial != CPL_INITIAL_CALCULATED) continue;
     for (int kind = 0; kind < (int)CPLI_COUNT(kind_names); kind++) {
       write_dependencies(w, d, u, kind);
@@ -186,8 +186,8 @@ static cpl_status compile(job* j) {
 
 //------------------------------------ steps ------------------------------------
 
-// Whether the model, as it starts, asks for a time event. One that does not start asks for nothing.
-static bool asks_for_time_event(cpl_model* m) {
+// True when the model requests a time event at its start. One that fails to start requests none.
+static bool requests_time_event(cpl_model* m) {
   enum { MAX_ROUNDS = 1000 };
   cpl_component* c = &m->base;
   cpl_setup setup = {.start_time = c->desc->experiment.start};
@@ -226,7 +226,7 @@ static cpl_status open_model(job* j) {
   j->facts = (cpli_fmu_facts){.fmi = j->def->fmi_version,
                               .desc = j->source->desc,
                               .can = m->base.can,
-                              .time_events = j->def->fmi_version == 3 && asks_for_time_event(m),
+                              .time_events = j->def->fmi_version == 3 && requests_time_event(m),
                               .constraint_jacobian = m->ops->constraint_jacobian != NULL,
                               .constraint_attributes = j->def->constraint_attributes,
                               .identifier = j->identifier};
@@ -313,7 +313,7 @@ cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* outpu
            .page = {.ctx = ctx}};
   char path[PATH_MAX];
 
-  // what goes in
+  // the files of the archive
   cpl_status st = check_version(&j);
   if (st >= 0) st = open_model(&j);
   if (st >= 0) st = cpli_temp_folder_make(ctx, &j.folder);

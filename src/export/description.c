@@ -98,7 +98,7 @@ static void write_number(cpli_writer* w, const cpl_description* d) {
   cpli_writef(w, " maxNumberOfConstraints=\"%d\"", (int)d->n_constraints);
 }
 
-// The schemas allow no attributes that they do not know, but annotations.
+// The schemas allow annotations, but no attributes of their own.
 static void write_annotation(cpli_writer* w, const cpli_fmu_facts* facts) {
   const cpl_description* d = facts->desc;
   bool three = facts->fmi == 3;

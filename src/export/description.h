@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What others read of an exported FMU: modelDescription.xml and buildDescription.xml for machines,
-// a page for people.
+// Writes the documents of an exported FMU: modelDescription.xml, buildDescription.xml, the manifest
+// of FMI-LS-DAE, and a page for readers.
 #pragma once
 
 #include "couplet/interface.h"
@@ -14,7 +14,7 @@ typedef struct cpli_fmu_facts {
   cpl_capabilities can;        // of the model
   bool constraint_jacobian;    // of the model
   bool constraint_attributes;  // instead of an annotation
-  bool time_events;            // the model asks for a time event when it starts
+  bool time_events;            // the model requests a time event when it starts
   const char* identifier;
   const char* guid;
   const char* const* source_files;  // for model exchange
@@ -33,7 +33,7 @@ cpl_status cpli_write_page(cpli_writer* w, const cpli_fmu_facts* facts);
 
 //------------------------------------ parts ------------------------------------
 
-/// How a version numbers variables, and which of them begin an element of the XML.
+/// The numbers of variables in a version, and the variables that begin an element of the XML.
 typedef struct cpli_numbering {
   int fmi;
   const cpl_description* desc;
@@ -41,7 +41,8 @@ typedef struct cpli_numbering {
 } cpli_numbering;
 
 cpli_numbering cpli_numbering_of(const cpli_fmu_facts* facts);
-/// The number of elements of what begins with this variable: 1: a scalar, 0: inside an array.
+/// The number of elements of the XML variable that begins with this one; 1: a scalar, 0: inside an
+/// array.
 int32_t cpli_number_extent(const cpli_numbering* n, int32_t var);
 /// The variable itself, or the first element of the array that is one variable in FMI 3.0.
 int32_t cpli_number_head(const cpli_numbering* n, int32_t var);
@@ -52,6 +53,6 @@ void cpli_write_variables(cpli_writer* w, const cpli_fmu_facts* facts);
 cpl_status cpli_write_structure(cpli_writer* w, const cpli_fmu_facts* facts);
 
 void cpli_write_flag(cpli_writer* w, const char* name, bool value);
-/// As XML Schema writes numbers.
+/// Write a number in the format of XML Schema.
 void cpli_write_real(cpli_writer* w, double value);
 void cpli_write_real_attribute(cpli_writer* w, const char* name, double value);

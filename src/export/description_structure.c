@@ -120,8 +120,8 @@ static void write_rows(cpli_writer* w, tables* t, const char* list, const char* 
   if (t->n.fmi == 2) cpli_writef(w, "    </%s>\n", list);
 }
 
-// Known at initialisation beside inputs and start values of states: parameters, and discrete
-// variables that begin with a given value.
+// Knowns of the initialisation other than inputs and start values of states: parameters, and
+// discrete variables with a start value.
 static bool is_given(const cpl_variable* v) {
   return v->causality == CPL_CAUSALITY_PARAMETER ||
          (v->variability == CPL_VARIABILITY_DISCRETE && v->initial == CPL_INITIAL_EXACT);
@@ -144,7 +144,7 @@ static void write_initial(cpli_writer* w, tables* t, cpl_unknown* rows) {
   index_rows(t, rows, s->n_initial);
   int32_t n_given = 0;
   for (int32_t i = 0; i < d->n_vars; i++) n_given += is_given(&d->vars[i]);
-  // with very many of both, "depends on all" says it shorter
+  // with very many of both, "depends on all" is shorter
   bool brief = (double)n_given * s->n_initial > 1e6;
   if (t->n.fmi == 2) cpli_write(w, "    <InitialUnknowns>\n");
   for (int32_t i = 0; i < s->n_initial; i++) {

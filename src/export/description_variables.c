@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Writes the variables of modelDescription.xml and gives them their numbers. FMI 2.0 has one
+// Writes the variables of modelDescription.xml and numbers them. FMI 2.0 has one
 // variable per element of an array, FMI 3.0 one per array, and in addition the time, the event
 // indicators and a clock for time events.
 #include <math.h>
@@ -28,7 +28,7 @@ int32_t cpli_number_extent(const cpli_numbering* n, int32_t var) {
 }
 
 int32_t cpli_number_head(const cpli_numbering* n, int32_t var) {
-  while (cpli_number_extent(n, var) == 0) var--;  // elements stand next to each other
+  while (cpli_number_extent(n, var) == 0) var--;  // elements are consecutive
   return var;
 }
 

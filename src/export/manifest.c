@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The manifest of the layered standard FMI-LS-DAE. Its structure takes the place of that in the
-// model description while the form with residuals is turned on. Outputs, which nobody's Jacobian
-// needs, are left to depend on all.
+// The manifest of the layered standard FMI-LS-DAE. Its structure replaces that of the
+// model description while the form with residuals is enabled. Outputs, which no Jacobian needs, are
+// declared to depend on all variables.
 #include "export/description.h"
 #include "export/runtime/fmi3_refs.h"
 
@@ -23,8 +23,8 @@ static void write_unknowns(cpli_writer* w, const cpli_numbering* n, const char* 
   for (int32_t i = 0; i < count; i++) write_variables(w, n, element, &rows[i].var, 1);
 }
 
-// What the elements of one variable depend on, as far as it is known. `seen` is scratch, one a
-// variable.
+// The dependencies of the elements of one variable, as far as they are known. `seen` is scratch
+// with one entry per variable.
 static void write_dependencies(cpli_writer* w, const cpli_numbering* n, const cpl_unknown* rows,
                                int32_t count, bool* seen) {
   const cpl_structure* s = n->desc->residual_structure;
@@ -62,7 +62,7 @@ static void write_formulation(cpli_writer* w, const cpli_numbering* n, int index
               (unsigned)cpli_number_of(n, var));
 }
 
-// As it was first, then differentiated.
+// The original form of a residual, then its derivatives.
 static void write_residual(cpli_writer* w, const cpli_numbering* n, int32_t residual, bool* seen) {
   const cpl_description* d = n->desc;
   cpli_write(w, "    <Residual>\n");

@@ -84,7 +84,7 @@ static bool next_name(char** at, char* name, size_t size) {
   return n > 0;
 }
 
-// Adds what the model includes from its own folder. What comes from elsewhere cannot keep its name.
+// Adds the headers that the model includes from its own folder. Others could not keep their names.
 static cpl_status add_headers(cpli_source_files* files, char* rule, const char* model,
                               const char* include) {
   char name[PATH_MAX], path[PATH_MAX], folder[PATH_MAX], ours[PATH_MAX];
@@ -132,7 +132,7 @@ cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const
 
 static int not_hidden(const struct dirent* entry) { return entry->d_name[0] != '.'; }
 
-// In the order of bytes, whatever the locale says.
+// Compares bytes, independently of the locale.
 static int by_bytes(const struct dirent** a, const struct dirent** b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }

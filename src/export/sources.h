@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The sources that go into an FMU: the model, the headers in its folder that it includes, and the
-// runtime, whose files lie in couplet's data folder with their folders in their names
-// (base/base.h is base_base.h there), so that one folder holds all.
+// The sources of an FMU: the model, the headers in its folder that it includes, and the
+// runtime, whose files are in couplet's data folder with their folders in their names
+// (base/base.h is base_base.h there), so that one folder is enough.
 #pragma once
 
 #include "base/base.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Text that grows: XML, HTML and C on their way into an FMU. A failed allocation is remembered, so
-// that only the end has to ask.
+// A growing text: XML, HTML and C for an FMU. A failed allocation is remembered, so that only the
+// end has to check it.
 #pragma once
 
 #include "base/base.h"

@@ -81,35 +81,35 @@ static cpl_status crashed(cpli_fmu_instance* in, const cpli_fmu_call* call, int 
 
 cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, int status,
                              int signal) {
-  if (status == CPLI_SAID_OK) return CPL_OK;
+  if (status == CPLI_FMU_OK) return CPL_OK;
   if (status == CPLI_CRASHED) return crashed(in, call, signal);
-  if (status == CPLI_SAID_WARNING) return CPL_OK;
-  if (status == CPLI_SAID_PENDING && (call->flags & CPLI_PENDING)) return CPL_RETRY;
+  if (status == CPLI_FMU_WARNING) return CPL_OK;
+  if (status == CPLI_FMU_PENDING && (call->flags & CPLI_PENDING)) return CPL_RETRY;
 
   cpl_status st = CPL_ERR_MODEL;
-  if (status == CPLI_SAID_FATAL) {
+  if (status == CPLI_FMU_FATAL) {
     fail_for_good(in, call, CPLI_DEAD);
     in->lib->fatal = true;
     in->lib->locked = true;
-  } else if (status == CPLI_SAID_DISCARD && (call->flags & CPLI_DISCARD) &&
+  } else if (status == CPLI_FMU_DISCARD && (call->flags & CPLI_DISCARD) &&
              in->phase > CPLI_INITIALIZING && !in->scheduled) {
     // before time starts there is nothing to retry with, and scheduled execution does not allow it
     st = CPL_RETRY;
   } else if (!(call->flags & CPLI_ASIDE)) {
     fail_for_good(in, call, CPLI_FAILED);
   }
-  char when[48], name[32], said[sizeof in->message];
+  char when[48], name[32], text[sizeof in->message];
   pthread_mutex_lock(&in->mutex);
-  memcpy(said, in->message, sizeof said);
+  memcpy(text, in->message, sizeof text);
   pthread_mutex_unlock(&in->mutex);
   return cpl_fail(in->head.component.ctx, st, "%s: %s%s returned %s%s%s", in->name, call->name,
                   at_time(in, when, sizeof when), cpli_status_name(in, status, name, sizeof name),
-                  said[0] != '\0' ? ": " : "", said);
+                  text[0] != '\0' ? ": " : "", text);
 }
 
 cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool exported) {
   cpl_context* ctx = in->head.component.ctx;
-  in->last = CPLI_SAID_ERROR;
+  in->last = CPLI_FMU_ERROR;
   if (cpli_cancelled(ctx) && !(call->flags & CPLI_ALWAYS))
     return cpli_interrupted(ctx, in->name, in->time);
   if (!exported) {
@@ -158,10 +158,10 @@ static void resolve_names(const cpl_description* desc, const char* text, char* o
 
 static cpl_log_level level_of(int status) {
   switch (status) {
-    case CPLI_SAID_OK: return CPL_LOG_INFO;
-    case CPLI_SAID_PENDING: return CPL_LOG_DEBUG;
-    case CPLI_SAID_WARNING:
-    case CPLI_SAID_DISCARD: return CPL_LOG_WARNING;
+    case CPLI_FMU_OK: return CPL_LOG_INFO;
+    case CPLI_FMU_PENDING: return CPL_LOG_DEBUG;
+    case CPLI_FMU_WARNING:
+    case CPLI_FMU_DISCARD: return CPL_LOG_WARNING;
     default: return CPL_LOG_ERROR;
   }
 }

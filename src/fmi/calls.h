@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How functions of an FMU are called, in all versions. Each call is guarded against crashes,
-// recorded in the call log when there is one, and its status mapped: OK and Warning are CPL_OK,
+// Guarded calls of the functions of an FMU, in all versions. Each call is guarded against crashes,
+// recorded in the call log when there is one, and its status is mapped: OK and Warning are CPL_OK,
 // Discard is CPL_RETRY where the standard allows it, everything else is CPL_ERR_MODEL with a
-// message that names instance, function, time and what the FMU said. What an FMU changes in the
-// process around it is put back. Callers leave out calls with empty arrays, which some FMUs cannot
-// bear.
+// message that names the instance, the function, the time and the message of the FMU. Settings of
+// the process that an FMU changes are restored (surroundings.h). Callers leave out calls with empty
+// arrays, with which some FMUs fail.
 #pragma once
 
 #include <stdarg.h>
@@ -24,8 +24,8 @@ enum {
   CPLI_ALWAYS = 8,    // may be called after an error
   CPLI_ASIDE = 16,    // a failure means no answer; the instance stays as it was
   CPLI_PENDING = 32,  // may return Pending: not done yet
-  CPLI_LIFE = 64,     // called a few times only: look what it left behind
-  CPLI_BUSY = 128,    // called often: look now and then
+  CPLI_LIFE = 64,     // called a few times only: surroundings are checked after the first ones
+  CPLI_BUSY = 128,    // called often: surroundings are checked after few of the calls
   CPLI_SE = 256,      // required in an FMU for scheduled execution
   CPLI_SAVES = 512,   // needed to save and restore states
   CPLI_BYTES = 1024,  // needed to serialise saved states
@@ -41,11 +41,11 @@ bool cpli_has_all(const cpli_fmu_instance* in, int flag);
 /// "fmi2Discard", "crashed"
 const char* cpli_status_name(const cpli_fmu_instance* in, int status, char* out, size_t size);
 
-/// What anything but OK means.
+/// Maps a status other than OK to a cpl_status and to the health of the instance.
 cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, int status,
                              int signal);
 
-/// A call that may not be made, and why.
+/// Fails with the reason why a call may not be made.
 cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool exported);
 
 /// Store and log a message of an FMU, perhaps from a thread of its own; `text` is changed.
@@ -54,7 +54,7 @@ void cpli_message(cpli_fmu_instance* in, int status, const char* category, char*
 void cpli_message_args(cpli_fmu_instance* in, int status, const char* category, const char* format,
                        va_list args);
 
-// May the function be called at all? Fine in all but sad cases.
+// True when the function may be called: it is exported, and no earlier call failed for good.
 static inline bool cpli_callable(const cpli_fmu_instance* in, const cpli_fmu_call* call,
                                  bool exported) {
   return exported && !in->lib->fatal &&
@@ -64,9 +64,9 @@ static inline bool cpli_callable(const cpli_fmu_instance* in, const cpli_fmu_cal
 
 enum { CPLI_LIVES = 64, CPLI_MANY_LIVES = 1024 };
 
-// Is this one of the calls after which we look around? The first ones, then ever fewer: many
-// instances, or one that is reset again and again, would pay for it with most of their time.
-static inline bool cpli_looks_around(cpli_fmu_instance* in, int flags) {
+// True for the calls after which the surroundings are compared: the first ones, then at growing
+// intervals, since with many instances, or many resets, the comparison would take most of the time.
+static inline bool cpli_compares_surroundings(cpli_fmu_instance* in, int flags) {
   if (flags & CPLI_LIFE) {
     uint32_t n = in->lib->lives++;
     return n < CPLI_LIVES || (n & (n - 1)) == 0;
@@ -78,8 +78,8 @@ static inline bool cpli_looks_around(cpli_fmu_instance* in, int flags) {
 
 //------------------------------------ call log ------------------------------------
 
-/// trace.c. `types` says what follows, a letter each: d double, i int, s string, and with a length
-/// after them R references, D doubles, F floats, I integers of 32 bits (U without a sign), b and B
+/// trace.c. `types` has one letter per argument that follows: d double, i int, s string, and with a
+/// length after them R references, D doubles, F floats, I integers of 32 bits (U unsigned), b and B
 /// of 8, h and H of 16, l and L of 64, T booleans, S strings, X sizes of binaries.
 void cpli_trace_begin(cpli_fmu_instance* in, const char* function, const char* types, ...);
 void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, const char* types,
@@ -95,45 +95,45 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
 #define CPLI_CALL_ROW(name, flags)   {#name, flags, offsetof(CPLI_INSTANCE, fn.name)},
 
 // Defines cpli_NAME; its first parameter is `cpli_fmu_instance* base`, and `in` is the instance of
-// the version. INVOKE is an expression of the status; BEFORE and AFTER are what the call log shows
-// of arguments and results: (types, values...). The status is volatile because it must survive the
-// jump out of a crash.
-#define CPLI_DEFINE_CALL(name, PARAMETERS, INVOKE, BEFORE, AFTER)                                \
-  cpl_status cpli_##name PARAMETERS {                                                            \
-    CPLI_INSTANCE* in = (CPLI_INSTANCE*)base;                                                    \
-    const cpli_fmu_call* call = &calls[CALL_##name];                                             \
-    bool exported = in->fn.name != NULL;                                                         \
-    volatile int status = CPLI_CRASHED, signal = 0;                                              \
-    if (!cpli_callable(&in->base, call, exported)) {                                             \
-      return cpli_refuse(&in->base, call, exported);                                             \
-    }                                                                                            \
-    if (in->base.depth++ == 0) in->base.message[0] = '\0';                                       \
-    if (in->base.fmu->call_log != NULL) cpli_trace_begin(&in->base, #name, CPLI_LIST BEFORE);    \
-    cpli_surroundings around;                                                                    \
-    bool look = cpli_looks_around(&in->base, call->flags);                                       \
-    if (look) cpli_surroundings_keep(&around);                                                   \
-    cpli_guard_noted(#name);                                                                     \
-    uint32_t modes = cpli_float_modes();                                                         \
-    CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                                 \
-    if (cpli_float_modes() != modes) cpli_float_restore(modes, in->base.x87);                    \
-    if (look) cpli_surroundings_restore(&around, &in->base.head.component, #name);               \
-    in->base.last = status;                                                                      \
-    if (in->base.fmu->call_log != NULL) {                                                        \
-      if (status == CPLI_CRASHED) {                                                              \
-        cpli_trace_end(&in->base, #name, status, "");                                            \
-      } else {                                                                                   \
-        cpli_trace_end(&in->base, #name, status, CPLI_LIST AFTER);                               \
-      }                                                                                          \
-    }                                                                                            \
-    in->base.depth--;                                                                            \
-    return status == CPLI_SAID_OK ? CPL_OK : cpli_check_result(&in->base, call, status, signal); \
+// the version. INVOKE is an expression of the status; BEFORE and AFTER are the arguments
+// and results for the call log: (types, values...). The status is volatile because it must survive
+// the jump out of a crash.
+#define CPLI_DEFINE_CALL(name, PARAMETERS, INVOKE, BEFORE, AFTER)                               \
+  cpl_status cpli_##name PARAMETERS {                                                           \
+    CPLI_INSTANCE* in = (CPLI_INSTANCE*)base;                                                   \
+    const cpli_fmu_call* call = &calls[CALL_##name];                                            \
+    bool exported = in->fn.name != NULL;                                                        \
+    volatile int status = CPLI_CRASHED, signal = 0;                                             \
+    if (!cpli_callable(&in->base, call, exported)) {                                            \
+      return cpli_refuse(&in->base, call, exported);                                            \
+    }                                                                                           \
+    if (in->base.depth++ == 0) in->base.message[0] = '\0';                                      \
+    if (in->base.fmu->call_log != NULL) cpli_trace_begin(&in->base, #name, CPLI_LIST BEFORE);   \
+    cpli_surroundings around;                                                                   \
+    bool look = cpli_compares_surroundings(&in->base, call->flags);                             \
+    if (look) cpli_surroundings_keep(&around);                                                  \
+    cpli_guard_noted(#name);                                                                    \
+    uint32_t modes = cpli_float_modes();                                                        \
+    CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                                \
+    if (cpli_float_modes() != modes) cpli_float_restore(modes, in->base.x87);                   \
+    if (look) cpli_surroundings_restore(&around, &in->base.head.component, #name);              \
+    in->base.last = status;                                                                     \
+    if (in->base.fmu->call_log != NULL) {                                                       \
+      if (status == CPLI_CRASHED) {                                                             \
+        cpli_trace_end(&in->base, #name, status, "");                                           \
+      } else {                                                                                  \
+        cpli_trace_end(&in->base, #name, status, CPLI_LIST AFTER);                              \
+      }                                                                                         \
+    }                                                                                           \
+    in->base.depth--;                                                                           \
+    return status == CPLI_FMU_OK ? CPL_OK : cpli_check_result(&in->base, call, status, signal); \
   }
 
 // Functions of the instance alone.
 #define CPLI_DEFINE_PLAIN(name) \
   CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base), in->fn.name(base->instance), (""), (""))
 
-// Arrays of values: with their length as an argument, or of a length that the FMU knows.
+// Arrays of values, with their length as an argument or without it.
 #define CPLI_DEFINE_ARRAY(name)                                                \
   CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base, double* values, size_t n), \
                    in->fn.name(base->instance, values, n), (""), ("D", values, n))
@@ -176,7 +176,7 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
       in->fn.prefix##Projection(base->instance, change, tolerance, limit, false),                  \
       ("di", tolerance, (int)limit), ("D", change, n))
 
-// Saved states; the names are given since the spelling differs between the versions.
+// Saved states. The names are arguments, because their spelling differs between the versions.
 #define CPLI_DEFINE_STATES(get, set, free, size_of, write, read)                                \
   CPLI_DEFINE_CALL(get, (cpli_fmu_instance * base, void** state),                               \
                    in->fn.get(base->instance, state), (""), (""))                               \

@@ -250,7 +250,7 @@ static const element build_elements[] = {
     {"IncludeDirectory", begin_include}, {"Library", begin_library}};
 static const element layer_elements[] = {{NULL, begin_layer}};
 
-// Which file: its whole name, or how it begins and ends.
+// A file: its whole name, or its beginning and its end.
 static const struct kind {
   const char *begins, *ends, *root;  // root NULL: any
   const element* elements;

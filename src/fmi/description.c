@@ -116,7 +116,7 @@ const char* cpli_interval_name(cpli_interval interval) {
   return names[interval];
 }
 
-// What can be read. In FMI 1.0 and 2.0 the attribute is the same for every patch release.
+// Versions that can be read. In FMI 1.0 and 2.0 the attribute is the same for every patch release.
 static const struct version {
   const char *major, *text;
   int number;

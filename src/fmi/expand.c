@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // From variables of the file to those of the description: an array becomes its elements, and each
-// element gets a reference of its own with a slot that says what it stands for in the FMU.
+// element gets a reference of its own with a slot that describes its meaning in the FMU.
 #include <math.h>
 
 #include "fmi/parse.h"
@@ -429,7 +429,7 @@ static bool expand_dependencies(expansion* x, const cpl_unknown* row, const int3
       *dep = x->first[draft] + e + 1;
       *kind = kinds[row->first + k];
     }
-    if (p->deps.count > MAX_DEPENDENCIES) {  // that many tell no more than "all"
+    if (p->deps.count > MAX_DEPENDENCIES) {  // as useful as "all"
       p->deps.count = p->kinds.count = (size_t)out->first;
       out->count = -1;
       return true;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What is wrong with an FMU although it can be simulated, or why it cannot: each finding has a line
-// in the description, the name of its rule, and a text that says how to mend it.
+// Findings about an FMU: warnings about an FMU that can be simulated, and errors of one that
+// cannot. A finding has a line in the description, the name of its rule, and a text with a remedy.
 #pragma once
 
 #include "base/base.h"
@@ -33,5 +33,5 @@ CPL_PRINTF(5, 6)
 void cpli_findings_add(cpli_findings* findings, cpli_severity severity, int32_t line,
                        const char* rule, const char* fmt, ...);
 
-/// By line; findings of one line stay in the order in which they were added.
+/// Sort by line; findings of one line stay in the order in which they were added.
 void cpli_findings_sort(cpli_findings* findings);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The functions of FMI 1.0, called as calls.h says.
+// The functions of FMI 1.0, as guarded calls (calls.h).
 #pragma once
 
 #include "fmi/fmi1_instance.h"
@@ -9,7 +9,7 @@
 /// The functions in their order, for the table of the version.
 const cpli_fmu_call* cpli_fmi1_call_list(size_t* n);
 
-/// Finds the instance of a message, which has the FMU's own pointer only.
+/// Register an instance for messages, which carry only the pointer of the FMU.
 void cpli_fmi1_listen(cpli_fmi1* in);
 void cpli_fmi1_stop_listening(cpli_fmi1* in);
 
@@ -55,5 +55,5 @@ cpl_status cpli_fmiDoStep(cpli_fmu_instance* in, double h);
 cpl_status cpli_fmiGetStatus(cpli_fmu_instance* in, fmiStatusKind kind, fmiStatus* value);
 cpl_status cpli_fmiGetRealStatus(cpli_fmu_instance* in, fmiStatusKind kind, double* value);
 
-/// What a failed step means for the instance, once the stepper has found out (asynchronous FMUs).
+/// The result of an asynchronous step, when its status is known.
 cpl_status cpli_fmi1_step_ended(cpli_fmi1* in, fmiStatus status);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An instance of an FMI 1.0 FMU: what model exchange and co-simulation have in common. There is one
-// call instead of an initialisation mode: it is made when the first value is read, or at the end of
-// the mode, so that it sees all inputs that can be known before.
+// An instance of an FMI 1.0 FMU: the part that model exchange and co-simulation share. FMI 1.0 has
+// one call instead of an initialisation mode: it is made when the first value is read, or at the
+// end of the mode, after all inputs that can be known before are set.
 #pragma once
 
 #include "fmi/fmi1_functions.h"
@@ -11,7 +11,7 @@
 typedef struct cpli_fmi1 {
   cpli_fmu_instance base;
   cpli_fmi1_functions fn;
-  struct cpli_fmi1* next;  // of those that may log
+  struct cpli_fmi1* next;  // in the list of instances that may log
   bool initialized;        // the one call has been made
   bool time_due;           // the time must be set before the states
   fmiEventInfo event;      // of the initialisation, then of the present event

@@ -18,7 +18,7 @@ static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
   return st;
 }
 
-// After fmiDiscard: how far did it come? It need not answer.
+// After fmiDiscard: reads the time reached, which is optional.
 static cpl_status ask_why(cpli_fmi1* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
   if (in->fn.fmiGetRealStatus == NULL ||

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The functions of FMI 2.0, called as calls.h says.
+// The functions of FMI 2.0, as guarded calls (calls.h).
 #pragma once
 
 #include "fmi/fmi2_instance.h"
@@ -74,11 +74,11 @@ cpl_status cpli_coupletLeaveEvents(cpli_fmu_instance* in, int on);
 cpl_status cpli_coupletInputDerivativeOrder(cpli_fmu_instance* in, int* order);
 cpl_status cpli_coupletInputEvent(cpli_fmu_instance* in, int* wanted, double* margin);
 
-/// What a failed step means for the instance, once the stepper has found out (asynchronous FMUs).
+/// The result of an asynchronous step, when its status is known.
 cpl_status cpli_fmi2_step_ended(cpli_fmi2* in, fmi2Status status);
 
-/// Constraints: C has room for n values, J for n rows, S and P for the states. CPL_RETRY: there is
-/// no way onto them.
+/// Constraints: C has room for n values, J for n rows, S and P for the states. CPL_RETRY: the
+/// projection does not converge.
 cpl_status cpli_fmi2GetNumberOfConstraints(cpli_fmu_instance* in, size_t* n);
 cpl_status cpli_fmi2Constraint(cpli_fmu_instance* in, double* c, size_t n);
 cpl_status cpli_fmi2ConstraintJacobian(cpli_fmu_instance* in, double* jac, size_t n);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An instance of an FMI 2.0 FMU: what model exchange and co-simulation have in common.
+// An instance of an FMI 2.0 FMU: the part that model exchange and co-simulation share.
 #pragma once
 
 #include "fmi/fmi2_functions.h"

@@ -17,7 +17,7 @@ static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
   return st;
 }
 
-// After fmi2Discard: how far did it come, and why did it stop? Neither question needs an answer.
+// After fmi2Discard: reads the time reached and whether the FMU terminated; both are optional.
 static cpl_status ask_why(cpli_fmi2* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
   int terminated = fmi2False;
@@ -77,7 +77,7 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   *h = NAN;
   cpli_fmi2* in = instance_of(s);
   cpl_status st = cpli_fmi2GetMaxStepSize(&in->base, h);
-  // discarded: it cannot tell
+  // discarded: no prediction
   *h = st == CPL_OK ? cpli_step_predicted(&in->base, "fmi2GetMaxStepSize", *h) : NAN;
   return st < 0 ? st : CPL_OK;
 }

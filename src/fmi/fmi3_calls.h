@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The functions of FMI 3.0, called as calls.h says.
+// The functions of FMI 3.0, as guarded calls (calls.h).
 #pragma once
 
 #include "fmi/fmi3_instance.h"
@@ -29,7 +29,7 @@ cpl_status cpli_fmi3Reset(cpli_fmu_instance* in);
                                 const void* values, size_t n_values);
 CPLI_FMI3_TYPES(X)
 #undef X
-/// The same parameters as above, though clocks are no arrays.
+/// The same parameters as above, although clocks are no arrays.
 cpl_status cpli_fmi3GetClock(cpli_fmu_instance* in, const uint32_t* refs, size_t n, void* values,
                              size_t n_values);
 cpl_status cpli_fmi3SetClock(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
@@ -76,7 +76,7 @@ cpl_status cpli_fmi3GetNominalsOfContinuousStates(cpli_fmu_instance* in, double*
 cpl_status cpli_fmi3GetNumberOfEventIndicators(cpli_fmu_instance* in, size_t* n);
 cpl_status cpli_fmi3GetNumberOfContinuousStates(cpli_fmu_instance* in, size_t* n);
 
-// How a step ended.
+// Results of a step.
 typedef struct cpli_fmi3_step {
   bool event, terminate, early;
   double reached;
@@ -91,8 +91,8 @@ cpl_status cpli_coupletSetInputDerivatives3(cpli_fmu_instance* in, const uint32_
                                             const int32_t* orders, const double* values);
 cpl_status cpli_coupletInputEvent3(cpli_fmu_instance* in, bool* wanted, double* margin);
 
-/// Constraints: C has room for n values, J for n rows, S and P for the states. CPL_RETRY: there is
-/// no way onto them.
+/// Constraints: C has room for n values, J for n rows, S and P for the states. CPL_RETRY: the
+/// projection does not converge.
 cpl_status cpli_fmi3GetNumberOfConstraints(cpli_fmu_instance* in, size_t* n);
 cpl_status cpli_fmi3Constraint(cpli_fmu_instance* in, double* c, size_t n);
 cpl_status cpli_fmi3ConstraintJacobian(cpli_fmu_instance* in, double* jac, size_t n);

@@ -52,7 +52,8 @@ static cpl_status set_waiting_texts(cpli_fmi3* in) {
   return st;
 }
 
-// Whether it is set although it did not change: a model partition may have changed its input.
+// True for a variable that is set although it did not change: a model partition may have changed
+// its input.
 static bool is_set_again(const cpli_fmi3* in, const cpl_variable* v) {
   return in->base.scheduled && in->base.phase == CPLI_EVENT && v->causality == CPL_CAUSALITY_INPUT;
 }

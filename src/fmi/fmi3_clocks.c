@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Input clocks of FMI 3.0. Of those that tick at times known before the FMU says when; at that time
-// there is an event, in which the clock is activated by us and becomes inactive with the update.
+// Input clocks of FMI 3.0. The FMU returns the times of ticks that are known in advance; at that
+// time there is an event, in which the clock is activated by us and becomes inactive with the
+// update.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ cpl_status cpli_fmi3_clock_ask(cpli_fmi3* in, cpli_ticking* k, bool ticked) {
              (kind == CPLI_INTERVAL_TUNABLE && !k->clock->has_interval && !k->clock->has_counter);
   if (!ask) return CPL_OK;
   cpl_status st = ask_interval(in, k, &interval, &changed);
-  // a clock that changes says so, but an interval like the last one may be called unchanged
+  // a clock that changes is marked so, but an interval like the last one may be marked unchanged
   if (st == CPL_OK && kind == CPLI_INTERVAL_CHANGING && !changed) k->next = t + k->interval;
   if (st != CPL_OK || !changed || (is_periodic(k) && interval == k->interval)) return st;
   k->interval = interval;

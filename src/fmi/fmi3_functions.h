@@ -16,8 +16,8 @@ typedef fmi3Status coupletSetInputDerivatives3TYPE(fmi3Instance c, const fmi3Val
                                                    const fmi3Float64 values[]);
 typedef fmi3Status coupletInputEvent3TYPE(fmi3Instance c, fmi3Boolean* wanted, fmi3Float64* margin);
 
-// Types whose functions look alike: name, C type, letter in the call log. Numbers are in the order
-// of cpl_width.
+// Types whose functions have the same parameters: name, C type, letter in the call log. Numbers are
+// in the order of cpl_width.
 #define CPLI_FMI3_NUMBERS(X) \
   X(Float32, float, "F")     \
   X(Float64, double, "D")    \

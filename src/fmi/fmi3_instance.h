@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An instance of an FMI 3.0 FMU: what model exchange, co-simulation and scheduled execution have in
-// common. fmi3_values.c has the values: elements of arrays are references of the description, an
-// array is one reference of the FMU. fmi3_clocks.c has the clocks and when they tick,
-// fmi3_clocked.c the variables that belong to clocks, fmi3_scheduled.c the model partitions.
+// An instance of an FMI 3.0 FMU: the part that model exchange, co-simulation and scheduled
+// execution share. fmi3_values.c has the values: elements of arrays are references of the
+// description, an array is one reference of the FMU. fmi3_clocks.c has the clocks and when they
+// tick, fmi3_clocked.c the variables that belong to clocks, fmi3_scheduled.c the model partitions.
 #pragma once
 
 #include "fmi/fmi3_functions.h"
 
-// An input clock, activated by us: at times the FMU gives, or when it is triggered from outside.
+// An input clock, which the importer activates at times that the FMU returns, or when it is
+// triggered from outside.
 typedef struct cpli_ticking {
   const cpli_clock* clock;
   uint32_t value_ref;
@@ -24,17 +25,17 @@ typedef struct cpli_ticking {
 // References of a call, with room for all elements of their arrays.
 typedef struct cpli_fmi3_group {
   uint32_t* refs;  // of the FMU
-  size_t* at;      // where the value of each element lies among those of the call
+  size_t* at;      // the index of the value of each element among those of the call
   double* values;  // of derivatives
   size_t n_refs, n_values;
   size_t taken;   // elements
   bool straight;  // the values are in the order of the elements, with none between
 } cpli_fmi3_group;
 
-// What is known of events to come, besides clocks.
+// Known future events other than ticks of clocks.
 typedef struct cpli_fmi3_events {
   bool pending;      // one is due before the next step
-  bool terminated;   // the FMU asked for the end in one
+  bool terminated;   // the FMU requested the end in one
   int32_t rounds;    // updates of the event that is not over yet
   double next;       // of the FMU itself
   double tick_time;  // of the output clocks that are noted as active
@@ -43,7 +44,7 @@ typedef struct cpli_fmi3_events {
   double time;
 } cpli_fmi3_events;
 
-// May a variable be read and set? Those without clocks always.
+// The access to a variable; variables without clocks are always open.
 typedef enum cpli_gate {
   CPLI_OPEN,
   CPLI_CLOSED,   // its clocks are not active
@@ -57,7 +58,7 @@ typedef struct cpli_fmi3_text {
   size_t size, cap;
 } cpli_fmi3_text;
 
-// A continuous input of a co-simulation FMU that takes inputs during its steps.
+// A continuous input of a co-simulation FMU that can be set during its steps.
 typedef struct cpli_fmi3_input {
   uint32_t ref;
   bool intermediate;  // may be set in intermediate updates; else it is constant over a step
@@ -73,7 +74,7 @@ typedef struct cpli_fmi3 {
   cpli_fmi3_events events;
   cpli_ticking* ticking;  // scheduled execution: in the order of priorities
   int32_t n_ticking;
-  // callbacks of the FMU, which ask or tell it something in the middle of a call
+  // callbacks of the FMU, in which values are read and set in the middle of a call
   bool updating;             // one is under way
   cpl_status update_status;  // of the first call in them that failed
   bool* ticked;              // by clock: an output clock that ticked in the present partition
@@ -81,7 +82,7 @@ typedef struct cpli_fmi3 {
   int32_t n_inputs;
   uint32_t* intermediate_refs;  // of the FMU: those that are set in intermediate updates
   size_t n_intermediate;
-  uint32_t* input_refs;  // on their way
+  uint32_t* input_refs;  // scratch of one call
   double* input_values;
   bool asked_for_inputs;  // in the present step
   bool holds_inputs;      // it never requests inputs: all are constant over a step
@@ -124,8 +125,8 @@ void cpli_fmi3_begin_event(cpli_fmi3* in);
 cpl_status cpli_fmi3_settle(cpli_fmi3* in);
 /// A discrete input of a co-simulation FMU is set in event mode.
 cpl_status cpli_fmi3_open_event(cpli_fmi3* in);
-/// One update of an event (co-simulation), and back to step mode where the FMU asks for no other
-/// one; events.rounds is 0 then.
+/// One update of an event (co-simulation), and back to step mode where the FMU requests no
+/// other one; events.rounds is 0 then.
 cpl_status cpli_fmi3_event_round(cpli_fmi3* in);
 /// All updates of an event.
 cpl_status cpli_fmi3_finish_event(cpli_fmi3* in);
@@ -134,7 +135,7 @@ cpl_status cpli_fmi3_finish_event(cpli_fmi3* in);
 
 cpl_status cpli_fmi3_values_prepare(cpli_fmi3* in);
 void cpli_fmi3_values_release(cpli_fmi3* in);
-void cpli_fmi3_values_forget(cpli_fmi3* in);  // what was set is not known any more
+void cpli_fmi3_values_forget(cpli_fmi3* in);  // drop the values that were set last
 uint32_t cpli_fmi3_value_ref(const cpli_fmi3* in, uint32_t ref);
 
 cpl_status cpli_fmi3_get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values);
@@ -169,75 +170,75 @@ cpl_status cpli_fmi3_clocks_prepare(cpli_fmi3* in);
 void cpli_fmi3_clocks_release(cpli_fmi3* in);
 /// Before initialisation: none is due.
 void cpli_fmi3_clocks_reset(cpli_fmi3* in);
-/// In initialisation mode: when will they tick first?
+/// In initialisation mode: read the times of the first ticks.
 cpl_status cpli_fmi3_clocks_start(cpli_fmi3* in);
 /// An input clock is triggered from outside; it ticks in the next event.
 cpl_status cpli_fmi3_clocks_trigger(cpli_fmi3* in, uint32_t ref);
-/// Whether a clock ticks now. Times that differ by rounding are the same instant: multiples of 0.1
-/// and of 0.3 are.
+/// True when a clock ticks now. Times that differ by rounding are the same instant, as are
+/// multiples of 0.1 and of 0.3.
 bool cpli_fmi3_clock_due(const cpli_fmi3* in, const cpli_ticking* k);
-/// In event mode: activate those that are due.
+/// In event mode: activate the clocks that are due.
 cpl_status cpli_fmi3_clocks_tick(cpli_fmi3* in);
 /// The tick that was due is over.
 void cpli_fmi3_clock_pass(cpli_ticking* k);
-/// After an update: when will it tick next? `ticked`: it ticked in the update.
+/// After an update: read the time of the next tick. `ticked`: the clock ticked in the update.
 cpl_status cpli_fmi3_clock_ask(cpli_fmi3* in, cpli_ticking* k, bool ticked);
 /// Output clocks that ticked in the last event count until this is called, or the time is another.
 void cpli_fmi3_clocks_forget(cpli_fmi3* in);
 /// The next tick of any; INFINITY: none.
 double cpli_fmi3_clocks_time(const cpli_fmi3* in);
-/// Whether any ticks now.
+/// True when any clock ticks now.
 bool cpli_fmi3_clocks_due(const cpli_fmi3* in);
 /// One round of an event, clocks included.
 cpl_status cpli_fmi3_update(cpli_fmi3* in, cpl_event_info* info);
 
 //------------------------------------ fmi3_inputs.c ------------------------------------
 
-/// Which inputs follow curves through intermediate updates. None: n_inputs is 0.
+/// List the inputs that follow curves through intermediate updates; n_inputs is 0 without any.
 cpl_status cpli_fmi3_inputs_prepare(cpli_fmi3* in);
 void cpli_fmi3_inputs_release(cpli_fmi3* in);
-/// Offer curves of inputs, where the FMU takes them so.
+/// Offer curves of inputs, where the FMU accepts inputs in intermediate updates.
 void cpli_fmi3_offer_inputs(cpli_fmi3* in);
 /// Called before and after a step: inputs without intermediate updates are set constant.
 cpl_status cpli_fmi3_inputs_begin(cpli_fmi3* in, double t_end);
 cpl_status cpli_fmi3_inputs_end(cpli_fmi3* in, double t_end);
-/// In a step the FMU asks for its inputs at t.
+/// Called when the FMU requests its inputs at t within a step.
 void cpli_fmi3_inputs_at(cpli_fmi3* in, double t);
 
 //------------------------------------ fmi3_scheduled.c ------------------------------------
 
 /// Run the model partitions that are due, the most urgent first, until none is left.
 cpl_status cpli_fmi3_run_partitions(cpli_fmi3* in);
-/// The FMU says that an output clock ticked or that a countdown clock has an interval.
+/// Called when an output clock ticked or a countdown clock has an interval.
 void cpli_fmi3_clock_update(cpli_fmi3* in);
 
 //------------------------------------ fmi3_clocked.c ------------------------------------
 
 cpl_status cpli_fmi3_clocked_prepare(cpli_fmi3* in);
 void cpli_fmi3_clocked_release(cpli_fmi3* in);
-/// As before initialisation: none can be set yet.
+/// Close all clocked variables, as before initialisation.
 void cpli_fmi3_clocked_reset(cpli_fmi3* in);
-/// In initialisation mode: all can be read and set; what was set before is.
+/// In initialisation mode: open all, and set the values that were given before.
 cpl_status cpli_fmi3_clocked_open(cpli_fmi3* in);
-/// A clock is active: its variables can be read and set; what was set before is.
+/// A clock is active: open its variables, and set the values that were given before.
 cpl_status cpli_fmi3_clocked_tick(cpli_fmi3* in, uint32_t clock_ref);
-/// In event mode: which of the FMU's own clocks are active?
+/// In event mode: read which of the FMU's own clocks are active.
 cpl_status cpli_fmi3_clocked_ask(cpli_fmi3* in);
-/// Before they can be read no more.
+/// Read the open ones, before they are closed.
 cpl_status cpli_fmi3_clocked_read(cpli_fmi3* in);
 void cpli_fmi3_clocked_close(cpli_fmi3* in);
-/// One that is closed was set.
+/// A closed variable was set: its value is kept for the next tick.
 void cpli_fmi3_clocked_wait(cpli_fmi3* in, uint32_t ref);
 
 //------------------------------------ fmi3_texts.c ------------------------------------
 
 cpl_status cpli_fmi3_texts_prepare(cpli_fmi3* in);
 void cpli_fmi3_texts_release(cpli_fmi3* in);
-/// They have their start values.
+/// Reset them to their start values.
 cpl_status cpli_fmi3_texts_reset(cpli_fmi3* in);
-/// Those that are open are read, before they can be read no more.
+/// Read the open ones, before they are closed.
 cpl_status cpli_fmi3_texts_read(cpli_fmi3* in);
-/// What waited for a tick is set.
+/// Set a value that was kept for a tick.
 cpl_status cpli_fmi3_text_set(cpli_fmi3* in, const cpl_variable* v);
 cpl_status cpli_fmi3_text_keep(cpli_fmi3* in, uint32_t ref, const void* data, size_t size);
 const char* cpli_fmi3_text_string(const cpli_fmi3* in, uint32_t ref);

@@ -4,7 +4,7 @@
 // Scheduled execution of FMI 3.0: every input clock has a model partition, which is activated when
 // the clock ticks. At one instant partitions are run one after the other in the order of their
 // priorities; nothing takes time, so none is preempted. A partition may make output clocks and
-// countdown clocks tick, which the FMU says in a callback.
+// countdown clocks tick, which the FMU reports in a callback.
 #include <math.h>
 
 #include "fmi/fmi3_calls.h"
@@ -15,7 +15,7 @@ static const char* name_of(const cpli_fmi3* in, const cpli_clock* clock) {
 
 //------------------------------------ callback ------------------------------------
 
-// An output clock says only once that it ticked.
+// The tick of an output clock can be read only once.
 static cpl_status ask_outputs(cpli_fmi3* in) {
   const cpl_fmu* fmu = in->base.fmu;
   cpl_status st = CPL_OK;

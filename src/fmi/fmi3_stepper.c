@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A stepper over an FMU of FMI 3.0 for co-simulation or scheduled execution. With event mode it
-// stops where the FMU or a clock wants an event; the event itself is the next step's first deed, or
-// that of a step of size zero. In scheduled execution the events are all there is: time passes from
-// one tick of a clock to the next.
+// stops where the FMU or a clock requests an event; the event is handled at the beginning of the
+// next step, or in a step of size zero. Scheduled execution has events only: time advances from one
+// tick of a clock to the next.
 #include <math.h>
 
 #include "fmi/fmi3_calls.h"
@@ -13,7 +13,7 @@ static cpli_fmi3* instance_of(cpl_stepper* s) { return (cpli_fmi3*)s; }
 
 //------------------------------------ step ------------------------------------
 
-// The event that is due; `asked`: one update, asked for with a step of size zero.
+// Handles the event that is due; `asked`: one update only, requested by a step of size zero.
 static cpl_status handle_event(cpli_fmi3* in, bool asked, cpl_step_result* result) {
   bool due = asked || in->events.pending || in->base.phase == CPLI_EVENT;
   if (!in->event_mode || (!due && !(in->base.scheduled && cpli_fmi3_clocks_due(in)))) return CPL_OK;
@@ -90,7 +90,7 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   }
   *h = NAN;
   cpl_status st = cpli_fmi3GetMaxStepSize(&in->base, h);
-  // discarded: it cannot tell
+  // discarded: no prediction
   *h = st == CPL_OK ? cpli_step_predicted(&in->base, "fmi3GetMaxStepSize", *h) : NAN;
   double event = fmin(in->events.next, cpli_fmi3_clocks_time(in));
   if (event > in->base.time && event - in->base.time < *h) *h = event - in->base.time;

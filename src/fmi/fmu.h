@@ -16,7 +16,7 @@ typedef struct cpli_texts {
   int32_t n;
 } cpli_texts;
 
-// What an FMU says of its constraints.
+// The values of providesConstraints.
 typedef enum cpli_provides { CPLI_NO, CPLI_YES, CPLI_WITH_JACOBIAN } cpli_provides;
 
 // One interface type in an FMU: model exchange, co-simulation or scheduled execution.
@@ -50,8 +50,8 @@ typedef struct cpli_fmu_kind {
   int32_t input_smoothness;      // recommendedIntermediateInputSmoothness
 } cpli_fmu_kind;
 
-// What a reference of the description stands for in the FMU, where it is not simply a value
-// reference: an element of an array (FMI 3.0), a negated alias (FMI 1.0).
+// The meaning of a reference of the description that is not simply a value reference of the FMU: an
+// element of an array (FMI 3.0), a negated alias (FMI 1.0).
 typedef struct cpli_slot {
   uint32_t value_ref;
   int32_t element;  // in the array of value_ref, from 0; 0 for scalars
@@ -93,7 +93,7 @@ typedef struct cpli_clocked {
   int32_t clock;  // in clocks
 } cpli_clocked;
 
-// What FMI 3.0 says of a variable beyond cpl_variable; those without any of it have none.
+// Attributes of FMI 3.0 that cpl_variable lacks; a variable without any of them has no entry.
 typedef struct cpli_extra {
   int32_t var;
   int32_t previous;          // variable with the value of the last tick; -1: none
@@ -115,7 +115,7 @@ typedef struct cpli_terminal_member {
   int32_t terminal;
 } cpli_terminal_member;
 
-// A layered standard the FMU says it follows.
+// A layered standard that the FMU declares.
 typedef struct cpli_layer {
   const char *name, *version, *description;  // never NULL
 } cpli_layer;
@@ -123,7 +123,7 @@ typedef struct cpli_layer {
 // One build configuration of the sources, from buildDescription.xml.
 typedef struct cpli_build {
   const char *identifier, *platform, *description;  // platform "": any; never NULL
-  const char *language, *compiler, *options;        // of the first set that says so; never NULL
+  const char *language, *compiler, *options;        // of the first set that has them; never NULL
   cpli_texts files, definitions, include_dirs, libraries;
 } cpli_build;
 
@@ -185,7 +185,7 @@ struct cpl_fmu {
   bool shares_log;         // it belongs to the caller
   const char* log_prefix;  // of the names of instances in it
   int live_instances;
-  bool logging;                    // ask instances for debug messages (loggingOn)
+  bool logging;                    // instances log debug messages (loggingOn)
   struct cpli_library* libraries;  // loaded binaries; library.h
 };
 
@@ -194,16 +194,17 @@ struct cpl_fmu {
 /// ("model.fmu/modelDescription.xml"), which then give the line.
 cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* text, size_t size);
 
-/// Extract what instances need (binaries of this platform, resources, sources when there is no
-/// binary) into a temporary folder that destroying the FMU removes. Does nothing the second time.
+/// Extract the files that instances need (binaries of this platform, resources, sources when there
+/// is no binary) into a temporary folder that destroying the FMU removes. Does nothing the second
+/// time.
 cpl_status cpli_fmu_extract(cpl_fmu* fmu);
 
 /// The usual name of this platform's folder below binaries/, e.g. "linux64" (FMI 1.0 and 2.0) or
-/// "x86_64-linux" (FMI 3.0); fmu->platform says which is there. The suffix of its libraries.
+/// "x86_64-linux" (FMI 3.0); fmu->platform is the one that exists. The suffix of its libraries.
 const char* cpli_fmu_platform(void);
 const char* cpli_fmu_platform_tuple(void);
 const char* cpli_fmu_library_suffix(void);
-/// Is binaries/PLATFORM/identifier.so inside?
+/// True when binaries/PLATFORM/identifier.so exists in it.
 bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier);
 
 /// fmiN_model.c and fmiN_stepper.c; open.c has the table of those that are there.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Creates and destroys instances, and saves states together with what the adapter of the version
-// remembers. The part that is common to the steppers of all versions is here, too: steps that end
+// Creates and destroys instances, and saves states together with that of the version's
+// adapter. The part that is common to the steppers of all versions is here, too: steps that end
 // early, predicted and pending steps, and derivatives of inputs.
 #include "fmi/instance.h"
 
@@ -101,12 +101,12 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   in->snapshots--;
 }
 
-// Bytes are what we know of the instance, what its adapter remembers, and what the FMU makes of its
-// state.
+// Bytes are time and phase of the instance, the state of its adapter, and the serialised state of
+// the FMU.
 typedef struct serial_head {
   double time;
   int64_t phase;
-  uint64_t own;  // size of what the adapter remembers
+  uint64_t own;  // size of the adapter's state
 } serial_head;
 
 static cpl_status serialize(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes) {
@@ -166,7 +166,8 @@ static char* resource_uri(cpl_context* ctx, const char* real) {
 
 static char* resource_place(cpl_context* ctx, const cpli_fmu_instance* in) {
   char* real = realpath(in->fmu->folder, NULL);
-  // a path ends with a separator (FMI 3.0), a URI of FMI 2.0 does not; FMI 1.0 wants the FMU itself
+  // a path ends with a separator (FMI 3.0), a URI of FMI 2.0 does not; FMI 1.0 has that of the FMU
+  // itself
   const char* below = in->fmu->version == 1    ? ""
                       : in->api->resource_path ? "/resources/"
                                                : "/resources";
@@ -202,11 +203,11 @@ static void offer_operations(cpli_fmu_instance* in) {
   }
 }
 
-void cpli_instance_compare(const cpli_fmu_instance* in, const char* what, const char* said,
+void cpli_instance_compare(const cpli_fmu_instance* in, const char* what, const char* actual,
                            const char* expected) {
-  if (said != NULL && strncmp(said, expected, strlen(expected)) == 0) return;
+  if (actual != NULL && strncmp(actual, expected, strlen(expected)) == 0) return;
   cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name, "the binary %s \"%s\", not %s", what,
-          said != NULL ? said : "", expected);
+          actual != NULL ? actual : "", expected);
 }
 
 static cpl_status load(cpli_fmu_instance* in, const char* name) {
@@ -238,8 +239,8 @@ static cpl_status load(cpli_fmu_instance* in, const char* name) {
 static cpl_status instantiate(cpli_fmu_instance* in) {
   cpl_status st = in->api->instantiate(in);
   if (st >= 0 || in->health != CPLI_FAILED || in->instance != NULL) return st;
-  const char* said = in->message[0] != '\0' ? in->message : "the FMU does not say why";
-  return cpl_fail(in->head.component.ctx, st, "%s: %s failed: %s%s", in->name, in->failed_in, said,
+  const char* text = in->message[0] != '\0' ? in->message : "the FMU does not say why";
+  return cpl_fail(in->head.component.ctx, st, "%s: %s failed: %s%s", in->name, in->failed_in, text,
                   in->kind->can.needs_tool ? " (it needs the tool it was made with, installed and "
                                              "licensed on this machine)"
                                            : "");
@@ -314,8 +315,8 @@ cpl_status cpli_check_step(cpli_fmu_instance* in, double t_end) {
                   "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
 }
 
-// A time before the step, or none at all, says nothing about the step, and it counts as one that
-// came nowhere. A time behind the step contradicts the step: nobody knows which state that is.
+// A time before the step, or NaN, is no result: the step counts as one without progress. A time
+// after the step contradicts it: the state of the FMU is unknown.
 cpl_status cpli_step_stopped(cpli_fmu_instance* in, const char* what, double reached, double t_end,
                              cpl_step_result* result) {
   double slack = 1e-9 * (t_end - in->time) + 4 * DBL_EPSILON * fabs(t_end);
@@ -324,8 +325,8 @@ cpl_status cpli_step_stopped(cpli_fmu_instance* in, const char* what, double rea
                     "%s: the step from t=%.12g to t=%.12g ended before its end, but %s is %.12g",
                     in->name, in->time, t_end, what, reached);
   }
-  if (!(reached >= in->time - slack) && !in->said_bad_time) {
-    in->said_bad_time = true;
+  if (!(reached >= in->time - slack) && !in->warned_bad_time) {
+    in->warned_bad_time = true;
     cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
             "the step from t=%.12g to t=%.12g ended before its end, and %s is %g, which is no time "
             "of the step: it counts as a step that came nowhere",
@@ -340,8 +341,8 @@ cpl_status cpli_step_stopped(cpli_fmu_instance* in, const char* what, double rea
 
 double cpli_step_predicted(cpli_fmu_instance* in, const char* function, double h) {
   if (h > 0) return h;
-  if (h != 0 && !in->said_bad_limit) {
-    in->said_bad_limit = true;
+  if (h != 0 && !in->warned_bad_limit) {
+    in->warned_bad_limit = true;
     cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
             "%s says at t=%.12g that the longest step is %g: it counts as no prediction", function,
             in->time, h);
@@ -351,13 +352,13 @@ double cpli_step_predicted(cpli_fmu_instance* in, const char* function, double h
 
 int cpli_wait_for_step(cpli_fmu_instance* in,
                        cpl_status (*ask)(cpli_fmu_instance* in, int* status)) {
-  int now = CPLI_SAID_PENDING;
-  for (long pause = 1000; now == CPLI_SAID_PENDING; pause = pause < 5000000 ? 2 * pause : pause) {
+  int now = CPLI_FMU_PENDING;
+  for (long pause = 1000; now == CPLI_FMU_PENDING; pause = pause < 5000000 ? 2 * pause : pause) {
     struct timespec ts = {.tv_nsec = pause};
     nanosleep(&ts, NULL);
     cpl_status st = ask(in, &now);
     if (st < 0) return -1;
-    if (st != CPL_OK) now = CPLI_SAID_ERROR;  // it cannot tell: there is nothing to wait for
+    if (st != CPL_OK) now = CPLI_FMU_ERROR;  // no status: there is nothing to wait for
   }
   return now;
 }

@@ -28,19 +28,19 @@ typedef enum cpli_health {
 } cpli_health;
 
 // The values of the status are the same in all versions.
-enum { CPLI_SAID_OK, CPLI_SAID_WARNING, CPLI_SAID_DISCARD, CPLI_SAID_ERROR, CPLI_SAID_FATAL };
-enum { CPLI_SAID_PENDING = 5, CPLI_CRASHED = -1 };
+enum { CPLI_FMU_OK, CPLI_FMU_WARNING, CPLI_FMU_DISCARD, CPLI_FMU_ERROR, CPLI_FMU_FATAL };
+enum { CPLI_FMU_PENDING = 5, CPLI_CRASHED = -1 };
 
 typedef struct cpli_fmu_instance cpli_fmu_instance;
 
-// A function of the standard: what is known before it is called.
+// Properties of a function of the standard.
 typedef struct cpli_fmu_call {
   const char* name;
   int flags;      // calls.h
   size_t offset;  // of its pointer in an instance of the version
 } cpli_fmu_call;
 
-// What differs between the versions.
+// The operations and properties of one version.
 typedef struct cpli_api {
   const char* prefix;   // of functions and status names: "fmi", "fmi2", "fmi3"
   const char* version;  // "2.0"
@@ -53,7 +53,7 @@ typedef struct cpli_api {
   cpl_status (*free_instance)(cpli_fmu_instance* in);
   cpl_status (*terminate)(cpli_fmu_instance* in);
   cpl_status (*reset)(cpli_fmu_instance* in);
-  void (*release)(cpli_fmu_instance* in);  // what prepare allocated. Nullable.
+  void (*release)(cpli_fmu_instance* in);  // frees the memory of prepare. Nullable.
   // saved states: NULL when the version has none
   cpl_status (*get_state)(cpli_fmu_instance* in, void** state);
   cpl_status (*set_state)(cpli_fmu_instance* in, void* state);
@@ -61,7 +61,7 @@ typedef struct cpli_api {
   cpl_status (*state_size)(cpli_fmu_instance* in, void* state, size_t* size);
   cpl_status (*write_state)(cpli_fmu_instance* in, void* state, uint8_t* bytes, size_t size);
   cpl_status (*read_state)(cpli_fmu_instance* in, const uint8_t* bytes, size_t size, void** state);
-  // What the adapter itself has to remember with a saved state. Nullable, all three together.
+  // The adapter's own part of a saved state. Nullable, all three together.
   size_t (*own_size)(const cpli_fmu_instance* in);
   void (*own_save)(const cpli_fmu_instance* in, void* own);
   cpl_status (*own_restore)(cpli_fmu_instance* in, const void* own, size_t size);
@@ -112,16 +112,16 @@ struct cpli_fmu_instance {
   cpl_setup setup;
   cpli_fmu_phase phase;
   cpli_health health;
-  double time;                         // NAN before setup
-  int last;                            // what the last call returned
-  int depth;                           // nested calls: more than one in callbacks of the FMU
-  bool interrupted;                    // the call log has a nested call inside the present one
-  int32_t snapshots;                   // alive: the FMU must be able to go back
-  uint8_t* bytes;                      // of the state that was serialised last
-  const char* failed_in;               // the function after which no other may be called
-  uint32_t busy_calls;                 // steps and events so far
-  uint16_t x87;                        // surroundings.h: when the instance was made
-  bool said_bad_time, said_bad_limit;  // warnings that come once
+  double time;                             // NAN before setup
+  int last;                                // status of the last call
+  int depth;                               // nested calls: more than one in callbacks of the FMU
+  bool interrupted;                        // the call log has a nested call inside the present one
+  int32_t snapshots;                       // alive: the FMU must be able to go back
+  uint8_t* bytes;                          // of the state that was serialised last
+  const char* failed_in;                   // the function after which no other may be called
+  uint32_t busy_calls;                     // steps and events so far
+  uint16_t x87;                            // surroundings.h: when the instance was made
+  bool warned_bad_time, warned_bad_limit;  // warnings that are given once
 
   pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads
   int message_status;
@@ -137,33 +137,32 @@ void cpli_instance_destroy(cpl_component* c);  // Nullable: c
 /// The name of the variable that a reference stands for; "a variable" when there is none.
 const char* cpli_instance_variable(const cpli_fmu_instance* in, cpl_type type, uint32_t ref);
 
-/// Warn when what the binary says of itself is not what the description says.
-void cpli_instance_compare(const cpli_fmu_instance* in, const char* what, const char* said,
+/// Warn when a property that the binary reports differs from the description.
+void cpli_instance_compare(const cpli_fmu_instance* in, const char* what, const char* actual,
                            const char* expected);
 
-/// Nominal values of 0, NaN and the like would ruin the tolerances: 1 instead.
+/// Replace nominal values of 0, NaN and the like, which would ruin the tolerances, by 1.
 void cpli_clean_nominals(double* nominals, size_t n);
 
 // Steppers
 
-/// A step backwards cannot be: fails with a message.
+/// Fails with a message for a step backwards.
 cpl_status cpli_check_step(cpli_fmu_instance* in, double t_end);
 
-/// A step that ended at `reached`, before t_end; `what` names where that time comes from. Fails
-/// when it lies behind t_end.
+/// A step that ended at `reached`, before t_end; `what` names the origin of that time. Fails
+/// when it is after t_end.
 cpl_status cpli_step_stopped(cpli_fmu_instance* in, const char* what, double reached, double t_end,
                              cpl_step_result* result);
 
-/// What `function` predicts as the longest step. NAN: nothing that could be one, which is said
-/// once.
+/// The longest step that `function` predicts; NAN with one warning: not a possible step.
 double cpli_step_predicted(cpli_fmu_instance* in, const char* function, double h);
 
-/// After a failed call that sets derivatives of inputs: a warning, and there are none any more.
+/// After a failed call that sets derivatives of inputs: warns, and offers none any more.
 /// Fails when the FMU cannot be used any more.
 cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function);
 
-/// An asynchronous FMU computes on while `ask` is called at growing intervals; the status of the
-/// step, or -1: the question failed.
+/// Waits for an asynchronous step: `ask` reads its status at growing intervals. Returns the status
+/// of the step, or -1 when a call of `ask` failed.
 int cpli_wait_for_step(cpli_fmu_instance* in,
                        cpl_status (*ask)(cpli_fmu_instance* in, int* status));
 

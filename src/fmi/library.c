@@ -120,7 +120,7 @@ static cpl_status no_binary(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
                   fmu->base.path, fmu->platform, there[0] != '\0' ? there : "no platform");
 }
 
-// Where a binary is, or where it is to be compiled to.
+// The path of a binary, or of the one that will be compiled.
 static cpl_status choose_path(cpli_library* lib, const char* folder, const char* below) {
   cpl_context* ctx = lib->fmu->base.ctx;
   cpli_free(ctx, lib->path);

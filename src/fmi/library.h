@@ -25,7 +25,7 @@ typedef struct cpli_library {
   uint32_t lives;      // calls of the life cycle, of all instances
 } cpli_library;
 
-/// Load the binary of `kind` or take another reference to it. fmu->folder must be there.
+/// Load the binary of `kind` or take another reference to it. fmu->folder must exist.
 /// Owned: *out by the caller, who calls cpli_library_release().
 cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_library** out);
 void cpli_library_release(cpli_library* lib);  // Nullable: lib

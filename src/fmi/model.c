@@ -40,7 +40,7 @@ static cpl_status set_states(cpl_model* m, const double* x) {
   return n_states(m) == 0 ? CPL_OK : calls_of(m)->set_states(instance_of(m), x, n_states(m));
 }
 
-// Some FMUs cannot bear calls with empty arrays.
+// Some FMUs fail when they are called with empty arrays.
 static cpl_status get_array(cpl_model* m, cpli_array_call* call, double* values, int32_t n) {
   return n == 0 ? CPL_OK : call(instance_of(m), values, (size_t)n);
 }

@@ -88,7 +88,7 @@ typedef struct contents {
   name_list files, companions;
 } contents;
 
-// Which of the two names of this platform a folder has; -1: it is another one.
+// The index of a folder among the two names of this platform; -1: it is another one.
 static int own_platform(const char* folder, size_t len) {
   const char* names[2] = {cpli_fmu_platform(), cpli_fmu_platform_tuple()};
   for (int k = 0; k < 2; k++)
@@ -308,7 +308,7 @@ static const adapter adapters[] = {
     [3] = {"FMI 3.0", cpli_fmi3_make_model, cpli_fmi3_make_stepper},
 };
 
-// An FMU that can be described but not run says why.
+// Fails with the reason why an FMU that can be described cannot be run.
 static cpl_status refuse(cpl_source* src) {
   const cpl_fmu* fmu = (const cpl_fmu*)src;
   if (fmu->cs.tool_coupling) {
@@ -468,7 +468,7 @@ cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
   if (st >= 0) st = cpli_zip_extract(zip, prefixes, n, folder);
   cpli_zip_close(zip);
   if (st < 0 && folder != NULL) {
-    char why[1024];  // removing may fail too, and the first reason is the one to tell
+    char why[1024];  // removing may fail too, and the first reason is reported
     snprintf(why, sizeof why, "%s", cpl_context_error(ctx));
     cpli_temp_folder_remove(ctx, folder);
     cpl_fail(ctx, st, "%s", why);

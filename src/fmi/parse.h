@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How modelDescription.xml becomes a description. The driver (description.c) walks the elements by
-// the table of an FMI version (fmiN_description.c; what they share is in parts.c), whose functions
-// collect drafts: names not yet looked up, numbers not yet references. When all is read, resolve.c
-// makes the description of them, the same way for every version; where references of the file are
-// not those of the description (arrays, negated aliases), expand.c has given every element its own.
+// The parser of modelDescription.xml. The driver (description.c) walks the elements by
+// the table of an FMI version (fmiN_description.c; parts.c has the common functions), whose
+// functions collect drafts: names not yet looked up, numbers not yet references. When all is read,
+// resolve.c makes the description of them, the same way for every version; where references of the
+// file are not those of the description (arrays, negated aliases), expand.c has given every element
+// its own.
 #pragma once
 
 #include "fmi/fmu.h"
@@ -13,8 +14,8 @@
 
 typedef struct cpli_parse cpli_parse;
 
-// One element: what may stand below which parent, and what to do with it. Elements that are in no
-// rule are skipped with all that is in them, with a remark unless `ignored`.
+// One element: its name, the parent it may have, and its functions. Elements without a rule are
+// skipped with their content, with a remark unless `ignored`.
 typedef struct cpli_rule {
   const char* element;
   uint8_t parent;  // index of a rule; rule 0 is the root
@@ -23,7 +24,7 @@ typedef struct cpli_rule {
   cpl_status (*end)(cpli_parse* p);
   uint8_t as;           // the rule whose children it has; 0: its own
   uint8_t type, width;  // for begin: p->rule->type
-  bool foreign;         // whatever else is in it is not ours to judge
+  bool foreign;         // other elements in it are not checked
 } cpli_rule;
 
 typedef struct cpli_rules {
@@ -36,7 +37,7 @@ typedef struct cpli_rules {
 
 extern const cpli_rules cpli_fmi1_rules, cpli_fmi2_rules, cpli_fmi3_rules;
 
-// Attributes shared by declared types and variables; `given` says which are there.
+// Attributes shared by declared types and variables; `given` has a bit for each that is present.
 enum {
   CPLI_HAS_MIN = 1,
   CPLI_HAS_MAX = 2,
@@ -45,7 +46,7 @@ enum {
   CPLI_HAS_UNBOUNDED = 16,
   CPLI_HAS_VARIABILITY = 32,
   CPLI_HAS_INITIAL = 64,
-  CPLI_HAS_TYPE = 128,  // the element that says the type has been seen
+  CPLI_HAS_TYPE = 128,  // the element of the type was read
 };
 
 typedef struct cpli_range {
@@ -69,7 +70,7 @@ typedef struct cpli_var_draft {
   int32_t more;  // FMI 3.0: in mores, from 1; 0: nothing more is known
 } cpli_var_draft;
 
-// What only few variables of FMI 3.0 have.
+// Attributes that only few variables of FMI 3.0 have.
 typedef struct cpli_more {
   uint32_t derivative, previous;  // references
   bool has_derivative, has_previous, intermediate_update;
@@ -172,7 +173,7 @@ struct cpli_parse {
 /// Records "where:line: text".
 CPL_PRINTF(2, 3) cpl_status cpli_parse_fail(cpli_parse* p, const char* fmt, ...);
 
-/// The value kept as long as the FMU; NULL: not given. `once`: for texts that repeat.
+/// The value, stored as long as the FMU; NULL: not given. `once`: for texts that repeat.
 const char* cpli_element_text(cpli_parse* p, const char* name);
 const char* cpli_text_once(cpli_parse* p, const char* name);
 const char* cpli_text_or_empty(cpli_parse* p, const char* name);
@@ -203,7 +204,7 @@ void cpli_part_real_range(cpli_parse* p, cpli_range* r);
 void cpli_part_integer_range(cpli_parse* p, cpli_range* r, cpl_width width);
 cpl_status cpli_part_type(cpli_parse* p, const char* element);
 cpl_status cpli_part_item(cpli_parse* p);
-/// The attributes of the extension for constraints, wherever they stand.
+/// The attributes of the extension for constraints, at any of their positions.
 cpl_status cpli_part_constraints(cpli_parse* p);
 cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs);
 
@@ -242,7 +243,7 @@ void* cpli_freeze(cpli_parse* p, const void* items, size_t count, size_t size);
 /// Make the description of the drafts.
 cpl_status cpli_resolve(cpli_parse* p);
 
-// What the standard allows for a causality and a variability.
+// The values of `initial` that the standard allows for a causality and a variability.
 typedef struct cpli_initial_rule {
   bool legal;
   uint8_t normal;   // cpl_initial when not given

@@ -212,8 +212,8 @@ cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability varia
   return illegal;
 }
 
-// What is not given follows from the rest; what is not allowed is mended where its meaning is clear
-// and kept otherwise: the FMU may still run.
+// Missing attributes follow from the others; invalid ones are corrected where their meaning is
+// clear and kept otherwise: the FMU may still run.
 static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_draft* d) {
   if (p->fmu->version == 1) return;  // causality was chosen to go with it
   bool given = d->given & CPLI_HAS_VARIABILITY;
@@ -262,7 +262,7 @@ static void resolve_initial(cpli_parse* p, cpl_variable* v, const cpli_var_draft
   if (!rule.legal || (rule.allowed & (1 << v->initial))) return;
   if (p->fmu->version == 3 && v->causality == CPL_CAUSALITY_INPUT &&
       v->initial == CPL_INITIAL_EXACT) {
-    v->initial = CPL_INITIAL_NONE;  // FMI 3.0 says exact where FMI 2.0 says nothing
+    v->initial = CPL_INITIAL_NONE;  // FMI 3.0 has exact where FMI 2.0 has no value
     return;
   }
   WARN(p, v->line, "initial",
@@ -395,7 +395,7 @@ static void resolve_outputs(cpli_parse* p, bool* seen) {
   s->n_outputs = kept;
 }
 
-// Without any list the derivative attributes tell the states of a model; a derivative of an input
+// Without any list the derivative attributes define the states of a model; a derivative of an input
 // or of a second name of a state is no state. Where other lists are given, none of derivatives
 // means none: Dymola's models with inline integration have derivative attributes but no states.
 static cpl_unknown* guess_derivatives(cpli_parse* p, bool* seen, int32_t* n) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What belongs to the whole process and an FMU may change behind our back: working folder, locale,
-// mask of new files, signal handlers, modes of floating-point arithmetic. Each is put back.
+// Settings of the process that an FMU may change: working folder, locale, mask of new files, signal
+// handlers, modes of floating-point arithmetic. They are saved before calls and restored after
+// them.
 #pragma once
 
 #include <locale.h>
@@ -30,7 +31,7 @@ typedef struct cpli_surroundings {
 } cpli_surroundings;
 
 void cpli_surroundings_keep(cpli_surroundings* s);
-/// The log says what was put back.
+/// Each restored setting is reported in the log.
 void cpli_surroundings_restore(const cpli_surroundings* s, const cpl_component* c,
                                const char* function);
 
@@ -43,7 +44,7 @@ static inline uint32_t cpli_float_modes(void) {
 #endif
 }
 
-// The same of the old unit, which only long double uses. Slow to read: now and then.
+// The same of the x87 unit, which only long double uses. It is slow to read.
 static inline uint16_t cpli_x87_modes(void) {
   uint16_t modes = 0;
 #if defined(__x86_64__)
@@ -55,7 +56,7 @@ static inline uint16_t cpli_x87_modes(void) {
 static inline void cpli_x87_restore(uint16_t modes) {
   (void)modes;
 #if defined(__x86_64__)
-  __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(modes));  // pending errors must not strike now
+  __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(modes));  // clears pending errors
 #endif
 }
 

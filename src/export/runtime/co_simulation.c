@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Co-simulation: the model with a solver inside. A step runs through its events, unless the
-// importer asked to handle them itself or to be stopped at each of them. Continuous inputs are
+// importer handles them itself or requested steps that end at each of them. Continuous inputs are
 // curves to the integrator, so that a new value is an event only where an indicator changes its
 // side. The integrator begins anew at every step, so that a restored state leads to the same bits.
 #include <math.h>
@@ -105,15 +105,15 @@ fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* m
   return fmu_result(f, function, f->stepper->ops->wants_update(f->stepper, wanted, margin));
 }
 
-// Inputs with derivatives are polynomials over the step that comes; those that were before are held
-// again.
+// Inputs with derivatives are polynomials over the next step; those that had some before are
+// constant again.
 static cpl_status draw_inputs(fmu* f) {
   for (uint32_t i = 0; i < f->cm->at.nu; i++) {
     double* d = f->input_derivatives + FMU_ORDERS * i;
     if (!f->has_slope[i] && memcmp(d, flat, sizeof flat) == 0) continue;
     cpl_status st = draw_on(f, i, d);
     if (st < 0) return st;
-    memcpy(d, flat, sizeof flat);  // they are given anew for every step
+    memcpy(d, flat, sizeof flat);  // they are set again for every step
   }
   return CPL_OK;
 }
@@ -128,7 +128,7 @@ cpl_status fmu_hold_inputs(fmu* f) {
 
 //------------------------------------ steps ------------------------------------
 
-// Whether the importer ends the step; at a later time: *t_end is moved.
+// True when the importer ends the step here; when it ends it later, *t_end is changed.
 static bool importer_returns(fmu* f, double t, double* t_end) {
   double until = t;
   unsigned before = f->state;
@@ -177,7 +177,7 @@ static const char* bad_step(const fmu* f, double from, double h) {
   return NULL;
 }
 
-// Where the step ended, and what that means.
+// Updates time and state of the instance at the end of a step.
 static void arrive(fmu* f, double t_end, const cpl_step_result* result) {
   bool all = result->end == CPL_STEP_DONE && result->time >= t_end;
   f->time = all ? t_end : result->time;

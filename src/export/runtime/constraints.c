@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Constraints of the model, for importers that know the extension (docs/fmi-extensions.md).
+// Constraints of the model, for importers that use the extension (docs/fmi-extensions.md).
 #include <float.h>
 #include <math.h>
 
 #include "export/runtime/fmu.h"
 #include "numeric/manifold.h"
 
-// What a projection needs, made for one call: importers that project often do it themselves, from
-// residuals and their Jacobian.
+// Memory of a projection, allocated for one call: importers that project often do it themselves,
+// from residuals and their Jacobian.
 typedef struct work {
   fmu* f;
   cpli_manifold manifold;
@@ -93,7 +93,7 @@ static cpl_status move(work* w, const double* change) {
   return w->f->model->ops->set_states(w->f->model, w->x);
 }
 
-// Whether the residuals are those of rounded states: large values have no smaller ones.
+// True when the residuals are as small as rounding of the states permits.
 static bool is_rounding(const work* w) {
   const cpli_manifold* k = &w->manifold;
   double length = cpli_manifold_norm(k, w->x) * sqrt((double)k->n);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // FMI 2.0 over the instance: co-simulation. A step runs through its events, as masters of FMI 2.0
-// expect; one that knows coupletStopAtEvents or coupletLeaveEvents can ask for steps that end at
+// expect; one that uses coupletStopAtEvents or coupletLeaveEvents can request steps that end at
 // each of them instead.
 #include <math.h>
 
@@ -20,7 +20,7 @@ FMI2_Export fmi2Status coupletLeaveEvents(fmi2Component c, fmi2Boolean on);
 /// step of size zero would handle. *margin: how far event indicators are beyond their change;
 /// negative: none has changed; NAN: not known. Between steps outputs follow inputs.
 FMI2_Export fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin);
-/// Not part of FMI: the highest order of derivatives that fmi2SetRealInputDerivatives takes.
+/// Not part of FMI: the highest order of derivatives that fmi2SetRealInputDerivatives accepts.
 FMI2_Export fmi2Status coupletInputDerivativeOrder(fmi2Component c, fmi2Integer* order);
 /// Not part of FMI (D. Broman et al., "Determinate composition of FMUs for co-simulation"): the
 /// largest step that will be accepted from here; INFINITY: any.

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How FMI 3.0 sees the variables of a C model: arrays are one variable each, value references are
-// unique over all types, and time, a clock, the event indicators and what turns to the form with
-// residuals are variables too. The description is written and the runtime reads after these rules.
+// The variables of a C model in FMI 3.0: arrays are one variable each, value references are unique
+// over all types, and time, a clock, the event indicators and the parameter that enables the form
+// with residuals are variables too. The description and the runtime follow these rules.
 #pragma once
 
 #include "couplet/interface.h"
 
-// Value references behind those of all numbers, which are cpl_variable.ref.
+// Value references after those of all numbers, which are cpl_variable.ref.
 typedef struct cpli_refs3 {
   uint32_t strings;     // the first String
   uint32_t time;        // the independent variable

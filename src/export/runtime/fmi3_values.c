@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// FMI 3.0 over the instance: values. Arrays come in whole; inside, each element has its reference.
+// FMI 3.0 over the instance: values. Arrays are read and set as a whole; in the model, each element
+// has its reference.
 #include <math.h>
 
 #include "export/runtime/fmi3_refs.h"
@@ -141,7 +142,7 @@ static const fmu_integers booleans = {FMU_BOOLEAN, FMU_BOOL, "Boolean"};
 INTEGERS(Int32, &int32s)
 INTEGERS(Int64, &enumerations)
 
-// Whether this is the parameter that turns to the form with residuals.
+// True for the parameter that enables the form with residuals.
 static bool is_enable(const fmu* f, uint32_t ref) {
   cpli_refs3 refs = refs_of(f);
   return f->cm->at.na > 0 && ref == cpli_refs3_enable(&refs, &f->cm->desc);
@@ -198,7 +199,7 @@ fmi3Status fmi3SetBoolean(fmi3Instance instance, const fmi3ValueReference valueR
   DO(fmu_set_integers(f, __func__, &booleans, refs, nValues, values));
 }
 
-// Types no model in C has: asked for no value at all, they have nothing against it.
+// Types that no model in C has: only calls without any value succeed.
 static fmi3Status no_such(fmi3Instance instance, const char* function, const char* type, size_t n,
                           const fmi3ValueReference* vr) {
   fmu* f = fmu_enter(instance, function, FMU_ANY);
@@ -280,7 +281,7 @@ fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference valueRe
 
 //------------------------------------ clock ------------------------------------
 
-// It ticks when a time event the model asked for has come, until the update that handles it.
+// The clock is active from a time event of the model to the update that handles it.
 fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference valueReferences[],
                         size_t nValueReferences, fmi3Clock values[]) {
   ENTER(FMU_EVENT);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The inside of an FMU that couplet builds: an instance of the C model beside it, and what the FMI
-// functions of every version do with it; fmi2_*.c and fmi3_*.c give that the signatures of the
-// standard. Model exchange talks to the model itself, co-simulation to a stepper made of it.
-// Nothing is global, so that instances in several threads do not meet.
+// The runtime of an FMU that couplet builds: an instance of its C model, and the functions of FMI
+// independently of the version; fmi2_*.c and fmi3_*.c add the signatures of the standard. Model
+// exchange uses the model itself, co-simulation a stepper made of it. Nothing is global, so that
+// instances can be used in several threads.
 // These files are also shipped as sources for model exchange: they need a C compiler, the standard
 // FMI headers and nothing else. Co-simulation has CVODE inside and is in the binary only.
 #pragma once
@@ -19,7 +19,7 @@ extern const cpl_dependency* const cpl_fmu_dependencies;  // Nullable: as the mo
 // Results of functions; the values are those of fmi2Status and fmi3Status.
 typedef enum fmu_status { FMU_OK, FMU_WARNING, FMU_DISCARD, FMU_ERROR } fmu_status;
 
-// Where an instance is in the standard's state machine; functions name the states they may be
+// The states of an instance in the standard's state machine; functions name the states they may be
 // called in.
 enum {
   FMU_INSTANTIATED = 1,
@@ -30,7 +30,7 @@ enum {
   FMU_STEP_FAILED = 32,  // a step was discarded
   FMU_TERMINATED = 64,
   FMU_FAILED = 128,
-  FMU_INTERMEDIATE = 256,  // the importer looks in during a step
+  FMU_INTERMEDIATE = 256,  // a callback of the importer during a step
   FMU_RUNNING = FMU_EVENT | FMU_CONTINUOUS | FMU_STEPPED | FMU_STEP_FAILED,
   FMU_ANY = 511,
   FMU_SETTABLE = FMU_INSTANTIATED | FMU_INITIALIZING | FMU_EVENT | FMU_CONTINUOUS | FMU_STEPPED,
@@ -47,7 +47,7 @@ typedef struct fmu_host {
   /// Hands a message to the importer.
   void (*send)(const struct fmu_host* host, const char* instance, fmu_status status,
                const char* category, const char* text);
-  /// Lets the importer look in at an event inside a step; true: it wants the step to end, at
+  /// Calls the importer at an event inside a step; true: it requests the end of the step, at
   /// *until, or here when that is not later. Nullable.
   bool (*look_in)(const struct fmu_host* host, double t, bool may_return, double* until);
   void* environment;
@@ -77,18 +77,18 @@ typedef struct cpl_fmu_instance {
   bool configuring;  // in configuration mode
   bool dae;          // algebraic variables are set from outside
   // co-simulation
-  double rtol;     // the stepper's; 0: it is to be made anew
+  double rtol;     // the stepper's; 0: it must be made again
   double reached;  // of the last step, successful or not
   // FMU_ORDERS times nu: derivatives of each input where the next step begins, the first one first
   double* input_derivatives;
-  bool* has_curve;      // nu: the stepper has been given a curve for this input
+  bool* has_curve;      // nu: the stepper has a curve for this input
   bool* has_slope;      // nu: and it is not flat
   bool event_mode;      // the importer handles events
-  bool early_return;    // steps may end before the time asked for
+  bool early_return;    // steps may end before the requested time
   bool stop_at_events;  // a step ends at its first event, after the update
   bool leave_events;    // a step ends at its first event, before the update
   bool update_due;      // in event mode: the update of this event is still to be made
-  bool end_wanted;      // the model asked to end the simulation
+  bool end_wanted;      // the model requested the end of the simulation
 } fmu;
 
 //------------------------------------ instance ------------------------------------
@@ -107,7 +107,7 @@ fmu* fmu_enter(void* c, const char* function, unsigned states);
 /// The same for functions of model exchange (`stepping` false) or co-simulation.
 fmu* fmu_enter_kind(void* c, const char* function, unsigned states, bool stepping);
 
-/// What values are asked of: the stepper when there is one, else the model.
+/// The component that has the values: the stepper when there is one, else the model.
 cpl_component* fmu_component(fmu* f);
 
 CPL_PRINTF(4, 5) void fmu_log(fmu* f, fmu_status status, int category, const char* fmt, ...);
@@ -133,10 +133,10 @@ void fmu_drop_model(fmu* f);
 /// FMI 3.0: the number of elements of a variable; 0: no variable has this value reference.
 uint32_t fmu_extent3(const fmu* f, uint32_t ref);
 
-// What integers look like in memory.
+// The types of integers in memory.
 typedef enum fmu_width { FMU_INT32, FMU_INT64, FMU_BOOL } fmu_width;
 
-// A set of cpl_types: what a function may read and write.
+// A set of cpl_types: those that a function may read and write.
 enum {
   FMU_REAL = 1 << CPL_REAL,
   FMU_INTEGER = 1 << CPL_INTEGER,
@@ -163,7 +163,7 @@ fmu_status fmu_get_strings(fmu* f, const char* function, const uint32_t* refs, s
 fmu_status fmu_set_strings(fmu* f, const char* function, const uint32_t* refs, size_t n,
                            const char* const* values);
 
-// A direction in the space of the knowns, and what the unknowns do along it.
+// A direction in the space of the knowns, and the change of the unknowns along it.
 typedef struct fmu_derivative {
   const uint32_t *unknowns, *knowns;
   size_t n_unknowns, n_knowns;
@@ -200,7 +200,7 @@ fmu_status fmu_completed_step(fmu* f, const char* function, bool* event, bool* e
 fmu_status fmu_set_time(fmu* f, const char* function, double time);
 fmu_status fmu_set_states(fmu* f, const char* function, const double* x, size_t n);
 
-// What is read of the model in one go.
+// Vectors that are read as a whole.
 typedef enum fmu_vector { FMU_STATES, FMU_DERIVATIVES, FMU_NOMINALS, FMU_INDICATORS } fmu_vector;
 fmu_status fmu_get_vector(fmu* f, const char* function, fmu_vector which, double* values, size_t n);
 
@@ -215,7 +215,7 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
 
 //------------------------------------ co-simulation ------------------------------------
 
-// co_simulation.c; a build without it has stand-ins that say so (instance.c).
+// co_simulation.c; a build without it has stubs that fail with a message (instance.c).
 
 /// A stepper with the tolerance of f->setup, made of the model in its present state.
 cpl_status fmu_make_stepper(fmu* f);
@@ -226,7 +226,8 @@ cpl_status fmu_set_input(fmu* f, uint32_t input, double value);
 /// Derivatives of continuous inputs at the beginning of the next step, for which they hold.
 fmu_status fmu_set_input_derivatives(fmu* f, const char* function, const uint32_t* refs, size_t n,
                                      const int32_t* orders, const double* values);
-/// Whether the inputs set since the last step cause an event, and how far indicators are beyond it.
+/// *wanted: the inputs set since the last step cause an event; *margin: the distance of indicators
+/// beyond it.
 fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* margin);
 /// A saved state of the stepper as bytes, as cpli_cmodel_serialize() does it for the model.
 size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char* bytes);

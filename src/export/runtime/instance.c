@@ -3,7 +3,7 @@
 //
 // Instances of an exported FMU, independent of the version of FMI: creation, the states of the life
 // cycle and the functions they permit, log categories and messages. In sources for model exchange,
-// stubs at the end of the file stand in for co-simulation.
+// stubs at the end of the file replace co-simulation.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

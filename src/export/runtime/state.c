@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Saved states. One holds all that moves: the model's numbers, sides, memory and texts, and for
-// co-simulation the time; never the history of the integrator, which begins anew at every step, so
-// that going back changes no bit.
+// Saved states. One contains all that changes: the model's numbers, sides, memory and texts, and
+// for co-simulation the time; not the history of the integrator, which restarts at every step, so
+// that a rollback changes no bit.
 #include "export/runtime/fmu.h"
 
 // State in addition to that of the model or stepper. All of it is serialized.
@@ -102,7 +102,7 @@ fmu_status fmu_forget(fmu* f, void** state) {
 
 //------------------------------------ bytes ------------------------------------
 
-// A mark, the GUID, the frame and the derivatives of inputs stand before the bytes of the model or
+// A mark, the GUID, the frame and the derivatives of inputs precede the bytes of the model or
 // stepper.
 static const char mark[8] = "couplet";
 enum { GUID_SIZE = 40 };

@@ -20,8 +20,8 @@ static bool known(fmu* f, const char* function, unsigned types, const char* titl
   return true;
 }
 
-// What may be set when. Before initialisation: everything with a start value; afterwards inputs
-// and tunable parameters, and what is discrete among them only at events.
+// The reason why a variable cannot be set now. Before initialisation: everything with a start
+// value; afterwards inputs and tunable parameters, and what is discrete among them only at events.
 static const char* why_not_set(const fmu* f, const cpl_variable* v) {
   if (f->state == FMU_INSTANTIATED || f->state == FMU_INITIALIZING) {
     return v->has_start ? NULL : "is computed by the model";
@@ -72,7 +72,7 @@ fmu_status fmu_get_reals(fmu* f, const char* function, const uint32_t* refs, siz
   return fmu_result(f, function, part->ops->get_real(part, refs, n, values));
 }
 
-// Masters set their inputs before every step; the stepper is given only those that changed.
+// Masters set their inputs before every step; the stepper receives only those that changed.
 static bool nothing_new(fmu* f, const uint32_t* refs, size_t n, const double* values) {
   if (f->state != FMU_STEPPED) return false;
   for (size_t i = 0; i < n; i++) {
