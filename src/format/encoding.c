@@ -1,25 +1,32 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// UTF-8 is checked by the lengths of its sequences; Windows-1252 is converted by a table for the
-// bytes 0x80 to 0x9f.
+// UTF-8 is checked by the ranges of its bytes (RFC 3629); Windows-1252 is converted by a table for
+// the bytes 0x80 to 0x9f.
 #include "format/encoding.h"
 
-// How many bytes a character has by its first one; 0: it cannot be a first one.
+// The number of bytes of a character by its first one; 0: it cannot be a first one.
 static size_t length_of(unsigned char c) {
   if (c < 0x80) return 1;
   if (c < 0xc2) return 0;
   return c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
 }
 
+// The second byte after some first ones has a smaller range: other values are overlong sequences,
+// surrogates, or beyond U+10FFFF.
+static bool is_second(unsigned char first, unsigned char c) {
+  unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  return c >= low && c <= high;
+}
+
 size_t cpli_utf8_prefix(const char* text, size_t size) {
-  size_t i = 0;
-  while (i < size) {
-    size_t n = length_of((unsigned char)text[i]);
-    if (n == 0 || n > size - i) return i;
-    for (size_t k = 1; k < n; k++)
-      if (((unsigned char)text[i + k] & 0xc0) != 0x80) return i;
-    i += n;
+  const unsigned char* s = (const unsigned char*)text;
+  for (size_t i = 0, n; i < size; i += n) {
+    n = length_of(s[i]);
+    if (n == 0 || n > size - i || (n > 1 && !is_second(s[i], s[i + 1]))) return i;
+    for (size_t k = 2; k < n; k++)
+      if ((s[i + k] & 0xc0) != 0x80) return i;
   }
   return size;
 }

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Text whose bytes are not what its file says: found out, and read as what it most likely is.
+// Text in another encoding than its file declares: detects it and converts it to UTF-8.
 #pragma once
 
 #include "base/base.h"
 
-/// Where the first byte is that is no part of UTF-8; `size` when all is well.
+/// The index of the first byte that is not valid UTF-8; `size` when there is none. Overlong
+/// sequences and surrogates are not valid.
 size_t cpli_utf8_prefix(const char* text, size_t size);
 
 /// The text read as Windows-1252 (which holds ISO-8859-1) in UTF-8; a zero byte follows it.

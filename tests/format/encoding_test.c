@@ -21,7 +21,19 @@ static void finds_what_is_no_utf8(void** state) {
                {"ab\xc3", 2},
                {"\xc0\x80", 0},
                {"a\x80", 1},
-               {"\xf5\x80\x80\x80", 0}};
+               {"\xf5\x80\x80\x80", 0},
+               // the first and the last character of each range, and the bytes next to them
+               {"\xe0\xa0\x80", 3},
+               {"\xe0\x9f\xbf", 0},
+               {"x\xed\x9f\xbf", 4},
+               {"x\xed\xa0\x80", 1},
+               {"\xed\xbf\xbf", 0},
+               {"\xee\x80\x80", 3},
+               {"\xf0\x90\x80\x80", 4},
+               {"yz\xf0\x8f\xbf\xbf", 2},
+               {"\xf4\x8f\xbf\xbf", 4},
+               {"\xf4\x90\x80\x80", 0},
+               {"\xe1\x80\x41", 0}};
   for (size_t i = 0; i < CPLI_COUNT(cases); i++)
     CHECK_INT(cpli_utf8_prefix(cases[i].text, strlen(cases[i].text)), cases[i].good);
 }
