@@ -32,16 +32,23 @@ static void cell(cpli_writer* w, const char* text) {
   cpli_write(w, "</td>");
 }
 
+// The name of an item of an Enumeration; NULL: the value is not that of an item.
+static const char* item_name(const cpl_description* d, const cpl_variable* v) {
+  const cpl_type_def* type = v->declared_type >= 0 ? &d->types[v->declared_type] : NULL;
+  for (int32_t i = 0; type != NULL && i < type->n_items; i++)
+    if ((double)type->items[i].value == v->start) return type->items[i].name;
+  return NULL;
+}
+
 static void start_cell(cpli_writer* w, const cpl_description* d, const cpl_variable* v) {
   cpli_write(w, "<td>");
-  int32_t item = v->has_start && v->declared_type >= 0 ? (int32_t)v->start - 1 : -1;
   if (!v->has_start) {
   } else if (v->type == CPL_STRING) {
     cpli_write_escaped(w, v->start_text != NULL ? v->start_text : "");
   } else if (v->type == CPL_BOOLEAN) {
     cpli_write(w, v->start != 0 ? "true" : "false");
-  } else if (item >= 0 && item < d->types[v->declared_type].n_items) {
-    cpli_write_escaped(w, d->types[v->declared_type].items[item].name);
+  } else if (item_name(d, v) != NULL) {
+    cpli_write_escaped(w, item_name(d, v));
   } else {
     cpli_write_number(w, v->start);
   }
