@@ -374,10 +374,11 @@ cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function)
   return CPL_OK;
 }
 
-// The k-th derivative of a curve at t; those of a curve without polynomial are 0.
+// The k-th derivative of a curve at t; those of a curve without polynomial are 0. As in
+// cpli_curve_at(), t may be earlier than `from` by rounding.
 static double derivative_at(const cpl_curve* curve, double t, int k) {
   if (curve->value != NULL) return k == 0 ? curve->value(curve->user, t) : 0;
-  double sum = 0, dt = t - curve->from;
+  double sum = 0, dt = t > curve->from ? t - curve->from : 0;
   for (int i = curve->order; i >= k; i--) {
     double factor = 1;
     for (int j = 0; j < k; j++) factor *= i - j;

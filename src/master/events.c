@@ -24,15 +24,6 @@ cpl_status cpli_master_propagate(cpli_master* m) {
   return walk_all(m, CPLI_PLAN_INITIAL);
 }
 
-// Whether a continuous value changed by more than rounding, relative to its size now, then and at
-// the last communication points.
-static bool has_jumped(const cpli_master_link* l, double now, double then) {
-  double size = fmax(fabs(now), fabs(then));
-  if (isnan(now) || isnan(then)) return cpli_values_differ(now, then);
-  for (int32_t i = 0; i < l->n_past; i++) size = fmax(size, fabs(l->past[i]));
-  return fabs(now - then) > 1e-9 * size;
-}
-
 cpl_status cpli_master_settle(cpli_master* m) {
   m->touched = false;
   cpl_status st = walk_all(m, CPLI_PLAN_SETTLE);
@@ -40,7 +31,7 @@ cpl_status cpli_master_settle(cpli_master* m) {
     cpli_master_link* l = &m->links[i];
     if (l->discrete || l->n_past == 0) continue;
     double now = cpli_link_value(m, l);
-    if (!has_jumped(l, now, l->past[0])) continue;
+    if (!cpli_link_jumped(l, now, l->past[0])) continue;
     l->past[0] = l->next = now;
     l->n_past = 1;  // it jumped: earlier values are no basis for extrapolation
   }
@@ -65,7 +56,7 @@ static bool has_changed(const cpli_master* m, const cpli_master_link* l) {
   if (is_bytes(l)) return o->version != l->seen_version;
   if (o->type == CPL_CLOCK) return o->integer != 0 && o->version != l->seen_version;
   double now = cpli_link_value(m, l);
-  return l->discrete ? cpli_values_differ(now, l->seen) : has_jumped(l, now, l->seen);
+  return l->discrete ? cpli_values_differ(now, l->seen) : cpli_link_jumped(l, now, l->seen);
 }
 
 static bool inputs_changed(const cpli_master* m, const cpli_master_part* p) {
@@ -291,6 +282,19 @@ static void warn_late(cpli_master* m) {
   }
 }
 
+// The values after an event, from which the next step begins. A loop that is solved once more gives
+// values that differ by rounding: the part goes on from those of its last update. Otherwise an
+// indicator that just changed its sign could change back, and the model would count an event twice.
+static void begin_anew(cpli_master* m) {
+  for (int32_t i = 0; i < m->n_links; i++) {
+    cpli_master_link* l = &m->links[i];
+    if (l->discrete) continue;
+    bool jumped = cpli_link_jumped(l, cpli_link_value(m, l), l->seen);
+    cpli_link_jump(m, l, m->t);
+    if (!jumped) l->past[0] = l->next = l->seen;
+  }
+}
+
 static cpl_status iterate(cpli_master* m, bool once) {
   m->pending = false;
   for (bool open = true; open;) {
@@ -307,7 +311,7 @@ static cpl_status iterate(cpli_master* m, bool once) {
   }
   m->rounds = 0;
   warn_late(m);
-  cpli_master_sample(m, m->t, true);
+  begin_anew(m);
   return CPL_OK;
 }
 

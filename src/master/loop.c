@@ -334,7 +334,24 @@ static cpl_status iterate_fixed(search* k) {
   return st;
 }
 
+// An event at the end of a step is located to rounding. What the values of the loop still change
+// must not undo it.
+static bool ends_with_event(const search* k) {
+  const cpli_master* m = k->m;
+  if (k->plan != &m->plans[CPLI_PLAN_STEP]) return false;
+  for (int32_t i = 1; i <= k->loop->n; i++) {
+    const cpli_step_op* op = k->loop + i;
+    if (op->kind != CPLI_OP_STEP) continue;
+    const cpli_master_part* p = &m->parts[op->part];
+    if (p->stepped && p->result.end == CPL_STEP_EVENT) return true;
+  }
+  return false;
+}
+
 static cpl_status iterate(search* k) {
+  static const double sharp = 1e-4;  // of the tolerance
+  enum { MAX_SHARP = 4 };            // iterations for that
+  int refined = 0;
   cpli_master* m = k->m;
   solver* s = k->s;
   const int32_t* torn = k->plan->items + k->loop->torn;
@@ -346,7 +363,8 @@ static cpl_status iterate(search* k) {
     if (st >= 0) st = around(m, k->plan, k->loop, k->t_end, s);
     if (st != CPL_OK) return st;
     double worst = worst_of(m, torn, s, &where);
-    if (worst <= 1) return CPL_OK;
+    if (worst <= sharp) return CPL_OK;
+    if (worst <= 1 && (!ends_with_event(k) || refined++ == MAX_SHARP)) return CPL_OK;
     if (round == max_rounds || !isfinite(worst)) return end_iteration(k, round + 1, where);
     if (round == 0) choose_units(m, torn, s);
     if (round > 0 && s->depth > 0) push_difference(s);

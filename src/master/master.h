@@ -256,6 +256,9 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
 /// Inputs that a part keeps constant over each step: their values at the communication point.
 void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
                              double* values);
+/// Whether a continuous value changed by more than rounding and the residuals of loops, relative to
+/// its size now, then and at the last communication points.
+bool cpli_link_jumped(const cpli_master_link* l, double now, double then);
 /// Discards the values of a link before t.
 void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t);
 /// Stores the values of links at t; `jump`: discards earlier ones.

@@ -6,6 +6,7 @@
 // accept, then the legacy part takes it, then the parts that predicted their limit. Where a part
 // that rolls back depends on one that does not, it is tried beforehand with extrapolated inputs
 // (probe), and takes the step with those inputs if it does not accept it otherwise.
+#include <float.h>
 #include <math.h>
 
 #include "master/master.h"
@@ -360,6 +361,21 @@ static cpl_status go_back(cpli_master* m, double t_end, bool* again) {
   return CPL_OK;
 }
 
+// Values of a loop that has not converged may show an event that is not there. Where the step was
+// cut again and again for such events, each time by little, it is halved instead.
+static void cut_deeper(cpli_master* m, int32_t tries) {
+  enum { PATIENCE = 8 };
+  if (tries < PATIENCE || !m->iterates || m->blind) return;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    const cpli_master_part* p = &m->parts[i];
+    if (p->stepped && !restores(m, p)) return;
+  }
+  double half = m->t + (m->reach - m->t) / 2;
+  if (!(half - m->t > 4 * DBL_EPSILON * fabs(half))) return;
+  m->reach = half;
+  m->halved = true;
+}
+
 // Several parts can neither roll back nor predict: when one of them stops early, the others may
 // have passed an event.
 static cpl_status check_legacy(cpli_master* m, double t_end) {
@@ -539,6 +555,7 @@ cpl_status cpli_master_step(cpli_master* m, double wanted) {
     if (st != CPL_RETRY) break;
     m->stats.repeated++;
     bool again = false, ends = ends_here(m);
+    if (!ends) cut_deeper(m, tries);
     st = check_legacy(m, target);
     if (st >= 0) st = go_back(m, target, &again);
     if (!again) target = m->reach;

@@ -106,10 +106,20 @@ static cpl_curve through(const double* t, const double* u, int32_t order, double
   return c;
 }
 
+bool cpli_link_jumped(const cpli_master_link* l, double now, double then) {
+  double size = fmax(fabs(now), fabs(then));
+  if (isnan(now) || isnan(then)) return cpli_values_differ(now, then);
+  for (int32_t i = 0; i < l->n_past; i++) size = fmax(size, fabs(l->past[i]));
+  return fabs(now - then) > 1e-9 * size;
+}
+
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known) {
   double ts[CPLI_SAMPLES + 1], us[CPLI_SAMPLES + 1];
   int32_t n = 0, order = m->parts[l->part].order;
+  // after an event the first guess of a loop is constant, and what it changes is rounding
+  if (known && m->iterates && l->n_past == 1 && !cpli_link_jumped(l, l->next, l->past[0]))
+    known = false;
   if (known) ts[n] = t_end, us[n++] = l->next;
   for (int32_t i = 0; i < l->n_past; i++) ts[n] = l->past_t[i], us[n++] = l->past[i];
   if (order > n - 1) order = n - 1;
