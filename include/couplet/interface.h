@@ -338,11 +338,11 @@ typedef struct cpl_break {
 
 typedef struct cpl_model cpl_model;
 
-/// The component and reference of a variable in one of the subsystems of a model.
-typedef struct cpl_subsystem_ref {
-  int32_t piece;
-  uint32_t ref;
-} cpl_subsystem_ref;
+/// Where a variable of a composed component is found.
+typedef struct cpl_route {
+  int32_t component;  ///< its number, e.g. of a subsystem
+  uint32_t ref;       ///< in that component
+} cpl_route;
 
 /// A model split into subsystems, which do not influence each other.
 typedef struct cpl_subsystems {
@@ -351,7 +351,7 @@ typedef struct cpl_subsystems {
   /// The variable with reference r is refs[first[r]] to refs[first[r + 1] - 1]: one of them is
   /// read, all are set (a parameter that several subsystems use).
   const int32_t* first;
-  const cpl_subsystem_ref* refs;
+  const cpl_route* refs;
   uint32_t n_refs;
 } cpl_subsystems;
 

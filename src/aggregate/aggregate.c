@@ -34,36 +34,6 @@ const char* cpli_node_name(const cpli_aggregate* a, int32_t node) {
                       : a->signals[k->var].name;
 }
 
-static bool bad_ref(const cpli_aggregate* a, uint32_t ref) {
-  return ref >= (uint32_t)a->desc->n_vars;
-}
-
-static cpl_status refuse(cpli_aggregate* a, uint32_t ref) {
-  return cpl_fail(a->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: there is no variable %u, or it cannot be used so", a->name, (unsigned)ref);
-}
-
-// Consecutive references of one component are forwarded in one call.
-static size_t run_of(const cpli_aggregate* a, const uint32_t* refs, size_t n, int32_t part,
-                     uint32_t* out) {
-  const cpl_variable* vars = a->parts[part].m->base.desc->vars;
-  int32_t first = a->parts[part].first_var, last = first + a->parts[part].m->base.desc->n_vars;
-  size_t i = 0;
-  for (; i < n && (int32_t)refs[i] >= first && (int32_t)refs[i] < last && i < CPLI_RUN; i++) {
-    out[i] = vars[(int32_t)refs[i] - first].ref;
-  }
-  return i;
-}
-
-// The component of a single reference, and the reference within it.
-static cpl_status locate(cpli_aggregate* a, uint32_t ref, cpl_component** part, uint32_t* inner) {
-  int32_t k = bad_ref(a, ref) ? -1 : cpli_part_of(a, (int32_t)ref);
-  if (k < 0) return refuse(a, ref);
-  run_of(a, &ref, 1, k, inner);
-  *part = &a->parts[k].m->base;
-  return CPL_OK;
-}
-
 // Between events states have the values that were set: nothing has to be computed for them.
 static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
   bool set = a->phase == CPLI_PLAN_CONTINUOUS;
@@ -78,114 +48,52 @@ static cpl_status compute(cpli_aggregate* a) {
   return initial ? cpli_aggregate_settle_start(a) : cpli_evaluate(a);
 }
 
-static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  cpli_aggregate* a = self_of(c);
-  uint32_t inner[CPLI_RUN];
-  cpl_status st = all_set(a, refs, n) ? CPL_OK : compute(a);
-  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
-    int32_t part = cpli_part_of(a, (int32_t)refs[i]);
-    count = 1;
-    if (part < 0) {
-      values[i] = a->value[a->first_signal + (int32_t)refs[i] - a->n_part_vars];
-      continue;
-    }
-    cpl_component* p = &a->parts[part].m->base;
-    count = run_of(a, refs + i, n - i, part, inner);
-    st = p->ops->get_real(p, inner, count, values + i);
-  }
-  return st;
-}
-
 // A coupled input that is set from outside: not its value, but the initial guess of its loop.
 static void guess(cpli_aggregate* a, uint32_t ref, double value) {
   int32_t node = a->node_of[ref];
   if (node >= 0 && a->nodes[node].kind == CPLI_NODE_INPUT) a->settled[node] = value;
 }
 
-static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  cpli_aggregate* a = self_of(c);
-  uint32_t inner[CPLI_RUN];
-  cpl_status st = CPL_OK;
-  for (size_t i = 0, count; i < n && st == CPL_OK; i += count) {
-    if (bad_ref(a, refs[i])) return refuse(a, refs[i]);
-    int32_t part = cpli_part_of(a, (int32_t)refs[i]);
-    count = 1;
-    if (part < 0) {
-      int32_t signal = (int32_t)refs[i] - a->n_part_vars;
-      cpl_signal_kind kind = a->signals[signal].kind;
-      if (kind != CPL_SIGNAL_INPUT && kind != CPL_SIGNAL_PARAMETER) return refuse(a, refs[i]);
-      a->value[a->first_signal + signal] = values[i];
-      continue;
-    }
-    cpl_component* p = &a->parts[part].m->base;
-    count = run_of(a, refs + i, n - i, part, inner);
-    st = p->ops->set_real(p, inner, count, values + i);
-    a->parts[part].stale = true;
-    for (size_t k = i; k < i + count; k++) guess(a, refs[k], values[k]);
+static cpl_status access_signals(cpli_aggregate* a, const cpli_access* run) {
+  double* values = run->values;
+  for (size_t i = 0; i < run->n; i++) {
+    double* own = &a->value[a->first_signal + (int32_t)run->refs[i]];
+    cpl_signal_kind kind = a->signals[run->refs[i]].kind;
+    bool settable = kind == CPL_SIGNAL_INPUT || kind == CPL_SIGNAL_PARAMETER;
+    if (run->type != CPL_REAL || (run->set && !settable))
+      return cpl_fail(a->base.base.ctx, CPL_ERR_INPUT,
+                      "%s: there is no variable %u, or it cannot be used so", a->name,
+                      (unsigned)run->outer[i]);
+    if (run->set) *own = values[i];
+    else values[i] = *own;
   }
-  a->fresh = false;
+  return CPL_OK;
+}
+
+static cpl_status forward(cpl_component* c, const cpli_access* run) {
+  cpli_aggregate* a = self_of(c);
+  if (run->component < 0) return access_signals(a, run);
+  cpli_part* p = &a->parts[run->component];
+  cpl_status st = cpli_access_values(&p->m->base, run);
+  p->stale = p->stale || run->set;
+  for (size_t i = 0; i < run->n && run->set && run->type == CPL_REAL; i++)
+    guess(a, run->outer[i], ((const double*)run->values)[i]);
   return st;
 }
 
-static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              int64_t* values) {
-  cpli_aggregate* a = self_of(c);
-  cpl_status st = compute(a);
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    uint32_t inner;
-    cpl_component* part;
-    st = locate(a, refs[i], &part, &inner);
-    if (st == CPL_OK) st = part->ops->get_integer(part, type, &inner, 1, values + i);
-  }
+// No coupling computes strings and binaries.
+static cpl_status access_values(cpl_component* c, const cpli_access* a) {
+  cpli_aggregate* self = self_of(c);
+  cpli_router r = {NULL, self->shared_desc->routes, (uint32_t)self->desc->n_vars, forward};
+  bool computed = a->type == CPL_REAL ? !all_set(self, a->refs, a->n)
+                                      : a->type != CPL_STRING && a->type != CPL_BINARY;
+  cpl_status st = !a->set && computed ? compute(self) : CPL_OK;
+  if (st == CPL_OK) st = cpli_router_access(&r, c, a);
+  if (a->set) self->fresh = false;
   return st;
 }
 
-static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              const int64_t* values) {
-  cpli_aggregate* a = self_of(c);
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    uint32_t inner;
-    cpl_component* part;
-    st = locate(a, refs[i], &part, &inner);
-    if (st != CPL_OK) break;
-    st = part->ops->set_integer(part, type, &inner, 1, values + i);
-    a->parts[cpli_part_of(a, (int32_t)refs[i])].stale = true;
-  }
-  a->fresh = false;
-  return st;
-}
-
-// Values that no coupling uses: each is forwarded to its component.
-#define DEFINE_PLAIN(get, set, type, const_type)                                                \
-  static cpl_status get(cpl_component* c, const uint32_t* refs, size_t n, type* values) {       \
-    cpli_aggregate* a = self_of(c);                                                             \
-    cpl_status st = CPL_OK;                                                                     \
-    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
-      uint32_t inner;                                                                           \
-      cpl_component* part;                                                                      \
-      st = locate(a, refs[i], &part, &inner);                                                   \
-      if (st == CPL_OK) st = part->ops->get(part, &inner, 1, values + i);                       \
-    }                                                                                           \
-    return st;                                                                                  \
-  }                                                                                             \
-  static cpl_status set(cpl_component* c, const uint32_t* refs, size_t n, const_type* values) { \
-    cpli_aggregate* a = self_of(c);                                                             \
-    cpl_status st = CPL_OK;                                                                     \
-    for (size_t i = 0; i < n && st == CPL_OK; i++) {                                            \
-      uint32_t inner;                                                                           \
-      cpl_component* part;                                                                      \
-      st = locate(a, refs[i], &part, &inner);                                                   \
-      if (st != CPL_OK) break;                                                                  \
-      st = part->ops->set(part, &inner, 1, values + i);                                         \
-      a->parts[cpli_part_of(a, (int32_t)refs[i])].stale = true;                                 \
-    }                                                                                           \
-    a->fresh = false;                                                                           \
-    return st;                                                                                  \
-  }
-DEFINE_PLAIN(get_string, set_string, const char*, const char* const)
-DEFINE_PLAIN(get_binary, set_binary, cpl_binary, const cpl_binary)
+CPLI_DEFINE_VALUE_OPS(access_values)
 
 //------------------------------------ life ------------------------------------
 
@@ -280,7 +188,7 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, a->x);
   cpli_free(ctx, a->value);
   cpli_free(ctx, a->gathered_integers);
-  cpli_shared_desc_release(a->box);
+  cpli_shared_desc_release(a->shared_desc);
   cpli_arena_free(&a->arena);
   cpli_free(ctx, a);
 }
@@ -393,12 +301,9 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
 
-#define COMPONENT_OPS                                                                   \
-  .kind = "aggregate", .destroy = destroy, .setup = setup, .enter_init = enter_init,    \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
-  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string, .get_binary = get_binary,         \
-  .set_binary = set_binary
+#define COMPONENT_OPS                                                                \
+  .kind = "aggregate", .destroy = destroy, .setup = setup, .enter_init = enter_init, \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS
 static const cpl_component_ops component_ops[2] = {
     {COMPONENT_OPS},
     {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
@@ -767,25 +672,21 @@ static cpl_status prepare(maker* k) {
 cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {
   *out = NULL;
   cpli_aggregate* a = cpli_alloc(ctx, 1, sizeof *a);
-  cpli_shared_desc* box = cpli_alloc(ctx, 1, sizeof *box);
-  if (a != NULL && box != NULL) {
-    cpli_arena_init(&a->arena, ctx);
-    cpli_arena_init(&box->arena, ctx);
-    box->ctx = ctx;
-    box->holders = 1;
-    a->box = box;
-    a->desc = &box->desc;
-    a->base.base = (cpl_component){.ops = &component_ops[0], .desc = a->desc, .ctx = ctx};
-    a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def->name);
-  }
-  if (a == NULL || box == NULL || a->name == NULL) {
+  cpli_shared_desc* d = cpli_shared_desc_create(ctx, def->name, "aggregate", sizeof *d);
+  if (a == NULL || d == NULL) {
     destroy_parts(def);
-    if (a != NULL && box != NULL) {
-      destroy(&a->base.base);
-    } else {
-      cpli_free(ctx, a);
-      cpli_free(ctx, box);
-    }
+    cpli_free(ctx, a);
+    cpli_shared_desc_release(d);
+    return cpli_nomem(ctx);
+  }
+  cpli_arena_init(&a->arena, ctx);
+  a->shared_desc = d;
+  a->desc = &d->desc;
+  a->base.base = (cpl_component){.ops = &component_ops[0], .desc = a->desc, .ctx = ctx};
+  a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def->name);
+  if (a->name == NULL) {
+    destroy_parts(def);
+    destroy(&a->base.base);
     return cpli_nomem(ctx);
   }
   maker k = {.a = a, .def = def};

@@ -17,8 +17,8 @@
 #include "couplet/aggregate.h"
 #include "couplet/jacobian.h"
 #include "graph/blocks.h"
-
-enum { CPLI_RUN = 64 };  // references per call of a component
+#include "model/router.h"
+#include "model/shared_desc.h"
 
 typedef enum cpli_node_kind { CPLI_NODE_INPUT, CPLI_NODE_OUTPUT, CPLI_NODE_SIGNAL } cpli_node_kind;
 
@@ -138,21 +138,12 @@ typedef struct cpli_loop_rows {
   bool given;  // values came from the integrator since the last event; else loops are solved
 } cpli_loop_rows;
 
-// A reference-counted description, which may outlive its aggregate.
-typedef struct cpli_shared_desc {
-  cpl_context* ctx;
-  int32_t holders;
-  cpli_arena arena;
-  cpli_names names;
-  cpl_description desc;
-} cpli_shared_desc;
-
 // The data per structure of an aggregate whose components change theirs; those of the current
 // structure are in the aggregate itself.
 typedef struct cpli_variant {
   struct cpli_variant* next;
   const cpl_description** key;  // of the components of variable structure
-  cpli_shared_desc* box;
+  cpli_shared_desc* shared_desc;
   cpl_model_ops ops;
   struct cpli_span {
     int32_t first_state, n_states, first_indicator, n_indicators;
@@ -172,8 +163,8 @@ typedef struct cpli_variant {
 typedef struct cpli_aggregate {
   cpl_model base;
   cpl_model_ops ops;
-  cpli_shared_desc* box;
-  cpl_description* desc;  // = &box->desc
+  cpli_shared_desc* shared_desc;
+  cpl_description* desc;  // = &shared_desc->desc
   cpli_arena arena;
   char* name;
 
@@ -262,8 +253,6 @@ const cpl_description* cpli_aggregate_structure_at(cpl_model* m, int32_t i);
 void cpli_aggregate_lay_out(
     cpli_aggregate* a);  // where each component's variables, states and indicators begin
 cpl_status cpli_aggregate_describe(cpli_aggregate* a);
-cpli_shared_desc* cpli_shared_desc_retain(cpl_model* aggregate);  // increments the reference count
-void cpli_shared_desc_release(cpli_shared_desc* box);             // Nullable
 
 //------------------------------------ structure.c ------------------------------------
 

@@ -160,8 +160,8 @@ typedef struct splitter {
   int32_t* local_part;  // number of each component in its group
   int32_t* used;        // signals of the current group, in the order of their numbers
   int32_t n_used;
-  cpl_subsystem_ref* signal_refs;  // locations of signals, in the order of occurrence
-  int32_t* signal_of;              // the signal of each location
+  cpl_route* signal_refs;  // locations of signals, in the order of occurrence
+  int32_t* signal_of;      // the signal of each location
   size_t n_refs, cap_refs, cap_of;
   bool no_memory;
 } splitter;
@@ -303,7 +303,7 @@ static bool note_signals(splitter* s, int32_t g, uint32_t first) {
     if (!cpli_grow(ctx, (void**)&s->signal_refs, &s->cap_refs, s->n_refs, sizeof *s->signal_refs) ||
         !cpli_grow(ctx, (void**)&s->signal_of, &s->cap_of, s->n_refs, sizeof *s->signal_of))
       return false;
-    s->signal_refs[s->n_refs] = (cpl_subsystem_ref){g, first + (uint32_t)i};
+    s->signal_refs[s->n_refs] = (cpl_route){g, first + (uint32_t)i};
     s->signal_of[s->n_refs++] = s->used[i];
   }
   return true;
@@ -348,7 +348,7 @@ static cpl_status make_piece(splitter* s, int32_t g, const cpl_aggregate_def* co
 }
 
 // Locations of components and their variables: group, and index there.
-static void note_parts(splitter* s, int32_t* first, cpl_subsystem_ref* refs) {
+static void note_parts(splitter* s, int32_t* first, cpl_route* refs) {
   const cpli_aggregate* a = s->a;
   for (int32_t g = 0; g < s->groups.n; g++) {
     uint32_t next = 0;
@@ -357,7 +357,7 @@ static void note_parts(splitter* s, int32_t* first, cpl_subsystem_ref* refs) {
       int32_t begin = a->parts[k].first_var;
       int32_t end = k + 1 < a->n_parts ? a->parts[k + 1].first_var : a->n_part_vars;
       s->local_part[k] = i - s->parts.first[g];
-      for (int32_t v = begin; v < end; v++) refs[v] = (cpl_subsystem_ref){g, next++};
+      for (int32_t v = begin; v < end; v++) refs[v] = (cpl_route){g, next++};
     }
   }
   for (int32_t v = 0; v <= a->n_part_vars; v++) first[v] = v;
@@ -365,15 +365,14 @@ static void note_parts(splitter* s, int32_t* first, cpl_subsystem_ref* refs) {
 
 // Signals follow the variables of components, all locations of one signal together, in the order of
 // groups.
-static bool finish_refs(splitter* s, cpl_subsystems* out, int32_t* first,
-                        cpl_subsystem_ref* part_refs) {
+static bool finish_refs(splitter* s, cpl_subsystems* out, int32_t* first, cpl_route* part_refs) {
   const cpli_aggregate* a = s->a;
   int32_t n = a->n_part_vars;
-  cpl_subsystem_ref* refs = get(s, (size_t)n + s->n_refs, sizeof *refs);
+  cpl_route* refs = get(s, (size_t)n + s->n_refs, sizeof *refs);
   if (s->no_memory) return false;
   for (int32_t v = 0; v < n; v++) {  // a single model has references of its own
-    const cpl_subsystem_ref* at = &part_refs[v];
-    refs[v] = (cpl_subsystem_ref){at->piece, out->models[at->piece]->base.desc->vars[at->ref].ref};
+    const cpl_route* at = &part_refs[v];
+    refs[v] = (cpl_route){at->component, out->models[at->component]->base.desc->vars[at->ref].ref};
   }
   for (size_t i = 0; i < s->n_refs; i++) first[n + 1 + s->signal_of[i]]++;
   for (int32_t i = 0; i < a->n_signals; i++) {
@@ -401,7 +400,7 @@ static cpl_status take_apart(splitter* s, cpl_subsystems* out) {
   size_t n = (size_t)a->n_part_vars;
   if (!prepare(s)) return cpli_nomem(ctx);
   cpl_model** parts = get(s, (size_t)a->n_parts, sizeof *parts);
-  cpl_subsystem_ref* refs = get(s, n, sizeof *refs);
+  cpl_route* refs = get(s, n, sizeof *refs);
   int32_t* first = get(s, n + (size_t)a->n_signals + 2, sizeof *first);
   out->models = get(s, (size_t)s->groups.n, sizeof *out->models);
   if (s->no_memory) return cpli_nomem(ctx);

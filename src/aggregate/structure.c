@@ -155,7 +155,7 @@ static void close_search(search* s) {
 }
 
 static cpl_status keep(search* s, cpl_structure* out) {
-  cpli_arena* arena = &s->a->box->arena;
+  cpli_arena* arena = &s->a->shared_desc->arena;
   int32_t* deps = cpli_arena_alloc(arena, s->n_deps, sizeof *deps);
   uint8_t* kinds = cpli_arena_alloc(arena, s->n_deps, sizeof *kinds);
   if (s->no_memory || deps == NULL || kinds == NULL) return cpli_nomem(s->a->base.base.ctx);
@@ -169,7 +169,7 @@ static cpl_status keep(search* s, cpl_structure* out) {
 
 cpl_status cpli_aggregate_structure(cpli_aggregate* a) {
   size_t n = (size_t)a->n_signals, n_states = (size_t)a->desc->n_states;
-  cpl_unknown* rows = cpli_arena_alloc(&a->box->arena, 2 * n + n_states, sizeof *rows);
+  cpl_unknown* rows = cpli_arena_alloc(&a->shared_desc->arena, 2 * n + n_states, sizeof *rows);
   cpl_structure* out = &a->desc->structure;
   search s = {.a = a};
   bool fine = rows != NULL && open_search(&s);

@@ -27,7 +27,7 @@ static void store_spans(const cpli_aggregate* a, cpli_variant* v) {
 }
 
 static void store(const cpli_aggregate* a, cpli_variant* v) {
-  v->box = a->box;
+  v->shared_desc = a->shared_desc;
   v->ops = a->ops;
   v->n_states = a->n_states, v->n_part_indicators = a->n_part_indicators;
   v->is_state = a->is_state, v->x = a->x;
@@ -42,8 +42,8 @@ static void store(const cpli_aggregate* a, cpli_variant* v) {
 
 static void load(cpli_aggregate* a, cpli_variant* v) {
   a->variant = v;
-  a->box = v->box;
-  a->desc = &v->box->desc;
+  a->shared_desc = v->shared_desc;
+  a->desc = &v->shared_desc->desc;
   a->base.base.desc = a->desc;
   a->ops = v->ops;
   a->n_states = v->n_states, a->n_part_indicators = v->n_part_indicators;
@@ -76,25 +76,16 @@ static cpli_variant* new_variant(cpli_aggregate* a, const cpl_description* const
   return v;
 }
 
-static cpl_status new_box(cpli_aggregate* a) {
-  cpl_context* ctx = a->base.base.ctx;
-  a->box = cpli_alloc(ctx, 1, sizeof *a->box);
-  if (a->box == NULL) return cpli_nomem(ctx);
-  cpli_arena_init(&a->box->arena, ctx);
-  a->box->ctx = ctx;
-  a->box->holders = 1;
-  a->desc = &a->box->desc;
-  return CPL_OK;
-}
-
 // The components' descriptions are those of the key while it is made.
 static cpl_status fill(cpli_aggregate* a) {
   memset(a->plans, 0, sizeof a->plans);
   a->newton = NULL, a->direction = NULL, a->gradients = NULL;
   a->x = NULL;
   a->verified = false;
-  cpl_status st = new_box(a);
-  if (st < 0) return st;
+  a->shared_desc =
+      cpli_shared_desc_create(a->base.base.ctx, a->name, "aggregate", sizeof *a->shared_desc);
+  if (a->shared_desc == NULL) return cpli_nomem(a->base.base.ctx);
+  a->desc = &a->shared_desc->desc;
   cpli_aggregate_lay_out(a);
   return cpli_aggregate_plan(a);
 }
@@ -114,7 +105,7 @@ static void release(cpli_aggregate* a, cpli_variant* v) {
   cpli_gradients_destroy(v->gradients);
   for (size_t i = 0; i < CPLI_COUNT(v->plans); i++) cpli_plan_destroy(v->plans[i]);
   cpli_free(a->base.base.ctx, v->x);
-  cpli_shared_desc_release(v->box);
+  cpli_shared_desc_release(v->shared_desc);
 }
 
 static cpl_status make(cpli_aggregate* a, const cpl_description** key, cpli_variant** out) {
@@ -176,7 +167,7 @@ static cpl_status at(cpli_aggregate* a, int32_t number, cpli_variant** out) {
 const cpl_description* cpli_aggregate_structure_at(cpl_model* m, int32_t i) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpli_variant* v = NULL;
-  return i < count(a) && at(a, i, &v) >= 0 ? &v->box->desc : NULL;
+  return i < count(a) && at(a, i, &v) >= 0 ? &v->shared_desc->desc : NULL;
 }
 
 cpl_status cpli_variants_prepare(cpli_aggregate* a) {

@@ -110,7 +110,6 @@ typedef struct cpli_built {
   cpl_model* prototype;           // the first instance, until it is requested
   cpli_members* draft;            // the same of a system with steppers
   cpli_shared_desc* shared_desc;  // owner of its description
-  cpli_merged* merged;            // likewise
   cpli_modes_plan* modes;         // of a system with modes
   struct cpli_tlm_plan* tlm;      // delay lines. Nullable
   cpl_description desc;           // a copy of it, with the experiment of the definition

@@ -515,7 +515,6 @@ static void destroy(cpl_source* source) {
     cpli_free(ctx, one);
   }
   cpli_shared_desc_release(b->shared_desc);
-  cpli_merged_release(b->merged);
   cpli_tlm_plan_free(b);
   cpli_links_free(&b->links);
   cpli_inputs_release(b);
@@ -629,7 +628,7 @@ static cpl_status build_modes(built* b, const cpli_chain* chain, cpl_source** ou
     return st;
   }
   b->base.ops = &stepper_ops;
-  b->desc = b->modes->shared_desc->desc;
+  b->desc = b->modes->shared_desc->base.desc;
   b->desc.kind = "system";
   take_experiment(b);
   *out = &b->base;
@@ -669,9 +668,9 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
   }
   cpli_warn_starts(b, model ? b->prototype : b->draft->inner);
   if (model) b->varies = b->prototype->ops->structure != NULL;
-  if (model) b->shared_desc = cpli_shared_desc_retain(b->prototype);
+  if (model) b->shared_desc = cpli_shared_desc_retain(((cpli_aggregate*)b->prototype)->shared_desc);
   else b->base.ops = &stepper_ops;
-  b->desc = model ? b->shared_desc->desc : b->merged->desc;
+  b->desc = b->shared_desc->desc;
   b->desc.kind = "system";
   take_experiment(b);
   *out = &b->base;

@@ -96,7 +96,8 @@ static cpl_status make_layout(cpli_built* b, const cpli_members* d, layout* l) {
   return st;
 }
 
-static cpl_status merge(cpli_built* b, const cpli_members* d, const layout* l, cpli_merged** out) {
+static cpl_status merge(cpli_built* b, const cpli_members* d, const layout* l,
+                        cpli_shared_desc** out) {
   cpl_context* ctx = b->base.ctx;
   cpli_merge_part* parts = cpli_alloc(ctx, (size_t)l->n, sizeof *parts);
   if (parts == NULL) return cpli_nomem(ctx);
@@ -113,7 +114,7 @@ static cpl_status merge(cpli_built* b, const cpli_members* d, const layout* l, c
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* d) {
   layout l;
   cpl_status st = make_layout(b, d, &l);
-  if (st >= 0) st = merge(b, d, &l, &b->merged);
+  if (st >= 0) st = merge(b, d, &l, &b->shared_desc);
   free_layout(b, &l);
   return st;
 }
@@ -284,7 +285,7 @@ cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
 }
 
 static cpl_status make_master(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                              const layout* l, cpli_merged* merged, cpl_master_part* parts,
+                              const layout* l, cpli_shared_desc* merged, cpl_master_part* parts,
                               cpl_master_bond* bonds, cpl_stepper** out) {
   cpl_master_def m = cpl_default_master_def();
   int32_t made = 0;
@@ -311,7 +312,7 @@ static cpl_status make_master(cpli_built* b, cpli_members* d, const cpl_stepper_
 }
 
 static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                         const layout* l, cpli_merged* merged, cpl_stepper** out) {
+                         const layout* l, cpli_shared_desc* merged, cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
   cpl_master_part* parts = cpli_alloc(ctx, (size_t)l->n, sizeof *parts);
   cpl_master_bond* bonds = cpli_alloc(ctx, b->def->cosimulation.n_bonds, sizeof *bonds);
@@ -354,7 +355,7 @@ static cpl_status make_independent(cpli_built* b, cpli_members* d, const cpl_ste
     if (st < 0) break;
   }
   if (st >= 0)
-    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->merged,
+    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->shared_desc,
                           NULL, out);
   else
     for (int32_t i = 0; i < made; i++) parts[i]->base.ops->destroy(&parts[i]->base);
@@ -422,19 +423,19 @@ static void find_slots(const cpli_built* b, const layout* l, int32_t* number,
   for (int32_t i = 0; i < l->n; i++) {
     if (number[i] < 0) number[i] = -1 - n++;
   }
-  for (int32_t v = 0; v < b->merged->desc.n_vars; v++) {
-    int32_t part = number[b->merged->part_of_var[v]];
+  for (int32_t v = 0; v < b->shared_desc->desc.n_vars; v++) {
+    int32_t part = number[b->shared_desc->routes[v].component];
     slots[v] = part >= 0 ? (cpli_independent_slot){n, inner++}
-                         : (cpli_independent_slot){-1 - part, b->merged->ref_of_var[v]};
+                         : (cpli_independent_slot){-1 - part, b->shared_desc->routes[v].ref};
   }
 }
 
 static cpl_status make_linked(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
                               const layout* l, cpl_stepper** out) {
-  cpli_merged* merged = NULL;
+  cpli_shared_desc* merged = NULL;
   cpl_status st = merge(b, d, l, &merged);
   if (st >= 0) st = couple(b, d, def, l, merged, out);
-  cpli_merged_release(merged);
+  cpli_shared_desc_release(merged);
   return st;
 }
 
@@ -459,15 +460,16 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
   layout inner = {0};
   int32_t* number = cpli_alloc(ctx, (size_t)l->n, sizeof *number);
   cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n + 1, sizeof(cpl_stepper*));
-  cpli_independent_slot* slots = cpli_alloc(ctx, (size_t)b->merged->desc.n_vars, sizeof *slots);
+  cpli_independent_slot* slots =
+      cpli_alloc(ctx, (size_t)b->shared_desc->desc.n_vars, sizeof *slots);
   int32_t n = 0;
   cpl_status st = number != NULL && parts != NULL && slots != NULL ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = take_linked(b, l, linked, number, &inner);
   if (st >= 0) find_slots(b, l, number, slots);
   if (st >= 0) st = make_all(b, d, def, l, &inner, linked, parts, &n);
   if (st >= 0) {
-    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, n, b->merged, slots,
-                          out);
+    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, n, b->shared_desc,
+                          slots, out);
   } else {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   }
@@ -487,7 +489,7 @@ cpl_status cpli_members_couple(cpli_built* b, cpli_members* d, const cpl_stepper
   if (st < 0) goto done;
   if (is_loose(b, &l)) st = make_independent(b, d, def, &l, out);
   else if (def->one_master || def->solver.restart_each_step || find_linked(b, &l, linked) == l.n)
-    st = couple(b, d, def, &l, b->merged, out);
+    st = couple(b, d, def, &l, b->shared_desc, out);
   else st = couple_linked(b, d, def, &l, linked, out);
 done:
   cpli_free(b->base.ctx, linked);

@@ -273,7 +273,7 @@ void cpli_modes_plan_free(cpli_modes_plan* p) {
     if (source != NULL) source->ops->destroy(source);
     cpl_system_def_destroy(p->modes[k].def);
   }
-  cpli_modes_release(p->shared_desc);
+  cpli_shared_desc_release((cpli_shared_desc*)p->shared_desc);
   for (size_t i = 0; i < p->n_notes; i++) cpli_free(p->ctx, p->notes[i]);
   cpli_free(p->ctx, p->notes);
   cpli_arena_free(&p->arena);

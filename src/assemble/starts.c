@@ -39,7 +39,7 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
 // References of an aggregate are indices of its variables.
 typedef struct noter {
   cpl_component base;
-  cpli_shared_desc* box;
+  cpli_shared_desc* shared_desc;
 } noter;
 
 static cpl_variable* noted(cpl_component* c, uint32_t ref) {
@@ -64,7 +64,7 @@ static cpl_status note_integer(cpl_component* c, cpl_type type, const uint32_t* 
 static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
                               const char* const* values) {
   for (size_t i = 0; i < n; i++) {
-    const char* text = cpli_arena_strdup(&((noter*)c)->box->arena, values[i]);
+    const char* text = cpli_arena_strdup(&((noter*)c)->shared_desc->arena, values[i]);
     if (text == NULL) return cpli_nomem(c->ctx);
     noted(c, refs[i])->start_text = text;
   }
@@ -86,7 +86,7 @@ static cpl_status note_start(cpli_built* b, cpli_functions* f, size_t i, size_t 
   int n = snprintf(name, sizeof name, "%s.%s", m->name.text, s.name.text);
   if (var < 0 || n < 0 || (size_t)n >= sizeof name) return CPL_OK;
   s.name.text = name;
-  noter note = {aggregate->base, ((cpli_aggregate*)aggregate)->box};
+  noter note = {aggregate->base, ((cpli_aggregate*)aggregate)->shared_desc};
   note.base.ops = &noter_ops;
   cpl_status st = cpli_set_start(b, f, &s, &note.base);
   bool input = d->vars[var].causality == CPL_CAUSALITY_INPUT && d->vars[var].type == CPL_REAL;

@@ -56,7 +56,7 @@ cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* sign
 
 // Waves, and inputs of steppers that lines provide, are not inputs of the whole.
 void cpli_tlm_hide(cpli_built* b) {
-  cpl_variable* vars = (cpl_variable*)b->merged->desc.vars;
+  cpl_variable* vars = (cpl_variable*)b->shared_desc->desc.vars;
   for (int32_t i = 0; i < b->tlm->n_interfaces; i++) {
     const cpl_tlm_interface* e = &b->tlm->interfaces[i];
     for (int32_t k = 0; k < CPL_TLM_WIDTH; k++) {
@@ -64,9 +64,9 @@ void cpli_tlm_hide(cpli_built* b) {
       if (e->force[k] < 0) continue;
       snprintf(text, sizeof text, "%s.%s", b->def->models[e->part].name.text,
                b->sources[e->part]->desc->vars[e->force[k]].name);
-      int32_t force = cpl_find_variable(&b->merged->desc, text);
+      int32_t force = cpl_find_variable(&b->shared_desc->desc, text);
       wave_name(e, k, text, sizeof text);
-      int32_t wave = cpl_find_variable(&b->merged->desc, text);
+      int32_t wave = cpl_find_variable(&b->shared_desc->desc, text);
       if (force >= 0) vars[force].causality = CPL_CAUSALITY_LOCAL;
       if (wave >= 0) vars[wave].causality = CPL_CAUSALITY_LOCAL;
     }
@@ -87,10 +87,10 @@ static int32_t inner_variable(const layout* l, const cpl_tlm_interface* i, int32
 // The route of a variable of the aggregate: a part, and the index in its description.
 static void route_of(const layout* l, int32_t var, int32_t* part, int32_t* index) {
   const cpl_variable* v = &l->inner->base.desc->vars[var];
-  cpl_subsystem_ref at = {0, v->ref};
+  cpl_route at = {0, v->ref};
   if (l->subsystems.n > 1) at = l->subsystems.refs[l->subsystems.first[v->ref]];
-  const cpl_description* d = l->parts[at.piece].model->base.desc;
-  *part = at.piece;
+  const cpl_description* d = l->parts[at.component].model->base.desc;
+  *part = at.component;
   for (*index = 0; *index < d->n_vars; (*index)++) {
     if (d->vars[*index].ref == at.ref && d->vars[*index].type == v->type) return;
   }
@@ -224,7 +224,7 @@ static cpl_status take_steppers(layout* l, const cpl_stepper_def* def) {
 // In `merged` a variable belongs to the aggregate or to a stepper; the variables of each are
 // contiguous.
 static cpl_status map_variables(layout* l) {
-  const cpli_merged* m = l->b->merged;
+  const cpli_shared_desc* m = l->b->shared_desc;
   cpl_context* ctx = l->b->base.ctx;
   size_t n = (size_t)m->desc.n_vars, total = 0,
          extra = l->subsystems.n > 1 ? (size_t)l->subsystems.first[l->subsystems.n_refs] : 0;
@@ -232,11 +232,11 @@ static cpl_status map_variables(layout* l) {
   l->refs = cpli_alloc(ctx, n + extra, sizeof *l->refs);
   if (l->first == NULL || l->refs == NULL) return cpli_nomem(ctx);
   for (size_t i = 0; i < n; i++) {
-    int32_t model = l->order[m->part_of_var[i]];
-    uint32_t ref = m->ref_of_var[i];
+    int32_t model = l->order[m->routes[i].component];
+    uint32_t ref = m->routes[i].ref;
     l->first[i] = (int32_t)total;
-    if (model >= 0) l->refs[total++] = (cpl_subsystem_ref){l->part_of_model[model], ref};
-    else if (l->subsystems.n <= 1) l->refs[total++] = (cpl_subsystem_ref){0, ref};
+    if (model >= 0) l->refs[total++] = (cpl_route){l->part_of_model[model], ref};
+    else if (l->subsystems.n <= 1) l->refs[total++] = (cpl_route){0, ref};
     for (int32_t k = model < 0 && l->subsystems.n > 1 ? l->subsystems.first[ref] : INT32_MAX;
          model < 0 && l->subsystems.n > 1 && k < l->subsystems.first[ref + 1]; k++)
       l->refs[total++] = l->subsystems.refs[k];
@@ -280,7 +280,8 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
     serve.n_solvers = def->n_solvers;
     t.serve = &serve;
   }
-  cpli_tlm_layout whole = {b->merged, l->subsystems.n > 1 ? l->inner : NULL, l->first, l->refs};
+  cpli_tlm_layout whole = {b->shared_desc, l->subsystems.n > 1 ? l->inner : NULL, l->first,
+                           l->refs};
   return cpli_tlm_create(b->base.ctx, &t, &whole, out);
 }
 

@@ -42,7 +42,7 @@ typedef struct cpli_lines {
   int32_t* order;          // models in the description
   cpl_tlm_interface* interfaces;
   int32_t* first;
-  cpl_subsystem_ref* refs;
+  cpl_route* refs;
 } cpli_lines;
 
 /// tlm_groups.c: combines connected parts into one part each.

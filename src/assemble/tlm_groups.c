@@ -63,9 +63,9 @@ static int32_t find_part_vars(const groups* g, const cpli_route_end* end, part_v
     return 1;
   }
   for (int32_t k = l->subsystems.first[v->ref]; k < l->subsystems.first[v->ref + 1]; k++) {
-    const cpl_subsystem_ref* at = &l->subsystems.refs[k];
-    const cpl_description* d = l->parts[at->piece].model->base.desc;
-    out[n++] = (part_var){at->piece, index_of(d, at->ref, v->type)};
+    const cpl_route* at = &l->subsystems.refs[k];
+    const cpl_description* d = l->parts[at->component].model->base.desc;
+    out[n++] = (part_var){at->component, index_of(d, at->ref, v->type)};
   }
   return n;
 }
@@ -191,14 +191,14 @@ static void move_interfaces(const groups* g, const cpl_tlm_part* parts) {
 }
 
 static void move_refs(const groups* g, const cpl_tlm_part* parts) {
-  const cpl_description* d = &g->l->b->merged->desc;
+  const cpl_description* d = &g->l->b->shared_desc->desc;
   for (int32_t i = 0; i < d->n_vars; i++) {
     for (int32_t k = g->l->first[i]; k < g->l->first[i + 1]; k++) {
-      cpl_subsystem_ref* r = &g->l->refs[k];
-      int32_t part = r->piece;
-      r->piece = g->slot[part];
+      cpl_route* r = &g->l->refs[k];
+      int32_t part = r->component;
+      r->component = g->slot[part];
       if (g->steppers[part] == NULL) continue;
-      const cpl_stepper* master = parts[r->piece].stepper;
+      const cpl_stepper* master = parts[r->component].stepper;
       int32_t var = cpli_master_find(master, g->steppers[part], r->ref, d->vars[i].type);
       if (var >= 0) r->ref = master->base.desc->vars[var].ref;
     }

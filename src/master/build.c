@@ -405,7 +405,7 @@ cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper**
   return cpli_master_create(ctx, def, NULL, out);
 }
 
-cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
+cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_shared_desc* merged,
                               cpl_stepper** out) {
   *out = NULL;
   cpl_status st = CPL_OK;
@@ -430,7 +430,7 @@ cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_
   if (m->def.order < 0) m->def.order = controlled ? 2 : iterative ? 1 : 0;
   m->base = (cpl_stepper){.base = {.ops = &m->component_ops, .ctx = ctx, .name = m->name},
                           .ops = &m->stepper_ops};
-  if (merged != NULL) m->merged = cpli_merged_hold(merged);
+  if (merged != NULL) m->merged = cpli_shared_desc_retain(merged);
   st = fill(m, def, slot);
   cpli_free(ctx, slot);
   if (st < 0) cpli_master_destroy(&m->base.base);

@@ -27,7 +27,7 @@ typedef struct part {
 
 typedef struct independent {
   cpl_stepper base;
-  cpli_merged* merged;
+  cpli_shared_desc* merged;
   const cpli_independent_slot* slots;  // of each variable
   cpli_cached cached;
   char* name;
@@ -395,7 +395,7 @@ static void destroy(cpl_component* c) {
   cpl_context* ctx = c->ctx;
   for (int32_t i = 0; i < b->n; i++) b->parts[i].s->base.ops->destroy(&b->parts[i].s->base);
   cpli_cached_free(&b->cached);
-  cpli_merged_release(b->merged);
+  cpli_shared_desc_release(b->merged);
   cpli_free(ctx, (void*)b->slots);
   cpli_free(ctx, b->parts);
   cpli_free(ctx, b->memory);
@@ -452,19 +452,19 @@ static bool has_curves(const independent* b) {
   return true;
 }
 
-static void fill(independent* b, cpl_stepper* const* parts, cpli_merged* merged) {
+static void fill(independent* b, cpl_stepper* const* parts, cpli_shared_desc* merged) {
   cpli_heap_init(&b->heap, b->memory, b->n, before, b);
   for (int32_t i = 0; i < b->n; i++) {
     b->parts[i] = (part){.s = parts[i], .coarse = parts[i]->ops->ahead == NULL};
     if (b->parts[i].coarse) b->coarse[b->n_coarse++] = i;
   }
-  b->merged = cpli_merged_hold(merged);
+  b->merged = cpli_shared_desc_retain(merged);
   b->base.ops = &stepper_ops[has_curves(b)][b->n_coarse > 0];
   find_capabilities(b);
 }
 
 cpl_status cpli_independent(cpl_context* ctx, const char* name, cpl_stepper* const* parts,
-                            int32_t n, cpli_merged* merged, const cpli_independent_slot* slots,
+                            int32_t n, cpli_shared_desc* merged, const cpli_independent_slot* slots,
                             cpl_stepper** out) {
   size_t vars = (size_t)merged->desc.n_vars;
   *out = NULL;
@@ -483,9 +483,9 @@ cpl_status cpli_independent(cpl_context* ctx, const char* name, cpl_stepper* con
     return cpli_nomem(ctx);
   }
   for (size_t v = 0; v < vars; v++)
-    own_slots[v] = slots != NULL
-                       ? slots[v]
-                       : (cpli_independent_slot){merged->part_of_var[v], merged->ref_of_var[v]};
+    own_slots[v] =
+        slots != NULL ? slots[v]
+                      : (cpli_independent_slot){merged->routes[v].component, merged->routes[v].ref};
   *b = (independent){.name = own_name,
                      .slots = own_slots,
                      .parts = list,

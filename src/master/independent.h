@@ -16,7 +16,7 @@ typedef struct cpli_independent_slot {
 /// its values are the last ones. The parts belong to *out from here on, also when this function
 /// fails. Nullable: slots, by variable: the parts are in the order of `merged`
 cpl_status cpli_independent(cpl_context* ctx, const char* name, cpl_stepper* const* parts,
-                            int32_t n, cpli_merged* merged, const cpli_independent_slot* slots,
+                            int32_t n, cpli_shared_desc* merged, const cpli_independent_slot* slots,
                             cpl_stepper** out);
 
 /// The part that cannot work ahead; NULL: there is none, or `s` is another kind of stepper.

@@ -11,7 +11,7 @@ int32_t cpli_master_find(const cpl_stepper* master, const cpl_stepper* part, uin
   const cpli_master* m = (const cpli_master*)master;
   const cpl_description* d = master->base.desc;
   for (int32_t i = 0; i < d->n_vars; i++) {
-    if (m->parts[m->merged->part_of_var[i]].s == part && m->merged->ref_of_var[i] == ref &&
+    if (m->parts[m->merged->routes[i].component].s == part && m->merged->routes[i].ref == ref &&
         d->vars[i].type == type)
       return i;
   }

@@ -8,35 +8,11 @@
 #include <stdio.h>
 
 #include "master/independent.h"
+#include "model/router.h"
 
 static cpli_master* master_of(cpl_component* c) { return (cpli_master*)c; }
 
 //------------------------------------ values ------------------------------------
-
-enum { MAX_ROUTED = 256 };  // values routed at a time
-
-// Translates references up to the first one of another part; returns how many.
-static size_t route(const cpli_master* m, const uint32_t* refs, size_t n, uint32_t* out,
-                    cpl_component** part) {
-  int32_t p = m->merged->part_of_var[refs[0]];
-  size_t k = 0;
-  for (; k < n && k < MAX_ROUTED && m->merged->part_of_var[refs[k]] == p; k++)
-    out[k] = m->merged->ref_of_var[refs[k]];
-  *part = &m->parts[p].s->base;
-  return k;
-}
-
-#define ROUTED(CALL)                               \
-  cpli_master* m = master_of(c);                   \
-  uint32_t own[MAX_ROUTED];                        \
-  for (size_t i = 0; i < n;) {                     \
-    cpl_component* p;                              \
-    size_t k = route(m, refs + i, n - i, own, &p); \
-    cpl_status st = CALL;                          \
-    if (st != CPL_OK) return st;                   \
-    i += k;                                        \
-  }                                                \
-  return CPL_OK
 
 // Propagates values set from outside to all parts before a value is read. In an initialisation
 // values may still be missing, so that a failure does not count yet.
@@ -49,70 +25,33 @@ static cpl_status carry_on(cpl_component* c) {
   return CPL_OK;
 }
 
-#define ROUTED_AFTER(BEFORE, CALL) \
-  cpl_status before = BEFORE;      \
-  if (before < 0) return before;   \
-  ROUTED(CALL)
-
-static cpl_status get_real_of(const cpli_master* m, uint32_t var, cpl_component* p,
-                              const uint32_t* refs, size_t n, double* values) {
-  cpl_status st = p->ops->get_real(p, refs, n, values);
-  if (st == CPL_OK && m->running && m->n_constant > 0)
-    cpli_master_show_cached(m, m->merged->part_of_var[var], refs, n, values);
+// A value set from outside at an event time is an event for its part.
+static cpl_status forward(cpl_component* c, const cpli_access* run) {
+  cpli_master* m = master_of(c);
+  cpli_master_part* p = &m->parts[run->component];
+  if (run->set && m->running && p->s->base.can.zero_step) p->pending = m->pending = true;
+  cpl_status st = cpli_access_values(&p->s->base, run);
+  if (st == CPL_OK && !run->set && run->type == CPL_REAL && m->running && m->n_constant > 0)
+    cpli_master_show_cached(m, run->component, run->refs, run->n, run->values);
   return st;
 }
-static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  ROUTED_AFTER(carry_on(c), get_real_of(m, refs[i], p, own, k, values + i));
-}
-static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              int64_t* values) {
-  ROUTED_AFTER(carry_on(c), p->ops->get_integer(p, type, own, k, values + i));
-}
-static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char** values) {
-  ROUTED_AFTER(carry_on(c), p->ops->get_string(p, own, k, values + i));
+
+static cpl_status access_values(cpl_component* c, const cpli_access* a) {
+  cpli_master* m = master_of(c);
+  cpli_router r = {NULL, m->merged->routes, (uint32_t)c->desc->n_vars, forward};
+  cpl_status st = a->set ? CPL_OK : carry_on(c);
+  if (a->set) m->touched = m->running || m->initializes;
+  return st < 0 ? st : cpli_router_access(&r, c, a);
 }
 
-static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
-  ROUTED_AFTER(carry_on(c), p->ops->get_binary(p, own, k, values + i));
-}
-
-// A value set from outside at an event time is an event for its part.
-static void note_set(cpli_master* m, const uint32_t* refs, size_t n) {
-  m->touched = m->running || m->initializes;
-  for (size_t i = 0; i < n && m->running; i++) {
-    cpli_master_part* p = &m->parts[m->merged->part_of_var[refs[i]]];
-    if (p->s->base.can.zero_step) p->pending = m->pending = true;
-  }
-}
-
-static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  note_set(master_of(c), refs, n);
-  ROUTED(p->ops->set_real(p, own, k, values + i));
-}
-static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              const int64_t* values) {
-  note_set(master_of(c), refs, n);
-  ROUTED(p->ops->set_integer(p, type, own, k, values + i));
-}
-static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char* const* values) {
-  note_set(master_of(c), refs, n);
-  ROUTED(p->ops->set_string(p, own, k, values + i));
-}
-
-static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
-                             const cpl_binary* values) {
-  note_set(master_of(c), refs, n);
-  ROUTED(p->ops->set_binary(p, own, k, values + i));
-}
+CPLI_DEFINE_VALUE_OPS(access_values)
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_master* m = (cpli_master*)s;
-  cpl_stepper* p = m->parts[m->merged->part_of_var[ref]].s;
-  uint32_t own = m->merged->ref_of_var[ref];
+  cpl_stepper* p = m->parts[m->merged->routes[ref].component].s;
+  uint32_t own = m->merged->routes[ref].ref;
   m->touched = m->running;
-  m->parts[m->merged->part_of_var[ref]].given = m->running;
+  m->parts[m->merged->routes[ref].component].given = m->running;
   if (p->ops->set_curve != NULL) return p->ops->set_curve(p, own, curve);
   double value =
       curve->value != NULL ? curve->value(curve->user, m->t) : cpli_curve_at(curve, m->t);
@@ -195,7 +134,7 @@ void cpli_master_destroy(cpl_component* c) {
     p->s->base.ops->destroy(&p->s->base);
   }
   for (int32_t i = 0; i < m->n_outs && m->outs != NULL; i++) cpli_free(ctx, m->outs[i].bytes);
-  cpli_merged_release(m->merged);
+  cpli_shared_desc_release(m->merged);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
 }
@@ -309,12 +248,12 @@ static double next_break(cpl_stepper* s, double tolerance) {
 
 static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double* next) {
   cpli_master* m = (cpli_master*)s;
-  const cpli_master_part* p = &m->parts[m->merged->part_of_var[ref]];
+  const cpli_master_part* p = &m->parts[m->merged->routes[ref].component];
   cpl_status st = CPL_OK;
   *since = p->t;
   *next = INFINITY;
   if (p->s->ops->value_time != NULL)
-    st = p->s->ops->value_time(p->s, m->merged->ref_of_var[ref], since, next);
+    st = p->s->ops->value_time(p->s, m->merged->routes[ref].ref, since, next);
   if (p->step > 0) *next = own_point(m, p);
   return st;
 }
@@ -353,14 +292,7 @@ void cpli_master_equip(cpli_master* m) {
                                          .exit_init = exit_init,
                                          .terminate = terminate,
                                          .reset = reset,
-                                         .get_real = get_real,
-                                         .set_real = set_real,
-                                         .get_integer = get_integer,
-                                         .set_integer = set_integer,
-                                         .get_string = get_string,
-                                         .set_string = set_string,
-                                         .get_binary = get_binary,
-                                         .set_binary = set_binary};
+                                         CPLI_VALUE_OPS};
   if (m->base.base.can.save_restore) {
     m->component_ops.save = cpli_master_save;
     m->component_ops.restore = cpli_master_restore;

@@ -142,7 +142,7 @@ typedef struct cpli_master {
   char* name;
   cpli_arena arena;
   cpl_master_def def;
-  struct cpli_merged* merged;  // the description
+  struct cpli_shared_desc* merged;  // the description
   cpli_master_part* parts;
   cpli_out* outs;
   cpli_master_link* links;

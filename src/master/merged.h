@@ -2,22 +2,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // One description of several components: their variables, prefixed with the names of the
-// components. References are indices into it. All instances of a system share it; it has a
-// reference count.
+// components. References are indices into it.
 #pragma once
 
 #include "base/base.h"
 #include "couplet/master.h"
-
-typedef struct cpli_merged {
-  cpl_context* ctx;
-  int32_t ref_count;
-  cpli_arena arena;
-  cpli_names names;
-  cpl_description desc;
-  int32_t* part_of_var;
-  uint32_t* ref_of_var;  // in its part
-} cpli_merged;
+#include "model/shared_desc.h"
 
 typedef struct cpli_merge_part {
   const char* name;
@@ -25,20 +15,18 @@ typedef struct cpli_merge_part {
   bool plain;  // its variables keep their names; those whose names are taken are hidden
 } cpli_merge_part;
 
-/// Owned: *out by the caller, who calls cpli_merged_release().
+/// Owned: *out by the caller, who calls cpli_shared_desc_release().
 cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part* parts,
                       int32_t n_parts, const cpl_master_link* links, int32_t n_links,
-                      cpli_merged** out);
-cpli_merged* cpli_merged_hold(cpli_merged* m);
-void cpli_merged_release(cpli_merged* m);  // Nullable
+                      cpli_shared_desc** out);
 
 /// reach.c: finds the inputs that outputs depend on. `first`: the first variable of each part.
-cpl_status cpli_merged_reach(cpli_merged* m, const cpli_merge_part* parts, int32_t n_parts,
+cpl_status cpli_merged_reach(cpli_shared_desc* m, const cpli_merge_part* parts, int32_t n_parts,
                              const int32_t* first, const cpl_master_link* links, int32_t n_links);
 
 /// cpl_master() with an existing description. The parts are in the order of their names, as they
 /// are in `merged`. Nullable: merged
-cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_merged* merged,
+cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_shared_desc* merged,
                               cpl_stepper** out);
 
 /// lookup.c: the index of the master's variable for a variable of a part; -1: it is hidden there.

@@ -6,7 +6,7 @@
 #include "master/merged.h"
 
 typedef struct walker {
-  cpli_merged* m;
+  cpli_shared_desc* m;
   const cpli_merge_part* parts;
   const int32_t* first;   // variable of each part in the whole
   int32_t* row;           // of each variable in its part's structure, from 1; 0: none; -1: a state
@@ -47,7 +47,7 @@ static void arrive(walker* w, int32_t var) {
 }
 
 static void follow(walker* w, int32_t var) {
-  int32_t p = w->m->part_of_var[var], first = w->first[p], row = w->row[var];
+  int32_t p = w->m->routes[var].component, first = w->first[p], row = w->row[var];
   const cpl_description* d = w->parts[p].desc;
   if (row < 0) return;
   const cpl_unknown* u = row > 0 ? &d->structure.outputs[row - 1] : NULL;
@@ -98,7 +98,7 @@ static cpl_status join_rows(walker* w) {
   return CPL_OK;
 }
 
-cpl_status cpli_merged_reach(cpli_merged* m, const cpli_merge_part* parts, int32_t n_parts,
+cpl_status cpli_merged_reach(cpli_shared_desc* m, const cpli_merge_part* parts, int32_t n_parts,
                              const int32_t* first, const cpl_master_link* links, int32_t n_links) {
   size_t n = (size_t)m->desc.n_vars, outputs = (size_t)m->desc.structure.n_outputs;
   if (outputs == 0 || (double)outputs * (double)n > max_work) return CPL_OK;

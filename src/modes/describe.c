@@ -10,25 +10,15 @@
 
 static int32_t moved(int32_t index, int32_t by) { return index < 0 ? index : index + by; }
 
-static const char* joined(cpli_modes_desc* m, const char* mode, const char* name) {
-  size_t n = strlen(mode), k = strlen(name);
-  char* text = cpli_arena_alloc(&m->arena, n + k + 2, 1);
-  if (text == NULL) return NULL;
-  memcpy(text, mode, n);
-  text[n] = '.';
-  memcpy(text + n + 1, name, k);
-  return text;
-}
-
 static cpl_status add(cpli_modes_desc* m, cpl_variable v, cpli_seen seen) {
-  cpl_description* d = &m->desc;
+  cpl_description* d = &m->base.desc;
   int32_t i = d->n_vars;
   v.ref = (uint32_t)i;
-  if (v.name == NULL) return cpli_nomem(m->ctx);
-  int32_t there = cpli_names_add(&m->names, v.name, i);
-  if (there == CPL_ERR_NOMEM) return cpli_nomem(m->ctx);
+  if (v.name == NULL) return cpli_nomem(m->base.ctx);
+  int32_t there = cpli_names_add(&m->base.names, v.name, i);
+  if (there == CPL_ERR_NOMEM) return cpli_nomem(m->base.ctx);
   if (there != i)
-    return cpl_fail(m->ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", d->name, v.name);
+    return cpl_fail(m->base.ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", d->name, v.name);
   ((cpl_variable*)d->vars)[i] = v;
   m->seen[i] = seen;
   d->n_vars++;
@@ -72,7 +62,7 @@ static cpl_status check_units(cpli_modes_desc* m, const cpl_modes_def* def,
     double factor, offset;
     if (cpli_relate_units(a, b, v->relative_quantity, &factor, &offset) == CPLI_UNITS_SAME)
       continue;
-    return cpl_fail(m->ctx, CPL_ERR_INPUT,
+    return cpl_fail(m->base.ctx, CPL_ERR_INPUT,
                     "%s: %s is in %s in mode %s and in %s in mode %s: convert it there by an "
                     "expression",
                     def->name, from->name, a->name, def->modes[first].name, b->name,
@@ -90,20 +80,20 @@ static cpl_status add_shared(cpli_modes_desc* m, const cpl_description* const* d
   for (int32_t k = n; k-- > 0;) {
     if (from->vars[k] < 0) continue;
     const cpl_variable* inner = &descs[k]->vars[from->vars[k]];
-    v.description = cpli_arena_strdup(&m->arena, inner->description);
+    v.description = cpli_arena_strdup(&m->base.arena, inner->description);
     if (inner->unit >= 0) v.unit = moved(inner->unit, first_unit[k]);
     v.relative_quantity = inner->relative_quantity;
     v.start = inner->start;
     v.has_start = kind != CPLI_SEEN_OBSERVED && inner->has_start;
     v.nominal = inner->nominal;
-    if (v.description == NULL) return cpli_nomem(m->ctx);
+    if (v.description == NULL) return cpli_nomem(m->base.ctx);
   }
   static const struct {
     uint8_t causality, variability;
   } roles[] = {[CPLI_SEEN_PARAMETER] = {CPL_CAUSALITY_PARAMETER, CPL_VARIABILITY_FIXED},
                [CPLI_SEEN_INPUT] = {CPL_CAUSALITY_INPUT, CPL_VARIABILITY_CONTINUOUS},
                [CPLI_SEEN_OBSERVED] = {CPL_CAUSALITY_OUTPUT, CPL_VARIABILITY_CONTINUOUS}};
-  v.name = cpli_arena_strdup(&m->arena, from->name);
+  v.name = cpli_arena_strdup(&m->base.arena, from->name);
   v.causality = roles[kind].causality;
   v.variability = roles[kind].variability;
   return add(m, v, seen);
@@ -120,22 +110,22 @@ static cpl_status add_inner(cpli_modes_desc* m, const cpl_modes_def* def, int32_
     at[i] = -1;
     if (inner->type > CPL_STRING || hidden) continue;
     cpl_variable v = *inner;
-    v.name = joined(m, def->modes[k].name, inner->name);
-    v.description = cpli_arena_strdup(&m->arena, inner->description);
-    if (v.description == NULL) return cpli_nomem(m->ctx);
+    v.name = cpli_shared_desc_join(&m->base, def->modes[k].name, inner->name);
+    v.description = cpli_arena_strdup(&m->base.arena, inner->description);
+    if (v.description == NULL) return cpli_nomem(m->base.ctx);
     v.type = inner->type == CPL_STRING ? CPL_STRING : CPL_REAL;
     v.causality = CPL_CAUSALITY_LOCAL;
     if (v.variability < CPL_VARIABILITY_DISCRETE)
       v.variability = CPL_VARIABILITY_DISCRETE;  // it is absent in other modes
     v.inner_output = false;
     v.mode_dependent = true;
-    at[i] = m->desc.n_vars;
+    at[i] = m->base.desc.n_vars;
     v.unit = moved(inner->unit, unit);
     v.display_unit = moved(inner->display_unit, unit);
     v.declared_type = v.derivative_of = v.alias_of = -1;
     v.array = 0;
     v.start_text =
-        inner->start_text != NULL ? cpli_arena_strdup(&m->arena, inner->start_text) : NULL;
+        inner->start_text != NULL ? cpli_arena_strdup(&m->base.arena, inner->start_text) : NULL;
     v.quantity = NULL;
     st = add(m, v, (cpli_seen){CPLI_SEEN_INNER, inner->type, k, inner->ref});
   }
@@ -143,39 +133,39 @@ static cpl_status add_inner(cpli_modes_desc* m, const cpl_modes_def* def, int32_
 }
 
 static cpl_status add_units(cpli_modes_desc* m, const cpl_description* from) {
-  cpl_description* d = &m->desc;
+  cpl_description* d = &m->base.desc;
   int32_t first = d->n_units;
   for (int32_t i = 0; i < from->n_units; i++) {
     cpl_unit u = from->units[i];
-    u.name = cpli_arena_strdup(&m->arena, u.name);
+    u.name = cpli_arena_strdup(&m->base.arena, u.name);
     u.display_of = moved(u.display_of, first);
-    if (u.name == NULL) return cpli_nomem(m->ctx);
+    if (u.name == NULL) return cpli_nomem(m->base.ctx);
     ((cpl_unit*)d->units)[d->n_units++] = u;
   }
   return CPL_OK;
 }
 
 static cpl_status add_type(cpli_modes_desc* m, const cpl_modes_def* def) {
-  cpl_type_def* type = cpli_arena_alloc(&m->arena, 1, sizeof *type);
-  cpl_enum_item* items = cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof *items);
-  if (type == NULL || items == NULL) return cpli_nomem(m->ctx);
+  cpl_type_def* type = cpli_arena_alloc(&m->base.arena, 1, sizeof *type);
+  cpl_enum_item* items = cpli_arena_alloc(&m->base.arena, (size_t)def->n_modes, sizeof *items);
+  if (type == NULL || items == NULL) return cpli_nomem(m->base.ctx);
   for (int32_t k = 0; k < def->n_modes; k++)
-    items[k] = (cpl_enum_item){cpli_arena_strdup(&m->arena, def->modes[k].name), "", k + 1};
+    items[k] = (cpl_enum_item){cpli_arena_strdup(&m->base.arena, def->modes[k].name), "", k + 1};
   *type = (cpl_type_def){.name = "mode",
                          .quantity = "",
                          .type = CPL_ENUMERATION,
                          .items = items,
                          .n_items = def->n_modes};
-  m->desc.types = type;
-  m->desc.n_types = 1;
+  m->base.desc.types = type;
+  m->base.desc.n_types = 1;
   return CPL_OK;
 }
 
 // Observed variables are assumed to depend on all inputs.
 static cpl_status add_structure(cpli_modes_desc* m) {
-  cpl_description* d = &m->desc;
-  cpl_unknown* rows = cpli_arena_alloc(&m->arena, (size_t)d->n_vars, sizeof *rows);
-  if (rows == NULL) return cpli_nomem(m->ctx);
+  cpl_description* d = &m->base.desc;
+  cpl_unknown* rows = cpli_arena_alloc(&m->base.arena, (size_t)d->n_vars, sizeof *rows);
+  if (rows == NULL) return cpli_nomem(m->base.ctx);
   d->structure.outputs = rows;
   for (int32_t i = 0; i < d->n_vars; i++) {
     if (d->vars[i].causality == CPL_CAUSALITY_OUTPUT)
@@ -187,12 +177,12 @@ static cpl_status add_structure(cpli_modes_desc* m) {
 // Allocates the index maps of the variables of each mode.
 static cpl_status allocate_indices(cpli_modes_desc* m, int32_t n,
                                    const cpl_description* const* descs, int32_t*** at) {
-  *at = cpli_arena_alloc(&m->arena, (size_t)n, sizeof **at);
+  *at = cpli_arena_alloc(&m->base.arena, (size_t)n, sizeof **at);
   for (int32_t k = 0; k < n && *at != NULL; k++) {
-    (*at)[k] = cpli_arena_alloc(&m->arena, (size_t)descs[k]->n_vars, sizeof ***at);
-    if ((*at)[k] == NULL) return cpli_nomem(m->ctx);
+    (*at)[k] = cpli_arena_alloc(&m->base.arena, (size_t)descs[k]->n_vars, sizeof ***at);
+    if ((*at)[k] == NULL) return cpli_nomem(m->base.ctx);
   }
-  return *at != NULL ? CPL_OK : cpli_nomem(m->ctx);
+  return *at != NULL ? CPL_OK : cpli_nomem(m->base.ctx);
 }
 
 static cpl_status allocate(cpli_modes_desc* m, const cpl_modes_def* def,
@@ -204,14 +194,14 @@ static cpl_status allocate(cpli_modes_desc* m, const cpl_modes_def* def,
     vars += (size_t)d->n_vars;
     units += (size_t)d->n_units;
   }
-  m->desc.vars = cpli_arena_alloc(&m->arena, vars, sizeof *m->desc.vars);
-  m->desc.units = cpli_arena_alloc(&m->arena, units, sizeof *m->desc.units);
-  m->seen = cpli_arena_alloc(&m->arena, vars, sizeof *m->seen);
-  *first_unit = cpli_arena_alloc(&m->arena, (size_t)def->n_modes, sizeof **first_unit);
-  if (m->desc.vars == NULL || m->desc.units == NULL || m->seen == NULL || *first_unit == NULL)
-    return cpli_nomem(m->ctx);
-  m->desc.names = &m->names;
-  return cpli_names_init(&m->names, m->ctx, vars);
+  m->base.desc.vars = cpli_arena_alloc(&m->base.arena, vars, sizeof *m->base.desc.vars);
+  m->base.desc.units = cpli_arena_alloc(&m->base.arena, units, sizeof *m->base.desc.units);
+  m->seen = cpli_arena_alloc(&m->base.arena, vars, sizeof *m->seen);
+  *first_unit = cpli_arena_alloc(&m->base.arena, (size_t)def->n_modes, sizeof **first_unit);
+  if (m->base.desc.vars == NULL || m->base.desc.units == NULL || m->seen == NULL ||
+      *first_unit == NULL)
+    return cpli_nomem(m->base.ctx);
+  return cpli_names_init(&m->base.names, m->base.ctx, vars);
 }
 
 static cpl_status fill(cpli_modes_desc* m, const cpl_modes_def* def,
@@ -220,7 +210,7 @@ static cpl_status fill(cpli_modes_desc* m, const cpl_modes_def* def,
   cpl_status st = allocate(m, def, descs, &first_unit);
   if (st >= 0) st = allocate_indices(m, def->n_modes, descs, &at);
   for (int32_t k = 0; k < def->n_modes && st >= 0; k++) {
-    first_unit[k] = m->desc.n_units;
+    first_unit[k] = m->base.desc.n_units;
     st = add_units(m, descs[k]);
   }
   if (st >= 0) st = add_type(m, def);
@@ -247,35 +237,9 @@ static cpl_status fill(cpli_modes_desc* m, const cpl_modes_def* def,
 
 cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
                                const cpl_description* const* descs, cpli_modes_desc** out) {
-  *out = NULL;
-  cpli_modes_desc* m = cpli_alloc(ctx, 1, sizeof *m);
-  if (m == NULL) return cpli_nomem(ctx);
-  m->ctx = ctx;
-  m->ref_count = 1;
-  cpli_arena_init(&m->arena, ctx);
-  m->desc = (cpl_description){.name = cpli_arena_strdup(&m->arena, def->name),
-                              .kind = "modes",
-                              .description = "",
-                              .author = "",
-                              .version = "",
-                              .copyright = "",
-                              .license = "",
-                              .tool = "couplet " CPL_VERSION,
-                              .date = ""};
-  cpl_status st = m->desc.name == NULL ? cpli_nomem(ctx) : fill(m, def, descs);
-  if (st < 0) cpli_modes_release(m);
-  else *out = m;
+  cpli_modes_desc* m = cpli_shared_desc_create(ctx, def->name, "modes", sizeof *m);
+  cpl_status st = m == NULL ? cpli_nomem(ctx) : fill(m, def, descs);
+  if (st < 0) cpli_shared_desc_release((cpli_shared_desc*)m);
+  *out = st < 0 ? NULL : m;
   return st;
-}
-
-cpli_modes_desc* cpli_modes_hold(cpli_modes_desc* m) {
-  m->ref_count++;
-  return m;
-}
-
-void cpli_modes_release(cpli_modes_desc* m) {
-  if (m == NULL || --m->ref_count > 0) return;
-  cpli_names_free(&m->names);
-  cpli_arena_free(&m->arena);
-  cpli_free(m->ctx, m);
 }

@@ -104,7 +104,7 @@ static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
 }
 
 static const cpli_seen* seen_of(const cpli_modes* m, uint32_t ref) {
-  return ref < (uint32_t)m->shared_desc->desc.n_vars ? &m->shared_desc->seen[ref] : NULL;
+  return ref < (uint32_t)m->shared_desc->base.desc.n_vars ? &m->shared_desc->seen[ref] : NULL;
 }
 
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
@@ -322,7 +322,7 @@ static void destroy(cpl_component* c) {
         cpli_free(ctx, mode->transitions[i].others[o].text);
     }
   }
-  cpli_modes_release(m->shared_desc);
+  cpli_shared_desc_release((cpli_shared_desc*)m->shared_desc);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
 }
@@ -423,9 +423,10 @@ static cpl_status take_members(cpli_modes* m, const cpl_modes_def* def) {
   return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
 }
 
-static cpl_status take_box(cpli_modes* m, const cpl_modes_def* def, cpli_modes_desc* shared_desc) {
+static cpl_status take_description(cpli_modes* m, const cpl_modes_def* def,
+                                   cpli_modes_desc* shared_desc) {
   if (shared_desc != NULL) {
-    m->shared_desc = cpli_modes_hold(shared_desc);
+    m->shared_desc = (cpli_modes_desc*)cpli_shared_desc_retain(&shared_desc->base);
     return CPL_OK;
   }
   const cpl_description** descs =
@@ -460,7 +461,7 @@ static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_
   m->base.base.name = cpli_arena_strdup(&m->arena, def->name);
   st = m->base.base.name == NULL ? cpli_nomem(ctx) : take_members(m, def);
   if (st < 0 && m->modes == NULL) destroy_members(def, is_model);
-  if (st >= 0) st = take_box(m, def, shared_desc);
+  if (st >= 0) st = take_description(m, def, shared_desc);
   if (st >= 0) st = cpli_modes_prepare(m, def);
   if (st >= 0) *out = m;
   else destroy(&m->base.base);
@@ -473,7 +474,7 @@ cpl_status cpli_modes_create(cpl_context* ctx, const cpl_modes_def* def,
   cpl_status st = create(ctx, def, shared_desc, false, &m);
   *out = NULL;
   if (st < 0) return st;
-  m->base.base.desc = &m->shared_desc->desc;
+  m->base.base.desc = &m->shared_desc->base.desc;
   make_stepper(m);
   *out = &m->base;
   return CPL_OK;

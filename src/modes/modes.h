@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "couplet/modes.h"
+#include "model/shared_desc.h"
 
 // A value of a type other than Real.
 typedef struct cpli_other {
@@ -116,13 +117,9 @@ typedef struct cpli_seen {
   uint32_t ref;  // in that mode
 } cpli_seen;
 
-// The description, shared by all instances by a reference count.
+// The description, shared by all instances.
 typedef struct cpli_modes_desc {
-  cpl_context* ctx;
-  int32_t ref_count;
-  cpli_arena arena;
-  cpli_names names;
-  cpl_description desc;
+  cpli_shared_desc base;
   cpl_description* of_mode;  // of a model in each mode: the same variables
   cpli_seen* seen;           // by variable
 } cpli_modes_desc;
@@ -177,11 +174,9 @@ cpl_status cpli_set_number(cpl_component* c, const cpli_modes_read* to, double v
 //------------------------------------ describe.c ------------------------------------
 
 /// Uses only the descriptions of the modes, not the steppers of `def`.
-/// Owned: *out by the caller, who calls cpli_modes_release().
+/// Owned: *out by the caller, who calls cpli_shared_desc_release() for its base.
 cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
                                const cpl_description* const* descs, cpli_modes_desc** out);
-cpli_modes_desc* cpli_modes_hold(cpli_modes_desc* shared_desc);
-void cpli_modes_release(cpli_modes_desc* shared_desc);  // Nullable
 
 //------------------------------------ modes.c ------------------------------------
 

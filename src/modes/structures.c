@@ -22,7 +22,7 @@ typedef struct maker {
 
 static int32_t first_of(const cpli_modes_desc* shared_desc, cpli_seen_kind kind) {
   int32_t i = 0;
-  while (i < shared_desc->desc.n_vars && shared_desc->seen[i].kind != kind) i++;
+  while (i < shared_desc->base.desc.n_vars && shared_desc->seen[i].kind != kind) i++;
   return i;
 }
 
@@ -59,12 +59,12 @@ static cpl_unknown translate(maker* k, int32_t to, int32_t var, const cpl_unknow
 }
 
 static cpl_status note(maker* k, int32_t mode) {
-  cpli_arena* arena = &k->shared_desc->arena;
+  cpli_arena* arena = &k->shared_desc->base.arena;
   const cpl_structure* s = &k->from->structure;
   size_t vars = (size_t)k->from->n_vars;
   k->known_at = cpli_arena_alloc(arena, vars, sizeof *k->known_at);
   k->row = cpli_arena_alloc(arena, 2 * vars, sizeof(cpl_unknown*));
-  if (k->known_at == NULL || k->row == NULL) return cpli_nomem(k->shared_desc->ctx);
+  if (k->known_at == NULL || k->row == NULL) return cpli_nomem(k->shared_desc->base.ctx);
   k->initial = k->row + vars;
   note_known(k, mode);
   cpli_note_rows(k->from, s->derivatives, s->n_derivatives, k->row);
@@ -83,10 +83,10 @@ static size_t max_deps(const maker* k, int32_t var) {
 }
 
 static cpl_status allocate(maker* k, int32_t mode, cpl_description* out) {
-  cpli_arena* arena = &k->shared_desc->arena;
+  cpli_arena* arena = &k->shared_desc->base.arena;
   const cpl_description* d = k->from;
   size_t states = (size_t)d->n_states, deps = 0;
-  size_t outputs = (size_t)k->shared_desc->desc.structure.n_outputs;
+  size_t outputs = (size_t)k->shared_desc->base.desc.structure.n_outputs;
   for (int32_t i = 0; i < k->def->n_observed; i++)
     deps += max_deps(k, k->def->observed[i].vars[mode]);
   for (int32_t i = 0; i < d->n_states; i++) deps += max_deps(k, d->derivatives[i]);
@@ -95,7 +95,7 @@ static cpl_status allocate(maker* k, int32_t mode, cpl_description* out) {
   k->deps = cpli_arena_alloc(arena, deps, sizeof *k->deps);
   k->kinds = cpli_arena_alloc(arena, deps, sizeof *k->kinds);
   if (rows == NULL || numbers == NULL || k->deps == NULL || k->kinds == NULL)
-    return cpli_nomem(k->shared_desc->ctx);
+    return cpli_nomem(k->shared_desc->base.ctx);
   out->structure = (cpl_structure){.outputs = rows,
                                    .initial = rows + outputs,
                                    .derivatives = rows + 2 * outputs,
@@ -137,7 +137,7 @@ static void add_states(maker* k, cpl_description* out) {
 }
 
 static cpl_status describe(maker* k, int32_t mode, cpl_description* out) {
-  *out = k->shared_desc->desc;
+  *out = k->shared_desc->base.desc;
   out->n_indicators = k->from->n_indicators;
   out->n_constraints = k->from->n_constraints;
   cpl_status st = note(k, mode);
@@ -151,9 +151,9 @@ static cpl_status describe(maker* k, int32_t mode, cpl_description* out) {
 cpl_status cpli_modes_structures(cpli_modes_desc* shared_desc, const cpl_modes_def* def,
                                  const cpl_description* const* descs, int32_t* const* at) {
   cpl_status st = CPL_OK;
-  shared_desc->of_mode =
-      cpli_arena_alloc(&shared_desc->arena, (size_t)def->n_modes, sizeof *shared_desc->of_mode);
-  if (shared_desc->of_mode == NULL) return cpli_nomem(shared_desc->ctx);
+  shared_desc->of_mode = cpli_arena_alloc(&shared_desc->base.arena, (size_t)def->n_modes,
+                                          sizeof *shared_desc->of_mode);
+  if (shared_desc->of_mode == NULL) return cpli_nomem(shared_desc->base.ctx);
   for (int32_t k = 0; k < def->n_modes && st >= 0; k++) {
     maker one = {.shared_desc = shared_desc, .def = def, .from = descs[k], .at = at[k]};
     st = describe(&one, k, &shared_desc->of_mode[k]);

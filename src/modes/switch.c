@@ -287,7 +287,7 @@ static cpl_status observe(cpli_modes* m, double* out) {
 
 // Logs every switch and the jumps of observed variables (--log-level info).
 static void log_jumps(cpli_modes* m, int32_t from) {
-  const cpl_description* d = &m->shared_desc->desc;
+  const cpl_description* d = &m->shared_desc->base.desc;
   cpl_context* ctx = m->base.base.ctx;
   cpl_log(ctx, CPL_LOG_INFO, m->base.base.name, "t=%.12g: from mode %s to mode %s", m->t,
           m->modes[from].name, m->modes[m->active].name);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "model/input_curve.h"
+#include "model/router.h"
 #include "solver/integrated.h"
 
 enum { MAX_ROUNDS = 1000 };  // per event iteration
@@ -348,43 +349,16 @@ static cpl_status before_set(cpli_integrate* s) {
   return enter_event_mode(s);
 }
 
-static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  cpl_status st = cpli_curves_refresh((cpli_integrate*)c);
-  return st != CPL_OK ? st : cpli_model_of(c)->ops->get_real(cpli_model_of(c), refs, n, values);
+// Inputs that are curves have no influence on strings and binaries.
+static cpl_status access_values(cpl_component* c, const cpli_access* a) {
+  cpli_integrate* s = (cpli_integrate*)c;
+  bool follows = a->type != CPL_STRING && a->type != CPL_BINARY;
+  cpl_status st = a->set ? before_set(s) : follows ? cpli_curves_refresh(s) : CPL_OK;
+  return st != CPL_OK ? st : cpli_access_values(cpli_model_of(c), a);
 }
-static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              int64_t* values) {
-  cpl_status st = cpli_curves_refresh((cpli_integrate*)c);
-  return st != CPL_OK ? st
-                      : cpli_model_of(c)->ops->get_integer(cpli_model_of(c), type, refs, n, values);
-}
-static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char** values) {
-  return cpli_model_of(c)->ops->get_string(cpli_model_of(c), refs, n, values);
-}
-static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  cpl_status st = before_set((cpli_integrate*)c);
-  return st < 0 ? st : cpli_model_of(c)->ops->set_real(cpli_model_of(c), refs, n, values);
-}
-static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              const int64_t* values) {
-  cpl_status st = before_set((cpli_integrate*)c);
-  return st < 0 ? st : cpli_model_of(c)->ops->set_integer(cpli_model_of(c), type, refs, n, values);
-}
-static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char* const* values) {
-  cpl_status st = before_set((cpli_integrate*)c);
-  return st < 0 ? st : cpli_model_of(c)->ops->set_string(cpli_model_of(c), refs, n, values);
-}
-// Called only for models whose description has a Binary variable.
-static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
-  return cpli_model_of(c)->ops->get_binary(cpli_model_of(c), refs, n, values);
-}
-static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
-                             const cpl_binary* values) {
-  cpl_status st = before_set((cpli_integrate*)c);
-  return st < 0 ? st : cpli_model_of(c)->ops->set_binary(cpli_model_of(c), refs, n, values);
-}
+
+CPLI_DEFINE_VALUE_OPS(access_values)
+
 static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                               const uint32_t* knowns, size_t n_knowns, const double* seed,
                               double* sensitivity) {
@@ -468,12 +442,9 @@ static void destroy(cpl_component* c) {
 
 //------------------------------------ create ------------------------------------
 
-#define COMMON_OPS                                                                      \
-  .kind = "integrate", .destroy = destroy, .setup = setup, .enter_init = enter_init,    \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
-  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string, .get_binary = get_binary,         \
-  .set_binary = set_binary
+#define COMMON_OPS                                                                   \
+  .kind = "integrate", .destroy = destroy, .setup = setup, .enter_init = enter_init, \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS
 #define ROLLBACK_OPS \
   .save = cpli_integrate_save, .restore = cpli_integrate_restore, .forget = cpli_integrate_forget
 

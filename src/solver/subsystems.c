@@ -194,9 +194,9 @@ static cpl_status run_of(subsystems* p, const uint32_t* refs, size_t n, cpl_comp
   for (*count = 0; *count < n && *count < RUN; ++*count) {
     uint32_t ref = refs[*count];
     if (ref >= p->map.n_refs) return refuse(p, ref);
-    const cpl_subsystem_ref* at = &p->map.refs[p->map.first[ref]];
-    if (subsystem >= 0 && at->piece != subsystem) break;
-    subsystem = at->piece;
+    const cpl_route* at = &p->map.refs[p->map.first[ref]];
+    if (subsystem >= 0 && at->component != subsystem) break;
+    subsystem = at->component;
     inner[*count] = at->ref;
   }
   return present(p, subsystem, c);
@@ -253,17 +253,17 @@ static cpl_status set_one(subsystems* p, uint32_t ref, cpl_type type, const void
   if (ref >= p->map.n_refs) return refuse(p, ref);
   cpl_status st = CPL_OK;
   for (int32_t k = p->map.first[ref]; k < p->map.first[ref + 1] && st >= 0; k++) {
-    const cpl_subsystem_ref* at = &p->map.refs[k];
+    const cpl_route* at = &p->map.refs[k];
     cpl_component* c;
-    st = present(p, at->piece, &c);
+    st = present(p, at->component, &c);
     if (st < 0) return st;
     if (type == CPL_REAL) st = c->ops->set_real(c, &at->ref, 1, value);
     else if (type == CPL_STRING) st = c->ops->set_string(c, &at->ref, 1, value);
     else if (type == CPL_BINARY) st = c->ops->set_binary(c, &at->ref, 1, value);
     else st = c->ops->set_integer(c, type, &at->ref, 1, value);
     if (!p->running) continue;
-    take_outcome(p, at->piece);
-    cpli_heap_sort_in(&p->heap, at->piece);
+    take_outcome(p, at->component);
+    cpli_heap_sort_in(&p->heap, at->component);
   }
   return st;
 }
@@ -303,7 +303,7 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
   if (ref >= p->map.n_refs) return refuse(p, ref);
   cpl_status st = CPL_OK;
   for (int32_t k = p->map.first[ref]; k < p->map.first[ref + 1] && st >= 0; k++) {
-    cpl_stepper* s = &p->steppers[p->map.refs[k].piece]->base;
+    cpl_stepper* s = &p->steppers[p->map.refs[k].component]->base;
     st = s->ops->set_curve(s, p->map.refs[k].ref, curve);
   }
   return st;

@@ -379,30 +379,15 @@ static int32_t var_of_ref(const cpl_description* d, uint32_t ref) {
   return 0;
 }
 
-static cpl_status copy_map(cpli_tlm* m, const int32_t* first, const cpl_subsystem_ref* refs) {
+static cpl_status copy_map(cpli_tlm* m, const int32_t* first, const cpl_route* refs) {
   size_t n = (size_t)m->merged->desc.n_vars;
   int32_t* own = cpli_arena_alloc(&m->arena, n + 1, sizeof *own);
-  cpl_subsystem_ref* copied = cpli_arena_alloc(&m->arena, (size_t)first[n], sizeof *copied);
+  cpl_route* copied = cpli_arena_alloc(&m->arena, (size_t)first[n], sizeof *copied);
   if (own == NULL || copied == NULL) return cpli_nomem(m->base.base.ctx);
   memcpy(own, first, (n + 1) * sizeof *own);
   if (first[n] > 0) memcpy(copied, refs, (size_t)first[n] * sizeof *copied);
-  m->first = own;
-  m->refs = copied;
-  return CPL_OK;
-}
-
-static cpl_status plain_map(cpli_tlm* m) {
-  size_t n = (size_t)m->merged->desc.n_vars;
-  int32_t* first = cpli_arena_alloc(&m->arena, n + 1, sizeof *first);
-  cpl_subsystem_ref* refs = cpli_arena_alloc(&m->arena, n, sizeof *refs);
-  if (first == NULL || refs == NULL) return cpli_nomem(m->base.base.ctx);
-  for (size_t i = 0; i < n; i++) {
-    first[i] = (int32_t)i;
-    refs[i] = (cpl_subsystem_ref){m->merged->part_of_var[i], m->merged->ref_of_var[i]};
-  }
-  first[n] = (int32_t)n;
-  m->first = first;
-  m->refs = refs;
+  m->router.first = own;
+  m->router.routes = copied;
   return CPL_OK;
 }
 
@@ -425,7 +410,8 @@ static cpl_status describe(cpli_tlm* m, const cpl_tlm_def* def, const translatio
   if (st >= 0) st = cpli_merge(ctx, m->name, parts, m->n_parts, links, n, &m->merged);
   cpli_free(ctx, parts);
   cpli_free(ctx, links);
-  return st < 0 ? st : plain_map(m);
+  if (st >= 0) m->router.routes = m->merged->routes;
+  return st;
 }
 
 cpl_status cpli_tlm_build(cpli_tlm* m, const cpl_tlm_def* def, const cpli_tlm_layout* layout) {
@@ -436,11 +422,15 @@ cpl_status cpli_tlm_build(cpli_tlm* m, const cpl_tlm_def* def, const cpli_tlm_la
   if (st >= 0) st = take_ends(m, def, t);
   if (st >= 0 && layout == NULL) st = describe(m, def, t);
   if (st >= 0 && layout != NULL) {
-    m->merged = cpli_merged_hold(layout->merged);
+    m->merged = cpli_shared_desc_retain(layout->merged);
     st = copy_map(m, layout->first, layout->refs);
   }
   cpli_free(ctx, t);
-  if (st >= 0) m->base.base.desc = &m->merged->desc;
+  if (st >= 0) {
+    m->base.base.desc = &m->merged->desc;
+    m->router.n = (uint32_t)m->merged->desc.n_vars;
+    m->router.forward = cpli_tlm_forward;
+  }
   if (st >= 0 && def->processes) st = cpli_tlm_start_processes(m);
   if (st >= 0 && def->serve != NULL) st = cpli_remote_open(m, def);
   return st < 0 ? st : cpli_pool_create(m);

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The parts of the creation of a stepper with delay lines: memory, parts, line ends, description,
+// processes. tlm.c has the operations of the stepper.
 #pragma once
 
 #include "tlm/tlm.h"
@@ -15,3 +18,6 @@ void cpli_tlm_unshare(cpli_tlm* m);
 /// Starts a process for every part; ends the processes and destroys what remains here.
 cpl_status cpli_tlm_start_processes(cpli_tlm* m);
 void cpli_tlm_join(cpli_tlm* m);
+
+/// Executes a get or set of values in one part (tlm.c).
+cpl_status cpli_tlm_forward(cpl_component* c, const cpli_access* run);

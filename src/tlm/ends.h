@@ -31,10 +31,10 @@ uint64_t cpli_hash(uint64_t h, const void* data, size_t n);
 /// their order, then others; `first` and `refs` are the routes of the variables of `merged`.
 /// `whole` is destroyed after the parts, also when this fails. The arrays are copied.
 typedef struct cpli_tlm_layout {
-  cpli_merged* merged;
+  cpli_shared_desc* merged;
   cpl_model* whole;
   const int32_t* first;
-  const cpl_subsystem_ref* refs;
+  const cpl_route* refs;
 } cpli_tlm_layout;
 
 cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,

@@ -153,28 +153,10 @@ static cpl_status enter_init(cpl_component* c) { return INNER->ops->enter_init(I
 static cpl_status exit_init(cpl_component* c) { return INNER->ops->exit_init(INNER); }
 static cpl_status terminate(cpl_component* c) { return INNER->ops->terminate(INNER); }
 static cpl_status reset(cpl_component* c) { return INNER->ops->reset(INNER); }
-static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  return INNER->ops->get_real(INNER, refs, n, values);
+static cpl_status access_values(cpl_component* c, const cpli_access* a) {
+  return cpli_access_values(INNER, a);
 }
-static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  return INNER->ops->set_real(INNER, refs, n, values);
-}
-static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              int64_t* values) {
-  return INNER->ops->get_integer(INNER, type, refs, n, values);
-}
-static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              const int64_t* values) {
-  return INNER->ops->set_integer(INNER, type, refs, n, values);
-}
-static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char** values) {
-  return INNER->ops->get_string(INNER, refs, n, values);
-}
-static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char* const* values) {
-  return INNER->ops->set_string(INNER, refs, n, values);
-}
+CPLI_DEFINE_VALUE_OPS(access_values)
 static void destroy(cpl_component* c) {
   if (c != NULL) INNER->ops->destroy(INNER);
 }
@@ -200,12 +182,7 @@ static const cpl_component_ops component_ops = {.kind = "tlm part",
                                                 .exit_init = exit_init,
                                                 .terminate = terminate,
                                                 .reset = reset,
-                                                .get_real = get_real,
-                                                .set_real = set_real,
-                                                .get_integer = get_integer,
-                                                .set_integer = set_integer,
-                                                .get_string = get_string,
-                                                .set_string = set_string};
+                                                CPLI_VALUE_OPS};
 static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
 static const cpl_stepper_ops plain_ops = {.step = step};
 

@@ -28,7 +28,7 @@ static void destroy(cpl_component* c) {
     cpli_wave_free(&m->ends[i].filtered);
   }
   if (m->whole != NULL) m->whole->base.ops->destroy(&m->whole->base);
-  cpli_merged_release(m->merged);
+  cpli_shared_desc_release(m->merged);
   cpli_tlm_unshare(m);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
@@ -91,106 +91,20 @@ static cpl_status reset(cpl_component* c) {
 
 //------------------------------------ values ------------------------------------
 
-static const cpl_subsystem_ref* route_of(const cpli_tlm* m, uint32_t var, int32_t* n) {
-  *n = m->first[var + 1] - m->first[var];
-  return &m->refs[m->first[var]];
-}
-
-// A value that several parts have is read from the first and set in all. Consecutive references
-// into the same part are read in one call.
-static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+// A value that several parts have is read from the first and set in all. The present interval ends
+// before a part takes over new values.
+cpl_status cpli_tlm_forward(cpl_component* c, const cpli_access* run) {
   cpli_tlm* m = (cpli_tlm*)c;
-  uint32_t inner[64];
-  cpl_status st = CPL_OK;
-  for (size_t i = 0, k; i < n && st >= 0; i += k) {
-    int32_t count, part = route_of(m, refs[i], &count)->piece;
-    for (k = 0; i + k < n && k < CPLI_COUNT(inner); k++) {
-      const cpl_subsystem_ref* at = route_of(m, refs[i + k], &count);
-      if (at->piece != part) break;
-      inner[k] = at->ref;
-    }
-    cpl_component* p = &m->parts[part].s->base;
-    st = p->ops->get_real(p, inner, k, values + i);
-  }
-  return st;
+  cpli_tlm_part* p = &m->parts[run->component];
+  if (run->set) p->dirty = p->dirty || (m->running && p->is_model);
+  return cpli_access_values(&p->s->base, run);
 }
 
-static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              int64_t* values) {
-  cpli_tlm* m = (cpli_tlm*)c;
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) {
-    int32_t count;
-    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
-    cpl_component* p = &m->parts[at->piece].s->base;
-    st = p->ops->get_integer(p, type, &at->ref, 1, &values[i]);
-  }
-  return st;
+static cpl_status access_values(cpl_component* c, const cpli_access* a) {
+  return cpli_router_access(&((cpli_tlm*)c)->router, c, a);
 }
 
-static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char** values) {
-  cpli_tlm* m = (cpli_tlm*)c;
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) {
-    int32_t count;
-    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
-    cpl_component* p = &m->parts[at->piece].s->base;
-    st = p->ops->get_string(p, &at->ref, 1, &values[i]);
-  }
-  return st;
-}
-
-// The present interval ends before a part takes over new values.
-static cpl_component* to_be_set(cpli_tlm* m, const cpl_subsystem_ref* at) {
-  cpli_tlm_part* p = &m->parts[at->piece];
-  p->dirty = p->dirty || (m->running && p->is_model);
-  return &p->s->base;
-}
-
-static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  cpli_tlm* m = (cpli_tlm*)c;
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n; i++) {
-    int32_t count;
-    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
-    for (int32_t k = 0; k < count && st >= 0; k++) {
-      cpl_component* p = to_be_set(m, &at[k]);
-      st = p->ops->set_real(p, &at[k].ref, 1, &values[i]);
-    }
-  }
-  return st;
-}
-
-static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              const int64_t* values) {
-  cpli_tlm* m = (cpli_tlm*)c;
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n; i++) {
-    int32_t count;
-    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
-    for (int32_t k = 0; k < count && st >= 0; k++) {
-      cpl_component* p = to_be_set(m, &at[k]);
-      st = p->ops->set_integer(p, type, &at[k].ref, 1, &values[i]);
-    }
-  }
-  return st;
-}
-
-static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char* const* values) {
-  cpli_tlm* m = (cpli_tlm*)c;
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n; i++) {
-    int32_t count;
-    const cpl_subsystem_ref* at = route_of(m, refs[i], &count);
-    for (int32_t k = 0; k < count && st >= 0; k++) {
-      cpl_component* p = to_be_set(m, &at[k]);
-      st = p->ops->set_string(p, &at[k].ref, 1, &values[i]);
-    }
-  }
-  return st;
-}
+CPLI_DEFINE_VALUE_OPS(access_values)
 
 //------------------------------------ steps ------------------------------------
 
@@ -217,11 +131,11 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
 
 static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* curve) {
   cpli_tlm* m = (cpli_tlm*)base;
-  int32_t count;
   cpl_status st = CPL_OK;
-  const cpl_subsystem_ref* at = route_of(m, ref, &count);
-  for (int32_t k = 0; k < count && st >= 0; k++) {
-    cpl_stepper* s = m->parts[at[k].piece].s;
+  int32_t n;
+  const cpl_route* at = cpli_router_find(&m->router, ref, &n);
+  for (int32_t k = 0; k < n && st >= 0; k++) {
+    cpl_stepper* s = m->parts[at[k].component].s;
     double now = cpli_curve_at(curve, m->t);
     if (s->ops->set_curve != NULL) st = s->ops->set_curve(s, at[k].ref, curve);
     else st = s->base.ops->set_real(&s->base, &at[k].ref, 1, &now);
@@ -229,11 +143,9 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
   return st;
 }
 
-#define COMMON_OPS                                                                      \
-  .kind = "tlm", .destroy = destroy, .setup = setup, .enter_init = enter_init,          \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
-  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string
+#define COMMON_OPS                                                             \
+  .kind = "tlm", .destroy = destroy, .setup = setup, .enter_init = enter_init, \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS
 
 static const cpl_component_ops component_ops[2] = {
     // [rolls back]

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "master/master.h"
+#include "model/router.h"
 #include "tlm/ends.h"
 
 enum { CPLI_NODES = 4, CPLI_WIDTH = CPL_TLM_WIDTH };
@@ -137,10 +138,9 @@ typedef struct cpli_tlm {
   char* name;
   cpli_arena arena;
   cpl_tlm_def def;
-  cpli_merged* merged;
-  cpl_model* whole;      // the model that the parts were split from; destroyed after them. Nullable
-  const int32_t* first;  // by variable of the description: index into refs
-  const cpl_subsystem_ref* refs;
+  cpli_shared_desc* merged;
+  cpl_model* whole;    // the model that the parts were split from; destroyed after them. Nullable
+  cpli_router router;  // of the variables of the description
   cpli_tlm_part* parts;
   cpli_tlm_end* ends;
   int32_t n_parts, n_ends;

@@ -207,11 +207,11 @@ static void rows_at_events_of_others_too(void** state) {
   CHECK_OK(ctx, source->ops->make_model(source, "ball", &model));
   CHECK_OK(ctx, cpl_integrate(model, &solver, &parts[0]));
   cpli_merge_part of[2] = {{"ball", parts[0]->base.desc, false}, {"f", &f.desc, false}};
-  cpli_merged* merged = NULL;
+  cpli_shared_desc* merged = NULL;
   cpl_stepper* s = NULL;
   CHECK_OK(ctx, cpli_merge(ctx, "both", of, 2, NULL, 0, &merged));
   CHECK_OK(ctx, cpli_independent(ctx, "both", parts, 2, merged, NULL, &s));
-  cpli_merged_release(merged);
+  cpli_shared_desc_release(merged);
   run(s, 1.5, 0, 0.19, record, 2, &got);
   size_t events = 0;
   for (size_t i = 0; i < got.n; i++) {
