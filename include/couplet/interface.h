@@ -500,11 +500,12 @@ typedef struct cpl_stepper_ops {
   cpl_status (*set_curve)(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
   /// The largest step that will be accepted from here; INFINITY: any; NAN: unknown.
   cpl_status (*max_step)(cpl_stepper* s, double* h);
-  /// Integrate ahead, at most to t_limit, without changing the outputs: from here on steps up to
-  /// *until need no further integration and meet no event. *until may be the present time when an
-  /// event is due. A call with a t_limit before the time reached evaluates the conditions there:
-  /// two changes of sign within the interval, which its ends do not show, may make *until smaller.
-  cpl_status (*ahead)(cpl_stepper* s, double t_limit, double* until);
+  /// Integrate ahead towards t_end, at most to t_limit, without changing the outputs: from here on
+  /// steps up to *until need no further integration and meet no event. *until may be the present
+  /// time when an event is due. Where t_end lies before the time reached, conditions are evaluated
+  /// there: two changes of sign within the interval, which its ends do not show, may make *until
+  /// smaller.
+  cpl_status (*ahead)(cpl_stepper* s, double t_end, double t_limit, double* until);
   /// Write continuous states between steps, by their number in the description; the next step
   /// begins with an event update.
   cpl_status (*set_states)(cpl_stepper* s, const int32_t* states, size_t n, const double* values);

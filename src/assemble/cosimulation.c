@@ -7,7 +7,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/solver.h"
-#include "master/independent.h"
+#include "solver/independent.h"
 
 void cpli_members_free(cpli_built* b, cpli_members* d) {
   if (d == NULL) return;
@@ -344,6 +344,18 @@ static bool is_loose(const cpli_built* b, const layout* l) {
   return l->n_links == 0 && !b->def->cosimulation.given;
 }
 
+// The parts belong to *out from here on, also when this fails. Nullable: routes
+static cpl_status make_one(cpli_built* b, const cpl_stepper_def* def, cpl_stepper* const* parts,
+                           int32_t n, const cpl_route* routes, cpl_stepper** out) {
+  cpli_independent_def d = {.name = def->name != NULL ? def->name : b->name,
+                            .kind = "independent",
+                            .steppers = parts,
+                            .n = n,
+                            .desc = b->shared_desc,
+                            .routes = routes};
+  return cpli_independent(b->base.ctx, &d, out);
+}
+
 static cpl_status make_independent(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
                                    const layout* l, cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
@@ -354,9 +366,7 @@ static cpl_status make_independent(cpli_built* b, cpli_members* d, const cpl_ste
     st = cpli_member_stepper(b, d, l->parts[made].model, def, false, &parts[made]);
     if (st < 0) break;
   }
-  if (st >= 0)
-    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, l->n, b->shared_desc,
-                          NULL, out);
+  if (st >= 0) st = make_one(b, def, parts, l->n, NULL, out);
   else
     for (int32_t i = 0; i < made; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   cpli_free(ctx, parts);
@@ -416,8 +426,7 @@ static cpl_status take_linked(cpli_built* b, const layout* l, const bool* linked
 
 // The master comes after the independent steppers. Its variables are in the order they have in the
 // whole.
-static void find_slots(const cpli_built* b, const layout* l, int32_t* number,
-                       cpli_independent_slot* slots) {
+static void find_slots(const cpli_built* b, const layout* l, int32_t* number, cpl_route* slots) {
   int32_t n = 0;
   uint32_t inner = 0;
   for (int32_t i = 0; i < l->n; i++) {
@@ -425,8 +434,8 @@ static void find_slots(const cpli_built* b, const layout* l, int32_t* number,
   }
   for (int32_t v = 0; v < b->shared_desc->desc.n_vars; v++) {
     int32_t part = number[b->shared_desc->routes[v].component];
-    slots[v] = part >= 0 ? (cpli_independent_slot){n, inner++}
-                         : (cpli_independent_slot){-1 - part, b->shared_desc->routes[v].ref};
+    slots[v] =
+        part >= 0 ? (cpl_route){n, inner++} : (cpl_route){-1 - part, b->shared_desc->routes[v].ref};
   }
 }
 
@@ -460,16 +469,14 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
   layout inner = {0};
   int32_t* number = cpli_alloc(ctx, (size_t)l->n, sizeof *number);
   cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n + 1, sizeof(cpl_stepper*));
-  cpli_independent_slot* slots =
-      cpli_alloc(ctx, (size_t)b->shared_desc->desc.n_vars, sizeof *slots);
+  cpl_route* slots = cpli_alloc(ctx, (size_t)b->shared_desc->desc.n_vars, sizeof *slots);
   int32_t n = 0;
   cpl_status st = number != NULL && parts != NULL && slots != NULL ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) st = take_linked(b, l, linked, number, &inner);
   if (st >= 0) find_slots(b, l, number, slots);
   if (st >= 0) st = make_all(b, d, def, l, &inner, linked, parts, &n);
   if (st >= 0) {
-    st = cpli_independent(ctx, def->name != NULL ? def->name : b->name, parts, n, b->shared_desc,
-                          slots, out);
+    st = make_one(b, def, parts, n, slots, out);
   } else {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   }

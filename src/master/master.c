@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "master/independent.h"
 #include "model/router.h"
+#include "solver/independent.h"
 
 static cpli_master* master_of(cpl_component* c) { return (cpli_master*)c; }
 

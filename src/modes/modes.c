@@ -4,8 +4,8 @@
 // The composer "modes": one of several steppers, or models, is active at a time.
 #include <math.h>
 
-#include "master/independent.h"
 #include "modes/modes.h"
+#include "solver/independent.h"
 #include "solver/integrate.h"
 
 static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
@@ -70,11 +70,11 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   return st;
 }
 
-static cpl_status ahead(cpl_stepper* s, double t_limit, double* until) {
+static cpl_status ahead(cpl_stepper* s, double t_end, double t_limit, double* until) {
   cpli_modes* m = (cpli_modes*)s;
   *until = m->t;
   if (m->ended || m->pending != NULL) return CPL_OK;
-  return active_of(m)->ops->ahead(active_of(m), t_limit, until);
+  return active_of(m)->ops->ahead(active_of(m), t_end, t_limit, until);
 }
 
 static cpl_status max_step(cpl_stepper* s, double* h) {
@@ -510,9 +510,10 @@ cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model
 // Sums the counters of independent steppers.
 static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
   *out = (cpl_modes_stats){0};
+  if (cpl_integrate_stats(s) != NULL) return false;
   for (int32_t i = 0; i < cpli_independent_count(s); i++) {
     cpl_modes_stats one;
-    const cpl_stepper* part = cpli_independent_part(s, i);
+    const cpl_stepper* part = cpli_independent_at(s, i);
     const cpl_solver_stats* solver = cpl_integrate_stats(part);
     if (!cpl_modes_get_stats(part, &one))
       one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};

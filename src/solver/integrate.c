@@ -9,6 +9,7 @@
 
 #include "model/input_curve.h"
 #include "model/router.h"
+#include "solver/independent.h"
 #include "solver/integrated.h"
 
 enum { MAX_ROUNDS = 1000 };  // per event iteration
@@ -24,10 +25,19 @@ static cpl_status set_tolerances(cpli_integrate* s) {
   return CPL_OK;
 }
 
-cpl_status cpli_integrate_restart(cpli_integrate* s) {
+// The solver may be ahead of the output time; what it did beyond is discarded.
+static void rewind_to_output(cpli_integrate* s) {
+  if (s->t >= s->t_step) return;
+  memcpy(s->x, s->x_at, s->all * sizeof(double));
+  s->t_step = s->t;
+  s->step_open = false;
+  s->at_end = NO_EVENT;
+}
+
+static cpl_status restart(cpli_integrate* s) {
   cpl_status st = set_tolerances(s);
   if (st < 0) return st;
-  s->t_step = s->t;
+  rewind_to_output(s);
   s->t_solver = s->t - s->t_start;
   s->step_open = false;
   s->at_end = NO_EVENT;
@@ -35,15 +45,6 @@ cpl_status cpli_integrate_restart(cpli_integrate* s) {
   if (s->na > 0) st = cpli_dae_consistent(s);
   if (st >= 0) st = s->solver->ops->start(s->solver, s->t_solver, s->x, s->atol);
   return st < 0 ? st : cpli_crossings_start(s);
-}
-
-// The solver may be ahead of the output time; an event here discards what it did beyond.
-static void rewind_to_output(cpli_integrate* s) {
-  if (s->t >= s->t_step) return;
-  memcpy(s->x, s->x_at, s->all * sizeof(double));
-  s->t_step = s->t;
-  s->step_open = false;
-  s->at_end = NO_EVENT;
 }
 
 // The end of a step may have been rounded to a later time than the solver's.
@@ -96,10 +97,11 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no shorter step is possible
   if (st >= 0) st = set_tolerances(s);
   if (st >= 0) st = cpli_projection_begin(s);
-  return st < 0 ? st : cpli_integrate_restart(s);
+  return st < 0 ? st : restart(s);
 }
 
-cpl_status cpli_integrate_update(cpli_integrate* s, bool once) {
+// The event at s->t. `once`: one update of it; s->rounds > 0: the event continues.
+static cpl_status update(cpli_integrate* s, bool once) {
   double since = cpli_clock_if(s);
   cpl_status st = enter_event_mode(s);
   if (st >= 0) st = event_iteration(s, once);
@@ -122,7 +124,7 @@ static cpl_status stop_at_event(cpli_integrate* s, cpli_cause why) {
 }
 
 // The solver's step ends at the current time: the model is notified and may request an event.
-static cpl_status close_step(cpli_integrate* s, bool* wants_event) {
+static cpl_status notify(cpli_integrate* s, bool* wants_event) {
   bool event = false, end = false;
   double since = cpli_clock_if(s);
   s->t = s->t_step;
@@ -158,7 +160,7 @@ static cpl_break next_break(const cpli_integrate* s) {
 static cpl_status pass_break(cpli_integrate* s) {
   bool large = s->kink.size > large_kink * s->def.rtol;
   bool restarts = s->multistep && s->t_step == s->kink.time && large;
-  cpl_status st = restarts ? cpli_integrate_restart(s) : CPL_OK;
+  cpl_status st = restarts ? restart(s) : CPL_OK;
   s->kink = next_break(s);
   return st;
 }
@@ -213,9 +215,13 @@ static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {
   return CPL_OK;
 }
 
-cpl_status cpli_integrate_close(cpli_integrate* s) {
+// Whether the end of the solver's last step is still to be completed.
+static bool is_open(const cpli_integrate* s) { return s->step_open || s->at_end != NO_EVENT; }
+
+// Goes to the end of the solver's last step; an event there stops the stepper.
+static cpl_status complete_step(cpli_integrate* s) {
   bool wants_event = false;
-  cpl_status st = close_step(s, &wants_event);
+  cpl_status st = notify(s, &wants_event);
   if (st < 0 || s->ended) return st;
   if (s->projection != NULL && s->def.projection == CPL_PROJECT_BY_EVENTS && !wants_event) {
     st = cpli_projection_due(s, s->t, s->x, &wants_event);
@@ -226,7 +232,9 @@ cpl_status cpli_integrate_close(cpli_integrate* s) {
   return wants_event ? stop_at_event(s, STEP_EVENT) : CPL_OK;
 }
 
-cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit) {
+// One step of the solver from the end of a completed one. Outputs up to s->t_step are available
+// then.
+static cpl_status next_step(cpli_integrate* s, double t_end, double t_limit) {
   if (cpli_cancelled(s->base.base.ctx))
     return cpli_interrupted(s->base.base.ctx, s->base.base.name, s->t_step);
   if (s->next_time <= s->t) return stop_at_event(s, TIME_EVENT);
@@ -243,7 +251,8 @@ static cpl_status accurate_solution_at(cpli_integrate* s, double t, double* x) {
   return st == CPL_RETRY ? cpli_solution_at(s, t, x) : st;
 }
 
-cpl_status cpli_integrate_at(cpli_integrate* s, double t) {
+// Outputs at t, inside the solver's last step.
+static cpl_status output_at(cpli_integrate* s, double t) {
   if (s->t == t) return CPL_OK;
   cpl_status st = accurate_solution_at(s, t, s->x_at);
   s->t = t;
@@ -263,15 +272,20 @@ static cpl_status put_back(cpli_integrate* s, double t) {
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
-cpl_status cpli_integrate_look(cpli_integrate* s, double t) {
+// The same, unless an indicator shows there that an event was missed in this step: the step then
+// ends at the event, and outputs stay at their time.
+static cpl_status look(cpli_integrate* s, double t) {
   double before = s->t;
   bool crossed = false;
   memcpy(s->x_kept, s->x_at, s->all * sizeof(double));
-  cpl_status st = cpli_integrate_at(s, t);
+  cpl_status st = output_at(s, t);
   if (st >= 0) st = cpli_crossings_at(s, &crossed);
   if (st >= 0 && crossed) st = end_at_crossing(s);
   return st >= 0 && crossed ? put_back(s, before) : st;
 }
+
+// Whether the solver is ahead of the output time, or its last step is not completed.
+static bool is_ahead(const cpli_integrate* s) { return is_open(s) || s->t < s->t_step; }
 
 static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step_result* result) {
   cpli_integrate* s = (cpli_integrate*)base;
@@ -283,18 +297,18 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
 
   // a pending event, or a step of size zero: the update
   if (!s->ended && (jumped || s->pending != NO_EVENT || t_end <= s->t)) {
-    st = cpli_integrate_update(s, t_end <= s->t);
+    st = update(s, t_end <= s->t);
     result->event_handled = true;
     result->again = s->rounds > 0;
-  } else if (!s->ended && s->def.restart_each_step) {
-    st = cpli_integrate_restart(s);
+  } else if (!s->ended && s->def.restart_each_step && !is_ahead(s)) {
+    st = restart(s);
   }
 
   // steps of the solver until one reaches t_end or an event
   while (st >= 0 && !s->ended && s->pending == NO_EVENT && s->t < t_end) {
-    if (t_end < s->t_step) st = cpli_integrate_look(s, t_end);
-    else if (cpli_integrate_open(s)) st = cpli_integrate_close(s);
-    else st = cpli_integrate_ahead(s, t_end, t_limit);
+    if (t_end < s->t_step) st = look(s, t_end);
+    else if (is_open(s)) st = complete_step(s);
+    else st = next_step(s, t_end, t_limit);
   }
   result->end = s->ended                 ? CPL_STEP_TERMINATE
                 : s->pending != NO_EVENT ? CPL_STEP_EVENT
@@ -305,19 +319,18 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
 }
 
 // What is due at s->t is left to step().
-static cpl_status ahead(cpl_stepper* base, double t_limit, double* until) {
+static cpl_status ahead(cpl_stepper* base, double t_end, double t_limit, double* until) {
   cpli_integrate* s = (cpli_integrate*)base;
   *until = s->t;
   if (s->ended || s->in_event || s->pending != NO_EVENT || s->moved || t_limit <= s->t)
     return CPL_OK;
-  bool is_ahead = cpli_integrate_open(s) || s->t < s->t_step;
-  cpl_status st = is_ahead ? CPL_OK : cpli_integrate_ahead(s, t_limit, t_limit);
-  if (st >= 0 && s->nz > 0 && t_limit < s->t_step) {
+  cpl_status st = is_ahead(s) ? CPL_OK : next_step(s, t_end, t_limit);
+  if (st >= 0 && s->nz > 0 && t_end > s->t && t_end < s->t_step) {
     double before = s->t;
-    st = cpli_integrate_look(s, t_limit);
+    st = look(s, t_end);
     if (st >= 0 && s->t != before) st = put_back(s, before);
   }
-  *until = s->t_step;
+  *until = s->pending != NO_EVENT ? s->t : s->t_step;
   return st;
 }
 
@@ -586,6 +599,8 @@ static void prepare_restarts(const cpl_model* m, cpl_solver_def* def) {
   def->atol *= 0.01;
 }
 
+cpl_status cpli_integrate_restart(cpl_stepper* s) { return restart((cpli_integrate*)s); }
+
 cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
   cpl_context* ctx = model->base.ctx;
   *out = NULL;
@@ -663,5 +678,5 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
 }
 
 const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s) {
-  return s->ops == &stepper_ops ? &((const cpli_integrate*)s)->stats : cpli_subsystems_stats(s);
+  return s->ops == &stepper_ops ? &((const cpli_integrate*)s)->stats : cpli_independent_stats(s);
 }

@@ -5,7 +5,7 @@
 // model for the solver, linear.c solves linear systems of large models, dae.c and dae_jacobian.c
 // handle algebraic variables, multipliers.c handles constraints with IDA, crossings.c finds state
 // events, watch.c detects chattering, saved.c saves and restores, structures.c follows a model of
-// variable structure, integrate.c steps; subsystems.c steps several subsystems together.
+// variable structure, integrate.c steps; subsystems.c makes one stepper per subsystem.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -87,30 +87,10 @@ static inline void cpli_account(cpli_integrate* s, double since) {
 
 //------------------------------------ integrate.c ------------------------------------
 
-// The phases of step(), for a caller that steps several steppers together. s->ended and s->pending
-// tell the outcome.
-
-/// Whether the end of the solver's last step is still to be completed.
-static inline bool cpli_integrate_open(const cpli_integrate* s) {
-  return s->step_open || s->at_end != NO_EVENT;
-}
-/// Go to the end of the solver's last step: the model is notified, and an event there stops the
-/// stepper.
-cpl_status cpli_integrate_close(cpli_integrate* s);
-/// One step of the solver from the end of a completed one. Outputs up to s->t_step are available
-/// then.
-cpl_status cpli_integrate_ahead(cpli_integrate* s, double t_end, double t_limit);
-/// Outputs at t, inside the solver's last step.
-cpl_status cpli_integrate_at(cpli_integrate* s, double t);
-/// The same, unless an indicator shows there that an event was missed in this step: the step then
-/// ends at the event (s->t_step), and outputs stay at their time.
-cpl_status cpli_integrate_look(cpli_integrate* s, double t);
 /// The solution at a time of the model, inside the solver's last step.
 cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x);
-/// The event at s->t. `once`: one update of it; s->rounds > 0: the event continues.
-cpl_status cpli_integrate_update(cpli_integrate* s, bool once);
-/// Discard the solver's history.
-cpl_status cpli_integrate_restart(cpli_integrate* s);
+/// Discard the solver's history, and what it did beyond the output time.
+cpl_status cpli_integrate_restart(cpl_stepper* s);
 
 /// A stepper for the model as a whole.
 cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out);
@@ -132,8 +112,6 @@ void cpli_structures_destroy(cpli_integrate* s);  // all but the current one
 /// failure.
 cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* subsystems,
                                      const cpl_solver_def* def, cpl_stepper** out);
-/// NULL: the stepper is of another kind.
-const cpl_solver_stats* cpli_subsystems_stats(const cpl_stepper* s);
 
 //------------------------------------ point.c ------------------------------------
 

@@ -68,7 +68,7 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
     memcpy(curves, s->curves, s->n_curves * sizeof *curves);
     memcpy(curves + s->n_curves, s->curve_refs, s->n_curves * sizeof *s->curve_refs);
   }
-  memcpy(k->x, s->x, s->all * sizeof(double));
+  memcpy(k->x, s->t < s->t_step ? s->x_at : s->x, s->all * sizeof(double));
   memcpy(k->x + s->all, s->z_before, s->nz * sizeof(double));
   memcpy(k->x + s->all + s->nz, s->trails, 2 * s->nz * sizeof *s->trails);
   return cpli_model_of(c)->ops->save(cpli_model_of(c), &k->model);

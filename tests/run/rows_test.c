@@ -4,8 +4,9 @@
 // A row of a co-simulation has the values of its time, wherever communication points are. Fakes
 // have x' = u with u constant, so that x is exactly known.
 #include "master/fake.h"
-#include "master/independent.h"
+#include "master/merged.h"
 #include "models.h"
+#include "solver/independent.h"
 
 enum { MAX_ROWS = 400, COLUMNS = 4 };
 
@@ -210,7 +211,9 @@ static void rows_at_events_of_others_too(void** state) {
   cpli_shared_desc* merged = NULL;
   cpl_stepper* s = NULL;
   CHECK_OK(ctx, cpli_merge(ctx, "both", of, 2, NULL, 0, &merged));
-  CHECK_OK(ctx, cpli_independent(ctx, "both", parts, 2, merged, NULL, &s));
+  cpli_independent_def both = {
+      .name = "both", .kind = "independent", .steppers = parts, .n = 2, .desc = merged};
+  CHECK_OK(ctx, cpli_independent(ctx, &both, &s));
   cpli_shared_desc_release(merged);
   run(s, 1.5, 0, 0.19, record, 2, &got);
   size_t events = 0;

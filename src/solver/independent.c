@@ -1,0 +1,614 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The scheduler of independent steppers. The one that is furthest behind works ahead next (a heap),
+// so that all others are past an event when it is found; only the stepper with the event stops
+// there. The others are brought to the present, by interpolation, when their values are read. The
+// cost of an event does not depend on the number of steppers but for the logarithm of their heap.
+//
+// A stepper that cannot work ahead, such as a master with its communication steps, takes its step
+// first. The others follow to where it stopped; until then its cached values from before the step
+// are shown, so that events of others do not interrupt it. value_time() gives the time they belong
+// to.
+#include "solver/independent.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/heap.h"
+#include "couplet/component.h"
+#include "solver/cached.h"
+#include "solver/integrate.h"
+
+typedef struct member {
+  cpl_stepper* s;
+  double at;            // time of its outputs
+  double until;         // how far it has worked ahead; no event comes before
+  bool waits;           // an update is due
+  bool moved;           // curves were set since its last step
+  bool coarse;          // it cannot work ahead
+  cpl_step_result end;  // of a coarse one: the result of its step, at `until`
+} member;
+
+typedef struct independent {
+  cpl_stepper base;
+  cpl_component_ops component_ops;
+  cpl_stepper_ops stepper_ops;
+  cpli_shared_desc* desc;  // Nullable: the description of `whole`
+  cpl_model* whole;        // Nullable
+  cpl_status (*restart)(cpl_stepper* s);
+  cpli_router router;
+  cpl_route* routes;  // own. Nullable
+  cpli_cached cached;
+  char* name;
+  member* members;
+  int32_t n;
+  cpli_heap heap;
+  int32_t* memory;   // of the heap and the lists below
+  int32_t* waiting;  // members with an update that is due
+  int32_t n_waiting;
+  int32_t *coarse, n_coarse;  // members that cannot work ahead
+  double t;                   // output time
+  double limit;               // t_limit of the last step: at it, inputs may jump
+  double examined;            // t_end of the last step: conditions of all were evaluated there
+  bool running, ended;
+  bool moved;    // a member has new curves
+  bool again;    // the event continues: a member requests another update
+  int32_t stop;  // the stop number of the member that ended the run
+  cpl_solver_stats sum;
+} independent;
+
+static independent* self_of(cpl_component* c) { return (independent*)c; }
+
+//------------------------------------ order ------------------------------------
+
+static double key(const member* m) { return m->coarse ? INFINITY : m->until; }
+
+// Whether its step is ahead of the present, so that its cached values are shown.
+static bool is_hidden(const member* m) { return m->coarse && m->at < m->until; }
+
+// At equal times, members with an open step come first: an event may happen at its end.
+static bool before(const void* user, int32_t i, int32_t k) {
+  const independent* b = user;
+  const member *x = &b->members[i], *y = &b->members[k];
+  if (key(x) != key(y)) return key(x) < key(y);
+  bool open = x->at < x->until;
+  return open != (y->at < y->until) ? open : i < k;
+}
+
+//------------------------------------ steps ------------------------------------
+
+static void add_waiting(independent* b, int32_t i) {
+  if (!b->members[i].waits) b->waiting[b->n_waiting++] = i;
+  b->members[i].waits = true;
+  assert(b->n_waiting <= b->n);
+}
+
+static void forget_waiting(independent* b) {
+  for (int32_t k = 0; k < b->n_waiting; k++) b->members[b->waiting[k]].waits = false;
+  b->n_waiting = 0;
+}
+
+static void process_result(independent* b, int32_t i, const cpl_step_result* r) {
+  b->members[i].at = r->time;
+  b->ended = b->ended || r->end == CPL_STEP_TERMINATE;
+  bool first = r->stop > 0 && (b->stop == 0 || r->stop < b->stop);
+  if (r->end == CPL_STEP_TERMINATE && first) b->stop = r->stop;
+  if (r->end == CPL_STEP_EVENT) add_waiting(b, i);
+  b->again = b->again || r->again;
+}
+
+// Brings a member to the present. An event before it that is visible only there (two changes of
+// sign within one step) is handled by this member alone: the others have advanced, and none depends
+// on it.
+static cpl_status present(independent* b, int32_t i) {
+  member* m = &b->members[i];
+  cpl_status st = CPL_OK;
+  while (st >= 0 && b->running && m->at < b->t && !m->coarse && !b->ended) {
+    cpl_step_result r;
+    st = m->s->ops->step(m->s, b->t, b->limit, &r);
+    if (st < 0) break;
+    m->at = r.time;
+    if (r.end == CPL_STEP_DONE) continue;
+    if (r.end != CPL_STEP_EVENT || m->at >= b->t) process_result(b, i, &r);
+    m->until = m->at;
+    cpli_heap_sort_in(&b->heap, i);
+  }
+  return st;
+}
+
+// `once`: one update of the event, which may continue.
+static cpl_status update(independent* b, int32_t i, bool once) {
+  member* m = &b->members[i];
+  cpl_step_result r = {0};
+  if (is_hidden(m)) return CPL_OK;
+  cpl_status st = present(b, i);
+  do {
+    if (st >= 0) st = m->s->ops->step(m->s, b->t, b->t, &r);
+  } while (st >= 0 && r.again && !once);
+  if (st < 0) return st;
+  m->waits = m->moved = false;
+  process_result(b, i, &r);
+  m->until = m->at;
+  cpli_heap_sort_in(&b->heap, i);
+  return CPL_OK;
+}
+
+// Updates the waiting members, or all of them when none waits or inputs may have jumped.
+static cpl_status update_waiting(independent* b, bool once) {
+  int32_t n = b->n_waiting;
+  cpl_status st = CPL_OK;
+  bool all = n == 0 || b->t >= b->limit;
+  forget_waiting(b);  // a member that waits again takes a slot that has been read
+  for (int32_t k = 0; k < (all ? b->n : n) && st >= 0; k++)
+    st = update(b, all ? k : b->waiting[k], once);
+  return st;
+}
+
+// New curves that begin at another value may cause an event.
+static cpl_status examine_curves(independent* b) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st >= 0 && b->moved; i++) {
+    member* m = &b->members[i];
+    bool wanted = false;
+    double margin;
+    if (!m->moved || m->coarse || m->waits) continue;
+    st = present(b, i);
+    if (st >= 0 && m->s->ops->wants_update != NULL)
+      st = m->s->ops->wants_update(m->s, &wanted, &margin);
+    if (wanted) add_waiting(b, i);
+    m->moved = false;
+  }
+  b->moved = false;
+  return st;
+}
+
+static cpl_status restart_all(independent* b) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st >= 0; i++) {
+    st = present(b, i);
+    if (st >= 0) st = b->restart(b->members[i].s);
+    b->members[i].until = b->members[i].at;
+  }
+  cpli_heap_sort(&b->heap);
+  return st;
+}
+
+static cpl_status work_ahead(independent* b, int32_t i, double t_end, double t_limit) {
+  member* m = &b->members[i];
+  double next = b->whole != NULL ? t_end : t_limit;
+  cpl_status st = m->s->ops->ahead(m->s, next, t_limit, &m->until);
+  if (st >= 0 && next > t_end && m->until > t_end)
+    st = m->s->ops->ahead(m->s, t_end, t_limit, &m->until);
+  if (st >= 0 && m->until <= m->at) add_waiting(b, i);
+  cpli_heap_sort_in(&b->heap, i);
+  return st;
+}
+
+// Members that are ahead of the end of the step evaluate their conditions there, before others are
+// stepped past an event.
+static cpl_status examine_all(independent* b, double t_end, double t_limit) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st >= 0 && t_end != b->examined; i++) {
+    const member* m = &b->members[i];
+    if (!m->coarse && !m->waits && m->until > t_end) st = work_ahead(b, i, t_end, t_limit);
+  }
+  b->examined = t_end;
+  return st;
+}
+
+// To the end of the member's step, or the next step.
+static cpl_status go_on(independent* b, int32_t i, double t_end, double t_limit) {
+  member* m = &b->members[i];
+  if (m->at >= m->until) return work_ahead(b, i, t_end, t_limit);
+  cpl_step_result r;
+  cpl_status st = m->s->ops->step(m->s, m->until, t_limit, &r);
+  if (st >= 0) process_result(b, i, &r);
+  return st;
+}
+
+// Steps the members that cannot work ahead. *stop: how far all can go.
+static cpl_status step_coarse(independent* b, double t_end, double* stop) {
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < b->n_coarse && st >= 0; k++) {
+    member* m = &b->members[b->coarse[k]];
+    cpl_step_result r = {.time = t_end};
+    if (!is_hidden(m)) {
+      st = cpli_cached_take(&b->cached, b->coarse[k], &m->s->base);
+      if (st >= 0) st = m->s->ops->step(m->s, t_end, t_end, &r);
+      m->at = b->t;
+      m->until = r.time;
+      m->end = r;
+    }
+    *stop = fmin(*stop, m->until);
+  }
+  return st;
+}
+
+// Shows coarse members that the others have caught up with.
+static void show_coarse(independent* b) {
+  for (int32_t k = 0; k < b->n_coarse; k++) {
+    member* m = &b->members[b->coarse[k]];
+    if (b->t < m->until) continue;
+    process_result(b, b->coarse[k], &m->end);
+    m->end.end = CPL_STEP_DONE;
+  }
+}
+
+// Advances all to t_end, or to the first event before it; simultaneous events are found together.
+static cpl_status advance(independent* b, double t_end, double t_limit) {
+  double stop = t_end;
+  cpl_status st = step_coarse(b, t_end, &stop);
+  if (st >= 0) st = examine_all(b, t_end, t_limit);
+  while (st >= 0 && !b->ended) {
+    int32_t i = cpli_heap_first(&b->heap);
+    member* m = &b->members[i];
+    if (key(m) > stop || (m->at >= m->until && m->until >= stop)) break;
+    st = go_on(b, i, t_end, t_limit);
+    if (b->n_waiting > 0 || b->ended) stop = fmin(stop, m->at);
+    cpli_heap_sort_in(&b->heap, i);
+  }
+  b->t = stop;
+  if (st >= 0) show_coarse(b);
+  return st;
+}
+
+static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
+  independent* b = (independent*)s;
+  bool once = t_end <= b->t;
+  *result = (cpl_step_result){0};
+  b->again = false;
+  cpl_status st = b->ended ? CPL_OK : examine_curves(b);
+  if (st >= 0 && !b->ended && (b->n_waiting > 0 || once)) {
+    st = update_waiting(b, once);
+    result->event_handled = true;
+  } else if (st >= 0 && !b->ended && b->restart != NULL) {
+    st = restart_all(b);
+  }
+  if (!once) b->limit = t_limit;
+  if (st >= 0 && !b->ended && b->n_waiting == 0 && !once) st = advance(b, t_end, t_limit);
+  result->end = b->ended ? CPL_STEP_TERMINATE : b->n_waiting > 0 ? CPL_STEP_EVENT : CPL_STEP_DONE;
+  result->time = b->t;
+  result->stop = b->stop;
+  result->again = b->again && !b->ended && b->n_waiting > 0;
+  return st;
+}
+
+//------------------------------------ values ------------------------------------
+
+// A member whose value is set has an event of its own there.
+static cpl_status forward(cpl_component* c, const cpli_access* run) {
+  independent* b = self_of(c);
+  member* m = &b->members[run->component];
+  if (m->coarse && !run->set) cpli_cached_note(&b->cached, run->outer, run->n);
+  cpl_status st = present(b, run->component);
+  bool hidden = is_hidden(m);
+  if (st < 0 || (!run->set && hidden && cpli_cached_get(&b->cached, run))) return st;
+  st = cpli_access_values(&m->s->base, run);
+  if (!run->set || !b->running || hidden) return st;
+  add_waiting(b, run->component);
+  m->until = m->at;
+  cpli_heap_sort_in(&b->heap, run->component);
+  return st;
+}
+
+static cpl_status access_values(cpl_component* c, const cpli_access* a) {
+  return cpli_router_access(&self_of(c)->router, c, a);
+}
+
+CPLI_DEFINE_VALUE_OPS(access_values)
+
+static cpl_status find(const independent* b, uint32_t ref, const cpl_route** at, int32_t* n) {
+  if (ref >= b->router.n)
+    return cpl_fail(b->base.base.ctx, CPL_ERR_INPUT, "%s: there is no variable %u", b->name,
+                    (unsigned)ref);
+  *at = cpli_router_find(&b->router, ref, n);
+  return CPL_OK;
+}
+
+static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
+  independent* b = (independent*)s;
+  const cpl_route* at = NULL;
+  int32_t n = 0;
+  cpl_status st = find(b, ref, &at, &n);
+  for (int32_t k = 0; k < n && st >= 0; k++) {
+    member* m = &b->members[at[k].component];
+    st = present(b, at[k].component);
+    if (st >= 0) st = m->s->ops->set_curve(m->s, at[k].ref, curve);
+    m->moved = b->moved = b->running;
+  }
+  return st;
+}
+
+static cpl_status value_time(cpl_stepper* s, uint32_t ref, double* since, double* next) {
+  independent* b = (independent*)s;
+  const cpl_route* at = NULL;
+  int32_t n;
+  cpl_status st = find(b, ref, &at, &n);
+  if (st < 0) return st;
+  const member* m = &b->members[at->component];
+  *since = b->t;
+  *next = INFINITY;
+  if (m->s->ops->value_time != NULL) st = m->s->ops->value_time(m->s, at->ref, since, next);
+  if (!is_hidden(m)) return st;
+  *since = fmin(*since, m->at);
+  *next = m->until;
+  return st;
+}
+
+static double next_break(cpl_stepper* s, double tolerance) {
+  independent* b = (independent*)s;
+  double next = INFINITY;
+  for (int32_t i = 0; i < b->n; i++) {
+    cpl_stepper* one = b->members[i].s;
+    if (present(b, i) >= 0) next = fmin(next, one->ops->next_break(one, tolerance));
+  }
+  return next;
+}
+
+//------------------------------------ life cycle ------------------------------------
+
+#define FOR_EACH_MEMBER(b, st, call)                     \
+  for (int32_t k_ = 0; k_ < (b)->n && (st) >= 0; k_++) { \
+    cpl_component* inner = &(b)->members[k_].s->base;    \
+    (st) = (call);                                       \
+  }
+
+static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
+  independent* b = self_of(c);
+  cpl_status st = CPL_OK;
+  b->t = settings->start_time;
+  FOR_EACH_MEMBER(b, st, inner->ops->setup(inner, settings));
+  return st;
+}
+
+static cpl_status enter_init(cpl_component* c) {
+  cpl_status st = CPL_OK;
+  FOR_EACH_MEMBER(self_of(c), st, inner->ops->enter_init(inner));
+  return st;
+}
+
+static cpl_status exit_init(cpl_component* c) {
+  independent* b = self_of(c);
+  cpl_status st = CPL_OK;
+  FOR_EACH_MEMBER(b, st, inner->ops->exit_init(inner));
+  for (int32_t i = 0; i < b->n; i++) b->members[i].at = b->members[i].until = b->t;
+  b->running = true;
+  b->limit = INFINITY;
+  b->examined = NAN;
+  cpli_heap_sort(&b->heap);
+  return st;
+}
+
+static cpl_status terminate(cpl_component* c) {
+  independent* b = self_of(c);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st >= 0; i++) st = present(b, i);
+  b->running = false;
+  FOR_EACH_MEMBER(b, st, inner->ops->terminate(inner));
+  return st;
+}
+
+static cpl_status reset(cpl_component* c) {
+  independent* b = self_of(c);
+  cpl_status st = CPL_OK;
+  forget_waiting(b);
+  b->running = b->ended = b->moved = false;
+  b->stop = 0;
+  FOR_EACH_MEMBER(b, st, inner->ops->reset(inner));
+  return st;
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  independent* b = self_of(c);
+  cpl_context* ctx = c->ctx;
+  for (int32_t i = 0; i < b->n; i++) b->members[i].s->base.ops->destroy(&b->members[i].s->base);
+  if (b->whole != NULL) b->whole->base.ops->destroy(&b->whole->base);
+  if (b->n_coarse > 0) cpli_cached_free(&b->cached);
+  cpli_shared_desc_release(b->desc);
+  cpli_free(ctx, b->routes);
+  cpli_free(ctx, b->members);
+  cpli_free(ctx, b->memory);
+  cpli_free(ctx, b->name);
+  cpli_free(ctx, b);
+}
+
+//------------------------------------ save and restore ------------------------------------
+
+typedef struct saved {
+  double t, limit;
+  bool running, ended;
+  int32_t stop;
+  struct {
+    cpl_snapshot snapshot;
+    double at;
+    bool waits, moved;
+  } members[];
+} saved;
+
+// All are brought to the present: how far they are ahead need not be saved.
+static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
+  independent* b = self_of(c);
+  saved* k = snapshot->data;
+  if (k == NULL) k = cpli_alloc(c->ctx, 1, sizeof *k + (size_t)b->n * sizeof *k->members);
+  if (k == NULL) return cpli_nomem(c->ctx);
+  snapshot->data = k;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < b->n && st >= 0; i++) {
+    member* m = &b->members[i];
+    st = present(b, i);
+    if (st >= 0) st = m->s->base.ops->save(&m->s->base, &k->members[i].snapshot);
+    k->members[i].at = m->at, k->members[i].waits = m->waits, k->members[i].moved = m->moved;
+  }
+  k->t = b->t, k->limit = b->limit, k->running = b->running, k->ended = b->ended;
+  k->stop = b->stop;
+  return st;
+}
+
+static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
+  independent* b = self_of(c);
+  const saved* k = snapshot->data;
+  cpl_status st = CPL_OK;
+  forget_waiting(b);
+  b->t = k->t, b->limit = k->limit, b->running = k->running, b->ended = k->ended;
+  b->stop = k->stop;
+  b->examined = NAN;
+  b->moved = true;
+  for (int32_t i = 0; i < b->n && st >= 0; i++) {
+    member* m = &b->members[i];
+    st = m->s->base.ops->restore(&m->s->base, &k->members[i].snapshot);
+    m->at = m->until = k->members[i].at;
+    m->moved = k->members[i].moved;
+    if (k->members[i].waits) add_waiting(b, i);
+  }
+  cpli_heap_sort(&b->heap);
+  return st;
+}
+
+static void forget(cpl_component* c, cpl_snapshot* snapshot) {
+  independent* b = self_of(c);
+  saved* k = snapshot->data;
+  if (k == NULL) return;
+  for (int32_t i = 0; i < b->n; i++) {
+    cpl_component* one = &b->members[i].s->base;
+    one->ops->forget(one, &k->members[i].snapshot);
+  }
+  cpli_free(c->ctx, k);
+  snapshot->data = NULL;
+}
+
+//------------------------------------ create ------------------------------------
+
+// The capabilities and operations that all members have.
+static void find_capabilities(independent* b, const char* kind) {
+  cpl_capabilities can = {.variable_step = true,
+                          .save_restore = b->n_coarse == 0,
+                          .zero_step = true,
+                          .stops_early = true,
+                          .get_after_set = true,
+                          .dense_output = b->n_coarse == 0,
+                          .input_derivatives = 3};
+  bool curves = true, kinks = b->n_coarse == 0;
+  for (int32_t i = 0; i < b->n; i++) {
+    const cpl_stepper* s = b->members[i].s;
+    const cpl_capabilities* one = &s->base.can;
+    can.save_restore = can.save_restore && one->save_restore && s->base.ops->save != NULL;
+    can.once_per_process = can.once_per_process || one->once_per_process;
+    can.needs_tool = can.needs_tool || one->needs_tool;
+    can.zero_step = can.zero_step && one->zero_step;
+    can.variable_step = can.variable_step && one->variable_step;
+    can.get_after_set = can.get_after_set && one->get_after_set;
+    if (one->input_derivatives < can.input_derivatives)
+      can.input_derivatives = one->input_derivatives;
+    curves = curves && s->ops->set_curve != NULL;
+    kinks = kinks && s->ops->next_break != NULL;
+  }
+  b->base.base.can = can;
+  b->component_ops = (cpl_component_ops){.kind = kind,
+                                         .destroy = destroy,
+                                         .setup = setup,
+                                         .enter_init = enter_init,
+                                         .exit_init = exit_init,
+                                         .terminate = terminate,
+                                         .reset = reset,
+                                         CPLI_VALUE_OPS,
+                                         .save = can.save_restore ? save : NULL,
+                                         .restore = can.save_restore ? restore : NULL,
+                                         .forget = can.save_restore ? forget : NULL};
+  b->stepper_ops = (cpl_stepper_ops){.step = step,
+                                     .set_curve = curves ? set_curve : NULL,
+                                     .value_time = b->n_coarse > 0 ? value_time : NULL,
+                                     .next_break = kinks ? next_break : NULL};
+}
+
+static cpl_status make_router(independent* b, const cpli_independent_def* def) {
+  const cpl_subsystems* split = def->subsystems;
+  uint32_t n = split != NULL ? split->n_refs : (uint32_t)def->desc->desc.n_vars;
+  b->router = (cpli_router){.n = n, .forward = forward};
+  if (split != NULL) {
+    b->router.first = split->first;
+    b->router.routes = split->refs;
+  } else if (def->routes != NULL) {
+    b->router.routes = b->routes = cpli_alloc(b->base.base.ctx, n, sizeof *b->routes);
+    if (b->routes == NULL) return cpli_nomem(b->base.base.ctx);
+    memcpy(b->routes, def->routes, n * sizeof *b->routes);
+  } else {
+    b->router.routes = def->desc->routes;
+  }
+  return CPL_OK;
+}
+
+static cpl_status fill(independent* b, const cpli_independent_def* def) {
+  cpl_context* ctx = b->base.base.ctx;
+  cpli_heap_init(&b->heap, b->memory, def->n, before, b);
+  b->waiting = b->memory + 2 * (size_t)def->n;
+  b->coarse = b->waiting + def->n;
+  for (int32_t i = 0; i < def->n; i++) {
+    b->members[i] = (member){.s = def->steppers[i], .coarse = def->steppers[i]->ops->ahead == NULL};
+    if (b->members[i].coarse) b->coarse[b->n_coarse++] = i;
+  }
+  b->n = def->n;
+  b->whole = def->whole;
+  b->restart = def->restart;
+  if (def->desc != NULL) b->desc = cpli_shared_desc_retain(def->desc);
+  const cpl_description* desc = def->desc != NULL ? &def->desc->desc : def->whole->base.desc;
+  find_capabilities(b, def->kind);
+  b->base.base.ops = &b->component_ops;
+  b->base.base.desc = desc;
+  b->base.base.name = b->name;
+  b->base.ops = &b->stepper_ops;
+  cpl_status st = make_router(b, def);
+  return st >= 0 && b->n_coarse > 0 ? cpli_cached_init(&b->cached, ctx, desc, &b->router) : st;
+}
+
+cpl_status cpli_independent(cpl_context* ctx, const cpli_independent_def* def, cpl_stepper** out) {
+  *out = NULL;
+  independent* b = cpli_alloc(ctx, 1, sizeof *b);
+  member* members = cpli_alloc(ctx, (size_t)def->n, sizeof *members);
+  int32_t* memory = cpli_alloc(ctx, 4 * (size_t)def->n, sizeof *memory);
+  char* name = cpli_strdup(ctx, def->name);
+  if (b == NULL || members == NULL || memory == NULL || name == NULL) {
+    for (int32_t i = 0; i < def->n; i++) cpl_stepper_destroy(def->steppers[i]);
+    cpl_model_destroy(def->whole);
+    cpli_free(ctx, b);
+    cpli_free(ctx, members);
+    cpli_free(ctx, memory);
+    cpli_free(ctx, name);
+    return cpli_nomem(ctx);
+  }
+  *b = (independent){.name = name, .members = members, .memory = memory, .base.base.ctx = ctx};
+  cpl_status st = fill(b, def);
+  if (st < 0) destroy(&b->base.base);
+  else *out = &b->base;
+  return st;
+}
+
+//------------------------------------ inspection ------------------------------------
+
+static const independent* as_independent(const cpl_stepper* s) {
+  return s->ops->step == step ? (const independent*)s : NULL;
+}
+
+int32_t cpli_independent_count(const cpl_stepper* s) {
+  const independent* b = as_independent(s);
+  return b != NULL ? b->n : 0;
+}
+
+const cpl_stepper* cpli_independent_at(const cpl_stepper* s, int32_t i) {
+  return as_independent(s)->members[i].s;
+}
+
+const cpl_solver_stats* cpli_independent_stats(const cpl_stepper* s) {
+  independent* b = (independent*)as_independent(s);
+  if (b == NULL || b->whole == NULL) return NULL;
+  b->sum = (cpl_solver_stats){0};
+  for (int32_t i = 0; i < b->n; i++) cpli_stats_add(&b->sum, cpl_integrate_stats(b->members[i].s));
+  b->sum.groups = b->n;
+  return &b->sum;
+}
+
+const cpl_stepper* cpli_independent_coarse(const cpl_stepper* s) {
+  const independent* b = as_independent(s);
+  return b != NULL && b->n_coarse > 0 ? b->members[b->coarse[0]].s : NULL;
+}
