@@ -176,10 +176,7 @@ static cpl_status restart_all(independent* b) {
 
 static cpl_status work_ahead(independent* b, int32_t i, double t_end, double t_limit) {
   member* m = &b->members[i];
-  double next = b->whole != NULL ? t_end : t_limit;
-  cpl_status st = m->s->ops->ahead(m->s, next, t_limit, &m->until);
-  if (st >= 0 && next > t_end && m->until > t_end)
-    st = m->s->ops->ahead(m->s, t_end, t_limit, &m->until);
+  cpl_status st = m->s->ops->ahead(m->s, t_end, t_limit, &m->until);
   if (st >= 0 && m->until <= m->at) add_waiting(b, i);
   cpli_heap_sort_in(&b->heap, i);
   return st;
