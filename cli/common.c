@@ -281,7 +281,7 @@ cpl_status cli_find_solver(cpl_context* ctx, const char* where, const char* name
                            cpl_solver_kind* out) {
   char near[128];
   if (cpl_solver_by_name(name, out)) return CPL_OK;
-  cpli_did_you_mean(name, solver_at, NULL, CPL_SOLVER_IDA + 1, near, sizeof near);
+  cpli_did_you_mean(name, solver_at, NULL, (size_t)cpl_solver_count(), near, sizeof near);
   return cpl_fail(ctx, CPL_ERR_INPUT, "%s: there is no solver %s%s; solvers are %s", where, name,
                   near, cpl_solver_names());
 }

@@ -63,7 +63,7 @@ static cpl_status make_stepper(session* s) {
   const char* solver = a->solver != NULL ? a->solver : said.solver;
   cpl_status known = solver != NULL ? cli_find_solver(s->ctx, s->path, solver, &def.kind) : CPL_OK;
   if (known < 0) return known;
-  bool fixed = def.kind == CPL_SOLVER_RK4 || def.kind == CPL_SOLVER_EULER;
+  bool fixed = cpl_solver_is_fixed_step(def.kind);
   double usual = s->at > s->start ? (s->at - s->start) / 500 : 1;
   def.rtol = given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : def.rtol);
   def.atol = given(a->atol, given(said.atol, 0));
@@ -255,9 +255,8 @@ static const cli_option options[] = {
      "a parameter or start value, optionally with a unit of the model; may be repeated", CLI_LIST,
      AT(set)},
     {"start", 0, "TIME", "start of the simulation", CLI_NUMBER, AT(start_time), "start-time"},
-    {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
-     "the solver of models (default: cvode)", CLI_TEXT, AT(solver)},
-    {"step", 0, "DT", "step (rk4, euler), maximum step (others)", CLI_NUMBER, AT(step)},
+    {"solver", 0, CLI_SOLVERS, "the solver of models (default: cvode)", CLI_TEXT, AT(solver)},
+    {"step", 0, "DT", "step (fixed-step solvers), maximum step (others)", CLI_NUMBER, AT(step)},
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},

@@ -200,9 +200,9 @@ static const cli_option options[] = {
     {"stop", 0, "TIME", "end of the simulation", CLI_NUMBER, AT(stop_time), "stop-time"},
     {"interval", 0, "DT", "time between output points", CLI_NUMBER, AT(interval)},
     {"step", 0, "DT",
-     "maximum communication step (co-simulation), step (rk4, euler), maximum step (cvode, adams)",
+     "maximum communication step (co-simulation), step (fixed-step solvers), maximum step (others)",
      CLI_NUMBER, AT(step)},
-    {"solver", 0, "cvode|adams|radau|dopri5|erk8|esdirk5|ida|rk4|euler",
+    {"solver", 0, CLI_SOLVERS,
      "the solver of models (default: cvode); MODEL=SOLVER sets that of one model of a system with "
      "tlm lines and may be repeated",
      CLI_LIST, AT(solver)},

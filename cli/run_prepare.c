@@ -116,7 +116,7 @@ static cpl_status choose_solver(session* s) {
   s->solver.atol = given(a->atol, given(s->experiment.atol, 0));
   s->solver.timing = a->stats || run_wants_page(s);  // costs two clock readings per evaluation
   s->solver.one_solver = a->one_solver;
-  bool fixed = s->solver.kind == CPL_SOLVER_RK4 || s->solver.kind == CPL_SOLVER_EULER;
+  bool fixed = cpl_solver_is_fixed_step(s->solver.kind);
   double preferred = e->has_step && e->step > 0 ? e->step : usual_step(s);
   s->solver.step = given(a->step, given(s->experiment.step, fixed ? preferred : 0));
   return choose_form(s);

@@ -15,16 +15,23 @@
 extern "C" {
 #endif
 
+/// The solvers: constant, name, description. The same table is in
+/// docs/system-file.md.
+#define CPL_SOLVER_LIST(X)                                                               \
+  X(CPL_SOLVER_CVODE, "cvode", "CVODE, BDF: variable order and step, implicit")          \
+  X(CPL_SOLVER_ADAMS, "adams", "CVODE, Adams-Moulton: for models that are not stiff")    \
+  X(CPL_SOLVER_RK4, "rk4", "the classical Runge-Kutta method of order 4, fixed step")    \
+  X(CPL_SOLVER_EULER, "euler", "explicit Euler, fixed step")                             \
+  X(CPL_SOLVER_RADAU, "radau", "Radau IIA of order 5, implicit, one step")               \
+  X(CPL_SOLVER_DOPRI5, "dopri5", "Dormand and Prince 5(4), explicit, one step (ARKODE)") \
+  X(CPL_SOLVER_ERK8, "erk8", "Prince and Dormand 8(7), explicit, one step (ARKODE)")     \
+  X(CPL_SOLVER_ESDIRK5, "esdirk5", "ESDIRK of order 5(4), implicit, one step (ARKODE)")  \
+  X(CPL_SOLVER_IDA, "ida", "IDA, BDF, with the equation as a residual")
+
 typedef enum cpl_solver_kind {
-  CPL_SOLVER_CVODE,    ///< CVODE, BDF: variable order and step, implicit
-  CPL_SOLVER_ADAMS,    ///< CVODE, Adams-Moulton: for models that are not stiff
-  CPL_SOLVER_RK4,      ///< the classical Runge-Kutta method, fixed step
-  CPL_SOLVER_EULER,    ///< explicit Euler, fixed step
-  CPL_SOLVER_RADAU,    ///< Radau IIA of order 5, implicit, one step
-  CPL_SOLVER_DOPRI5,   ///< Dormand and Prince 5(4), explicit, one step (ARKODE)
-  CPL_SOLVER_ERK8,     ///< Prince and Dormand 8(7), explicit, one step (ARKODE)
-  CPL_SOLVER_ESDIRK5,  ///< ESDIRK of order 5(4), implicit, one step (ARKODE)
-  CPL_SOLVER_IDA,      ///< IDA, BDF, with the equation as a residual
+#define X(kind, name, text) kind,
+  CPL_SOLVER_LIST(X)
+#undef X
 } cpl_solver_kind;
 
 /// How CVODE solves the linear systems of its Newton iteration.
@@ -98,10 +105,13 @@ typedef struct cpl_solver_stats {
 
 CPL_API cpl_solver_def cpl_default_solver_def(void);
 
-/// "cvode", "adams", "rk4", "euler", "radau", "dopri5", "erk8", "esdirk5", "ida" -> kind, and names
-/// of the TLM framework: "CVODE", "IDA", "RungeKutta", "Euler". Returns false for any other name.
+/// The names of CPL_SOLVER_LIST, and those of the TLM framework: "CVODE", "IDA", "RungeKutta",
+/// "Euler". Returns false for any other name.
 CPL_API bool cpl_solver_by_name(const char* name, cpl_solver_kind* out);
 CPL_API const char* cpl_solver_name(cpl_solver_kind kind);
+CPL_API int32_t cpl_solver_count(void);  ///< kinds are numbers below it
+/// Whether the method has a fixed step, which cpl_solver_def.step has to give.
+CPL_API bool cpl_solver_is_fixed_step(cpl_solver_kind kind);
 /// All names, separated by commas, for messages.
 CPL_API const char* cpl_solver_names(void);
 /// "auto", "lazy", "every", "events", "off". Returns false for any other name.

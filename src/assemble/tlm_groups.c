@@ -98,7 +98,7 @@ static cpl_status make_stepper(groups* g, int32_t part) {
   if (p->model != NULL) {
     cpl_solver_def solver = p->solver;
     cpl_model* model = p->model;
-    bool fixed = solver.kind == CPL_SOLVER_RK4 || solver.kind == CPL_SOLVER_EULER;
+    bool fixed = cpl_solver_is_fixed_step(solver.kind);
     solver.restart_each_step = solver.one_solver = true;
     if (fixed && solver.step <= 0) solver.step = 1;  // one step per communication step
     p->model = NULL;

@@ -24,12 +24,12 @@ static bool wanted(const cpli_integrate* s) {
   const cpl_solver_def* def = &s->def;
   if (s->m->ops->use_residuals == NULL || s->m->ops->structure != NULL) return false;
   return def->form == CPL_FORM_DAE ||
-         (def->form == CPL_FORM_AS_FITS && def->kind == CPL_SOLVER_IDA &&
+         (def->form == CPL_FORM_AS_FITS && cpli_method_of(def->kind)->residuals &&
           s->base.base.desc->n_algebraics > 0);
 }
 
 cpl_status cpli_dae_use(cpli_integrate* s) {
-  if (s->def.form == CPL_FORM_DAE && s->def.kind != CPL_SOLVER_IDA) {
+  if (s->def.form == CPL_FORM_DAE && !cpli_method_of(s->def.kind)->residuals) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
                     "%s: solver %s cannot integrate algebraic variables together with states; ida "
                     "can",
@@ -42,7 +42,7 @@ cpl_status cpli_dae_use(cpli_integrate* s) {
                     s->base.base.name);
   }
   const char* broken = s->base.base.desc->form_error;
-  if (broken != NULL && s->def.kind == CPL_SOLVER_IDA && s->def.form != CPL_FORM_ODE) {
+  if (broken != NULL && cpli_method_of(s->def.kind)->residuals && s->def.form != CPL_FORM_ODE) {
     return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
                     "%s: %s; without that form (form ode) it can be run", s->base.base.name,
                     broken);

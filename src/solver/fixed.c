@@ -1,18 +1,30 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Methods with a fixed step: explicit Euler and the classical Runge-Kutta method. Events are
-// located by shorter steps from the beginning of the last one, so that the state at an event has
-// the order of the method.
+// Explicit methods with a fixed step, each stage of which uses the slope of the one before: one row
+// of coefficients per method. Events are located by shorter steps from the beginning of the last
+// one, so that the state at an event has the order of the method.
 #include <math.h>
 
 #include "solver/solver.h"
+
+enum { MAX_STAGES = 4 };
+
+typedef struct coefficients {
+  int n;                                        // stages
+  double node[MAX_STAGES], weight[MAX_STAGES];  // of each stage: its time, its share in the step
+} coefficients;
+
+static const coefficients methods[] = {
+    [CPL_SOLVER_EULER] = {1, {0}, {1}},
+    [CPL_SOLVER_RK4] = {4, {0, 0.5, 0.5, 1}, {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}},
+};
 
 typedef struct fixed {
   cpli_solver base;
   cpli_ode ode;
   double h;
-  bool rk4;
+  const coefficients* method;
   double t0, t1;    // the last step
   double *x0, *x1;  // its ends
   double *d0, *d1;  // derivatives at its ends
@@ -29,19 +41,15 @@ static cpl_status rhs(fixed* s, double t, const double* x, double* dx) {
 
 // x = one step of length h from (t, x0), whose derivative is d0.
 static cpl_status advance(fixed* s, double t, double h, double* x) {
-  static const double node[] = {0, 0.5, 0.5, 1}, weight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  const coefficients* m = s->method;
   size_t n = s->ode.n;
-  if (!s->rk4) {
-    for (size_t i = 0; i < n; i++) x[i] = s->x0[i] + h * s->d0[i];
-    return CPL_OK;
-  }
-  for (size_t i = 0; i < n; i++) s->sum[i] = weight[0] * s->d0[i];
+  for (size_t i = 0; i < n; i++) s->sum[i] = m->weight[0] * s->d0[i];
   const double* before = s->d0;
-  for (int k = 1; k < 4; k++) {
-    for (size_t i = 0; i < n; i++) s->stage[i] = s->x0[i] + node[k] * h * before[i];
-    cpl_status st = rhs(s, k == 3 ? t + h : t + node[k] * h, s->stage, s->k);
+  for (int k = 1; k < m->n; k++) {
+    for (size_t i = 0; i < n; i++) s->stage[i] = s->x0[i] + m->node[k] * h * before[i];
+    cpl_status st = rhs(s, t + m->node[k] * h, s->stage, s->k);
     if (st != CPL_OK) return st;
-    for (size_t i = 0; i < n; i++) s->sum[i] += weight[k] * s->k[i];
+    for (size_t i = 0; i < n; i++) s->sum[i] += m->weight[k] * s->k[i];
     before = s->k;
   }
   for (size_t i = 0; i < n; i++) x[i] = s->x0[i] + h * s->sum[i];
@@ -148,7 +156,8 @@ static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   for (size_t i = 0; i < s->ode.n; i++) {
     double d = s->x1[i] - s->x0[i];
     x[i] = s->x0[i] + r * d;
-    if (s->rk4) x[i] += r * (r - 1) * ((1 - 2 * r) * d + h * ((r - 1) * s->d0[i] + r * s->d1[i]));
+    if (s->method->n > 1)
+      x[i] += r * (r - 1) * ((1 - 2 * r) * d + h * ((r - 1) * s->d0[i] + r * s->d1[i]));
   }
   return CPL_OK;
 }
@@ -174,7 +183,7 @@ cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
   *s = (fixed){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
                .ode = *ode,
                .h = def->step,
-               .rk4 = def->kind == CPL_SOLVER_RK4};
+               .method = &methods[def->kind]};
   size_t n = ode->n;
   double** of_states[] = {&s->x0, &s->x1, &s->d0, &s->d1, &s->stage, &s->sum, &s->growth};
   bool fine = (s->k = cpli_alloc(ctx, n, sizeof(double))) != NULL;

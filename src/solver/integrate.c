@@ -473,40 +473,6 @@ static const cpl_stepper_ops stepper_ops = {.step = step,
                                             .set_states = set_states,
                                             .next_break = next_kink};
 
-static const char* const solver_names[] = {
-    [CPL_SOLVER_CVODE] = "cvode", [CPL_SOLVER_ADAMS] = "adams",     [CPL_SOLVER_RK4] = "rk4",
-    [CPL_SOLVER_EULER] = "euler", [CPL_SOLVER_RADAU] = "radau",     [CPL_SOLVER_DOPRI5] = "dopri5",
-    [CPL_SOLVER_ERK8] = "erk8",   [CPL_SOLVER_ESDIRK5] = "esdirk5", [CPL_SOLVER_IDA] = "ida"};
-
-// The names in the TLM framework.
-static const struct {
-  const char* name;
-  cpl_solver_kind kind;
-} other_names[] = {{"CVODE", CPL_SOLVER_CVODE},
-                   {"IDA", CPL_SOLVER_IDA},
-                   {"RungeKutta", CPL_SOLVER_RK4},
-                   {"Euler", CPL_SOLVER_EULER}};
-
-bool cpl_solver_by_name(const char* name, cpl_solver_kind* out) {
-  for (size_t i = 0; i < CPLI_COUNT(other_names); i++) {
-    if (strcmp(name, other_names[i].name) != 0) continue;
-    *out = other_names[i].kind;
-    return true;
-  }
-  for (size_t i = 0; i < CPLI_COUNT(solver_names); i++) {
-    if (strcmp(name, solver_names[i]) != 0) continue;
-    *out = (cpl_solver_kind)i;
-    return true;
-  }
-  return false;
-}
-
-const char* cpl_solver_name(cpl_solver_kind kind) { return solver_names[kind]; }
-
-const char* cpl_solver_names(void) {
-  return "cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida";
-}
-
 cpl_solver_def cpl_default_solver_def(void) {
   return (cpl_solver_def){.kind = CPL_SOLVER_CVODE, .rtol = 1e-6};
 }
@@ -554,22 +520,15 @@ static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def*
   return CPL_OK;
 }
 
-#ifdef CPL_FMU_PARTS  // FMUs contain fewer methods
-enum { HAS_DOPRI5 = 0, HAS_SPARSE_RADAU = 0 };
+#ifdef CPL_FMU_PARTS
+enum { HAS_SPARSE_RADAU = 0 };
 #else
-enum { HAS_DOPRI5 = 1, HAS_SPARSE_RADAU = 1 };
+enum { HAS_SPARSE_RADAU = 1 };
 #endif
 
-// One-step methods that replace multistep methods.
-static const struct {
-  cpl_solver_kind multistep, one_step;
-} stand_ins[] = {{CPL_SOLVER_CVODE, CPL_SOLVER_RADAU},
-                 {CPL_SOLVER_IDA, CPL_SOLVER_RADAU},
-                 {CPL_SOLVER_ADAMS, HAS_DOPRI5 ? CPL_SOLVER_DOPRI5 : CPL_SOLVER_ADAMS}};
-
-// Algebraic variables that are integrated with the states need IDA.
+// Whether no algebraic variables are integrated with the states.
 static bool is_ode(const cpl_model* m, const cpl_solver_def* def) {
-  if (def->kind != CPL_SOLVER_IDA || def->form == CPL_FORM_ODE) return true;
+  if (!cpli_method_of(def->kind)->residuals || def->form == CPL_FORM_ODE) return true;
   const cpl_description* d = m->base.desc;
   return def->form == CPL_FORM_AS_FITS && d->n_algebraics == 0 && d->form_error == NULL;
 }
@@ -581,9 +540,9 @@ static bool is_ode(const cpl_model* m, const cpl_solver_def* def) {
 static cpl_solver_kind one_step_kind(const cpl_model* m, const cpl_solver_def* def) {
   enum { MAX_DENSE = 100 };  // states
   bool sparse = HAS_SPARSE_RADAU && m->ops->newton_setup == NULL;
-  cpl_solver_kind kind = def->kind;
-  for (size_t i = 0; i < CPLI_COUNT(stand_ins); i++)
-    if (stand_ins[i].multistep == def->kind) kind = stand_ins[i].one_step;
+  const cpli_method* method = cpli_method_of(def->kind);
+  cpl_solver_kind kind = method->one_step;
+  if (!method->multistep || cpli_method_of(kind)->create == NULL) return def->kind;
   if (kind != CPL_SOLVER_RADAU) return kind;
   bool can = def->linear == CPL_LINEAR_DIRECT && is_ode(m, def);
   return can && (sparse || m->base.desc->n_states <= MAX_DENSE) ? kind : def->kind;

@@ -31,7 +31,7 @@ struct cpli_multipliers {
 size_t cpli_multipliers_count(const cpli_integrate* s) {
   const cpl_model_ops* ops = s->m->ops;
   cpl_projection when = cpl_projection_of(&s->def);
-  bool can = s->def.kind == CPL_SOLVER_IDA && s->n > 0 && ops->count_constraints != NULL &&
+  bool can = cpli_method_of(s->def.kind)->residuals && s->n > 0 && ops->count_constraints != NULL &&
              ops->get_constraints != NULL;
   bool wanted = when == CPL_PROJECT_LAZILY || when == CPL_PROJECT_EVERY_STEP;
   return can && wanted ? (size_t)s->base.base.desc->n_constraints : 0;

@@ -183,38 +183,11 @@ static cpl_status correct(void* user, double t, const double* x, double* correct
 
 //------------------------------------ the solver of it ------------------------------------
 
-// The requirements of a method, and its constructor.
-typedef struct method {
-  cpl_status (*create)(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
-                       cpl_solver_stats* stats, cpli_solver** out);
-  bool implicit;       // it needs a Jacobian
-  bool takes_systems;  // it can delegate linear systems to the model
-  bool fixed;          // it needs a step size
-  bool multistep;      // it has a history of earlier steps
-  bool not_dense;      // its dense output has a lower order: output points are ends of steps
-} method;
-
-static const method methods[] = {
-    [CPL_SOLVER_CVODE] = {cpli_cvode_create, .implicit = true, .takes_systems = true,
-                          .multistep = true},
-    [CPL_SOLVER_ADAMS] = {cpli_cvode_create, .multistep = true},
-    [CPL_SOLVER_RK4] = {cpli_fixed_create, .fixed = true},
-    [CPL_SOLVER_EULER] = {cpli_fixed_create, .fixed = true},
-    [CPL_SOLVER_RADAU] = {cpli_radau_create, .implicit = true},
-#ifndef CPL_FMU_PARTS  // FMUs contain fewer
-    [CPL_SOLVER_DOPRI5] = {cpli_arkode_create},
-    [CPL_SOLVER_ERK8] = {cpli_arkode_create, .not_dense = true},
-    [CPL_SOLVER_ESDIRK5] = {cpli_arkode_create, .implicit = true, .takes_systems = true},
-    [CPL_SOLVER_IDA] = {cpli_ida_create, .implicit = true, .takes_systems = true,
-                        .multistep = true},
-#endif
-};
-
 static cpl_status make_jacobian(cpli_integrate* s) {
   const cpl_description* d = s->base.base.desc;
-  const method* how = &methods[s->def.kind];
-  bool own = how->takes_systems && s->m->ops->newton_setup != NULL;
-  if (!how->implicit || s->n == 0 || s->dae != NULL || own) return CPL_OK;
+  const cpli_method* method = cpli_method_of(s->def.kind);
+  bool own = method->takes_systems && s->m->ops->newton_setup != NULL;
+  if (!method->implicit || s->n == 0 || s->dae != NULL || own) return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
       return cpli_dae_jacobian_make(s);  // hidden states
@@ -247,7 +220,7 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
     ode.newton_setup = cpli_multipliers_setup, ode.newton_solve = cpli_multipliers_solve;
   else if (s->m->ops->newton_setup != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
-  else if (methods[s->def.kind].takes_systems) st = cpli_linear_make(s, &ode);
+  else if (cpli_method_of(s->def.kind)->takes_systems) st = cpli_linear_make(s, &ode);
   if (st < 0) return st;
   if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
   if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
@@ -256,18 +229,19 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
     if (s->nz > 0 && s->projected == NULL) return cpli_nomem(ctx);
   }
   cpl_solver_def def = s->def;
-  const method* how = &methods[def.kind];
-  s->multistep = how->multistep;
+  const cpli_method* method = cpli_method_of(def.kind);
+  s->multistep = method->multistep;
   if (s->all == 0) {  // nothing to integrate: one step to every requested point
     if (!(def.step > 0)) def.step = INFINITY;
+    def.kind = CPL_SOLVER_EULER;
     s->def.stop_at_steps_end = true;
     st = cpli_fixed_create(ctx, &ode, &def, &s->stats, &s->solver);
-  } else if (how->fixed && !(def.step > 0)) {
+  } else if (method->fixed && !(def.step > 0)) {
     return cpl_fail(ctx, CPL_ERR_INPUT, "solver %s needs a step", cpl_solver_name(def.kind));
   } else {
-    bool shifted = def.kind == CPL_SOLVER_ADAMS && ode.project != NULL;
-    s->def.stop_at_steps_end = s->def.stop_at_steps_end || how->not_dense;
-    st = (shifted ? cpli_shifted_create : how->create)(ctx, &ode, &def, &s->stats, &s->solver);
+    bool projected = method->projected != NULL && ode.project != NULL;
+    s->def.stop_at_steps_end = s->def.stop_at_steps_end || method->not_dense;
+    st = (projected ? method->projected : method->create)(ctx, &ode, &def, &s->stats, &s->solver);
   }
   if (st >= 0) s->solver->who = s->base.base.name, s->solver->origin = &s->t_start;
   return st;

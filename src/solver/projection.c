@@ -453,7 +453,7 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   s->def.projection = cpl_projection_of(&s->def);
   if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
     return CPL_OK;
-  bool cannot_project = s->def.kind == CPL_SOLVER_IDA && s->nm == 0;
+  bool cannot_project = cpli_method_of(s->def.kind)->residuals && s->nm == 0;
   if (cannot_project && s->def.projection != CPL_PROJECT_BY_EVENTS) return refuse(s);
   struct cpli_projection* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
@@ -500,5 +500,5 @@ const char* cpl_projection_name(cpl_projection when) { return names[when]; }
 
 cpl_projection cpl_projection_of(const cpl_solver_def* def) {
   if (def->projection != CPL_PROJECT_AS_FITS) return def->projection;
-  return def->kind == CPL_SOLVER_CVODE ? CPL_PROJECT_EVERY_STEP : CPL_PROJECT_LAZILY;
+  return cpli_method_of(def->kind)->projects ? CPL_PROJECT_EVERY_STEP : CPL_PROJECT_LAZILY;
 }

@@ -74,16 +74,30 @@ struct cpli_solver {
 /// The model's time, for messages.
 static inline double cpli_solver_time(const cpli_solver* s, double t) { return *s->origin + t; }
 
-cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
-                             cpl_solver_stats* stats, cpli_solver** out);
+//------------------------------------ methods.c ------------------------------------
+
+/// Makes a solver of an equation. who and origin are set by the caller.
+typedef cpl_status cpli_solver_create(cpl_context* ctx, const cpli_ode* ode,
+                                      const cpl_solver_def* def, cpl_solver_stats* stats,
+                                      cpli_solver** out);
+
+/// What is to be known of a method.
+typedef struct cpli_method {
+  cpli_solver_create* create;     // NULL: FMUs do not contain it
+  cpli_solver_create* projected;  // for equations with a projection. Nullable: create
+  bool implicit;                  // it needs a Jacobian
+  bool takes_systems;             // it can delegate linear systems to the model
+  bool residuals;                 // it integrates algebraic variables and constraints as equations
+  bool projects;                  // it projects in its own error control
+  bool fixed;                     // it needs a step size
+  bool multistep;                 // it has a history of earlier steps
+  bool not_dense;                 // its dense output has a lower order: output points end steps
+  cpl_solver_kind one_step;       // with multistep: a one-step method that can replace it
+} cpli_method;
+
+const cpli_method* cpli_method_of(cpl_solver_kind kind);
+
+cpli_solver_create cpli_cvode_create, cpli_radau_create, cpli_arkode_create, cpli_ida_create,
+    cpli_fixed_create;
 /// Adams with projection.
-cpl_status cpli_shifted_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
-                               cpl_solver_stats* stats, cpli_solver** out);
-cpl_status cpli_radau_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
-                             cpl_solver_stats* stats, cpli_solver** out);
-cpl_status cpli_arkode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
-                              cpl_solver_stats* stats, cpli_solver** out);
-cpl_status cpli_ida_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
-                           cpl_solver_stats* stats, cpli_solver** out);
-cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
-                             cpl_solver_stats* stats, cpli_solver** out);
+cpli_solver_create cpli_shifted_create;

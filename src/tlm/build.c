@@ -172,7 +172,7 @@ static double shortest_delay(const cpl_tlm_def* def, int32_t part) {
 
 // A fixed-step method without a given step takes an interval in one step.
 static void choose_step(cpl_solver_def* solver, double delay) {
-  bool fixed = solver->kind == CPL_SOLVER_RK4 || solver->kind == CPL_SOLVER_EULER;
+  bool fixed = cpl_solver_is_fixed_step(solver->kind);
   if (fixed && solver->step <= 0 && isfinite(delay)) solver->step = 0.5 * delay;
 }
 
