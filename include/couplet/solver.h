@@ -26,7 +26,8 @@ extern "C" {
   X(CPL_SOLVER_DOPRI5, "dopri5", "Dormand and Prince 5(4), explicit, one step (ARKODE)") \
   X(CPL_SOLVER_ERK8, "erk8", "Prince and Dormand 8(7), explicit, one step (ARKODE)")     \
   X(CPL_SOLVER_ESDIRK5, "esdirk5", "ESDIRK of order 5(4), implicit, one step (ARKODE)")  \
-  X(CPL_SOLVER_IDA, "ida", "IDA, BDF, with the equation as a residual")
+  X(CPL_SOLVER_IDA, "ida", "IDA, BDF, with the equation as a residual")                  \
+  X(CPL_SOLVER_HEUN, "heun", "Heun's method of order 2, explicit, fixed step")
 
 typedef enum cpl_solver_kind {
 #define X(kind, name, text) kind,

@@ -17,6 +17,7 @@ typedef struct coefficients {
 
 static const coefficients methods[] = {
     [CPL_SOLVER_EULER] = {1, {0}, {1}},
+    [CPL_SOLVER_HEUN] = {2, {0, 1}, {0.5, 0.5}},
     [CPL_SOLVER_RK4] = {4, {0, 0.5, 0.5, 1}, {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}},
 };
 

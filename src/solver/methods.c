@@ -20,6 +20,7 @@ static const cpli_method methods[] = {
                           .one_step = CPL_SOLVER_DOPRI5},
     [CPL_SOLVER_RK4] = {cpli_fixed_create, .fixed = true},
     [CPL_SOLVER_EULER] = {cpli_fixed_create, .fixed = true},
+    [CPL_SOLVER_HEUN] = {cpli_fixed_create, .fixed = true},
     [CPL_SOLVER_RADAU] = {cpli_radau_create, .implicit = true},
     [CPL_SOLVER_DOPRI5] = {OF_LIBRARY(cpli_arkode_create)},
     [CPL_SOLVER_ERK8] = {OF_LIBRARY(cpli_arkode_create), .not_dense = true},

@@ -89,8 +89,9 @@ static void man_and_completion(void** state) {
   CHECK_CONTAINS(printed, "\\-\\-stop");
   CHECK_CODE(0, "--completion");
   CHECK_CONTAINS(printed, "complete -o filenames -F _couplet couplet");
-  CHECK_CONTAINS(printed,
-                 "\"run\",--solver) words=\"cvode adams rk4 euler radau dopri5 erk8 esdirk5 ida\"");
+  CHECK_CONTAINS(
+      printed,
+      "\"run\",--solver) words=\"cvode adams rk4 euler radau dopri5 erk8 esdirk5 ida heun\"");
 }
 
 static void no_arguments(void** state) {
@@ -124,7 +125,7 @@ static void misuse(void** state) {
   CHECK_FAILS(2, "run: --stop takes a number, not \"inf\"", "run", "m.c", "--stop-time=inf");
   CHECK_FAILS(2, "run: --stop takes a number, not \"\"", "run", "m.c", "--stop-time=");
   CHECK_FAILS(2, "run: --json takes no value", "run", "m.c", "--json=yes");
-#define KNOWN "; solvers are cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida"
+#define KNOWN "; solvers are cvode, adams, rk4, euler, radau, dopri5, erk8, esdirk5, ida, heun"
   CHECK_FAILS(2, "--solver cvod: there is no solver cvod (did you mean cvode?)" KNOWN, "run", "m.c",
               "--solver", "cvod");
   CHECK_FAILS(2, "--solver left=idda: there is no solver idda (did you mean ida?)" KNOWN, "run",
