@@ -17,12 +17,11 @@ typedef struct tlm_args {
 // The units of each domain.
 static const struct words {
   const char *stiffness, *mass;
-} words[] = {[CPL_TLM_TRANSLATIONAL] = {"N/m", "kg"},
-             [CPL_TLM_ROTATIONAL] = {"N m/rad", "kg m2"},
-             [CPL_TLM_HYDRAULIC] = {"Pa/m3", "Pa s2/m3"},
-             [CPL_TLM_ELECTRIC] = {"V/C", "H"},
-             [CPL_TLM_3D] = {"N/m", "kg"},
-             [CPL_TLM_SIGNAL] = {"", ""}};
+} words[] = {
+#define X(kind, name, sigma, stiffness, mass) {stiffness, mass},
+    CPL_TLM_KIND_LIST(X)
+#undef X
+};
 
 // A parasitic mass above a hundredth of the connected masses is relevant.
 static bool is_heavy(double added, const double* felt) {

@@ -25,21 +25,29 @@
 extern "C" {
 #endif
 
-/// The physical domain of an interface, with its effort and flow:
+/// The physical domains of interfaces: constant, name, sigma, and the units of the stiffness
+/// Zf/delay and of the parasitic mass Zf delay. The effort at an end is c - sigma Zf flow:
 /// translational: F = c - Zf v, the force on the model and the speed of its port; rotational:
 /// torque and angular speed; hydraulic: p = c + Zf q, the pressure and the flow out of the model,
-/// into the line; electric: voltage and current into the line, likewise.
+/// into the line; electric: voltage and current into the line, likewise; 3d: three forces and three
+/// torques; signal: a value that arrives later, in one direction.
+#define CPL_TLM_KIND_LIST(X)                                 \
+  X(CPL_TLM_TRANSLATIONAL, "translational", 1, "N/m", "kg")  \
+  X(CPL_TLM_ROTATIONAL, "rotational", 1, "N m/rad", "kg m2") \
+  X(CPL_TLM_HYDRAULIC, "hydraulic", -1, "Pa/m3", "Pa s2/m3") \
+  X(CPL_TLM_ELECTRIC, "electric", -1, "V/C", "H")            \
+  X(CPL_TLM_3D, "3d", 1, "N/m", "kg")                        \
+  X(CPL_TLM_SIGNAL, "signal", 1, "", "")
+
 typedef enum cpl_tlm_kind {
-  CPL_TLM_TRANSLATIONAL,
-  CPL_TLM_ROTATIONAL,
-  CPL_TLM_HYDRAULIC,
-  CPL_TLM_ELECTRIC,
-  CPL_TLM_3D,      ///< three forces and three torques
-  CPL_TLM_SIGNAL,  ///< a value that arrives later, in one direction
+#define X(kind, name, sigma, stiffness, mass) kind,
+  CPL_TLM_KIND_LIST(X)
+#undef X
 } cpl_tlm_kind;
 
 CPL_API const char* cpl_tlm_kind_name(cpl_tlm_kind kind);  ///< "translational", ...
 CPL_API bool cpl_tlm_kind_by_name(const char* name, cpl_tlm_kind* out);
+CPL_API const char* cpl_tlm_kind_names(void);  ///< all, separated by commas, for messages
 
 /// How a force is set for a stepper whose inputs change at communication points only.
 typedef enum cpl_tlm_hold {

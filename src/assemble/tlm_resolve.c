@@ -205,11 +205,8 @@ static cpl_status find_model(const finder* f, int32_t* out) {
 static cpl_status resolve_interface(finder* f) {
   cpl_tlm_interface* to = f->to;
   if (!cpl_tlm_kind_by_name(f->from->kind.text, &to->kind))
-    return cpli_fail_at(
-        ctx_of(f), CPL_ERR_INPUT, &f->from->kind.place,
-        "kind: %s is not known (translational, rotational, hydraulic, electric, 3d, "
-        "signal)",
-        f->from->kind.text);
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->kind.place,
+                        "kind: %s is not known (%s)", f->from->kind.text, cpl_tlm_kind_names());
   bool three = to->kind == CPL_TLM_3D;
   cpl_status st = constant(f, &f->from->sign, &to->sign);
   if (st >= 0 && to->sign != 1 && to->sign != -1)

@@ -142,8 +142,7 @@ cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml, 
   cpl_status st = read_keys(&r, node, node->key->text);
   if (st >= 0 && !whole && item.kind.text == NULL)
     return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.name.place,
-                        "the interface %s needs a kind: translational, rotational, hydraulic, "
-                        "electric, 3d or signal",
+                        "the interface %s needs a kind, such as translational or signal",
                         item.name.text);
   return st < 0 ? st : cpli_def_add_interface(def, &item);
 }

@@ -7,7 +7,12 @@
 #include "tlm/tlm.h"
 
 double cpli_kind_sigma(cpl_tlm_kind kind) {
-  return kind == CPL_TLM_HYDRAULIC || kind == CPL_TLM_ELECTRIC ? -1 : 1;
+  static const double sigmas[] = {
+#define X(kind, name, sigma, stiffness, mass) [kind] = sigma,
+      CPL_TLM_KIND_LIST(X)
+#undef X
+  };
+  return sigmas[kind];
 }
 
 int32_t cpli_kind_width(cpl_tlm_kind kind) { return kind == CPL_TLM_3D ? CPLI_WIDTH : 1; }
@@ -71,8 +76,11 @@ cpl_status cpli_force_function(cpli_arena* arena, cpl_port wave, cpl_port speed,
 
 //------------------------------------ names ------------------------------------
 
-static const char* const kinds[] = {"translational", "rotational", "hydraulic",
-                                    "electric",      "3d",         "signal"};
+static const char* const kinds[] = {
+#define X(kind, name, sigma, stiffness, mass) name,
+    CPL_TLM_KIND_LIST(X)
+#undef X
+};
 static const char* const holds[] = {"middle", "linear", "start"};
 
 static int find(const char* const* names, size_t n, const char* name) {
@@ -83,6 +91,13 @@ static int find(const char* const* names, size_t n, const char* name) {
 }
 
 const char* cpl_tlm_kind_name(cpl_tlm_kind kind) { return kinds[kind]; }
+
+const char* cpl_tlm_kind_names(void) {
+#define X(kind, name, sigma, stiffness, mass) ", " name
+  return &CPL_TLM_KIND_LIST(X)[2];
+#undef X
+}
+
 const char* cpl_tlm_hold_name(cpl_tlm_hold hold) { return holds[hold]; }
 
 bool cpl_tlm_kind_by_name(const char* name, cpl_tlm_kind* out) {
