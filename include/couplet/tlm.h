@@ -29,15 +29,17 @@ extern "C" {
 /// Zf/delay and of the parasitic mass Zf delay. The effort at an end is c - sigma Zf flow:
 /// translational: F = c - Zf v, the force on the model and the speed of its port; rotational:
 /// torque and angular speed; hydraulic: p = c + Zf q, the pressure and the flow out of the model,
-/// into the line; electric: voltage and current into the line, likewise; 3d: three forces and three
-/// torques; signal: a value that arrives later, in one direction.
+/// into the line; electric: voltage and current into the line, likewise; thermal: temperature and
+/// heat flow into the line, likewise; 3d: three forces and three torques; signal: a value that
+/// arrives later, in one direction.
 #define CPL_TLM_KIND_LIST(X)                                 \
   X(CPL_TLM_TRANSLATIONAL, "translational", 1, "N/m", "kg")  \
   X(CPL_TLM_ROTATIONAL, "rotational", 1, "N m/rad", "kg m2") \
   X(CPL_TLM_HYDRAULIC, "hydraulic", -1, "Pa/m3", "Pa s2/m3") \
   X(CPL_TLM_ELECTRIC, "electric", -1, "V/C", "H")            \
   X(CPL_TLM_3D, "3d", 1, "N/m", "kg")                        \
-  X(CPL_TLM_SIGNAL, "signal", 1, "", "")
+  X(CPL_TLM_SIGNAL, "signal", 1, "", "")                     \
+  X(CPL_TLM_THERMAL, "thermal", -1, "K/J", "K s2/J")
 
 typedef enum cpl_tlm_kind {
 #define X(kind, name, sigma, stiffness, mass) kind,
