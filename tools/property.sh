@@ -8,9 +8,10 @@ set -e
 build=$(cd "$1" && pwd)
 COUPLET_SOURCE_DIR=$(cd "$(dirname "$0")/.." && pwd)
 COUPLET="$build/couplet"
+COUPLET_PROBE="$build/tests/probe"
 PROPERTY_SECONDS=$2
 PROPERTY_SEED=$3
-export COUPLET COUPLET_SOURCE_DIR PROPERTY_SECONDS PROPERTY_SEED
+export COUPLET COUPLET_PROBE COUPLET_SOURCE_DIR PROPERTY_SECONDS PROPERTY_SEED
 mkdir -p "$build/property"
 cd "$build/property"
 rm -rf failure-*

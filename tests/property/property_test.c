@@ -99,6 +99,14 @@ static bool is_newer(const char* a, const char* b) {
   return stat(b, &sb) != 0 || sa.st_mtime >= sb.st_mtime;
 }
 
+// The sampler of FMI 3.0 has a clock in place of time events (clocked/).
+static void need_clocked(const char* to) {
+  char command[9000];
+  if (access(to, R_OK) == 0) return;
+  snprintf(command, sizeof command, "cp -r '%s_sampler' '%s'", getenv("COUPLET_PROBE"), to);
+  if (system(command) != 0) printf("failed: %s\n", command);
+}
+
 static void need_model(const char* name, model_form form) {
   char command[9000], from[4200], to[200];
   snprintf(from, sizeof from, "%s", test_path("tests/property/pool"));
@@ -106,6 +114,10 @@ static void need_model(const char* name, model_form form) {
            form == FORM_C      ? ".c"
            : form == FORM_FMI2 ? "2.fmu"
                                : "3.fmu");
+  if (form == FORM_FMI3 && strcmp(name, "sampler") == 0) {
+    need_clocked(to);
+    return;
+  }
   if (form == FORM_C) {
     if (access(to, R_OK) == 0) return;
     snprintf(command, sizeof command, "cp '%s/%s.c' '%s'", from, name, to);
