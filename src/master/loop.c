@@ -282,7 +282,7 @@ static cpl_status give_up(search* k, int32_t link) {
 static bool try_shorter(const search* k) {
   cpli_master* m = k->m;
   double h = k->t_end - m->t;
-  if (k->plan != &m->plans[CPLI_PLAN_STEP] || h <= 1e-12 * fmax(fabs(k->t_end), h)) return false;
+  if (k->plan != &m->plans[CPLI_PLAN_STEP] || h <= 1e-14 * fmax(fabs(k->t_end), h)) return false;
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_master_part* p = &m->parts[i];
     if (p->stepped && !(p->can_restore && m->saves)) return false;

@@ -110,10 +110,28 @@ static void an_input_of_a_nested_master(void** state) {
   }
 }
 
+// A thousand times slower, and far from time 0: no values agree over a step in which the relay
+// switches, however short, until the step is a few roundings of time.
+static void a_switch_far_from_time_zero(void** state) {
+  for (size_t i = 0; i < 4; i++) {
+    char text[1000];
+    snprintf(text, sizeof text,
+             "couplet: 1\nexperiment: {start: 650000, stop: 651000, interval: 250, rtol: 1e-8}\n"
+             "models: {o: {c: relay.c, as: cs, start: {a: 0.001}}, "
+             "r: {c: relay.c, as: cs, start: {a: 0.004, b: 0.35, x: -0.3}}}\n"
+             "connections: {o.u: r.x, r.u: -0.6*r.x + 0.0009*(time - 650000) - 0.5}\n"
+             "master: {algorithm: %s, order: 0, step: 20}\n",
+             algorithms[i]);
+    put("s.yaml", text);
+    check_run(*state, "", ramp);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_input_that_moves_within_the_step),
       cmocka_unit_test(an_input_of_a_nested_master),
+      cmocka_unit_test(a_switch_far_from_time_zero),
   };
   return cmocka_run_group_tests(tests, make_files, drop_context);
 }
