@@ -6,6 +6,7 @@
 #include "system/definition.h"
 
 #include <math.h>
+#include <stddef.h>
 
 enum { LONGEST_NAME = 200, NAMES_AT_FIRST = 16 };
 
@@ -259,50 +260,37 @@ cpl_status cpli_def_add_record(cpl_system_def* def, cpli_located_text item) {
 
 //------------------------------------ experiment ------------------------------------
 
+const cpli_experiment_key cpli_experiment_keys[] = {
+#define X(key, member, of_solver, positive) \
+  [key] = {#member, of_solver, offsetof(cpl_experiment_def, member), positive},
+    CPLI_EXPERIMENT_NUMBERS(X) CPLI_EXPERIMENT_TEXTS(X)
+#undef X
+};
+
 static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
-  double* old[] = {&to->values.start, &to->values.stop, &to->values.interval,
-                   &to->values.step,  &to->values.rtol, &to->values.atol};
-  const double said[] = {from->values.start, from->values.stop, from->values.interval,
-                         from->values.step,  from->values.rtol, from->values.atol};
-  for (size_t i = 0; i < CPLI_COUNT(said); i++) {
-    if (isnan(said[i])) continue;
-    *old[i] = said[i];
+  for (int i = 0; i < CPLI_EXPERIMENT_COUNT; i++) {
+    size_t offset = cpli_experiment_keys[i].offset;
+    const void* given = (const char*)&from->values + offset;
+    void* old = (char*)&to->values + offset;
+    bool is_number = i < CPLI_SOLVER;
+    if (is_number ? isnan(*(const double*)given) : *(const char* const*)given == NULL) continue;
+    memcpy(old, given, is_number ? sizeof(double) : sizeof(const char*));
     to->places[i] = from->places[i];
-  }
-  if (from->values.solver != NULL) {
-    to->values.solver = from->values.solver;
-    to->places[CPLI_SOLVER] = from->places[CPLI_SOLVER];
-  }
-  if (from->values.linear != NULL) {
-    to->values.linear = from->values.linear;
-    to->places[CPLI_LINEAR_KEY] = from->places[CPLI_LINEAR_KEY];
-  }
-  if (from->values.projection != NULL) {
-    to->values.projection = from->values.projection;
-    to->places[CPLI_PROJECTION_KEY] = from->places[CPLI_PROJECTION_KEY];
-  }
-  if (from->values.loops != NULL) {
-    to->values.loops = from->values.loops;
-    to->places[CPLI_LOOPS_KEY] = from->places[CPLI_LOOPS_KEY];
   }
 }
 
 static cpl_status check_experiment(cpl_context* ctx, const cpli_experiment* e) {
   const cpl_experiment_def* v = &e->values;
-  const struct {
-    const char* name;
-    double value;
-    bool positive;
-  } all[] = {{"start", v->start, false}, {"stop", v->stop, false}, {"interval", v->interval, true},
-             {"step", v->step, true},    {"rtol", v->rtol, true},  {"atol", v->atol, true}};
-  for (size_t i = 0; i < CPLI_COUNT(all); i++) {
-    if (isinf(all[i].value))
-      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[i], "%s must be finite", all[i].name);
-    if (all[i].positive && all[i].value <= 0)
+  for (int i = 0; i < CPLI_SOLVER; i++) {
+    const cpli_experiment_key* key = &cpli_experiment_keys[i];
+    double value = *(const double*)((const char*)v + key->offset);
+    if (isinf(value))
+      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[i], "%s must be finite", key->name);
+    if (key->positive && value <= 0)
       return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[i], "%s must be greater than 0, not %g",
-                          all[i].name, all[i].value);
+                          key->name, value);
   }
-  if (v->stop < v->start)  // false when one is not said
+  if (v->stop < v->start)  // false when one is not given
     return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[CPLI_STOP], "stop (%g) is before start (%g)",
                         v->stop, v->start);
   return CPL_OK;

@@ -127,22 +127,40 @@ typedef struct cpli_observed {
   size_t n_in;
 } cpli_observed;
 
-// places[] has the source locations of the values.
+// The keys of `experiment`: constant, member of cpl_experiment_def, its name in the section
+// `solver` of a mode or a nested system (NULL: not there), and whether it must be positive. Numbers
+// are NaN and texts NULL where they are not given.
+#define CPLI_EXPERIMENT_NUMBERS(X)       \
+  X(CPLI_START, start, NULL, false)      \
+  X(CPLI_STOP, stop, NULL, false)        \
+  X(CPLI_INTERVAL, interval, NULL, true) \
+  X(CPLI_STEP, step, "step", true)       \
+  X(CPLI_RTOL, rtol, "rtol", true)       \
+  X(CPLI_ATOL, atol, "atol", true)
+#define CPLI_EXPERIMENT_TEXTS(X)                          \
+  X(CPLI_SOLVER, solver, "name", false)                   \
+  X(CPLI_LINEAR_KEY, linear, "linear", false)             \
+  X(CPLI_PROJECTION_KEY, projection, "projection", false) \
+  X(CPLI_LOOPS_KEY, loops, "loops", false)
+
 enum {
-  CPLI_START,
-  CPLI_STOP,
-  CPLI_INTERVAL,
-  CPLI_STEP,
-  CPLI_RTOL,
-  CPLI_ATOL,
-  CPLI_SOLVER,
-  CPLI_LINEAR_KEY,
-  CPLI_PROJECTION_KEY,
-  CPLI_LOOPS_KEY
+#define X(key, member, of_solver, positive) key,
+  CPLI_EXPERIMENT_NUMBERS(X) CPLI_EXPERIMENT_TEXTS(X)
+#undef X
+      CPLI_EXPERIMENT_COUNT
 };
+
+typedef struct cpli_experiment_key {
+  const char *name, *of_solver;
+  size_t offset;  // in cpl_experiment_def
+  bool positive;
+} cpli_experiment_key;
+extern const cpli_experiment_key cpli_experiment_keys[CPLI_EXPERIMENT_COUNT];
+
+// places[] has the source locations of the values.
 typedef struct cpli_experiment {
   cpl_experiment_def values;
-  cpli_source_loc places[CPLI_LOOPS_KEY + 1];
+  cpli_source_loc places[CPLI_EXPERIMENT_COUNT];
 } cpli_experiment;
 
 // `master:`. Texts are Nullable, numbers NAN and -1 when not given.

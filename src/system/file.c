@@ -326,29 +326,11 @@ static cpl_status read_record(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_experiment(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {
-      [CPLI_START] = "start",    [CPLI_STOP] = "stop",         [CPLI_INTERVAL] = "interval",
-      [CPLI_STEP] = "step",      [CPLI_RTOL] = "rtol",         [CPLI_ATOL] = "atol",
-      [CPLI_SOLVER] = "solver",  [CPLI_LINEAR_KEY] = "linear", [CPLI_PROJECTION_KEY] = "projection",
-      [CPLI_LOOPS_KEY] = "loops"};
-  cpli_experiment e = {.values = cpl_default_experiment_def()};
-  cpl_experiment_def* v = &e.values;
-  double* numbers[] = {&v->start, &v->stop, &v->interval, &v->step, &v->rtol, &v->atol};
-  const char** texts[] = {&v->solver, &v->linear, &v->projection, &v->loops};
-  cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
-  for (size_t i = 0; i < CPLI_COUNT(keys) && st >= 0; i++) {
-    const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
-    if (value == NULL) continue;
-    e.places[i] = place_of(r, value);
-    cpli_located_text name;
-    if (i < CPLI_SOLVER) {
-      st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
-    } else {
-      st = read_text(r, value, keys[i], &name);
-      if (st >= 0) *texts[i - CPLI_SOLVER] = name.text;
-    }
-  }
-  return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
+  return cpli_read_experiment(r, node, false);
+}
+
+static cpl_status read_solver(reader* r, const cpli_yaml* node) {
+  return cpli_read_experiment(r, node, true);
 }
 
 static cpl_status read_bonds(reader* r, const cpli_yaml* node, cpli_cosimulation* m) {
@@ -430,7 +412,7 @@ static const struct section {
     {"master", MAPPING, read_master},
     {"modes", MAPPING, cpli_read_modes},
     {"observe", EACH_KEY, cpli_read_observed},
-    {"solver", MAPPING, cpli_read_solver},
+    {"solver", MAPPING, read_solver},
     {"tlm", EACH_ITEM, read_tlm},
     {"constraints", EACH_KEY, read_constraint},
     {"interfaces", EACH_KEY, read_interface},

@@ -139,26 +139,30 @@ cpl_status cpli_read_observed(cpli_reader* r, const cpli_yaml* node) {
 
 //------------------------------------ solver ------------------------------------
 
-// The same as in `experiment`, by the names one expects here.
-cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"step",   "rtol",  "atol",      "name",
-                                     "linear", "loops", "projection"};
-  static const int places[] = {CPLI_STEP,       CPLI_RTOL,      CPLI_ATOL,          CPLI_SOLVER,
-                               CPLI_LINEAR_KEY, CPLI_LOOPS_KEY, CPLI_PROJECTION_KEY};
+cpl_status cpli_read_experiment(cpli_reader* r, const cpli_yaml* node, bool of_solver) {
+  const char* names[CPLI_EXPERIMENT_COUNT];
+  int keys[CPLI_EXPERIMENT_COUNT];
+  size_t n = 0;
   cpli_experiment e = {.values = cpl_default_experiment_def()};
-  double* numbers[] = {&e.values.step, &e.values.rtol, &e.values.atol};
-  cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
-  for (size_t i = 0; i < CPLI_COUNT(keys) && st >= 0; i++) {
-    const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
-    cpli_located_text text = {0};
+  for (int i = 0; i < CPLI_EXPERIMENT_COUNT; i++) {
+    const cpli_experiment_key* key = &cpli_experiment_keys[i];
+    names[n] = of_solver ? key->of_solver : key->name;
+    keys[n] = i;
+    n += names[n] != NULL;
+  }
+  cpl_status st = cpli_check_keys(r, node, names, n);
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    const cpli_yaml* value = cpli_yaml_get(node, names[i]);
+    void* to = (char*)&e.values + cpli_experiment_keys[keys[i]].offset;
+    cpli_located_text text;
     if (value == NULL) continue;
-    e.places[places[i]] = cpli_reader_loc(r, value);
-    if (i < CPLI_COUNT(numbers)) st = cpli_yaml_number(r->yaml, value, keys[i], numbers[i]);
-    else st = cpli_read_text(r, value, keys[i], &text);
-    if (places[i] == CPLI_SOLVER) e.values.solver = text.text;
-    if (places[i] == CPLI_LINEAR_KEY) e.values.linear = text.text;
-    if (places[i] == CPLI_LOOPS_KEY) e.values.loops = text.text;
-    if (places[i] == CPLI_PROJECTION_KEY) e.values.projection = text.text;
+    e.places[keys[i]] = cpli_reader_loc(r, value);
+    if (keys[i] < CPLI_SOLVER) {
+      st = cpli_yaml_number(r->yaml, value, names[i], to);
+    } else {
+      st = cpli_read_text(r, value, names[i], &text);
+      if (st >= 0) *(const char**)to = text.text;
+    }
   }
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
 }

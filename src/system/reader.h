@@ -37,6 +37,7 @@ cpl_status cpli_read_section(cpli_reader* r, const cpli_yaml* node);
 
 cpl_status cpli_read_modes(cpli_reader* r, const cpli_yaml* node);
 cpl_status cpli_read_observed(cpli_reader* r, const cpli_yaml* node);
-cpl_status cpli_read_solver(cpli_reader* r, const cpli_yaml* node);
+/// The section `experiment`, or `solver` of a mode or a nested system.
+cpl_status cpli_read_experiment(cpli_reader* r, const cpli_yaml* node, bool of_solver);
 /// `count:` of a model: the number of instances name[1], name[2], ...
 cpl_status cpli_read_count(cpli_reader* r, const cpli_yaml* node, cpli_member member);
