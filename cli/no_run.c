@@ -132,10 +132,9 @@ static cpl_status check_member(cpl_context* ctx, const cpli_member* m, const cpl
     st = cpl_fmu_open(ctx, &fmu, &source);
     cpl_source_destroy(source);
   }
-  char place[CPLI_PLACE_SIZE];
+  char loc[CPLI_LOC_SIZE];
   if (st < 0)
-    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.place, place),
-                    m->name.text);
+    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.loc, loc), m->name.text);
   return st;
 }
 

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "cli.h"
 #include "format/json.h"
-#include "tlm_places.h"
+#include "tlm_poses.h"
 
 typedef struct tlm_args {
   bool json;
@@ -99,7 +99,7 @@ static cpl_status print_json(FILE* out, cpl_context* ctx, cpl_source* source) {
     cpli_json_close(&j, '}');
   }
   cpli_json_close(&j, ']');
-  cpl_status st = tlm_places(ctx, source, out, &j);
+  cpl_status st = tlm_poses(ctx, source, out, &j);
   cpli_json_close(&j, '}');
   cpli_json_end(&j);
   return st;
@@ -118,7 +118,7 @@ static int inspect(const char* path, const tlm_args* a) {
     cpl_system_line l = cpl_system_line_at(source, i);
     print_line(stdout, &l);
   }
-  if (fine && !a->json) st = tlm_places(ctx, source, stdout, NULL);
+  if (fine && !a->json) st = tlm_poses(ctx, source, stdout, NULL);
   int code = st < 0 ? cli_report(ctx, st) : 0;
   cpl_source_destroy(source);
   cpl_context_destroy(ctx);

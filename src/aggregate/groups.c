@@ -310,9 +310,9 @@ static bool note_signals(splitter* s, int32_t g, uint32_t first) {
 }
 
 // Values set so far are copied: values of signals, and initial guesses of loops.
-static void carry_values(const splitter* s, int32_t g, cpl_model* piece) {
+static void carry_values(const splitter* s, int32_t g, cpl_model* subsystem) {
   const cpli_aggregate* a = s->a;
-  cpli_aggregate* to = (cpli_aggregate*)piece;
+  cpli_aggregate* to = (cpli_aggregate*)subsystem;
   for (int32_t i = 0; i < s->n_used; i++)
     to->value[to->first_signal + i] = a->value[a->first_signal + s->used[i]];
   for (int32_t i = 0; i < to->n_nodes; i++) {

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Partial derivatives of an aggregate, or of any other model, for the linearisation and for
+// aggregates around it.
 #pragma once
 
 #include "couplet/linearize.h"

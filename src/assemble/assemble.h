@@ -214,6 +214,8 @@ void cpli_modes_fill(const cpli_built* b, const cpli_modes_plan* p, cpl_mode* mo
 /// Determines which members with modes are models of the aggregate.
 cpl_status cpli_varying_choose(cpli_built* b);
 bool cpli_varying_is(const cpl_source* source);  // a system with modes
+/// The modes of a system. NULL: it has none, or the source is no system.
+cpli_modes_plan* cpli_modes_of(const cpl_source* source);
 cpl_status cpli_varying_make(cpl_source* source, const char* name, cpl_model** out);
 
 //------------------------------------ transitions.c ------------------------------------

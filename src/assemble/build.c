@@ -206,7 +206,7 @@ static cpl_status check_type(built* b, const cpli_connection* c, cpl_type to, cp
   if (to == from || (to == CPL_REAL && is_number(from)) ||
       (is_number(to) && to != CPL_REAL && from == CPL_INTEGER))
     return CPL_OK;
-  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &c->source.place, "%s is %s, but %s gives %s",
+  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &c->source.loc, "%s is %s, but %s gives %s",
                       c->target.text, cpl_type_name(to), c->source.text, cpl_type_name(from));
 }
 
@@ -308,7 +308,7 @@ static cpl_status set_value(built* b, cpli_functions* f, cpli_ref target,
   double factor, offset;
   *out = *value;
   if (!cpli_resolver_find(&b->resolver, value->text, &source)) return CPL_OK;
-  cpl_status st = cpli_relate_refs(&b->resolver, &value->place, target, source, &factor, &offset);
+  cpl_status st = cpli_relate_refs(&b->resolver, &value->loc, target, source, &factor, &offset);
   if (st < 0 || (factor == 1 && offset == 0)) return st;
   *out = cpli_scaled_text(&f->arena, value, factor, offset);
   return out->text != NULL ? CPL_OK : cpli_nomem(b->base.ctx);
@@ -321,7 +321,7 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
   cpl_status st =
       e->when.text != NULL ? cpli_function_of_text(f, &e->when, &out->condition, &type) : CPL_OK;
   if (st >= 0 && type != CPL_BOOLEAN) {
-    st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->when.place,
+    st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->when.loc,
                       "%s is not a condition: it is neither true nor false", e->when.text);
   }
   out->stop = e->stop;
@@ -336,7 +336,7 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
     cpli_ref ref;
     st = cpli_resolve_set(&b->resolver, &b->links, &e->sets[i].name, &ref);
     if (st >= 0 && ref.kind == CPLI_REF_VARIABLE && b->is_stepper[ref.model])
-      st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->sets[i].name.place,
+      st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &e->sets[i].name.loc,
                         "%s belongs to a co-simulation model, which events cannot change",
                         e->sets[i].name.text);
     if (st >= 0) targets[i] = cpli_port_of(f, ref);

@@ -131,8 +131,8 @@ cpl_status cpli_members_order(cpli_built* b, const cpli_members* d, int32_t* mod
 
 static cpl_status bad_word(cpli_built* b, const cpli_located_text* t, const char* key,
                            const char* known) {
-  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &t->place, "%s: %s is not known (%s)", key,
-                      t->text, known);
+  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &t->loc, "%s: %s is not known (%s)", key, t->text,
+                      known);
 }
 
 static cpl_status take_options(cpli_built* b, cpl_master_def* out) {
@@ -192,12 +192,12 @@ static cpl_status take_steps(cpli_built* b, cpli_functions* f, const layout* l,
     int32_t model = cpli_names_find(&b->def->model_names, s->name.text);
     double step = 0;
     if (model < 0 || !b->is_stepper[model])
-      return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &s->name.place,
+      return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &s->name.loc,
                           "steps: %s is not a co-simulation model of this system", s->name.text);
     cpl_status st = cpli_constant_of_text(f, &s->value, b->parameters, b->known, &step);
     if (st < 0) return st;
     if (!(step > 0))
-      return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &s->value.place,
+      return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &s->value.loc,
                           "steps: the step of %s is %g; it must be positive", s->name.text, step);
     parts[l->part_of[model]].step = step;
   }
@@ -210,7 +210,7 @@ static cpl_status bond_end(cpli_built* b, const layout* l, const cpli_located_te
   cpl_status st = cpli_resolver_require(&b->resolver, text, &ref);
   if (st < 0) return st;
   if (ref.kind != CPLI_REF_VARIABLE || !b->is_stepper[ref.model])
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->place,
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->loc,
                         "bonds: %s is not an input of a co-simulation model", text->text);
   *part = l->part_of[ref.model];
   *var = ref.index;
@@ -249,8 +249,8 @@ cpl_status cpli_take_solver(const cpl_system_def* def, cpl_solver_def* solver) {
        "nested, as-rows"}};
   for (size_t i = 0; i < CPLI_COUNT(choices); i++) {
     if (!choices[i].known)
-      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &e->places[choices[i].key],
-                          "%s is not known (%s)", choices[i].text, choices[i].names);
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &e->locs[choices[i].key], "%s is not known (%s)",
+                          choices[i].text, choices[i].names);
   }
   if (!isnan(v->step)) solver->step = v->step;
   if (!isnan(v->rtol)) solver->rtol = v->rtol;
@@ -325,11 +325,10 @@ static cpl_status couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* 
 
 //------------------------------------ independent steppers ------------------------------------
 
+// Whether a stepper made of it has the operation ahead: an integrated model, or modes of those.
 static bool works_ahead(const cpl_source* source) {
-  // otherwise its own
   if (source->ops->make_model != NULL) return source->ops->make_stepper == NULL;
-  const cpli_modes_plan* p =
-      cpl_system_definition(source) != NULL ? ((const cpli_built*)source)->modes : NULL;
+  const cpli_modes_plan* p = cpli_modes_of(source);
   for (int32_t k = 0; p != NULL && k < p->n; k++) {
     if (p->modes[k].source->ops->make_model == NULL) return false;
   }

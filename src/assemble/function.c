@@ -92,7 +92,7 @@ static cpl_status parse(names* s, const cpli_located_text* text, cpli_expr** out
                       .candidate = candidate,
                       .n_candidates = CPLI_NEAREST,
                       .user = s};
-  cpl_status st = cpli_expr_parse(s->f->ctx, text->place, text->text, &scope, out);
+  cpl_status st = cpli_expr_parse(s->f->ctx, text->loc, text->text, &scope, out);
   return s->no_memory ? cpli_nomem(s->f->ctx) : st;
 }
 
@@ -349,8 +349,8 @@ static bool is_linear(cpli_functions* f, const cpli_expr* expr, const cpli_ref* 
 }
 
 static const char* text_for_messages(cpli_functions* f, const cpli_located_text* text) {
-  char location[CPLI_PLACE_SIZE], whole[CPLI_PLACE_SIZE + 256];
-  snprintf(whole, sizeof whole, "%s%s", cpli_source_loc_text(&text->place, location), text->text);
+  char location[CPLI_LOC_SIZE], whole[CPLI_LOC_SIZE + 256];
+  snprintf(whole, sizeof whole, "%s%s", cpli_source_loc_text(&text->loc, location), text->text);
   return cpli_arena_strdup(&f->arena, whole);
 }
 
@@ -402,17 +402,17 @@ cpl_status cpli_function_of_constraint(cpli_functions* f, const cpli_constraint*
   cpli_ref ref;
   if (cpli_resolver_find(f->resolver, c->name.text, &ref) ||
       cpli_names_find(&f->resolver->def->output_names, c->name.text) >= 0)
-    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->name.place,
+    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->name.loc,
                         "constraint %s: a variable, output or observed value has this name already",
                         c->name.text);
   cpl_status st = cpli_function_of_text(f, &c->difference, out, &type);
   if (st >= 0 && type == CPL_BOOLEAN)
-    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->difference.place,
+    return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &c->difference.loc,
                         "constraint %s: an equation is needed, not a comparison: left = right",
                         c->name.text);
   if (st >= 0 && !uses_models(out))
     return cpli_fail_at(
-        f->ctx, CPL_ERR_INPUT, &c->difference.place,
+        f->ctx, CPL_ERR_INPUT, &c->difference.loc,
         "constraint %s: it names no variable of a model (those with solvers of their "
         "own do not count)",
         c->name.text);
@@ -439,12 +439,12 @@ cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_located_text* tex
     int32_t index = s.refs[slots[i]].index;
     values[i] = parameters[index];
     if (!known[index])
-      st = cpli_fail_at(f->ctx, CPL_RETRY, &text->place, "%s needs the parameter %s first",
+      st = cpli_fail_at(f->ctx, CPL_RETRY, &text->loc, "%s needs the parameter %s first",
                         text->text, f->resolver->def->parameters[index].name.text);
     if (st == CPL_RETRY) break;
   }
   if (st >= 0 && st != CPL_RETRY && cpli_expr_uses_time(expr)) {
-    st = cpli_fail_at(f->ctx, CPL_ERR_INPUT, &text->place,
+    st = cpli_fail_at(f->ctx, CPL_ERR_INPUT, &text->loc,
                       "%s depends on time: a constant is needed here", text->text);
   }
   if (st == CPL_OK) {
@@ -465,7 +465,7 @@ cpli_located_text cpli_scaled_text(cpli_arena* arena, const cpli_located_text* n
   size_t size = strlen(name->text) + 2 * CPLI_NUMBER_SIZE + 16;
   char* text = cpli_arena_alloc(arena, size, 1);
   if (text != NULL) snprintf(text, size, "(%s)*'%s' + (%s)", a, name->text, b);
-  return (cpli_located_text){text, name->place};
+  return (cpli_located_text){text, name->loc};
 }
 
 //------------------------------------ several expressions ------------------------------------

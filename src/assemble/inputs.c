@@ -15,7 +15,7 @@ static cpl_status find_column(cpli_built* b, const cpli_input* in, const cpl_tab
   ptrdiff_t column = cpl_table_find(table, name);
   const cpli_located_text* where = in->column.text != NULL ? &in->column : &in->name;
   if (column < 0)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &where->place, "the table has no column %s",
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &where->loc, "the table has no column %s",
                         name);
   *out = (size_t)column;
   return CPL_OK;
@@ -37,7 +37,7 @@ static cpl_status take_unit(cpli_built* b, const cpli_input* in, cpli_input_tabl
     default: break;
   }
   char text[512];
-  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->unit.place,
+  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->unit.loc,
                       "input %s: %s cannot be converted to %s", in->name.text,
                       cpli_column_text(t->table, t->column, text, sizeof text), unit->name);
 }
@@ -49,9 +49,9 @@ static cpl_status open_table(cpli_built* b, size_t i) {
   if (in->kind == CPLI_INPUT_FILE) {
     cpl_status st = cpl_table_read(b->base.ctx, in->file.text, &t->owned);
     if (st < 0) {
-      char location[CPLI_PLACE_SIZE];
+      char location[CPLI_LOC_SIZE];
       return cpl_fail_prefix(b->base.ctx, st, "%sinput %s",
-                             cpli_source_loc_text(&in->file.place, location), in->name.text);
+                             cpli_source_loc_text(&in->file.loc, location), in->name.text);
     }
     t->table = t->owned;
   }
@@ -117,7 +117,7 @@ static cpl_status check_difference(const cpli_built* b, const cpli_link* link) {
   bool moved = t->convert && t->conversion.offset != t->conversion.to_offset;
   if (!moved || !v->relative_quantity) return CPL_OK;
   const cpli_input* in = &b->def->inputs[link->source.index];
-  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->unit.place,
+  return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &in->unit.loc,
                       "input %s: its table is converted to %s as a value, but %s of model %s is a "
                       "difference, to which offsets of units do not apply: leave out `unit`",
                       in->name.text, in->unit.text, v->name, b->def->models[link->model].name.text);
@@ -147,12 +147,11 @@ cpl_status cpli_inputs_infer_units(cpli_built* b) {
       *own = *unit;
       b->differences[k] = v->relative_quantity;
     } else if (!take_the_same(own, unit)) {
-      char location[CPLI_PLACE_SIZE];
+      char location[CPLI_LOC_SIZE];
       cpl_log(ctx, CPL_LOG_WARNING, "",
               "%sinput %s is connected to variables in %s and in %s, which get the same number: "
               "`unit` sets its unit",
-              cpli_source_loc_text(&in->name.place, location), in->name.text, own->name,
-              unit->name);
+              cpli_source_loc_text(&in->name.loc, location), in->name.text, own->name, unit->name);
       own->name = NULL;
       in_doubt[k] = true;
     }
@@ -180,11 +179,11 @@ cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_lo
   cpli_conversion how;
   const cpl_unit from = {.name = given};
   if (unit == NULL || unit->name == NULL)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->place,
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->loc,
                         "%s has no unit, so its start value cannot be in %s", what, given);
   cpli_unit_relation found = cpli_unit_conversion(&from, unit, difference, &how);
   if (found > CPLI_UNITS_CONVERT)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->place,
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &text->loc,
                         "%s is in %s, and there is no conversion from \"%s\"", what, unit->name,
                         given);
   *out = found == CPLI_UNITS_SAME ? number : cpli_convert(&how, number);

@@ -229,11 +229,11 @@ static cpl_status note_unreached(cpli_modes_plan* p) {
   if (st >= 0) reach(p, reached, next);
   for (int32_t k = 0; k < p->n && st >= 0; k++) {
     const cpli_located_text* name = &p->modes[k].def->name;
-    char location[CPLI_PLACE_SIZE];
+    char location[CPLI_LOC_SIZE];
     if (!reached[k])
       st = cpli_modes_add_note(
           p, cpli_printf(p->ctx, "%smode %s is never entered: no transition leads there",
-                         cpli_source_loc_text(&name->place, location), name->text));
+                         cpli_source_loc_text(&name->loc, location), name->text));
   }
   cpli_free(p->ctx, reached);
   cpli_free(p->ctx, next);

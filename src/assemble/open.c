@@ -39,8 +39,8 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
   cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
   cpli_free(ctx, starts);
   if (st < 0) {
-    char location[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.place, location),
+    char location[CPLI_LOC_SIZE];
+    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.loc, location),
                     m->name.text);
   }
   return st;
@@ -55,7 +55,7 @@ static cpl_status choose_kind(cpli_built* b, size_t i) {
                         "model %s: as: me: it contains only %s", m->name.text,
                         cpli_source_steps(b->sources[i]));
   if (ops->make_model == NULL && ops->make_stepper == NULL)
-    return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.place,
+    return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.loc,
                         "model %s: it contains nothing that can be simulated", m->name.text);
   b->is_stepper[i] = m->as == CPL_AS_CO_SIMULATION || ops->make_model == NULL ||
                      (m->prefers_steps && ops->make_stepper != NULL);

@@ -28,8 +28,8 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
   cpl_start start = {s->name.text, text};
   cpl_status st = cpli_set_starts(c, &start, 1);
   if (st < 0) {
-    char location[CPLI_PLACE_SIZE];
-    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_source_loc_text(&s->name.place, location),
+    char location[CPLI_LOC_SIZE];
+    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_source_loc_text(&s->name.loc, location),
                     c->name);
   }
   return st;
@@ -124,10 +124,10 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
       int32_t link = cpli_links_find(&b->links, &b->resolver, (int32_t)i, var);
       if (link < 0 || is_used(b, i, name->text, aggregate)) continue;
       const cpli_connection* c = &b->def->connections[b->links.items[link].connection];
-      char location[CPLI_PLACE_SIZE];
+      char location[CPLI_LOC_SIZE];
       cpl_log(b->base.ctx, CPL_LOG_WARNING, "",
               "%sthe start value of %s.%s is not used%s: the input is connected (%s: %s)",
-              cpli_source_loc_text(&name->place, location), m->name.text, name->text,
+              cpli_source_loc_text(&name->loc, location), m->name.text, name->text,
               b->is_stepper[i] ? ", unless a loop starts from it" : "", c->target.text,
               c->source.text != NULL ? c->source.text : "...");
     }
@@ -156,7 +156,7 @@ cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f) {
   for (size_t i = 0; i < n && st >= 0; i++) {
     if (known[i]) continue;
     const cpli_parameter* p = &b->def->parameters[i];
-    st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &p->value.place,
+    st = cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &p->value.loc,
                       "the parameter %s depends on itself", p->name.text);
   }
   return st;

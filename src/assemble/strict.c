@@ -76,7 +76,7 @@ static void report_members(const strict* s, const cpli_built* b) {
       if (!is_free_input(&d->vars[v]) || d->vars[v].alias_of >= 0) continue;
       if (is_given(member, d->vars[v].name)) continue;
       if (cpli_links_find(&b->links, &b->resolver, (int32_t)m, v) >= 0) continue;
-      report_input(s, member->name.place.line, b->path, member->name.text, &d->vars[v]);
+      report_input(s, member->name.loc.line, b->path, member->name.text, &d->vars[v]);
     }
     if (!b->borrowed[m] && cpl_system_definition(b->sources[m]) != NULL)
       report_members(s, (const cpli_built*)b->sources[m]);

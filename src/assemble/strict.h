@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The rules of `couplet check --strict` for systems: what a file leaves to defaults.
 #pragma once
 
 #include "couplet/interface.h"

@@ -292,7 +292,7 @@ static cpl_status no_commands(layout* l, const cpl_stepper_def* def) {
     const cpli_located_text* command = &d->models[m].command;
     if (command->text == NULL) continue;
     int n = (int)strcspn(command->text, " \t");
-    return cpli_fail_at(l->b->base.ctx, CPL_ERR_UNSUPPORTED, &command->place,
+    return cpli_fail_at(l->b->base.ctx, CPL_ERR_UNSUPPORTED, &command->loc,
                         "sub-model %s: its start command is %s, and here only couplet itself "
                         "(StartTLMFmiWrapper) runs sub-models; couplet tlm serve --allow-command "
                         "%.*s starts it",

@@ -123,7 +123,7 @@ static cpl_status refuse_settings(const groups* g) {
   const cpli_cosimulation* c = &g->l->b->def->cosimulation;
   if (c->n_steps == 0 && c->n_bonds == 0) return CPL_OK;
   const cpli_located_text* where = c->n_steps > 0 ? &c->steps[0].name : &c->bonds[0].name;
-  return cpli_fail_at(g->l->b->base.ctx, CPL_ERR_UNSUPPORTED, &where->place,
+  return cpli_fail_at(g->l->b->base.ctx, CPL_ERR_UNSUPPORTED, &where->loc,
                       "%s: not in a system with tlm lines", c->n_steps > 0 ? "steps" : "bonds");
 }
 

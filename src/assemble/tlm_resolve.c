@@ -45,22 +45,22 @@ static cpl_status find_variable(const finder* f, const cpli_located_text* name, 
   const cpl_description* d = source->desc;
   bool reference = name->text[0] == '#';
   *out = reference ? by_reference(d, name->text + 1, input) : cpl_find_variable(d, name->text);
-  char location[CPLI_PLACE_SIZE];
+  char location[CPLI_LOC_SIZE];
   if (*out < 0 && reference)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->loc,
                         "%s: no Real of the model has the value reference %s", f->to->name,
                         name->text + 1);
   if (*out < 0) {
     cpl_status st = cpl_require_variable(ctx_of(f), d, name->text, out);
-    return cpl_fail_prefix(ctx_of(f), st, "%s%s", cpli_source_loc_text(&name->place, location),
+    return cpl_fail_prefix(ctx_of(f), st, "%s%s", cpli_source_loc_text(&name->loc, location),
                            f->to->name);
   }
   const cpl_variable* v = &d->vars[*out];
   if (v->type != CPL_REAL)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place, "%s: %s is not a Real", f->to->name,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->loc, "%s: %s is not a Real", f->to->name,
                         v->name);
   if (input && v->causality != CPL_CAUSALITY_INPUT)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->loc,
                         "%s: %s is not an input of the model, so it cannot take a force",
                         f->to->name, v->name);
   return CPL_OK;
@@ -79,7 +79,7 @@ static cpl_status find_list(const finder* f, int which, int32_t n, bool input, i
     return CPL_OK;
   }
   if (l->n != (size_t)n)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &l->items[0].place,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &l->items[0].loc,
                         "%s: %d variables are needed here, not %zu", f->to->name, (int)n, l->n);
   for (int32_t i = 0; i < n && st >= 0; i++) st = find_variable(f, &l->items[i], input, &out[i]);
   return st;
@@ -147,7 +147,7 @@ static cpl_status read_numbers(const finder* f, int which, const char* what, dou
   cpl_status st = CPL_OK;
   if (l->n == 0) return CPL_OK;
   if (l->n != 3)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &l->items[0].place,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &l->items[0].loc,
                         "%s: %s has three numbers, not %zu", f->from->name.text, what, l->n);
   for (int i = 0; i < 3 && st >= 0; i++) st = constant(f, &l->items[i], &out[i]);
   return st;
@@ -159,21 +159,19 @@ static cpl_status resolve_model(finder* f, struct cpli_tlm_plan* plan, int32_t m
   const cpli_interface* from = f->from;
   cpli_tlm_setting* s = &plan->settings[model];
   double substeps = 2;
-  *s = (cpli_tlm_setting){.solver = from->solver.text,
-                          .solver_place = from->solver.place,
-                          .substeps = 2,
-                          .given = true};
+  *s = (cpli_tlm_setting){
+      .solver = from->solver.text, .solver_place = from->solver.loc, .substeps = 2, .given = true};
   if (from->hold.text != NULL && !cpl_tlm_hold_by_name(from->hold.text, &s->hold))
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->hold.place,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->hold.loc,
                         "hold: %s is not known (middle, linear, start)", from->hold.text);
   cpl_status st = constant(f, &from->substeps, &substeps);
   if (st >= 0 && (!(substeps >= 1) || substeps > 1e6 || substeps != floor(substeps)))
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->substeps.place,
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->substeps.loc,
                         "substeps: %s is not a positive integer", from->substeps.text);
   if (st >= 0) s->substeps = (int32_t)substeps;
   cpl_solver_kind kind;
   if (st >= 0 && s->solver != NULL && !cpl_solver_by_name(s->solver, &kind))
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->solver.place, "solver: %s is not known",
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->solver.loc, "solver: %s is not known",
                         s->solver);
   double origin[3] = {0}, angles[3] = {0}, rotation[9];
   if (st >= 0) st = read_numbers(f, CPLI_LIST_ORIGIN, "origin", origin);
@@ -198,19 +196,19 @@ static cpl_status find_model(const finder* f, int32_t* out) {
   model[n] = '\0';
   *out = cpli_names_find(&f->b->def->model_names, model);
   return *out >= 0 ? CPL_OK
-                   : cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place,
+                   : cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->loc,
                                   "interfaces: there is no model %s", model);
 }
 
 static cpl_status resolve_interface(finder* f) {
   cpl_tlm_interface* to = f->to;
   if (!cpl_tlm_kind_by_name(f->from->kind.text, &to->kind))
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->kind.place,
-                        "kind: %s is not known (%s)", f->from->kind.text, cpl_tlm_kind_names());
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->kind.loc, "kind: %s is not known (%s)",
+                        f->from->kind.text, cpl_tlm_kind_names());
   bool three = to->kind == CPL_TLM_3D;
   cpl_status st = constant(f, &f->from->sign, &to->sign);
   if (st >= 0 && to->sign != 1 && to->sign != -1)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->sign.place, "sign: it must be 1 or -1");
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &f->from->sign.loc, "sign: it must be 1 or -1");
   if (to->kind == CPL_TLM_SIGNAL) return st < 0 ? st : find_value(f);
   if (st >= 0) st = find_list(f, CPLI_LIST_POSITION, three ? 3 : 1, false, to->position);
   if (st >= 0 && three) st = find_list(f, CPLI_LIST_ORIENTATION, 9, false, to->orientation);
@@ -234,7 +232,7 @@ static cpl_status find_interface(const finder* f, const struct cpli_tlm_plan* pl
   }
   cpli_did_you_mean(name->text, interface_at, plan->interfaces, (size_t)plan->n_interfaces, near,
                     sizeof near);
-  return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->place, "there is no interface %s%s",
+  return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->loc, "there is no interface %s%s",
                       name->text, near);
 }
 
@@ -244,12 +242,12 @@ static cpl_status check_units(const finder* f, const cpli_line* line, const cpl_
   double factor, offset;
   if (var < 0 || other < 0) return CPL_OK;
   cpli_ref from = {CPLI_REF_VARIABLE, a->part, var}, to = {CPLI_REF_VARIABLE, b->part, other};
-  cpl_status st = cpli_relate_refs(&f->b->resolver, &line->place, to, from, &factor, &offset);
+  cpl_status st = cpli_relate_refs(&f->b->resolver, &line->loc, to, from, &factor, &offset);
   if (st < 0 || (factor == 1 && offset == 0)) return st;
   const cpl_variable *v = cpli_ref_variable(&f->b->resolver, from),
                      *w = cpli_ref_variable(&f->b->resolver, to);
   return cpli_fail_at(
-      ctx_of(f), CPL_ERR_INPUT, &line->place,
+      ctx_of(f), CPL_ERR_INPUT, &line->loc,
       "the line from %s to %s: %s is in %s and %s in %s; both ends of a line must have "
       "the same units",
       a->name, b->name, v->name, f->b->sources[a->part]->desc->units[v->unit].name, w->name,
@@ -279,7 +277,7 @@ static cpl_status resolve_line(finder* f, struct cpli_tlm_plan* plan, const cpli
   if (st < 0) return st;
   const char* fault = cpl_tlm_line_fault(l, plan->interfaces);
   if (fault != NULL)
-    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->place, "the line from %s to %s: %s",
+    return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &from->loc, "the line from %s to %s: %s",
                         from->from.text, from->to.text, fault);
   st = check_line_units(f, from, &plan->interfaces[l->from], &plan->interfaces[l->to]);
   if (st < 0) return st;

@@ -213,7 +213,7 @@ static cpl_status parse(maker* k, const cpli_located_text* text, cpli_expr** out
   cpli_scope scope = {
       .resolve = resolve, .candidate = candidate, .n_candidates = CPLI_NEAREST, .user = k};
   k->missed = NULL;
-  cpl_status st = cpli_expr_parse(k->p->ctx, text->place, text->text, &scope, out);
+  cpl_status st = cpli_expr_parse(k->p->ctx, text->loc, text->text, &scope, out);
   if (k->no_memory) return cpli_nomem(k->p->ctx);
   if (st < 0)
     cpl_fail_prefix(k->p->ctx, st, "from mode %s to mode %s", k->p->modes[k->mode].def->name.text,
@@ -242,12 +242,12 @@ static cpl_status find_target(const maker* k, const cpli_located_text* name, int
   if (*out < 0) {
     cpli_did_you_mean(name->text, variable_name, k->into, (size_t)k->into->n_vars, near,
                       sizeof near);
-    return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &name->place, "mode %s has no variable %s%s",
-                        mode, name->text, near);
+    return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &name->loc, "mode %s has no variable %s%s", mode,
+                        name->text, near);
   }
   if (can_be_set(k, *out)) return CPL_OK;
   return cpli_fail_at(
-      k->p->ctx, CPL_ERR_INPUT, &name->place,
+      k->p->ctx, CPL_ERR_INPUT, &name->loc,
       "%s cannot be set when mode %s is entered: it is not a state, parameter or free "
       "input and has no start value of its own",
       name->text, mode);
@@ -270,7 +270,7 @@ static bool fits(cpl_type to, cpl_type from) {
 static cpl_status types_differ(const maker* k, const cpli_located_text* value, int32_t to,
                                cpl_type from) {
   const cpl_variable* v = &k->into->vars[to];
-  return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->place, "%s is %s, but %s gives %s", v->name,
+  return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->loc, "%s is %s, but %s gives %s", v->name,
                       cpl_type_name((cpl_type)v->type), value->text, cpl_type_name(from));
 }
 
@@ -310,13 +310,13 @@ static cpl_status relate(const maker* k, const cpl_unit* a, const cpl_variable* 
   cpli_unit_relation found = cpli_relate_units(a, b, difference, factor, offset);
   if (found == CPLI_UNITS_SAME || found == CPLI_UNITS_CONVERT) return CPL_OK;
   if (found == CPLI_UNITS_DIFFER)
-    return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->place,
+    return cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &value->loc,
                         "the units differ: %s is in %s, %s of the new mode in %s", v->name, a->name,
                         w->name, b->name);
-  char location[CPLI_PLACE_SIZE];
+  char location[CPLI_LOC_SIZE];
   cpl_log(k->p->ctx, CPL_LOG_WARNING, "",
           "%sthe units %s, nothing is converted: %s is in %s, %s of the new mode in %s",
-          cpli_source_loc_text(&value->place, location),
+          cpli_source_loc_text(&value->loc, location),
           found == CPLI_UNITS_ANGLE ? "differ in rad" : "cannot be compared", v->name, a->name,
           w->name, b->name);
   return CPL_OK;
@@ -435,7 +435,7 @@ static cpl_status add_bare(maker* k, int32_t to, const cpli_setting* s, bool* an
   p->found = from;
   p->last = to;
   *any = true;
-  cpli_located_text value = {name, s->value.place};
+  cpli_located_text value = {name, s->value.loc};
   k->pattern = NULL;
   cpl_status st = add_value(k, to, &value, from);
   k->pattern = p;
@@ -461,7 +461,7 @@ static cpl_status add_pattern(maker* k, const cpli_setting* s) {
   k->pattern = NULL;
   if (st < 0 || any) return st;
   return cpli_fail_at(
-      k->p->ctx, CPL_ERR_INPUT, &s->name.place,
+      k->p->ctx, CPL_ERR_INPUT, &s->name.loc,
       "set: no variable that can be set in mode %s matches %s and also exists in mode %s",
       k->p->modes[k->to].def->name.text, s->name.text, k->p->modes[k->mode].def->name.text);
 }
@@ -498,7 +498,7 @@ static cpl_status add_when(maker* k) {
   if (!k->transition->terminate || k->transition->when.text == NULL) return CPL_OK;
   cpl_status st = parse(k, &k->transition->when, &k->w->when);
   if (st >= 0 && cpli_expr_type(k->w->when) != CPL_BOOLEAN)
-    st = cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &k->transition->when.place,
+    st = cpli_fail_at(k->p->ctx, CPL_ERR_INPUT, &k->transition->when.loc,
                       "%s is not a condition: it is neither true nor false",
                       k->transition->when.text);
   return st;
@@ -513,10 +513,10 @@ static void* copy_list(maker* k, const void* items, size_t n, size_t size) {
 
 static cpl_status finish(maker* k, int32_t number, cpl_transition* out) {
   cpl_context* ctx = k->p->ctx;
-  char location[CPLI_PLACE_SIZE], text[CPLI_PLACE_SIZE + 600];
+  char location[CPLI_LOC_SIZE], text[CPLI_LOC_SIZE + 600];
   snprintf(text, sizeof text, "%sfrom mode %s to mode %s",
-           cpli_source_loc_text(&k->transition->place, location),
-           k->p->modes[k->mode].def->name.text, k->p->modes[k->to].def->name.text);
+           cpli_source_loc_text(&k->transition->loc, location), k->p->modes[k->mode].def->name.text,
+           k->p->modes[k->to].def->name.text);
   *out = (cpl_transition){.to = k->to,
                           .stop = k->transition->terminate ? 0 : number,
                           .when = k->w->when != NULL ? when : NULL,
@@ -532,7 +532,7 @@ static cpl_status finish(maker* k, int32_t number, cpl_transition* out) {
   if (k->no_memory || out->text == NULL) return cpli_nomem(ctx);
   const cpli_located_text* entry = &k->transition->on_entry;
   if (entry->text != NULL && !cpl_on_entry_by_name(entry->text, &out->on_entry))
-    return cpli_fail_at(ctx, CPL_ERR_INPUT, &entry->place,
+    return cpli_fail_at(ctx, CPL_ERR_INPUT, &entry->loc,
                         "entry: %s is not known (follow, error, wait)", entry->text);
   return CPL_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "assemble/assemble.h"
 
-static cpli_modes_plan* modes_of(const cpl_source* source) {
+cpli_modes_plan* cpli_modes_of(const cpl_source* source) {
   return cpl_system_definition(source) != NULL ? ((cpli_built*)source)->modes : NULL;
 }
 
@@ -42,7 +42,7 @@ static bool is_obstacle(const cpli_modes_plan* p, int32_t k, char* out, size_t s
 }
 
 static bool cannot(const cpli_built* b, size_t i, char* out, size_t size) {
-  const cpli_modes_plan* p = modes_of(b->sources[i]);
+  const cpli_modes_plan* p = cpli_modes_of(b->sources[i]);
   if (b->tlm != NULL) {
     snprintf(out, size, "the system also has delay lines");
     return true;
@@ -103,7 +103,7 @@ static cpl_status join_link(chooser* c, const cpli_link* link) {
 // Whether a master is requested that would have nothing else to couple.
 static bool wants_master(const cpli_built* b) {
   size_t modes = 0;
-  for (size_t i = 0; i < b->def->n_models; i++) modes += modes_of(b->sources[i]) != NULL;
+  for (size_t i = 0; i < b->def->n_models; i++) modes += cpli_modes_of(b->sources[i]) != NULL;
   return b->def->cosimulation.given && b->n_steppers == modes;
 }
 
@@ -125,7 +125,7 @@ static cpl_status choose(chooser* c) {
   char why[512];
   for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
     const cpli_member* m = &b->def->models[i];
-    if (modes_of(b->sources[i]) == NULL) continue;
+    if (cpli_modes_of(b->sources[i]) == NULL) continue;
     if (m->as == CPL_AS_MODEL_EXCHANGE) st = demand(c, i);
     else if (m->as != CPL_AS_CO_SIMULATION && !m->prefers_steps && !master)
       c->may[i] = !cannot(b, i, why, sizeof why);
@@ -170,10 +170,10 @@ static cpl_status make_mode(void* user, cpl_model** out) {
   return m->source->ops->make_model(m->source, m->name, out);
 }
 
-bool cpli_varying_is(const cpl_source* source) { return modes_of(source) != NULL; }
+bool cpli_varying_is(const cpl_source* source) { return cpli_modes_of(source) != NULL; }
 
 cpl_status cpli_varying_make(cpl_source* source, const char* name, cpl_model** out) {
-  cpli_modes_plan* p = modes_of(source);
+  cpli_modes_plan* p = cpli_modes_of(source);
   cpl_modes_def whole;
   cpl_mode* modes = cpli_alloc(p->ctx, (size_t)p->n, sizeof *modes);
   if (modes == NULL) return cpli_nomem(p->ctx);

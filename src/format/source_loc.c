@@ -7,22 +7,22 @@
 
 #include <stdio.h>
 
-const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_PLACE_SIZE]) {
+const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_LOC_SIZE]) {
   if (place->file == NULL) {
     out[0] = '\0';
   } else if (place->line == 0) {
-    snprintf(out, CPLI_PLACE_SIZE, "%s: ", place->file);
+    snprintf(out, CPLI_LOC_SIZE, "%s: ", place->file);
   } else if (place->column == 0) {
-    snprintf(out, CPLI_PLACE_SIZE, "%s:%d: ", place->file, place->line);
+    snprintf(out, CPLI_LOC_SIZE, "%s:%d: ", place->file, place->line);
   } else {
-    snprintf(out, CPLI_PLACE_SIZE, "%s:%d:%d: ", place->file, place->line, place->column);
+    snprintf(out, CPLI_LOC_SIZE, "%s:%d:%d: ", place->file, place->line, place->column);
   }
   return out;
 }
 
 cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
                         const char* fmt, ...) {
-  char where[CPLI_PLACE_SIZE], text[1024];
+  char where[CPLI_LOC_SIZE], text[1024];
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);

@@ -12,10 +12,10 @@ typedef struct cpli_source_loc {
   int32_t line, column;  // from 1, in characters; 0: the file as a whole
 } cpli_source_loc;
 
-enum { CPLI_PLACE_SIZE = 1024 };
+enum { CPLI_LOC_SIZE = 1024 };
 
 /// "file:line:column: ", "file: " or "", for printf: returns `out`.
-const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_PLACE_SIZE]);
+const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_LOC_SIZE]);
 
 /// Record a failure with its source location; returns `st`.
 CPL_PRINTF(4, 5)

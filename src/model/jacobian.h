@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// For rooms that evaluate a Jacobian in every step: single entries of its pattern, and entries that
+// stay constant in a run or between events.
 #pragma once
 
 #include "couplet/jacobian.h"

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Start values and parameters by name, as users give them: "30 deg", "true", an item of an
+// Enumeration.
 #pragma once
 
 #include "couplet/interface.h"

@@ -114,7 +114,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   if (flag >= 0) flag = ARKStepSetInitStep(s->mem, 0);
   if (flag < 0)
     return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: ARKODE cannot restart at t=%.12g (%d)",
-                    base->who, cpli_solver_time(base, t), flag);
+                    base->name, cpli_solver_time(base, t), flag);
   forget_counts(s);
   s->sun.t = t;
   s->sun.stuck = 0;
@@ -301,7 +301,7 @@ cpl_status cpli_arkode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_s
   *out = NULL;
   arkode* s = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
-  s->sun = (cpli_sun){.base = {.ops = &ops[0], .ctx = ctx, .who = "", .stats = stats},
+  s->sun = (cpli_sun){.base = {.ops = &ops[0], .ctx = ctx, .name = "", .stats = stats},
                       .ode = *ode,
                       .rtol = def->rtol,
                       .max_step = INFINITY};

@@ -155,7 +155,7 @@ static void take_message(int code, const char* module, const char* function, cha
   cvode* s = user;
   (void)module;
   if (code == CV_WARNING)
-    cpl_log(s->base.ctx, CPL_LOG_DEBUG, s->base.who, "%s: %s", function, text);
+    cpl_log(s->base.ctx, CPL_LOG_DEBUG, s->base.name, "%s: %s", function, text);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -191,7 +191,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   if (flag >= 0) flag = set_tolerances(s);  // CVODE keeps a copy
   if (flag < 0)
     return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.12g (%s)",
-                    base->who, cpli_solver_time(base, t), CVodeGetReturnFlagName(flag));
+                    base->name, cpli_solver_time(base, t), CVodeGetReturnFlagName(flag));
   s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
   s->counted_linear = 0;
   s->t = t;
@@ -236,24 +236,24 @@ static cpl_status failed(cvode* s, int flag) {
   if (s->failure < 0) return s->failure;
   if (s->failure == CPL_RETRY && flag != CV_ERR_FAILURE) {
     return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL,
-                           "%s: the solver stopped at t=%.12g (step %.3g): %s", s->base.who, now, h,
-                           text);
+                           "%s: the solver stopped at t=%.12g (step %.3g): %s", s->base.name, now,
+                           h, text);
   }
   return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, "%s: the solver stopped at t=%.12g (step %.3g): %s",
-                  s->base.who, now, h, text);
+                  s->base.name, now, h, text);
 }
 
 static cpl_status stuck(cvode* s) {
   // the last message recorded is that of the model, if it cannot be evaluated beyond this point
   if (fabs(s->refused_at - s->t) <= 1e-9 * fabs(s->t)) {
     return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, "%s: the solver cannot go on at t=%.12g",
-                           s->base.who, cpli_solver_time(&s->base, s->t));
+                           s->base.name, cpli_solver_time(&s->base, s->t));
   }
   return cpl_fail(
       s->base.ctx, CPL_ERR_SOLVER,
       "%s: time does not advance any more at t=%.12g: the solution has a singularity there, or a "
       "derivative is far too large",
-      s->base.who, cpli_solver_time(&s->base, s->t));
+      s->base.name, cpli_solver_time(&s->base, s->t));
 }
 
 // CVODE changes its order only together with its step size: at the maximum step it would keep its
@@ -363,7 +363,7 @@ cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
   *out = NULL;
   cvode* s = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
-  *s = (cvode){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+  *s = (cvode){.base = {.ops = &ops, .ctx = ctx, .name = "", .stats = stats},
                .ode = *ode,
                .rtol = def->rtol,
                .gmres = def->kind == CPL_SOLVER_CVODE && def->linear == CPL_LINEAR_GMRES,

@@ -71,7 +71,7 @@ static cpl_status watch_swings(fixed* s) {
         "%s: the solution runs away: %s is %.3g at t=%.12g and oscillates ever wider from "
         "step to step; the step %g is too long for this model: take a shorter one or "
         "another solver",
-        s->base.who, s->ode.name(s->ode.user, i), s->x1[i], cpli_solver_time(&s->base, s->t1),
+        s->base.name, s->ode.name(s->ode.user, i), s->x1[i], cpli_solver_time(&s->base, s->t1),
         s->h);
   }
   return CPL_OK;
@@ -119,7 +119,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (s->t1 > t_limit || t_limit - s->t1 < 1e-9 * h) s->t1 = t_limit;
   if (!(s->t1 > s->t0)) {
     return cpl_fail(base->ctx, CPL_ERR_SOLVER,
-                    "%s: the step %g is too short to advance the time t=%.12g", base->who, h,
+                    "%s: the step %g is too short to advance the time t=%.12g", base->name, h,
                     cpli_solver_time(base, s->t0));
   }
   swap(&s->x0, &s->x1);
@@ -130,7 +130,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (st == CPL_RETRY)
     return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL,
                            "%s: a solver with a fixed step cannot try a shorter one at t=%.12g",
-                           base->who, cpli_solver_time(base, s->t0));
+                           base->name, cpli_solver_time(base, s->t0));
   if (st == CPL_OK) st = watch_swings(s);
   if (st < 0) return st;
   s->d0_known = true;
@@ -181,7 +181,7 @@ cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
   *out = NULL;
   fixed* s = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
-  *s = (fixed){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+  *s = (fixed){.base = {.ops = &ops, .ctx = ctx, .name = "", .stats = stats},
                .ode = *ode,
                .h = def->step,
                .method = &methods[def->kind]};

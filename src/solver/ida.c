@@ -97,11 +97,11 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
     st = s->sun.ode.slopes(s->sun.ode.user, t, x, N_VGetArrayPointer(s->dx));
   if (st != CPL_OK)
     return cpl_fail_prefix(base->ctx, st < 0 ? st : CPL_ERR_MODEL,
-                           "%s: the derivatives cannot be evaluated at the start", base->who);
+                           "%s: the derivatives cannot be evaluated at the start", base->name);
   int flag = IDAReInit(s->mem, t, s->sun.x, s->dx);
   if (flag >= 0) flag = IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol);
   if (flag < 0)
-    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: IDA cannot restart at t=%.12g (%d)", base->who,
+    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: IDA cannot restart at t=%.12g (%d)", base->name,
                     cpli_solver_time(base, t), flag);
   s->counted_steps = s->counted_rejected = s->counted_newton = s->counted_jacobians = 0;
   s->sun.t = t;
@@ -190,7 +190,7 @@ cpl_status cpli_ida_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solv
   *out = NULL;
   ida* s = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
-  s->sun = (cpli_sun){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats},
+  s->sun = (cpli_sun){.base = {.ops = &ops, .ctx = ctx, .name = "", .stats = stats},
                       .ode = *ode,
                       .rtol = def->rtol,
                       .max_step = INFINITY};

@@ -507,16 +507,16 @@ cpl_status cpli_integrate_fit(cpli_integrate* s) {
   return st < 0 ? st : cpli_integrate_make_solver(s);
 }
 
-static cpl_status check(cpl_context* ctx, const char* who, const cpl_solver_def* def) {
+static cpl_status check(cpl_context* ctx, const char* name, const cpl_solver_def* def) {
   if (!(def->rtol > 0) || !(def->rtol <= 1))
     return cpl_fail(ctx, CPL_ERR_INPUT,
-                    "%s: the relative tolerance is %g; it must lie between 0 and 1", who,
+                    "%s: the relative tolerance is %g; it must lie between 0 and 1", name,
                     def->rtol);
   if (!(def->atol >= 0) || !isfinite(def->atol))
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the absolute tolerance is %g; it must be positive",
-                    who, def->atol);
+                    name, def->atol);
   if (!(def->step >= 0))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the step is %g; it must be positive", who, def->step);
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the step is %g; it must be positive", name, def->step);
   return CPL_OK;
 }
 

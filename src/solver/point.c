@@ -243,6 +243,6 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
     s->def.stop_at_steps_end = s->def.stop_at_steps_end || method->not_dense;
     st = (projected ? method->projected : method->create)(ctx, &ode, &def, &s->stats, &s->solver);
   }
-  if (st >= 0) s->solver->who = s->base.base.name, s->solver->origin = &s->t_start;
+  if (st >= 0) s->solver->name = s->base.base.name, s->solver->origin = &s->t_start;
   return st;
 }

@@ -460,8 +460,8 @@ static void swap(double** a, double** b) {
 static cpl_status stuck(radau* s, double h) {
   const char* text = "%s: the solver stopped at t=%.12g (step %.3g): the step became too short";
   double now = cpli_solver_time(&s->base, s->t0);
-  if (s->refused) return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, text, s->base.who, now, h);
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, text, s->base.who, now, h);
+  if (s->refused) return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, text, s->base.name, now, h);
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, text, s->base.name, now, h);
 }
 
 // x1 and f1 of a step of length h whose stages are known.
@@ -538,7 +538,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   if (!(t_limit > s->t1)) return skip(s, t_limit, t, x);
   cpl_status st = begin_step(s, t_limit);
   if (st == CPL_RETRY)
-    return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL, "%s: at the beginning of a step", base->who);
+    return cpl_fail_prefix(base->ctx, CPL_ERR_MODEL, "%s: at the beginning of a step", base->name);
   if (st < 0) return st;
   bool rejected = false;
   double full_h = 0;
@@ -650,8 +650,9 @@ cpl_status cpli_radau_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
   *out = NULL;
   radau* s = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
-  *s = (radau){
-      .base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats}, .ode = *ode, .rtol = def->rtol};
+  *s = (radau){.base = {.ops = &ops, .ctx = ctx, .name = "", .stats = stats},
+               .ode = *ode,
+               .rtol = def->rtol};
   double r = rtol_of_error(s);
   s->reach = fmax(10 * DBL_EPSILON / r, fmin(0.03, sqrt(r)));
   if (choose_sparse(s) < 0 || !allocate(s, ctx)) {

@@ -43,7 +43,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   memmove(p->atol, atol, size);
   memmove(p->x0, x, size);
   p->t0 = p->t1 = t;
-  p->inner->who = base->who;
+  p->inner->name = base->name;
   p->inner->origin = base->origin;
   return p->inner->ops->start(p->inner, t, x, atol);
 }
@@ -79,7 +79,7 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
           base->ctx, CPL_ERR_MODEL,
           "%s: the solver stopped at t=%.12g (step %.3g): the constraints cannot "
           "be met even with the shortest step",
-          base->who, cpli_solver_time(base, p->t0), max_step);
+          base->name, cpli_solver_time(base, p->t0), max_step);
     memcpy(x, p->x0, p->ode.n * sizeof *x);
     st = start(base, p->t0, x, p->atol);
     if (st < 0) return st;
@@ -113,7 +113,7 @@ cpl_status cpli_shifted_create(cpl_context* ctx, const cpli_ode* ode, const cpl_
   *out = NULL;
   shifted* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
-  *p = (shifted){.base = {.ops = &ops, .ctx = ctx, .who = "", .stats = stats}, .ode = *ode};
+  *p = (shifted){.base = {.ops = &ops, .ctx = ctx, .name = "", .stats = stats}, .ode = *ode};
   p->s = cpli_alloc(ctx, 6 * ode->n, sizeof(double));
   cpl_status st = p->s != NULL ? CPL_OK : cpli_nomem(ctx);
   if (st >= 0) {

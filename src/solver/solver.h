@@ -66,7 +66,7 @@ typedef struct cpli_solver_ops {
 struct cpli_solver {
   const cpli_solver_ops* ops;
   cpl_context* ctx;
-  const char* who;          // name of the model, for messages
+  const char* name;         // name of the model, for messages
   const double* origin;     // the model's time at the solver's time zero, likewise
   cpl_solver_stats* stats;  // updated by the solver
 };
@@ -76,7 +76,7 @@ static inline double cpli_solver_time(const cpli_solver* s, double t) { return *
 
 //------------------------------------ methods.c ------------------------------------
 
-/// Makes a solver of an equation. who and origin are set by the caller.
+/// Makes a solver of an equation. name and origin are set by the caller.
 typedef cpl_status cpli_solver_create(cpl_context* ctx, const cpli_ode* ode,
                                       const cpl_solver_def* def, cpl_solver_stats* stats,
                                       cpli_solver** out);

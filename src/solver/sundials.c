@@ -96,7 +96,7 @@ int cpli_sun_passed_on(cpli_sun* s, cpl_status st) {
 void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user) {
   cpli_sun* s = user;
   (void)module;
-  if (code > 0) cpl_log(s->base.ctx, CPL_LOG_DEBUG, s->base.who, "%s: %s", function, text);
+  if (code > 0) cpl_log(s->base.ctx, CPL_LOG_DEBUG, s->base.name, "%s: %s", function, text);
 }
 
 //------------------------------------ steps ------------------------------------
@@ -111,8 +111,8 @@ cpl_status cpli_sun_failed(cpli_sun* s, double h, int flag, const cpli_sun_cause
   double now = cpli_solver_time(&s->base, s->t);
   if (s->failure < 0) return s->failure;
   if (s->failure == CPL_RETRY && why.models_fault)
-    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, format, s->base.who, now, h, why.text);
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.who, now, h, why.text);
+    return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, format, s->base.name, now, h, why.text);
+  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, format, s->base.name, now, h, why.text);
 }
 
 void cpli_move_along(const cpli_ode* ode, double t, double h, double* at, double* x) {
@@ -139,7 +139,7 @@ cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
     return cpl_fail(s->base.ctx, CPL_ERR_SOLVER,
                     "%s: time does not advance any more at t=%.12g: the solution has a singularity "
                     "there, or a derivative is far too large",
-                    s->base.who, cpli_solver_time(&s->base, s->t));
+                    s->base.name, cpli_solver_time(&s->base, s->t));
   }
   *t = s->t = reached;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);

@@ -49,23 +49,23 @@ static cpli_located_text attribute(reader* r, cpli_xml* xml, const char* name) {
 static cpl_status required(reader* r, cpli_xml* xml, const char* element, const char* name,
                            cpli_located_text* out) {
   *out = attribute(r, xml, name);
-  cpli_source_loc place = here(r, xml);
+  cpli_source_loc loc = here(r, xml);
   if (out->text != NULL && out->text[0] != '\0') return CPL_OK;
-  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "%s: the attribute %s is missing",
-                      element, name);
+  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &loc, "%s: the attribute %s is missing", element,
+                      name);
 }
 
 // Any other decimal number of the file is read as it stands: 1e-6 stays 1e-6.
 static cpl_status number(reader* r, cpli_xml* xml, const char* name, double* out) {
   const char* text = cpli_xml_attribute(xml, name);
-  cpli_source_loc place = here(r, xml);
+  cpli_source_loc loc = here(r, xml);
   if (text == NULL || cpli_parse_double(text, strlen(text), out)) return CPL_OK;
-  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "%s: %s is no number", name, text);
+  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &loc, "%s: %s is no number", name, text);
 }
 
 static cpl_status triple(reader* r, cpli_xml* xml, const char* name, cpli_list* out) {
   const char* text = cpli_xml_attribute(xml, name);
-  cpli_source_loc place = here(r, xml);
+  cpli_source_loc loc = here(r, xml);
   if (text == NULL) return CPL_OK;
   cpli_located_text* items = cpli_def_array(r->def, 3, sizeof *items);
   if (items == NULL) return cpli_nomem(r->def->ctx);
@@ -77,10 +77,10 @@ static cpl_status triple(reader* r, cpli_xml* xml, const char* name, cpli_list* 
     size_t used = n;
     while (used > 0 && (text[used - 1] == ' ' || text[used - 1] == '\t')) used--;
     if (used >= sizeof one || !cpli_parse_double(text, used, &v) || (i < 2) != (text[n] == ','))
-      return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place,
+      return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &loc,
                           "%s has three numbers with commas between them", name);
     snprintf(one, sizeof one, "%.17g", v);
-    items[i] = cpli_def_text(r->def, one, place);
+    items[i] = cpli_def_text(r->def, one, loc);
     text += n + (i < 2);
   }
   *out = (cpli_list){items, 3};
@@ -153,15 +153,15 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
   r->whole.name = r->member.name;
   size_t n = strlen(file.text);
   if (n > 2 && strcmp(file.text + n - 2, ".c") == 0) r->member.kind = CPL_MEMBER_C;
-  r->member.path = (cpli_located_text){find_file(r, file.text, false), file.place};
+  r->member.path = (cpli_located_text){find_file(r, file.text, false), file.loc};
   if (r->member.path.text == NULL && !r->def->no_memory)
-    return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.place,
+    return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &file.loc,
                         "sub-model %s: %s is neither in the folder %s nor in that of this file",
                         r->member.name.text, file.text, r->member.name.text);
   const char* config = find_file(r, "fmi.config", false);
   if (config == NULL)
     return cpli_fail_at(
-        r->def->ctx, CPL_ERR_INPUT, &file.place,
+        r->def->ctx, CPL_ERR_INPUT, &file.loc,
         "sub-model %s: there is no fmi.config, neither in the folder %s nor in that of "
         "this file, so that its interfaces are unknown",
         r->member.name.text, r->member.name.text);
@@ -187,13 +187,13 @@ static cpl_status add_parameter(reader* r, cpli_xml* xml) {
 static cpl_status check_point(reader* r, cpli_xml* xml) {
   cpli_located_text name;
   cpl_status st = required(r, xml, "InterfacePoint", "Name", &name);
-  cpli_source_loc place = here(r, xml);
+  cpli_source_loc loc = here(r, xml);
   if (st < 0) return st;
   for (size_t i = r->first_interface; i < r->def->n_interfaces; i++) {
     const char* full = r->def->interfaces[i].name.text;
     if (strcmp(full + strlen(r->member.name.text) + 1, name.text) == 0) return CPL_OK;
   }
-  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place,
+  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &loc,
                       "sub-model %s: its fmi.config has no interface %s", r->member.name.text,
                       name.text);
 }
@@ -208,7 +208,7 @@ static cpl_status end_model(reader* r) {
 //------------------------------------ the rest ------------------------------------
 
 static cpl_status add_connection(reader* r, cpli_xml* xml) {
-  cpli_line l = {.place = here(r, xml)};
+  cpli_line l = {.loc = here(r, xml)};
   cpl_status st = required(r, xml, "Connection", "From", &l.from);
   if (st >= 0) st = required(r, xml, "Connection", "To", &l.to);
   if (st >= 0) st = required(r, xml, "Connection", "Delay", &l.delay);
@@ -226,12 +226,12 @@ static cpl_status take_simulation(reader* r, cpli_xml* xml) {
   if (st >= 0) st = number(r, xml, "WriteTimeStep", &e.values.interval);
   if (st >= 0) st = number(r, xml, "ManagerPort", &port);
   if (st >= 0 && (!(port >= 0) || port > 65535 || port != floor(port))) {
-    cpli_source_loc place = here(r, xml);
-    return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "ManagerPort: %s is no port",
+    cpli_source_loc loc = here(r, xml);
+    return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &loc, "ManagerPort: %s is no port",
                         cpli_xml_attribute(xml, "ManagerPort"));
   }
   r->def->manager_port = (int32_t)port;
-  for (size_t i = 0; i < CPLI_COUNT(e.places); i++) e.places[i] = here(r, xml);
+  for (size_t i = 0; i < CPLI_COUNT(e.locs); i++) e.locs[i] = here(r, xml);
   if (st >= 0 && isnan(e.values.interval) && !isnan(e.values.stop))
     e.values.interval = (e.values.stop - (isnan(e.values.start) ? 0 : e.values.start)) / 1000;
   return st < 0 ? st : cpli_def_set_experiment(r->def, &e);
@@ -263,7 +263,7 @@ static void compare_config(const reader* r, const config_of* c) {
       {!isnan(e->stop) && e->stop != c->config.stop, "stop time", c->config.stop, e->stop},
       {isfinite(step) && c->config.max_step > step * (1 + 1e-12), "longest step",
        c->config.max_step, step}};
-  const char* file = c->config.place.file;
+  const char* file = c->config.loc.file;
   if (strcmp(c->config.name.text, c->model) != 0)
     cpl_log(r->def->ctx, CPL_LOG_WARNING, c->model, "%s: the name is %s; here the sub-model is %s",
             file, c->config.name.text, c->model);

@@ -57,10 +57,10 @@ static cpli_located_text difference_of(cpl_system_def* def, const cpli_located_t
                                        size_t left, const char* right) {
   size_t size = left + (right != NULL ? strlen(right) : 0) + 8;
   char* text = cpli_def_array(def, size, 1);
-  if (text == NULL) return (cpli_located_text){.place = equation->place};
+  if (text == NULL) return (cpli_located_text){.loc = equation->loc};
   snprintf(text, size, right != NULL ? "(%.*s)-(%s)" : "(%.*s)", (int)left, equation->text, right);
-  cpli_located_text out = {text, equation->place};
-  if (out.place.column > 1) out.place.column--;
+  cpli_located_text out = {text, equation->loc};
+  if (out.loc.column > 1) out.loc.column--;
   return out;
 }
 
@@ -70,14 +70,14 @@ static cpl_status name_is_taken(const cpl_system_def* def, const cpli_located_te
   for (size_t i = 0; i < def->n_constraints && !taken; i++)
     taken = strcmp(def->constraints[i].name.text, name->text) == 0;
   if (!taken) return CPL_OK;
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place,
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc,
                       "constraint \"%s\": a constraint, parameter, input or output has this name "
                       "already",
                       name->text);
 }
 
 static cpl_status bad(const cpl_system_def* def, const cpli_located_text* at, const char* why) {
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &at->place, "constraint: %s", why);
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &at->loc, "constraint: %s", why);
 }
 
 cpl_status cpli_def_take_constraint(cpl_system_def* def, cpli_constraint item) {

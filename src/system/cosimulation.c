@@ -35,11 +35,11 @@ cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulatio
     bool said = numbers[i].whole ? v != -1 : !isnan(v);
     if (!said) continue;
     if (!(v > 0) || (numbers[i].whole && (v != floor(v) || v > 1e6)))
-      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->place, "master: %s is %g; it must be %s",
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->loc, "master: %s is %g; it must be %s",
                           numbers[i].name, v, numbers[i].whole ? "a positive integer" : "positive");
   }
   if (item->order != -1 && item->order != 0 && item->order != 1 && item->order != 2)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->loc,
                         "master: order is %g; it must be 0, 1 or 2", item->order);
   if (def->no_memory) return cpli_nomem(def->ctx);
   def->cosimulation = *item;

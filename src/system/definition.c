@@ -57,8 +57,8 @@ void cpl_system_def_destroy(cpl_system_def* def) {
 
 //------------------------------------ texts ------------------------------------
 
-cpli_located_text cpli_def_text(cpl_system_def* def, const char* text, cpli_source_loc place) {
-  cpli_located_text kept = {.place = place};
+cpli_located_text cpli_def_text(cpl_system_def* def, const char* text, cpli_source_loc loc) {
+  cpli_located_text kept = {.loc = loc};
   if (text == NULL) return kept;
   kept.text = cpli_arena_strdup(&def->arena, text);
   if (kept.text == NULL) def->no_memory = true;
@@ -83,17 +83,16 @@ static cpl_status check_memory(cpl_system_def* def) {
 
 static cpl_status bad_name(const cpl_system_def* def, const char* what,
                            const cpli_located_text* name, const char* why) {
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s \"%s\": %s", what, name->text,
-                      why);
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc, "%s \"%s\": %s", what, name->text, why);
 }
 
 static cpl_status check_name(const cpl_system_def* def, const char* what,
                              const cpli_located_text* name) {
   const char* text = name->text;
   size_t n = text != NULL ? strlen(text) : 0;
-  if (n == 0) return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s needs a name", what);
+  if (n == 0) return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc, "%s needs a name", what);
   if (n > LONGEST_NAME)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc,
                         "the name of %s is longer than %d bytes", what, LONGEST_NAME);
   for (size_t i = 0; i < n; i++) {
     if ((unsigned char)text[i] < 0x20 || text[i] == '\'' || text[i] == 0x7f)
@@ -117,10 +116,10 @@ static cpl_status check_not_reserved(const cpl_system_def* def, const char* what
 
 static cpl_status stands_twice(const cpl_system_def* def, const char* what,
                                const cpli_located_text* name, const cpli_located_text* first) {
-  char text[CPLI_PLACE_SIZE];
-  size_t n = strlen(cpli_source_loc_text(&first->place, text));
+  char text[CPLI_LOC_SIZE];
+  size_t n = strlen(cpli_source_loc_text(&first->loc, text));
   if (n > 2) text[n - 2] = '\0';
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "%s \"%s\" stands twice%s%s%s", what,
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc, "%s \"%s\" stands twice%s%s%s", what,
                       name->text, n > 0 ? " (first at " : "", text, n > 0 ? ")" : "");
 }
 
@@ -209,7 +208,7 @@ cpl_status cpli_def_add_connection(cpl_system_def* def, cpli_connection item) {
   cpl_status st = check_memory(def);
   bool text = item.source.text != NULL && item.source.text[0] != '\0';
   if (st >= 0 && (item.target.text == NULL || item.target.text[0] == '\0'))
-    st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.target.place, "a connection needs a target");
+    st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.target.loc, "a connection needs a target");
   if (st >= 0 && !text && item.coupling == NULL)
     st = bad_name(def, "connection of", &item.target, "it needs a source");
   if (st >= 0)
@@ -252,7 +251,7 @@ cpl_status cpli_def_add_event(cpl_system_def* def, cpli_event item) {
 cpl_status cpli_def_add_record(cpl_system_def* def, cpli_located_text item) {
   cpl_status st = check_memory(def);
   if (st >= 0 && (item.text == NULL || item.text[0] == '\0'))
-    st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.place, "record: a name is empty");
+    st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.loc, "record: a name is empty");
   if (st >= 0) st = grow(def, &def->record, &def->cap_record, def->n_record, sizeof item);
   if (st >= 0) def->record[def->n_record++] = item;
   return st;
@@ -275,7 +274,7 @@ static void merge_experiment(cpli_experiment* to, const cpli_experiment* from) {
     bool is_number = i < CPLI_SOLVER;
     if (is_number ? isnan(*(const double*)given) : *(const char* const*)given == NULL) continue;
     memcpy(old, given, is_number ? sizeof(double) : sizeof(const char*));
-    to->places[i] = from->places[i];
+    to->locs[i] = from->locs[i];
   }
 }
 
@@ -285,13 +284,13 @@ static cpl_status check_experiment(cpl_context* ctx, const cpli_experiment* e) {
     const cpli_experiment_key* key = &cpli_experiment_keys[i];
     double value = *(const double*)((const char*)v + key->offset);
     if (isinf(value))
-      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[i], "%s must be finite", key->name);
+      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->locs[i], "%s must be finite", key->name);
     if (key->positive && value <= 0)
-      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[i], "%s must be greater than 0, not %g",
+      return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->locs[i], "%s must be greater than 0, not %g",
                           key->name, value);
   }
   if (v->stop < v->start)  // false when one is not given
-    return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->places[CPLI_STOP], "stop (%g) is before start (%g)",
+    return cpli_fail_at(ctx, CPL_ERR_INPUT, &e->locs[CPLI_STOP], "stop (%g) is before start (%g)",
                         v->stop, v->start);
   return CPL_OK;
 }

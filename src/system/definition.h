@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A definition as plain arrays in the order of the file, for the builder to walk. Every item and
-// every text keeps its place for messages. Texts are as written: what they name is found by
-// system/resolve.h, what they compute by expr.
+// every text keeps its source location for messages. Texts are as written: what they name is found
+// by system/resolve.h, what they compute by expr.
 #pragma once
 
 #include "couplet/system.h"
@@ -11,8 +11,8 @@
 
 // A name or an expression, and where it stands.
 typedef struct cpli_located_text {
-  const char* text;  // Nullable where said
-  cpli_source_loc place;
+  const char* text;  // Nullable where a comment says so
+  cpli_source_loc loc;
 } cpli_located_text;
 
 typedef struct cpli_setting {
@@ -52,7 +52,7 @@ typedef struct cpli_input {
   cpli_located_text expression;  // EXPRESSION
   cpli_located_text file;        // FILE: resolved against the file's folder
   const cpl_table* table;        // TABLE: borrowed
-  cpli_located_text column;      // FILE, TABLE: the input's name when not said
+  cpli_located_text column;      // FILE, TABLE: the input's name when not given
   cpl_interpolation interpolation;
   double (*value)(void* user, double t);  // CALLBACK
   void* user;
@@ -101,7 +101,7 @@ typedef struct cpli_event {
 
 // `leave:` of a mode: when, for which other one, and with what.
 typedef struct cpli_transition_def {
-  cpli_source_loc place;
+  cpli_source_loc loc;
   cpli_located_text to;
   cpli_located_text when;       // Nullable: at, or terminate alone
   const cpli_located_text* at;  // times, constant expressions
@@ -157,16 +157,16 @@ typedef struct cpli_experiment_key {
 } cpli_experiment_key;
 extern const cpli_experiment_key cpli_experiment_keys[CPLI_EXPERIMENT_COUNT];
 
-// places[] has the source locations of the values.
+// locs[] has the source locations of the values.
 typedef struct cpli_experiment {
   cpl_experiment_def values;
-  cpli_source_loc places[CPLI_EXPERIMENT_COUNT];
+  cpli_source_loc locs[CPLI_EXPERIMENT_COUNT];
 } cpli_experiment;
 
 // `master:`. Texts are Nullable, numbers NAN and -1 when not given.
 typedef struct cpli_cosimulation {
   bool given;
-  cpli_source_loc place;
+  cpli_source_loc loc;
   cpli_located_text algorithm, on_loop, estimate, legacy;
   double step, tolerance, min_step, loop_tolerance;
   double order, iterations, fixed_iterations, threads;
@@ -221,7 +221,7 @@ struct cpl_system_def {
 // arrays of an item live in the definition's arena already; cpli_def_text() puts them there, and
 // running out of memory there is reported by the next cpli_def_add_...().
 cpli_located_text cpli_def_text(cpl_system_def* def, const char* text,
-                                cpli_source_loc place);            // Nullable: text
+                                cpli_source_loc loc);              // Nullable: text
 void* cpli_def_array(cpl_system_def* def, size_t n, size_t size);  // n = 0 gives NULL
 
 cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item);

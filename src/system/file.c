@@ -14,7 +14,7 @@ typedef cpli_reader reader;
 
 //------------------------------------ source locations, texts ------------------------------------
 
-static cpli_source_loc place_of(const reader* r, const cpli_yaml* node) {
+static cpli_source_loc loc_of(const reader* r, const cpli_yaml* node) {
   return (cpli_source_loc){.file = r->def->file, .line = node->line, .column = node->column};
 }
 
@@ -25,8 +25,8 @@ static cpl_status fail(const reader* r, const cpli_yaml* node, const char* fmt, 
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  cpli_source_loc place = place_of(r, node);
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &place, "%s", text);
+  cpli_source_loc loc = loc_of(r, node);
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &loc, "%s", text);
 }
 
 // Copies the text of a scalar, with its source location, into the definition.
@@ -34,12 +34,12 @@ static cpl_status read_text(reader* r, const cpli_yaml* node, const char* what,
                             cpli_located_text* out) {
   const char* text;
   cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
-  if (st >= 0) *out = cpli_def_text(r->def, text, place_of(r, node));
+  if (st >= 0) *out = cpli_def_text(r->def, text, loc_of(r, node));
   return st;
 }
 
 static cpli_located_text key_text(reader* r, const cpli_yaml* child) {
-  return cpli_def_text(r->def, child->key->text, place_of(r, child->key));
+  return cpli_def_text(r->def, child->key->text, loc_of(r, child->key));
 }
 
 // A path, relative to the folder of the file.
@@ -50,7 +50,7 @@ static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what,
   if (st < 0) return st;
   if (text[0] == '\0') return fail(r, node, "%s: the path is empty", what);
   size_t folder = text[0] == '/' ? 0 : r->folder, n = strlen(text);
-  out->place = place_of(r, node);
+  out->loc = loc_of(r, node);
   char* path = cpli_def_array(r->def, folder + n + 1, 1);
   out->text = path;
   if (path == NULL) return CPL_OK;  // reported when the item is added
@@ -120,7 +120,7 @@ static cpl_status read_list(reader* r, const cpli_yaml* list, const char* head, 
       continue;
     }
     strcat(name, "]");
-    out[*n].name = cpli_def_text(r->def, name, place_of(r, c));
+    out[*n].name = cpli_def_text(r->def, name, loc_of(r, c));
     st = read_text(r, c, name, &out[(*n)++].value);
   }
   return st;
@@ -191,7 +191,7 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
     size_t choice = 0;
     st = read_choice(r, as, "as", kinds, CPLI_COUNT(kinds), &choice);
     m.as = choice == 0 ? CPL_AS_MODEL_EXCHANGE : CPL_AS_CO_SIMULATION;
-    m.as_place = place_of(r, as);
+    m.as_place = loc_of(r, as);
   }
   const cpli_yaml* isolate = st >= 0 ? cpli_yaml_get(node, "isolate") : NULL;
   if (isolate != NULL) st = cpli_yaml_boolean(r->yaml, isolate, "isolate", &m.isolate);
@@ -378,7 +378,7 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
   if (st >= 0 && steps != NULL) st = read_settings(r, steps, "steps", &list, &m.n_steps);
   m.steps = list;
   if (st >= 0 && bonds != NULL) st = read_bonds(r, bonds, &m);
-  m.place = place_of(r, node->key);
+  m.loc = loc_of(r, node->key);
   return st < 0 ? st : cpli_def_set_cosimulation(r->def, &m);
 }
 
@@ -527,7 +527,7 @@ cpl_status cpli_def_read(cpl_context* ctx, const char* path, bool nested, cpl_sy
 //------------------------------------ for the other files ------------------------------------
 
 cpli_source_loc cpli_reader_loc(const cpli_reader* r, const cpli_yaml* node) {
-  return place_of(r, node);
+  return loc_of(r, node);
 }
 cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what,
                           cpli_located_text* out) {

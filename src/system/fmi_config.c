@@ -20,7 +20,7 @@ typedef struct line {
 typedef struct config {
   cpl_system_def* def;
   const char* model;
-  cpli_source_loc place;
+  cpli_source_loc loc;
   cpli_interface* whole;
   cpli_interface item;  // the one that is open
   bool open;
@@ -69,14 +69,14 @@ static cpl_status close_interface(config* c) {
   c->open = false;
   const char* kind = kind_of(c);
   if (kind == NULL)
-    return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->item.name.place,
+    return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->item.name.loc,
                         "interface %s: the domain %s with %s dimensions is not known",
                         c->item.name.text, c->domain, c->dimensions);
-  c->item.kind = cpli_def_text(c->def, kind, c->item.name.place);
+  c->item.kind = cpli_def_text(c->def, kind, c->item.name.loc);
   // there, a force acts on the interface, not on the model
   bool turned = strcmp(kind, "hydraulic") != 0 && strcmp(kind, "electric") != 0 &&
                 strcmp(kind, "signal") != 0;
-  if (turned) c->item.sign = cpli_def_text(c->def, "-1", c->item.name.place);
+  if (turned) c->item.sign = cpli_def_text(c->def, "-1", c->item.name.loc);
   return cpli_def_add_interface(c->def, &c->item);
 }
 
@@ -86,7 +86,7 @@ static cpl_status open_interface(config* c, const line* l) {
   cpl_status st = close_interface(c);
   char text[512];
   snprintf(text, sizeof text, "%s.%s", c->model, l->values[0].text);
-  c->item = (cpli_interface){.name = cpli_def_text(c->def, text, c->place)};
+  c->item = (cpli_interface){.name = cpli_def_text(c->def, text, c->loc)};
   c->open = true;
   take_type(c, "3D");
   return st;
@@ -99,10 +99,10 @@ static cpl_status take_list(config* c, const line* l, int which) {
     char text[80];
     const char* digits = l->values[i].text;
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0')
-      return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->place, "%s: %s is no value reference",
+      return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->loc, "%s: %s is no value reference",
                           l->key, digits);
     snprintf(text, sizeof text, "#%s", digits);
-    items[i] = cpli_def_text(c->def, text, c->place);
+    items[i] = cpli_def_text(c->def, text, c->loc);
   }
   c->item.lists[which] = (cpli_list){items, l->n};
   return CPL_OK;
@@ -121,11 +121,11 @@ static cpl_status take_line(config* c, const line* l) {
                {"speed", CPLI_LIST_SPEED},       {"ang_speed", CPLI_LIST_ANGULAR_SPEED},
                {"force", CPLI_LIST_FORCE},       {"value", CPLI_LIST_VALUE}};
   if (l->n == 0)
-    return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->place, "%s: there is no value", l->key);
+    return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->loc, "%s: there is no value", l->key);
   if (strcmp(l->key, "substeps") == 0) return c->whole->substeps = l->values[0], CPL_OK;
   if (strcmp(l->key, "name") == 0) return open_interface(c, l);
   if (!c->open)
-    return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->place,
+    return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->loc,
                         "%s: it belongs to no interface: `name` comes first", l->key);
   if (strcmp(l->key, "dimensions") == 0) return take_word(c->dimensions, sizeof c->dimensions, l);
   if (strcmp(l->key, "causality") == 0) return take_word(c->causality, sizeof c->causality, l);
@@ -134,7 +134,7 @@ static cpl_status take_line(config* c, const line* l) {
   for (size_t i = 0; i < CPLI_COUNT(lists); i++) {
     if (strcmp(l->key, lists[i].key) == 0) return take_list(c, l, lists[i].list);
   }
-  return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->place, "unknown key %s", l->key);
+  return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->loc, "unknown key %s", l->key);
 }
 
 // Blanks around the texts between commas are ignored.
@@ -148,9 +148,9 @@ static cpl_status split(config* c, char* text, line* l) {
     while (n > 0 && strchr(" \t\r", text[n - 1]) != NULL) text[--n] = '\0';
     if (i == 0) snprintf(l->key, sizeof l->key, "%s", text);
     else if (l->n == MAX_VALUES)
-      return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->place, "%s: more than %d values", l->key,
+      return cpli_fail_at(c->def->ctx, CPL_ERR_INPUT, &c->loc, "%s: more than %d values", l->key,
                           (int)MAX_VALUES);
-    else l->values[l->n++] = cpli_def_text(c->def, text, c->place);
+    else l->values[l->n++] = cpli_def_text(c->def, text, c->loc);
     text = next;
   }
   return CPL_OK;
@@ -163,7 +163,7 @@ cpl_status cpli_fmi_config_read(cpl_system_def* def, const char* path, const cha
   cpl_status st = cpli_file_read(def->ctx, path, 1 << 20, &bytes, &size);
   if (st < 0) return st;
   config c = {.def = def, .model = model, .whole = whole};
-  c.place.file = cpli_def_text(def, path, (cpli_source_loc){0}).text;
+  c.loc.file = cpli_def_text(def, path, (cpli_source_loc){0}).text;
   if (memchr(bytes, '\0', size) != NULL)
     st = cpl_fail(def->ctx, CPL_ERR_INPUT, "%s: there are zero bytes in it", path);
   for (char* text = bytes; st >= 0 && text < bytes + size;) {
@@ -171,7 +171,7 @@ cpl_status cpli_fmi_config_read(cpl_system_def* def, const char* path, const cha
     line l;
     if (end == NULL) end = bytes + size;
     *end = '\0';
-    c.place.line++;
+    c.loc.line++;
     st = split(&c, text, &l);
     if (st >= 0 && def->no_memory) st = cpli_nomem(def->ctx);
     if (st >= 0 && l.key[0] != '\0' && l.key[0] != '#') st = take_line(&c, &l);

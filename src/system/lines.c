@@ -16,7 +16,7 @@ cpl_status cpli_def_add_interface(cpl_system_def* def, const cpli_interface* ite
     return cpli_nomem(def->ctx);
   for (size_t i = 0; i < def->n_interfaces; i++) {
     if (strcmp(def->interfaces[i].name.text, item->name.text) == 0)
-      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->name.place,
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item->name.loc,
                           "the interface %s is there twice", item->name.text);
   }
   def->interfaces[def->n_interfaces++] = *item;
@@ -50,23 +50,23 @@ typedef struct reading {
 
 static const char* key_at(const void* user, size_t i) { return ((const key*)user)[i].name; }
 
-static cpli_source_loc place_of(const cpl_system_def* def, const cpli_yaml* node) {
+static cpli_source_loc loc_of(const cpl_system_def* def, const cpli_yaml* node) {
   return (cpli_source_loc){.file = def->file, .line = node->line, .column = node->column};
 }
 
 static cpli_located_text text_of(const reading* r, const char* text, const cpli_yaml* node) {
-  return cpli_def_text(r->def, text, place_of(r->def, node));
+  return cpli_def_text(r->def, text, loc_of(r->def, node));
 }
 
 static cpl_status unknown_key(const reading* r, const cpli_yaml* node) {
   char near[512];
-  cpli_source_loc place = place_of(r->def, node);
+  cpli_source_loc loc = loc_of(r->def, node);
   cpli_did_you_mean(node->text, key_at, r->keys, r->n, near, sizeof near);
   size_t used = strlen(near);
   for (size_t i = 0; used < sizeof near && i < r->n && (i > 0 || used == 0); i++)
     used += (size_t)snprintf(near + used, sizeof near - used, "%s%s%s", i == 0 ? " (known: " : ", ",
                              r->keys[i].name, i + 1 == r->n ? ")" : "");
-  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &place, "unknown key %s%s", node->text, near);
+  return cpli_fail_at(r->def->ctx, CPL_ERR_INPUT, &loc, "unknown key %s%s", node->text, near);
 }
 
 // A single text is a list of one.
@@ -141,14 +141,14 @@ cpl_status cpli_read_interface(cpl_system_def* def, const cpli_yaml_file* yaml, 
   item.name = interface_name(&r, model, node->key);
   cpl_status st = read_keys(&r, node, node->key->text);
   if (st >= 0 && !whole && item.kind.text == NULL)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.name.place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.name.loc,
                         "the interface %s needs a kind, such as translational or signal",
                         item.name.text);
   return st < 0 ? st : cpli_def_add_interface(def, &item);
 }
 
 cpl_status cpli_read_line(cpl_system_def* def, const cpli_yaml_file* yaml, const cpli_yaml* node) {
-  cpli_line item = {.place = place_of(def, node)};
+  cpli_line item = {.loc = loc_of(def, node)};
   const key keys[] = {{"from", &item.from, NULL, NULL},
                       {"to", &item.to, NULL, NULL},
                       {"delay", &item.delay, NULL, NULL},
@@ -160,7 +160,7 @@ cpl_status cpli_read_line(cpl_system_def* def, const cpli_yaml_file* yaml, const
   reading r = {def, yaml, keys, CPLI_COUNT(keys)};
   cpl_status st = read_keys(&r, node, "a line");
   if (st >= 0 && (item.from.text == NULL || item.to.text == NULL || item.delay.text == NULL))
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.loc,
                         "a line needs `from` and `to`, the interfaces it joins, and its `delay`");
   return st < 0 ? st : cpli_def_add_line(def, &item);
 }

@@ -36,7 +36,7 @@ typedef struct cpli_interface {
 } cpli_interface;
 
 typedef struct cpli_line {
-  cpli_source_loc place;
+  cpli_source_loc loc;
   cpli_located_text from, to;
   cpli_located_text delay, zf, zfr, alpha;  // Nullable but the first
   bool compensate, apart;

@@ -32,7 +32,7 @@ static const char* declaration(const cpli_resolver* r, int32_t model, int32_t va
 static cpl_status mismatch(const cpli_resolver* r, const cpli_link* link, const char* what,
                            bool convertible) {
   char target[DECLARATION], source[DECLARATION];
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &r->def->connections[link->connection].source.place,
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &r->def->connections[link->connection].source.loc,
                       "%s: %s and %s%s", what, declaration(r, link->model, link->var, target),
                       declaration(r, link->source.model, link->source.index, source),
                       convertible ? " ({from: ..., convert: true} takes the number)" : "");
@@ -88,7 +88,7 @@ static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
     if (target->type != CPL_STRING && target->type != CPL_BINARY) return CPL_OK;
     char text[DECLARATION];
     const cpli_located_text* name = &r->def->connections[link->connection].source;
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "%s is a number, not a text for %s",
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "%s is a number, not a text for %s",
                         name->text, declaration(r, link->model, link->var, text));
   }
   bool convert = r->def->connections[link->connection].convert;
@@ -127,7 +127,7 @@ static const char* described(const cpli_resolver* r, cpli_ref ref, char* out) {
   return out;
 }
 
-cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* place, cpli_ref target,
+cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* loc, cpli_ref target,
                             cpli_ref source, double* factor, double* offset) {
   const cpl_unit *from = unit_of(r, source), *to = unit_of(r, target);
   *factor = 1;
@@ -136,13 +136,13 @@ cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* place
   bool difference = is_difference(r, source) || is_difference(r, target);
   cpli_unit_relation found = cpli_relate_units(from, to, difference, factor, offset);
   if (found == CPLI_UNITS_SAME || found == CPLI_UNITS_CONVERT) return CPL_OK;
-  char text[CPLI_PLACE_SIZE], a[DECLARATION], b[DECLARATION];
+  char text[CPLI_LOC_SIZE], a[DECLARATION], b[DECLARATION];
   described(r, target, a);
   described(r, source, b);
   if (found == CPLI_UNITS_DIFFER)
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, place, "the units differ: %s and %s", a, b);
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, loc, "the units differ: %s and %s", a, b);
   cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s, nothing is converted: %s and %s",
-          cpli_source_loc_text(place, text),
+          cpli_source_loc_text(loc, text),
           found == CPLI_UNITS_ANGLE ? "the units differ in rad" : "the units cannot be compared", a,
           b);
   return CPL_OK;
@@ -152,7 +152,7 @@ static cpl_status check_units(const cpli_resolver* r, cpli_link* link) {
   const cpli_connection* c = &r->def->connections[link->connection];
   if (c->keep_units) return CPL_OK;
   cpli_ref target = {CPLI_REF_VARIABLE, link->model, link->var};
-  return cpli_relate_refs(r, &c->source.place, target, link->source, &link->factor, &link->offset);
+  return cpli_relate_refs(r, &c->source.loc, target, link->source, &link->factor, &link->offset);
 }
 
 // Parameters that are numbers, too: before time starts, tunable ones also at events. Those that
@@ -169,11 +169,11 @@ static cpl_status check_target(cpli_resolver* r, const cpli_located_text* target
   if (st < 0) return st;
   const cpl_variable* v = cpli_ref_variable(r, *out);
   if (v == NULL)
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->loc,
                         "%s is no input of a model, so nothing can be connected to it",
                         target->text);
   if (can_be_connected(v)) return CPL_OK;
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->loc,
                       "only inputs and parameters can be connected to something, not %s",
                       declaration(r, out->model, out->index, text));
 }
@@ -206,7 +206,7 @@ static cpl_status check_arrays(const cpli_resolver* r, const cpli_connection* c,
   for (int32_t i = 0; i < to->n_sizes && same; i++) same = to->sizes[i] == from->sizes[i];
   if (same) return CPL_OK;
   char a[64], b[64];
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->source.place,
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->source.loc,
                       "the sizes of the arrays differ: %s has %s and %s has %s", c->target.text,
                       sizes_of(to, a, sizeof a), c->source.text, sizes_of(from, b, sizeof b));
 }
@@ -255,7 +255,7 @@ static cpl_status join_arrays(cpli_resolver* r, size_t i, const joined* j, cpli_
                            .source = {CPLI_REF_VARIABLE, j->from_model, j->from->first + k},
                            .factor = 1};
     if (!can_be_connected(&vars[links[k].var])) {
-      return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->target.place,
+      return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->target.loc,
                           "only inputs and parameters can be connected to something, not %s",
                           declaration(r, j->to_model, links[k].var, text));
     }
@@ -286,12 +286,12 @@ static cpl_status connected_twice(const cpli_resolver* r, const cpli_link* first
                                   const cpli_link* again) {
   const cpli_located_text* a = &r->def->connections[first->connection].target;
   const cpli_located_text* b = &r->def->connections[again->connection].target;
-  char place[CPLI_PLACE_SIZE];
-  size_t n = strlen(cpli_source_loc_text(&a->place, place));
-  if (n > 2) place[n - 2] = '\0';
+  char loc[CPLI_LOC_SIZE];
+  size_t n = strlen(cpli_source_loc_text(&a->loc, loc));
+  if (n > 2) loc[n - 2] = '\0';
   bool alias = strcmp(a->text, b->text) != 0;
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &b->place, "%s is connected twice%s%s%s%s%s", b->text,
-                      n > 0 ? ", first at " : "", place, alias ? " as " : "", alias ? a->text : "",
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &b->loc, "%s is connected twice%s%s%s%s%s", b->text,
+                      n > 0 ? ", first at " : "", loc, alias ? " as " : "", alias ? a->text : "",
                       alias ? ", which is the same input" : "");
 }
 

@@ -19,15 +19,15 @@ int32_t cpli_def_find_mode(const cpl_system_def* def, const char* name) {
 
 static cpl_status check_name(const cpl_system_def* def, const cpli_located_text* name) {
   if (name->text == NULL || name->text[0] == '\0')
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "a mode needs a name");
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc, "a mode needs a name");
   if (strcmp(name->text, "start") == 0)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc,
                         "a mode cannot be called start: that names the first one");
   if (strpbrk(name->text, ".'") != NULL)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc,
                         "mode \"%s\": a name of a mode has no dots or quotes", name->text);
   if (cpli_def_find_mode(def, name->text) >= 0)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "mode \"%s\" stands twice",
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc, "mode \"%s\" stands twice",
                         name->text);
   return CPL_OK;
 }
@@ -60,7 +60,7 @@ cpl_status cpli_def_add_transition(cpl_system_def* def, cpli_mode_def* mode,
 cpl_status cpli_def_add_observed(cpl_system_def* def, cpli_observed item) {
   for (size_t i = 0; i < def->n_observed; i++) {
     if (strcmp(def->observed[i].name.text, item.name.text) == 0)
-      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.name.place, "observe: %s stands twice",
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &item.name.loc, "observe: %s stands twice",
                           item.name.text);
   }
   if (!cpli_grow(def->ctx, (void**)&def->observed, &def->cap_observed, def->n_observed,
@@ -89,14 +89,14 @@ static cpl_status require_mode(const cpl_system_def* def, const cpli_located_tex
   char near[512];
   if (cpli_def_find_mode(def, name->text) >= 0) return CPL_OK;
   cpli_did_you_mean(name->text, mode_name, def, def->n_modes, near, sizeof near);
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->place, "there is no mode %s%s", name->text,
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc, "there is no mode %s%s", name->text,
                       near);
 }
 
 // Components at a line are at different times, and waves in transit are no states to set.
 static cpl_status check_lines(const cpl_system_def* def, const cpli_mode_def* m) {
   if (m->def->n_lines + m->def->n_interfaces == 0) return CPL_OK;
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &m->name.place,
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &m->name.loc,
                       "mode \"%s\": there are no delay lines inside of a mode; a system with modes "
                       "can be a model at the end of a line",
                       m->name.text);
@@ -106,11 +106,11 @@ cpl_status cpli_def_check_modes(const cpl_system_def* def) {
   if (def->n_models + def->n_connections + def->n_events + def->n_outputs + def->n_constraints +
           def->n_interfaces + def->n_lines >
       0)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &def->modes[0].name.place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &def->modes[0].name.loc,
                         "a system with modes has its models, connections, outputs, events and "
                         "constraints inside of the modes");
   cpl_status st = def->start_mode.text == NULL
-                      ? cpli_fail_at(def->ctx, CPL_ERR_INPUT, &def->modes[0].name.place,
+                      ? cpli_fail_at(def->ctx, CPL_ERR_INPUT, &def->modes[0].name.loc,
                                      "modes: `start` is missing: the mode to begin with")
                       : require_mode(def, &def->start_mode);
   for (size_t i = 0; i < def->n_modes && st >= 0; i++) {
@@ -121,7 +121,7 @@ cpl_status cpli_def_check_modes(const cpl_system_def* def) {
   for (size_t i = 0; i < def->n_observed && st >= 0; i++) {
     const cpli_observed* o = &def->observed[i];
     if (strcmp(o->name.text, "mode") == 0)
-      st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &o->name.place,
+      st = cpli_fail_at(def->ctx, CPL_ERR_INPUT, &o->name.loc,
                         "observe: the name mode is reserved: it is the active mode");
     for (size_t k = 0; k < o->n_in && st >= 0; k++) st = require_mode(def, &o->in[k].name);
   }

@@ -16,8 +16,8 @@ static cpl_status fail(const cpli_reader* r, const cpli_yaml* node, const char* 
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  cpli_source_loc place = cpli_reader_loc(r, node);
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &place, "%s", text);
+  cpli_source_loc loc = cpli_reader_loc(r, node);
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &loc, "%s", text);
 }
 
 //------------------------------------ modes ------------------------------------
@@ -36,7 +36,7 @@ static cpl_status check_leave(const cpli_reader* r, const cpli_yaml* node, const
 static cpl_status read_leave(cpli_reader* r, const cpli_yaml* node, cpli_mode_def* mode,
                              cpl_system_def* outer) {
   static const char* const keys[] = {"when", "at", "on", "to", "set", "entry"};
-  cpli_transition_def l = {.place = cpli_reader_loc(r, node)};
+  cpli_transition_def l = {.loc = cpli_reader_loc(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, "leave");
   if (st >= 0) st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   if (st < 0) return st;
@@ -156,7 +156,7 @@ cpl_status cpli_read_experiment(cpli_reader* r, const cpli_yaml* node, bool of_s
     void* to = (char*)&e.values + cpli_experiment_keys[keys[i]].offset;
     cpli_located_text text;
     if (value == NULL) continue;
-    e.places[keys[i]] = cpli_reader_loc(r, value);
+    e.locs[keys[i]] = cpli_reader_loc(r, value);
     if (keys[i] < CPLI_SOLVER) {
       st = cpli_yaml_number(r->yaml, value, names[i], to);
     } else {
@@ -193,7 +193,7 @@ static cpl_status add_copy(cpli_reader* r, const cpli_member* m, int32_t index) 
   cpli_member one = *m;
   char name[256];
   snprintf(name, sizeof name, "%s[%d]", m->name.text, index);
-  one.name = cpli_def_text(r->def, name, m->name.place);
+  one.name = cpli_def_text(r->def, name, m->name.loc);
   one.starts = cpli_def_array(r->def, m->n_starts, sizeof *one.starts);
   for (size_t i = 0; i < m->n_starts && one.starts != NULL; i++) {
     one.starts[i] = m->starts[i];

@@ -26,8 +26,8 @@ static cpl_status cycle(cpl_context* ctx, const cpli_chain* chain, const cpli_ch
                         const cpli_member* m) {
   char text[900] = "";
   show_cycle(chain, first, text, sizeof text);
-  const cpli_source_loc* place = m->path.text != NULL ? &m->path.place : &m->name.place;
-  return cpli_fail_at(ctx, CPL_ERR_INPUT, place, "model \"%s\" closes a cycle of systems: %s%s",
+  const cpli_source_loc* loc = m->path.text != NULL ? &m->path.loc : &m->name.loc;
+  return cpli_fail_at(ctx, CPL_ERR_INPUT, loc, "model \"%s\" closes a cycle of systems: %s%s",
                       m->name.text, text, shown(first->def));
 }
 
@@ -40,7 +40,7 @@ static cpl_status check_chain(cpl_context* ctx, const cpli_chain* chain, const c
         canonical != NULL && c->def->canonical != NULL && strcmp(canonical, c->def->canonical) == 0;
     if (same_file || c->def == m->system) return cycle(ctx, chain, c, m);
     if (++depth > DEEPEST)
-      return cpli_fail_at(ctx, CPL_ERR_INPUT, &m->name.place,
+      return cpli_fail_at(ctx, CPL_ERR_INPUT, &m->name.loc,
                           "model \"%s\": more than %d systems inside each other", m->name.text,
                           DEEPEST);
   }
@@ -55,7 +55,7 @@ cpl_status cpli_def_enter(cpl_context* ctx, const cpli_chain* chain, const cpli_
   if (member->system == NULL) {
     canonical = realpath(member->path.text, NULL);
     if (canonical == NULL)
-      return cpli_fail_at(ctx, CPL_ERR_INPUT, &member->path.place, "%s: %s", member->path.text,
+      return cpli_fail_at(ctx, CPL_ERR_INPUT, &member->path.loc, "%s: %s", member->path.text,
                           strerror(errno));
   }
   cpl_status st = check_chain(ctx, chain, member, canonical);

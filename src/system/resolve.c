@@ -26,7 +26,7 @@ int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char*
 static cpl_status check_values(const cpli_resolver* r, const cpli_located_text* name) {
   const char* variable;
   if (cpli_split_name(r->def, name->text, &variable) < 0) return CPL_OK;
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place,
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc,
                       "\"%s\" begins like a variable of the model \"%.*s\"", name->text,
                       (int)(variable - 1 - name->text), name->text);
 }
@@ -139,14 +139,14 @@ cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name
   const char* variable;
   if (cpli_resolver_find(r, name->text, out)) return CPL_OK;
   if (cpli_names_find(&r->def->model_names, name->text) >= 0)
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place,
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc,
                         "\"%s\" is a model; name one of its variables: %s.NAME", name->text,
                         name->text);
   cpli_resolver_miss(r, name->text);
   offer(r, near, sizeof near);
   int32_t model = cpli_split_name(r->def, name->text, &variable);
   if (model >= 0)
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "model \"%s\" has no variable %s%s",
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "model \"%s\" has no variable %s%s",
                         r->def->models[model].name.text, variable, near);
   size_t n = strcspn(name->text, ".");
   if (name->text[n] != '\0' && near[0] == '\0') {
@@ -154,7 +154,7 @@ cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name
     snprintf(part, sizeof part, "%.*s", (int)(n < 255 ? n : 255), name->text);
     cpli_did_you_mean(part, model_at, r->def, r->def->n_models, near, sizeof near);
   }
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "%s: there is no %s %.*s%s", name->text,
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "%s: there is no %s %.*s%s", name->text,
                       name->text[n] != '\0' ? "model" : "input or parameter",
                       (int)(n < 255 ? n : 255), name->text, near);
 }
@@ -170,7 +170,7 @@ cpl_status cpli_check_starts(cpli_resolver* r) {
       char near[512];
       const cpl_description* d = desc_of(r, (int32_t)m);
       cpli_did_you_mean(name->text, variable_at, d, (size_t)d->n_vars, near, sizeof near);
-      return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->place, "model \"%s\" has no variable %s%s",
+      return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "model \"%s\" has no variable %s%s",
                           member->name.text, name->text, near);
     }
   }
@@ -193,23 +193,23 @@ cpl_status cpli_resolve_set(cpli_resolver* r, const cpli_links* links,
   cpl_status st = cpli_resolver_require(r, target, out);
   if (st < 0) return st;
   if (out->kind != CPLI_REF_VARIABLE)
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->loc,
                         "%s belongs to the system; an event sets variables of models",
                         target->text);
   const cpl_description* d = desc_of(r, out->model);
   const cpl_variable* v = &d->vars[out->index];
   int32_t link = cpli_links_find(links, r, out->model, out->index);
   if (link >= 0) {
-    char place[CPLI_PLACE_SIZE];
+    char loc[CPLI_LOC_SIZE];
     int32_t c = links->items[link].connection;
-    cpli_source_loc_text(&r->def->connections[c].target.place, place);
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
-                        "%s is connected (%s...), so an event cannot set it", target->text, place);
+    cpli_source_loc_text(&r->def->connections[c].target.loc, loc);
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->loc,
+                        "%s is connected (%s...), so an event cannot set it", target->text, loc);
   }
   bool tunable =
       v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
   if (v->causality == CPL_CAUSALITY_INPUT || tunable || is_state(d, out->index)) return CPL_OK;
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->place,
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &target->loc,
                       "%s is a %s %s; an event sets states, inputs without a connection and "
                       "tunable parameters",
                       target->text, cpl_variability_name((cpl_variability)v->variability),
@@ -235,10 +235,10 @@ void cpli_warn_unconnected(const cpli_resolver* r, const cpli_links* links) {
       bool clock = d->vars[v].type == CPL_CLOCK;  // it ticks by itself, or not at all
       if (d->vars[v].causality != CPL_CAUSALITY_INPUT || clock || has_start(member, d, v)) continue;
       if (cpli_links_find(links, r, (int32_t)m, v) >= 0) continue;
-      char place[CPLI_PLACE_SIZE];
+      char loc[CPLI_LOC_SIZE];
       cpl_log(r->ctx, CPL_LOG_WARNING, "",
               "%sinput %s.%s is not connected and has no start value: it is 0",
-              cpli_source_loc_text(&member->name.place, place), member->name.text, d->vars[v].name);
+              cpli_source_loc_text(&member->name.loc, loc), member->name.text, d->vars[v].name);
     }
   }
 }

@@ -80,7 +80,7 @@ void cpli_links_free(cpli_links* links);
 
 /// How the value of one reference becomes that of another, both bare: units are converted, those of
 /// different dimensions are an error, doubtful ones a warning. Without a unit nothing is done.
-cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* place, cpli_ref target,
+cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* loc, cpli_ref target,
                             cpli_ref source, double* factor, double* offset);
 
 /// The link of an input or one of its aliases; -1: it is not connected.

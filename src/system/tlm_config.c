@@ -30,8 +30,7 @@ bool cpli_is_tlm_config(const char* path) {
 static cpl_status take_number(cpl_system_def* def, const cpli_located_text* text, const char* what,
                               double* out) {
   if (cpli_parse_double(text->text, strlen(text->text), out) && isfinite(*out)) return CPL_OK;
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &text->place, "%s: %s is no number", what,
-                      text->text);
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &text->loc, "%s: %s is no number", what, text->text);
 }
 
 // Behind the last colon: addresses of IPv6 have some of their own.
@@ -41,49 +40,48 @@ static cpl_status check_server(cpl_system_def* def, const cpli_located_text* tex
   unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
   if (colon != NULL && colon > text->text && *end == '\0' && port > 0 && port <= 65535)
     return CPL_OK;
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &text->place, "%s is no server:port", text->text);
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &text->loc, "%s is no server:port", text->text);
 }
 
 static cpl_status check(cpl_system_def* def, const cpli_tlm_config* c,
                         const cpli_located_text* lines) {
   if (c->name.text[0] == '\0')
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &c->name.place, "there is no name");
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &c->name.loc, "there is no name");
   if (c->stop <= c->start)
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &lines[STOP].place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &lines[STOP].loc,
                         "the stop time %s is not after the start time %s", lines[STOP].text,
                         lines[START].text);
   if (!(c->max_step > 0))
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &lines[MAX_STEP].place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &lines[MAX_STEP].loc,
                         "the longest step is %s; it must be positive%s", lines[MAX_STEP].text,
                         c->max_step == 0 ? " (was a shorter one written with six decimals?)" : "");
   return CPL_OK;
 }
 
 // Without blanks around it.
-static cpli_located_text trimmed(cpl_system_def* def, char* text, char* end,
-                                 cpli_source_loc place) {
+static cpli_located_text trimmed(cpl_system_def* def, char* text, char* end, cpli_source_loc loc) {
   while (end > text && strchr(" \t\r", end[-1]) != NULL) end--;
   *end = '\0';
-  return cpli_def_text(def, text + strspn(text, " \t"), place);
+  return cpli_def_text(def, text + strspn(text, " \t"), loc);
 }
 
-static cpl_status split(cpl_system_def* def, char* bytes, size_t size, cpli_source_loc place,
+static cpl_status split(cpl_system_def* def, char* bytes, size_t size, cpli_source_loc loc,
                         cpli_located_text* lines) {
   int n = 0;
   for (char* text = bytes; text < bytes + size;) {
     char* end = memchr(text, '\n', (size_t)(bytes + size - text));
     if (end == NULL) end = bytes + size;
-    place.line++;
-    cpli_located_text one = trimmed(def, text, end, place);
+    loc.line++;
+    cpli_located_text one = trimmed(def, text, end, loc);
     text = end + 1;
     if (one.text == NULL) return cpli_nomem(def->ctx);
     if (n < LINES) lines[n++] = one;
     else if (one.text[0] != '\0')
-      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &place, "there are more than five lines");
+      return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &loc, "there are more than five lines");
   }
   if (n == LINES) return CPL_OK;
-  place.line = n + 1;
-  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &place,
+  loc.line = n + 1;
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &loc,
                       "line %d is missing: %s (there are five: name, server:port, start, stop, "
                       "longest step)",
                       n + 1, meaning[n]);
@@ -95,14 +93,14 @@ cpl_status cpli_tlm_config_read(cpl_system_def* def, const char* path, cpli_tlm_
   cpli_located_text lines[LINES] = {0};
   cpl_status st = cpli_file_read(def->ctx, path, 1 << 16, &bytes, &size);
   if (st < 0) return st;
-  cpli_source_loc place = {.file = cpli_def_text(def, path, (cpli_source_loc){0}).text};
+  cpli_source_loc loc = {.file = cpli_def_text(def, path, (cpli_source_loc){0}).text};
   if (memchr(bytes, '\0', size) != NULL)
     st = cpl_fail(def->ctx, CPL_ERR_INPUT, "%s: there are zero bytes in it", path);
-  if (st >= 0) st = split(def, bytes, size, place, lines);
+  if (st >= 0) st = split(def, bytes, size, loc, lines);
   cpli_free(def->ctx, bytes);
   if (st < 0) return st;
-  *out = (cpli_tlm_config){
-      .name = lines[NAME], .server = lines[SERVER], .place = lines[MAX_STEP].place};
+  *out =
+      (cpli_tlm_config){.name = lines[NAME], .server = lines[SERVER], .loc = lines[MAX_STEP].loc};
   st = check_server(def, &lines[SERVER]);
   if (st >= 0) st = take_number(def, &lines[START], meaning[START], &out->start);
   if (st >= 0) st = take_number(def, &lines[STOP], meaning[STOP], &out->stop);
@@ -155,7 +153,7 @@ static cpl_status take_substeps(cpl_system_def* def, const char* folder, cpli_me
   if (st < 0 || whole.substeps.text == NULL) return st;
   st = take_number(def, &whole.substeps, "substeps", &substeps);
   if (st >= 0 && !(substeps >= 1 && substeps == floor(substeps)))
-    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &whole.substeps.place,
+    return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &whole.substeps.loc,
                         "substeps: %s is no positive integer", whole.substeps.text);
   member->prefers_steps = true;
   *step /= substeps;
@@ -171,10 +169,10 @@ cpl_status cpli_tlm_config_system(cpl_system_def* def) {
   snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - def->file) + 1 : 0,
            def->file);
   cpli_member member = {.kind = CPL_MEMBER_FMU, .name = c.name};
-  member.path = (cpli_located_text){find_model(def, folder, c.name.text), c.name.place};
+  member.path = (cpli_located_text){find_model(def, folder, c.name.text), c.name.loc};
   if (member.path.text == NULL)
     return cpli_fail_at(
-        def->ctx, CPL_ERR_INPUT, &c.name.place,
+        def->ctx, CPL_ERR_INPUT, &c.name.loc,
         "the folder of this file has neither %s.fmu nor %s.c nor a single other .fmu", c.name.text,
         c.name.text);
   size_t n = strlen(member.path.text);
@@ -183,7 +181,7 @@ cpl_status cpli_tlm_config_system(cpl_system_def* def) {
   e.values.start = c.start;
   e.values.stop = c.stop;
   e.values.step = c.max_step;
-  for (size_t i = 0; i < CPLI_COUNT(e.places); i++) e.places[i] = c.place;
+  for (size_t i = 0; i < CPLI_COUNT(e.locs); i++) e.locs[i] = c.loc;
   st = take_substeps(def, folder, &member, &e.values.step);
   def->name = c.name;
   if (st >= 0) st = cpli_def_add_model(def, member);

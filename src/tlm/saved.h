@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Saved states of a stepper with delay lines: those of its parts, their positions in their
+// intervals, and the waves in transit.
 #pragma once
 
 #include "tlm/tlm.h"

@@ -100,7 +100,7 @@ static void a_program_says_the_same_as_a_file(void** state) {
   dump_definition(read, &a);
   dump_definition(made, &b);
   CHECK_STR(b.text, a.text);
-  CHECK(made->file == NULL && made->models[0].name.place.file == NULL);
+  CHECK(made->file == NULL && made->models[0].name.loc.file == NULL);
   cpl_system_def_destroy(read);
   cpl_system_def_destroy(made);
   cpl_context_destroy(ctx);

@@ -76,18 +76,18 @@ static void every_key_is_read(void** state) {
   CHECK_STR(d.text, expected);
 
   const char* file = "folder/all.yaml";
-  check_place(def->models[0].name.place, file, 4, 3);
-  check_place(def->models[0].path.place, file, 4, 16);
-  check_place(def->models[0].starts[1].name.place, file, 4, 47);
-  check_place(def->models[0].starts[1].value.place, file, 4, 51);
-  check_place(def->parameters[1].value.place, file, 9, 25);
-  check_place(def->inputs[1].file.place, file, 12, 16);
-  check_place(def->connections[1].target.place, file, 17, 3);
-  check_place(def->connections[1].source.place, file, 17, 12);
-  check_place(def->connections[2].source.place, file, 18, 18);
-  check_place(def->events[1].at[1].place, file, 22, 20);
-  check_place(def->record[1].place, file, 24, 19);
-  check_place(def->experiment.places[CPLI_ATOL], file, 25, 93);
+  check_place(def->models[0].name.loc, file, 4, 3);
+  check_place(def->models[0].path.loc, file, 4, 16);
+  check_place(def->models[0].starts[1].name.loc, file, 4, 47);
+  check_place(def->models[0].starts[1].value.loc, file, 4, 51);
+  check_place(def->parameters[1].value.loc, file, 9, 25);
+  check_place(def->inputs[1].file.loc, file, 12, 16);
+  check_place(def->connections[1].target.loc, file, 17, 3);
+  check_place(def->connections[1].source.loc, file, 17, 12);
+  check_place(def->connections[2].source.loc, file, 18, 18);
+  check_place(def->events[1].at[1].loc, file, 22, 20);
+  check_place(def->record[1].loc, file, 24, 19);
+  check_place(def->experiment.locs[CPLI_ATOL], file, 25, 93);
   cpl_system_def_destroy(def);
   cpl_context_destroy(ctx);
 }

@@ -7,4 +7,4 @@
 
 // Prints the poses of the interfaces of a system at the start, as text or as a member of the open
 // object of `json`. Nullable: json. A failure reports misaligned ports.
-cpl_status tlm_places(cpl_context* ctx, cpl_source* source, FILE* out, cpli_json* json);
+cpl_status tlm_poses(cpl_context* ctx, cpl_source* source, FILE* out, cpli_json* json);

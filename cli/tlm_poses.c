@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Prints the positions and orientations of interfaces at the start, as text or JSON.
-#include "tlm_places.h"
+#include "tlm_poses.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void write_place(cpli_json* j, const cpl_system_pose* p) {
   cpli_json_close(j, '}');
 }
 
-cpl_status tlm_places(cpl_context* ctx, cpl_source* source, FILE* out, cpli_json* json) {
+cpl_status tlm_poses(cpl_context* ctx, cpl_source* source, FILE* out, cpli_json* json) {
   int32_t n = cpl_system_interface_count(source);
   cpl_system_pose* places = calloc((size_t)n + 1, sizeof *places);
   if (places == NULL) return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
