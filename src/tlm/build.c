@@ -306,6 +306,11 @@ static void take_start_forces(cpli_tlm_end* e, const cpl_tlm_interface* i, const
   }
 }
 
+static void take_usual_size(cpli_tlm_end* e, const cpl_tlm_interface* i, const translation* t) {
+  for (int32_t k = 0; k < e->width && e->kind != CPL_TLM_SIGNAL; k++)
+    e->usual[k] = e->z[k] * fabs(t->from->vars[i->speed[k]].nominal);
+}
+
 // A line holds as many segments as its sender has intervals in a delay; a damped one half as many
 // more. Events add to them.
 static cpl_status make_waves(cpli_tlm* m, cpli_tlm_end* e) {
@@ -346,6 +351,7 @@ static cpl_status take_end(cpli_tlm* m, const cpl_tlm_def* def, const cpl_tlm_li
   if (st >= 0) st = find_inputs(m, e, i, t);
   if (st >= 0) st = find_outputs(m, e, i, t);
   take_start_forces(e, i, t);
+  take_usual_size(e, i, t);
   return st;
 }
 

@@ -94,6 +94,7 @@ typedef struct cpli_tlm_end {
   uint32_t out_refs[CPLI_WIDTH], in_refs[CPLI_WIDTH];
   int64_t position[3], orientation[9];  // references; -1: none
   double start_force[CPLI_WIDTH];
+  double usual[CPLI_WIDTH];         // size of a wave: that of the nominal speed
   bool checked;                     // positions and orientations are checked at the start
   cpli_sample samples[CPLI_NODES];  // newest last
   int32_t n_samples;

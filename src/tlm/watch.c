@@ -11,8 +11,8 @@
 // - an impact, or a start from rest, grows once and not continuously: growth within a few delays
 //   counts for a limited number of doublings;
 // - an oscillation that a model itself excites ends at the size of the forces in the model, so the
-//   swings must far exceed the largest value before they began to grow, and 1 N or 1 Pa: a start
-//   near an unstable equilibrium has had only tiny values.
+//   swings must far exceed the largest value before they began to grow, and the wave of the nominal
+//   speed: a start near an unstable equilibrium has had only tiny values.
 #include <math.h>
 
 #include "tlm/tlm.h"
@@ -73,7 +73,7 @@ static void end_window(cpli_swing* s) {
 
 static bool runs_away(const cpli_tlm_end* e, int32_t k) {
   const cpli_swing* s = &e->swings[k];
-  return s->doublings >= TOO_MANY && s->width_before >= too_wide * fmax(s->calm, 1);
+  return s->doublings >= TOO_MANY && s->width_before >= too_wide * fmax(s->calm, e->usual[k]);
 }
 
 cpl_status cpli_watch_wave(cpli_tlm* m, cpli_tlm_end* e, double t) {

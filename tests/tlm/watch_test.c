@@ -13,13 +13,13 @@
 enum { LONGEST = 1000 };
 
 // Two masses without any source of energy: nothing may grow. Explicit Euler makes it.
-static bench two_masses(cpl_solver_kind kind) {
+static bench masses_of_size(cpl_solver_kind kind, double size) {
   static const double delay = 1.5e-3;
   bench b = bench_make();
   int32_t ends[2];
   for (int i = 0; i < 2; i++) {
     cpl_model* one = bench_model(&b, &mass_model, i == 0 ? "left" : "right");
-    bench_start(b.ctx, &one->base, "m", i == 0 ? 0.02 : 0.07);
+    bench_start(b.ctx, &one->base, "m", size * (i == 0 ? 0.02 : 0.07));
     if (i == 0) bench_start(b.ctx, &one->base, "v", 0.4);
     int32_t part = bench_part(&b, one, false);
     b.parts[part].solver.kind = i == 0 ? CPL_SOLVER_DOPRI5 : kind;
@@ -27,9 +27,11 @@ static bench two_masses(cpl_solver_kind kind) {
     ends[i] = bench_interface(&b, part, i == 0 ? "left.end" : "right.end", CPL_TLM_TRANSLATIONAL,
                               "v", "F");
   }
-  bench_line(&b, ends[0], ends[1], delay, 60, 0);
+  bench_line(&b, ends[0], ends[1], delay, 60 * size, 0);
   return b;
 }
+
+static bench two_masses(cpl_solver_kind kind) { return masses_of_size(kind, 1); }
 
 // The message with which the run ends.
 static void run_away(bench* b, double until, char* message) {
@@ -58,6 +60,26 @@ static void growing_swings_end_the_run(void** state) {
     bench_begin(&b, 5);
     run_away(&b, 5, other);
     CHECK_STR(other, message);
+    bench_end(&b);
+  }
+}
+
+// Masses and line that are smaller or larger by the same factor move alike, and only forces differ:
+// the run ends at the same time, after the same growth.
+static void the_unit_of_force_does_not_matter(void** state) {
+  (void)state;
+  static const double sizes[] = {1, 3e-9, 5e8};
+  double end[3] = {0}, width[3] = {0};
+  for (int i = 0; i < 3; i++) {
+    char message[LONGEST];
+    bench b = masses_of_size(CPL_SOLVER_EULER, sizes[i]);
+    bench_begin(&b, 5);
+    run_away(&b, 5, message);
+    CHECK(sscanf(message, "left: at t=%lf: the solution runs away", &end[i]) == 1);
+    const char* by = strstr(message, ", by ");
+    CHECK(by != NULL && sscanf(by, ", by %lf", &width[i]) == 1);
+    CHECK_NEAR(end[i], end[0], 1e-9);
+    CHECK_NEAR(width[i] / sizes[i], width[0], 0.02 * width[0]);  // three digits are printed
     bench_end(&b);
   }
 }
@@ -192,6 +214,19 @@ static void self_excitation_ends_by_itself(void** state) {
   bench_end(&b);
 }
 
+// The same of bodies as heavy as ships: forces of 1e9 N are nothing there.
+static void self_excitation_of_large_bodies_does_so_too(void** state) {
+  (void)state;
+  const setting s[] = {{"m", 2e5}, {"b", 3e8}, {"c", 12e8}, {"v", 1e-9}};
+  bench b = against_wall(s, CPLI_COUNT(s), 1e-3, 15e8);
+  bench_begin(&b, 1);
+  CHECK(largest(&b, 0, 0.01, 1e-4) < 1e-7);
+  double most = largest(&b, 0.01, 1, 1e-4);
+  print_message("%g\n", most);
+  CHECK(most > 0.4 && most < 2);  // b v = c v^3 at 0.5
+  bench_end(&b);
+}
+
 // The stroke of a hammer, half a sine of 0.5 ms, on a bar that rings by next to nothing: at once it
 // rings by 1e5 N, and has no more energy than it got: v is at most 2 a / m w.
 static void a_stroke_goes_on(void** state) {
@@ -209,11 +244,13 @@ static void a_stroke_goes_on(void** state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(growing_swings_end_the_run),
+    cmocka_unit_test(the_unit_of_force_does_not_matter),
     cmocka_unit_test(short_steps_of_the_caller_change_nothing),
     cmocka_unit_test(going_back_forgets_swings),
     cmocka_unit_test(a_better_solver_goes_on),
     cmocka_unit_test(a_resonance_grows_as_it_should),
     cmocka_unit_test(self_excitation_ends_by_itself),
+    cmocka_unit_test(self_excitation_of_large_bodies_does_so_too),
     cmocka_unit_test(a_stroke_goes_on),
 };
 
