@@ -125,6 +125,9 @@ CPL_API cpl_status cpl_stepper_step(cpl_stepper* s, double t_end, double t_limit
 CPL_API cpl_status cpl_stepper_set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve);
 /// The largest step that will be accepted from here; INFINITY: any; NAN: unknown.
 CPL_API cpl_status cpl_stepper_max_step(cpl_stepper* s, double* h);
+/// The derivatives of continuous Real outputs with respect to time; NAN: not known.
+CPL_API cpl_status cpl_stepper_get_output_derivatives(cpl_stepper* s, const uint32_t* refs,
+                                                      size_t n, double* values);
 /// Write continuous states between steps, by their number in the description.
 CPL_API cpl_status cpl_stepper_set_states(cpl_stepper* s, const int32_t* states, size_t n,
                                           const double* values);

@@ -520,6 +520,10 @@ typedef struct cpl_stepper_ops {
   /// The next time at which outputs have a kink that no input causes, such as that of a table;
   /// INFINITY: none is known.
   double (*next_break)(cpl_stepper* s, double tolerance);
+  /// The derivatives of continuous Real outputs with respect to time, at the time reached; NAN: not
+  /// known now. Offered with can.output_derivatives > 0.
+  cpl_status (*get_output_derivatives)(cpl_stepper* s, const uint32_t* refs, size_t n,
+                                       double* values);
 } cpl_stepper_ops;
 
 struct cpl_stepper {

@@ -152,6 +152,11 @@ CPLI_DEFINE_CALL(fmiSetRealInputDerivatives,
                   const double* values),
                  in->fn.fmiSetRealInputDerivatives(in->base.instance, refs, n, orders, values),
                  ("RID", refs, n, orders, n, values, n), (""))
+CPLI_DEFINE_CALL(fmiGetRealOutputDerivatives,
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int* orders,
+                  double* values),
+                 in->fn.fmiGetRealOutputDerivatives(base->instance, refs, n, orders, values),
+                 ("RI", refs, n, orders, n), ("D", values, n))
 CPLI_DEFINE_CALL(fmiDoStep, (cpli_fmu_instance * base, double h),
                  in->fn.fmiDoStep(in->base.instance, in->base.time, h, fmiTrue),
                  ("ddi", in->base.time, h, 1), (""))

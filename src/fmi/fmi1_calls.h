@@ -50,6 +50,8 @@ cpl_status cpli_fmiResetSlave(cpli_fmu_instance* in);
 cpl_status cpli_fmiFreeSlaveInstance(cpli_fmu_instance* in);
 cpl_status cpli_fmiSetRealInputDerivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
                                            const int* orders, const double* values);
+cpl_status cpli_fmiGetRealOutputDerivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                                            const int* orders, double* values);
 /// CPL_RETRY: discarded or pending, see in->base.last.
 cpl_status cpli_fmiDoStep(cpli_fmu_instance* in, double h);
 cpl_status cpli_fmiGetStatus(cpli_fmu_instance* in, fmiStatusKind kind, fmiStatus* value);

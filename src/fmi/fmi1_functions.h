@@ -38,6 +38,7 @@
   X(fmiResetSlave, CPLI_ALWAYS | CPLI_LIFE)                       \
   X(fmiFreeSlaveInstance, CPLI_CS | CPLI_ALWAYS | CPLI_LIFE)      \
   X(fmiSetRealInputDerivatives, CPLI_ASIDE | CPLI_DISCARD)        \
+  X(fmiGetRealOutputDerivatives, CPLI_ASIDE | CPLI_DISCARD)       \
   X(fmiDoStep, CPLI_CS | CPLI_DISCARD | CPLI_PENDING | CPLI_BUSY) \
   X(fmiGetStatus, CPLI_ALWAYS | CPLI_ASIDE | CPLI_DISCARD)        \
   X(fmiGetRealStatus, CPLI_ALWAYS | CPLI_ASIDE | CPLI_DISCARD)

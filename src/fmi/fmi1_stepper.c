@@ -66,6 +66,17 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "fmiSetRealInputDerivatives");
 }
 
+static cpl_status output_derivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                                     double* values) {
+  const cpli_slot* slots = in->fmu->slots;
+  uint32_t own[CPLI_DERIVATIVES] = {0};
+  for (size_t i = 0; i < n; i++) own[i] = slots != NULL ? slots[refs[i]].value_ref : refs[i];
+  cpl_status st = cpli_fmiGetRealOutputDerivatives(in, own, n, cpli_first_orders, values);
+  for (size_t i = 0; i < n && slots != NULL; i++)
+    if (slots[refs[i]].negated) values[i] = -values[i];
+  return st;
+}
+
 cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper** out) {
   cpli_fmi1* in = NULL;
   *out = NULL;
@@ -76,6 +87,7 @@ cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper
   in->base.component_ops.kind = "fmi1-cs";
   in->base.stepper_ops = (cpl_stepper_ops){.step = step};
   if (s->base.can.input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
+  cpli_offer_output_derivatives(&in->base, "fmiGetRealOutputDerivatives", output_derivatives);
   s->ops = &in->base.stepper_ops;
   *out = s;
   return CPL_OK;

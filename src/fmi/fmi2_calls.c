@@ -126,6 +126,11 @@ CPLI_DEFINE_CALL(fmi2SetRealInputDerivatives,
                   const double* values),
                  in->fn.fmi2SetRealInputDerivatives(in->base.instance, refs, n, orders, values),
                  ("RID", refs, n, orders, n, values, n), (""))
+CPLI_DEFINE_CALL(fmi2GetRealOutputDerivatives,
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int* orders,
+                  double* values),
+                 in->fn.fmi2GetRealOutputDerivatives(base->instance, refs, n, orders, values),
+                 ("RI", refs, n, orders, n), ("D", values, n))
 CPLI_DEFINE_CALL(fmi2DoStep, (cpli_fmu_instance * base, double h, int no_way_back),
                  in->fn.fmi2DoStep(in->base.instance, in->base.time, h, no_way_back),
                  ("ddi", in->base.time, h, no_way_back), (""))

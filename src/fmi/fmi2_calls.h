@@ -63,6 +63,8 @@ cpl_status cpli_fmi2GetNominalsOfContinuousStates(cpli_fmu_instance* in, double*
 
 cpl_status cpli_fmi2SetRealInputDerivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
                                             const int* orders, const double* values);
+cpl_status cpli_fmi2GetRealOutputDerivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                                             const int* orders, double* values);
 /// CPL_RETRY: discarded or pending, see in->base.last.
 cpl_status cpli_fmi2DoStep(cpli_fmu_instance* in, double h, int no_way_back);
 cpl_status cpli_fmi2GetStatus(cpli_fmu_instance* in, fmi2StatusKind kind, fmi2Status* value);

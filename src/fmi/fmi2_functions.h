@@ -60,7 +60,7 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(fmi2GetContinuousStates, CPLI_ME | CPLI_DISCARD)               \
   X(fmi2GetNominalsOfContinuousStates, CPLI_ME)                    \
   X(fmi2SetRealInputDerivatives, CPLI_ASIDE | CPLI_DISCARD)        \
-  X(fmi2GetRealOutputDerivatives, CPLI_DISCARD)                    \
+  X(fmi2GetRealOutputDerivatives, CPLI_ASIDE | CPLI_DISCARD)       \
   X(fmi2DoStep, CPLI_CS | CPLI_DISCARD | CPLI_PENDING | CPLI_BUSY) \
   X(fmi2CancelStep, 0)                                             \
   X(fmi2GetStatus, CPLI_ALWAYS | CPLI_ASIDE | CPLI_DISCARD)        \

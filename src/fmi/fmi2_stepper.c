@@ -90,6 +90,11 @@ static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   return st;
 }
 
+static cpl_status output_derivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                                     double* values) {
+  return cpli_fmi2GetRealOutputDerivatives(in, refs, n, cpli_first_orders, values);
+}
+
 //------------------------------------ making ------------------------------------
 
 // FMUs made by couplet stop at events and leave them to us; older ones handle them first.
@@ -129,6 +134,7 @@ static cpl_status prepare(cpli_fmi2* in) {
     in->base.stepper_ops.max_step = max_step;
     s->base.can.predicts = true;
   }
+  cpli_offer_output_derivatives(&in->base, "fmi2GetRealOutputDerivatives", output_derivatives);
   s->ops = &in->base.stepper_ops;
   return choose_events(in);
 }

@@ -229,6 +229,11 @@ CPLI_DEFINE_CALL(fmi3DoStep,
                                    &step->terminate, &step->early, &step->reached),
                  ("ddi", in->base.time, h, (int)no_way_back),
                  ("iiid", (int)step->event, (int)step->terminate, (int)step->early, step->reached))
+CPLI_DEFINE_CALL(fmi3GetOutputDerivatives,
+                 (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int32_t* orders,
+                  double* values, size_t n_values),
+                 in->fn.fmi3GetOutputDerivatives(base->instance, refs, n, orders, values, n_values),
+                 ("RI", refs, n, orders, n), ("D", values, n_values))
 CPLI_DEFINE_CALL(fmi3GetMaxStepSize, (cpli_fmu_instance * base, double* h),
                  in->fn.fmi3GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
 CPLI_DEFINE_CALL(coupletSetInputDerivatives3,

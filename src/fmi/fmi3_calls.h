@@ -85,6 +85,8 @@ typedef struct cpli_fmi3_step {
 cpl_status cpli_fmi3EnterStepMode(cpli_fmu_instance* in);
 cpl_status cpli_fmi3DoStep(cpli_fmu_instance* in, double h, bool no_way_back, cpli_fmi3_step* step);
 cpl_status cpli_fmi3ActivateModelPartition(cpli_fmu_instance* in, uint32_t clock);
+cpl_status cpli_fmi3GetOutputDerivatives(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                                         const int32_t* orders, double* values, size_t n_values);
 cpl_status cpli_fmi3GetMaxStepSize(cpli_fmu_instance* in, double* h);
 cpl_status cpli_coupletSetInputDerivatives3(cpli_fmu_instance* in, const uint32_t* refs,
                                             const int32_t* elements, size_t n,

@@ -109,6 +109,7 @@ typedef fmi3Status fmi3ProjectionTYPE(fmi3Instance c, fmi3Float64 P[],
   X(fmi3EnterStepMode, 0)                                      \
   X(fmi3DoStep, CPLI_CS | CPLI_DISCARD | CPLI_BUSY)            \
   X(fmi3ActivateModelPartition, CPLI_SE | CPLI_BUSY)           \
+  X(fmi3GetOutputDerivatives, CPLI_ASIDE | CPLI_DISCARD)       \
   X(fmi3GetMaxStepSize, CPLI_ASIDE | CPLI_DISCARD)             \
   X(coupletInputEvent3, CPLI_ASIDE)                            \
   X(coupletSetInputDerivatives3, CPLI_ASIDE)                   \

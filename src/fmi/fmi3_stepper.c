@@ -118,6 +118,22 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   return st == CPL_OK ? st : cpli_without_derivatives(&in->base, "coupletSetInputDerivatives3");
 }
 
+// The derivative of an array has the derivatives of all its elements.
+static cpl_status output_derivatives(cpli_fmu_instance* base, const uint32_t* refs, size_t n,
+                                     double* values) {
+  cpli_fmi3* in = (cpli_fmi3*)base;
+  const cpli_slot* slots = base->fmu->slots;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    const cpli_slot* slot = &slots[refs[i]];
+    double* all = in->buffer;
+    st = cpli_fmi3GetOutputDerivatives(base, &slot->value_ref, 1, cpli_first_orders, all,
+                                       (size_t)slot->count);
+    values[i] = all[slot->element];
+  }
+  return st;
+}
+
 //------------------------------------ making ------------------------------------
 
 static cpl_status make(cpl_source* src, const char* name, const cpli_fmu_kind* kind,
@@ -162,6 +178,7 @@ cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper
     in->base.stepper_ops.max_step = max_step;
     can->predicts = true;
   }
+  cpli_offer_output_derivatives(&in->base, "fmi3GetOutputDerivatives", output_derivatives);
   *out = s;
   return CPL_OK;
 }

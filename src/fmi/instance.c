@@ -363,15 +363,54 @@ int cpli_wait_for_step(cpli_fmu_instance* in,
   return now;
 }
 
-cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function) {
+// An optional function failed: *order is 0 from here on.
+static cpl_status give_up(cpli_fmu_instance* in, const char* function, int32_t* order,
+                          const char* consequence) {
   if (in->health != CPLI_GOOD) return CPL_ERR_MODEL;
   char name[32];
-  in->head.component.can.input_derivatives = 0;
+  *order = 0;
   cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
-          "%s at t=%.12g returned %s%s%s: from here on inputs are constant over each step",
-          function, in->time, cpli_status_name(in, in->last, name, sizeof name),
-          in->message[0] != '\0' ? ": " : "", in->message);
+          "%s at t=%.12g returned %s%s%s: from here on %s", function, in->time,
+          cpli_status_name(in, in->last, name, sizeof name), in->message[0] != '\0' ? ": " : "",
+          in->message, consequence);
   return CPL_OK;
+}
+
+cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function) {
+  return give_up(in, function, &in->head.component.can.input_derivatives,
+                 "inputs are constant over each step");
+}
+
+//------------------------------------ derivatives of outputs ------------------------------------
+
+const int32_t cpli_first_orders[CPLI_DERIVATIVES] = {1, 1, 1, 1, 1, 1, 1, 1,
+                                                     1, 1, 1, 1, 1, 1, 1, 1};
+
+// The standard allows the call between steps only, not in an event.
+static cpl_status get_output_derivatives(cpl_stepper* s, const uint32_t* refs, size_t n,
+                                         double* values) {
+  cpli_fmu_instance* in = instance_of(&s->base);
+  bool known = s->base.can.output_derivatives > 0 && in->phase == CPLI_STEPPING;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st == CPL_OK && known; i += CPLI_DERIVATIVES) {
+    size_t count = n - i < CPLI_DERIVATIVES ? n - i : CPLI_DERIVATIVES;
+    st = in->output_derivatives(in, refs + i, count, values + i);
+  }
+  if (known && st == CPL_OK) return st;
+  for (size_t i = 0; i < n; i++) values[i] = NAN;
+  if (st == CPL_OK) return st;
+  return give_up(in, in->output_derivatives_name, &s->base.can.output_derivatives,
+                 "derivatives of its outputs are not used");
+}
+
+void cpli_offer_output_derivatives(cpli_fmu_instance* in, const char* function,
+                                   cpli_derivatives_call* call) {
+  int32_t* order = &in->head.component.can.output_derivatives;
+  if (cpli_library_symbol(in->lib, function) == NULL) *order = 0;
+  if (*order <= 0) return;
+  in->output_derivatives = call;
+  in->output_derivatives_name = function;
+  in->stepper_ops.get_output_derivatives = get_output_derivatives;
 }
 
 // The k-th derivative of a curve at t; those of a curve without polynomial are 0. As in

@@ -100,6 +100,9 @@ struct cpli_fmu_instance {
   cpl_stepper_ops stepper_ops;
   const cpli_api* api;
   const cpli_model_calls* model_calls;  // of a model
+  cpl_status (*output_derivatives)(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                                   double* values);
+  const char* output_derivatives_name;  // of its function
   cpl_fmu* fmu;
   const cpli_fmu_kind* kind;
   bool co_simulation;  // it is a stepper: co-simulation or scheduled execution
@@ -160,6 +163,17 @@ double cpli_step_predicted(cpli_fmu_instance* in, const char* function, double h
 /// After a failed call that sets derivatives of inputs: warns, and offers none any more.
 /// Fails when the FMU cannot be used any more.
 cpl_status cpli_without_derivatives(cpli_fmu_instance* in, const char* function);
+
+/// Reads first derivatives of at most CPLI_DERIVATIVES outputs. CPL_RETRY: no answer.
+typedef cpl_status cpli_derivatives_call(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
+                                         double* values);
+enum { CPLI_DERIVATIVES = 16 };
+extern const int32_t cpli_first_orders[CPLI_DERIVATIVES];  // all 1
+
+/// Offers derivatives of outputs, where the description and the binary do. After a failed call they
+/// are unknown, with one warning.
+void cpli_offer_output_derivatives(cpli_fmu_instance* in, const char* function,
+                                   cpli_derivatives_call* call);
 
 /// Waits for an asynchronous step: `ask` reads its status at growing intervals. Returns the status
 /// of the step, or -1 when a call of `ask` failed.

@@ -209,6 +209,14 @@ cpl_status cpl_stepper_max_step(cpl_stepper* s, double* h) {
   return s->ops->max_step != NULL ? s->ops->max_step(s, h) : CPL_OK;
 }
 
+cpl_status cpl_stepper_get_output_derivatives(cpl_stepper* s, const uint32_t* refs, size_t n,
+                                              double* values) {
+  if (s->ops->get_output_derivatives != NULL)
+    return s->ops->get_output_derivatives(s, refs, n, values);
+  for (size_t i = 0; i < n; i++) values[i] = NAN;
+  return CPL_OK;
+}
+
 cpl_status cpl_stepper_set_states(cpl_stepper* s, const int32_t* states, size_t n,
                                   const double* values) {
   return s->ops->set_states != NULL ? s->ops->set_states(s, states, n, values)

@@ -171,12 +171,15 @@ static cpl_status reset(cpl_component* c) {
   return ask(p);
 }
 
-static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  proxy* p = begin(c, OP_get_real);
+static cpl_status get_doubles(proxy* p, const uint32_t* refs, size_t n, double* values) {
   if (n == 0) return CPL_OK;
   put(p, refs, n * sizeof *refs);
   put(p, values, n * sizeof *values);
   return fetch(p, values, n * sizeof *values);
+}
+
+static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
+  return get_doubles(begin(c, OP_get_real), refs, n, values);
 }
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
@@ -479,6 +482,11 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   *h = INFINITY;
   put(p, h, sizeof *h);
   return fetch(p, h, sizeof *h);
+}
+
+static cpl_status get_output_derivatives(cpl_stepper* s, const uint32_t* refs, size_t n,
+                                         double* values) {
+  return get_doubles(begin(&s->base, OP_get_output_derivatives), refs, n, values);
 }
 
 static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {

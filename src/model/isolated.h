@@ -93,6 +93,9 @@ typedef struct cpli_wanted_update {
     STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result))) \
   X(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve))) \
   X(stepper, max_step, STEPPER->ops->max_step(STEPPER, ARG(0, double)))                         \
+  X(stepper, get_output_derivatives,                                                            \
+    STEPPER->ops->get_output_derivatives(STEPPER, ARG(0, uint32_t), COUNT(0, uint32_t),         \
+                                         ARG(1, double)))                                       \
   X(stepper, wants_update,                                                                      \
     STEPPER->ops->wants_update(STEPPER, &ARG(0, cpli_wanted_update)->wanted,                    \
                                &ARG(0, cpli_wanted_update)->margin))

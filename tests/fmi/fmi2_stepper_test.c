@@ -120,6 +120,43 @@ static void derivatives_that_fail_are_left_out(void** state) {
   done(&p, s);
 }
 
+static int count_calls(const char* function) {
+  int n = 0;
+  for (const char* at = probe_calls(); (at = strstr(at, function)) != NULL; at++) n++;
+  return n;
+}
+
+// One warning, then they are unknown.
+static void derivatives_of_outputs(void** state) {
+  (void)state;
+  probe_fmu p;
+  const uint32_t refs[20] = {0};
+  double d[20];
+  probe_open(&p, "probe");
+  p.fmu.cs.can.output_derivatives = 1;
+  cpl_stepper* s = probe_stepper(&p);
+  CHECK_OK(p.ctx, probe_init(&s->base));
+  probe_record(&p);
+  CHECK_OK(p.ctx, s->ops->get_output_derivatives(s, refs, 20, d));
+  CHECK(d[0] == d[19] && isfinite(d[0]));
+  CHECK_INT(count_calls("fmi2GetRealOutputDerivatives"), 2);  // the orders of a call are limited
+  probe_fault("fmi2GetRealOutputDerivatives", 1, "error");
+  CHECK_OK(p.ctx, s->ops->get_output_derivatives(s, refs, 1, d));
+  CHECK(isnan(d[0]));
+  CHECK_CONTAINS(p.logged, "fmi2GetRealOutputDerivatives at t=0 returned fmi2Error");
+  CHECK_CONTAINS(p.logged, "derivatives of its outputs are not used");
+  size_t logged = strlen(p.logged);
+  CHECK_OK(p.ctx, s->ops->get_output_derivatives(s, refs, 1, d));
+  CHECK(isnan(d[0]));
+  CHECK_INT(strlen(p.logged), logged);
+  CHECK_INT(count_calls("fmi2GetRealOutputDerivatives"), 3);
+  done(&p, s);
+
+  s = ready_stepper(&p, "probe");  // the description does not offer them
+  CHECK(s->ops->get_output_derivatives == NULL);
+  done(&p, s);
+}
+
 static void a_model_may_end_the_simulation(void** state) {
   (void)state;
   probe_fmu p;
@@ -256,6 +293,7 @@ int main(void) {
       cmocka_unit_test(times_outside_of_the_step_are_named),
       cmocka_unit_test(a_prediction_that_is_none_is_named),
       cmocka_unit_test(derivatives_that_fail_are_left_out),
+      cmocka_unit_test(derivatives_of_outputs),
       cmocka_unit_test(a_model_may_end_the_simulation),
       cmocka_unit_test(no_answer_is_an_answer),
       cmocka_unit_test(events_stop_a_stepper_that_can),
