@@ -117,6 +117,23 @@ static bool by_attributes(const cpli_fmu_facts* facts) {
   return facts->constraint_attributes && facts->desc->n_constraints > 0;
 }
 
+// The derivatives of outputs are known where all continuous ones are states.
+static bool outputs_are_states(const cpl_description* d) {
+  int32_t n = 0, n_states = 0;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const cpl_variable* v = &d->vars[i];
+    n += v->causality == CPL_CAUSALITY_OUTPUT && v->type == CPL_REAL &&
+         v->variability == CPL_VARIABILITY_CONTINUOUS;
+  }
+  for (int32_t i = 0; i < d->n_states; i++)
+    n_states += d->states[i] >= 0 && d->vars[d->states[i]].causality == CPL_CAUSALITY_OUTPUT;
+  return n > 0 && n == n_states;
+}
+
+static void write_output_order(cpli_writer* w, const cpli_fmu_facts* facts) {
+  if (outputs_are_states(facts->desc)) cpli_write_attribute(w, "maxOutputDerivativeOrder", "1");
+}
+
 // Attributes of both kinds. Memory is allocated by couplet: the callbacks of FMI 2.0 cannot grow a
 // block.
 static void write_common_flags2(cpli_writer* w, const cpli_fmu_facts* facts) {
@@ -142,6 +159,7 @@ static void write_kinds2(cpli_writer* w, const cpli_fmu_facts* facts) {
   write_common_flags2(w, facts);
   cpli_write_flag(w, "canHandleVariableCommunicationStepSize", true);
   cpli_write_flag(w, "canInterpolateInputs", true);
+  write_output_order(w, facts);
   cpli_write(w, "/>\n");
 }
 
@@ -161,6 +179,7 @@ static void write_kinds3(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write(w, "/>\n  <CoSimulation");
   write_common_flags3(w, facts);
   cpli_write_flag(w, "canHandleVariableCommunicationStepSize", true);
+  write_output_order(w, facts);
   cpli_write_flag(w, "providesIntermediateUpdate", true);
   cpli_write_flag(w, "mightReturnEarlyFromDoStep", true);
   cpli_write_flag(w, "canReturnEarlyAfterIntermediateUpdate", true);

@@ -40,9 +40,12 @@ fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference
 
 fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                                         const fmi2Integer order[], fmi2Real value[]) {
-  (void)vr, (void)nvr, (void)order, (void)value;
-  ENTER(FMU_ANY);
-  return (fmi2Status)fmu_refuse(f, __func__, "derivatives of outputs are not offered");
+  ENTER(FMU_STEPPED | FMU_STEP_FAILED);
+  for (size_t i = 0; i < nvr; i++)
+    if (order[i] != 1)
+      return (fmi2Status)fmu_refuse(f, __func__, "derivatives of order %d are not offered",
+                                    (int)order[i]);
+  return (fmi2Status)fmu_get_output_derivatives(f, __func__, vr, nvr, value);
 }
 
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real currentCommunicationPoint,

@@ -307,15 +307,6 @@ fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
   return fmi3OK;
 }
 
-fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance,
-                                    const fmi3ValueReference valueReferences[],
-                                    size_t nValueReferences, const fmi3Int32 orders[],
-                                    fmi3Float64 values[], size_t nValues) {
-  (void)valueReferences, (void)nValueReferences, (void)orders, (void)values, (void)nValues;
-  ENTER_CS(FMU_ANY);
-  DO(fmu_refuse(f, __func__, "derivatives of outputs are not offered"));
-}
-
 fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 currentCommunicationPoint,
                       fmi3Float64 communicationStepSize,
                       fmi3Boolean noSetFMUStatePriorToCurrentPoint,

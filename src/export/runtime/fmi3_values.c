@@ -109,6 +109,20 @@ fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference valueR
   return (fmi3Status)status;
 }
 
+fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance,
+                                    const fmi3ValueReference valueReferences[],
+                                    size_t nValueReferences, const fmi3Int32 orders[],
+                                    fmi3Float64 values[], size_t nValues) {
+  fmu* f = fmu_enter_kind(instance, __func__, FMU_STEPPED | FMU_STEP_FAILED, true);
+  if (f == NULL) return fmi3Error;
+  for (size_t i = 0; i < nValueReferences; i++)
+    if (orders[i] != 1)
+      DO(fmu_refuse(f, __func__, "derivatives of order %d are not offered", (int)orders[i]));
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  DO(fmu_get_output_derivatives(f, __func__, refs, nValues, values));
+}
+
 fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference valueReferences[],
                           size_t nValueReferences, const fmi3Float64 values[], size_t nValues) {
   ENTER(FMU_SETTABLE);

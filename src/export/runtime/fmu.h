@@ -154,6 +154,9 @@ fmu_status fmu_get_reals(fmu* f, const char* function, const uint32_t* refs, siz
                          double* values);
 fmu_status fmu_set_reals(fmu* f, const char* function, const uint32_t* refs, size_t n,
                          const double* values);
+/// First derivatives of outputs that are states, with respect to time.
+fmu_status fmu_get_output_derivatives(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                                      double* values);
 fmu_status fmu_get_integers(fmu* f, const char* function, const fmu_integers* kind,
                             const uint32_t* refs, size_t n, void* values);
 fmu_status fmu_set_integers(fmu* f, const char* function, const fmu_integers* kind,

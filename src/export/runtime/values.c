@@ -88,6 +88,23 @@ static bool is_continuous_input(const fmu* f, uint32_t ref) {
   return v->causality == CPL_CAUSALITY_INPUT && v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
+fmu_status fmu_get_output_derivatives(fmu* f, const char* function, const uint32_t* refs, size_t n,
+                                      double* values) {
+  cpl_component* part = fmu_component(f);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    uint32_t state = refs[i] - f->cm->at.x;  // wraps around for smaller references
+    if (state >= f->cm->at.nx) {
+      const cpl_variable* v = fmu_variable(f, refs[i]);
+      return fmu_refuse(f, function, "the derivative of %s is not offered, since it is no state",
+                        v != NULL ? v->name : "an unknown variable");
+    }
+    uint32_t ref = f->cm->at.dx + state;
+    st = part->ops->get_real(part, &ref, 1, &values[i]);
+  }
+  return fmu_result(f, function, st);
+}
+
 fmu_status fmu_set_reals(fmu* f, const char* function, const uint32_t* refs, size_t n,
                          const double* values) {
   if (!known(f, function, FMU_REAL, real_title, refs, n)) return FMU_ERROR;
