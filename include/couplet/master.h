@@ -89,6 +89,9 @@ typedef struct cpl_master_def {
   /// Number of threads that step; 0: one per processor, where steps cost enough; 1: only the
   /// caller's thread.
   int32_t threads;
+  /// Inputs follow the derivatives of outputs as well, where steppers give them: the polynomials
+  /// have one order more than `order`, and need less history after events.
+  bool output_derivatives;
 } cpl_master_def;
 
 CPL_API cpl_master_def cpl_default_master_def(void);

@@ -235,6 +235,7 @@ typedef struct cpl_cosimulation_def {
   size_t n_steps;
   const cpl_assignment* bonds;  ///< power bonds: the input with the effort, the one with the flow
   size_t n_bonds;
+  bool output_derivatives;  ///< inputs follow derivatives of outputs, where models give them
 } cpl_cosimulation_def;
 
 CPL_API cpl_cosimulation_def cpl_default_cosimulation_def(void);

@@ -177,6 +177,7 @@ static void take_numbers(cpli_built* b, const cpl_stepper_def* def, cpl_master_d
   if (c->iterations > 0) out->max_iterations = (int32_t)c->iterations;
   if (c->fixed_iterations > 0) out->fixed_iterations = (int32_t)c->fixed_iterations;
   if (c->threads > 0) out->threads = (int32_t)c->threads;
+  out->output_derivatives = c->output_derivatives;
 }
 
 cpl_status cpli_take_master(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out) {

@@ -56,6 +56,7 @@ static cpl_status take_parts(cpli_master* m, const cpl_master_def* def, int32_t*
     int32_t max_order = from->stepper->base.can.input_derivatives;
     bool cut = from->stepper->ops->set_curve != NULL && max_order < m->def.order;
     m->parts[k].order = cut ? max_order : m->def.order;
+    m->parts[k].max_order = from->stepper->ops->set_curve == NULL || max_order > 3 ? 3 : max_order;
   }
   cpli_free(m->base.base.ctx, order);
   return CPL_OK;
@@ -96,6 +97,20 @@ static bool is_discrete(const cpl_variable* v) {
   return v->type != CPL_REAL || v->variability != CPL_VARIABILITY_CONTINUOUS;
 }
 
+// The variable that the derivative of an output is read from: the output itself where the stepper
+// has an operation for it, or one that is declared as its derivative; NULL: there is none.
+static const cpl_variable* derivative_of(const cpl_stepper* s, const cpl_variable* v) {
+  const cpl_description* d = s->base.desc;
+  if (is_discrete(v)) return NULL;
+  if (s->ops->get_output_derivatives != NULL)
+    return v->causality == CPL_CAUSALITY_OUTPUT ? v : NULL;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    int32_t of = d->vars[i].derivative_of;
+    if (of >= 0 && d->vars[of].type == v->type && d->vars[of].ref == v->ref) return &d->vars[i];
+  }
+  return NULL;
+}
+
 static void add_outs(cpli_master* m, link_def* link_defs, int32_t n) {
   qsort(link_defs, (size_t)n, sizeof *link_defs, by_source);
   link_def last = {.source = -1, .source_name = ""};
@@ -105,11 +120,16 @@ static void add_outs(cpli_master* m, link_def* link_defs, int32_t n) {
     if (another) {
       cpli_master_part* p = &m->parts[link_defs[i].source];
       const cpl_variable* v = &p->s->base.desc->vars[link_defs[i].source_var];
+      const cpl_variable* derivative = m->def.output_derivatives ? derivative_of(p->s, v) : NULL;
       if (p->n_outs++ == 0) p->first_out = m->n_outs;
+      p->slopes = p->slopes || derivative != NULL;
       m->outs[m->n_outs++] = (cpli_out){.part = link_defs[i].source,
                                         .var = link_defs[i].source_var,
                                         .ref = v->ref,
-                                        .type = v->type};
+                                        .type = v->type,
+                                        .has_slope = derivative != NULL,
+                                        .slope_ref = derivative != NULL ? derivative->ref : 0,
+                                        .slope = NAN};
     }
     link_defs[i].source_var = m->n_outs - 1;  // from here on the index of the out
   }
@@ -319,6 +339,14 @@ static void warn_constant(const cpli_master* m, int32_t asked) {
       (int)asked, names, n > MAX_NAMED ? ", ..." : "");
 }
 
+static void warn_no_slopes(const cpli_master* m) {
+  for (int32_t i = 0; i < m->n_parts; i++)
+    if (m->parts[i].slopes) return;
+  cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->name,
+          "output-derivatives: no model gives derivatives of outputs that are connected: inputs "
+          "are extrapolated from values");
+}
+
 static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
   if (!(def->step >= 0) || !(def->tolerance >= 0) || !(def->min_step >= 0))
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s: step and tolerance of a master must be positive",
@@ -392,12 +420,14 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* slot)
   if (st >= 0 && m->merged == NULL) st = describe(m);
   if (st >= 0) m->base.base.desc = &m->merged->desc;
   if (st >= 0) st = cpli_master_plan(m);
+  m->end_slopes = def->output_derivatives && m->def.order == 2 && !m->iterates;
   if (st >= 0) st = allocate_work(m);
   if (st >= 0) st = cpli_master_watch(m);
   if (st >= 0) set_capabilities(m);
   if (st >= 0) st = check_estimate(m);
   if (st >= 0) st = check_legacies(m);
   if (st >= 0) warn_constant(m, def->order);
+  if (st >= 0 && def->output_derivatives) warn_no_slopes(m);
   return st;
 }
 

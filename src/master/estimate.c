@@ -166,15 +166,13 @@ static void assume(cpli_master* m, double t_end) {
 
 // The order of the polynomials that inputs followed in the step that began with kept_links.
 static int32_t order_of_step(const cpli_master* m) {
-  int32_t order = m->def.order;
+  int32_t lowest = -1;
   for (int32_t i = 0; i < m->n_links; i++) {
     const cpli_master_link* l = &m->kept_links[i];
-    int32_t known = l->n_past > 1 ? l->n_past - 1 : 0, max_order = m->parts[l->part].order;
-    if (l->discrete) continue;
-    if (known < order) order = known;
-    if (max_order < order) order = max_order;
+    int32_t order = l->discrete ? -1 : cpli_link_order(m, l);
+    if (order >= 0 && (lowest < 0 || order < lowest)) lowest = order;
   }
-  return order;
+  return lowest >= 0 ? lowest : m->def.order;
 }
 
 typedef struct value {
@@ -278,7 +276,9 @@ double cpli_master_kink(cpli_master* m, double tolerance) {
 void cpli_master_pass_kink(cpli_master* m) {
   for (int32_t i = 0; i < m->n_links; i++) {
     cpli_master_link* l = &m->links[i];
-    if (m->parts[m->outs[l->out].part].kink <= m->t) cpli_link_jump(m, l, m->t);
+    if (m->parts[m->outs[l->out].part].kink > m->t) continue;
+    cpli_link_jump(m, l, m->t);
+    l->past_slope[0] = NAN;  // it may be that before the kink
   }
   if (!cpli_master_can_return(m)) m->h = 0;
 }

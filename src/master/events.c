@@ -27,12 +27,14 @@ cpl_status cpli_master_propagate(cpli_master* m) {
 cpl_status cpli_master_settle(cpli_master* m) {
   m->touched = false;
   cpl_status st = walk_all(m, CPLI_PLAN_SETTLE);
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = cpli_master_get_slopes(m, i);
   for (int32_t i = 0; i < m->n_links && st >= 0; i++) {
     cpli_master_link* l = &m->links[i];
     if (l->discrete || l->n_past == 0) continue;
     double now = cpli_link_value(m, l);
     if (!cpli_link_jumped(l, now, l->past[0])) continue;
     l->past[0] = l->next = now;
+    l->past_slope[0] = cpli_link_slope(m, l);
     l->n_past = 1;  // it jumped: earlier values are no basis for extrapolation
   }
   return st;
@@ -198,13 +200,13 @@ static void show_left_side(cpli_master* m) {
   }
 }
 
-static void begin(cpli_master* m) {
+static cpl_status begin(cpli_master* m) {
   m->margin_t = NAN;  // conditions may have changed sides from here on
   m->kink = NAN;      // the kinks of a table are known up to its next jump only
   m->stats.events++;
   show_left_side(m);
   for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
-  cpli_master_sample(m, m->t, true);
+  return cpli_master_sample(m, m->t, true);
 }
 
 // Inputs from outside are an event for their part. A surrounding master sets them in every round:
@@ -285,7 +287,9 @@ static void warn_late(cpli_master* m) {
 // The values after an event, from which the next step begins. A loop that is solved once more gives
 // values that differ by rounding: the part goes on from those of its last update. Otherwise an
 // indicator that just changed its sign could change back, and the model would count an event twice.
-static void begin_anew(cpli_master* m) {
+static cpl_status begin_anew(cpli_master* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = cpli_master_get_slopes(m, i);
   for (int32_t i = 0; i < m->n_links; i++) {
     cpli_master_link* l = &m->links[i];
     if (l->discrete) continue;
@@ -293,6 +297,7 @@ static void begin_anew(cpli_master* m) {
     cpli_link_jump(m, l, m->t);
     if (!jumped) l->past[0] = l->next = l->seen;
   }
+  return st;
 }
 
 static cpl_status iterate(cpli_master* m, bool once) {
@@ -311,12 +316,12 @@ static cpl_status iterate(cpli_master* m, bool once) {
   }
   m->rounds = 0;
   warn_late(m);
-  begin_anew(m);
-  return CPL_OK;
+  return begin_anew(m);
 }
 
 cpl_status cpli_master_update(cpli_master* m, bool once) {
-  if (m->rounds == 0) begin(m);
+  cpl_status st = m->rounds == 0 ? begin(m) : CPL_OK;
+  if (st < 0) return st;
   return iterate(m, once);
 }
 
@@ -364,8 +369,8 @@ cpl_status cpli_master_initialize(cpli_master* m) {
   if (st < 0) return st;
   m->running = true;
   st = walk_all(m, CPLI_PLAN_SETTLE);
+  if (st >= 0) st = cpli_master_sample(m, m->t, true);
   if (st < 0) return st;
-  cpli_master_sample(m, m->t, true);
   return is_open(m) ? iterate(m, false) : CPL_OK;  // first updates changed values, or clocks ticked
 }
 

@@ -23,7 +23,10 @@ typedef struct cpli_out {
   bool changed;        // by the last read
   int64_t changed_at;  // in an event: cpli_master.changes
   uint32_t version;    // of bytes: how often they changed; of a clock: the step it ticked in
+  bool has_slope;      // its part gives its derivative
+  uint32_t slope_ref;  // of the variable that the derivative is read from
   double real;
+  double slope;  // the derivative with respect to time; NAN: not known
   int64_t integer;
   char* bytes;
   size_t size, cap;
@@ -54,6 +57,7 @@ typedef struct cpli_master_link {
   double sent;            // the last value set (constant inputs)
   double noise;           // a residual of its loop that could not be reduced
   double past_t[CPLI_SAMPLES], past[CPLI_SAMPLES];  // values of communication points, newest first
+  double past_slope[CPLI_SAMPLES];                  // and their derivatives; NAN: not known
   int32_t n_past;
 } cpli_master_link;
 
@@ -67,7 +71,9 @@ typedef struct cpli_master_part {
   int32_t rank;                 // in the order of event updates
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
-  int32_t order;            // of the polynomials of its inputs
+  int32_t order;            // of the polynomials of its inputs through values alone
+  int32_t max_order;        // and the highest order that it takes
+  bool slopes;              // some of its outs have slopes
   double step;              // of its own grid; 0: none
   double kink;              // the next one that its outputs have without their inputs
   double t;                 // its time
@@ -173,6 +179,7 @@ typedef struct cpli_master {
   bool initializes;   // between enter_init and exit_init
   bool touched;       // inputs were set from outside since the last step
   bool iterates;      // a loop repeats steps
+  bool end_slopes;    // inputs follow derivatives at the end of the step as well
   bool watches;       // parts may have conditions over their inputs
   bool samples;       // a part samples its inputs once per time: cpli_master_part.samples,
   bool sampling;      // and it may do so in this round of an event
@@ -249,6 +256,8 @@ const char* cpli_lag_print(const cpli_master* m, char* out, size_t size);
 cpl_status cpli_master_get(cpli_master* m, int32_t part, const int32_t* items, int32_t n);
 /// The present value of a link.
 double cpli_link_value(const cpli_master* m, const cpli_master_link* l);
+/// Its derivative with respect to time; NAN: not known.
+double cpli_link_slope(const cpli_master* m, const cpli_master_link* l);
 /// Sets inputs of one part to the present values of their links (at a communication point).
 cpl_status cpli_master_set(cpli_master* m, int32_t part, const int32_t* items, int32_t n);
 /// Sets the inputs of a part from its time to t_end: curves or constant values.
@@ -261,8 +270,12 @@ void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t*
 bool cpli_link_jumped(const cpli_master_link* l, double now, double then);
 /// Discards the values of a link before t.
 void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t);
-/// Stores the values of links at t; `jump`: discards earlier ones.
-void cpli_master_sample(cpli_master* m, double t, bool jump);
+/// Reads the derivatives of the outs of a part that gives them.
+cpl_status cpli_master_get_slopes(cpli_master* m, int32_t part);
+/// Stores the values and derivatives of links at t; `jump`: discards earlier ones.
+cpl_status cpli_master_sample(cpli_master* m, double t, bool jump);
+/// The order of the polynomial that extrapolates a link.
+int32_t cpli_link_order(const cpli_master* m, const cpli_master_link* l);
 /// The polynomial of a link from t on; `known`: it ends in the value at t_end.
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known);

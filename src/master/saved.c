@@ -68,6 +68,7 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
   for (int32_t i = 0; i < m->n_outs; i++) {
     m->outs[i].real = k->outs[i].real;
+    m->outs[i].slope = k->outs[i].slope;
     m->outs[i].integer = k->outs[i].integer;
     if (m->outs[i].type == CPL_CLOCK) m->outs[i].version = k->outs[i].version;
   }

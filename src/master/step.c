@@ -252,6 +252,8 @@ cpl_status cpli_master_walk(cpli_master* m, const cpli_step_plan* plan, int32_t 
         break;
       case CPLI_OP_GET:
         if (!idle) st = cpli_master_get(m, op->part, plan->items + op->first, op->n);
+        if (!idle && st == CPL_OK && steps && m->end_slopes)
+          st = cpli_master_get_slopes(m, op->part);
         break;
       case CPLI_OP_SET:
         if (!idle) st = cpli_master_set(m, op->part, plan->items + op->first, op->n);
@@ -503,9 +505,9 @@ static cpl_status commit(cpli_master* m, double t) {
     if (p->result.end == CPL_STEP_EVENT) p->pending = m->pending = true;
     if (p->result.end == CPL_STEP_TERMINATE) m->ended = true;
   }
-  cpli_master_sample(m, t, false);
+  cpl_status st = cpli_master_sample(m, t, false);
   note_changes(m);
-  return cpli_master_ask(m);
+  return st < 0 ? st : cpli_master_ask(m);
 }
 
 // Whether a part ends where the step begins, as a guard does that is past its turning point by

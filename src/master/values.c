@@ -93,16 +93,44 @@ double cpli_link_value(const cpli_master* m, const cpli_master_link* l) {
   return l->factor * value + l->offset;
 }
 
-// The polynomial through up to three points, as powers of (t - from).
-static cpl_curve through(const double* t, const double* u, int32_t order, double from) {
-  cpl_curve c = {.from = from, .order = order, .coefficient = {u[0]}};
-  if (order == 0) return c;
-  double slope = (u[1] - u[0]) / (t[1] - t[0]), a = from - t[0], bend = 0;
-  if (order == 2) bend = ((u[2] - u[1]) / (t[2] - t[1]) - slope) / (t[2] - t[0]);
-  double b = from - t[1];
-  c.coefficient[0] = u[0] + slope * a + bend * a * b;
-  c.coefficient[1] = slope + bend * (a + b);
-  c.coefficient[2] = bend;
+double cpli_link_slope(const cpli_master* m, const cpli_master_link* l) {
+  return m->outs[l->out].has_slope ? l->factor * m->outs[l->out].slope : NAN;
+}
+
+// Points of an interpolation, newest first; a point whose slope is used is there twice.
+typedef struct nodes {
+  double t[4], u[4], slope[4];
+  int32_t n, max;
+} nodes;
+
+static void add_node(nodes* p, double t, double u, double slope) {
+  for (int32_t k = 0; k < (isnan(slope) ? 1 : 2) && p->n < p->max; k++) {
+    p->t[p->n] = t, p->u[p->n] = u;
+    p->slope[p->n++] = slope;
+  }
+}
+
+// The polynomial through the nodes, as powers of (t - from): divided differences, then the powers.
+static cpl_curve through(const nodes* p, double from) {
+  double d[4] = {p->u[0], p->u[1], p->u[2], p->u[3]};
+  for (int32_t j = 1; j < p->n; j++) {
+    for (int32_t i = p->n - 1; i >= j; i--) {
+      double dt = p->t[i] - p->t[i - j];
+      d[i] = dt != 0 ? (d[i] - d[i - 1]) / dt : p->slope[i];
+    }
+  }
+  cpl_curve c = {.from = from, .order = p->n - 1, .coefficient = {d[0]}};
+  if (p->n == 1) return c;
+  double a = from - p->t[0], b = from - p->t[1];
+  c.coefficient[0] = d[0] + d[1] * a + d[2] * a * b;
+  c.coefficient[1] = d[1] + d[2] * (a + b);
+  c.coefficient[2] = d[2];
+  if (p->n < 4) return c;
+  double e = from - p->t[2];
+  c.coefficient[0] += d[3] * a * b * e;
+  c.coefficient[1] += d[3] * (a * b + a * e + b * e);
+  c.coefficient[2] += d[3] * (a + b + e);
+  c.coefficient[3] = d[3];
   return c;
 }
 
@@ -113,20 +141,39 @@ bool cpli_link_jumped(const cpli_master_link* l, double now, double then) {
   return fabs(now - then) > 1e-9 * size;
 }
 
+// The number of points that determine the polynomial of a link; a known slope counts as one more.
+static int32_t max_nodes(const cpli_master* m, const cpli_master_link* l) {
+  const cpli_master_part* p = &m->parts[l->part];
+  bool slope = l->n_past > 0 && !isnan(l->past_slope[0]) && p->order < p->max_order;
+  return p->order + (slope ? 2 : 1);
+}
+
+int32_t cpli_link_order(const cpli_master* m, const cpli_master_link* l) {
+  int32_t n = 0, max = max_nodes(m, l);
+  for (int32_t i = 0; i < l->n_past; i++) n += isnan(l->past_slope[i]) ? 1 : 2;
+  return n < 1 ? 0 : (n < max ? n : max) - 1;
+}
+
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known) {
-  double ts[CPLI_SAMPLES + 1], us[CPLI_SAMPLES + 1];
-  int32_t n = 0, order = m->parts[l->part].order;
+  bool exact = t_end > t;  // a step of size zero has no use for slopes
   // after an event the first guess of a loop is constant, and what it changes is rounding
-  if (known && m->iterates && l->n_past == 1 && !cpli_link_jumped(l, l->next, l->past[0]))
+  if (known && m->iterates && l->n_past == 1 && isnan(l->past_slope[0]) &&
+      !cpli_link_jumped(l, l->next, l->past[0]))
     known = false;
-  if (known) ts[n] = t_end, us[n++] = l->next;
-  for (int32_t i = 0; i < l->n_past; i++) ts[n] = l->past_t[i], us[n++] = l->past[i];
-  if (order > n - 1) order = n - 1;
-  // a slope over a much shorter interval than the step is noise
-  if (order > 0 && ts[0] - ts[1] < 0.1 * (t_end - t)) order = 0;
-  if (known && t_end <= t) order = 0;
-  return through(ts, us, order > 0 ? order : 0, t);
+  nodes p = {.max = exact ? max_nodes(m, l) : known ? 1 : m->parts[l->part].order + 1};
+  // The value at the end and the one at the beginning come first, so that inputs are continuous.
+  // In loops the slope at the end would be one more unknown.
+  bool both_ends = exact && p.max == 4 && m->end_slopes;
+  if (known) add_node(&p, t_end, l->next, both_ends ? cpli_link_slope(m, l) : NAN);
+  for (int32_t i = 0; i < l->n_past; i++) {
+    // a slope over a much shorter interval than the step is noise
+    bool second = p.n > 0 && p.t[0] == p.t[p.n - 1];
+    if (second && p.t[0] - l->past_t[i] < 0.1 * (t_end - t)) break;
+    add_node(&p, l->past_t[i], l->past[i], exact ? l->past_slope[i] : NAN);
+  }
+  if (p.n == 0) add_node(&p, t, cpli_link_value(m, l), NAN);
+  return through(&p, t);
 }
 
 // The value for a stepper that takes only values: the mean over the step, or the value at its end
@@ -263,10 +310,13 @@ void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t*
 static void sample(const cpli_master* m, cpli_master_link* l, double t) {
   bool again = l->n_past > 0 && l->past_t[0] >= t;
   int32_t n = l->n_past < CPLI_SAMPLES ? l->n_past : CPLI_SAMPLES - 1;
-  for (int32_t k = n; k > 0 && !again; k--)
+  for (int32_t k = n; k > 0 && !again; k--) {
     l->past_t[k] = l->past_t[k - 1], l->past[k] = l->past[k - 1];
+    l->past_slope[k] = l->past_slope[k - 1];
+  }
   l->past_t[0] = t;
   l->past[0] = cpli_link_value(m, l);
+  l->past_slope[0] = cpli_link_slope(m, l);
   if (!again) l->n_past = n + 1;
   l->next = l->past[0];
   l->guessed = false;
@@ -278,10 +328,32 @@ void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t) {
   sample(m, l, t);
 }
 
-void cpli_master_sample(cpli_master* m, double t, bool jump) {
+cpl_status cpli_master_get_slopes(cpli_master* m, int32_t part) {
+  const cpli_master_part* p = &m->parts[part];
+  size_t n = 0;
+  if (!p->slopes) return CPL_OK;
+  for (int32_t i = p->first_out; i < p->first_out + p->n_outs; i++)
+    if (m->outs[i].has_slope) m->refs[n++] = m->outs[i].slope_ref;
+  cpl_status st = p->s->ops->get_output_derivatives != NULL
+                      ? p->s->ops->get_output_derivatives(p->s, m->refs, n, m->reals)
+                      : p->s->base.ops->get_real(&p->s->base, m->refs, n, m->reals);
+  n = 0;
+  for (int32_t i = p->first_out; i < p->first_out + p->n_outs && st == CPL_OK; i++) {
+    if (!m->outs[i].has_slope) continue;
+    double slope = m->reals[n++];
+    m->outs[i].slope = isfinite(slope) ? slope : NAN;
+  }
+  return st;
+}
+
+cpl_status cpli_master_sample(cpli_master* m, double t, bool jump) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    if (jump || m->parts[i].due) st = cpli_master_get_slopes(m, i);
   for (int32_t i = 0; i < m->n_links; i++) {
     cpli_master_link* l = &m->links[i];
     if (jump) cpli_link_jump(m, l, t);
     else if (!l->discrete && m->parts[m->outs[l->out].part].due) sample(m, l, t);
   }
+  return st;
 }

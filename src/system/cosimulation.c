@@ -84,6 +84,7 @@ cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def, const cpl_cosimu
                             .steps = keep_list(def, how->steps, how->n_steps),
                             .n_steps = how->n_steps,
                             .bonds = keep_list(def, how->bonds, how->n_bonds),
-                            .n_bonds = how->n_bonds};
+                            .n_bonds = how->n_bonds,
+                            .output_derivatives = how->output_derivatives};
   return cpli_def_set_cosimulation(def, &item);
 }

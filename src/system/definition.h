@@ -172,6 +172,7 @@ typedef struct cpli_cosimulation {
   double order, iterations, fixed_iterations, threads;
   const cpli_setting *steps, *bonds;
   size_t n_steps, n_bonds;
+  bool output_derivatives;
 } cpli_cosimulation;
 
 // definition invariants: 1 names of models are unique and without dots; 2 parameters and inputs

@@ -364,7 +364,8 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
                 {"order", NULL, &m.order},         {"iterations", NULL, &m.iterations},
                 {"threads", NULL, &m.threads},     {"fixed-iterations", NULL, &m.fixed_iterations}};
   enum { VALUES = CPLI_COUNT(values) };
-  const char* keys[VALUES + 2] = {[VALUES] = "steps", [VALUES + 1] = "bonds"};
+  const char* keys[VALUES + 3] = {
+      [VALUES] = "steps", [VALUES + 1] = "bonds", [VALUES + 2] = "output-derivatives"};
   for (size_t i = 0; i < VALUES; i++) keys[i] = values[i].key;
   cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
   for (size_t i = 0; i < VALUES && st >= 0; i++) {
@@ -373,11 +374,14 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
     if (values[i].text != NULL) st = read_text(r, value, keys[i], values[i].text);
     else st = cpli_yaml_number(r->yaml, value, keys[i], values[i].number);
   }
-  const cpli_yaml *steps = cpli_yaml_get(node, "steps"), *bonds = cpli_yaml_get(node, "bonds");
+  const cpli_yaml *steps = cpli_yaml_get(node, "steps"), *bonds = cpli_yaml_get(node, "bonds"),
+                  *slopes = cpli_yaml_get(node, "output-derivatives");
   cpli_setting* list = NULL;
   if (st >= 0 && steps != NULL) st = read_settings(r, steps, "steps", &list, &m.n_steps);
   m.steps = list;
   if (st >= 0 && bonds != NULL) st = read_bonds(r, bonds, &m);
+  if (st >= 0 && slopes != NULL)
+    st = cpli_yaml_boolean(r->yaml, slopes, "output-derivatives", &m.output_derivatives);
   m.loc = loc_of(r, node->key);
   return st < 0 ? st : cpli_def_set_cosimulation(r->def, &m);
 }

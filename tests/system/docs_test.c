@@ -54,6 +54,8 @@ static void the_example_resolves(void** state) {
   check_example(ctx, text, "two_masses.yaml", path);
   check_example(ctx, text, "steppers.yaml",
                 test_path("examples/two_mass_cosimulation/steppers.yaml"));
+  check_example(ctx, text, "displacements.yaml",
+                test_path("examples/output_derivatives/displacements.yaml"));
   check_example(ctx, text, "pendulum_on_cart.yaml",
                 test_path("examples/pendulum_on_cart/pendulum_on_cart.yaml"));
   cpl_system_def* def;
@@ -120,7 +122,7 @@ static void the_fragments_are_read(void** state) {
     cpl_system_def_destroy(def);
     found++;
   }
-  CHECK_INT(found, 16);
+  CHECK_INT(found, 17);
   cpli_free(ctx, text);
   cpl_context_destroy(ctx);
 }
