@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "diagram.h"
+#include "run_parts.h"
 
 static void describe(diagram* d, int node, const cpl_stepper* s) {
   const cpl_master_def def = cpl_master_settings(s);
@@ -61,8 +62,7 @@ cpl_status diagram_of_master(diagram* d, const cpl_stepper* s, int parent) {
     const bool master = cpl_master_count(part) > 0;
     snprintf(sub, sizeof sub, "%s (%s)", part->base.desc->name, part->base.desc->kind);
     nodes[i] = diagram_node(d, box, master ? "system" : "model", part->base.name, sub);
-    diagram_about_node(d, nodes[i], "%s",
-                       cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
+    diagram_about_node(d, nodes[i], "%s", parts_role(s, i));
     if (master) st = diagram_of_master(d, part, nodes[i]);
   }
   if (st >= 0) draw_links(d, s, nodes);

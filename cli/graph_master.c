@@ -7,6 +7,7 @@
 #include "format/number.h"
 #include "format/text.h"
 #include "graph.h"
+#include "run_parts.h"
 
 static const char* part_name(const cpl_stepper* s, int32_t part) {
   return cpl_master_part_at(s, part)->base.name;
@@ -61,8 +62,7 @@ static void print_parts(FILE* out, const cpl_stepper* s) {
     const cpl_component* c = &cpl_master_part_at(s, i)->base;
     fputs("  ", out);
     cpli_print_text(out, c->name, 0);
-    fprintf(out, " (%s): %s", cpl_component_kind(c),
-            cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
+    fprintf(out, " (%s): %s", cpl_component_kind(c), parts_role(s, i));
     const char* before = "; can: ";
     for (int k = 0; k < N_ABILITIES; k++) {
       if (!has(&c->can, k)) continue;
@@ -163,8 +163,7 @@ static void dot_parts(FILE* out, const cpl_stepper* s, const char* path) {
     dot_name(out, path, s, i);
     fputs(" [shape=box, style=rounded, label=\"", out);
     graph_put_escaped(out, c->name);
-    fprintf(out, "\\n%s\\n%s\"];\n", cpl_component_kind(c),
-            cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
+    fprintf(out, "\\n%s\\n%s\"];\n", cpl_component_kind(c), parts_role(s, i));
   }
 }
 
@@ -225,7 +224,7 @@ static void write_parts(cpli_json* j, const cpl_stepper* s) {
     cpli_json_object(j, NULL);
     cpli_json_text(j, "name", part->base.name);
     cpli_json_text(j, "kind", cpl_component_kind(&part->base));
-    cpli_json_text(j, "class", cpl_master_class_name(cpl_master_part_stats_at(s, i).kind));
+    cpli_json_text(j, "class", parts_role(s, i));
     cpli_json_array(j, "can");
     for (int k = 0; k < N_ABILITIES; k++) {
       if (has(&part->base.can, k)) cpli_json_text(j, NULL, abilities[k].name);

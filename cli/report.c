@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "format/json.h"
+#include "model/timed.h"
+#include "run_parts.h"
 
 //------------------------------------ clocks ------------------------------------
 
@@ -30,8 +31,8 @@ static cpl_status time_parts(model_times* times, cpl_model* m, const char* befor
   if (n == 0) {
     struct model_time* item = add_time(times, "", before);
     if (item == NULL) return cpl_fail(m->base.ctx, CPL_ERR_NOMEM, "out of memory");
-    item->desc = m->base.desc;
-    return cpli_time_model(m, &item->clock);
+    item->component = &m->base;
+    return cpli_time_model(m);
   }
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < n && st >= 0; i++) {
@@ -49,37 +50,34 @@ cpl_status model_times_of_model(model_times* times, cpl_model* model) {
 
 cpl_status model_times_of_stepper(model_times* times, cpl_stepper* s) {
   cpl_status st = CPL_OK;
-  const int32_t n = cpl_master_count(s);
-  for (int32_t i = 0; i < n && st >= 0; i++) {
-    st = model_times_of_stepper(times, cpl_master_part_at(s, i));
+  cpl_inspection in, child;
+  if (parts_is(&s->base, "tlm")) return CPL_OK;  // no clocks with delay lines
+  st = cpl_component_inspect(&s->base, -1, &in);
+  bool composed = parts_master(&s->base) != NULL;
+  for (int32_t i = 0; composed && i < in.n_children && st >= 0; i++) {
+    st = cpl_component_inspect(&s->base, i, &child);
+    composed = child.component != NULL;  // otherwise they are in another process
+    if (st >= 0 && composed) st = model_times_of_stepper(times, (cpl_stepper*)child.component);
   }
-  if (n > 0 || st < 0 || cpl_tlm_count(s) > 0) return st;  // no clocks with delay lines
-  cpl_modes_stats modes;
+  if (composed || st < 0) return st;
   struct model_time* item = add_time(times, "", s->base.name);
   if (item == NULL) return cpl_fail(s->base.ctx, CPL_ERR_NOMEM, "out of memory");
-  item->desc = s->base.desc;
-  item->solver = cpl_integrate_stats(s);
-  if (cpl_modes_get_stats(s, &modes)) item->modes = s;
-  // composers are recognised by their table of operations, which must not be replaced
-  return item->solver != NULL || item->modes != NULL ? CPL_OK : cpli_time_stepper(s, &item->clock);
+  item->component = &s->base;
+  return isnan(cpl_inspection_counter(&in, "rhs_evals")) ? cpli_time_stepper(s) : CPL_OK;
 }
 
-// The statistics of a stepper with one or more solvers; NULL: it has a clock instead.
-static const cpl_solver_stats* solver_of(const struct model_time* t, cpl_modes_stats* modes) {
-  if (t->modes == NULL) return t->solver;
-  return cpl_modes_get_stats(t->modes, modes) ? &modes->solver : NULL;
+// One with solvers measures the time itself; any other one has a clock.
+static double either(const struct model_time* t, const char* own, const char* of_clock) {
+  double value = cpl_component_counter(t->component, own);
+  return isnan(value) ? cpl_component_counter(t->component, of_clock) : value;
 }
 
 static double seconds_of(const struct model_time* t) {
-  cpl_modes_stats modes;
-  const cpl_solver_stats* solver = solver_of(t, &modes);
-  return solver != NULL ? solver->in_models_s : cpli_timed_seconds(t->clock);
+  return either(t, "in_models_s", "in_calls_s");
 }
 
 static int64_t calls_of(const struct model_time* t) {
-  cpl_modes_stats modes;
-  const cpl_solver_stats* solver = solver_of(t, &modes);
-  return solver != NULL ? solver->rhs_evals : cpli_timed_calls(t->clock);
+  return (int64_t)either(t, "rhs_evals", "calls");
 }
 
 double model_times_sum(const model_times* times) {
@@ -94,15 +92,19 @@ void model_times_free(model_times* times) {
 }
 
 int64_t run_events(const cpl_stepper* s) {
-  const cpl_solver_stats* v = cpl_integrate_stats(s);
-  cpl_modes_stats modes;
-  if (v == NULL && cpl_modes_get_stats(s, &modes)) v = &modes.solver;
-  if (v != NULL) return v->state_events + v->time_events + v->step_events;
-  const cpl_master_stats* m = cpl_master_get_stats(s);
-  if (m != NULL) return m->events;
-  int64_t sum = 0;
-  for (int32_t i = 0; i < cpl_tlm_count(s); i++) sum += cpl_tlm_part_stats_at(s, i).events;
-  return sum;
+  static const char* const names[] = {"state_events", "time_events", "step_events"};
+  cpl_inspection in, part;
+  if (cpl_component_inspect(&s->base, -1, &in) < 0) return 0;
+  double sum = 0;
+  if (!isnan(cpl_inspection_counter(&in, "rhs_evals"))) {
+    for (size_t i = 0; i < CPLI_COUNT(names); i++) sum += cpl_inspection_counter(&in, names[i]);
+  } else if (parts_is(&s->base, "tlm")) {
+    for (int32_t i = 0; i < in.n_children && cpl_component_inspect(&s->base, i, &part) >= 0; i++)
+      sum += cpl_inspection_counter(&part, "events");
+  } else {
+    sum = fmax(0, cpl_inspection_counter(&in, "events"));
+  }
+  return (int64_t)sum;
 }
 
 //------------------------------------ the command ------------------------------------
@@ -221,10 +223,11 @@ static void write_models(cpli_json* j, const run_facts* f) {
     cpli_json_text(j, NULL, t->name);
     cpli_json_real(j, NULL, rounded(seconds_of(t)));
     cpli_json_integer(j, NULL, calls_of(t));
-    cpli_json_text(j, NULL, t->desc->kind);
-    cpli_json_text(j, NULL, t->desc->name);
-    cpli_json_text(j, NULL, t->desc->version);
-    cpli_json_text(j, NULL, t->desc->tool);
+    const cpl_description* d = t->component->desc;
+    cpli_json_text(j, NULL, d->kind);
+    cpli_json_text(j, NULL, d->name);
+    cpli_json_text(j, NULL, d->version);
+    cpli_json_text(j, NULL, d->tool);
     cpli_json_close(j, ']');
   }
   end_rows(j);
@@ -265,10 +268,9 @@ static void write_parameters(cpli_json* j, const run_facts* f) {
 
 static void write_solver(cpli_json* j, const run_facts* f) {
   const cpl_solver_stats* v = &f->stats->solver;
-  const cpl_master_stats* m = cpl_master_get_stats(f->stepper);
-  cpl_modes_stats modes;
+  const cpl_component* c = &f->stepper->base;
   begin_rows(j, "Solver", NULL);
-  if (cpl_integrate_stats(f->stepper) != NULL || cpl_modes_get_stats(f->stepper, &modes)) {
+  if (!isnan(cpl_component_counter(c, "rhs_evals"))) {
     const struct {
       const char* key;
       int64_t value;
@@ -288,10 +290,10 @@ static void write_solver(cpli_json* j, const run_facts* f) {
              f->solver->atol > 0 ? f->solver->atol : f->solver->rtol);
     for (size_t i = 0; i < CPLI_COUNT(counts); i++)
       row_real(j, counts[i].key, (double)counts[i].value);
-  } else if (m != NULL) {
-    row_real(j, "communication steps", (double)m->steps);
-    row_real(j, "repeated steps", (double)m->repeated);
-    row_real(j, "loop iterations", (double)m->iterations);
+  } else if (parts_master(c) != NULL) {
+    row_real(j, "communication steps", cpl_component_counter(c, "communication_steps"));
+    row_real(j, "repeated steps", cpl_component_counter(c, "repeated_steps"));
+    row_real(j, "loop iterations", cpl_component_counter(c, "loop_iterations"));
   } else {
     row_real(j, "communication steps", (double)f->stats->communication_steps);
     row_real(j, "refused steps", (double)f->stats->refused_steps);

@@ -6,16 +6,12 @@
 #pragma once
 
 #include "cli.h"
-#include "model/timed.h"
 
 // The clocks of single models.
 typedef struct model_times {
   struct model_time {
     char name[256];  // "sub.model"
-    cpli_timed* clock;
-    const cpl_solver_stats* solver;  // of one with a solver of its own, which has the clock then
-    const cpl_stepper* modes;        // of one with modes, whose solvers have clocks
-    const cpl_description* desc;
+    const cpl_component* component;
   } * items;
   size_t n;
 } model_times;

@@ -13,8 +13,7 @@
 #include "graph.h"
 #include "interrupt.h"
 #include "run.h"
-#include "run_lines.h"
-#include "run_master.h"
+#include "run_parts.h"
 
 // "model.fmu" -> "model.csv" in the current folder.
 static void default_output(session* s) {
@@ -276,9 +275,8 @@ static cpl_status check_per_model(const session* s) {
 // For --stats: a master or a stepper of an FMU. Other steppers measure the time in models
 // themselves.
 static bool takes_clocks(const cpl_stepper* s) {
-  cpl_modes_stats modes;
-  if (cpl_master_count(s) > 0) return true;
-  return cpl_integrate_stats(s) == NULL && cpl_tlm_count(s) == 0 && !cpl_modes_get_stats(s, &modes);
+  if (parts_master(&s->base) != NULL) return true;
+  return isnan(cpl_component_counter(&s->base, "rhs_evals")) && !parts_is(&s->base, "tlm");
 }
 
 cpl_status run_prepare(session* s) {

@@ -7,10 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "format/json.h"
 #include "run.h"
-#include "run_lines.h"
-#include "run_master.h"
+#include "run_parts.h"
 
 static void print_files(FILE* out, const session* s) {
   if (strcmp(s->output, "-") != 0 && !s->args->per_model) fprintf(out, " -> %s", s->output);
@@ -82,9 +80,9 @@ void run_print_stats(const session* s) {
   FILE* out = run_summary(s);
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
-  cpl_modes_stats modes;
-  bool has_modes = cpl_modes_get_stats(s->stepper, &modes);
-  bool integrated = has_modes || cpl_integrate_stats(s->stepper) != NULL;
+  const cpl_component* c = &s->stepper->base;
+  bool has_modes = parts_is(c, "independent") || !isnan(cpl_component_counter(c, "switches"));
+  bool integrated = !isnan(cpl_component_counter(c, "rhs_evals"));
   if (integrated) {
     fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver.kind),
             s->solver.rtol);
@@ -119,17 +117,15 @@ void run_print_stats(const session* s) {
       fprintf(out, "  time in switches     %.3g s\n", r->in_switches_s);
       fprintf(out, "  time in mapping      %.3g s\n", r->in_mapping_s);
     }
-    if (cpl_master_get_stats(s->stepper) != NULL) run_print_master(out, s->stepper);
-  } else if (cpl_tlm_count(s->stepper) > 0) {
-    run_print_lines(out, s->stepper);
-  } else if (cpl_master_get_stats(s->stepper) != NULL) {
-    run_print_master(out, s->stepper);
+    parts_print(out, s->stepper);
+  } else if (parts_is(c, "tlm") || parts_master(c) != NULL) {
+    parts_print(out, s->stepper);
   } else {
     fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
     fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
   }
   double in_models = time_in_models(s, integrated);
-  bool master = !integrated && cpl_master_count(s->stepper) > 0;  // includes its steppers' solvers
+  bool master = !integrated && parts_master(c) != NULL;  // includes its steppers' solvers
   fprintf(out, "  time in models       %.3g s\n", in_models);
   fprintf(out, "  time in %s       %.3g s\n", master ? "master" : "solver",
           fmax(0, r->wall_s - r->in_output_s - in_models));
@@ -179,7 +175,7 @@ static void print_counts(cpli_json* json, const session* s) {
   cpli_json_integer(json, "kept_points", s->kept.rows);
   if (s->kept.rows > 0) cpli_json_real(json, "kept_until", s->kept.last_time);
   cpli_json_real(json, "wall_s", r->wall_s);
-  bool integrated = s->times.n == 0 || cpl_integrate_stats(s->stepper) != NULL;
+  bool integrated = s->times.n == 0 || parts_is(&s->stepper->base, "integrate");
   cpli_json_real(json, "in_models_s", time_in_models(s, integrated));
   cpli_json_real(json, "in_output_s", r->in_output_s);
   if (r->switches > 0) {
@@ -192,8 +188,7 @@ static void print_counts(cpli_json* json, const session* s) {
     cpli_json_integer(json, "overruns", s->pace.overruns);
     cpli_json_real(json, "worst_overrun_s", s->pace.latest);
   }
-  if (cpl_master_get_stats(s->stepper) != NULL) run_write_master(json, "master", s->stepper);
-  if (cpl_tlm_count(s->stepper) > 0) run_write_lines(json, s->stepper);
+  parts_write(json, s->stepper);
 }
 
 void run_print_json(const session* s) {

@@ -138,6 +138,7 @@ CPL_API cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def,
 /// The models of an aggregate, in the order of their names; they still belong to it. A count of 0:
 /// the model is no aggregate.
 CPL_API int32_t cpl_aggregate_count(const cpl_model* m);
+/// Returns: NULL when there is no such model.
 CPL_API cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i);
 
 #ifdef __cplusplus

@@ -91,6 +91,18 @@ CPL_API cpl_status cpl_component_directional(cpl_component* c, const uint32_t* u
                                              size_t n_knowns, const double* seed,
                                              double* sensitivity);
 
+/// Statistics and children. child: -1: the component itself; 0 to n_children - 1: one of those it
+/// is made of, as its composer describes it (its own counters: inspect out->component).
+/// Borrowed: the texts, until the next call of this component.
+/// Returns:  CPL_ERR_INPUT when there is no such child.
+CPL_API cpl_status cpl_component_inspect(const cpl_component* c, int32_t child,
+                                         cpl_inspection* out);
+/// The value of a counter; NAN: there is none of this name.
+CPL_API double cpl_component_counter(const cpl_component* c, const char* name);
+CPL_API double cpl_inspection_counter(const cpl_inspection* inspection, const char* name);
+/// For implementations of cpl_component_ops.inspect: add a counter, or add to that of this name.
+CPL_API void cpl_inspection_add(cpl_inspection* inspection, cpl_counter counter);
+
 //------------------------------------ models ------------------------------------
 
 CPL_API void cpl_model_destroy(cpl_model* m);  ///< Nullable: m

@@ -268,6 +268,29 @@ typedef struct cpl_snapshot {
   void* data;  ///< private to the component; NULL: nothing saved yet (save makes it, or reuses it)
 } cpl_snapshot;
 
+/// A number that a component counts or measures, such as its steps.
+typedef struct cpl_counter {
+  const char* name;  ///< "rhs_evals", ...
+  const char* unit;  ///< "s"; "": none
+  double value;
+  bool maximum;  ///< of several components together: the largest value instead of the sum
+} cpl_counter;
+
+enum { CPL_MAX_COUNTERS = 32 };
+
+/// What a component reports of itself or of one of its children. The layout is fixed: new facts
+/// become counters.
+typedef struct cpl_inspection {
+  const char* kind;  ///< cpl_component_ops.kind
+  const char* name;  ///< of the instance
+  const char* role;  ///< of a child in its composer: "rolls back"; of a master: its algorithm; ""
+  cpl_component* component;  ///< the inspected one; NULL: it is in another process
+  void* self;                ///< private to the implementation of this kind
+  int32_t n_children;        ///< components that it is made of
+  int32_t n_counters;
+  cpl_counter counters[CPL_MAX_COUNTERS];  ///< of a child: those that its composer keeps of it
+} cpl_inspection;
+
 /// Operations common to models and steppers.
 /// Order: [set starts] setup, enter_init, [set inputs, get], exit_init, ... , terminate, destroy.
 /// Failures are recorded in the component's context.
@@ -305,6 +328,10 @@ typedef struct cpl_component_ops {
   cpl_status (*directional)(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                             const uint32_t* knowns, size_t n_knowns, const double* seed,
                             double* sensitivity);
+  /// Add what is known to `out`, which has the kind, the name and the component itself so far.
+  /// child: -1: the component; otherwise one of its n_children. A proxy calls this operation of the
+  /// component it represents. NULL: there are neither counters nor children.
+  cpl_status (*inspect)(const cpl_component* c, int32_t child, cpl_inspection* out);
 } cpl_component_ops;
 
 /// The head of every model and stepper.

@@ -103,43 +103,22 @@ CPL_API cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_s
 
 //------------------------------ statistics and inspection ------------------------------
 
-typedef enum cpl_master_class {
-  CPL_CLASS_ROLLS_BACK,
-  CPL_CLASS_LEGACY,  ///< neither rolls back nor predicts
-  CPL_CLASS_PREDICTS,
-} cpl_master_class;
+// Counters and steppers: cpl_component_inspect(); the role of a stepper is "rolls back", "predicts"
+// or "legacy" (neither). The functions below serve other steppers, too: they have no parts.
 
-typedef struct cpl_master_part_stats {
-  const char* name;
-  cpl_master_class kind;
-  int64_t steps;     ///< accepted
-  int64_t rejected;  ///< steps that it did not complete
-  int64_t rollbacks;
-  int64_t updates;  ///< steps of size zero
-} cpl_master_part_stats;
-
-typedef struct cpl_master_stats {
-  int64_t steps;       ///< communication steps
-  int64_t repeated;    ///< after a rejection by a stepper or a failed error test
-  int64_t iterations;  ///< of loops
-  int64_t events;
-} cpl_master_stats;
-
-/// Returns: NULL when the stepper was not made by cpl_master().
-CPL_API const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s);
 /// Its communication step; 0: that of step(), or not made by cpl_master().
 CPL_API double cpl_master_step_size(const cpl_stepper* s);
 /// The number of its steppers; 0: it was not made by cpl_master().
 CPL_API int32_t cpl_master_count(const cpl_stepper* s);
+/// Returns: NULL when there is no such stepper.
 CPL_API cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i);
-CPL_API cpl_master_part_stats cpl_master_part_stats_at(const cpl_stepper* s, int32_t i);
 
 /// Delayed links and iterated loops, as texts for users. Returns their number; writes at most n.
 typedef enum cpl_master_fact { CPL_FACT_DELAYED, CPL_FACT_LOOP } cpl_master_fact;
 CPL_API size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out,
                                 size_t n);
 
-/// The definition it was made from, without the lists.
+/// The definition it was made from, without the lists; zeroed: it was not made by cpl_master().
 CPL_API cpl_master_def cpl_master_settings(const cpl_stepper* s);
 
 /// A link as the master executes it.
@@ -163,7 +142,6 @@ typedef struct cpl_master_call {
 CPL_API int32_t cpl_master_call_count(const cpl_stepper* s);
 CPL_API cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i);
 
-CPL_API const char* cpl_master_class_name(cpl_master_class kind);  ///< "rolls back", ...
 CPL_API bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out);
 CPL_API const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm);
 CPL_API bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out);

@@ -131,18 +131,6 @@ CPL_API cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_ste
 /// Owned, borrowed: as with cpl_modes(); the models belong to the result from here on.
 CPL_API cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model** out);
 
-/// Counters of a stepper made by cpl_modes().
-typedef struct cpl_modes_stats {
-  int64_t switches;
-  double in_switches_s;     ///< time spent in them
-  double in_mapping_s;      ///< of which: reading, computing and setting values
-  cpl_solver_stats solver;  ///< all solvers of all modes together
-} cpl_modes_stats;
-
-/// For independent steppers the counters are summed.
-/// Returns: false when the stepper is something else.
-CPL_API bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out);
-
 #ifdef __cplusplus
 }
 #endif

@@ -86,7 +86,8 @@ typedef struct cpl_model_solver {
   cpl_solver_kind kind;
 } cpl_model_solver;
 
-/// Counters over the whole life of a stepper made by cpl_integrate().
+/// Counters over the whole life of a stepper made by cpl_integrate(), which cpl_component_inspect()
+/// gives by name.
 typedef struct cpl_solver_stats {
   int64_t steps, rejected, rhs_evals, jac_evals, newton_iters;
   int64_t indicator_evals;  ///< of all event indicators
@@ -137,9 +138,6 @@ CPL_API bool cpl_loops_by_name(const char* name, cpl_form* form);
 /// Owned:    *out by the caller, who calls cpl_stepper_destroy(). The model belongs to the stepper
 ///           from here on, also when this function fails.
 CPL_API cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out);
-
-/// Returns: NULL when the stepper was not made by cpl_integrate().
-CPL_API const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s);
 
 #ifdef __cplusplus
 }

@@ -132,16 +132,9 @@ CPL_API cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* def, cpl_stepper
 
 //------------------------------------ statistics ------------------------------------
 
-typedef struct cpl_tlm_part_stats {
-  const char* name;
-  double step;     ///< maximum: half of the shortest delay; INFINITY: no line
-  int64_t pieces;  ///< wave segments sent
-  int64_t events;  ///< updates, its own and those where a wave jumped
-} cpl_tlm_part_stats;
-
-/// The number of its components; 0: it was not made by cpl_tlm().
-CPL_API int32_t cpl_tlm_count(const cpl_stepper* s);
-CPL_API cpl_tlm_part_stats cpl_tlm_part_stats_at(const cpl_stepper* s, int32_t i);
+// cpl_component_inspect() gives for each component: longest_step (half of the shortest delay;
+// INFINITY: no line), pieces (wave segments sent) and events (its own and those of waves that
+// jump).
 
 /// The physical effect of a line, for display to users.
 typedef struct cpl_tlm_facts {

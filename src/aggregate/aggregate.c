@@ -301,9 +301,10 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
 
-#define COMPONENT_OPS                                                                \
-  .kind = "aggregate", .destroy = destroy, .setup = setup, .enter_init = enter_init, \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS
+#define COMPONENT_OPS                                                                        \
+  .kind = cpli_aggregate_kind, .destroy = destroy, .setup = setup, .enter_init = enter_init, \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS,            \
+  .inspect = cpli_aggregate_inspect
 static const cpl_component_ops component_ops[2] = {
     {COMPONENT_OPS},
     {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
@@ -325,19 +326,6 @@ static const cpl_model_ops direction_ops = {
     MODEL_OPS, .newton_setup = cpli_newton_setup, .newton_border = cpli_newton_border,
     .newton_solve = cpli_newton_solve, .jacobian_times = cpli_jacobian_times};
 static const cpl_model_ops plain_ops = {MODEL_OPS};
-
-cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {
-  return c->ops == &component_ops[0] || c->ops == &component_ops[1] ? (cpli_aggregate*)c : NULL;
-}
-
-int32_t cpl_aggregate_count(const cpl_model* m) {
-  const cpli_aggregate* a = cpli_as_aggregate(&m->base);
-  return a != NULL ? a->n_parts : 0;
-}
-
-cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i) {
-  return cpli_as_aggregate(&m->base)->parts[i].m;
-}
 
 //------------------------------------ nodes ------------------------------------
 

@@ -225,10 +225,15 @@ typedef struct cpli_aggregate {
   bool fresh;            // value[] belongs to the current point
 } cpli_aggregate;
 
-//------------------------------------ aggregate.c ------------------------------------
+//------------------------------------ report.c ------------------------------------
 
 /// The aggregate of a component; NULL: it is of another kind.
 cpli_aggregate* cpli_as_aggregate(const cpl_component* c);
+extern const char cpli_aggregate_kind[];
+cpl_status cpli_aggregate_inspect(const cpl_component* c, int32_t child, cpl_inspection* out);
+
+//------------------------------------ aggregate.c ------------------------------------
+
 /// The name of a node seen from outside.
 const char* cpli_node_name(const cpli_aggregate* a, int32_t node);
 /// The component of a variable of the aggregate; -1: a signal.

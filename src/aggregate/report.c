@@ -7,6 +7,7 @@
 #include "aggregate/aggregate.h"
 #include "couplet/graph.h"
 #include "format/number.h"
+#include "model/inspect.h"
 
 typedef struct report {
   cpl_graph shown;
@@ -356,4 +357,29 @@ void cpl_graph_destroy(cpl_graph* g) {
   cpl_context* ctx = r->arena.ctx;
   cpli_arena_free(&r->arena);
   cpli_free(ctx, r);
+}
+
+//------------------------------------ the models ------------------------------------
+
+const char cpli_aggregate_kind[] = "aggregate";
+
+cpl_status cpli_aggregate_inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  const cpli_aggregate* a = (const cpli_aggregate*)c;
+  out->self = (void*)a;
+  out->n_children = a->n_parts;
+  if (child >= 0) cpli_inspection_child(out, &a->parts[child].m->base);
+  return CPL_OK;
+}
+
+cpli_aggregate* cpli_as_aggregate(const cpl_component* c) {
+  return cpli_component_self(c, cpli_aggregate_kind);
+}
+
+int32_t cpl_aggregate_count(const cpl_model* m) {
+  const cpli_aggregate* a = cpli_as_aggregate(&m->base);
+  return a != NULL ? a->n_parts : 0;
+}
+
+cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i) {
+  return i >= 0 && i < cpl_aggregate_count(m) ? cpli_as_aggregate(&m->base)->parts[i].m : NULL;
 }

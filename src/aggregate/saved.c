@@ -86,7 +86,7 @@ void cpli_aggregate_forget_kept(cpli_aggregate* a) {
 }
 
 cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_aggregate* a = cpli_as_aggregate(c);
+  cpli_aggregate* a = (cpli_aggregate*)c;
   if (snapshot->data == NULL) snapshot->data = make(a);
   saved* k = snapshot->data;
   if (k == NULL) return cpli_nomem(c->ctx);
@@ -113,7 +113,7 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
 }
 
 cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  cpli_aggregate* a = cpli_as_aggregate(c);
+  cpli_aggregate* a = (cpli_aggregate*)c;
   const saved* k = snapshot->data;
   a->t = k->t;
   a->phase = k->phase;
@@ -144,7 +144,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
 }
 
 void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_aggregate* a = cpli_as_aggregate(c);
+  cpli_aggregate* a = (cpli_aggregate*)c;
   saved* k = snapshot->data;
   if (k == NULL) return;
   for (int32_t i = 0; i < a->n_parts; i++) {

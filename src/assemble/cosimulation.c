@@ -348,7 +348,6 @@ static bool is_loose(const cpli_built* b, const layout* l) {
 static cpl_status make_one(cpli_built* b, const cpl_stepper_def* def, cpl_stepper* const* parts,
                            int32_t n, const cpl_route* routes, cpl_stepper** out) {
   cpli_independent_def d = {.name = def->name != NULL ? def->name : b->name,
-                            .kind = "independent",
                             .steppers = parts,
                             .n = n,
                             .desc = b->shared_desc,

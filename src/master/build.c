@@ -26,13 +26,12 @@ static void classify(cpli_master_part* p) {
   const cpl_component* c = &p->s->base;
   bool surprises = c->can.stops_early && c->desc->n_indicators > 0;
   p->can_restore = c->ops->save != NULL && c->can.save_restore;
-  p->kind = p->s->ops->max_step != NULL && !surprises ? CPL_CLASS_PREDICTS
-            : p->can_restore                          ? CPL_CLASS_ROLLS_BACK
-                                                      : CPL_CLASS_LEGACY;
+  p->kind = p->s->ops->max_step != NULL && !surprises ? CPLI_PREDICTS
+            : p->can_restore                          ? CPLI_ROLLS_BACK
+                                                      : CPLI_LEGACY;
   const cpli_master* inner = cpli_as_master(p->s);
   p->samples = c->can.samples || (inner != NULL && inner->samples);
   p->follows = c->can.get_after_set;
-  p->stats = (cpl_master_part_stats){.name = c->name, .kind = p->kind};
 }
 
 // Takes the parts in the order of their names. *slot: the new index of each part of the definition.
@@ -281,7 +280,7 @@ static cpl_status check_legacies(cpli_master* m) {
   size_t used = 0;
   int32_t n = 0;
   for (int32_t i = 0; i < m->n_parts; i++) {
-    if (m->parts[i].kind != CPL_CLASS_LEGACY) continue;
+    if (m->parts[i].kind != CPLI_LEGACY) continue;
     if (n < MAX_NAMED && used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
                                m->parts[i].s->base.name);

@@ -57,7 +57,7 @@ cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin) {
   m->t = begin->t;
   m->pending = begin->pending;
   m->ended = begin->ended;
-  m->stats.repeated++;
+  m->n_repeated++;
   return st;
 }
 
@@ -325,7 +325,7 @@ void cpli_master_report_inaccurate(const cpli_master* m) {
   cpl_log(m->base.base.ctx, CPL_LOG_WARNING, m->base.base.name,
           "%lld of %lld communication steps had a larger error than the tolerance of %.3g and were "
           "accepted; the largest error is about %.3g, in the step from t=%.12g on",
-          (long long)m->n_inaccurate, (long long)m->stats.steps, m->def.tolerance,
+          (long long)m->n_inaccurate, (long long)m->n_steps, m->def.tolerance,
           m->worst * m->def.tolerance, m->worst_t);
 }
 

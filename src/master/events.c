@@ -84,7 +84,7 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   note_inputs(m, p);
   cpl_status st = cpli_master_inputs(m, p, p->t);
   p->pending = p->given = false;
-  p->stats.updates++;
+  p->n_updates++;
   p->calls++;
   p->touched = ++m->changes;
   if (st >= 0) st = p->s->ops->step(p->s, p->own_t, p->own_t, &p->result);
@@ -203,7 +203,7 @@ static void show_left_side(cpli_master* m) {
 static cpl_status begin(cpli_master* m) {
   m->margin_t = NAN;  // conditions may have changed sides from here on
   m->kink = NAN;      // the kinks of a table are known up to its next jump only
-  m->stats.events++;
+  m->n_events++;
   show_left_side(m);
   for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
   return cpli_master_sample(m, m->t, true);

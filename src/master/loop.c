@@ -145,7 +145,7 @@ static cpl_status around(cpli_master* m, const cpli_step_plan* plan, const cpli_
   cpl_status st = cpli_master_walk(m, plan, first, first + loop->n, t_end);
   for (size_t i = 0; i < s->n && st == CPL_OK; i++)
     s->f[i] = cpli_link_value(m, &m->links[torn[i]]) - s->x[i];
-  m->stats.iterations++;
+  m->n_iterations++;
   return st;
 }
 

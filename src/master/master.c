@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/inspect.h"
 #include "model/router.h"
 #include "solver/independent.h"
 
@@ -285,14 +286,15 @@ static bool watches_inputs(const cpli_master* m) {
 //------------------------------------ operations ------------------------------------
 
 void cpli_master_equip(cpli_master* m) {
-  m->component_ops = (cpl_component_ops){.kind = "master",
+  m->component_ops = (cpl_component_ops){.kind = cpli_master_kind,
                                          .destroy = cpli_master_destroy,
                                          .setup = setup,
                                          .enter_init = enter_init,
                                          .exit_init = exit_init,
                                          .terminate = terminate,
                                          .reset = reset,
-                                         CPLI_VALUE_OPS};
+                                         CPLI_VALUE_OPS,
+                                         .inspect = cpli_master_inspect};
   if (m->base.base.can.save_restore) {
     m->component_ops.save = cpli_master_save;
     m->component_ops.restore = cpli_master_restore;
@@ -318,7 +320,6 @@ double cpli_master_tolerance(const cpl_stepper* s) {
 
 // Also finds a master among independent steppers.
 const cpli_master* cpli_as_master(const cpl_stepper* s) {
-  const cpl_stepper* inner = cpli_independent_coarse(s);
-  if (inner != NULL) s = inner;
-  return s->ops->step == step ? (const cpli_master*)s : NULL;
+  const cpl_component* inner = cpli_independent_coarse(&s->base);
+  return cpli_component_self(inner != NULL ? inner : &s->base, cpli_master_kind);
 }

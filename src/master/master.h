@@ -61,9 +61,15 @@ typedef struct cpli_master_link {
   int32_t n_past;
 } cpli_master_link;
 
+typedef enum cpli_master_class {
+  CPLI_ROLLS_BACK,
+  CPLI_LEGACY,  // neither rolls back nor predicts
+  CPLI_PREDICTS,
+} cpli_master_class;
+
 typedef struct cpli_master_part {
   cpl_stepper* s;
-  cpl_master_class kind;
+  cpli_master_class kind;
   bool can_restore, plain;
   bool follows;                 // outputs follow inputs without a step
   bool keeps_own;               // its step cannot vary: it has a grid of its own
@@ -98,7 +104,10 @@ typedef struct cpli_master_part {
   uint32_t* in_refs;  // scratch for constant inputs; per part, since parts are stepped in parallel
   double* in_values;
   cpl_status st;
-  cpl_master_part_stats stats;
+  int64_t n_steps;     // accepted
+  int64_t n_rejected;  // steps that it did not complete
+  int64_t n_rollbacks;
+  int64_t n_updates;  // steps of size zero
 } cpli_master_part;
 
 typedef enum cpli_step_op_kind {
@@ -218,7 +227,10 @@ typedef struct cpli_master {
   } * bonds;
   int32_t n_bonds;
   int32_t max_torn;
-  cpl_master_stats stats;
+  int64_t n_steps;       // communication steps
+  int64_t n_repeated;    // after a rejection by a stepper or a failed error test
+  int64_t n_iterations;  // of loops
+  int64_t n_events;
   const char** facts[2];
   size_t n_facts[2];
 } cpli_master;
@@ -229,8 +241,13 @@ typedef struct cpli_master {
 void cpli_master_equip(cpli_master* m);
 void cpli_master_destroy(cpl_component* c);
 const cpli_master* cpli_as_master(const cpl_stepper* s);  // NULL: it is another kind of stepper
+extern const char cpli_master_kind[];
 /// The smallest tolerance of error control in it or in a part of it; 0: none.
 double cpli_master_tolerance(const cpl_stepper* s);
+
+//------------------------------------ report.c ------------------------------------
+
+cpl_status cpli_master_inspect(const cpl_component* c, int32_t child, cpl_inspection* out);
 
 //------------------------------------ saved.c ------------------------------------
 

@@ -122,7 +122,7 @@ cpl_status cpli_planner_edges(cpli_planner* b) {
 }
 
 static bool is_last(const cpli_master_part* p) {
-  return p->kind == CPL_CLASS_PREDICTS && !p->can_restore;
+  return p->kind == CPLI_PREDICTS && !p->can_restore;
 }
 
 static cpl_status add_precedence(cpli_planner* b) {
@@ -158,7 +158,7 @@ static cpl_status add_fact(cpli_master* m, cpl_master_fact kind, const char* tex
 static int32_t legacy_of(const cpli_master* m) {
   int32_t found = -1;
   for (int32_t p = 0; p < m->n_parts; p++) {
-    if (m->parts[p].kind != CPL_CLASS_LEGACY) continue;
+    if (m->parts[p].kind != CPLI_LEGACY) continue;
     if (found >= 0) return -1;
     found = p;
   }
@@ -551,7 +551,7 @@ static cpl_status find_probes(cpli_master* m) {
     if (plan->ops[i].kind != CPLI_OP_STEP) continue;
     const cpli_master_part* p = &m->parts[plan->ops[i].part];
     if (!p->can_restore) after = true;
-    else if (after && p->kind == CPL_CLASS_ROLLS_BACK) m->probes[m->n_probes++] = plan->ops[i].part;
+    else if (after && p->kind == CPLI_ROLLS_BACK) m->probes[m->n_probes++] = plan->ops[i].part;
   }
   return CPL_OK;
 }

@@ -3,10 +3,37 @@
 //
 // Reports of a master: counters, links, the order of its calls, the names of its options.
 #include "master/master.h"
+#include "model/inspect.h"
 
-const cpl_master_stats* cpl_master_get_stats(const cpl_stepper* s) {
-  const cpli_master* m = cpli_as_master(s);
-  return m != NULL ? &m->stats : NULL;
+const char cpli_master_kind[] = "master";
+static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
+
+static void count(cpl_inspection* out, const char* name, int64_t value) {
+  cpl_inspection_add(out, (cpl_counter){.name = name, .unit = "", .value = (double)value});
+}
+
+cpl_status cpli_master_inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  static const char* const roles[] = {
+      [CPLI_ROLLS_BACK] = "rolls back", [CPLI_LEGACY] = "legacy", [CPLI_PREDICTS] = "predicts"};
+  const cpli_master* m = (const cpli_master*)c;
+  if (child < 0) {
+    out->self = (void*)m;
+    out->n_children = m->n_parts;
+    out->role = algorithms[m->def.algorithm];
+    count(out, "communication_steps", m->n_steps);
+    count(out, "repeated_steps", m->n_repeated);
+    count(out, "loop_iterations", m->n_iterations);
+    count(out, "events", m->n_events);
+    return CPL_OK;
+  }
+  const cpli_master_part* p = &m->parts[child];
+  cpli_inspection_child(out, &p->s->base);
+  out->role = roles[p->kind];
+  count(out, "steps", p->n_steps);
+  count(out, "rejected", p->n_rejected);
+  count(out, "rollbacks", p->n_rollbacks);
+  count(out, "updates", p->n_updates);
+  return CPL_OK;
 }
 
 double cpl_master_step_size(const cpl_stepper* s) {
@@ -20,11 +47,8 @@ int32_t cpl_master_count(const cpl_stepper* s) {
 }
 
 cpl_stepper* cpl_master_part_at(const cpl_stepper* s, int32_t i) {
-  return cpli_as_master(s)->parts[i].s;
-}
-
-cpl_master_part_stats cpl_master_part_stats_at(const cpl_stepper* s, int32_t i) {
-  return cpli_as_master(s)->parts[i].stats;
+  const cpli_master* m = cpli_as_master(s);
+  return m != NULL && i >= 0 && i < m->n_parts ? m->parts[i].s : NULL;
 }
 
 size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out, size_t n) {
@@ -35,7 +59,9 @@ size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char**
 }
 
 cpl_master_def cpl_master_settings(const cpl_stepper* s) {
-  cpl_master_def def = cpli_as_master(s)->def;
+  const cpli_master* m = cpli_as_master(s);
+  if (m == NULL) return (cpl_master_def){0};
+  cpl_master_def def = m->def;
   def.name = s->base.name;
   def.parts = NULL, def.links = NULL, def.bonds = NULL;
   return def;
@@ -60,6 +86,7 @@ static bool is_torn(const cpli_master* m, int32_t link) {
 
 cpl_master_link_info cpl_master_link_at(const cpl_stepper* s, int32_t i) {
   const cpli_master* m = cpli_as_master(s);
+  if (m == NULL || i < 0 || i >= m->n_links) return (cpl_master_link_info){-1, -1, "", "", 1, 0};
   const cpli_master_link* l = &m->links[i];
   const cpli_out* o = &m->outs[l->out];
   bool lags = m->def.algorithm == CPL_MASTER_JACOBI && l->feeds && !m->parts[l->part].follows;
@@ -80,6 +107,7 @@ int32_t cpl_master_call_count(const cpl_stepper* s) {
 
 cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i) {
   static const char* const kinds[] = {"step", "get", "set", "loop"};
+  if (i < 0 || i >= cpl_master_call_count(s)) return (cpl_master_call){"", 0, -1, 0};
   const cpli_step_op* op = &cpli_as_master(s)->plans[CPLI_PLAN_STEP].ops[i];
   return (cpl_master_call){.kind = kinds[op->kind],
                            .level = op->level,
@@ -97,13 +125,6 @@ static bool find(const char* const* names, size_t n, const char* name, int* out)
   }
   return false;
 }
-
-const char* cpl_master_class_name(cpl_master_class kind) {
-  static const char* const names[] = {"rolls back", "legacy", "predicts"};
-  return names[kind];
-}
-
-static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
 
 bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out) {
   int i;

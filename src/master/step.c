@@ -39,7 +39,7 @@ static cpl_status validate(cpli_master* m, cpli_master_part* p, double t_end) {
     p->accepted = fmax(p->accepted, t_end);
     return CPL_OK;
   }
-  p->stats.rejected++;
+  p->n_rejected++;
   if (p->predicted) return violates(p, t_end, "stopped earlier than it predicted it would");
   bool as_before = m->blind || !waits_for_inputs(m, p);  // it had the same inputs
   if (r->end == CPL_STEP_REFUSED && t_end <= p->accepted && as_before &&
@@ -67,7 +67,7 @@ static cpl_status step_past_start(cpli_master* m, cpli_master_part* p, double t_
     if (here > last) i = 0, last = here;
     bool stands = inside || (event && here <= p->t);
     if (!stands || i == MAX_TRIES) return st;
-    p->stats.updates++;
+    p->n_updates++;
     p->calls++;
     if (p->s->base.can.zero_step) st = p->s->ops->step(p->s, here, here, &p->result);
     if (st < 0 || p->result.end == CPL_STEP_TERMINATE) return st;
@@ -228,7 +228,7 @@ static cpl_status step_level(cpli_master* m, const cpli_step_op* ops, int32_t n,
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < n && st == CPL_OK;) {
     int32_t k = 1;
-    cpl_master_class kind = m->parts[ops[i].part].kind;
+    cpli_master_class kind = m->parts[ops[i].part].kind;
     while (i + k < n && m->parts[ops[i + k].part].kind == kind) k++;
     if (m->reach < t_end) return CPL_RETRY;
     st = step_some(m, ops + i, k, t_end);
@@ -298,7 +298,7 @@ static cpl_status save_all(cpli_master* m) {
 cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   p->stepped = false;
   p->own_t = p->saved_t;
-  p->stats.rollbacks++;
+  p->n_rollbacks++;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
     m->links[i].fresh = true;
     m->links[i].version = m->links[i].saved_version;  // a tick of this step is handed over again
@@ -408,7 +408,7 @@ static cpl_status predict(cpli_master* m, double* target) {
     cpl_status st = p->s->ops->max_step(p->s, &h);
     if (st < 0) return st;
     // otherwise it steps without a prediction
-    p->predicted = p->kind == CPL_CLASS_PREDICTS && !isnan(h);
+    p->predicted = p->kind == CPLI_PREDICTS && !isnan(h);
     if (p->t + h < *target) *target = p->t + h, m->limiter = i;
   }
   if (*target > m->t) return CPL_OK;
@@ -496,12 +496,12 @@ cpl_status cpli_master_ask(cpli_master* m) {
 
 static cpl_status commit(cpli_master* m, double t) {
   m->t = t;
-  m->stats.steps++;
+  m->n_steps++;
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_master_part* p = &m->parts[i];
     if (!p->due) continue;
     p->t = t;
-    p->stats.steps++;
+    p->n_steps++;
     if (p->result.end == CPL_STEP_EVENT) p->pending = m->pending = true;
     if (p->result.end == CPL_STEP_TERMINATE) m->ended = true;
   }
@@ -555,7 +555,7 @@ cpl_status cpli_master_step(cpli_master* m, double wanted) {
     m->reach = target;
     st = cpli_master_walk(m, plan, 0, plan->n_ops, target);
     if (st != CPL_RETRY) break;
-    m->stats.repeated++;
+    m->n_repeated++;
     bool again = false, ends = ends_here(m);
     if (!ends) cut_deeper(m, tries);
     st = check_legacy(m, target);

@@ -121,7 +121,7 @@ static void* put(proxy* p, const void* data, size_t size) {
 
 static cpl_status ask(proxy* p) {
   cpl_context* ctx = p->head.component.ctx;
-  if (cpli_cancelled(ctx) && p->request->op != OP_forget)
+  if (cpli_cancelled(ctx) && p->request->op != OP_forget && p->request->op != OP_inspect)
     return cpli_interrupted(ctx, p->name, p->time);
   if (p->dead)
     return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s cannot be called any more: its process has ended",
@@ -310,6 +310,31 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
   put(p, seed, n_knowns * sizeof *seed);
   put(p, sensitivity, n_unknowns * sizeof *sensitivity);
   return fetch(p, sensitivity, n_unknowns * sizeof *sensitivity);
+}
+
+static const char* text_inside(const proxy* p, const char* text) {
+  return is_inside(p, text, 1) ? text : "";
+}
+
+// Components of one in another process are not reachable from here. Its counters end with it.
+static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  proxy* p = begin((cpl_component*)c, OP_inspect);
+  if (p->dead) return CPL_OK;
+  put(p, &child, sizeof child);
+  put(p, out, sizeof *out);
+  cpl_status st = fetch(p, out, sizeof *out);
+  if (st < 0 || out->n_counters > CPL_MAX_COUNTERS) out->n_counters = 0;
+  p->channel.data[p->channel.size - 1] = '\0';
+  out->kind = text_inside(p, out->kind);
+  out->name = text_inside(p, out->name);
+  out->role = text_inside(p, out->role);
+  for (int32_t i = 0; i < out->n_counters; i++) {
+    out->counters[i].name = text_inside(p, out->counters[i].name);
+    out->counters[i].unit = text_inside(p, out->counters[i].unit);
+  }
+  out->self = NULL;
+  out->component = child < 0 ? (cpl_component*)c : NULL;
+  return st;
 }
 
 static void destroy(cpl_component* c) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "couplet/component.h"
 #include "model/isolated.h"
 
 #define ARG(i, type)   ((type*)r->args[i].data)
@@ -51,6 +52,24 @@ static cpl_status lend_binaries(cpl_component* c, cpli_request* r, char* end) {
     if (values[i].data == NULL) st = too_much(c);
   }
   return st;
+}
+
+static bool keep_text(char** at, const char* end, const char** text) {
+  *text = keep(at, end, *text, strlen(*text) + 1);
+  return *text != NULL;
+}
+
+static cpl_status lend_inspection(cpl_component* c, cpli_request* r, char* end) {
+  cpl_inspection* in = ARG(1, cpl_inspection);
+  char* at = (char*)(in + 1);
+  cpl_status st = cpl_component_inspect(c, *ARG(0, int32_t), in);
+  if (st < 0) return st;
+  bool fits = keep_text(&at, end, &in->kind) && keep_text(&at, end, &in->name) &&
+              keep_text(&at, end, &in->role);
+  for (int32_t i = 0; i < in->n_counters; i++)
+    fits = fits && keep_text(&at, end, &in->counters[i].name) &&
+           keep_text(&at, end, &in->counters[i].unit);
+  return fits ? CPL_OK : too_much(c);
 }
 
 #define X(table, name, invoke)                                                 \

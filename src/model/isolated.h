@@ -62,6 +62,7 @@ typedef struct cpli_wanted_update {
   X(component, directional,                                                                     \
     c->ops->directional(c, ARG(0, uint32_t), COUNT(0, uint32_t), ARG(1, uint32_t),              \
                         COUNT(1, uint32_t), ARG(2, double), ARG(3, double)))                    \
+  X(component, inspect, lend_inspection(c, r, end))                                             \
   X(model, enter_event, MODEL->ops->enter_event(MODEL))                                         \
   X(model, event_update, MODEL->ops->event_update(MODEL, ARG(0, cpl_event_info)))               \
   X(model, enter_continuous, MODEL->ops->enter_continuous(MODEL))                               \

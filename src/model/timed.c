@@ -6,10 +6,11 @@
 #include "model/timed.h"
 
 #include "base/base.h"
+#include "couplet/component.h"
 
 // The tables that replace the component's own. `common` comes first: the rest is found from the
 // component's pointer to its table.
-struct cpli_timed {
+typedef struct timed {
   cpl_component_ops common;
   cpl_model_ops model;
   cpl_stepper_ops stepper;
@@ -18,11 +19,11 @@ struct cpli_timed {
   const cpl_stepper_ops* own_stepper;
   double seconds;
   int64_t calls;
-};
+} timed;
 
-static cpli_timed* of(const cpl_component* c) { return (cpli_timed*)c->ops; }
+static timed* of(const cpl_component* c) { return (timed*)c->ops; }
 
-static cpl_status done(cpli_timed* t, double began, cpl_status st) {
+static cpl_status done(timed* t, double began, cpl_status st) {
   t->seconds += cpli_now() - began;
   t->calls++;
   return st;
@@ -63,34 +64,43 @@ static cpl_status done(cpli_timed* t, double began, cpl_status st) {
     (s, t_end, t_limit, r))                                                    \
   X(set_curve, (cpl_stepper * s, uint32_t ref, const cpl_curve* curve), (s, ref, curve))
 
-#define X(name, parameters, arguments)                            \
-  static cpl_status timed_##name parameters {                     \
-    cpli_timed* timed = of(c);                                    \
-    const double began = cpli_now();                              \
-    return done(timed, began, timed->own_common->name arguments); \
+#define X(name, parameters, arguments)                        \
+  static cpl_status timed_##name parameters {                 \
+    timed* own = of(c);                                       \
+    const double began = cpli_now();                          \
+    return done(own, began, own->own_common->name arguments); \
   }
 COMMON_LIST(X)
 #undef X
-#define X(name, parameters, arguments)                           \
-  static cpl_status timed_##name parameters {                    \
-    cpli_timed* timed = of(&m->base);                            \
-    const double began = cpli_now();                             \
-    return done(timed, began, timed->own_model->name arguments); \
+#define X(name, parameters, arguments)                       \
+  static cpl_status timed_##name parameters {                \
+    timed* own = of(&m->base);                               \
+    const double began = cpli_now();                         \
+    return done(own, began, own->own_model->name arguments); \
   }
 MODEL_LIST(X)
 #undef X
-#define X(name, parameters, arguments)                             \
-  static cpl_status timed_##name parameters {                      \
-    cpli_timed* timed = of(&s->base);                              \
-    const double began = cpli_now();                               \
-    return done(timed, began, timed->own_stepper->name arguments); \
+#define X(name, parameters, arguments)                         \
+  static cpl_status timed_##name parameters {                  \
+    timed* own = of(&s->base);                                 \
+    const double began = cpli_now();                           \
+    return done(own, began, own->own_stepper->name arguments); \
   }
 STEPPER_LIST(X)
 #undef X
 
+static cpl_status timed_inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  const timed* t = of(c);
+  cpl_status st = t->own_common->inspect != NULL ? t->own_common->inspect(c, child, out) : CPL_OK;
+  if (st < 0 || child >= 0) return st;
+  cpl_inspection_add(out, (cpl_counter){"in_calls_s", "s", t->seconds, false});
+  cpl_inspection_add(out, (cpl_counter){"calls", "", (double)t->calls, false});
+  return st;
+}
+
 static void timed_destroy(cpl_component* c) {
   if (c == NULL) return;
-  cpli_timed* t = of(c);
+  timed* t = of(c);
   cpl_context* ctx = c->ctx;
   c->ops = t->own_common;
   if (t->own_model != NULL) ((cpl_model*)c)->ops = t->own_model;
@@ -100,12 +110,13 @@ static void timed_destroy(cpl_component* c) {
 }
 
 // Operations that the component does not have remain unavailable.
-static cpli_timed* time_common(cpl_component* c) {
-  cpli_timed* t = cpli_alloc(c->ctx, 1, sizeof *t);
+static timed* time_common(cpl_component* c) {
+  timed* t = cpli_alloc(c->ctx, 1, sizeof *t);
   if (t == NULL) return NULL;
   t->own_common = c->ops;
   t->common = *c->ops;
   t->common.destroy = timed_destroy;
+  t->common.inspect = timed_inspect;
 #define X(name, parameters, arguments) \
   if (t->common.name != NULL) t->common.name = timed_##name;
   COMMON_LIST(X)
@@ -114,8 +125,8 @@ static cpli_timed* time_common(cpl_component* c) {
   return t;
 }
 
-cpl_status cpli_time_model(cpl_model* m, cpli_timed** out) {
-  cpli_timed* t = *out = time_common(&m->base);
+cpl_status cpli_time_model(cpl_model* m) {
+  timed* t = time_common(&m->base);
   if (t == NULL) return cpli_nomem(m->base.ctx);
   t->own_model = m->ops;
   t->model = *m->ops;
@@ -127,8 +138,8 @@ cpl_status cpli_time_model(cpl_model* m, cpli_timed** out) {
   return CPL_OK;
 }
 
-cpl_status cpli_time_stepper(cpl_stepper* s, cpli_timed** out) {
-  cpli_timed* t = *out = time_common(&s->base);
+cpl_status cpli_time_stepper(cpl_stepper* s) {
+  timed* t = time_common(&s->base);
   if (t == NULL) return cpli_nomem(s->base.ctx);
   t->own_stepper = s->ops;
   t->stepper = *s->ops;
@@ -139,7 +150,3 @@ cpl_status cpli_time_stepper(cpl_stepper* s, cpli_timed** out) {
   s->ops = &t->stepper;
   return CPL_OK;
 }
-
-double cpli_timed_seconds(const cpli_timed* t) { return t->seconds; }
-
-int64_t cpli_timed_calls(const cpli_timed* t) { return t->calls; }

@@ -4,9 +4,8 @@
 // The composer "modes": one of several steppers, or models, is active at a time.
 #include <math.h>
 
+#include "model/inspect.h"
 #include "modes/modes.h"
-#include "solver/independent.h"
-#include "solver/integrate.h"
 
 static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
 
@@ -327,13 +326,28 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, m);
 }
 
+// The counters of all solvers of all modes together, and of the switches.
+static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  const cpli_modes* m = (const cpli_modes*)c;
+  out->n_children = m->n_modes;
+  if (child >= 0) {
+    cpli_inspection_child(out, m->modes[child].c);
+    return CPL_OK;
+  }
+  cpl_inspection_add(out, (cpl_counter){"switches", "", (double)m->switches, false});
+  cpl_inspection_add(out, (cpl_counter){"in_switches_s", "s", m->in_switches_s, false});
+  cpl_inspection_add(out, (cpl_counter){"in_mapping_s", "s", m->in_mapping_s, false});
+  for (int32_t k = 0; k < m->n_modes; k++) cpli_inspection_sum(out, m->modes[k].c);
+  return CPL_OK;
+}
+
 //------------------------------------ create ------------------------------------
 
 #define COMMON_OPS                                                                      \
   .kind = "modes", .destroy = destroy, .setup = setup, .enter_init = enter_init,        \
   .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
   .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string
+  .get_string = get_string, .set_string = set_string, .inspect = inspect
 static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS},  // rolls back or not
     {COMMON_OPS, .save = cpli_modes_save, .restore = cpli_modes_restore,
@@ -503,36 +517,4 @@ cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_stepper** o
 
 cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model** out) {
   return cpli_modes_create_model(ctx, def, NULL, out);
-}
-
-//------------------------------------ counters ------------------------------------
-
-// Sums the counters of independent steppers.
-static bool sum_stats(const cpl_stepper* s, cpl_modes_stats* out) {
-  *out = (cpl_modes_stats){0};
-  if (cpl_integrate_stats(s) != NULL) return false;
-  for (int32_t i = 0; i < cpli_independent_count(s); i++) {
-    cpl_modes_stats one;
-    const cpl_stepper* part = cpli_independent_at(s, i);
-    const cpl_solver_stats* solver = cpl_integrate_stats(part);
-    if (!cpl_modes_get_stats(part, &one))
-      one = (cpl_modes_stats){.solver = solver != NULL ? *solver : (cpl_solver_stats){0}};
-    out->switches += one.switches;
-    out->in_switches_s += one.in_switches_s;
-    out->in_mapping_s += one.in_mapping_s;
-    cpli_stats_add(&out->solver, &one.solver);
-  }
-  return cpli_independent_count(s) > 0;
-}
-
-bool cpl_modes_get_stats(const cpl_stepper* s, cpl_modes_stats* out) {
-  if (s->base.ops != &component_ops[0] && s->base.ops != &component_ops[1])
-    return sum_stats(s, out);
-  const cpli_modes* m = (const cpli_modes*)s;
-  *out = m->stats;
-  for (int32_t k = 0; k < m->n_modes; k++) {
-    const cpl_solver_stats* one = cpl_integrate_stats(m->modes[k].s);
-    if (one != NULL) cpli_stats_add(&out->solver, one);
-  }
-  return true;
 }

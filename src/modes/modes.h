@@ -160,7 +160,9 @@ typedef struct cpli_modes {
   bool wants_stop;  // a model: it requested a stop at the end of a step
   int32_t* trail;   // modes entered since time last advanced
   int32_t n_trail;
-  cpl_modes_stats stats;
+  int64_t switches;
+  double in_switches_s;  // time spent in them
+  double in_mapping_s;   // of which: reading, computing and setting values
 } cpli_modes;
 
 enum { CPLI_TRAIL = 100 };  // max switches at one time

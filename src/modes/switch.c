@@ -175,7 +175,7 @@ cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
   if (st >= 0) st = set_starts(c, &mode->starts);
   if (st >= 0) st = set_parameters(m, c);
   if (st >= 0 && from != NULL) st = set_mapped(from, c);
-  m->stats.in_mapping_s += cpli_now() - since;
+  m->in_mapping_s += cpli_now() - since;
   cpl_setup setup = m->setup;
   setup.start_time = m->t;
   if (st >= 0) st = c->ops->setup(c, &setup);
@@ -314,11 +314,11 @@ cpl_status cpli_modes_follow_transition(cpli_modes* m, cpli_transition* t) {
   cpl_status st = cpli_modes_watch(m, t);
   if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) st = observe(m, m->before);
   if (st >= 0) st = compute(m, t);
-  m->stats.in_mapping_s += cpli_now() - since;
+  m->in_mapping_s += cpli_now() - since;
   m->active = t->def.to;
   if (st >= 0) st = cpli_modes_setup(m, t);
-  m->stats.switches++;
-  m->stats.in_switches_s += cpli_now() - since;
+  m->switches++;
+  m->in_switches_s += cpli_now() - since;
   return failed(m, st);
 }
 
@@ -326,7 +326,7 @@ cpl_status cpli_modes_arrive(cpli_modes* m, cpli_transition* t) {
   double since = cpli_now();
   cpl_status st = cpli_modes_begin(m, t);
   if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) log_jumps(m, m->left);
-  m->stats.in_switches_s += cpli_now() - since;
+  m->in_switches_s += cpli_now() - since;
   return failed(m, st);
 }
 

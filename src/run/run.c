@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-#include "couplet/modes.h"
+#include "couplet/component.h"
 #include "master/master.h"
 #include "model/start.h"
+#include "solver/integrate.h"
 
 enum { MAX_EVENTS_AT_TIME = 1000 };  // events at one time
 
@@ -350,19 +351,23 @@ cpl_status cpli_run_update(run* r) {
   return st < 0 ? st : record(r);
 }
 
+// 0: there is none of this name.
+static double counter(const cpl_inspection* in, const char* name) {
+  double value = cpl_inspection_counter(in, name);
+  return isnan(value) ? 0 : value;
+}
+
 cpl_status cpli_run_finish(run* r, cpl_status st) {
   cpl_stepper* s = r->s;
   cpl_status written = cpli_recorder_finish(&r->recorder);
   if (st >= 0) st = written;
   if (st >= 0) st = s->base.ops->terminate(&s->base);
-  const cpl_solver_stats* solver = cpl_integrate_stats(s);
-  cpl_modes_stats modes;
-  if (solver != NULL) r->stats.solver = *solver;
-  else if (cpl_modes_get_stats(s, &modes)) {
-    r->stats.solver = modes.solver;
-    r->stats.switches = modes.switches;
-    r->stats.in_switches_s = modes.in_switches_s;
-    r->stats.in_mapping_s = modes.in_mapping_s;
+  cpl_inspection in;
+  if (cpl_component_inspect(&s->base, -1, &in) >= 0) {
+    cpli_solver_stats_read(&in, &r->stats.solver);
+    r->stats.switches = (int64_t)counter(&in, "switches");
+    r->stats.in_switches_s = counter(&in, "in_switches_s");
+    r->stats.in_mapping_s = counter(&in, "in_mapping_s");
   }
   r->stats.reached = r->t;
   r->stats.terminated = r->ended;

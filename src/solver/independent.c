@@ -16,7 +16,7 @@
 #include <math.h>
 
 #include "base/heap.h"
-#include "couplet/component.h"
+#include "model/inspect.h"
 #include "solver/cached.h"
 #include "solver/integrate.h"
 
@@ -55,7 +55,6 @@ typedef struct independent {
   bool moved;    // a member has new curves
   bool again;    // the event continues: a member requests another update
   int32_t stop;  // the stop number of the member that ended the run
-  cpl_solver_stats sum;
 } independent;
 
 static independent* self_of(cpl_component* c) { return (independent*)c; }
@@ -477,8 +476,20 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
 
 //------------------------------------ create ------------------------------------
 
+// The counters of all members together.
+static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  const independent* b = (const independent*)c;
+  out->self = (void*)b;
+  out->n_children = b->n;
+  if (child >= 0) cpli_inspection_child(out, &b->members[child].s->base);
+  for (int32_t i = 0; i < b->n && child < 0; i++) cpli_inspection_sum(out, &b->members[i].s->base);
+  return CPL_OK;
+}
+
+static const char kinds[2][12] = {"independent", "integrate"};  // [is a split model]
+
 // The capabilities and operations that all members have.
-static void find_capabilities(independent* b, const char* kind) {
+static void find_capabilities(independent* b) {
   cpl_capabilities can = {.variable_step = true,
                           .save_restore = b->n_coarse == 0,
                           .zero_step = true,
@@ -502,7 +513,7 @@ static void find_capabilities(independent* b, const char* kind) {
     kinks = kinks && s->ops->next_break != NULL;
   }
   b->base.base.can = can;
-  b->component_ops = (cpl_component_ops){.kind = kind,
+  b->component_ops = (cpl_component_ops){.kind = kinds[b->whole != NULL],
                                          .destroy = destroy,
                                          .setup = setup,
                                          .enter_init = enter_init,
@@ -510,6 +521,7 @@ static void find_capabilities(independent* b, const char* kind) {
                                          .terminate = terminate,
                                          .reset = reset,
                                          CPLI_VALUE_OPS,
+                                         .inspect = inspect,
                                          .save = can.save_restore ? save : NULL,
                                          .restore = can.save_restore ? restore : NULL,
                                          .forget = can.save_restore ? forget : NULL};
@@ -550,7 +562,7 @@ static cpl_status fill(independent* b, const cpli_independent_def* def) {
   b->restart = def->restart;
   if (def->desc != NULL) b->desc = cpli_shared_desc_retain(def->desc);
   const cpl_description* desc = def->desc != NULL ? &def->desc->desc : def->whole->base.desc;
-  find_capabilities(b, def->kind);
+  find_capabilities(b);
   b->base.base.ops = &b->component_ops;
   b->base.base.desc = desc;
   b->base.base.name = b->name;
@@ -581,31 +593,7 @@ cpl_status cpli_independent(cpl_context* ctx, const cpli_independent_def* def, c
   return st;
 }
 
-//------------------------------------ inspection ------------------------------------
-
-static const independent* as_independent(const cpl_stepper* s) {
-  return s->ops->step == step ? (const independent*)s : NULL;
-}
-
-int32_t cpli_independent_count(const cpl_stepper* s) {
-  const independent* b = as_independent(s);
-  return b != NULL ? b->n : 0;
-}
-
-const cpl_stepper* cpli_independent_at(const cpl_stepper* s, int32_t i) {
-  return as_independent(s)->members[i].s;
-}
-
-const cpl_solver_stats* cpli_independent_stats(const cpl_stepper* s) {
-  independent* b = (independent*)as_independent(s);
-  if (b == NULL || b->whole == NULL) return NULL;
-  b->sum = (cpl_solver_stats){0};
-  for (int32_t i = 0; i < b->n; i++) cpli_stats_add(&b->sum, cpl_integrate_stats(b->members[i].s));
-  b->sum.groups = b->n;
-  return &b->sum;
-}
-
-const cpl_stepper* cpli_independent_coarse(const cpl_stepper* s) {
-  const independent* b = as_independent(s);
-  return b != NULL && b->n_coarse > 0 ? b->members[b->coarse[0]].s : NULL;
+const cpl_component* cpli_independent_coarse(const cpl_component* c) {
+  const independent* b = cpli_component_self(c, kinds[0]);
+  return b != NULL && b->n_coarse > 0 ? &b->members[b->coarse[0]].s->base : NULL;
 }

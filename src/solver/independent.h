@@ -11,7 +11,6 @@
 
 typedef struct cpli_independent_def {
   const char* name;
-  const char* kind;  // static
   cpl_stepper* const* steppers;
   int32_t n;
   cpli_shared_desc* desc;   // Nullable: the description of `whole`
@@ -28,12 +27,6 @@ typedef struct cpli_independent_def {
 /// fails.
 cpl_status cpli_independent(cpl_context* ctx, const cpli_independent_def* def, cpl_stepper** out);
 
-/// The first stepper that cannot work ahead; NULL: there is none, or `s` is another kind of
-/// stepper.
-const cpl_stepper* cpli_independent_coarse(const cpl_stepper* s);
-
-/// The steppers; count 0: `s` is another kind of stepper.
-int32_t cpli_independent_count(const cpl_stepper* s);
-const cpl_stepper* cpli_independent_at(const cpl_stepper* s, int32_t i);
-/// The sum over the subsystems of a model. NULL: `s` is made of something else.
-const cpl_solver_stats* cpli_independent_stats(const cpl_stepper* s);
+/// The first stepper that cannot work ahead; NULL: there is none, or `c` is another kind of
+/// component.
+const cpl_component* cpli_independent_coarse(const cpl_component* c);

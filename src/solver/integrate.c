@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "model/input_curve.h"
+#include "model/inspect.h"
 #include "model/router.h"
 #include "solver/independent.h"
 #include "solver/integrated.h"
@@ -453,11 +454,20 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, s);
 }
 
+static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  const cpli_integrate* s = (const cpli_integrate*)c;
+  out->n_children = 1;
+  if (child >= 0) cpli_inspection_child(out, &s->m->base);
+  else cpli_solver_inspect(&s->stats, out);
+  return CPL_OK;
+}
+
 //------------------------------------ create ------------------------------------
 
 #define COMMON_OPS                                                                   \
   .kind = "integrate", .destroy = destroy, .setup = setup, .enter_init = enter_init, \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS,    \
+  .inspect = inspect
 #define ROLLBACK_OPS \
   .save = cpli_integrate_save, .restore = cpli_integrate_restore, .forget = cpli_integrate_forget
 
@@ -608,7 +618,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
 // A requested form that does not apply. A system may have no loops, which the same form covers.
 static cpl_status check_form(cpl_stepper** s, bool is_system) {
   cpl_component* c = &(*s)->base;
-  if (cpl_integrate_stats(*s)->algebraics > 0) return CPL_OK;
+  if (cpl_component_counter(c, "algebraic_variables") > 0) return CPL_OK;
   if (is_system) {
     cpl_log(c->ctx, CPL_LOG_WARNING, c->name,
             "there are neither algebraic variables nor loops: the system is integrated as an ODE");
@@ -634,8 +644,4 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_steppe
   st = subsystems.n > 1 ? cpli_integrate_subsystems(model, &subsystems, def, out)
                         : cpli_integrate_one(model, def, out);
   return st < 0 || def->form != CPL_FORM_DAE ? st : check_form(out, is_system);
-}
-
-const cpl_solver_stats* cpl_integrate_stats(const cpl_stepper* s) {
-  return s->ops == &stepper_ops ? &((const cpli_integrate*)s)->stats : cpli_independent_stats(s);
 }

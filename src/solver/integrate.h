@@ -19,5 +19,6 @@ cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes
 /// The model's snapshot inside one of the stepper.
 cpl_snapshot* cpli_integrate_model_snapshot(const cpl_snapshot* snapshot);
 
-/// The sum of the statistics of several steppers.
-void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from);
+/// Statistics as counters, and back; counters that are not there leave their member unchanged.
+void cpli_solver_inspect(const cpl_solver_stats* stats, cpl_inspection* out);
+void cpli_solver_stats_read(const cpl_inspection* in, cpl_solver_stats* stats);

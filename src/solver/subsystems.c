@@ -4,8 +4,6 @@
 // A model that consists of subsystems, which do not influence each other: each gets its own stepper
 // with its own solver, and independent.c makes them one stepper. Only the subsystem with an event
 // has to stop there, and only its solver restarts.
-#include <math.h>
-
 #include "couplet/component.h"
 #include "solver/independent.h"
 #include "solver/integrated.h"
@@ -23,7 +21,6 @@ cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* spl
     st = cpli_independent(
         ctx,
         &(cpli_independent_def){.name = whole->base.name,
-                                .kind = "integrate",
                                 .steppers = steppers,
                                 .n = split->n,
                                 .whole = whole,
@@ -37,27 +34,4 @@ cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* spl
   }
   cpli_free(ctx, steppers);
   return st;
-}
-
-void cpli_stats_add(cpl_solver_stats* to, const cpl_solver_stats* from) {
-  to->steps += from->steps;
-  to->rejected += from->rejected;
-  to->rhs_evals += from->rhs_evals;
-  to->jac_evals += from->jac_evals;
-  to->newton_iters += from->newton_iters;
-  to->indicator_evals += from->indicator_evals;
-  to->state_events += from->state_events;
-  to->time_events += from->time_events;
-  to->step_events += from->step_events;
-  to->restarts += from->restarts;
-  to->switches += from->switches;
-  to->structures += from->structures;
-  to->linear_iters += from->linear_iters;
-  to->products += from->products;
-  to->projections += from->projections;
-  to->largest_projection = fmax(to->largest_projection, from->largest_projection);
-  to->largest_residual = fmax(to->largest_residual, from->largest_residual);
-  to->algebraics += from->algebraics;
-  to->groups += from->groups;
-  to->in_models_s += from->in_models_s;
 }

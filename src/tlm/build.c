@@ -181,7 +181,7 @@ static cpl_status take_model(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tra
   cpl_model* model = from->model;
   cpl_solver_def solver = from->solver;
   cpl_status st = CPL_OK;
-  if (def->join != NULL) cpli_join_solver(def->join, m->parts[i].stats.name, &solver);
+  if (def->join != NULL) cpli_join_solver(def->join, m->parts[i].name, &solver);
   m->parts[i].solver = solver;
   solver.one_solver = true;
   choose_step(&solver, shortest_delay(def, i));
@@ -206,9 +206,9 @@ static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tran
   p->substeps = from->substeps > 0 ? from->substeps : 2;
   p->hold = from->hold;
   p->h = 0.5 * shortest_delay(def, i);
-  p->stats.name = cpli_arena_strdup(&m->arena, name);
+  p->name = cpli_arena_strdup(&m->arena, name);
   t->from = from->model != NULL ? from->model->base.desc : from->stepper->base.desc;
-  if (p->stats.name == NULL) {
+  if (p->name == NULL) {
     if (p->is_model) from->model->base.ops->destroy(&from->model->base);
     else from->stepper->base.ops->destroy(&from->stepper->base);
     return cpli_nomem(m->base.base.ctx);
@@ -217,7 +217,7 @@ static cpl_status take_part(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tran
   p->s = p->inner = from->stepper;
   if (p->hold == CPL_TLM_HOLD_LINEAR &&
       (p->s->ops->set_curve == NULL || p->s->base.can.input_derivatives < 1)) {
-    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, p->stats.name,
+    cpl_log(m->base.base.ctx, CPL_LOG_WARNING, p->name,
             "it takes no input derivatives: forces are constant over each step, at their value in "
             "its middle");
     p->hold = CPL_TLM_HOLD_MIDDLE;
@@ -369,7 +369,6 @@ static cpl_status take_ends(cpli_tlm* m, const cpl_tlm_def* def, const translati
       st = take_end(m, def, l, i % 2 == 0, &t[part], &m->ends[m->n_ends++]);
     }
     m->parts[part].n_ends = m->n_ends - m->parts[part].first_end;
-    m->parts[part].stats.step = m->parts[part].h;
   }
   for (int32_t i = 0; i < 2 * def->n_lines && st >= 0; i++) m->ends[slot[i]].peer = slot[i ^ 1];
   cpli_free(ctx, slot);
@@ -404,7 +403,7 @@ static cpl_status describe(cpli_tlm* m, const cpl_tlm_def* def, const translatio
   cpl_status st = parts == NULL || links == NULL ? cpli_nomem(ctx) : CPL_OK;
   int32_t n = 0;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
-    parts[i] = (cpli_merge_part){m->parts[i].stats.name, m->parts[i].s->base.desc,
+    parts[i] = (cpli_merge_part){m->parts[i].name, m->parts[i].s->base.desc,
                                  t[i].prefix != NULL || def->parts[i].plain_names};
   for (int32_t i = 0; i < m->n_ends && st >= 0; i++) {
     const cpli_tlm_end* e = &m->ends[i];

@@ -57,7 +57,7 @@ uint64_t cpli_tlm_fingerprint(const cpli_tlm* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpli_tlm_part* p = &m->parts[i];
     const cpl_description* d = p->s->base.desc;
-    add_text(&h, p->stats.name);
+    add_text(&h, p->name);
     add_number(&h, p->is_model);
     add_number(&h, p->substeps);
     add_number(&h, p->hold);

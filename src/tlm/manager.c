@@ -20,9 +20,7 @@ cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
 }
 
 static cpl_context* ctx_of(const cpli_remote* r) { return r->m->base.base.ctx; }
-static const char* name_of(const cpli_remote* r, int32_t part) {
-  return r->m->parts[part].stats.name;
-}
+static const char* name_of(const cpli_remote* r, int32_t part) { return r->m->parts[part].name; }
 
 //------------------------------------ sending ------------------------------------
 
@@ -126,9 +124,8 @@ cpl_status cpli_remote_fail(cpli_remote* r, cpl_status st, int32_t part, const c
 static cpl_status blame(cpli_remote* r, int32_t part, const char* what) {
   const cpli_tlm_part* p = &r->m->parts[part];
   if (!r->m->running)
-    return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: before the start: %s", p->stats.name,
-                            what);
-  return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: at t=%.12g: %s", p->stats.name, p->t, what);
+    return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: before the start: %s", p->name, what);
+  return cpli_remote_fail(r, CPL_ERR_MODEL, part, "%s: at t=%.12g: %s", p->name, p->t, what);
 }
 
 //------------------------------------ joining ------------------------------------

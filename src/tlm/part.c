@@ -227,7 +227,7 @@ cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p) {
 static cpl_status update(cpli_tlm_part* p) {
   cpl_step_result r = {0};
   cpl_status st = p->inner->ops->step(p->inner, p->t, p->t, &r);
-  p->stats.events++;
+  p->n_events++;
   p->ended = p->ended || (st >= 0 && r.end == CPL_STEP_TERMINATE);
   p->dirty = st >= 0 && r.end == CPL_STEP_EVENT;  // another event at the same time
   return st;
@@ -314,7 +314,7 @@ static cpl_status step_to(cpli_tlm_part* p, double to) {
     stuck = r.time > p->t ? 0 : stuck + 1;
     if (r.end == CPL_STEP_REFUSED || stuck > 100)
       return cpl_fail(p->inner->base.ctx, CPL_ERR_MODEL, "it does not advance to t=%.12g", to);
-    p->stats.events += r.end == CPL_STEP_EVENT;
+    p->n_events += r.end == CPL_STEP_EVENT;
     p->ended = r.end == CPL_STEP_TERMINATE;
     p->t = r.end == CPL_STEP_DONE ? to : r.time;
   }
@@ -402,7 +402,7 @@ cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until) {
   cpl_step_result r;
   cpl_status st =
       p->out_of_process ? p->s->ops->step(p->s, until, until, &r) : cpli_part_work(m, p, until);
-  if (st < 0) cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
+  if (st < 0) cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->name, p->t);
   return st;
 }
 
@@ -457,8 +457,8 @@ cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p) {
     if (st >= 0) st = cpli_watch_wave(m, e, p->end);
   }
   if (st < 0 && !p->out_of_process)
-    cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->stats.name, p->t);
-  p->stats.pieces++;
+    cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->name, p->t);
+  p->n_pieces++;
   p->restarted = false;
   p->published = p->end;
   return st;

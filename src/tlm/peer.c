@@ -320,7 +320,7 @@ cpl_status cpl_tlm_join_run(cpl_tlm_join* j, cpl_stepper* s) {
   j->m = cpli_tlm_of(s);
   if (j->m == NULL)
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no tlm lines", s->base.name);
-  if (j->part >= j->m->n_parts || strcmp(j->m->parts[j->part].stats.name, j->file.part) != 0)
+  if (j->part >= j->m->n_parts || strcmp(j->m->parts[j->part].name, j->file.part) != 0)
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no sub-model %s as number %d",
                     s->base.name, j->file.part, (int)j->part + 1);
   cpl_status st = get_ready(j);

@@ -163,7 +163,7 @@ static cpl_status interrupted(const cpli_tlm* m) {
 
 static int64_t count_intervals(const cpli_tlm* m) {
   int64_t n = 0;
-  for (int32_t i = 0; i < m->n_parts; i++) n += m->parts[i].stats.pieces;
+  for (int32_t i = 0; i < m->n_parts; i++) n += m->parts[i].n_pieces;
   return n;
 }
 

@@ -213,7 +213,7 @@ static cpl_status part_from(cpli_tlm* m, int32_t i) {
   def.call_timeout = m->def.call_timeout;
   made* one = cpli_alloc(ctx, 1, sizeof *one);
   if (one == NULL) return cpli_nomem(ctx);
-  one->base = (cpl_source){.ops = &ops, .desc = p->s->base.desc, .ctx = ctx, .path = p->stats.name};
+  one->base = (cpl_source){.ops = &ops, .desc = p->s->base.desc, .ctx = ctx, .path = p->name};
   one->m = m;
   one->part = i;
   cpl_status st = cpl_isolate(&one->base, &def, &m->sources[i]);
@@ -224,7 +224,7 @@ static cpl_status part_from(cpli_tlm* m, int32_t i) {
   one->s = p->s;
   p->s = NULL;
   p->out_of_process = true;
-  return m->sources[i]->ops->make_stepper(m->sources[i], p->stats.name, &p->s);
+  return m->sources[i]->ops->make_stepper(m->sources[i], p->name, &p->s);
 }
 
 cpl_status cpli_tlm_start_processes(cpli_tlm* m) {

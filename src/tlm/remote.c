@@ -19,7 +19,7 @@ static cpl_status ask(cpli_tlm_member* b) {
 static cpl_status finished(cpli_tlm_member* b) {
   if (cpli_all_read(in_of(b))) return CPL_OK;
   return cpli_remote_fail(b->remote, CPL_ERR_MODEL, b->part, "%s: its reply is invalid",
-                          b->remote->m->parts[b->part].stats.name);
+                          b->remote->m->parts[b->part].name);
 }
 
 static cpl_status simple(cpl_component* c, cpli_tlm_call call) {
@@ -338,8 +338,8 @@ static cpl_status read_run(cpli_tlm_member* b) {
   cpli_tlm_part* p = &b->remote->m->parts[b->part];
   p->t = cpli_get_finite(in);
   p->ended = cpli_get_u8(in) == 1;
-  p->stats.pieces = (int64_t)cpli_get_u64(in);
-  p->stats.events = (int64_t)cpli_get_u64(in);
+  p->n_pieces = (int64_t)cpli_get_u64(in);
+  p->n_events = (int64_t)cpli_get_u64(in);
   for (size_t i = 0; i < b->n_wanted; i++) {
     if (b->wanted[i].type == CPL_REAL) b->wanted[i].value.real = cpli_get_real(in);
     else b->wanted[i].value.integer = (int64_t)cpli_get_u64(in);

@@ -368,8 +368,8 @@ static cpl_status do_run(cpl_tlm_join* j) {
   j->m->t = until;
   cpli_put_real(&j->body, p->t);
   cpli_put_u8(&j->body, p->ended);
-  cpli_put_u64(&j->body, (uint64_t)p->stats.pieces);
-  cpli_put_u64(&j->body, (uint64_t)p->stats.events);
+  cpli_put_u64(&j->body, (uint64_t)p->n_pieces);
+  cpli_put_u64(&j->body, (uint64_t)p->n_events);
   st = put_wanted(j);
   for (int32_t i = 0; i < p->n_ends && observed && st >= 0; i++)
     st = put_observation(j, &j->m->ends[p->first_end + i]);

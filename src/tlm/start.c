@@ -225,7 +225,7 @@ cpl_status cpli_tlm_start(cpli_tlm* m) {
     p->open = p->dirty = p->ended = p->busy = false;
     p->restarted = true;
     p->st = CPL_OK;
-    p->stats.pieces = p->stats.events = 0;
+    p->n_pieces = p->n_events = 0;
   }
   cpli_processes_start(m);
   return st;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "couplet/aggregate.h"
+#include "model/inspect.h"
 #include "tlm/build.h"
 #include "tlm/remote.h"
 #include "tlm/saved.h"
@@ -143,9 +144,28 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
   return st;
 }
 
-#define COMMON_OPS                                                             \
-  .kind = "tlm", .destroy = destroy, .setup = setup, .enter_init = enter_init, \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS
+static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  const cpli_tlm* m = (const cpli_tlm*)c;
+  if (child < 0) {
+    out->self = (void*)m;
+    out->n_children = m->n_parts;
+    return CPL_OK;
+  }
+  const cpli_tlm_part* p = &m->parts[child];
+  cpli_inspection_child(out, &p->s->base);
+  out->name = p->name;
+  cpl_inspection_add(out, (cpl_counter){"longest_step", "s", p->h, true});
+  cpl_inspection_add(out, (cpl_counter){"pieces", "", (double)p->n_pieces, false});
+  cpl_inspection_add(out, (cpl_counter){"events", "", (double)p->n_events, false});
+  return CPL_OK;
+}
+
+static const char own_kind[] = "tlm";
+
+#define COMMON_OPS                                                                \
+  .kind = own_kind, .destroy = destroy, .setup = setup, .enter_init = enter_init, \
+  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS, \
+  .inspect = inspect
 
 static const cpl_component_ops component_ops[2] = {
     // [rolls back]
@@ -217,19 +237,4 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
   return st;
 }
 
-//------------------------------------ inspection ------------------------------------
-
-static const cpli_tlm* as_tlm(const cpl_stepper* s) {
-  return s->ops == &stepper_ops ? (const cpli_tlm*)s : NULL;
-}
-
-cpli_tlm* cpli_tlm_of(cpl_stepper* s) { return s->ops == &stepper_ops ? (cpli_tlm*)s : NULL; }
-
-int32_t cpl_tlm_count(const cpl_stepper* s) {
-  const cpli_tlm* m = as_tlm(s);
-  return m != NULL ? m->n_parts : 0;
-}
-
-cpl_tlm_part_stats cpl_tlm_part_stats_at(const cpl_stepper* s, int32_t i) {
-  return as_tlm(s)->parts[i].stats;
-}
+cpli_tlm* cpli_tlm_of(cpl_stepper* s) { return cpli_component_self(&s->base, own_kind); }

@@ -131,7 +131,9 @@ typedef struct cpli_tlm_part {
   bool ended;                 // it requested to stop
   bool busy;                  // a thread steps it
   cpl_status st;
-  cpl_tlm_part_stats stats;
+  const char* name;
+  int64_t n_pieces;  // wave segments sent
+  int64_t n_events;  // updates, its own and those where a wave jumped
 } cpli_tlm_part;
 
 typedef struct cpli_tlm {

@@ -97,8 +97,8 @@ cpl_status cpli_watch_wave(cpli_tlm* m, cpli_tlm_end* e, double t) {
                     "the solution runs away: the waves from %s to %s oscillate with an amplitude "
                     "that grows from one round trip on the line to the next, by %.3g, after at "
                     "most %.3g before; smaller steps or another solver in %s or %s help",
-                    e->name, other->name, e->swings[k].width_before, e->swings[k].calm,
-                    here->stats.name, there->stats.name);
+                    e->name, other->name, e->swings[k].width_before, e->swings[k].calm, here->name,
+                    there->name);
   }
   return CPL_OK;
 }

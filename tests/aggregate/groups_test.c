@@ -3,6 +3,7 @@
 //
 // Models without a path between them: each group has a solver of its own, and nobody can tell from
 // the results.
+#include "couplet/component.h"
 #include "models.h"
 
 static cpl_context* ctx;
@@ -266,17 +267,17 @@ static void a_set_disturbs_its_own_group_only(void** state) {
   cpl_stepper* s = r->stepper;
   begin_by_hand(s);
   step_to(s, 1);
-  int64_t restarts = cpl_integrate_stats(s)->restarts;
+  int64_t restarts = (int64_t)cpl_component_counter(&s->base, "restarts");
   uint32_t u = ref_of(s, "r.u"), w = ref_of(s, "w");
   CHECK_OK(ctx, s->base.ops->set_real(&s->base, &u, 1, &(double){4}));
   CHECK_NEAR(value_of(s, "r.y"), 2 * 4 + 5, 1e-12);  // outputs follow at once
   step_to(s, 2);
-  CHECK_INT(cpl_integrate_stats(s)->restarts, restarts + 1);
+  CHECK_INT(cpl_component_counter(&s->base, "restarts"), restarts + 1);
   CHECK_NEAR(value_of(s, "r.x"), 9, 1e-8);
   CHECK_NEAR(value_of(s, "p.x"), 6, 1e-8);
   CHECK_OK(ctx, s->base.ops->set_real(&s->base, &w, 1, &(double){0}));
   step_to(s, 3);
-  CHECK_INT(cpl_integrate_stats(s)->restarts, restarts + 3);  // p and q use it
+  CHECK_INT(cpl_component_counter(&s->base, "restarts"), restarts + 3);  // p and q use it
   CHECK_NEAR(value_of(s, "r.x"), 13, 1e-8);
   CHECK_NEAR(value_of(s, "p.x"), 6, 1e-8);
   CHECK_NEAR(value_of(s, "q.x"), 6, 1e-8);
@@ -326,7 +327,7 @@ static int32_t groups_of(bench* b) {
   cpl_solver_def def = cpl_default_solver_def();
   cpl_stepper* s = NULL;
   CHECK_OK(ctx, cpl_integrate(m, &def, &s));
-  CHECK_INT(cpl_integrate_stats(s)->groups, n);  // what is shown is what is done
+  CHECK_INT(cpl_component_counter(&s->base, "groups"), n);  // what is shown is what is done
   s->base.ops->destroy(&s->base);
   return n;
 }

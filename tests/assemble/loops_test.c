@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "couplet/component.h"
 #include "models.h"
 
 static cpl_context* ctx;
@@ -76,8 +77,7 @@ static cpl_status run_wiring(wiring* w) {
   run.stop_time = w->stop, run.interval = w->interval, run.record = record, run.n_record = 2;
   run.on_point = compare, run.user = w;
   cpl_status st = cpl_run(s, &run, NULL);
-  const cpl_master_stats* stats = cpl_master_get_stats(s);
-  w->iterations = stats != NULL ? stats->iterations : 0;
+  w->iterations = (int64_t)fmax(0, cpl_component_counter(&s->base, "loop_iterations"));
   s->base.ops->destroy(&s->base);
   system->ops->destroy(system);
   cpl_system_def_destroy(def);

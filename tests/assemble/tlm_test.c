@@ -3,6 +3,7 @@
 //
 // What is wrong in the sections `interfaces:` and `tlm:` is said with its place; what is right is
 // built, and nothing is left behind whatever allocation fails.
+#include "couplet/component.h"
 #include "testing.h"
 
 static const char head[] =
@@ -103,9 +104,11 @@ static void lines_begin_with_the_force_of_the_file(void** state) {
   CHECK_OK(ctx, cpl_system_open(ctx, "system.yaml", &source));
   CHECK_INT(cpl_system_line_count(source), 1);
   CHECK_OK(ctx, source->ops->make_stepper(source, "x", &s));
-  CHECK_INT(cpl_tlm_count(s), 2);
-  CHECK_STR(cpl_tlm_part_stats_at(s, 0).name, "left");
-  CHECK_STR(cpl_tlm_part_stats_at(s, 1).name, "right");
+  cpl_inspection in;
+  CHECK_OK(ctx, cpl_component_inspect(&s->base, 0, &in));
+  CHECK_STR(in.name, "left");
+  CHECK_OK(ctx, cpl_component_inspect(&s->base, 1, &in));
+  CHECK_STR(in.name, "right");
   CHECK_OK(ctx, s->base.ops->setup(&s->base, &setup));
   CHECK_OK(ctx, s->base.ops->enter_init(&s->base));
   CHECK_NEAR(value(ctx, s, "left.F"), 2, 1e-14);
@@ -114,8 +117,9 @@ static void lines_begin_with_the_force_of_the_file(void** state) {
   CHECK_OK(ctx, s->ops->step(s, 1e-5, 1e-5, &r));
   CHECK_NEAR(value(ctx, s, "left.F"), 2, 0.05);
   CHECK_OK(ctx, s->ops->step(s, 1, 1, &r));
-  CHECK(cpl_tlm_part_stats_at(s, 0).pieces == 2000);
-  CHECK(cpl_tlm_part_stats_at(s, 0).step == 0.5e-3);
+  CHECK_OK(ctx, cpl_component_inspect(&s->base, 0, &in));
+  CHECK_INT(cpl_inspection_counter(&in, "pieces"), 2000);
+  CHECK(cpl_inspection_counter(&in, "longest_step") == 0.5e-3);
   // a second life is the same
   double before = value(ctx, s, "left.v"), after;
   CHECK_OK(ctx, s->base.ops->terminate(&s->base));

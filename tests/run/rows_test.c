@@ -211,8 +211,7 @@ static void rows_at_events_of_others_too(void** state) {
   cpli_shared_desc* merged = NULL;
   cpl_stepper* s = NULL;
   CHECK_OK(ctx, cpli_merge(ctx, "both", of, 2, NULL, 0, &merged));
-  cpli_independent_def both = {
-      .name = "both", .kind = "independent", .steppers = parts, .n = 2, .desc = merged};
+  cpli_independent_def both = {.name = "both", .steppers = parts, .n = 2, .desc = merged};
   CHECK_OK(ctx, cpli_independent(ctx, &both, &s));
   cpli_shared_desc_release(merged);
   run(s, 1.5, 0, 0.19, record, 2, &got);
