@@ -401,7 +401,7 @@ static void destroy(cpl_component* c) {
   cpl_context* ctx = c->ctx;
   for (int32_t i = 0; i < b->n; i++) b->members[i].s->base.ops->destroy(&b->members[i].s->base);
   if (b->whole != NULL) b->whole->base.ops->destroy(&b->whole->base);
-  if (b->n_coarse > 0) cpli_cached_free(&b->cached);
+  if (b->cached.ctx != NULL) cpli_cached_free(&b->cached);
   cpli_shared_desc_release(b->desc);
   cpli_free(ctx, b->routes);
   cpli_free(ctx, b->members);
