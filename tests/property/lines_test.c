@@ -297,8 +297,8 @@ static void solve(const lines_system* s) {
 
 //------------------------------------ polynomials ------------------------------------
 
-// A body's waves leave as cubic polynomials over half of its shortest delay. This is how far they
-// are from those of the reference.
+// Waves are cubic polynomials over half of a body's shortest delay. This is how far they are from
+// those of the reference.
 
 static const double* sent(const lines_system* s, int n, int i, int e) {
   const line* l = &s->lines[i];
@@ -327,24 +327,35 @@ static double cubic(const double* y, double s) {  // through values at 0, 1/3, 2
   return -y[0] * b * c * d / 6 + y[1] * a * c * d / 2 - y[2] * a * b * d / 2 + y[3] * a * b * c / 6;
 }
 
-// The largest deviation as an acceleration of the body that receives it.
-static double deviation(const lines_system* s) {
+// The largest deviation of cubic polynomials over intervals of h units from what end e of line i
+// sent `delay` units before.
+static double deviation_of(const lines_system* s, int i, int e, int h, int delay) {
   enum { CHECKS = 8 };
+  double worst = 0;
+  for (int n = 0; n + h <= s->n_units; n += h) {
+    double y[4];
+    for (int k = 0; k < 4; k++) y[k] = sent_at(s, i, e, n - delay + h * k / 3.0);
+    for (int k = 1; k < CHECKS; k++) {
+      double q = (double)k / CHECKS;
+      worst = fmax(worst, fabs(cubic(y, q) - sent_at(s, i, e, n - delay + h * q)));
+    }
+  }
+  return worst;
+}
+
+// The largest one of all, as an acceleration of the body that receives the wave: of polynomials
+// over intervals of the sender, and over those of the receiver, which may contain a kink that was
+// sent at the end of an interval.
+static double deviation(const lines_system* s) {
   double worst = 0;
   for (int i = 0; i < s->n_lines; i++) {
     const line* l = &s->lines[i];
     for (int e = 0; e < (l->kind == SIGNAL ? 1 : 2); e++) {
-      int h = interval_of(s, e == 0 ? l->from : l->to);
-      const body* other = &s->bodies[e == 0 ? l->to : l->from];
+      int sender = e == 0 ? l->from : l->to, receiver = e == 0 ? l->to : l->from;
+      const body* other = &s->bodies[receiver];
       double weight = (l->kind == SIGNAL ? fabs(other->g) : 1) / other->m;
-      for (int n = 0; n + h <= s->n_units; n += h) {
-        double y[4];
-        for (int k = 0; k < 4; k++) y[k] = sent_at(s, i, e, n + h * k / 3.0);
-        for (int k = 1; k < CHECKS; k++) {
-          double q = (double)k / CHECKS;
-          worst = fmax(worst, weight * fabs(cubic(y, q) - sent_at(s, i, e, n + h * q)));
-        }
-      }
+      worst = fmax(worst, weight * deviation_of(s, i, e, interval_of(s, sender), 0));
+      worst = fmax(worst, weight * deviation_of(s, i, e, interval_of(s, receiver), l->delay));
     }
   }
   return worst;

@@ -24,6 +24,7 @@ typedef struct whole {
   int mode, first_relation_guard;
   bool entered;    // a mode in this event
   bool ambiguous;  // what happens before time starts, or in the moment a mode is entered
+  double updated;  // the time of the last update
   double noise;
   rng random;
 } whole;
@@ -342,6 +343,18 @@ static void keep_guards_beside(const whole* w, const int8_t* crossed, int8_t* ou
     if (w->s->relation_mode[i] != EVERY_MODE) out[w->first_relation_guard + i] = 0;
 }
 
+// Whether a condition that became true by an event of the same instant is undone by what models do
+// about that event: whether it was ever true depends on the order of the two.
+static bool is_undone(whole* w, double t, const double* x, const int8_t* crossed) {
+  double g[REF_MAX_GUARDS];
+  guards(w, t, x, g);
+  for (int i = 0; i < w->s->n_relations; i++) {
+    int k = w->first_relation_guard + i;
+    if (crossed[k] != 0 && (crossed[k] > 0) != (g[k] > 0)) return true;
+  }
+  return false;
+}
+
 static void update(void* user, double t, double* x, const int8_t* crossed, bool time_event) {
   whole* w = user;
   double before[REF_MAX_STATES];
@@ -357,6 +370,9 @@ static void update(void* user, double t, double* x, const int8_t* crossed, bool 
   bool leaves =
       w->s->n_modes > 1 && crossed[w->first_relation_guard + w->s->leave[mode].relation] > 0;
   update_models(w, EVERY_MODE, t, x, crossed, time_event);
+  if (w->updated == t) w->ambiguous = w->ambiguous || is_undone(w, t, x, crossed);
+  w->updated = t;
+  evaluate(w, t, before);
   bool due[MAX_EVENTS] = {false};
   for (int i = 0; i < w->s->n_events; i++) {
     due[i] = is_due(w, i, t, crossed, time_event);
@@ -413,7 +429,7 @@ static void disturb(void* user, double t, double* x) {
 }
 
 void whole_solve(const random_system* s, double noise, uint64_t seed, solution* out) {
-  whole w = {.s = s, .out = out, .noise = noise, .random = {seed}};
+  whole w = {.s = s, .out = out, .noise = noise, .random = {seed}, .updated = -INFINITY};
   double x[REF_MAX_STATES] = {0}, times[MAX_GRID];
   ref_system system = {.user = &w,
                        .f = derivatives,
