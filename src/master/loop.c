@@ -15,6 +15,7 @@
 #include "numeric/roots.h"
 
 enum { DEPTH = 12, MAX_ITERATIONS = 100, MAX_SEARCH = 3000 };
+enum { MAX_HALVED = 20 };  // iterations where a step was halved, since a shorter one is tried next
 
 typedef struct solver {
   size_t n;
@@ -292,10 +293,16 @@ static bool try_shorter(const search* k) {
   return true;
 }
 
+// Whether this step, or the one before it, was halved.
+static bool was_halved(const search* k) {
+  return k->plan == &k->m->plans[CPLI_PLAN_STEP] && (k->m->halved || k->m->short_step > 0);
+}
+
 // The iteration has failed.
 static cpl_status end_iteration(search* k, int rounds, size_t where) {
   const int32_t* torn = k->plan->items + k->loop->torn;
   bool found = false, smooth = all_real(k->m, torn, k->s->n);
+  if (was_halved(k) && try_shorter(k)) return CPL_RETRY;  // a search failed over a longer step
   double last = k->s->x[where], back = last + k->s->f[where];
   memcpy(k->s->dx, k->s->x, k->s->n * sizeof *k->s->x);
   cpl_status st = smooth ? find_elsewhere(k, &found) : CPL_OK;
@@ -356,6 +363,7 @@ static cpl_status iterate(search* k) {
   solver* s = k->s;
   const int32_t* torn = k->plan->items + k->loop->torn;
   int max_rounds = m->def.max_iterations > 0 ? m->def.max_iterations : MAX_ITERATIONS;
+  if (was_halved(k) && max_rounds > MAX_HALVED) max_rounds = MAX_HALVED;
   if (!all_real(m, torn, s->n)) s->depth = 0;  // truth values jump: fixed-point iteration
   for (int round = 0;; round++) {
     size_t where = 0;
