@@ -7,6 +7,7 @@
 // dies.
 #include "base/channel.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -29,6 +30,15 @@ static const double slice = 0.01;  // interval between checks that the other pro
 static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
 static const double longest_noted = 1e-3;
 static const double last_chance = 0.15;  // for a call in progress when the run is cancelled
+
+// Both processes, and the kernel, use this layout of the shared memory.
+static_assert(sizeof(_Atomic uint32_t) == 4 && ATOMIC_INT_LOCK_FREE == 2,
+              "a futex is a word of 32 bits, and locks would not be shared");
+static_assert(offsetof(cpli_shared, turn) == 0 && offsetof(cpli_shared, sleeps) == 64,
+              "the word that is spun on has a cache line of its own");
+static_assert(sizeof(cpli_shared) % _Alignof(max_align_t) == 0, "the data behind it is aligned");
+static_assert((CPLI_CHANNEL_LOG & (CPLI_CHANNEL_LOG - 1)) == 0,
+              "positions in the log are counted modulo 2^32");
 
 //------------------------------------ turns ------------------------------------
 
@@ -84,6 +94,8 @@ typedef struct letter {
   uint32_t length;  // of the texts
   uint32_t level;
 } letter;
+static_assert(sizeof(letter) == 8 && 2 * (sizeof(letter) + 256 + 4096) < CPLI_CHANNEL_LOG,
+              "a message fits into the log");
 
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;  // for the child's threads
 static pthread_t server;                                       // the thread that answers requests
@@ -96,12 +108,14 @@ static size_t before_end(uint32_t at, size_t n) {
 
 static void copy_in(cpli_shared* s, uint32_t at, const void* data, size_t n) {
   size_t first = before_end(at, n);
+  assert(n <= CPLI_CHANNEL_LOG);
   memcpy(s->log + at % CPLI_CHANNEL_LOG, data, first);
   memcpy(s->log, (const char*)data + first, n - first);
 }
 
 static void copy_out(const cpli_shared* s, uint32_t at, void* data, size_t n) {
   size_t first = before_end(at, n);
+  assert(n <= CPLI_CHANNEL_LOG);
   memcpy(data, s->log + at % CPLI_CHANNEL_LOG, first);
   memcpy((char*)data + first, s->log, n - first);
 }
@@ -240,6 +254,7 @@ static cpli_answer await_answer(cpli_channel* ch, double limit) {
 
 cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
   cpli_answer answer;
+  assert(ch->shared != NULL && limit >= 0);
   do {
     ch->shared->flushes = 0;
     give_turn(ch->shared, CHILD);
@@ -295,6 +310,7 @@ static void become_child(cpli_channel* ch, pid_t parent, int keep) {
 }
 
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child) {
+  assert(ch->shared != NULL && ch->pid == 0);
   pid_t parent = getpid();
   fflush(NULL);  // buffered output must not be written twice
   pid_t pid = fork();

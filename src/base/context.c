@@ -4,6 +4,7 @@
 // The context: status texts, the last error, interruption of a run, notification of steps, the log,
 // and the allocator that all memory comes from. The file is also compiled into exported FMUs, which
 // have one thread and no clock.
+#include <assert.h>
 #include <math.h>
 #ifdef CPL_THREADS
 #include <pthread.h>
@@ -29,6 +30,8 @@ struct cpl_context {
   void* stepped_user;
   const char* stepped_thread;
 };
+
+static_assert(offsetof(struct cpl_context, head) == 0, "cpli_cancelled() reads it at the address");
 
 const char* cpl_status_text(cpl_status st) {
   switch (st) {
@@ -84,6 +87,7 @@ static _Thread_local size_t diverted_size;
 
 char* cpli_divert_errors(char* text, size_t size) {
   char* before = diverted;
+  assert(text == NULL || size > 0);
   diverted = text;
   diverted_size = size;
   if (text != NULL) text[0] = '\0';
@@ -97,6 +101,7 @@ static void keep_error(cpl_context* ctx, const char* text) {
 
 cpl_status cpl_fail(cpl_context* ctx, cpl_status st, const char* fmt, ...) {
   char text[sizeof ctx->error];  // arguments may point into the old message
+  assert(st != CPL_OK);
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);

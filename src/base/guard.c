@@ -6,6 +6,7 @@
 // prevents a forked copy of the process from jumping to a frame of its parent.
 #include "base/guard.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -39,6 +40,8 @@ static const struct {
     {EXITED, "it called exit() or _exit() to end the whole program"},
     {LEFT, "the call had not returned"},
 };
+
+static_assert(CAUGHT <= CPLI_COUNT(crashes), "each handled signal has a row");
 
 static struct sigaction former[CAUGHT];
 static pthread_key_t thread_key;

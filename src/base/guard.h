@@ -7,6 +7,7 @@
 // restored and executed.
 #pragma once
 
+#include <assert.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,6 +83,7 @@ static inline void cpli_guard_enter(cpli_guard_frame* frame) {
 _Noreturn void cpli_guard_end_copy(void);
 
 static inline void cpli_guard_leave(const cpli_guard_frame* frame) {
+  assert(cpli_guard_top == frame);  // frames nest
   cpli_guard_top = frame->outer;
   if (frame->forks != cpli_guard_forks && !frame->program) cpli_guard_end_copy();
 }

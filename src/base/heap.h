@@ -7,6 +7,8 @@
 
 #include "base/base.h"
 
+// heap invariants: 1 order[] and position[] are inverse permutations of 0 to n - 1; 2 no number
+// comes before the one above it. The second one holds whenever the first number is read.
 typedef struct cpli_heap {
   int32_t n;
   int32_t *order, *position;  // order[0] is the first; position of each
@@ -20,4 +22,14 @@ void cpli_heap_init(cpli_heap* h, int32_t* memory, int32_t n,
 void cpli_heap_sort(cpli_heap* h);                // all of them
 void cpli_heap_sort_in(cpli_heap* h, int32_t i);  // this one has changed
 
-static inline int32_t cpli_heap_first(const cpli_heap* h) { return h->order[0]; }
+/// Asserts the invariants, of large heaps near the top only: this is done before every step.
+#ifdef NDEBUG
+#define cpli_check_heap(h) ((void)0)
+#else
+void cpli_check_heap(const cpli_heap* h);
+#endif
+
+static inline int32_t cpli_heap_first(const cpli_heap* h) {
+  cpli_check_heap(h);
+  return h->order[0];
+}

@@ -3,6 +3,7 @@
 //
 // Strings, growing arrays and arenas on top of the allocator of the context. An arena allocates
 // blocks that double in size up to 256 KiB, and frees them all at once.
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/base.h"
@@ -33,8 +34,10 @@ char* cpli_printf(cpl_context* ctx, const char* fmt, ...) {
 }
 
 bool cpli_grow(cpl_context* ctx, void** items, size_t* cap, size_t count, size_t size) {
+  assert(size > 0 && (*items != NULL || *cap == 0));
   if (count < *cap) return true;
   size_t bigger = *cap > 0 ? 2 * *cap : 16;
+  assert(count < bigger);
   void* moved = cpli_realloc(ctx, *items, bigger, size);
   if (moved == NULL) return false;
   *items = moved;
@@ -49,6 +52,10 @@ struct cpli_arena_block {
   size_t used, size;
   _Alignas(max_align_t) unsigned char bytes[];
 };
+
+static_assert(offsetof(struct cpli_arena_block, bytes) % _Alignof(max_align_t) == 0 &&
+                  offsetof(struct cpli_arena_block, bytes) == sizeof(struct cpli_arena_block),
+              "bytes begin behind the head, aligned for every type");
 
 void cpli_arena_init(cpli_arena* arena, cpl_context* ctx) {
   arena->ctx = ctx;
@@ -65,6 +72,8 @@ void cpli_arena_free(cpli_arena* arena) {
 
 static void* arena_bytes(cpli_arena* arena, size_t bytes, size_t align) {
   struct cpli_arena_block* b = arena->last;
+  assert(arena->ctx != NULL && (align & (align - 1)) == 0);
+  assert(b == NULL || b->used <= b->size);
   size_t start = b != NULL ? (b->used + align - 1) / align * align : 0;
   if (b == NULL || start > b->size || bytes > b->size - start) {
     size_t grown = b != NULL ? 2 * b->size : 1024;
@@ -79,6 +88,7 @@ static void* arena_bytes(cpli_arena* arena, size_t bytes, size_t align) {
     start = 0;
   }
   b->used = start + bytes;
+  assert(b->used <= b->size && start % align == 0);
   return b->bytes + start;
 }
 

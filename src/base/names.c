@@ -3,6 +3,7 @@
 //
 // Functions on names: a hash map with open addressing (FNV-1a, linear probing), suggestions for
 // misspelt names by edit distance, and patterns with * and ?.
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 
@@ -40,6 +41,26 @@ void cpli_names_free(cpli_names* names) {
   *names = (cpli_names){0};
 }
 
+#ifdef NDEBUG
+#define check_names(names) ((void)0)
+#else
+// names invariants: 1 the capacity is a power of two; 2 at least half of the places are free, so
+// that a search ends; 3 every key is found where it is; 4 no value is negative, since -1 means that
+// there is no such key.
+static void check_names(const cpli_names* names) {
+  size_t count = 0;
+  assert(names->cap > 0 && (names->cap & (names->cap - 1)) == 0);
+  for (size_t i = 0; i < names->cap; i++) {
+    const cpli_name* item = &names->items[i];
+    if (item->key == NULL) continue;
+    count++;
+    assert(item->hash == hash(item->key) && place_of(names, item->key, item->hash) == item);
+    assert(item->value >= 0);
+  }
+  assert(count == names->count && 2 * count <= names->cap);
+}
+#endif
+
 static bool names_double(cpli_names* names) {
   cpli_names bigger;
   if (cpli_names_init(&bigger, names->ctx, names->cap) < 0) return false;
@@ -53,6 +74,7 @@ static bool names_double(cpli_names* names) {
   bigger.count = names->count;
   cpli_names_free(names);
   *names = bigger;
+  check_names(names);
   return true;
 }
 
@@ -61,6 +83,7 @@ int32_t cpli_names_add(cpli_names* names, const char* key, int32_t value) {
   uint32_t h = hash(key);
   cpli_name* item = place_of(names, key, h);
   if (item->key != NULL) return item->value;
+  assert(value >= 0 && 2 * (names->count + 1) <= names->cap);
   *item = (cpli_name){key, h, value};
   names->count++;
   return value;
