@@ -6,6 +6,8 @@
 // successors is torn. Edges are sorted first, so that the order of their addition has no effect.
 #include "graph/blocks.h"
 
+#include <assert.h>
+
 //------------------------------------ graph ------------------------------------
 
 void cpli_graph_init(cpli_graph* g, cpl_context* ctx, int32_t n) {
@@ -20,6 +22,7 @@ void cpli_graph_free(cpli_graph* g) {
 }
 
 cpl_status cpli_graph_edge(cpli_graph* g, int32_t from, int32_t to) {
+  assert(from >= 0 && from < g->n && to >= 0 && to < g->n);
   if (!cpli_grow(g->ctx, (void**)&g->from, &g->cap_from, g->n_edges, sizeof *g->from) ||
       !cpli_grow(g->ctx, (void**)&g->to, &g->cap_to, g->n_edges, sizeof *g->to)) {
     return cpli_nomem(g->ctx);
@@ -217,6 +220,7 @@ static void tear(tearing* t, cpli_blocks* b, int32_t k, const bool* may_tear) {
       if (best < 0 || t->reach[v] > t->reach[best]) best = v;
     }
     while (candidate < end && t->done[b->order[candidate]]) candidate++;
+    assert(best >= 0);
     if (best < 0) break;  // a cycle without a node that may be torn: excluded by the precondition
     cut[torn++] = best;
     append_node(t, b, best, &n_ready);
@@ -278,6 +282,33 @@ static void find_late_levels(const lists* next, cpli_blocks* b) {
   }
 }
 
+#ifdef NDEBUG
+#define check_blocks(g, b, may_tear) ((void)0)
+#else
+// The invariants of graph/blocks.h; seen from the levels: 5 a block comes on a later level than
+// those it depends on, both the early and the late one, and late is not before early.
+static void check_blocks(const cpli_graph* g, const cpli_blocks* b, const bool* may_tear) {
+  assert(b->first[0] == 0 && b->first[b->n_blocks] == b->n);
+  for (int32_t k = 0; k < b->n_blocks; k++) {
+    int32_t size = b->first[k + 1] - b->first[k];
+    assert(size == 1 || (size > 1 && b->n_torn[k] > 0));                             // 3
+    assert(b->n_torn[k] >= 0 && b->n_torn[k] <= size && b->level[k] <= b->late[k]);  // 5
+    for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
+      int32_t v = b->order[i];
+      assert(v >= 0 && v < b->n && b->position[v] == i && b->block[v] == k);  // 1
+      if (i < b->first[k] + b->n_torn[k]) assert(may_tear == NULL || may_tear[v]);
+    }
+  }
+  for (size_t e = 0; e < g->n_edges; e++) {
+    int32_t from = b->block[g->from[e]], to = b->block[g->to[e]];
+    if (from != to) assert(from < to);                                                     // 2
+    if (from != to) assert(b->level[from] < b->level[to] && b->late[from] < b->late[to]);  // 5
+    if (from == to && b->position[g->to[e]] >= b->first[to] + b->n_torn[to])
+      assert(b->position[g->from[e]] < b->position[g->to[e]]);  // 4
+  }
+}
+#endif
+
 cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_blocks** out) {
   cpl_status st = CPL_OK;
   search s = {0};
@@ -304,6 +335,7 @@ cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_bloc
     find_late_levels(&s.next, b);
   }
   for (int32_t i = 0; i < b->n; i++) b->position[b->order[i]] = i;
+  if (st >= 0) check_blocks(g, b, may_tear);
 done:
   search_free(g->ctx, &s);
   if (st < 0) cpli_blocks_destroy(b);

@@ -6,6 +6,7 @@
 // the residuals are tested for their rounding errors.
 #include "numeric/algebra.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -74,6 +75,7 @@ static cpl_status factor(cpli_algebra* a, const double* z) {
 
 cpl_status cpli_algebra_apply(cpli_algebra* a, const double* g, double* step) {
   if (a->solve != NULL) return a->solve(a->user, g, step);
+  assert(a->matrix != NULL && a->ready);
   for (size_t i = 0; i < a->n; i++) step[i] = g[i] * a->row[i];
   cpli_lu_solve(a->matrix, a->pivot, (int32_t)a->n, step);
   for (size_t i = 0; i < a->n; i++) step[i] *= a->column[i];
@@ -177,6 +179,7 @@ cpl_status cpli_algebra_solve(cpli_algebra* a, double* z) {
 
 cpl_status cpli_algebra_init(cpli_algebra* a, cpl_context* ctx) {
   size_t n = a->n;
+  assert(a->residuals != NULL && (a->factor == NULL) == (a->solve == NULL));
   a->ctx = ctx;
   a->bad = -1;
   a->nominal = cpli_alloc(ctx, 8 * n, sizeof(double));

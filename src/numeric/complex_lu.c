@@ -4,6 +4,7 @@
 // Right-looking elimination, column by column; the size of a pivot is |re| + |im|.
 #include "numeric/complex_lu.h"
 
+#include <assert.h>
 #include <math.h>
 
 static void swap_entries(double* x, size_t i, size_t j) {
@@ -53,6 +54,7 @@ bool cpli_clu_factor(size_t n, double* re, double* im, size_t* pivot) {
 void cpli_clu_solve(size_t n, const double* re, const double* im, const size_t* pivot, double* b_re,
                     double* b_im) {
   for (size_t k = 0; k < n; k++) {
+    assert(pivot[k] >= k && pivot[k] < n);
     swap_entries(b_re, k, pivot[k]);
     swap_entries(b_im, k, pivot[k]);
   }

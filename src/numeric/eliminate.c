@@ -6,6 +6,8 @@
 // found otherwise.
 #include "numeric/eliminate.h"
 
+#include <assert.h>
+
 #include "numeric/dense.h"
 
 typedef struct item {  // a term, in the order of use
@@ -28,6 +30,35 @@ struct cpli_elimination {
   double *row, *column;  // scaling of the rows and columns of the matrix
   bool scaled;
 };
+
+//------------------------------------ invariants ------------------------------------
+
+#ifdef NDEBUG
+#define check_elimination(e, n_terms, seen) ((void)0)
+#else
+// elimination invariants: 1 order[] has every node once, then the states in their order; 2 a node
+// is computed before its value is read; 3 position[] is a permutation of the states. seen[n] is
+// scratch memory.
+static void check_elimination(const cpli_elimination* e, size_t n_terms, int32_t* seen) {
+  int32_t n_nodes = e->n - e->n_states;
+  memset(seen, 0, (size_t)e->n * sizeof *seen);
+  for (int32_t k = 0; k < e->n; k++) {
+    int32_t u = e->order[k];
+    assert(k < n_nodes ? u >= e->n_states && u < e->n : u == k - n_nodes);
+    assert(!seen[u]);
+    for (int32_t i = e->first[k]; i < e->first[k + 1]; i++) {
+      int32_t column = e->items[i].column;
+      assert(column >= 0 && column < e->n && (column < e->n_states || seen[column]));
+      assert((size_t)e->items[i].value < n_terms);
+    }
+    seen[u] = 1;
+  }
+  for (int32_t k = 0; k < e->n_states; k++) {
+    assert(e->position[k] >= 0 && e->position[k] < e->n_states && seen[e->position[k]] == 1);
+    seen[e->position[k]] = 2;
+  }
+}
+#endif
 
 //------------------------------------ make ------------------------------------
 
@@ -163,6 +194,7 @@ cpl_status cpli_elimination_make(cpl_context* ctx, int32_t n_states, int32_t n,
   sort_terms(terms, n_terms, true, n, start, sorted);
   fill_items(e, terms, start, sorted);
   place_states(e, ones, n_terms);
+  check_elimination(e, n_terms, waits);
   *out = e;
   e = NULL;
 done:

@@ -5,6 +5,7 @@
 // and U, then left-looking LU without row exchanges.
 #include "numeric/factors.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -18,6 +19,28 @@ struct cpli_factors {
   int32_t *first, *below, *first_above, *above;
   double *lower, *upper, *pivot, *work;
 };
+
+#ifdef NDEBUG
+#define check_factors(e, filled) ((void)0)
+#else
+// factors invariants: 1 order[] and step[] are inverse permutations; 2 a column of L has later
+// steps only; 3 a column of U has earlier steps, ascending, since they are applied in this order;
+// 4 L and U have the same number of entries.
+static void check_factors(const cpli_factors* e, size_t filled) {
+  assert(e->first[0] == 0 && e->first_above[0] == 0);
+  for (int32_t k = 0; k < e->n; k++) {
+    assert(e->order[k] >= 0 && e->order[k] < e->n && e->step[e->order[k]] == k);
+    assert(e->first[k] <= e->first[k + 1] && e->first_above[k] <= e->first_above[k + 1]);
+    for (int32_t i = e->first[k]; i < e->first[k + 1]; i++)
+      assert(e->below[i] > k && e->below[i] < e->n);
+    for (int32_t i = e->first_above[k]; i < e->first_above[k + 1]; i++) {
+      assert(e->above[i] >= 0 && e->above[i] < k);
+      assert(i == e->first_above[k] || e->above[i - 1] < e->above[i]);
+    }
+  }
+  assert((size_t)e->first[e->n] == filled && (size_t)e->first_above[e->n] == filled);
+}
+#endif
 
 //------------------------------------ order ------------------------------------
 
@@ -181,6 +204,7 @@ static bool make_graph(graph* g) {
 
 cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, double max_filled,
                              cpli_factors** out) {
+  assert(pattern->n_rows == pattern->n_columns);
   graph g = {.ctx = ctx, .n = pattern->n_columns, .max_filled = max_filled};
   cpli_factors* e = cpli_alloc(ctx, 1, sizeof *e);
   *out = NULL;
@@ -194,6 +218,7 @@ cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, doub
   if (fine && sparse) fine = allocate(e, g.filled);
   if (fine && sparse) {
     take_structure(e, &g);
+    check_factors(e, g.filled);
     *out = e;
   } else {
     cpli_factors_destroy(e);

@@ -4,6 +4,7 @@
 // Left-looking LU, column by column, and equilibration with powers of two (D. Ruiz).
 #include "numeric/lu.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -63,6 +64,7 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
 
 void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) {
   for (int32_t k = 0; k < n; k++) {
+    assert(pivot[k] >= k && pivot[k] < n);  // the matrix was factorised
     double top = b[pivot[k]];
     b[pivot[k]] = b[k];
     b[k] = top;

@@ -5,6 +5,7 @@
 // each pivot.
 #include "numeric/manifold.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const double dependent = 1e-6;  // fraction of a gradient outside the span of the others
@@ -48,6 +49,7 @@ static void orthogonalise(cpli_manifold* p, size_t k, size_t first) {
 // length, so that the scaling of a constraint has no effect.
 void cpli_manifold_factor(cpli_manifold* p) {
   size_t n = p->n, m = p->active;
+  assert(m <= p->max);
   for (size_t k = 0; k < m; k++) {
     p->order[k] = k;
     for (size_t i = 0; i < n; i++) p->basis[k * n + i] = p->gradients[k * n + i] / p->weight[i];
@@ -74,6 +76,7 @@ void cpli_manifold_factor(cpli_manifold* p) {
     p->rank++;
     for (size_t k = p->rank; k < m; k++) orthogonalise(p, k, p->rank - 1);
   }
+  assert(p->rank <= m);
 }
 
 void cpli_manifold_step(cpli_manifold* p, const double* residuals, double* change) {
@@ -90,6 +93,7 @@ void cpli_manifold_step(cpli_manifold* p, const double* residuals, double* chang
     for (size_t i = 0; i < p->n; i++) change[i] += y * p->basis[k * p->n + i];
   }
   for (size_t i = 0; i < p->n; i++) change[i] /= p->weight[i];
+  assert(rank <= p->rank && p->rank <= p->active);
   p->used = rank;
   p->determined = true;
 }

@@ -5,6 +5,53 @@
 // transposed pattern.
 #include "numeric/pattern.h"
 
+#include <assert.h>
+#include <stdlib.h>
+
+//------------------------------------ invariants ------------------------------------
+
+#ifdef NDEBUG
+#define check_colours(p, first, column, taken) ((void)0)
+#define check_order(p)                         ((void)0)
+#else
+void cpli_check_compressed(int32_t n_columns, const int32_t* first, const int32_t* row,
+                           int32_t n_rows) {
+  int32_t* last = calloc((size_t)n_rows + 1, sizeof *last);  // column that has a row, from 1
+  assert(n_columns >= 0 && first[0] == 0);
+  for (int32_t c = 0; c < n_columns; c++) {
+    assert(first[c] <= first[c + 1]);
+    for (int32_t e = first[c]; e < first[c + 1]; e++) {
+      assert(row[e] >= 0 && row[e] < n_rows);
+      if (last != NULL) assert(last[row[e]] != c + 1);
+      if (last != NULL) last[row[e]] = c + 1;
+    }
+  }
+  free(last);
+}
+
+static void check_order(const cpli_pattern* p) {
+  cpli_check_compressed(p->n_columns, p->first, p->row, p->n_rows);
+  assert(p->first[p->n_columns] == p->n_entries);
+  for (int32_t c = 0; c < p->n_columns; c++) {
+    for (int32_t e = p->first[c] + 1; e < p->first[c + 1]; e++) assert(p->row[e - 1] < p->row[e]);
+  }
+}
+
+// colour invariant: columns that share a row have different colours. first[] and column[] are the
+// transposed pattern; taken[] is scratch memory without values below -1.
+static void check_colours(const cpli_pattern* p, const int32_t* first, const int32_t* column,
+                          int32_t* taken) {
+  for (int32_t r = 0; r < p->n_rows; r++) {
+    for (int32_t k = first[r]; k < first[r + 1]; k++) {
+      int32_t colour = p->colour[column[k]];
+      assert(colour >= 0 && colour < p->n_colours);
+      assert(taken[colour] != -2 - r);
+      taken[colour] = -2 - r;
+    }
+  }
+}
+#endif
+
 //------------------------------------ colouring ------------------------------------
 
 // Greedy in the order of the columns. A search over all columns would be quadratic; instead the
@@ -39,6 +86,7 @@ static cpl_status colour_columns(cpli_pattern* p) {
   coloured:
     if (p->colour[c] >= p->n_colours) p->n_colours = p->colour[c] + 1;
   }
+  check_colours(p, first, column, taken);
 done:
   cpli_free(p->ctx, first);
   cpli_free(p->ctx, column);
@@ -75,7 +123,10 @@ cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_colu
   p->row = cpli_alloc(ctx, (size_t)p->n_entries, sizeof *p->row);
   p->kind = cpli_alloc(ctx, (size_t)p->n_entries, sizeof *p->kind);
   if (p->row == NULL || p->kind == NULL) return finish(p, cpli_nomem(ctx), out);
-  for (int32_t e = 0; e < p->n_entries; e++) p->first[column[e] + 1]++;
+  for (int32_t e = 0; e < p->n_entries; e++) {
+    assert(column[e] >= 0 && column[e] < n_columns);
+    p->first[column[e] + 1]++;
+  }
   for (int32_t c = 0; c < n_columns; c++) p->first[c + 1] += p->first[c];
   for (int32_t r = 0; r < n_rows; r++) {
     for (int32_t e = first[r]; e < first[r + 1]; e++) {
@@ -86,6 +137,7 @@ cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_colu
   }
   for (int32_t c = n_columns; c > 0; c--) p->first[c] = p->first[c - 1];  // restore the begins
   p->first[0] = 0;
+  check_order(p);
   return finish(p, CPL_OK, out);
 }
 

@@ -24,5 +24,14 @@ cpl_status cpli_pattern_of_rows(cpl_context* ctx, int32_t n_rows, int32_t n_colu
                                 cpli_pattern** out);
 void cpli_pattern_destroy(cpli_pattern* p);
 
+// compressed invariants: 1 first[] begins with 0 and never descends; 2 rows are in range, and each
+// occurs once in a column.
+#ifdef NDEBUG
+#define cpli_check_compressed(n_columns, first, row, n_rows) ((void)0)
+#else
+void cpli_check_compressed(int32_t n_columns, const int32_t* first, const int32_t* row,
+                           int32_t n_rows);
+#endif
+
 /// Whether a dense matrix would cost more.
 bool cpli_pattern_is_sparse(const cpli_pattern* p);

@@ -5,9 +5,12 @@
 // without KLU the same interface is implemented by dense LU.
 #include "numeric/sparse.h"
 
+#include <assert.h>
+
 #include "numeric/complex_lu.h"
 #include "numeric/klu.h"
 #include "numeric/lu.h"
+#include "numeric/pattern.h"
 
 // Instead of KLU's factors: matrices by columns, allocated at first use.
 typedef struct dense {
@@ -134,11 +137,13 @@ static bool by_klu_factor_complex(cpli_sparse* s, double* entries) {
 }
 
 static void by_klu_solve_real(cpli_sparse* s, double* b) {
+  assert(s->n == 0 || s->real != NULL);
   if (s->by_rows) s->klu->klu_tsolve(s->symbolic, s->real, s->n, 1, b, &s->common);
   else s->klu->klu_solve(s->symbolic, s->real, s->n, 1, b, &s->common);
 }
 
 static void by_klu_solve_complex(cpli_sparse* s, double* b) {
+  assert(s->n == 0 || s->complex != NULL);
   s->klu->klu_z_solve(s->symbolic, s->complex, s->n, 1, b, &s->common);
 }
 
@@ -158,6 +163,7 @@ static void by_klu_solve_complex(cpli_sparse* s, double* b) { (void)s, (void)b; 
 
 cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, const int32_t* row,
                             bool by_rows, cpli_sparse** out) {
+  cpli_check_compressed(n, first, row, n);
   cpli_sparse* s = *out = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
   *s = (cpli_sparse){.ctx = ctx,
@@ -192,6 +198,7 @@ void cpli_sparse_solve(cpli_sparse* s, double* b) {
 }
 
 bool cpli_sparse_factor_complex(cpli_sparse* s, const double* entries) {
+  assert(!s->by_rows);
   return s->klu != NULL ? by_klu_factor_complex(s, (double*)entries)
                         : dense_factor_complex(s, entries);
 }

@@ -9,8 +9,8 @@
 
 typedef struct cpli_sparse cpli_sparse;
 
-/// For matrices whose column j has the rows row[first[j]] to row[first[j + 1] - 1], ascending; with
-/// `by_rows` it is row j, and these are its columns.
+/// For matrices whose column j has the rows row[first[j]] to row[first[j + 1] - 1], each once,
+/// in any order; with `by_rows` it is row j, and these are its columns.
 /// Owned:    *out by the caller, who calls cpli_sparse_destroy(), also after a failure.
 /// Borrowed: first and row, as long as *out lives.
 cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, const int32_t* row,

@@ -5,6 +5,8 @@
 // numeric/sparse.c factorises them.
 #include "numeric/sparse_lu.h"
 
+#include <assert.h>
+
 #include "numeric/sparse.h"
 
 struct cpli_sparse_lu {
@@ -16,6 +18,26 @@ struct cpli_sparse_lu {
   double* b;            // 2 n
   cpli_sparse* factors;
 };
+
+#ifdef NDEBUG
+#define check_entries(s, p) ((void)0)
+#else
+// sparse_lu invariants: 1 every column has its diagonal, once; 2 every entry of J is used once, in
+// the order of its pattern.
+static void check_entries(const cpli_sparse_lu* s, const cpli_pattern* p) {
+  int32_t used = 0;
+  for (int32_t j = 0; j < s->n; j++) {
+    bool diagonal = false;
+    for (int32_t k = s->first[j]; k < s->first[j + 1]; k++) {
+      assert(s->from[k] == -1 ? s->row[k] == j : s->from[k] == used++);
+      assert(s->from[k] == -1 || s->row[k] == p->row[s->from[k]]);
+      diagonal = diagonal || s->row[k] == j;
+    }
+    assert(diagonal);
+  }
+  assert(used == p->n_entries);
+}
+#endif
 
 static bool in_column(const cpli_pattern* p, int32_t column, int32_t row) {
   for (int32_t k = p->first[column]; k < p->first[column + 1]; k++) {
@@ -38,11 +60,13 @@ static void take_pattern(cpli_sparse_lu* s, const cpli_pattern* p) {
     if (!placed) s->from[n] = -1, s->row[n++] = j;
   }
   s->first[p->n_columns] = n;
+  check_entries(s, p);
 }
 
 cpl_status cpli_sparse_lu_make(cpl_context* ctx, const cpli_pattern* pattern,
                                cpli_sparse_lu** out) {
   size_t n = (size_t)pattern->n_columns, max = (size_t)pattern->n_entries + n;
+  assert(pattern->n_rows == pattern->n_columns);
   cpli_sparse_lu* s = *out = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);
   s->ctx = ctx;
