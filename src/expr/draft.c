@@ -3,7 +3,13 @@
 //
 // Appends operands and operations with constant folding; the finished draft is copied into one
 // block of memory, in which every operand is the number of a register.
+#include <assert.h>
+
 #include "expr/draft.h"
+
+static_assert(CPLI_EXPR_SIZE <= UINT16_MAX && OP_JUMP_UNLESS <= UINT16_MAX,
+              "registers, targets and operations are numbers of 16 bits");
+static_assert(sizeof(expr_instr) == 8, "operations are packed");
 
 static cpl_status check_size(draft* d, size_t at) {
   if (d->n_slots + 1 + d->n_constants + d->n_code < CPLI_EXPR_SIZE) return CPL_OK;
@@ -48,7 +54,10 @@ operand cpli_draft_time(draft* d, size_t at) {
   return (operand){.kind = IN_TIME, .type = CPL_REAL, .moving = true, .at = at};
 }
 
-double cpli_draft_value(const draft* d, operand constant) { return d->constants[constant.i]; }
+double cpli_draft_value(const draft* d, operand constant) {
+  assert(constant.kind == IN_CONSTANT && constant.i < d->n_constants);
+  return d->constants[constant.i];
+}
 
 draft_mark cpli_draft_now(const draft* d) {
   return (draft_mark){.n_code = d->n_code,
@@ -59,6 +68,7 @@ draft_mark cpli_draft_now(const draft* d) {
 }
 
 void cpli_draft_back_to(draft* d, draft_mark mark) {
+  assert(mark.n_code <= d->n_code && mark.n_slots <= d->n_slots);
   while (d->n_slots > mark.n_slots) cpli_free(d->ctx, d->slots[--d->n_slots].name);
   d->n_code = mark.n_code;
   d->n_constants = mark.n_constants;
@@ -183,6 +193,27 @@ static void finish_code(const draft* d, const cpli_expr* e, expr_instr* code, ui
   }
 }
 
+#ifdef NDEBUG
+#define check_expr(e) ((void)0)
+#else
+// code invariants: 1 an operation reads registers before its own only; 2 a jump goes forward, to an
+// operation or the end; 3 each relation has a number of its own, in the order of the code; 4 the
+// result is a register.
+static void check_expr(const cpli_expr* e) {
+  uint32_t relations = 0;
+  for (uint32_t i = 0; i < e->n_code; i++) {
+    const expr_instr* in = &e->code[i];
+    uint32_t own = expr_first(e) + i;
+    assert(in->op <= OP_JUMP_UNLESS && in->a < own && in->b < own);
+    if (in->op == OP_SELECT) assert(in->c < own);
+    else if (in->op >= OP_JUMP) assert(in->c > i && in->c <= e->n_code);
+    else if (in->c != 0) assert(expr_is_relation(in->op) && in->c == ++relations);
+  }
+  assert(relations == e->n_relations);
+  assert(e->result < expr_registers(e) && expr_registers(e) <= CPLI_EXPR_SIZE);
+}
+#endif
+
 cpl_status cpli_draft_finish(const draft* d, operand result, cpli_expr** out) {
   cpli_expr* e = cpli_alloc(d->ctx, 1, block_size(d));
   if (e == NULL) return cpli_nomem(d->ctx);
@@ -217,6 +248,7 @@ cpl_status cpli_draft_finish(const draft* d, operand result, cpli_expr** out) {
   }
   finish_code(d, e, code, at);
   e->result = register_of(e, result);
+  check_expr(e);
   *out = e;
   return CPL_OK;
 }

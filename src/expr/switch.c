@@ -3,6 +3,8 @@
 //
 // What changes the relations of an expression. The time at which a comparison turns is computed if
 // its operands are linear in time only.
+#include <assert.h>
+
 #include "expr/code.h"
 
 enum { TOO_DEEP = 13 };  // nested operations: deeper ones are left to root finding
@@ -97,6 +99,7 @@ static affine follow(const cpli_expr* e, uint32_t r, const double* values) {
 
 bool cpli_expr_turns(const cpli_expr* expr, const cpli_relation* relation, const double* values,
                      double* when, bool* after) {
+  assert(relation->code < expr->n_code && relation->mover == CPLI_MOVED_BY_TIME);
   const expr_instr* in = &expr->code[relation->code];
   affine a = follow(expr, in->a, values);
   affine b = follow(expr, in->b, values);

@@ -5,6 +5,7 @@
 // numbers that are not finite become null.
 #include "format/json.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -13,7 +14,10 @@
 
 void cpli_json_begin(cpli_json* json, FILE* out) { *json = (cpli_json){.out = out, .empty = true}; }
 
-void cpli_json_end(cpli_json* json) { fputc('\n', json->out); }
+void cpli_json_end(cpli_json* json) {
+  assert(json->depth == 0 && !json->empty);  // all levels are closed
+  fputc('\n', json->out);
+}
 
 static void write_string(FILE* out, const char* text) {
   fputc('"', out);
@@ -66,6 +70,7 @@ void cpli_json_array(cpli_json* json, const char* key) { open_level(json, key, '
 
 void cpli_json_close(cpli_json* json, char bracket) {
   bool inline_level = on_one_line(json);
+  assert(json->depth > 0 && (bracket == '}' || bracket == ']'));
   json->depth--;
   if (!json->empty && !inline_level) new_line(json);
   fputc(bracket, json->out);

@@ -5,6 +5,12 @@
 // number format are converted to double.
 #include "format/mat4.h"
 
+#include <assert.h>
+
+static_assert(sizeof(cpli_mat_header) == 20 && offsetof(cpli_mat_header, columns) == 8,
+              "a header is five integers in the file");
+static_assert(sizeof(double) == 8 && sizeof(float) == 4, "number formats of the file");
+
 // Bytes of a number by the third digit of the type; 0: no such format.
 static size_t number_size(int32_t type) {
   static const uint8_t sizes[10] = {8, 4, 4, 2, 2, 1};
@@ -14,6 +20,7 @@ static size_t number_size(int32_t type) {
 cpl_status cpli_mat_next(cpl_context* ctx, const char* path, const char* file, size_t len,
                          size_t* at, cpli_mat* out) {
   *out = (cpli_mat){0};
+  assert(*at <= len);
   const size_t left = len - *at;
   if (left == 0) return CPL_OK;
   cpli_mat_header h;
@@ -45,6 +52,7 @@ cpl_status cpli_mat_next(cpl_context* ctx, const char* path, const char* file, s
 }
 
 double cpli_mat_number(const cpli_mat* m, size_t row, size_t column) {
+  assert(row < m->rows && column < m->columns);
   const size_t size = number_size(m->type);
   const unsigned char* p = m->data + (column * m->rows + row) * size;
   union {

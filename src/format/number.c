@@ -6,6 +6,7 @@
 // method of M. Eisel and D. Lemire); the few products that do not decide are left to strtod().
 #include "format/number.h"
 
+#include <assert.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ __extension__ typedef unsigned __int128 u128;
 static int log2_of_power10(int k) { return (k * 1741647) >> 19; }
 static int log10_of_power2(int q) { return (q * 1262611) >> 22; }
 static int log10_of_three_quarters(int q) { return (q * 1262611 - 524031) >> 22; }
+
+static_assert(sizeof(double) == 8, "exponents and bits are those of IEEE 754");
 
 //------------------------------------ digits ------------------------------------
 
@@ -102,6 +105,7 @@ static uint64_t scale_to_odd(cpli_power g, uint64_t n) {
 static decimal shortest(uint64_t c, int q, bool lower_is_closer) {
   const int k = lower_is_closer ? log10_of_three_quarters(q) : log10_of_power2(q);
   const int shift = q + log2_of_power10(-k) + 1;
+  assert(-k >= CPLI_POWER_FIRST && -k <= CPLI_POWER_LAST && shift >= 0 && shift < 8);
   const cpli_power g = cpli_powers[-k - CPLI_POWER_FIRST];
   const uint64_t at = scale_to_odd(g, (4 * c) << shift);
   const uint64_t from = scale_to_odd(g, (4 * c - (lower_is_closer ? 1 : 2)) << shift);
