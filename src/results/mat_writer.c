@@ -11,6 +11,7 @@
 //   dataInfo     per variable: data_1 or data_2 (0: both, time), its row there, linear, held
 //   outside data_1       constants, at the first and at the last time data_2       the others; its
 //   number of columns in the header is mended after every flush
+#include <assert.h>
 #include <math.h>
 
 #include "format/mat4.h"
@@ -255,6 +256,7 @@ static cpl_status mat_appended(cpl_results* res) {
   mat* m = mat_of(res);
   const off_t row = (off_t)((m->n_varying + 1) * sizeof(double));
   const off_t rows = (res->file_size - m->data_2) / row;
+  assert(res->file_size >= m->data_2 && (res->file_size - m->data_2) % row == 0);
   if (rows > INT32_MAX) {
     res->failed = cpl_fail(res->ctx, CPL_ERR_UNSUPPORTED,
                            "%s: a MAT file holds at most 2147483647 rows", res->path);

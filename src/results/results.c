@@ -4,6 +4,7 @@
 // Result files independent of their format: the format follows from the ending of the name, the
 // file is locked against other runs, and whole rows are written from a buffer. The formats
 // themselves are the writers of results/writer.h.
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,6 +27,19 @@ static double coarse_now(void) {
   clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
   return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
+
+#ifdef NDEBUG
+#define check_results(res) ((void)0)
+#else
+// results invariants: 1 whole rows are a part of the used buffer; 2 rows in the file were recorded;
+// 3 nothing is in the file while that of an earlier run is kept.
+static void check_results(const cpl_results* res) {
+  assert(res->whole <= res->used && res->used <= res->cap);
+  assert(res->file_size >= 0 && res->kept.rows <= res->rows);
+  assert(!res->pending || res->kept.rows == 0);
+  assert(res->failed <= 0);
+}
+#endif
 
 static cpl_status io_failed(cpl_results* res) {
   const char* name = !res->own_fd && res->fd >= 0 ? "standard output" : res->path;
@@ -179,6 +193,7 @@ static cpl_status begin_file(cpl_results* res) {
 
 cpl_status cpli_results_patch(cpl_results* res, off_t at, const void* bytes, size_t n) {
   if (at >= res->file_size) {
+    assert((size_t)(at - res->file_size) + n <= res->used);
     memcpy(res->buffer + (at - res->file_size), bytes, n);
     return CPL_OK;
   }
@@ -200,6 +215,7 @@ static cpl_status write_rows(cpl_results* res) {
   res->used -= res->whole;
   res->whole = 0;
   res->kept = (cpl_results_kept){.rows = res->rows, .last_time = res->last_time};
+  check_results(res);
   return res->ops->appended != NULL ? res->ops->appended(res) : CPL_OK;
 }
 
@@ -236,11 +252,13 @@ cpl_status cpl_results_flush(cpl_results* res) {
 
 cpl_status cpl_results_record(cpl_results* res, double t, const cpl_value* values) {
   if (res->failed < 0) return res->failed;
+  assert(res->used == res->whole);  // the row begins behind whole ones
   cpl_status st = res->ops->row(res, t, values);
   if (st < 0) return st;
   res->whole = res->used;
   res->last_time = t;
   if (res->rows++ == 0) res->first_time = t;
+  check_results(res);
   if (res->pending && !(t > res->first_time)) return CPL_OK;
   // the first at once, so that one sees that something happens
   const bool first = res->pending || res->rows == 1;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Rows of a simulation in memory: appended row by row, turned into a table of columns on request.
+#include <assert.h>
 #include <math.h>
 
 #include "run/run.h"
@@ -13,6 +14,7 @@ static bool is_number(const cpl_column* c) {
 void cpli_memory_begin(cpli_memory* m, const cpl_column* columns, size_t n) {
   m->columns = columns;
   m->n_columns = n;
+  m->n_kept = m->n_rows = 0;
   for (size_t i = 0; i < n; i++) m->n_kept += is_number(&columns[i]);
 }
 
@@ -30,6 +32,7 @@ cpl_status cpli_memory_add(cpli_memory* m, double t, const cpl_value* values) {
   for (size_t i = 0; i < m->n_columns; i++) {
     if (is_number(&m->columns[i])) *to++ = number_of(&m->columns[i], values[i]);
   }
+  assert(to == m->rows + m->n_rows * width);
   return CPL_OK;
 }
 

@@ -3,6 +3,7 @@
 //
 // The recorder of a run: it selects the variables, reads them in one call per type, and passes one
 // row per time point to the callbacks. Rows with values that are not known yet wait in rows.c.
+#include <assert.h>
 #include <math.h>
 
 #include "run/run.h"
@@ -82,6 +83,27 @@ static cpl_type type_of(const cpli_recorder* r, int32_t var) {
   return (cpl_type)r->c->desc->vars[var].type;
 }
 
+#ifdef NDEBUG
+#define check_groups(r) ((void)0)
+#else
+// groups invariant: every column is in the group of its type, once. (Places ascend within a group,
+// groups have different types, and together they are as many as the columns.)
+static void check_groups(const cpli_recorder* r) {
+  size_t n = 0;
+  for (size_t g = 0; g < r->n_groups; g++) {
+    const struct cpli_record_group* group = &r->groups[g];
+    n += group->n;
+    for (size_t i = 0; i < group->n; i++) {
+      assert(group->place[i] < r->n && (i == 0 || group->place[i - 1] < group->place[i]));
+      cpl_type type = r->columns[group->place[i]].type;
+      assert(type == group->type || (type == CPL_STRING && group->type == CPL_BINARY));
+    }
+    for (size_t k = 0; k < g; k++) assert(r->groups[k].type != group->type);
+  }
+  assert(n == r->n);
+}
+#endif
+
 static bool make_groups(cpli_recorder* r, const int32_t* order) {
   cpl_context* ctx = r->c->ctx;
   r->groups = cpli_alloc(ctx, CPL_CLOCK + 1, sizeof *r->groups);
@@ -104,6 +126,7 @@ static bool make_groups(cpli_recorder* r, const int32_t* order) {
     group->refs[group->n] = r->c->desc->vars[order[i]].ref;
     group->place[group->n++] = i;
   }
+  check_groups(r);
   return true;
 }
 

@@ -3,6 +3,7 @@
 //
 // A ring buffer of rows between communication points. When the next values are known, continuous
 // Reals are interpolated linearly; all other values are constant.
+#include <assert.h>
 #include <math.h>
 
 #include "run/run.h"
@@ -23,6 +24,21 @@ cpl_status cpli_rows_open(cpli_rows* rows, cpl_context* ctx, size_t n) {
   for (size_t c = 0; c < n; c++) rows->last_t[c] = NAN;
   return CPL_OK;
 }
+
+#ifdef NDEBUG
+#define check_rows(rows) ((void)0)
+#else
+// rows invariants: 1 the ring holds at most cap rows; 2 of each column rows up to `open` have their
+// values, and all rows where it is not interpolated.
+static void check_rows(const cpli_rows* rows) {
+  assert(rows->first <= rows->end && rows->end - rows->first <= rows->cap);
+  for (size_t c = 0; c < rows->n; c++) {
+    assert(rows->open[c] <= rows->end);
+    assert(rows->moves[c] || rows->open[c] == rows->end);
+    assert(!(rows->moves[c] && rows->is_text[c]));
+  }
+}
+#endif
 
 static cpl_value* row_at(const cpli_rows* rows, size_t row) {
   return rows->values + (row % rows->cap) * rows->n;
@@ -125,6 +141,7 @@ cpl_status cpli_rows_add(cpli_rows* rows, double t) {
     bool known = !rows->moves[c] || rows->last_t[c] >= t;
     if (known) rows->open[c] = row + 1;
   }
+  if (st >= 0) check_rows(rows);
   return st;
 }
 
@@ -138,6 +155,7 @@ bool cpli_rows_take(cpli_rows* rows, bool all, double* t, const cpl_value** row)
   }
   if (!known && !all) return false;
   if (!known) rows->n_incomplete++;
+  check_rows(rows);
   *t = rows->times[rows->first % rows->cap];
   *row = row_at(rows, rows->first++);
   return true;

@@ -5,6 +5,7 @@
 // points, steps with and without dense output, events, jumps of inputs, and statistics.
 #include "run/run.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "couplet/component.h"
@@ -21,6 +22,7 @@ cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
 //------------------------------------ time ------------------------------------
 
 static cpli_grid grid_make(double start, double stop, double spacing) {
+  assert(start <= stop && (spacing > 0 || start == stop));
   double n = ceil((stop - start) / spacing * (1 - 1e-12) - 1e-9);
   return (cpli_grid){start, stop, spacing, 1, n >= 1 ? (int64_t)n : 1};
 }
@@ -335,6 +337,7 @@ cpl_status cpli_run_start(run* r) {
 
 cpl_status cpli_run_advance(run* r) {
   cpl_status st = CPL_OK;
+  assert(r->running && r->until <= r->def.stop_time);
   cpli_watch_steps(r->s->base.ctx, on_stepped, r);
   while (st >= 0 && !r->ended && r->t < r->until) {
     if (cpli_cancelled(r->s->base.ctx)) st = CPL_ERR_CANCELLED;
