@@ -5,11 +5,24 @@
 // violated bound, and the assembly of long messages from fragments.
 #include "tlm/message.h"
 
+#include <assert.h>
 #include <math.h>
+
+// The layout of messages: numbers of fixed sizes, one after the other.
+static_assert(CPLI_HEAD_SIZE == 4 + 4 + 8 + 4 + 4 + 8, "magic, kind, session, from, to, sequence");
+static_assert(sizeof(double) == 8, "a Real has 8 bytes");
+static_assert(CPLI_WIDTH * CPLI_NODES * 8 + 22 == CPLI_MAX_SEGMENT && CPLI_WIDTH <= UINT8_MAX,
+              "a segment of the largest width");
+static_assert(CPLI_HEAD_SIZE + CPLI_WAVE_HEAD_SIZE + CPLI_MAX_SEGMENT < CPLI_FRAME_MOST &&
+                  CPLI_FRAME_MOST <= CPLI_MESSAGE_MOST && CPLI_TEXT_MOST < CPLI_FRAME_MOST,
+              "a text or a segment fits into one frame");
+static_assert(CPLI_MSG_KINDS == 15 && CPLI_CALLS == 14 && CPLI_PROTOCOL == 2,
+              "another kind of message or request is another protocol");
 
 //------------------------------------ writing ------------------------------------
 
 static uint8_t* room_for(cpli_packet* w, size_t n) {
+  assert(w->n <= w->cap);
   if (w->cap - w->n < n) {
     size_t cap = 2 * (w->n + n) + 256;
     uint8_t* data = cpli_realloc(w->ctx, w->data, cap, 1);
@@ -90,6 +103,7 @@ void cpli_put_head(cpli_packet* w, const cpli_head* head) {
 //------------------------------------ reading ------------------------------------
 
 static uint64_t get_number(cpli_bytes* b, size_t n) {
+  assert(b->at <= b->n && n <= 8);
   uint64_t v = 0;
   b->bad = b->bad || b->n - b->at < n;
   if (b->bad) return 0;
@@ -160,6 +174,7 @@ const char* cpli_expect(cpli_bytes* b, const cpli_head* expected, cpli_head* out
 const char* cpli_join_fragments(cpli_packet* fragments, cpli_message_kind kind, cpli_bytes* in,
                                 bool* whole) {
   size_t n = in->n - in->at;
+  assert(in->at <= in->n && fragments->n <= CPLI_MESSAGE_MOST);
   *whole = kind != CPLI_MSG_PIECE;
   if (*whole && fragments->n == 0) return NULL;
   if (fragments->n + n > CPLI_MESSAGE_MOST) return "it is too long";
@@ -209,6 +224,7 @@ void cpli_get_solver(cpli_bytes* b, cpl_solver_def* s) {
 
 void cpli_put_segment(cpli_packet* w, int32_t end, int32_t width, const cpli_segment* s) {
   cpli_put_u32(w, (uint32_t)end);
+  assert(end >= 0 && (width == 1 || width == CPLI_WIDTH) && s->from < s->to);
   cpli_put_u8(w, (uint8_t)width);
   cpli_put_u8(w, s->jump);
   cpli_put_real(w, s->from);

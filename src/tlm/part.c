@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Steps one part of a system with delay lines, interval by interval.
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -118,6 +119,7 @@ cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until) {
   if (p->open) return CPL_OK;
   double near = near_to(p, p->published);
   cpl_status st = CPL_OK;
+  assert(cpli_part_ready(m, p, until));
   p->begin = p->published;
   p->end = grid_end(m, p, until);
   for (int32_t i = 0; i < p->n_ends && p->is_model; i++) {
@@ -177,6 +179,7 @@ static void keep_sample(cpli_tlm_end* e, double t, const double* v, double min_d
     memmove(e->samples, e->samples + 1, (CPLI_NODES - 1) * sizeof *e->samples);
     e->n_samples--;
   }
+  assert(e->n_samples >= 0 && e->n_samples < CPLI_NODES);
   cpli_sample* s = &e->samples[e->n_samples++];
   s->t = t;
   memcpy(s->v, v, (size_t)e->width * sizeof *v);
@@ -414,6 +417,7 @@ static void fit_speed(const cpli_tlm_end* e, const cpli_tlm_part* p, int32_t k, 
   double t[CPLI_NODES], v[CPLI_NODES];
   bool all = p->is_model || e->fresh + 1 > e->n_samples;
   int32_t n = all ? e->n_samples : e->fresh + 1;
+  assert(n > 0 && n <= e->n_samples);
   const cpli_sample* s = &e->samples[e->n_samples - n];
   for (int32_t i = 0; i < n; i++) t[i] = s[i].t, v[i] = s[i].v[k];
   cpli_fit(t, v, n, p->begin, c);
@@ -439,6 +443,7 @@ static cpl_status send(cpli_tlm_end* e, const cpli_tlm_part* p) {
     e->last[k] = last;
   }
   e->fresh = 0;
+  assert(cpli_wave_last(&e->sent)->to == s.from);  // what is sent has no overlap
   return cpli_wave_add(&e->sent, &s);
 }
 
@@ -458,6 +463,7 @@ cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p) {
   }
   if (st < 0 && !p->out_of_process)
     cpl_fail_prefix(m->base.base.ctx, st, "%s: at t=%.12g", p->name, p->t);
+  assert(p->end > p->published);  // waves are only appended
   p->n_pieces++;
   p->restarted = false;
   p->published = p->end;

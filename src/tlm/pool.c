@@ -3,6 +3,7 @@
 //
 // Schedules parts. Any part whose waves are there may advance; which thread steps it, and in what
 // order, does not change the result. The part with the smallest time can always advance.
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -111,6 +112,7 @@ static void run_threads(void* user, int32_t worker) {
     }
     char* message = m->messages + (size_t)(p - m->parts) * CPLI_MESSAGE_SIZE;
     char* before = cpli_divert_errors(message, CPLI_MESSAGE_SIZE);
+    assert(!p->busy && pool->running < m->n_parts);
     p->busy = true;
     pool->running++;
     cpl_status st = cpli_part_begin(m, p, pool->until);
@@ -118,6 +120,7 @@ static void run_threads(void* user, int32_t worker) {
     if (st >= 0) st = cpli_part_step(m, p, pool->until);
     pthread_mutex_lock(&pool->mutex);
     if (st >= 0) st = cpli_part_publish(m, p);
+    assert(p->busy && pool->running > 0);
     pool->running--;
     p->busy = false;
     if (st < 0) keep_message(m, p, st);

@@ -6,6 +6,7 @@
 // all share at the same address, so that the children exchange waves directly; a call here only
 // sets the target time. It always returns after a limited time: one that takes longer hangs, one
 // that waits for another does not.
+#include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <math.h>
@@ -27,6 +28,12 @@ struct cpli_common {
   atomic_bool failed;
   double t_start, t_stop;
 };
+
+static_assert(sizeof(atomic_uint) == 4 && ATOMIC_INT_LOCK_FREE == 2,
+              "a futex is a word of 32 bits, and locks would not be shared");
+static_assert(_Alignof(struct cpli_common) <= 64 && _Alignof(cpli_tlm_part) <= 64 &&
+                  _Alignof(cpli_tlm_end) <= 64,
+              "they follow each other at multiples of 64 bytes");
 
 static bool make_common(struct cpli_common* c) {
   pthread_mutexattr_t kind;

@@ -4,12 +4,15 @@
 // Snapshots: parts, their present intervals, and the waves in transit.
 #include "tlm/saved.h"
 
+#include <assert.h>
+
 typedef struct wave {
   cpli_segment* items;
   size_t n, cap;
 } wave;
 
 typedef struct saved {
+  const cpli_tlm* owner;  // a snapshot is restored by the object that made it
   double t, t_start;
   bool running;
   cpl_snapshot* inner;   // by part
@@ -32,6 +35,7 @@ static saved* make_saved(const cpli_tlm* m) {
                         sizeof *k + np * (sizeof *k->parts + sizeof *k->inner) +
                             ne * (sizeof *k->ends + 2 * sizeof *k->waves));
   if (k == NULL) return NULL;
+  k->owner = m;
   k->parts = (cpli_tlm_part*)(k + 1);
   k->ends = (cpli_tlm_end*)(k->parts + np);
   k->waves = (wave*)(k->ends + ne);
@@ -56,6 +60,7 @@ static cpl_status save_wave(cpl_context* ctx, const cpli_wave* from, wave* to) {
 }
 
 static void restore_wave(const wave* from, cpli_wave* to) {
+  assert(from->n <= to->cap);  // rings only grow
   to->first = 0;
   to->n = from->n;
   if (from->n > 0) memcpy(to->items, from->items, from->n * sizeof *to->items);
@@ -78,6 +83,7 @@ cpl_status cpli_tlm_save(cpl_component* c, cpl_snapshot* snapshot) {
   if (snapshot->data == NULL) snapshot->data = make_saved(m);
   saved* k = snapshot->data;
   if (k == NULL) return cpli_nomem(c->ctx);
+  assert(k->owner == m);
   cpl_status st = CPL_OK;
   k->t = m->t, k->t_start = m->t_start;
   k->running = m->running;
@@ -99,6 +105,7 @@ cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_tlm* m = (cpli_tlm*)c;
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
+  assert(k != NULL && k->owner == m);
   m->t = k->t, m->t_start = k->t_start;
   m->running = k->running;
   for (int32_t i = 0; i < m->n_ends; i++) restore_end(k, i, &m->ends[i]);
@@ -115,6 +122,7 @@ void cpli_tlm_forget(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_tlm* m = (cpli_tlm*)c;
   saved* k = snapshot->data;
   if (k == NULL) return;
+  assert(k->owner == m);
   for (int32_t i = 0; i < 2 * m->n_ends; i++) cpli_free(c->ctx, k->waves[i].items);
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpl_component* p = &m->parts[i].s->base;

@@ -24,7 +24,7 @@ typedef struct cpli_segment {
   double c[CPLI_WIDTH][CPLI_NODES];
 } cpli_segment;
 
-// Segments without gaps, oldest first.
+// Segments without gaps, oldest first. Where two overlap the later one counts.
 typedef struct cpli_wave {
   cpl_context* ctx;
   cpli_segment* items;

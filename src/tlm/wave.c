@@ -4,6 +4,7 @@
 // Waves as piecewise cubic polynomials in a ring buffer, which may lie in memory shared by
 // processes: interpolation by Newton's divided differences, jumps, and one polynomial for a span of
 // several segments.
+#include <assert.h>
 #include <math.h>
 #include <sys/mman.h>
 
@@ -25,6 +26,7 @@ void cpli_shift(double* c, double by) {
 
 // Newton's divided differences, then powers of (t - from).
 void cpli_fit(const double* t, const double* v, int32_t n, double from, double* c) {
+  assert(n > 0 && n <= CPLI_NODES);
   double d[CPLI_NODES], power[CPLI_NODES] = {0};
   memcpy(d, v, (size_t)n * sizeof *d);
   for (int32_t k = 1; k < n; k++) {
@@ -68,6 +70,23 @@ static cpli_segment* at(const cpli_wave* w, size_t i) {
   return &w->items[(w->first + i) & (w->cap - 1)];
 }
 
+#ifdef NDEBUG
+#define check_wave(w) ((void)0)
+#else
+// wave invariants: 1 the capacity is a power of two, and at most that many segments are in the
+// ring; 2 a segment has a length; 3 segments begin in the order of time, without gaps. Where they
+// overlap the later one counts: an event has ended the interval of a damped wave early. The ring is
+// checked where it changes: at its ends.
+static void check_wave(const cpli_wave* w) {
+  assert(w->cap > 0 && (w->cap & (w->cap - 1)) == 0);
+  assert(w->first < w->cap && w->n <= w->cap);
+  if (w->n > 0) assert(at(w, 0)->from < at(w, 0)->to);
+  if (w->n > 1) assert(at(w, w->n - 1)->from <= at(w, w->n - 2)->to);
+  if (w->n > 1) assert(at(w, w->n - 2)->from <= at(w, w->n - 1)->from);
+  if (w->n > 1) assert(at(w, w->n - 1)->from < at(w, w->n - 1)->to);
+}
+#endif
+
 // Only events make it grow: without them a line holds a known number of segments.
 static cpl_status make_room(cpli_wave* w) {
   if (w->shared)
@@ -83,6 +102,7 @@ static cpl_status make_room(cpli_wave* w) {
   w->items = items;
   w->first = 0;
   w->cap *= 2;
+  for (size_t i = 1; i < w->n; i++) assert(at(w, i)->from <= at(w, i - 1)->to);
   return CPL_OK;
 }
 
@@ -92,16 +112,21 @@ cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s) {
     if (st < 0) return st;
   }
   *at(w, w->n++) = *s;
+  check_wave(w);
   return CPL_OK;
 }
 
-const cpli_segment* cpli_wave_last(const cpli_wave* w) { return at(w, w->n - 1); }
+const cpli_segment* cpli_wave_last(const cpli_wave* w) {
+  assert(w->n > 0);
+  return at(w, w->n - 1);
+}
 
 void cpli_wave_forget(cpli_wave* w, double t) {
   while (w->n > 1 && at(w, 0)->to < t) {
     w->first = (w->first + 1) & (w->cap - 1);
     w->n--;
   }
+  check_wave(w);
 }
 
 double cpli_wave_next_jump(const cpli_wave* w, double t, double until) {
@@ -133,6 +158,8 @@ static const cpli_segment* find(const cpli_wave* w, double t, double from, doubl
 
 void cpli_wave_span(const cpli_wave* w, double from, double to, double near, int32_t width,
                     cpli_segment* out) {
+  assert(w->n > 0 && width > 0 && width <= CPLI_WIDTH && from <= to);
+  assert(at(w, 0)->from <= from + near && to <= cpli_wave_last(w)->to + near);
   const cpli_segment* first = find(w, from, from, to, near);
   *out = (cpli_segment){.from = from, .to = to};
   if (first->to >= to - near) {
