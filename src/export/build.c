@@ -4,6 +4,7 @@
 // Builds an FMU from a model in C: the model is opened and described, its sources are collected and
 // compiled together with the runtime, and the archive is written. The same model gives the same
 // bytes; the GUID is a hash of the description and of all sources.
+#include <assert.h>
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
@@ -86,6 +87,7 @@ static cpl_status make_guid(job* j) {
 //------------------------------------ configuration ------------------------------------
 
 static const char* const kind_names[] = {"dependent", "constant", "fixed", "tunable", "discrete"};
+static_assert(CPLI_COUNT(kind_names) == CPL_KIND_DISCRETE + 1, "cpl_dependency_kind");
 
 static bool can_list_names(const cpl_description* d) {
   for (int32_t i = 0; i < d->n_vars; i++) {

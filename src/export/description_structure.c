@@ -3,6 +3,7 @@
 //
 // ModelStructure. A row is an unknown and what it depends on; rows of the elements of an array
 // become one in FMI 3.0.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "export/description.h"
@@ -77,6 +78,7 @@ static void collect(tables* t, const cpl_unknown* rows, int32_t var, bool initia
 
 static void write_row(cpli_writer* w, tables* t, const char* element, int32_t var) {
   static const char* const kinds[] = {"dependent", "constant", "fixed", "tunable", "discrete"};
+  static_assert(CPLI_COUNT(kinds) == CPL_KIND_DISCRETE + 1, "cpl_dependency_kind");
   cpli_writef(w, t->n.fmi == 3 ? "    <%s valueReference=\"%u\"" : "      <%s index=\"%u\"",
               element, (unsigned)cpli_number_of(&t->n, var));
   if (t->n_list >= 0) {

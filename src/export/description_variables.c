@@ -4,6 +4,7 @@
 // Writes the variables of modelDescription.xml and numbers them. FMI 2.0 has one
 // variable per element of an array, FMI 3.0 one per array, and in addition the time, the event
 // indicators and a clock for time events.
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -90,6 +91,7 @@ static void write_type_attributes(cpli_writer* w, const cpli_numbering* n, const
 static void write_common(cpli_writer* w, const cpli_numbering* n, const cpl_variable* v,
                          const char* name) {
   static const char* const initials[] = {NULL, "exact", "approx", "calculated"};
+  static_assert(CPLI_COUNT(initials) == CPL_INITIAL_CALCULATED + 1, "cpl_variable.initial");
   cpli_write_attribute(w, "name", name);
   cpli_writef(w, " valueReference=\"%u\"", (unsigned)reference(n, v));
   cpli_write_attribute(w, "description", v->description);
@@ -120,6 +122,7 @@ static void write_variable3(cpli_writer* w, const cpli_numbering* n, int32_t var
   if (count == 0) return;
   bool derivative = array != NULL && v->derivative_of >= 0;
   snprintf(name, sizeof name, derivative ? "der(%s)" : "%s", array != NULL ? array->name : v->name);
+  assert(v->type < CPLI_COUNT(types));  // models in C have no other types
   cpli_writef(w, "    <%s", types[v->type]);
   write_common(w, n, v, name);
   write_type_attributes(w, n, v, count);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The elements of an FMI 2.0 modelDescription.xml.
+#include <assert.h>
 #include <math.h>
 
 #include "fmi/parse.h"
@@ -95,6 +96,10 @@ static const char* const causalities[] = {"parameter", "calculatedParameter", "i
 static const char* const variabilities[] = {"constant", "fixed", "tunable", "discrete",
                                             "continuous"};
 static const char* const initials[] = {NULL, "exact", "approx", "calculated"};
+// Numbers of choices become values of these types.
+static_assert(CPLI_COUNT(causalities) == CPL_CAUSALITY_INDEPENDENT + 1, "cpl_causality");
+static_assert(CPLI_COUNT(variabilities) == CPL_VARIABILITY_CONTINUOUS + 1, "cpl_variability");
+static_assert(CPLI_COUNT(initials) == CPL_INITIAL_CALCULATED + 1, "cpl_initial");
 
 static cpl_status begin_variable(cpli_parse* p) {
   cpl_variable v;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The elements of an FMI 3.0 modelDescription.xml.
+#include <assert.h>
 #include <math.h>
 
 #include "fmi/parse.h"
@@ -179,6 +180,10 @@ static const char* const causalities[] = {
 static const char* const variabilities[] = {"constant", "fixed", "tunable", "discrete",
                                             "continuous"};
 static const char* const initials[] = {NULL, "exact", "approx", "calculated"};
+// Numbers of choices become values of these types.
+static_assert(CPLI_COUNT(causalities) == CPL_CAUSALITY_INDEPENDENT + 2, "cpl_causality");
+static_assert(CPLI_COUNT(variabilities) == CPL_VARIABILITY_CONTINUOUS + 1, "cpl_variability");
+static_assert(CPLI_COUNT(initials) == CPL_INITIAL_CALCULATED + 1, "cpl_initial");
 
 static void read_kind_of_value(cpli_parse* p, cpl_variable* v, cpli_var_draft* draft) {
   cpli_choice(p, "causality", causalities, CPLI_COUNT(causalities), &v->causality);
@@ -367,6 +372,7 @@ static bool read_count(cpli_parse* p, const char* name, uint64_t* out) {
 static cpl_status read_clock(cpli_parse* p, cpli_clock* c) {
   static const char* const intervals[] = {"constant", "fixed",     "calculated", "tunable",
                                           "changing", "countdown", "triggered"};
+  static_assert(CPLI_COUNT(intervals) == CPLI_INTERVAL_TRIGGERED + 1, "cpli_interval");
   *c = (cpli_clock){.interval = CPLI_INTERVAL_TRIGGERED};
   if (!cpli_choice(p, "intervalVariability", intervals, CPLI_COUNT(intervals), &c->interval) &&
       p->rule->element[strlen(p->rule->element) - 1] != 'e')

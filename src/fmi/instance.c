@@ -6,6 +6,7 @@
 // early, predicted and pending steps, and derivatives of inputs.
 #include "fmi/instance.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -51,6 +52,7 @@ typedef struct saved {
   size_t own_size, own_cap;
   max_align_t own[];  // of the adapter
 } saved;
+static_assert(offsetof(saved, own) == sizeof(saved), "what the adapter saves begins behind it");
 
 static size_t own_size(const cpli_fmu_instance* in) {
   return in->api->own_size != NULL ? in->api->own_size(in) : 0;
@@ -98,6 +100,7 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   if (s->state != NULL && alive(in)) in->api->free_state(in, &s->state);
   cpli_free(c->ctx, s);
   snapshot->data = NULL;
+  assert(in->snapshots > 0);
   in->snapshots--;
 }
 
@@ -108,6 +111,7 @@ typedef struct serial_head {
   int64_t phase;
   uint64_t own;  // size of the adapter's state
 } serial_head;
+static_assert(sizeof(serial_head) == 24, "bytes of a saved state have no padding");
 
 static cpl_status serialize(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes) {
   cpli_fmu_instance* in = instance_of(c);
@@ -282,6 +286,7 @@ void cpli_instance_destroy(cpl_component* c) {
   cpl_context* ctx = c->ctx;
   if (in->instance != NULL && alive(in)) in->api->free_instance(in);
   cpli_library_release(in->lib);
+  assert(in->fmu->live_instances > 0);
   in->fmu->live_instances--;
   pthread_mutex_destroy(&in->mutex);
   if (in->api->release != NULL) in->api->release(in);

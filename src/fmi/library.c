@@ -6,6 +6,7 @@
 // still runs.
 #include "fmi/library.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -172,6 +173,7 @@ cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_li
   *out = NULL;
   for (cpli_library* lib = fmu->libraries; lib != NULL; lib = lib->next) {
     if (strcmp(lib->identifier, kind->identifier) != 0) continue;
+    assert(lib->users > 0);
     lib->users++;
     *out = lib;
     return CPL_OK;
@@ -204,6 +206,7 @@ done:
 }
 
 void cpli_library_release(cpli_library* lib) {
+  assert(lib == NULL || lib->users > 0);
   if (lib == NULL || --lib->users > 0) return;
   cpli_library** at = &lib->fmu->libraries;
   while (*at != lib) at = &(*at)->next;

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "fmi/parse.h"
+#include "model/description.h"
 
 //------------------------------------ helpers ------------------------------------
 
@@ -564,5 +565,6 @@ cpl_status cpli_resolve(cpli_parse* p) {
   if (st < 0) return st;
   freeze_types(p);
   freeze_lists(p);
+  if (!p->no_memory) cpli_check_description(&p->fmu->desc);
   return p->no_memory ? cpli_nomem(p->ctx) : CPL_OK;
 }

@@ -6,6 +6,7 @@
 // variables are computed when they are read, and cached until time or a value changes.
 #include "model/cmodel_instance.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -575,6 +576,9 @@ typedef struct saved {
   int32_t phase, initialized;
 } saved;
 
+static_assert(sizeof(saved) % sizeof(double) == 0 && sizeof(bool) == 1,
+              "numbers follow the head, and the bytes of a saved state are the same everywhere");
+
 static size_t text_size(const cpli_c_instance* in) {
   size_t n = 0;
   for (uint32_t i = 0; i < in->cm->at.ns; i++) n += strlen(in->text[i]) + 1;
@@ -624,6 +628,7 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   to = put(to, in->recent, at->nz * sizeof(bool));
   to = put(to, in->memory, in->cm->def->memory_size);
   for (uint32_t i = 0; i < at->ns; i++) to = put(to, in->text[i], strlen(in->text[i]) + 1);
+  assert(to == (unsigned char*)s + size);
   return CPL_OK;
 }
 
@@ -643,6 +648,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
     if (st < 0) return st;
     from += strlen((const char*)from) + 1;
   }
+  assert(from == (const unsigned char*)s + s->size);  // a snapshot of this model
   in->t = s->t;
   in->next_time = s->next_time;
   in->recent_time = s->recent_time;

@@ -6,6 +6,7 @@
 // recognised and compiled again.
 #include "model/compiled.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -84,6 +85,7 @@ typedef struct seal {
   uint64_t size;  // of the object before it
   cpli_hash content;
 } seal;
+static_assert(sizeof(seal) == 16 + 16 + 8 + 16, "it is compared byte by byte: without padding");
 
 static seal make_seal(const cpli_hash* key, const char* object, size_t size) {
   seal s = {.mark = "couplet object", .key = *key, .size = size, .content = cpli_hash_begin()};

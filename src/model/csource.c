@@ -12,6 +12,7 @@
 #include "base/guard.h"
 #include "base/loaded.h"
 #include "model/compiled.h"
+#include "model/description.h"
 #include "model/probe.h"
 
 typedef struct csource {
@@ -53,6 +54,7 @@ static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_h
   if (st < 0)
     return src->library != NULL ? cpl_fail_prefix(src->base.ctx, st, "%s", src->path) : st;
   src->base.desc = &src->cm->desc;
+  cpli_check_description(src->base.desc);
   return st;
 }
 

@@ -4,6 +4,7 @@
 // Curves and cursors of tables (table.h): a column is divided into intervals at its jumps, and a
 // cursor interpolates linearly, or keeps the last value, within its interval. A kink is a row off
 // the line through its neighbours.
+#include <assert.h>
 #include <math.h>
 
 #include "model/table.h"
@@ -31,8 +32,26 @@ static size_t cut(const cpli_curve* c, cpli_table_segment* pieces) {
   return n + 1;
 }
 
+#ifdef NDEBUG
+#define check_curve(c) ((void)0)
+#else
+// The invariants of model/table.h, and that of its table: 4 times do not descend.
+static void check_curve(const cpli_curve* c) {
+  assert(c->n_rows > 0 && c->n_pieces > 0);                                     // 1
+  for (size_t i = 1; i < c->n_rows; i++) assert(c->time[i - 1] <= c->time[i]);  // 4
+  for (size_t i = 0; i < c->n_pieces; i++) {
+    const cpli_table_segment *piece = &c->pieces[i], *next = piece + 1;
+    assert(piece->first <= piece->last && piece->last < c->n_rows);  // 2
+    if (i + 1 == c->n_pieces) continue;
+    assert(c->time[piece->last] == c->time[next->first]);  // 3
+    if (i + 2 < c->n_pieces) assert(c->time[next->first] < c->time[next->last]);
+  }
+}
+#endif
+
 cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table* table,
                            size_t column, cpli_between between, const cpli_conversion* how) {
+  assert(column < table->n_columns);
   *curve = (cpli_curve){.ctx = ctx,
                         .time = table->time,
                         .values = table->values + column * table->n_rows,
@@ -54,6 +73,7 @@ cpl_status cpli_curve_init(cpli_curve* curve, cpl_context* ctx, const cpl_table*
   curve->pieces = cpli_alloc(ctx, curve->n_pieces, sizeof *curve->pieces);
   if (curve->pieces == NULL) return cpli_nomem(ctx);
   cut(curve, curve->pieces);
+  check_curve(curve);
   return CPL_OK;
 }
 
@@ -111,6 +131,7 @@ static bool find_segment(cpli_cursor* cursor, double t) {
   const cpli_curve* c = cursor->curve;
   const cpli_table_segment piece = c->pieces[cursor->piece];
   size_t row = cursor->row;
+  assert(row >= piece.first && row <= piece.last);
   while (row > piece.first && t <= c->time[row]) row--;
   while (row < piece.last && t > c->time[row + 1]) row++;
   cursor->row = row;

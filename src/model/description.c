@@ -3,8 +3,11 @@
 //
 // The names of types, causalities and other enumerations, and the search for a variable by its
 // name.
+#include "model/description.h"
+
+#include <assert.h>
+
 #include "base/base.h"
-#include "couplet/interface.h"
 
 const char* cpl_type_name(cpl_type type) {
   switch (type) {
@@ -22,6 +25,7 @@ const char* cpl_type_name(cpl_type type) {
 const char* cpl_width_name(cpl_width width) {
   static const char* const names[] = {"",       "Float32", "Float64", "Int8",  "UInt8", "Int16",
                                       "UInt16", "Int32",   "UInt32",  "Int64", "UInt64"};
+  static_assert(CPLI_COUNT(names) == CPL_WIDTH_UINT64 + 1, "each width has a name");
   return (size_t)width < CPLI_COUNT(names) ? names[width] : "unknown width";
 }
 
@@ -56,6 +60,55 @@ const char* cpl_origin_name(cpl_origin origin) {
   }
   return "unknown origin";
 }
+
+//------------------------------------ invariants ------------------------------------
+
+#ifndef NDEBUG
+static bool is_index(int32_t i, int32_t n) { return i >= -1 && i < n; }
+
+static void check_variable(const cpl_description* d, const cpl_variable* v) {
+  assert(v->name != NULL && v->description != NULL && v->type <= CPL_CLOCK);
+  assert(is_index(v->unit, d->n_units) && is_index(v->display_unit, d->n_units));
+  assert(is_index(v->declared_type, d->n_types) && is_index(v->derivative_of, d->n_vars));
+  assert(is_index(v->alias_of, d->n_vars) && v->array >= 0);
+  if (v->alias_of < 0) return;
+  assert(d->vars[v->alias_of].alias_of == -1 && &d->vars[v->alias_of] != v);
+}
+
+static void check_unknowns(const cpl_description* d, const cpl_structure* s,
+                           const cpl_unknown* list, int32_t n) {
+  for (int32_t i = 0; i < n; i++) {
+    assert(is_index(list[i].var, d->n_vars) && list[i].count >= -1);
+    for (int32_t k = 0; k < list[i].count; k++) {
+      int32_t dep = s->deps[list[i].first + k];
+      assert(dep >= 0 && dep < d->n_vars);
+      assert(s->kinds == NULL || s->kinds[list[i].first + k] <= CPL_KIND_DISCRETE);
+    }
+  }
+}
+
+static void check_structure(const cpl_description* d, const cpl_structure* s) {
+  check_unknowns(d, s, s->outputs, s->n_outputs);
+  check_unknowns(d, s, s->derivatives, s->n_derivatives);
+  check_unknowns(d, s, s->initial, s->n_initial);
+}
+
+void cpli_check_description(const cpl_description* d) {
+  assert(d->n_vars >= 0 && d->n_states >= 0 && d->n_indicators >= 0 && d->n_constraints >= 0);
+  for (int32_t i = 0; i < d->n_vars; i++) check_variable(d, &d->vars[i]);
+  for (int32_t i = 0; i < d->n_states; i++)
+    assert(is_index(d->states[i], d->n_vars) && is_index(d->derivatives[i], d->n_vars));
+  for (int32_t i = 0; i < d->n_algebraics; i++)
+    assert(is_index(d->algebraics[i], d->n_vars) && is_index(d->residuals[i], d->n_vars));
+  for (int32_t i = 0; i < d->n_arrays; i++)
+    assert(d->arrays[i].first >= 0 && d->arrays[i].count >= 0 &&
+           d->arrays[i].first + d->arrays[i].count <= d->n_vars);
+  check_structure(d, &d->structure);
+  if (d->residual_structure != NULL) check_structure(d, d->residual_structure);
+}
+#endif
+
+//------------------------------------ search ------------------------------------
 
 int32_t cpl_find_variable(const cpl_description* desc, const char* name) {
   return desc->names != NULL ? cpli_names_find(desc->names, name) : -1;

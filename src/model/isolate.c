@@ -6,6 +6,7 @@
 // Only the interface is used here, so this works for every kind of source.
 #include "couplet/isolate.h"
 
+#include <assert.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +26,12 @@
 #else
 #define MARK_WRITTEN(memory, size) ((void)0)
 #endif
+
+// The layout of a request: arguments begin aligned behind it, and a bit tells which are offered.
+static_assert(OP_destroy <= 64, "cpli_request.offers has a bit for each operation");
+static_assert(offsetof(cpli_request, args) % _Alignof(void*) == 0 &&
+                  sizeof(cpli_request) % 8 == 0 && sizeof(cpli_request) < 4096,
+              "a request has the same layout in both processes");
 
 enum {
   FREE_BYTES = 64 << 20,  // for texts and binaries; memory that is never touched costs nothing
@@ -92,6 +99,7 @@ static cpl_status lost(proxy* p, cpli_answer answer) {
 
 static proxy* begin(cpl_component* c, int32_t op) {
   proxy* p = (proxy*)c;
+  assert(op >= 0 && op <= OP_destroy);
   p->request->op = op;
   p->request->n_args = 0;
   p->used = sizeof(cpli_request);
@@ -115,6 +123,7 @@ static void* put(proxy* p, const void* data, size_t size) {
   void* there = reserve(p, size);
   if (there == NULL) return NULL;
   if (size > 0) memcpy(there, data, size);
+  assert(p->request->n_args < CPLI_MAX_ARGUMENTS);
   p->request->args[p->request->n_args++] = (cpli_argument){there, size};
   return there;
 }

@@ -7,6 +7,7 @@
 // differenced across a jump are corrected by jumps.c.
 #include "model/jacobian.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ static const level level_of[] = {[CPL_KIND_DEPENDENT] = VARIES,
                                  [CPL_KIND_FIXED] = FOR_EVER,
                                  [CPL_KIND_TUNABLE] = UNTIL_EVENT,
                                  [CPL_KIND_DISCRETE] = UNTIL_EVENT};
+
+static_assert(CPLI_COUNT(level_of) == CPL_KIND_DISCRETE + 1, "each kind of dependency has a level");
 
 typedef struct request {
   double* out;

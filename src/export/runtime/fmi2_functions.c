@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // FMI 2.0 over the instance: what both kinds share, and model exchange.
+#include <assert.h>
 #include <math.h>
 
 #include "export/runtime/fmu.h"
@@ -51,6 +52,9 @@ void fmi2FreeInstance(fmi2Component c) { fmu_destroy(c); }
   fmu* f = fmu_enter_kind(c, __func__, states, false); \
   if (f == NULL) return fmi2Error
 #define DO(call) return (fmi2Status)(call)
+static_assert((int)FMU_OK == fmi2OK && (int)FMU_WARNING == fmi2Warning &&
+                  (int)FMU_DISCARD == fmi2Discard && (int)FMU_ERROR == fmi2Error,
+              "fmu_status has the numbers of the standard");
 
 fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean loggingOn, size_t nCategories,
                                const fmi2String categories[]) {

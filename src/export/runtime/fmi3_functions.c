@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // FMI 3.0 over the instance: its life, events, states, model exchange and co-simulation.
+#include <assert.h>
 #include <math.h>
 
 #include "export/runtime/fmu.h"
@@ -103,6 +104,9 @@ void fmi3FreeInstance(fmi3Instance instance) { fmu_destroy(instance); }
   fmu* f = fmu_enter_kind(instance, __func__, states, true); \
   if (f == NULL) return fmi3Error
 #define DO(call) return (fmi3Status)(call)
+static_assert((int)FMU_OK == fmi3OK && (int)FMU_WARNING == fmi3Warning &&
+                  (int)FMU_DISCARD == fmi3Discard && (int)FMU_ERROR == fmi3Error,
+              "fmu_status has the numbers of the standard");
 
 fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean loggingOn, size_t nCategories,
                                const fmi3String categories[]) {

@@ -4,6 +4,7 @@
 // Instances of an exported FMU, independent of the version of FMI: creation, the states of the life
 // cycle and the functions they permit, log categories and messages. In sources for model exchange,
 // stubs at the end of the file replace co-simulation.
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,8 @@ fmu_status fmu_refuse(fmu* f, const char* function, const char* fmt, ...) {
   fmu_log(f, FMU_ERROR, FMU_LOG_ERROR, "%s: %s", function, text);
   return FMU_ERROR;
 }
+
+static_assert(FMU_ANY == 2 * FMU_INTERMEDIATE - 1, "each state of an instance is one bit");
 
 fmu_status fmu_result(fmu* f, const char* function, cpl_status st) {
   if (st == CPL_RETRY) {

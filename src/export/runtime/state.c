@@ -4,6 +4,8 @@
 // Saved states. One contains all that changes: the model's numbers, sides, memory and texts, and
 // for co-simulation the time; not the history of the integrator, which restarts at every step, so
 // that a rollback changes no bit.
+#include <assert.h>
+
 #include "export/runtime/fmu.h"
 
 // State in addition to that of the model or stepper. All of it is serialized.
@@ -106,6 +108,9 @@ fmu_status fmu_forget(fmu* f, void** state) {
 // stepper.
 static const char mark[8] = "couplet";
 enum { GUID_SIZE = 40 };
+static_assert((sizeof mark + GUID_SIZE) % sizeof(double) == 0 &&
+                  sizeof(frame) % sizeof(double) == 0,
+              "what follows the head in the bytes of a state is aligned");
 
 static size_t head_size(const fmu* f) {
   return sizeof mark + GUID_SIZE + sizeof(frame) + derivatives_size(f);
