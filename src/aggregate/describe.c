@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
+#include "model/description.h"
 
 static const char* copied(cpli_aggregate* a, const char* text, bool* fine) {
   const char* copy = text != NULL ? cpli_arena_strdup(&a->shared_desc->arena, text) : "";
@@ -144,5 +145,6 @@ cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
   if (st >= 0) st = add_signals(a, at.vars, at.units);
   if (st >= 0) st = cpli_aggregate_structure(a);
   cpli_free(ctx, is_target);
+  if (st >= 0) cpli_check_description(d);
   return st;
 }

@@ -4,6 +4,7 @@
 // The order of evaluation. Nodes are single inputs, outputs and signals; dependencies come from the
 // couplings and from the structure of the components. Blocks of the same level are independent of
 // each other, so all gets of one component on a level become one call, and so do all sets.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
@@ -320,6 +321,65 @@ static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_
   return st;
 }
 
+//------------------------------------ invariants ------------------------------------
+
+#ifdef NDEBUG
+#define check_plan(b, p) ((void)0)
+#else
+// plan invariants: 1 a get or set has nodes of one component and type, with their references; 2
+// each node of the plan is read from its component, computed by its coupling and set once, and so
+// is no other; 3 a value is there before an operation reads it.
+static void check_op(const cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                     int32_t at, int32_t* coupled, int32_t* written) {
+  assert(op->first >= 0 && op->count > 0 && op->merged <= op->count);
+  for (int32_t i = op->first; i < op->first + op->count; i++) {
+    assert((size_t)i < p->n_nodes && p->nodes[i] >= 0 && p->nodes[i] < a->n_nodes);
+    int32_t n = p->nodes[i];
+    const cpli_node* node = &a->nodes[n];
+    assert(op->kind == CPLI_OP_COUPLE || (op->part == node->part && op->type == node->type));
+    assert(p->refs[i] == node->ref);
+    switch (op->kind) {
+      case CPLI_OP_GET: assert(node->kind == CPLI_NODE_OUTPUT && written[n] == 0); break;
+      case CPLI_OP_SET:
+        assert(node->kind == CPLI_NODE_INPUT && written[n] == 0);
+        assert(node->coupling < 0 || coupled[n] > 0);
+        break;
+      default: assert(node->coupling >= 0 && coupled[n] == 0); coupled[n] = at;
+    }
+    if (op->kind != CPLI_OP_COUPLE || node->kind == CPLI_NODE_SIGNAL) written[n] = at;
+  }
+}
+
+static void check_plan(const builder* b, const cpli_eval_plan* p) {
+  const cpli_aggregate* a = b->a;
+  const cpli_blocks* bl = p->blocks;
+  int32_t* coupled = calloc(2 * (size_t)a->n_nodes + 1, sizeof *coupled);  // by which operation
+  int32_t* written = coupled + a->n_nodes;
+  for (size_t k = 0; k < p->n_ops && coupled != NULL; k++) {
+    if (p->ops[k].kind != CPLI_OP_LOOP) {
+      check_op(a, p, &p->ops[k], (int32_t)k + 1, coupled, written);
+      continue;
+    }
+    int32_t block = cpli_loop_block(p->loops[p->ops[k].first]);
+    for (int32_t i = bl->first[block]; i < bl->first[block + 1]; i++) {
+      assert(written[bl->order[i]] == 0);
+      written[bl->order[i]] = coupled[bl->order[i]] = (int32_t)k + 1;
+    }
+  }
+  for (int32_t i = 0; i < a->n_nodes && coupled != NULL; i++) {
+    bool from_outside = a->nodes[i].kind == CPLI_NODE_SIGNAL && a->nodes[i].coupling < 0;
+    assert((written[i] > 0) == (in_plan(&a->nodes[i], b->kind) && !from_outside));
+  }
+  for (size_t e = 0; e < b->graph.n_edges && coupled != NULL; e++) {
+    int32_t from = b->graph.from[e], to = b->graph.to[e];
+    if (bl->block[from] == bl->block[to]) continue;  // in a loop
+    bool reads = a->nodes[to].kind == CPLI_NODE_OUTPUT;
+    assert(written[from] < (reads ? written[to] : coupled[to]));
+  }
+  free(coupled);
+}
+#endif
+
 cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval_plan** out) {
   cpl_context* ctx = a->base.base.ctx;
   *out = NULL;
@@ -330,6 +390,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval
   cpl_status st = find_blocks(&b, p);
   if (st >= 0) st = schedule(a, p, kind);
   if (st >= 0) st = cpli_plan_merge(a, p);
+  if (st >= 0) check_plan(&b, p);
   if (st >= 0 && kind == CPLI_PLAN_EVENT) st = cpli_updates_make(a, p, &b.graph, &p->updates);
   cpli_graph_free(&b.graph);
   if (st < 0) cpli_plan_destroy(p);

@@ -4,6 +4,8 @@
 // Saved states: those of all components, and the memory of the aggregate itself. Cached data such
 // as factorisations is discarded both by saving and by restoring: a run that is rolled back repeats
 // the same computation to the last bit.
+#include <assert.h>
+
 #include "aggregate/aggregate.h"
 #include "aggregate/updates.h"
 
@@ -13,6 +15,9 @@ typedef struct outside_state {
 } outside_state;
 
 typedef struct saved {
+  const cpli_aggregate* owner;  // a snapshot is restored by the object that made it,
+  size_t n_values;              // which has as many nodes, states
+  int32_t n_constraints;        // and constraints as then
   double t;
   cpli_eval_plan_kind phase;
   bool given;  // loops as rows; their values are those of nodes
@@ -67,6 +72,9 @@ static saved* make(const cpli_aggregate* a) {
                             (n_values(a) + (size_t)a->n_constraints) * sizeof(double) +
                             outside * sizeof *k->outside + memory);
   if (k == NULL) return NULL;
+  k->owner = a;
+  k->n_values = n_values(a);
+  k->n_constraints = a->n_constraints;
   k->parts = (cpl_snapshot*)(k + 1);
   k->next_times = (double*)(k->parts + parts);
   k->values = k->next_times + parts;
@@ -90,6 +98,8 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   if (snapshot->data == NULL) snapshot->data = make(a);
   saved* k = snapshot->data;
   if (k == NULL) return cpli_nomem(c->ctx);
+  assert(k->owner == a);
+  assert(k->n_values == n_values(a) && k->n_constraints == a->n_constraints);
   k->t = a->t;
   k->phase = a->phase;
   k->given = a->rows != NULL && a->rows->given;
@@ -115,6 +125,8 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
 cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_aggregate* a = (cpli_aggregate*)c;
   const saved* k = snapshot->data;
+  assert(k != NULL && k->owner == a);
+  assert(k->n_values == n_values(a) && k->n_constraints == a->n_constraints);
   a->t = k->t;
   a->phase = k->phase;
   if (a->rows != NULL) a->rows->given = k->given;
@@ -147,6 +159,7 @@ void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_aggregate* a = (cpli_aggregate*)c;
   saved* k = snapshot->data;
   if (k == NULL) return;
+  assert(k->owner == a);
   for (int32_t i = 0; i < a->n_parts; i++) {
     cpl_component* part = &a->parts[i].m->base;
     if (k->parts[i].data != NULL) part->ops->forget(part, &k->parts[i]);

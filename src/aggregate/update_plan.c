@@ -7,6 +7,7 @@
 // depend on each other the edges of continuous outputs are left out, so that discrete values still
 // propagate in order through components that are coupled in both directions; remaining loops are
 // cut at one update after the other.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "aggregate/aggregate.h"
@@ -237,6 +238,32 @@ static cpl_status mark_jumping(maker* k, const cpli_graph* values) {
   return cpli_graph_reach(values, k->out->jumping);
 }
 
+#ifdef NDEBUG
+#define check_updates(k) ((void)0)
+#else
+// updates invariants: 1 each component is updated once in a round; 2 steps are consecutive ranges
+// of all operations and all updates; 3 every loop is solved once.
+static void check_updates(const maker* k) {
+  const cpli_updates* u = k->out;
+  cpli_update_step last = {0};
+  size_t loops = 0;
+  bool* updated = calloc((size_t)k->a->n_parts + 1, sizeof *updated);
+  assert(u->n_parts == k->a->n_parts);
+  for (int32_t i = 0; i < u->n_parts && updated != NULL; i++) {
+    assert(u->parts[i] >= 0 && u->parts[i] < k->a->n_parts && !updated[u->parts[i]]);
+    updated[u->parts[i]] = true;
+  }
+  for (size_t i = 0; i < u->n_steps; i++) {
+    assert(u->steps[i].end_op >= last.end_op && u->steps[i].end_part >= last.end_part);
+    last = u->steps[i];
+  }
+  assert(last.end_op == u->values->n_ops && last.end_part == u->n_parts);
+  for (size_t i = 0; i < u->values->n_ops; i++) loops += u->values->ops[i].kind == CPLI_OP_LOOP;
+  assert(loops == k->events->n_loops);
+  free(updated);
+}
+#endif
+
 static cpl_status make(maker* k, const cpli_graph* values) {
   if (!allocate(k, (size_t)k->all.n)) return cpli_nomem(k->ctx);
   cpl_status st = mark_jumping(k, values);
@@ -248,6 +275,7 @@ static cpl_status make(maker* k, const cpli_graph* values) {
   list_items(k);
   st = add_steps(k);
   if (st < 0) return st;
+  check_updates(k);
   k->out->done = cpli_alloc(k->ctx, k->out->values->n_ops, sizeof *k->out->done);
   return k->out->done != NULL ? CPL_OK : cpli_nomem(k->ctx);
 }

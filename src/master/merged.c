@@ -6,6 +6,8 @@
 // is hidden where its name is taken.
 #include "master/merged.h"
 
+#include "model/description.h"
+
 static const char* name_of(cpli_shared_desc* m, const cpli_merge_part* p, const char* name) {
   return p->plain ? cpli_arena_strdup(&m->arena, name) : cpli_shared_desc_join(m, p->name, name);
 }
@@ -98,6 +100,7 @@ cpl_status cpli_merge(cpl_context* ctx, const char* name, const cpli_merge_part*
   cpl_status st =
       m == NULL || first == NULL ? cpli_nomem(ctx) : fill(m, parts, n_parts, links, n_links, first);
   cpli_free(ctx, first);
+  if (st >= 0) cpli_check_description(&m->desc);
   if (st < 0) cpli_shared_desc_release(m);
   *out = st < 0 ? NULL : m;
   return st;

@@ -6,6 +6,7 @@
 // inputs; of any other part the step itself waits for the inputs that feed its outputs. The one
 // part that may stop early and can neither be rolled back nor predict is stepped before those that
 // predict and cannot be rolled back. Blocks of the same level do not need each other.
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -404,6 +405,77 @@ static void write_loop(writer* w, const unit* u) {
   if (n_torn > m->max_torn) m->max_torn = n_torn;
 }
 
+#ifdef NDEBUG
+#define check_plan(w) ((void)0)
+#else
+// plan invariants: 1 in plans with steps each part is stepped once; 2 each out is read once, and
+// each link is set once unless the step of its part sets it; 3 levels do not descend; 4 where the
+// plan is for a step or for values at one time: an out is read after the step of its part, and a
+// link is set, or its part stepped with it, after its source is read, unless it is delayed or torn.
+typedef struct positions {  // of operations, from 1; 0: none
+  int32_t *step, *get, *set;
+  bool* torn;
+} positions;
+
+static void note_op(const writer* w, int32_t i, const positions* at) {
+  const cpli_step_op* op = &w->plan->ops[i];
+  const int32_t* items = w->plan->items;
+  const cpli_master* m = w->b->m;
+  if (i > 0) assert(op[-1].level <= op->level);
+  for (int32_t k = 0; k < op->n_torn; k++) at->torn[items[op->torn + k]] = true;
+  if (op->kind == CPLI_OP_LOOP) assert(op->n_torn > 0 && i + op->n < w->plan->n_ops);
+  if (op->kind == CPLI_OP_LOOP) return;
+  assert(op->part >= 0 && op->part < m->n_parts);
+  if (op->kind == CPLI_OP_STEP) assert(at->step[op->part] == 0);
+  if (op->kind == CPLI_OP_STEP) at->step[op->part] = i + 1;
+  for (int32_t k = op->first; k < op->first + op->n; k++) {
+    bool get = op->kind == CPLI_OP_GET;
+    assert(items[k] >= 0 && items[k] < (get ? m->n_outs : m->n_links));
+    assert((get ? m->outs[items[k]].part : m->links[items[k]].part) == op->part);
+    int32_t* place = get ? &at->get[items[k]] : &at->set[items[k]];
+    assert(*place == 0);
+    *place = i + 1;
+  }
+}
+
+static void check_order(const writer* w, const positions* at) {
+  const cpli_master* m = w->b->m;
+  bool steps = w->b->kind == CPLI_PLAN_STEP;
+  for (int32_t o = 0; o < m->n_outs && steps; o++) assert(at->step[m->outs[o].part] < at->get[o]);
+  for (int32_t i = 0; i < m->n_links; i++) {
+    const cpli_master_link* l = &m->links[i];
+    if (at->torn[i]) continue;
+    if (steps && at->set[i] > 0) assert(at->step[l->part] < at->set[i]);
+    if (steps && l->delayed) continue;
+    if (at->set[i] > 0) assert(at->get[l->out] < at->set[i]);
+    if (steps && l->with_step) assert(at->get[l->out] < at->step[l->part]);
+  }
+}
+
+static void check_plan(const writer* w) {
+  const cpli_master* m = w->b->m;
+  cpli_step_plan_kind kind = w->b->kind;
+  size_t np = (size_t)m->n_parts, no = (size_t)m->n_outs, nl = (size_t)m->n_links;
+  positions at = {.step = calloc(np + no + nl + 1, sizeof(int32_t)), .torn = calloc(nl + 1, 1)};
+  if (at.step != NULL && at.torn != NULL) {
+    at.get = at.step + np;
+    at.set = at.get + no;
+    for (int32_t i = 0; i < w->plan->n_ops; i++) note_op(w, i, &at);
+    bool steps = kind == CPLI_PLAN_STEP || kind == CPLI_PLAN_EVENT;
+    for (size_t p = 0; p < np; p++) assert((at.step[p] > 0) == steps);
+    for (size_t o = 0; o < no; o++) assert(at.get[o] > 0);
+    for (size_t i = 0; i < nl; i++) {
+      const cpli_master_link* l = &m->links[i];
+      bool by_step = kind == CPLI_PLAN_STEP && l->with_step;
+      assert((at.set[i] > 0) == (follows(m, kind, l->part) && !by_step));
+    }
+    if (kind != CPLI_PLAN_EVENT) check_order(w, &at);
+  }
+  free(at.step);
+  free(at.torn);
+}
+#endif
+
 // Blocks in the order of their levels.
 static cpl_status write_plan(cpli_planner* b, const int32_t* level, cpli_step_plan* plan) {
   cpli_master* m = b->m;
@@ -429,6 +501,7 @@ static cpl_status write_plan(cpli_planner* b, const int32_t* level, cpli_step_pl
     if (units[i].kind == CPLI_OP_LOOP) write_loop(&w, &units[i]);
     else write_unit(&w, &units[i], 0);
   }
+  check_plan(&w);
   cpli_free(ctx, units);
   return CPL_OK;
 }

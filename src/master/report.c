@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Reports of a master: counters, links, the order of its calls, the names of its options.
+#include <assert.h>
+
 #include "master/master.h"
 #include "model/inspect.h"
 
 const char cpli_master_kind[] = "master";
 static const char* const algorithms[] = {"determinate", "jacobi", "gauss-seidel", "iterative"};
+static_assert(CPLI_COUNT(algorithms) == CPL_MASTER_ITERATIVE + 1, "each algorithm has a name");
 
 static void count(cpl_inspection* out, const char* name, int64_t value) {
   cpl_inspection_add(out, (cpl_counter){.name = name, .unit = "", .value = (double)value});
@@ -107,6 +110,7 @@ int32_t cpl_master_call_count(const cpl_stepper* s) {
 
 cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i) {
   static const char* const kinds[] = {"step", "get", "set", "loop"};
+  static_assert(CPLI_COUNT(kinds) == CPLI_OP_LOOP + 1, "each kind of operation has a name");
   if (i < 0 || i >= cpl_master_call_count(s)) return (cpl_master_call){"", 0, -1, 0};
   const cpli_step_op* op = &cpli_as_master(s)->plans[CPLI_PLAN_STEP].ops[i];
   return (cpl_master_call){.kind = kinds[op->kind],
@@ -139,6 +143,7 @@ const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm) {
 
 bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out) {
   static const char* const names[] = {"auto", "iterate", "delay", "error"};
+  static_assert(CPLI_COUNT(names) == CPL_LOOP_ERROR + 1, "each treatment of loops has a name");
   int i;
   if (!find(names, CPLI_COUNT(names), name, &i)) return false;
   *out = (cpl_on_loop)i;
@@ -147,6 +152,7 @@ bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out) {
 
 bool cpl_step_estimate_by_name(const char* name, cpl_step_estimate* out) {
   static const char* const names[] = {"predictor", "richardson", "energy"};
+  static_assert(CPLI_COUNT(names) == CPL_ESTIMATE_ENERGY + 1, "each estimate has a name");
   int i;
   if (!find(names, CPLI_COUNT(names), name, &i)) return false;
   *out = (cpl_step_estimate)i;

@@ -4,9 +4,12 @@
 // The snapshot of a master: its values and links, and a snapshot of every part.
 #include <math.h>
 
+#include <assert.h>
+
 #include "master/master.h"
 
 typedef struct saved {
+  const cpli_master* owner;          // a snapshot is restored by the object that made it
   double t, t_start, h, short_step;  // a mode may have been re-entered since
   double margin, margin_t;
   cpli_trace trace;
@@ -23,6 +26,7 @@ static saved* make_saved(cpli_master* m) {
                 nl * sizeof(cpli_master_link) + no * sizeof(cpli_out);
   saved* k = cpli_alloc(m->base.base.ctx, 1, size);
   if (k == NULL) return NULL;
+  k->owner = m;
   k->states = (cpli_master_part*)(k + 1);
   k->links = (cpli_master_link*)(k->states + np);
   k->outs = (cpli_out*)(k->links + nl);
@@ -35,6 +39,7 @@ cpl_status cpli_master_save(cpl_component* c, cpl_snapshot* snapshot) {
   if (snapshot->data == NULL) snapshot->data = make_saved(m);
   saved* k = snapshot->data;
   if (k == NULL) return cpli_nomem(c->ctx);
+  assert(k->owner == m);
   k->t = m->t;
   k->t_start = m->t_start;
   k->h = m->h;
@@ -55,6 +60,7 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_master* m = (cpli_master*)c;
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
+  assert(k != NULL && k->owner == m);
   m->rounds = 0;  // snapshots are taken between events
   m->kink = NAN;
   m->t = k->t;
@@ -91,6 +97,7 @@ void cpli_master_forget(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_master* m = (cpli_master*)c;
   saved* k = snapshot->data;
   if (k == NULL) return;
+  assert(k->owner == m);
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (k->parts[i].data != NULL)
       m->parts[i].s->base.ops->forget(&m->parts[i].s->base, &k->parts[i]);

@@ -3,6 +3,7 @@
 //
 // The thread pool of a master: in each round the threads take items from a shared counter; between
 // rounds they spin for a short while and then sleep. The threads are started by the first round.
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -60,6 +61,7 @@ static void* serve(void* user) {
     pthread_mutex_unlock(&c->mutex);
     take_items(c);
     pthread_mutex_lock(&c->mutex);
+    assert(c->busy > 0 && c->busy <= c->n_threads);
     if (--c->busy == 0) pthread_cond_signal(&c->done);
     pthread_mutex_unlock(&c->mutex);
   }
@@ -85,6 +87,7 @@ static bool start_thread(cpli_thread_pool* c) {
 
 cpl_status cpli_thread_pool_create(cpl_context* ctx, int32_t threads, cpli_thread_pool** out) {
   *out = NULL;
+  assert(threads > 0);
   cpli_thread_pool* c = cpli_alloc(ctx, 1, sizeof *c);
   if (c == NULL) return cpli_nomem(ctx);
   c->ctx = ctx;
@@ -123,6 +126,7 @@ void cpli_thread_pool_run(cpli_thread_pool* c, int32_t n, void (*work)(void* use
   }
   c->wanted = c->n_threads;  // no more threads can be started
   pthread_mutex_lock(&c->mutex);
+  assert(c->busy == 0 && !c->stopping);  // rounds do not overlap
   c->work = work;
   c->user = user;
   c->n = n;
@@ -135,5 +139,6 @@ void cpli_thread_pool_run(cpli_thread_pool* c, int32_t n, void (*work)(void* use
   spin(c, all_done, 0);
   pthread_mutex_lock(&c->mutex);
   while (c->busy > 0) pthread_cond_wait(&c->done, &c->mutex);
+  assert(c->next >= c->n);  // every item was taken
   pthread_mutex_unlock(&c->mutex);
 }

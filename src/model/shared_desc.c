@@ -36,6 +36,7 @@ cpli_shared_desc* cpli_shared_desc_retain(cpli_shared_desc* d) {
 }
 
 void cpli_shared_desc_release(cpli_shared_desc* d) {
+  assert(d == NULL || d->refs > 0);
   if (d == NULL || --d->refs > 0) return;
   cpli_names_free(&d->names);
   cpli_arena_free(&d->arena);

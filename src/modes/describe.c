@@ -5,6 +5,7 @@
 // variables of every mode as "mode.variable". References are indices.
 #include <math.h>
 
+#include "model/description.h"
 #include "model/units.h"
 #include "modes/modes.h"
 
@@ -239,6 +240,7 @@ cpl_status cpli_modes_describe(cpl_context* ctx, const cpl_modes_def* def,
                                const cpl_description* const* descs, cpli_modes_desc** out) {
   cpli_modes_desc* m = cpli_shared_desc_create(ctx, def->name, "modes", sizeof *m);
   cpl_status st = m == NULL ? cpli_nomem(ctx) : fill(m, def, descs);
+  if (st >= 0) cpli_check_description(&((cpli_shared_desc*)m)->desc);
   if (st < 0) cpli_shared_desc_release((cpli_shared_desc*)m);
   *out = st < 0 ? NULL : m;
   return st;

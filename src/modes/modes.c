@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The composer "modes": one of several steppers, or models, is active at a time.
+#include <assert.h>
 #include <math.h>
 
 #include "model/inspect.h"
@@ -9,10 +10,14 @@
 
 static cpli_modes* self_of(cpl_component* c) { return (cpli_modes*)c; }
 
-static cpl_stepper* active_of(cpli_modes* m) { return m->modes[m->active].s; }
+static cpl_stepper* active_of(cpli_modes* m) {
+  assert(m->active >= 0 && m->active < m->n_modes);
+  return m->modes[m->active].s;
+}
 
 static const char* const entry_names[] = {
     [CPL_ENTRY_FOLLOW] = "follow", [CPL_ENTRY_ERROR] = "error", [CPL_ENTRY_WAIT] = "wait"};
+static_assert(CPLI_COUNT(entry_names) == CPL_ENTRY_WAIT + 1, "each kind of entry has a name");
 
 bool cpl_on_entry_by_name(const char* name, cpl_on_entry* out) {
   for (size_t i = 0; i < CPLI_COUNT(entry_names); i++) {

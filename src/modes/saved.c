@@ -4,9 +4,12 @@
 // The snapshot of modes: the active one, the kept values of those that were left, and a snapshot of
 // each mode that was entered. An inactive mode does not change: it is saved and restored only if it
 // has been entered since.
+#include <assert.h>
+
 #include "modes/modes.h"
 
 typedef struct saved {
+  const cpli_modes* owner;  // a snapshot is restored by the object that made it
   int32_t active, left, n_trail;
   double t, entered;
   bool running, ended, wants_stop;
@@ -38,6 +41,7 @@ static saved* make_saved(const cpli_modes* m) {
                 CPLI_TRAIL * sizeof(int32_t);
   saved* k = cpli_alloc(m->base.base.ctx, 1, size);
   if (k == NULL) return NULL;
+  k->owner = m;
   k->modes = (struct saved_mode*)(k + 1);
   k->shared = (cpli_modes_shared*)(k->modes + n);
   k->watch = (struct cpli_shrinking*)(k->shared + shared);
@@ -84,6 +88,7 @@ cpl_status cpli_modes_save(cpl_component* c, cpl_snapshot* snapshot) {
   if (snapshot->data == NULL) snapshot->data = make_saved(m);
   saved* k = snapshot->data;
   if (k == NULL) return cpli_nomem(c->ctx);
+  assert(k->owner == m && m->n_trail >= 0 && m->n_trail <= CPLI_TRAIL);
   k->active = m->active, k->left = m->left, k->n_trail = m->n_trail;
   k->t = m->t, k->entered = m->entered;
   k->running = m->running, k->ended = m->ended, k->wants_stop = m->wants_stop;
@@ -106,6 +111,7 @@ cpl_status cpli_modes_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   cpli_modes* m = (cpli_modes*)c;
   saved* k = snapshot->data;
   cpl_status st = CPL_OK;
+  assert(k != NULL && k->owner == m && k->active >= 0 && k->active < m->n_modes);
   m->active = k->active, m->left = k->left, m->n_trail = k->n_trail;
   m->t = k->t, m->entered = k->entered;
   m->running = k->running, m->ended = k->ended, m->wants_stop = k->wants_stop;
@@ -127,6 +133,7 @@ cpl_status cpli_modes_restore(cpl_component* c, const cpl_snapshot* snapshot) {
 void cpli_modes_forget_saved(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_modes* m = (cpli_modes*)c;
   saved* k = snapshot->data;
+  assert(k == NULL || k->owner == m);
   for (int32_t i = 0; k != NULL && i < m->n_modes; i++) {
     cpl_component* mode = m->modes[i].c;
     if (k->modes[i].snapshot.data != NULL) mode->ops->forget(mode, &k->modes[i].snapshot);

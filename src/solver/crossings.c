@@ -86,7 +86,21 @@ cpl_status cpli_crossings_start(cpli_integrate* s) {
 
 //------------------------------------ between two points ------------------------------------
 
+#ifdef NDEBUG
+#define check_crossings(k) ((void)0)
+#else
+// crossings invariants, between steps: 1 all scratch memory is free; 2 the points are in the order
+// of time: before, begin, end; 3 what has been seen is between the last two.
+static void check_crossings(const struct cpli_crossings* k) {
+  assert(k->n_free == SCRATCH);
+  assert(!k->stepped || k->begin.t <= k->end.t);
+  assert(!k->has_before || k->sampled || k->before.t <= k->begin.t);
+  assert(k->begin.t <= k->seen && (!k->stepped || k->seen <= k->end.t));
+}
+#endif
+
 static void drop(struct cpli_crossings* k, point* p) {
+  assert(!p->scratch || k->n_free < SCRATCH);
   if (p->scratch) k->free[k->n_free++] = p->z;
   *p = (point){0};
 }
@@ -261,6 +275,7 @@ static cpl_status end_step(cpli_integrate* s, const point* from, const point* to
 static point take_sample(cpli_integrate* s, double t, cpl_status* st) {
   struct cpli_crossings* k = s->crossings;
   attempts user = {s, t};
+  assert(k->n_free > 0);
   point p = {.t = t, .z = k->free[--k->n_free], .scratch = true};
   *st = dense_point(&user, 0, p.z);
   if (*st != CPL_OK) drop(k, &p);
@@ -278,6 +293,7 @@ static cpl_status search(cpli_integrate* s, bool* found) {
   if (k->has_before) before = k->before;
   while (top >= 0 && st >= 0 && !*found) {
     point* right = &ahead[top];
+    assert(left.t < right->t && (top == 0 || right->t < right[-1].t));
     bool divides = top < MAX_DEPTH && samples < MAX_SAMPLES && right->t - left.t > min &&
                    is_suspicious(s, &before, &left, right, top > 0 ? right - 1 : NULL, &where);
     if (divides) {
@@ -330,6 +346,7 @@ cpl_status cpli_crossings_step(cpli_integrate* s, double next_output, bool* foun
   cpl_status st = evaluate(s, s->t_step, s->x, k->end.z);
   if (st == CPL_OK && k->end.t > k->begin.t) st = search(s, found);
   k->seen = k->begin.t;
+  check_crossings(k);
   return st;
 }
 
@@ -347,5 +364,6 @@ cpl_status cpli_crossings_at(cpli_integrate* s, bool* found) {
   }
   if (st == CPL_OK && !*found) k->seen = s->t;
   drop(k, &here);
+  check_crossings(k);
   return st == CPL_RETRY ? not_evaluated(s, s->t) : st;
 }

@@ -3,6 +3,7 @@
 //
 // Inputs that are functions of time. A new curve may start at another value than the one before
 // ended at; when an indicator of the model changes its sign there, that is an event.
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -45,6 +46,7 @@ cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* cur
   if (st == CPL_OK && i == s->cap_curves) st = make_room(s);
   if (st != CPL_OK) return st;
   if (i == s->n_curves) s->n_curves++;
+  assert(s->n_curves <= s->cap_curves && i < s->n_curves);
   s->curves[i] = *curve;
   s->curve_refs[i] = ref;
   s->last_curve = i;

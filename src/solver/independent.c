@@ -78,6 +78,7 @@ static bool before(const void* user, int32_t i, int32_t k) {
 //------------------------------------ steps ------------------------------------
 
 static void add_waiting(independent* b, int32_t i) {
+  assert(b->members[i].waits || b->n_waiting < b->n);
   if (!b->members[i].waits) b->waiting[b->n_waiting++] = i;
   b->members[i].waits = true;
   assert(b->n_waiting <= b->n);
@@ -413,6 +414,7 @@ static void destroy(cpl_component* c) {
 //------------------------------------ save and restore ------------------------------------
 
 typedef struct saved {
+  const independent* owner;  // a snapshot is restored by the object that made it
   double t, limit;
   bool running, ended;
   int32_t stop;
@@ -429,7 +431,9 @@ static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
   saved* k = snapshot->data;
   if (k == NULL) k = cpli_alloc(c->ctx, 1, sizeof *k + (size_t)b->n * sizeof *k->members);
   if (k == NULL) return cpli_nomem(c->ctx);
+  assert(snapshot->data == NULL || k->owner == b);
   snapshot->data = k;
+  k->owner = b;
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < b->n && st >= 0; i++) {
     member* m = &b->members[i];
@@ -446,6 +450,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   independent* b = self_of(c);
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
+  assert(k != NULL && k->owner == b);
   forget_waiting(b);
   b->t = k->t, b->limit = k->limit, b->running = k->running, b->ended = k->ended;
   b->stop = k->stop;
@@ -466,6 +471,7 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   independent* b = self_of(c);
   saved* k = snapshot->data;
   if (k == NULL) return;
+  assert(k->owner == b);
   for (int32_t i = 0; i < b->n; i++) {
     cpl_component* one = &b->members[i].s->base;
     one->ops->forget(one, &k->members[i].snapshot);

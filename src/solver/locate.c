@@ -5,6 +5,7 @@
 // where three rounds did not halve the bracket.
 #include "solver/locate.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { MAX_ROUNDS = 200 };
@@ -35,6 +36,7 @@ cpl_status cpli_locate(cpli_search* k, int8_t* crossed) {
   size_t bytes = k->n * sizeof(double);
   double low = 0, weight = 1, width[3] = {INFINITY, INFINITY, INFINITY};
   int last = 0;  // the end that moved last: -1 low, 1 high
+  assert(k->high > 0 && cpli_changed_sign(k->z0, k->z1, k->n));
   memcpy(k->low_z, k->z0, bytes);
   for (int round = 0; round < MAX_ROUNDS && k->high - low > k->tiny; round++) {
     double h = 0.5 * (low + k->high), margin = 0.4 * k->tiny;
@@ -53,6 +55,7 @@ cpl_status cpli_locate(cpli_search* k, int8_t* crossed) {
     int moved = past ? 1 : -1;
     weight = moved != last ? 1 : past ? 0.5 * weight : 2 * weight;
     last = moved;
+    assert(low < k->high);
   }
   for (size_t i = 0; i < k->n; i++)
     crossed[i] = (int8_t)((k->z0[i] > 0) == (k->z1[i] > 0) ? 0 : k->z1[i] > 0 ? 1 : -1);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Saved states of a stepper made by cpl_integrate().
+#include <assert.h>
+
 #include "solver/integrated.h"
 
 // The solver's history is not saved: with restart_each_step every step starts without one.
@@ -25,6 +27,9 @@ typedef struct saved {
 static size_t saved_size(const cpli_integrate* s) {
   return sizeof(saved) + (s->all + s->nz) * sizeof(double) + 2 * s->nz * sizeof *s->trails;
 }
+
+static_assert(sizeof(saved) % _Alignof(cpl_curve) == 0 && offsetof(saved, x) == sizeof(saved),
+              "numbers and curves behind the head are aligned");
 
 static size_t curves_size(const cpli_integrate* s) {
   return s->n_curves * (sizeof *s->curves + sizeof *s->curve_refs);
@@ -63,6 +68,7 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
                .size = k->size,
                .stop = s->stop,
                .n_curves = s->n_curves};
+  assert(k->size >= saved_size(s) + curves_size(s));
   cpl_curve* curves = (cpl_curve*)((unsigned char*)k + saved_size(s));
   if (s->n_curves > 0) {
     memcpy(curves, s->curves, s->n_curves * sizeof *curves);
@@ -96,6 +102,7 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   cpl_status st = cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
   if (st >= 0) st = cpli_structures_follow(s);
   if (st < 0) return st;
+  assert(k->size >= saved_size(s));  // of the structure it was made in
   memcpy(s->x, k->x, s->all * sizeof(double));
   memcpy(s->z_before, k->x + s->all, s->nz * sizeof(double));
   memcpy(s->trails, k->x + s->all + s->nz, 2 * s->nz * sizeof *s->trails);
