@@ -3,7 +3,6 @@
 //
 // The verb `couplet check`: it collects findings about FMUs, models in C and systems and prints
 // them as text or JSON. The test that repeats steps is in check_rollback.c.
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -103,24 +102,15 @@ static void print_json(FILE* out, const char* path, const cpli_findings* finding
   cpli_json_end(&json);
 }
 
-// An FMU that cannot be opened has one finding, the cause. Its message begins with the path and
-// perhaps the line, which print_finding() adds again.
-static void add_failure(cpli_findings* findings, const char* path, const char* message) {
-  static const char description[] = "/modelDescription.xml";
-  int32_t place[2] = {0, 0};  // line, column
+// A file that cannot be opened has one finding, the cause. print_finding() adds the path and the
+// line again, where they are those of the failure.
+static void add_failure(cpli_findings* findings, const char* path, const cpl_error* e) {
   size_t n = strlen(path);
-  if (strncmp(message, path, n) == 0) {
-    message += n;
-    if (strncmp(message, description, sizeof description - 1) == 0)
-      message += sizeof description - 1;
-    for (int i = 0; i < 2 && message[0] == ':' && isdigit((unsigned char)message[1]); i++) {
-      for (message++; isdigit((unsigned char)*message) && place[i] < 100000000; message++)
-        place[i] = 10 * place[i] + (*message - '0');
-    }
-    while (*message == ':' || *message == ' ') message++;
-  }
-  cpli_findings_add(findings, CPLI_ERROR, place[0], "open", "%s", message);
-  if (!findings->incomplete) findings->items[findings->count - 1].column = place[1];
+  const bool own = strncmp(e->file, path, n) == 0 &&
+                   (e->file[n] == '\0' || strcmp(e->file + n, "/modelDescription.xml") == 0);
+  cpli_findings_add(findings, CPLI_ERROR, own ? e->line : 0, "open", "%s",
+                    own ? e->message : e->text);
+  if (own && !findings->incomplete) findings->items[findings->count - 1].column = e->column;
 }
 
 static void add_default(void* user, int32_t line, const char* rule, const char* text) {
@@ -148,7 +138,7 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
                   : args->no_run ? no_run_check(ctx, path)
                                  : cli_open(ctx, path, NULL, NULL, &args->isolation, &src);
   if (st < 0 && st != CPL_ERR_NOMEM && st != CPL_ERR_CANCELLED) {
-    add_failure(&findings, path, cpl_context_error(ctx));
+    add_failure(&findings, path, cpl_context_last_error(ctx));
     st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;
   } else if (st >= 0 && fmu) {
     st = cpli_fmu_check((cpl_fmu*)src, &findings);

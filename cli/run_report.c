@@ -191,6 +191,19 @@ static void print_counts(cpli_json* json, const session* s) {
   parts_write(json, s->stepper);
 }
 
+// Where and when the run failed; what is unknown is left out.
+static void print_failure(cpli_json* json, const cpl_error* e) {
+  cpli_json_object(json, "error");
+  cpli_json_text(json, "text", e->text);
+  if (e->file[0] != '\0') cpli_json_text(json, "file", e->file);
+  if (e->line > 0) cpli_json_integer(json, "line", e->line);
+  if (e->column > 0) cpli_json_integer(json, "column", e->column);
+  if (e->component[0] != '\0') cpli_json_text(json, "component", e->component);
+  if (e->variable[0] != '\0') cpli_json_text(json, "variable", e->variable);
+  if (!isnan(e->time)) cpli_json_real(json, "time", e->time);
+  cpli_json_close(json, '}');
+}
+
 void run_print_json(const session* s) {
   cpli_json json;
   cpli_json_begin(&json, run_summary(s));
@@ -199,6 +212,7 @@ void run_print_json(const session* s) {
   cpli_json_text(&json, "file", s->path);
   cpli_json_text(&json, "status", s->st < 0 ? cpl_context_error(s->ctx) : "ok");
   cpli_json_integer(&json, "exit_code", cli_exit_code(s->st));
+  if (s->st < 0) print_failure(&json, cpl_context_last_error(s->ctx));
   if (s->prepared) print_counts(&json, s);
   cpli_json_close(&json, '}');
   cpli_json_end(&json);

@@ -68,7 +68,7 @@ endforeach()
 # too. couplet build leaves out the files of the other version (by fmi2 or fmi3 in their names).
 set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
-  src/base/base.h src/base/context.c src/base/memory.c src/base/names.c
+  src/base/base.h src/base/context.c src/base/error.c src/base/error.h src/base/memory.c src/base/names.c
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
   src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c

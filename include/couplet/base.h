@@ -94,7 +94,24 @@ CPL_API cpl_context_def cpl_default_context_def(void);
 CPL_API cpl_context* cpl_context_create(const cpl_context_def* def);
 CPL_API void cpl_context_destroy(cpl_context* ctx);  ///< Nullable: ctx
 
-/// The message of the last failure; empty when nothing has failed yet.
+//------------------------------------ failures ------------------------------------
+
+/// A failure as data. Texts are never NULL, and empty where unknown.
+typedef struct cpl_error {
+  cpl_status status;      ///< CPL_OK: nothing has failed yet
+  const char* text;       ///< the whole message, whatever its length
+  const char* message;    ///< the same without the source location that it begins with, if any
+  const char* file;       ///< whose content, or absence, is the cause
+  int32_t line, column;   ///< in that file, from 1; 0: unknown
+  const char* component;  ///< name of the instance, or of the model, that failed
+  const char* variable;   ///< of that component
+  double time;            ///< simulated time [s]; NAN: before the run, or unknown
+} cpl_error;
+
+/// The last failure.
+/// Borrowed: the result and its texts, until the next call with this context.
+CPL_API const cpl_error* cpl_context_last_error(const cpl_context* ctx);
+/// The text of the last failure; empty when nothing has failed yet.
 CPL_API const char* cpl_context_error(const cpl_context* ctx);
 
 /// Record a failure and return `st`: `return cpl_fail(ctx, CPL_ERR_INPUT, ...)`.
@@ -103,6 +120,14 @@ CPL_API CPL_PRINTF(3, 4) cpl_status cpl_fail(cpl_context* ctx, cpl_status st, co
 /// Prepend "text: " to the message of the last failure; returns `st`.
 CPL_API CPL_PRINTF(3, 4) cpl_status
     cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...);
+
+/// Record the failure of a component as "component: text", and its place as data.
+/// Nullable: variable; time NAN: none
+CPL_API CPL_PRINTF(6, 7) cpl_status
+    cpl_fail_in(cpl_context* ctx, cpl_status st, const char* component, const char* variable,
+                double time, const char* fmt, ...);
+
+//------------------------------------ log ------------------------------------
 
 CPL_API CPL_PRINTF(4, 5) void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who,
                                       const char* fmt, ...);

@@ -61,9 +61,9 @@ static cpl_status access_signals(cpli_aggregate* a, const cpli_access* run) {
     cpl_signal_kind kind = a->signals[run->refs[i]].kind;
     bool settable = kind == CPL_SIGNAL_INPUT || kind == CPL_SIGNAL_PARAMETER;
     if (run->type != CPL_REAL || (run->set && !settable))
-      return cpl_fail(a->base.base.ctx, CPL_ERR_INPUT,
-                      "%s: there is no variable %u, or it cannot be used so", a->name,
-                      (unsigned)run->outer[i]);
+      return cpl_fail_in(a->base.base.ctx, CPL_ERR_INPUT, a->name, NULL, NAN,
+                         "there is no variable %u, or it cannot be used so",
+                         (unsigned)run->outer[i]);
     if (run->set) *own = values[i];
     else values[i] = *own;
   }
@@ -547,8 +547,8 @@ static cpl_status take_parts(maker* k) {
     cpl_model** found = bsearch(&k->def->parts[i], sorted, n, sizeof *sorted, by_name);
     k->position[i] = (int32_t)(found - sorted);
     if (*found != k->def->parts[i])
-      st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: two models are called %s", a->name,
-                    (*found)->base.name);
+      st = cpl_fail_in(ctx, CPL_ERR_INPUT, a->name, NULL, NAN, "two models are called %s",
+                       (*found)->base.name);
   }
   cpli_free(ctx, sorted);
   return st;

@@ -102,9 +102,8 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t max, double*
   for (int round = 0; moves && st == CPL_OK; round++) {
     moves = false;
     if (round == MAX_ROUNDS)
-      return cpl_fail(m->base.ctx, CPL_RETRY,
-                      "%s: the projections of the models do not converge at t=%.12g", a->name,
-                      a->t);
+      return cpl_fail_in(m->base.ctx, CPL_RETRY, a->name, NULL, a->t,
+                         "the projections of the models do not converge at t=%.12g", a->t);
     for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
       cpli_part* part = &a->parts[k];
       if (part->n_active == 0) continue;
@@ -151,10 +150,9 @@ cpl_status cpli_constraints_make(cpli_aggregate* a) {
   a->desc->n_constraints += a->n_constraints;
   if (a->desc->n_constraints == 0) return CPL_OK;
   if (!residuals && own > 0)
-    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: constraints of the system cannot be combined with those of a model that "
-                    "offers a projection but no residuals",
-                    a->name);
+    return cpl_fail_in(ctx, CPL_ERR_UNSUPPORTED, a->name, NULL, NAN,
+                       "constraints of the system cannot be combined with those of a model that "
+                       "offers a projection but no residuals");
   a->constraint_room = cpli_arena_alloc(&a->arena, max + 2 * n + 1, sizeof(double));
   if (a->constraint_room == NULL) return cpli_nomem(ctx);
   a->ops.count_constraints = count;

@@ -94,8 +94,8 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
     int32_t there = cpli_names_add(&a->shared_desc->names, v.name, first + i);
     if (there == CPL_ERR_NOMEM) return cpli_nomem(a->base.base.ctx);
     if (there != first + i) {
-      return cpl_fail(a->base.base.ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", a->name,
-                      s->name);
+      return cpl_fail_in(a->base.base.ctx, CPL_ERR_INPUT, a->name, s->name, NAN,
+                         "the name %s is used twice", s->name);
     }
   }
   return CPL_OK;

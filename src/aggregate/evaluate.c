@@ -105,9 +105,8 @@ static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   for (size_t i = 0; i < n; i++) {
     double value = a->value[nodes[i]];
     if (!(fabs(value) < 9e15)) {
-      return cpl_fail(c->ctx, CPL_ERR_MODEL,
-                      "%s: an integer input would get the value %g at t=%.17g", c->name, value,
-                      a->t);
+      return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, NULL, a->t,
+                         "an integer input would get the value %g at t=%.17g", value, a->t);
     }
     a->gathered_integers[i] = llround(value);
   }

@@ -186,13 +186,13 @@ static cpl_status contradiction(cpli_aggregate* a, const cpli_outside* o, int32_
   const cpli_setter* other = setter_of(a, port);
   bool signal = port.part < 0;
   const cpl_component* c = signal ? NULL : &a->parts[port.part].m->base;
-  return cpl_fail(a->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: the events %s and %s happen both at t=%.12g and set %s%s%s to %.12g and to "
-                  "%.12g; give one of them another time or condition, or make one event of both",
-                  a->name, other->event->def.name, o->def.name, a->t, signal ? "" : c->name,
-                  signal ? "" : ".",
-                  signal ? a->signals[port.var].name : c->desc->vars[port.var].name, other->value,
-                  o->results[target]);
+  return cpl_fail_in(a->base.base.ctx, CPL_ERR_MODEL, a->name, NULL, a->t,
+                     "the events %s and %s happen both at t=%.12g and set %s%s%s to %.12g and to "
+                     "%.12g; give one of them another time or condition, or make one event of both",
+                     other->event->def.name, o->def.name, a->t, signal ? "" : c->name,
+                     signal ? "" : ".",
+                     signal ? a->signals[port.var].name : c->desc->vars[port.var].name,
+                     other->value, o->results[target]);
 }
 
 // Values are computed from those before the instant: two for one variable are a conflict unless
@@ -313,8 +313,8 @@ static cpl_status carry_over(cpli_aggregate* a) {
     if (st != CPL_OK) return final(a, st);
     if (!moved) return CPL_OK;
   }
-  return cpl_fail(a->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: comparisons in the couplings do not settle at t=%.17g", a->name, a->t);
+  return cpl_fail_in(a->base.base.ctx, CPL_ERR_MODEL, a->name, NULL, a->t,
+                     "comparisons in the couplings do not settle at t=%.17g", a->t);
 }
 
 static cpl_status read_states(cpli_aggregate* a) {

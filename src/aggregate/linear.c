@@ -4,6 +4,7 @@
 // The public function that linearises a model, cpl_linearize(). It selects states, inputs and
 // outputs by name, reads the operating point and cuts the partial derivatives of linearize.c into
 // the matrices A, B, C and D.
+#include <math.h>
 #include "aggregate/aggregate.h"
 #include "aggregate/linearize.h"
 
@@ -88,9 +89,8 @@ static cpl_status find_states(linear* l) {
   const cpl_description* d = l->m->base.desc;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0) {
-      return cpl_fail(l->m->base.ctx, CPL_ERR_UNSUPPORTED,
-                      "%s: state %d has no variable, so the model cannot be linearised",
-                      l->m->base.name, k + 1);
+      return cpl_fail_in(l->m->base.ctx, CPL_ERR_UNSUPPORTED, l->m->base.name, NULL, NAN,
+                         "state %d has no variable, so the model cannot be linearised", k + 1);
     }
     l->states[k] = d->states[k];
   }
@@ -114,9 +114,9 @@ static cpl_status find_ports(linear* l) {
 static cpl_status check_only(const linear* l) {
   for (size_t i = 0; i < l->def->n_only; i++) {
     if (l->used[i] || l->def->lenient) continue;
-    return cpl_fail(l->m->base.ctx, CPL_ERR_INPUT,
-                    "%s: \"%s\" is none of the states, inputs and outputs of the linearisation",
-                    l->m->base.name, l->def->only[i]);
+    return cpl_fail_in(l->m->base.ctx, CPL_ERR_INPUT, l->m->base.name, NULL, NAN,
+                       "\"%s\" is none of the states, inputs and outputs of the linearisation",
+                       l->def->only[i]);
   }
   return CPL_OK;
 }

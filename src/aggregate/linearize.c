@@ -259,9 +259,9 @@ static const char* name_of(const cpli_aggregate* a, const cpli_node* node) {
 
 static cpl_status singular(const whole* w, int32_t node) {
   const char* name = node >= 0 ? name_of(w->a, &w->a->nodes[node]) : "";
-  return cpl_fail(w->ctx, CPL_ERR_MODEL,
-                  "%s: cannot be linearised at t=%.17g: an algebraic loop is singular%s%s",
-                  w->a->name, w->a->t, name[0] != '\0' ? ", near " : "", name);
+  return cpl_fail_in(w->ctx, CPL_ERR_MODEL, w->a->name, NULL, w->a->t,
+                     "cannot be linearised at t=%.17g: an algebraic loop is singular%s%s", w->a->t,
+                     name[0] != '\0' ? ", near " : "", name);
 }
 
 // Only loops can make the matrix singular, and each loop detects that independently of the units of

@@ -310,8 +310,8 @@ static void name_nodes(const cpli_aggregate* a, const loop* l, char* text, size_
 static cpl_status failed(cpli_aggregate* a, const loop* l, const char* why) {
   char names[1024];
   name_nodes(a, l, names, sizeof names);
-  return cpl_fail(a->base.base.ctx, CPL_RETRY, "%s: the algebraic loop through %s %s at t=%.17g",
-                  a->name, names, why, a->t);
+  return cpl_fail_in(a->base.base.ctx, CPL_RETRY, a->name, NULL, a->t,
+                     "the algebraic loop through %s %s at t=%.17g", names, why, a->t);
 }
 
 static cpl_status cannot_begin(cpli_aggregate* a, const loop* l) {

@@ -435,8 +435,8 @@ static cpl_status singular(cpli_aggregate* a, newton* w, int32_t column) {
     int32_t i = column - w->blocks[k].first_algebraic;
     if (i >= 0 && i < w->blocks[k].n_algebraics) name = d->vars[d->algebraics[i]].name;
   }
-  return cpl_fail(w->ctx, CPL_RETRY, "%s: the coupled Jacobian is singular at t=%.17g, near %s",
-                  a->name, a->t, name);
+  return cpl_fail_in(w->ctx, CPL_RETRY, a->name, NULL, a->t,
+                     "the coupled Jacobian is singular at t=%.17g, near %s", a->t, name);
 }
 
 static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma) {

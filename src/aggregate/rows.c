@@ -108,11 +108,10 @@ cpl_status cpli_rows_match(cpli_aggregate* a) {
     n += torn.n;
   }
   if (same) return CPL_OK;
-  return cpl_fail(a->base.base.ctx, CPL_ERR_UNSUPPORTED,
-                  "%s: outputs of a model depend on inputs contrary to its description, so the "
-                  "algebraic loops differ from it and cannot be rows of the integrator: "
-                  "solve them nested",
-                  a->name);
+  return cpl_fail_in(a->base.base.ctx, CPL_ERR_UNSUPPORTED, a->name, NULL, NAN,
+                     "outputs of a model depend on inputs contrary to its description, so the "
+                     "algebraic loops differ from it and cannot be rows of the integrator: "
+                     "solve them nested");
 }
 
 cpl_status cpli_rows_set(cpl_model* m, const double* z) {
@@ -175,8 +174,9 @@ cpl_status cpli_rows_residuals(cpl_model* m, double* g) {
   for (int32_t i = 0; i < r->n && st == CPL_OK; i++) {
     g[i] = r->given ? r->residuals[i] : 0;
     if (isfinite(g[i])) continue;
-    st = cpl_fail(m->base.ctx, CPL_RETRY, "%s: the algebraic loop through %s gives %g at t=%.17g",
-                  a->name, cpli_node_name(a, r->nodes[i]), g[i], a->t);
+    st = cpl_fail_in(m->base.ctx, CPL_RETRY, a->name, cpli_node_name(a, r->nodes[i]), a->t,
+                     "the algebraic loop through %s gives %g at t=%.17g",
+                     cpli_node_name(a, r->nodes[i]), g[i], a->t);
   }
   return st == CPL_OK ? gather_parts(a, g + r->n, residuals_of) : st;
 }

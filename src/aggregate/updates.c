@@ -297,8 +297,8 @@ cpl_status cpli_updates_endless(cpli_aggregate* a) {
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s asks for another update",
                              used > 0 ? ", " : "", part->m->base.name);
   }
-  return cpl_fail(
-      a->base.base.ctx, CPL_ERR_MODEL,
-      "%s: the event at t=%.12g does not settle: %d rounds of updates, and these go on: %s%s",
-      a->name, a->t, a->rounds, names, named > MAX_NAMED ? ", and others" : "");
+  return cpl_fail_in(
+      a->base.base.ctx, CPL_ERR_MODEL, a->name, NULL, a->t,
+      "the event at t=%.12g does not settle: %d rounds of updates, and these go on: %s%s", a->t,
+      a->rounds, names, named > MAX_NAMED ? ", and others" : "");
 }

@@ -7,6 +7,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/solver.h"
+#include "format/source_loc.h"
 #include "solver/independent.h"
 
 void cpli_members_free(cpli_built* b, cpli_members* d) {
@@ -523,7 +524,7 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cp
   *out = NULL;
   cpli_built* b = (cpli_built*)system;
   if (cpl_system_definition(system) == NULL)
-    return cpl_fail(system->ctx, CPL_ERR_INPUT, "%s: this is not a system", system->path);
+    return cpli_fail_file(system->ctx, CPL_ERR_INPUT, system->path, "this is not a system");
   if (b->modes != NULL) return cpli_modes_stepper(b, def, out);
   const char* name = def->name != NULL ? def->name : b->name;
   if (system->ops->make_model != NULL) {

@@ -48,11 +48,8 @@ static cpl_status open_table(cpli_built* b, size_t i) {
   t->table = in->table;
   if (in->kind == CPLI_INPUT_FILE) {
     cpl_status st = cpl_table_read(b->base.ctx, in->file.text, &t->owned);
-    if (st < 0) {
-      char location[CPLI_LOC_SIZE];
-      return cpl_fail_prefix(b->base.ctx, st, "%sinput %s",
-                             cpli_source_loc_text(&in->file.loc, location), in->name.text);
-    }
+    if (st < 0)
+      return cpli_fail_prefix_at(b->base.ctx, st, &in->file.loc, "input %s", in->name.text);
     t->table = t->owned;
   }
   cpl_status st = find_column(b, in, t->table, &t->column);

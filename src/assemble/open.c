@@ -38,11 +38,7 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
   if (m->kind == CPL_MEMBER_FMU) cpli_calls_join(b, chain, &open);
   cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
   cpli_free(ctx, starts);
-  if (st < 0) {
-    char location[CPLI_LOC_SIZE];
-    cpl_fail_prefix(ctx, st, "%smodel %s", cpli_source_loc_text(&m->path.loc, location),
-                    m->name.text);
-  }
+  if (st < 0) cpli_fail_prefix_at(ctx, st, &m->path.loc, "model %s", m->name.text);
   return st;
 }
 

@@ -27,11 +27,7 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
   }
   cpl_start start = {s->name.text, text};
   cpl_status st = cpli_set_starts(c, &start, 1);
-  if (st < 0) {
-    char location[CPLI_LOC_SIZE];
-    cpl_fail_prefix(b->base.ctx, st, "%smodel %s", cpli_source_loc_text(&s->name.loc, location),
-                    c->name);
-  }
+  if (st < 0) cpli_fail_prefix_at(b->base.ctx, st, &s->name.loc, "model %s", c->name);
   return st;
 }
 

@@ -5,6 +5,7 @@
 // subsystems, each of which gets a solver; the interfaces and the variables of the whole are mapped
 // to subsystems and steppers, which the lines couple.
 #include "assemble/tlm.h"
+#include <math.h>
 
 #include <stdio.h>
 
@@ -186,19 +187,20 @@ static cpl_status take_solvers(layout* l, const cpl_stepper_def* def) {
     char near[512];
     cpli_did_you_mean(s->model, model_at, d, d->n_models, near, sizeof near);
     if (model < 0)
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: solver %s: there is no model %s%s", l->b->name,
-                      cpl_solver_name(s->kind), s->model, near);
+      return cpl_fail_in(ctx, CPL_ERR_INPUT, l->b->name, NULL, NAN,
+                         "solver %s: there is no model %s%s", cpl_solver_name(s->kind), s->model,
+                         near);
     int32_t part = part_of(l, model);
     if (part < 0)
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: solver %s: %s brings its own solver", l->b->name,
-                      cpl_solver_name(s->kind), s->model);
+      return cpl_fail_in(ctx, CPL_ERR_INPUT, l->b->name, NULL, NAN,
+                         "solver %s: %s brings its own solver", cpl_solver_name(s->kind), s->model);
     for (int32_t k = 0; k < i; k++) {
       int32_t other = cpli_names_find(&d->model_names, def->solvers[k].model);
       if (part_of(l, other) == part && def->solvers[k].kind != s->kind)
-        return cpl_fail(ctx, CPL_ERR_INPUT,
-                        "%s: %s is integrated by one solver: it cannot be both %s and %s",
-                        l->b->name, l->parts[part].name, cpl_solver_name(def->solvers[k].kind),
-                        cpl_solver_name(s->kind));
+        return cpl_fail_in(ctx, CPL_ERR_INPUT, l->b->name, NULL, NAN,
+                           "%s is integrated by one solver: it cannot be both %s and %s",
+                           l->parts[part].name, cpl_solver_name(def->solvers[k].kind),
+                           cpl_solver_name(s->kind));
     }
     l->parts[part].solver.kind = s->kind;
   }

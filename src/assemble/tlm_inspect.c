@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "assemble/tlm.h"
+#include "base/error.h"
 #include "tlm/ends.h"
 
 int32_t cpl_system_line_count(const cpl_source* system) {
@@ -87,9 +88,9 @@ static void masses_at(cpli_built* b, const cpl_tlm_interface* i, double* mass, d
   cpl_source* source = b->sources[i->part];
   cpl_context* ctx = b->base.ctx;
   cpl_model* m = NULL;
-  char ignored[256];
+  cpli_error ignored = {0};
   if (b->is_stepper[i->part] || i->kind == CPL_TLM_SIGNAL || source->desc->n_states == 0) return;
-  char* before = cpli_divert_errors(ignored, sizeof ignored);
+  cpli_error* before = cpli_divert_errors(ctx, &ignored);
   double* work = cpli_alloc(ctx, 3 * (size_t)source->desc->n_states, sizeof *work);
   cpl_status st = work != NULL ? source->ops->make_model(source, "probe", &m) : CPL_ERR_NOMEM;
   *mass = *inertia = (double)INFINITY;
@@ -104,7 +105,8 @@ static void masses_at(cpli_built* b, const cpl_tlm_interface* i, double* mass, d
   if (m != NULL) m->base.ops->destroy(&m->base);
   cpli_functions_free(&f);
   cpli_free(ctx, work);
-  cpli_divert_errors(before, 0);
+  cpli_end_diversion(before);
+  cpli_error_clear(&ignored, ctx);
 }
 
 cpl_system_line cpl_system_line_at(const cpl_source* system, int32_t i) {

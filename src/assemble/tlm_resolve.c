@@ -45,15 +45,13 @@ static cpl_status find_variable(const finder* f, const cpli_located_text* name, 
   const cpl_description* d = source->desc;
   bool reference = name->text[0] == '#';
   *out = reference ? by_reference(d, name->text + 1, input) : cpl_find_variable(d, name->text);
-  char location[CPLI_LOC_SIZE];
   if (*out < 0 && reference)
     return cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->loc,
                         "%s: no Real of the model has the value reference %s", f->to->name,
                         name->text + 1);
   if (*out < 0) {
     cpl_status st = cpl_require_variable(ctx_of(f), d, name->text, out);
-    return cpl_fail_prefix(ctx_of(f), st, "%s%s", cpli_source_loc_text(&name->loc, location),
-                           f->to->name);
+    return cpli_fail_prefix_at(ctx_of(f), st, &name->loc, "%s", f->to->name);
   }
   const cpl_variable* v = &d->vars[*out];
   if (v->type != CPL_REAL)

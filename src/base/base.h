@@ -26,10 +26,6 @@ char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
 /// Whether a message of that level would be logged: test before formatting it.
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level);
 
-/// From now on the errors of this thread go to `text` (NULL: to the context again). Returns the
-/// previous destination.
-char* cpli_divert_errors(char* text, size_t size);
-
 /// From here on messages of this context go to that sink, at the same level.
 void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user);
 
@@ -38,6 +34,7 @@ cpl_status cpli_nomem(cpl_context* ctx);
 
 #ifdef __clang_analyzer__  // return values, visible to make tidy
 #define cpl_fail(ctx, st, ...)        (cpl_fail(ctx, st, __VA_ARGS__), (st))
+#define cpl_fail_in(ctx, st, ...)     (cpl_fail_in(ctx, st, __VA_ARGS__), (st))
 #define cpl_fail_prefix(ctx, st, ...) (cpl_fail_prefix(ctx, st, __VA_ARGS__), (st))
 #define cpli_nomem(ctx)               (cpli_nomem(ctx), CPL_ERR_NOMEM)
 #endif

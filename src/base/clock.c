@@ -20,11 +20,10 @@ cpl_status cpli_check_times(cpl_context* ctx, const char* who, double from, doub
   double apart = nextafter(largest, INFINITY) - largest;
   if (!isfinite(largest) || !(spacing > 0)) return CPL_OK;
   if (apart > too_coarse * spacing) {
-    return cpl_fail(
-        ctx, CPL_ERR_INPUT,
-        "%s: at times of %.6g s two numbers are %.3g s apart, too far for %s every %.3g "
-        "s: let the run start at a smaller time",
-        who, largest, apart, what, spacing);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, who, NULL, NAN,
+                       "at times of %.6g s two numbers are %.3g s apart, too far for %s every %.3g "
+                       "s: let the run start at a smaller time",
+                       largest, apart, what, spacing);
   }
   if (warn && apart > coarse * spacing) {
     cpl_log(ctx, CPL_LOG_WARNING, who,

@@ -13,17 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/base.h"
+#include "base/error.h"
 
-#undef cpl_fail
-#undef cpl_fail_prefix
 #undef cpli_nomem
 
 struct cpl_context {
   cpli_context_head head;  // must be first
   cpl_context_def def;
   void* log_user;  // of def.log; def.user until cpli_log_to()
-  char error[2048];
+  cpli_error error;
   char left[1024];     // message of a call of a model that was left because it did not return
   double interrupted;  // the time of the last cpli_interrupted()
   cpli_stepped_fn* stepped;
@@ -68,7 +66,9 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   ctx->head.cancel = d.cancel != NULL ? d.cancel : &never;
   ctx->def = d;
   ctx->log_user = d.user;
-  ctx->error[0] = ctx->left[0] = '\0';
+  ctx->error.large = NULL;
+  cpli_error_clear(&ctx->error, ctx);
+  ctx->left[0] = '\0';
   ctx->interrupted = NAN;
   ctx->stepped = NULL;
   return ctx;
@@ -77,58 +77,39 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
 void cpl_context_destroy(cpl_context* ctx) {
   if (ctx == NULL) return;
   cpl_context_def d = ctx->def;
+  cpli_error_clear(&ctx->error, ctx);
   d.realloc(d.user, ctx, 0);
 }
 
-const char* cpl_context_error(const cpl_context* ctx) { return ctx->error; }
+//------------------------------------ the last failure ------------------------------------
 
-static _Thread_local char* diverted;
-static _Thread_local size_t diverted_size;
+static _Thread_local cpli_error* diverted;
 
-char* cpli_divert_errors(char* text, size_t size) {
-  char* before = diverted;
-  assert(text == NULL || size > 0);
-  diverted = text;
-  diverted_size = size;
-  if (text != NULL) text[0] = '\0';
+cpli_error* cpli_divert_errors(cpl_context* ctx, cpli_error* e) {
+  cpli_error* before = diverted;
+  cpli_error_clear(e, ctx);
+  diverted = e;
   return before;
 }
 
-static void keep_error(cpl_context* ctx, const char* text) {
-  if (diverted != NULL) snprintf(diverted, diverted_size, "%s", text);
-  else memcpy(ctx->error, text, sizeof ctx->error);
+void cpli_end_diversion(cpli_error* before) { diverted = before; }
+
+cpli_error* cpli_last_error(cpl_context* ctx) { return diverted != NULL ? diverted : &ctx->error; }
+
+const cpl_error* cpl_context_last_error(const cpl_context* ctx) {
+  return &cpli_last_error((cpl_context*)ctx)->data;
 }
 
-cpl_status cpl_fail(cpl_context* ctx, cpl_status st, const char* fmt, ...) {
-  char text[sizeof ctx->error];  // arguments may point into the old message
-  assert(st != CPL_OK);
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
-  va_end(args);
-  keep_error(ctx, text);
-  return st;
-}
-
-cpl_status cpl_fail_prefix(cpl_context* ctx, cpl_status st, const char* fmt, ...) {
-  char text[sizeof ctx->error];
-  va_list args;
-  va_start(args, fmt);
-  int n = vsnprintf(text, sizeof text, fmt, args);
-  va_end(args);
-  if (n < 0 || (size_t)n >= sizeof text) return st;
-  snprintf(text + n, sizeof text - (size_t)n, ": %s", diverted != NULL ? diverted : ctx->error);
-  keep_error(ctx, text);
-  return st;
-}
+const char* cpl_context_error(const cpl_context* ctx) { return cpl_context_last_error(ctx)->text; }
 
 //------------------------------------ interruption ------------------------------------
 
 cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t) {
   if (!isnan(t)) ctx->interrupted = t;
-  if (ctx->left[0] != '\0') return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s", ctx->left);
-  if (isnan(t)) return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", who);
-  return cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", who, t);
+  if (ctx->left[0] != '\0') cpl_fail(ctx, CPL_ERR_CANCELLED, "%s", ctx->left);
+  else if (isnan(t)) cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", who);
+  else cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", who, t);
+  return cpli_fail_where(ctx, CPL_ERR_CANCELLED, who, NULL, t);
 }
 
 cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* call, double t,

@@ -19,6 +19,7 @@
 #include "format/file.h"
 #include "format/folder.h"
 #include "format/hash.h"
+#include "format/source_loc.h"
 #include "format/zip_writer.h"
 
 // The data of an FMU that is being built.
@@ -213,9 +214,8 @@ static cpl_status open_model(job* j) {
   cpl_model* m = NULL;
   const char* ending = strrchr(j->def->model, '.');
   if (ending == NULL || strcmp(ending, ".c") != 0)
-    return cpl_fail(j->ctx, CPL_ERR_INPUT,
-                    "%s: an FMU is made of a model in C, and this name does not end in .c",
-                    j->def->model);
+    return cpli_fail_file(j->ctx, CPL_ERR_INPUT, j->def->model,
+                          "an FMU is made of a model in C, and this name does not end in .c");
   j->data = cpli_data_folder(j->ctx);
   if (j->data == NULL) return CPL_ERR_INPUT;
   snprintf(j->include, sizeof j->include, "%s/include", j->data);

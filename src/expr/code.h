@@ -117,5 +117,7 @@ bool cpli_expr_trouble(expr_op op, double x, double y, double v, char* out, size
 
 //------------------------------------ source locations (place.c) ------------------------------
 
-/// "file:line:column" of the byte `at` in a text that begins at `loc`; "column n" without a file.
-void cpli_expr_where(cpli_source_loc loc, const char* text, size_t at, char* out, size_t size);
+/// A failure at the byte `at` of a text that begins at `loc`; without a file its message begins
+/// with "column n".
+cpl_status cpli_expr_fail(cpl_context* ctx, cpl_status st, cpli_source_loc loc, const char* text,
+                          size_t at, const char* what);

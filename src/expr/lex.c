@@ -11,13 +11,12 @@
 #include "format/number.h"
 
 cpl_status cpli_draft_fail(draft* d, size_t at, const char* fmt, ...) {
-  char where[512], what[1024];
+  char what[1024];
   va_list args;
   va_start(args, fmt);
   vsnprintf(what, sizeof what, fmt, args);
   va_end(args);
-  cpli_expr_where(d->loc, d->text, at, where, sizeof where);
-  return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: %s", where, what);
+  return cpli_expr_fail(d->ctx, CPL_ERR_INPUT, d->loc, d->text, at, what);
 }
 
 // Those of the C library depend on the locale.

@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Converts an offset in the text of an expression into the source location at the beginning of a
-// message.
-#include <stdio.h>
-
+// Converts an offset in the text of an expression into the source location of a failure.
 #include "expr/code.h"
 
-void cpli_expr_where(cpli_source_loc loc, const char* text, size_t at, char* out, size_t size) {
-  int line = loc.line, column = loc.column;
+cpl_status cpli_expr_fail(cpl_context* ctx, cpl_status st, cpli_source_loc loc, const char* text,
+                          size_t at, const char* what) {
+  int32_t line = loc.line, column = loc.column;
   for (size_t i = 0; i < at; i++) {
     unsigned char c = (unsigned char)text[i];
     if (c == '\n') {
@@ -18,11 +16,7 @@ void cpli_expr_where(cpli_source_loc loc, const char* text, size_t at, char* out
       column++;
     }
   }
-  if (loc.file == NULL) {
-    snprintf(out, size, "column %d", column);
-  } else if (loc.line < 1) {
-    snprintf(out, size, "%.400s", loc.file);  // the file as a whole
-  } else {
-    snprintf(out, size, "%.400s:%d:%d", loc.file, line, column);
-  }
+  if (loc.file == NULL) return cpl_fail(ctx, st, "column %d: %s", column, what);
+  if (loc.line >= 1) loc = (cpli_source_loc){loc.file, line, column};  // else the file as a whole
+  return cpli_fail_at(ctx, st, &loc, "%s", what);
 }

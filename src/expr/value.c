@@ -5,6 +5,7 @@
 #include <float.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "expr/code.h"
 #include "format/number.h"
 
@@ -29,15 +30,13 @@ static cpl_status fail_at(const run* u, size_t at, const char* what) {
   if (u->ctx == NULL) return CPL_RETRY;
   enum { LONGEST = 200 };
   const char* text = u->e->text;
-  char where[512], when[CPLI_NUMBER_SIZE];
-  cpli_expr_where(u->e->loc, text, at, where, sizeof where);
-  cpli_format_double(when, u->t);
-  const char* dots = strlen(text) > LONGEST ? "..." : "";
-  if (cpli_expr_is_constant(u->e)) {
-    return cpl_fail(u->ctx, CPL_RETRY, "%s: %.*s%s: %s", where, LONGEST, text, dots, what);
-  }
-  return cpl_fail(u->ctx, CPL_RETRY, "%s: %.*s%s: %s at t=%s", where, LONGEST, text, dots, what,
-                  when);
+  char message[LONGEST + 256], when[CPLI_NUMBER_SIZE] = "";
+  const bool constant = cpli_expr_is_constant(u->e);
+  if (!constant) cpli_format_double(when, u->t);
+  snprintf(message, sizeof message, "%.*s%s: %s%s%s", LONGEST, text,
+           strlen(text) > LONGEST ? "..." : "", what, constant ? "" : " at t=", when);
+  cpli_expr_fail(u->ctx, CPL_RETRY, u->e->loc, text, at, message);
+  return cpli_fail_where(u->ctx, CPL_RETRY, NULL, NULL, constant ? (double)NAN : u->t);
 }
 
 static cpl_status fail_operation(const run* u, const double* r, int pc) {

@@ -5,6 +5,7 @@
 // of the instance, and forwards messages of the FMU to the log, with references such as #r12# (FMI
 // 1.0 and 2.0) replaced by names.
 #include "fmi/calls.h"
+#include "format/source_loc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,13 +24,13 @@ cpl_status cpli_bind(cpli_fmu_instance* in) {
                              call->name);
   }
   if (used == 0) return CPL_OK;
-  return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
-                  "%s: binaries/%s/%s.so does not export what a %s FMU needs: %s",
-                  in->fmu->base.path, in->fmu->platform, in->kind->identifier,
-                  in->scheduled       ? "scheduled execution"
-                  : in->co_simulation ? "co-simulation"
-                                      : "model exchange",
-                  missing);
+  return cpli_fail_file(in->head.component.ctx, CPL_ERR_INPUT, in->fmu->base.path,
+                        "binaries/%s/%s.so does not export what a %s FMU needs: %s",
+                        in->fmu->platform, in->kind->identifier,
+                        in->scheduled       ? "scheduled execution"
+                        : in->co_simulation ? "co-simulation"
+                                            : "model exchange",
+                        missing);
 }
 
 bool cpli_has_all(const cpli_fmu_instance* in, int flag) {
@@ -75,8 +76,9 @@ static cpl_status crashed(cpli_fmu_instance* in, const cpli_fmu_call* call, int 
   if (cpli_cancelled(in->head.component.ctx))
     return cpli_interrupted_call(in->head.component.ctx, in->name, call->name, in->time,
                                  cpli_guard_text(signal));
-  return cpl_fail(in->head.component.ctx, CPL_ERR_MODEL, "%s: %s%s crashed (%s)", in->name,
-                  call->name, at_time(in, when, sizeof when), cpli_guard_text(signal));
+  return cpl_fail_in(in->head.component.ctx, CPL_ERR_MODEL, in->name, NULL, in->time,
+                     "%s%s crashed (%s)", call->name, at_time(in, when, sizeof when),
+                     cpli_guard_text(signal));
 }
 
 cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, int status,
@@ -102,9 +104,10 @@ cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, i
   pthread_mutex_lock(&in->mutex);
   memcpy(text, in->message, sizeof text);
   pthread_mutex_unlock(&in->mutex);
-  return cpl_fail(in->head.component.ctx, st, "%s: %s%s returned %s%s%s", in->name, call->name,
-                  at_time(in, when, sizeof when), cpli_status_name(in, status, name, sizeof name),
-                  text[0] != '\0' ? ": " : "", text);
+  return cpl_fail_in(in->head.component.ctx, st, in->name, NULL, in->time, "%s%s returned %s%s%s",
+                     call->name, at_time(in, when, sizeof when),
+                     cpli_status_name(in, status, name, sizeof name), text[0] != '\0' ? ": " : "",
+                     text);
 }
 
 cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool exported) {
@@ -113,12 +116,13 @@ cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool ex
   if (cpli_cancelled(ctx) && !(call->flags & CPLI_ALWAYS))
     return cpli_interrupted(ctx, in->name, in->time);
   if (!exported) {
-    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED, "%s: the FMU does not export %s", in->name,
-                    call->name);
+    return cpl_fail_in(ctx, CPL_ERR_UNSUPPORTED, in->name, NULL, in->time,
+                       "the FMU does not export %s", call->name);
   }
-  return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s cannot be called any more: %s %s before", in->name,
-                  call->name, in->failed_in != NULL ? in->failed_in : "another instance",
-                  in->health == CPLI_FAILED ? "failed" : "broke down");
+  return cpl_fail_in(ctx, CPL_ERR_MODEL, in->name, NULL, in->time,
+                     "%s cannot be called any more: %s %s before", call->name,
+                     in->failed_in != NULL ? in->failed_in : "another instance",
+                     in->health == CPLI_FAILED ? "failed" : "broke down");
 }
 
 //------------------------------------ messages ------------------------------------

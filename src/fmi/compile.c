@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "fmi/library.h"
 #include "format/folder.h"
+#include "format/source_loc.h"
 
 typedef struct command {
   cpli_arena arena;
@@ -138,10 +139,10 @@ static cpl_status check_sources(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
     char* path = cpli_printf(ctx, "%s/sources/%s", fmu->folder, name);
     if (path == NULL) st = cpli_nomem(ctx);
     else if (access(path, F_OK) != 0)
-      st = cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: no binary for this platform (%s), and of the source code sources/%s is "
-                    "listed but not there: it cannot be compiled",
-                    fmu->base.path, fmu->platform, name);
+      st = cpli_fail_file(ctx, CPL_ERR_UNSUPPORTED, fmu->base.path,
+                          "no binary for this platform (%s), and of the source code sources/%s is "
+                          "listed but not there: it cannot be compiled",
+                          fmu->platform, name);
     cpli_free(ctx, path);
   }
   return st;

@@ -5,6 +5,7 @@
 // and every residual is taken in its formulation of index 1. The states must be those of
 // modelDescription.xml, in the same order.
 #include "fmi/dae_manifest.h"
+#include "format/source_loc.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ CPL_PRINTF(3, 4) static cpl_status bad(manifest* k, int32_t line, const char* fm
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  return cpl_fail(k->ctx, CPL_ERR_INPUT, "%s:%d: %s", k->where, (int)line, text);
+  return cpli_fail_at(k->ctx, CPL_ERR_INPUT, &(cpli_source_loc){k->where, line}, "%s", text);
 }
 
 //------------------------------------ elements ------------------------------------

@@ -9,6 +9,7 @@
 #include "fmi/parse.h"
 #include "format/encoding.h"
 #include "format/scan.h"
+#include "format/source_loc.h"
 
 //------------------------------------ attributes ------------------------------------
 
@@ -18,7 +19,8 @@ cpl_status cpli_parse_fail(cpli_parse* p, const char* fmt, ...) {
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  return cpl_fail(p->ctx, CPL_ERR_INPUT, "%s:%d: %s", p->where, cpli_xml_line(p->xml), text);
+  return cpli_fail_at(p->ctx, CPL_ERR_INPUT, &(cpli_source_loc){p->where, cpli_xml_line(p->xml)},
+                      "%s", text);
 }
 
 const char* cpli_element_text(cpli_parse* p, const char* name) {

@@ -7,6 +7,7 @@
 
 #include "fmi/parse.h"
 #include "format/scan.h"
+#include "format/source_loc.h"
 
 enum {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -143,7 +144,8 @@ typedef struct expansion {
 } expansion;
 
 static cpl_status fail_at(cpli_parse* p, int32_t line, const char* text, const char* name) {
-  return cpl_fail(p->ctx, CPL_ERR_INPUT, "%s:%d: %.200s: %s", p->where, line, name, text);
+  return cpli_fail_at(p->ctx, CPL_ERR_INPUT, &(cpli_source_loc){p->where, line}, "%.200s: %s", name,
+                      text);
 }
 
 // Start values given by the user decide over those of the file.
@@ -159,9 +161,9 @@ static cpl_status size_structural(cpli_parse* p) {
       double x = 0;
       if (!cpli_parse_real(p->given[k].value, &x) || !cpli_fits(CPL_WIDTH_UINT32, x) ||
           x < v->min || x > v->max) {
-        return cpl_fail(p->ctx, CPL_ERR_INPUT,
-                        "%s:%d: \"%.60s\" is no value of the structural parameter %.100s", p->where,
-                        v->line, p->given[k].value, v->name);
+        return cpli_fail_at(p->ctx, CPL_ERR_INPUT, &(cpli_source_loc){p->where, v->line},
+                            "\"%.60s\" is no value of the structural parameter %.100s",
+                            p->given[k].value, v->name);
       }
       v->start = x;
       v->has_start = true;

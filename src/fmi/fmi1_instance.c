@@ -128,9 +128,10 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && type != CPL_BOOLEAN; i++) {
     if (values[i] >= INT32_MIN && values[i] <= INT32_MAX) continue;
-    return cpl_fail(c->ctx, CPL_ERR_INPUT,
-                    "%s: %s cannot be set to %lld: FMI 1.0 has integers of 32 bits only", c->name,
-                    cpli_instance_variable(&in->base, type, refs[i]), (long long)values[i]);
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name,
+                       cpli_instance_variable(&in->base, type, refs[i]), NAN,
+                       "%s cannot be set to %lld: FMI 1.0 has integers of 32 bits only",
+                       cpli_instance_variable(&in->base, type, refs[i]), (long long)values[i]);
   }
   for (size_t done = 0, m; done < n && st == CPL_OK; done += m) {
     m = chunk_of(in, n - done);

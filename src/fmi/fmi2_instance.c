@@ -65,9 +65,10 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
 }
 
 static cpl_status out_of_range(cpli_fmu_instance* in, cpl_type type, uint32_t ref, int64_t value) {
-  return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
-                  "%s: %s cannot be set to %lld: FMI 2.0 has integers of 32 bits only", in->name,
-                  cpli_instance_variable(in, type, ref), (long long)value);
+  return cpl_fail_in(in->head.component.ctx, CPL_ERR_INPUT, in->name,
+                     cpli_instance_variable(in, type, ref), in->time,
+                     "%s cannot be set to %lld: FMI 2.0 has integers of 32 bits only",
+                     cpli_instance_variable(in, type, ref), (long long)value);
 }
 
 static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,

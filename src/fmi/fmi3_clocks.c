@@ -24,9 +24,10 @@ static bool is_periodic(const cpli_ticking* k) {
 
 static cpl_status check_interval(const cpli_fmi3* in, const cpli_ticking* k, double interval) {
   if (interval > 0 || (interval == 0 && !is_periodic(k))) return CPL_OK;
-  return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
-                  "%s: the interval of clock %s at t=%.12g is %g", in->base.name,
-                  in->base.fmu->desc.vars[k->clock->var].name, in->base.time, interval);
+  return cpl_fail_in(in->base.head.component.ctx, CPL_ERR_MODEL, in->base.name,
+                     in->base.fmu->desc.vars[k->clock->var].name, in->base.time,
+                     "the interval of clock %s at t=%.12g is %g",
+                     in->base.fmu->desc.vars[k->clock->var].name, in->base.time, interval);
 }
 
 // The interval that the FMU requests from now on; `*changed`: it differs, or is the first.
@@ -107,11 +108,12 @@ cpl_status cpli_fmi3_clocks_trigger(cpli_fmi3* in, uint32_t ref) {
       k->next = in->base.time;
       return CPL_OK;
     }
-    return cpl_fail(in->base.head.component.ctx, CPL_ERR_INPUT,
-                    "%s: clock %s ticks at times of its own (%s) and cannot be activated from "
-                    "outside",
-                    in->base.name, in->base.fmu->desc.vars[k->clock->var].name,
-                    cpli_interval_name((cpli_interval)k->clock->interval));
+    return cpl_fail_in(in->base.head.component.ctx, CPL_ERR_INPUT, in->base.name,
+                       in->base.fmu->desc.vars[k->clock->var].name, in->base.time,
+                       "clock %s ticks at times of its own (%s) and cannot be activated from "
+                       "outside",
+                       in->base.fmu->desc.vars[k->clock->var].name,
+                       cpli_interval_name((cpli_interval)k->clock->interval));
   }
   return CPL_OK;
 }

@@ -27,10 +27,10 @@ static cpl_status check_sizes(cpli_fmi3* in) {
   }
   if (st != CPL_OK) return st;
   if (states == (size_t)desc->n_states && indicators == (size_t)desc->n_indicators) return CPL_OK;
-  return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
-                  "%s: with these structural parameters there are %zu states and %zu event "
-                  "indicators, but its description gives %d and %d",
-                  in->base.name, states, indicators, desc->n_states, desc->n_indicators);
+  return cpl_fail_in(in->base.head.component.ctx, CPL_ERR_MODEL, in->base.name, NULL, in->base.time,
+                     "with these structural parameters there are %zu states and %zu event "
+                     "indicators, but its description gives %d and %d",
+                     states, indicators, desc->n_states, desc->n_indicators);
 }
 
 cpl_status cpli_fmi3_settle(cpli_fmi3* in) {
@@ -62,9 +62,9 @@ cpl_status cpli_fmi3_event_round(cpli_fmi3* in) {
   if (in->base.scheduled) return cpli_fmi3_run_partitions(in);
   cpl_event_info info = {0};
   if (in->events.rounds++ == MOST) {
-    return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
-                    "%s: the event at t=%.12g does not come to an end", in->base.name,
-                    in->base.time);
+    return cpl_fail_in(in->base.head.component.ctx, CPL_ERR_MODEL, in->base.name, NULL,
+                       in->base.time, "the event at t=%.12g does not come to an end",
+                       in->base.time);
   }
   cpl_status st = cpli_fmi3_update(in, &info);
   in->events.terminated = in->events.terminated || info.terminate;
@@ -98,11 +98,10 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   const cpl_fmu* fmu = in->base.fmu;
   bool only_residuals = fmu->dae.present && fmu->dae.enable < 0 && !in->base.co_simulation;
   if (only_residuals && !in->as_residuals) {
-    return cpl_fail(
-        c->ctx, CPL_ERR_INPUT,
-        "%s: it has %d algebraic variable%s and no parameter that makes it compute them "
-        "(EnableDAE): only solver ida can run it, and not as part of a system",
-        c->name, (int)fmu->desc.n_algebraics, fmu->desc.n_algebraics == 1 ? "" : "s");
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, NULL, NAN,
+                       "it has %d algebraic variable%s and no parameter that makes it compute them "
+                       "(EnableDAE): only solver ida can run it, and not as part of a system",
+                       (int)fmu->desc.n_algebraics, fmu->desc.n_algebraics == 1 ? "" : "s");
   }
   return cpli_fmi3_settle(in);
 }
@@ -172,8 +171,8 @@ static cpl_status own_restore(cpli_fmu_instance* in, const void* own, size_t siz
   list_parts((cpli_fmi3*)in, parts);
   for (int i = 0; i < N_PARTS; i++) fixed += parts[i].size;
   if (size < fixed)
-    return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT, "%s: these bytes are no saved state",
-                    in->name);
+    return cpl_fail_in(in->head.component.ctx, CPL_ERR_INPUT, in->name, NULL, in->time,
+                       "these bytes are no saved state");
   for (int i = 0; i < N_PARTS; from += parts[i++].size) {
     memcpy(parts[i].data, from, parts[i].size);
   }

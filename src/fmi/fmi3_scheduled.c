@@ -60,10 +60,11 @@ static cpl_status open_ticked(cpli_fmi3* in) {
 static cpl_status activate(cpli_fmi3* in, cpli_ticking* k) {
   cpl_status st = CPL_OK;
   if (!(in->base.time > k->last)) {
-    return cpl_fail(in->base.head.component.ctx, CPL_ERR_MODEL,
-                    "%s: clock %s ticks twice at t=%.12g, but scheduled execution activates a "
-                    "model partition only once at a time",
-                    in->base.name, name_of(in, k->clock), in->base.time);
+    return cpl_fail_in(in->base.head.component.ctx, CPL_ERR_MODEL, in->base.name,
+                       name_of(in, k->clock), in->base.time,
+                       "clock %s ticks twice at t=%.12g, but scheduled execution activates a "
+                       "model partition only once at a time",
+                       name_of(in, k->clock), in->base.time);
   }
   k->last = in->base.time;
   cpli_fmi3_clock_pass(k);  // before the partition, which may give a countdown clock its next tick

@@ -95,8 +95,8 @@ cpl_status cpli_fmi3_texts_restore(cpli_fmi3* in, const char* from, size_t size)
     if (v == NULL) continue;
     if (size >= sizeof n) memcpy(&n, from, sizeof n);
     if (size < sizeof n || n > size - sizeof n)
-      return cpl_fail(in->base.head.component.ctx, CPL_ERR_INPUT,
-                      "%s: these bytes are no saved state", in->base.name);
+      return cpl_fail_in(in->base.head.component.ctx, CPL_ERR_INPUT, in->base.name, NULL,
+                         in->base.time, "these bytes are no saved state");
     st = cpli_fmi3_text_keep(in, v->ref, from + sizeof n, n);
     from += sizeof n + n;
     size -= sizeof n + n;

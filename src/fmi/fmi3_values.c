@@ -331,9 +331,10 @@ static cpl_status check_range(cpli_fmi3* in, cpl_type type, uint32_t ref, int64_
   if (type == CPL_BOOLEAN || type == CPL_CLOCK) return CPL_OK;
   of->put_integer(room, 0, value);
   if (of->integer(room, 0) == value) return CPL_OK;
-  return cpl_fail(in->base.head.component.ctx, CPL_ERR_INPUT,
-                  "%s: %s cannot be set to %lld: it is of type %s", in->base.name,
-                  cpli_instance_variable(&in->base, type, ref), (long long)value, of->name);
+  return cpl_fail_in(in->base.head.component.ctx, CPL_ERR_INPUT, in->base.name,
+                     cpli_instance_variable(&in->base, type, ref), in->base.time,
+                     "%s cannot be set to %lld: it is of type %s",
+                     cpli_instance_variable(&in->base, type, ref), (long long)value, of->name);
 }
 
 // Clocks are activated; they become inactive by themselves. In initialisation they wait for the

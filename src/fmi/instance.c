@@ -135,7 +135,8 @@ static cpl_status deserialize(cpl_component* c, const cpl_binary* bytes, cpl_sna
   serial_head head = {0};
   if (bytes->size >= sizeof head) memcpy(&head, bytes->data, sizeof head);
   if (bytes->size < sizeof head || head.own > bytes->size - sizeof head)
-    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: these bytes are no saved state", in->name);
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, in->name, NULL, in->time,
+                       "these bytes are no saved state");
   size_t before = sizeof head + head.own;
   saved* s = room_for(c, snapshot, head.own);
   if (s == NULL) return cpli_nomem(c->ctx);
@@ -226,14 +227,15 @@ static cpl_status load(cpli_fmu_instance* in, const char* name) {
   if (st >= 0) st = cpli_library_acquire(in->fmu, in->kind, &in->lib);
   if (st < 0) return st;
   if (in->kind->can.once_per_process && in->lib->users > 1) {
-    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: %s can be instantiated only once per process, and there is an instance "
-                    "already",
-                    name, in->fmu->base.path);
+    return cpl_fail_in(ctx, CPL_ERR_UNSUPPORTED, name, NULL, NAN,
+                       "%s can be instantiated only once per process, and there is an instance "
+                       "already",
+                       in->fmu->base.path);
   }
   if (in->lib->fatal) {
-    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: another instance of %s ended with %sFatal", name,
-                    in->fmu->base.path, in->api->prefix);
+    return cpl_fail_in(ctx, CPL_ERR_MODEL, name, NULL, NAN,
+                       "another instance of %s ended with %sFatal", in->fmu->base.path,
+                       in->api->prefix);
   }
   st = cpli_bind(in);
   if (st >= 0) offer_operations(in);
@@ -244,10 +246,11 @@ static cpl_status instantiate(cpli_fmu_instance* in) {
   cpl_status st = in->api->instantiate(in);
   if (st >= 0 || in->health != CPLI_FAILED || in->instance != NULL) return st;
   const char* text = in->message[0] != '\0' ? in->message : "the FMU does not say why";
-  return cpl_fail(in->head.component.ctx, st, "%s: %s failed: %s%s", in->name, in->failed_in, text,
-                  in->kind->can.needs_tool ? " (it needs the tool it was made with, installed and "
-                                             "licensed on this machine)"
-                                           : "");
+  return cpl_fail_in(
+      in->head.component.ctx, st, in->name, NULL, in->time, "%s failed: %s%s", in->failed_in, text,
+      in->kind->can.needs_tool ? " (it needs the tool it was made with, installed and "
+                                 "licensed on this machine)"
+                               : "");
 }
 
 cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
@@ -316,8 +319,8 @@ void cpli_clean_nominals(double* nominals, size_t n) {
 
 cpl_status cpli_check_step(cpli_fmu_instance* in, double t_end) {
   if (t_end >= in->time) return CPL_OK;
-  return cpl_fail(in->head.component.ctx, CPL_ERR_INPUT,
-                  "%s: cannot step from t=%.12g back to t=%.12g", in->name, in->time, t_end);
+  return cpl_fail_in(in->head.component.ctx, CPL_ERR_INPUT, in->name, NULL, in->time,
+                     "cannot step from t=%.12g back to t=%.12g", in->time, t_end);
 }
 
 // A time before the step, or NaN, is no result: the step counts as one without progress. A time
@@ -326,9 +329,9 @@ cpl_status cpli_step_stopped(cpli_fmu_instance* in, const char* what, double rea
                              cpl_step_result* result) {
   double slack = 1e-9 * (t_end - in->time) + 4 * DBL_EPSILON * fabs(t_end);
   if (reached > t_end + slack) {
-    return cpl_fail(in->head.component.ctx, CPL_ERR_MODEL,
-                    "%s: the step from t=%.12g to t=%.12g ended before its end, but %s is %.12g",
-                    in->name, in->time, t_end, what, reached);
+    return cpl_fail_in(in->head.component.ctx, CPL_ERR_MODEL, in->name, NULL, in->time,
+                       "the step from t=%.12g to t=%.12g ended before its end, but %s is %.12g",
+                       in->time, t_end, what, reached);
   }
   if (!(reached >= in->time - slack) && !in->warned_bad_time) {
     in->warned_bad_time = true;

@@ -5,6 +5,7 @@
 // by its full path. A library stays open when one of its calls has crashed or one of its threads
 // still runs.
 #include "fmi/library.h"
+#include "format/source_loc.h"
 
 #include <assert.h>
 #include <dlfcn.h>
@@ -82,9 +83,10 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
     char hint[1024];
     snprintf(hint, sizeof hint, "%s/binaries/%s/%s", lib->fmu->folder, lib->fmu->platform, name);
     bool there = access(hint, R_OK) == 0;
-    return cpl_fail(
-        ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so: it needs the library %s%s (%s)",
-        lib->fmu->base.path, lib->fmu->platform, lib->identifier, name,
+    return cpli_fail_file(
+        ctx, CPL_ERR_INPUT, lib->fmu->base.path,
+        "cannot load binaries/%s/%s.so: it needs the library %s%s (%s)", lib->fmu->platform,
+        lib->identifier, name,
         there ? ", which is in its folder but is not found under that name: add the folder "
                 "to LD_LIBRARY_PATH"
               : ", which is not installed: install the package that has it, or name its "
@@ -95,9 +97,9 @@ static cpl_status open_failed(cpl_context* ctx, const opening* op) {
                  strstr(op->problem, "invalid ELF header") != NULL ||
                  strstr(op->problem, "file too short") != NULL ||
                  strstr(op->problem, "cannot open shared object file: No") != NULL;
-  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot load binaries/%s/%s.so%s: %s",
-                  lib->fmu->base.path, lib->fmu->platform, lib->identifier,
-                  machine ? ", it is not a library for this machine" : "", op->problem);
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, lib->fmu->base.path,
+                        "cannot load binaries/%s/%s.so%s: %s", lib->fmu->platform, lib->identifier,
+                        machine ? ", it is not a library for this machine" : "", op->problem);
 }
 
 //------------------------------------ finding ------------------------------------
@@ -112,13 +114,13 @@ static cpl_status no_binary(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
                              fmu->platforms[i]);
   }
   if (folder) {
-    return cpl_fail(fmu->base.ctx, CPL_ERR_INPUT, "%s: binaries/%s/%s.so is missing",
-                    fmu->base.path, fmu->platform, kind->identifier);
+    return cpli_fail_file(fmu->base.ctx, CPL_ERR_INPUT, fmu->base.path,
+                          "binaries/%s/%s.so is missing", fmu->platform, kind->identifier);
   }
-  return cpl_fail(fmu->base.ctx, CPL_ERR_UNSUPPORTED,
-                  "%s: no binary for this platform (%s) and no source code; there are binaries "
-                  "for: %s",
-                  fmu->base.path, fmu->platform, there[0] != '\0' ? there : "no platform");
+  return cpli_fail_file(fmu->base.ctx, CPL_ERR_UNSUPPORTED, fmu->base.path,
+                        "no binary for this platform (%s) and no source code; there are binaries "
+                        "for: %s",
+                        fmu->platform, there[0] != '\0' ? there : "no platform");
 }
 
 // The path of a binary, or of the one that will be compiled.

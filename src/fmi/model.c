@@ -4,6 +4,7 @@
 // The operations of a model over a model exchange FMU that all versions share: each one is a call
 // of the version's table (cpli_model_calls) with the sizes of the description. The extension for
 // constraints is offered as far as the description promises it and the binary has its functions.
+#include <math.h>
 #include "fmi/instance.h"
 
 static cpli_fmu_instance* instance_of(cpl_model* m) { return (cpli_fmu_instance*)m; }
@@ -82,9 +83,9 @@ static cpl_status count_active(cpl_model* m, size_t* n) {
   size_t most = *n = max_constraints(m);
   cpl_status st = calls_of(m)->count_constraints(instance_of(m), n);
   if (st != CPL_OK || *n <= most) return st;
-  return cpl_fail(m->base.ctx, CPL_ERR_MODEL,
-                  "%s: it says that %zu constraints are active, and that there are at most %zu",
-                  m->base.name, *n, most);
+  return cpl_fail_in(m->base.ctx, CPL_ERR_MODEL, m->base.name, NULL, NAN,
+                     "it says that %zu constraints are active, and that there are at most %zu", *n,
+                     most);
 }
 
 static cpl_status get_constraints(cpl_model* m, double* c) {

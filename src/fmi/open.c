@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "fmi/open.h"
+#include "format/source_loc.h"
 
 #include "fmi/companions.h"
 #include "fmi/fmu.h"
@@ -181,8 +183,8 @@ static cpl_status read_archive(cpl_fmu* fmu, char** xml, size_t* size) {
   for (size_t i = 0; ok && i < cpli_zip_count(zip); i++) ok = note_file(&c, cpli_zip_name(zip, i));
   st = keep_contents(&c, ok);
   if (st >= 0 && !cpli_zip_has(zip, description_name)) {
-    st = cpl_fail(fmu->arena.ctx, CPL_ERR_INPUT, "%s: not an FMU: no %s inside", fmu->base.path,
-                  description_name);
+    st = cpli_fail_file(fmu->arena.ctx, CPL_ERR_INPUT, fmu->base.path, "not an FMU: no %s inside",
+                        description_name);
   }
   if (st >= 0) st = cpli_zip_read(zip, description_name, LARGEST_DESCRIPTION, xml, size);
   cpli_zip_close(zip);
@@ -228,8 +230,8 @@ static cpl_status read_unpacked(cpl_fmu* fmu, char** xml, size_t* size) {
   char* path = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
   if (path == NULL) return cpli_nomem(ctx);
   st = access(path, F_OK) == 0 ? cpli_file_read(ctx, path, LARGEST_DESCRIPTION, xml, size)
-                               : cpl_fail(ctx, CPL_ERR_INPUT, "%s: not an FMU: no %s inside",
-                                          fmu->base.path, description_name);
+                               : cpli_fail_file(ctx, CPL_ERR_INPUT, fmu->base.path,
+                                                "not an FMU: no %s inside", description_name);
   cpli_free(ctx, path);
   return st;
 }
@@ -312,13 +314,13 @@ static const adapter adapters[] = {
 static cpl_status refuse(cpl_source* src) {
   const cpl_fmu* fmu = (const cpl_fmu*)src;
   if (fmu->cs.tool_coupling) {
-    return cpl_fail(src->ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: co-simulation of this FMU needs its tool (CoSimulation_Tool), which must "
-                    "be started by a coupling of its own: export it as stand-alone",
-                    src->path);
+    return cpli_fail_file(
+        src->ctx, CPL_ERR_UNSUPPORTED, src->path,
+        "co-simulation of this FMU needs its tool (CoSimulation_Tool), which must "
+        "be started by a coupling of its own: export it as stand-alone");
   }
-  return cpl_fail(src->ctx, CPL_ERR_UNSUPPORTED, "%s: FMUs of %s cannot be run yet", src->path,
-                  adapters[fmu->version].kind);
+  return cpli_fail_file(src->ctx, CPL_ERR_UNSUPPORTED, src->path, "FMUs of %s cannot be run yet",
+                        adapters[fmu->version].kind);
 }
 
 static cpl_status refuse_model(cpl_source* src, const char* name, cpl_model** out) {
@@ -395,7 +397,7 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   struct stat info;
   if (def->path == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "no FMU is named");
   if (stat(def->path, &info) != 0)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", def->path, strerror(errno));
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path, "%s", strerror(errno));
   cpl_fmu* fmu = cpli_alloc(ctx, 1, sizeof *fmu);
   if (fmu == NULL) return cpli_nomem(ctx);
   cpli_arena_init(&fmu->arena, ctx);
@@ -416,8 +418,8 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   if (st >= 0 && def->call_log != NULL && !fmu->shares_log) {
     fmu->call_log = fopen(def->call_log, "we");
     if (fmu->call_log == NULL)
-      st =
-          cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", def->call_log, strerror(errno));
+      st = cpli_fail_file(ctx, CPL_ERR_INPUT, def->call_log, "cannot be written: %s",
+                          strerror(errno));
   }
   if (st >= 0 && (fmu->base.ops = ops_of(fmu)) == NULL) st = cpli_nomem(ctx);
   if (st < 0) {
@@ -448,7 +450,7 @@ cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
   if (fmu->is_folder) {
     char path[PATH_MAX];
     if (realpath(fmu->base.path, path) == NULL)
-      return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", fmu->base.path, strerror(errno));
+      return cpli_fail_file(ctx, CPL_ERR_IO, fmu->base.path, "%s", strerror(errno));
     fmu->folder = cpli_strdup(ctx, path);
     return fmu->folder != NULL ? CPL_OK : cpli_nomem(ctx);
   }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "fmi/parse.h"
+#include "format/source_loc.h"
 #include "model/description.h"
 
 //------------------------------------ helpers ------------------------------------
@@ -18,7 +19,8 @@ static cpl_status fail_at(cpli_parse* p, int32_t line, const char* fmt, ...) {
   char* text = cpli_vprintf(p->ctx, fmt, args);
   va_end(args);
   if (text == NULL) return cpli_nomem(p->ctx);
-  cpl_status st = cpl_fail(p->ctx, CPL_ERR_INPUT, "%s:%d: %s", p->where, line, text);
+  cpl_status st =
+      cpli_fail_at(p->ctx, CPL_ERR_INPUT, &(cpli_source_loc){p->where, line}, "%s", text);
   cpli_free(p->ctx, text);
   return st;
 }

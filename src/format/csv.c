@@ -4,6 +4,7 @@
 // Fields are unquoted in place, so that nothing is allocated after the file has been read into
 // memory.
 #include "format/csv.h"
+#include "format/source_loc.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,8 @@ cpl_status cpli_csv_error(const cpli_csv* csv, size_t line, size_t column, const
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  return cpl_fail(csv->ctx, CPL_ERR_INPUT, "%s:%zu:%zu: %s", csv->path, line, column, text);
+  const cpli_source_loc place = {csv->path, (int32_t)line, (int32_t)column};
+  return cpli_fail_at(csv->ctx, CPL_ERR_INPUT, &place, "%s", text);
 }
 
 static size_t column_at(const cpli_csv* csv, const char* p) {
@@ -62,8 +64,8 @@ cpl_status cpli_csv_open(cpl_context* ctx, const char* path, cpli_csv* csv) {
   const size_t text_len = strnlen(csv->text, len);
   if (text_len < len) {
     cpli_csv_close(csv);
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is not a text file in UTF-8 (byte %zu is zero)", path,
-                    text_len + 1);
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                          "is not a text file in UTF-8 (byte %zu is zero)", text_len + 1);
   }
   if (len >= 3 && memcmp(csv->at, "\xEF\xBB\xBF", 3) == 0) csv->at = csv->line_start += 3;
   if (cpli_csv_next_row(csv)) csv->separator = find_separator(csv);

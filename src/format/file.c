@@ -4,6 +4,7 @@
 // A new file is written under a temporary name in the same folder and renamed when it is complete;
 // where the folder does not permit that, an existing file is overwritten in place.
 #include "format/file.h"
+#include "format/source_loc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +21,8 @@
 static cpl_status read_all(cpl_context* ctx, const char* path, int fd, size_t limit, char** text,
                            size_t* len) {
   struct stat info;
-  if (fstat(fd, &info) < 0) return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
-  if (S_ISDIR(info.st_mode)) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is a folder", path);
+  if (fstat(fd, &info) < 0) return cpli_fail_file(ctx, CPL_ERR_IO, path, "%s", strerror(errno));
+  if (S_ISDIR(info.st_mode)) return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "is a folder");
   // one byte more than the file has, so that its end is seen without growing
   size_t cap = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 1 : 65536;
   for (;;) {
@@ -32,7 +33,7 @@ static cpl_status read_all(cpl_context* ctx, const char* path, int fd, size_t li
     while (*len < cap) {
       ssize_t n = read(fd, *text + *len, cap - *len);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
+      if (n < 0) return cpli_fail_file(ctx, CPL_ERR_IO, path, "%s", strerror(errno));
       if (n == 0) {
         (*text)[*len] = '\0';
         return CPL_OK;
@@ -40,7 +41,7 @@ static cpl_status read_all(cpl_context* ctx, const char* path, int fd, size_t li
       *len += (size_t)n;
     }
     if (*len > limit) {
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is larger than %zu MB", path, limit >> 20);
+      return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "is larger than %zu MB", limit >> 20);
     }
     cap *= 2;
   }
@@ -51,7 +52,7 @@ cpl_status cpli_file_read(cpl_context* ctx, const char* path, size_t limit, char
   *out = NULL;
   *len = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
+  if (fd < 0) return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "%s", strerror(errno));
   cpl_status st = read_all(ctx, path, fd, limit, out, len);
   close(fd);
   if (st < 0) {
@@ -153,7 +154,7 @@ cpl_status cpli_new_file_open(cpl_context* ctx, const char* path, int flags, cpl
   free_names(out);
   if (st == CPL_ERR_NOMEM) return st;
   const int cause = errno;
-  cpl_fail(ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", path, strerror(cause));
+  cpli_fail_file(ctx, CPL_ERR_INPUT, path, "cannot be written: %s", strerror(cause));
   errno = cause;
   return CPL_ERR_INPUT;
 }
@@ -184,7 +185,7 @@ cpl_status cpli_new_file_commit(cpli_new_file* f) {
   if (!fine && f->temporary != NULL) unlink(f->temporary);
   cpl_status st =
       fine ? CPL_OK
-           : cpl_fail(f->ctx, CPL_ERR_IO, "%s: cannot be written: %s", f->path, strerror(cause));
+           : cpli_fail_file(f->ctx, CPL_ERR_IO, f->path, "cannot be written: %s", strerror(cause));
   free_names(f);
   errno = cause;
   return st;
@@ -203,7 +204,7 @@ cpl_status cpli_file_make(cpl_context* ctx, const char* path, const void* bytes,
   cpl_status st = cpli_new_file_open(ctx, path, 0, &f);
   if (st < 0) return st;
   if (cpli_file_write(f.fd, bytes, len) == len) return cpli_new_file_commit(&f);
-  st = cpl_fail(ctx, CPL_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+  st = cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot be written: %s", strerror(errno));
   cpli_new_file_discard(&f);
   return st;
 }

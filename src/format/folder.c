@@ -5,6 +5,7 @@
 // can be taken was left by a process that was killed. Files are removed relative to open
 // descriptors.
 #include "format/folder.h"
+#include "format/source_loc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -166,16 +167,16 @@ cpl_status cpli_temp_folder_remove(cpl_context* ctx, const char* path) {
   remove_own();
   pthread_mutex_unlock(&mutex);
   if (done) return CPL_OK;
-  return cpl_fail(ctx, CPL_ERR_IO, "%s: cannot be removed: %s", path, strerror(cause));
+  return cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot be removed: %s", strerror(cause));
 }
 
 cpl_status cpli_make_parents(cpl_context* ctx, char* path) {
   for (char* slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
     int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-    cpl_status st =
-        failed ? cpl_fail(ctx, CPL_ERR_IO, "%s: cannot make this folder: %s", path, strerror(errno))
-               : CPL_OK;
+    cpl_status st = failed ? cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot make this folder: %s",
+                                            strerror(errno))
+                           : CPL_OK;
     *slash = '/';
     if (failed) return st;
   }

@@ -4,6 +4,7 @@
 // A header is checked against the size of the file before its matrix is returned; entries of any
 // number format are converted to double.
 #include "format/mat4.h"
+#include "format/source_loc.h"
 
 #include <assert.h>
 
@@ -25,22 +26,22 @@ cpl_status cpli_mat_next(cpl_context* ctx, const char* path, const char* file, s
   if (left == 0) return CPL_OK;
   cpli_mat_header h;
   if (left < sizeof h) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: byte %zu: the file ends inside a header", path, *at);
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "byte %zu: the file ends inside a header", *at);
   }
   memcpy(&h, file + *at, sizeof h);
   const size_t size = h.type >= 0 && h.type < 1000 ? number_size(h.type) : 0;
   if (size == 0 || h.type / 100 != 0 || h.type % 10 > 1 || h.rows < 0 || h.columns < 0 ||
       h.imaginary != 0 || h.name_len < 1 || (size_t)h.name_len > left - sizeof h ||
       file[*at + sizeof h + (size_t)h.name_len - 1] != '\0') {
-    return cpl_fail(ctx, CPL_ERR_INPUT,
-                    "%s: byte %zu: is not a matrix of a MAT file of level 4 (little-endian, real)",
-                    path, *at);
+    return cpli_fail_file(
+        ctx, CPL_ERR_INPUT, path,
+        "byte %zu: is not a matrix of a MAT file of level 4 (little-endian, real)", *at);
   }
   const size_t start = sizeof h + (size_t)h.name_len;
   const size_t count = (size_t)h.rows * (size_t)h.columns;  // below 2^62
   if (count > (left - start) / size) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the file ends inside the matrix \"%s\"", path,
-                    file + *at + sizeof h);
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "the file ends inside the matrix \"%s\"",
+                          file + *at + sizeof h);
   }
   *out = (cpli_mat){.name = file + *at + sizeof h,
                     .data = (const unsigned char*)file + *at + start,

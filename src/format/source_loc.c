@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
+
 const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_LOC_SIZE]) {
   if (place->file == NULL) {
     out[0] = '\0';
@@ -22,12 +24,31 @@ const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_LOC
 
 cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
                         const char* fmt, ...) {
-  char where[CPLI_LOC_SIZE], text[1024];
+  const cpl_error at = {.file = place->file, .line = place->line, .column = place->column};
   va_list args;
   va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
+  cpli_vfail(ctx, st, &at, false, fmt, args);
   va_end(args);
-  return cpl_fail(ctx, st, "%s%s", cpli_source_loc_text(place, where), text);
+  return st;
+}
+
+cpl_status cpli_fail_prefix_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
+                               const char* fmt, ...) {
+  const cpl_error at = {.file = place->file, .line = place->line, .column = place->column};
+  va_list args;
+  va_start(args, fmt);
+  cpli_vfail(ctx, st, &at, true, fmt, args);
+  va_end(args);
+  return st;
+}
+
+cpl_status cpli_fail_file(cpl_context* ctx, cpl_status st, const char* path, const char* fmt, ...) {
+  const cpl_error at = {.file = path};
+  va_list args;
+  va_start(args, fmt);
+  cpli_vfail(ctx, st, &at, false, fmt, args);
+  va_end(args);
+  return st;
 }
 
 const char* cpli_did_you_mean(const char* name, const char* (*at)(const void* user, size_t i),

@@ -22,6 +22,14 @@ CPL_PRINTF(4, 5)
 cpl_status cpli_fail_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
                         const char* fmt, ...);
 
+/// cpl_fail_prefix() with a source location, which becomes that of the failure.
+CPL_PRINTF(4, 5)
+cpl_status cpli_fail_prefix_at(cpl_context* ctx, cpl_status st, const cpli_source_loc* place,
+                               const char* fmt, ...);
+/// A failure of a file as a whole: "path: text".
+CPL_PRINTF(4, 5)
+cpl_status cpli_fail_file(cpl_context* ctx, cpl_status st, const char* path, const char* fmt, ...);
+
 /// " (did you mean a, b or c?)" or "" into `out`, for the end of such a message; returns `out`.
 const char* cpli_did_you_mean(const char* name, const char* (*at)(const void* user, size_t i),
                               const void* user, size_t n, char* out, size_t size);

@@ -5,6 +5,7 @@
 // Attributes are counted before parsing, since libxml2 compares each one of an element with all
 // others.
 #include "format/xml.h"
+#include "format/source_loc.h"
 
 #include <libxml/SAX2.h>
 #include <libxml/parser.h>
@@ -60,9 +61,9 @@ static void on_doctype(void* user, const xmlChar* name, const xmlChar* external,
   (void)name, (void)external, (void)system;
   cpli_xml* xml = user;
   if (xml->status < 0) return;
-  stop(xml, cpl_fail(xml->ctx, CPL_ERR_INPUT,
-                     "%s:%d: a document type declaration (<!DOCTYPE ...>) is not allowed here",
-                     xml->where, cpli_xml_line(xml)));
+  stop(xml,
+       cpli_fail_at(xml->ctx, CPL_ERR_INPUT, &(cpli_source_loc){xml->where, cpli_xml_line(xml)},
+                    "a document type declaration (<!DOCTYPE ...>) is not allowed here"));
 }
 
 //------------------------------------ elements ------------------------------------
@@ -83,8 +84,9 @@ static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attribut
   for (int i = 0; i < n; i++) {
     const xmlChar** a = attributes + 5 * i;
     if (xml->n_attributes == MAX_ATTRIBUTES) {
-      return cpl_fail(xml->ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", xml->where,
-                      cpli_xml_line(xml), MAX_ATTRIBUTES);
+      return cpli_fail_at(xml->ctx, CPL_ERR_INPUT,
+                          &(cpli_source_loc){xml->where, cpli_xml_line(xml)},
+                          "more than %d attributes", MAX_ATTRIBUTES);
     }
     size_t len = (size_t)(a[4] - a[3]);
     int k = xml->n_attributes++;
@@ -187,8 +189,8 @@ static cpl_status count_attributes(cpl_context* ctx, const char* where, const ch
       else if (quote == 0 && *at == '=') equals++;
       line += *at == '\n';
       if (equals > MAX_ATTRIBUTES)
-        return cpl_fail(ctx, CPL_ERR_INPUT, "%s:%d: more than %d attributes", where, line,
-                        MAX_ATTRIBUTES);
+        return cpli_fail_at(ctx, CPL_ERR_INPUT, &(cpli_source_loc){where, line},
+                            "more than %d attributes", MAX_ATTRIBUTES);
     }
   }
   return CPL_OK;
@@ -197,7 +199,7 @@ static cpl_status count_attributes(cpl_context* ctx, const char* where, const ch
 cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text, size_t size,
                           const cpli_xml_handler* handler, void* user) {
   if (size == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s:1: the file is empty", where);
-  if (size >= INT_MAX) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: larger than 2 GiB", where);
+  if (size >= INT_MAX) return cpli_fail_file(ctx, CPL_ERR_INPUT, where, "larger than 2 GiB");
   cpl_status counted = count_attributes(ctx, where, text, size);
   if (counted < 0) return counted;
   xmlInitParser();
@@ -226,8 +228,9 @@ cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text,
   xmlSetStructuredErrorFunc(old_user, old);
   cpl_status st = xml.status;
   if (st >= 0 && !xml.parser->wellFormed) {
-    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s:%d: %s", where, xml.line_hint > 0 ? xml.line_hint : 1,
-                  xml.problem[0] != '\0' ? xml.problem : "not well-formed XML");
+    st = cpli_fail_at(ctx, CPL_ERR_INPUT,
+                      &(cpli_source_loc){where, xml.line_hint > 0 ? xml.line_hint : 1}, "%s",
+                      xml.problem[0] != '\0' ? xml.problem : "not well-formed XML");
   }
   xmlFreeParserCtxt(xml.parser);
   cpli_free(ctx, xml.text);

@@ -4,6 +4,7 @@
 // Uses the events of libfyaml: the bytes are checked first, nodes are built in an arena with an
 // explicit stack, and a mapping with many keys gets a hash table.
 #include "format/yaml.h"
+#include "format/source_loc.h"
 
 #include <libfyaml.h>
 #include <math.h>
@@ -289,7 +290,7 @@ static cpl_status parse_text(cpli_yaml_file* f, const char* text, size_t len) {
   bool empty = f->root == NULL ||
                (f->root->kind == CPLI_YAML_SCALAR && !f->root->quoted && f->root->text[0] == '\0');
   if (st < 0 || !empty) return st;
-  return cpl_fail(f->ctx, CPL_ERR_INPUT, "%s: the file is empty", f->path);
+  return cpli_fail_file(f->ctx, CPL_ERR_INPUT, f->path, "the file is empty");
 }
 
 cpl_status cpli_yaml_parse(cpl_context* ctx, const char* path, const char* text, size_t len,

@@ -4,6 +4,7 @@
 // Uses libzip. All entries are checked when the archive is opened; unpacking fails where an entry
 // is longer or shorter than the directory says.
 #include "format/zip.h"
+#include "format/source_loc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,7 @@ static cpl_status bad_entry(cpli_zip* zip, size_t i, const char* name, const cha
   for (; name != NULL && name[n] != '\0' && n + 1 < sizeof shown; n++)
     shown[n] = (unsigned char)name[n] < 0x20 || name[n] == 0x7f ? '?' : name[n];
   shown[n] = '\0';
-  return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: entry %zu (%s) %s", zip->path, i + 1, shown, why);
+  return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path, "entry %zu (%s) %s", i + 1, shown, why);
 }
 
 // Some tools on Windows write "binaries\\linux64"; the standard knows '/' only. The checks come
@@ -119,8 +120,8 @@ static cpl_status check_entry(cpli_zip* zip, size_t i, const cpli_zip_limits* li
   if (info.size > limits->entry_size) return bad_entry(zip, i, info.name, "is too large");
   *total += info.size;
   if (*total > limits->total_size) {
-    return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: more than %llu bytes when unpacked", zip->path,
-                    (unsigned long long)limits->total_size);
+    return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path, "more than %llu bytes when unpacked",
+                          (unsigned long long)limits->total_size);
   }
 
   int32_t known = cpli_names_add(&zip->index, info.name, (int32_t)i);
@@ -155,19 +156,19 @@ static cpl_status open_archive(cpli_zip* zip) {
   if (zip->archive != NULL) return CPL_OK;
   if (code == ZIP_ER_MEMORY) return cpli_nomem(zip->ctx);
   if (code == ZIP_ER_NOENT) {
-    return cpl_fail(zip->ctx, CPL_ERR_IO, "%s: no such file", zip->path);
+    return cpli_fail_file(zip->ctx, CPL_ERR_IO, zip->path, "no such file");
   }
   if (code == ZIP_ER_OPEN || code == ZIP_ER_READ || code == ZIP_ER_SEEK) {
-    return cpl_fail(zip->ctx, CPL_ERR_IO, "%s: %s", zip->path, strerror(errno));
+    return cpli_fail_file(zip->ctx, CPL_ERR_IO, zip->path, "%s", strerror(errno));
   }
   if (code == ZIP_ER_NOZIP) {
-    return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: not a zip archive, or only a part of one",
-                    zip->path);
+    return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path,
+                          "not a zip archive, or only a part of one");
   }
   zip_error_t error;
   zip_error_init_with_code(&error, code);
-  cpl_status st = cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: damaged zip archive: %s", zip->path,
-                           zip_error_strerror(&error));
+  cpl_status st = cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path, "damaged zip archive: %s",
+                                 zip_error_strerror(&error));
   zip_error_fini(&error);
   return st;
 }
@@ -175,8 +176,9 @@ static cpl_status open_archive(cpli_zip* zip) {
 static cpl_status check_entries(cpli_zip* zip, const cpli_zip_limits* limits) {
   zip_int64_t count = zip_get_num_entries(zip->archive, 0);
   if (count < 0 || (uint64_t)count > limits->entries || count > INT32_MAX) {
-    return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: too many entries (%lld; at most %llu)", zip->path,
-                    (long long)count, (unsigned long long)limits->entries);
+    return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path,
+                          "too many entries (%lld; at most %llu)", (long long)count,
+                          (unsigned long long)limits->entries);
   }
   cpli_arena_init(&zip->mended, zip->ctx);
   zip->names = cpli_alloc(zip->ctx, (size_t)count, sizeof *zip->names);
@@ -230,8 +232,8 @@ bool cpli_zip_has(const cpli_zip* zip, const char* name) {
 //------------------------------------ read, extract ------------------------------------
 
 static cpl_status read_failed(cpli_zip* zip, size_t i, const char* why) {
-  return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: %s cannot be unpacked: %s", zip->path,
-                  zip->names[i], why);
+  return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path, "%s cannot be unpacked: %s",
+                        zip->names[i], why);
 }
 
 // Pass the bytes of an entry to `take` in blocks; never more than the directory declares.
@@ -272,7 +274,7 @@ cpl_status cpli_zip_read(cpli_zip* zip, const char* name, size_t max_size, char*
   *out = NULL;
   *size = 0;
   int32_t i = cpli_names_find(&zip->index, name);
-  if (i < 0) return cpl_fail(zip->ctx, CPL_ERR_INPUT, "%s: no %s inside", zip->path, name);
+  if (i < 0) return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path, "no %s inside", name);
   if (zip->sizes[i] > max_size) return bad_entry(zip, (size_t)i, name, "is too large");
   char* text = cpli_realloc(zip->ctx, NULL, (size_t)zip->sizes[i] + 1, 1);
   if (text == NULL) return cpli_nomem(zip->ctx);
@@ -299,7 +301,7 @@ static cpl_status take_file(void* user, const char* bytes, size_t n) {
   while (n > 0) {
     ssize_t written = write(t->fd, bytes, n);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return cpl_fail(t->ctx, CPL_ERR_IO, "%s: %s", t->path, strerror(errno));
+    if (written < 0) return cpli_fail_file(t->ctx, CPL_ERR_IO, t->path, "%s", strerror(errno));
     bytes += written;
     n -= (size_t)written;
   }
@@ -316,11 +318,11 @@ static cpl_status extract_entry(cpli_zip* zip, size_t i, const char* folder) {
     target t = {.ctx = zip->ctx, .path = path};
     t.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     if (t.fd < 0) {
-      st = cpl_fail(zip->ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
+      st = cpli_fail_file(zip->ctx, CPL_ERR_IO, path, "%s", strerror(errno));
     } else {
       st = unpack(zip, i, take_file, &t);
       if (close(t.fd) != 0 && st >= 0)
-        st = cpl_fail(zip->ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
+        st = cpli_fail_file(zip->ctx, CPL_ERR_IO, path, "%s", strerror(errno));
     }
   }
   cpli_free(zip->ctx, path);

@@ -141,12 +141,12 @@ static cpl_status add_links(cpli_master* m, link_def* link_defs, int32_t n) {
     cpli_master_part* p = &m->parts[w->target];
     const cpl_variable* v = &p->s->base.desc->vars[w->target_var];
     if (i > 0 && by_target(&link_defs[i - 1], w) == 0) {
-      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: %s.%s is connected twice", m->name,
-                      p->s->base.name, v->name);
+      return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                         "%s.%s is connected twice", p->s->base.name, v->name);
     }
     if (v->type == CPL_BINARY && p->s->base.ops->set_binary == NULL)
-      return cpl_fail(m->base.base.ctx, CPL_ERR_UNSUPPORTED, "%s: %s takes no Binary", m->name,
-                      p->s->base.name);
+      return cpl_fail_in(m->base.base.ctx, CPL_ERR_UNSUPPORTED, m->name, NULL, NAN,
+                         "%s takes no Binary", p->s->base.name);
     if (p->n_links++ == 0) p->first_link = m->n_links;
     m->links[m->n_links++] =
         (cpli_master_link){.out = w->source_var,
@@ -204,14 +204,13 @@ static cpl_status take_bonds(cpli_master* m, const cpl_master_def* def, const in
     m->bonds[i].effort = link_at(m, slot[b->effort_part], b->effort_var);
     m->bonds[i].flow = link_at(m, slot[b->flow_part], b->flow_var);
     if (m->bonds[i].effort < 0 || m->bonds[i].flow < 0)
-      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                      "%s: bond %d: both of its inputs must be connected", m->name, i + 1);
+      return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                         "bond %d: both of its inputs must be connected", i + 1);
   }
   m->n_bonds = def->n_bonds;
   if (def->estimate == CPL_ESTIMATE_ENERGY && def->n_bonds == 0)
-    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                    "%s: estimate: energy needs bonds, which name the inputs that carry power",
-                    m->name);
+    return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                       "estimate: energy needs bonds, which name the inputs that carry power");
   return CPL_OK;
 }
 
@@ -242,8 +241,8 @@ static cpl_status allocate_work(cpli_master* m) {
   int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
   if (threads > m->n_parts) threads = m->n_parts;
   if (fine && threads > 1) {
-    m->messages = cpli_arena_alloc(a, np, CPLI_MESSAGE_SIZE);
-    fine = m->messages != NULL;
+    m->errors = cpli_arena_alloc(a, np, sizeof *m->errors);
+    fine = m->errors != NULL;
     if (fine) return cpli_thread_pool_create(m->base.base.ctx, threads, &m->pool);
   }
   return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
@@ -289,10 +288,10 @@ static cpl_status check_legacies(cpli_master* m) {
   if (n > MAX_NAMED && used < sizeof names) snprintf(names + used, sizeof names - used, ", ...");
   if (n < 2) return CPL_OK;
   if (m->def.strict)
-    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                    "%s: %d steppers can neither be rolled back nor predict their steps; at most "
-                    "one is allowed: %s",
-                    m->name, n, names);
+    return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                       "%d steppers can neither be rolled back nor predict their steps; at most "
+                       "one is allowed: %s",
+                       n, names);
   if (m->saves)
     cpl_log(
         m->base.base.ctx, CPL_LOG_WARNING, m->name,
@@ -308,9 +307,9 @@ static cpl_status check_estimate(const cpli_master* m) {
   bool halves = m->def.tolerance > 0 && m->def.estimate == CPL_ESTIMATE_RICHARDSON;
   if (!halves || cpli_master_can_return(m)) return CPL_OK;
   name = cpli_master_without_return(m, &why);
-  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: estimate: richardson repeats steps, but %s %s; use estimate: predictor",
-                  m->name, name, why);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                     "estimate: richardson repeats steps, but %s %s; use estimate: predictor", name,
+                     why);
 }
 
 // Reports inputs whose extrapolation has a lower order than requested.
@@ -348,14 +347,14 @@ static void warn_no_slopes(const cpli_master* m) {
 
 static cpl_status check_def(cpl_context* ctx, const cpl_master_def* def) {
   if (!(def->step >= 0) || !(def->tolerance >= 0) || !(def->min_step >= 0))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: step and tolerance of a master must be positive",
-                    def->name);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, def->name, NULL, NAN,
+                       "step and tolerance of a master must be positive");
   if (def->fixed_iterations < 0)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the fixed number of iterations is %d", def->name,
-                    def->fixed_iterations);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, def->name, NULL, NAN,
+                       "the fixed number of iterations is %d", def->fixed_iterations);
   if (def->order < -1 || def->order > 2)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the order of inputs is %d; it must be 0, 1 or 2",
-                    def->name, def->order);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, def->name, NULL, NAN,
+                       "the order of inputs is %d; it must be 0, 1 or 2", def->order);
   return CPL_OK;
 }
 

@@ -261,10 +261,10 @@ static cpl_status endless(const cpli_master* m) {
       used += (size_t)snprintf(names + used, sizeof names - used, ".%s (%.6g, then %.6g)",
                                p->s->base.desc->vars[l->var].name, l->seen, cpli_link_value(m, l));
   }
-  return cpl_fail(
-      m->base.base.ctx, CPL_ERR_MODEL,
-      "%s: the event at t=%.12g does not settle: %d rounds of updates, and these go on: %s%s",
-      m->base.base.name, m->t, m->rounds, names, named > MAX_NAMED ? ", and others" : "");
+  return cpl_fail_in(
+      m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, m->t,
+      "the event at t=%.12g does not settle: %d rounds of updates, and these go on: %s%s", m->t,
+      m->rounds, names, named > MAX_NAMED ? ", and others" : "");
 }
 
 // A part with a grid of its own is stepped when the others have reached its next point.

@@ -174,11 +174,12 @@ static double worst_of(const cpli_master* m, const int32_t* torn, const solver* 
 static cpl_status diverged(cpli_master* m, int32_t link, int n, double value, double back) {
   const cpli_master_link* l = &m->links[link];
   const cpl_component* c = &m->parts[l->part].s->base;
-  return cpl_fail(
-      m->base.base.ctx, CPL_ERR_SOLVER,
-      "%s: the algebraic loop through %s.%s does not converge at t=%.12g (%d iterations, "
-      "the last value is %.9g and evaluates to %.9g)",
-      m->base.base.name, c->name, c->desc->vars[l->var].name, m->t, n, value, back);
+  cpl_fail(m->base.base.ctx, CPL_ERR_SOLVER,
+           "%s: the algebraic loop through %s.%s does not converge at t=%.12g (%d iterations, "
+           "the last value is %.9g and evaluates to %.9g)",
+           m->base.base.name, c->name, c->desc->vars[l->var].name, m->t, n, value, back);
+  return cpli_fail_where(m->base.base.ctx, CPL_ERR_SOLVER, c->name, c->desc->vars[l->var].name,
+                         m->t);
 }
 
 static bool all_real(const cpli_master* m, const int32_t* torn, size_t n) {

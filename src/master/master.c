@@ -136,6 +136,8 @@ void cpli_master_destroy(cpl_component* c) {
   }
   for (int32_t i = 0; i < m->n_outs && m->outs != NULL; i++) cpli_free(ctx, m->outs[i].bytes);
   cpli_shared_desc_release(m->merged);
+  for (int32_t i = 0; m->errors != NULL && i < m->n_parts; i++)
+    cpli_error_clear(&m->errors[i], ctx);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
 }
@@ -182,8 +184,9 @@ static cpl_status run_away(const cpli_master* m) {
     const cpli_out* o = &m->outs[i];
     if (o->type != CPL_REAL || !isinf(o->real)) continue;
     const cpl_component* c = &m->parts[o->part].s->base;
-    return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: the solution runs away: %s.%s is %g at t=%.12g",
-                    m->base.base.name, c->name, c->desc->vars[o->var].name, o->real, m->t);
+    cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: the solution runs away: %s.%s is %g at t=%.12g",
+             m->base.base.name, c->name, c->desc->vars[o->var].name, o->real, m->t);
+    return cpli_fail_where(c->ctx, CPL_ERR_MODEL, c->name, c->desc->vars[o->var].name, m->t);
   }
   return CPL_OK;
 }
@@ -198,10 +201,10 @@ static cpl_status note_pace(cpli_master* m, double h) {
     snprintf(why, sizeof why, " (limited by the tolerance of the master)");
   if (cpli_pace_step(m->base.base.ctx, &m->pace, m->base.base.name, m->t, h, m->t_stop, why))
     return CPL_OK;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: time does not advance any more at t=%.12g: the last communication step was "
-                  "%.3g s long%s",
-                  m->base.base.name, m->t, h, why);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, m->t,
+                     "time does not advance any more at t=%.12g: the last communication step was "
+                     "%.3g s long%s",
+                     m->t, h, why);
 }
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {

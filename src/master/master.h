@@ -7,12 +7,12 @@
 // order of a file changes no bit.
 #pragma once
 
-#include "base/base.h"
+#include "base/error.h"
 #include "couplet/master.h"
 #include "master/merged.h"
 #include "model/input_curve.h"
 
-enum { CPLI_SAMPLES = 3, CPLI_MESSAGE_SIZE = 2048 };
+enum { CPLI_SAMPLES = 3 };
 
 // An output of a part that is the source of a link. Reals are in `real`, Strings and Binaries in
 // `bytes`, all others in `integer`.
@@ -169,7 +169,7 @@ typedef struct cpli_master {
   int32_t* probes;  // parts that are probed before a part that cannot be rolled back takes the step
   int32_t n_probes;
   struct cpli_thread_pool* pool;  // NULL: no threads
-  char* messages;                 // of parts that fail on threads of the pool
+  cpli_error* errors;             // of parts that fail on threads of the pool. Nullable.
   double cost;                    // of a step of a part, as measured recently [s]
 
   double t, t_start;

@@ -5,6 +5,7 @@
 // shifted indices. Parts whose names are prefixes come first, so that a variable without a prefix
 // is hidden where its name is taken.
 #include "master/merged.h"
+#include <math.h>
 
 #include "model/description.h"
 
@@ -41,7 +42,8 @@ static cpl_status add_variables(cpli_shared_desc* m, const cpli_merge_part* p, i
                                    : cpli_names_add(&m->names, v.name, own);
     if (there == CPL_ERR_NOMEM) return cpli_nomem(m->ctx);
     if (there != own && !p->plain && !hidden)
-      return cpl_fail(m->ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", m->desc.name, v.name);
+      return cpl_fail_in(m->ctx, CPL_ERR_INPUT, m->desc.name, v.name, NAN,
+                         "the name %s is used twice", v.name);
     if (there != own) hide(&v, there);
     vars[own] = v;
     m->routes[own] = (cpl_route){part, p->desc->vars[i].ref};

@@ -7,6 +7,7 @@
 // part that may stop early and can neither be rolled back nor predict is stepped before those that
 // predict and cannot be rolled back. Blocks of the same level do not need each other.
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -295,12 +296,13 @@ static cpl_status treat_loop(cpli_master* m, const cpli_blocks* bl, int32_t bloc
   print_loop(m, bl, block, false, text, sizeof text);
   switch (m->def.on_loop) {
     case CPL_LOOP_ERROR:
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: algebraic loop over %s", m->base.base.name, text);
+      return cpl_fail_in(ctx, CPL_ERR_INPUT, m->base.base.name, NULL, NAN, "algebraic loop over %s",
+                         text);
     case CPL_LOOP_ITERATE:
       if (stuck == NULL) return add_fact(m, CPL_FACT_LOOP, text);
-      return cpl_fail(ctx, CPL_ERR_INPUT,
-                      "%s: the loop over %s cannot be iterated: %s cannot be rolled back",
-                      m->base.base.name, text, stuck->s->base.name);
+      return cpl_fail_in(ctx, CPL_ERR_INPUT, m->base.base.name, NULL, NAN,
+                         "the loop over %s cannot be iterated: %s cannot be rolled back", text,
+                         stuck->s->base.name);
     case CPL_LOOP_AUTO:
       if (stuck == NULL) return add_fact(m, CPL_FACT_LOOP, text);
       break;

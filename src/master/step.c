@@ -23,9 +23,9 @@ static bool waits_for_inputs(const cpli_master* m, const cpli_master_part* p) {
 }
 
 static cpl_status violates(cpli_master_part* p, double t_end, const char* how) {
-  return cpl_fail(p->s->base.ctx, CPL_ERR_MODEL,
-                  "%s: the step from t=%.12g to t=%.12g: it %s (it reports t=%.17g)",
-                  p->s->base.name, p->t, t_end, how, p->result.time);
+  return cpl_fail_in(p->s->base.ctx, CPL_ERR_MODEL, p->s->base.name, NULL, p->t,
+                     "the step from t=%.12g to t=%.12g: it %s (it reports t=%.17g)", p->t, t_end,
+                     how, p->result.time);
 }
 
 // Validates a step result: assumptions A0, A1 and A4 of the paper.
@@ -170,10 +170,10 @@ static void step_one(void* user, int32_t i) {
 // is reported, not the first in time.
 static void step_on_thread(void* user, int32_t i) {
   const batch* b = user;
-  char* message = b->m->messages + (size_t)b->ops[i].part * CPLI_MESSAGE_SIZE;
-  char* before = cpli_divert_errors(message, CPLI_MESSAGE_SIZE);
+  cpl_context* ctx = b->m->base.base.ctx;
+  cpli_error* before = cpli_divert_errors(ctx, &b->m->errors[b->ops[i].part]);
   step_one(user, i);
-  cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
+  cpli_end_diversion(before);
 }
 
 // Stops at the first failure, whose message is reported.
@@ -202,8 +202,7 @@ static void step_parts(cpli_master* m, batch* b) {
   for (int32_t i = 0; i < b->n && together; i++) {
     const cpli_master_part* p = &m->parts[b->ops[i].part];
     if (!is_active(p) || p->st >= 0) continue;
-    cpl_fail(m->base.base.ctx, p->st, "%s",
-             m->messages + (size_t)b->ops[i].part * CPLI_MESSAGE_SIZE);
+    cpli_fail_again(m->base.base.ctx, &m->errors[b->ops[i].part].data);
     return;
   }
 }
@@ -335,13 +334,13 @@ static const cpli_master_part* find_lost(const cpli_master* m) {
 static cpl_status cannot_go_back(const cpli_master* m, const cpli_master_part* lost, double t_end) {
   const cpli_master_part* stopped = find_stopped(m);
   const char* name = stopped->s->base.name;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: %s stops at t=%.12g, but %s has gone on to t=%.12g and cannot be rolled "
-                  "back%s%s%s",
-                  m->base.base.name, name, stopped->result.time, lost->s->base.name, t_end,
-                  lost->can_restore ? " by this algorithm" : "",
-                  restores(m, stopped) ? "" : ", and neither can ",
-                  restores(m, stopped) ? "" : name);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, stopped->result.time,
+                     "%s stops at t=%.12g, but %s has gone on to t=%.12g and cannot be rolled "
+                     "back%s%s%s",
+                     name, stopped->result.time, lost->s->base.name, t_end,
+                     lost->can_restore ? " by this algorithm" : "",
+                     restores(m, stopped) ? "" : ", and neither can ",
+                     restores(m, stopped) ? "" : name);
 }
 
 // A part stopped at m->reach. Parts that went farther are rolled back; those at m->reach stay. When
@@ -391,10 +390,10 @@ static cpl_status check_legacy(cpli_master* m, double t_end) {
     if (p->stepped && p->result.time < t_end && first) stopped = p;
   }
   if (n < 2 || stopped == NULL) return CPL_OK;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: %s stopped at t=%.12g instead of t=%.12g; %d steppers of this system can "
-                  "neither be rolled back nor predict their steps, so it cannot go on",
-                  m->base.base.name, stopped->s->base.name, stopped->result.time, t_end, n);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, stopped->result.time,
+                     "%s stopped at t=%.12g instead of t=%.12g; %d steppers of this system can "
+                     "neither be rolled back nor predict their steps, so it cannot go on",
+                     stopped->s->base.name, stopped->result.time, t_end, n);
 }
 
 //------------------------------------ the step ------------------------------------
@@ -412,8 +411,8 @@ static cpl_status predict(cpli_master* m, double* target) {
     if (p->t + h < *target) *target = p->t + h, m->limiter = i;
   }
   if (*target > m->t) return CPL_OK;
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: a part predicts that it cannot go on at t=%.12g", m->base.base.name, m->t);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, m->t,
+                     "a part predicts that it cannot go on at t=%.12g", m->t);
 }
 
 // Probes parts that are stepped only after one that cannot be rolled back: how far would they come?
@@ -568,8 +567,8 @@ cpl_status cpli_master_step(cpli_master* m, double wanted) {
     for (int32_t i = 0; i < m->n_parts; i++)
       m->parts[i].due = m->parts[i].stays || is_due(&m->parts[i], target);
     if (st >= 0 && (tries == MAX_TRIES || !(target > m->t)))
-      st = cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                    "%s: no step is accepted by all steppers at t=%.12g", m->base.base.name, m->t);
+      st = cpl_fail_in(m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, m->t,
+                       "no step is accepted by all steppers at t=%.12g", m->t);
   }
   if (st >= 0) note_length(m, wanted, limited, target);
   if (st >= 0) st = commit(m, target);

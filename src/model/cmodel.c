@@ -75,9 +75,8 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
   c->v = values_of(in);
   c->result = CPL_MODEL_OK;
   if (in->dead) {
-    return cpl_fail(ctx, CPL_ERR_MODEL,
-                    "%s: %s cannot be called any more: the model crashed before",
-                    in->base.base.name, function);
+    return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t,
+                       "%s cannot be called any more: the model crashed before", function);
   }
   if (in->cm->host.call != NULL) crash = in->cm->host.call(function, run, c);
   else run(c);
@@ -86,12 +85,12 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
     in->dead = true;
     if (cpli_cancelled(ctx))
       return cpli_interrupted_call(ctx, in->base.base.name, function, in->t, crash);
-    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s at t=%.12g crashed (%s)", in->base.base.name,
-                    function, in->t, crash);
+    return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t,
+                       "%s at t=%.12g crashed (%s)", function, in->t, crash);
   }
   cpl_status st = c->result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
-  cpl_fail(ctx, st, "%s: %s at t=%.12g failed%s%s", in->base.base.name, function, in->t,
-           in->message[0] != '\0' ? ": " : "", in->message);
+  cpl_fail_in(ctx, st, in->base.base.name, NULL, in->t, "%s at t=%.12g failed%s%s", function, in->t,
+              in->message[0] != '\0' ? ": " : "", in->message);
   in->message[0] = '\0';
   return st;
 }
@@ -198,8 +197,8 @@ static cpl_status need(cpli_c_instance* in, const uint32_t* refs, size_t n) {
   bool dx = false, y = false, a = false, g = false, other = false;
   for (size_t i = 0; i < n; i++) {
     if (refs[i] >= at->n) {
-      return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: there is no value reference %u",
-                      in->base.base.name, (unsigned)refs[i]);
+      return cpl_fail_in(in->base.base.ctx, CPL_ERR_INPUT, in->base.base.name, NULL, in->t,
+                         "there is no value reference %u", (unsigned)refs[i]);
     }
     if (refs[i] >= at->g) g = true;
     else if (refs[i] >= at->a) a = true;
@@ -233,8 +232,8 @@ static cpl_status set_number(cpli_c_instance* in, uint32_t ref, double value) {
   const cpli_layout* at = &in->cm->at;
   bool algebraic = ref >= at->a && ref < at->g;  // a guess, or the solver's value
   if (ref >= at->dx && !(algebraic && (in->phase <= IN_INIT || in->as_residuals || in->a_given))) {
-    return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: value reference %u cannot be set",
-                    in->base.base.name, (unsigned)ref);
+    return cpl_fail_in(in->base.base.ctx, CPL_ERR_INPUT, in->base.base.name, NULL, in->t,
+                       "value reference %u cannot be set", (unsigned)ref);
   }
   in->v[ref] = value;
   if (in->phase <= IN_INIT) {  // start values, before initialize changes them
@@ -274,8 +273,8 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   for (size_t i = 0; i < n; i++) {
     double value = in->v[refs[i]];
     if (!(fabs(value) <= 9007199254740992.0)) {
-      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: an integer has the value %g at t=%.12g", c->name,
-                      value, in->t);
+      return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, NULL, in->t,
+                         "an integer has the value %g at t=%.12g", value, in->t);
     }
     values[i] = type == CPL_BOOLEAN ? value != 0 : (int64_t)llround(value);
   }
@@ -297,8 +296,8 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
 static cpl_status check_string_refs(cpli_c_instance* in, const uint32_t* refs, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (refs[i] >= in->cm->at.ns) {
-      return cpl_fail(in->base.base.ctx, CPL_ERR_INPUT, "%s: there is no String reference %u",
-                      in->base.base.name, (unsigned)refs[i]);
+      return cpl_fail_in(in->base.base.ctx, CPL_ERR_INPUT, in->base.base.name, NULL, in->t,
+                         "there is no String reference %u", (unsigned)refs[i]);
     }
   }
   return CPL_OK;
@@ -440,9 +439,9 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
   if (st != CPL_OK) return st;
   in->next_time = a.next_time;
   if (in->next_time <= in->t) {
-    return cpl_fail(m->base.ctx, CPL_ERR_MODEL,
-                    "%s: event at t=%.17g asks for a time event at %.17g, which is not later",
-                    m->base.name, in->t, in->next_time);
+    return cpl_fail_in(m->base.ctx, CPL_ERR_MODEL, m->base.name, NULL, in->t,
+                       "event at t=%.17g asks for a time event at %.17g, which is not later", in->t,
+                       in->next_time);
   }
 
   // the new reference values
@@ -539,8 +538,8 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
     if (knowns[i] >= at->x && knowns[i] < at->dx) in->seed_x[knowns[i] - at->x] = seed[i];
     else if (knowns[i] >= at->u && knowns[i] < at->x) in->seed_u[knowns[i] - at->u] = seed[i];
     else
-      return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: no derivative with respect to value reference %u",
-                      c->name, (unsigned)knowns[i]);
+      return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, NULL, NAN,
+                         "no derivative with respect to value reference %u", (unsigned)knowns[i]);
   }
   for (size_t i = 0; i < n_unknowns; i++) {
     want_dx = want_dx || (unknowns[i] >= at->dx && unknowns[i] < at->y);
@@ -683,8 +682,8 @@ cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, siz
   if (size < fixed || head.size != size || texts != in->cm->at.ns ||
       (size > fixed && bytes[size - 1] != '\0') || head.phase < BEFORE_INIT ||
       head.phase > IN_CONTINUOUS) {
-    return cpl_fail(m->base.ctx, CPL_ERR_INPUT,
-                    "%s: these %zu bytes are no saved state of this model", m->base.name, size);
+    return cpl_fail_in(m->base.ctx, CPL_ERR_INPUT, m->base.name, NULL, NAN,
+                       "these %zu bytes are no saved state of this model", size);
   }
   void* room = cpli_realloc(m->base.ctx, snapshot->data, size, 1);
   if (room == NULL) return cpli_nomem(m->base.ctx);

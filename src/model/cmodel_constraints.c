@@ -29,9 +29,9 @@ static cpl_status count(cpl_model* m, size_t* n) {
   if (st == CPL_OK && def->active_constraints != NULL)
     st = cpli_cmodel_invoke(in, "active_constraints", run_active, &c);
   if (st == CPL_OK && (c.count < 0 || c.count > def->n_constraints)) {
-    return cpl_fail(m->base.ctx, CPL_ERR_MODEL,
-                    "%s: active_constraints at t=%.12g returned %d; there are %d constraints",
-                    m->base.name, in->t, c.count, def->n_constraints);
+    return cpl_fail_in(m->base.ctx, CPL_ERR_MODEL, m->base.name, NULL, in->t,
+                       "active_constraints at t=%.12g returned %d; there are %d constraints", in->t,
+                       c.count, def->n_constraints);
   }
   *n = (size_t)c.count;
   return st;

@@ -34,17 +34,18 @@ static cpl_status residuals_at(void* user, const double* z, double* g) {
 static cpl_status no_way(cpli_c_instance* in) {
   const cpl_description* d = &in->cm->desc;
   if (in->algebra.bad >= 0) {
-    return cpl_fail(in->base.base.ctx, CPL_RETRY,
-                    "%s: the residuals do not determine %s at t=%.12g: they do not depend on it, "
-                    "or only in combination with others",
-                    in->base.base.name, d->vars[d->algebraics[in->algebra.bad]].name, in->t);
+    return cpl_fail_in(in->base.base.ctx, CPL_RETRY, in->base.base.name,
+                       d->vars[d->algebraics[in->algebra.bad]].name, in->t,
+                       "the residuals do not determine %s at t=%.12g: they do not depend on it, "
+                       "or only in combination with others",
+                       d->vars[d->algebraics[in->algebra.bad]].name, in->t);
   }
   double max = 0;
   for (uint32_t i = 0; i < in->cm->at.na; i++) max = fmax(max, fabs(in->algebra.g[i]));
-  return cpl_fail(in->base.base.ctx, CPL_RETRY,
-                  "%s: no algebraic variables were found that make the residuals zero at t=%.12g "
-                  "(the largest is %.3g)",
-                  in->base.base.name, in->t, max);
+  return cpl_fail_in(in->base.base.ctx, CPL_RETRY, in->base.base.name, NULL, in->t,
+                     "no algebraic variables were found that make the residuals zero at t=%.12g "
+                     "(the largest is %.3g)",
+                     in->t, max);
 }
 
 cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in) {

@@ -3,6 +3,7 @@
 //
 // The operations of sources, components, models and steppers as functions, over their tables.
 #include "couplet/component.h"
+#include "format/source_loc.h"
 
 #include <math.h>
 
@@ -10,8 +11,8 @@
 #include "model/input_curve.h"
 
 static cpl_status cannot(const cpl_component* c, const char* what) {
-  return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED, "%s: %s is not offered by %s", c->name, what,
-                  c->ops->kind);
+  return cpl_fail_in(c->ctx, CPL_ERR_UNSUPPORTED, c->name, NULL, NAN, "%s is not offered by %s",
+                     what, c->ops->kind);
 }
 
 //------------------------------------ sources ------------------------------------
@@ -28,16 +29,15 @@ bool cpl_source_has_stepper(const cpl_source* source) { return source->ops->make
 cpl_status cpl_source_make_model(cpl_source* source, const char* name, cpl_model** out) {
   *out = NULL;
   if (source->ops->make_model != NULL) return source->ops->make_model(source, name, out);
-  return cpl_fail(source->ctx, CPL_ERR_UNSUPPORTED,
-                  "%s: it has co-simulation only: no model can be made of it", source->path);
+  return cpli_fail_file(source->ctx, CPL_ERR_UNSUPPORTED, source->path,
+                        "it has co-simulation only: no model can be made of it");
 }
 
 cpl_status cpl_source_make_stepper(cpl_source* source, const char* name, cpl_stepper** out) {
   *out = NULL;
   if (source->ops->make_stepper != NULL) return source->ops->make_stepper(source, name, out);
-  return cpl_fail(source->ctx, CPL_ERR_UNSUPPORTED,
-                  "%s: it has model exchange only: cpl_integrate() makes a stepper of its model",
-                  source->path);
+  return cpli_fail_file(source->ctx, CPL_ERR_UNSUPPORTED, source->path,
+                        "it has model exchange only: cpl_integrate() makes a stepper of its model");
 }
 
 //------------------------------------ components ------------------------------------

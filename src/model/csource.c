@@ -4,6 +4,7 @@
 // Makes sources of models in C, either of a .c file, which is compiled (compiled.c) and loaded, or
 // of a definition in the program.
 #include "couplet/csource.h"
+#include "format/source_loc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,7 +53,9 @@ static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_h
   host.call = cpli_probe_call;
   cpl_status st = cpli_cmodel_create_hosted(src->base.ctx, def, true, &host, &src->cm);
   if (st < 0)
-    return src->library != NULL ? cpl_fail_prefix(src->base.ctx, st, "%s", src->path) : st;
+    return src->library != NULL ? cpli_fail_file(src->base.ctx, st, src->path, "%s",
+                                                 cpl_context_error(src->base.ctx))
+                                : st;
   src->base.desc = &src->cm->desc;
   cpli_check_description(src->base.desc);
   return st;
@@ -74,16 +77,17 @@ static cpl_status load(csource* src, const char* library, const cpl_model_def** 
   const char* crash = cpli_guard_run(open_library, &op);
   src->library = op.handle;
   if (crash != NULL)
-    return cpl_fail(src->base.ctx,
-                    cpli_cancelled(src->base.ctx) ? CPL_ERR_CANCELLED : CPL_ERR_MODEL,
-                    "%s: cannot be loaded: its start-up code crashed (%s)", src->path, crash);
+    return cpli_fail_file(src->base.ctx,
+                          cpli_cancelled(src->base.ctx) ? CPL_ERR_CANCELLED : CPL_ERR_MODEL,
+                          src->path, "cannot be loaded: its start-up code crashed (%s)", crash);
   if (src->library == NULL) {
-    return cpl_fail(src->base.ctx, CPL_ERR_INPUT, "%s: cannot be loaded: %s", src->path, dlerror());
+    return cpli_fail_file(src->base.ctx, CPL_ERR_INPUT, src->path, "cannot be loaded: %s",
+                          dlerror());
   }
   *def = dlsym(src->library, "couplet_model");
   if (*def == NULL) {
-    return cpl_fail(src->base.ctx, CPL_ERR_INPUT,
-                    "%s: defines no `const cpl_model_def couplet_model`", src->path);
+    return cpli_fail_file(src->base.ctx, CPL_ERR_INPUT, src->path,
+                          "defines no `const cpl_model_def couplet_model`");
   }
   return CPL_OK;
 }
@@ -100,7 +104,8 @@ static cpl_status open_hosted(cpl_context* ctx, const char* path, cpli_cmodel_ho
   const cpl_model_def* def = NULL;
   csource* src = NULL;
   *out = NULL;
-  if (access(path, R_OK) != 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", path, strerror(errno));
+  if (access(path, R_OK) != 0)
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "%s", strerror(errno));
   cpl_status st = source_create(ctx, path, &src);
   if (st >= 0) st = cpli_compiled(ctx, path, &library);
   if (st >= 0) st = load(src, library, &def);

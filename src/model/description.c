@@ -6,6 +6,7 @@
 #include "model/description.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/base.h"
 
@@ -124,6 +125,6 @@ cpl_status cpl_require_variable(cpl_context* ctx, const cpl_description* desc, c
   if (*out >= 0) return CPL_OK;
   char near[512];
   cpli_nearest(name, variable_name, desc, (size_t)desc->n_vars, near, sizeof near);
-  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: there is no variable \"%s\"%s%s%s", desc->name, name,
-                  near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
+  return cpl_fail_in(ctx, CPL_ERR_INPUT, desc->name, name, NAN, "there is no variable \"%s\"%s%s%s",
+                     name, near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
 }

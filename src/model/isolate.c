@@ -5,6 +5,8 @@
 // shared memory; the child, which has the real component, runs it on them in place and answers.
 // Only the interface is used here, so this works for every kind of source.
 #include "couplet/isolate.h"
+#include "base/error.h"
+#include "format/source_loc.h"
 
 #include <assert.h>
 #include <math.h>
@@ -91,8 +93,8 @@ static cpl_status lost(proxy* p, cpli_answer answer) {
                                  "the call had not returned; its process was ended");
   if (!isnan(p->time)) snprintf(when, sizeof when, " at t=%.12g", p->time);
   describe_end(p, answer, how, sizeof how);
-  return cpl_fail(p->head.component.ctx, CPL_ERR_MODEL, "%s: %s%s %s", p->name, call_name(p), when,
-                  how);
+  return cpl_fail_in(p->head.component.ctx, CPL_ERR_MODEL, p->name, NULL, p->time, "%s%s %s",
+                     call_name(p), when, how);
 }
 
 //------------------------------------ how a call goes ------------------------------------
@@ -133,18 +135,22 @@ static cpl_status ask(proxy* p) {
   if (cpli_cancelled(ctx) && p->request->op != OP_forget && p->request->op != OP_inspect)
     return cpli_interrupted(ctx, p->name, p->time);
   if (p->dead)
-    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s cannot be called any more: its process has ended",
-                    p->name, cpli_operations[p->request->op].name);
+    return cpl_fail_in(ctx, CPL_ERR_MODEL, p->name, NULL, p->time,
+                       "%s cannot be called any more: its process has ended",
+                       cpli_operations[p->request->op].name);
   if (p->too_large)
-    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: %s: the values are too large for the process boundary",
-                    p->name, cpli_operations[p->request->op].name);
+    return cpl_fail_in(ctx, CPL_ERR_MODEL, p->name, NULL, p->time,
+                       "%s: the values are too large for the process boundary",
+                       cpli_operations[p->request->op].name);
   cpli_answer answer = cpli_channel_ask(&p->channel, p->limit);
   if (answer != CPLI_ANSWERED) return lost(p, answer);
   MARK_WRITTEN(p->channel.data, p->used);
   cpl_status st = p->request->status;
   if (st == CPL_OK) return CPL_OK;
-  p->request->error[sizeof p->request->error - 1] = '\0';
-  return cpl_fail(ctx, st, "%s", p->request->error);
+  cpl_error error = p->request->error;
+  error.status = st;
+  cpli_error_unpack(&error, p->request->texts, sizeof p->request->texts);
+  return cpli_fail_again(ctx, &error);
 }
 
 // Send the request, and copy the last argument back.
@@ -657,8 +663,8 @@ cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* def, cpl_source
   cpl_context* ctx = inner->ctx;
   *out = NULL;
   if (def != NULL && !(def->call_timeout >= 0))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the time limit of calls must not be %g s", inner->path,
-                    def->call_timeout);
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, inner->path,
+                          "the time limit of calls must not be %g s", def->call_timeout);
   isolated* iso = cpli_alloc(ctx, 1, sizeof *iso);
   if (iso == NULL) return cpli_nomem(ctx);
   iso->inner = inner;

@@ -3,10 +3,12 @@
 //
 // The child's side of an isolated component: it has the real one and runs operations on the
 // arguments in shared memory, in place.
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/error.h"
 #include "couplet/component.h"
 #include "model/isolated.h"
 
@@ -26,8 +28,8 @@ static void* keep(char** at, const char* end, const void* data, size_t size) {
 }
 
 static cpl_status too_much(cpl_component* c) {
-  return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: a value is too large for the process boundary",
-                  c->name);
+  return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, NULL, NAN,
+                     "a value is too large for the process boundary");
 }
 
 static cpl_status lend_strings(cpl_component* c, cpli_request* r, char* end) {
@@ -108,7 +110,9 @@ static void introduce(cpli_request* r, const cpl_component* c, bool is_model) {
 
 static void finish_request(cpli_request* r, cpl_context* ctx, cpl_status st) {
   r->status = st;
-  if (st != CPL_OK) snprintf(r->error, sizeof r->error, "%s", cpl_context_error(ctx));
+  if (st == CPL_OK) return;
+  r->error = *cpl_context_last_error(ctx);
+  cpli_error_pack(&r->error, r->texts, sizeof r->texts);
 }
 
 static cpl_component* make_real(cpl_source* src, const char* name, bool is_model, cpl_status* st) {

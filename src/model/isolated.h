@@ -23,7 +23,8 @@ typedef struct cpli_request {
   uint64_t offers;  // answer to the creation: the available operations
   cpl_capabilities can;
   char kind[32];
-  char error[2048];
+  cpl_error error;  // of a status that is not CPL_OK; its texts:
+  char texts[1 << 16];
 } cpli_request;
 
 // The answer of wants_update.

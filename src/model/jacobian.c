@@ -6,6 +6,7 @@
 // the description declares constant are cached, and verified from time to time; entries that were
 // differenced across a jump are corrected by jumps.c.
 #include "model/jacobian.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <float.h>
@@ -293,13 +294,16 @@ static cpl_status evaluate_all(cpl_jacobian* j, const double* x, const request* 
   cpl_status st = by_directions(j, x, q);
   if (st >= 0) return st;
   // the function is optional: differences replace it, unless the model has crashed in it
-  char why[1024];
-  snprintf(why, sizeof why, "%s", cpl_context_error(j->ctx));
+  cpli_error ignored = {0};
+  cpli_error* before = cpli_divert_errors(j->ctx, &ignored);
   j->directional = false;
   cpl_status without = by_differences(j, x, q);
-  if (without < 0) return cpl_fail(j->ctx, st, "%s", why);
+  cpli_end_diversion(before);
+  cpli_error_clear(&ignored, j->ctx);
+  if (without < 0) return st;
   cpl_log(j->ctx, CPL_LOG_WARNING, j->m->base.name,
-          "differences replace its directional derivatives from now on: %s", why);
+          "differences replace its directional derivatives from now on: %s",
+          cpl_context_error(j->ctx));
   return without;
 }
 

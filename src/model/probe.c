@@ -4,6 +4,7 @@
 // The work runs in a forked child (base/channel.h), which returns status, error message and result
 // in shared memory.
 #include "model/probe.h"
+#include "base/error.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@
 // At the beginning of the shared data; the result follows.
 typedef struct outcome {
   cpl_status status;
-  char error[2048];
+  cpl_error error;
+  char texts[1 << 14];  // of the error
 } outcome;
 
 static cpli_shared*
@@ -36,7 +38,8 @@ static _Noreturn void work_in_child(cpli_channel* ch, cpl_context* ctx, cpli_pro
   shared_by_probe = ch->shared;
   cpli_channel_next(ch, false);
   o->status = work(user, o + 1);
-  snprintf(o->error, sizeof o->error, "%s", cpl_context_error(ctx));
+  o->error = *cpl_context_last_error(ctx);
+  cpli_error_pack(&o->error, o->texts, sizeof o->texts);
   fflush(NULL);
   cpli_channel_last(ch);
   _exit(0);
@@ -50,16 +53,16 @@ static cpl_status lost(cpli_cmodel* cm, const cpli_channel* ch, cpli_answer answ
     return cpli_interrupted_call(cm->ctx, name, call, NAN,
                                  "the call had not returned; its process was ended");
   if (answer == CPLI_TOO_LATE)
-    return cpl_fail(cm->ctx, CPL_ERR_MODEL,
-                    "%s: %s did not return within %g s when it was tested before the run; "
-                    "its process was ended",
-                    name, call, cm->host.call_timeout);
+    return cpl_fail_in(cm->ctx, CPL_ERR_MODEL, name, NULL, NAN,
+                       "%s did not return within %g s when it was tested before the run; "
+                       "its process was ended",
+                       call, cm->host.call_timeout);
   if (how != -1 && WIFSIGNALED(how))
-    return cpl_fail(cm->ctx, CPL_ERR_MODEL,
-                    "%s: %s crashed when it was tested before the run (signal %d: %s)", name, call,
-                    WTERMSIG(how), strsignal(WTERMSIG(how)));
-  return cpl_fail(cm->ctx, CPL_ERR_MODEL,
-                  "%s: %s ended its process when it was tested before the run", name, call);
+    return cpl_fail_in(cm->ctx, CPL_ERR_MODEL, name, NULL, NAN,
+                       "%s crashed when it was tested before the run (signal %d: %s)", call,
+                       WTERMSIG(how), strsignal(WTERMSIG(how)));
+  return cpl_fail_in(cm->ctx, CPL_ERR_MODEL, name, NULL, NAN,
+                     "%s ended its process when it was tested before the run", call);
 }
 
 cpl_status cpli_probe_isolated(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
@@ -73,8 +76,10 @@ cpl_status cpli_probe_isolated(cpli_cmodel* cm, cpli_probe_fn* work, void* user,
     cpli_answer answer = cpli_channel_ask(&ch, cm->host.call_timeout);
     outcome* o = (outcome*)ch.data;
     if (answer == CPLI_ANSWERED) {
-      o->error[sizeof o->error - 1] = '\0';
-      st = o->status < 0 ? cpl_fail(cm->ctx, o->status, "%s", o->error) : CPL_OK;
+      cpl_error error = o->error;
+      error.status = st = o->status < 0 ? o->status : CPL_OK;
+      cpli_error_unpack(&error, o->texts, sizeof o->texts);
+      if (st < 0) cpli_fail_again(cm->ctx, &error);
       memcpy(result, o + 1, size);
     } else {
       st = lost(cm, &ch, answer);

@@ -14,8 +14,8 @@
 #include "model/units.h"
 
 static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
-  return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s cannot be set to \"%s\": %s", c->desc->name,
-                  s->name, s->value, what);
+  return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->desc->name, s->name, NAN,
+                     "%s cannot be set to \"%s\": %s", s->name, s->value, what);
 }
 
 //------------------------------------ units ------------------------------------

@@ -4,6 +4,7 @@
 // Creates tables, relates their columns to the units of variables and reads them from CSV files.
 // The lenient reader, used for results, skips columns of text and an incomplete last row.
 #include "model/table.h"
+#include "format/source_loc.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -148,22 +149,22 @@ ptrdiff_t cpl_table_find(const cpl_table* table, const char* name) {
 
 cpl_status cpl_table_check(cpl_context* ctx, const cpl_table* table, const char* who) {
   char a[CPLI_NUMBER_SIZE], b[CPLI_NUMBER_SIZE];
-  if (table->n_rows == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: has no rows", who);
+  if (table->n_rows == 0) return cpl_fail_in(ctx, CPL_ERR_INPUT, who, NULL, NAN, "has no rows");
   for (size_t i = 0; i < table->n_rows; i++) {
     if (!isfinite(table->time[i])) {
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: row %zu: time is not finite", who, i + 1);
+      return cpl_fail_in(ctx, CPL_ERR_INPUT, who, NULL, NAN, "row %zu: time is not finite", i + 1);
     }
     if (i > 0 && table->time[i] < table->time[i - 1]) {
       cpli_format_double(a, table->time[i]);
       cpli_format_double(b, table->time[i - 1]);
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: row %zu: time goes back from %s to %s", who, i + 1,
-                      b, a);
+      return cpl_fail_in(ctx, CPL_ERR_INPUT, who, NULL, NAN,
+                         "row %zu: time goes back from %s to %s", i + 1, b, a);
     }
   }
   for (size_t i = 0; i < table->n_columns * table->n_rows; i++) {
     if (!isfinite(table->values[i])) {
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: row %zu: %s is not finite", who,
-                      i % table->n_rows + 1, table->names[i / table->n_rows]);
+      return cpl_fail_in(ctx, CPL_ERR_INPUT, who, NULL, NAN, "row %zu: %s is not finite",
+                         i % table->n_rows + 1, table->names[i / table->n_rows]);
     }
   }
   return CPL_OK;
@@ -226,7 +227,7 @@ static cpl_status read_time_unit(const cpli_csv* csv, header* h, const cpli_csv_
 
 static cpl_status read_header(cpli_csv* csv, header* h, bool lenient) {
   cpl_context* ctx = csv->ctx;
-  if (!cpli_csv_next_row(csv)) return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is empty", csv->path);
+  if (!cpli_csv_next_row(csv)) return cpli_fail_file(ctx, CPL_ERR_INPUT, csv->path, "is empty");
   cpli_csv_field field = {0};
   while (!field.last) {
     cpl_status st = cpli_csv_next_field(csv, &field);

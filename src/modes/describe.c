@@ -19,7 +19,8 @@ static cpl_status add(cpli_modes_desc* m, cpl_variable v, cpli_seen seen) {
   int32_t there = cpli_names_add(&m->base.names, v.name, i);
   if (there == CPL_ERR_NOMEM) return cpli_nomem(m->base.ctx);
   if (there != i)
-    return cpl_fail(m->base.ctx, CPL_ERR_INPUT, "%s: the name %s is used twice", d->name, v.name);
+    return cpl_fail_in(m->base.ctx, CPL_ERR_INPUT, d->name, v.name, NAN,
+                       "the name %s is used twice", v.name);
   ((cpl_variable*)d->vars)[i] = v;
   m->seen[i] = seen;
   d->n_vars++;
@@ -63,11 +64,10 @@ static cpl_status check_units(cpli_modes_desc* m, const cpl_modes_def* def,
     double factor, offset;
     if (cpli_relate_units(a, b, v->relative_quantity, &factor, &offset) == CPLI_UNITS_SAME)
       continue;
-    return cpl_fail(m->base.ctx, CPL_ERR_INPUT,
-                    "%s: %s is in %s in mode %s and in %s in mode %s: convert it there by an "
-                    "expression",
-                    def->name, from->name, a->name, def->modes[first].name, b->name,
-                    def->modes[k].name);
+    return cpl_fail_in(m->base.ctx, CPL_ERR_INPUT, def->name, from->name, NAN,
+                       "%s is in %s in mode %s and in %s in mode %s: convert it there by an "
+                       "expression",
+                       from->name, a->name, def->modes[first].name, b->name, def->modes[k].name);
   }
   return CPL_OK;
 }

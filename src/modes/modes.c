@@ -102,9 +102,8 @@ static double next_break(cpl_stepper* s, double tolerance) {
 }
 
 static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
-  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: there is no variable %u, or it cannot be used so", m->base.base.name,
-                  (unsigned)ref);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->base.base.name, NULL, NAN,
+                     "there is no variable %u, or it cannot be used so", (unsigned)ref);
 }
 
 static const cpli_seen* seen_of(const cpli_modes* m, uint32_t ref) {
@@ -396,13 +395,14 @@ static void make_stepper(cpli_modes* m) {
 
 static cpl_status check(cpl_context* ctx, const cpl_modes_def* def) {
   if (def->n_modes < 1 || def->start < 0 || def->start >= def->n_modes)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: there are no modes, or none to start with", def->name);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, def->name, NULL, NAN,
+                       "there are no modes, or none to start with");
   for (int32_t k = 0; k < def->n_modes; k++) {
     for (int32_t i = 0; i < def->modes[k].n_leave; i++) {
       const cpl_transition* t = &def->modes[k].leave[i];
       if (t->to < 0 || t->to >= def->n_modes || t->stop < 0)
-        return cpl_fail(ctx, CPL_ERR_INPUT, "%s: mode %s: transition %d has no target mode",
-                        def->name, def->modes[k].name, i + 1);
+        return cpl_fail_in(ctx, CPL_ERR_INPUT, def->name, NULL, NAN,
+                           "mode %s: transition %d has no target mode", def->modes[k].name, i + 1);
     }
   }
   return CPL_OK;
@@ -412,11 +412,11 @@ static cpl_status check(cpl_context* ctx, const cpl_modes_def* def) {
 static cpl_status check_models(cpl_context* ctx, const cpl_modes_def* def) {
   for (int32_t k = 0; k < def->n_modes; k++) {
     if (def->modes[k].model->ops->structure != NULL)
-      return cpl_fail(
-          ctx, CPL_ERR_UNSUPPORTED,
-          "%s: mode %s has a variable structure itself: such modes make a stepper, not a "
+      return cpl_fail_in(
+          ctx, CPL_ERR_UNSUPPORTED, def->name, NULL, NAN,
+          "mode %s has a variable structure itself: such modes make a stepper, not a "
           "model",
-          def->name, def->modes[k].name);
+          def->modes[k].name);
   }
   return CPL_OK;
 }

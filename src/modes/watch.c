@@ -43,10 +43,10 @@ static cpl_status watch_cycle(cpli_modes* m, const cpli_transition* transition) 
   if (m->n_trail < CPLI_TRAIL) return CPL_OK;
   char cycle[512];
   show_cycle(m, transition->def.to, cycle, sizeof cycle);
-  return cpl_fail(m->base.base.ctx, CPL_ERR_MODEL,
-                  "%s: the modes do not settle at t=%.12g: %d switches at the same time "
-                  "(%s)",
-                  m->base.base.name, m->t, CPLI_TRAIL, cycle);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, m->t,
+                     "the modes do not settle at t=%.12g: %d switches at the same time "
+                     "(%s)",
+                     m->t, CPLI_TRAIL, cycle);
 }
 
 // The switches accumulate: an error unless the run ends before the accumulation point.
@@ -54,12 +54,11 @@ static cpl_status too_close(cpli_modes* m, const cpli_transition* transition) {
   const struct cpli_shrinking* w = &transition->watch;
   double end = isnan(w->end) ? m->t : w->end;
   if (m->setup.has_stop_time && end >= m->setup.stop_time) return CPL_OK;
-  return cpl_fail(
-      m->base.base.ctx, CPL_ERR_MODEL,
-      "%s: switches from mode %s to mode %s follow each other ever faster and accumulate at t=%.9g "
+  return cpl_fail_in(
+      m->base.base.ctx, CPL_ERR_MODEL, m->base.base.name, NULL, end,
+      "switches from mode %s to mode %s follow each other ever faster and accumulate at t=%.9g "
       "(the last after %.3g s): the model does not define what happens beyond that point",
-      m->base.base.name, m->modes[m->active].name, m->modes[transition->def.to].name, end,
-      w->distance);
+      m->modes[m->active].name, m->modes[transition->def.to].name, end, w->distance);
 }
 
 // Intervals that shrink by a constant ratio sum up to a finite time. The sum is taken where the

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "format/mat4.h"
+#include "format/source_loc.h"
 #include "results/writer.h"
 
 enum { VARYING, CONSTANT, LEFT_OUT };
@@ -47,8 +48,8 @@ static cpl_status header(cpl_results* res, const char* name, int32_t type, size_
   const int32_t len = (int32_t)strlen(name) + 1;
   const int32_t big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 1000 : 0;
   if (rows > INT32_MAX || columns > INT32_MAX || rows * columns > INT32_MAX) {
-    return cpl_fail(res->ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: too many or too long names for a MAT file; write CSV", res->path);
+    return cpli_fail_file(res->ctx, CPL_ERR_UNSUPPORTED, res->path,
+                          "too many or too long names for a MAT file; write CSV");
   }
   const cpli_mat_header h = {big_endian + type, (int32_t)rows, (int32_t)columns, 0, len};
   cpl_status st = emit(res, &h, sizeof h);
@@ -258,8 +259,8 @@ static cpl_status mat_appended(cpl_results* res) {
   const off_t rows = (res->file_size - m->data_2) / row;
   assert(res->file_size >= m->data_2 && (res->file_size - m->data_2) % row == 0);
   if (rows > INT32_MAX) {
-    res->failed = cpl_fail(res->ctx, CPL_ERR_UNSUPPORTED,
-                           "%s: a MAT file holds at most 2147483647 rows", res->path);
+    res->failed = cpli_fail_file(res->ctx, CPL_ERR_UNSUPPORTED, res->path,
+                                 "a MAT file holds at most 2147483647 rows");
     return res->failed;
   }
   const int32_t count = (int32_t)rows;

@@ -11,6 +11,7 @@
 #include "couplet/results.h"
 #include "format/file.h"
 #include "format/mat4.h"
+#include "format/source_loc.h"
 #include "model/table.h"
 
 static const size_t max_file = (size_t)8 << 30;
@@ -24,7 +25,8 @@ typedef struct trajectory {
 } trajectory;
 
 static cpl_status bad(cpl_context* ctx, const char* path, const char* what) {
-  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: is not a trajectory of a Modelica tool: %s", path, what);
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "is not a trajectory of a Modelica tool: %s",
+                        what);
 }
 
 // A character of a text that may be stored in any number format.
@@ -228,6 +230,6 @@ cpl_status cpl_results_read(cpl_context* ctx, const char* path, cpl_table** out)
   const char* ending = len >= 4 ? path + len - 4 : "";
   if (strcasecmp(ending, ".csv") == 0) return cpli_table_from_csv(ctx, path, true, out);
   if (strcasecmp(ending, ".mat") == 0) return read_mat(ctx, path, out);
-  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: results are read from files that end in .csv or .mat",
-                  path);
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                        "results are read from files that end in .csv or .mat");
 }

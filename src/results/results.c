@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "format/file.h"
+#include "format/source_loc.h"
 #include "results/writer.h"
 
 static const cpli_writer_ops* const formats[] = {&cpli_csv_writer, &cpli_mat_writer};
@@ -64,22 +65,24 @@ static cpl_status find_format(cpl_context* ctx, const char* path, const cpli_wri
       return CPL_OK;
     }
   }
-  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: results are written to files that end in %s or %s", path,
-                  formats[0]->ending, formats[1]->ending);
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                        "results are written to files that end in %s or %s", formats[0]->ending,
+                        formats[1]->ending);
 }
 
 // A name that cannot be written to is a bad argument; a disk that is full is not.
 static cpl_status cannot_be_made(const cpl_results* res) {
-  return cpl_fail(res->ctx, CPL_ERR_INPUT, "%s: cannot be written: %s", res->path, strerror(errno));
+  return cpli_fail_file(res->ctx, CPL_ERR_INPUT, res->path, "cannot be written: %s",
+                        strerror(errno));
 }
 
 // Two runs must not write into one file. Without locks of the file system that is not detected.
 static cpl_status lock_file(cpl_results* res) {
   if (flock(res->fd, LOCK_EX | LOCK_NB) == 0) return CPL_OK;
   if (errno == EWOULDBLOCK)
-    return cpl_fail(res->ctx, CPL_ERR_INPUT,
-                    "%s: another run is writing its results there; -o gives this one another file",
-                    res->path);
+    return cpli_fail_file(
+        res->ctx, CPL_ERR_INPUT, res->path,
+        "another run is writing its results there; -o gives this one another file");
   cpl_log(res->ctx, CPL_LOG_DEBUG, res->path, "cannot be locked: %s", strerror(errno));
   return CPL_OK;
 }

@@ -15,13 +15,14 @@ static cpl_status check_target(cpl_component* c, const cpl_variable* v) {
   bool tunable =
       v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
   if (v->causality != CPL_CAUSALITY_INPUT && !tunable) {
-    return cpl_fail(c->ctx, CPL_ERR_INPUT,
-                    "%s: %s is neither an input nor a tunable parameter: it cannot follow a table",
-                    c->desc->name, v->name);
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->desc->name, v->name, NAN,
+                       "%s is neither an input nor a tunable parameter: it cannot follow a table",
+                       v->name);
   }
   if (v->type == CPL_STRING || v->type == CPL_BINARY) {
-    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s is a %s: it cannot follow a table",
-                    c->desc->name, v->name, cpl_type_name((cpl_type)v->type));
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->desc->name, v->name, NAN,
+                       "%s is a %s: it cannot follow a table", v->name,
+                       cpl_type_name((cpl_type)v->type));
   }
   return CPL_OK;
 }
@@ -132,8 +133,9 @@ static cpl_status check_followed_once(const cpli_inputs* in, const cpl_descripti
     const cpl_variable* v = in->list[i].var;
     ptrdiff_t var = v->alias_of >= 0 ? v->alias_of : v - desc->vars;
     if (by[var] > 0)
-      st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s is given twice, as %s and as %s", desc->name,
-                    desc->vars[var].name, def->inputs[by[var] - 1].name, def->inputs[i].name);
+      st = cpl_fail_in(ctx, CPL_ERR_INPUT, desc->name, desc->vars[var].name, NAN,
+                       "%s is given twice, as %s and as %s", desc->vars[var].name,
+                       def->inputs[by[var] - 1].name, def->inputs[i].name);
     by[var] = (int32_t)i + 1;
   }
   cpli_free(ctx, by);
@@ -182,8 +184,8 @@ static cpl_status set_value(cpl_component* c, const cpl_variable* v, double valu
   if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
   int64_t integer = value != 0;
   if (v->type != CPL_BOOLEAN && v->type != CPL_CLOCK && !to_integer(v, value, &integer)) {
-    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: the input %s is an integer and cannot be %g",
-                    c->desc->name, v->name, value);
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->desc->name, v->name, NAN,
+                       "the input %s is an integer and cannot be %g", v->name, value);
   }
   return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }

@@ -53,7 +53,8 @@ static cpl_status choose(cpl_component* c, const cpl_run_def* def, bool* chosen,
     }
     if (any) continue;
     if (strpbrk(pattern, "*?") != NULL) {
-      return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: no variable matches \"%s\"", d->name, pattern);
+      return cpl_fail_in(c->ctx, CPL_ERR_INPUT, d->name, NULL, NAN, "no variable matches \"%s\"",
+                         pattern);
     }
     return cpl_require_variable(c->ctx, d, pattern, &exact);
   }
@@ -216,8 +217,8 @@ static cpl_status read_binaries(cpli_recorder* r, struct cpli_record_group* g) {
   static const char digits[] = "0123456789abcdef";
   cpl_component* c = r->c;
   if (c->ops->get_binary == NULL)
-    return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: values of type Binary cannot be recorded here", c->name);
+    return cpl_fail_in(c->ctx, CPL_ERR_UNSUPPORTED, c->name, NULL, NAN,
+                       "values of type Binary cannot be recorded here");
   cpl_status st = c->ops->get_binary(c, g->refs, g->n, g->got.binary);
   if (st != CPL_OK) return st;
   size_t total = 0;

@@ -4,6 +4,7 @@
 // The run itself, cpl_run(): initialisation, the two time grids of output points and communication
 // points, steps with and without dense output, events, jumps of inputs, and statistics.
 #include "run/run.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <math.h>
@@ -40,20 +41,20 @@ static cpl_status check(run* r) {
   cpl_context* ctx = r->s->base.ctx;
   const char* name = r->s->base.name;
   if (!isfinite(d->start_time) || !isfinite(d->stop_time) || d->stop_time < d->start_time) {
-    return cpl_fail(
-        ctx, CPL_ERR_INPUT,
-        "%s: the run goes from %g to %g: the stop time must not lie before the start time", name,
+    return cpl_fail_in(
+        ctx, CPL_ERR_INPUT, name, NULL, NAN,
+        "the run goes from %g to %g: the stop time must not lie before the start time",
         d->start_time, d->stop_time);
   }
   if (!(d->interval >= 0) || !(d->step >= 0)) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: interval (%g) and step (%g) must be positive", name,
-                    d->interval, d->step);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, name, NULL, NAN,
+                       "interval (%g) and step (%g) must be positive", d->interval, d->step);
   }
   double span = d->stop_time - d->start_time;
   double finest = fmin(d->interval > 0 ? d->interval : span, d->step > 0 ? d->step : span);
   if (span / finest > 1e12)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %g s in steps of %g s are too many steps for a run",
-                    name, span, finest);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, name, NULL, NAN,
+                       "%g s in steps of %g s are too many steps for a run", span, finest);
   return cpli_check_times(ctx, name, d->start_time, d->stop_time, finest,
                           d->step > 0 && d->step <= finest ? "steps" : "output points", true);
 }
@@ -150,8 +151,8 @@ static cpl_status refused(run* r, double target, double reached, double* h) {
   if (reached > r->t) return CPL_OK;
   *h *= 0.5;
   if (r->t + *h > r->t && *h > 1e-10 * (target - r->t)) return CPL_OK;
-  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL, "%s: refuses every step at t=%.12g, however short",
-                  r->s->base.name, r->t);
+  return cpl_fail_in(r->s->base.ctx, CPL_ERR_MODEL, r->s->base.name, NULL, r->t,
+                     "refuses every step at t=%.12g, however short", r->t);
 }
 
 // The next communication point: of its own grid and, if the step can vary, each output point.
@@ -205,19 +206,19 @@ static cpl_status pass_jump(run* r) {
 static cpl_status check_progress(run* r, double before, int* stands) {
   *stands = r->t > before ? 0 : *stands + 1;
   if (*stands < MAX_EVENTS_AT_TIME) return CPL_OK;
-  return cpl_fail(r->s->base.ctx, CPL_ERR_MODEL,
-                  "%s: stays at t=%.12g: %d steps in a row ended there with an event",
-                  r->s->base.name, r->t, MAX_EVENTS_AT_TIME);
+  return cpl_fail_in(r->s->base.ctx, CPL_ERR_MODEL, r->s->base.name, NULL, r->t,
+                     "stays at t=%.12g: %d steps in a row ended there with an event", r->t,
+                     MAX_EVENTS_AT_TIME);
 }
 
 // For a stepper that does not report its steps: only communication steps are known.
 static cpl_status note_pace(run* r, double t) {
   cpl_component* c = &r->s->base;
   if (cpli_pace_step(c->ctx, &r->pace, c->name, t, t - r->t, r->def.stop_time, "")) return CPL_OK;
-  return cpl_fail(c->ctx, CPL_ERR_MODEL,
-                  "%s: time does not advance any more at t=%.12g: the last communication step was "
-                  "%.3g s long",
-                  c->name, t, t - r->t);
+  return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, NULL, t,
+                     "time does not advance any more at t=%.12g: the last communication step was "
+                     "%.3g s long",
+                     t, t - r->t);
 }
 
 // A stepper without dense output advances between communication points; inputs are set at each.
@@ -303,9 +304,11 @@ static void on_stepped(void* user, double t, double h) {
   r->def.on_step(r->def.user, t, h);
 }
 
-static cpl_status note_interruption(run* r, cpl_status st) {
-  bool cancelled = st < 0 && st != CPL_ERR_INPUT && cpli_cancelled(r->s->base.ctx);
-  return cancelled ? interrupted(r) : st;
+// Adds to a failure what only the run knows.
+static cpl_status finish_failure(run* r, cpl_status st) {
+  if (st >= 0) return st;
+  if (st != CPL_ERR_INPUT && cpli_cancelled(r->s->base.ctx)) st = interrupted(r);
+  return cpli_fail_where(r->s->base.ctx, st, r->s->base.name, NULL, r->t);
 }
 
 cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* def) {
@@ -332,7 +335,7 @@ cpl_status cpli_run_start(run* r) {
   if (st >= 0) st = record(r);
   r->running = st >= 0;
   cpli_watch_steps(r->s->base.ctx, NULL, NULL);
-  return note_interruption(r, st);
+  return finish_failure(r, st);
 }
 
 cpl_status cpli_run_advance(run* r) {
@@ -346,7 +349,7 @@ cpl_status cpli_run_advance(run* r) {
       r->def.on_progress(r->def.user, r->t);
   }
   cpli_watch_steps(r->s->base.ctx, NULL, NULL);
-  return note_interruption(r, st);
+  return finish_failure(r, st);
 }
 
 cpl_status cpli_run_update(run* r) {

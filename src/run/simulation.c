@@ -32,8 +32,8 @@ void cpl_simulation_destroy(cpl_simulation* sim) {
 }
 
 static cpl_status refuse(const cpl_simulation* sim, const char* what) {
-  return cpl_fail(sim->s->base.ctx, CPL_ERR_INPUT, "%s: the simulation %s", sim->s->base.name,
-                  what);
+  return cpl_fail_in(sim->s->base.ctx, CPL_ERR_INPUT, sim->s->base.name, NULL, NAN,
+                     "the simulation %s", what);
 }
 
 cpl_status cpl_simulation_start(cpl_simulation* sim) {
@@ -80,8 +80,8 @@ static cpl_status find(const cpl_simulation* sim, const char* name, const cpl_va
 }
 
 static cpl_status wrong_type(const cpl_simulation* sim, const cpl_variable* v) {
-  return cpl_fail(sim->s->base.ctx, CPL_ERR_INPUT, "%s: %s is a %s", sim->s->base.name, v->name,
-                  cpl_type_name((cpl_type)v->type));
+  return cpl_fail_in(sim->s->base.ctx, CPL_ERR_INPUT, sim->s->base.name, v->name, NAN, "%s is a %s",
+                     v->name, cpl_type_name((cpl_type)v->type));
 }
 
 cpl_status cpl_simulation_get(cpl_simulation* sim, const char* name, double* value) {
@@ -133,15 +133,16 @@ static cpl_status set_running(cpl_simulation* sim, const cpl_variable* v, double
   if (!input && !tunable && state >= 0 && sim->s->ops->set_states != NULL)
     return sim->s->ops->set_states(sim->s, &state, 1, &value);
   if (!input && !tunable)
-    return cpl_fail(c->ctx, CPL_ERR_INPUT,
-                    "%s: %s is neither an input nor a tunable parameter nor a state that can be "
-                    "set: it cannot be set during a run",
-                    c->name, v->name);
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, v->name, NAN,
+                       "%s is neither an input nor a tunable parameter nor a state that can be "
+                       "set: it cannot be set during a run",
+                       v->name);
   if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
   if (v->type == CPL_STRING || v->type == CPL_BINARY) return wrong_type(sim, v);
   if (!(fabs(value) < 0x1p63) || value != floor(value))
-    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: %s cannot be %.17g: it is a %s", c->name, v->name,
-                    value, cpl_type_name((cpl_type)v->type));
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, v->name, NAN,
+                       "%s cannot be %.17g: it is a %s", v->name, value,
+                       cpl_type_name((cpl_type)v->type));
   return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 
@@ -172,8 +173,8 @@ typedef struct saved {
 } saved;
 
 static cpl_status cannot_save(const cpl_simulation* sim, const char* why) {
-  return cpl_fail(sim->s->base.ctx, CPL_ERR_UNSUPPORTED, "%s: the state cannot be saved: %s",
-                  sim->s->base.name, why);
+  return cpl_fail_in(sim->s->base.ctx, CPL_ERR_UNSUPPORTED, sim->s->base.name, NULL, NAN,
+                     "the state cannot be saved: %s", why);
 }
 
 cpl_status cpl_simulation_save(cpl_simulation* sim, cpl_snapshot* snapshot) {

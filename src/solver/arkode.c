@@ -113,8 +113,8 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   if (flag >= 0) flag = ARKStepSVtolerances(s->mem, s->sun.rtol, s->sun.atol);
   if (flag >= 0) flag = ARKStepSetInitStep(s->mem, 0);
   if (flag < 0)
-    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: ARKODE cannot restart at t=%.12g (%d)",
-                    base->name, cpli_solver_time(base, t), flag);
+    return cpl_fail_in(base->ctx, CPL_ERR_SOLVER, base->name, NULL, cpli_solver_time(base, t),
+                       "ARKODE cannot restart at t=%.12g (%d)", cpli_solver_time(base, t), flag);
   forget_counts(s);
   s->sun.t = t;
   s->sun.stuck = 0;

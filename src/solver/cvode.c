@@ -190,8 +190,9 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   int flag = CVodeReInit(s->mem, t, s->x);
   if (flag >= 0) flag = set_tolerances(s);  // CVODE keeps a copy
   if (flag < 0)
-    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: CVODE cannot restart at t=%.12g (%s)",
-                    base->name, cpli_solver_time(base, t), CVodeGetReturnFlagName(flag));
+    return cpl_fail_in(base->ctx, CPL_ERR_SOLVER, base->name, NULL, cpli_solver_time(base, t),
+                       "CVODE cannot restart at t=%.12g (%s)", cpli_solver_time(base, t),
+                       CVodeGetReturnFlagName(flag));
   s->counted_steps = s->counted_rejected = s->counted_jacobians = s->counted_newton = 0;
   s->counted_linear = 0;
   s->t = t;
@@ -239,8 +240,8 @@ static cpl_status failed(cvode* s, int flag) {
                            "%s: the solver stopped at t=%.12g (step %.3g): %s", s->base.name, now,
                            h, text);
   }
-  return cpl_fail(s->base.ctx, CPL_ERR_SOLVER, "%s: the solver stopped at t=%.12g (step %.3g): %s",
-                  s->base.name, now, h, text);
+  return cpl_fail_in(s->base.ctx, CPL_ERR_SOLVER, s->base.name, NULL, now,
+                     "the solver stopped at t=%.12g (step %.3g): %s", now, h, text);
 }
 
 static cpl_status stuck(cvode* s) {
@@ -249,11 +250,11 @@ static cpl_status stuck(cvode* s) {
     return cpl_fail_prefix(s->base.ctx, CPL_ERR_MODEL, "%s: the solver cannot go on at t=%.12g",
                            s->base.name, cpli_solver_time(&s->base, s->t));
   }
-  return cpl_fail(
-      s->base.ctx, CPL_ERR_SOLVER,
-      "%s: time does not advance any more at t=%.12g: the solution has a singularity there, or a "
+  return cpl_fail_in(
+      s->base.ctx, CPL_ERR_SOLVER, s->base.name, NULL, cpli_solver_time(&s->base, s->t),
+      "time does not advance any more at t=%.12g: the solution has a singularity there, or a "
       "derivative is far too large",
-      s->base.name, cpli_solver_time(&s->base, s->t));
+      cpli_solver_time(&s->base, s->t));
 }
 
 // CVODE changes its order only together with its step size: at the maximum step it would keep its

@@ -30,22 +30,20 @@ static bool wanted(const cpli_integrate* s) {
 
 cpl_status cpli_dae_use(cpli_integrate* s) {
   if (s->def.form == CPL_FORM_DAE && !cpli_method_of(s->def.kind)->residuals) {
-    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
-                    "%s: solver %s cannot integrate algebraic variables together with states; ida "
-                    "can",
-                    s->base.base.name, cpl_solver_name(s->def.kind));
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_INPUT, s->base.base.name, NULL, NAN,
+                       "solver %s cannot integrate algebraic variables together with states; ida "
+                       "can",
+                       cpl_solver_name(s->def.kind));
   }
   if (s->def.form == CPL_FORM_DAE && s->m->ops->structure != NULL) {
-    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
-                    "%s: a model of variable structure (modes) cannot be integrated together with "
-                    "algebraic variables or loops as rows",
-                    s->base.base.name);
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_INPUT, s->base.base.name, NULL, NAN,
+                       "a model of variable structure (modes) cannot be integrated together with "
+                       "algebraic variables or loops as rows");
   }
   const char* broken = s->base.base.desc->form_error;
   if (broken != NULL && cpli_method_of(s->def.kind)->residuals && s->def.form != CPL_FORM_ODE) {
-    return cpl_fail(s->base.base.ctx, CPL_ERR_INPUT,
-                    "%s: %s; without that form (form ode) it can be run", s->base.base.name,
-                    broken);
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_INPUT, s->base.base.name, NULL, NAN,
+                       "%s; without that form (form ode) it can be run", broken);
   }
   cpl_status st = wanted(s) ? s->m->ops->use_residuals(s->m, &s->na) : CPL_OK;
   s->stats.algebraics = (int32_t)s->na;
@@ -93,10 +91,10 @@ static cpl_status no_way(const cpli_integrate* s) {
   double max = 0;
   for (size_t i = 0; i < s->na; i++) max = fmax(max, fabs(k->algebra.g[i]));
   if (k->algebra.bad >= 0) {
-    return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
-                    "%s: the residuals do not determine %s at t=%.12g: they do not depend on it, "
-                    "or only in combination with others",
-                    s->base.base.name, culprit != NULL ? culprit : "an algebraic variable", s->t);
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, culprit, s->t,
+                       "the residuals do not determine %s at t=%.12g: they do not depend on it, "
+                       "or only in combination with others",
+                       culprit != NULL ? culprit : "an algebraic variable", s->t);
   }
   return cpl_fail_prefix(
       s->base.base.ctx, CPL_ERR_MODEL,

@@ -121,8 +121,8 @@ static cpl_status differentiate(cpli_integrate* s, double t, const double* x, bo
   cpli_account(s, since);
   for (size_t i = 0; i < n && st == CPL_OK; i++) sum += out[i] - out[i];
   if (sum == 0) return st;
-  return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
-                  s->base.base.name, t);
+  return cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, NULL, t,
+                     "the Jacobian is not finite at t=%.12g", t);
 }
 
 cpl_status cpli_dae_jacobian(void* user, double t, const double* x, double* out) {

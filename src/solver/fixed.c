@@ -66,13 +66,13 @@ static cpl_status watch_swings(fixed* s) {
     bool wider = now * before < 0 && fabs(now) >= fabs(before);
     s->growth[i] = wider ? s->growth[i] * fmin(2, fabs(now / before)) : 1;
     if (s->growth[i] < too_wide) continue;
-    return cpl_fail(
-        s->base.ctx, CPL_ERR_SOLVER,
-        "%s: the solution runs away: %s is %.3g at t=%.12g and oscillates ever wider from "
+    return cpl_fail_in(
+        s->base.ctx, CPL_ERR_SOLVER, s->base.name, s->ode.name(s->ode.user, i),
+        cpli_solver_time(&s->base, s->t1),
+        "the solution runs away: %s is %.3g at t=%.12g and oscillates ever wider from "
         "step to step; the step %g is too long for this model: take a shorter one or "
         "another solver",
-        s->base.name, s->ode.name(s->ode.user, i), s->x1[i], cpli_solver_time(&s->base, s->t1),
-        s->h);
+        s->ode.name(s->ode.user, i), s->x1[i], cpli_solver_time(&s->base, s->t1), s->h);
   }
   return CPL_OK;
 }
@@ -118,9 +118,9 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   // a last step that is longer than the others by a rounding error is one step, not two
   if (s->t1 > t_limit || t_limit - s->t1 < 1e-9 * h) s->t1 = t_limit;
   if (!(s->t1 > s->t0)) {
-    return cpl_fail(base->ctx, CPL_ERR_SOLVER,
-                    "%s: the step %g is too short to advance the time t=%.12g", base->name, h,
-                    cpli_solver_time(base, s->t0));
+    return cpl_fail_in(base->ctx, CPL_ERR_SOLVER, base->name, NULL, cpli_solver_time(base, s->t0),
+                       "the step %g is too short to advance the time t=%.12g", h,
+                       cpli_solver_time(base, s->t0));
   }
   swap(&s->x0, &s->x1);
   swap(&s->d0, &s->d1);

@@ -101,8 +101,8 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   int flag = IDAReInit(s->mem, t, s->sun.x, s->dx);
   if (flag >= 0) flag = IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol);
   if (flag < 0)
-    return cpl_fail(base->ctx, CPL_ERR_SOLVER, "%s: IDA cannot restart at t=%.12g (%d)", base->name,
-                    cpli_solver_time(base, t), flag);
+    return cpl_fail_in(base->ctx, CPL_ERR_SOLVER, base->name, NULL, cpli_solver_time(base, t),
+                       "IDA cannot restart at t=%.12g (%d)", cpli_solver_time(base, t), flag);
   s->counted_steps = s->counted_rejected = s->counted_newton = s->counted_jacobians = 0;
   s->sun.t = t;
   s->sun.stuck = 0;

@@ -68,10 +68,10 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   cpl_status st = cpli_set_inputs(s, s->t);
   while (st >= 0 && info.again) {
     if (s->rounds++ == MAX_ROUNDS) {
-      return cpl_fail(
-          s->base.base.ctx, CPL_ERR_MODEL,
-          "%s: the event at t=%.12g does not settle: %d updates, and the model asks for another",
-          s->base.base.name, s->t, MAX_ROUNDS);
+      return cpl_fail_in(
+          s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, NULL, s->t,
+          "the event at t=%.12g does not settle: %d updates, and the model asks for another", s->t,
+          MAX_ROUNDS);
     }
     info = (cpl_event_info){.next_time = INFINITY};
     st = s->m->ops->event_update(s->m, &info);
@@ -86,8 +86,8 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   s->rounds = 0;
   s->next_time = info.next_time;
   if (info.structure_changed && s->m->ops->structure == NULL) {
-    return cpl_fail(s->base.base.ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: the model changed its structure at t=%.12g", s->base.base.name, s->t);
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_UNSUPPORTED, s->base.base.name, NULL, s->t,
+                       "the model changed its structure at t=%.12g", s->t);
   }
   st = cpli_structures_follow(s);
   if (st < 0 || s->ended) return st;
@@ -519,14 +519,14 @@ cpl_status cpli_integrate_fit(cpli_integrate* s) {
 
 static cpl_status check(cpl_context* ctx, const char* name, const cpl_solver_def* def) {
   if (!(def->rtol > 0) || !(def->rtol <= 1))
-    return cpl_fail(ctx, CPL_ERR_INPUT,
-                    "%s: the relative tolerance is %g; it must lie between 0 and 1", name,
-                    def->rtol);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, name, NULL, NAN,
+                       "the relative tolerance is %g; it must lie between 0 and 1", def->rtol);
   if (!(def->atol >= 0) || !isfinite(def->atol))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the absolute tolerance is %g; it must be positive",
-                    name, def->atol);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, name, NULL, NAN,
+                       "the absolute tolerance is %g; it must be positive", def->atol);
   if (!(def->step >= 0))
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: the step is %g; it must be positive", name, def->step);
+    return cpl_fail_in(ctx, CPL_ERR_INPUT, name, NULL, NAN, "the step is %g; it must be positive",
+                       def->step);
   return CPL_OK;
 }
 
@@ -624,10 +624,9 @@ static cpl_status check_form(cpl_stepper** s, bool is_system) {
             "there are neither algebraic variables nor loops: the system is integrated as an ODE");
     return CPL_OK;
   }
-  cpl_status st = cpl_fail(c->ctx, CPL_ERR_INPUT,
-                           "%s: the model has no algebraic variables, so form dae is not "
-                           "possible; use form ode or auto",
-                           c->name);
+  cpl_status st = cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, NULL, NAN,
+                              "the model has no algebraic variables, so form dae is not "
+                              "possible; use form ode or auto");
   c->ops->destroy(c);
   *s = NULL;
   return st;

@@ -65,8 +65,8 @@ static cpl_status setup(void* user, double t, const double* x, double gamma, boo
   cpl_status st = fresh ? s->linear->evaluate(s, t, x, s->linear->entries) : CPL_OK;
   s->linear->gamma = gamma;
   if (st != CPL_OK || factor(s)) return st;
-  return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: Newton's matrix is singular at t=%.12g",
-                  s->base.base.name, s->t_start + t);
+  return cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, NULL, s->t_start + t,
+                     "Newton's matrix is singular at t=%.12g", s->t_start + t);
 }
 
 static cpl_status solve(void* user, const double* r, double* dx) {

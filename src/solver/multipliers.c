@@ -166,11 +166,10 @@ static cpl_status factor_schur(cpli_integrate* s, double t, double gamma) {
     for (size_t i = 0; i < nm; i++) column[i] = k->taken[i] ? along(k->of, i, reach) : 0;
   }
   if (st != CPL_OK || cpli_lu_factor(k->schur, k->pivot, (int32_t)nm) < 0) return st;
-  return cpl_fail(
-      s->base.base.ctx, CPL_RETRY,
-      "%s: the constraints cannot be equations of the integrator at t=%.12g: its system "
-      "is singular with them",
-      s->base.base.name, t);
+  return cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, NULL, t,
+                     "the constraints cannot be equations of the integrator at t=%.12g: its system "
+                     "is singular with them",
+                     t);
 }
 
 cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double gamma, bool fresh) {

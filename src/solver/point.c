@@ -44,9 +44,9 @@ static const char* name_of_unknown(void* user, size_t i) {
 cpl_status cpli_run_away(cpli_integrate* s) {
   for (size_t i = 0; i < s->all; i++) {
     if (isfinite(s->x[i])) continue;
-    return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                    "%s: the solution runs away: %s is %g at t=%.12g", s->base.base.name,
-                    name_of_unknown(s, i), s->x[i], s->t_step);
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_SOLVER, s->base.base.name, name_of_unknown(s, i),
+                       s->t_step, "the solution runs away: %s is %g at t=%.12g",
+                       name_of_unknown(s, i), s->x[i], s->t_step);
   }
   return CPL_OK;
 }
@@ -55,8 +55,8 @@ static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
   for (size_t i = 0; i < s->all; i++) {
     if (isfinite(dx[i])) continue;
     const char* name = name_of(s, i);
-    return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: %s is %g at t=%.12g", s->base.base.name, name,
-                    dx[i], t);
+    return cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, name, t,
+                       "%s is %g at t=%.12g", name, dx[i], t);
   }
   return CPL_OK;
 }
@@ -85,8 +85,8 @@ cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z) {
   cpli_account(s, since);
   for (size_t i = 0; i < s->nz && st == CPL_OK; i++) {
     if (isnan(z[i])) {
-      st = cpl_fail(s->base.base.ctx, CPL_ERR_MODEL, "%s: event indicator %zu is NaN at t=%.12g",
-                    s->base.base.name, i + 1, t);
+      st = cpl_fail_in(s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, NULL, t,
+                       "event indicator %zu is NaN at t=%.12g", i + 1, t);
     }
     z[i] = z[i] > 0 ? fmin(fmax(z[i], 1e-150), 1e150) : -fmin(fmax(-z[i], 1e-150), 1e150);
   }
@@ -115,8 +115,8 @@ static cpl_status differentiate(cpli_integrate* s, double t, const double* x,
   cpli_account(s, since);
   for (size_t i = 0; i < n && st == CPL_OK; i++) sum += out[i] - out[i];
   if (st != CPL_OK || sum == 0) return st;
-  return cpl_fail(s->base.base.ctx, CPL_RETRY, "%s: the Jacobian is not finite at t=%.12g",
-                  s->base.base.name, t);
+  return cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, NULL, t,
+                     "the Jacobian is not finite at t=%.12g", t);
 }
 
 static cpl_status jacobian(void* user, double t, const double* x, double* out) {

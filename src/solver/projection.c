@@ -108,11 +108,11 @@ static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
 static cpl_status cannot(cpli_integrate* s, double t) {
   char worst[300];
   name_worst(s, worst, sizeof worst);
-  return cpl_fail(
-      s->base.base.ctx, CPL_RETRY,
-      "%s: no projection onto the constraints was found at t=%.12g (largest residual %.3g, of "
+  return cpl_fail_in(
+      s->base.base.ctx, CPL_RETRY, s->base.base.name, NULL, t,
+      "no projection onto the constraints was found at t=%.12g (largest residual %.3g, of "
       "%s)",
-      s->base.base.name, t, s->projection->last_residual, worst);
+      t, s->projection->last_residual, worst);
 }
 
 // Residuals and gradients at x.
@@ -276,10 +276,10 @@ static cpl_status lead_away(cpli_integrate* s, double t, double h, double share)
   name_worst(s, worst, sizeof worst);
   p->violations = share > much ? p->violations + 1 : 0;
   if (p->violations >= often)
-    return cpl_fail(s->base.base.ctx, CPL_ERR_MODEL,
-                    "%s: the equations do not keep the constraints: at t=%.12g they change %s at a "
-                    "rate of %.3g, which is %.2g of the sum of its terms",
-                    s->base.base.name, t, worst, change, share);
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, NULL, t,
+                       "the equations do not keep the constraints: at t=%.12g they change %s at a "
+                       "rate of %.3g, which is %.2g of the sum of its terms",
+                       t, worst, change, share);
   if (!p->reported && share <= much)
     cpl_log(s->base.base.ctx, CPL_LOG_WARNING, s->base.base.name,
             "the equations lead away from the constraints: at t=%.12g they change %s at a rate of "
@@ -325,9 +325,9 @@ static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, b
   if (st != CPL_OK || !*moved) return st;
   if (distance > 1 && in_step && s->m->ops->get_constraints != NULL) st = check_rates(s, t);
   if (st == CPL_OK && distance > limit)
-    st = cpl_fail(s->base.base.ctx, CPL_RETRY,
-                  "%s: the projection onto the constraints at t=%.12g is %.3g times the tolerance",
-                  s->base.base.name, t, distance);
+    st = cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, NULL, t,
+                     "the projection onto the constraints at t=%.12g is %.3g times the tolerance",
+                     t, distance);
   if (st == CPL_OK) count(s, distance);
   return st;
 }
@@ -438,12 +438,11 @@ void cpli_projection_destroy(cpli_integrate* s) {
 }
 
 static cpl_status refuse(const cpli_integrate* s) {
-  return cpl_fail(
-      s->base.base.ctx, CPL_ERR_INPUT,
-      "%s: solver ida cannot keep the constraints of the model: it takes them as "
+  return cpl_fail_in(
+      s->base.base.ctx, CPL_ERR_INPUT, s->base.base.name, NULL, NAN,
+      "solver ida cannot keep the constraints of the model: it takes them as "
       "equations, for which it needs residuals, and the model offers a projection only; "
-      "take another solver, or projection by events or off",
-      s->base.base.name);
+      "take another solver, or projection by events or off");
 }
 
 cpl_status cpli_projection_make(cpli_integrate* s) {

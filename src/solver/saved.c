@@ -3,6 +3,7 @@
 //
 // Saved states of a stepper made by cpl_integrate().
 #include <assert.h>
+#include <math.h>
 
 #include "solver/integrated.h"
 
@@ -140,8 +141,8 @@ cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes
                                       cpl_snapshot* snapshot, size_t* used) {
   size_t own = saved_size((const cpli_integrate*)s);
   if (size < own) {
-    return cpl_fail(s->base.ctx, CPL_ERR_INPUT, "%s: %zu bytes are too few for a saved state",
-                    s->base.name, size);
+    return cpl_fail_in(s->base.ctx, CPL_ERR_INPUT, s->base.name, NULL, NAN,
+                       "%zu bytes are too few for a saved state", size);
   }
   if (snapshot->data == NULL) snapshot->data = cpli_alloc(s->base.ctx, 1, own);
   if (snapshot->data == NULL) return cpli_nomem(s->base.ctx);

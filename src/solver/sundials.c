@@ -136,10 +136,11 @@ cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
   s->unmoved = false;
   s->stuck = reached > s->t ? 0 : s->stuck + 1;
   if (s->stuck > 10) {
-    return cpl_fail(s->base.ctx, CPL_ERR_SOLVER,
-                    "%s: time does not advance any more at t=%.12g: the solution has a singularity "
-                    "there, or a derivative is far too large",
-                    s->base.name, cpli_solver_time(&s->base, s->t));
+    return cpl_fail_in(s->base.ctx, CPL_ERR_SOLVER, s->base.name, NULL,
+                       cpli_solver_time(&s->base, s->t),
+                       "time does not advance any more at t=%.12g: the solution has a singularity "
+                       "there, or a derivative is far too large",
+                       cpli_solver_time(&s->base, s->t));
   }
   *t = s->t = reached;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);

@@ -56,12 +56,11 @@ static cpl_status chattering(cpli_integrate* s, size_t indicator, const struct c
                              const char* how, double when) {
   char name[256];
   name_indicator(s, indicator, name, sizeof name);
-  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                  "%s: chattering: the events of %s %s at t=%.12g (%d of them in a row, the last "
-                  "two %.2g apart); the "
-                  "model must leave this behaviour, or the run must end before it",
-                  s->base.base.name, name, how, when, k->close > k->shrunk ? k->close : k->shrunk,
-                  k->distance);
+  return cpl_fail_in(s->base.base.ctx, CPL_ERR_SOLVER, s->base.base.name, NULL, when,
+                     "chattering: the events of %s %s at t=%.12g (%d of them in a row, the last "
+                     "two %.2g apart); the "
+                     "model must leave this behaviour, or the run must end before it",
+                     name, how, when, k->close > k->shrunk ? k->close : k->shrunk, k->distance);
 }
 
 // Steps after an event are limited to the last distance between two of them, so that none is missed
@@ -114,9 +113,8 @@ static cpl_status watch_progress(cpli_integrate* s) {
     s->stuck_since = s->t;
   }
   if (++s->stuck <= max) return CPL_OK;
-  return cpl_fail(s->base.base.ctx, CPL_ERR_SOLVER,
-                  "%s: chattering: %d events at t=%.12g without progress in time",
-                  s->base.base.name, max, s->t);
+  return cpl_fail_in(s->base.base.ctx, CPL_ERR_SOLVER, s->base.base.name, NULL, s->t,
+                     "chattering: %d events at t=%.12g without progress in time", max, s->t);
 }
 
 // A solver at the limit of the domain in which the model can be evaluated halves its steps for

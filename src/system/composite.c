@@ -5,6 +5,7 @@
 // with its name and then in that of the composite model; a tlm.config that differs from the
 // composite model gives a warning.
 #include "system/composite.h"
+#include "format/source_loc.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -305,7 +306,7 @@ cpl_status cpli_composite_read(cpl_system_def* def) {
   for (size_t i = 0; st >= 0 && i < r.n_configs; i++) compare_config(&r, &r.configs[i]);
   cpli_free(def->ctx, r.configs);
   if (st >= 0 && def->n_models == 0)
-    st = cpl_fail(def->ctx, CPL_ERR_INPUT,
-                  "%s: this is no composite model: there is no SubModel in it", def->file);
+    st = cpli_fail_file(def->ctx, CPL_ERR_INPUT, def->file,
+                        "this is no composite model: there is no SubModel in it");
   return st;
 }

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "format/file.h"
+#include "format/source_loc.h"
 #include "system/composite.h"
 
 enum { MAX_VALUES = 9 };
@@ -165,7 +166,7 @@ cpl_status cpli_fmi_config_read(cpl_system_def* def, const char* path, const cha
   config c = {.def = def, .model = model, .whole = whole};
   c.loc.file = cpli_def_text(def, path, (cpli_source_loc){0}).text;
   if (memchr(bytes, '\0', size) != NULL)
-    st = cpl_fail(def->ctx, CPL_ERR_INPUT, "%s: there are zero bytes in it", path);
+    st = cpli_fail_file(def->ctx, CPL_ERR_INPUT, path, "there are zero bytes in it");
   for (char* text = bytes; st >= 0 && text < bytes + size;) {
     char* end = memchr(text, '\n', (size_t)(bytes + size - text));
     line l;

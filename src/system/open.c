@@ -11,6 +11,7 @@
 #include "couplet/fmi.h"
 #include "couplet/isolate.h"
 #include "couplet/system.h"
+#include "format/source_loc.h"
 #include "model/probe.h"
 
 static cpl_status open_fmu(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
@@ -26,7 +27,7 @@ static cpl_status open_fmu(cpl_context* ctx, const cpl_open_def* def, cpl_source
 
 static cpl_status open_c(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
   if (def->call_log != NULL)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: only the calls of FMUs can be recorded", def->path);
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path, "only the calls of FMUs can be recorded");
   return def->isolate ? cpli_c_open_isolated(ctx, def->path, def->call_timeout, out)
                       : cpl_c_open(ctx, def->path, out);
 }
@@ -43,14 +44,14 @@ cpl_open_def cpl_default_open_def(void) { return (cpl_open_def){0}; }
 static cpl_status open_file(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
   struct stat info;
   if (stat(def->path, &info) != 0)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: %s", def->path, strerror(errno));
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path, "%s", strerror(errno));
   if (S_ISDIR(info.st_mode)) return open_fmu(ctx, def, out);
   const char* ending = strrchr(def->path, '.');
   for (size_t i = 0; ending != NULL && i < CPLI_COUNT(formats); i++) {
     if (strcmp(ending, formats[i].ending) == 0) return formats[i].open(ctx, def, out);
   }
-  return cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: the name ends in none of .fmu, .c, .yaml and .xml: what is it?", def->path);
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path,
+                        "the name ends in none of .fmu, .c, .yaml and .xml: what is it?");
 }
 
 cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {

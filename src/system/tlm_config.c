@@ -4,6 +4,7 @@
 // tlm.config: five lines that the TLM framework writes for a sub-model that it starts. With it a
 // sub-model can be run by itself, and a composite model can be compared with it.
 #include "system/tlm_config.h"
+#include "format/source_loc.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -95,7 +96,7 @@ cpl_status cpli_tlm_config_read(cpl_system_def* def, const char* path, cpli_tlm_
   if (st < 0) return st;
   cpli_source_loc loc = {.file = cpli_def_text(def, path, (cpli_source_loc){0}).text};
   if (memchr(bytes, '\0', size) != NULL)
-    st = cpl_fail(def->ctx, CPL_ERR_INPUT, "%s: there are zero bytes in it", path);
+    st = cpli_fail_file(def->ctx, CPL_ERR_INPUT, path, "there are zero bytes in it");
   if (st >= 0) st = split(def, bytes, size, loc, lines);
   cpli_free(def->ctx, bytes);
   if (st < 0) return st;

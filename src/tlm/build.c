@@ -53,15 +53,15 @@ static cpl_status check_line(cpli_tlm* m, const cpl_tlm_def* def, int32_t index,
   const cpl_tlm_interface *from = &def->interfaces[l->from], *to = &def->interfaces[l->to];
   const char* fault = cpl_tlm_line_fault(l, def->interfaces);
   if (fault != NULL)
-    return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the line from %s to %s: %s", m->name,
-                    from->name, to->name, fault);
+    return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                       "the line from %s to %s: %s", from->name, to->name, fault);
   int32_t ends[2] = {l->from, l->to};
   for (int i = 0; i < 2; i++) {
     // a signal may go to several receivers
     if (from->kind == CPL_TLM_SIGNAL && i == 0) continue;
     if (used[ends[i]]++ > 0)
-      return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT, "%s: the interface %s has two lines",
-                      m->name, def->interfaces[ends[i]].name);
+      return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                         "the interface %s has two lines", def->interfaces[ends[i]].name);
   }
   return CPL_OK;
 }

@@ -70,8 +70,8 @@ cpl_status cpli_join_listen(cpl_tlm_join* j) {
   for (uint32_t i = 0; i < j->n_neighbours; i++) {
     cpli_neighbour* b = &j->neighbours[i];
     if (b->part >= j->m->n_parts)
-      return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the manager's system has more sub-models",
-                      j->file.part);
+      return cpl_fail_in(j->ctx, CPL_ERR_INPUT, j->file.part, NULL, NAN,
+                         "the manager's system has more sub-models");
     limit_waves(j->m, j->part, b);
     int64_t longest = CPLI_HEAD_SIZE + CPLI_WAVE_HEAD_SIZE + (int64_t)b->n_waves * CPLI_MAX_SEGMENT;
     if (longest > j->waves_endpoint.longest) j->waves_endpoint.longest = longest;
@@ -88,8 +88,8 @@ static cpl_status read_endpoints(cpl_tlm_join* j) {
   for (uint32_t i = 0; i < j->n_neighbours; i++)
     cpli_get_text(&j->in.bytes, j->neighbours[i].endpoint, sizeof j->neighbours[i].endpoint);
   if (!cpli_all_read(&j->in.bytes))
-    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager's list of neighbours is invalid",
-                    j->file.part);
+    return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+                       "the manager's list of neighbours is invalid");
   j->sockets[j->n_sockets++] = &j->control;
   j->sockets[j->n_sockets++] = &j->waves;
   return CPL_OK;
@@ -146,8 +146,8 @@ cpl_status cpli_join_handshake(cpl_tlm_join* j) {
   while (st >= 0 && kind != CPLI_MSG_MEET) {
     st = cpli_join_next_message(j, 0.1, &kind);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_MEET)))
-      st = cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: the manager ended the run before the start",
-                    j->file.part);
+      st = cpl_fail_in(j->ctx, CPL_ERR_CANCELLED, j->file.part, NULL, NAN,
+                       "the manager ended the run before the start");
   }
   if (st >= 0) st = read_endpoints(j);
   for (uint32_t i = 0; i < j->n_neighbours && st >= 0; i++) st = approach(j, &j->neighbours[i]);

@@ -4,6 +4,7 @@
 // The file has one key and its value per line. It is complete before it gets its name, a reader
 // waits for a copy that is still incomplete, and keys are erased from memory after use.
 #include "tlm/joinfile.h"
+#include "format/source_loc.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -111,8 +112,8 @@ static cpl_status read_text(cpl_context* ctx, const char* path, char** text, siz
     warned = true;
     if (cpli_cancelled(ctx)) return cpli_interrupted(ctx, path, NAN);
     if (cpli_now() - since > patience)
-      return cpl_fail(ctx, CPL_ERR_INPUT, "%s: this join file is still incomplete after %g s", path,
-                      patience);
+      return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                            "this join file is still incomplete after %g s", patience);
     usleep((useconds_t)(1e6 * pause));
   }
 }
@@ -138,5 +139,6 @@ cpl_status cpli_join_file_read(cpl_context* ctx, const char* path, cpli_join_fil
   fine = fine && strlen(session) == 16 && *end == '\0' && is_key(f->server_key) &&
          is_key(f->keys.public_key) && is_key(f->keys.secret_key);
   return fine ? CPL_OK
-              : cpl_fail(ctx, CPL_ERR_INPUT, "%s: this is no join file of couplet tlm serve", path);
+              : cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                               "this is no join file of couplet tlm serve");
 }

@@ -3,12 +3,14 @@
 //
 // The manager: admission of peers, supervision of the run, and its end.
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "format/folder.h"
+#include "format/source_loc.h"
 #include "tlm/remote.h"
 
 cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
@@ -109,7 +111,7 @@ static void notify_end(cpli_remote* r, cpl_status st, const char* text) {
 }
 
 cpl_status cpli_remote_fail(cpli_remote* r, cpl_status st, int32_t part, const char* fmt, ...) {
-  char text[CPLI_MESSAGE_SIZE];
+  char text[CPLI_ERROR_SIZE];
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
@@ -443,12 +445,12 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
     if (st >= 0 && r->def.on_waiting != NULL) st = r->def.on_waiting(r->def.user, missing, waited);
     if (st < 0) break;
     if (waited > r->def.start_limit)
-      return cpl_fail(ctx_of(r), CPL_ERR_IO, "%s: after %g s these sub-models %s: %s", r->m->name,
-                      r->def.start_limit,
-                      stage == CPLI_STAGE_READY
-                          ? "have not joined"
-                          : "are not connected to all of their neighbours (join --listen)",
-                      missing);
+      return cpl_fail_in(ctx_of(r), CPL_ERR_IO, r->m->name, NULL, NAN,
+                         "after %g s these sub-models %s: %s", r->def.start_limit,
+                         stage == CPLI_STAGE_READY
+                             ? "have not joined"
+                             : "are not connected to all of their neighbours (join --listen)",
+                         missing);
   }
   return st;
 }
@@ -489,12 +491,12 @@ static cpl_status write_file(cpli_remote* r, const cpli_socket* at, const char* 
   snprintf(f.part, sizeof f.part, "%s", name);
   snprintf(f.system, sizeof f.system, "%s", r->def.system != NULL ? r->def.system : "");
   if (!cpl_tlm_join_file(r->def.folder, name, file, sizeof file))
-    return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of the folder is too long",
-                    r->def.folder);
+    return cpli_fail_file(ctx_of(r), CPL_ERR_INPUT, r->def.folder,
+                          "the name of the folder is too long");
   for (int32_t i = 0; i < r->m->n_parts; i++) {  // special characters were replaced by _
     if (strcmp(r->members[i].file.path, file) == 0)
-      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: %s and %s would have the same join file %s",
-                      r->m->name, name_of(r, i), name, file);
+      return cpl_fail_in(ctx_of(r), CPL_ERR_INPUT, r->m->name, NULL, NAN,
+                         "%s and %s would have the same join file %s", name_of(r, i), name, file);
   }
   cpl_status st = cpli_make_parents(ctx_of(r), file) < 0
                       ? CPL_ERR_INPUT
@@ -509,12 +511,12 @@ static cpl_status invite(cpli_remote* r) {
   for (int32_t i = 0; i < r->m->n_parts && st >= 0; i++) {
     cpli_tlm_member* b = &r->members[i];
     if (strcmp(name_of(r, i), CPLI_OBSERVER) == 0)
-      return cpl_fail(ctx_of(r), CPL_ERR_INPUT,
-                      "%s: a sub-model cannot be called %s: that is the name of the observer",
-                      r->m->name, CPLI_OBSERVER);
+      return cpl_fail_in(ctx_of(r), CPL_ERR_INPUT, r->m->name, NULL, NAN,
+                         "a sub-model cannot be called %s: that is the name of the observer",
+                         CPLI_OBSERVER);
     if (strlen(name_of(r, i)) >= CPLI_USER_SIZE)
-      return cpl_fail(ctx_of(r), CPL_ERR_INPUT, "%s: the name of a sub-model is too long: %s",
-                      r->m->name, name_of(r, i));
+      return cpl_fail_in(ctx_of(r), CPL_ERR_INPUT, r->m->name, NULL, NAN,
+                         "the name of a sub-model is too long: %s", name_of(r, i));
     st = cpli_net_keys(r->net, &b->keys);
     if (st >= 0)
       st = cpli_net_allow(r->net, &cpli_endpoint_control, b->keys.public_key, name_of(r, i));

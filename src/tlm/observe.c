@@ -3,6 +3,7 @@
 //
 // An observer of a run: it receives what the manager publishes, and sends nothing.
 #include "couplet/tlm_net.h"
+#include "format/source_loc.h"
 #include "tlm/joinfile.h"
 
 typedef struct observer {
@@ -18,7 +19,8 @@ typedef struct observer {
 } observer;
 
 static cpl_status no_sense(observer* o) {
-  return cpl_fail(o->ctx, CPL_ERR_IO, "%s: the manager sent an invalid message", o->def->key_file);
+  return cpli_fail_file(o->ctx, CPL_ERR_IO, o->def->key_file,
+                        "the manager sent an invalid message");
 }
 
 static cpl_status take_observations(observer* o) {
@@ -68,12 +70,12 @@ static cpl_status see_events(observer* o, double since) {
   for (cpli_net_event e; (e = cpli_socket_event(&o->socket, &fd)) != CPLI_NET_NOTHING;) {
     if (e == CPLI_NET_CONNECTED) o->connected = true;
     else if (e == CPLI_NET_KEY_REFUSED)
-      return cpl_fail(o->ctx, CPL_ERR_INPUT,
-                      "%s: the manager does not know the key: the file belongs to another run, or "
-                      "is not that of an observer",
-                      file);
+      return cpli_fail_file(
+          o->ctx, CPL_ERR_INPUT, file,
+          "the manager does not know the key: the file belongs to another run, or "
+          "is not that of an observer");
     else if (e == CPLI_NET_GONE && o->connected)
-      return cpl_fail(o->ctx, CPL_ERR_IO, "%s: the connection to the manager was lost", file);
+      return cpli_fail_file(o->ctx, CPL_ERR_IO, file, "the connection to the manager was lost");
   }
   if (!o->connected && cpli_now() - since > o->def->start_limit)
     return cpl_fail(o->ctx, CPL_ERR_IO, "%s (%s): no answer within %g s", file, o->file.address,
@@ -103,9 +105,9 @@ cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_
   observer o = {.ctx = ctx, .def = def, .seen = seen, .user = user};
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &o.file);
   if (st >= 0 && strcmp(o.file.part, CPLI_OBSERVER) != 0)
-    st = cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: this is the join file of %s; an observer needs " CPLI_OBSERVER ".join",
-                  def->key_file, o.file.part);
+    st = cpli_fail_file(ctx, CPL_ERR_INPUT, def->key_file,
+                        "this is the join file of %s; an observer needs " CPLI_OBSERVER ".join",
+                        o.file.part);
   if (st >= 0) st = cpli_net_open(ctx, &o.net);
   if (st >= 0)
     st = cpli_net_connect(o.net, &cpli_endpoint_watch, o.file.address, o.file.server_key,

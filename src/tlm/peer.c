@@ -5,6 +5,7 @@
 // answers requests. Parts that run on other machines are replaced by stubs, which return the values
 // that were sent for them.
 #include "tlm/peer.h"
+#include "format/source_loc.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ cpl_status cpli_join_post(cpl_tlm_join* j) {
   cpl_status st = cpli_packet_check(&j->out, 0);
   if (st < 0) return st;
   if (!cpli_socket_post(&j->control, NULL, &j->out, &j->sent))
-    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the connection to the manager was lost", j->file.part);
+    return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+                       "the connection to the manager was lost");
   j->spoke = cpli_now();
   return CPL_OK;
 }
@@ -56,8 +58,9 @@ static cpl_status ended(cpl_tlm_join* j) {
   j->over = true;
   if (st >= 0) return CPL_OK;
   bool unwanted = st == CPL_ERR_INPUT;
-  return cpl_fail(j->ctx, unwanted ? st : CPL_ERR_CANCELLED, "%s: the manager %s%s%s", j->file.part,
-                  unwanted ? "rejected it" : "ended the run", text[0] != '\0' ? ": " : "", text);
+  return cpl_fail_in(j->ctx, unwanted ? st : CPL_ERR_CANCELLED, j->file.part, NULL, NAN,
+                     "the manager %s%s%s", unwanted ? "rejected it" : "ended the run",
+                     text[0] != '\0' ? ": " : "", text);
 }
 
 static cpl_status see_events(cpl_tlm_join* j) {
@@ -113,8 +116,8 @@ cpl_status cpli_join_next_message(cpl_tlm_join* j, double seconds, cpli_message_
   bool whole = false;
   if (fault == NULL) fault = cpli_join_fragments(&j->fragments, head.kind, &j->in.bytes, &whole);
   if (fault != NULL)
-    return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager sent an invalid message: %s", j->file.part,
-                    fault);
+    return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+                       "the manager sent an invalid message: %s", fault);
   j->received++;
   if (first) j->part = head.to;
   if (!whole) return CPL_OK;
@@ -133,7 +136,8 @@ cpl_status cpli_join_lost(cpl_tlm_join* j, const cpli_neighbour* n, const char* 
   double since = cpli_now();
   while (st >= 0 && !j->over && cpli_now() - since < 10) st = cpli_join_next_message(j, 0.1, &kind);
   return st < 0 ? st
-                : cpl_fail(j->ctx, CPL_ERR_CANCELLED, "%s: %s: %s", j->file.part, n->name, what);
+                : cpl_fail_in(j->ctx, CPL_ERR_CANCELLED, j->file.part, NULL, NAN, "%s: %s", n->name,
+                              what);
 }
 
 //------------------------------------ joining ------------------------------------
@@ -167,7 +171,8 @@ static cpl_status read_settings(cpl_tlm_join* j) {
   st = cpli_join_neighbours(j);
   if (st < 0) return st;
   if (cpli_all_read(in) && j->pace > 0 && j->pace <= LONGEST_PACE) return CPL_OK;
-  return cpl_fail(j->ctx, CPL_ERR_IO, "%s: the settings of the manager are invalid", j->file.part);
+  return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+                     "the settings of the manager are invalid");
 }
 
 // Warns once, when it takes long: the manager may have ended or not started yet.
@@ -189,7 +194,7 @@ static cpl_status say_hello(cpl_tlm_join* j) {
     st = cpli_join_next_message(j, 0.1, &kind);
     if (st >= 0 && kind == 0) warn_waiting(j, cpli_now() - since, &warned);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_SETTINGS)))
-      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager rejected it", j->file.part);
+      st = cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN, "the manager rejected it");
     if (st >= 0 && kind == 0 && cpli_now() - since > j->def.start_limit)
       st = cpl_fail(j->ctx, CPL_ERR_IO, "%s (%s): no answer within %g s", j->def.key_file,
                     j->file.address, j->def.start_limit);
@@ -207,9 +212,8 @@ cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_
   j->part = -1;
   cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
   if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
-    st = cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: this is the file of an observer (couplet tlm watch), not of a sub-model",
-                  def->key_file);
+    st = cpli_fail_file(ctx, CPL_ERR_INPUT, def->key_file,
+                        "this is the file of an observer (couplet tlm watch), not of a sub-model");
   if (st >= 0) st = cpli_net_open(ctx, &j->net);
   if (st >= 0)
     st = cpli_net_connect(j->net, &cpli_endpoint_control, j->file.address, j->file.server_key,
@@ -250,7 +254,8 @@ static cpl_status read_elsewhere(cpl_component* c, const uint32_t* refs, size_t 
     size_t k = 0;
     while (k < j->n_reads && (j->reads[k].part != stub->part || j->reads[k].ref != refs[i])) k++;
     if (k == j->n_reads)
-      return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: a value of it was not received", c->name);
+      return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, NULL, NAN,
+                         "a value of it was not received");
     values[i] = j->reads[k].value;
   }
   return CPL_OK;
@@ -308,10 +313,9 @@ static cpl_status serve(cpl_tlm_join* j) {
     cpli_message_kind kind;
     st = cpli_join_next_message(j, 0.1, &kind);
     if (st < 0 || j->over || kind == 0) continue;
-    st = kind == CPLI_MSG_CALL
-             ? cpli_join_answer(j)
-             : cpl_fail(j->ctx, CPL_ERR_IO, "%s: the manager sent an impossible request",
-                        j->file.part);
+    st = kind == CPLI_MSG_CALL ? cpli_join_answer(j)
+                               : cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+                                             "the manager sent an impossible request");
   }
   return st;
 }
@@ -319,10 +323,12 @@ static cpl_status serve(cpl_tlm_join* j) {
 cpl_status cpl_tlm_join_run(cpl_tlm_join* j, cpl_stepper* s) {
   j->m = cpli_tlm_of(s);
   if (j->m == NULL)
-    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no tlm lines", s->base.name);
+    return cpl_fail_in(j->ctx, CPL_ERR_INPUT, s->base.name, NULL, NAN,
+                       "the system has no tlm lines");
   if (j->part >= j->m->n_parts || strcmp(j->m->parts[j->part].name, j->file.part) != 0)
-    return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s: the system has no sub-model %s as number %d",
-                    s->base.name, j->file.part, (int)j->part + 1);
+    return cpl_fail_in(j->ctx, CPL_ERR_INPUT, s->base.name, NULL, NAN,
+                       "the system has no sub-model %s as number %d", j->file.part,
+                       (int)j->part + 1);
   cpl_status st = get_ready(j);
   if (st >= 0) st = serve(j);
   stand_back(j);

@@ -24,8 +24,8 @@ typedef struct cpli_pool {
 cpl_status cpli_pool_create(cpli_tlm* m) {
   cpl_context* ctx = m->base.base.ctx;
   cpli_pool* pool = cpli_alloc(ctx, 1, sizeof *pool);
-  m->messages = cpli_alloc(ctx, (size_t)m->n_parts, CPLI_MESSAGE_SIZE);
-  if (pool == NULL || m->messages == NULL) {
+  m->errors = cpli_alloc(ctx, (size_t)m->n_parts, sizeof *m->errors);
+  if (pool == NULL || m->errors == NULL) {
     cpli_free(ctx, pool);
     return cpli_nomem(ctx);
   }
@@ -45,7 +45,9 @@ void cpli_pool_destroy(cpli_tlm* m) {
     pthread_mutex_destroy(&m->pool->mutex);
   }
   cpli_free(ctx, m->pool);
-  cpli_free(ctx, m->messages);
+  for (int32_t i = 0; m->errors != NULL && i < m->n_parts; i++)
+    cpli_error_clear(&m->errors[i], ctx);
+  cpli_free(ctx, m->errors);
 }
 
 // The part with the smallest time of those that can advance; NULL: none.
@@ -110,8 +112,7 @@ static void run_threads(void* user, int32_t worker) {
       await_news(pool);
       continue;
     }
-    char* message = m->messages + (size_t)(p - m->parts) * CPLI_MESSAGE_SIZE;
-    char* before = cpli_divert_errors(message, CPLI_MESSAGE_SIZE);
+    cpli_error* before = cpli_divert_errors(m->base.base.ctx, &m->errors[p - m->parts]);
     assert(!p->busy && pool->running < m->n_parts);
     p->busy = true;
     pool->running++;
@@ -124,7 +125,7 @@ static void run_threads(void* user, int32_t worker) {
     pool->running--;
     p->busy = false;
     if (st < 0) keep_message(m, p, st);
-    cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
+    cpli_end_diversion(before);
     publish(pool);
   }
   pthread_mutex_unlock(&pool->mutex);
@@ -135,23 +136,25 @@ static void serve_processes(void* user, int32_t worker) {
   cpli_tlm* m = user;
   int32_t part = 0, n = cpli_thread_pool_size(m->threads);
   if (worker >= n) return;
-  char message[CPLI_MESSAGE_SIZE] = "";
-  char* before = cpli_divert_errors(message, sizeof message);
+  cpl_context* ctx = m->base.base.ctx;
+  cpli_error error = {0};
+  cpli_error* before = cpli_divert_errors(ctx, &error);
   cpl_status st = cpli_processes_run(m, worker, n, m->pool->until, &part);
-  cpli_divert_errors(before, CPLI_MESSAGE_SIZE);
-  if (st >= 0) return;
-  pthread_mutex_lock(&m->pool->mutex);
-  memcpy(m->messages + (size_t)part * CPLI_MESSAGE_SIZE, message, sizeof message);
-  keep_message(m, &m->parts[part], st);
-  pthread_mutex_unlock(&m->pool->mutex);
+  cpli_end_diversion(before);
+  if (st < 0) {
+    pthread_mutex_lock(&m->pool->mutex);
+    cpli_error_set(&m->errors[part], ctx, &error.data);
+    keep_message(m, &m->parts[part], st);
+    pthread_mutex_unlock(&m->pool->mutex);
+  }
+  cpli_error_clear(&error, ctx);
 }
 
 // Reports the first failure in order of parts, not the first in time.
 static cpl_status outcome(cpli_tlm* m, bool together) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     if (m->parts[i].st >= 0) continue;
-    if (together)
-      cpl_fail(m->base.base.ctx, m->parts[i].st, "%s", m->messages + (size_t)i * CPLI_MESSAGE_SIZE);
+    if (together) cpli_fail_again(m->base.base.ctx, &m->errors[i].data);
     return m->parts[i].st;
   }
   return CPL_OK;

@@ -191,8 +191,8 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
   cpli_tlm_member* b = as_member(c);
   for (size_t i = 0; i < n; i++) {
     if (strlen(values[i]) >= CPLI_TEXT_MOST)
-      return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED, "%s: a text of %zu bytes is too long to be sent",
-                      c->name, strlen(values[i]));
+      return cpl_fail_in(c->ctx, CPL_ERR_UNSUPPORTED, c->name, NULL, NAN,
+                         "a text of %zu bytes is too long to be sent", strlen(values[i]));
   }
   cpli_member_begin(b, CPLI_CALL_SET_STRING);
   put_refs(out_of(b), refs, n);
@@ -203,9 +203,8 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
   cpli_tlm_member* b = as_member(&s->base);
   if (curve->value != NULL)
-    return cpl_fail(s->base.ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: an input that is a function of this program cannot be sent to a peer",
-                    s->base.name);
+    return cpl_fail_in(s->base.ctx, CPL_ERR_UNSUPPORTED, s->base.name, NULL, NAN,
+                       "an input that is a function of this program cannot be sent to a peer");
   cpli_member_begin(b, CPLI_CALL_SET_CURVE);
   cpli_put_u32(out_of(b), ref);
   cpli_put_real(out_of(b), curve->from);
@@ -218,8 +217,8 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   (void)t_limit;
   // never called: all advance together, cpli_remote_run()
   *result = (cpl_step_result){.time = t_end};
-  return cpl_fail(s->base.ctx, CPL_ERR_UNSUPPORTED, "%s: it advances with all others only",
-                  s->base.name);
+  return cpl_fail_in(s->base.ctx, CPL_ERR_UNSUPPORTED, s->base.name, NULL, NAN,
+                     "it advances with all others only");
 }
 
 static const cpl_component_ops component_ops = {.kind = "tlm member",

@@ -83,12 +83,11 @@ static void multiply(const double* a, const double* b, double* out) {
 static cpl_status check_orthogonal(cpli_tlm* m, const cpli_tlm_end* e, const double* a) {
   double off = off_identity(a, a);
   if (off <= 1e-6 && determinant(a) > 0) return CPL_OK;
-  return cpl_fail(
-      m->base.base.ctx, CPL_ERR_INPUT,
-      "%s: the orientation of %s is not a rotation at the start: %s%.3g; its rows are "
+  return cpl_fail_in(
+      m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+      "the orientation of %s is not a rotation at the start: %s%.3g; its rows are "
       "(%g %g %g) (%g %g %g) (%g %g %g)",
-      m->name, e->name,
-      off > 1e-6 ? "A times its transpose is off the identity by " : "its determinant is ",
+      e->name, off > 1e-6 ? "A times its transpose is off the identity by " : "its determinant is ",
       off > 1e-6 ? off : determinant(a), a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]);
 }
 
@@ -131,9 +130,9 @@ static cpl_status check_turns(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm
   if (!known || off_identity(a[0], a[1]) <= 1e-4) return CPL_OK;
   char hint[256];
   explain_turn(ends, own, a, hint, sizeof hint);
-  return cpl_fail(m->base.base.ctx, CPL_ERR_INPUT,
-                  "%s: %s and %s are rotated relative to each other at the start by %.3g rad%s",
-                  m->name, e->name, other->name, angle_between(a[0], a[1]), hint);
+  return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->name, NULL, NAN,
+                     "%s and %s are rotated relative to each other at the start by %.3g rad%s",
+                     e->name, other->name, angle_between(a[0], a[1]), hint);
 }
 
 static cpl_status check_positions(cpli_tlm* m, const cpli_tlm_end* e, const cpli_tlm_end* other) {

@@ -152,7 +152,7 @@ typedef struct cpli_tlm {
   size_t shared;               // bytes of parts and ends in shared memory; 0: none
   struct cpli_common* common;  // other shared data of the processes. Nullable
 
-  char* messages;
+  cpli_error* errors;
   double t, t_start, t_stop;
   bool running;
   struct cpli_thread_pool* threads;

@@ -8,6 +8,7 @@
 
 #include "base/data.h"
 #include "format/file.h"
+#include "format/source_loc.h"
 #include "view/view.h"
 
 // Memory of the engine comes from the context.
@@ -55,7 +56,7 @@ static cpl_status run(cpl_context* ctx, const char* path, job* j) {
   const char* text = told ? duk_get_lstring(engine, -1, &size) : NULL;
   if (fine && text != NULL) st = cpli_file_make(ctx, path, text, size);
   else if (text == NULL || strstr(text, "alloc") != NULL) st = cpli_nomem(ctx);
-  else st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: could not be drawn: %s", path, text);
+  else st = cpli_fail_file(ctx, CPL_ERR_INPUT, path, "could not be drawn: %s", text);
   duk_destroy_heap(engine);
   return st;
 }

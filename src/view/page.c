@@ -10,6 +10,7 @@
 #include "base/data.h"
 #include "format/file.h"
 #include "format/markup.h"
+#include "format/source_loc.h"
 #include "format/text.h"
 #include "view/view.h"
 
@@ -28,7 +29,7 @@ cpl_status cpli_template_read(cpl_context* ctx, const char* name, cpli_template*
   for (int i = 0; i < 2 && st >= 0; i++) {
     const char* mark = strstr(at, marks[i]);
     if (mark == NULL) {
-      st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: is damaged: there is no %s in it", path, marks[i]);
+      st = cpli_fail_file(ctx, CPL_ERR_INPUT, path, "is damaged: there is no %s in it", marks[i]);
       cpli_free(ctx, out->text);
       out->text = NULL;
       break;
@@ -60,7 +61,7 @@ static void flush(page* p) {
   if (p->st >= 0 && p->text.failed) p->st = cpli_nomem(p->ctx);
   errno = 0;
   if (p->st >= 0 && cpli_file_write(p->file.fd, p->text.data, p->text.len) < p->text.len)
-    p->st = cpl_fail(p->ctx, CPL_ERR_IO, "%s: %s", p->path, strerror(errno));
+    p->st = cpli_fail_file(p->ctx, CPL_ERR_IO, p->path, "%s", strerror(errno));
   p->text.len = 0;
 }
 

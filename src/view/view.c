@@ -4,6 +4,7 @@
 // cpl_view_write(): checks that the columns named by a view exist, and writes a page or a picture,
 // depending on the ending of the file name.
 #include "view/view.h"
+#include "format/source_loc.h"
 
 #include <strings.h>
 
@@ -50,11 +51,11 @@ static bool ends_in(const char* path, const char* ending) {
 cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def) {
   const bool svg = ends_in(def->path, ".svg");
   if (!svg && !ends_in(def->path, ".html") && !ends_in(def->path, ".htm")) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: pages are written to files that end in .html or .svg",
-                    def->path);
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path,
+                          "pages are written to files that end in .html or .svg");
   }
   if (svg && def->n_others > 0) {
-    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: results are compared in a page (.html)", def->path);
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path, "results are compared in a page (.html)");
   }
   cpl_status st = check_names(ctx, table, def);
   if (st < 0) return st;

@@ -73,9 +73,9 @@ static cpl_status step(work* w, double* change) {
   cpli_manifold_factor(&w->manifold);
   for (size_t i = 0; i < w->manifold.active; i++) {
     if (w->manifold.size[i] > 0 || w->c[i] == 0) continue;
-    return cpl_fail(w->f->ctx, CPL_RETRY,
-                    "%s: no step towards constraint %lu (residual %g): its gradient vanishes",
-                    w->f->name, (unsigned long)i + 1, w->c[i]);
+    return cpl_fail_in(w->f->ctx, CPL_RETRY, w->f->name, NULL, NAN,
+                       "no step towards constraint %lu (residual %g): its gradient vanishes",
+                       (unsigned long)i + 1, w->c[i]);
   }
   cpli_manifold_step(&w->manifold, w->c, change);
   return CPL_OK;
@@ -120,10 +120,10 @@ static cpl_status project(work* w, double tolerance, size_t limit, double* chang
     if (st == CPL_OK && is_rounding(w)) return CPL_OK;
   }
   if (st != CPL_OK || largest(w) <= tolerance) return st;
-  return cpl_fail(w->f->ctx, CPL_RETRY,
-                  "%s: no point on the constraints was found in %lu iterations (largest residual "
-                  "%g)",
-                  w->f->name, (unsigned long)limit, largest(w));
+  return cpl_fail_in(w->f->ctx, CPL_RETRY, w->f->name, NULL, NAN,
+                     "no point on the constraints was found in %lu iterations (largest residual "
+                     "%g)",
+                     (unsigned long)limit, largest(w));
 }
 
 //------------------------------------ functions ------------------------------------
