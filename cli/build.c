@@ -43,7 +43,7 @@ static int run(void* args, int n_operands, char** operands) {
   cpl_status st = cpl_fmu_build(ctx, &def, output, sizeof output);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (st >= 0 && !a->quiet) printf("%s\n", output);
-  cpl_context_destroy(ctx);
+  cli_end_context(ctx);
   return code;
 }
 

@@ -173,7 +173,7 @@ static int run_check(void* user, int n_operands, char** operands) {
     if (ctx == NULL) return CLI_FAILED;
     int one = check_file(ctx, operands[i], args);
     if (one > code) code = one;
-    cpl_context_destroy(ctx);
+    cli_end_context(ctx);
   }
   return code;
 }

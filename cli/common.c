@@ -107,12 +107,16 @@ cpl_context* cli_context(const char* level) {
   static const char* const names[] = {"error", "warning", "info", "debug"};
   cpl_context_def def = cpl_default_context_def();
   def.log = log_to_stderr;
-  def.cancel = &cli_interrupted;
   cli_enter(CLI_RUNS);
   for (int i = 0; level != NULL && i < 4; i++) {
     if (strcmp(level, names[i]) == 0) def.log_level = (cpl_log_level)i;
   }
-  return cpl_context_create(&def);
+  return cli_watch_context(cpl_context_create(&def));
+}
+
+void cli_end_context(cpl_context* ctx) {
+  cli_watch_context(NULL);
+  cpl_context_destroy(ctx);
 }
 
 int cli_report(cpl_context* ctx, cpl_status st) {

@@ -194,7 +194,7 @@ static void release(xcheck* x) {
   }
   cpli_free(x->ctx, x->cases);
   cpli_arena_free(&x->arena);
-  cpl_context_destroy(x->ctx);
+  cli_end_context(x->ctx);
 }
 
 static int run(void* args, int n_operands, char** operands) {

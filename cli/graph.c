@@ -313,13 +313,13 @@ static int run_graph(void* args_, int n, char** operands) {
   if (ctx == NULL) return cli_usage_error("out of memory");
   FILE* out = cli_keep_output();
   if (out == NULL) {
-    cpl_context_destroy(ctx);
+    cli_end_context(ctx);
     return CLI_FAILED;
   }
   if (args->no_run) {
     cpl_status listed = no_run_print(ctx, operands[0], args->json, out);
     const int result = listed < 0 ? cli_report(ctx, listed) : CLI_OK;
-    cpl_context_destroy(ctx);
+    cli_end_context(ctx);
     return cli_close_output(out, result);
   }
   cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &args->isolation, &source);
@@ -342,7 +342,7 @@ static int run_graph(void* args_, int n, char** operands) {
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   cpl_component_destroy(component);
   cpl_source_destroy(source);
-  cpl_context_destroy(ctx);
+  cli_end_context(ctx);
   return cli_close_output(out, code);
 }
 

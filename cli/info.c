@@ -441,7 +441,7 @@ static int run_info(void* user, int n_operands, char** operands) {
     info_print(stdout, src, fmu, args->all);
   }
   cpl_source_destroy(src);
-  cpl_context_destroy(ctx);
+  cli_end_context(ctx);
   return code;
 }
 

@@ -14,7 +14,8 @@
 #include "base/guard.h"
 #include "cli.h"
 
-volatile int cli_interrupted;
+volatile sig_atomic_t cli_interrupted;
+static cpl_context* _Atomic watched;  // Nullable
 
 // A timer, not a thread: the C library takes no locks in a process of one thread, so that a call
 // aborted inside malloc() causes no deadlock.
@@ -24,7 +25,7 @@ static volatile sig_atomic_t stage, left_program;
 static struct timespec since;  // the signal, or the stage, whichever is later
 static int last_stage;
 
-// Delays of the stages [s]. All loops test cli_interrupted; a call of a model that does not return
+// Delays of the stages [s]. All loops test the cancellation; a call of a model that does not return
 // is aborted, then the code of couplet, and in the end the process.
 static const double leave_models = 0.15, leave_program = 0.4, give_up = 2;
 
@@ -69,9 +70,18 @@ static void begin_ticking(void) {
 
 //------------------------------------ signals ------------------------------------
 
+cpl_context* cli_watch_context(cpl_context* ctx) {
+  watched = ctx;
+  if (ctx != NULL && cli_interrupted > 0 && cpl_context_cancelled(ctx) == 0)
+    cpl_context_cancel(ctx);
+  return ctx;
+}
+
 static void on_interrupt(int signal_number) {
   int before = errno;
+  cpl_context* ctx = watched;
   if (cli_interrupted++ == 0) begin_ticking();
+  if (ctx != NULL) cpl_context_cancel(ctx);
   errno = before;
   if (cli_interrupted < 3 && stage != CLI_READS) return;
   signal(signal_number, SIG_DFL);

@@ -4,8 +4,15 @@
 // Ctrl-C (SIGINT), SIGTERM and SIGHUP: one of them ends whatever is under way.
 #pragma once
 
-/// The number of signals so far; `cancel` of every context of the command.
-extern volatile int cli_interrupted;
+#include <signal.h>
+
+#include "couplet/base.h"
+
+/// The number of signals so far.
+extern volatile sig_atomic_t cli_interrupted;
+
+/// The context that signals cancel, at once where one has arrived. Returns it. Nullable: ctx
+cpl_context* cli_watch_context(cpl_context* ctx);
 
 /// From here on a signal ends the command in stages: at the next step or call of a model; after
 /// 0.15 s calls of models that do not return are aborted; after 0.4 s cpli_guard_program() is

@@ -216,7 +216,7 @@ static void release(session* s) {
   cpl_table_destroy(s->table);
   cpl_stepper_destroy(s->stepper);
   cpl_source_destroy(s->source);
-  cpl_context_destroy(s->ctx);
+  cli_end_context(s->ctx);
 }
 
 static int run_linearize(void* args_, int n, char** operands) {
@@ -230,7 +230,7 @@ static int run_linearize(void* args_, int n, char** operands) {
   if (s.ctx == NULL) return cli_usage_error("out of memory");
   s.out = cli_keep_output();
   if (s.out == NULL) {
-    cpl_context_destroy(s.ctx);
+    cli_end_context(s.ctx);
     return CLI_FAILED;
   }
   cpl_status st = linearize(&s);

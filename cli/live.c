@@ -50,7 +50,7 @@ static void stop_as_signals_do(void* user) {
 }
 
 cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
-                    const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out) {
+                    const cpl_column* columns, size_t n, cpl_live** out) {
   char address[64] = "127.0.0.1";
   cpl_live_def def = cpl_default_live_def();
   if (listen != NULL && !split_address(listen, address, sizeof address, &def.port))
@@ -61,7 +61,6 @@ cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, con
   def.stop_time = run->stop_time;
   def.columns = columns;
   def.n_columns = n;
-  def.stop = stop;
   def.on_stop = stop_as_signals_do;
   const cpl_status st = cpl_live_open(ctx, &def, out);
   if (st < 0) return cpl_fail_prefix(ctx, st, "--live");

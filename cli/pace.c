@@ -11,7 +11,8 @@
 
 // The sleep is resumed after a signal, unless the run is to end.
 static void sleep_until(const pace* p, double due) {
-  for (double left = due - cpli_now(); left > 0 && *p->cancel == 0; left = due - cpli_now()) {
+  for (double left = due - cpli_now(); left > 0 && cpl_context_cancelled(p->ctx) == 0;
+       left = due - cpli_now()) {
     struct timespec ts = {.tv_sec = (time_t)left, .tv_nsec = (long)(1e9 * (left - floor(left)))};
     nanosleep(&ts, NULL);
   }

@@ -11,8 +11,8 @@ typedef struct pace {
   double began;   // on the clock; 0: not yet
   double start;   // simulated time there
   int64_t steps, overruns;
-  double latest;  // by how much [s]
-  const volatile int* cancel;
+  double latest;     // by how much [s]
+  cpl_context* ctx;  // its cancellation ends the waiting
 } pace;
 
 // Waits until the clock has reached t; when it has passed t already, that is an overrun. The first

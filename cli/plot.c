@@ -328,7 +328,7 @@ static int run_plot(void* args, int n, char** operands) {
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   cpl_table_destroy(table);
   free(p);
-  cpl_context_destroy(ctx);
+  cli_end_context(ctx);
   return code;
 }
 

@@ -49,5 +49,5 @@ cpl_status report_view(const run_facts* facts, FILE* out, bool say, bool open, c
 
 // live.c: starts serving a page and prints its address. listen: "ADDRESS[:PORT]". Nullable: listen.
 cpl_status run_live(cpl_context* ctx, const char* title, const char* listen, const cpl_run_def* run,
-                    const cpl_column* columns, size_t n, volatile int* stop, cpl_live** out);
+                    const cpl_column* columns, size_t n, cpl_live** out);
 void run_live_end(cpl_context* ctx);  // removes the page that led a browser there

@@ -55,8 +55,7 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
           : cpl_results_open(s->ctx, &def, columns, n, &s->results);
   s->refused = st < 0;
   if (st >= 0 && s->args->live)
-    st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n,
-                  &cli_interrupted, &s->live);
+    st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n, &s->live);
   return st;
 }
 
@@ -165,7 +164,7 @@ static void release(session* s) {
   free(s->record);
   free(s->starts);
   free(s->inputs);
-  cpl_context_destroy(s->ctx);
+  cli_end_context(s->ctx);
 }
 
 static int run_file(void* args_, int n, char** operands) {
@@ -178,7 +177,7 @@ static int run_file(void* args_, int n, char** operands) {
   if (s.ctx == NULL) return cli_usage_error("out of memory");
   s.out = cli_keep_output();
   if (s.out == NULL) {
-    cpl_context_destroy(s.ctx);
+    cli_end_context(s.ctx);
     return CLI_FAILED;
   }
   cli_keep_after_pipes();

@@ -57,7 +57,7 @@ static cpl_status choose_times(session* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--step must be positive, not %g", a->step);
   if (!isnan(a->real_time) && !(a->real_time > 0))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--real-time must be positive, not %g", a->real_time);
-  s->pace = (pace){.factor = given(a->real_time, 0), .cancel = &cli_interrupted};
+  s->pace = (pace){.factor = given(a->real_time, 0), .ctx = s->ctx};
   return CPL_OK;
 }
 

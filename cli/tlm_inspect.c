@@ -121,7 +121,7 @@ static int inspect(const char* path, const tlm_args* a) {
   if (fine && !a->json) st = tlm_poses(ctx, source, stdout, NULL);
   int code = st < 0 ? cli_report(ctx, st) : 0;
   cpl_source_destroy(source);
-  cpl_context_destroy(ctx);
+  cli_end_context(ctx);
   return code;
 }
 

@@ -77,7 +77,7 @@ static int run_join(void* args, int n, char** operands) {
   if (g.ctx == NULL) return cli_usage_error("out of memory");
   FILE* out = cli_keep_output();
   if (out == NULL) {
-    cpl_context_destroy(g.ctx);
+    cli_end_context(g.ctx);
     return CLI_FAILED;
   }
   cli_keep_after_pipes();
@@ -91,7 +91,7 @@ static int run_join(void* args, int n, char** operands) {
   int code = g.st >= 0 ? CLI_OK : silent ? cli_exit_code(g.st) : cli_report(g.ctx, g.st);
   cpli_guard_program(leave, &g);
   cpl_tlm_join_close(g.join);
-  cpl_context_destroy(g.ctx);
+  cli_end_context(g.ctx);
   return cli_close_output(out, code);
 }
 

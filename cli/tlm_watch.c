@@ -112,7 +112,7 @@ static int run_watch(void* args, int n, char** operands) {
                  : cli_usage_error("%s: cannot be written: %s", w.args->output, strerror(errno));
   if (w.out != NULL && w.out != stdout) code = cli_close_output(w.out, code);
   cpli_free(w.ctx, w.list);
-  cpl_context_destroy(w.ctx);
+  cli_end_context(w.ctx);
   return code;
 }
 

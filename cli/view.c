@@ -119,7 +119,7 @@ static int run(void* args, int n, char** paths) {
   cpli_free(ctx, s.results);
   cpli_free(ctx, s.page);
   cpli_free(ctx, s.xy);
-  cpl_context_destroy(ctx);
+  cli_end_context(ctx);
   return code;
 }
 

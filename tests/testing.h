@@ -79,15 +79,6 @@ static inline cpl_context* test_context(void) {
   return ctx;
 }
 
-// What runs with it ends once *cancel is not 0.
-static inline cpl_context* test_context_with_cancel(const volatile int* cancel) {
-  cpl_context_def def = cpl_default_context_def();
-  def.cancel = cancel;
-  cpl_context* ctx = cpl_context_create(&def);
-  assert_non_null(ctx);
-  return ctx;
-}
-
 // The state of a group of tests (cmocka_run_group_tests).
 static inline int make_context(void** state) {
   *state = test_context();

@@ -77,13 +77,19 @@ typedef struct cpl_context_def {
   cpl_log_fn* log;          ///< Nullable: nothing is logged.
   cpl_log_level log_level;  ///< messages above this level are dropped; CPL_LOG_WARNING by default
   void* user;               ///< handed to realloc and log
-  const volatile int* cancel;  ///< When *cancel becomes nonzero, runs with this context end with
-                               ///< CPL_ERR_CANCELLED: at the next step or the next call of a
-                               ///< model. Models are still freed. Nullable.
 } cpl_context_def;
 
-/// Owns allocator, log sink and the last error message. Only one thread at a time may use a
-/// context.
+/// Owns allocator, log sink and the last failure.
+///
+/// Threads: a context, and everything made with it, is used by one thread at a time; it may pass
+/// from one thread to another between calls. Different contexts are independent of each other. Two
+/// functions may be called from any thread at any time: cpl_context_cancel() and cpl_log().
+/// The library itself uses threads where a definition has a number of them, for delay lines between
+/// processes, and for the live page. These call models and steppers (each one by one thread at a
+/// time), cpl_context_def.realloc, which must therefore be thread-safe as realloc is, and
+/// cpl_context_def.log, for which a lock ensures that it is called by one thread at a time. All
+/// other callbacks (cpl_run_def and so on) are called by the thread that called the library,
+/// except where their comment says otherwise.
 typedef struct cpl_context cpl_context;
 
 CPL_API cpl_context_def cpl_default_context_def(void);
@@ -93,6 +99,15 @@ CPL_API cpl_context_def cpl_default_context_def(void);
 /// Returns:  NULL when memory is exhausted.
 CPL_API cpl_context* cpl_context_create(const cpl_context_def* def);
 CPL_API void cpl_context_destroy(cpl_context* ctx);  ///< Nullable: ctx
+
+/// End what runs with this context with CPL_ERR_CANCELLED: at the next step or the next call of a
+/// model. Models are still freed. May be called from any thread and from signal handlers, while the
+/// context exists.
+CPL_API void cpl_context_cancel(cpl_context* ctx);
+/// How often cpl_context_cancel() was called; 0: not cancelled. From any thread, as above.
+CPL_API int cpl_context_cancelled(const cpl_context* ctx);
+/// Allow the context to be used again after it was cancelled.
+CPL_API void cpl_context_resume(cpl_context* ctx);
 
 //------------------------------------ failures ------------------------------------
 

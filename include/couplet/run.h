@@ -96,7 +96,7 @@ CPL_API cpl_run_def cpl_default_run_def(void);
 /// Order:    once per stepper; call its reset before the next run.
 /// Nullable: stats
 /// Returns:  CPL_TERMINATE when the model ended the run, CPL_ERR_CANCELLED when it was cancelled
-///           (cpl_context_def.cancel). on_point has received all points before a failure.
+///           (cpl_context_cancel()). on_point has received all points before a failure.
 CPL_API cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats);
 
 //------------------------------------ step by step ------------------------------------

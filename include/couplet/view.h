@@ -58,9 +58,8 @@ typedef struct cpl_live_def {
   double start_time, stop_time;
   const cpl_column* columns;
   size_t n_columns;
-  volatile int* stop;  ///< becomes 1 when the stop button is pressed. Nullable.
-  /// Called once, in the server's thread, instead of setting `stop`, for programs with several
-  /// causes of an end: it must make `stop` positive. Nullable.
+  /// Called once, in the server's thread, when the stop button is pressed: it must cancel the
+  /// context. Nullable: cpl_context_cancel() is called.
   void (*on_stop)(void* user);
   void* user;
 } cpl_live_def;
@@ -72,7 +71,7 @@ typedef struct cpl_live cpl_live;
 /// Serve a page with the curves of a running simulation. Its address contains a secret token.
 /// Order:    open, then record and progress any number of times, then finish, then close.
 /// Owned:    *out by the caller, who calls cpl_live_close().
-/// Borrowed: def and columns only during the call; stop until it is closed.
+/// Borrowed: def and columns only during the call.
 CPL_API cpl_status cpl_live_open(cpl_context* ctx, const cpl_live_def* def, cpl_live** out);
 CPL_API const char* cpl_live_url(const cpl_live* live);  ///< "http://127.0.0.1:PORT/TOKEN/"
 /// Record a point. Nothing is allocated: long runs are thinned out.

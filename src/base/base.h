@@ -44,13 +44,13 @@ cpl_status cpli_nomem(cpl_context* ctx);
 // The head of every context: the flag is read before each call of a model, for which a function
 // call would be several times as expensive.
 typedef struct cpli_context_head {
-  const volatile int* cancel;  // never NULL
+  int cancelled;  // how often; atomic
 } cpli_context_head;
 
-/// Whether the caller of the library requested cancellation (cpl_context_def.cancel). Long loops
+/// Whether the caller of the library requested cancellation (cpl_context_cancel()). Long loops
 /// without calls of models must poll this; calls of models poll it themselves.
 static inline bool cpli_cancelled(const cpl_context* ctx) {
-  return __atomic_load_n(((const cpli_context_head*)ctx)->cancel, __ATOMIC_RELAXED) != 0;
+  return __atomic_load_n(&((const cpli_context_head*)ctx)->cancelled, __ATOMIC_RELAXED) != 0;
 }
 
 /// Records "who: interrupted at t=..." and returns CPL_ERR_CANCELLED. t NAN: no time yet. The

@@ -38,7 +38,7 @@ typedef enum cpli_answer {
   CPLI_ANSWERED,
   CPLI_DIED,        // `how` has the status; -1: its end was requested
   CPLI_TOO_LATE,    // not within the time; the child was killed
-  CPLI_BROKEN_OFF,  // the run was cancelled (cpl_context_def.cancel); the child was killed
+  CPLI_BROKEN_OFF,  // the run was cancelled (cpl_context_cancel); the child was killed
 } cpli_answer;
 
 /// `size` bytes of data; memory that is never touched costs nothing.

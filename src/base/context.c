@@ -17,6 +17,31 @@
 
 #undef cpli_nomem
 
+// Several threads log, one message at a time. An FMU has one thread. A process that was forked
+// while another thread held a lock must not wait for that thread for ever.
+#ifdef CPL_THREADS
+typedef pthread_mutex_t mutex;
+static mutex logging = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;  // a sink may log
+static mutex interrupting = PTHREAD_MUTEX_INITIALIZER;
+
+static bool lock(mutex* m) {
+  struct timespec until;
+  if (pthread_mutex_trylock(m) == 0) return true;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 1;
+  return pthread_mutex_timedlock(m, &until) == 0;
+}
+
+static void unlock(mutex* m, bool locked) {
+  if (locked) pthread_mutex_unlock(m);
+}
+#else
+typedef int mutex;
+static mutex logging, interrupting;
+static bool lock(mutex* m) { return (void)m, false; }
+static void unlock(mutex* m, bool locked) { (void)m, (void)locked; }
+#endif
+
 struct cpl_context {
   cpli_context_head head;  // must be first
   cpl_context_def def;
@@ -56,14 +81,12 @@ cpl_context_def cpl_default_context_def(void) {
   return (cpl_context_def){.log_level = CPL_LOG_WARNING};
 }
 
-static const int never = 0;  // the flag of contexts without one
-
 cpl_context* cpl_context_create(const cpl_context_def* def) {
   cpl_context_def d = def != NULL ? *def : cpl_default_context_def();
   if (d.realloc == NULL) d.realloc = libc_realloc;
   cpl_context* ctx = d.realloc(d.user, NULL, sizeof *ctx);
   if (ctx == NULL) return NULL;
-  ctx->head.cancel = d.cancel != NULL ? d.cancel : &never;
+  ctx->head.cancelled = 0;
   ctx->def = d;
   ctx->log_user = d.user;
   ctx->error.large = NULL;
@@ -104,11 +127,26 @@ const char* cpl_context_error(const cpl_context* ctx) { return cpl_context_last_
 
 //------------------------------------ interruption ------------------------------------
 
+void cpl_context_cancel(cpl_context* ctx) {
+  __atomic_fetch_add(&ctx->head.cancelled, 1, __ATOMIC_RELAXED);
+}
+
+int cpl_context_cancelled(const cpl_context* ctx) {
+  return __atomic_load_n(&ctx->head.cancelled, __ATOMIC_RELAXED);
+}
+
+void cpl_context_resume(cpl_context* ctx) {
+  __atomic_store_n(&ctx->head.cancelled, 0, __ATOMIC_RELAXED);
+}
+
+// All threads that step components may report an interruption at the same time.
 cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t) {
+  const bool locked = lock(&interrupting);
   if (!isnan(t)) ctx->interrupted = t;
   if (ctx->left[0] != '\0') cpl_fail(ctx, CPL_ERR_CANCELLED, "%s", ctx->left);
   else if (isnan(t)) cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", who);
   else cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", who, t);
+  unlock(&interrupting, locked);
   return cpli_fail_where(ctx, CPL_ERR_CANCELLED, who, NULL, t);
 }
 
@@ -116,8 +154,10 @@ cpl_status cpli_interrupted_call(cpl_context* ctx, const char* who, const char* 
                                  const char* why) {
   char when[48] = "";
   if (!isnan(t)) snprintf(when, sizeof when, " at t=%.12g", t);
+  const bool locked = lock(&interrupting);
   if (ctx->left[0] == '\0')
     snprintf(ctx->left, sizeof ctx->left, "%s: interrupted inside %s%s (%s)", who, call, when, why);
+  unlock(&interrupting, locked);
   return cpli_interrupted(ctx, who, t);
 }
 
@@ -153,26 +193,6 @@ void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user) {
   ctx->log_user = user;
 }
 
-// The library logs from several threads, one message at a time. An FMU has one thread. A process
-// that was forked while another thread was logging must not wait for that thread for ever.
-#ifdef CPL_THREADS
-static pthread_mutex_t logging = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-static bool begin_logging(void) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += 1;
-  return pthread_mutex_timedlock(&logging, &until) == 0;
-}
-
-static void end_logging(bool locked) {
-  if (locked) pthread_mutex_unlock(&logging);
-}
-#else
-static bool begin_logging(void) { return false; }
-static void end_logging(bool locked) { (void)locked; }
-#endif
-
 void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char* fmt, ...) {
   if (!cpli_logs(ctx, level)) return;
   char text[2048];
@@ -182,9 +202,9 @@ void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char*
   va_end(args);
   size_t n = strlen(text);
   while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) text[--n] = '\0';
-  const bool locked = begin_logging();
+  const bool locked = lock(&logging);
   ctx->def.log(ctx->log_user, level, who != NULL ? who : "", text);
-  end_logging(locked);
+  unlock(&logging, locked);
 }
 
 //------------------------------------ memory ------------------------------------

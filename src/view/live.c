@@ -63,7 +63,6 @@ struct cpl_live {
   client clients[CLIENTS];
   size_t room;    // bytes of each client's `out`
   char* answers;  // all of them
-  volatile int* stop;
   void (*on_stop)(void* user);
   void* user;
   volatile bool stopped_by_page;
@@ -171,11 +170,11 @@ static void moved(cpl_live* l, client* c) {
 }
 
 static void press_stop(cpl_live* l) {
-  const bool first = !l->stopped_by_page && (l->stop == NULL || *l->stop == 0);
+  const bool first = !l->stopped_by_page && !cpli_cancelled(l->ctx);
   l->stopped_by_page = true;
   if (!first) return;
   if (l->on_stop != NULL) l->on_stop(l->user);
-  else if (l->stop != NULL) *l->stop = 1;
+  else cpl_context_cancel(l->ctx);
 }
 
 static void handle(cpl_live* l, client* c) {
@@ -366,7 +365,8 @@ void cpl_live_finish(cpl_live* l, const char* result) {
     const double now = cpli_now(), last = fmax(l->last_request, finished);
     if (l->result_sent || l->result == NULL) break;
     if (now - last > PATIENCE || now - finished > LONGEST) break;
-    if (l->stop != NULL && *l->stop > (l->stopped_by_page ? 1 : 0) && now - finished > GRACE) break;
+    const int own = l->stopped_by_page ? 1 : 0;
+    if (cpl_context_cancelled(l->ctx) > own && now - finished > GRACE) break;
     pthread_mutex_unlock(&l->lock);
     usleep(20000);
     pthread_mutex_lock(&l->lock);
@@ -433,7 +433,6 @@ cpl_status cpl_live_open(cpl_context* ctx, const cpl_live_def* def, cpl_live** o
   l->listener = l->wake[0] = l->wake[1] = -1;
   for (int i = 0; i < CLIENTS; i++) l->clients[i].fd = l->clients[i].file = -1;
   pthread_mutex_init(&l->lock, NULL);
-  l->stop = def->stop;
   l->on_stop = def->on_stop;
   l->user = def->user;
   l->stride = 1;

@@ -36,8 +36,6 @@ static inline void fuzz_ignore(void* user, cpl_log_level level, const char* who,
   (void)user, (void)level, (void)who, (void)text;
 }
 
-static volatile int fuzz_cancel;  // ends what runs
-
 // One for all inputs. What it allocates for one input is a leak when it stays.
 static inline cpl_context* fuzz_context(void) {
   static cpl_context* ctx;
@@ -45,7 +43,6 @@ static inline cpl_context* fuzz_context(void) {
   cpl_context_def def = cpl_default_context_def();
   def.log = fuzz_ignore;
   def.log_level = CPL_LOG_DEBUG;
-  def.cancel = &fuzz_cancel;
   ctx = cpl_context_create(&def);
   FUZZ_CHECK(ctx != NULL);
   return ctx;

@@ -76,7 +76,7 @@ static int fuzz_send(void* s, const void* data, size_t n, int flags) {
 // Whether the next message is for that socket. One that nobody asks for is passed over.
 static bool fuzz_waits(void* s) {
   if (fuzz_number(s) == FUZZ_MONITOR) return false;
-  if (fuzz_net.size < 4) return fuzz_cancel = 1, false;
+  if (fuzz_net.size < 4) return cpl_context_cancel(fuzz_context()), false;
   if (fuzz_socket_of(fuzz_net.data[0] % FUZZ_SENDERS) == fuzz_number(s)) return true;
   if (++fuzz_net.misses < 32) return false;
   size_t n = fuzz_net.data[2] + 256u * fuzz_net.data[3], rest = fuzz_net.size - 4;
@@ -170,7 +170,7 @@ cpl_status cpli_zmq_load(cpl_context* ctx, cpli_zmq* out) {
 
 static inline void fuzz_net_begin(const uint8_t* data, size_t size, uint64_t session) {
   memset(&fuzz_net, 0, sizeof fuzz_net);
-  fuzz_cancel = 0;
+  cpl_context_resume(fuzz_context());
   fuzz_net.data = data;
   fuzz_net.size = size;
   fuzz_net.session = session;
