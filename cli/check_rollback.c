@@ -190,7 +190,10 @@ static cpl_status try_step(trial* t, double from, double to, double* reached) {
 
 static cpl_status start(trial* t, double from, double stop) {
   cpl_component* c = &t->s->base;
-  cpl_setup setup = {.start_time = from, .has_stop_time = true, .stop_time = stop};
+  cpl_setup setup = cpl_default_setup();
+  setup.start_time = from;
+  setup.has_stop_time = true;
+  setup.stop_time = stop;
   cpl_status st = cpl_component_setup(c, &setup);
   if (st >= 0) st = cpl_component_enter_init(c);
   return st < 0 ? st : cpl_component_exit_init(c);

@@ -100,8 +100,11 @@ static cpl_status linearize_models(session* s) {
     cpl_model* part = cpl_aggregate_part(s->model, i);
     char* prefix = cpli_printf(s->ctx, "%s.", part->base.name);
     if (prefix == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
-    cpl_linearize_def def = {
-        .only = s->args->only.items, .n_only = s->args->only.n, .lenient = true, .prefix = prefix};
+    cpl_linearize_def def = {.size = sizeof def,
+                             .only = s->args->only.items,
+                             .n_only = s->args->only.n,
+                             .lenient = true,
+                             .prefix = prefix};
     s->names[i] = part->base.name;
     st = cpl_linearize(part, &def, &s->parts[i]);
     cpli_free(s->ctx, prefix);
@@ -128,8 +131,10 @@ static cpl_status linearize_there(void* user, double t, const cpl_value* values)
   (void)values;
   if (t < s->at) return CPL_OK;
   forget(s);
-  cpl_linearize_def def = {
-      .only = s->args->only.items, .n_only = s->args->only.n, .lenient = s->args->models};
+  cpl_linearize_def def = {.size = sizeof def,
+                           .only = s->args->only.items,
+                           .n_only = s->args->only.n,
+                           .lenient = s->args->models};
   cpl_status st = cpl_linearize(s->model, &def, &s->whole);
   return st >= 0 && s->args->models ? linearize_models(s) : st;
 }

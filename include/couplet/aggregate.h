@@ -8,8 +8,9 @@
 //   cpl_model* models[] = {left, right};
 //   cpl_coupling couplings[] = {{.target = {0, left_F}, .source = {1, right_F}},
 //                               {.target = {1, right_s}, .source = {0, left_x}}};
-//   cpl_aggregate_def def = {.name = "pair", .parts = models, .n_parts = 2,
-//                            .couplings = couplings, .n_couplings = 2};
+//   cpl_aggregate_def def = cpl_default_aggregate_def();
+//   def.name = "pair", def.parts = models, def.n_parts = 2;
+//   def.couplings = couplings, def.n_couplings = 2;
 //   cpl_model* pair = NULL;
 //   cpl_status st = cpl_aggregate(ctx, &def, &pair);  // owns left and right from here on
 #pragma once
@@ -116,7 +117,9 @@ typedef struct cpl_constraint {
   bool at_start;
 } cpl_constraint;
 
+/// What to couple. Start from cpl_default_aggregate_def(), then change what you need.
 typedef struct cpl_aggregate_def {
+  size_t size;  ///< set by cpl_default_aggregate_def()
   const char* name;
   cpl_model* const* parts;  ///< their names (base.name) become prefixes of variables: "left.x1"
   int32_t n_parts;
@@ -129,6 +132,8 @@ typedef struct cpl_aggregate_def {
   const cpl_constraint* constraints;  ///< numbered after those of the components
   int32_t n_constraints;
 } cpl_aggregate_def;
+
+CPL_DEFAULTS(aggregate_def)  ///< cpl_default_aggregate_def()
 
 /// Owned:    *out by the caller, who calls cpl_model_destroy(). The models in def->parts belong to
 ///           the aggregate from here on, also when this function fails.

@@ -48,6 +48,7 @@ CPL_API const char* cpl_system_note(const cpl_source* system, size_t i);
 /// How to make a stepper of a system. Start from cpl_default_stepper_def(), then change what you
 /// need.
 typedef struct cpl_stepper_def {
+  size_t size;            ///< set by cpl_default_stepper_def()
   const char* name;       ///< of the instance. Nullable: the system's
   cpl_solver_def solver;  ///< of models; a system with steppers restarts it at every step
   double step;            ///< communication step; 0: that of the definition
@@ -63,7 +64,7 @@ typedef struct cpl_stepper_def {
   const cpl_tlm_join* join;        ///< run one component of a manager's system. Nullable
 } cpl_stepper_def;
 
-CPL_API cpl_stepper_def cpl_default_stepper_def(void);
+CPL_DEFAULTS(stepper_def)  ///< cpl_default_stepper_def()
 
 /// Make a stepper of a built system: models are integrated, steppers are coupled by a master.
 /// Owned: *out by the caller, who calls cpl_stepper_destroy().

@@ -11,6 +11,14 @@
 //   cpl_context_error(ctx));
 //   ...
 //   cpl_context_destroy(ctx);
+//
+// The rule of definitions (cpl_..._def and cpl_setup), by which they can grow: a definition begins
+// with its size, which its default constructor cpl_default_...() sets together with all other
+// members. Functions read as many members as that size says; missing ones have their defaults. A
+// definition without a size is refused. New members are added at the end only, and their default is
+// the behaviour before. A definition inside of another one (cpl_solver_def) does not grow: new
+// members take the place of reserved ones. All other structs of these headers keep their layout;
+// where one must change, CPL_ABI_VERSION increases.
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +36,25 @@ extern "C" {
 #define CPL_API
 #define CPL_PRINTF(fmt, args)
 #endif
+
+//------------------------------------ versions ------------------------------------
+
+/// The version of the binary interface. Programs work with every library of the same version that
+/// is not older than the headers they were compiled with.
+#define CPL_ABI_VERSION 1
+
+/// CPL_ABI_VERSION of the library.
+CPL_API int cpl_abi_version(void);
+
+/// Declares the default constructor of a definition: cpl_init_run_def(&def, sizeof def) fills one
+/// of that size, def = cpl_default_run_def() one of the size that the header has.
+#define CPL_DEFAULTS(name)                                    \
+  CPL_API void cpl_init_##name(cpl_##name* def, size_t size); \
+  static inline cpl_##name cpl_default_##name(void) {         \
+    cpl_##name def;                                           \
+    cpl_init_##name(&def, sizeof def);                        \
+    return def;                                               \
+  }
 
 //------------------------------------ status ------------------------------------
 
@@ -73,6 +100,7 @@ typedef void* cpl_realloc_fn(void* user, void* ptr, size_t size);
 
 /// How to make a context. Start from cpl_default_context_def(), then change what you need.
 typedef struct cpl_context_def {
+  size_t size;              ///< set by cpl_default_context_def()
   cpl_realloc_fn* realloc;  ///< Nullable: the C library's.
   cpl_log_fn* log;          ///< Nullable: nothing is logged.
   cpl_log_level log_level;  ///< messages above this level are dropped; CPL_LOG_WARNING by default
@@ -92,11 +120,11 @@ typedef struct cpl_context_def {
 /// except where their comment says otherwise.
 typedef struct cpl_context cpl_context;
 
-CPL_API cpl_context_def cpl_default_context_def(void);
+CPL_DEFAULTS(context_def)  ///< cpl_default_context_def()
 
 /// Owned:    the result by the caller, who calls cpl_context_destroy().
 /// Nullable: def
-/// Returns:  NULL when memory is exhausted.
+/// Returns:  NULL when memory is exhausted, or when def was not made by cpl_default_context_def().
 CPL_API cpl_context* cpl_context_create(const cpl_context_def* def);
 CPL_API void cpl_context_destroy(cpl_context* ctx);  ///< Nullable: ctx
 

@@ -50,6 +50,7 @@ CPL_API cpl_context* cpl_component_context(const cpl_component* c);
 CPL_API void cpl_component_destroy(cpl_component* c);  ///< Nullable: c
 
 // Order: [set starts] setup, enter_init, [set inputs, get], exit_init, ... , terminate, destroy.
+CPL_DEFAULTS(setup)  ///< cpl_default_setup()
 CPL_API cpl_status cpl_component_setup(cpl_component* c, const cpl_setup* setup);
 CPL_API cpl_status cpl_component_enter_init(cpl_component* c);
 CPL_API cpl_status cpl_component_exit_init(cpl_component* c);

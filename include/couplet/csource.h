@@ -23,9 +23,15 @@ extern "C" {
 /// Owned: *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out);
 
-/// A model whose definition is part of the calling program.
+/// A model whose definition is part of the calling program. `version` is that of the header which
+/// the program was compiled with: CPL_MODEL_VERSION.
 /// Borrowed: def for the life of *out.
-CPL_API cpl_status cpl_c_define(cpl_context* ctx, const cpl_model_def* def, cpl_source** out);
+CPL_API cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int version,
+                                        cpl_source** out);
+static inline cpl_status cpl_c_define(cpl_context* ctx, const cpl_model_def* def,
+                                      cpl_source** out) {
+  return cpl_c_define_version(ctx, def, CPL_MODEL_VERSION, out);
+}
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,7 @@ extern "C" {
 
 /// How to make an FMU. Start from cpl_default_build_def(), then change what you need.
 typedef struct cpl_build_def {
+  size_t size;                 ///< set by cpl_default_build_def()
   const char* model;           ///< path of the model in C
   int fmi_version;             ///< 2 (default) or 3
   bool constraint_attributes;  ///< declare constraints by attributes instead of an annotation;
@@ -25,7 +26,7 @@ typedef struct cpl_build_def {
   const char* output;  ///< path of the FMU. Nullable: the model's name with .fmu, in this folder.
 } cpl_build_def;
 
-CPL_API cpl_build_def cpl_default_build_def(void);
+CPL_DEFAULTS(build_def)  ///< cpl_default_build_def()
 
 /// Build an FMU for model exchange and co-simulation: description, binary for this platform
 /// (compiled with $CC or cc), sources for model exchange, a page of documentation. The same model

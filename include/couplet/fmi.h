@@ -22,6 +22,7 @@ typedef struct cpl_fmu cpl_fmu;
 
 /// How to open an FMU. Start from cpl_default_fmu_def(), then change what you need.
 typedef struct cpl_fmu_def {
+  size_t size;  ///< set by cpl_default_fmu_def()
   const char* path;
   const char* call_log;  ///< file that records every FMI call with arguments and result. Nullable.
   const cpl_start* starts;  ///< start values that will be set: those of structural parameters
@@ -31,7 +32,7 @@ typedef struct cpl_fmu_def {
   const char* calls_prefix;  ///< prepended to the names of instances in it. Nullable.
 } cpl_fmu_def;
 
-CPL_API cpl_fmu_def cpl_default_fmu_def(void);
+CPL_DEFAULTS(fmu_def)  ///< cpl_default_fmu_def()
 
 /// Open an .fmu: read its archive and description. Nothing is extracted or loaded before the first
 /// instance is made.

@@ -241,6 +241,7 @@ CPL_API cpl_status cpl_require_variable(cpl_context* ctx, const cpl_description*
 
 /// Settings of the run that a component gets before it is initialised.
 typedef struct cpl_setup {
+  size_t size;  ///< set by cpl_default_setup()
   double start_time;
   bool has_stop_time;
   double stop_time;

@@ -19,10 +19,11 @@ extern "C" {
 
 /// How to isolate instances. Start from cpl_default_isolate_def(), then change what you need.
 typedef struct cpl_isolate_def {
+  size_t size;          ///< set by cpl_default_isolate_def()
   double call_timeout;  ///< [s]: a call that takes longer ends the instance; 0: no limit
 } cpl_isolate_def;
 
-CPL_API cpl_isolate_def cpl_default_isolate_def(void);
+CPL_DEFAULTS(isolate_def)  ///< cpl_default_isolate_def()
 
 /// Make a source whose instances run in one process each and communicate by shared memory. Effects
 /// of an instance on its process (a crash, exit(), the working folder, the floating-point

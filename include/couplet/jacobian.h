@@ -22,6 +22,7 @@ typedef struct cpl_jacobian cpl_jacobian;
 
 /// What to differentiate. Start from cpl_default_jacobian_def(), then change what you need.
 typedef struct cpl_jacobian_def {
+  size_t size;          ///< set by cpl_default_jacobian_def()
   const int32_t* rows;  ///< variables: outputs or derivatives
   int32_t n_rows;
   const int32_t* columns;  ///< variables: states or inputs
@@ -32,7 +33,7 @@ typedef struct cpl_jacobian_def {
                      ///< variables columns, all of them
 } cpl_jacobian_def;
 
-CPL_API cpl_jacobian_def cpl_default_jacobian_def(void);
+CPL_DEFAULTS(jacobian_def)  ///< cpl_default_jacobian_def()
 
 /// The model's own directional derivatives are used when it offers them, else differences whose
 /// step follows value and nominal of each column; columns that share no row are evaluated together.

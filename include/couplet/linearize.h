@@ -18,13 +18,14 @@ extern "C" {
 
 /// What to linearise. Start from cpl_default_linearize_def(), then change what you need.
 typedef struct cpl_linearize_def {
+  size_t size;              ///< set by cpl_default_linearize_def()
   const char* const* only;  ///< states, inputs and outputs: names, or patterns with * and ?
   size_t n_only;            ///< 0: all
   bool lenient;             ///< items of `only` that match nothing are no error
   const char* prefix;       ///< of every name, also for matching `only`. Nullable.
 } cpl_linearize_def;
 
-CPL_API cpl_linearize_def cpl_default_linearize_def(void);
+CPL_DEFAULTS(linearize_def)  ///< cpl_default_linearize_def()
 
 /// x' = A x + B u, y = C x + D u for small deviations from a point. Matrices are stored column
 /// after column: the entry in row r and column c of A is a[c * n_states + r], of C it is

@@ -66,6 +66,7 @@ typedef struct cpl_master_bond {
 
 /// How to couple steppers. Start from cpl_default_master_def(), then change what you need.
 typedef struct cpl_master_def {
+  size_t size;  ///< set by cpl_default_master_def()
   const char* name;
   const cpl_master_part* parts;
   int32_t n_parts;
@@ -94,7 +95,7 @@ typedef struct cpl_master_def {
   bool output_derivatives;
 } cpl_master_def;
 
-CPL_API cpl_master_def cpl_default_master_def(void);
+CPL_DEFAULTS(master_def)  ///< cpl_default_master_def()
 
 /// Owned:    *out by the caller, who calls cpl_stepper_destroy(). The steppers belong to the master
 ///           from here on, also when this function fails.
@@ -118,8 +119,14 @@ typedef enum cpl_master_fact { CPL_FACT_DELAYED, CPL_FACT_LOOP } cpl_master_fact
 CPL_API size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char** out,
                                 size_t n);
 
-/// The definition it was made from, without the lists; zeroed: it was not made by cpl_master().
-CPL_API cpl_master_def cpl_master_settings(const cpl_stepper* s);
+/// The definition it was made from, without the lists. *out is a definition with its size; it is
+/// unchanged where the stepper was not made by cpl_master().
+CPL_API void cpl_master_get_settings(const cpl_stepper* s, cpl_master_def* out);
+static inline cpl_master_def cpl_master_settings(const cpl_stepper* s) {
+  cpl_master_def out = cpl_default_master_def();
+  cpl_master_get_settings(s, &out);
+  return out;
+}
 
 /// A link as the master executes it.
 typedef struct cpl_master_link_info {

@@ -16,6 +16,7 @@ extern "C" {
 
 /// When results match a reference. Start from cpl_default_match_def(), then change what you need.
 typedef struct cpl_match_def {
+  size_t size;   ///< set by cpl_default_match_def()
   double value;  ///< allowed distance, as a fraction of the range of the reference; 0.02
   double time;   ///< allowed shift in time, as a fraction of the run; 0.002
   double
@@ -24,7 +25,7 @@ typedef struct cpl_match_def {
   double stop;   ///< [s] later points of the reference are ignored; INFINITY
 } cpl_match_def;
 
-CPL_API cpl_match_def cpl_default_match_def(void);
+CPL_DEFAULTS(match_def)  ///< cpl_default_match_def()
 
 typedef struct cpl_match_result {
   bool matches;
@@ -32,6 +33,7 @@ typedef struct cpl_match_result {
   double off;       ///< fraction of its points, or of the time, that does not match
   bool missing;     ///< the results have no such column
   bool units;       ///< its unit cannot be converted to that of the results
+  bool refused;     ///< the definition was not made by cpl_default_match_def()
 } cpl_match_result;
 
 /// Compare results with a reference in both directions: every column of the reference must be in

@@ -27,6 +27,9 @@ extern "C" {
 #define CPL_MODEL_PRINTF(fmt, args)
 #endif
 
+/// The version of this header. A model is refused by a couplet with another one.
+#define CPL_MODEL_VERSION 1
+
 typedef enum cpl_type {
   CPL_REAL,
   CPL_INTEGER,
@@ -202,6 +205,11 @@ typedef struct cpl_model_def {
 } cpl_model_def;
 
 extern CPL_MODEL_EXPORT const cpl_model_def couplet_model;
+
+#ifdef CPL_RECORD_MODEL_VERSION  // defined by couplet where it compiles a model
+extern CPL_MODEL_EXPORT const int couplet_model_version;
+__attribute__((weak)) const int couplet_model_version = CPL_MODEL_VERSION;
+#endif
 
 #ifdef __cplusplus
 }

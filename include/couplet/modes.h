@@ -95,6 +95,7 @@ typedef struct cpl_mode_variable {
 
 /// Start from cpl_default_modes_def(), then change what you need.
 typedef struct cpl_modes_def {
+  size_t size;  ///< set by cpl_default_modes_def()
   const char* name;
   const cpl_mode* modes;
   int32_t n_modes;
@@ -110,7 +111,7 @@ typedef struct cpl_modes_def {
   double tolerance;
 } cpl_modes_def;
 
-CPL_API cpl_modes_def cpl_default_modes_def(void);
+CPL_DEFAULTS(modes_def)  ///< cpl_default_modes_def()
 
 /// Variables of the result: `mode` (an Enumeration), the inputs, the observed ones, and all
 /// variables of all modes as "mode.variable", NaN (a String: empty) while another mode is active.

@@ -22,13 +22,14 @@ typedef struct cpl_results cpl_results;
 
 /// How to write results. Start from cpl_default_results_def(), then change what you need.
 typedef struct cpl_results_def {
+  size_t size;          ///< set by cpl_default_results_def()
   const char* path;     ///< .csv or .mat; "-": CSV to standard output
   bool units;           ///< CSV: append units to the names, "v [m/s]"
   const char* comment;  ///< MAT: becomes the description of time. Nullable.
   int standard_output;  ///< the file descriptor for "-"; 0: 1, which models may print to, too
 } cpl_results_def;
 
-CPL_API cpl_results_def cpl_default_results_def(void);
+CPL_DEFAULTS(results_def)  ///< cpl_default_results_def()
 
 /// The content of a result file.
 typedef struct cpl_results_kept {

@@ -59,6 +59,7 @@ typedef struct cpl_input {
 
 /// How to run. Start from cpl_default_run_def(), then change what you need.
 typedef struct cpl_run_def {
+  size_t size;  ///< set by cpl_default_run_def()
   double start_time, stop_time;
   double interval;   ///< between output points; 0: `step` for steppers, else a 500th of the run
   double step;       ///< communication step of steppers without dense output; 0: `interval`
@@ -90,7 +91,7 @@ typedef struct cpl_run_stats {
   double in_switches_s, in_mapping_s;
 } cpl_run_stats;
 
-CPL_API cpl_run_def cpl_default_run_def(void);
+CPL_DEFAULTS(run_def)  ///< cpl_default_run_def()
 
 /// Initialise the stepper and advance it from start to stop.
 /// Order:    once per stepper; call its reset before the next run.

@@ -63,6 +63,7 @@ typedef enum cpl_form {
 
 /// How to integrate. Start from cpl_default_solver_def(), then change what you need.
 typedef struct cpl_solver_def {
+  size_t size;  ///< set by cpl_default_solver_def()
   cpl_solver_kind kind;
   cpl_linear_solver linear;  ///< CPL_SOLVER_CVODE only
   cpl_projection projection;
@@ -78,6 +79,7 @@ typedef struct cpl_solver_def {
   bool one_solver;         ///< one solver for all subsystems of the model
   bool timing;             ///< measure the time spent in the model (stats.in_models_s)
   int32_t max_events;      ///< events without progress in time that are chattering; 0: 100
+  double reserved[6];      ///< for later versions; 0
 } cpl_solver_def;
 
 /// The solver of one model of a system.
@@ -105,7 +107,7 @@ typedef struct cpl_solver_stats {
   double in_models_s;         ///< only with def.timing
 } cpl_solver_stats;
 
-CPL_API cpl_solver_def cpl_default_solver_def(void);
+CPL_DEFAULTS(solver_def)  ///< cpl_default_solver_def()
 
 /// The names of CPL_SOLVER_LIST, and those of the TLM framework: "CVODE", "IDA", "RungeKutta",
 /// "Euler". Returns false for any other name.

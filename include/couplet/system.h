@@ -25,6 +25,7 @@ extern "C" {
 
 /// How to open a model file. Start from cpl_default_open_def(), then change what you need.
 typedef struct cpl_open_def {
+  size_t size;       ///< set by cpl_default_open_def()
   const char* path;  ///< .fmu (or a folder with its files) or .c
   /// FMUs: file that records every FMI call with arguments and result. Nullable.
   const char* call_log;
@@ -36,7 +37,7 @@ typedef struct cpl_open_def {
   const char* calls_prefix;  ///< likewise
 } cpl_open_def;
 
-CPL_API cpl_open_def cpl_default_open_def(void);
+CPL_DEFAULTS(open_def)  ///< cpl_default_open_def()
 
 /// Open a model file by the ending of its name.
 /// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone.
@@ -80,6 +81,7 @@ typedef enum cpl_member_as {
 
 /// A model of the system. Start from cpl_default_member_def(), then change what you need.
 typedef struct cpl_member_def {
+  size_t size;       ///< set by cpl_default_member_def()
   const char* name;  ///< without dots
   cpl_member_kind kind;
   const char* path;              ///< Nullable when `source` or `system` is given
@@ -91,7 +93,7 @@ typedef struct cpl_member_def {
   size_t n_starts;
 } cpl_member_def;
 
-CPL_API cpl_member_def cpl_default_member_def(void);
+CPL_DEFAULTS(member_def)  ///< cpl_default_member_def()
 
 /// Borrowed: source and system, for the life of the definition and of systems built from it.
 CPL_API cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* member);
@@ -119,6 +121,7 @@ typedef enum cpl_interpolation {
 /// external input, which an enclosing system sets.
 /// Start from cpl_default_input_def(), then change what you need.
 typedef struct cpl_input_def {
+  size_t size;  ///< set by cpl_default_input_def()
   const char* name;
   const char* expression;                 ///< of time, parameters and other inputs. Nullable.
   const char* file;                       ///< a CSV file. Nullable.
@@ -131,7 +134,7 @@ typedef struct cpl_input_def {
   const char* unit;  ///< of its values. Nullable: that of the column or of the connected variable
 } cpl_input_def;
 
-CPL_API cpl_input_def cpl_default_input_def(void);
+CPL_DEFAULTS(input_def)  ///< cpl_default_input_def()
 
 /// Borrowed: table and user, for the life of the definition and of systems built from it.
 CPL_API cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input_def* input);
@@ -140,6 +143,7 @@ CPL_API cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input
 /// evaluated at this point (a shorter step may help); or a negative number, which ends the run.
 /// Start from cpl_default_coupling_def(), then change what you need.
 typedef struct cpl_coupling_def {
+  size_t size;  ///< set by cpl_default_coupling_def()
   /// Names of the values it reads, "model.variable", inputs and parameters, in the order of y.
   const char* const* reads;
   size_t n_reads;
@@ -153,17 +157,18 @@ typedef struct cpl_coupling_def {
   void* user;     ///< passed to both
 } cpl_coupling_def;
 
-CPL_API cpl_coupling_def cpl_default_coupling_def(void);
+CPL_DEFAULTS(coupling_def)  ///< cpl_default_coupling_def()
 
 /// A connection. Start from cpl_default_connection_def(), then change what you need.
 typedef struct cpl_connection_def {
+  size_t size;         ///< set by cpl_default_connection_def()
   const char* target;  ///< an input, "model.input"
   const char* source;  ///< a name, or an expression over outputs, inputs and parameters
   bool convert;        ///< `convert: true`: types may differ; numbers are rounded
   bool keep_units;     ///< `convert-units: false`: no unit conversion
 } cpl_connection_def;
 
-CPL_API cpl_connection_def cpl_default_connection_def(void);
+CPL_DEFAULTS(connection_def)  ///< cpl_default_connection_def()
 CPL_API cpl_status cpl_system_def_add_connection(cpl_system_def* def,
                                                  const cpl_connection_def* connection);
 /// The same with the defaults: no lossy conversion of types.
@@ -186,6 +191,7 @@ CPL_API cpl_status cpl_system_def_add_output(cpl_system_def* def, const char* na
 /// An event of the system: when a condition becomes true, or at given times.
 /// Start from cpl_default_event_def(), then change what you need.
 typedef struct cpl_event_def {
+  size_t size;  ///< set by cpl_default_event_def()
   const char* name;
   const char* when;       ///< a condition. Nullable: `at`.
   const char* const* at;  ///< times: numbers or constant expressions. Nullable: `when`.
@@ -194,7 +200,7 @@ typedef struct cpl_event_def {
   size_t n_sets;
 } cpl_event_def;
 
-CPL_API cpl_event_def cpl_default_event_def(void);
+CPL_DEFAULTS(event_def)  ///< cpl_default_event_def()
 CPL_API cpl_status cpl_system_def_add_event(cpl_system_def* def, const cpl_event_def* event);
 
 /// Record a variable: a name, or a pattern with * and ?. Without any: every output and state.
@@ -202,6 +208,7 @@ CPL_API cpl_status cpl_system_def_add_record(cpl_system_def* def, const char* na
 
 /// How to simulate; NAN and NULL: not given. Start from cpl_default_experiment_def().
 typedef struct cpl_experiment_def {
+  size_t size;  ///< set by cpl_default_experiment_def()
   double start, stop;
   double interval;         ///< between output points
   double step;             ///< fixed-step solvers: the step; others: the maximum step
@@ -212,18 +219,24 @@ typedef struct cpl_experiment_def {
   const char* loops;       ///< algebraic loops: "nested", "as-rows". Nullable
 } cpl_experiment_def;
 
-CPL_API cpl_experiment_def cpl_default_experiment_def(void);
+CPL_DEFAULTS(experiment_def)  ///< cpl_default_experiment_def()
 
 /// Set the members that are given; the others are unchanged.
 CPL_API cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
                                                  const cpl_experiment_def* experiment);
-CPL_API cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def);
+CPL_API void cpl_system_def_get_experiment(const cpl_system_def* def, cpl_experiment_def* out);
+static inline cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def) {
+  cpl_experiment_def out = cpl_default_experiment_def();
+  cpl_system_def_get_experiment(def, &out);
+  return out;
+}
 /// ManagerPort of a composite model; 0: not given.
 CPL_API int32_t cpl_system_def_manager_port(const cpl_system_def* def);
 
 /// How steppers in the system are coupled (terms as in couplet/master.h); NAN, -1 and NULL: not
 /// given. Start from cpl_default_cosimulation_def(), then change what you need.
 typedef struct cpl_cosimulation_def {
+  size_t size;            ///< set by cpl_default_cosimulation_def()
   const char* algorithm;  ///< "determinate", "jacobi", "gauss-seidel", "iterative"
   const char* on_loop;    ///< "auto", "iterate", "delay", "error"
   const char* estimate;   ///< "predictor", "richardson", "energy"
@@ -238,7 +251,7 @@ typedef struct cpl_cosimulation_def {
   bool output_derivatives;  ///< inputs follow derivatives of outputs, where models give them
 } cpl_cosimulation_def;
 
-CPL_API cpl_cosimulation_def cpl_default_cosimulation_def(void);
+CPL_DEFAULTS(cosimulation_def)  ///< cpl_default_cosimulation_def()
 
 /// Replaces earlier settings. All texts are copied.
 CPL_API cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def,
@@ -266,6 +279,7 @@ CPL_API cpl_status cpl_system_def_set_start_mode(cpl_system_def* def, const char
 
 /// A transition. Start from cpl_default_transition_def(), then change what you need.
 typedef struct cpl_transition_def {
+  size_t size;            ///< set by cpl_default_transition_def()
   const char* to;         ///< the mode that follows
   const char* when;       ///< a condition. Nullable: `at`, or on_terminate alone.
   const char* const* at;  ///< times: numbers or constant expressions. Nullable.
@@ -276,7 +290,7 @@ typedef struct cpl_transition_def {
   size_t n_sets;
 } cpl_transition_def;
 
-CPL_API cpl_transition_def cpl_default_transition_def(void);
+CPL_DEFAULTS(transition_def)  ///< cpl_default_transition_def()
 CPL_API cpl_status cpl_system_def_add_transition(cpl_system_def* def, const char* mode,
                                                  const cpl_transition_def* leave);
 

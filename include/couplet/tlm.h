@@ -106,6 +106,7 @@ typedef struct cpl_tlm_line {
 
 /// How to couple. Start from cpl_default_tlm_def(), then change what you need.
 typedef struct cpl_tlm_def {
+  size_t size;  ///< set by cpl_default_tlm_def()
   const char* name;
   const cpl_tlm_part* parts;
   int32_t n_parts;
@@ -121,7 +122,7 @@ typedef struct cpl_tlm_def {
   uint64_t files;  ///< hash of the system's files, which must be equal at manager and peers
 } cpl_tlm_def;
 
-CPL_API cpl_tlm_def cpl_default_tlm_def(void);
+CPL_DEFAULTS(tlm_def)  ///< cpl_default_tlm_def()
 
 /// Rollback needs components that all roll back: models whose solver has restart_each_step, and
 /// steppers with that capability, none of them in another process.

@@ -28,6 +28,7 @@ extern "C" {
 
 /// How to serve. Start from cpl_default_tlm_serve_def(), then change what you need.
 typedef struct cpl_tlm_serve_def {
+  size_t size;          ///< set by cpl_default_tlm_serve_def()
   const char* address;  ///< endpoint, "HOST:PORT" or "HOST"; Nullable: this machine only, any port
   const char* watch_address;  ///< endpoint for observers. Nullable: any port at the same host
   const char* folder;         ///< where join files go: PART.join and observer.join
@@ -48,7 +49,7 @@ typedef struct cpl_tlm_serve_def {
   void* user;  ///< passed to both
 } cpl_tlm_serve_def;
 
-CPL_API cpl_tlm_serve_def cpl_default_tlm_serve_def(void);
+CPL_DEFAULTS(tlm_serve_def)  ///< cpl_default_tlm_serve_def()
 
 /// The path of the join file of a component; false: `out` is too small.
 CPL_API bool cpl_tlm_join_file(const char* folder, const char* part, char* out, size_t size);
@@ -57,13 +58,14 @@ CPL_API bool cpl_tlm_join_file(const char* folder, const char* part, char* out, 
 
 /// How to join. Start from cpl_default_tlm_join_def(), then change what you need.
 typedef struct cpl_tlm_join_def {
+  size_t size;           ///< set by cpl_default_tlm_join_def()
   const char* key_file;  ///< PART.join
   const char* listen;    ///< endpoint for neighbours, "HOST:PORT" or "HOST". Nullable: the address
                          ///< from which the manager is reached, any port
   double start_limit;    ///< [s] until the manager has answered
 } cpl_tlm_join_def;
 
-CPL_API cpl_tlm_join_def cpl_default_tlm_join_def(void);
+CPL_DEFAULTS(tlm_join_def)  ///< cpl_default_tlm_join_def()
 
 typedef struct cpl_tlm_join cpl_tlm_join;
 

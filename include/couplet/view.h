@@ -23,6 +23,7 @@ typedef struct cpl_view_result {
 
 /// How to show results. Start from cpl_default_view_def(), then change what you need.
 typedef struct cpl_view_def {
+  size_t size;              ///< set by cpl_default_view_def()
   const char* path;         ///< .html (a self-contained page) or .svg
   const char* title;        ///< Nullable
   const char* const* only;  ///< columns to show first: names, or patterns with * and ?. Nullable.
@@ -37,7 +38,7 @@ typedef struct cpl_view_def {
                        ///< "head": [...], "text"}. Nullable.
 } cpl_view_def;
 
-CPL_API cpl_view_def cpl_default_view_def(void);
+CPL_DEFAULTS(view_def)  ///< cpl_default_view_def()
 
 /// Write a page (.html) with every column of a table and interactive plots, or a picture (.svg) of
 /// columns over time: one panel per unit, at most 64 columns; before them `up` over `across`, with
@@ -52,6 +53,7 @@ CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
 
 /// How to serve a live page. Start from cpl_default_live_def(), then change what you need.
 typedef struct cpl_live_def {
+  size_t size;          ///< set by cpl_default_live_def()
   const char* title;    ///< Nullable
   const char* address;  ///< IPv4 address to listen on; "127.0.0.1" is this machine only
   int port;             ///< 0: any free port
@@ -64,7 +66,7 @@ typedef struct cpl_live_def {
   void* user;
 } cpl_live_def;
 
-CPL_API cpl_live_def cpl_default_live_def(void);
+CPL_DEFAULTS(live_def)  ///< cpl_default_live_def()
 
 typedef struct cpl_live cpl_live;
 

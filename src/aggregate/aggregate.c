@@ -657,12 +657,15 @@ static cpl_status prepare(maker* k) {
   return st < 0 ? st : cpli_variants_begin(a);
 }
 
-cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_model** out) {
+cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* given, cpl_model** out) {
   *out = NULL;
+  cpl_aggregate_def def = cpl_default_aggregate_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_aggregate_def", given, &def, sizeof def);
+  if (st < 0) return st;
   cpli_aggregate* a = cpli_alloc(ctx, 1, sizeof *a);
-  cpli_shared_desc* d = cpli_shared_desc_create(ctx, def->name, "aggregate", sizeof *d);
+  cpli_shared_desc* d = cpli_shared_desc_create(ctx, def.name, "aggregate", sizeof *d);
   if (a == NULL || d == NULL) {
-    destroy_parts(def);
+    destroy_parts(&def);
     cpli_free(ctx, a);
     cpli_shared_desc_release(d);
     return cpli_nomem(ctx);
@@ -671,14 +674,14 @@ cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* def, cpl_mod
   a->shared_desc = d;
   a->desc = &d->desc;
   a->base.base = (cpl_component){.ops = &component_ops[0], .desc = a->desc, .ctx = ctx};
-  a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def->name);
+  a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def.name);
   if (a->name == NULL) {
-    destroy_parts(def);
+    destroy_parts(&def);
     destroy(&a->base.base);
     return cpli_nomem(ctx);
   }
-  maker k = {.a = a, .def = def};
-  cpl_status st = prepare(&k);
+  maker k = {.a = a, .def = &def};
+  st = prepare(&k);
   cpli_free(ctx, k.position);
   if (st < 0) destroy(&a->base.base);
   else *out = &a->base;

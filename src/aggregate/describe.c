@@ -148,3 +148,8 @@ cpl_status cpli_aggregate_describe(cpli_aggregate* a) {
   if (st >= 0) cpli_check_description(d);
   return st;
 }
+
+void cpl_init_aggregate_def(cpl_aggregate_def* def, size_t size) {
+  const cpl_aggregate_def all = {.name = "aggregate"};
+  cpli_init_def(def, size, &all, sizeof all);
+}

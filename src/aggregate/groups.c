@@ -408,7 +408,7 @@ static cpl_status take_apart(splitter* s, cpl_subsystems* out) {
   note_parts(s, first, refs);
   cpl_status st = CPL_OK;
   for (int32_t g = s->groups.n - 1; g >= 0 && st >= 0; g--) {
-    cpl_aggregate_def def = {0};
+    cpl_aggregate_def def = cpl_default_aggregate_def();
     st = define(s, g, &def) ? make_piece(s, g, &def, parts, &out->models[g]) : cpli_nomem(ctx);
     cpli_free(ctx, (void*)def.couplings);
   }

@@ -8,7 +8,10 @@
 #include "aggregate/aggregate.h"
 #include "aggregate/linearize.h"
 
-cpl_linearize_def cpl_default_linearize_def(void) { return (cpl_linearize_def){0}; }
+void cpl_init_linearize_def(cpl_linearize_def* def, size_t size) {
+  const cpl_linearize_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 typedef struct linear {
   cpl_linear shown;
@@ -209,14 +212,17 @@ static cpl_status linearise(linear* l) {
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;  // no shorter step can be tried here
 }
 
-cpl_status cpl_linearize(cpl_model* m, const cpl_linearize_def* def, cpl_linear** out) {
+cpl_status cpl_linearize(cpl_model* m, const cpl_linearize_def* given, cpl_linear** out) {
   *out = NULL;
+  cpl_linearize_def def = cpl_default_linearize_def();
+  cpl_status st = cpli_read_def(m->base.ctx, "cpl_linearize_def", given, &def, sizeof def);
+  if (st < 0) return st;
   linear* l = cpli_alloc(m->base.ctx, 1, sizeof *l);
   if (l == NULL) return cpli_nomem(m->base.ctx);
   cpli_arena_init(&l->arena, m->base.ctx);
   l->m = m;
-  l->def = def;
-  cpl_status st = linearise(l);
+  l->def = &def;
+  st = linearise(l);
   if (st < 0) cpl_linear_destroy(&l->shown);
   else *out = &l->shown;
   return st;

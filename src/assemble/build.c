@@ -413,7 +413,8 @@ static cpl_status make_inner(built* b, const char* name, const lists* l, cpli_me
     parts[n++] = draft->models[i];
     draft->models[i] = NULL;  // owned by the aggregate from here on
   }
-  cpl_aggregate_def def = {.name = name,
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = name,
                            .parts = parts,
                            .n_parts = n,
                            .signals = l->signals,

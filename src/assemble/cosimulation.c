@@ -277,7 +277,9 @@ cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
     return cpl_integrate(m, &solver, out);
   }
   const cpli_member* member = &b->def->models[model];
-  cpl_stepper_def inner = {.name = member->name.text, .solver = def->solver};
+  cpl_stepper_def inner = cpl_default_stepper_def();
+  inner.name = member->name.text;
+  inner.solver = def->solver;
   inner.solver = solver;
   cpl_status st = cpli_take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
   if (st >= 0) st = cpl_system_stepper(b->sources[model], &inner, out);
@@ -506,8 +508,9 @@ done:
 
 //------------------------------------ steppers ------------------------------------
 
-cpl_stepper_def cpl_default_stepper_def(void) {
-  return (cpl_stepper_def){.solver = cpl_default_solver_def()};
+void cpl_init_stepper_def(cpl_stepper_def* def, size_t size) {
+  const cpl_stepper_def all = {.solver = cpl_default_solver_def()};
+  cpli_init_def(def, size, &all, sizeof all);
 }
 
 // The name begins with that of the system, which determines its position among the parts.
@@ -520,23 +523,31 @@ cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out) 
   return st;
 }
 
-cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def, cpl_stepper** out) {
+cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* given, cpl_stepper** out) {
   *out = NULL;
+  cpl_stepper_def def = cpl_default_stepper_def();
+  cpl_status st = cpli_read_def(system->ctx, "cpl_stepper_def", given, &def, sizeof def);
+  cpl_tlm_serve_def serve = cpl_default_tlm_serve_def();
+  if (st >= 0 && def.serve != NULL) {
+    st = cpli_read_def(system->ctx, "cpl_tlm_serve_def", def.serve, &serve, sizeof serve);
+    def.serve = &serve;
+  }
+  if (st < 0) return st;
   cpli_built* b = (cpli_built*)system;
   if (cpl_system_definition(system) == NULL)
     return cpli_fail_file(system->ctx, CPL_ERR_INPUT, system->path, "this is not a system");
-  if (b->modes != NULL) return cpli_modes_stepper(b, def, out);
-  const char* name = def->name != NULL ? def->name : b->name;
+  if (b->modes != NULL) return cpli_modes_stepper(b, &def, out);
+  const char* name = def.name != NULL ? def.name : b->name;
   if (system->ops->make_model != NULL) {
     cpl_model* model = NULL;
-    cpl_status st = system->ops->make_model(system, name, &model);
-    return st < 0 ? st : cpl_integrate(model, &def->solver, out);
+    st = system->ops->make_model(system, name, &model);
+    return st < 0 ? st : cpl_integrate(model, &def.solver, out);
   }
   cpli_members* draft = b->draft;
   b->draft = NULL;
-  cpl_status st = draft == NULL ? cpli_group_make(b, name, &draft) : CPL_OK;
-  if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, def, out);
-  else if (st >= 0) st = cpli_members_couple(b, draft, def, out);
+  st = draft == NULL ? cpli_group_make(b, name, &draft) : CPL_OK;
+  if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, &def, out);
+  else if (st >= 0) st = cpli_members_couple(b, draft, &def, out);
   cpli_members_free(b, draft);
   return st;
 }

@@ -32,6 +32,18 @@ void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user);
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 
+/// Fills a definition with as many of the defaults as it has room for, and with its size.
+void cpli_init_def(void* def, size_t size, const void* all, size_t all_size);
+
+/// Reads a definition: `given`, perhaps made by a program that was compiled with an earlier header,
+/// is copied over the defaults in `def`, which has `size` bytes. A zeroed definition, and one with
+/// members that this library does not know, is refused.
+cpl_status cpli_read_def(cpl_context* ctx, const char* type, const void* given, void* def,
+                         size_t size);
+
+/// The same without a message; false: it is refused.
+bool cpli_copy_def(const void* given, void* def, size_t size);
+
 #ifdef __clang_analyzer__  // return values, visible to make tidy
 #define cpl_fail(ctx, st, ...)        (cpl_fail(ctx, st, __VA_ARGS__), (st))
 #define cpl_fail_in(ctx, st, ...)     (cpl_fail_in(ctx, st, __VA_ARGS__), (st))

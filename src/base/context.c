@@ -77,12 +77,14 @@ static void* libc_realloc(void* user, void* ptr, size_t size) {
   return realloc(ptr, size);
 }
 
-cpl_context_def cpl_default_context_def(void) {
-  return (cpl_context_def){.log_level = CPL_LOG_WARNING};
+void cpl_init_context_def(cpl_context_def* def, size_t size) {
+  const cpl_context_def all = {.log_level = CPL_LOG_WARNING};
+  cpli_init_def(def, size, &all, sizeof all);
 }
 
 cpl_context* cpl_context_create(const cpl_context_def* def) {
-  cpl_context_def d = def != NULL ? *def : cpl_default_context_def();
+  cpl_context_def d = cpl_default_context_def();
+  if (def != NULL && !cpli_copy_def(def, &d, sizeof d)) return NULL;
   if (d.realloc == NULL) d.realloc = libc_realloc;
   cpl_context* ctx = d.realloc(d.user, NULL, sizeof *ctx);
   if (ctx == NULL) return NULL;
@@ -102,6 +104,36 @@ void cpl_context_destroy(cpl_context* ctx) {
   cpl_context_def d = ctx->def;
   cpli_error_clear(&ctx->error, ctx);
   d.realloc(d.user, ctx, 0);
+}
+
+//------------------------------------ definitions ------------------------------------
+
+int cpl_abi_version(void) { return CPL_ABI_VERSION; }
+
+void cpli_init_def(void* def, size_t size, const void* all, size_t all_size) {
+  if (size > all_size) memset((char*)def + all_size, 0, size - all_size);
+  memcpy(def, all, size < all_size ? size : all_size);
+  *(size_t*)def = size;
+}
+
+bool cpli_copy_def(const void* given, void* def, size_t size) {
+  const size_t known = *(const size_t*)given;
+  if (known < sizeof known || known > size) return false;
+  memcpy(def, given, known);
+  *(size_t*)def = size;
+  return true;
+}
+
+cpl_status cpli_read_def(cpl_context* ctx, const char* type, const void* given, void* def,
+                         size_t size) {
+  if (cpli_copy_def(given, def, size)) return CPL_OK;
+  if (*(const size_t*)given > size)
+    return cpl_fail(ctx, CPL_ERR_INPUT,
+                    "%s: this program was compiled for a later version of couplet than %s, whose "
+                    "library it runs with",
+                    type, cpl_version());
+  return cpl_fail(ctx, CPL_ERR_INPUT, "%s: it is not initialised: begin with cpl_default_%s()",
+                  type, type + strlen("cpl_"));
 }
 
 //------------------------------------ the last failure ------------------------------------

@@ -41,7 +41,10 @@ typedef struct job {
   size_t binary_size;
 } job;
 
-cpl_build_def cpl_default_build_def(void) { return (cpl_build_def){.fmi_version = 2}; }
+void cpl_init_build_def(cpl_build_def* def, size_t size) {
+  const cpl_build_def all = {.fmi_version = 2};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 // Differences between the versions of FMI in an archive.
 #if defined(__aarch64__)
@@ -303,9 +306,11 @@ static cpl_status write_archive(job* j, const char* path) {
   return st;
 }
 
-cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* output, size_t size) {
+cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* given, char* output, size_t size) {
+  cpl_build_def def = cpl_default_build_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_build_def", given, &def, sizeof def);
   job j = {.ctx = ctx,
-           .def = def,
+           .def = &def,
            .sources = {.ctx = ctx},
            .licenses = {.ctx = ctx},
            .config = {.ctx = ctx},
@@ -316,7 +321,7 @@ cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* outpu
   char path[PATH_MAX];
 
   // the files of the archive
-  cpl_status st = check_version(&j);
+  if (st >= 0) st = check_version(&j);
   if (st >= 0) st = open_model(&j);
   if (st >= 0) st = cpli_temp_folder_make(ctx, &j.folder);
   if (st >= 0) st = collect_sources(&j);
@@ -333,8 +338,8 @@ cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* outpu
   if (st >= 0) st = compile(&j);
 
   // the archive
-  snprintf(path, sizeof path, "%s%s", def->output != NULL ? def->output : j.identifier,
-           def->output != NULL ? "" : ".fmu");
+  snprintf(path, sizeof path, "%s%s", def.output != NULL ? def.output : j.identifier,
+           def.output != NULL ? "" : ".fmu");
   if (st >= 0) st = write_archive(&j, path);
   if (st >= 0 && output != NULL) snprintf(output, size, "%s", path);
 

@@ -390,14 +390,20 @@ static void log_findings(const cpl_fmu* fmu) {
   for (size_t i = 1; i < f->count; i++) log_finding(fmu, CPL_LOG_DEBUG, i, "");
 }
 
-cpl_fmu_def cpl_default_fmu_def(void) { return (cpl_fmu_def){0}; }
+void cpl_init_fmu_def(cpl_fmu_def* def, size_t size) {
+  const cpl_fmu_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
-cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** out) {
+cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* given, cpl_source** out) {
   *out = NULL;
   struct stat info;
-  if (def->path == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "no FMU is named");
-  if (stat(def->path, &info) != 0)
-    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path, "%s", strerror(errno));
+  cpl_fmu_def def = cpl_default_fmu_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_fmu_def", given, &def, sizeof def);
+  if (st < 0) return st;
+  if (def.path == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "no FMU is named");
+  if (stat(def.path, &info) != 0)
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def.path, "%s", strerror(errno));
   cpl_fmu* fmu = cpli_alloc(ctx, 1, sizeof *fmu);
   if (fmu == NULL) return cpli_nomem(ctx);
   cpli_arena_init(&fmu->arena, ctx);
@@ -405,20 +411,20 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** o
   fmu->is_folder = S_ISDIR(info.st_mode);
   fmu->base.ctx = ctx;
   fmu->base.desc = &fmu->desc;
-  fmu->base.path = cpli_arena_strdup(&fmu->arena, def->path);
-  fmu->given = def->starts;
-  fmu->n_given = def->n_starts;
+  fmu->base.path = cpli_arena_strdup(&fmu->arena, def.path);
+  fmu->given = def.starts;
+  fmu->n_given = def.n_starts;
 
-  cpl_status st = fmu->base.path == NULL ? cpli_nomem(ctx) : read_description(fmu);
+  st = fmu->base.path == NULL ? cpli_nomem(ctx) : read_description(fmu);
   fmu->log_prefix =
-      cpli_arena_strdup(&fmu->arena, def->calls_prefix != NULL ? def->calls_prefix : "");
+      cpli_arena_strdup(&fmu->arena, def.calls_prefix != NULL ? def.calls_prefix : "");
   if (fmu->log_prefix == NULL) st = cpli_nomem(ctx);
-  fmu->call_log = def->calls;
-  fmu->shares_log = def->calls != NULL;
-  if (st >= 0 && def->call_log != NULL && !fmu->shares_log) {
-    fmu->call_log = fopen(def->call_log, "we");
+  fmu->call_log = def.calls;
+  fmu->shares_log = def.calls != NULL;
+  if (st >= 0 && def.call_log != NULL && !fmu->shares_log) {
+    fmu->call_log = fopen(def.call_log, "we");
     if (fmu->call_log == NULL)
-      st = cpli_fail_file(ctx, CPL_ERR_INPUT, def->call_log, "cannot be written: %s",
+      st = cpli_fail_file(ctx, CPL_ERR_INPUT, def.call_log, "cannot be written: %s",
                           strerror(errno));
   }
   if (st >= 0 && (fmu->base.ops = ops_of(fmu)) == NULL) st = cpli_nomem(ctx);
@@ -470,10 +476,11 @@ cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
   if (st >= 0) st = cpli_zip_extract(zip, prefixes, n, folder);
   cpli_zip_close(zip);
   if (st < 0 && folder != NULL) {
-    char why[1024];  // removing may fail too, and the first reason is reported
-    snprintf(why, sizeof why, "%s", cpl_context_error(ctx));
+    cpli_error ignored = {0};  // removing may fail too, and the first reason is reported
+    cpli_error* before = cpli_divert_errors(ctx, &ignored);
     cpli_temp_folder_remove(ctx, folder);
-    cpl_fail(ctx, st, "%s", why);
+    cpli_end_diversion(before);
+    cpli_error_clear(&ignored, ctx);
     cpli_free(ctx, folder);
     return st;
   }

@@ -10,7 +10,10 @@
 
 #include "master/master.h"
 
-cpl_master_def cpl_default_master_def(void) { return (cpl_master_def){.order = -1}; }
+void cpl_init_master_def(cpl_master_def* def, size_t size) {
+  const cpl_master_def all = {.order = -1};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 typedef struct named {
   const char* name;
@@ -429,8 +432,11 @@ static cpl_status fill(cpli_master* m, const cpl_master_def* def, int32_t* slot)
   return st;
 }
 
-cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* def, cpl_stepper** out) {
-  return cpli_master_create(ctx, def, NULL, out);
+cpl_status cpl_master(cpl_context* ctx, const cpl_master_def* given, cpl_stepper** out) {
+  *out = NULL;
+  cpl_master_def def = cpl_default_master_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_master_def", given, &def, sizeof def);
+  return st < 0 ? st : cpli_master_create(ctx, &def, NULL, out);
 }
 
 cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_shared_desc* merged,

@@ -61,13 +61,13 @@ size_t cpl_master_facts(const cpl_stepper* s, cpl_master_fact kind, const char**
   return m->n_facts[kind];
 }
 
-cpl_master_def cpl_master_settings(const cpl_stepper* s) {
+void cpl_master_get_settings(const cpl_stepper* s, cpl_master_def* out) {
   const cpli_master* m = cpli_as_master(s);
-  if (m == NULL) return (cpl_master_def){0};
+  if (m == NULL) return;
   cpl_master_def def = m->def;
   def.name = s->base.name;
   def.parts = NULL, def.links = NULL, def.bonds = NULL;
-  return def;
+  cpli_init_def(out, out->size, &def, sizeof def);
 }
 
 int32_t cpl_master_link_count(const cpl_stepper* s) {

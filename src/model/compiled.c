@@ -158,7 +158,9 @@ static void hash_text(cpli_hash* key, const char* text, size_t size) {
 // The text after preprocessing, the flags and the compiler are the key.
 static cpl_status make_key(job* j) {
   static const char* const flags[] = {MODEL_FLAGS};
-  const char* args[] = {MODEL_FLAGS, "-E", "-I", j->include, "-o", j->text, j->argument, NULL};
+  const char* args[] = {
+      MODEL_FLAGS, "-DCPL_RECORD_MODEL_VERSION", "-E", "-I", j->include, "-o", j->text, j->argument,
+      NULL};
   char *text = NULL, *compiler = NULL;
   size_t size = 0;
   cpl_status st = cpli_run_compiler(j->ctx, j->path, args);

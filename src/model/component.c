@@ -62,8 +62,15 @@ void cpl_component_destroy(cpl_component* c) {
   if (c != NULL) c->ops->destroy(c);
 }
 
-cpl_status cpl_component_setup(cpl_component* c, const cpl_setup* setup) {
-  return c->ops->setup(c, setup);
+void cpl_init_setup(cpl_setup* def, size_t size) {
+  const cpl_setup all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+
+cpl_status cpl_component_setup(cpl_component* c, const cpl_setup* given) {
+  cpl_setup setup = cpl_default_setup();
+  cpl_status st = cpli_read_def(c->ctx, "cpl_setup", given, &setup, sizeof setup);
+  return st < 0 ? st : c->ops->setup(c, &setup);
 }
 
 cpl_status cpl_component_enter_init(cpl_component* c) { return c->ops->enter_init(c); }

@@ -71,6 +71,14 @@ static void open_library(void* user) {
   op->handle = cpli_load(op->library, RTLD_NOW | RTLD_LOCAL);
 }
 
+static cpl_status check_version(cpl_context* ctx, const char* path, int version) {
+  if (version == CPL_MODEL_VERSION) return CPL_OK;
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                        "it was compiled with a couplet/model.h of version %d, and this couplet "
+                        "runs models of version %d: compile it with the model.h of couplet %s",
+                        version, CPL_MODEL_VERSION, cpl_version());
+}
+
 static cpl_status load(csource* src, const char* library, const cpl_model_def** def) {
   opening op = {.library = library};
   cpli_loaded_note(&src->before);
@@ -89,7 +97,8 @@ static cpl_status load(csource* src, const char* library, const cpl_model_def** 
     return cpli_fail_file(src->base.ctx, CPL_ERR_INPUT, src->path,
                           "defines no `const cpl_model_def couplet_model`");
   }
-  return CPL_OK;
+  const int* version = dlsym(src->library, "couplet_model_version");
+  return check_version(src->base.ctx, src->path, version != NULL ? *version : 0);
 }
 
 static cpl_status finish(csource* src, cpl_status st, cpl_source** out) {
@@ -125,10 +134,12 @@ cpl_status cpli_c_open_isolated(cpl_context* ctx, const char* path, double call_
       out);
 }
 
-cpl_status cpl_c_define(cpl_context* ctx, const cpl_model_def* def, cpl_source** out) {
+cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int version,
+                                cpl_source** out) {
   csource* src = NULL;
   *out = NULL;
-  cpl_status st = source_create(ctx, def->name != NULL ? def->name : "", &src);
+  cpl_status st = check_version(ctx, "cpl_c_define", version);
+  if (st >= 0) st = source_create(ctx, def->name != NULL ? def->name : "", &src);
   if (st >= 0) st = describe(src, def, (cpli_cmodel_host){0});
   return finish(src, st, out);
 }

@@ -657,18 +657,26 @@ static void destroy_source(cpl_source* src) {
   cpli_free(ctx, iso);
 }
 
-cpl_isolate_def cpl_default_isolate_def(void) { return (cpl_isolate_def){0}; }
+void cpl_init_isolate_def(cpl_isolate_def* def, size_t size) {
+  const cpl_isolate_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
-cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* def, cpl_source** out) {
+cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* given, cpl_source** out) {
   cpl_context* ctx = inner->ctx;
   *out = NULL;
-  if (def != NULL && !(def->call_timeout >= 0))
+  cpl_isolate_def def = cpl_default_isolate_def();
+  if (given != NULL) {
+    cpl_status st = cpli_read_def(ctx, "cpl_isolate_def", given, &def, sizeof def);
+    if (st < 0) return st;
+  }
+  if (!(def.call_timeout >= 0))
     return cpli_fail_file(ctx, CPL_ERR_INPUT, inner->path,
-                          "the time limit of calls must not be %g s", def->call_timeout);
+                          "the time limit of calls must not be %g s", def.call_timeout);
   isolated* iso = cpli_alloc(ctx, 1, sizeof *iso);
   if (iso == NULL) return cpli_nomem(ctx);
   iso->inner = inner;
-  iso->def = def != NULL ? *def : cpl_default_isolate_def();
+  iso->def = def;
   iso->ops = (cpl_source_ops){.kind = inner->ops->kind, .destroy = destroy_source};
   if (inner->ops->make_model != NULL) iso->ops.make_model = make_model;
   if (inner->ops->make_stepper != NULL) iso->ops.make_stepper = make_stepper;

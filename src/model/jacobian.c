@@ -71,7 +71,10 @@ struct cpl_jacobian {
   bool distrusted;
 };
 
-cpl_jacobian_def cpl_default_jacobian_def(void) { return (cpl_jacobian_def){0}; }
+void cpl_init_jacobian_def(cpl_jacobian_def* def, size_t size) {
+  const cpl_jacobian_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 static bool wanted(const cpl_jacobian* j, const request* q, int32_t colour) {
   return q->check || j->colour_level[colour] <= q->level;
@@ -495,26 +498,29 @@ static void sort_by_colour(cpl_jacobian* j) {
   }
 }
 
-cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* def, cpl_jacobian** out) {
+cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* given, cpl_jacobian** out) {
   static const cpl_structure nothing = {0};
   cpl_context* ctx = m->base.ctx;
   *out = NULL;
+  cpl_jacobian_def def = cpl_default_jacobian_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_jacobian_def", given, &def, sizeof def);
+  if (st < 0) return st;
   cpl_jacobian* j = cpli_alloc(ctx, 1, sizeof *j);
   if (j == NULL) return cpli_nomem(ctx);
   *j = (cpl_jacobian){.m = m,
                       .ctx = ctx,
-                      .n_rows = def->n_rows,
-                      .n_columns = def->n_columns,
+                      .n_rows = def.n_rows,
+                      .n_columns = def.n_columns,
                       .n_states = m->base.desc->n_states,
-                      .central = def->central,
+                      .central = def.central,
                       .next_check = 1,
-                      .directional = m->base.ops->directional != NULL && !def->differences};
-  cpl_status st = allocate(j) ? CPL_OK : cpli_nomem(ctx);
-  if (st >= 0) st = fill(j, def);
+                      .directional = m->base.ops->directional != NULL && !def.differences};
+  st = allocate(j) ? CPL_OK : cpli_nomem(ctx);
+  if (st >= 0) st = fill(j, &def);
   cpl_description d = *m->base.desc;  // with the valid structure
-  if (def->algebraics) d.structure = d.residual_structure != NULL ? *d.residual_structure : nothing;
+  if (def.algebraics) d.structure = d.residual_structure != NULL ? *d.residual_structure : nothing;
   if (st >= 0)
-    st = cpli_pattern_of_model(ctx, &d, def->rows, def->n_rows, def->columns, def->n_columns,
+    st = cpli_pattern_of_model(ctx, &d, def.rows, def.n_rows, def.columns, def.n_columns,
                                &j->pattern);
   if (st >= 0) sort_by_colour(j);
   if (st >= 0 && !j->central) st = cpli_jumps_make(ctx, j->pattern, &j->jumps);

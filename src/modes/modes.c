@@ -512,14 +512,21 @@ cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def,
   return CPL_OK;
 }
 
-cpl_modes_def cpl_default_modes_def(void) {
-  return (cpl_modes_def){.name = "modes", .tolerance = 1e-6};
+void cpl_init_modes_def(cpl_modes_def* def, size_t size) {
+  const cpl_modes_def all = {.name = "modes", .tolerance = 1e-6};
+  cpli_init_def(def, size, &all, sizeof all);
 }
 
-cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* def, cpl_stepper** out) {
-  return cpli_modes_create(ctx, def, NULL, out);
+cpl_status cpl_modes(cpl_context* ctx, const cpl_modes_def* given, cpl_stepper** out) {
+  *out = NULL;
+  cpl_modes_def def = cpl_default_modes_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_modes_def", given, &def, sizeof def);
+  return st < 0 ? st : cpli_modes_create(ctx, &def, NULL, out);
 }
 
-cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* def, cpl_model** out) {
-  return cpli_modes_create_model(ctx, def, NULL, out);
+cpl_status cpl_modes_model(cpl_context* ctx, const cpl_modes_def* given, cpl_model** out) {
+  *out = NULL;
+  cpl_modes_def def = cpl_default_modes_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_modes_def", given, &def, sizeof def);
+  return st < 0 ? st : cpli_modes_create_model(ctx, &def, NULL, out);
 }

@@ -11,8 +11,10 @@
 #include "base/base.h"
 #include "model/units.h"
 
-cpl_match_def cpl_default_match_def(void) {
-  return (cpl_match_def){.value = 0.02, .time = 0.002, .share = 0.99, .stop = INFINITY};
+void cpl_init_match_def(cpl_match_def* def, size_t size) {
+  const cpl_match_def all = {
+      .size = sizeof(cpl_match_def), .value = 0.02, .time = 0.002, .share = 0.99, .stop = INFINITY};
+  cpli_init_def(def, size, &all, sizeof all);
 }
 
 // For a constant reference its value replaces the range, but not below this.
@@ -171,7 +173,10 @@ static bool relate(const char* reference, const char* results, series* s) {
 }
 
 cpl_match_result cpl_match(const cpl_table* reference, const cpl_table* results,
-                           const cpl_match_def* def) {
+                           const cpl_match_def* given) {
+  cpl_match_def def = cpl_default_match_def();
+  if (!cpli_copy_def(given, &def, sizeof def))
+    return (cpl_match_result){.refused = true, .worst = -1};
   cpl_match_result r = {.matches = true, .worst = -1};
   for (size_t i = 0; i < reference->n_columns && reference->n_rows > 0; i++) {
     ptrdiff_t column = cpl_table_find(results, reference->names[i]);
@@ -180,9 +185,9 @@ cpl_match_result cpl_match(const cpl_table* reference, const cpl_table* results,
     if (!missing) {
       series a = series_of(reference, i), b = series_of(results, (size_t)column);
       units = !relate(unit_of(reference, i), unit_of(results, (size_t)column), &a);
-      if (!units) off = part_off(&a, &b, def);
+      if (!units) off = part_off(&a, &b, &def);
     }
-    if (off <= 1 - def->share + 1e-12 || off <= r.off) continue;
+    if (off <= 1 - def.share + 1e-12 || off <= r.off) continue;
     r = (cpl_match_result){.worst = (ptrdiff_t)i, .off = off, .missing = missing, .units = units};
   }
   return r;

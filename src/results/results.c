@@ -50,7 +50,10 @@ static cpl_status io_failed(cpl_results* res) {
 
 //------------------------------------ opening ------------------------------------
 
-cpl_results_def cpl_default_results_def(void) { return (cpl_results_def){.path = "-"}; }
+void cpl_init_results_def(cpl_results_def* def, size_t size) {
+  const cpl_results_def all = {.path = "-"};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 static cpl_status find_format(cpl_context* ctx, const char* path, const cpli_writer_ops** out) {
   if (strcmp(path, "-") == 0) {
@@ -155,18 +158,20 @@ static cpl_status prepare(cpl_results* res, const cpl_results_def* def, const cp
   return res->pending ? CPL_OK : cpl_results_flush(res);
 }
 
-cpl_status cpl_results_open(cpl_context* ctx, const cpl_results_def* def, const cpl_column* columns,
-                            size_t n, cpl_results** out) {
+cpl_status cpl_results_open(cpl_context* ctx, const cpl_results_def* given,
+                            const cpl_column* columns, size_t n, cpl_results** out) {
   *out = NULL;
   const cpli_writer_ops* ops = NULL;
-  cpl_status st = find_format(ctx, def->path, &ops);
+  cpl_results_def def = cpl_default_results_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_results_def", given, &def, sizeof def);
+  if (st >= 0) st = find_format(ctx, def.path, &ops);
   if (st < 0) return st;
   cpl_results* res = cpli_alloc(ctx, 1, sizeof *res);
   if (res == NULL) return cpli_nomem(ctx);
   res->ctx = ctx;
   res->ops = ops;
   res->fd = -1;
-  st = prepare(res, def, columns, n);
+  st = prepare(res, &def, columns, n);
   if (st < 0) {
     release(res);
     return st;

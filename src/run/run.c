@@ -18,7 +18,10 @@ enum { MAX_EVENTS_AT_TIME = 1000 };  // events at one time
 
 typedef cpl_simulation run;
 
-cpl_run_def cpl_default_run_def(void) { return (cpl_run_def){.stop_time = 1}; }
+void cpl_init_run_def(cpl_run_def* def, size_t size) {
+  const cpl_run_def all = {.stop_time = 1};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 //------------------------------------ time ------------------------------------
 
@@ -311,17 +314,19 @@ static cpl_status finish_failure(run* r, cpl_status st) {
   return cpli_fail_where(r->s->base.ctx, st, r->s->base.name, NULL, r->t);
 }
 
-cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* def) {
+cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* given) {
+  cpl_run_def def = cpl_default_run_def();
+  cpl_status st = cpli_read_def(s->base.ctx, "cpl_run_def", given, &def, sizeof def);
   *r = (run){.s = s,
-             .def = *def,
-             .t = def->start_time,
-             .until = def->stop_time,
+             .def = def,
+             .t = def.start_time,
+             .until = def.stop_time,
              .dense = s->base.can.dense_output,
              .tolerance = cpli_master_tolerance(s),
              .since = cpli_now(),
              .skip = 1};
   r->shown = r->looked = r->since;
-  cpl_status st = check(r);
+  if (st >= 0) st = check(r);
   if (st >= 0) st = cpli_inputs_open(&r->inputs, s, &r->def);
   if (st >= 0) st = cpli_recorder_open(&r->recorder, s, &r->def);
   if (st >= 0) plan_grids(r);

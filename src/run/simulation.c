@@ -17,7 +17,7 @@ cpl_status cpl_simulation_create(cpl_stepper* s, const cpl_run_def* def, cpl_sim
   if (sim == NULL) return cpli_nomem(ctx);
   cpl_status st = cpli_run_open(sim, s, def);
   sim->memory.ctx = ctx;
-  if (def->on_point == NULL) sim->recorder.memory = &sim->memory;
+  if (sim->def.on_point == NULL) sim->recorder.memory = &sim->memory;
   if (st >= 0) *out = sim;
   else cpl_simulation_destroy(sim);
   return st;

@@ -483,8 +483,9 @@ static const cpl_stepper_ops stepper_ops = {.step = step,
                                             .set_states = set_states,
                                             .next_break = next_kink};
 
-cpl_solver_def cpl_default_solver_def(void) {
-  return (cpl_solver_def){.kind = CPL_SOLVER_CVODE, .rtol = 1e-6};
+void cpl_init_solver_def(cpl_solver_def* def, size_t size) {
+  const cpl_solver_def all = {.kind = CPL_SOLVER_CVODE, .rtol = 1e-6};
+  cpli_init_def(def, size, &all, sizeof all);
 }
 
 static cpl_status allocate(cpli_integrate* s, cpl_context* ctx) {
@@ -632,15 +633,17 @@ static cpl_status check_form(cpl_stepper** s, bool is_system) {
   return st;
 }
 
-cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* def, cpl_stepper** out) {
+cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* given, cpl_stepper** out) {
   cpl_subsystems subsystems = {0};
   *out = NULL;
-  cpl_status st = CPL_OK;
-  if (!def->one_solver && model->ops->split != NULL) st = model->ops->split(model, &subsystems);
+  cpl_solver_def def = cpl_default_solver_def();
+  cpl_status st = cpli_read_def(model->base.ctx, "cpl_solver_def", given, &def, sizeof def);
+  if (st >= 0 && !def.one_solver && model->ops->split != NULL)
+    st = model->ops->split(model, &subsystems);
   if (st < 0) model->base.ops->destroy(&model->base);
   if (st < 0) return st;
   bool is_system = model->ops->split != NULL;
-  st = subsystems.n > 1 ? cpli_integrate_subsystems(model, &subsystems, def, out)
-                        : cpli_integrate_one(model, def, out);
-  return st < 0 || def->form != CPL_FORM_DAE ? st : check_form(out, is_system);
+  st = subsystems.n > 1 ? cpli_integrate_subsystems(model, &subsystems, &def, out)
+                        : cpli_integrate_one(model, &def, out);
+  return st < 0 || def.form != CPL_FORM_DAE ? st : check_form(out, is_system);
 }

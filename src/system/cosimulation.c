@@ -47,15 +47,16 @@ cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulatio
   return CPL_OK;
 }
 
-cpl_cosimulation_def cpl_default_cosimulation_def(void) {
-  return (cpl_cosimulation_def){.step = NAN,
-                                .tolerance = NAN,
-                                .min_step = NAN,
-                                .loop_tolerance = NAN,
-                                .order = -1,
-                                .iterations = -1,
-                                .fixed_iterations = -1,
-                                .threads = -1};
+void cpl_init_cosimulation_def(cpl_cosimulation_def* def, size_t size) {
+  const cpl_cosimulation_def all = {.step = NAN,
+                                    .tolerance = NAN,
+                                    .min_step = NAN,
+                                    .loop_tolerance = NAN,
+                                    .order = -1,
+                                    .iterations = -1,
+                                    .fixed_iterations = -1,
+                                    .threads = -1};
+  cpli_init_def(def, size, &all, sizeof all);
 }
 
 static const cpli_setting* keep_list(cpl_system_def* def, const cpl_assignment* from, size_t n) {
@@ -67,24 +68,27 @@ static const cpli_setting* keep_list(cpl_system_def* def, const cpl_assignment* 
   return list;
 }
 
-cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def, const cpl_cosimulation_def* how) {
+cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def, const cpl_cosimulation_def* given) {
+  cpl_cosimulation_def how = cpl_default_cosimulation_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_cosimulation_def", given, &how, sizeof how);
+  if (st < 0) return st;
   cpli_source_loc none = {0};
-  cpli_cosimulation item = {.algorithm = cpli_def_text(def, how->algorithm, none),
-                            .on_loop = cpli_def_text(def, how->on_loop, none),
-                            .estimate = cpli_def_text(def, how->estimate, none),
-                            .legacy = cpli_def_text(def, how->legacy, none),
-                            .step = how->step,
-                            .tolerance = how->tolerance,
-                            .min_step = how->min_step,
-                            .loop_tolerance = how->loop_tolerance,
-                            .order = how->order,
-                            .iterations = how->iterations,
-                            .fixed_iterations = how->fixed_iterations,
-                            .threads = how->threads,
-                            .steps = keep_list(def, how->steps, how->n_steps),
-                            .n_steps = how->n_steps,
-                            .bonds = keep_list(def, how->bonds, how->n_bonds),
-                            .n_bonds = how->n_bonds,
-                            .output_derivatives = how->output_derivatives};
+  cpli_cosimulation item = {.algorithm = cpli_def_text(def, how.algorithm, none),
+                            .on_loop = cpli_def_text(def, how.on_loop, none),
+                            .estimate = cpli_def_text(def, how.estimate, none),
+                            .legacy = cpli_def_text(def, how.legacy, none),
+                            .step = how.step,
+                            .tolerance = how.tolerance,
+                            .min_step = how.min_step,
+                            .loop_tolerance = how.loop_tolerance,
+                            .order = how.order,
+                            .iterations = how.iterations,
+                            .fixed_iterations = how.fixed_iterations,
+                            .threads = how.threads,
+                            .steps = keep_list(def, how.steps, how.n_steps),
+                            .n_steps = how.n_steps,
+                            .bonds = keep_list(def, how.bonds, how.n_bonds),
+                            .n_bonds = how.n_bonds,
+                            .output_derivatives = how.output_derivatives};
   return cpli_def_set_cosimulation(def, &item);
 }

@@ -38,11 +38,26 @@ static cpl_status check_settings(cpl_system_def* def, const char* of, const cpl_
 
 //------------------------------------ defaults ------------------------------------
 
-cpl_member_def cpl_default_member_def(void) { return (cpl_member_def){0}; }
-cpl_connection_def cpl_default_connection_def(void) { return (cpl_connection_def){0}; }
-cpl_input_def cpl_default_input_def(void) { return (cpl_input_def){0}; }
-cpl_coupling_def cpl_default_coupling_def(void) { return (cpl_coupling_def){0}; }
-cpl_event_def cpl_default_event_def(void) { return (cpl_event_def){0}; }
+void cpl_init_member_def(cpl_member_def* def, size_t size) {
+  const cpl_member_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+void cpl_init_connection_def(cpl_connection_def* def, size_t size) {
+  const cpl_connection_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+void cpl_init_input_def(cpl_input_def* def, size_t size) {
+  const cpl_input_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+void cpl_init_coupling_def(cpl_coupling_def* def, size_t size) {
+  const cpl_coupling_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+void cpl_init_event_def(cpl_event_def* def, size_t size) {
+  const cpl_event_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 //------------------------------------ items ------------------------------------
 
@@ -56,20 +71,22 @@ cpl_status cpl_system_def_set_name(cpl_system_def* def, const char* name) {
   return CPL_OK;
 }
 
-cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* member) {
-  cpl_status st = check_settings(def, "start values", member->starts, member->n_starts);
+cpl_status cpl_system_def_add_model(cpl_system_def* def, const cpl_member_def* of) {
+  cpl_member_def member = cpl_default_member_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_member_def", of, &member, sizeof member);
+  if (st >= 0) st = check_settings(def, "start values", member.starts, member.n_starts);
   if (st < 0) return st;
   return cpli_def_add_model(
-      def, (cpli_member){.name = keep(def, member->name),
-                         .kind = member->kind,
-                         .path = keep(def, member->path),
-                         .source = member->source,
-                         .system = member->system,
-                         .as = member->as,
-                         .isolate = member->isolate,
-                         .starts = keep_settings(def, member->starts, member->n_starts),
-                         .n_starts = member->n_starts,
-                         .cap_starts = member->n_starts});
+      def, (cpli_member){.name = keep(def, member.name),
+                         .kind = member.kind,
+                         .path = keep(def, member.path),
+                         .source = member.source,
+                         .system = member.system,
+                         .as = member.as,
+                         .isolate = member.isolate,
+                         .starts = keep_settings(def, member.starts, member.n_starts),
+                         .n_starts = member.n_starts,
+                         .cap_starts = member.n_starts});
 }
 
 cpl_status cpl_system_def_isolate(cpl_system_def* def, bool all, double call_timeout) {
@@ -97,62 +114,70 @@ cpl_status cpl_system_def_add_number(cpl_system_def* def, const char* name, doub
   return cpl_system_def_add_parameter(def, name, text);
 }
 
-cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input_def* input) {
-  int given = (input->expression != NULL) + (input->file != NULL) + (input->table != NULL) +
-              (input->value != NULL) + (input->start != NULL);
+cpl_status cpl_system_def_add_input(cpl_system_def* def, const cpl_input_def* of) {
+  cpl_input_def input = cpl_default_input_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_input_def", of, &input, sizeof input);
+  if (st < 0) return st;
+  int given = (input.expression != NULL) + (input.file != NULL) + (input.table != NULL) +
+              (input.value != NULL) + (input.start != NULL);
   if (given > 1)
     return cpl_fail(def->ctx, CPL_ERR_INPUT,
                     "input \"%s\": it needs only one of expression, file, table, callback and "
                     "start",
-                    input->name != NULL ? input->name : "");
-  cpli_input_kind kind = input->expression != NULL ? CPLI_INPUT_EXPRESSION
-                         : input->file != NULL     ? CPLI_INPUT_FILE
-                         : input->table != NULL    ? CPLI_INPUT_TABLE
-                         : input->value != NULL    ? CPLI_INPUT_CALLBACK
-                                                   : CPLI_INPUT_FREE;
-  return cpli_def_add_input(def, (cpli_input){.name = keep(def, input->name),
+                    input.name != NULL ? input.name : "");
+  cpli_input_kind kind = input.expression != NULL ? CPLI_INPUT_EXPRESSION
+                         : input.file != NULL     ? CPLI_INPUT_FILE
+                         : input.table != NULL    ? CPLI_INPUT_TABLE
+                         : input.value != NULL    ? CPLI_INPUT_CALLBACK
+                                                  : CPLI_INPUT_FREE;
+  return cpli_def_add_input(def, (cpli_input){.name = keep(def, input.name),
                                               .kind = kind,
-                                              .expression = keep(def, input->expression),
-                                              .file = keep(def, input->file),
-                                              .table = input->table,
-                                              .column = keep(def, input->column),
-                                              .interpolation = input->interpolation,
-                                              .value = input->value,
-                                              .user = input->user,
-                                              .start = keep(def, input->start),
-                                              .unit = keep(def, input->unit)});
+                                              .expression = keep(def, input.expression),
+                                              .file = keep(def, input.file),
+                                              .table = input.table,
+                                              .column = keep(def, input.column),
+                                              .interpolation = input.interpolation,
+                                              .value = input.value,
+                                              .user = input.user,
+                                              .start = keep(def, input.start),
+                                              .unit = keep(def, input.unit)});
 }
 
 cpl_status cpl_system_def_connect(cpl_system_def* def, const char* target, const char* source) {
-  return cpl_system_def_add_connection(def,
-                                       &(cpl_connection_def){.target = target, .source = source});
+  return cpl_system_def_add_connection(
+      def, &(cpl_connection_def){sizeof(cpl_connection_def), .target = target, .source = source});
 }
 
-cpl_status cpl_system_def_add_connection(cpl_system_def* def,
-                                         const cpl_connection_def* connection) {
-  return cpli_def_add_connection(def, (cpli_connection){.target = keep(def, connection->target),
-                                                        .source = keep(def, connection->source),
-                                                        .convert = connection->convert,
-                                                        .keep_units = connection->keep_units});
+cpl_status cpl_system_def_add_connection(cpl_system_def* def, const cpl_connection_def* of) {
+  cpl_connection_def connection = cpl_default_connection_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_connection_def", of, &connection, sizeof connection);
+  if (st < 0) return st;
+  return cpli_def_add_connection(def, (cpli_connection){.target = keep(def, connection.target),
+                                                        .source = keep(def, connection.source),
+                                                        .convert = connection.convert,
+                                                        .keep_units = connection.keep_units});
 }
 
 cpl_status cpl_system_def_couple(cpl_system_def* def, const char* target,
-                                 const cpl_coupling_def* coupling) {
-  bool named = coupling->reads != NULL || coupling->n_reads == 0;
-  if (coupling->value == NULL || !named || (coupling->reads_all && coupling->n_reads > 0))
+                                 const cpl_coupling_def* of) {
+  cpl_coupling_def coupling = cpl_default_coupling_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_coupling_def", of, &coupling, sizeof coupling);
+  if (st < 0) return st;
+  bool named = coupling.reads != NULL || coupling.n_reads == 0;
+  if (coupling.value == NULL || !named || (coupling.reads_all && coupling.n_reads > 0))
     return cpl_fail(def->ctx, CPL_ERR_INPUT,
                     "connection of \"%s\": a coupling needs a function, and either the names it "
                     "reads or reads_all",
                     target != NULL ? target : "");
   cpli_coupling* kept = cpli_def_array(def, 1, sizeof *kept);
   if (kept != NULL)
-    *kept = (cpli_coupling){.reads = keep_list(def, coupling->reads, coupling->n_reads),
-                            .n_reads = coupling->n_reads,
-                            .reads_all = coupling->reads_all,
-                            .constant = coupling->constant,
-                            .value = coupling->value,
-                            .gradient = coupling->gradient,
-                            .user = coupling->user};
+    *kept = (cpli_coupling){.reads = keep_list(def, coupling.reads, coupling.n_reads),
+                            .n_reads = coupling.n_reads,
+                            .reads_all = coupling.reads_all,
+                            .constant = coupling.constant,
+                            .value = coupling.value,
+                            .gradient = coupling.gradient,
+                            .user = coupling.user};
   return cpli_def_add_connection(def,
                                  (cpli_connection){.target = keep(def, target), .coupling = kept});
 }
@@ -167,36 +192,39 @@ cpl_status cpl_system_def_add_constraint(cpl_system_def* def, const char* name,
   return cpli_def_add_constraint(def, keep(def, name), keep(def, equation));
 }
 
-cpl_status cpl_system_def_add_event(cpl_system_def* def, const cpl_event_def* event) {
-  cpl_status st = check_settings(def, "event", event->sets, event->n_sets);
+cpl_status cpl_system_def_add_event(cpl_system_def* def, const cpl_event_def* of) {
+  cpl_event_def event = cpl_default_event_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_event_def", of, &event, sizeof event);
+  if (st >= 0) st = check_settings(def, "event", event.sets, event.n_sets);
   if (st < 0) return st;
-  return cpli_def_add_event(def,
-                            (cpli_event){.name = keep(def, event->name),
-                                         .when = keep(def, event->when),
-                                         .at = keep_list(def, event->at, event->n_at),
-                                         .n_at = event->n_at,
-                                         .sets = keep_settings(def, event->sets, event->n_sets),
-                                         .n_sets = event->n_sets});
+  return cpli_def_add_event(def, (cpli_event){.name = keep(def, event.name),
+                                              .when = keep(def, event.when),
+                                              .at = keep_list(def, event.at, event.n_at),
+                                              .n_at = event.n_at,
+                                              .sets = keep_settings(def, event.sets, event.n_sets),
+                                              .n_sets = event.n_sets});
 }
 
 cpl_status cpl_system_def_add_record(cpl_system_def* def, const char* name) {
   return cpli_def_add_record(def, keep(def, name));
 }
 
-cpl_status cpl_system_def_set_experiment(cpl_system_def* def,
-                                         const cpl_experiment_def* experiment) {
-  cpli_experiment item = {.values = *experiment};
-  item.values.solver = keep(def, experiment->solver).text;
-  item.values.linear = keep(def, experiment->linear).text;
-  item.values.projection = keep(def, experiment->projection).text;
-  item.values.loops = keep(def, experiment->loops).text;
+cpl_status cpl_system_def_set_experiment(cpl_system_def* def, const cpl_experiment_def* of) {
+  cpl_experiment_def experiment = cpl_default_experiment_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_experiment_def", of, &experiment, sizeof experiment);
+  if (st < 0) return st;
+  cpli_experiment item = {.values = experiment};
+  item.values.solver = keep(def, experiment.solver).text;
+  item.values.linear = keep(def, experiment.linear).text;
+  item.values.projection = keep(def, experiment.projection).text;
+  item.values.loops = keep(def, experiment.loops).text;
   return cpli_def_set_experiment(def, &item);
 }
 
 int32_t cpl_system_def_manager_port(const cpl_system_def* def) { return def->manager_port; }
 
-cpl_experiment_def cpl_system_def_experiment(const cpl_system_def* def) {
-  return def->experiment.values;
+void cpl_system_def_get_experiment(const cpl_system_def* def, cpl_experiment_def* out) {
+  cpli_init_def(out, out->size, &def->experiment.values, sizeof def->experiment.values);
 }
 
 //------------------------------------ changes ------------------------------------

@@ -11,7 +11,7 @@
 enum { LONGEST_NAME = 200, NAMES_AT_FIRST = 16 };
 
 static cpl_experiment_def no_experiment(void) {
-  return (cpl_experiment_def){NAN, NAN, NAN, NAN, NAN, NAN, NULL};
+  return (cpl_experiment_def){sizeof(cpl_experiment_def), NAN, NAN, NAN, NAN, NAN, NAN, NULL};
 }
 
 cpl_status cpl_system_def_create(cpl_context* ctx, cpl_system_def** out) {
@@ -304,4 +304,7 @@ cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* i
   return st;
 }
 
-cpl_experiment_def cpl_default_experiment_def(void) { return no_experiment(); }
+void cpl_init_experiment_def(cpl_experiment_def* def, size_t size) {
+  const cpl_experiment_def all = no_experiment();
+  cpli_init_def(def, size, &all, sizeof all);
+}

@@ -250,29 +250,35 @@ cpl_status cpl_system_def_set_start_mode(cpl_system_def* def, const char* name) 
   return check_kept(def);
 }
 
-cpl_transition_def cpl_default_transition_def(void) { return (cpl_transition_def){0}; }
+void cpl_init_transition_def(cpl_transition_def* def, size_t size) {
+  const cpl_transition_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 cpl_status cpl_system_def_add_transition(cpl_system_def* def, const char* mode,
-                                         const cpl_transition_def* leave) {
+                                         const cpl_transition_def* given) {
+  cpl_transition_def leave = cpl_default_transition_def();
+  cpl_status st = cpli_read_def(def->ctx, "cpl_transition_def", given, &leave, sizeof leave);
+  if (st < 0) return st;
   int32_t found = cpli_def_find_mode(def, mode);
   if (found < 0) return cpl_fail(def->ctx, CPL_ERR_INPUT, "there is no mode %s", mode);
-  bool fine = leave->to != NULL && (leave->when == NULL || leave->n_at == 0) &&
-              (leave->on_terminate ? leave->n_at == 0 : leave->when != NULL || leave->n_at > 0);
+  bool fine = leave.to != NULL && (leave.when == NULL || leave.n_at == 0) &&
+              (leave.on_terminate ? leave.n_at == 0 : leave.when != NULL || leave.n_at > 0);
   if (!fine)
     return cpl_fail(def->ctx, CPL_ERR_INPUT,
                     "mode %s: a transition needs `to`, and one of `when`, `at` and on_terminate",
                     mode);
-  cpli_located_text* at = cpli_def_array(def, leave->n_at, sizeof *at);
-  for (size_t i = 0; at != NULL && i < leave->n_at; i++) at[i] = keep(def, leave->at[i]);
-  cpli_transition_def item = {.to = keep(def, leave->to),
-                              .when = keep(def, leave->when),
+  cpli_located_text* at = cpli_def_array(def, leave.n_at, sizeof *at);
+  for (size_t i = 0; at != NULL && i < leave.n_at; i++) at[i] = keep(def, leave.at[i]);
+  cpli_transition_def item = {.to = keep(def, leave.to),
+                              .when = keep(def, leave.when),
                               .at = at,
-                              .n_at = leave->n_at,
-                              .terminate = leave->on_terminate,
-                              .on_entry = keep(def, leave->entry),
-                              .sets = keep_settings(def, leave->sets, leave->n_sets),
-                              .n_sets = leave->n_sets};
-  cpl_status st = check_kept(def);
+                              .n_at = leave.n_at,
+                              .terminate = leave.on_terminate,
+                              .on_entry = keep(def, leave.entry),
+                              .sets = keep_settings(def, leave.sets, leave.n_sets),
+                              .n_sets = leave.n_sets};
+  st = check_kept(def);
   return st < 0 ? st : cpli_def_add_transition(def, &def->modes[found], item);
 }
 

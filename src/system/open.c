@@ -39,7 +39,10 @@ typedef struct format {
 
 static const format formats[] = {{".fmu", open_fmu}, {".c", open_c}};
 
-cpl_open_def cpl_default_open_def(void) { return (cpl_open_def){0}; }
+void cpl_init_open_def(cpl_open_def* def, size_t size) {
+  const cpl_open_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 static cpl_status open_file(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
   struct stat info;
@@ -54,12 +57,14 @@ static cpl_status open_file(cpl_context* ctx, const cpl_open_def* def, cpl_sourc
                         "the name ends in none of .fmu, .c, .yaml and .xml: what is it?");
 }
 
-cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* def, cpl_source** out) {
+cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* given, cpl_source** out) {
   *out = NULL;
-  cpl_status st = open_file(ctx, def, out);
-  if (st < 0 || !def->isolate) return st;
+  cpl_open_def def = cpl_default_open_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_open_def", given, &def, sizeof def);
+  if (st >= 0) st = open_file(ctx, &def, out);
+  if (st < 0 || !def.isolate) return st;
   cpl_isolate_def isolate = cpl_default_isolate_def();
-  isolate.call_timeout = def->call_timeout;
+  isolate.call_timeout = def.call_timeout;
   cpl_source* inner = *out;
   st = cpl_isolate(inner, &isolate, out);
   if (st < 0) inner->ops->destroy(inner);

@@ -143,7 +143,8 @@ static cpl_status add_ends(cpli_tlm* m, const cpl_tlm_def* def, int32_t part, cp
     }
   }
   cpl_model* inner = *model;
-  cpl_aggregate_def a = {.name = name,
+  cpl_aggregate_def a = {.size = sizeof a,
+                         .name = name,
                          .parts = &inner,
                          .n_parts = 1,
                          .signals = l.signals,

@@ -123,4 +123,7 @@ cpl_tlm_interface cpl_default_tlm_interface(void) {
   return i;
 }
 
-cpl_tlm_def cpl_default_tlm_def(void) { return (cpl_tlm_def){.name = "tlm"}; }
+void cpl_init_tlm_def(cpl_tlm_def* def, size_t size) {
+  const cpl_tlm_def all = {.name = "tlm"};
+  cpli_init_def(def, size, &all, sizeof all);
+}

@@ -13,12 +13,13 @@
 #include "format/source_loc.h"
 #include "tlm/remote.h"
 
-cpl_tlm_serve_def cpl_default_tlm_serve_def(void) {
-  return (cpl_tlm_serve_def){.folder = ".",
-                             .start_limit = 600,
-                             .call_timeout = 60,
-                             .watch_interval = 0.1,
-                             .solver = cpl_default_solver_def()};
+void cpl_init_tlm_serve_def(cpl_tlm_serve_def* def, size_t size) {
+  const cpl_tlm_serve_def all = {.folder = ".",
+                                 .start_limit = 600,
+                                 .call_timeout = 60,
+                                 .watch_interval = 0.1,
+                                 .solver = cpl_default_solver_def()};
+  cpli_init_def(def, size, &all, sizeof all);
 }
 
 static cpl_context* ctx_of(const cpli_remote* r) { return r->m->base.base.ctx; }

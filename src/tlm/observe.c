@@ -100,12 +100,14 @@ static cpl_status listen_on(observer* o) {
   return st;
 }
 
-cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_observe_fn* seen,
+cpl_status cpl_tlm_watch(cpl_context* ctx, const cpl_tlm_join_def* given, cpl_tlm_observe_fn* seen,
                          void* user) {
-  observer o = {.ctx = ctx, .def = def, .seen = seen, .user = user};
-  cpl_status st = cpli_join_file_read(ctx, def->key_file, &o.file);
+  cpl_tlm_join_def def = cpl_default_tlm_join_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_tlm_join_def", given, &def, sizeof def);
+  observer o = {.ctx = ctx, .def = &def, .seen = seen, .user = user};
+  if (st >= 0) st = cpli_join_file_read(ctx, def.key_file, &o.file);
   if (st >= 0 && strcmp(o.file.part, CPLI_OBSERVER) != 0)
-    st = cpli_fail_file(ctx, CPL_ERR_INPUT, def->key_file,
+    st = cpli_fail_file(ctx, CPL_ERR_INPUT, def.key_file,
                         "this is the join file of %s; an observer needs " CPLI_OBSERVER ".join",
                         o.file.part);
   if (st >= 0) st = cpli_net_open(ctx, &o.net);

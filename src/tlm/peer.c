@@ -12,7 +12,10 @@
 
 enum { LONGEST_PACE = 60 };  // [s]: longer silence cannot be told from a lost connection
 
-cpl_tlm_join_def cpl_default_tlm_join_def(void) { return (cpl_tlm_join_def){.start_limit = 600}; }
+void cpl_init_tlm_join_def(cpl_tlm_join_def* def, size_t size) {
+  const cpl_tlm_join_def all = {.start_limit = 600};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 const char* cpl_tlm_join_part(const cpl_tlm_join* j) { return j->file.part; }
 const char* cpl_tlm_join_system(const cpl_tlm_join* j) { return j->file.system; }
@@ -202,17 +205,20 @@ static cpl_status say_hello(cpl_tlm_join* j) {
   return st < 0 ? st : read_settings(j);
 }
 
-cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* def, cpl_tlm_join** out) {
+cpl_status cpl_tlm_join_open(cpl_context* ctx, const cpl_tlm_join_def* given, cpl_tlm_join** out) {
   *out = NULL;
+  cpl_tlm_join_def def = cpl_default_tlm_join_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_tlm_join_def", given, &def, sizeof def);
+  if (st < 0) return st;
   cpl_tlm_join* j = cpli_alloc(ctx, 1, sizeof *j);
   if (j == NULL) return cpli_nomem(ctx);
   j->ctx = j->out.ctx = j->body.ctx = j->fragments.ctx = j->wave_out.ctx = ctx;
-  j->def = *def;
+  j->def = def;
   j->waves_endpoint = cpli_endpoint_waves;
   j->part = -1;
-  cpl_status st = cpli_join_file_read(ctx, def->key_file, &j->file);
+  st = cpli_join_file_read(ctx, def.key_file, &j->file);
   if (st >= 0 && strcmp(j->file.part, CPLI_OBSERVER) == 0)
-    st = cpli_fail_file(ctx, CPL_ERR_INPUT, def->key_file,
+    st = cpli_fail_file(ctx, CPL_ERR_INPUT, def.key_file,
                         "this is the file of an observer (couplet tlm watch), not of a sub-model");
   if (st >= 0) st = cpli_net_open(ctx, &j->net);
   if (st >= 0)

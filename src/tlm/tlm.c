@@ -175,8 +175,16 @@ static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve
 
 //------------------------------------ creation ------------------------------------
 
-cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* def, cpl_stepper** out) {
-  return cpli_tlm_create(ctx, def, NULL, out);
+cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* given, cpl_stepper** out) {
+  *out = NULL;
+  cpl_tlm_def def = cpl_default_tlm_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_tlm_def", given, &def, sizeof def);
+  cpl_tlm_serve_def serve = cpl_default_tlm_serve_def();
+  if (st >= 0 && def.serve != NULL) {
+    st = cpli_read_def(ctx, "cpl_tlm_serve_def", def.serve, &serve, sizeof serve);
+    def.serve = &serve;
+  }
+  return st < 0 ? st : cpli_tlm_create(ctx, &def, NULL, out);
 }
 
 static void destroy_parts(const cpl_tlm_def* def, const cpli_tlm_layout* layout) {

@@ -423,26 +423,32 @@ static cpl_status make_store(cpl_live* l, const cpl_live_def* def) {
   return CPL_OK;
 }
 
-cpl_live_def cpl_default_live_def(void) { return (cpl_live_def){.address = "127.0.0.1"}; }
+void cpl_init_live_def(cpl_live_def* def, size_t size) {
+  const cpl_live_def all = {.address = "127.0.0.1"};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
-cpl_status cpl_live_open(cpl_context* ctx, const cpl_live_def* def, cpl_live** out) {
+cpl_status cpl_live_open(cpl_context* ctx, const cpl_live_def* given, cpl_live** out) {
   cpl_live* l = *out = NULL;
+  cpl_live_def def = cpl_default_live_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_live_def", given, &def, sizeof def);
+  if (st < 0) return st;
   l = cpli_alloc(ctx, 1, sizeof *l);
   if (l == NULL) return cpli_nomem(ctx);
   l->ctx = ctx;
   l->listener = l->wake[0] = l->wake[1] = -1;
   for (int i = 0; i < CLIENTS; i++) l->clients[i].fd = l->clients[i].file = -1;
   pthread_mutex_init(&l->lock, NULL);
-  l->on_stop = def->on_stop;
-  l->user = def->user;
+  l->on_stop = def.on_stop;
+  l->user = def.user;
   l->stride = 1;
-  l->time = l->start = def->start_time;
-  l->end = def->stop_time;
+  l->time = l->start = def.start_time;
+  l->end = def.stop_time;
   l->began = cpli_now();
-  cpl_status st = make_token(l);
-  if (st >= 0) st = make_store(l, def);
-  if (st >= 0) st = cpli_live_page(ctx, def, &l->page, &l->page_size);
-  if (st >= 0) st = listen_on(l, def->address != NULL ? def->address : "127.0.0.1", def->port);
+  st = make_token(l);
+  if (st >= 0) st = make_store(l, &def);
+  if (st >= 0) st = cpli_live_page(ctx, &def, &l->page, &l->page_size);
+  if (st >= 0) st = listen_on(l, def.address != NULL ? def.address : "127.0.0.1", def.port);
   if (st >= 0 && pipe2(l->wake, O_CLOEXEC) != 0)
     st = cpl_fail(ctx, CPL_ERR_IO, "no pipe: %s", strerror(errno));
   if (st >= 0 && pthread_create(&l->thread, NULL, serve, l) != 0)

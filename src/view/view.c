@@ -8,7 +8,10 @@
 
 #include <strings.h>
 
-cpl_view_def cpl_default_view_def(void) { return (cpl_view_def){.path = "results.html"}; }
+void cpl_init_view_def(cpl_view_def* def, size_t size) {
+  const cpl_view_def all = {.path = "results.html"};
+  cpli_init_def(def, size, &all, sizeof all);
+}
 
 bool cpli_view_changes(const cpl_table* t, size_t column) {
   const double* v = t->values + column * t->n_rows;
@@ -48,16 +51,19 @@ static bool ends_in(const char* path, const char* ending) {
   return n >= m && strcasecmp(path + n - m, ending) == 0;
 }
 
-cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def) {
-  const bool svg = ends_in(def->path, ".svg");
-  if (!svg && !ends_in(def->path, ".html") && !ends_in(def->path, ".htm")) {
-    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path,
+cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table, const cpl_view_def* given) {
+  cpl_view_def def = cpl_default_view_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_view_def", given, &def, sizeof def);
+  if (st < 0) return st;
+  const bool svg = ends_in(def.path, ".svg");
+  if (!svg && !ends_in(def.path, ".html") && !ends_in(def.path, ".htm")) {
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def.path,
                           "pages are written to files that end in .html or .svg");
   }
-  if (svg && def->n_others > 0) {
-    return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path, "results are compared in a page (.html)");
+  if (svg && def.n_others > 0) {
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, def.path, "results are compared in a page (.html)");
   }
-  cpl_status st = check_names(ctx, table, def);
+  st = check_names(ctx, table, &def);
   if (st < 0) return st;
-  return svg ? cpli_view_picture(ctx, table, def) : cpli_view_page(ctx, table, def);
+  return svg ? cpli_view_picture(ctx, table, &def) : cpli_view_page(ctx, table, &def);
 }

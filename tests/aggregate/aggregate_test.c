@@ -65,7 +65,8 @@ static cpl_coupling* connect_by(system_maker* s, const char* target, const char*
 }
 
 static cpl_status aggregate(system_maker* s, const char* name, cpl_model** out) {
-  cpl_aggregate_def def = {.name = name,
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = name,
                            .parts = s->parts,
                            .n_parts = s->n_parts,
                            .signals = s->signals,
@@ -559,8 +560,12 @@ static void every_failed_allocation_is_survived(void** state) {
                 y = cpl_find_variable(sources[0]->desc, "y");
         cpl_coupling couplings[] = {{.target = {0, u}, .source = {1, y}},
                                     {.target = {1, u}, .source = {0, y}}};
-        cpl_aggregate_def def = {
-            .name = "loop", .parts = parts, .n_parts = 2, .couplings = couplings, .n_couplings = 2};
+        cpl_aggregate_def def = {.size = sizeof def,
+                                 .name = "loop",
+                                 .parts = parts,
+                                 .n_parts = 2,
+                                 .couplings = couplings,
+                                 .n_couplings = 2};
         st = cpl_aggregate(small, &def, &m);
       } else {
         for (int i = 0; i < 2; i++) {

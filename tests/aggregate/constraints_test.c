@@ -101,8 +101,12 @@ static pair make_pair(cpl_context* ctx, bool with_radius, bool only_projection, 
                               {.target = {FOLLOWER, cpl_find_variable(f, "rate")},
                                .source = {CIRCLE, cpl_find_variable(c, "y")},
                                .factor = -1}};
-  cpl_aggregate_def def = {
-      .name = "pair", .parts = parts, .n_parts = 2, .couplings = couplings, .n_couplings = 2};
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = "pair",
+                           .parts = parts,
+                           .n_parts = 2,
+                           .couplings = couplings,
+                           .n_couplings = 2};
   CHECK_OK(ctx, cpl_aggregate(ctx, &def, &p.m));
   return p;
 }

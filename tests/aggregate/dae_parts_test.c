@@ -87,8 +87,12 @@ static fixture make(cpl_context* ctx, bool looped) {
   if (looped)
     couplings[0] = (cpl_coupling){.target = {CELL, u},
                                   .function = {.sources = both, .n_sources = 2, .value = level}};
-  cpl_aggregate_def def = {
-      .name = "pair", .parts = parts, .n_parts = 2, .couplings = couplings, .n_couplings = 2};
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = "pair",
+                           .parts = parts,
+                           .n_parts = 2,
+                           .couplings = couplings,
+                           .n_couplings = 2};
   CHECK_OK(ctx, cpl_aggregate(ctx, &def, &f.m));
   return f;
 }

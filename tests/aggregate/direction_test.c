@@ -116,8 +116,12 @@ static pair couple(const cpl_model_def* def, const char* const* in, const char* 
         (cpl_coupling){.target = {i / n, cpl_find_variable(p.source->desc, in[i % n])},
                        .source = {1 - i / n, cpl_find_variable(p.source->desc, out[i % n])}};
   }
-  cpl_aggregate_def all = {
-      .name = "pair", .parts = parts, .n_parts = 2, .couplings = couplings, .n_couplings = 2 * n};
+  cpl_aggregate_def all = {.size = sizeof all,
+                           .name = "pair",
+                           .parts = parts,
+                           .n_parts = 2,
+                           .couplings = couplings,
+                           .n_couplings = 2 * n};
   CHECK_OK(ctx, cpl_aggregate(ctx, &all, &p.m));
   return p;
 }

@@ -72,7 +72,8 @@ static cpl_model* make_ring(cpl_context* ctx, cpl_source* source, int number) {
     uint32_t ref = d->vars[cpl_find_variable(d, "n")].ref;
     CHECK_OK(ctx, parts[i]->base.ops->set_integer(&parts[i]->base, CPL_INTEGER, &ref, 1, &n));
   }
-  cpl_aggregate_def def = {.name = "ring",
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = "ring",
                            .parts = parts,
                            .n_parts = POINTS,
                            .couplings = couplings,
@@ -83,7 +84,7 @@ static cpl_model* make_ring(cpl_context* ctx, cpl_source* source, int number) {
 }
 
 static cpl_model* make_outer(cpl_context* ctx, cpl_model* ring) {
-  cpl_aggregate_def def = {.name = "outer", .parts = &ring, .n_parts = 1};
+  cpl_aggregate_def def = {.size = sizeof def, .name = "outer", .parts = &ring, .n_parts = 1};
   cpl_model* outer = NULL;
   CHECK_OK(ctx, cpl_aggregate(ctx, &def, &outer));
   return outer;

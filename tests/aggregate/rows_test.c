@@ -93,8 +93,12 @@ static cpl_model* make_pair(const cpl_model_def* def) {
   };
   if (plain) couplings[0] = (cpl_coupling){.target = {0, var("u1")}, .source = both[0]};
   for (int i = 0; i < TIES && plain; i++) couplings[i].factor = scaled;
-  cpl_aggregate_def all = {
-      .name = "pair", .parts = parts, .n_parts = 2, .couplings = couplings, .n_couplings = TIES};
+  cpl_aggregate_def all = {.size = sizeof all,
+                           .name = "pair",
+                           .parts = parts,
+                           .n_parts = 2,
+                           .couplings = couplings,
+                           .n_couplings = TIES};
   CHECK_OK(ctx, cpl_aggregate(ctx, &all, &m));
   return m;
 }
@@ -423,8 +427,12 @@ static cpl_model* couple_one(const cpl_model_def* def, const char* from) {
   CHECK_OK(ctx, cpl_c_define(ctx, def, &source));
   parts[0] = part("a");
   cpl_coupling tie = {.target = {0, var("u")}, .source = {0, var(from)}};
-  cpl_aggregate_def all = {
-      .name = "one", .parts = parts, .n_parts = 1, .couplings = &tie, .n_couplings = 1};
+  cpl_aggregate_def all = {.size = sizeof all,
+                           .name = "one",
+                           .parts = parts,
+                           .n_parts = 1,
+                           .couplings = &tie,
+                           .n_couplings = 1};
   CHECK_OK(ctx, cpl_aggregate(ctx, &all, &m));
   return m;
 }
@@ -494,8 +502,12 @@ static void loops_that_were_not_declared_are_refused(void** state) {
   parts[0] = part("a");
   cpl_coupling ties[2] = {{.target = {0, var("u1")}, .source = {0, var("y1")}},
                           {.target = {0, var("u2")}, .source = {0, var("y2")}}};
-  cpl_aggregate_def all = {
-      .name = "one", .parts = parts, .n_parts = 1, .couplings = ties, .n_couplings = 2};
+  cpl_aggregate_def all = {.size = sizeof all,
+                           .name = "one",
+                           .parts = parts,
+                           .n_parts = 1,
+                           .couplings = ties,
+                           .n_couplings = 2};
   CHECK_OK(ctx, cpl_aggregate(ctx, &all, &m));
   CHECK_INT(turn(m), 1);
   cpl_setup setup = {0};

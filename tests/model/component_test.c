@@ -47,7 +47,7 @@ static double real_of(cpl_component* c, const char* name) {
 
 static void begin(cpl_component* c) {
   cpl_context* ctx = cpl_component_context(c);
-  cpl_setup setup = {.start_time = 1};
+  cpl_setup setup = {.size = sizeof setup, .start_time = 1};
   CHECK_OK(ctx, cpl_component_setup(c, &setup));
   CHECK_OK(ctx, cpl_component_enter_init(c));
   CHECK_OK(ctx, cpl_component_exit_init(c));

@@ -213,7 +213,10 @@ static void bad_limit(void** state) {
   setting s;
   open_probe(&s);
   cpl_source* more = NULL;
-  CHECK_INT(cpl_isolate(s.source, &(cpl_isolate_def){.call_timeout = -1}, &more), CPL_ERR_INPUT);
+  CHECK_INT(
+      cpl_isolate(s.source, &(cpl_isolate_def){.size = sizeof(cpl_isolate_def), .call_timeout = -1},
+                  &more),
+      CPL_ERR_INPUT);
   CHECK(more == NULL);
   close_probe(&s);
 }

@@ -161,8 +161,12 @@ static cpl_status couple(whole* w) {
   cpl_coupling couplings[] = {
       {.target = {1, cpl_find_variable(o, "y")}, .source = {0, cpl_find_variable(m, "y")}},
       {.target = {0, cpl_find_variable(m, "u")}, .source = {1, cpl_find_variable(o, "w")}}};
-  cpl_aggregate_def def = {
-      .name = "s", .parts = parts, .n_parts = 2, .couplings = couplings, .n_couplings = 2};
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = "s",
+                           .parts = parts,
+                           .n_parts = 2,
+                           .couplings = couplings,
+                           .n_couplings = 2};
   return cpl_aggregate(w->ctx, &def, &w->model);
 }
 

@@ -189,7 +189,7 @@ static void rows_longer_than_the_buffer(void** state) {
   static const char* const paths[] = {"long.csv", "long.mat"};
   for (int k = 0; k < 2; k++) {
     many[1].type = k == 0 ? CPL_STRING : CPL_REAL;
-    cpl_results_def def = {.path = paths[k]};
+    cpl_results_def def = {.size = sizeof def, .path = paths[k]};
     cpl_results* res;
     CHECK_OK(ctx, cpl_results_open(ctx, &def, many, N, &res));
     for (int row = 0; row < 5; row++) {
@@ -288,7 +288,7 @@ static void a_full_disk_leaves_whole_rows(void** state) {
 
 static void fails_to_open(cpl_context* ctx, const char* path, cpl_status expected,
                           const char* message) {
-  cpl_results_def def = {.path = path};
+  cpl_results_def def = {.size = sizeof def, .path = path};
   cpl_results* res = (cpl_results*)1;
   CHECK_INT(cpl_results_open(ctx, &def, columns, N_COLUMNS, &res), expected);
   CHECK(res == NULL);
@@ -360,7 +360,7 @@ static void survives_failed_allocations(void** state) {
       cpl_context* ctx = test_context_with_heap(&heap);
       cpl_status st = CPL_ERR_NOMEM;
       if (ctx != NULL) {
-        cpl_results_def def = {.path = paths[k]};
+        cpl_results_def def = {.size = sizeof def, .path = paths[k]};
         cpl_results* res = NULL;
         cpl_table* t = NULL;
         st = cpl_results_open(ctx, &def, columns, N_COLUMNS, &res);

@@ -251,8 +251,12 @@ static pair couple(bool directional, bool by_function, bool large) {
     couplings[1] = (cpl_coupling){
         .target = {0, u[0]}, .function = {.sources = &source, .n_sources = 1, .value = jump_value}};
   }
-  cpl_aggregate_def def = {
-      .name = "pair", .parts = made, .n_parts = n, .couplings = couplings, .n_couplings = 2};
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = "pair",
+                           .parts = made,
+                           .n_parts = n,
+                           .couplings = couplings,
+                           .n_couplings = 2};
   CHECK_OK(ctx, cpl_aggregate(ctx, &def, &p.m));
   return p;
 }

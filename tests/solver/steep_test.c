@@ -219,8 +219,12 @@ static void check_coupled(const way* k, double rtol) {
   }
   cpl_coupling couplings[] = {{.target = {1, u[1]}, .source = {0, y[0]}},
                               {.target = {0, u[0]}, .source = {1, y[1]}}};
-  cpl_aggregate_def def = {
-      .name = "pair", .parts = made, .n_parts = 2, .couplings = couplings, .n_couplings = 2};
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = "pair",
+                           .parts = made,
+                           .n_parts = 2,
+                           .couplings = couplings,
+                           .n_couplings = 2};
   CHECK_OK(ctx, cpl_aggregate(ctx, &def, &m));
   cpl_solver_def solver = solver_of(k, rtol);
   recording* r = recording_by(ctx, m, STOP, &solver, record, 1);

@@ -17,7 +17,8 @@ static void calls_say_what_files_say(void** state) {
   c.target = "a.n", c.source = "b.y", c.convert = true;
   CHECK_OK(ctx, cpl_system_def_connect(made, "a.u", "b.y"));
   CHECK_OK(ctx, cpl_system_def_add_connection(made, &c));
-  c = (cpl_connection_def){.target = "b.v", .source = "2*a.x", .keep_units = true};
+  c = (cpl_connection_def){
+      .size = sizeof(cpl_connection_def), .target = "b.v", .source = "2*a.x", .keep_units = true};
   CHECK_OK(ctx, cpl_system_def_add_connection(made, &c));
   CHECK_INT(made->n_connections, file->n_connections);
   for (size_t i = 0; i < file->n_connections; i++) {

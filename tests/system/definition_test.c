@@ -32,9 +32,13 @@ static cpl_status define_models(cpl_system_def* def) {
   m.starts = starts;
   m.n_starts = CPLI_COUNT(starts);
   cpl_status st = cpl_system_def_add_model(def, &m);
-  m = (cpl_member_def){.name = "right", .kind = CPL_MEMBER_C, .path = "b.c"};
+  m = (cpl_member_def){
+      .size = sizeof(cpl_member_def), .name = "right", .kind = CPL_MEMBER_C, .path = "b.c"};
   if (st >= 0) st = cpl_system_def_add_model(def, &m);
-  m = (cpl_member_def){.name = "inner", .kind = CPL_MEMBER_SYSTEM, .path = "sub.yaml"};
+  m = (cpl_member_def){.size = sizeof(cpl_member_def),
+                       .name = "inner",
+                       .kind = CPL_MEMBER_SYSTEM,
+                       .path = "sub.yaml"};
   return st < 0 ? st : cpl_system_def_add_model(def, &m);
 }
 
@@ -137,27 +141,29 @@ static void a_program_can_give_functions_and_objects(void** state) {
   CHECK_INT(kept->n_reads, 2);
   CHECK_STR(kept->reads[1].text, "k");
   CHECK(def->connections[0].source.text == NULL);
-  c = (cpl_coupling_def){.reads_all = true, .value = sum};
+  c = (cpl_coupling_def){.size = sizeof(cpl_coupling_def), .reads_all = true, .value = sum};
   CHECK_OK(ctx, cpl_system_def_couple(def, "left.v", &c));
   CHECK(def->connections[1].coupling->reads_all);
 
   cpl_table table = {0};
-  cpl_input_def in = {.name = "r", .value = ramp, .user = &user};
+  cpl_input_def in = {.size = sizeof in, .name = "r", .value = ramp, .user = &user};
   CHECK_OK(ctx, cpl_system_def_add_input(def, &in));
-  in = (cpl_input_def){.name = "s", .table = &table, .column = "c"};
+  in = (cpl_input_def){.size = sizeof(cpl_input_def), .name = "s", .table = &table, .column = "c"};
   CHECK_OK(ctx, cpl_system_def_add_input(def, &in));
-  in = (cpl_input_def){.name = "free"};
+  in = (cpl_input_def){.size = sizeof(cpl_input_def), .name = "free"};
   CHECK_OK(ctx, cpl_system_def_add_input(def, &in));
   CHECK(def->inputs[0].kind == CPLI_INPUT_CALLBACK && def->inputs[0].value == ramp);
   CHECK(def->inputs[1].kind == CPLI_INPUT_TABLE && def->inputs[1].table == &table);
   CHECK(def->inputs[2].kind == CPLI_INPUT_FREE && def->inputs[2].start.text == NULL);
 
   cpl_source source = {0};
-  cpl_member_def m = {.name = "a", .kind = CPL_MEMBER_C, .source = &source};
+  cpl_member_def m = {.size = sizeof m, .name = "a", .kind = CPL_MEMBER_C, .source = &source};
   CHECK_OK(ctx, cpl_system_def_add_model(def, &m));
-  m = (cpl_member_def){.name = "b", .kind = CPL_MEMBER_SYSTEM, .system = inner};
+  m = (cpl_member_def){
+      .size = sizeof(cpl_member_def), .name = "b", .kind = CPL_MEMBER_SYSTEM, .system = inner};
   CHECK_OK(ctx, cpl_system_def_add_model(def, &m));
-  m = (cpl_member_def){.name = "back", .kind = CPL_MEMBER_SYSTEM, .system = def};
+  m = (cpl_member_def){
+      .size = sizeof(cpl_member_def), .name = "back", .kind = CPL_MEMBER_SYSTEM, .system = def};
   CHECK_OK(ctx, cpl_system_def_add_model(inner, &m));
   CHECK_OK(ctx, cpl_system_def_set_name(inner, "inner"));
   cpli_chain outer = {NULL, def}, chain = {&outer, inner};
@@ -184,29 +190,35 @@ static void bad_calls_are_refused(void** state) {
   cpl_context* ctx = test_context();
   cpl_system_def* def;
   CHECK_OK(ctx, define(ctx, &def));
-  cpl_member_def m = {.name = "left", .path = "a.fmu"};
+  cpl_member_def m = {.size = sizeof m, .name = "left", .path = "a.fmu"};
   CHECK_FAILS(cpl_system_def_add_model(def, &m), "model \"left\" stands twice");
-  m = (cpl_member_def){.path = "a.fmu"};
+  m = (cpl_member_def){.size = sizeof(cpl_member_def), .path = "a.fmu"};
   CHECK_FAILS(cpl_system_def_add_model(def, &m), "model needs a name");
-  m = (cpl_member_def){.name = "n"};
+  m = (cpl_member_def){.size = sizeof(cpl_member_def), .name = "n"};
   CHECK_FAILS(cpl_system_def_add_model(def, &m), "needs one of fmu, c and system");
-  m = (cpl_member_def){.name = "n", .path = "x", .system = def};
+  m = (cpl_member_def){.size = sizeof(cpl_member_def), .name = "n", .path = "x", .system = def};
   CHECK_FAILS(cpl_system_def_add_model(def, &m), "model \"n\": ");
-  m = (cpl_member_def){.name = "n", .kind = CPL_MEMBER_SYSTEM, .system = def};
+  m = (cpl_member_def){
+      .size = sizeof(cpl_member_def), .name = "n", .kind = CPL_MEMBER_SYSTEM, .system = def};
   CHECK_FAILS(cpl_system_def_add_model(def, &m), "it would hold itself");
   cpl_assignment half = {"x", NULL};
-  m = (cpl_member_def){.name = "n", .path = "x", .starts = &half, .n_starts = 1};
+  m = (cpl_member_def){
+      .size = sizeof(cpl_member_def), .name = "n", .path = "x", .starts = &half, .n_starts = 1};
   CHECK_FAILS(cpl_system_def_add_model(def, &m), "a name or a value is missing");
   CHECK_FAILS(cpl_system_def_add_parameter(def, "w", "1"), "parameter \"w\" stands twice");
   CHECK_FAILS(cpl_system_def_add_parameter(def, "z", NULL), "it needs a value");
-  cpl_input_def in = {.name = "z", .expression = "1", .start = "2"};
+  cpl_input_def in = {.size = sizeof in, .name = "z", .expression = "1", .start = "2"};
   CHECK_FAILS(cpl_system_def_add_input(def, &in), "it needs only one of");
   CHECK_FAILS(cpl_system_def_connect(def, "", "x"), "a connection needs a target");
   CHECK_FAILS(cpl_system_def_connect(def, "left.u", NULL), "it needs a source");
-  cpl_coupling_def c = {.reads_all = true};
+  cpl_coupling_def c = {.size = sizeof c, .reads_all = true};
   CHECK_FAILS(cpl_system_def_couple(def, "left.u", &c), "a coupling needs a function");
   CHECK_FAILS(cpl_system_def_add_output(def, "y", "x"), "output \"y\" stands twice");
-  cpl_event_def e = {.name = "hit", .when = "x", .sets = &(cpl_assignment){"a", "1"}, .n_sets = 1};
+  cpl_event_def e = {.size = sizeof e,
+                     .name = "hit",
+                     .when = "x",
+                     .sets = &(cpl_assignment){"a", "1"},
+                     .n_sets = 1};
   CHECK_FAILS(cpl_system_def_add_event(def, &e), "event \"hit\" stands twice");
   CHECK_FAILS(cpl_system_def_add_record(def, NULL), "record: a name is empty");
   cpl_experiment_def x = cpl_default_experiment_def();

@@ -101,7 +101,8 @@ static void a_page_holds_every_number(void** state) {
   static const char* const texts[] = {"height above the ground", NULL, NULL};
   static const char* const only[] = {"ball.*"};
   const cpl_view_result other = {&t, "other.csv", NULL};
-  cpl_view_def def = {.path = "page.html",
+  cpl_view_def def = {.size = sizeof def,
+                      .path = "page.html",
                       .title = "a bouncing ball",
                       .texts = texts,
                       .only = only,
@@ -157,7 +158,7 @@ static void columns_are_packed_without_loss(void** state) {
                                       "\"value\":null"};
   cpl_context* ctx = test_context();
   cpl_table t = {2, 7, many, NULL, time, data};
-  cpl_view_def def = {.path = "kinds.html"};
+  cpl_view_def def = {.size = sizeof def, .path = "kinds.html"};
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
   char* page = slurp("kinds.html");
   for (size_t i = 0; i < 7; i++) {
@@ -176,8 +177,12 @@ static void draws_one_column_over_another(void** state) {
   cpl_context* ctx = test_context();
   cpl_table t = example();
   static const char* const only[] = {"on"};
-  cpl_view_def def = {
-      .path = "plane.svg", .only = only, .n_only = 1, .across = "ball.h", .up = "ball.v"};
+  cpl_view_def def = {.size = sizeof def,
+                      .path = "plane.svg",
+                      .only = only,
+                      .n_only = 1,
+                      .across = "ball.h",
+                      .up = "ball.v"};
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
   char* page = slurp("plane.svg");
   CHECK_CONTAINS(page, ">ball.h [m]</text>");
@@ -217,7 +222,8 @@ static void names_cannot_become_markup(void** state) {
   cpl_table t = example();
   t.names = hostile;
   t.units = hostile_units;
-  cpl_view_def def = {.path = "hostile.svg", .title = "</style><script>1</script>"};
+  cpl_view_def def = {
+      .size = sizeof def, .path = "hostile.svg", .title = "</style><script>1</script>"};
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
   char* page = slurp("hostile.svg");
   CHECK_INT(count(page, "<script"), 0);
@@ -257,7 +263,7 @@ static void long_results_are_thinned_out(void** state) {
   }
   cpl_table t = {MANY, 1, names, NULL, data, data + MANY};
   cpl_context* ctx = test_context();
-  cpl_view_def def = {.path = "long.svg"};
+  cpl_view_def def = {.size = sizeof def, .path = "long.svg"};
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
   char* page = slurp("long.svg");
   CHECK(strlen(page) < 100000);
@@ -277,7 +283,7 @@ static void odd_tables_are_drawn_too(void** state) {
   for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
     for (size_t rows = 0; rows <= 4; rows++) {
       cpl_table t = {rows, 1, names, NULL, time, odd[i]};
-      cpl_view_def def = {.path = "odd.svg"};
+      cpl_view_def def = {.size = sizeof def, .path = "odd.svg"};
       CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
       char* page = slurp("odd.svg");
       for (const char* d = page; (d = strstr(d, " d=\"")) != NULL; d++) {
@@ -288,7 +294,7 @@ static void odd_tables_are_drawn_too(void** state) {
     }
   }
   cpl_table empty = {0};
-  cpl_view_def def = {.path = "empty.html"};
+  cpl_view_def def = {.size = sizeof def, .path = "empty.html"};
   CHECK_OK(ctx, cpl_view_write(ctx, &empty, &def));
   def.path = "empty.svg";
   CHECK_OK(ctx, cpl_view_write(ctx, &empty, &def));
@@ -309,7 +315,7 @@ static void many_columns_are_cut(void** state) {
   }
   cpl_table t = {2, MANY, many, NULL, time, data};
   cpl_context* ctx = test_context();
-  cpl_view_def def = {.path = "many.svg"};
+  cpl_view_def def = {.size = sizeof def, .path = "many.svg"};
   CHECK_OK(ctx, cpl_view_write(ctx, &t, &def));
   char* page = slurp("many.svg");
   CHECK_INT(count(page, "</title></path>"), 64);
@@ -324,10 +330,10 @@ static void says_what_is_wrong(void** state) {
   static const char* const only[] = {"on", "ball.w"};
   cpl_context* ctx = test_context();
   cpl_table t = example();
-  cpl_view_def def = {.path = "x.html", .only = only, .n_only = 2};
+  cpl_view_def def = {.size = sizeof def, .path = "x.html", .only = only, .n_only = 2};
   CHECK_INT(cpl_view_write(ctx, &t, &def), CPL_ERR_INPUT);
   CHECK_STR(cpl_context_error(ctx), "no column matches \"ball.w\" (is it ball.h or ball.v?)");
-  def = (cpl_view_def){.path = "page.pdf"};
+  def = (cpl_view_def){.size = sizeof(cpl_view_def), .path = "page.pdf"};
   CHECK_INT(cpl_view_write(ctx, &t, &def), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "end in .html or .svg");
   def.path = "no/such/folder.html";
@@ -349,7 +355,7 @@ static void survives_failed_allocations(void** state) {
     cpl_context* ctx = test_context_with_heap(&heap);
     cpl_status st = CPL_ERR_NOMEM;
     if (ctx != NULL) {
-      cpl_view_def def = {.path = "heap.html"};
+      cpl_view_def def = {.size = sizeof def, .path = "heap.html"};
       st = cpl_view_write(ctx, &t, &def);
       def.path = "heap.svg";
       if (st >= 0) st = cpl_view_write(ctx, &t, &def);
