@@ -5,7 +5,7 @@
 // finite differences with colouring.
 //
 //   cpl_jacobian* a = NULL;
-//   cpl_status st = cpl_state_space(model, 'A', &a);
+//   cpl_status st = cpl_state_space(model, CPL_STATE_SPACE_A, &a);
 //   if (st >= 0) st = cpl_jacobian_evaluate(a, x, entries);  // n_states * n_states, by columns
 //   cpl_jacobian_destroy(a);
 #pragma once
@@ -50,15 +50,28 @@ CPL_API cpl_status cpl_jacobian_evaluate(cpl_jacobian* j, const double* x, doubl
 /// The number of model evaluations per cpl_jacobian_evaluate().
 CPL_API int32_t cpl_jacobian_cost(const cpl_jacobian* j);
 
-/// One of the four blocks of the linearisation: 'A' (derivatives by states), 'B' (derivatives by
-/// inputs), 'C' (outputs by states), 'D' (outputs by inputs). Only continuous Real inputs and
-/// outputs are included.
-CPL_API cpl_status cpl_state_space(cpl_model* m, char block, cpl_jacobian** out);
+/// The four blocks of a linearisation.
+typedef enum cpl_state_space_block {
+  CPL_STATE_SPACE_A,  ///< derivatives by states
+  CPL_STATE_SPACE_B,  ///< derivatives by inputs
+  CPL_STATE_SPACE_C,  ///< outputs by states
+  CPL_STATE_SPACE_D,  ///< outputs by inputs
+} cpl_state_space_block;
 
-/// Lists of variables: 'x' states, 'd' derivatives, 'u' continuous Real inputs, 'y' continuous Real
-/// outputs. Returns their number; writes at most `n` of them.
-CPL_API int32_t cpl_list_variables(const cpl_description* desc, char which, int32_t* out,
-                                   int32_t n);
+/// One of the four blocks. Only continuous Real inputs and outputs are included.
+CPL_API cpl_status cpl_state_space(cpl_model* m, cpl_state_space_block block, cpl_jacobian** out);
+
+/// Lists of the variables of a linearisation.
+typedef enum cpl_variable_list {
+  CPL_VARIABLES_STATES,
+  CPL_VARIABLES_DERIVATIVES,
+  CPL_VARIABLES_INPUTS,   ///< continuous Reals
+  CPL_VARIABLES_OUTPUTS,  ///< continuous Reals
+} cpl_variable_list;
+
+/// Returns the number of variables in a list; writes at most `n` of them.
+CPL_API int32_t cpl_list_variables(const cpl_description* desc, cpl_variable_list which,
+                                   int32_t* out, int32_t n);
 
 #ifdef __cplusplus
 }

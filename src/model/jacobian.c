@@ -543,16 +543,17 @@ void cpl_jacobian_destroy(cpl_jacobian* j) {
 
 //------------------------------------ whole blocks ------------------------------------
 
-int32_t cpl_list_variables(const cpl_description* d, char which, int32_t* out, int32_t n) {
+int32_t cpl_list_variables(const cpl_description* d, cpl_variable_list which, int32_t* out,
+                           int32_t n) {
   int32_t found = 0;
-  if (which == 'x' || which == 'd') {
-    const int32_t* list = which == 'x' ? d->states : d->derivatives;
+  if (which == CPL_VARIABLES_STATES || which == CPL_VARIABLES_DERIVATIVES) {
+    const int32_t* list = which == CPL_VARIABLES_STATES ? d->states : d->derivatives;
     for (int32_t k = 0; k < d->n_states; k++, found++) {
       if (found < n) out[found] = list[k];
     }
     return found;
   }
-  cpl_causality wanted = which == 'u' ? CPL_CAUSALITY_INPUT : CPL_CAUSALITY_OUTPUT;
+  cpl_causality wanted = which == CPL_VARIABLES_INPUTS ? CPL_CAUSALITY_INPUT : CPL_CAUSALITY_OUTPUT;
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* v = &d->vars[i];
     if (v->causality != wanted || v->type != CPL_REAL ||
@@ -564,21 +565,25 @@ int32_t cpl_list_variables(const cpl_description* d, char which, int32_t* out, i
   return found;
 }
 
-cpl_status cpl_state_space(cpl_model* m, char block, cpl_jacobian** out) {
-  static const char rows[] = "ddyy", columns[] = "xuxu";
+cpl_status cpl_state_space(cpl_model* m, cpl_state_space_block block, cpl_jacobian** out) {
   const cpl_description* d = m->base.desc;
   *out = NULL;
-  int k = block - 'A';
-  if (k < 0 || k > 3)
-    return cpl_fail(m->base.ctx, CPL_ERR_INPUT, "a block is A, B, C or D, not %c", block);
+  if ((int)block < CPL_STATE_SPACE_A || block > CPL_STATE_SPACE_D)
+    return cpl_fail(m->base.ctx, CPL_ERR_INPUT, "there is no block %d of a linearisation",
+                    (int)block);
+  const cpl_variable_list rows =
+      block <= CPL_STATE_SPACE_B ? CPL_VARIABLES_DERIVATIVES : CPL_VARIABLES_OUTPUTS;
+  const cpl_variable_list columns = block == CPL_STATE_SPACE_A || block == CPL_STATE_SPACE_C
+                                        ? CPL_VARIABLES_STATES
+                                        : CPL_VARIABLES_INPUTS;
   cpl_jacobian_def def = cpl_default_jacobian_def();
   def.central = true;
-  def.n_rows = cpl_list_variables(d, rows[k], NULL, 0);
-  def.n_columns = cpl_list_variables(d, columns[k], NULL, 0);
+  def.n_rows = cpl_list_variables(d, rows, NULL, 0);
+  def.n_columns = cpl_list_variables(d, columns, NULL, 0);
   int32_t* list = cpli_alloc(m->base.ctx, (size_t)def.n_rows + (size_t)def.n_columns, sizeof *list);
   if (list == NULL) return cpli_nomem(m->base.ctx);
-  cpl_list_variables(d, rows[k], list, def.n_rows);
-  cpl_list_variables(d, columns[k], list + def.n_rows, def.n_columns);
+  cpl_list_variables(d, rows, list, def.n_rows);
+  cpl_list_variables(d, columns, list + def.n_rows, def.n_columns);
   def.rows = list;
   def.columns = list + def.n_rows;
   cpl_status st = cpl_jacobian_create(m, &def, out);

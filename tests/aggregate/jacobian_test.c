@@ -75,7 +75,7 @@ static void check_blocks(const cpl_model_def* def, double tolerance) {
   for (int k = 0; k < 4; k++) {
     cpl_jacobian* j;
     double got[4];
-    CHECK_OK(f.ctx, cpl_state_space(f.m, (char)('A' + k), &j));
+    CHECK_OK(f.ctx, cpl_state_space(f.m, (cpl_state_space_block)k, &j));
     CHECK_OK(f.ctx, cpl_jacobian_evaluate(j, x, got));
     for (int i = 0; i < 4; i++) CHECK_NEAR(got[i], exact[k][i], tolerance);
     cpl_jacobian_destroy(j);
@@ -101,7 +101,7 @@ static void the_model_is_where_it_was(void** state) {
   cpl_jacobian* j;
   double got[4], before[2], after[2];
   CHECK_OK(f.ctx, f.m->ops->get_derivatives(f.m, before));
-  for (char block = 'A'; block <= 'D'; block++) {
+  for (cpl_state_space_block block = CPL_STATE_SPACE_A; block <= CPL_STATE_SPACE_D; block++) {
     CHECK_OK(f.ctx, cpl_state_space(f.m, block, &j));
     CHECK_OK(f.ctx, cpl_jacobian_evaluate(j, x, got));
     cpl_jacobian_destroy(j);
@@ -158,7 +158,7 @@ static void columns_that_share_no_row_are_evaluated_together(void** state) {
   cpl_jacobian* j;
   static double got[LINKS * LINKS], at[LINKS];
   for (int i = 0; i < LINKS; i++) at[i] = 0.5;
-  CHECK_OK(f.ctx, cpl_state_space(f.m, 'A', &j));
+  CHECK_OK(f.ctx, cpl_state_space(f.m, CPL_STATE_SPACE_A, &j));
   CHECK_INT(cpl_jacobian_cost(j), 6);  // three colours, both sides
   CHECK_OK(f.ctx, cpl_jacobian_evaluate(j, at, got));
   for (int c = 0; c < LINKS; c++) {
@@ -175,14 +175,14 @@ static void lists_of_variables(void** state) {
   (void)state;
   fixture f = set_up(&full_model);
   int32_t list[4];
-  CHECK_INT(cpl_list_variables(f.source->desc, 'x', list, 4), 2);
+  CHECK_INT(cpl_list_variables(f.source->desc, CPL_VARIABLES_STATES, list, 4), 2);
   CHECK_STR(f.source->desc->vars[list[1]].name, "x2");
-  CHECK_INT(cpl_list_variables(f.source->desc, 'd', list, 4), 2);
+  CHECK_INT(cpl_list_variables(f.source->desc, CPL_VARIABLES_DERIVATIVES, list, 4), 2);
   CHECK_STR(f.source->desc->vars[list[0]].name, "der(x1)");
-  CHECK_INT(cpl_list_variables(f.source->desc, 'u', list, 1),
+  CHECK_INT(cpl_list_variables(f.source->desc, CPL_VARIABLES_INPUTS, list, 1),
             2);  // writes no more than there is room for
   CHECK_STR(f.source->desc->vars[list[0]].name, "u1");
-  CHECK_INT(cpl_list_variables(f.source->desc, 'y', NULL, 0), 2);
+  CHECK_INT(cpl_list_variables(f.source->desc, CPL_VARIABLES_OUTPUTS, NULL, 0), 2);
   tear_down(&f);
 }
 

@@ -345,8 +345,8 @@ static void no_difference_is_taken_across_a_jump(void** state) {
   CHECK_OK(ctx, m->ops->enter_continuous(m));
   cpl_jacobian_def def = cpl_default_jacobian_def();
   int32_t rows[2], columns[2];
-  def.n_rows = cpl_list_variables(m->base.desc, 'd', rows, 2);
-  def.n_columns = cpl_list_variables(m->base.desc, 'x', columns, 2);
+  def.n_rows = cpl_list_variables(m->base.desc, CPL_VARIABLES_DERIVATIVES, rows, 2);
+  def.n_columns = cpl_list_variables(m->base.desc, CPL_VARIABLES_STATES, columns, 2);
   def.rows = rows;
   def.columns = columns;
   CHECK_OK(ctx, cpl_jacobian_create(m, &def, &j));
