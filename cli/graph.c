@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/base.h"
 #include "format/number.h"
 #include "format/text.h"
 #include "no_run.h"

@@ -13,7 +13,6 @@
 #include "base/base.h"
 #include "fmi/open.h"
 #include "format/file.h"
-#include "model/start.h"
 
 typedef struct linearize_args {
   const char *output, *solver, *projection, *linear, *input, *log_level;

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli.h"
 #include "format/json.h"
 #include "tlm_poses.h"

@@ -19,6 +19,13 @@ FOLDERS = ("src", "include", "cli", "tests", "examples", "bench", "tools", "scri
 OTHER_FILES = ("CMakeLists.txt", "Makefile")
 SOURCES = (".c", ".h", ".py", ".sh", ".cmake", ".js", "")
 LANGUAGE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+# What the command includes beside public headers. The list becomes shorter, never longer: what the command needs belongs into
+# a public header.
+CLI_INTERNAL = """
+assemble/assemble.h assemble/strict.h base/base.h base/guard.h base/loaded.h fmi/check.h fmi/findings.h fmi/fmu.h fmi/open.h
+format/csv.h format/file.h format/folder.h format/json.h format/mat4.h format/number.h format/scan.h format/source_loc.h
+format/text.h format/yaml.h model/compiled.h model/timed.h numeric/klu.h system/definition.h view/view.h
+""".split()
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 FMI_NAME = re.compile(r"\bfmi[23]\w*", re.I)
 
@@ -45,6 +52,7 @@ class Checker:
     def __init__(self, root):
         self.root = root
         self.findings = []
+        self.cli_internal = set()  # headers of rooms that the command includes
         self.rooms, self.headers = read_table((root / "src/README.md").read_text())
         self.order = {room: i for i, room in enumerate(self.rooms)}
 
@@ -97,12 +105,23 @@ class Checker:
         parts = path.relative_to(self.root).parts
         if parts[:2] == ("include", "couplet") and parts[2] != "couplet.h":
             self.report(path, 1, "this header is not in the table of src/README.md")
+        if parts[0] == "cli":
+            self.check_command(path, text)
         if parts[0] != "examples":
             return
         for match in INCLUDE.finditer(text):
             name = match.group(2)
             if name.startswith("couplet/") and name != "couplet/model.h":
                 self.report(path, line_of(text, match.start()), "a model includes couplet/model.h only")
+
+    def check_command(self, path, text):
+        for match in INCLUDE.finditer(text):
+            name = match.group(2)
+            if match.group(1) == "<" or "/" not in name or name.startswith("couplet/"):
+                continue
+            self.cli_internal.add(name)
+            if name not in CLI_INTERNAL:
+                self.report(path, line_of(text, match.start()), f"the command includes public headers, not {name}")
 
     def check_names(self, path, text):
         parts = path.relative_to(self.root).parts
@@ -124,13 +143,15 @@ class Checker:
             self.check_includes(path, text)
             self.check_names(path, text)
 
-    def check_tree(self):
+    def check_tree(self, whole=True):
         files = [self.root / name for name in OTHER_FILES if (self.root / name).exists()]
         for folder in FOLDERS:
             files += [p for p in (self.root / folder).rglob("*") if p.is_file() and
                       (p.suffix in SOURCES or p.name == "CMakeLists.txt") and "__pycache__" not in p.parts]
         for path in sorted(files):
             self.check_file(path)
+        for name in sorted(set(CLI_INTERNAL) - self.cli_internal if whole else []):
+            self.report(self.root / "tools/check_layers.py", 1, f"CLI_INTERNAL: the command no longer includes {name}")
         return len(files)
 
 
@@ -147,6 +168,7 @@ def self_test(root):
         "src/run/long.c": (head + "\n" * 800, "802 lines are more than 800"),
         "include/couplet/new.h": (head, "this header is not in the table"),
         "cli/bare.c": ("int x;\n", "does not begin with the two SPDX lines"),
+        "cli/deep.c": (head + '#include "solver/solver.h"\n', "the command includes public headers"),
         "examples/a/a.c": (head + "#include <couplet/run.h>\n", "a model includes couplet/model.h only"),
         "src/view/good.c": (head + '#include "base/base.h"\n// fmi2Real\nchar* s = "fmi3";\n', None),
     }
@@ -157,7 +179,7 @@ def self_test(root):
             (tree / name).write_text(text)
         (tree / "src/README.md").write_text((root / "src/README.md").read_text())
         checker = Checker(tree)
-        checker.check_tree()
+        checker.check_tree(whole=False)
     for name, (_, wanted) in cases.items():
         found = [f for f in checker.findings if f.startswith(name + ":")]
         if len(found) != (wanted is not None) or (wanted and wanted not in found[0]):
