@@ -32,6 +32,7 @@ function(cpl_project_test name)
     ENVIRONMENT XDG_CACHE_HOME=${CMAKE_CURRENT_BINARY_DIR}/work/project_${name})
 endfunction()
 cpl_project_test(layers ${Python3_EXECUTABLE} tools/check_layers.py)
+cpl_project_test(headers ${Python3_EXECUTABLE} tools/check_headers.py)
 cpl_project_test(layers_self_test ${Python3_EXECUTABLE} tools/check_layers.py --self-test)
 if(NOT CPL_SANITIZE AND NOT CPL_COVERAGE) # those have their runtime in every program
   cpl_project_test(parts ${Python3_EXECUTABLE} tools/check_parts.py ${CMAKE_BINARY_DIR})
