@@ -58,7 +58,7 @@ static void what_is_written_is_read(void** state) {
   for (int i = 0; i < 4; i++) CHECK(!read_wave(w.data, w.n, &wrong[i]));
   cpl_solver_def solver = cpl_default_solver_def(), got;
   // a field more must be said to those who join: cpli_put_solver()
-  CHECK_INT(sizeof solver, 48);
+  CHECK_INT(sizeof solver, 104);
   solver.kind = CPL_SOLVER_RADAU, solver.rtol = 1e-9, solver.one_solver = true;
   cpli_put_head(&w, &expected_wave);
   cpli_put_solver(&w, &solver);
