@@ -8,9 +8,16 @@
 // Programs call components by the functions of couplet/component.h. The tables of operations below
 // are for implementing a kind of component:
 //
-//   static const cpl_component_ops component_ops = {.kind = "mine", .destroy = mine_destroy, ...};
-//   static const cpl_stepper_ops stepper_ops = {.step = mine_step};
+//   static const cpl_component_ops component_ops = {
+//       .size = sizeof component_ops, .kind = "mine", .destroy = mine_destroy, ...};
+//   static const cpl_stepper_ops stepper_ops = {.size = sizeof stepper_ops, .step = mine_step};
 //   mine->stepper = (cpl_stepper){.base = {&component_ops, desc, ctx, name}, .ops = &stepper_ops};
+//
+// Compatibility: every table begins with its size. New operations are optional and are appended to
+// the end of a table, never inserted. A table that was compiled with an older version of this
+// header is smaller; operations beyond its end are absent. The functions that take over a component
+// of a program (cpl_integrate, cpl_aggregate, cpl_master, cpl_modes, cpl_tlm, cpl_run, cpl_isolate,
+// ...) check this once and refuse a table of size zero or without a required operation.
 #pragma once
 
 #include "couplet/base.h"
@@ -296,6 +303,7 @@ typedef struct cpl_inspection {
 /// Order: [set starts] setup, enter_init, [set inputs, get], exit_init, ... , terminate, destroy.
 /// Failures are recorded in the component's context.
 typedef struct cpl_component_ops {
+  size_t size;
   const char* kind;  ///< "fmi2-me", "c", "integrate", ...
   // required
   void (*destroy)(cpl_component* c);  // accepts NULL
@@ -397,10 +405,69 @@ typedef struct cpl_border {
   const bool* taken;      ///< n: constraints in use; the row of the others is dm = c
 } cpl_border;
 
+/// The linear system of Newton's method, (I - gamma J) dx = r, with J the Jacobian of the
+/// derivatives at the present point.
+typedef struct cpl_newton_ops {
+  size_t size;
+  // required
+  /// Factorise it (`fresh`: with a new J); then it is solved any number of times.
+  cpl_status (*setup)(cpl_model* m, double gamma, bool fresh);
+  cpl_status (*solve)(cpl_model* m, const double* r, double* dx);
+  // optional
+  /// Add constraints to both from here on; their vectors then have n more values. The arrays of b
+  /// are borrowed until the next call. b NULL: the rows are dm = c until it is set again.
+  cpl_status (*border)(cpl_model* m, const cpl_border* b);
+} cpl_newton_ops;
+
+/// Constraints 0 = c(t, x, u), which the exact solution satisfies by itself.
+typedef struct cpl_constraint_ops {
+  size_t size;
+  // required
+  /// The number of active constraints; changes at events only.
+  cpl_status (*count)(cpl_model* m, size_t* n);
+  // optional
+  /// Their residuals at the present point; the arrays here and below have room for the
+  /// description's n_constraints.
+  cpl_status (*get)(cpl_model* m, double* c);
+  /// dc/dx at the present point, row after row. NULL: differences are used.
+  cpl_status (*jacobian)(cpl_model* m, double* out);
+  /// The sparsity pattern of dc/dx: active constraint i depends on the states column[first[i]] to
+  /// column[first[i + 1] - 1]. The arrays are valid until count is called again. Required with
+  /// entries; both are used instead of jacobian.
+  cpl_status (*pattern)(cpl_model* m, const int32_t** first, const int32_t** column);
+  /// The entries of dc/dx at the present point, in the order of the pattern.
+  cpl_status (*entries)(cpl_model* m, double* entries);
+  /// Projection by the model itself: the change of the states that leads from the present point
+  /// onto the constraints; nothing is set. CPL_RETRY: not found within `most` iterations.
+  cpl_status (*projection)(cpl_model* m, double tolerance, size_t most, double* change);
+  /// One iteration of such a projection.
+  cpl_status (*projection_step)(cpl_model* m, double* change);
+  /// Write a name of an active constraint into `out`, for messages.
+  void (*name)(const cpl_model* m, size_t constraint, char* out, size_t size);
+} cpl_constraint_ops;
+
+/// The model as a differential-algebraic system, x' = f(t, x, z) and 0 = g(t, x, z), with as many
+/// residuals g as algebraic variables z. All are required.
+typedef struct cpl_dae_ops {
+  size_t size;
+  /// Select that form, before setup. *n gets the number of algebraic variables; 0: the model has no
+  /// such form and is unchanged. From here on derivatives, outputs, indicators and constraints are
+  /// functions of the z that were set, and the Newton system, if any, includes z:
+  /// (I - gamma f_x) dx - gamma f_z dz = r, g_x dx + g_z dz = s, where s follows r and dz follows
+  /// dx in the vectors; gamma 0 gives a system for z alone.
+  cpl_status (*use_residuals)(cpl_model* m, size_t* n);
+  cpl_status (*set_algebraics)(cpl_model* m, const double* z);
+  /// The model's values after initialisation or an event, consistent or a guess.
+  cpl_status (*get_algebraics)(cpl_model* m, double* z);
+  cpl_status (*get_algebraic_nominals)(cpl_model* m, double* nominals);
+  cpl_status (*get_residuals)(cpl_model* m, double* g);
+} cpl_dae_ops;
+
 /// Operations of a model. After exit_init it is in event mode; enter_continuous switches to
 /// continuous time, enter_event back. The caller sets time, states and inputs, then gets
 /// derivatives, outputs and indicators; a model caches values whose arguments have not changed.
 typedef struct cpl_model_ops {
+  size_t size;
   // required
   cpl_status (*enter_event)(cpl_model* m);
   /// One event update; repeated until info->again is false in all models.
@@ -415,8 +482,15 @@ typedef struct cpl_model_ops {
   /// Called after every accepted step, with the model at the end of it.
   cpl_status (*completed_step)(cpl_model* m, bool* enter_event, bool* terminate);
   // optional
+  const cpl_newton_ops* newton;
+  const cpl_constraint_ops* constraints;
+  const cpl_dae_ops* dae;
+  /// out = J v at the present point, without forming J; not in the form that dae selects.
+  cpl_status (*jacobian_times)(cpl_model* m, const double* v, double* out);
   /// Write a name of an indicator into `out`, for messages. NULL: indicators are only numbered.
   void (*name_indicator)(const cpl_model* m, size_t indicator, char* out, size_t size);
+  /// The next kink of derivatives after t.
+  cpl_break (*next_break)(cpl_model* m, double t, double tolerance);
   /// Split the model into subsystems before its setup; they take over start values that were set.
   /// n < 2: it has a single subsystem and is unchanged. Otherwise the only call allowed from here
   /// on is destroy, after the caller has destroyed the subsystems, which it owns; the arrays and
@@ -428,55 +502,6 @@ typedef struct cpl_model_ops {
   /// as long as the model, one per structure. base.desc is that of the present structure: it
   /// changes only in event_update (with structure_changed), setup, reset and restore.
   const cpl_description* (*structure)(cpl_model* m, int32_t i);
-  // optional: both or none
-  /// The linear system of Newton's method, (I - gamma J) dx = r, with J the Jacobian of the
-  /// derivatives at the present point: factorise it (`fresh`: with a new J), then solve it any
-  /// number of times.
-  cpl_status (*newton_setup)(cpl_model* m, double gamma, bool fresh);
-  cpl_status (*newton_solve)(cpl_model* m, const double* r, double* dx);
-  // optional, with these two
-  /// Add constraints to both from here on; their vectors then have n more values. The arrays of b
-  /// are borrowed until the next call. b NULL: the rows are dm = c until it is set again.
-  cpl_status (*newton_border)(cpl_model* m, const cpl_border* b);
-  // optional
-  /// out = J v at the present point, without forming J.
-  cpl_status (*jacobian_times)(cpl_model* m, const double* v, double* out);
-  // optional: constraints 0 = c(t, x, u), which the exact solution satisfies by itself
-  /// The number of active constraints; changes at events only. Required with any of those below.
-  cpl_status (*count_constraints)(cpl_model* m, size_t* n);
-  /// Their residuals at the present point; the arrays here and below have room for the
-  /// description's n_constraints.
-  cpl_status (*get_constraints)(cpl_model* m, double* c);
-  /// dc/dx at the present point, row after row. NULL: differences are used.
-  cpl_status (*constraint_jacobian)(cpl_model* m, double* out);
-  /// The sparsity pattern of dc/dx: active constraint i depends on the states column[first[i]] to
-  /// column[first[i + 1] - 1]. The arrays are valid until count_constraints is called again.
-  /// Required with constraint_entries; both are used instead of constraint_jacobian.
-  cpl_status (*constraint_pattern)(cpl_model* m, const int32_t** first, const int32_t** column);
-  /// The entries of dc/dx at the present point, in the order of the pattern.
-  cpl_status (*constraint_entries)(cpl_model* m, double* entries);
-  /// Projection by the model itself: the change of the states that leads from the present point
-  /// onto the constraints; nothing is set. CPL_RETRY: not found within `most` iterations.
-  cpl_status (*projection)(cpl_model* m, double tolerance, size_t most, double* change);
-  /// One iteration of such a projection.
-  cpl_status (*projection_step)(cpl_model* m, double* change);
-  // optional: all five or none: the model as a differential-algebraic system, x' = f(t, x, z) and
-  // 0 = g(t, x, z), with as many residuals g as algebraic variables z
-  /// Select that form, before setup. *n gets the number of algebraic variables; 0: the model has no
-  /// such form and is unchanged. From here on derivatives, outputs, indicators and constraints are
-  /// functions of the z that were set, and newton_setup and newton_solve, if any, include z:
-  /// (I - gamma f_x) dx - gamma f_z dz = r, g_x dx + g_z dz = s, where s follows r and dz follows
-  /// dx in the vectors; gamma 0 gives a system for z alone.
-  cpl_status (*use_residuals)(cpl_model* m, size_t* n);
-  cpl_status (*set_algebraics)(cpl_model* m, const double* z);
-  /// The model's values after initialisation or an event, consistent or a guess.
-  cpl_status (*get_algebraics)(cpl_model* m, double* z);
-  cpl_status (*get_algebraic_nominals)(cpl_model* m, double* nominals);
-  cpl_status (*get_residuals)(cpl_model* m, double* g);
-  /// optional: the next kink of derivatives after t.
-  cpl_break (*next_break)(cpl_model* m, double t, double tolerance);
-  /// optional: write a name of an active constraint into `out`, for messages.
-  void (*name_constraint)(const cpl_model* m, size_t constraint, char* out, size_t size);
 } cpl_model_ops;
 
 struct cpl_model {
@@ -519,6 +544,7 @@ typedef struct cpl_step_result {
 typedef struct cpl_stepper cpl_stepper;
 
 typedef struct cpl_stepper_ops {
+  size_t size;
   // required
   /// Advance from the present time to t_end. Inputs are valid up to t_limit >= t_end: a stepper
   /// with dense output may integrate that far ahead; others ignore it.
@@ -565,6 +591,7 @@ typedef struct cpl_source cpl_source;
 
 /// An opened .fmu or a compiled .c: a description and a factory of instances.
 typedef struct cpl_source_ops {
+  size_t size;
   const char* kind;
   void (*destroy)(cpl_source* src);  // accepts NULL; instances must be gone
   // optional: NULL means "the source has no component of this kind"

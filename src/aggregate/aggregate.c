@@ -301,31 +301,39 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
 
-#define COMPONENT_OPS                                                                        \
-  .kind = cpli_aggregate_kind, .destroy = destroy, .setup = setup, .enter_init = enter_init, \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS,            \
-  .inspect = cpli_aggregate_inspect
+#define COMPONENT_OPS                                                                       \
+  .size = sizeof(cpl_component_ops), .kind = cpli_aggregate_kind, .destroy = destroy,       \
+  .setup = setup, .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, \
+  .reset = reset, CPLI_VALUE_OPS, .inspect = cpli_aggregate_inspect
 static const cpl_component_ops component_ops[2] = {
     {COMPONENT_OPS},
     {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
      .forget = cpli_aggregate_forget},  // when all components can
 };
-#define MODEL_OPS                                                                                  \
-  .enter_event = cpli_aggregate_enter_event, .event_update = cpli_aggregate_event_update,          \
-  .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,            \
-  .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives,      \
-  .get_indicators = cpli_aggregate_indicators, .name_indicator = cpli_aggregate_name_indicator,    \
-  .completed_step = completed_step, .split = cpli_aggregate_split, .use_residuals = cpli_rows_use, \
-  .set_algebraics = cpli_rows_set, .get_algebraics = cpli_rows_get,                                \
-  .get_algebraic_nominals = cpli_rows_nominals, .get_residuals = cpli_rows_residuals,              \
-  .next_break = cpli_aggregate_next_break
-static const cpl_model_ops newton_ops = {MODEL_OPS, .newton_setup = cpli_newton_setup,
-                                         .newton_border = cpli_newton_border,
-                                         .newton_solve = cpli_newton_solve};
-static const cpl_model_ops direction_ops = {
-    MODEL_OPS, .newton_setup = cpli_newton_setup, .newton_border = cpli_newton_border,
-    .newton_solve = cpli_newton_solve, .jacobian_times = cpli_jacobian_times};
-static const cpl_model_ops plain_ops = {MODEL_OPS};
+static const cpl_newton_ops newton_ops = {.size = sizeof newton_ops,
+                                          .setup = cpli_newton_setup,
+                                          .solve = cpli_newton_solve,
+                                          .border = cpli_newton_border};
+static const cpl_dae_ops dae_ops = {.size = sizeof dae_ops,
+                                    .use_residuals = cpli_rows_use,
+                                    .set_algebraics = cpli_rows_set,
+                                    .get_algebraics = cpli_rows_get,
+                                    .get_algebraic_nominals = cpli_rows_nominals,
+                                    .get_residuals = cpli_rows_residuals};
+static const cpl_model_ops model_ops = {.size = sizeof model_ops,
+                                        .enter_event = cpli_aggregate_enter_event,
+                                        .event_update = cpli_aggregate_event_update,
+                                        .enter_continuous = enter_continuous,
+                                        .set_time = set_time,
+                                        .set_states = set_states,
+                                        .get_states = get_states,
+                                        .get_nominals = get_nominals,
+                                        .get_derivatives = get_derivatives,
+                                        .get_indicators = cpli_aggregate_indicators,
+                                        .name_indicator = cpli_aggregate_name_indicator,
+                                        .completed_step = completed_step,
+                                        .split = cpli_aggregate_split,
+                                        .next_break = cpli_aggregate_next_break};
 
 //------------------------------------ nodes ------------------------------------
 
@@ -632,11 +640,11 @@ cpl_status cpli_aggregate_plan(cpli_aggregate* a) {
   bool known = st >= 0 && all_states_known(a);
   if (known) st = cpli_newton_make(a, &a->newton);
   if (known && st >= 0) st = cpli_direction_make(a, &a->direction);
-  a->ops = a->direction != NULL ? direction_ops : known ? newton_ops : plain_ops;
-  if (a->n_varying > 0) {
-    a->ops.structure = cpli_aggregate_structure_at;
-    a->ops.use_residuals = NULL;  // the set of loops varies
-  }
+  a->ops = model_ops;
+  a->ops.newton = known ? &newton_ops : NULL;
+  a->ops.jacobian_times = a->direction != NULL ? cpli_jacobian_times : NULL;
+  a->ops.structure = a->n_varying > 0 ? cpli_aggregate_structure_at : NULL;
+  a->ops.dae = a->n_varying > 0 ? NULL : &dae_ops;  // the set of loops varies
   return st < 0 ? st : cpli_constraints_make(a);
 }
 

@@ -11,7 +11,7 @@
 enum { MAX_ROUNDS = 20 };  // of components that project themselves, one by one
 
 static bool has_constraints(const cpli_part* part) {
-  return part->m->base.desc->n_constraints > 0 && part->m->ops->count_constraints != NULL;
+  return part->m->base.desc->n_constraints > 0 && part->m->ops->constraints != NULL;
 }
 
 // The values of "at start", after the events of the start.
@@ -36,7 +36,7 @@ static cpl_status count(cpl_model* m, size_t* n) {
     cpli_part* part = &a->parts[k];
     part->n_active = 0;
     if (!has_constraints(part)) continue;
-    st = part->m->ops->count_constraints(part->m, &part->n_active);
+    st = part->m->ops->constraints->count(part->m, &part->n_active);
     *n += part->n_active;
   }
   return st;
@@ -45,7 +45,7 @@ static cpl_status count(cpl_model* m, size_t* n) {
 static void name_in_part(const cpl_model* m, size_t i, char* out, size_t size) {
   char inner[200];
   snprintf(inner, sizeof inner, "constraint %zu", i + 1);
-  if (m->ops->name_constraint != NULL) m->ops->name_constraint(m, i, inner, sizeof inner);
+  if (m->ops->constraints->name != NULL) m->ops->constraints->name(m, i, inner, sizeof inner);
   snprintf(out, size, "%s of %s", inner, m->base.name);
 }
 
@@ -68,7 +68,7 @@ static cpl_status get(cpl_model* m, double* c) {
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     cpli_part* part = &a->parts[k];
     if (part->n_active == 0) continue;
-    st = part->m->ops->get_constraints(part->m, a->constraint_room);
+    st = part->m->ops->constraints->get(part->m, a->constraint_room);
     memcpy(c, a->constraint_room, part->n_active * sizeof *c);
     c += part->n_active;
   }
@@ -80,7 +80,7 @@ static cpl_status get(cpl_model* m, double* c) {
 //------------------------------------ parts that only project themselves -------------------------
 
 static cpl_status part_projection(cpli_part* part, double tolerance, size_t max, double* change) {
-  const cpl_model_ops* ops = part->m->ops;
+  const cpl_constraint_ops* ops = part->m->ops->constraints;
   if (ops->projection != NULL) return ops->projection(part->m, tolerance, max, change);
   return ops->projection_step(part->m, change);
 }
@@ -135,6 +135,15 @@ cpl_status cpli_constraints_take(cpli_aggregate* a, const cpl_aggregate_def* def
   return CPL_OK;
 }
 
+static const cpl_constraint_ops projection_ops = {
+    .size = sizeof projection_ops, .count = count, .name = name, .projection = projection};
+static const cpl_constraint_ops residual_ops = {.size = sizeof residual_ops,
+                                                .count = count,
+                                                .name = name,
+                                                .get = get,
+                                                .pattern = cpli_gradients_pattern,
+                                                .entries = cpli_gradients_entries};
+
 cpl_status cpli_constraints_make(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
   size_t max = 0, n = (size_t)a->n_states, own = (size_t)a->n_constraints;
@@ -145,7 +154,7 @@ cpl_status cpli_constraints_make(cpli_aggregate* a) {
     size_t here = (size_t)part->m->base.desc->n_constraints;
     a->desc->n_constraints += (int32_t)here;
     if (here > max) max = here;
-    residuals = residuals && part->m->ops->get_constraints != NULL;
+    residuals = residuals && part->m->ops->constraints->get != NULL;
   }
   a->desc->n_constraints += a->n_constraints;
   if (a->desc->n_constraints == 0) return CPL_OK;
@@ -155,14 +164,6 @@ cpl_status cpli_constraints_make(cpli_aggregate* a) {
                        "offers a projection but no residuals");
   a->constraint_room = cpli_arena_alloc(&a->arena, max + 2 * n + 1, sizeof(double));
   if (a->constraint_room == NULL) return cpli_nomem(ctx);
-  a->ops.count_constraints = count;
-  a->ops.name_constraint = name;
-  if (!residuals) {
-    a->ops.projection = projection;
-    return CPL_OK;
-  }
-  a->ops.get_constraints = get;
-  a->ops.constraint_pattern = cpli_gradients_pattern;
-  a->ops.constraint_entries = cpli_gradients_entries;
-  return cpli_gradients_make(a, &a->gradients);
+  a->ops.constraints = residuals ? &residual_ops : &projection_ops;
+  return residuals ? cpli_gradients_make(a, &a->gradients) : CPL_OK;
 }

@@ -30,10 +30,10 @@ struct cpli_gradients {
   bool* direct;  // by component: its own derivatives are those of the whole
 };
 
-static const cpl_model_ops* ops_of(const cpli_part* part) { return part->m->ops; }
+static const cpl_constraint_ops* ops_of(const cpli_part* part) { return part->m->ops->constraints; }
 
 static bool has_derivatives(const cpli_part* part) {
-  return ops_of(part)->constraint_entries != NULL || ops_of(part)->constraint_jacobian != NULL;
+  return ops_of(part)->entries != NULL || ops_of(part)->jacobian != NULL;
 }
 
 //------------------------------------ rows ------------------------------------
@@ -93,8 +93,8 @@ static cpl_status make_rows(cpli_aggregate* a) {
   for (int32_t k = 0; k < a->n_parts && fine && st == CPL_OK; k++) {
     const cpli_part* part = &a->parts[k];
     const int32_t *first = NULL, *column = NULL;
-    if (part->n_active > 0 && ops_of(part)->constraint_pattern != NULL)
-      st = ops_of(part)->constraint_pattern(part->m, &first, &column);
+    if (part->n_active > 0 && ops_of(part)->pattern != NULL)
+      st = ops_of(part)->pattern(part->m, &first, &column);
     if (st == CPL_OK)
       fine = make_room(g, first != NULL
                               ? (size_t)first[part->n_active]
@@ -142,8 +142,8 @@ static bool is_current(const cpli_aggregate* a) {
   bool same = g->pattern != NULL && g->position != NULL;
   for (int32_t k = 0; k < a->n_parts && same; k++) {
     const cpli_part* part = &a->parts[k];  // its pattern may have changed at events
-    same = g->counted[k] == part->n_active &&
-           (part->n_active == 0 || ops_of(part)->constraint_pattern == NULL);
+    same =
+        g->counted[k] == part->n_active && (part->n_active == 0 || ops_of(part)->pattern == NULL);
   }
   return same;
 }
@@ -179,10 +179,10 @@ static cpl_status follows(cpli_aggregate* a, const cpli_part* part, const cpli_n
   cpl_component* c = &part->m->base;
   double value = 0, size = c->desc->vars[input->var].nominal;
   cpl_status st = c->ops->get_real(c, &input->ref, 1, &value);
-  if (st == CPL_OK) st = ops_of(part)->get_constraints(part->m, g->there);
+  if (st == CPL_OK) st = ops_of(part)->get(part->m, g->there);
   double other = value + 1e-3 * fmax(size, fabs(value));
   if (st == CPL_OK) st = c->ops->set_real(c, &input->ref, 1, &other);
-  if (st == CPL_OK) st = ops_of(part)->get_constraints(part->m, g->moved);
+  if (st == CPL_OK) st = ops_of(part)->get(part->m, g->moved);
   cpl_status back = c->ops->set_real(c, &input->ref, 1, &value);
   *yes = *yes || memcmp(g->there, g->moved, part->n_active * sizeof(double)) != 0;
   return st != CPL_OK ? st : back;
@@ -211,12 +211,12 @@ static cpl_status take_own(cpli_aggregate* a, const cpli_part* part, size_t row,
   struct cpli_gradients* g = a->gradients;
   const int32_t *first = NULL, *column = NULL;
   size_t n = (size_t)part->n_states;
-  bool sparse = ops_of(part)->constraint_entries != NULL;
+  bool sparse = ops_of(part)->entries != NULL;
   cpl_status st = CPL_OK;
-  if (sparse) st = ops_of(part)->constraint_pattern(part->m, &first, &column);
+  if (sparse) st = ops_of(part)->pattern(part->m, &first, &column);
   if (st == CPL_OK)
-    st = sparse ? ops_of(part)->constraint_entries(part->m, g->room)
-                : ops_of(part)->constraint_jacobian(part->m, g->room);
+    st =
+        sparse ? ops_of(part)->entries(part->m, g->room) : ops_of(part)->jacobian(part->m, g->room);
   for (size_t i = 0; i < part->n_active && st == CPL_OK; i++) {
     int32_t begin = g->first[row + i], end = g->first[row + i + 1];
     // a row begins with the component's own states, in its order
@@ -234,7 +234,7 @@ static cpl_status differences(cpli_aggregate* a, double* out) {
   size_t n = (size_t)a->n_states, rows = (size_t)p->n_rows;
   memcpy(g->x, a->x, n * sizeof *g->x);
   cpl_status st = m->ops->get_nominals(m, g->nominal);
-  if (st == CPL_OK) st = m->ops->get_constraints(m, g->there);
+  if (st == CPL_OK) st = m->ops->constraints->get(m, g->there);
   for (int32_t c = 0; c < p->n_colours && st == CPL_OK; c++) {
     for (int32_t i = g->colours[c]; i < g->colours[c + 1]; i++) {
       int32_t j = g->by_colour[i];
@@ -243,7 +243,7 @@ static cpl_status differences(cpli_aggregate* a, double* out) {
       g->h[j] = g->x[j] - at;
     }
     st = m->ops->set_states(m, g->x);
-    if (st == CPL_OK) st = m->ops->get_constraints(m, g->moved);
+    if (st == CPL_OK) st = m->ops->constraints->get(m, g->moved);
     for (size_t i = 0; i < rows; i++) g->moved[i] -= g->there[i];
     for (int32_t i = g->colours[c]; i < g->colours[c + 1]; i++) {
       int32_t j = g->by_colour[i];

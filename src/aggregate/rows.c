@@ -47,7 +47,7 @@ static cpl_status renew_newton(cpli_aggregate* a) {
 // A component with residuals. One whose variables are hidden keeps the other form.
 static bool has_algebraics(const cpli_part* part) {
   const cpl_description* d = part->m->base.desc;
-  bool named = d->n_algebraics > 0 && part->m->ops->use_residuals != NULL && d->form_error == NULL;
+  bool named = d->n_algebraics > 0 && part->m->ops->dae != NULL && d->form_error == NULL;
   for (int32_t i = 0; i < d->n_algebraics && named; i++)
     named = d->algebraics[i] >= 0 && d->residuals[i] >= 0;
   return named;
@@ -66,7 +66,7 @@ static cpl_status turn_parts(cpli_aggregate* a) {
     size_t n = 0;
     cpl_model* m = a->parts[k].m;
     if (!has_algebraics(&a->parts[k])) continue;
-    st = m->ops->use_residuals(m, &n);
+    st = m->ops->dae->use_residuals(m, &n);
     a->rows->algebraics[k] = (int32_t)n;
     a->rows->n_algebraics += (int32_t)n;
   }
@@ -91,7 +91,6 @@ cpl_status cpli_rows_use(cpl_model* m, size_t* n) {
   a->rows = r;
   take_loops(a);
   cpl_status st = algebraics > 0 ? turn_parts(a) : CPL_OK;
-  a->ops.jacobian_times = NULL;  // it solves loops
   return st < 0 ? st : renew_newton(a);
 }
 
@@ -131,7 +130,7 @@ cpl_status cpli_rows_set(cpl_model* m, const double* z) {
   cpl_status st = CPL_OK;
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     cpl_model* part = a->parts[k].m;
-    if (r->algebraics[k] > 0) st = part->ops->set_algebraics(part, given);
+    if (r->algebraics[k] > 0) st = part->ops->dae->set_algebraics(part, given);
     given += r->algebraics[k];
   }
   return st;
@@ -148,10 +147,12 @@ static cpl_status gather_parts(cpli_aggregate* a, double* out,
   return st;
 }
 
-static cpl_status algebraics_of(cpl_model* m, double* z) { return m->ops->get_algebraics(m, z); }
-static cpl_status residuals_of(cpl_model* m, double* g) { return m->ops->get_residuals(m, g); }
+static cpl_status algebraics_of(cpl_model* m, double* z) {
+  return m->ops->dae->get_algebraics(m, z);
+}
+static cpl_status residuals_of(cpl_model* m, double* g) { return m->ops->dae->get_residuals(m, g); }
 static cpl_status nominals_of(cpl_model* m, double* nominals) {
-  return m->ops->get_algebraic_nominals(m, nominals);
+  return m->ops->dae->get_algebraic_nominals(m, nominals);
 }
 
 cpl_status cpli_rows_get(cpl_model* m, double* z) {

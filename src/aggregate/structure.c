@@ -208,7 +208,7 @@ static bool keep_states(search* s, cpl_unknown found, const int32_t* state_of, i
 }
 
 static bool has_constraints(const cpli_part* part) {
-  return part->m->base.desc->n_constraints > 0 && part->m->ops->count_constraints != NULL;
+  return part->m->base.desc->n_constraints > 0 && part->m->ops->constraints != NULL;
 }
 
 // Nodes are visited once, and inputs of components without constraints are skipped, instead of a

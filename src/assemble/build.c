@@ -542,9 +542,12 @@ static cpl_status make_stepper(cpl_source* source, const char* name, cpl_stepper
   return cpl_system_stepper(source, &def, out);
 }
 
-static const cpl_source_ops ops = {.kind = "system", .destroy = destroy, .make_model = make_model};
-static const cpl_source_ops stepper_ops = {
-    .kind = "system", .destroy = destroy, .make_stepper = make_stepper};
+static const cpl_source_ops ops = {
+    .size = sizeof(cpl_source_ops), .kind = "system", .destroy = destroy, .make_model = make_model};
+static const cpl_source_ops stepper_ops = {.size = sizeof(cpl_source_ops),
+                                           .kind = "system",
+                                           .destroy = destroy,
+                                           .make_stepper = make_stepper};
 
 static const cpl_default_experiment* member_experiment(const built* b, size_t i) {
   if (b->modes == NULL) return i < b->def->n_models ? &b->sources[i]->desc->experiment : NULL;

@@ -69,8 +69,11 @@ static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
   return st;
 }
 
-static const cpl_component_ops noter_ops = {
-    .kind = "note", .set_real = note_real, .set_integer = note_integer, .set_string = note_string};
+static const cpl_component_ops noter_ops = {.size = sizeof(cpl_component_ops),
+                                            .kind = "note",
+                                            .set_real = note_real,
+                                            .set_integer = note_integer,
+                                            .set_string = note_string};
 
 // Those of systems inside come first: outer ones take precedence.
 static cpl_status note_starts(cpli_built* b, const char* prefix, noter* to) {

@@ -67,8 +67,11 @@ static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
   return CPL_OK;
 }
 
-static const cpl_component_ops noter_ops = {
-    .kind = "note", .set_real = note_real, .set_integer = note_integer, .set_string = note_string};
+static const cpl_component_ops noter_ops = {.size = sizeof(cpl_component_ops),
+                                            .kind = "note",
+                                            .set_real = note_real,
+                                            .set_integer = note_integer,
+                                            .set_string = note_string};
 
 // The description shows the start values of the file. The aggregate itself gets those of inputs,
 // from which loops start their iteration.

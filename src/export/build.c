@@ -228,13 +228,15 @@ static cpl_status open_model(job* j) {
   if (st >= 0) st = j->source->ops->make_model(j->source, "model", &m);
   if (st < 0) return st;
   make_identifier(j->source->desc->name, j->identifier, sizeof j->identifier);
-  j->facts = (cpli_fmu_facts){.fmi = j->def->fmi_version,
-                              .desc = j->source->desc,
-                              .can = m->base.can,
-                              .time_events = j->def->fmi_version == 3 && requests_time_event(m),
-                              .constraint_jacobian = m->ops->constraint_jacobian != NULL,
-                              .constraint_attributes = j->def->constraint_attributes,
-                              .identifier = j->identifier};
+  const cpl_constraint_ops* constraints = m->ops->constraints;
+  j->facts =
+      (cpli_fmu_facts){.fmi = j->def->fmi_version,
+                       .desc = j->source->desc,
+                       .can = m->base.can,
+                       .time_events = j->def->fmi_version == 3 && requests_time_event(m),
+                       .constraint_jacobian = constraints != NULL && constraints->jacobian != NULL,
+                       .constraint_attributes = j->def->constraint_attributes,
+                       .identifier = j->identifier};
   m->base.ops->destroy(&m->base);
   return CPL_OK;
 }

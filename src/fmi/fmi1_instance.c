@@ -176,6 +176,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
 //------------------------------------ making and ending ------------------------------------
 
 static const cpl_component_ops common_ops = {
+    .size = sizeof common_ops,
     .setup = setup,
     .enter_init = enter_init,
     .exit_init = exit_init,

@@ -85,7 +85,7 @@ cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper
   cpl_stepper* s = &in->base.head.stepper;
   if (in->fn.fmiSetRealInputDerivatives == NULL) s->base.can.input_derivatives = 0;
   in->base.component_ops.kind = "fmi1-cs";
-  in->base.stepper_ops = (cpl_stepper_ops){.step = step};
+  in->base.stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops), .step = step};
   if (s->base.can.input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
   cpli_offer_output_derivatives(&in->base, "fmiGetRealOutputDerivatives", output_derivatives);
   s->ops = &in->base.stepper_ops;

@@ -122,6 +122,7 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 //------------------------------------ making and ending ------------------------------------
 
 static const cpl_component_ops common_ops = {
+    .size = sizeof common_ops,
     .setup = setup,
     .enter_init = enter_init,
     .exit_init = exit_init,

@@ -128,7 +128,7 @@ static cpl_status prepare(cpli_fmi2* in) {
   cpl_status st = choose_order(in);
   if (st < 0) return st;
   in->base.component_ops.kind = "fmi2-cs";
-  in->base.stepper_ops = (cpl_stepper_ops){.step = step};
+  in->base.stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops), .step = step};
   if (s->base.can.input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
   if (in->fn.fmi2GetMaxStepSize != NULL) {
     in->base.stepper_ops.max_step = max_step;

@@ -182,6 +182,7 @@ static cpl_status own_restore(cpli_fmu_instance* in, const void* own, size_t siz
 //------------------------------------ making and ending ------------------------------------
 
 static const cpl_component_ops common_ops = {
+    .size = sizeof common_ops,
     .setup = setup,
     .enter_init = enter_init,
     .exit_init = exit_init,

@@ -52,6 +52,15 @@ static cpl_status get_constraints(cpl_model* m, double* c) {
                             (size_t)m->base.desc->n_formulations, c);
 }
 
+static const cpl_dae_ops dae_ops = {.size = sizeof dae_ops,
+                                    .use_residuals = use_residuals,
+                                    .set_algebraics = set_algebraics,
+                                    .get_algebraics = get_algebraics,
+                                    .get_algebraic_nominals = get_nominals,
+                                    .get_residuals = get_residuals};
+static const cpl_constraint_ops constraint_ops = {
+    .size = sizeof constraint_ops, .count = count_constraints, .get = get_constraints};
+
 //------------------------------------ life ------------------------------------
 
 static bool list_refs(cpli_fmi3* in, uint32_t** out, const int32_t* vars, int32_t n) {
@@ -72,14 +81,8 @@ cpl_status cpli_fmi3_offer_residuals(cpli_fmi3* in) {
       !list_refs(in, &in->residual_refs, d->residuals, d->n_algebraics) ||
       !list_refs(in, &in->formulation_refs, d->formulation_vars, d->n_formulations))
     return cpli_nomem(in->base.head.component.ctx);
-  ops->use_residuals = use_residuals;
-  ops->set_algebraics = set_algebraics;
-  ops->get_algebraics = get_algebraics;
-  ops->get_algebraic_nominals = get_nominals;
-  ops->get_residuals = get_residuals;
-  if (d->n_formulations == 0 || ops->count_constraints != NULL) return CPL_OK;
-  ops->count_constraints = count_constraints;
-  ops->get_constraints = get_constraints;
+  ops->dae = &dae_ops;
+  if (d->n_formulations > 0 && ops->constraints == NULL) ops->constraints = &constraint_ops;
   return CPL_OK;
 }
 

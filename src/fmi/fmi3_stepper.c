@@ -142,7 +142,7 @@ static cpl_status make(cpl_source* src, const char* name, const cpli_fmu_kind* k
   if (st < 0) return st;
   cpli_fmi3* in = *out;
   in->base.component_ops.kind = in->base.scheduled ? "fmi3-se" : "fmi3-cs";
-  in->base.stepper_ops = (cpl_stepper_ops){.step = step};
+  in->base.stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops), .step = step};
   in->base.head.stepper.ops = &in->base.stepper_ops;
   return st;
 }

@@ -96,6 +96,7 @@ struct cpli_fmu_instance {
     cpl_stepper stepper;
   } head;
   cpl_model_ops model_ops;
+  cpl_constraint_ops constraint_ops;
   cpl_component_ops component_ops;  // slots the FMU cannot fill are NULL
   cpl_stepper_ops stepper_ops;
   const cpli_api* api;

@@ -122,7 +122,7 @@ static bool offered(const cpli_fmu_instance* in, const char* what, bool promised
 
 static void offer_constraints(cpli_fmu_instance* in) {
   const cpli_fmu_kind* me = &in->fmu->me;
-  cpl_model_ops* ops = &in->model_ops;
+  cpl_constraint_ops* ops = &in->constraint_ops;
   if (in->fmu->desc.n_constraints == 0 || in->model_calls->constraint == NULL) return;
   bool with_jacobian = me->constraints == CPLI_WITH_JACOBIAN;
   bool residuals = offered(in, "constraints", me->constraints != CPLI_NO, "Constraint");
@@ -130,11 +130,14 @@ static void offer_constraints(cpli_fmu_instance* in) {
   bool whole = offered(in, "a projection", me->projection, "Projection");
   bool step = offered(in, "projection steps", me->projection_step, "ProjectionStep");
   if (!residuals && !whole && !step) return;
-  ops->count_constraints = has_function(in, "GetNumberOfConstraints") ? count_active : count_all;
-  if (residuals) ops->get_constraints = get_constraints;
-  if (jacobian) ops->constraint_jacobian = constraint_jacobian;
-  if (whole) ops->projection = projection;
-  if (step) ops->projection_step = projection_step;
+  *ops = (cpl_constraint_ops){
+      .size = sizeof *ops,
+      .count = has_function(in, "GetNumberOfConstraints") ? count_active : count_all,
+      .get = residuals ? get_constraints : NULL,
+      .jacobian = jacobian ? constraint_jacobian : NULL,
+      .projection = whole ? projection : NULL,
+      .projection_step = step ? projection_step : NULL};
+  in->model_ops.constraints = ops;
 }
 
 cpl_model* cpli_offer_model(cpli_fmu_instance* in, const char* kind,
@@ -142,6 +145,7 @@ cpl_model* cpli_offer_model(cpli_fmu_instance* in, const char* kind,
   in->component_ops.kind = kind;
   in->model_calls = calls;
   in->model_ops = (cpl_model_ops){
+      .size = sizeof in->model_ops,
       .enter_event = calls->enter_event,
       .event_update = calls->event_update,
       .enter_continuous = enter_continuous,

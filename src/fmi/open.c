@@ -340,7 +340,10 @@ static const cpl_source_ops* ops_of(cpl_fmu* fmu) {
   const adapter* a = &adapters[fmu->version];
   cpl_source_ops* ops = cpli_arena_alloc(&fmu->arena, 1, sizeof *ops);
   if (ops == NULL) return NULL;
-  *ops = (cpl_source_ops){.kind = a->kind, .destroy = fmu_destroy, .prepare = fmu_prepare};
+  *ops = (cpl_source_ops){.size = sizeof(cpl_source_ops),
+                          .kind = a->kind,
+                          .destroy = fmu_destroy,
+                          .prepare = fmu_prepare};
   if (fmu->me.present) ops->make_model = a->make_model;
   if (fmu->cs.present && !fmu->cs.tool_coupling) ops->make_stepper = a->make_stepper;
   if (!fmu->me.present && !fmu->cs.present) ops->make_stepper = cpli_fmi3_make_scheduled;

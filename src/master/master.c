@@ -289,7 +289,8 @@ static bool watches_inputs(const cpli_master* m) {
 //------------------------------------ operations ------------------------------------
 
 void cpli_master_equip(cpli_master* m) {
-  m->component_ops = (cpl_component_ops){.kind = cpli_master_kind,
+  m->component_ops = (cpl_component_ops){.size = sizeof(cpl_component_ops),
+                                         .kind = cpli_master_kind,
                                          .destroy = cpli_master_destroy,
                                          .setup = setup,
                                          .enter_init = enter_init,
@@ -303,8 +304,10 @@ void cpli_master_equip(cpli_master* m) {
     m->component_ops.restore = cpli_master_restore;
     m->component_ops.forget = cpli_master_forget;
   }
-  m->stepper_ops =
-      (cpl_stepper_ops){.step = step, .set_curve = set_curve, .next_break = next_break};
+  m->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
+                                     .step = step,
+                                     .set_curve = set_curve,
+                                     .next_break = next_break};
   if (m->base.base.can.predicts) m->stepper_ops.max_step = max_step;
   if (has_own_points(m)) m->stepper_ops.value_time = value_time;
   m->watches = watches_inputs(m);

@@ -694,17 +694,18 @@ cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, siz
 
 //------------------------------------ instance ------------------------------------
 
-#define COMMON_OPS                                                                      \
-  .kind = "c", .destroy = destroy, .setup = setup, .enter_init = enter_init,            \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
-  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string, .save = save, .restore = restore, \
-  .forget = forget
+#define COMMON_OPS                                                                              \
+  .size = sizeof(cpl_component_ops), .kind = "c", .destroy = destroy, .setup = setup,           \
+  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset,     \
+  .get_real = get_real, .set_real = set_real, .get_integer = get_integer,                       \
+  .set_integer = set_integer, .get_string = get_string, .set_string = set_string, .save = save, \
+  .restore = restore, .forget = forget
 
 static const cpl_component_ops plain_ops = {COMMON_OPS};
 static const cpl_component_ops directional_ops = {COMMON_OPS, .directional = directional};
 
-static const cpl_model_ops model_ops = {.enter_event = enter_event,
+static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
+                                        .enter_event = enter_event,
                                         .event_update = event_update,
                                         .enter_continuous = enter_continuous,
                                         .set_time = set_time,

@@ -56,10 +56,14 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t max, double*
   return evaluate(m, "projection", run_projection, change);
 }
 
+#define COMMON_OPS .size = sizeof(cpl_constraint_ops), .count = count, .get = get
+static const cpl_constraint_ops tables[2][2] = {
+    // [Jacobian][projection]
+    {{COMMON_OPS}, {COMMON_OPS, .projection = projection}},
+    {{COMMON_OPS, .jacobian = jacobian},
+     {COMMON_OPS, .jacobian = jacobian, .projection = projection}}};
+
 void cpli_cmodel_constraint_ops(const cpl_model_def* def, cpl_model_ops* ops) {
   if (def->n_constraints == 0) return;
-  ops->count_constraints = count;
-  ops->get_constraints = get;
-  if (def->constraint_jacobian != NULL) ops->constraint_jacobian = jacobian;
-  if (def->projection != NULL) ops->projection = projection;
+  ops->constraints = &tables[def->constraint_jacobian != NULL][def->projection != NULL];
 }

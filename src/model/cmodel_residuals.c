@@ -119,14 +119,17 @@ static cpl_status get_residuals(cpl_model* m, double* g) {
 
 //------------------------------------ life ------------------------------------
 
+static const cpl_dae_ops dae_ops = {.size = sizeof dae_ops,
+                                    .use_residuals = use_residuals,
+                                    .set_algebraics = set_algebraics,
+                                    .get_algebraics = get_algebraics,
+                                    .get_algebraic_nominals = get_nominals,
+                                    .get_residuals = get_residuals};
+
 cpl_status cpli_cmodel_residual_ops(cpli_c_instance* in, cpl_context* ctx) {
   uint32_t na = in->cm->at.na;
   if (na == 0) return CPL_OK;
-  in->ops.use_residuals = use_residuals;
-  in->ops.set_algebraics = set_algebraics;
-  in->ops.get_algebraics = get_algebraics;
-  in->ops.get_algebraic_nominals = get_nominals;
-  in->ops.get_residuals = get_residuals;
+  in->ops.dae = &dae_ops;
   in->algebra = (cpli_algebra){.n = na, .user = in, .residuals = residuals_at};
   cpl_status st = cpli_algebra_init(&in->algebra, ctx);
   return st < 0 ? st : get_nominals(&in->base, in->algebra.nominal);

@@ -187,12 +187,12 @@ cpl_status cpl_model_completed_step(cpl_model* m, bool* enter_event, bool* termi
 
 cpl_status cpl_model_count_constraints(cpl_model* m, size_t* n) {
   *n = 0;
-  return m->ops->count_constraints != NULL ? m->ops->count_constraints(m, n) : CPL_OK;
+  return m->ops->constraints != NULL ? m->ops->constraints->count(m, n) : CPL_OK;
 }
 
 cpl_status cpl_model_get_constraints(cpl_model* m, double* c) {
-  return m->ops->get_constraints != NULL ? m->ops->get_constraints(m, c)
-                                         : cannot(&m->base, "a constraint");
+  const cpl_constraint_ops* ops = m->ops->constraints;
+  return ops != NULL && ops->get != NULL ? ops->get(m, c) : cannot(&m->base, "a constraint");
 }
 
 //------------------------------------ steppers ------------------------------------

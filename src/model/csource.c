@@ -38,7 +38,8 @@ static cpl_status make_model(cpl_source* source, const char* name, cpl_model** o
   return cpli_cmodel_instance(((csource*)source)->cm, source->ctx, name, out);
 }
 
-static const cpl_source_ops ops = {.kind = "c", .destroy = destroy, .make_model = make_model};
+static const cpl_source_ops ops = {
+    .size = sizeof(cpl_source_ops), .kind = "c", .destroy = destroy, .make_model = make_model};
 
 static cpl_status source_create(cpl_context* ctx, const char* path, csource** out) {
   csource* src = cpli_alloc(ctx, 1, sizeof *src);

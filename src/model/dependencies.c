@@ -91,7 +91,7 @@ static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
     uint32_t ref = at->y + i;
     st = m->base.ops->get_real(&m->base, &ref, 1, &out[at->nx + i]);
   }
-  if (st == CPL_OK && p->residuals) st = m->ops->get_residuals(m, out + at->nx + at->ny);
+  if (st == CPL_OK && p->residuals) st = m->ops->dae->get_residuals(m, out + at->nx + at->ny);
   return st;
 }
 

@@ -55,10 +55,19 @@ typedef struct proxy {
   } head;
   cpl_component_ops component_ops;
   cpl_model_ops model_ops;
+  cpl_newton_ops newton_ops;
+  cpl_constraint_ops constraint_ops;
+  cpl_dae_ops dae_ops;
   cpl_stepper_ops stepper_ops;
+  size_t n_algebraics;  // of the form that is used
+  size_t n_border;      // constraints in the linear system
+  size_t n_active;      // constraints
+  int32_t* pattern;     // of their derivatives
+  size_t n_entries;     // of the pattern
   cpli_channel channel;
   cpli_request* request;
-  size_t used;  // bytes of the data used by the request
+  size_t room;  // bytes of the data for requests and answers
+  size_t used;  // by the request
   double limit;
   double time;  // for messages; NAN: none yet
   bool dead, too_large;
@@ -99,11 +108,12 @@ static cpl_status lost(proxy* p, cpli_answer answer) {
 
 //------------------------------------ how a call goes ------------------------------------
 
-static proxy* begin(cpl_component* c, int32_t op) {
+static proxy* begin(const cpl_component* c, int32_t op) {
   proxy* p = (proxy*)c;
   assert(op >= 0 && op <= OP_destroy);
   p->request->op = op;
   p->request->n_args = 0;
+  p->request->room = p->room;
   p->used = sizeof(cpli_request);
   p->too_large = false;
   return p;
@@ -111,7 +121,7 @@ static proxy* begin(cpl_component* c, int32_t op) {
 
 static void* reserve(proxy* p, size_t size) {
   size_t at = (p->used + 15) / 16 * 16;
-  if (size > p->channel.size || at > p->channel.size - size) {
+  if (size > p->room || at > p->room - size) {
     p->too_large = true;
     return NULL;
   }
@@ -132,16 +142,17 @@ static void* put(proxy* p, const void* data, size_t size) {
 
 static cpl_status ask(proxy* p) {
   cpl_context* ctx = p->head.component.ctx;
-  if (cpli_cancelled(ctx) && p->request->op != OP_forget && p->request->op != OP_inspect)
+  int32_t op = p->request->op;
+  if (cpli_cancelled(ctx) && op != OP_component_forget && op != OP_component_inspect)
     return cpli_interrupted(ctx, p->name, p->time);
   if (p->dead)
     return cpl_fail_in(ctx, CPL_ERR_MODEL, p->name, NULL, p->time,
                        "%s cannot be called any more: its process has ended",
-                       cpli_operations[p->request->op].name);
+                       cpli_operations[op].name);
   if (p->too_large)
     return cpl_fail_in(ctx, CPL_ERR_MODEL, p->name, NULL, p->time,
                        "%s: the values are too large for the process boundary",
-                       cpli_operations[p->request->op].name);
+                       cpli_operations[op].name);
   cpli_answer answer = cpli_channel_ask(&p->channel, p->limit);
   if (answer != CPLI_ANSWERED) return lost(p, answer);
   MARK_WRITTEN(p->channel.data, p->used);
@@ -153,76 +164,77 @@ static cpl_status ask(proxy* p) {
   return cpli_fail_again(ctx, &error);
 }
 
-// Send the request, and copy the last argument back.
-static cpl_status fetch(proxy* p, void* out, size_t size) {
-  int32_t last = p->request->n_args - 1;
-  const void* from = last >= 0 ? p->request->args[last].data : NULL;
+typedef struct transfer {
+  const void* in;
+  void* out;  // NULL: not copied back
+  size_t size;
+} transfer;
+
+static cpl_status exchange(proxy* p, const transfer* args, size_t n) {
+  const void* there[CPLI_MAX_ARGUMENTS];
+  for (size_t i = 0; i < n; i++) there[i] = put(p, args[i].in, args[i].size);
   cpl_status st = ask(p);
-  if (!p->dead && !p->too_large && from != NULL && size > 0) memcpy(out, from, size);
+  for (size_t i = 0; i < n && !p->dead && !p->too_large; i++) {
+    if (args[i].out != NULL && args[i].size > 0) memcpy(args[i].out, there[i], args[i].size);
+  }
   return st;
 }
 
+// One operation with its arguments, each IN(array, count) or OUT(array, count).
+#define CALL(table, name, ...)                                                                \
+  exchange(begin((const cpl_component*)self, OP_##table##_##name), (transfer[]){__VA_ARGS__}, \
+           sizeof((transfer[]){__VA_ARGS__}) / sizeof(transfer))
+#define CALL_PLAIN(table, name) ask(begin((const cpl_component*)self, OP_##table##_##name))
+#define IN(array, count) \
+  { (array), NULL, (size_t)(count) * sizeof *(array) }
+#define OUT(array, count) \
+  { (array), (array), (size_t)(count) * sizeof *(array) }
+
+static proxy* proxy_of(const void* self) { return (proxy*)self; }
+
 //------------------------------------ components ------------------------------------
 
-static cpl_status setup(cpl_component* c, const cpl_setup* s) {
-  proxy* p = begin(c, OP_setup);
-  p->time = s->start_time;
-  put(p, s, sizeof *s);
-  return ask(p);
+static cpl_status component_setup(cpl_component* self, const cpl_setup* s) {
+  proxy_of(self)->time = s->start_time;
+  return CALL(component, setup, IN(s, 1));
 }
 
-static cpl_status enter_init(cpl_component* c) { return ask(begin(c, OP_enter_init)); }
-static cpl_status exit_init(cpl_component* c) { return ask(begin(c, OP_exit_init)); }
+static cpl_status component_enter_init(cpl_component* self) {
+  return CALL_PLAIN(component, enter_init);
+}
+
+static cpl_status component_exit_init(cpl_component* self) {
+  return CALL_PLAIN(component, exit_init);
+}
 
 // A component whose process has ended has nothing to terminate.
-static cpl_status terminate(cpl_component* c) {
-  proxy* p = begin(c, OP_terminate);
-  return p->dead ? CPL_OK : ask(p);
+static cpl_status component_terminate(cpl_component* self) {
+  return proxy_of(self)->dead ? CPL_OK : CALL_PLAIN(component, terminate);
 }
 
-static cpl_status reset(cpl_component* c) {
-  proxy* p = begin(c, OP_reset);
-  p->time = NAN;
-  return ask(p);
+static cpl_status component_reset(cpl_component* self) {
+  proxy_of(self)->time = NAN;
+  return CALL_PLAIN(component, reset);
 }
 
-static cpl_status get_doubles(proxy* p, const uint32_t* refs, size_t n, double* values) {
-  if (n == 0) return CPL_OK;
-  put(p, refs, n * sizeof *refs);
-  put(p, values, n * sizeof *values);
-  return fetch(p, values, n * sizeof *values);
+static cpl_status component_get_real(cpl_component* self, const uint32_t* refs, size_t n,
+                                     double* v) {
+  return n == 0 ? CPL_OK : CALL(component, get_real, IN(refs, n), OUT(v, n));
 }
 
-static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
-  return get_doubles(begin(c, OP_get_real), refs, n, values);
+static cpl_status component_set_real(cpl_component* self, const uint32_t* refs, size_t n,
+                                     const double* v) {
+  return n == 0 ? CPL_OK : CALL(component, set_real, IN(refs, n), IN(v, n));
 }
 
-static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  proxy* p = begin(c, OP_set_real);
-  if (n == 0) return CPL_OK;
-  put(p, refs, n * sizeof *refs);
-  put(p, values, n * sizeof *values);
-  return ask(p);
+static cpl_status component_get_integer(cpl_component* self, cpl_type type, const uint32_t* refs,
+                                        size_t n, int64_t* v) {
+  return n == 0 ? CPL_OK : CALL(component, get_integer, IN(&type, 1), IN(refs, n), OUT(v, n));
 }
 
-static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              int64_t* values) {
-  proxy* p = begin(c, OP_get_integer);
-  if (n == 0) return CPL_OK;
-  put(p, &type, sizeof type);
-  put(p, refs, n * sizeof *refs);
-  put(p, values, n * sizeof *values);
-  return fetch(p, values, n * sizeof *values);
-}
-
-static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                              const int64_t* values) {
-  proxy* p = begin(c, OP_set_integer);
-  if (n == 0) return CPL_OK;
-  put(p, &type, sizeof type);
-  put(p, refs, n * sizeof *refs);
-  put(p, values, n * sizeof *values);
-  return ask(p);
+static cpl_status component_set_integer(cpl_component* self, cpl_type type, const uint32_t* refs,
+                                        size_t n, const int64_t* v) {
+  return n == 0 ? CPL_OK : CALL(component, set_integer, IN(&type, 1), IN(refs, n), IN(v, n));
 }
 
 // A corrupted child may send invalid pointers.
@@ -231,58 +243,55 @@ static bool is_inside(const proxy* p, const void* data, size_t size) {
   return at >= begin_ && at <= end && size <= (size_t)(end - at);
 }
 
-static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char** values) {
-  proxy* p = begin(c, OP_get_string);
+static const char* text_inside(const proxy* p, const char* text) {
+  p->channel.data[p->room - 1] = '\0';  // terminates a text without end
+  return is_inside(p, text, 1) ? text : "";
+}
+
+static cpl_status component_get_string(cpl_component* self, const uint32_t* refs, size_t n,
+                                       const char** v) {
   if (n == 0) return CPL_OK;
-  for (size_t i = 0; i < n; i++) values[i] = NULL;
-  put(p, refs, n * sizeof *refs);
-  put(p, values, n * sizeof *values);
-  cpl_status st = fetch(p, values, n * sizeof *values);
-  p->channel.data[p->channel.size - 1] = '\0';  // terminates a text without end
-  for (size_t i = 0; i < n; i++) {
-    if (st != CPL_OK || !is_inside(p, values[i], 1)) values[i] = "";
-  }
+  for (size_t i = 0; i < n; i++) v[i] = NULL;
+  cpl_status st = CALL(component, get_string, IN(refs, n), OUT(v, n));
+  for (size_t i = 0; i < n; i++) v[i] = st == CPL_OK ? text_inside(proxy_of(self), v[i]) : "";
   return st;
 }
 
-static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
-                             const char* const* values) {
-  proxy* p = begin(c, OP_set_string);
+static cpl_status component_set_string(cpl_component* self, const uint32_t* refs, size_t n,
+                                       const char* const* v) {
+  proxy* p = begin(self, OP_component_set_string);
   if (n == 0) return CPL_OK;
   put(p, refs, n * sizeof *refs);
-  const char** there = put(p, values, n * sizeof *values);
+  const char** there = put(p, v, n * sizeof *v);
   for (size_t i = 0; i < n && there != NULL; i++) {
-    size_t size = strlen(values[i]) + 1;
+    size_t size = strlen(v[i]) + 1;
     char* text = reserve(p, size);
-    if (text != NULL) memcpy(text, values[i], size);
+    if (text != NULL) memcpy(text, v[i], size);
     there[i] = text;
   }
   return ask(p);
 }
 
-static cpl_status get_binary(cpl_component* c, const uint32_t* refs, size_t n, cpl_binary* values) {
-  proxy* p = begin(c, OP_get_binary);
+static cpl_status component_get_binary(cpl_component* self, const uint32_t* refs, size_t n,
+                                       cpl_binary* v) {
   if (n == 0) return CPL_OK;
-  memset(values, 0, n * sizeof *values);
-  put(p, refs, n * sizeof *refs);
-  put(p, values, n * sizeof *values);
-  cpl_status st = fetch(p, values, n * sizeof *values);
+  memset(v, 0, n * sizeof *v);
+  cpl_status st = CALL(component, get_binary, IN(refs, n), OUT(v, n));
   for (size_t i = 0; i < n; i++) {
-    if (st != CPL_OK || !is_inside(p, values[i].data, values[i].size)) values[i] = (cpl_binary){0};
+    if (st != CPL_OK || !is_inside(proxy_of(self), v[i].data, v[i].size)) v[i] = (cpl_binary){0};
   }
   return st;
 }
 
-static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
-                             const cpl_binary* values) {
-  proxy* p = begin(c, OP_set_binary);
+static cpl_status component_set_binary(cpl_component* self, const uint32_t* refs, size_t n,
+                                       const cpl_binary* v) {
+  proxy* p = begin(self, OP_component_set_binary);
   if (n == 0) return CPL_OK;
   put(p, refs, n * sizeof *refs);
-  cpl_binary* there = put(p, values, n * sizeof *values);
+  cpl_binary* there = put(p, v, n * sizeof *v);
   for (size_t i = 0; i < n && there != NULL; i++) {
-    void* data = reserve(p, values[i].size);
-    if (data != NULL && values[i].size > 0) memcpy(data, values[i].data, values[i].size);
+    void* data = reserve(p, v[i].size);
+    if (data != NULL && v[i].size > 0) memcpy(data, v[i].data, v[i].size);
     there[i].data = data;
   }
   return ask(p);
@@ -291,55 +300,58 @@ static cpl_status set_binary(cpl_component* c, const uint32_t* refs, size_t n,
 //------------------------------------ saved states ------------------------------------
 
 // The child's snapshot stays there; this is a handle to it.
-static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
-  proxy* p = begin(c, OP_save);
-  cpl_snapshot* handle = snapshot->data;
-  if (handle == NULL) handle = cpli_alloc(c->ctx, 1, sizeof *handle);
-  if (handle == NULL) return cpli_nomem(c->ctx);
-  snapshot->data = handle;
-  put(p, handle, sizeof *handle);
-  return fetch(p, handle, sizeof *handle);
+static cpl_snapshot* handle_of(cpl_component* c, cpl_snapshot* s) {
+  if (s->data == NULL) s->data = cpli_alloc(c->ctx, 1, sizeof(cpl_snapshot));
+  return s->data;
 }
 
-static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  proxy* p = begin(c, OP_restore);
-  put(p, snapshot->data, sizeof(cpl_snapshot));
-  return ask(p);
+static cpl_status component_save(cpl_component* self, cpl_snapshot* s) {
+  cpl_snapshot* handle = handle_of(self, s);
+  return handle == NULL ? cpli_nomem(self->ctx) : CALL(component, save, OUT(handle, 1));
 }
 
-static void forget(cpl_component* c, cpl_snapshot* snapshot) {
-  proxy* p = begin(c, OP_forget);
-  if (snapshot->data == NULL) return;
-  put(p, snapshot->data, sizeof(cpl_snapshot));
-  if (!p->dead) ask(p);
-  cpli_free(c->ctx, snapshot->data);
-  snapshot->data = NULL;
+static cpl_status component_restore(cpl_component* self, const cpl_snapshot* s) {
+  const cpl_snapshot* handle = s->data;
+  return CALL(component, restore, IN(handle, 1));
 }
 
-static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
-                              const uint32_t* knowns, size_t n_knowns, const double* seed,
-                              double* sensitivity) {
-  proxy* p = begin(c, OP_directional);
-  put(p, unknowns, n_unknowns * sizeof *unknowns);
-  put(p, knowns, n_knowns * sizeof *knowns);
-  put(p, seed, n_knowns * sizeof *seed);
-  put(p, sensitivity, n_unknowns * sizeof *sensitivity);
-  return fetch(p, sensitivity, n_unknowns * sizeof *sensitivity);
+static cpl_status component_serialize(cpl_component* self, const cpl_snapshot* s,
+                                      cpl_binary* bytes) {
+  const cpl_snapshot* handle = s->data;
+  *bytes = (cpl_binary){0};
+  cpl_status st = CALL(component, serialize, IN(handle, 1), OUT(bytes, 1));
+  if (st != CPL_OK || !is_inside(proxy_of(self), bytes->data, bytes->size))
+    *bytes = (cpl_binary){0};
+  return st;
 }
 
-static const char* text_inside(const proxy* p, const char* text) {
-  return is_inside(p, text, 1) ? text : "";
+static cpl_status component_deserialize(cpl_component* self, const cpl_binary* bytes,
+                                        cpl_snapshot* s) {
+  cpl_snapshot* handle = handle_of(self, s);
+  if (handle == NULL) return cpli_nomem(self->ctx);
+  return CALL(component, deserialize, IN(bytes->data, bytes->size), OUT(handle, 1));
+}
+
+static void component_forget(cpl_component* self, cpl_snapshot* s) {
+  const cpl_snapshot* handle = s->data;
+  if (handle == NULL) return;
+  if (!proxy_of(self)->dead) CALL(component, forget, IN(handle, 1));
+  cpli_free(self->ctx, s->data);
+  s->data = NULL;
+}
+
+static cpl_status component_directional(cpl_component* self, const uint32_t* unknowns, size_t nu,
+                                        const uint32_t* knowns, size_t nk, const double* seed,
+                                        double* out) {
+  return CALL(component, directional, IN(unknowns, nu), IN(knowns, nk), IN(seed, nk), OUT(out, nu));
 }
 
 // Components of one in another process are not reachable from here. Its counters end with it.
-static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
-  proxy* p = begin((cpl_component*)c, OP_inspect);
+static cpl_status component_inspect(const cpl_component* self, int32_t child, cpl_inspection* out) {
+  const proxy* p = proxy_of(self);
   if (p->dead) return CPL_OK;
-  put(p, &child, sizeof child);
-  put(p, out, sizeof *out);
-  cpl_status st = fetch(p, out, sizeof *out);
+  cpl_status st = CALL(component, inspect, IN(&child, 1), OUT(out, 1));
   if (st < 0 || out->n_counters > CPL_MAX_COUNTERS) out->n_counters = 0;
-  p->channel.data[p->channel.size - 1] = '\0';
   out->kind = text_inside(p, out->kind);
   out->name = text_inside(p, out->name);
   out->role = text_inside(p, out->role);
@@ -348,7 +360,7 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
     out->counters[i].unit = text_inside(p, out->counters[i].unit);
   }
   out->self = NULL;
-  out->component = child < 0 ? (cpl_component*)c : NULL;
+  out->component = child < 0 ? (cpl_component*)self : NULL;
   return st;
 }
 
@@ -361,221 +373,244 @@ static void destroy(cpl_component* c) {
       cpli_channel_ask(&p->channel, p->limit > 0 ? p->limit : patience) == CPLI_ANSWERED)
     cpli_channel_reap(&p->channel, patience);
   cpli_channel_close(&p->channel);
+  cpli_free(ctx, p->pattern);
   cpli_free(ctx, p->name);
   cpli_free(ctx, p);
 }
 
 //------------------------------------ models ------------------------------------
 
-static size_t size_of_states(const cpl_model* m) {
-  return (size_t)m->base.desc->n_states * sizeof(double);
+static cpl_status model_enter_event(cpl_model* self) { return CALL_PLAIN(model, enter_event); }
+
+static cpl_status model_enter_continuous(cpl_model* self) {
+  return CALL_PLAIN(model, enter_continuous);
 }
 
-static cpl_status enter_event(cpl_model* m) { return ask(begin(&m->base, OP_enter_event)); }
-
-static cpl_status enter_continuous(cpl_model* m) {
-  return ask(begin(&m->base, OP_enter_continuous));
-}
-
-static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
-  proxy* p = begin(&m->base, OP_event_update);
+static cpl_status model_event_update(cpl_model* self, cpl_event_info* info) {
   *info = (cpl_event_info){.next_time = INFINITY};
-  put(p, info, sizeof *info);
-  return fetch(p, info, sizeof *info);
+  return CALL(model, event_update, OUT(info, 1));
 }
 
-static cpl_status set_time(cpl_model* m, double t) {
-  proxy* p = begin(&m->base, OP_set_time);
-  p->time = t;
-  put(p, &t, sizeof t);
-  return ask(p);
+static cpl_status model_set_time(cpl_model* self, double t) {
+  proxy_of(self)->time = t;
+  return CALL(model, set_time, IN(&t, 1));
 }
 
-static cpl_status set_states(cpl_model* m, const double* x) {
-  proxy* p = begin(&m->base, OP_set_states);
-  put(p, x, size_of_states(m));
-  return ask(p);
-}
-
-static cpl_status get_array(cpl_model* m, int32_t op, double* values, size_t size) {
-  proxy* p = begin(&m->base, op);
-  put(p, values, size);
-  return fetch(p, values, size);
-}
-
-// Operations that read one array, of a size given in the description.
-#define READS(name, count)                                              \
-  static cpl_status name(cpl_model* m, double* out) {                   \
-    const cpl_description* d = m->base.desc;                            \
-    return get_array(m, OP_##name, out, (size_t)(count) * sizeof *out); \
+// Operations with one array, of a size that the description or the form of the model gives.
+#define ARRAY(table, name, direction, type, count)                  \
+  static cpl_status table##_##name(cpl_model* self, type* values) { \
+    const cpl_description* d = self->base.desc;                     \
+    const proxy* p = proxy_of(self);                                \
+    (void)d, (void)p;                                               \
+    return CALL(table, name, direction(values, count));             \
   }
-READS(get_states, d->n_states)
-READS(get_nominals, d->n_states)
-READS(get_derivatives, d->n_states)
-READS(get_indicators, d->n_indicators)
-READS(get_constraints, d->n_constraints)
-READS(constraint_jacobian, (size_t)d->n_constraints*(size_t)d->n_states)
-READS(projection_step, d->n_states)
-READS(get_algebraics, d->n_algebraics)
-READS(get_algebraic_nominals, d->n_algebraics)
-READS(get_residuals, d->n_algebraics)
-#undef READS
+ARRAY(model, set_states, IN, const double, d->n_states)
+ARRAY(model, get_states, OUT, double, d->n_states)
+ARRAY(model, get_nominals, OUT, double, d->n_states)
+ARRAY(model, get_derivatives, OUT, double, d->n_states)
+ARRAY(model, get_indicators, OUT, double, d->n_indicators)
+ARRAY(constraint, get, OUT, double, d->n_constraints)
+ARRAY(constraint, jacobian, OUT, double, (size_t)d->n_constraints*(size_t)d->n_states)
+ARRAY(constraint, entries, OUT, double, p->n_entries)
+ARRAY(constraint, projection_step, OUT, double, d->n_states)
+ARRAY(dae, set_algebraics, IN, const double, p->n_algebraics)
+ARRAY(dae, get_algebraics, OUT, double, p->n_algebraics)
+ARRAY(dae, get_algebraic_nominals, OUT, double, p->n_algebraics)
+ARRAY(dae, get_residuals, OUT, double, p->n_algebraics)
+#undef ARRAY
+
+static cpl_status model_completed_step(cpl_model* self, bool* event, bool* end) {
+  *event = *end = false;
+  return CALL(model, completed_step, OUT(event, 1), OUT(end, 1));
+}
+
+static cpl_status model_jacobian_times(cpl_model* self, const double* v, double* out) {
+  const int32_t n = self->base.desc->n_states;
+  return CALL(model, jacobian_times, IN(v, n), OUT(out, n));
+}
+
+static void finish_name(const proxy* p, size_t size, char* out) {
+  if (size > 0 && p->dead) out[0] = '\0';
+  else if (size > 0) out[size - 1] = '\0';
+}
+
+static void model_name_indicator(const cpl_model* self, size_t number, char* out, size_t size) {
+  if (size > 0) memset(out, 0, size);
+  if (!proxy_of(self)->dead) CALL(model, name_indicator, IN(&number, 1), OUT(out, size));
+  finish_name(proxy_of(self), size, out);
+}
+
+static void constraint_name(const cpl_model* self, size_t number, char* out, size_t size) {
+  if (size > 0) memset(out, 0, size);
+  if (!proxy_of(self)->dead) CALL(constraint, name, IN(&number, 1), OUT(out, size));
+  finish_name(proxy_of(self), size, out);
+}
+
+static cpl_break model_next_break(cpl_model* self, double t, double tolerance) {
+  const double args[] = {t, tolerance};
+  cpl_break next = {(double)INFINITY, 0};
+  CALL(model, next_break, IN(args, 2), OUT(&next, 1));
+  return next;
+}
+
+// The unknowns of Newton's method: states, algebraic variables and constraints of the border.
+static size_t n_unknowns(const cpl_model* self) {
+  const proxy* p = proxy_of(self);
+  return (size_t)self->base.desc->n_states + p->n_algebraics + p->n_border;
+}
+
+static cpl_status newton_setup(cpl_model* self, double gamma, bool fresh) {
+  return CALL(newton, setup, IN(&gamma, 1), IN(&fresh, 1));
+}
+
+static cpl_status newton_solve(cpl_model* self, const double* r, double* dx) {
+  return CALL(newton, solve, IN(r, n_unknowns(self)), OUT(dx, n_unknowns(self)));
+}
+
+// The model keeps the arrays: they are put at the end of the shared memory, which other requests do
+// not use from here on.
+static cpl_status newton_border(cpl_model* self, const cpl_border* b) {
+  proxy* p = begin(&self->base, OP_newton_border);
+  if (b == NULL) return ask(p);
+  const size_t shaped = b->n_shaped + 1, entries = (size_t)b->first[b->n_shaped];
+  const transfer lists[] = {IN(b->rows, entries), IN(b->columns, entries), IN(b->first, shaped),
+                            IN(b->column, entries), IN(b->taken, b->n)};
+  size_t size = 0;
+  for (size_t i = 0; i < CPLI_COUNT(lists); i++) size += (lists[i].size + 15) / 16 * 16;
+  if (size > p->channel.size / 2) return p->too_large = true, ask(p);
+  p->used = (p->channel.size - size) / 16 * 16;
+  const size_t end = p->used;
+  p->room = p->channel.size;
+  for (size_t i = 0; i < CPLI_COUNT(lists); i++) put(p, lists[i].in, lists[i].size);
+  p->request->room = p->room = end;
+  p->n_border = b->n;
+  return ask(p);
+}
 
 // A count, limited by that in the description.
-static cpl_status get_count(cpl_model* m, int32_t op, int32_t max, size_t* n) {
-  proxy* p = begin(&m->base, op);
+static cpl_status constraint_count(cpl_model* self, size_t* n) {
+  proxy* p = proxy_of(self);
   *n = 0;
-  put(p, n, sizeof *n);
-  cpl_status st = fetch(p, n, sizeof *n);
-  if (*n > (size_t)max) *n = (size_t)max;
+  cpl_status st = CALL(constraint, count, OUT(n, 1));
+  if (*n > (size_t)self->base.desc->n_constraints) *n = (size_t)self->base.desc->n_constraints;
+  p->n_active = *n;
   return st;
 }
 
-static cpl_status count_constraints(cpl_model* m, size_t* n) {
-  return get_count(m, OP_count_constraints, m->base.desc->n_constraints, n);
-}
-
-static cpl_status use_residuals(cpl_model* m, size_t* n) {
-  return get_count(m, OP_use_residuals, m->base.desc->n_algebraics, n);
-}
-
-static cpl_status set_algebraics(cpl_model* m, const double* z) {
-  proxy* p = begin(&m->base, OP_set_algebraics);
-  put(p, z, (size_t)m->base.desc->n_algebraics * sizeof *z);
-  return ask(p);
-}
-
-static cpl_status completed_step(cpl_model* m, bool* enter, bool* end) {
-  proxy* p = begin(&m->base, OP_completed_step);
-  bool both[2] = {false, false};
-  put(p, both, sizeof both);
-  cpl_status st = fetch(p, both, sizeof both);
-  *enter = both[0];
-  *end = both[1];
+// Copied, since the next request overwrites them; a corrupted child may send anything.
+static cpl_status constraint_pattern(cpl_model* self, const int32_t** first,
+                                     const int32_t** column) {
+  proxy* p = proxy_of(self);
+  cpl_context* ctx = self->base.ctx;
+  const size_t n = p->n_active + 1;
+  const int32_t* lists[2] = {NULL, NULL};
+  cpl_status st = CALL(constraint, pattern, IN(&p->n_active, 1), OUT(lists, 2));
+  if (st < 0) return st;
+  size_t entries = is_inside(p, lists[0], n * sizeof(int32_t)) ? (size_t)lists[0][n - 1] : SIZE_MAX;
+  if (entries > p->channel.size || !is_inside(p, lists[1], entries * sizeof(int32_t)))
+    return cpl_fail(ctx, CPL_ERR_MODEL, "%s: the pattern of its constraints is not valid", p->name);
+  int32_t* kept = cpli_realloc(ctx, p->pattern, n + entries, sizeof *kept);
+  if (kept == NULL) return cpli_nomem(ctx);
+  p->pattern = kept;
+  p->n_entries = entries;
+  memcpy(kept, lists[0], n * sizeof *kept);
+  if (entries > 0) memcpy(kept + n, lists[1], entries * sizeof *kept);
+  *first = kept, *column = kept + n;
   return st;
 }
 
-static void name_something(proxy* p, size_t number, char* out, size_t size) {
-  if (size > 0) memset(out, 0, size);
-  put(p, &number, sizeof number);
-  put(p, out, size);
-  if (!p->dead) fetch(p, out, size);
-  if (size > 0) out[size - 1] = '\0';
+static cpl_status constraint_projection(cpl_model* self, double tolerance, size_t most,
+                                        double* change) {
+  return CALL(constraint, projection, IN(&tolerance, 1), IN(&most, 1),
+              OUT(change, self->base.desc->n_states));
 }
 
-static void name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size) {
-  name_something(begin((cpl_component*)&m->base, OP_name_indicator), indicator, out, size);
-}
-
-static void name_constraint(const cpl_model* m, size_t constraint, char* out, size_t size) {
-  name_something(begin((cpl_component*)&m->base, OP_name_constraint), constraint, out, size);
-}
-
-static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
-  proxy* p = begin(&m->base, OP_newton_setup);
-  put(p, &gamma, sizeof gamma);
-  put(p, &fresh, sizeof fresh);
-  return ask(p);
-}
-
-static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
-  proxy* p = begin(&m->base, OP_newton_solve);
-  put(p, r, size_of_states(m));
-  put(p, dx, size_of_states(m));
-  return fetch(p, dx, size_of_states(m));
-}
-
-static cpl_status projection(cpl_model* m, double tolerance, size_t max, double* change) {
-  proxy* p = begin(&m->base, OP_projection);
-  put(p, &tolerance, sizeof tolerance);
-  put(p, &max, sizeof max);
-  put(p, change, size_of_states(m));
-  return fetch(p, change, size_of_states(m));
+static cpl_status dae_use_residuals(cpl_model* self, size_t* n) {
+  *n = 0;
+  cpl_status st = CALL(dae, use_residuals, OUT(n, 1));
+  proxy_of(self)->n_algebraics = *n;
+  return st;
 }
 
 //------------------------------------ steppers ------------------------------------
 
-static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
-  proxy* p = begin(&s->base, OP_step);
+static cpl_status stepper_step(cpl_stepper* self, double t_end, double t_limit,
+                               cpl_step_result* r) {
+  proxy* p = proxy_of(self);
   const double times[2] = {t_end, t_limit};
-  *result = (cpl_step_result){.time = p->time};
-  put(p, times, sizeof times);
-  put(p, result, sizeof *result);
-  cpl_status st = fetch(p, result, sizeof *result);
-  if (st >= 0) p->time = result->time;
+  *r = (cpl_step_result){.time = p->time};
+  cpl_status st = CALL(stepper, step, IN(times, 2), OUT(r, 1));
+  if (st >= 0) p->time = r->time;
   return st;
 }
 
 // A function stays in this process: isolated steppers use its value at the beginning of the step.
-static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
-  proxy* p = begin(&s->base, OP_set_curve);
+static cpl_status stepper_set_curve(cpl_stepper* self, uint32_t ref, const cpl_curve* curve) {
+  const double now = proxy_of(self)->time;
   cpl_curve plain = *curve;
   if (curve->value != NULL)
-    plain = (cpl_curve){.from = p->time, .coefficient = {curve->value(curve->user, p->time)}};
-  put(p, &ref, sizeof ref);
-  put(p, &plain, sizeof plain);
-  return ask(p);
+    plain = (cpl_curve){.from = now, .coefficient = {curve->value(curve->user, now)}};
+  plain.next_break = NULL;
+  return CALL(stepper, set_curve, IN(&ref, 1), IN(&plain, 1));
 }
 
-static cpl_status max_step(cpl_stepper* s, double* h) {
-  proxy* p = begin(&s->base, OP_max_step);
+static cpl_status stepper_max_step(cpl_stepper* self, double* h) {
   *h = INFINITY;
-  put(p, h, sizeof *h);
-  return fetch(p, h, sizeof *h);
+  return CALL(stepper, max_step, OUT(h, 1));
 }
 
-static cpl_status get_output_derivatives(cpl_stepper* s, const uint32_t* refs, size_t n,
-                                         double* values) {
-  return get_doubles(begin(&s->base, OP_get_output_derivatives), refs, n, values);
+static cpl_status stepper_ahead(cpl_stepper* self, double t_end, double t_limit, double* until) {
+  const double times[] = {t_end, t_limit};
+  return CALL(stepper, ahead, IN(times, 2), OUT(until, 1));
 }
 
-static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
-  proxy* p = begin(&s->base, OP_wants_update);
-  cpli_wanted_update answer = {.margin = NAN};
-  put(p, &answer, sizeof answer);
-  cpl_status st = fetch(p, &answer, sizeof answer);
-  *wanted = answer.wanted;
-  *margin = answer.margin;
-  return st;
+static cpl_status stepper_get_output_derivatives(cpl_stepper* self, const uint32_t* refs, size_t n,
+                                                 double* v) {
+  return n == 0 ? CPL_OK : CALL(stepper, get_output_derivatives, IN(refs, n), OUT(v, n));
+}
+
+static cpl_status stepper_set_states(cpl_stepper* self, const int32_t* states, size_t n,
+                                     const double* v) {
+  return n == 0 ? CPL_OK : CALL(stepper, set_states, IN(states, n), IN(v, n));
+}
+
+static cpl_status stepper_wants_update(cpl_stepper* self, bool* wanted, double* margin) {
+  *wanted = false;
+  *margin = NAN;
+  return CALL(stepper, wants_update, OUT(wanted, 1), OUT(margin, 1));
+}
+
+static cpl_status stepper_value_time(cpl_stepper* self, uint32_t ref, double* since, double* next) {
+  return CALL(stepper, value_time, IN(&ref, 1), OUT(since, 1), OUT(next, 1));
+}
+
+static double stepper_next_break(cpl_stepper* self, double tolerance) {
+  double next = INFINITY;
+  CALL(stepper, next_break, IN(&tolerance, 1), OUT(&next, 1));
+  return next;
 }
 
 //------------------------------------ making instances ------------------------------------
 
-static const cpl_component_ops component_ops = {
-#define X(table, name, invoke) OWN_##table(name)
-#define OWN_component(name)    .name = name,
-#define OWN_model(name)
-#define OWN_stepper(name)
-    CPLI_OPERATIONS(X).destroy = destroy,
-};
-static const cpl_model_ops model_ops = {
-#undef OWN_component
-#undef OWN_model
-#define OWN_component(name)
-#define OWN_model(name) .name = name,
-    CPLI_OPERATIONS(X)};
-static const cpl_stepper_ops stepper_ops = {
-#undef OWN_model
-#undef OWN_stepper
-#define OWN_model(name)
-#define OWN_stepper(name) .name = name,
-    CPLI_OPERATIONS(X)};
-#undef X
-
 // Operations that the component does not have are not offered here either.
 static void take_operations(proxy* p, bool is_model) {
-  p->component_ops = component_ops;
-  p->model_ops = model_ops;
-  p->stepper_ops = stepper_ops;
-  void* tables[] = {&p->component_ops, &p->model_ops, &p->stepper_ops};
-  for (size_t i = 0; i < CPLI_COUNT(cpli_operations); i++) {
-    if (p->request->offers >> i & 1) continue;
-    memset((char*)tables[cpli_operations[i].table] + cpli_operations[i].slot, 0,
-           sizeof(void (*)(void)));
-  }
+#define X(table_, name_, ...) \
+  if (p->request->offers >> OP_##table_##_##name_ & 1) p->table_##_ops.name_ = table_##_##name_;
+  CPLI_REMOTE_OPERATIONS(X)
+#undef X
   memcpy(p->kind, p->request->kind, sizeof p->kind);
   p->kind[sizeof p->kind - 1] = '\0';
+  p->component_ops.size = sizeof p->component_ops;
   p->component_ops.kind = p->kind;
+  p->component_ops.destroy = destroy;
+  p->model_ops.size = sizeof p->model_ops;
+  p->newton_ops.size = sizeof p->newton_ops;
+  p->constraint_ops.size = sizeof p->constraint_ops;
+  p->dae_ops.size = sizeof p->dae_ops;
+  p->stepper_ops.size = sizeof p->stepper_ops;
+  if (p->newton_ops.setup != NULL) p->model_ops.newton = &p->newton_ops;
+  if (p->constraint_ops.count != NULL) p->model_ops.constraints = &p->constraint_ops;
+  if (p->dae_ops.use_residuals != NULL) p->model_ops.dae = &p->dae_ops;
   p->head.component.ops = &p->component_ops;
   p->head.component.can = p->request->can;
   if (is_model) p->head.model.ops = &p->model_ops;
@@ -603,6 +638,7 @@ static cpl_status start(isolated* iso, proxy* p, bool is_model) {
   bool in_child = false;
   p->request = (cpli_request*)p->channel.data;
   p->request->op = -1;
+  p->request->room = p->room = p->channel.size;
   cpl_status st =
       iso->inner->ops->prepare != NULL ? iso->inner->ops->prepare(iso->inner, &kept) : CPL_OK;
   if (st >= 0) st = cpli_channel_fork(&p->channel, kept, &in_child);
@@ -677,7 +713,8 @@ cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* given, cpl_sour
   if (iso == NULL) return cpli_nomem(ctx);
   iso->inner = inner;
   iso->def = def;
-  iso->ops = (cpl_source_ops){.kind = inner->ops->kind, .destroy = destroy_source};
+  iso->ops = (cpl_source_ops){
+      .size = sizeof(cpl_source_ops), .kind = inner->ops->kind, .destroy = destroy_source};
   if (inner->ops->make_model != NULL) iso->ops.make_model = make_model;
   if (inner->ops->make_stepper != NULL) iso->ops.make_stepper = make_stepper;
   iso->base = (cpl_source){.ops = &iso->ops, .desc = inner->desc, .ctx = ctx, .path = inner->path};

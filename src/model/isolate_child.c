@@ -16,6 +16,9 @@
 #define COUNT(i, type) (r->args[i].size / sizeof(type))
 #define ROOM(i)        ARG(i, char), COUNT(i, char)  // for a text
 #define MODEL          ((cpl_model*)c)
+#define REFS(i)        ARG(i, uint32_t), COUNT(i, uint32_t)
+#define NEWTON         MODEL->ops->newton
+#define CONSTRAINTS    MODEL->ops->constraints
 #define STEPPER        ((cpl_stepper*)c)
 
 // Memory lent by the component must outlive the answer: it is copied behind the arguments.
@@ -74,28 +77,138 @@ static cpl_status lend_inspection(cpl_component* c, cpli_request* r, char* end) 
   return fits ? CPL_OK : too_much(c);
 }
 
-#define X(table, name, invoke)                                                 \
-  static cpl_status run_##name(cpl_component* c, cpli_request* r, char* end) { \
-    (void)end, (void)r;                                                        \
-    return invoke;                                                             \
+static cpl_status lend_bytes(cpl_component* c, cpli_request* r, char* end) {
+  cpl_binary* bytes = ARG(1, cpl_binary);
+  char* at = (char*)(bytes + 1);
+  cpl_status st = c->ops->serialize(c, ARG(0, cpl_snapshot), bytes);
+  if (st < 0) return st;
+  bytes->data = keep(&at, end, bytes->data, bytes->size);
+  return bytes->data != NULL ? st : too_much(c);
+}
+
+static cpl_status lend_pattern(cpl_component* c, cpli_request* r, char* end) {
+  const int32_t** lists = ARG(1, const int32_t*);
+  char* at = (char*)(lists + 2);
+  cpl_status st = MODEL->ops->constraints->pattern(MODEL, &lists[0], &lists[1]);
+  if (st < 0) return st;
+  size_t n = *ARG(0, size_t) + 1, entries = (size_t)lists[0][n - 1];
+  lists[0] = keep(&at, end, lists[0], n * sizeof(int32_t));
+  lists[1] = keep(&at, end, lists[1], entries * sizeof(int32_t));
+  return lists[0] != NULL && lists[1] != NULL ? st : too_much(c);
+}
+
+static cpl_status take_border(cpl_component* c, cpli_request* r) {
+  if (r->n_args == 0) return NEWTON->border(MODEL, NULL);
+  const cpl_border b = {.n = COUNT(4, bool),
+                        .n_shaped = COUNT(2, int32_t) - 1,
+                        .first = ARG(2, int32_t),
+                        .column = ARG(3, int32_t),
+                        .rows = ARG(0, double),
+                        .columns = ARG(1, double),
+                        .taken = ARG(4, bool)};
+  return NEWTON->border(MODEL, &b);
+}
+
+static cpl_status deserialize(cpl_component* c, cpli_request* r) {
+  const cpl_binary bytes = {ARG(0, uint8_t), COUNT(0, uint8_t)};
+  return c->ops->deserialize(c, &bytes, ARG(1, cpl_snapshot));
+}
+
+// How the child calls each operation.
+#define RUN(table, name, invoke)                                                         \
+  static cpl_status run_##table##_##name(cpl_component* c, cpli_request* r, char* end) { \
+    (void)end, (void)r;                                                                  \
+    return invoke;                                                                       \
   }
-CPLI_OPERATIONS(X)
-#undef X
+RUN(component, setup, c->ops->setup(c, ARG(0, cpl_setup)))
+RUN(component, enter_init, c->ops->enter_init(c))
+RUN(component, exit_init, c->ops->exit_init(c))
+RUN(component, terminate, c->ops->terminate(c))
+RUN(component, reset, c->ops->reset(c))
+RUN(component, get_real, c->ops->get_real(c, REFS(0), ARG(1, double)))
+RUN(component, set_real, c->ops->set_real(c, REFS(0), ARG(1, double)))
+RUN(component, get_integer, c->ops->get_integer(c, *ARG(0, cpl_type), REFS(1), ARG(2, int64_t)))
+RUN(component, set_integer, c->ops->set_integer(c, *ARG(0, cpl_type), REFS(1), ARG(2, int64_t)))
+RUN(component, get_string, lend_strings(c, r, end))
+RUN(component, set_string, c->ops->set_string(c, REFS(0), ARG(1, const char*)))
+RUN(component, get_binary, lend_binaries(c, r, end))
+RUN(component, set_binary, c->ops->set_binary(c, REFS(0), ARG(1, cpl_binary)))
+RUN(component, save, c->ops->save(c, ARG(0, cpl_snapshot)))
+RUN(component, restore, c->ops->restore(c, ARG(0, cpl_snapshot)))
+RUN(component, serialize, lend_bytes(c, r, end))
+RUN(component, deserialize, deserialize(c, r))
+RUN(component, forget, (c->ops->forget(c, ARG(0, cpl_snapshot)), CPL_OK))
+RUN(component, directional,
+    c->ops->directional(c, REFS(0), REFS(1), ARG(2, double), ARG(3, double)))
+RUN(component, inspect, lend_inspection(c, r, end))
+RUN(model, enter_event, MODEL->ops->enter_event(MODEL))
+RUN(model, event_update, MODEL->ops->event_update(MODEL, ARG(0, cpl_event_info)))
+RUN(model, enter_continuous, MODEL->ops->enter_continuous(MODEL))
+RUN(model, set_time, MODEL->ops->set_time(MODEL, *ARG(0, double)))
+RUN(model, set_states, MODEL->ops->set_states(MODEL, ARG(0, double)))
+RUN(model, get_states, MODEL->ops->get_states(MODEL, ARG(0, double)))
+RUN(model, get_nominals, MODEL->ops->get_nominals(MODEL, ARG(0, double)))
+RUN(model, get_derivatives, MODEL->ops->get_derivatives(MODEL, ARG(0, double)))
+RUN(model, get_indicators, MODEL->ops->get_indicators(MODEL, ARG(0, double)))
+RUN(model, completed_step, MODEL->ops->completed_step(MODEL, ARG(0, bool), ARG(1, bool)))
+RUN(model, jacobian_times, MODEL->ops->jacobian_times(MODEL, ARG(0, double), ARG(1, double)))
+RUN(model, name_indicator, (MODEL->ops->name_indicator(MODEL, *ARG(0, size_t), ROOM(1)), CPL_OK))
+RUN(model, next_break,
+    (*ARG(1, cpl_break) = MODEL->ops->next_break(MODEL, ARG(0, double)[0], ARG(0, double)[1]),
+     CPL_OK))
+RUN(newton, setup, NEWTON->setup(MODEL, *ARG(0, double), *ARG(1, bool)))
+RUN(newton, solve, NEWTON->solve(MODEL, ARG(0, double), ARG(1, double)))
+RUN(newton, border, take_border(c, r))
+RUN(constraint, count, CONSTRAINTS->count(MODEL, ARG(0, size_t)))
+RUN(constraint, get, CONSTRAINTS->get(MODEL, ARG(0, double)))
+RUN(constraint, jacobian, CONSTRAINTS->jacobian(MODEL, ARG(0, double)))
+RUN(constraint, pattern, lend_pattern(c, r, end))
+RUN(constraint, entries, CONSTRAINTS->entries(MODEL, ARG(0, double)))
+RUN(constraint, projection,
+    CONSTRAINTS->projection(MODEL, *ARG(0, double), *ARG(1, size_t), ARG(2, double)))
+RUN(constraint, projection_step, CONSTRAINTS->projection_step(MODEL, ARG(0, double)))
+RUN(constraint, name, (CONSTRAINTS->name(MODEL, *ARG(0, size_t), ROOM(1)), CPL_OK))
+RUN(dae, use_residuals, MODEL->ops->dae->use_residuals(MODEL, ARG(0, size_t)))
+RUN(dae, set_algebraics, MODEL->ops->dae->set_algebraics(MODEL, ARG(0, double)))
+RUN(dae, get_algebraics, MODEL->ops->dae->get_algebraics(MODEL, ARG(0, double)))
+RUN(dae, get_algebraic_nominals, MODEL->ops->dae->get_algebraic_nominals(MODEL, ARG(0, double)))
+RUN(dae, get_residuals, MODEL->ops->dae->get_residuals(MODEL, ARG(0, double)))
+RUN(stepper, step,
+    STEPPER->ops->step(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, cpl_step_result)))
+RUN(stepper, set_curve, STEPPER->ops->set_curve(STEPPER, *ARG(0, uint32_t), ARG(1, cpl_curve)))
+RUN(stepper, max_step, STEPPER->ops->max_step(STEPPER, ARG(0, double)))
+RUN(stepper, ahead,
+    STEPPER->ops->ahead(STEPPER, ARG(0, double)[0], ARG(0, double)[1], ARG(1, double)))
+RUN(stepper, set_states,
+    STEPPER->ops->set_states(STEPPER, ARG(0, int32_t), COUNT(0, int32_t), ARG(1, double)))
+RUN(stepper, wants_update, STEPPER->ops->wants_update(STEPPER, ARG(0, bool), ARG(1, double)))
+RUN(stepper, value_time,
+    STEPPER->ops->value_time(STEPPER, *ARG(0, uint32_t), ARG(1, double), ARG(2, double)))
+RUN(stepper, get_output_derivatives,
+    STEPPER->ops->get_output_derivatives(STEPPER, REFS(0), ARG(1, double)))
+RUN(stepper, next_break,
+    (*ARG(1, double) = STEPPER->ops->next_break(STEPPER, *ARG(0, double)), CPL_OK))
 
 const cpli_operation cpli_operations[OP_destroy] = {
-#define X(table, name, invoke) \
-  {#name, CPLI_TABLE_##table, offsetof(cpl_##table##_ops, name), run_##name},
-    CPLI_OPERATIONS(X)
+#define X(table, name, ...) \
+  {#name, CPLI_TABLE_##table, offsetof(cpl_##table##_ops, name), run_##table##_##name},
+    CPLI_REMOTE_OPERATIONS(X)
 #undef X
 };
 
 static bool is_offered(const cpl_component* c, bool is_model, size_t op) {
-  const void* table = cpli_operations[op].table == CPLI_TABLE_component ? (const void*)c->ops
-                      : is_model ? (const void*)((const cpl_model*)c)->ops
-                                 : (const void*)((const cpl_stepper*)c)->ops;
-  if (cpli_operations[op].table == (is_model ? CPLI_TABLE_stepper : CPLI_TABLE_model)) return false;
-  void (*function)(void);
-  memcpy(&function, (const char*)table + cpli_operations[op].slot, sizeof function);
+  const cpl_model_ops* m = is_model ? ((const cpl_model*)c)->ops : NULL;
+  const void* const tables[] = {
+      [CPLI_TABLE_component] = c->ops,
+      [CPLI_TABLE_model] = m,
+      [CPLI_TABLE_newton] = is_model ? m->newton : NULL,
+      [CPLI_TABLE_constraint] = is_model ? m->constraints : NULL,
+      [CPLI_TABLE_dae] = is_model ? m->dae : NULL,
+      [CPLI_TABLE_stepper] = is_model ? NULL : ((const cpl_stepper*)c)->ops,
+  };
+  const char* table = tables[cpli_operations[op].table];
+  void (*function)(void) = NULL;
+  if (table != NULL) memcpy(&function, table + cpli_operations[op].slot, sizeof function);
   return function != NULL;
 }
 
@@ -122,19 +235,38 @@ static cpl_component* make_real(cpl_source* src, const char* name, bool is_model
   return m != NULL ? &m->base : s != NULL ? &s->base : NULL;
 }
 
+// The parent only has the description that the source had before this process began.
+static cpl_status check_description(const cpl_source* src, const cpl_component* c, bool is_model) {
+  const cpl_description *d = c->desc, *known = src->desc;
+  bool varies = is_model && ((const cpl_model*)c)->ops->structure != NULL;
+  if (varies)
+    return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: a model of variable structure cannot run in a process of its own; isolate "
+                    "the models that it is made of",
+                    c->name);
+  if (d->n_vars == known->n_vars && d->n_states == known->n_states &&
+      d->n_indicators == known->n_indicators && d->n_constraints == known->n_constraints)
+    return CPL_OK;
+  return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED,
+                  "%s: it cannot run in a process of its own, since its description differs from "
+                  "that of %s",
+                  c->name, src->path);
+}
+
 _Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src, const char* name,
                                    bool is_model) {
   cpli_request* r = (cpli_request*)channel->data;
   cpl_status st;
   cpli_channel_next(channel, false);
   cpl_component* c = make_real(src, name, is_model, &st);
-  if (c != NULL) introduce(r, c, is_model);
+  if (c != NULL) st = check_description(src, c, is_model);
+  if (c != NULL && st >= 0) introduce(r, c, is_model);
   finish_request(r, src->ctx, st);
   for (;;) {
     channel->shared->note = NULL;
     cpli_channel_next(channel, true);
     if (c == NULL || r->op == OP_destroy) break;
-    finish_request(r, src->ctx, cpli_operations[r->op].run(c, r, channel->data + channel->size));
+    finish_request(r, src->ctx, cpli_operations[r->op].run(c, r, channel->data + r->room));
   }
   if (c != NULL) c->ops->destroy(c);
   fflush(NULL);

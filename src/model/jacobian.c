@@ -113,7 +113,7 @@ static cpl_status move(cpl_jacobian* j, int32_t colour, double side) {
     }
   }
   cpl_status st = states ? j->m->ops->set_states(j->m, j->x) : CPL_OK;
-  if (st == CPL_OK && algebraics) st = j->m->ops->set_algebraics(j->m, j->z);
+  if (st == CPL_OK && algebraics) st = j->m->ops->dae->set_algebraics(j->m, j->z);
   if (st == CPL_OK && n > 0) {
     st = j->m->base.ops->set_real(&j->m->base, j->group_ref, (size_t)n, j->u);
   }
@@ -140,7 +140,7 @@ static cpl_status base_values(cpl_jacobian* j, const double* x) {
     if (is_input(j, c)) j->group_ref[n++] = j->column_ref[c];
   }
   cpl_status st = n > 0 ? j->m->base.ops->get_real(&j->m->base, j->group_ref, n, j->u) : CPL_OK;
-  if (st == CPL_OK && j->n_algebraics > 0) st = j->m->ops->get_algebraics(j->m, j->z);
+  if (st == CPL_OK && j->n_algebraics > 0) st = j->m->ops->dae->get_algebraics(j->m, j->z);
   for (int32_t c = 0, k = 0; c < j->n_columns; c++) {
     j->base[c] = is_input(j, c)            ? j->u[k++]
                  : j->column_state[c] >= 0 ? x[j->column_state[c]]

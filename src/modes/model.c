@@ -110,11 +110,11 @@ static const cpl_description* structure(cpl_model* m, int32_t i) {
 //------------------------------------ optional operations ------------------------------------
 
 static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
-  return active_of(m)->ops->newton_setup(active_of(m), gamma, fresh);
+  return active_of(m)->ops->newton->setup(active_of(m), gamma, fresh);
 }
 
 static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
-  return active_of(m)->ops->newton_solve(active_of(m), r, dx);
+  return active_of(m)->ops->newton->solve(active_of(m), r, dx);
 }
 
 static cpl_break next_break(cpl_model* m, double t, double tolerance) {
@@ -127,16 +127,20 @@ static cpl_status jacobian_times(cpl_model* m, const double* v, double* out) {
   return active_of(m)->ops->jacobian_times(active_of(m), v, out);
 }
 
+static bool has_residuals(const cpl_model* m) {
+  return m->ops->constraints != NULL && m->ops->constraints->get != NULL;
+}
+
 // A mode that projects itself but has no residuals counts as having no constraints.
 static cpl_status count_constraints(cpl_model* m, size_t* n) {
   cpl_model* active = active_of(m);
   *n = 0;
-  return active->ops->get_constraints != NULL ? active->ops->count_constraints(active, n) : CPL_OK;
+  return has_residuals(active) ? active->ops->constraints->count(active, n) : CPL_OK;
 }
 
 // Called only when the mode has constraints.
 static cpl_status get_constraints(cpl_model* m, double* c) {
-  return active_of(m)->ops->get_constraints(active_of(m), c);
+  return active_of(m)->ops->constraints->get(active_of(m), c);
 }
 
 static void name_constraint(const cpl_model* m, size_t constraint, char* out, size_t size) {
@@ -144,26 +148,34 @@ static void name_constraint(const cpl_model* m, size_t constraint, char* out, si
   const cpl_model* active = active_of(m);
   char inner[200];
   snprintf(inner, sizeof inner, "constraint %zu", constraint + 1);
-  if (active->ops->name_constraint != NULL)
-    active->ops->name_constraint(active, constraint, inner, sizeof inner);
+  if (has_residuals(active) && active->ops->constraints->name != NULL)
+    active->ops->constraints->name(active, constraint, inner, sizeof inner);
   snprintf(out, size, "%s of mode %s", inner, all->modes[all->active].name);
 }
+
+static const cpl_newton_ops newton_ops = {
+    .size = sizeof newton_ops, .setup = newton_setup, .solve = newton_solve};
+static const cpl_constraint_ops constraint_ops = {.size = sizeof constraint_ops,
+                                                  .count = count_constraints,
+                                                  .get = get_constraints,
+                                                  .name = name_constraint};
 
 void cpli_modes_make_model(cpli_modes* m) {
   bool newton = true, times = true, constraints = false;
   cpl_capabilities can = {.save_restore = true};
   for (int32_t k = 0; k < m->n_modes; k++) {
     const cpl_model* one = m->modes[k].m;
-    newton = newton && one->ops->newton_setup != NULL;
+    newton = newton && one->ops->newton != NULL;
     times = times && one->ops->jacobian_times != NULL;
-    constraints = constraints || one->ops->get_constraints != NULL;
+    constraints = constraints || has_residuals(one);
     can.save_restore = can.save_restore && one->base.ops->save != NULL;
     can.once_per_process = can.once_per_process || one->base.can.once_per_process;
     can.needs_tool = can.needs_tool || one->base.can.needs_tool;
     can.completed_step = can.completed_step || one->base.can.completed_step;
   }
   m->base.base.can = can;
-  m->model_ops = (cpl_model_ops){.enter_event = enter_event,
+  m->model_ops = (cpl_model_ops){.size = sizeof(cpl_model_ops),
+                                 .enter_event = enter_event,
                                  .event_update = event_update,
                                  .enter_continuous = enter_continuous,
                                  .set_time = set_time,
@@ -175,12 +187,9 @@ void cpli_modes_make_model(cpli_modes* m) {
                                  .completed_step = completed_step,
                                  .name_indicator = name_indicator,
                                  .structure = structure,
-                                 .newton_setup = newton ? newton_setup : NULL,
-                                 .newton_solve = newton ? newton_solve : NULL,
+                                 .newton = newton ? &newton_ops : NULL,
+                                 .constraints = constraints ? &constraint_ops : NULL,
                                  .jacobian_times = times ? jacobian_times : NULL,
-                                 .next_break = next_break,
-                                 .count_constraints = constraints ? count_constraints : NULL,
-                                 .get_constraints = constraints ? get_constraints : NULL,
-                                 .name_constraint = name_constraint};
+                                 .next_break = next_break};
   m->model.ops = &m->model_ops;
 }

@@ -347,11 +347,12 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
 
 //------------------------------------ create ------------------------------------
 
-#define COMMON_OPS                                                                      \
-  .kind = "modes", .destroy = destroy, .setup = setup, .enter_init = enter_init,        \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, .get_real = get_real, \
-  .set_real = set_real, .get_integer = get_integer, .set_integer = set_integer,         \
-  .get_string = get_string, .set_string = set_string, .inspect = inspect
+#define COMMON_OPS                                                                          \
+  .size = sizeof(cpl_component_ops), .kind = "modes", .destroy = destroy, .setup = setup,   \
+  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset, \
+  .get_real = get_real, .set_real = set_real, .get_integer = get_integer,                   \
+  .set_integer = set_integer, .get_string = get_string, .set_string = set_string,           \
+  .inspect = inspect
 static const cpl_component_ops component_ops[2] = {
     {COMMON_OPS},  // rolls back or not
     {COMMON_OPS, .save = cpli_modes_save, .restore = cpli_modes_restore,
@@ -383,7 +384,8 @@ static void make_stepper(cpli_modes* m) {
   can.output_derivatives = 0;
   m->base.base.can = can;
   m->base.base.ops = &component_ops[can.save_restore];
-  m->stepper_ops = (cpl_stepper_ops){.step = step,
+  m->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
+                                     .step = step,
                                      .ahead = look_ahead ? ahead : NULL,
                                      .set_curve = curves ? set_curve : NULL,
                                      .wants_update = wants_update,

@@ -22,7 +22,7 @@ struct cpli_dae {
 
 static bool wanted(const cpli_integrate* s) {
   const cpl_solver_def* def = &s->def;
-  if (s->m->ops->use_residuals == NULL || s->m->ops->structure != NULL) return false;
+  if (s->m->ops->dae == NULL || s->m->ops->structure != NULL) return false;
   return def->form == CPL_FORM_DAE ||
          (def->form == CPL_FORM_AS_FITS && cpli_method_of(def->kind)->residuals &&
           s->base.base.desc->n_algebraics > 0);
@@ -45,7 +45,7 @@ cpl_status cpli_dae_use(cpli_integrate* s) {
     return cpl_fail_in(s->base.base.ctx, CPL_ERR_INPUT, s->base.base.name, NULL, NAN,
                        "%s; without that form (form ode) it can be run", broken);
   }
-  cpl_status st = wanted(s) ? s->m->ops->use_residuals(s->m, &s->na) : CPL_OK;
+  cpl_status st = wanted(s) ? s->m->ops->dae->use_residuals(s->m, &s->na) : CPL_OK;
   s->stats.algebraics = (int32_t)s->na;
   return st;
 }
@@ -57,7 +57,7 @@ static cpl_status residuals(void* user, const double* z, double* g) {
   struct cpli_dae* k = s->dae;
   memcpy(k->x + s->n, z, s->na * sizeof *z);
   cpl_status st = cpli_set_point(s, k->t, k->x);
-  if (st == CPL_OK) st = s->m->ops->get_residuals(s->m, g);
+  if (st == CPL_OK) st = s->m->ops->dae->get_residuals(s->m, g);
   double sum = 0;
   for (size_t i = 0; i < s->na && st == CPL_OK; i++) sum += g[i] - g[i];
   return sum == 0 ? st : CPL_RETRY;
@@ -66,7 +66,7 @@ static cpl_status residuals(void* user, const double* z, double* g) {
 static cpl_status own_factor(void* user) {
   cpli_integrate* s = user;
   cpli_multipliers_leave(s);
-  return s->m->ops->newton_setup(s->m, 0, true);
+  return s->m->ops->newton->setup(s->m, 0, true);
 }
 
 static cpl_status own_solve(void* user, const double* g, double* step) {
@@ -74,7 +74,7 @@ static cpl_status own_solve(void* user, const double* g, double* step) {
   struct cpli_dae* k = s->dae;
   memset(k->right, 0, s->all * sizeof *g);
   memcpy(k->right + s->n, g, s->na * sizeof *g);
-  cpl_status st = s->m->ops->newton_solve(s->m, k->right, k->change);
+  cpl_status st = s->m->ops->newton->solve(s->m, k->right, k->change);
   memcpy(step, k->change + s->n, s->na * sizeof *step);
   return st;
 }
@@ -155,7 +155,7 @@ cpl_status cpli_dae_make(cpli_integrate* s) {
   struct cpli_dae* k = cpli_alloc(ctx, 1, sizeof *k);
   if (k == NULL) return cpli_nomem(ctx);
   s->dae = k;
-  bool own = s->m->ops->newton_setup != NULL;
+  bool own = s->m->ops->newton != NULL;
   k->algebra = (cpli_algebra){.n = s->na,
                               .user = s,
                               .residuals = residuals,

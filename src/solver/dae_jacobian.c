@@ -29,7 +29,7 @@ static size_t size_of(const cpli_integrate* s) { return s->n + s->na; }
 static cpl_status evaluate(cpli_integrate* s, double t, const double* x, double* out) {
   cpl_status st = cpli_set_point(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, out);
-  if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, out + s->n);
+  if (st == CPL_OK && s->na > 0) st = s->m->ops->dae->get_residuals(s->m, out + s->n);
   return st;
 }
 

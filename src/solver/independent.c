@@ -519,7 +519,8 @@ static void find_capabilities(independent* b) {
     kinks = kinks && s->ops->next_break != NULL;
   }
   b->base.base.can = can;
-  b->component_ops = (cpl_component_ops){.kind = kinds[b->whole != NULL],
+  b->component_ops = (cpl_component_ops){.size = sizeof(cpl_component_ops),
+                                         .kind = kinds[b->whole != NULL],
                                          .destroy = destroy,
                                          .setup = setup,
                                          .enter_init = enter_init,
@@ -531,7 +532,8 @@ static void find_capabilities(independent* b) {
                                          .save = can.save_restore ? save : NULL,
                                          .restore = can.save_restore ? restore : NULL,
                                          .forget = can.save_restore ? forget : NULL};
-  b->stepper_ops = (cpl_stepper_ops){.step = step,
+  b->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
+                                     .step = step,
                                      .set_curve = curves ? set_curve : NULL,
                                      .value_time = b->n_coarse > 0 ? value_time : NULL,
                                      .next_break = kinks ? next_break : NULL};

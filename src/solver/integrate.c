@@ -19,7 +19,7 @@ enum { MAX_ROUNDS = 1000 };  // per event iteration
 
 static cpl_status set_tolerances(cpli_integrate* s) {
   cpl_status st = s->n > 0 ? s->m->ops->get_nominals(s->m, s->nominal) : CPL_OK;
-  if (st >= 0 && s->na > 0) st = s->m->ops->get_algebraic_nominals(s->m, s->nominal + s->n);
+  if (st >= 0 && s->na > 0) st = s->m->ops->dae->get_algebraic_nominals(s->m, s->nominal + s->n);
   if (st < 0) return st;
   double atol = s->def.atol > 0 ? s->def.atol : s->def.rtol;
   for (size_t i = 0; i < s->n + s->na; i++) s->atol[i] = atol * s->nominal[i];
@@ -94,7 +94,7 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   st = s->m->ops->enter_continuous(s->m);
   s->in_event = false;
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
-  if (st >= 0 && s->na > 0) st = s->m->ops->get_algebraics(s->m, s->x + s->n);
+  if (st >= 0 && s->na > 0) st = s->m->ops->dae->get_algebraics(s->m, s->x + s->n);
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no shorter step is possible
   if (st >= 0) st = set_tolerances(s);
   if (st >= 0) st = cpli_projection_begin(s);
@@ -464,10 +464,10 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
 
 //------------------------------------ create ------------------------------------
 
-#define COMMON_OPS                                                                   \
-  .kind = "integrate", .destroy = destroy, .setup = setup, .enter_init = enter_init, \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS,    \
-  .inspect = inspect
+#define COMMON_OPS                                                                            \
+  .size = sizeof(cpl_component_ops), .kind = "integrate", .destroy = destroy, .setup = setup, \
+  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset,   \
+  CPLI_VALUE_OPS, .inspect = inspect
 #define ROLLBACK_OPS \
   .save = cpli_integrate_save, .restore = cpli_integrate_restore, .forget = cpli_integrate_forget
 
@@ -476,7 +476,8 @@ static const cpl_component_ops component_ops[2][2] = {
     {{COMMON_OPS}, {COMMON_OPS, .directional = directional}},
     {{COMMON_OPS, ROLLBACK_OPS}, {COMMON_OPS, ROLLBACK_OPS, .directional = directional}},
 };
-static const cpl_stepper_ops stepper_ops = {.step = step,
+static const cpl_stepper_ops stepper_ops = {.size = sizeof(cpl_stepper_ops),
+                                            .step = step,
                                             .set_curve = cpli_curves_set,
                                             .wants_update = cpli_curves_want_update,
                                             .ahead = ahead,
@@ -550,7 +551,7 @@ static bool is_ode(const cpl_model* m, const cpl_solver_def* def) {
 // models whose linear systems Radau cannot solve sparsely keep the method.
 static cpl_solver_kind one_step_kind(const cpl_model* m, const cpl_solver_def* def) {
   enum { MAX_DENSE = 100 };  // states
-  bool sparse = HAS_SPARSE_RADAU && m->ops->newton_setup == NULL;
+  bool sparse = HAS_SPARSE_RADAU && m->ops->newton == NULL;
   const cpli_method* method = cpli_method_of(def->kind);
   cpl_solver_kind kind = method->one_step;
   if (!method->multistep || cpli_method_of(kind)->create == NULL) return def->kind;

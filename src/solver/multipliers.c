@@ -31,8 +31,8 @@ struct cpli_multipliers {
 size_t cpli_multipliers_count(const cpli_integrate* s) {
   const cpl_model_ops* ops = s->m->ops;
   cpl_projection when = cpl_projection_of(&s->def);
-  bool can = cpli_method_of(s->def.kind)->residuals && s->n > 0 && ops->count_constraints != NULL &&
-             ops->get_constraints != NULL;
+  bool can = cpli_method_of(s->def.kind)->residuals && s->n > 0 && ops->constraints != NULL &&
+             ops->constraints->get != NULL;
   bool wanted = when == CPL_PROJECT_LAZILY || when == CPL_PROJECT_EVERY_STEP;
   return can && wanted ? (size_t)s->base.base.desc->n_constraints : 0;
 }
@@ -77,7 +77,7 @@ cpl_status cpli_multipliers_apply(cpli_integrate* s, const double* x, double* dx
   struct cpli_multipliers* k = s->multipliers;
   const double* m = x + s->n + s->na;
   double* rows = dx + s->n + s->na;
-  cpl_status st = s->m->ops->get_constraints(s->m, k->c);
+  cpl_status st = s->m->ops->constraints->get(s->m, k->c);
   for (size_t j = 0; j < s->nm && st == CPL_OK; j++) {
     rows[j] = k->taken[j] ? k->c[j] : m[j];
     if (!k->taken[j]) continue;  // before the first evaluation of the gradients none is
@@ -115,7 +115,7 @@ cpl_status cpli_multipliers_jacobian(cpli_integrate* s, double t, const double* 
 // Whether the model's own system includes the constraints.
 static cpl_status set_border(cpli_integrate* s, bool* inside) {
   const struct cpli_multipliers* k = s->multipliers;
-  *inside = s->m->ops->newton_border != NULL;
+  *inside = s->m->ops->newton != NULL && s->m->ops->newton->border != NULL;
   if (!*inside) return CPL_OK;
   cpl_border border = {.n = s->nm,
                        .n_shaped = k->of->active,
@@ -124,7 +124,7 @@ static cpl_status set_border(cpli_integrate* s, bool* inside) {
                        .rows = k->of->entries,
                        .columns = k->direction,
                        .taken = k->taken};
-  return s->m->ops->newton_border(s->m, &border);
+  return s->m->ops->newton->border(s->m, &border);
 }
 
 // The product of the gradient of constraint j with a vector of states, in units of the tolerance.
@@ -162,7 +162,7 @@ static cpl_status factor_schur(cpli_integrate* s, double t, double gamma) {
     memset(k->right, 0, own * sizeof *k->right);
     for (int32_t e = k->of->first[j]; e < k->of->first[j + 1]; e++)
       k->right[k->of->column[e]] = gamma * k->direction[e];
-    st = s->m->ops->newton_solve(s->m, k->right, reach);
+    st = s->m->ops->newton->solve(s->m, k->right, reach);
     for (size_t i = 0; i < nm; i++) column[i] = k->taken[i] ? along(k->of, i, reach) : 0;
   }
   if (st != CPL_OK || cpli_lu_factor(k->schur, k->pivot, (int32_t)nm) < 0) return st;
@@ -180,7 +180,7 @@ cpl_status cpli_multipliers_setup(void* user, double t, const double* x, double 
   cpl_status st = cpli_projection_factor(s, t, x, &k->of);
   if (st == CPL_OK) st = set_border(s, &k->inside);
   if (st == CPL_OK) st = cpli_set_point(s, t, x);
-  if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
+  if (st == CPL_OK) st = s->m->ops->newton->setup(s->m, gamma, fresh);
   if (st == CPL_OK && !k->inside) st = factor_schur(s, t, gamma);
   cpli_account(s, since);
   return st;
@@ -192,8 +192,8 @@ cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx) {
   size_t own = s->n + s->na;
   const double* c = r + own;
   double* dm = dx + own;
-  if (k->inside) return s->m->ops->newton_solve(s->m, r, dx);
-  cpl_status st = s->m->ops->newton_solve(s->m, r, k->between);
+  if (k->inside) return s->m->ops->newton->solve(s->m, r, dx);
+  cpl_status st = s->m->ops->newton->solve(s->m, r, k->between);
   if (st != CPL_OK) return st;
   for (size_t j = 0; j < s->nm; j++) {
     double size = k->taken[j] && k->of->size[j] > 0 ? k->of->size[j] : 1;
@@ -210,7 +210,8 @@ cpl_status cpli_multipliers_solve(void* user, const double* r, double* dx) {
 }
 
 void cpli_multipliers_leave(cpli_integrate* s) {
-  if (s->nm > 0 && s->m->ops->newton_border != NULL) s->m->ops->newton_border(s->m, NULL);
+  const cpl_newton_ops* newton = s->m->ops->newton;
+  if (s->nm > 0 && newton != NULL && newton->border != NULL) newton->border(s->m, NULL);
 }
 
 //------------------------------------ life ------------------------------------

@@ -17,7 +17,7 @@ cpl_status cpli_set_inputs(cpli_integrate* s, double t) {
 cpl_status cpli_set_point(cpli_integrate* s, double t, const double* x) {
   cpl_status st = s->m->ops->set_time(s->m, t);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, x);
-  if (st == CPL_OK && s->na > 0) st = s->m->ops->set_algebraics(s->m, x + s->n);
+  if (st == CPL_OK && s->na > 0) st = s->m->ops->dae->set_algebraics(s->m, x + s->n);
   if (st == CPL_OK) st = cpli_set_inputs(s, t);
   return st;
 }
@@ -67,7 +67,7 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   double since = cpli_clock_if(s);
   cpl_status st = cpli_set_point(s, t, x);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_derivatives(s->m, dx);
-  if (st == CPL_OK && s->na > 0) st = s->m->ops->get_residuals(s->m, dx + s->n);
+  if (st == CPL_OK && s->na > 0) st = s->m->ops->dae->get_residuals(s->m, dx + s->n);
   if (st == CPL_OK && s->nm > 0) st = cpli_multipliers_apply(s, x, dx);
   cpli_account(s, since);
   s->refused = s->refused || st == CPL_RETRY;
@@ -150,14 +150,14 @@ static cpl_status newton_setup(void* user, double t, const double* x, double gam
   cpli_integrate* s = user;
   double since = cpli_clock_if(s);
   cpl_status st = cpli_set_point(s, s->t_start + t, x);
-  if (st == CPL_OK) st = s->m->ops->newton_setup(s->m, gamma, fresh);
+  if (st == CPL_OK) st = s->m->ops->newton->setup(s->m, gamma, fresh);
   cpli_account(s, since);
   return st;
 }
 
 static cpl_status newton_solve(void* user, const double* r, double* dx) {
   cpli_integrate* s = user;
-  return s->m->ops->newton_solve(s->m, r, dx);
+  return s->m->ops->newton->solve(s->m, r, dx);
 }
 
 static cpl_status jacobian_times(void* user, double t, const double* x, const double* v,
@@ -186,7 +186,7 @@ static cpl_status correct(void* user, double t, const double* x, double* correct
 static cpl_status make_jacobian(cpli_integrate* s) {
   const cpl_description* d = s->base.base.desc;
   const cpli_method* method = cpli_method_of(s->def.kind);
-  bool own = method->takes_systems && s->m->ops->newton_setup != NULL;
+  bool own = method->takes_systems && s->m->ops->newton != NULL;
   if (!method->implicit || s->n == 0 || s->dae != NULL || own) return CPL_OK;
   for (int32_t k = 0; k < d->n_states; k++) {
     if (d->states[k] < 0 || d->derivatives[k] < 0)
@@ -216,13 +216,13 @@ cpl_status cpli_integrate_make_solver(cpli_integrate* s) {
                   .entries = s->columns != NULL ? all_entries
                              : s->jac != NULL   ? entries
                                                 : NULL};
-  if (s->m->ops->newton_setup != NULL && s->nm > 0)
+  if (s->m->ops->newton != NULL && s->nm > 0)
     ode.newton_setup = cpli_multipliers_setup, ode.newton_solve = cpli_multipliers_solve;
-  else if (s->m->ops->newton_setup != NULL)
+  else if (s->m->ops->newton != NULL)
     ode.newton_setup = newton_setup, ode.newton_solve = newton_solve;
   else if (cpli_method_of(s->def.kind)->takes_systems) st = cpli_linear_make(s, &ode);
   if (st < 0) return st;
-  if (s->m->ops->jacobian_times != NULL) ode.jacobian_times = jacobian_times;
+  if (s->m->ops->jacobian_times != NULL && s->na == 0) ode.jacobian_times = jacobian_times;
   if (s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS) {
     ode.project = project, ode.correct = correct;
     if (s->nz > 0) s->projected = cpli_alloc(ctx, s->all, sizeof(double));

@@ -46,7 +46,7 @@ struct cpli_projection {
 
 static cpl_status residuals(cpli_integrate* s, double t, const double* x, double* c) {
   cpl_status st = cpli_set_point(s, t, x);
-  return st == CPL_OK ? s->m->ops->get_constraints(s->m, c) : st;
+  return st == CPL_OK ? s->m->ops->constraints->get(s->m, c) : st;
 }
 
 // Records the largest one.
@@ -61,8 +61,8 @@ static void note_largest(cpli_integrate* s, const double* c) {
 
 static void name_worst(cpli_integrate* s, char* out, size_t size) {
   snprintf(out, size, "constraint %zu", s->projection->worst + 1);
-  if (s->m->ops->name_constraint != NULL)
-    s->m->ops->name_constraint(s->m, s->projection->worst, out, size);
+  if (s->m->ops->constraints->name != NULL)
+    s->m->ops->constraints->name(s->m, s->projection->worst, out, size);
 }
 
 static void set_weights(cpli_integrate* s, const double* x) {
@@ -87,9 +87,9 @@ static cpl_status difference_jacobian(cpli_integrate* s, double t, const double*
 }
 
 static cpl_status full_jacobian(cpli_integrate* s, double t, const double* x, double* out) {
-  if (s->m->ops->constraint_jacobian == NULL) return difference_jacobian(s, t, x, out);
+  if (s->m->ops->constraints->jacobian == NULL) return difference_jacobian(s, t, x, out);
   cpl_status st = cpli_set_point(s, t, x);
-  return st == CPL_OK ? s->m->ops->constraint_jacobian(s->m, out) : st;
+  return st == CPL_OK ? s->m->ops->constraints->jacobian(s->m, out) : st;
 }
 
 static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
@@ -98,9 +98,9 @@ static cpl_status jacobian(cpli_integrate* s, double t, const double* x) {
     cpl_status st = full_jacobian(s, t, x, p->matrix);
     return st == CPL_OK ? cpli_normals_take(&p->normals, p->active, p->matrix) : st;
   }
-  if (s->m->ops->constraint_entries == NULL) return full_jacobian(s, t, x, p->normals.entries);
+  if (s->m->ops->constraints->entries == NULL) return full_jacobian(s, t, x, p->normals.entries);
   cpl_status st = cpli_set_point(s, t, x);
-  return st == CPL_OK ? s->m->ops->constraint_entries(s->m, p->normals.entries) : st;
+  return st == CPL_OK ? s->m->ops->constraints->entries(s->m, p->normals.entries) : st;
 }
 
 //------------------------------------ projection ------------------------------------
@@ -132,8 +132,9 @@ static cpl_status one_step(cpli_integrate* s, double t, bool fresh) {
   if (p->own || p->by_steps) {
     st = cpli_set_point(s, t, p->x);
     if (st != CPL_OK) return st;
-    return p->own ? s->m->ops->projection(s->m, p->tolerance, MAX_ITERATIONS, p->change)
-                  : s->m->ops->projection_step(s->m, p->change);
+    return p->own
+               ? s->m->ops->constraints->projection(s->m, p->tolerance, MAX_ITERATIONS, p->change)
+               : s->m->ops->constraints->projection_step(s->m, p->change);
   }
   st = fresh ? factor(s, t, p->x) : residuals(s, t, p->x, p->c);
   if (st == CPL_OK) cpli_normals_step(&p->normals, p->c, p->change);
@@ -150,7 +151,7 @@ static double reach(const struct cpli_projection* p, size_t k) {
 // Residuals after the last step: inconsistent constraints leave some.
 static cpl_status check_end(cpli_integrate* s, double t) {
   struct cpli_projection* p = s->projection;
-  if (s->m->ops->get_constraints == NULL) return CPL_OK;
+  if (s->m->ops->constraints->get == NULL) return CPL_OK;
   cpl_status st = residuals(s, t, p->x, p->c_at);
   for (size_t k = 0; k < p->active && st == CPL_OK; k++) {
     double after = fabs(p->c_at[k]);
@@ -214,7 +215,7 @@ cpl_status cpli_projection_due(cpli_integrate* s, double t, const double* x, boo
   struct cpli_projection* p = s->projection;
   *due = p->active > 0;
   if (p->active == 0) return CPL_OK;
-  if (s->m->ops->get_constraints == NULL) return CPL_OK;  // only the projection itself can tell
+  if (s->m->ops->constraints->get == NULL) return CPL_OK;  // only the projection itself can tell
   cpl_status st = residuals(s, t, x, p->c);
   if (st != CPL_OK) return st;
   memcpy(p->c_before, p->c, p->active * sizeof *p->c);
@@ -323,7 +324,7 @@ static cpl_status project_if_due(cpli_integrate* s, double t, const double* x, b
   }
   cpli_account(s, since);
   if (st != CPL_OK || !*moved) return st;
-  if (distance > 1 && in_step && s->m->ops->get_constraints != NULL) st = check_rates(s, t);
+  if (distance > 1 && in_step && s->m->ops->constraints->get != NULL) st = check_rates(s, t);
   if (st == CPL_OK && distance > limit)
     st = cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, NULL, t,
                      "the projection onto the constraints at t=%.12g is %.3g times the tolerance",
@@ -348,7 +349,7 @@ cpl_status cpli_projection_correct(cpli_integrate* s, double t, const double* x,
   memset(correction, 0, p->n * sizeof *correction);
   if (!moved) return CPL_OK;
   memcpy(correction, p->change, p->n * sizeof *correction);
-  if (error == NULL || s->m->ops->get_constraints == NULL) return CPL_OK;
+  if (error == NULL || s->m->ops->constraints->get == NULL) return CPL_OK;
   if (p->own || p->by_steps) st = factor(s, t, x);
   if (st == CPL_OK) cpli_normals_remove(&p->normals, 1 - 1 / far, error);
   return st;
@@ -370,7 +371,7 @@ static void tell_moved(cpli_integrate* s, double distance) {
     if (size > share) share = size, max = i;
   }
   name_worst(s, worst, sizeof worst);
-  if (s->m->ops->get_constraints != NULL)
+  if (s->m->ops->constraints->get != NULL)
     snprintf(off, sizeof off, " (%s is off by %.3g)", worst, p->last_residual);
   bool warn = share > surprising && !p->warned;
   p->warned = p->warned || warn;
@@ -386,9 +387,9 @@ static cpl_status count_active(cpli_integrate* s) {
   struct cpli_projection* p = s->projection;
   const cpl_model_ops* ops = s->m->ops;
   const int32_t *first = NULL, *column = NULL;
-  cpl_status st = ops->count_constraints(s->m, &p->active);
-  if (st == CPL_OK && ops->constraint_pattern != NULL)
-    st = ops->constraint_pattern(s->m, &first, &column);
+  cpl_status st = ops->constraints->count(s->m, &p->active);
+  if (st == CPL_OK && ops->constraints->pattern != NULL)
+    st = ops->constraints->pattern(s->m, &first, &column);
   if (p->matrix != NULL) return st;  // its first evaluation shows them
   return st == CPL_OK ? cpli_normals_shape(&p->normals, p->active, first, column) : st;
 }
@@ -406,7 +407,7 @@ static cpl_status begin(cpli_integrate* s) {
   if (st != CPL_OK) return st;
   memcpy(p->x, s->x, s->all * sizeof *p->x);
   // gradients are needed in any case as the scale of distances
-  bool by_model = (p->own || p->by_steps) && s->m->ops->get_constraints != NULL;
+  bool by_model = (p->own || p->by_steps) && s->m->ops->constraints->get != NULL;
   set_weights(s, s->x);
   st = by_model ? factor(s, s->t, s->x) : CPL_OK;
   if (st == CPL_OK) st = project(s, s->t, &distance);
@@ -450,18 +451,18 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   size_t n = s->n, m = (size_t)s->base.base.desc->n_constraints;
   const cpl_model_ops* ops = s->m->ops;
   s->def.projection = cpl_projection_of(&s->def);
-  if (m == 0 || n == 0 || ops->count_constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
+  if (m == 0 || n == 0 || ops->constraints == NULL || s->def.projection == CPL_PROJECT_NEVER)
     return CPL_OK;
   bool cannot_project = cpli_method_of(s->def.kind)->residuals && s->nm == 0;
   if (cannot_project && s->def.projection != CPL_PROJECT_BY_EVENTS) return refuse(s);
   struct cpli_projection* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
   s->projection = p;
-  *p =
-      (struct cpli_projection){.n = n,
-                               .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
-                               .own = ops->projection != NULL,
-                               .by_steps = ops->projection == NULL && ops->projection_step != NULL};
+  *p = (struct cpli_projection){.n = n,
+                                .tolerance = s->def.atol > 0 ? s->def.atol : s->def.rtol,
+                                .own = ops->constraints->projection != NULL,
+                                .by_steps = ops->constraints->projection == NULL &&
+                                            ops->constraints->projection_step != NULL};
   p->block = cpli_alloc(ctx, 3 * n + 2 * s->all + 6 * m, sizeof(double));
   if (p->block == NULL) return cpli_nomem(ctx);
   p->x = p->block;
@@ -474,7 +475,7 @@ cpl_status cpli_projection_make(cpli_integrate* s) {
   p->c_before = p->c_at + m;
   p->leaves = p->c_before + m;
   // with IDA the sparsity pattern must not change between two evaluations
-  bool large = m * n > LARGE && ops->constraint_pattern == NULL && s->nm == 0;
+  bool large = m * n > LARGE && ops->constraints->pattern == NULL && s->nm == 0;
   if (large) p->matrix = cpli_alloc(ctx, m * n, sizeof(double));
   if (large && p->matrix == NULL) return cpli_nomem(ctx);
   return cpli_normals_init(&p->normals, ctx, n, m);

@@ -267,7 +267,8 @@ static cpl_status read_elsewhere(cpl_component* c, const uint32_t* refs, size_t 
   return CPL_OK;
 }
 
-static const cpl_component_ops stub_ops = {.kind = "tlm elsewhere", .get_real = read_elsewhere};
+static const cpl_component_ops stub_ops = {
+    .size = sizeof(cpl_component_ops), .kind = "tlm elsewhere", .get_real = read_elsewhere};
 
 static cpl_status stand_in(cpl_tlm_join* j) {
   cpli_tlm* m = j->m;

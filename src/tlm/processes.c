@@ -182,7 +182,8 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   return inner->ops->set_curve(inner, ref, curve);
 }
 
-static const cpl_component_ops component_ops = {.kind = "tlm part",
+static const cpl_component_ops component_ops = {.size = sizeof(cpl_component_ops),
+                                                .kind = "tlm part",
                                                 .destroy = destroy,
                                                 .setup = setup,
                                                 .enter_init = enter_init,
@@ -211,7 +212,8 @@ static void put_away(cpl_source* src) {
   cpli_free(src->ctx, src);
 }
 
-static const cpl_source_ops ops = {.kind = "part", .destroy = put_away, .make_stepper = hand_over};
+static const cpl_source_ops ops = {
+    .size = sizeof(cpl_source_ops), .kind = "part", .destroy = put_away, .make_stepper = hand_over};
 
 static cpl_status part_from(cpli_tlm* m, int32_t i) {
   cpl_context* ctx = m->base.base.ctx;

@@ -221,7 +221,8 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
                      "it advances with all others only");
 }
 
-static const cpl_component_ops component_ops = {.kind = "tlm member",
+static const cpl_component_ops component_ops = {.size = sizeof(cpl_component_ops),
+                                                .kind = "tlm member",
                                                 .destroy = destroy,
                                                 .setup = setup,
                                                 .enter_init = enter_init,
@@ -234,8 +235,9 @@ static const cpl_component_ops component_ops = {.kind = "tlm member",
                                                 .set_integer = set_integer,
                                                 .get_string = get_string,
                                                 .set_string = set_string};
-static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
-static const cpl_stepper_ops plain_ops = {.step = step};
+static const cpl_stepper_ops stepper_ops = {
+    .size = sizeof(cpl_stepper_ops), .step = step, .set_curve = set_curve};
+static const cpl_stepper_ops plain_ops = {.size = sizeof(cpl_stepper_ops), .step = step};
 
 void cpli_member_init(cpli_tlm_member* b) {
   b->stepper.base = b->original->base;

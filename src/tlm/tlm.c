@@ -162,16 +162,17 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
 
 static const char own_kind[] = "tlm";
 
-#define COMMON_OPS                                                                \
-  .kind = own_kind, .destroy = destroy, .setup = setup, .enter_init = enter_init, \
-  .exit_init = exit_init, .terminate = terminate, .reset = reset, CPLI_VALUE_OPS, \
-  .inspect = inspect
+#define COMMON_OPS                                                                          \
+  .size = sizeof(cpl_component_ops), .kind = own_kind, .destroy = destroy, .setup = setup,  \
+  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset, \
+  CPLI_VALUE_OPS, .inspect = inspect
 
 static const cpl_component_ops component_ops[2] = {
     // [rolls back]
     {COMMON_OPS},
     {COMMON_OPS, .save = cpli_tlm_save, .restore = cpli_tlm_restore, .forget = cpli_tlm_forget}};
-static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
+static const cpl_stepper_ops stepper_ops = {
+    .size = sizeof(cpl_stepper_ops), .step = step, .set_curve = set_curve};
 
 //------------------------------------ creation ------------------------------------
 

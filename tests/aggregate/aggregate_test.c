@@ -378,10 +378,10 @@ static void the_linear_system_is_that_of_the_whole_right_hand_side(void** state)
     for (int i = 0; i < 2; i++) matrix[i][j] = (i == j) - gamma * (plus[i] - minus[i]) / (2 * h);
   }
   CHECK_OK(ctx, m->ops->set_states(m, x));
-  CHECK_OK(ctx, m->ops->newton_setup(m, gamma, true));
+  CHECK_OK(ctx, m->ops->newton->setup(m, gamma, true));
   for (int k = 0; k < 2; k++) {
     r[0] = k == 0, r[1] = k == 1;
-    CHECK_OK(ctx, m->ops->newton_solve(m, r, dx));
+    CHECK_OK(ctx, m->ops->newton->solve(m, r, dx));
     for (int i = 0; i < 2; i++) CHECK_NEAR(matrix[i][0] * dx[0] + matrix[i][1] * dx[1], r[i], 1e-8);
   }
   c->ops->destroy(c);

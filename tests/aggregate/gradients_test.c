@@ -114,12 +114,12 @@ static void gradients_have_few_entries(void** state) {
     size_t n = 0;
     const int32_t *first = NULL, *column = NULL;
     double x[2 * POINTS], entries[8 * POINTS];
-    CHECK_OK(ctx, m->ops->count_constraints(m, &n));
+    CHECK_OK(ctx, m->ops->constraints->count(m, &n));
     CHECK_INT(n, 2 * POINTS);
-    CHECK_OK(ctx, m->ops->constraint_pattern(m, &first, &column));
+    CHECK_OK(ctx, m->ops->constraints->pattern(m, &first, &column));
     CHECK_INT(first[n], 8 * POINTS);
     CHECK_OK(ctx, m->ops->get_states(m, x));
-    CHECK_OK(ctx, m->ops->constraint_entries(m, entries));
+    CHECK_OK(ctx, m->ops->constraints->entries(m, entries));
     for (int i = 0; i < POINTS; i++) {
       int other = (i + 1) % POINTS;
       for (int32_t e = first[2 * i]; e < first[2 * i + 2]; e++) {

@@ -124,7 +124,7 @@ static void start(cpl_model* m) {
 
 static size_t turn(cpl_model* m) {
   size_t n = 0;
-  CHECK_OK(ctx, m->ops->use_residuals(m, &n));
+  CHECK_OK(ctx, m->ops->dae->use_residuals(m, &n));
   return n;
 }
 
@@ -147,9 +147,9 @@ static void misses(cpl_model* m, double* out) {
 // A point of the differential-algebraic system: f and g there, one after the other.
 static void evaluate(cpl_model* m, const double* at, double* out) {
   CHECK_OK(ctx, m->ops->set_states(m, at));
-  CHECK_OK(ctx, m->ops->set_algebraics(m, at + STATES));
+  CHECK_OK(ctx, m->ops->dae->set_algebraics(m, at + STATES));
   CHECK_OK(ctx, m->ops->get_derivatives(m, out));
-  CHECK_OK(ctx, m->ops->get_residuals(m, out + STATES));
+  CHECK_OK(ctx, m->ops->dae->get_residuals(m, out + STATES));
 }
 
 //------------------------------------ values ------------------------------------
@@ -164,15 +164,14 @@ static void residuals_vanish_where_loops_are_solved(void** state) {
     double z[TIES], nominals[TIES], d_nested[STATES], out[STATES + TIES], missed[TIES];
     size_t n = turn(rows);
     CHECK(n >= 1 && n < TIES);  // torn
-    CHECK(rows->ops->jacobian_times == NULL && nested->ops->jacobian_times != NULL);
     start(nested);
     start(rows);
-    CHECK_OK(ctx, rows->ops->get_algebraic_nominals(rows, nominals));
+    CHECK_OK(ctx, rows->ops->dae->get_algebraic_nominals(rows, nominals));
     for (size_t i = 0; i < n; i++) CHECK(nominals[i] == 3 || nominals[i] == 5);
     CHECK_OK(ctx, nested->ops->set_states(nested, points[k]));
     CHECK_OK(ctx, nested->ops->get_derivatives(nested, d_nested));
     CHECK_OK(ctx, rows->ops->set_states(rows, points[k]));
-    CHECK_OK(ctx, rows->ops->get_algebraics(rows, z));
+    CHECK_OK(ctx, rows->ops->dae->get_algebraics(rows, z));
     double at[STATES + TIES];
     memcpy(at, points[k], sizeof points[k]);
     memcpy(at + STATES, z, n * sizeof *z);
@@ -194,7 +193,7 @@ static void a_residual_is_what_a_coupling_misses(void** state) {
   double z[TIES], missed[TIES], out[STATES + TIES];
   size_t n = turn(m);
   start(m);
-  CHECK_OK(ctx, m->ops->get_algebraics(m, z));
+  CHECK_OK(ctx, m->ops->dae->get_algebraics(m, z));
   double at[STATES + TIES] = {1, 0.5, 1, 0.5};
   for (size_t i = 0; i < n; i++) at[STATES + i] = z[i] + 0.25 * (double)(i + 1);
   evaluate(m, at, out);
@@ -208,7 +207,7 @@ static void a_residual_is_what_a_coupling_misses(void** state) {
   }
   CHECK_INT(found, n);
   // and the values that were given are those of torn inputs
-  CHECK_OK(ctx, m->ops->get_algebraics(m, z));
+  CHECK_OK(ctx, m->ops->dae->get_algebraics(m, z));
   CHECK(memcmp(z, at + STATES, n * sizeof *z) == 0);
   drop(m);
 }
@@ -256,8 +255,8 @@ static void systems_are_those_of_a_difference_jacobian(void** state) {
     evaluate(m, at, out);
     for (int k = 0; k < 2; k++) {  // the second time with the Jacobian of the first
       double gamma = k == 0 ? 0.3 : 1e-3;
-      CHECK_OK(ctx, m->ops->newton_setup(m, gamma, k == 0));
-      CHECK_OK(ctx, m->ops->newton_solve(m, right, d));
+      CHECK_OK(ctx, m->ops->newton->setup(m, gamma, k == 0));
+      CHECK_OK(ctx, m->ops->newton->solve(m, right, d));
       check_solution(jacobian, n, gamma, right, d, directions ? 1e-8 : 1e-5);
     }
     drop(m);
@@ -290,9 +289,9 @@ static void an_event_solves_the_loops_again(void** state) {
   for (int i = 0; i < TIES; i++) CHECK_NEAR(missed[i], 0, 1e-9);
   x[0] = 3;  // as a projection may move them
   CHECK_OK(ctx, m->ops->set_states(m, x));
-  CHECK_OK(ctx, m->ops->get_residuals(m, out));
+  CHECK_OK(ctx, m->ops->dae->get_residuals(m, out));
   CHECK_NEAR(out[0], 0, 0);
-  CHECK_OK(ctx, m->ops->get_algebraics(m, z));
+  CHECK_OK(ctx, m->ops->dae->get_algebraics(m, z));
   memcpy(at, x, sizeof x);
   memcpy(at + STATES, z, sizeof z);
   misses(m, missed);
@@ -317,10 +316,10 @@ static void given_values_are_saved_and_restored(void** state) {
   CHECK_OK(ctx, m->base.ops->save(&m->base, &given));
   evaluate(m, there, after);
   CHECK_OK(ctx, m->base.ops->restore(&m->base, &given));
-  CHECK_OK(ctx, m->ops->get_algebraics(m, z));
+  CHECK_OK(ctx, m->ops->dae->get_algebraics(m, z));
   CHECK(memcmp(z, here + STATES, n * sizeof *z) == 0);
   CHECK_OK(ctx, m->ops->get_derivatives(m, after));
-  CHECK_OK(ctx, m->ops->get_residuals(m, after + STATES));
+  CHECK_OK(ctx, m->ops->dae->get_residuals(m, after + STATES));
   CHECK(memcmp(before, after, (STATES + n) * sizeof *before) == 0);
   CHECK_OK(ctx, m->base.ops->restore(&m->base, &solved));
   CHECK_OK(ctx, m->ops->set_states(m, there));
@@ -474,7 +473,7 @@ static void running_out_of_memory_does_no_harm(void** state) {
     cpl_model* m = make_pair(&curved);
     size_t n = 0;
     heap.fail_at = heap.calls + k;
-    st = m->ops->use_residuals(m, &n);
+    st = m->ops->dae->use_residuals(m, &n);
     heap.fail_at = -1;
     drop(m);
   }

@@ -169,7 +169,8 @@ static cpl_stepper* fake_make(fake* f, cpl_context* ctx, const char* name, doubl
       .vars = f->vars,
       .n_vars = 3,
       .structure = {.outputs = f->rows, .n_outputs = 2, .deps = f->deps, .kinds = f->kinds}};
-  f->ops = (cpl_component_ops){.kind = "fake",
+  f->ops = (cpl_component_ops){.size = sizeof(cpl_component_ops),
+                               .kind = "fake",
                                .destroy = fake_destroy,
                                .setup = fake_setup,
                                .enter_init = fake_nothing,
@@ -180,7 +181,9 @@ static cpl_stepper* fake_make(fake* f, cpl_context* ctx, const char* name, doubl
                                .set_real = fake_set};
   if (rolls_back)
     f->ops.save = fake_save, f->ops.restore = fake_restore, f->ops.forget = fake_forget;
-  f->step_ops = (cpl_stepper_ops){.step = fake_step, .max_step = predicts ? fake_max_step : NULL};
+  f->step_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
+                                  .step = fake_step,
+                                  .max_step = predicts ? fake_max_step : NULL};
   f->base = (cpl_stepper){.base = {.ops = &f->ops,
                                    .desc = &f->desc,
                                    .ctx = ctx,

@@ -59,7 +59,7 @@ static void values_of_all_types(void** state) {
   CHECK_STR(c->ops->kind, "fmi2-me");
   CHECK_STR(c->name, "left");
   CHECK(c->can.directional && c->can.save_restore);
-  CHECK(c->ops->get_binary == NULL && m->ops->newton_setup == NULL);
+  CHECK(c->ops->get_binary == NULL && m->ops->newton == NULL);
   initialize(c);
   const uint32_t refs[] = {X1, K, Y}, zero = 0, one = 1;
   const double set[] = {3, 5};

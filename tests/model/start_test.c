@@ -17,7 +17,8 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
   return CPL_OK;
 }
 
-static const cpl_component_ops ops = {.kind = "remembering", .set_real = set_real};
+static const cpl_component_ops ops = {
+    .size = sizeof(cpl_component_ops), .kind = "remembering", .set_real = set_real};
 
 #define REAL(name_, ref_)                                                                         \
   {                                                                                               \

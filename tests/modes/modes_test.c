@@ -134,7 +134,8 @@ static cpl_status set_states(cpl_stepper* s, const int32_t* which, size_t n, con
   return CPL_OK;
 }
 
-static const cpl_component_ops component_ops = {.kind = "fake",
+static const cpl_component_ops component_ops = {.size = sizeof(cpl_component_ops),
+                                                .kind = "fake",
                                                 .destroy = destroy,
                                                 .setup = setup,
                                                 .enter_init = nothing,
@@ -147,8 +148,9 @@ static const cpl_component_ops component_ops = {.kind = "fake",
                                                 .set_integer = set_integer,
                                                 .get_string = get_string,
                                                 .set_string = set_string};
-static const cpl_stepper_ops with_states = {.step = step, .set_states = set_states};
-static const cpl_stepper_ops without_states = {.step = step};
+static const cpl_stepper_ops with_states = {
+    .size = sizeof(cpl_stepper_ops), .step = step, .set_states = set_states};
+static const cpl_stepper_ops without_states = {.size = sizeof(cpl_stepper_ops), .step = step};
 
 static cpl_stepper* new_fake(cpl_context* ctx, const cpl_stepper_ops* ops) {
   fake* f = calloc(1, sizeof *f);

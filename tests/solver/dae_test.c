@@ -288,8 +288,9 @@ static void a_model_may_have_its_own_linear_system(void** state) {
   CHECK_OK(ctx, cpl_c_define(ctx, &hello, &source));
   CHECK_OK(ctx, source->ops->make_model(source, "m", &m));
   cpl_model_ops ops = *m->ops;
-  ops.newton_setup = own_setup;
-  ops.newton_solve = own_solve;
+  static const cpl_newton_ops newton = {
+      .size = sizeof newton, .setup = own_setup, .solve = own_solve};
+  ops.newton = &newton;
   m->ops = &ops;
   own = (own_system){0};
   cpl_solver_def def = cpl_default_solver_def();

@@ -28,7 +28,7 @@ static cpl_status begin(work* w, fmu* f) {
   w->c = w->nominal + n;
   w->c_trial = w->c + most;
   w->manifold.turn = 1;
-  st = m->ops->count_constraints(m, &w->manifold.active);
+  st = m->ops->constraints->count(m, &w->manifold.active);
   if (st == CPL_OK) st = m->ops->get_states(m, w->x);
   if (st == CPL_OK) st = m->ops->get_nominals(m, w->nominal);
   for (size_t i = 0; i < n && st == CPL_OK; i++) w->manifold.weight[i] = 1 / w->nominal[i];
@@ -44,13 +44,13 @@ static void end(work* w) {
 static cpl_status differences(work* w, double* jac) {
   cpl_model* m = w->f->model;
   size_t n = w->manifold.n, active = w->manifold.active;
-  cpl_status st = m->ops->get_constraints(m, w->c);
+  cpl_status st = m->ops->constraints->get(m, w->c);
   memcpy(w->trial, w->x, n * sizeof(double));
   for (size_t j = 0; j < n && st == CPL_OK; j++) {
     w->trial[j] = w->x[j] + sqrt(DBL_EPSILON) * fmax(fabs(w->x[j]), w->nominal[j]);
     double delta = w->trial[j] - w->x[j];
     st = m->ops->set_states(m, w->trial);
-    if (st == CPL_OK) st = m->ops->get_constraints(m, w->c_trial);
+    if (st == CPL_OK) st = m->ops->constraints->get(m, w->c_trial);
     for (size_t i = 0; i < active; i++) jac[i * n + j] = (w->c_trial[i] - w->c[i]) / delta;
     w->trial[j] = w->x[j];
   }
@@ -60,15 +60,15 @@ static cpl_status differences(work* w, double* jac) {
 
 static cpl_status jacobian(work* w, double* jac) {
   cpl_model* m = w->f->model;
-  return m->ops->constraint_jacobian != NULL ? m->ops->constraint_jacobian(m, jac)
-                                             : differences(w, jac);
+  return m->ops->constraints->jacobian != NULL ? m->ops->constraints->jacobian(m, jac)
+                                               : differences(w, jac);
 }
 
 // From w->x.
 static cpl_status step(work* w, double* change) {
   cpl_model* m = w->f->model;
   cpl_status st = jacobian(w, w->manifold.gradients);
-  if (st == CPL_OK) st = m->ops->get_constraints(m, w->c);
+  if (st == CPL_OK) st = m->ops->constraints->get(m, w->c);
   if (st != CPL_OK) return st;
   cpli_manifold_factor(&w->manifold);
   for (size_t i = 0; i < w->manifold.active; i++) {
@@ -107,14 +107,14 @@ static bool is_rounding(const work* w) {
 static cpl_status project(work* w, double tolerance, size_t limit, double* change) {
   cpl_model* m = w->f->model;
   cpl_status st = CPL_OK;
-  if (m->ops->projection != NULL) {
-    st = m->ops->projection(m, tolerance, limit, change);
+  if (m->ops->constraints->projection != NULL) {
+    st = m->ops->constraints->projection(m, tolerance, limit, change);
     return st == CPL_OK ? move(w, change) : st;
   }
   for (size_t i = 0; i < limit && st == CPL_OK; i++) {
     st = step(w, change);
     if (st == CPL_OK) st = move(w, change);
-    if (st == CPL_OK) st = m->ops->get_constraints(m, w->c);
+    if (st == CPL_OK) st = m->ops->constraints->get(m, w->c);
     bool small = cpli_manifold_norm(&w->manifold, change) <= 1e-3 * tolerance;
     if (st == CPL_OK && largest(w) <= tolerance && (small || largest(w) == 0)) return CPL_OK;
     if (st == CPL_OK && is_rounding(w)) return CPL_OK;
@@ -129,20 +129,20 @@ static cpl_status project(work* w, double tolerance, size_t limit, double* chang
 //------------------------------------ functions ------------------------------------
 
 static bool has_constraints(fmu* f, const char* function) {
-  if (f->model->ops->count_constraints != NULL) return true;
+  if (f->model->ops->constraints != NULL) return true;
   fmu_refuse(f, function, "the model has no constraints");
   return false;
 }
 
 fmu_status fmu_count_constraints(fmu* f, const char* function, size_t* n) {
   *n = 0;
-  if (f->model->ops->count_constraints == NULL) return FMU_OK;
-  return fmu_result(f, function, f->model->ops->count_constraints(f->model, n));
+  if (f->model->ops->constraints == NULL) return FMU_OK;
+  return fmu_result(f, function, f->model->ops->constraints->count(f->model, n));
 }
 
 fmu_status fmu_constraints(fmu* f, const char* function, double* c) {
   if (!has_constraints(f, function)) return FMU_ERROR;
-  return fmu_result(f, function, f->model->ops->get_constraints(f->model, c));
+  return fmu_result(f, function, f->model->ops->constraints->get(f->model, c));
 }
 
 fmu_status fmu_constraint_jacobian(fmu* f, const char* function, double* jac) {
