@@ -18,7 +18,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
 endif()
 
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmodel*.c
-  src/model/component.c src/model/dependencies.c src/model/description.c src/model/inspect.c src/model/sparsity.c
+  src/model/component.c src/model/dependencies.c src/model/description.c src/model/adopt.c src/model/inspect.c src/model/sparsity.c
   src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/shared_desc.c src/solver/*.c)
 list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|loaded|process)\\.c$|/numeric/(klu|sparse|sparse_lu)\\.c$|/solver/(arkode|ida|rk87)\\.c$")
 add_library(couplet_fmu_parts STATIC ${FMU_PARTS})

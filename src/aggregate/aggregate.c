@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "aggregate/updates.h"
+#include "model/adopt.h"
 
 static cpli_aggregate* self_of(cpl_component* c) { return (cpli_aggregate*)c; }
 
@@ -529,7 +530,7 @@ static int by_name(const void* x, const void* y) {
 
 // The aggregate owns the components also when it cannot be made.
 static void destroy_parts(const cpl_aggregate_def* def) {
-  for (int32_t i = 0; i < def->n_parts; i++) def->parts[i]->base.ops->destroy(&def->parts[i]->base);
+  for (int32_t i = 0; i < def->n_parts; i++) cpli_discard(&def->parts[i]->base);
 }
 
 static cpl_status take_parts(maker* k) {
@@ -670,6 +671,11 @@ cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* given, cpl_m
   cpl_aggregate_def def = cpl_default_aggregate_def();
   cpl_status st = cpli_read_def(ctx, "cpl_aggregate_def", given, &def, sizeof def);
   if (st < 0) return st;
+  for (int32_t i = 0; i < def.n_parts && st >= 0; i++) st = cpli_adopt_model(def.parts[i]);
+  if (st < 0) {
+    destroy_parts(&def);
+    return st;
+  }
   cpli_aggregate* a = cpli_alloc(ctx, 1, sizeof *a);
   cpli_shared_desc* d = cpli_shared_desc_create(ctx, def.name, "aggregate", sizeof *d);
   if (a == NULL || d == NULL) {

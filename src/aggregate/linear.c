@@ -7,6 +7,7 @@
 #include <math.h>
 #include "aggregate/aggregate.h"
 #include "aggregate/linearize.h"
+#include "model/adopt.h"
 
 void cpl_init_linearize_def(cpl_linearize_def* def, size_t size) {
   const cpl_linearize_def all = {0};
@@ -216,6 +217,7 @@ cpl_status cpl_linearize(cpl_model* m, const cpl_linearize_def* given, cpl_linea
   *out = NULL;
   cpl_linearize_def def = cpl_default_linearize_def();
   cpl_status st = cpli_read_def(m->base.ctx, "cpl_linearize_def", given, &def, sizeof def);
+  if (st >= 0) st = cpli_adopt_model(m);
   if (st < 0) return st;
   linear* l = cpli_alloc(m->base.ctx, 1, sizeof *l);
   if (l == NULL) return cpli_nomem(m->base.ctx);

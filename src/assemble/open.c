@@ -8,6 +8,7 @@
 #include "assemble/assemble.h"
 #include "couplet/isolate.h"
 #include "fmi/open.h"
+#include "model/adopt.h"
 
 static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) {
   const cpli_member* m = &b->def->models[i];
@@ -15,7 +16,7 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
   if (m->source != NULL) {
     b->sources[i] = m->source;
     b->borrowed[i] = true;
-    return CPL_OK;
+    return cpli_adopt_source(m->source);
   }
   if (m->kind == CPL_MEMBER_SYSTEM) {
     const cpl_system_def* inner = NULL;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "master/master.h"
+#include "model/adopt.h"
 
 void cpl_init_master_def(cpl_master_def* def, size_t size) {
   const cpl_master_def all = {.order = -1};
@@ -446,6 +447,8 @@ cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_
   cpli_master* m = cpli_alloc(ctx, 1, sizeof *m);
   int32_t* slot = cpli_alloc(ctx, (size_t)def->n_parts, sizeof *slot);
   if (m == NULL || slot == NULL) st = cpli_nomem(ctx);
+  for (int32_t i = 0; i < def->n_parts && st >= 0; i++)
+    st = cpli_adopt_stepper(def->parts[i].stepper);
   if (st >= 0) {
     cpli_arena_init(&m->arena, ctx);
     m->name = cpli_arena_strdup(&m->arena, def->name);
@@ -453,8 +456,7 @@ cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_
     if (m->name == NULL || m->parts == NULL) st = cpli_nomem(ctx), cpli_arena_free(&m->arena);
   }
   if (st < 0) {
-    for (int32_t i = 0; i < def->n_parts; i++)
-      def->parts[i].stepper->base.ops->destroy(&def->parts[i].stepper->base);
+    for (int32_t i = 0; i < def->n_parts; i++) cpli_discard(&def->parts[i].stepper->base);
     cpli_free(ctx, m);
     cpli_free(ctx, slot);
     return st;

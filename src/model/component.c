@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "model/adopt.h"
 #include "model/input_curve.h"
 
 static cpl_status cannot(const cpl_component* c, const char* what) {
@@ -18,24 +19,26 @@ static cpl_status cannot(const cpl_component* c, const char* what) {
 //------------------------------------ sources ------------------------------------
 
 void cpl_source_destroy(cpl_source* source) {
-  if (source != NULL) source->ops->destroy(source);
+  if (source != NULL && source->ops->destroy != NULL) source->ops->destroy(source);
 }
 
 const cpl_description* cpl_source_description(const cpl_source* source) { return source->desc; }
 const char* cpl_source_kind(const cpl_source* source) { return source->ops->kind; }
-bool cpl_source_has_model(const cpl_source* source) { return source->ops->make_model != NULL; }
-bool cpl_source_has_stepper(const cpl_source* source) { return source->ops->make_stepper != NULL; }
+bool cpl_source_has_model(const cpl_source* source) { return CPLI_OFFERS(source->ops, make_model); }
+bool cpl_source_has_stepper(const cpl_source* source) {
+  return CPLI_OFFERS(source->ops, make_stepper);
+}
 
 cpl_status cpl_source_make_model(cpl_source* source, const char* name, cpl_model** out) {
   *out = NULL;
-  if (source->ops->make_model != NULL) return source->ops->make_model(source, name, out);
+  if (CPLI_OFFERS(source->ops, make_model)) return source->ops->make_model(source, name, out);
   return cpli_fail_file(source->ctx, CPL_ERR_UNSUPPORTED, source->path,
                         "it has co-simulation only: no model can be made of it");
 }
 
 cpl_status cpl_source_make_stepper(cpl_source* source, const char* name, cpl_stepper** out) {
   *out = NULL;
-  if (source->ops->make_stepper != NULL) return source->ops->make_stepper(source, name, out);
+  if (CPLI_OFFERS(source->ops, make_stepper)) return source->ops->make_stepper(source, name, out);
   return cpli_fail_file(source->ctx, CPL_ERR_UNSUPPORTED, source->path,
                         "it has model exchange only: cpl_integrate() makes a stepper of its model");
 }
@@ -52,14 +55,14 @@ cpl_context* cpl_component_context(const cpl_component* c) { return c->ctx; }
 
 cpl_capabilities cpl_component_capabilities(const cpl_component* c) {
   cpl_capabilities can = c->can;  // a declared capability requires its operation
-  can.save_restore = can.save_restore && c->ops->save != NULL;
-  can.serialize = can.serialize && c->ops->serialize != NULL;
-  can.directional = can.directional && c->ops->directional != NULL;
+  can.save_restore = can.save_restore && CPLI_OFFERS(c->ops, save);
+  can.serialize = can.serialize && CPLI_OFFERS(c->ops, serialize);
+  can.directional = can.directional && CPLI_OFFERS(c->ops, directional);
   return can;
 }
 
 void cpl_component_destroy(cpl_component* c) {
-  if (c != NULL) c->ops->destroy(c);
+  if (c != NULL && c->ops->destroy != NULL) c->ops->destroy(c);
 }
 
 void cpl_init_setup(cpl_setup* def, size_t size) {
@@ -69,7 +72,8 @@ void cpl_init_setup(cpl_setup* def, size_t size) {
 
 cpl_status cpl_component_setup(cpl_component* c, const cpl_setup* given) {
   cpl_setup setup = cpl_default_setup();
-  cpl_status st = cpli_read_def(c->ctx, "cpl_setup", given, &setup, sizeof setup);
+  cpl_status st = cpli_check_component(c);  // the first operation that is called
+  if (st >= 0) st = cpli_read_def(c->ctx, "cpl_setup", given, &setup, sizeof setup);
   return st < 0 ? st : c->ops->setup(c, &setup);
 }
 
@@ -110,52 +114,53 @@ cpl_status cpl_component_set_string(cpl_component* c, const uint32_t* refs, size
 
 cpl_status cpl_component_get_binary(cpl_component* c, const uint32_t* refs, size_t n,
                                     cpl_binary* values) {
-  return c->ops->get_binary != NULL ? c->ops->get_binary(c, refs, n, values)
-                                    : cannot(c, "reading a Binary");
+  return CPLI_OFFERS(c->ops, get_binary) ? c->ops->get_binary(c, refs, n, values)
+                                         : cannot(c, "reading a Binary");
 }
 
 cpl_status cpl_component_set_binary(cpl_component* c, const uint32_t* refs, size_t n,
                                     const cpl_binary* values) {
-  return c->ops->set_binary != NULL ? c->ops->set_binary(c, refs, n, values)
-                                    : cannot(c, "setting a Binary");
+  return CPLI_OFFERS(c->ops, set_binary) ? c->ops->set_binary(c, refs, n, values)
+                                         : cannot(c, "setting a Binary");
 }
 
 cpl_status cpl_component_save(cpl_component* c, cpl_snapshot* snapshot) {
-  return c->ops->save != NULL ? c->ops->save(c, snapshot) : cannot(c, "saving the state");
+  return CPLI_OFFERS(c->ops, save) ? c->ops->save(c, snapshot) : cannot(c, "saving the state");
 }
 
 cpl_status cpl_component_restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  return c->ops->restore != NULL ? c->ops->restore(c, snapshot) : cannot(c, "restoring a state");
+  return CPLI_OFFERS(c->ops, restore) ? c->ops->restore(c, snapshot)
+                                      : cannot(c, "restoring a state");
 }
 
 void cpl_component_forget(cpl_component* c, cpl_snapshot* snapshot) {
-  if (c->ops->forget != NULL && snapshot->data != NULL) c->ops->forget(c, snapshot);
+  if (CPLI_OFFERS(c->ops, forget) && snapshot->data != NULL) c->ops->forget(c, snapshot);
   snapshot->data = NULL;
 }
 
 cpl_status cpl_component_serialize(cpl_component* c, const cpl_snapshot* snapshot,
                                    cpl_binary* bytes) {
-  return c->ops->serialize != NULL ? c->ops->serialize(c, snapshot, bytes)
-                                   : cannot(c, "a state as bytes");
+  return CPLI_OFFERS(c->ops, serialize) ? c->ops->serialize(c, snapshot, bytes)
+                                        : cannot(c, "a state as bytes");
 }
 
 cpl_status cpl_component_deserialize(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot) {
-  return c->ops->deserialize != NULL ? c->ops->deserialize(c, bytes, snapshot)
-                                     : cannot(c, "a state from bytes");
+  return CPLI_OFFERS(c->ops, deserialize) ? c->ops->deserialize(c, bytes, snapshot)
+                                          : cannot(c, "a state from bytes");
 }
 
 cpl_status cpl_component_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                                      const uint32_t* knowns, size_t n_knowns, const double* seed,
                                      double* sensitivity) {
-  if (c->ops->directional == NULL) return cannot(c, "a directional derivative");
+  if (!CPLI_OFFERS(c->ops, directional)) return cannot(c, "a directional derivative");
   return c->ops->directional(c, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity);
 }
 
 //------------------------------------ models ------------------------------------
 
 void cpl_model_destroy(cpl_model* m) {
-  if (m != NULL) m->base.ops->destroy(&m->base);
+  if (m != NULL) cpl_component_destroy(&m->base);
 }
 
 cpl_status cpl_model_enter_event(cpl_model* m) { return m->ops->enter_event(m); }
@@ -187,18 +192,18 @@ cpl_status cpl_model_completed_step(cpl_model* m, bool* enter_event, bool* termi
 
 cpl_status cpl_model_count_constraints(cpl_model* m, size_t* n) {
   *n = 0;
-  return m->ops->constraints != NULL ? m->ops->constraints->count(m, n) : CPL_OK;
+  return CPLI_OFFERS(m->ops, constraints) ? m->ops->constraints->count(m, n) : CPL_OK;
 }
 
 cpl_status cpl_model_get_constraints(cpl_model* m, double* c) {
-  const cpl_constraint_ops* ops = m->ops->constraints;
-  return ops != NULL && ops->get != NULL ? ops->get(m, c) : cannot(&m->base, "a constraint");
+  const cpl_constraint_ops* ops = CPLI_OFFERS(m->ops, constraints) ? m->ops->constraints : NULL;
+  return ops != NULL && CPLI_OFFERS(ops, get) ? ops->get(m, c) : cannot(&m->base, "a constraint");
 }
 
 //------------------------------------ steppers ------------------------------------
 
 void cpl_stepper_destroy(cpl_stepper* s) {
-  if (s != NULL) s->base.ops->destroy(&s->base);
+  if (s != NULL) cpl_component_destroy(&s->base);
 }
 
 cpl_status cpl_stepper_step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
@@ -206,14 +211,14 @@ cpl_status cpl_stepper_step(cpl_stepper* s, double t_end, double t_limit, cpl_st
 }
 
 cpl_status cpl_stepper_set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve) {
-  if (s->ops->set_curve != NULL) return s->ops->set_curve(s, ref, curve);
+  if (CPLI_OFFERS(s->ops, set_curve)) return s->ops->set_curve(s, ref, curve);
   double value = cpli_curve_at(curve, curve->from);
   return s->base.ops->set_real(&s->base, &ref, 1, &value);
 }
 
 cpl_status cpl_stepper_max_step(cpl_stepper* s, double* h) {
   *h = NAN;
-  return s->ops->max_step != NULL ? s->ops->max_step(s, h) : CPL_OK;
+  return CPLI_OFFERS(s->ops, max_step) ? s->ops->max_step(s, h) : CPL_OK;
 }
 
 cpl_status cpl_stepper_get_output_derivatives(cpl_stepper* s, const uint32_t* refs, size_t n,
@@ -226,6 +231,6 @@ cpl_status cpl_stepper_get_output_derivatives(cpl_stepper* s, const uint32_t* re
 
 cpl_status cpl_stepper_set_states(cpl_stepper* s, const int32_t* states, size_t n,
                                   const double* values) {
-  return s->ops->set_states != NULL ? s->ops->set_states(s, states, n, values)
-                                    : cannot(&s->base, "setting states between steps");
+  return CPLI_OFFERS(s->ops, set_states) ? s->ops->set_states(s, states, n, values)
+                                         : cannot(&s->base, "setting states between steps");
 }

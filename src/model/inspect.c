@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "model/adopt.h"
 
 cpl_status cpl_component_inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
   *out = (cpl_inspection){
       .kind = c->ops->kind, .name = c->name, .role = "", .component = (cpl_component*)c};
-  cpl_status st = c->ops->inspect != NULL ? c->ops->inspect(c, -1, out) : CPL_OK;
+  cpl_status st = CPLI_OFFERS(c->ops, inspect) ? c->ops->inspect(c, -1, out) : CPL_OK;
   if (st < 0 || child < 0) return st;
   if (child >= out->n_children)
     return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: there is no component %d of %d", c->name, child,

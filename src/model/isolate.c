@@ -19,6 +19,7 @@
 #include "base/base.h"
 #include "base/guard.h"
 #include "format/folder.h"
+#include "model/adopt.h"
 #include "model/isolated.h"
 
 // Valgrind does not see what another process writes to shared memory.
@@ -709,6 +710,8 @@ cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* given, cpl_sour
   if (!(def.call_timeout >= 0))
     return cpli_fail_file(ctx, CPL_ERR_INPUT, inner->path,
                           "the time limit of calls must not be %g s", def.call_timeout);
+  cpl_status st = cpli_adopt_source(inner);
+  if (st < 0) return st;
   isolated* iso = cpli_alloc(ctx, 1, sizeof *iso);
   if (iso == NULL) return cpli_nomem(ctx);
   iso->inner = inner;

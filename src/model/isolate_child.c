@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "couplet/component.h"
+#include "model/adopt.h"
 #include "model/isolated.h"
 
 #define ARG(i, type)   ((type*)r->args[i].data)
@@ -232,6 +233,8 @@ static cpl_component* make_real(cpl_source* src, const char* name, bool is_model
   cpl_model* m = NULL;
   cpl_stepper* s = NULL;
   *st = is_model ? src->ops->make_model(src, name, &m) : src->ops->make_stepper(src, name, &s);
+  if (m != NULL) *st = cpli_adopt_model(m);
+  if (s != NULL) *st = cpli_adopt_stepper(s);
   return m != NULL ? &m->base : s != NULL ? &s->base : NULL;
 }
 
@@ -259,7 +262,7 @@ _Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src, const
   cpl_status st;
   cpli_channel_next(channel, false);
   cpl_component* c = make_real(src, name, is_model, &st);
-  if (c != NULL) st = check_description(src, c, is_model);
+  if (c != NULL && st >= 0) st = check_description(src, c, is_model);
   if (c != NULL && st >= 0) introduce(r, c, is_model);
   finish_request(r, src->ctx, st);
   for (;;) {

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "model/adopt.h"
 #include "model/inspect.h"
 #include "modes/modes.h"
 
@@ -458,16 +459,16 @@ static cpl_status take_description(cpli_modes* m, const cpl_modes_def* def,
 }
 
 static void destroy_members(const cpl_modes_def* def, bool is_model) {
-  for (int32_t k = 0; k < def->n_modes; k++) {
-    cpl_component* c = component_of(&def->modes[k], is_model);
-    c->ops->destroy(c);
-  }
+  for (int32_t k = 0; k < def->n_modes; k++) cpli_discard(component_of(&def->modes[k], is_model));
 }
 
 static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_desc* shared_desc,
                          bool is_model, cpli_modes** out) {
   *out = NULL;
   cpl_status st = check(ctx, def);
+  for (int32_t k = 0; k < def->n_modes && st >= 0; k++)
+    st = is_model ? cpli_adopt_model(def->modes[k].model)
+                  : cpli_adopt_stepper(def->modes[k].stepper);
   if (st >= 0 && is_model) st = check_models(ctx, def);
   cpli_modes* m = st >= 0 ? cpli_alloc(ctx, 1, sizeof *m) : NULL;
   if (m == NULL) {

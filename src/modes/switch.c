@@ -5,6 +5,7 @@
 // resets it, sets them, initialises it, and compares the result.
 #include <math.h>
 
+#include "model/adopt.h"
 #include "modes/modes.h"
 
 enum { MAX_WARNINGS = 3 };  // of one transition
@@ -120,6 +121,7 @@ static cpl_status reset(cpli_modes* m, cpli_mode* mode) {
           cpl_context_error(m->base.base.ctx));
   cpli_mode fresh = {0};
   st = m->is_model ? mode->make_model(mode->user, &fresh.m) : mode->make(mode->user, &fresh.s);
+  if (st >= 0) st = m->is_model ? cpli_adopt_model(fresh.m) : cpli_adopt_stepper(fresh.s);
   if (st < 0) return st;
   c->ops->destroy(c);
   mode->c = fresh.c;

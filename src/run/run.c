@@ -11,6 +11,7 @@
 
 #include "couplet/component.h"
 #include "master/master.h"
+#include "model/adopt.h"
 #include "model/start.h"
 #include "solver/integrate.h"
 
@@ -326,6 +327,7 @@ cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* given) {
              .since = cpli_now(),
              .skip = 1};
   r->shown = r->looked = r->since;
+  if (st >= 0) st = cpli_adopt_stepper(s);
   if (st >= 0) st = check(r);
   if (st >= 0) st = cpli_inputs_open(&r->inputs, s, &r->def);
   if (st >= 0) st = cpli_recorder_open(&r->recorder, s, &r->def);

@@ -7,6 +7,7 @@
 // handled.
 #include <math.h>
 
+#include "model/adopt.h"
 #include "model/input_curve.h"
 #include "model/inspect.h"
 #include "model/router.h"
@@ -638,10 +639,11 @@ cpl_status cpl_integrate(cpl_model* model, const cpl_solver_def* given, cpl_step
   cpl_subsystems subsystems = {0};
   *out = NULL;
   cpl_solver_def def = cpl_default_solver_def();
-  cpl_status st = cpli_read_def(model->base.ctx, "cpl_solver_def", given, &def, sizeof def);
+  cpl_status st = cpli_adopt_model(model);
+  if (st >= 0) st = cpli_read_def(model->base.ctx, "cpl_solver_def", given, &def, sizeof def);
   if (st >= 0 && !def.one_solver && model->ops->split != NULL)
     st = model->ops->split(model, &subsystems);
-  if (st < 0) model->base.ops->destroy(&model->base);
+  if (st < 0) cpli_discard(&model->base);
   if (st < 0) return st;
   bool is_system = model->ops->split != NULL;
   st = subsystems.n > 1 ? cpli_integrate_subsystems(model, &subsystems, &def, out)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "couplet/aggregate.h"
+#include "model/adopt.h"
 #include "model/inspect.h"
 #include "tlm/build.h"
 #include "tlm/remote.h"
@@ -191,8 +192,8 @@ cpl_status cpl_tlm(cpl_context* ctx, const cpl_tlm_def* given, cpl_stepper** out
 static void destroy_parts(const cpl_tlm_def* def, const cpli_tlm_layout* layout) {
   for (int32_t i = 0; i < def->n_parts; i++) {
     const cpl_tlm_part* p = &def->parts[i];
-    if (p->model != NULL) p->model->base.ops->destroy(&p->model->base);
-    if (p->stepper != NULL) p->stepper->base.ops->destroy(&p->stepper->base);
+    if (p->model != NULL) cpli_discard(&p->model->base);
+    if (p->stepper != NULL) cpli_discard(&p->stepper->base);
   }
   if (layout != NULL && layout->whole != NULL)
     layout->whole->base.ops->destroy(&layout->whole->base);
@@ -213,10 +214,16 @@ static void take_capabilities(cpli_tlm* m) {
 cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,
                            cpl_stepper** out) {
   *out = NULL;
-  cpli_tlm* m = cpli_alloc(ctx, 1, sizeof *m);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < def->n_parts && st >= 0; i++) {
+    const cpl_tlm_part* p = &def->parts[i];
+    if (p->model != NULL) st = cpli_adopt_model(p->model);
+    if (st >= 0 && p->stepper != NULL) st = cpli_adopt_stepper(p->stepper);
+  }
+  cpli_tlm* m = st >= 0 ? cpli_alloc(ctx, 1, sizeof *m) : NULL;
   if (m == NULL) {
     destroy_parts(def, layout);
-    return cpli_nomem(ctx);
+    return st < 0 ? st : cpli_nomem(ctx);
   }
   cpli_arena_init(&m->arena, ctx);
   m->def = *def;
@@ -225,7 +232,7 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
                                    .can = {.variable_step = true, .zero_step = true}},
                           .ops = &stepper_ops};
   m->name = cpli_arena_strdup(&m->arena, def->name);
-  cpl_status st = cpli_tlm_allocate(m, def);
+  st = cpli_tlm_allocate(m, def);
   if (m->name == NULL || st < 0) {
     destroy_parts(def, layout);
     destroy(&m->base.base);
