@@ -17,7 +17,7 @@
 // the end of a table, never inserted. A table that was compiled with an older version of this
 // header is smaller; operations beyond its end are absent. The functions that take over a component
 // of a program (cpl_integrate, cpl_aggregate, cpl_master, cpl_modes, cpl_tlm, cpl_run, cpl_isolate,
-// ...) check this once and refuse a table of size zero or without a required operation.
+// ...) check this once and refuse a table of size zero or without room for the required operations.
 #pragma once
 
 #include "couplet/base.h"

@@ -8,7 +8,11 @@
 #include "couplet/interface.h"
 
 // Table, name in the table, parameters, arguments. Each returns a status.
-#define CPLI_OPERATIONS(X)                                                                         \
+#define CPLI_OPERATIONS(X)     \
+  CPLI_COMPONENT_OPERATIONS(X) \
+  CPLI_MODEL_OPERATIONS(X) CPLI_NEWTON_OPERATIONS(X) CPLI_OTHER_OPERATIONS(X)
+
+#define CPLI_COMPONENT_OPERATIONS(X)                                                               \
   X(component, setup, (cpl_component * self, const cpl_setup* s), (self, s))                       \
   X(component, enter_init, (cpl_component * self), (self))                                         \
   X(component, exit_init, (cpl_component * self), (self))                                          \
@@ -43,49 +47,55 @@
   X(component, directional,                                                                        \
     (cpl_component * self, const uint32_t* unknowns, size_t nu, const uint32_t* knowns, size_t nk, \
      const double* seed, double* out),                                                             \
-    (self, unknowns, nu, knowns, nk, seed, out))                                                   \
-  X(model, enter_event, (cpl_model * self), (self))                                                \
-  X(model, event_update, (cpl_model * self, cpl_event_info * info), (self, info))                  \
-  X(model, enter_continuous, (cpl_model * self), (self))                                           \
-  X(model, set_time, (cpl_model * self, double t), (self, t))                                      \
-  X(model, set_states, (cpl_model * self, const double* x), (self, x))                             \
-  X(model, get_states, (cpl_model * self, double* x), (self, x))                                   \
-  X(model, get_nominals, (cpl_model * self, double* nominals), (self, nominals))                   \
-  X(model, get_derivatives, (cpl_model * self, double* dx), (self, dx))                            \
-  X(model, get_indicators, (cpl_model * self, double* z), (self, z))                               \
-  X(model, completed_step, (cpl_model * self, bool* event, bool* end), (self, event, end))         \
-  X(model, jacobian_times, (cpl_model * self, const double* v, double* out), (self, v, out))       \
-  X(newton, setup, (cpl_model * self, double gamma, bool fresh), (self, gamma, fresh))             \
-  X(newton, solve, (cpl_model * self, const double* r, double* dx), (self, r, dx))                 \
-  X(newton, border, (cpl_model * self, const cpl_border* b), (self, b))                            \
-  X(constraint, count, (cpl_model * self, size_t * n), (self, n))                                  \
-  X(constraint, get, (cpl_model * self, double* c), (self, c))                                     \
-  X(constraint, jacobian, (cpl_model * self, double* out), (self, out))                            \
-  X(constraint, pattern, (cpl_model * self, const int32_t** first, const int32_t** column),        \
-    (self, first, column))                                                                         \
-  X(constraint, entries, (cpl_model * self, double* out), (self, out))                             \
-  X(constraint, projection, (cpl_model * self, double tolerance, size_t most, double* change),     \
-    (self, tolerance, most, change))                                                               \
-  X(constraint, projection_step, (cpl_model * self, double* change), (self, change))               \
-  X(dae, use_residuals, (cpl_model * self, size_t * n), (self, n))                                 \
-  X(dae, set_algebraics, (cpl_model * self, const double* z), (self, z))                           \
-  X(dae, get_algebraics, (cpl_model * self, double* z), (self, z))                                 \
-  X(dae, get_algebraic_nominals, (cpl_model * self, double* nominals), (self, nominals))           \
-  X(dae, get_residuals, (cpl_model * self, double* g), (self, g))                                  \
-  X(stepper, step, (cpl_stepper * self, double t_end, double t_limit, cpl_step_result* r),         \
-    (self, t_end, t_limit, r))                                                                     \
-  X(stepper, set_curve, (cpl_stepper * self, uint32_t ref, const cpl_curve* curve),                \
-    (self, ref, curve))                                                                            \
-  X(stepper, max_step, (cpl_stepper * self, double* h), (self, h))                                 \
-  X(stepper, ahead, (cpl_stepper * self, double t_end, double t_limit, double* until),             \
-    (self, t_end, t_limit, until))                                                                 \
-  X(stepper, set_states, (cpl_stepper * self, const int32_t* states, size_t n, const double* v),   \
-    (self, states, n, v))                                                                          \
-  X(stepper, wants_update, (cpl_stepper * self, bool* wanted, double* margin),                     \
-    (self, wanted, margin))                                                                        \
-  X(stepper, value_time, (cpl_stepper * self, uint32_t ref, double* since, double* next),          \
-    (self, ref, since, next))                                                                      \
-  X(stepper, get_output_derivatives,                                                               \
+    (self, unknowns, nu, knowns, nk, seed, out))
+
+#define CPLI_MODEL_OPERATIONS(X)                                                           \
+  X(model, enter_event, (cpl_model * self), (self))                                        \
+  X(model, event_update, (cpl_model * self, cpl_event_info * info), (self, info))          \
+  X(model, enter_continuous, (cpl_model * self), (self))                                   \
+  X(model, set_time, (cpl_model * self, double t), (self, t))                              \
+  X(model, set_states, (cpl_model * self, const double* x), (self, x))                     \
+  X(model, get_states, (cpl_model * self, double* x), (self, x))                           \
+  X(model, get_nominals, (cpl_model * self, double* nominals), (self, nominals))           \
+  X(model, get_derivatives, (cpl_model * self, double* dx), (self, dx))                    \
+  X(model, get_indicators, (cpl_model * self, double* z), (self, z))                       \
+  X(model, completed_step, (cpl_model * self, bool* event, bool* end), (self, event, end)) \
+  X(model, jacobian_times, (cpl_model * self, const double* v, double* out), (self, v, out))
+
+#define CPLI_NEWTON_OPERATIONS(X)                                                      \
+  X(newton, setup, (cpl_model * self, double gamma, bool fresh), (self, gamma, fresh)) \
+  X(newton, solve, (cpl_model * self, const double* r, double* dx), (self, r, dx))     \
+  X(newton, border, (cpl_model * self, const cpl_border* b), (self, b))
+
+#define CPLI_OTHER_OPERATIONS(X)                                                                 \
+  X(constraint, count, (cpl_model * self, size_t * n), (self, n))                                \
+  X(constraint, get, (cpl_model * self, double* c), (self, c))                                   \
+  X(constraint, jacobian, (cpl_model * self, double* out), (self, out))                          \
+  X(constraint, pattern, (cpl_model * self, const int32_t** first, const int32_t** column),      \
+    (self, first, column))                                                                       \
+  X(constraint, entries, (cpl_model * self, double* out), (self, out))                           \
+  X(constraint, projection, (cpl_model * self, double tolerance, size_t most, double* change),   \
+    (self, tolerance, most, change))                                                             \
+  X(constraint, projection_step, (cpl_model * self, double* change), (self, change))             \
+  X(dae, use_residuals, (cpl_model * self, size_t * n), (self, n))                               \
+  X(dae, set_algebraics, (cpl_model * self, const double* z), (self, z))                         \
+  X(dae, get_algebraics, (cpl_model * self, double* z), (self, z))                               \
+  X(dae, get_algebraic_nominals, (cpl_model * self, double* nominals), (self, nominals))         \
+  X(dae, get_residuals, (cpl_model * self, double* g), (self, g))                                \
+  X(stepper, step, (cpl_stepper * self, double t_end, double t_limit, cpl_step_result* r),       \
+    (self, t_end, t_limit, r))                                                                   \
+  X(stepper, set_curve, (cpl_stepper * self, uint32_t ref, const cpl_curve* curve),              \
+    (self, ref, curve))                                                                          \
+  X(stepper, max_step, (cpl_stepper * self, double* h), (self, h))                               \
+  X(stepper, ahead, (cpl_stepper * self, double t_end, double t_limit, double* until),           \
+    (self, t_end, t_limit, until))                                                               \
+  X(stepper, set_states, (cpl_stepper * self, const int32_t* states, size_t n, const double* v), \
+    (self, states, n, v))                                                                        \
+  X(stepper, wants_update, (cpl_stepper * self, bool* wanted, double* margin),                   \
+    (self, wanted, margin))                                                                      \
+  X(stepper, value_time, (cpl_stepper * self, uint32_t ref, double* since, double* next),        \
+    (self, ref, since, next))                                                                    \
+  X(stepper, get_output_derivatives,                                                             \
     (cpl_stepper * self, const uint32_t* refs, size_t n, double* v), (self, refs, n, v))
 
 // Table and name: operations for reports and messages, which clocks do not measure.

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/operations.h"
 #include "modes/modes.h"
 
 static cpl_model* active_of(const cpl_model* m) {
@@ -16,13 +17,19 @@ static cpl_model* active_of(const cpl_model* m) {
   return all->modes[all->active].m;
 }
 
+// Operations of the active mode. Not all of them are used: some are extended below.
+#define X(table, name, parameters, arguments)                                    \
+  __attribute__((unused)) static cpl_status active_##table##_##name parameters { \
+    self = active_of(self);                                                      \
+    return TABLE_##table->name arguments;                                        \
+  }
+#define TABLE_model  self->ops
+#define TABLE_newton self->ops->newton
+CPLI_MODEL_OPERATIONS(X)
+CPLI_NEWTON_OPERATIONS(X)
+#undef X
+
 //------------------------------------ events ------------------------------------
-
-static cpl_status enter_event(cpl_model* m) { return active_of(m)->ops->enter_event(active_of(m)); }
-
-static cpl_status enter_continuous(cpl_model* m) {
-  return active_of(m)->ops->enter_continuous(active_of(m));
-}
 
 static cpl_status finish_switch(cpli_modes* m) {
   cpli_transition* transition = m->arriving;
@@ -46,7 +53,7 @@ static cpl_status event_update(cpl_model* base, cpl_event_info* info) {
   cpli_modes* m = (cpli_modes*)base;
   cpli_transition* transition = NULL;
   cpl_status st = finish_switch(m);
-  if (st >= 0) st = active_of(base)->ops->event_update(active_of(base), info);
+  if (st >= 0) st = active_model_event_update(base, info);
   if (st < 0) return st;
   if (m->wants_stop && !info->terminate && !info->again) info->terminate = true, info->stop = 0;
   if (!info->terminate) return st;
@@ -58,7 +65,7 @@ static cpl_status event_update(cpl_model* base, cpl_event_info* info) {
 // The active mode may request a stop; whether it ends the run is decided by the event update.
 static cpl_status completed_step(cpl_model* base, bool* event, bool* end) {
   cpli_modes* m = (cpli_modes*)base;
-  cpl_status st = active_of(base)->ops->completed_step(active_of(base), event, end);
+  cpl_status st = active_model_completed_step(base, event, end);
   m->wants_stop = st >= 0 && *end;
   *event = *event || *end;
   *end = false;
@@ -69,27 +76,7 @@ static cpl_status completed_step(cpl_model* base, bool* event, bool* end) {
 
 static cpl_status set_time(cpl_model* m, double t) {
   ((cpli_modes*)m)->t = t;
-  return active_of(m)->ops->set_time(active_of(m), t);
-}
-
-static cpl_status set_states(cpl_model* m, const double* x) {
-  return active_of(m)->ops->set_states(active_of(m), x);
-}
-
-static cpl_status get_states(cpl_model* m, double* x) {
-  return active_of(m)->ops->get_states(active_of(m), x);
-}
-
-static cpl_status get_nominals(cpl_model* m, double* nominals) {
-  return active_of(m)->ops->get_nominals(active_of(m), nominals);
-}
-
-static cpl_status get_derivatives(cpl_model* m, double* dx) {
-  return active_of(m)->ops->get_derivatives(active_of(m), dx);
-}
-
-static cpl_status get_indicators(cpl_model* m, double* z) {
-  return active_of(m)->ops->get_indicators(active_of(m), z);
+  return active_model_set_time(m, t);
 }
 
 static void name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size) {
@@ -109,22 +96,10 @@ static const cpl_description* structure(cpl_model* m, int32_t i) {
 
 //------------------------------------ optional operations ------------------------------------
 
-static cpl_status newton_setup(cpl_model* m, double gamma, bool fresh) {
-  return active_of(m)->ops->newton->setup(active_of(m), gamma, fresh);
-}
-
-static cpl_status newton_solve(cpl_model* m, const double* r, double* dx) {
-  return active_of(m)->ops->newton->solve(active_of(m), r, dx);
-}
-
 static cpl_break next_break(cpl_model* m, double t, double tolerance) {
   cpl_model* active = active_of(m);
   if (active->ops->next_break == NULL) return (cpl_break){(double)INFINITY, 0};
   return active->ops->next_break(active, t, tolerance);
-}
-
-static cpl_status jacobian_times(cpl_model* m, const double* v, double* out) {
-  return active_of(m)->ops->jacobian_times(active_of(m), v, out);
 }
 
 static bool has_residuals(const cpl_model* m) {
@@ -154,7 +129,7 @@ static void name_constraint(const cpl_model* m, size_t constraint, char* out, si
 }
 
 static const cpl_newton_ops newton_ops = {
-    .size = sizeof newton_ops, .setup = newton_setup, .solve = newton_solve};
+    .size = sizeof newton_ops, .setup = active_newton_setup, .solve = active_newton_solve};
 static const cpl_constraint_ops constraint_ops = {.size = sizeof constraint_ops,
                                                   .count = count_constraints,
                                                   .get = get_constraints,
@@ -175,21 +150,21 @@ void cpli_modes_make_model(cpli_modes* m) {
   }
   m->base.base.can = can;
   m->model_ops = (cpl_model_ops){.size = sizeof(cpl_model_ops),
-                                 .enter_event = enter_event,
+                                 .enter_event = active_model_enter_event,
                                  .event_update = event_update,
-                                 .enter_continuous = enter_continuous,
+                                 .enter_continuous = active_model_enter_continuous,
                                  .set_time = set_time,
-                                 .set_states = set_states,
-                                 .get_states = get_states,
-                                 .get_nominals = get_nominals,
-                                 .get_derivatives = get_derivatives,
-                                 .get_indicators = get_indicators,
+                                 .set_states = active_model_set_states,
+                                 .get_states = active_model_get_states,
+                                 .get_nominals = active_model_get_nominals,
+                                 .get_derivatives = active_model_get_derivatives,
+                                 .get_indicators = active_model_get_indicators,
                                  .completed_step = completed_step,
                                  .name_indicator = name_indicator,
                                  .structure = structure,
                                  .newton = newton ? &newton_ops : NULL,
                                  .constraints = constraints ? &constraint_ops : NULL,
-                                 .jacobian_times = times ? jacobian_times : NULL,
+                                 .jacobian_times = times ? active_model_jacobian_times : NULL,
                                  .next_break = next_break};
   m->model.ops = &m->model_ops;
 }

@@ -318,7 +318,7 @@ static void check_model(const cpl_model_ops* here, const cpl_model_ops* there) {
   SAME(model, newton)
   SAME(model, constraints)
   SAME(model, dae)
-      CHECK(there->split == NULL && there->structure == NULL);  // models of the other process
+  CHECK(there->split == NULL && there->structure == NULL);  // models of the other process
 #undef CHECK_model
 #undef CHECK_newton
 #define CHECK_model(name)
