@@ -32,8 +32,7 @@
 
 // The layout of a request: arguments begin aligned behind it, and a bit tells which are offered.
 static_assert(OP_destroy <= 64, "cpli_request.offers has a bit for each operation");
-static_assert(offsetof(cpli_request, args) % _Alignof(void*) == 0 &&
-                  sizeof(cpli_request) % 8 == 0,
+static_assert(offsetof(cpli_request, args) % _Alignof(void*) == 0 && sizeof(cpli_request) % 8 == 0,
               "a request has the same layout in both processes");
 
 enum {
