@@ -191,8 +191,9 @@ static const cpl_component_ops component_ops = {.size = sizeof(cpl_component_ops
                                                 .terminate = terminate,
                                                 .reset = reset,
                                                 CPLI_VALUE_OPS};
-static const cpl_stepper_ops stepper_ops = {.step = step, .set_curve = set_curve};
-static const cpl_stepper_ops plain_ops = {.step = step};
+static const cpl_stepper_ops stepper_ops = {
+    .size = sizeof(cpl_stepper_ops), .step = step, .set_curve = set_curve};
+static const cpl_stepper_ops plain_ops = {.size = sizeof(cpl_stepper_ops), .step = step};
 
 static cpl_status hand_over(cpl_source* src, const char* name, cpl_stepper** out) {
   made* one = (made*)src;

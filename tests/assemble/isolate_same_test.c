@@ -69,8 +69,12 @@ static cpl_status make_pair(cpl_source* src, const char* name, cpl_model** out) 
     couplings[i] = (cpl_coupling){.target = {i, cpl_find_variable(inner->desc, "u")},
                                   .source = {1 - i, cpl_find_variable(inner->desc, "y")}};
   }
-  cpl_aggregate_def def = {
-      .name = name, .parts = parts, .n_parts = 2, .couplings = couplings, .n_couplings = 2};
+  cpl_aggregate_def def = {.size = sizeof def,
+                           .name = name,
+                           .parts = parts,
+                           .n_parts = 2,
+                           .couplings = couplings,
+                           .n_couplings = 2};
   return cpl_aggregate(src->ctx, &def, out);
 }
 
@@ -352,7 +356,7 @@ enum { N = 4 };  // states
 static void begin(cpl_model* m) {
   cpl_context* ctx = m->base.ctx;
   cpl_event_info info;
-  cpl_setup setup = {0};
+  cpl_setup setup = cpl_default_setup();
   CHECK_OK(ctx, cpl_component_setup(&m->base, &setup));
   CHECK_OK(ctx, cpl_component_enter_init(&m->base));
   CHECK_OK(ctx, cpl_component_exit_init(&m->base));
@@ -510,7 +514,8 @@ static void read_saved(cpl_component* c, list* l) {
 
 static void read_stepper(cpl_stepper* s, list* l) {
   cpl_context* ctx = s->base.ctx;
-  cpl_setup setup = {.start_time = 0.25};
+  cpl_setup setup = cpl_default_setup();
+  setup.start_time = 0.25;
   cpl_curve u = {.from = 0.25, .order = 2, .coefficient = {1, 2, -3}};
   cpl_step_result r;
   double numbers[7] = {0};

@@ -98,7 +98,7 @@ check_command() {
   for verb in run info check build view; do couplet $verb --help >/dev/null; done
   expect "$(complete_with couplet bu)" "build"
   expect "$(complete_with couplet run --solv)" "--solver"
-  expect "$(complete_with couplet run --solver r)" "radau rk4"
+  expect "$(complete_with couplet run --solver r)" "rk4 radau"
   expect "$(complete_with couplet run bounc)" "bouncing_ball.c"
 }
 

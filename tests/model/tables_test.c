@@ -150,12 +150,12 @@ static void zeroed_tables_are_refused(void** state) {
   cpl_model* m = NULL;
   cpl_source* source = NULL;
   cpl_solver_def solver = cpl_default_solver_def();
-  const cpl_setup setup = {0};
+  const cpl_setup setup = cpl_default_setup();
   const cpl_model proper = *w.m;
   w.m->base.ops = &no_component;
   check_refused(ctx, cpl_component_setup(&w.m->base, &setup), "lag: its cpl_component_ops");
   check_refused(ctx, cpl_integrate(w.m, &solver, &s), "lag: its cpl_component_ops");
-  cpl_aggregate_def all = {.name = "all", .parts = &w.m, .n_parts = 1};
+  cpl_aggregate_def all = {.size = sizeof all, .name = "all", .parts = &w.m, .n_parts = 1};
   check_refused(ctx, cpl_aggregate(ctx, &all, &m), "lag: its cpl_component_ops");
   w.m->base.ops = proper.base.ops;
 

@@ -42,7 +42,9 @@ static void begin(bench* b) {
   CHECK_OK(ctx, cpl_integrate(m, &def, &b->s));
   CHECK_NEAR(cpl_component_counter(&b->s->base, "groups"), 2, 0);
   cpl_component* c = cpl_stepper_component(b->s);
-  CHECK_OK(ctx, cpl_component_setup(c, &(cpl_setup){.has_stop_time = true, .stop_time = 3}));
+  cpl_setup setup = cpl_default_setup();
+  setup.has_stop_time = true, setup.stop_time = 3;
+  CHECK_OK(ctx, cpl_component_setup(c, &setup));
   CHECK_OK(ctx, cpl_component_enter_init(c));
   CHECK_OK(ctx, cpl_component_exit_init(c));
 }
