@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Checks of `couplet check` that step a model.
 #pragma once
 
 #include "cli.h"

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The option --solver, for all models of a run or for single ones.
 #pragma once
 
 #include "cli.h"

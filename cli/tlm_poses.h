@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// The poses of interfaces of a system with delay lines, for `couplet tlm inspect`.
 #pragma once
 
 #include "cli.h"

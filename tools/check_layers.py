@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks the rules of src/README.md: who includes whom, where names of the FMI standard may occur,
-how long a file may be, how it begins.
+how long a file may be, how it begins, and that the name of a type stands in one file.
 
     check_layers.py [ROOT]      prints what is wrong as file:line: text; exit 1 when there is something
     check_layers.py --self-test
@@ -27,6 +27,7 @@ format/csv.h format/file.h format/folder.h format/json.h format/mat4.h format/nu
 format/text.h format/yaml.h model/compiled.h model/timed.h numeric/klu.h system/definition.h view/view.h
 """.split()
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+TYPEDEF = re.compile(r"^typedef\b(?:[^;{]*\{(?:[^{}]|\{[^{}]*\})*\})?[^;]*;", re.M)
 FMI_NAME = re.compile(r"\bfmi[23]\w*", re.I)
 
 
@@ -48,10 +49,18 @@ def without_texts(text):
     return LANGUAGE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
+def typedef_name(text):
+    """The name that a typedef gives."""
+    text = re.sub(r"\{.*\}", " ", text, flags=re.S)
+    function = re.search(r"\(\s*\*\s*(\w+)\s*\)\s*\(", text)
+    return function[1] if function else re.findall(r"\w+", re.sub(r"\(.*\)|\[.*?\]", "", text, flags=re.S))[-1]
+
+
 class Checker:
     def __init__(self, root):
         self.root = root
         self.findings = []
+        self.types = {}  # name: the file that has its typedef
         self.cli_internal = set()  # headers of rooms that the command includes
         self.rooms, self.headers = read_table((root / "src/README.md").read_text())
         self.order = {room: i for i, room in enumerate(self.rooms)}
@@ -130,6 +139,24 @@ class Checker:
         for match in FMI_NAME.finditer(without_texts(text)):
             self.report(path, line_of(text, match.start()), f"{match.group()}: a name of FMI outside fmi and export")
 
+    def check_types(self, path, text):
+        """A type that other files can see has one name, in one file; also where it is only announced."""
+        if path.relative_to(self.root).parts[0] not in ("src", "include", "cli"):
+            return
+        for match in TYPEDEF.finditer(without_texts(text)):
+            name = typedef_name(match.group())
+            if path.suffix == ".c" and not name.startswith("cpl"):
+                continue
+            first = self.types.setdefault(name, path)
+            if first != path:
+                self.report(path, line_of(text, match.start()), f"{name} is a type of {first.relative_to(self.root)}, too")
+
+    def check_head(self, path, lines):
+        """What a file is for stands directly below the SPDX lines."""
+        if path.relative_to(self.root).parts[0] in ("src", "include", "cli"):
+            if len(lines) < 4 or lines[2] != "//" or not lines[3].startswith("// "):
+                self.report(path, 3, "a comment that says what the file is for belongs below the SPDX lines")
+
     def check_file(self, path):
         text = path.read_text(errors="replace")
         lines = text.splitlines()
@@ -142,6 +169,8 @@ class Checker:
         if path.suffix in (".c", ".h"):
             self.check_includes(path, text)
             self.check_names(path, text)
+            self.check_types(path, text)
+            self.check_head(path, lines)
 
     def check_tree(self, whole=True):
         files = [self.root / name for name in OTHER_FILES if (self.root / name).exists()]
@@ -157,7 +186,8 @@ class Checker:
 
 def self_test(root):
     """Every rule finds a file that breaks it."""
-    head = "// SPDX-FileCopyrightText: x\n// SPDX-License-Identifier: BSD-2-Clause\n"
+    spdx = "// SPDX-FileCopyrightText: x\n// SPDX-License-Identifier: BSD-2-Clause\n"
+    head = spdx + "//\n// For the test.\n"
     cases = {
         "src/graph/up.c": (head + '#include "solver/solver.h"\n', "graph may not include solver"),
         "src/base/up.c": (head + '#include "couplet/model.h"\n', "base may not include model"),
@@ -165,9 +195,13 @@ def self_test(root):
         "src/cellar/a.c": (head, "room cellar is not in the table"),
         "src/run/name.c": (head + "int x = fmi2True;  // fmi2 here is fine\n", "fmi2True: a name of FMI"),
         "src/run/head.c": (head + '#include "fmi/fmi2_calls.h"\n', "a header of FMI in run"),
-        "src/run/long.c": (head + "\n" * 800, "802 lines are more than 800"),
+        "src/run/long.c": (head + "\n" * 800, "804 lines are more than 800"),
         "include/couplet/new.h": (head, "this header is not in the table"),
-        "cli/bare.c": ("int x;\n", "does not begin with the two SPDX lines"),
+        "tests/bare.c": ("int x;\n", "does not begin with the two SPDX lines"),
+        "src/run/mute.c": (spdx + "int x;\n", "a comment that says what the file is for"),
+        "src/graph/a.h": (head + "typedef struct cpli_x {\n  int (*f)(int);\n} cpli_x;\ntypedef struct a a;\n", None),
+        "src/run/b.c": (head + "typedef struct cpli_x cpli_x;\n", "cpli_x is a type of src/graph/a.h, too"),
+        "src/run/c.c": (head + "typedef struct a a;\n", None),
         "cli/deep.c": (head + '#include "solver/solver.h"\n', "the command includes public headers"),
         "examples/a/a.c": (head + "#include <couplet/run.h>\n", "a model includes couplet/model.h only"),
         "src/view/good.c": (head + '#include "base/base.h"\n// fmi2Real\nchar* s = "fmi3";\n', None),

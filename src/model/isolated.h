@@ -42,7 +42,7 @@ _Static_assert(OP_destroy <= 64, "cpli_request.offers has a bit for each");
 
 typedef struct cpli_operation {
   const char* name;
-  cpli_table table;
+  cpli_ops_table table;
   size_t slot;  // of the function in its table
   cpl_status (*run)(cpl_component* c, cpli_request* r, char* end);
 } cpli_operation;

@@ -113,14 +113,14 @@
   X(model, split)                \
   X(model, structure)
 
-typedef enum cpli_table {
+typedef enum cpli_ops_table {
   CPLI_TABLE_component,
   CPLI_TABLE_model,
   CPLI_TABLE_newton,
   CPLI_TABLE_constraint,
   CPLI_TABLE_dae,
   CPLI_TABLE_stepper,
-} cpli_table;
+} cpli_ops_table;
 
 // A table has its size, some `others` and nothing but operations in these lists.
 #define CPLI_IS_COMPLETE(table_, others)                                            \
